@@ -1,0 +1,123 @@
+import type { Screen } from "./screen.ts";
+
+export type ProfileName = "claude" | "codex" | "opencode" | "demo" | "generic";
+
+/** The agent's input box as it stands on the screen. */
+export interface ComposerView {
+  /** First and last screen row of the box's content, both inclusive. */
+  readonly top: number;
+  readonly bottom: number;
+  /** What is typed in it, rows joined by LF; a placeholder or suggestion is not text. Empty when nothing is typed. */
+  readonly text: string;
+  /** How many folded pastes (`[Pasted text #1 +4 lines]`) stand in it. */
+  readonly pasteMarkers: number;
+}
+
+export type DialogKind =
+  | "trust"
+  | "theme"
+  | "login"
+  | "permission"
+  | "plan"
+  | "question"
+  | "picker"
+  | "limit"
+  | "other";
+
+export interface DialogChoice {
+  /** What to press for it: a digit, a letter, or a position `1`…`n` for lists that are walked with the arrows. */
+  readonly key: string;
+  readonly label: string;
+  readonly selected: boolean;
+}
+
+export interface DialogView {
+  readonly kind: DialogKind;
+  readonly title: string;
+  readonly text: string;
+  readonly choices: readonly DialogChoice[];
+}
+
+/** What a profile reads from one screen. Everything is absent unless seen. */
+export interface ScreenView {
+  /** Absent when there is no input box to type into (a dialog, a picker, start-up, an unknown screen). */
+  readonly composer?: ComposerView;
+  readonly dialog?: DialogView;
+  /** The mark that says the agent works, e.g. `esc to interrupt`. */
+  readonly busy?: string;
+  /** The mark that says it waits for a limit to pass. */
+  readonly parked?: string;
+  /** Messages that the agent shows as held in its own queue. */
+  readonly queued?: readonly string[];
+}
+
+/** An event reported by the agent itself through a hook. */
+export type HookEvent =
+  | { readonly type: "session-start" }
+  /** The agent took a message; `prompt` is its text where the agent tells it. */
+  | { readonly type: "prompt-submitted"; readonly prompt?: string }
+  | { readonly type: "turn-ended" }
+  /** A tool begins or ended: the agent works. */
+  | { readonly type: "activity" }
+  | { readonly type: "waiting"; readonly reason: string };
+
+/** What the agent's own state file says; level-triggered. */
+export type FileState =
+  | { readonly type: "idle" }
+  | { readonly type: "busy" }
+  | { readonly type: "waiting"; readonly reason: string };
+
+export type SafeText =
+  | { readonly type: "safe"; readonly text: string }
+  | { readonly type: "unsafe"; readonly reason: string };
+
+export interface LaunchContext {
+  /** The agent command asked for: program and arguments. */
+  readonly command: readonly [string, ...string[]];
+  /** Folder (mode 0700) where the launch may put its own files. Never a person's files. */
+  readonly stateDir: string;
+  /** FIFO for hooks: one line per event, at most 4096 bytes. */
+  readonly hookFifo: string;
+  /** Folder where a hook may leave a payload that its FIFO line names. */
+  readonly hookDir: string;
+  readonly home: string;
+}
+
+export interface LaunchPlan {
+  readonly argv: readonly [string, ...string[]];
+  /** Added to the agent's environment. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Removed from it. */
+  readonly unsetEnv: readonly string[];
+  /** Files to write before the start, by absolute path below `stateDir`. */
+  readonly files: Readonly<Record<string, string>>;
+}
+
+export interface AgentProfile {
+  readonly name: ProfileName;
+  /** The program and arguments that start it when nothing else was asked for. Empty for `generic`. */
+  readonly command: readonly string[];
+  launch(context: LaunchContext): LaunchPlan;
+  /** Reads one screen. Pure; the screen is hostile input. */
+  view(screen: Screen): ScreenView;
+  /**
+   * `screen`: an empty composer and no busy mark, stable for a while, proves idle. `silence`: only quiet output hints at
+   * it, never more than a weak claim. */
+  readonly idleProof: "screen" | "silence";
+  readonly submit: {
+    /** tmux key name that submits. */
+    readonly key: string;
+    /** Output must have been quiet for this long between the paste's echo and the key. */
+    readonly settleMs: number;
+  };
+  /** True when the agent keeps messages that arrive while it works and takes them itself later. */
+  readonly queuesWhileBusy: boolean;
+  /** Makes a message harmless to this agent, or says why that cannot be. Input is normalised text (`safe-text.ts`). */
+  defuse(message: string): SafeText;
+  /** Reads one line of the hook FIFO; `payload` is the content of the file that the line names, if any. */
+  readHook(line: string, payload: string | undefined): HookEvent | undefined;
+  /** Where the agent with this pid keeps a state file, if it does. */
+  stateFile(home: string, pid: number): string | undefined;
+  /** Reads that file's text; undefined when it cannot be trusted (other process, unknown wording). */
+  readStateFile(text: string, proc: { readonly pid: number; readonly startTicks: number | undefined }): FileState | undefined;
+}

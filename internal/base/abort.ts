@@ -1,0 +1,40 @@
+import type { Clock } from "./clock.ts";
+import { DomainError } from "./errors.ts";
+
+/** Settles like `promise`, or rejects with the signal's reason if that comes first. Leaves no listener behind. */
+export async function raceSignal<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const onAbort = () => reject(signal.reason);
+  if (signal.aborted) onAbort();
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    return await Promise.race([promise, aborted]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}
+
+/**
+ * Settles like `promise`, or rejects with a `deadline` error naming `what` after `ms`. The promise itself goes on: pass
+ * a signal to whatever must stop.
+ */
+export async function withTimeout<T>(clock: Clock, ms: number, what: string, promise: Promise<T>): Promise<T> {
+  const done = new AbortController();
+  const expired = clock.sleep(ms, done.signal).then(() => {
+    throw new DomainError("deadline", `${what} took longer than ${ms} ms`, { fields: { timeout_ms: ms } });
+  });
+  try {
+    return await Promise.race([promise, expired]);
+  } finally {
+    expired.catch(() => {});
+    done.abort();
+  }
+}
+
+/** A promise that resolves (never rejects) when the signal is aborted. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,27 @@
+/** Time as a dependency, so that back-off, idle detection and time-outs are tested without sleeping. */
+export interface Clock {
+  /** Wall clock, milliseconds since 1970. May jump. */
+  now(): number;
+  /** Monotonic milliseconds from an arbitrary start, for measuring durations. */
+  monotonicMs(): number;
+  /** Resolves after `ms`; rejects with the signal's reason when it is aborted first. Keeps no timer after that. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonicMs: () => performance.now(),
+  sleep: (ms, signal) =>
+    new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason);
+      const onAbort = () => {
+        clearTimeout(timer);
+        reject(signal?.reason);
+      };
+      const timer = setTimeout(() => {
+        signal?.removeEventListener("abort", onAbort);
+        resolve();
+      }, ms);
+      signal?.addEventListener("abort", onAbort, { once: true });
+    }),
+};

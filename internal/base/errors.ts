@@ -1,0 +1,37 @@
+/** What kind of failure it is; each maps to one RPC code (`internal/rpcserver/errors.ts`) and back. */
+export type ErrorKind =
+  | "invalid" // the request itself is wrong and will be wrong again
+  | "not-found"
+  | "already-exists"
+  | "precondition" // right request, wrong moment: stale epoch, dialog gone
+  | "exhausted" // a bound of ours was met: queue full, message too large
+  | "unauthenticated"
+  | "denied"
+  | "unavailable" // may work when tried again
+  | "deadline"
+  | "cancelled"
+  | "unimplemented";
+
+export type ErrorFields = Readonly<Record<string, string | number | boolean>>;
+
+/**
+ * A failure whose text may be shown to the caller. Everything else that is thrown is a bug: logged with its stack and
+ * answered as "internal error". Wording: the action and the value, lower case, no full stop.
+ */
+export class DomainError extends Error {
+  readonly kind: ErrorKind;
+  /** Facts for programs (sent as error details); never what was typed or printed in a terminal. */
+  readonly fields: ErrorFields;
+
+  constructor(kind: ErrorKind, message: string, options: { fields?: ErrorFields; cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = new.target.name;
+    this.kind = kind;
+    this.fields = options.fields ?? {};
+  }
+}
+
+/** The text of anything that was thrown, for a log line or a wrapped message. */
+export function errorText(err: unknown): string {
+  return err instanceof Error ? err.message : String(err);
+}

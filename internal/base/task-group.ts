@@ -1,0 +1,26 @@
+/** Anything that lives: resolves once it owns no timer, socket or child any more. */
+export interface Task {
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/**
+ * Runs tasks side by side until `signal` is aborted or one of them ends. Then the others are told to stop, all are
+ * waited for, and the first failure is thrown. Reasons of the abort itself are not failures.
+ */
+export async function runTasks(signal: AbortSignal, tasks: readonly Task[]): Promise<void> {
+  const stop = new AbortController();
+  const all = AbortSignal.any([signal, stop.signal]);
+  let failure: { readonly err: unknown } | undefined;
+  await Promise.all(
+    tasks.map(async (task) => {
+      try {
+        await task.run(all);
+      } catch (err) {
+        if (!all.aborted || err !== all.reason) failure ??= { err };
+      } finally {
+        stop.abort(new Error("another task ended"));
+      }
+    }),
+  );
+  if (failure) throw failure.err;
+}

@@ -1,0 +1,15 @@
+// The rooms under internal/ and what each may import besides "base" and itself. One source for the checker and for the
+// drawing in docs/architecture.md.
+export const rooms = {
+  base: [],
+  gen: [],
+  cli: [],
+  rpcserver: ["gen"],
+  tmux: [],
+  agents: [],
+  eventlog: [],
+  pane: ["tmux", "agents", "eventlog"],
+  sidecar: ["pane", "rpcserver", "eventlog", "gen"],
+  terminal: ["pane", "tmux", "gen"],
+  demo: [],
+};
