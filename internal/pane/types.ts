@@ -1,0 +1,175 @@
+import type { DialogKind } from "../agents/profile.ts";
+
+/** Where a nudge ended or stands; `wire.md` words. For the refusals (from `blocked-by-dialog` on) not one byte was typed. */
+export type NudgeOutcome =
+  | "submitted" // left the composer; the agent took it or put it in its own queue
+  | "queued" // held here, not typed yet
+  | "stranded" // typed, seen in the composer, could not be submitted
+  | "unknown" // typed, no proof either way; never sent again by us
+  | "blocked-by-dialog"
+  | "composer-busy" // a person's draft, or a person typing
+  | "agent-dead"
+  | "expired"
+  | "unsafe" // cannot be made safe for this agent
+  | "cancelled";
+
+export type NudgeMode = "wait-idle" | "immediate" | "queue";
+export type NudgePriority = "normal" | "urgent";
+
+export type EvidenceSource = "hook" | "agent-file" | "screen" | "title" | "process" | "output";
+export type Confidence = "proof" | "strong" | "weak";
+
+export interface Evidence {
+  readonly source: EvidenceSource;
+  /** What was seen, in a few words; never terminal content. */
+  readonly value: string;
+  readonly ageMs: number;
+  readonly confidence: Confidence;
+}
+
+export interface NudgeRequest {
+  readonly message: string;
+  /** `[A-Za-z0-9._-]{1,128}`; empty: one is made. */
+  readonly requestId: string;
+  readonly mode: NudgeMode;
+  /** Bounds the call, not the message. */
+  readonly timeoutMs: number;
+  readonly sender: string;
+  readonly priority: NudgePriority;
+  readonly ttlMs: number;
+}
+
+/** Milliseconds from acceptance; absent when the step was not reached. */
+export interface NudgeTimings {
+  readonly queuedMs?: number;
+  readonly typedMs?: number;
+  readonly submittedMs?: number;
+  readonly confirmedMs?: number;
+}
+
+export interface NudgeReceipt {
+  readonly requestId: string;
+  readonly outcome: NudgeOutcome;
+  /** A sentence for a person; empty for `submitted`. */
+  readonly error: string;
+  readonly sender: string;
+  /** Place in the queue, 1 first; 0 when not queued. */
+  readonly queuePosition: number;
+  readonly evidence: readonly Evidence[];
+  readonly timings: NudgeTimings;
+  /** What was typed, only when it differs from the message. */
+  readonly deliveredText?: string;
+}
+
+export type AgentStateName =
+  | "starting"
+  | "idle"
+  | "busy"
+  | "dialog"
+  | "parked"
+  | "stopping"
+  | "dead"
+  | "crash-loop"
+  | "stalled"
+  | "uncertain";
+
+export interface Dialog {
+  /** Hash of its content: changes when the dialog does. */
+  readonly id: string;
+  readonly kind: DialogKind;
+  readonly title: string;
+  readonly text: string;
+  readonly choices: readonly { readonly key: string; readonly label: string; readonly selected: boolean }[];
+  /** Wall clock, ms. */
+  readonly since: number;
+}
+
+export interface PaneStatus {
+  /** The agent's process lives. */
+  readonly alive: boolean;
+  readonly state: AgentStateName;
+  /** Wall clock, ms. */
+  readonly stateSince: number;
+  readonly dialog?: Dialog;
+  readonly evidence: readonly Evidence[];
+  readonly agentPid: number;
+  readonly exitCode?: number;
+  readonly restarts: number;
+  readonly uptimeSeconds: number;
+  /** Wall clock, ms; absent before the first output. */
+  readonly lastOutputAt?: number;
+  readonly queueDepth: number;
+  readonly attached: number;
+  readonly epoch: string;
+  readonly cols: number;
+  readonly rows: number;
+  readonly draft: boolean;
+  /** Names and versions: `gt-sidecar`, `tmux`, `agent`. */
+  readonly versions: Readonly<Record<string, string>>;
+}
+
+export interface PeekRequest {
+  /** ≤ 0 means 50; at most 100,000. */
+  readonly lines: number;
+  readonly all: boolean;
+  /** Keep styling (SGR). */
+  readonly ansi: boolean;
+  /** Join rows that the terminal wrapped. */
+  readonly joinWrapped: boolean;
+}
+
+export interface PeekResult {
+  readonly output: string;
+  readonly alive: boolean;
+  /** Older lines were left out to stay within 3 MiB. */
+  readonly truncated: boolean;
+  readonly alternateScreen: boolean;
+  readonly cols: number;
+  readonly rows: number;
+  readonly cursorX: number;
+  readonly cursorY: number;
+  readonly epoch: string;
+  readonly offset: bigint;
+  readonly historyLines: number;
+}
+
+export type GapReason = "slow-reader" | "evicted" | "restart" | "truncated";
+
+export interface Gap {
+  readonly first: bigint;
+  /** First one present again; 0: unknown. */
+  readonly to: bigint;
+  readonly reason: GapReason;
+}
+
+export interface WatchRequest {
+  readonly mode: "screen" | "raw";
+  /** SCREEN: how many last lines; ≤ 0 means 50. */
+  readonly lines: number;
+  /** Least time between two updates; default 100, min 10. */
+  readonly intervalMs: number;
+  readonly ansi: boolean;
+  readonly epoch: string;
+  readonly afterOffset?: bigint;
+}
+
+export interface WatchUpdate {
+  readonly kind: "snapshot" | "change" | "heartbeat" | "end";
+  /** SCREEN: the whole last lines. */
+  readonly output: string;
+  /** RAW: bytes. */
+  readonly data: Uint8Array;
+  readonly alive: boolean;
+  /** Wall clock, ms. */
+  readonly timestamp: number;
+  readonly epoch: string;
+  readonly offset: bigint;
+  readonly gap?: Gap;
+  readonly cols: number;
+  readonly rows: number;
+  readonly alternateScreen: boolean;
+  readonly cursorX: number;
+  readonly cursorY: number;
+  /** Set on `end`. */
+  readonly endReason: string;
+}
