@@ -4,10 +4,25 @@ import { rooms } from "./scripts/rooms.mjs";
 const known = Object.keys(rooms);
 const forbidden = [
   { name: "no-circular", severity: "error", from: {}, to: { circular: true } },
-  { name: "nobody-imports-cmd", severity: "error", from: { pathNot: "^(cmd|test|scripts|bench)/" }, to: { path: "^cmd/" } },
-  { name: "cmd-imports-no-other-cmd", severity: "error", from: { path: "^cmd/([^/]+)/" }, to: { path: "^cmd/", pathNot: "^cmd/$1/" } },
+  {
+    name: "nobody-imports-cmd",
+    severity: "error",
+    from: { pathNot: "^(cmd|test|scripts|bench)/" },
+    to: { path: "^cmd/" },
+  },
+  {
+    name: "cmd-imports-no-other-cmd",
+    severity: "error",
+    from: { path: "^cmd/([^/]+)/" },
+    to: { path: "^cmd/", pathNot: "^cmd/$1/" },
+  },
   { name: "internal-imports-no-pkg", severity: "error", from: { path: "^internal/" }, to: { path: "^pkg/" } },
-  { name: "product-imports-no-tests", severity: "error", from: { path: "^(internal|cmd|pkg)/", pathNot: "[.]test[.]ts$" }, to: { path: "^(test|bench|scripts)/" } },
+  {
+    name: "product-imports-no-tests",
+    severity: "error",
+    from: { path: "^(internal|cmd|pkg)/", pathNot: "[.]test[.]ts$" },
+    to: { path: "^(test|bench|scripts)/" },
+  },
   { name: "no-unresolvable", severity: "error", from: {}, to: { couldNotResolve: true } },
   {
     name: "unknown-room",
@@ -31,6 +46,10 @@ export default {
     exclude: { path: "^test/agents/node_modules" },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: "tsconfig.json" },
-    enhancedResolveOptions: { exportsFields: ["exports"], conditionNames: ["import", "node", "default"], extensions: [".ts", ".mjs", ".js", ".json"] },
+    enhancedResolveOptions: {
+      exportsFields: ["exports"],
+      conditionNames: ["import", "node", "default"],
+      extensions: [".ts", ".mjs", ".js", ".json"],
+    },
   },
 };

@@ -33,7 +33,9 @@ function nodeProgram() {
   if (Number(process.versions.node.split(".")[0]) >= WANTED_MAJOR) return process.execPath;
   const packaged = join(root, "node_modules", `node-${process.platform}-${process.arch}`, "bin", "node");
   if (existsSync(packaged)) return packaged;
-  return fail(`Node ${WANTED_MAJOR} or newer is needed and no packaged one exists for ${process.platform}-${process.arch}; this is ${process.version}`);
+  return fail(
+    `Node ${WANTED_MAJOR} or newer is needed and no packaged one exists for ${process.platform}-${process.arch}; this is ${process.version}`,
+  );
 }
 
 function binFile(name) {
