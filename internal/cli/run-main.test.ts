@@ -1,0 +1,114 @@
+import { EventEmitter } from "node:events";
+import { PassThrough } from "node:stream";
+import { expect, it } from "vitest";
+import { aborted } from "../base/abort.ts";
+import { DomainError } from "../base/errors.ts";
+import { exitCodeOfStop, type Host, type Main, type RunMainOptions, runMain, StopRequest } from "./run-main.ts";
+
+class FakeHost extends EventEmitter {
+  readonly argv = ["node", "prog", "one", "two"];
+  readonly env = {};
+  readonly stdin = new PassThrough();
+  readonly stdout = new PassThrough();
+  readonly stderr = new PassThrough();
+  readonly codes: number[] = [];
+
+  exit(code: number): void {
+    this.codes.push(code);
+  }
+
+  errors(): string {
+    return String(this.stderr.read() ?? "");
+  }
+}
+
+function start(main: Main, options: Partial<RunMainOptions> = {}) {
+  const host = new FakeHost();
+  const done = runMain({ name: "prog", ...options }, main, host as unknown as Host);
+  return { host, done };
+}
+
+async function run(main: Main, options: Partial<RunMainOptions> = {}) {
+  const { host, done } = start(main, options);
+  await done;
+  return { codes: host.codes, stderr: host.errors(), stdout: String(host.stdout.read() ?? ""), host };
+}
+
+it("exits with what main returns, after stdout is written", async () => {
+  const { codes, stdout } = await run(async ({ argv, stdout }) => {
+    stdout.write(argv.join(" "));
+    return 5;
+  });
+  expect(codes).toEqual([5]);
+  expect(stdout).toBe("one two");
+});
+
+it("prints a domain error as one line with its hint and maps its code", async () => {
+  const main: Main = () => {
+    throw new DomainError("not-found", 'no agent "x"\x1b[2J\nsecond', { fields: { hint: "gt agents lists them" } });
+  };
+  const { codes, stderr } = await run(main, { exitCodes: { "not-found": 3 } });
+  expect(codes).toEqual([3]);
+  expect(stderr).toBe('prog: error: no agent "x" second\nprog: hint: gt agents lists them\n');
+});
+
+it("exits with 2 for invalid input unless told otherwise", async () => {
+  const main: Main = () => {
+    throw new DomainError("invalid", "unknown flag --x");
+  };
+  expect((await run(main)).codes).toEqual([2]);
+});
+
+it("shows a bug with its stack and exits with 1", async () => {
+  const { codes, stderr } = await run(() => {
+    throw new TypeError("boom");
+  });
+  expect(codes).toEqual([1]);
+  expect(stderr).toMatch(/^prog: bug: .*\nTypeError: boom\n +at /);
+});
+
+it("aborts the signal on SIGTERM and exits as a shell counts it when main gives up", async () => {
+  const { host, done } = start(async ({ signal }) => {
+    await aborted(signal);
+    throw signal.reason;
+  });
+  host.emit("SIGTERM", "SIGTERM");
+  await done;
+  expect(host.codes).toEqual([143]);
+  expect(host.errors()).toBe("");
+});
+
+it("lets main finish after the first SIGINT and leaves at once on the second", async () => {
+  const { host } = start(() => new Promise(() => {}));
+  host.emit("SIGINT", "SIGINT");
+  expect(host.codes).toEqual([]);
+  host.emit("SIGINT", "SIGINT");
+  expect(host.codes).toEqual([130]);
+});
+
+it("ends quietly when the reader of stdout goes away", async () => {
+  const { host, done } = start(async ({ signal }) => {
+    await aborted(signal);
+    throw new Error("a write that failed");
+  });
+  host.stdout.emit("error", Object.assign(new Error("write EPIPE"), { code: "EPIPE" }));
+  await done;
+  expect(host.codes).toEqual([0]);
+  expect(host.errors()).toBe("");
+});
+
+it("treats an error nobody caught as a bug", async () => {
+  const { host } = start(() => new Promise(() => {}));
+  host.emit("uncaughtException", new Error("lost"));
+  expect(host.codes).toEqual([1]);
+  expect(host.errors()).toContain("lost");
+});
+
+it("listens to no signal any more once main has ended", async () => {
+  const { host } = await run(async () => 0);
+  expect(host.listenerCount("SIGINT") + host.listenerCount("SIGTERM") + host.listenerCount("SIGHUP")).toBe(0);
+});
+
+it("counts a stop by SIGHUP as 129", () => {
+  expect(exitCodeOfStop(new StopRequest("SIGHUP"))).toBe(129);
+});

@@ -1,0 +1,128 @@
+import { type Clock, systemClock } from "../base/clock.ts";
+import { DomainError, type ErrorKind } from "../base/errors.ts";
+import { plainText } from "../base/sanitise.ts";
+
+/** Why a program was told to stop. `SIGPIPE` stands for a reader of stdout that went away. */
+export class StopRequest extends Error {
+  readonly stopSignal: StopSignal;
+
+  constructor(stopSignal: StopSignal) {
+    super(`stopped by ${stopSignal}`);
+    this.name = "StopRequest";
+    this.stopSignal = stopSignal;
+  }
+}
+
+export type StopSignal = "SIGINT" | "SIGTERM" | "SIGHUP" | "SIGPIPE";
+
+const STOP_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+const SIGNAL_NUMBERS: Readonly<Record<StopSignal, number>> = { SIGHUP: 1, SIGINT: 2, SIGPIPE: 13, SIGTERM: 15 };
+
+export interface MainContext {
+  /** Arguments without the program. */
+  readonly argv: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly stdin: NodeJS.ReadStream;
+  readonly stdout: NodeJS.WriteStream;
+  readonly stderr: NodeJS.WriteStream;
+  /** Aborted by SIGINT, SIGTERM, SIGHUP or a closed stdout; its reason is a `StopRequest`. */
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+}
+
+/** What gives the exit code; returned numbers are used as they are. */
+export type Main = (context: MainContext) => Promise<number>;
+
+export interface RunMainOptions {
+  /** Stands before every error line. */
+  readonly name: string;
+  /** Exit codes of domain errors; without an entry `invalid` is 2 and everything else 1. */
+  readonly exitCodes?: Partial<Readonly<Record<ErrorKind, number>>>;
+}
+
+/** The part of `process` that an entry point uses. */
+export interface Host {
+  readonly argv: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly stdin: NodeJS.ReadStream;
+  readonly stdout: NodeJS.WriteStream;
+  readonly stderr: NodeJS.WriteStream;
+  on(event: string, listener: (argument: unknown) => void): unknown;
+  off(event: string, listener: (argument: unknown) => void): unknown;
+  exit(code: number): void;
+}
+
+/**
+ * Runs a program to its end and leaves with its exit code: the one place that knows signals and exit codes.
+ * The first SIGINT, SIGTERM or SIGHUP aborts `context.signal`; a second SIGINT leaves at once with 130. A DomainError
+ * becomes one `NAME: error: …` line (and a `NAME: hint: …` line when it has a `hint` field); anything else that is
+ * thrown is a bug, shown with its stack, exit code 1.
+ */
+export async function runMain(options: RunMainOptions, main: Main, host: Host = process as Host): Promise<void> {
+  const stop = new AbortController();
+  let interrupts = 0;
+  const onSignal = (name: unknown) => {
+    if (name === "SIGINT" && ++interrupts > 1) host.exit(130);
+    stop.abort(new StopRequest(name as StopSignal));
+  };
+  const onStdoutError = (err: NodeJS.ErrnoException) => {
+    if (err.code === "EPIPE") stop.abort(new StopRequest("SIGPIPE"));
+    else onBug(err);
+  };
+  const onBug = (err: unknown) => {
+    host.stderr.write(describeBug(options.name, err));
+    host.exit(1);
+  };
+  for (const name of STOP_SIGNALS) host.on(name, onSignal);
+  host.on("uncaughtException", onBug);
+  host.on("unhandledRejection", onBug);
+  host.stdout.on("error", onStdoutError);
+  const { argv, env, stdin, stdout, stderr } = host;
+  const context = { argv: argv.slice(2), env, stdin, stdout, stderr, signal: stop.signal, clock: systemClock };
+  let code: number;
+  try {
+    code = await main(context);
+  } catch (err) {
+    code = report(options, err, stop.signal, stderr);
+  }
+  await flush(stdout);
+  for (const name of STOP_SIGNALS) host.off(name, onSignal);
+  host.exit(code);
+}
+
+/** Exit code of a program that a signal ended, as a shell counts it. */
+export function exitCodeOfStop(request: StopRequest): number {
+  return 128 + SIGNAL_NUMBERS[request.stopSignal];
+}
+
+function report(options: RunMainOptions, err: unknown, signal: AbortSignal, stderr: NodeJS.WriteStream): number {
+  if (signal.aborted && signal.reason instanceof StopRequest) {
+    if (signal.reason.stopSignal === "SIGPIPE") return 0;
+    const ours = err === signal.reason || (err instanceof DomainError && err.kind === "cancelled");
+    if (ours || (err instanceof Error && err.name === "AbortError")) return exitCodeOfStop(signal.reason);
+  }
+  if (!(err instanceof DomainError)) {
+    stderr.write(describeBug(options.name, err));
+    return 1;
+  }
+  stderr.write(`${options.name}: error: ${oneLine(err.message)}\n`);
+  const hint = err.fields["hint"];
+  if (typeof hint === "string" && hint !== "") stderr.write(`${options.name}: hint: ${oneLine(hint)}\n`);
+  return options.exitCodes?.[err.kind] ?? (err.kind === "invalid" ? 2 : 1);
+}
+
+function oneLine(text: string): string {
+  return plainText(text).replaceAll("\n", " ");
+}
+
+function describeBug(name: string, err: unknown): string {
+  const stack = err instanceof Error ? (err.stack ?? err.message) : String(err);
+  return `${name}: bug: this should not have happened, please report it\n${plainText(stack)}\n`;
+}
+
+function flush(stream: NodeJS.WriteStream): Promise<void> {
+  return new Promise((resolve) => {
+    if (stream.destroyed || stream.errored) resolve();
+    else stream.write("", () => resolve());
+  });
+}
