@@ -1,42 +1,41 @@
 // The room rule (docs/architecture.md): which room may import which. Everything may import "base".
 import { rooms } from "./scripts/rooms.mjs";
 
-const known = Object.keys(rooms);
+const known = Object.keys(rooms).join("|");
+const forbid = (name, from, to, comment) => ({ name, severity: "error", from, to, ...(comment ? { comment } : {}) });
+
 const forbidden = [
-  { name: "no-circular", severity: "error", from: {}, to: { circular: true } },
-  {
-    name: "nobody-imports-cmd",
-    severity: "error",
-    from: { pathNot: "^(cmd|test|scripts|bench)/" },
-    to: { path: "^cmd/" },
-  },
-  {
-    name: "cmd-imports-no-other-cmd",
-    severity: "error",
-    from: { path: "^cmd/([^/]+)/" },
-    to: { path: "^cmd/", pathNot: "^cmd/$1/" },
-  },
-  { name: "internal-imports-no-pkg", severity: "error", from: { path: "^internal/" }, to: { path: "^pkg/" } },
-  {
-    name: "product-imports-no-tests",
-    severity: "error",
-    from: { path: "^(internal|cmd|pkg)/", pathNot: "[.]test[.]ts$" },
-    to: { path: "^(test|bench|scripts)/" },
-  },
-  { name: "no-unresolvable", severity: "error", from: {}, to: { couldNotResolve: true } },
-  {
-    name: "unknown-room",
-    comment: "a folder under internal/ that scripts/rooms.mjs does not know",
-    severity: "error",
-    from: { path: "^internal/[^/]+/", pathNot: `^internal/(${known.join("|")})/` },
-    to: {},
-  },
-  ...known.map((room) => ({
-    name: `room-${room}`,
-    severity: "error",
-    from: { path: `^internal/${room}/` },
-    to: { path: "^internal/", pathNot: `^internal/(${[room, "base", ...rooms[room]].join("|")})/` },
-  })),
+  forbid("no-circular", {}, { circular: true }, "type-only imports count"),
+  forbid("no-unresolvable", {}, { couldNotResolve: true }),
+  forbid("nobody-imports-cmd", { pathNot: "^(cmd|test|scripts|bench)/" }, { path: "^cmd/" }),
+  forbid("cmd-imports-no-other-cmd", { path: "^cmd/([^/]+)/" }, { path: "^cmd/", pathNot: "^cmd/$1/" }),
+  forbid("internal-imports-no-pkg", { path: "^internal/" }, { path: "^pkg/" }),
+  forbid("pkg-imports-only-gen", { path: "^pkg/" }, { path: "^internal/", pathNot: "^internal/gen/" }),
+  forbid(
+    "product-imports-no-tests",
+    { path: "^(internal|cmd|pkg)/", pathNot: "[.]test[.]ts$" },
+    { path: "^(test|bench|scripts)/" },
+  ),
+  forbid(
+    "product-imports-no-dev-package",
+    { path: "^(internal|cmd|pkg)/", pathNot: "[.]test[.]ts$" },
+    { dependencyTypes: ["npm-dev", "npm-no-pkg", "npm-unknown"], pathNot: "node_modules/@types/node/" },
+    "what the program needs at run time belongs to dependencies",
+  ),
+  forbid(
+    "unknown-room",
+    { pathNot: "^internal/" },
+    { path: "^internal/", pathNot: `^internal/(${known})/` },
+    "a folder under internal/ that scripts/rooms.mjs does not know",
+  ),
+  forbid("unknown-room-imports", { path: "^internal/", pathNot: `^internal/(${known})/` }, {}),
+  ...Object.entries(rooms).map(([room, allowed]) =>
+    forbid(
+      `room-${room}`,
+      { path: `^internal/${room}/` },
+      { path: "^internal/", pathNot: `^internal/(${[room, "base", ...allowed].join("|")})/` },
+    ),
+  ),
 ];
 
 export default {

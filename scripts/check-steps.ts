@@ -1,0 +1,42 @@
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { packaged, root, type Step } from "./step.ts";
+
+const SOURCES = ["cmd", "internal", "pkg", "scripts", "test", "bench"];
+
+/** Every check that runs no test, the slowest first so that two lanes end at about the same time. */
+export function staticSteps(): readonly Step[] {
+  const folders = SOURCES.filter((name) => existsSync(join(root, name)));
+  return [
+    command("types (tsc)", packaged("tsc"), "-p", "."),
+    command("lint and format (biome)", packaged("biome"), "check", "--error-on-warnings", "."),
+    command("dead code (knip)", packaged("knip"), "--no-progress"),
+    command("rooms (dependency-cruiser)", packaged("depcruise"), "--config", ".dependency-cruiser.mjs", ...folders),
+    command("drawing of the rooms", process.execPath, "scripts/draw-architecture.ts", "--check"),
+    command("generated code is fresh", process.execPath, "scripts/generate.ts", "--check"),
+    command("proto lint (buf)", packaged("buf"), "lint"),
+    command("proto format (buf)", packaged("buf"), "format", "--diff", "--exit-code"),
+    breakingStep(),
+  ];
+}
+
+/** The unit tests; everything else that vitest runs needs real programs and belongs to `npm test`. */
+export const unitStep = (): Step => command("unit tests (vitest)", packaged("vitest"), "run", "--project", "unit");
+
+function command(name: string, program: string, ...args: string[]): Step {
+  return { type: "command", name, argv: [program, ...args] };
+}
+
+/** Compares the messages with those of the main branch, ours or the one that was cloned from. */
+function breakingStep(): Step {
+  const name = "proto compatibility (buf)";
+  const base = ["main", "origin/main"].find((branch) => hasProtos(branch));
+  if (base === undefined) return { type: "nothing", name, reason: "no main branch with messages to compare with" };
+  return command(name, packaged("buf"), "breaking", "--against", `.git#ref=${base},subdir=proto`);
+}
+
+function hasProtos(branch: string): boolean {
+  const listed = spawnSync("git", ["ls-tree", "-r", "--name-only", branch, "proto"], { cwd: root, encoding: "utf8" });
+  return listed.status === 0 && listed.stdout.includes(".proto");
+}

@@ -1,0 +1,52 @@
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { drawing, replaceBetween } from "./room-drawing.ts";
+import { rooms } from "./rooms.mjs";
+import { root } from "./step.ts";
+
+describe("drawing", () => {
+  it("has one arrow per pair of rooms, however many files import each other", () => {
+    const text = drawing([
+      { from: "internal/pane/a.ts", to: "internal/tmux/x.ts" },
+      { from: "internal/pane/b.ts", to: "internal/tmux/y.ts" },
+      { from: "cmd/gt/main.ts", to: "internal/pane/a.ts" },
+    ]);
+    expect(text).toBe(["```mermaid", "graph TD", '  cmd_gt[["cmd/gt"]] --> pane', "  pane --> tmux", "```"].join("\n"));
+  });
+
+  it("leaves out base, tests, packages and a room's own files", () => {
+    const text = drawing([
+      { from: "internal/pane/a.ts", to: "internal/base/clock.ts" },
+      { from: "internal/pane/a.ts", to: "internal/pane/b.ts" },
+      { from: "internal/pane/a.ts", to: "node_modules/pino/pino.js" },
+      { from: "internal/pane/a.test.ts", to: "internal/tmux/x.ts" },
+    ]);
+    expect(text).toBe(["```mermaid", "graph TD", "  pane", "```"].join("\n"));
+  });
+});
+
+describe("replaceBetween", () => {
+  it("keeps what stands around the markers", () => {
+    expect(replaceBetween("a [ old ] z", "[", "]", "new")).toBe("a [\n\nnew\n\n] z");
+  });
+
+  it("refuses a document without the markers", () => {
+    expect(() => replaceBetween("a", "[", "]", "new")).toThrow(/missing/);
+  });
+});
+
+describe("the table of rooms", () => {
+  it("names every folder under internal/", () => {
+    const folders = readdirSync(join(root, "internal"), { withFileTypes: true }).filter((entry) => entry.isDirectory());
+    expect(Object.keys(rooms)).toEqual(expect.arrayContaining(folders.map((folder) => folder.name)));
+  });
+
+  it("has no cycle", () => {
+    const visit = (room: string, path: readonly string[]): void => {
+      expect(path).not.toContain(room);
+      for (const next of rooms[room] ?? []) visit(next, [...path, room]);
+    };
+    for (const room of Object.keys(rooms)) visit(room, []);
+  });
+});

@@ -1,0 +1,71 @@
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+
+/** One part of the gate: a command of this repository, or the reason why there is nothing to check. */
+export type Step =
+  | { readonly type: "command"; readonly name: string; readonly argv: readonly [string, ...string[]] }
+  | { readonly type: "nothing"; readonly name: string; readonly reason: string };
+
+export interface StepResult {
+  readonly name: string;
+  readonly ok: boolean;
+  readonly ms: number;
+  /** Both output streams as they came, or the reason of a step that had nothing to do. */
+  readonly output: string;
+}
+
+export const root: string = join(import.meta.dirname, "..");
+
+/** Path of a program that came with the packages. */
+export const packaged = (name: string): string => join(root, "node_modules", ".bin", name);
+
+/** Runs a step to its end. A program that cannot be started is a failed step, not an exception. */
+export function runStep(step: Step): Promise<StepResult> {
+  if (step.type === "nothing") {
+    return Promise.resolve({ name: step.name, ok: true, ms: 0, output: step.reason });
+  }
+  const started = performance.now();
+  const [program, ...args] = step.argv;
+  const env = process.stdout.isTTY ? { ...process.env, FORCE_COLOR: "1" } : process.env;
+  const child = spawn(program, args, { cwd: root, env, stdio: ["ignore", "pipe", "pipe"] });
+  const chunks: Buffer[] = [];
+  child.stdout.on("data", (chunk: Buffer) => chunks.push(chunk));
+  child.stderr.on("data", (chunk: Buffer) => chunks.push(chunk));
+  return new Promise((resolve) => {
+    const end = (ok: boolean, extra = ""): void =>
+      resolve({
+        name: step.name,
+        ok,
+        ms: performance.now() - started,
+        output: `${Buffer.concat(chunks).toString("utf8")}${extra}`.trimEnd(),
+      });
+    child.on("error", (err) => end(false, err.message));
+    child.on("close", (code, signal) => end(code === 0, signal === null ? "" : `ended by ${signal}`));
+  });
+}
+
+/** Runs steps in order of the list, at most `lanes` at a time, and hands over each result as it comes. */
+export async function runSteps(
+  steps: readonly Step[],
+  lanes: number,
+  onResult: (result: StepResult) => void,
+): Promise<readonly StepResult[]> {
+  const waiting = [...steps];
+  const results: StepResult[] = [];
+  const lane = async (): Promise<void> => {
+    for (let step = waiting.shift(); step !== undefined; step = waiting.shift()) {
+      const result = await runStep(step);
+      results.push(result);
+      onResult(result);
+    }
+  };
+  await Promise.all(Array.from({ length: lanes }, lane));
+  return results;
+}
+
+/** What a person sees of a step: one line, and everything it said if it failed. */
+export function printStep(result: StepResult): void {
+  const note = result.ok && result.ms === 0 ? result.output : `${(result.ms / 1000).toFixed(1)} s`;
+  console.log(`${result.ok ? "ok  " : "FAIL"}  ${result.name.padEnd(28)} ${note}`);
+  if (!result.ok) console.log(`${result.output.replace(/^/gm, "      ")}\n`);
+}
