@@ -1,0 +1,10 @@
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The environment without what ties a process to some tmux (`TMUX`, `TMUX_PANE`, `TMUX_TMPDIR`, …). */
+export function withoutTmux(env: Environment): Record<string, string> {
+  const kept: Record<string, string> = {};
+  for (const [name, value] of Object.entries(env)) {
+    if (value !== undefined && !name.startsWith("TMUX")) kept[name] = value;
+  }
+  return kept;
+}

@@ -1,0 +1,91 @@
+import { DomainError } from "../base/errors.ts";
+import { formatLiteral, quoteArgument, quoteShell } from "./quote.ts";
+
+const BUFFER = /^[A-Za-z0-9._-]{1,160}$/;
+const PANE = /^%\d{1,10}$/;
+
+/** Printed by the server when a guarded line did, or did not, do its work. */
+export const DONE = "gt-done";
+export const REFUSED = "gt-refused";
+
+/** @throws DomainError `invalid` */
+export function checkBufferName(name: string): string {
+  if (!BUFFER.test(name)) throw new DomainError("invalid", `not a buffer's name: ${JSON.stringify(name.slice(0, 40))}`);
+  return name;
+}
+
+/** @throws DomainError `invalid` */
+export function checkPaneId(id: string): string {
+  if (!PANE.test(id)) throw new DomainError("invalid", `not a pane's id: ${JSON.stringify(id.slice(0, 40))}`);
+  return id;
+}
+
+/**
+ * Input is dropped without a word by a pane that is dead or has its input turned off, and a paste into a dead one kills
+ * tmux 3.3a: so the server itself looks and acts in one step. `whenInMode`: `leave` closes copy mode and the like first,
+ * `refuse` does nothing then.
+ */
+export function guarded(paneId: string, whenInMode: "leave" | "refuse", command: string): string {
+  const unfit = "#{||:#{pane_dead},#{pane_input_off}}";
+  const condition = whenInMode === "refuse" ? `#{||:#{pane_in_mode},${unfit}}` : unfit;
+  const leave = whenInMode === "leave" ? `copy-mode -q -t ${paneId} ; ` : "";
+  const words = [
+    `if-shell -F -t ${paneId} ${quoteArgument(condition)}`,
+    quoteArgument(`display-message -p ${REFUSED}`),
+    quoteArgument(`${leave}${command} ; display-message -p ${DONE}`),
+  ];
+  return words.join(" ");
+}
+
+/** `-p`: tmux adds the paste brackets if the program asked for them; `-r`: line feeds stay line feeds; `-d`: used up. */
+export function pasteLine(paneId: string, buffer: string): string {
+  return guarded(paneId, "leave", `paste-buffer -d -p -r -b ${checkBufferName(buffer)} -t ${paneId}`);
+}
+
+export function keysLine(paneId: string, names: readonly string[]): string {
+  return guarded(paneId, "leave", `send-keys -t ${paneId} -- ${names.map(quoteArgument).join(" ")}`);
+}
+
+export function textLine(paneId: string, text: string): string {
+  return guarded(paneId, "leave", `send-keys -t ${paneId} -l -- ${quoteArgument(text)}`);
+}
+
+/** A literal CR: some releases translate the named key by what the program asked its keyboard to be. */
+export function enterLine(paneId: string): string {
+  return guarded(paneId, "refuse", `send-keys -t ${paneId} -l -- ${quoteArgument("\r")}`);
+}
+
+/** The pipe's command is a format, goes through strftime, and is then run by sh. */
+export function pipeLine(paneId: string, fifoPath: string): string {
+  const command = formatLiteral(`exec cat > ${quoteShell(fifoPath)}`, { time: true });
+  return `pipe-pane -O -t ${paneId} ${quoteArgument(command)}`;
+}
+
+export interface CaptureOptions {
+  /** First line: 0 is the top of the screen, negative ones are above it, `-` is the oldest. Default 0. */
+  readonly start?: number | "-";
+  /** Last line, inclusive; `-` is the bottom of the screen. Default the bottom. */
+  readonly end?: number | "-";
+  /** Keep styling as escape sequences. */
+  readonly escapes: boolean;
+  /** Join rows that the terminal wrapped; trailing blanks stay then. */
+  readonly join: boolean;
+  /** The screen behind the alternate one; empty when there is none. */
+  readonly savedScreen?: boolean;
+}
+
+/** Into a buffer, because `capture-pane -p` in a control client leaks the whole capture in tmux before 3.6. */
+export function captureLine(paneId: string, buffer: string, options: CaptureOptions): string {
+  const flags = [
+    ...(options.escapes ? ["-e"] : []),
+    ...(options.join ? ["-J"] : []),
+    ...(options.savedScreen ? ["-a", "-q"] : []),
+    ...(options.start === undefined ? [] : ["-S", String(options.start)]),
+    ...(options.end === undefined ? [] : ["-E", String(options.end)]),
+  ];
+  return ["capture-pane", ...flags, "-b", checkBufferName(buffer), "-t", paneId].join(" ");
+}
+
+export function saveLine(buffer: string, path: string): string {
+  return `save-buffer -b ${buffer} ${quoteArgument(formatLiteral(path))}`;
+}

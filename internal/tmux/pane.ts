@@ -1,0 +1,218 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import { readFile, unlink } from "node:fs/promises";
+import { join } from "node:path";
+import { DomainError } from "../base/errors.ts";
+import { type AgentCommand, commandArguments, cwdCommand } from "./agent-command.ts";
+import type { CommandClient, Reply } from "./command-client.ts";
+import { TmuxCommandError } from "./errors.ts";
+import { checkKeys } from "./keys.ts";
+import {
+  type CaptureOptions,
+  captureLine,
+  checkBufferName,
+  checkPaneId,
+  DONE,
+  enterLine,
+  keysLine,
+  pasteLine,
+  pipeLine,
+  REFUSED,
+  saveLine,
+  textLine,
+} from "./pane-commands.ts";
+import { factsCommand, type PaneFacts, parseFacts } from "./pane-facts.ts";
+import { quoteArgument } from "./quote.ts";
+import { WINDOW_NAME } from "./server-config.ts";
+
+export type { CaptureOptions } from "./pane-commands.ts";
+export type { PaneFacts } from "./pane-facts.ts";
+
+/** `refused`: the pane is dead or has its input turned off; nothing was typed. */
+export type Sent = "sent" | "refused";
+
+export interface TmuxPaneOptions {
+  /** Private folder (0700), best in memory, for captures on their way; no `#[` in its path. */
+  readonly dir: string;
+}
+
+/** What of a client a pane needs. */
+export type Commands = Pick<CommandClient, "command" | "script">;
+
+/**
+ * One pane, named by its id, which tmux never uses again while the server lives. Every method throws TmuxUnavailableError
+ * when the client is not attached, TmuxCommandError when tmux refuses (the pane is gone).
+ */
+export class TmuxPane {
+  readonly id: string;
+  readonly #client: Commands;
+  readonly #options: TmuxPaneOptions;
+
+  /** @throws DomainError `invalid` for anything but an id like `%0` */
+  constructor(client: Commands, paneId: string, options: TmuxPaneOptions) {
+    this.id = checkPaneId(paneId);
+    this.#client = client;
+    this.#options = options;
+  }
+
+  /**
+   * The session's first pane: the one made with it, unless that was closed.
+   * @throws TmuxCommandError when there is no such session
+   */
+  static async find(client: Commands, session: string, options: TmuxPaneOptions): Promise<TmuxPane> {
+    const ids = await client.command(`list-panes -s -t ${quoteArgument(`=${session}:`)} -F "#{pane_id}"`);
+    const first = ids.map((id) => Number(id.slice(1))).sort((a, b) => a - b)[0];
+    return new TmuxPane(client, `%${first}`, options);
+  }
+
+  /** @throws DomainError `unavailable` when the pane is gone */
+  async facts(): Promise<PaneFacts> {
+    const separator = `gt${randomBytes(8).toString("hex")}`;
+    return parseFacts(await this.#client.command(factsCommand(this.id, separator)), separator);
+  }
+
+  /**
+   * The facts once tmux has looked again for children that ended. Some builds lose the signal that says so: then the pane is
+   * dead, without a status, and no hook ran.
+   */
+  async recoverDeadStatus(): Promise<PaneFacts> {
+    // Not -b: the command after it waits until `true` has been reaped, and so has everything that ended before.
+    await this.#client.script("run-shell true");
+    return await this.facts();
+  }
+
+  /** Text of a range of lines, each with its LF. One at a time, please: the server does nothing else meanwhile. */
+  async capture(options: CaptureOptions): Promise<string> {
+    return await this.#fetch((buffer) => this.#client.command(captureLine(this.id, buffer, options)));
+  }
+
+  /**
+   * Everything printed so far (history and screen, with styling), and from the very next byte on the output goes to the
+   * FIFO: nothing is lost or doubled between the two. The cut may fall between CR and LF.
+   */
+  async cutAndPipe(fifoPath: string): Promise<string> {
+    return await this.#fetch(async (buffer) => {
+      const capture = captureLine(this.id, buffer, { start: "-", escapes: true, join: false });
+      checkAll("cut", await this.#client.script(`${capture} ; ${pipeLine(this.id, fifoPath)}`), 2);
+    });
+  }
+
+  /** Output from now on goes to the FIFO as well; a pipe that was there is replaced. */
+  async pipeTo(fifoPath: string): Promise<void> {
+    await this.#client.command(pipeLine(this.id, fifoPath));
+  }
+
+  async unpipe(): Promise<void> {
+    await this.#client.command(`pipe-pane -t ${this.id}`);
+  }
+
+  /**
+   * Puts text into a named buffer of the server, replacing what was there.
+   * @throws DomainError `invalid` for empty text, NUL, or a name other than `[A-Za-z0-9._-]{1,160}`
+   */
+  async stage(buffer: string, text: string): Promise<void> {
+    if (text === "") throw new DomainError("invalid", "cannot stage an empty text");
+    await this.#client.command(`set-buffer -b ${checkBufferName(buffer)} -- ${quoteArgument(text)}`);
+  }
+
+  /** Names of the buffers that begin with `prefix`. */
+  async listBuffers(prefix = ""): Promise<readonly string[]> {
+    const names = await this.#client.command('list-buffers -F "#{buffer_name}"');
+    return names.filter((name) => name.startsWith(prefix));
+  }
+
+  async bufferExists(buffer: string): Promise<boolean> {
+    return (await this.listBuffers(checkBufferName(buffer))).includes(buffer);
+  }
+
+  /** Deletes a buffer; one that does not exist is fine. */
+  async dropBuffer(buffer: string): Promise<void> {
+    const replies = await this.#client.script(`delete-buffer -b ${checkBufferName(buffer)}`);
+    const failed = replies.find((reply) => !reply.ok);
+    if (failed && !failed.lines.join(" ").includes("unknown buffer"))
+      throw new TmuxCommandError("delete-buffer", failed.lines);
+  }
+
+  /**
+   * Types a staged buffer as one paste and deletes it; closes copy mode and the like first. When refused, the buffer is left.
+   * @throws TmuxCommandError when there is no such buffer
+   */
+  async paste(buffer: string): Promise<"pasted" | "refused"> {
+    return (await this.#guarded("paste-buffer", pasteLine(this.id, buffer))) === "sent" ? "pasted" : "refused";
+  }
+
+  /** Presses keys by name; closes copy mode and the like first. @throws DomainError `invalid`: see `checkKeys`. */
+  async sendKeys(names: readonly string[]): Promise<Sent> {
+    checkKeys(names);
+    return await this.#guarded("send-keys", keysLine(this.id, names));
+  }
+
+  /** Types text as it is, without paste brackets; closes copy mode and the like first. */
+  async sendText(text: string): Promise<Sent> {
+    return text === "" ? "sent" : await this.#guarded("send-keys", textLine(this.id, text));
+  }
+
+  /** Presses Enter. Refused also while a mode is open: somebody reads there. */
+  async enter(): Promise<Sent> {
+    return await this.#guarded("send-keys", enterLine(this.id));
+  }
+
+  /** Closes copy, view, tree and clock mode, also several on top of each other. */
+  async leaveModes(): Promise<void> {
+    await this.#client.command(`copy-mode -q -t ${this.id}`);
+  }
+
+  /** Fixes the size of the pane's window, whoever attaches. @throws DomainError `invalid` outside of 1…10000 */
+  async resize(cols: number, rows: number): Promise<void> {
+    for (const cells of [cols, rows]) {
+      if (!Number.isInteger(cells) || cells < 1 || cells > 10_000)
+        throw new DomainError("invalid", `not a size: ${cols}x${rows}`);
+    }
+    await this.#client.command(`resize-window -t ${this.id} -x ${cols} -y ${rows}`);
+  }
+
+  /**
+   * Starts a command in the pane in place of one that has ended. What stood on the screen goes to the history, the window
+   * gets its name back, and the pipe goes on. On the alternate screen the last frame is lost: capture it before.
+   * @throws TmuxCommandError when the command in it still runs
+   */
+  async respawn(command: AgentCommand): Promise<void> {
+    const line = [
+      cwdCommand(command),
+      // A respawn clears the screen; a reset moves it into the history first. Only a dead pane's: -R wipes a living one.
+      `if-shell -F -t ${this.id} "#{pane_dead}" ${quoteArgument(`send-keys -R -t ${this.id}`)}`,
+      `respawn-pane -t ${this.id} ${commandArguments(command)}`,
+      `rename-window -t ${this.id} ${WINDOW_NAME}`,
+    ].join(" ; ");
+    checkAll("respawn-pane", await this.#client.script(line), 4);
+  }
+
+  async #guarded(name: string, line: string): Promise<Sent> {
+    const replies = await this.#client.script(line);
+    const printed = replies.at(-1)?.lines[0];
+    if (printed === DONE) return "sent";
+    if (printed === REFUSED) return "refused";
+    throw new TmuxCommandError(name, replies.find((reply) => !reply.ok)?.lines ?? []);
+  }
+
+  /** Fills a buffer and brings its text here through a file: the three commands travel together. */
+  async #fetch(fill: (buffer: string) => Promise<unknown>): Promise<string> {
+    const buffer = `gtcap-${randomUUID()}`;
+    const path = join(this.#options.dir, buffer);
+    try {
+      const filled = fill(buffer);
+      const saved = this.#client.command(saveLine(buffer, path));
+      const dropped = this.#client.command(`delete-buffer -b ${buffer}`);
+      const [first, ...others] = await Promise.allSettled([filled, saved, dropped]);
+      for (const step of [first, ...others]) if (step.status === "rejected") throw step.reason;
+      return await readFile(path, "utf8");
+    } finally {
+      await unlink(path).catch(() => {});
+    }
+  }
+}
+
+function checkAll(name: string, replies: readonly Reply[], expected: number): void {
+  const failed = replies.find((reply) => !reply.ok);
+  if (failed) throw new TmuxCommandError(name, failed.lines);
+  if (replies.length < expected) throw new TmuxCommandError(name, ["the list ended early"]);
+}

@@ -1,0 +1,136 @@
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { unlink } from "node:fs/promises";
+import { createConnection } from "node:net";
+import { aborted } from "../base/abort.ts";
+import type { Clock } from "../base/clock.ts";
+import { DomainError } from "../base/errors.ts";
+import type { Logger } from "../base/logger.ts";
+import type { Task } from "../base/task-group.ts";
+import { type Environment, withoutTmux } from "./environment.ts";
+
+export interface TmuxServerOptions {
+  readonly tmuxProgram: string;
+  readonly socketPath: string;
+  /** A file with `serverConfig`'s text. tmux reads it when the first client connects. */
+  readonly configPath: string;
+  /** Passed on to the agent; variables named `TMUX…` are removed. */
+  readonly env: Environment;
+  /** How long each step of stopping (kill-server, TERM) may take before the next; default 1000. */
+  readonly stopStepMs?: number;
+}
+
+export interface ServerExit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/** A private tmux server as a direct child, so that its end is seen at once. Used once. */
+export class TmuxServer implements Task {
+  readonly #deps: { readonly clock: Clock; readonly logger: Logger };
+  readonly #options: TmuxServerOptions;
+  #child: ChildProcess | undefined;
+  #exit: ServerExit | undefined;
+
+  constructor(deps: { readonly clock: Clock; readonly logger: Logger }, options: TmuxServerOptions) {
+    this.#deps = deps;
+    this.#options = options;
+  }
+
+  /** Absent before the start. */
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
+  /** How it ended; absent while it runs. */
+  get exit(): ServerExit | undefined {
+    return this.#exit;
+  }
+
+  /**
+   * Resolves when the server is gone: by itself (see `exit`), or because `signal` told it to stop.
+   * @throws DomainError `already-exists` when another server answers on the socket; `precondition` when tmux cannot be run
+   */
+  async run(signal: AbortSignal): Promise<void> {
+    await removeStaleSocket(this.#options.socketPath);
+    if (signal.aborted) return;
+    const { tmuxProgram, socketPath, configPath, env } = this.#options;
+    const child = spawn(tmuxProgram, ["-u", "-S", socketPath, "-f", configPath, "-D"], {
+      env: withoutTmux(env),
+      stdio: "ignore",
+    });
+    this.#child = child;
+    const gone = this.#untilGone(child);
+    const done = new AbortController();
+    const stopping = this.#stopOnAbort(AbortSignal.any([signal, done.signal]), done.signal, child);
+    try {
+      await gone;
+    } finally {
+      done.abort();
+      await stopping;
+    }
+    const fields = { pid: child.pid, code: this.#exit?.code, signal: this.#exit?.signal };
+    if (signal.aborted) this.#deps.logger.debug(fields, "tmux server stopped");
+    else this.#deps.logger.warn(fields, "tmux server ended by itself");
+  }
+
+  #untilGone(child: ChildProcess): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    child.on("error", (err) => {
+      reject(
+        new DomainError("precondition", `cannot run ${this.#options.tmuxProgram}: ${err.message}`, { cause: err }),
+      );
+    });
+    child.on("exit", (code, signal) => {
+      this.#exit = { code, signal };
+      resolve();
+    });
+    return promise;
+  }
+
+  /** kill-server first (it lets clients go in order), then TERM, then KILL: a wedged client can block the first two. */
+  async #stopOnAbort(stop: AbortSignal, gone: AbortSignal, child: ChildProcess): Promise<void> {
+    await aborted(stop);
+    const steps = [() => this.#killServer(), () => child.kill("SIGTERM"), () => child.kill("SIGKILL")];
+    for (const step of steps) {
+      if (gone.aborted || this.#exit || child.pid === undefined) return;
+      step();
+      await this.#deps.clock.sleep(this.#options.stopStepMs ?? 1000, gone).catch(() => {});
+    }
+  }
+
+  #killServer(): void {
+    const { tmuxProgram, socketPath, env, stopStepMs = 1000 } = this.#options;
+    const limits = { env: withoutTmux(env), timeout: stopStepMs, killSignal: "SIGKILL" } as const;
+    // Its failure needs no answer: the next step follows.
+    execFile(tmuxProgram, ["-N", "-S", socketPath, "kill-server"], limits, () => {});
+  }
+}
+
+/**
+ * Removes a socket that no server listens on any more. tmux itself would replace a live server's socket without asking.
+ * @throws DomainError `already-exists` when a server answers
+ */
+export async function removeStaleSocket(socketPath: string): Promise<void> {
+  const state = await probeSocket(socketPath);
+  if (state === "live") {
+    throw new DomainError("already-exists", `a tmux server already runs on ${socketPath}`, {
+      fields: { socket: socketPath },
+    });
+  }
+  if (state === "stale") await unlink(socketPath).catch(() => {});
+}
+
+function probeSocket(socketPath: string): Promise<"live" | "stale" | "absent"> {
+  const { promise, resolve } = Promise.withResolvers<"live" | "stale" | "absent">();
+  const socket = createConnection(socketPath);
+  socket.on("connect", () => {
+    socket.destroy();
+    resolve("live");
+  });
+  socket.on("error", (err: NodeJS.ErrnoException) => {
+    // EAGAIN: its backlog is full, so somebody owns it.
+    if (err.code === "ENOENT") resolve("absent");
+    else resolve(err.code === "EAGAIN" || err.code === "EACCES" ? "live" : "stale");
+  });
+  return promise;
+}
