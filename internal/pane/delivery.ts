@@ -1,0 +1,288 @@
+import type { AgentProfile } from "../agents/profile.ts";
+import type { Screen } from "../agents/screen.ts";
+import type { Clock } from "../base/clock.ts";
+import { DomainError } from "../base/errors.ts";
+import { ComposerProbe, type Probe, type Standing, TailProbe } from "./probe.ts";
+import { type ScreenSource, waitForQuiet } from "./screen-source.ts";
+import type { Evidence, NudgeOutcome } from "./types.ts";
+
+/** The one way into the pane; `internal/tmux/pane.ts` is it. Every call may fail with `unavailable` while tmux is away. */
+export interface PaneWriter {
+  /** Puts text into a tmux buffer of that name. */
+  stage(buffer: string, text: string): Promise<void>;
+  bufferExists(buffer: string): Promise<boolean>;
+  dropBuffer(buffer: string): Promise<void>;
+  /** Pastes the buffer and drops it in one step; `refused` (pane dead, input off) leaves it. */
+  paste(buffer: string): Promise<"pasted" | "refused">;
+  /** One literal carriage return, refused by tmux when the pane is dead. */
+  enter(): Promise<void>;
+}
+
+/** What the agent itself reports, newest first; times are monotonic milliseconds. */
+export interface AgentSigns {
+  /** The newest report that a message was taken, if it came after `since`. */
+  promptTakenSince(since: number): { readonly prompt?: string; readonly at: number } | undefined;
+  /** The agent is known to report messages that it takes, so the report is worth a short wait. */
+  reportsPrompts(): boolean;
+  /** A source stronger than the screen says that the agent waits for a person. */
+  waitsForPerson(): boolean;
+}
+
+export interface DeliveryDeps {
+  readonly clock: Clock;
+  readonly writer: PaneWriter;
+  readonly source: ScreenSource;
+  readonly profile: AgentProfile;
+  readonly signs: AgentSigns;
+  /** Same text by the contract's equality. */
+  readonly sameText: (a: string, b: string) => boolean;
+}
+
+export interface DeliveryJob {
+  /** Name of the tmux buffer that holds the text until it is pasted. */
+  readonly buffer: string;
+  /** Safe text, as it shall arrive. */
+  readonly text: string;
+  /** Called after the text was staged and before the paste: from now on the text may be in front of the agent. */
+  readonly onIntent: () => void;
+}
+
+/** How one attempt ended. `retry`: not one byte was typed and the reason may pass. Times are milliseconds from the start. */
+export type DeliveryResult =
+  | { readonly type: "retry"; readonly reason: string }
+  | {
+      readonly type: "done";
+      readonly outcome: NudgeOutcome;
+      readonly error: string;
+      readonly evidence: readonly Evidence[];
+      readonly typedMs?: number;
+      readonly submittedMs?: number;
+      readonly confirmedMs?: number;
+    };
+
+/** The echo of a paste must show within this time, or Enter is never pressed. */
+const ECHO_MS = 4000;
+/** How long output may keep the screen busy before Enter is pressed all the same. */
+const SETTLE_CAP_MS = 400;
+/** How long one Enter may take to show its effect. */
+const ENTER_MS = 1000;
+const MAX_ENTERS = 3;
+/** The longest pause between two looks at the screen. */
+const LOOK_MS = 10;
+/** A hook's word usually comes after the screen: how long a receipt waits for this stronger evidence. */
+const HOOK_GRACE_MS = 40;
+
+/**
+ * Types one text and submits it: stage, paste, see it in the composer, wait until the screen is quiet, press Enter, see it
+ * leave. Presses Enter only on a composer that holds this text and nothing else, and again only while that is still so.
+ * Nothing else may write to the pane meanwhile.
+ */
+export async function deliver(deps: DeliveryDeps, job: DeliveryJob, signal: AbortSignal): Promise<DeliveryResult> {
+  return new Delivery(deps, job, signal).run();
+}
+
+class Delivery {
+  readonly #deps: DeliveryDeps;
+  readonly #job: DeliveryJob;
+  readonly #signal: AbortSignal;
+  readonly #startedAt: number;
+  #typedMs: number | undefined;
+  #submittedMs: number | undefined;
+
+  constructor(deps: DeliveryDeps, job: DeliveryJob, signal: AbortSignal) {
+    this.#deps = deps;
+    this.#job = job;
+    this.#signal = signal;
+    this.#startedAt = deps.clock.monotonicMs();
+  }
+
+  async run(): Promise<DeliveryResult> {
+    const before = await this.#deps.source.current(this.#signal);
+    const obstacle = this.#obstacle(before);
+    if (obstacle !== undefined) return { type: "retry", reason: obstacle };
+    const probe = this.#probeFor(before);
+    const refused = await this.#paste();
+    if (refused !== undefined) return refused;
+    this.#typedMs = this.#elapsed();
+
+    const echo = await this.#awaitEcho(probe);
+    if (echo !== "there") return this.#afterFailedEcho(echo);
+    const { settleMs } = this.#deps.profile.submit;
+    await waitForQuiet(this.#deps.source, settleMs, Math.max(SETTLE_CAP_MS, settleMs), this.#deps.clock, this.#signal);
+    return this.#submit(probe);
+  }
+
+  /** The caller judged an older screen; a dialog or a draft may have come since. */
+  #obstacle(screen: Screen): string | undefined {
+    const { profile, signs } = this.#deps;
+    if (signs.waitsForPerson()) return "the agent waits for a person";
+    if (profile.idleProof !== "screen") return undefined;
+    const { dialog, composer } = profile.view(screen);
+    if (dialog !== undefined) return "a dialog is open";
+    if (composer === undefined) return "no composer is on the screen";
+    return composer.text !== "" || composer.pasteMarkers > 0 ? "the composer is not empty" : undefined;
+  }
+
+  #probeFor(screen: Screen): Probe {
+    const { profile } = this.#deps;
+    return profile.idleProof === "screen" ? new ComposerProbe(this.#job.text) : new TailProbe(this.#job.text, screen);
+  }
+
+  /** Undefined when the text has been typed. */
+  async #paste(): Promise<DeliveryResult | undefined> {
+    const { writer } = this.#deps;
+    const { buffer, text, onIntent } = this.#job;
+    try {
+      await writer.stage(buffer, text);
+    } catch (err) {
+      return retryWhenUnavailable(err);
+    }
+    onIntent();
+    try {
+      if ((await writer.paste(buffer)) === "pasted") return undefined;
+    } catch (err) {
+      if (!isUnavailable(err)) throw err;
+      // The answer is lost. tmux drops the buffer in the same step as the paste, so the buffer tells.
+      if (!(await this.#bufferIsStillThere())) return undefined;
+      return { type: "retry", reason: "tmux went away before the text was typed" };
+    }
+    await writer.dropBuffer(buffer);
+    return this.#done("agent-dead", "the agent's terminal takes no input", []);
+  }
+
+  async #bufferIsStillThere(): Promise<boolean> {
+    for (;;) {
+      try {
+        return await this.#deps.writer.bufferExists(this.#job.buffer);
+      } catch (err) {
+        if (!isUnavailable(err)) throw err;
+        await this.#deps.clock.sleep(50, this.#signal);
+      }
+    }
+  }
+
+  async #look(
+    probe: Probe,
+  ): Promise<{ readonly standing: Standing; readonly dialog: boolean; readonly busy: boolean }> {
+    const screen = await this.#deps.source.current(this.#signal);
+    const view = this.#deps.profile.view(screen);
+    return { standing: probe.look(screen, view), dialog: view.dialog !== undefined, busy: view.busy !== undefined };
+  }
+
+  async #awaitEcho(probe: Probe): Promise<Standing> {
+    const end = this.#deps.clock.monotonicMs() + ECHO_MS;
+    for (;;) {
+      const { standing, dialog } = await this.#look(probe);
+      if (standing === "there") return standing;
+      if (dialog || this.#deps.clock.monotonicMs() >= end) return dialog ? "hidden" : standing;
+      await this.#deps.source.changed(LOOK_MS, this.#signal);
+    }
+  }
+
+  #afterFailedEcho(echo: Standing): DeliveryResult {
+    if (echo === "hidden") return this.#done("unknown", "a dialog opened while it was typed; it was not submitted", []);
+    if (echo === "mixed") return this.#done("stranded", "a person typed into it; it was not submitted", []);
+    return this.#done("unknown", "it was typed but never appeared in the composer; it was not submitted", []);
+  }
+
+  async #submit(probe: Probe): Promise<DeliveryResult> {
+    for (let enters = 0; enters < MAX_ENTERS; enters++) {
+      const now = await this.#look(probe);
+      if (enters > 0 && now.standing === "absent") return this.#confirmed(now.busy);
+      if (now.dialog || this.#deps.signs.waitsForPerson()) {
+        return this.#done("stranded", "a dialog opened before it could be submitted", []);
+      }
+      if (now.standing !== "there") return this.#unsubmitted(now.standing);
+      const pressedAt = this.#deps.clock.monotonicMs();
+      await this.#pressEnter();
+      this.#submittedMs ??= this.#elapsed();
+      const result = await this.#awaitSubmitted(probe, pressedAt);
+      if (result !== undefined) return result;
+    }
+    return this.#done("stranded", `it stands in the composer and ${MAX_ENTERS} Enters did not submit it`, []);
+  }
+
+  #unsubmitted(standing: Standing): DeliveryResult {
+    if (standing === "mixed") return this.#done("stranded", "a person typed into it; it was not submitted", []);
+    return this.#done("unknown", "it left the composer before it was submitted", []);
+  }
+
+  async #pressEnter(): Promise<void> {
+    try {
+      await this.#deps.writer.enter();
+    } catch (err) {
+      // Whether it was pressed shows on the screen, where it is looked for next.
+      if (!isUnavailable(err) && !(err instanceof DomainError && err.kind === "precondition")) throw err;
+    }
+  }
+
+  /** Undefined when the text is proven to be in the composer still. */
+  async #awaitSubmitted(probe: Probe, pressedAt: number): Promise<DeliveryResult | undefined> {
+    const { clock, source } = this.#deps;
+    const end = clock.monotonicMs() + ENTER_MS;
+    for (;;) {
+      if (this.#hookProof(pressedAt) !== undefined) return this.#confirmed(false);
+      const { standing, busy } = await this.#look(probe);
+      if (standing === "absent") return this.#confirmed(busy);
+      if (clock.monotonicMs() >= end) {
+        if (standing === "there") return undefined;
+        return this.#done("unknown", "Enter was pressed and the composer cannot be seen any more", []);
+      }
+      await source.changed(LOOK_MS, this.#signal);
+    }
+  }
+
+  #hookProof(since: number): Evidence | undefined {
+    const taken = this.#deps.signs.promptTakenSince(since);
+    if (taken === undefined) return undefined;
+    if (taken.prompt !== undefined && !this.#deps.sameText(taken.prompt, this.#job.text)) return undefined;
+    const value = taken.prompt === undefined ? "the agent took a message" : "the agent took this text";
+    const ageMs = Math.round(this.#deps.clock.monotonicMs() - taken.at);
+    return { source: "hook", value, ageMs, confidence: taken.prompt === undefined ? "strong" : "proof" };
+  }
+
+  async #confirmed(busy: boolean): Promise<DeliveryResult> {
+    const since = this.#startedAt + (this.#submittedMs ?? 0);
+    const confirmedMs = this.#elapsed();
+    const graceEnd = this.#deps.clock.monotonicMs() + (this.#deps.signs.reportsPrompts() ? HOOK_GRACE_MS : 0);
+    let hook = this.#hookProof(since);
+    while (hook === undefined && this.#deps.clock.monotonicMs() < graceEnd) {
+      await this.#deps.source.changed(LOOK_MS, this.#signal);
+      hook = this.#hookProof(since);
+    }
+    const evidence: Evidence[] = hook === undefined ? [] : [hook];
+    evidence.push({ source: "screen", value: "it left the composer", ageMs: 0, confidence: "strong" });
+    if (busy) evidence.push({ source: "screen", value: "the agent works", ageMs: 0, confidence: "weak" });
+    return { ...this.#done("submitted", "", evidence), confirmedMs };
+  }
+
+  #elapsed(): number {
+    return Math.round(this.#deps.clock.monotonicMs() - this.#startedAt);
+  }
+
+  #done(
+    outcome: NudgeOutcome,
+    error: string,
+    evidence: readonly Evidence[],
+  ): DeliveryResult & { readonly type: "done" } {
+    const seen: readonly Evidence[] =
+      evidence.length > 0 ? evidence : [{ source: "screen", value: error, ageMs: 0, confidence: "strong" }];
+    return {
+      type: "done",
+      outcome,
+      error,
+      evidence: seen,
+      ...(this.#typedMs === undefined ? {} : { typedMs: this.#typedMs }),
+      ...(this.#submittedMs === undefined ? {} : { submittedMs: this.#submittedMs }),
+    };
+  }
+}
+
+function isUnavailable(err: unknown): boolean {
+  return err instanceof DomainError && err.kind === "unavailable";
+}
+
+function retryWhenUnavailable(err: unknown): DeliveryResult {
+  if (!isUnavailable(err)) throw err;
+  return { type: "retry", reason: "tmux does not answer" };
+}

@@ -1,0 +1,177 @@
+import { SerializeAddon } from "@xterm/addon-serialize";
+import { Unicode11Addon } from "@xterm/addon-unicode11";
+import xterm, { type IBuffer, type IBufferCell, type IBufferLine } from "@xterm/headless";
+import type { Screen, ScreenLine, ScreenRun } from "../agents/screen.ts";
+
+export interface EmulatorOptions {
+  readonly cols: number;
+  readonly rows: number;
+  /** History kept here; deeper history is tmux's. At most about 2000, each line costs 12 bytes a column. */
+  readonly scrollback: number;
+}
+
+/**
+ * The agent's screen as a terminal would show it, fed with the bytes the agent printed. Answers to terminal queries are
+ * dropped: tmux gives them.
+ */
+export class Emulator {
+  readonly #terminal: InstanceType<typeof xterm.Terminal>;
+  readonly #serializer = new SerializeAddon();
+  #title = "";
+  #version = 0;
+  #cached: { readonly version: number; readonly screen: Screen } | undefined;
+
+  constructor(options: EmulatorOptions) {
+    this.#terminal = new xterm.Terminal({ ...options, allowProposedApi: true, logLevel: "off" });
+    this.#terminal.loadAddon(new Unicode11Addon());
+    this.#terminal.unicode.activeVersion = "11";
+    this.#terminal.loadAddon(this.#serializer);
+    this.#terminal.onTitleChange((title) => {
+      this.#title = title;
+    });
+  }
+
+  /** Counts writes and resizes: the screen can only have changed when this has. */
+  get version(): number {
+    return this.#version;
+  }
+
+  get cols(): number {
+    return this.#terminal.cols;
+  }
+
+  get rows(): number {
+    return this.#terminal.rows;
+  }
+
+  /** Lines that have scrolled off the main screen and are still held. */
+  get historyLines(): number {
+    return this.#terminal.buffer.normal.baseY;
+  }
+
+  get alternate(): boolean {
+    return this.#terminal.buffer.active.type === "alternate";
+  }
+
+  get cursor(): { readonly x: number; readonly y: number } {
+    const { cursorX, cursorY } = this.#terminal.buffer.active;
+    return { x: Math.min(cursorX, this.#terminal.cols - 1), y: cursorY };
+  }
+
+  /** Resolves when the bytes have been taken in; a chunk is never seen half done. */
+  write(data: Uint8Array | string): Promise<void> {
+    return new Promise((resolve) => {
+      this.#terminal.write(data, () => {
+        this.#version++;
+        resolve();
+      });
+    });
+  }
+
+  /** Forgets everything, history and modes included. */
+  reset(): void {
+    this.#terminal.reset();
+    this.#title = "";
+    this.#version++;
+  }
+
+  resize(cols: number, rows: number): void {
+    if (cols === this.cols && rows === this.rows) return;
+    this.#terminal.resize(cols, rows);
+    this.#version++;
+  }
+
+  /** The screen as data; the same object until something was written. */
+  screen(): Screen {
+    if (this.#cached?.version === this.#version) return this.#cached.screen;
+    const buffer = this.#terminal.buffer.active;
+    const cell = buffer.getNullCell();
+    const lines: ScreenLine[] = [];
+    for (let y = 0; y < this.rows; y++) lines.push(readLine(buffer.getLine(buffer.baseY + y), cell, this.cols));
+    const screen: Screen = {
+      cols: this.cols,
+      rows: this.rows,
+      lines,
+      cursorX: this.cursor.x,
+      cursorY: this.cursor.y,
+      alternate: this.alternate,
+      bracketedPaste: this.#terminal.modes.bracketedPasteMode,
+      title: this.#title,
+    };
+    this.#cached = { version: this.#version, screen };
+    return screen;
+  }
+
+  /**
+   * Text of the rows from history to the last row of the screen, oldest first; only the last `limit` rows are read. Trailing
+   * blanks of a row are removed unless the next row goes on from it.
+   */
+  rowsText(limit: number): readonly { readonly text: string; readonly wrapped: boolean }[] {
+    const buffer = this.#terminal.buffer.active;
+    const end = buffer.baseY + this.rows;
+    const rows = [];
+    for (let y = Math.max(0, end - limit); y < end; y++) rows.push(rowText(buffer, y));
+    return rows;
+  }
+
+  /** Bytes that redraw the screen, cursor and modes on a fresh terminal of the same size. */
+  redraw(): string {
+    return this.#serializer.serialize({ scrollback: 0 });
+  }
+}
+
+function rowText(buffer: IBuffer, y: number) {
+  const line = buffer.getLine(y);
+  const continues = buffer.getLine(y + 1)?.isWrapped ?? false;
+  return { text: line?.translateToString(!continues) ?? "", wrapped: line?.isWrapped ?? false };
+}
+
+function readLine(line: IBufferLine | undefined, cell: IBufferCell, cols: number): ScreenLine {
+  if (line === undefined) return { text: "", runs: [], wrapped: false };
+  const runs: ScreenRun[] = [];
+  let run: { text: string; bold: boolean; dim: boolean; inverse: boolean; fg: string } | undefined;
+  let attributes = -1;
+  let colour = -1;
+  for (let x = 0; x < cols; x++) {
+    line.getCell(x, cell);
+    if (cell.getWidth() === 0) continue;
+    const bits = (cell.isBold() ? 1 : 0) | (cell.isDim() ? 2 : 0) | (cell.isInverse() ? 4 : 0) | cell.getFgColorMode();
+    const fg = cell.getFgColor();
+    if (run === undefined || bits !== attributes || fg !== colour) {
+      run = {
+        text: "",
+        bold: (bits & 1) !== 0,
+        dim: (bits & 2) !== 0,
+        inverse: (bits & 4) !== 0,
+        fg: colourName(cell),
+      };
+      runs.push(run);
+      attributes = bits;
+      colour = fg;
+    }
+    run.text += cell.getChars() || " ";
+  }
+  return {
+    text: line.translateToString(true).trimEnd(),
+    runs: withoutTrailingBlanks(runs),
+    wrapped: line.isWrapped,
+  };
+}
+
+function colourName(cell: IBufferCell): string {
+  if (cell.isFgDefault()) return "default";
+  if (cell.isFgRGB()) return `#${cell.getFgColor().toString(16).padStart(6, "0")}`;
+  return String(cell.getFgColor());
+}
+
+function withoutTrailingBlanks(runs: readonly ScreenRun[]): readonly ScreenRun[] {
+  const kept = [...runs];
+  for (let last = kept.at(-1); last !== undefined && !last.inverse; last = kept.at(-1)) {
+    const text = last.text.trimEnd();
+    kept.pop();
+    if (text === "") continue;
+    kept.push({ ...last, text });
+    break;
+  }
+  return kept;
+}

@@ -1,0 +1,173 @@
+import type { FileState, HookEvent, ScreenView } from "../agents/profile.ts";
+import type { AgentStateName, Evidence } from "./types.ts";
+
+/** All that is known about the agent at one moment. Times are monotonic milliseconds. */
+export interface Signals {
+  readonly process: ProcessSign;
+  /** The agent's life so far: when it was started, and whether it ever showed that it takes messages. */
+  readonly startedAt: number;
+  readonly everReady: boolean;
+  readonly hook?: { readonly event: HookEvent; readonly at: number };
+  readonly file?: { readonly state: FileState; readonly at: number };
+  /** `since`: when what the profile reads from the screen last changed. */
+  readonly screen?: { readonly view: ScreenView; readonly since: number; readonly idleProof: "screen" | "silence" };
+  readonly lastOutputAt?: number;
+  /** When our last message was submitted: idle seen before that says nothing about now. */
+  readonly submittedAt?: number;
+}
+
+export type ProcessSign =
+  | { readonly type: "alive" }
+  | { readonly type: "stopping" }
+  /** `restartDue`: it will be started again. */
+  | { readonly type: "dead"; readonly restartDue: boolean; readonly crashLoop: boolean };
+
+export interface Verdict {
+  readonly state: AgentStateName;
+  readonly evidence: readonly Evidence[];
+  /** Monotonic time at which the verdict may change without any new signal. */
+  readonly reconsiderAt?: number;
+}
+
+export interface JudgeOptions {
+  /** Busy without output for this long is `stalled`. */
+  readonly stallAfterMs: number;
+}
+
+/** By the screen alone an agent is idle only after this long: agents show no busy mark for up to 900 ms between steps. */
+export const SCREEN_IDLE_MS = 1500;
+/** A state file lags behind the agent by up to half a second, and is only written on changes. */
+const FILE_LAG_MS = 2000;
+/** A hook that says "waiting" is the word of a moment; after this the screen or the file must say it too. */
+const WAITING_HOOK_MS = 1500;
+/** A busy word of a hook that nothing else supports for this long is doubted (an interrupted turn ends without a hook). */
+const LONELY_HOOK_MS = 5000;
+
+/**
+ * The agent's state from all evidence. The strongest source wins; the screen alone may raise an alarm (dialog, busy) but
+ * never claims idle that a stronger source denies. Pure.
+ */
+export function judge(signals: Signals, now: number, options: JudgeOptions): Verdict {
+  const { process } = signals;
+  if (process.type === "dead") return judgeDead(process);
+  if (process.type === "stopping") return verdict("stopping", "process", "it was asked to stop", "proof", 0);
+  return (
+    judgeWaiting(signals, now) ??
+    judgeStarting(signals, now) ??
+    judgeBusy(signals, now, options) ??
+    judgeIdle(signals, now) ??
+    uncertain(signals, now)
+  );
+}
+
+function judgeDead(process: { readonly restartDue: boolean; readonly crashLoop: boolean }): Verdict {
+  if (process.crashLoop) return verdict("crash-loop", "process", "it keeps ending soon after its start", "proof", 0);
+  return verdict("dead", "process", process.restartDue ? "it ended; a restart is due" : "it ended", "proof", 0);
+}
+
+/** A person is needed. Any source may say so: a false alarm costs a wait, a missed one an answer nobody gave. */
+function judgeWaiting({ screen, file, hook }: Signals, now: number): Verdict | undefined {
+  if (screen?.view.dialog !== undefined) {
+    return verdict("dialog", "screen", `${screen.view.dialog.kind} dialog`, "strong", now - screen.since);
+  }
+  if (file?.state.type === "waiting")
+    return verdict("dialog", "agent-file", "it waits for a person", "strong", now - file.at);
+  if (hook?.event.type === "waiting" && now - hook.at < WAITING_HOOK_MS) {
+    const until = { reconsiderAt: hook.at + WAITING_HOOK_MS };
+    return { ...verdict("dialog", "hook", "it waits for a person", "strong", now - hook.at), ...until };
+  }
+  if (screen?.view.parked !== undefined)
+    return verdict("parked", "screen", "it waits for a limit", "strong", now - screen.since);
+  return undefined;
+}
+
+function judgeStarting(signals: Signals, now: number): Verdict | undefined {
+  if (signals.everReady || signals.hook !== undefined || signals.file !== undefined) return undefined;
+  if (signals.screen?.idleProof === "silence") return undefined;
+  return verdict(
+    "starting",
+    "process",
+    "it has not yet shown that it takes messages",
+    "strong",
+    now - signals.startedAt,
+  );
+}
+
+function judgeBusy(signals: Signals, now: number, options: JudgeOptions): Verdict | undefined {
+  const evidence = busyEvidence(signals, now);
+  if (evidence === undefined) return undefined;
+  const quietSince = Math.max(
+    signals.lastOutputAt ?? signals.startedAt,
+    signals.submittedAt ?? 0,
+    signals.hook?.at ?? 0,
+  );
+  const stalledAt = quietSince + options.stallAfterMs;
+  if (now >= stalledAt) return { state: "stalled", evidence: [evidence] };
+  const lonelyAt = evidence.source === "hook" ? (signals.hook?.at ?? now) + LONELY_HOOK_MS : stalledAt;
+  const reconsiderAt =
+    evidence.source === "output" ? (signals.submittedAt ?? now) + SCREEN_IDLE_MS : Math.min(stalledAt, lonelyAt);
+  return { state: "busy", evidence: [evidence], reconsiderAt: reconsiderAt > now ? reconsiderAt : stalledAt };
+}
+
+function busyEvidence({ screen, file, hook, submittedAt }: Signals, now: number): Evidence | undefined {
+  if (file?.state.type === "busy") return sign("agent-file", "it says busy", "strong", now - file.at);
+  if (screen?.view.busy !== undefined) return sign("screen", "busy mark", "strong", now - screen.since);
+  if (hook !== undefined && hookSaysBusy(hook.event)) {
+    const doubted = file?.state.type === "idle" && file.at > hook.at;
+    const lonely = now - hook.at >= LONELY_HOOK_MS && file === undefined && screen?.view.composer !== undefined;
+    if (!doubted && !lonely) return sign("hook", hook.event.type, "strong", now - hook.at);
+  }
+  const justSubmitted = submittedAt !== undefined && now - submittedAt < SCREEN_IDLE_MS;
+  if (justSubmitted && !turnEndedSince(submittedAt, hook, file)) {
+    return sign("output", "a message was submitted", "weak", now - submittedAt);
+  }
+  return undefined;
+}
+
+function hookSaysBusy(event: HookEvent): boolean {
+  return event.type === "prompt-submitted" || event.type === "activity";
+}
+
+function turnEndedSince(since: number, hook: Signals["hook"], file: Signals["file"]): boolean {
+  if (hook?.event.type === "turn-ended" && hook.at >= since) return true;
+  return file?.state.type === "idle" && file.at >= since;
+}
+
+function judgeIdle(signals: Signals, now: number): Verdict | undefined {
+  const { screen, hook, file, submittedAt = Number.NEGATIVE_INFINITY } = signals;
+  // Idle means that a message can be typed: without a composer on the screen nothing says so.
+  if (screen?.idleProof === "screen" && screen.view.composer === undefined) return undefined;
+  if (hook?.event.type === "turn-ended" && hook.at >= submittedAt) {
+    return verdict("idle", "hook", "the turn ended", "strong", now - hook.at);
+  }
+  if (file?.state.type === "idle" && (file.at >= submittedAt || now - submittedAt > FILE_LAG_MS)) {
+    return verdict("idle", "agent-file", "it says idle", "strong", now - file.at);
+  }
+  if (screen?.idleProof !== "screen" || (hook !== undefined && hookSaysBusy(hook.event))) return undefined;
+  const idleAt = Math.max(screen.since, submittedAt) + SCREEN_IDLE_MS;
+  if (now < idleAt)
+    return {
+      ...verdict("uncertain", "screen", "empty composer, not for long", "weak", now - screen.since),
+      reconsiderAt: idleAt,
+    };
+  return verdict("idle", "screen", "empty composer, no busy mark", "weak", now - screen.since);
+}
+
+function uncertain(signals: Signals, now: number): Verdict {
+  const since = signals.lastOutputAt ?? signals.startedAt;
+  return verdict("uncertain", "output", "no source tells busy from idle", "weak", now - since);
+}
+
+function sign(source: Evidence["source"], value: string, confidence: Evidence["confidence"], ageMs: number): Evidence {
+  return { source, value, confidence, ageMs: Math.max(0, Math.round(ageMs)) };
+}
+
+function verdict(
+  state: AgentStateName,
+  source: Evidence["source"],
+  value: string,
+  confidence: Evidence["confidence"],
+  ageMs: number,
+): Verdict {
+  return { state, evidence: [sign(source, value, confidence, ageMs)] };
+}

@@ -1,0 +1,215 @@
+import type { AgentProfile, FileState, HookEvent, ScreenView } from "../agents/profile.ts";
+import type { Clock } from "../base/clock.ts";
+import type { AgentSigns } from "./delivery.ts";
+import { dialogFrom, viewKey } from "./dialog.ts";
+import { judge, type ProcessSign, type Signals, type Verdict } from "./judge.ts";
+import type { ScreenSource } from "./screen-source.ts";
+import { SignalBus } from "./signal-bus.ts";
+import type { AgentStateName, Dialog, Evidence } from "./types.ts";
+
+export interface MonitorDeps {
+  readonly clock: Clock;
+  readonly profile: AgentProfile;
+  readonly source: ScreenSource;
+}
+
+/** The agent's state at one moment. */
+export interface StateReport {
+  readonly state: AgentStateName;
+  /** Wall clock, ms. */
+  readonly since: number;
+  readonly evidence: readonly Evidence[];
+  readonly dialog?: Dialog;
+  readonly composerSeen: boolean;
+  /** Text in the composer. */
+  readonly draft: boolean;
+}
+
+/** A screen that keeps changing is judged at least this often; a quiet one once, this long after its last change. */
+const LOOK_EVERY_MS = 50;
+const LOOK_QUIET_MS = 16;
+/** The longest sleep without any signal. */
+const IDLE_LOOK_MS = 1000;
+
+/**
+ * Keeps the agent's state from evidence: screens, hooks, the agent's own state file, the process. Others tell it what they
+ * saw (`heard`, `read`, `process`, `submitted`) and listen on `changes` for a new state, dialog or draft.
+ */
+export class Monitor implements AgentSigns {
+  readonly changes = new SignalBus();
+  readonly #deps: MonitorDeps;
+  readonly #stallAfterMs: number;
+  readonly #woken = new SignalBus();
+  #process: ProcessSign = { type: "dead", restartDue: true, crashLoop: false };
+  #startedAt: number;
+  #everReady = false;
+  #hook: Signals["hook"];
+  #prompt: { readonly prompt?: string; readonly at: number } | undefined;
+  #hooksLive = false;
+  #file: Signals["file"];
+  #screen: { readonly view: ScreenView; readonly key: string; readonly since: number } | undefined;
+  #lastOutputAt: number | undefined;
+  #submittedAt: number | undefined;
+  #verdict: Verdict = { state: "starting", evidence: [] };
+  #report: StateReport;
+
+  constructor(deps: MonitorDeps, options: { readonly stallAfterMs: number }) {
+    this.#deps = deps;
+    this.#stallAfterMs = options.stallAfterMs;
+    this.#startedAt = deps.clock.monotonicMs();
+    this.#report = { state: "starting", since: deps.clock.now(), evidence: [], composerSeen: false, draft: false };
+  }
+
+  /** The state as of the last look, with the evidence's age brought up to now. */
+  get report(): StateReport {
+    return this.#report;
+  }
+
+  /** A new life of the agent: nothing that was known of the old one holds. */
+  started(): void {
+    this.#startedAt = this.#deps.clock.monotonicMs();
+    this.#everReady = false;
+    this.#hook = undefined;
+    this.#file = undefined;
+    this.#screen = undefined;
+    this.#submittedAt = undefined;
+    this.#hooksLive = false;
+    this.process({ type: "alive" });
+  }
+
+  /** The agent had been running before this process began to look. */
+  resumed(): void {
+    this.process({ type: "alive" });
+  }
+
+  process(sign: ProcessSign): void {
+    if (JSON.stringify(sign) === JSON.stringify(this.#process)) return;
+    this.#process = sign;
+    this.#wake();
+  }
+
+  heard(event: HookEvent): void {
+    const at = this.#deps.clock.monotonicMs();
+    this.#hooksLive = true;
+    this.#hook = { event, at };
+    if (event.type === "prompt-submitted") {
+      this.#prompt = event.prompt === undefined ? { at } : { at, prompt: event.prompt };
+    }
+    this.#wake();
+  }
+
+  /** What the agent's state file says now; undefined when there is none that can be trusted. */
+  read(state: FileState | undefined): void {
+    if (state?.type === this.#file?.state.type) return;
+    this.#file = state === undefined ? undefined : { state, at: this.#deps.clock.monotonicMs() };
+    this.#wake();
+  }
+
+  submitted(): void {
+    this.#submittedAt = this.#deps.clock.monotonicMs();
+    this.#wake();
+  }
+
+  printed(): void {
+    this.#lastOutputAt = this.#deps.clock.monotonicMs();
+  }
+
+  promptTakenSince(since: number): { readonly prompt?: string; readonly at: number } | undefined {
+    return this.#prompt !== undefined && this.#prompt.at >= since ? this.#prompt : undefined;
+  }
+
+  reportsPrompts(): boolean {
+    return this.#hooksLive;
+  }
+
+  waitsForPerson(): boolean {
+    return this.#report.state === "dialog";
+  }
+
+  /** Looks at the screen and judges until the signal is aborted. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        await this.look(signal);
+        await this.#pause(signal);
+      } catch (err) {
+        if (!signal.aborted) throw err;
+      }
+    }
+  }
+
+  /** Takes in the newest screen and judges once. */
+  async look(signal: AbortSignal): Promise<StateReport> {
+    const { clock, source, profile } = this.#deps;
+    const view = profile.view(await source.current(signal));
+    const key = viewKey(view);
+    const changed = key !== this.#screen?.key;
+    // Between two looks the screen may have changed as long ago as its last output.
+    const since = changed
+      ? clock.monotonicMs() - Math.min(source.quietMs(), LOOK_EVERY_MS)
+      : (this.#screen?.since ?? 0);
+    this.#screen = { view, key, since };
+    if (view.composer !== undefined && this.#process.type === "alive") this.#everReady = true;
+    return this.#judge(view);
+  }
+
+  #judge(view: ScreenView): StateReport {
+    const now = this.#deps.clock.monotonicMs();
+    this.#verdict = judge(this.#signals(), now, { stallAfterMs: this.#stallAfterMs });
+    const before = this.#report;
+    const wall = this.#deps.clock.now();
+    const { state, evidence } = this.#verdict;
+    const dialog = view.dialog === undefined ? undefined : dialogFrom(view.dialog, wall);
+    const kept = dialog?.id === before.dialog?.id ? before.dialog : dialog;
+    this.#report = {
+      state,
+      since: state === before.state ? before.since : wall,
+      evidence,
+      ...(kept === undefined || state !== "dialog" ? {} : { dialog: kept }),
+      composerSeen: view.composer !== undefined,
+      draft: view.composer !== undefined && (view.composer.text !== "" || view.composer.pasteMarkers > 0),
+    };
+    const same = state === before.state && kept === before.dialog && this.#report.draft === before.draft;
+    if (!same || this.#report.composerSeen !== before.composerSeen) this.changes.notify();
+    return this.#report;
+  }
+
+  #signals(): Signals {
+    return {
+      process: this.#process,
+      startedAt: this.#startedAt,
+      everReady: this.#everReady,
+      ...(this.#hook === undefined ? {} : { hook: this.#hook }),
+      ...(this.#file === undefined ? {} : { file: this.#file }),
+      ...(this.#screen === undefined ? {} : { screen: { ...this.#screen, idleProof: this.#deps.profile.idleProof } }),
+      ...(this.#lastOutputAt === undefined ? {} : { lastOutputAt: this.#lastOutputAt }),
+      ...(this.#submittedAt === undefined ? {} : { submittedAt: this.#submittedAt }),
+    };
+  }
+
+  /** Waits for the next reason to look: a signal, a change on the screen that has calmed down, or the verdict's own time. */
+  async #pause(signal: AbortSignal): Promise<void> {
+    const { clock, source } = this.#deps;
+    const until = Math.min(this.#verdict.reconsiderAt ?? Number.POSITIVE_INFINITY, clock.monotonicMs() + IDLE_LOOK_MS);
+    const done = new AbortController();
+    const either = AbortSignal.any([signal, done.signal]);
+    const woken = this.#woken.next(either);
+    const changed = source.changed(Math.max(1, until - clock.monotonicMs()), either).then(async () => {
+      const settled = clock.monotonicMs() + LOOK_EVERY_MS;
+      while (source.quietMs() < LOOK_QUIET_MS && clock.monotonicMs() < settled) {
+        await clock.sleep(LOOK_QUIET_MS - source.quietMs() + 1, either);
+      }
+    });
+    try {
+      await Promise.race([woken, changed]);
+    } finally {
+      woken.catch(() => {});
+      changed.catch(() => {});
+      done.abort();
+    }
+  }
+
+  #wake(): void {
+    this.#woken.notify();
+  }
+}

@@ -1,0 +1,65 @@
+import type { NudgeMode, NudgePriority, NudgeReceipt } from "./types.ts";
+
+/** A message that was accepted; wall clock in ms. */
+export interface AcceptedNudge {
+  readonly requestId: string;
+  readonly message: string;
+  /** What will be typed. */
+  readonly text: string;
+  readonly mode: NudgeMode;
+  readonly priority: NudgePriority;
+  readonly sender: string;
+  readonly acceptedAt: number;
+  readonly expiresAt: number;
+}
+
+/** What the journal keeps of messages: enough to end each of them truthfully after a crash at any instant. */
+export type NudgeRecord =
+  | { readonly type: "accepted"; readonly nudge: AcceptedNudge }
+  /** Written after the text was staged in tmux and before it is pasted. */
+  | { readonly type: "intent"; readonly requestId: string }
+  /** The attempt typed nothing: the message is back in the queue. */
+  | { readonly type: "withdrawn"; readonly requestId: string }
+  | { readonly type: "ended"; readonly receipt: NudgeReceipt; readonly at: number };
+
+/** One message as the journal leaves it. */
+export interface RestoredNudge {
+  readonly nudge: AcceptedNudge;
+  /** It may be in front of the agent: nobody lived to see how the attempt ended. */
+  readonly intent: boolean;
+  readonly ended?: { readonly receipt: NudgeReceipt; readonly at: number };
+}
+
+/** Replays the records; later ones win. Ended messages older than `keepMs` are dropped, and of the rest the last `keep` stay. */
+export function restoreNudges(
+  records: readonly NudgeRecord[],
+  now: number,
+  keepMs: number,
+  keep: number,
+): readonly RestoredNudge[] {
+  const nudges = new Map<string, RestoredNudge>();
+  for (const record of records) {
+    if (record.type === "accepted") {
+      nudges.set(record.nudge.requestId, { nudge: record.nudge, intent: false });
+      continue;
+    }
+    const id = record.type === "ended" ? record.receipt.requestId : record.requestId;
+    const known = nudges.get(id);
+    if (known === undefined) continue;
+    if (record.type === "ended") nudges.set(id, { ...known, ended: { receipt: record.receipt, at: record.at } });
+    else nudges.set(id, { ...known, intent: record.type === "intent" });
+  }
+  const open = [...nudges.values()].filter((entry) => entry.ended === undefined);
+  const ended = [...nudges.values()].filter((entry) => entry.ended !== undefined && now - entry.ended.at < keepMs);
+  const kept = new Set([...open, ...ended.slice(-keep)]);
+  return [...nudges.values()].filter((entry) => kept.has(entry));
+}
+
+/** The shortest list of records that says the same. */
+export function recordsOf(nudges: readonly RestoredNudge[]): readonly NudgeRecord[] {
+  return nudges.flatMap(({ nudge, intent, ended }): NudgeRecord[] => [
+    { type: "accepted", nudge },
+    ...(intent && ended === undefined ? [{ type: "intent" as const, requestId: nudge.requestId }] : []),
+    ...(ended === undefined ? [] : [{ type: "ended" as const, receipt: ended.receipt, at: ended.at }]),
+  ]);
+}

@@ -1,0 +1,41 @@
+export interface TextRow {
+  readonly text: string;
+  /** Goes on from the row above without a line break. */
+  readonly wrapped: boolean;
+}
+
+/** The largest answer to a peek, in bytes; older lines go first. */
+export const PEEK_MAX_BYTES = 3 * 1024 * 1024;
+
+/** Rows put together where the terminal wrapped them. The first row stands alone even if its beginning has been cut off. */
+export function joinRows(rows: readonly TextRow[]): string[] {
+  const lines: string[] = [];
+  for (const row of rows) {
+    const last = lines.at(-1);
+    if (row.wrapped && last !== undefined) lines[lines.length - 1] = last + row.text;
+    else lines.push(row.text);
+  }
+  return lines.map((line) => line.trimEnd());
+}
+
+/**
+ * Exactly the last `count` lines (Infinity: all); blank lines below the last one with text do not count. Styling must
+ * have been split off before the trim: `isBlank` says what counts as blank.
+ */
+export function lastLines(
+  lines: readonly string[],
+  count: number,
+  isBlank: (line: string) => boolean = (line) => line.trim() === "",
+): { readonly output: string; readonly truncated: boolean } {
+  let end = lines.length;
+  while (end > 0 && isBlank(lines[end - 1] ?? "")) end--;
+  const wanted = lines.slice(Math.max(0, end - count), end);
+  let bytes = 0;
+  let first = wanted.length;
+  while (first > 0) {
+    bytes += Buffer.byteLength(wanted[first - 1] ?? "") + 1;
+    if (bytes > PEEK_MAX_BYTES) break;
+    first--;
+  }
+  return { output: wanted.slice(first).join("\n"), truncated: first > 0 };
+}

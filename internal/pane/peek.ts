@@ -1,0 +1,120 @@
+import { DomainError } from "../base/errors.ts";
+import { plainText, styledText } from "../base/sanitise.ts";
+import type { OutputStream } from "./output.ts";
+import { joinRows, lastLines } from "./peek-text.ts";
+import type { PeekRequest, PeekResult } from "./types.ts";
+
+/** Reads history and screen from tmux: deep, exact, and dear (10 ms for 10,000 lines). */
+export interface PaneCapture {
+  capture(options: {
+    readonly start: number | "-";
+    readonly escapes: boolean;
+    readonly join: boolean;
+  }): Promise<string>;
+}
+
+export const PEEK_DEFAULT_LINES = 50;
+export const PEEK_MAX_LINES = 100_000;
+/** An answer of tmux serves everybody who asks the same within this time. */
+const CACHE_MS = 250;
+
+/** @throws DomainError `invalid` for more than 100,000 lines. */
+export function linesWanted(lines: number): number {
+  if (lines > PEEK_MAX_LINES) {
+    throw new DomainError("invalid", `cannot peek ${lines} lines: at most ${PEEK_MAX_LINES}`);
+  }
+  return lines <= 0 ? PEEK_DEFAULT_LINES : lines;
+}
+
+/** Answers peeks: from the emulator where it holds enough, else from tmux, asked once for all who ask at the same time. */
+export class Peeker {
+  readonly #clock: { monotonicMs(): number };
+  readonly #output: OutputStream;
+  readonly #pane: () => PaneCapture | undefined;
+  readonly #alive: () => boolean;
+  readonly #captures = new Map<string, { readonly at: number; readonly text: Promise<string> }>();
+
+  constructor(deps: {
+    readonly clock: { monotonicMs(): number };
+    readonly output: OutputStream;
+    /** Undefined while tmux is away: then the emulator's part has to do. */
+    readonly pane: () => PaneCapture | undefined;
+    readonly alive: () => boolean;
+  }) {
+    this.#clock = deps.clock;
+    this.#output = deps.output;
+    this.#pane = deps.pane;
+    this.#alive = deps.alive;
+  }
+
+  async peek(request: PeekRequest): Promise<PeekResult> {
+    const count = request.all ? Number.POSITIVE_INFINITY : linesWanted(request.lines);
+    const near = request.all || request.ansi ? undefined : this.#fromEmulator(count, request.joinWrapped);
+    const found = near ?? (await this.#fromTmux(count, request)) ?? this.#allOfEmulator(count, request.joinWrapped);
+    return { ...found, ...this.#facts() };
+  }
+
+  /** The last lines as the emulator has them, without asking tmux; undefined when it does not hold enough. */
+  #fromEmulator(count: number, join: boolean) {
+    const { emulator } = this.#output;
+    const held = emulator.historyLines + emulator.rows;
+    const limit = Math.min(held, count * 2 + emulator.rows);
+    const rows = emulator.rowsText(limit);
+    const cutInside = rows[0]?.wrapped ?? false;
+    const lines = asLines(join && cutInside ? rows.slice(1) : rows, join);
+    const used = lines.findLastIndex((line) => line.trim() !== "") + 1;
+    if (used < count && !(emulator.historyLines === 0 && !emulator.alternate && limit === held)) return undefined;
+    return lastLines(lines.map(plainText), count);
+  }
+
+  #allOfEmulator(count: number, join: boolean) {
+    const rows = this.#output.emulator.rowsText(Number.POSITIVE_INFINITY);
+    return lastLines(asLines(rows, join).map(plainText), count);
+  }
+
+  async #fromTmux(count: number, request: PeekRequest) {
+    const pane = this.#pane();
+    if (pane === undefined) return undefined;
+    const start = request.joinWrapped || count > PEEK_MAX_LINES ? "-" : -count;
+    const clean = request.ansi ? styledText : plainText;
+    try {
+      const text = await this.#captureOnce(pane, { start, escapes: request.ansi, join: request.joinWrapped });
+      const lines = text.split("\n").map((line) => clean(line.trimEnd()));
+      return lastLines(lines, count, (line) => plainText(line).trim() === "");
+    } catch (err) {
+      if (err instanceof DomainError && (err.kind === "unavailable" || err.kind === "precondition")) return undefined;
+      throw err;
+    }
+  }
+
+  #captureOnce(pane: PaneCapture, options: Parameters<PaneCapture["capture"]>[0]): Promise<string> {
+    const now = this.#clock.monotonicMs();
+    for (const [key, entry] of this.#captures) if (now - entry.at > CACHE_MS) this.#captures.delete(key);
+    const key = JSON.stringify([options, this.#output.emulator.version]);
+    const known = this.#captures.get(key);
+    if (known !== undefined) return known.text;
+    const text = pane.capture(options);
+    this.#captures.set(key, { at: now, text });
+    text.catch(() => this.#captures.delete(key));
+    return text;
+  }
+
+  #facts() {
+    const { emulator, epoch, drawnTo } = this.#output;
+    return {
+      alive: this.#alive(),
+      alternateScreen: emulator.alternate,
+      cols: emulator.cols,
+      rows: emulator.rows,
+      cursorX: emulator.cursor.x,
+      cursorY: emulator.cursor.y,
+      epoch,
+      offset: drawnTo,
+      historyLines: emulator.historyLines,
+    };
+  }
+}
+
+function asLines(rows: readonly { readonly text: string; readonly wrapped: boolean }[], join: boolean): string[] {
+  return join ? joinRows(rows) : rows.map((row) => row.text.trimEnd());
+}

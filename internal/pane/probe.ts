@@ -1,0 +1,115 @@
+import type { ComposerView, ScreenView } from "../agents/profile.ts";
+import type { Screen } from "../agents/screen.ts";
+
+/** How our text stands in front of the agent. */
+export type Standing =
+  | "absent" // nothing of it is there (yet, or any more)
+  | "partial" // a part of it: still being drawn
+  | "there" // whole, as far as the screen can show it, and nothing else
+  | "mixed" // there with something that is not ours
+  | "hidden"; // no place to look at: a dialog or an unknown screen covers the composer
+
+/** Looks for one delivery's text on screens; made before the text is typed. */
+export interface Probe {
+  look(screen: Screen, view: ScreenView): Standing;
+}
+
+/** Letters and digits tell texts apart; borders, wraps and emoji widths differ from terminal to terminal. */
+const TAIL_LENGTH = 14;
+/** A paste that the agent shows folded, such as `[Pasted text #1 +4 lines]` or `[Pasted Content 5000 chars]`. */
+const PASTE_MARKER = /\[Pasted[^\]\n]*\]/g;
+const WITHOUT_LETTERS = /[^\p{L}\p{N}]/gu;
+
+/** What is compared: letters and digits, or for texts without any, all that is not blank. */
+function signature(text: string, like: string): string {
+  const normal = text.normalize("NFC");
+  const letters = normal.replace(WITHOUT_LETTERS, "");
+  return like.normalize("NFC").replace(WITHOUT_LETTERS, "") === "" ? normal.replace(/\s/g, "") : letters;
+}
+
+/**
+ * For agents whose composer is known. The composer was empty before, so whatever is in it came from us or from a person
+ * who began to type meanwhile.
+ */
+export class ComposerProbe implements Probe {
+  readonly #message: string;
+  readonly #wanted: string;
+
+  constructor(message: string) {
+    this.#message = message;
+    this.#wanted = signature(message, message);
+  }
+
+  look(_screen: Screen, view: ScreenView): Standing {
+    if (view.composer === undefined) return "hidden";
+    return this.#inComposer(view.composer);
+  }
+
+  #inComposer(composer: ComposerView): Standing {
+    const folded = composer.pasteMarkers > 0;
+    const seen = signature(folded ? composer.text.replace(PASTE_MARKER, "") : composer.text, this.#message);
+    if (seen === "") return folded ? "there" : "absent";
+    if (seen === this.#wanted) return "there";
+    if (this.#wanted.includes(seen)) return folded || this.#isTail(seen) ? "there" : "partial";
+    return folded || seen.includes(this.#wanted.slice(-TAIL_LENGTH)) ? "mixed" : "absent";
+  }
+
+  /** A long text is shown scrolled: a part of it that reaches its end stands in the box. */
+  #isTail(seen: string): boolean {
+    return seen.length >= TAIL_LENGTH && this.#wanted.endsWith(seen);
+  }
+}
+
+interface TailFacts {
+  readonly hits: number;
+  /** Rows from the last row with text up to the lowest hit. */
+  readonly distance: number;
+}
+
+/**
+ * For programs of which nothing is known: the end of the text is looked for anywhere on the screen. It is there when it
+ * occurs more often, or lower down, than before; it has been taken when it moved up or vanished after that.
+ */
+export class TailProbe implements Probe {
+  readonly #key: string;
+  readonly #message: string;
+  readonly #before: TailFacts;
+  #echo: TailFacts | undefined;
+
+  constructor(message: string, before: Screen) {
+    this.#message = message;
+    this.#key = signature(message, message).slice(-TAIL_LENGTH);
+    this.#before = this.#facts(before);
+  }
+
+  look(screen: Screen): Standing {
+    const now = this.#facts(screen);
+    if (this.#echo === undefined) {
+      const isNew = now.hits > this.#before.hits || (now.hits > 0 && now.distance < this.#before.distance);
+      if (!isNew) return "absent";
+      this.#echo = now;
+      return "there";
+    }
+    const taken = now.hits === 0 || now.hits < this.#echo.hits || now.distance > this.#echo.distance;
+    return taken ? "absent" : "there";
+  }
+
+  #facts(screen: Screen): TailFacts {
+    let text = "";
+    const rowAt: number[] = [];
+    let last = 0;
+    screen.lines.forEach((line, y) => {
+      const part = signature(line.text, this.#message);
+      if (line.text !== "") last = y;
+      for (let i = 0; i < part.length; i++) rowAt.push(y);
+      text += part;
+    });
+    let hits = 0;
+    let lowest = -1;
+    for (let at = text.indexOf(this.#key); at !== -1; at = text.indexOf(this.#key, at + 1)) {
+      hits++;
+      lowest = rowAt[at + this.#key.length - 1] ?? lowest;
+    }
+    return { hits, distance: hits === 0 ? Number.POSITIVE_INFINITY : last - lowest };
+  }
+}

@@ -1,0 +1,79 @@
+/** Chunks smaller than this are joined, so that an agent that prints byte by byte does not cost an object a byte. */
+const MERGE_BELOW = 4096;
+
+/**
+ * The last bytes an agent printed, addressed by their offset in the stream. Bounded by bytes: the oldest go first.
+ * Chunks are kept whole and must not be changed by the caller afterwards.
+ */
+export class RawRing {
+  readonly #capacity: number;
+  readonly #chunks: { readonly offset: bigint; readonly data: Uint8Array }[] = [];
+  #size = 0;
+  #end: bigint;
+
+  /** `capacity` in bytes; `start` is the offset of the first byte to come. */
+  constructor(capacity: number, start = 0n) {
+    this.#capacity = capacity;
+    this.#end = start;
+  }
+
+  /** Offset of the oldest byte held. */
+  get start(): bigint {
+    return this.#chunks[0]?.offset ?? this.#end;
+  }
+
+  /** Offset of the next byte to come. */
+  get end(): bigint {
+    return this.#end;
+  }
+
+  push(data: Uint8Array): void {
+    if (data.length === 0) return;
+    const last = this.#chunks.at(-1);
+    if (last !== undefined && last.data.length + data.length <= MERGE_BELOW) {
+      this.#chunks[this.#chunks.length - 1] = { offset: last.offset, data: Buffer.concat([last.data, data]) };
+    } else {
+      this.#chunks.push({ offset: this.#end, data });
+    }
+    this.#end += BigInt(data.length);
+    this.#size += data.length;
+    while (this.#size > this.#capacity) {
+      const oldest = this.#chunks.shift();
+      if (oldest === undefined) break;
+      this.#size -= oldest.data.length;
+    }
+  }
+
+  /** Skips offsets that will never be delivered, and forgets what came before them. */
+  skipTo(offset: bigint): void {
+    if (offset < this.#end) return;
+    this.#chunks.length = 0;
+    this.#size = 0;
+    this.#end = offset;
+  }
+
+  /**
+   * Bytes from `offset` on, at most `limit` of them; empty at the end. Undefined when that offset is not held (evicted, or
+   * not there yet).
+   */
+  read(offset: bigint, limit: number): Uint8Array | undefined {
+    if (offset < this.start || offset > this.#end) return undefined;
+    if (offset === this.#end) return new Uint8Array(0);
+    const index = this.#indexOf(offset);
+    const chunk = this.#chunks[index];
+    if (chunk === undefined) return new Uint8Array(0);
+    const from = Number(offset - chunk.offset);
+    return chunk.data.subarray(from, from + limit);
+  }
+
+  #indexOf(offset: bigint): number {
+    let low = 0;
+    let high = this.#chunks.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >>> 1;
+      if ((this.#chunks[middle]?.offset ?? 0n) <= offset) low = middle;
+      else high = middle - 1;
+    }
+    return low;
+  }
+}
