@@ -1,0 +1,22 @@
+import { DomainError } from "../../internal/base/errors.ts";
+import { runMain } from "../../internal/cli/run-main.ts";
+import { version } from "../../internal/cli/version.ts";
+import { DemoAgent } from "../../internal/demo/agent.ts";
+import { FileOutside } from "../../internal/demo/outside.ts";
+import { ProcessTerminal } from "../../internal/demo/terminal.ts";
+import { help, readConfig } from "./config.ts";
+
+await runMain({ name: "demo-agent" }, async ({ argv, env, stdin, stdout, signal, clock }) => {
+  const config = readConfig(argv, env);
+  if (config.ask !== undefined) {
+    stdout.write(config.ask === "help" ? help : `demo-agent ${version}\n`);
+    return 0;
+  }
+  if (!stdin.isTTY || !stdout.isTTY) {
+    const hint = "start it in a terminal, or as the agent of a sidecar: gt-sidecar --agent demo";
+    throw new DomainError("precondition", "the demo agent needs a terminal", { fields: { hint } });
+  }
+  const outside = new FileOutside(config.paths, String(process.pid));
+  const agent = new DemoAgent({ terminal: new ProcessTerminal(stdin, stdout), outside, clock }, config.options);
+  return agent.run(signal);
+});

@@ -1,0 +1,49 @@
+import type { Dialog, DialogPurpose, Work } from "./model.ts";
+
+export const MODELS: readonly string[] = ["demo", "demo-large", "demo-small"];
+
+const HOOK_REASONS: Readonly<Record<DialogPurpose["type"], string>> = {
+  trust: "trust",
+  permission: "permission",
+  question: "question",
+  model: "picker",
+};
+
+export function trustDialog(): Dialog {
+  return {
+    purpose: { type: "trust" },
+    title: "Do you trust the files in this folder?",
+    body: ["The demo agent reads and writes nothing, but asks as others do."],
+    choices: ["Yes, proceed", "No, exit"],
+    selected: 0,
+  };
+}
+
+export function permissionDialog(command: string): Dialog {
+  return {
+    purpose: { type: "permission", command },
+    title: "Allow this command?",
+    body: [`  ${command}`],
+    choices: ["Yes", "Yes, and do not ask again", "No"],
+    selected: 0,
+  };
+}
+
+export function questionDialog(question: string, choices: readonly string[]): Dialog {
+  return { purpose: { type: "question", question }, title: question, body: [], choices, selected: 0 };
+}
+
+export function modelDialog(current: string): Dialog {
+  return {
+    purpose: { type: "model" },
+    title: "Choose a model",
+    body: [],
+    choices: MODELS,
+    selected: Math.max(0, MODELS.indexOf(current)),
+  };
+}
+
+export function openDialog(work: Work, dialog: Dialog): void {
+  work.s.dialog = dialog;
+  work.effects.push({ type: "hook", line: { type: "waiting", reason: HOOK_REASONS[dialog.purpose.type] } });
+}

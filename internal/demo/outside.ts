@@ -1,0 +1,77 @@
+import { appendFileSync, closeSync, constants, fstatSync, openSync, writeFileSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import type { HookLine } from "./model.ts";
+
+/** What the agent leaves behind: the ground truth for tests, and the hooks that a supervisor listens to. */
+export interface Outside {
+  /** A message that the agent really took. */
+  took(text: string, via: "direct" | "queue", at: number): void;
+  /** A line for the tool log: what a real agent would have run. */
+  tool(text: string): void;
+  hook(line: HookLine): void;
+}
+
+export interface OutsidePaths {
+  /** One JSON line per message. */
+  readonly log: string | undefined;
+  readonly toolLog: string | undefined;
+  /** A FIFO that somebody may have open. */
+  readonly hookFifo: string | undefined;
+  /** Where a prompt's text is left for the reader of the FIFO. */
+  readonly hookDir: string | undefined;
+}
+
+/** Writes at once, so that a reader who saw the screen finds the file complete. */
+export class FileOutside implements Outside {
+  readonly #paths: OutsidePaths;
+  readonly #id: string;
+  #prompts = 0;
+
+  /** `id` keeps the names of spooled prompts apart from those of other processes. */
+  constructor(paths: OutsidePaths, id: string) {
+    this.#paths = paths;
+    this.#id = id;
+  }
+
+  took(text: string, via: "direct" | "queue", at: number): void {
+    if (this.#paths.log === undefined) return;
+    appendFileSync(this.#paths.log, `${JSON.stringify({ text, at: new Date(at).toISOString(), via })}\n`);
+  }
+
+  tool(text: string): void {
+    if (this.#paths.toolLog !== undefined) appendFileSync(this.#paths.toolLog, `${text}\n`);
+  }
+
+  hook(line: HookLine): void {
+    if (this.#paths.hookFifo !== undefined) writeFifo(this.#paths.hookFifo, `${this.#hookText(line)}\n`);
+  }
+
+  #hookText(line: HookLine): string {
+    if (line.type === "waiting") return `waiting ${line.reason}`;
+    if (line.type !== "prompt-submitted" || this.#paths.hookDir === undefined) return line.type;
+    const name = `prompt-${this.#id}-${++this.#prompts}`;
+    try {
+      writeFileSync(join(this.#paths.hookDir, name), line.prompt, { mode: 0o600, flag: "wx" });
+    } catch {
+      return line.type; // The event matters more than its text.
+    }
+    return `prompt-submitted ${name}`;
+  }
+}
+
+/** One write below PIPE_BUF, so lines of several writers never mix. A FIFO without a reader, or anything else, is left alone. */
+function writeFifo(path: string, text: string): void {
+  let file: number;
+  try {
+    file = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);
+  } catch {
+    return;
+  }
+  try {
+    if (fstatSync(file).isFIFO()) writeSync(file, text);
+  } catch {
+    // A full FIFO: hooks are evidence, losing one must never stop the agent.
+  } finally {
+    closeSync(file);
+  }
+}
