@@ -80,20 +80,27 @@ export class TmuxPane {
     return await this.facts();
   }
 
-  /** Text of a range of lines, each with its LF. One at a time, please: the server does nothing else meanwhile. */
+  /** Text of a range of lines, each with its LF. One at a time: the server does nothing else meanwhile (1 ms per 1000 lines). */
   async capture(options: CaptureOptions): Promise<string> {
     return await this.#fetch((buffer) => this.#client.command(captureLine(this.id, buffer, options)));
   }
 
   /**
-   * Everything printed so far (history and screen, with styling), and from the very next byte on the output goes to the
-   * FIFO: nothing is lost or doubled between the two. The cut may fall between CR and LF.
+   * The screen with up to `history` lines above it and its cursor, and from the very next byte on the output goes to the
+   * FIFO: nothing is lost or doubled between the two. The cut may fall between CR and LF. Wrapped rows are joined.
    */
-  async cutAndPipe(fifoPath: string): Promise<string> {
-    return await this.#fetch(async (buffer) => {
-      const capture = captureLine(this.id, buffer, { start: "-", escapes: true, join: false });
-      checkAll("cut", await this.#client.script(`${capture} ; ${pipeLine(this.id, fifoPath)}`), 2);
+  async cutAndPipe(fifoPath: string, history: number): Promise<{ readonly text: string; readonly facts: PaneFacts }> {
+    const separator = `gt${randomBytes(8).toString("hex")}`;
+    let facts: PaneFacts | undefined;
+    const text = await this.#fetch(async (buffer) => {
+      const capture = captureLine(this.id, buffer, { start: -history, escapes: true, join: true });
+      const steps = [factsCommand(this.id, separator), capture, pipeLine(this.id, fifoPath)];
+      const replies = await this.#client.script(steps.join(" ; "));
+      checkAll("cut", replies, steps.length);
+      facts = parseFacts(replies[0]?.lines ?? [], separator);
     });
+    if (facts === undefined) throw new TmuxCommandError("cut", ["no reply"]);
+    return { text, facts };
   }
 
   /** Output from now on goes to the FIFO as well; a pipe that was there is replaced. */
@@ -172,7 +179,7 @@ export class TmuxPane {
 
   /**
    * Starts a command in the pane in place of one that has ended. What stood on the screen goes to the history, the window
-   * gets its name back, and the pipe goes on. On the alternate screen the last frame is lost: capture it before.
+   * gets its name back, the pipe goes on, and variables of the first start stay set. On the alternate screen the last frame is lost: capture it before.
    * @throws TmuxCommandError when the command in it still runs
    */
   async respawn(command: AgentCommand): Promise<void> {
