@@ -1,29 +1,33 @@
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
-const common = { globals: false, restoreMocks: true, allowOnly: false, passWithNoTests: false };
+const WORKERS = Math.min(4, Math.max(2, availableParallelism()));
+
+/** The groups run one after the other, so that what is timed against real programs does not share the cores with unit tests. */
+function project(name: string, groupOrder: number, include: string, timeoutMs: number) {
+  return {
+    test: {
+      name,
+      include: [include],
+      sequence: { groupOrder },
+      testTimeout: timeoutMs,
+      hookTimeout: timeoutMs,
+      setupFiles: ["test/support/leak-check.ts"],
+      pool: "forks" as const,
+      maxWorkers: WORKERS,
+      restoreMocks: true,
+      allowOnly: false,
+      passWithNoTests: false,
+    },
+  };
+}
 
 export default defineConfig({
   test: {
     projects: [
-      { test: { ...common, name: "unit", include: ["{cmd,internal,pkg,scripts}/**/*.test.ts"], testTimeout: 10_000 } },
-      {
-        test: {
-          ...common,
-          name: "integration",
-          include: ["test/integration/**/*.test.ts"],
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
-        },
-      },
-      {
-        test: {
-          ...common,
-          name: "e2e",
-          include: ["test/e2e/**/*.test.ts"],
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
-        },
-      },
+      project("unit", 0, "{cmd,internal,pkg,scripts}/**/*.test.ts", 10_000),
+      project("integration", 1, "test/integration/**/*.test.ts", 60_000),
+      project("e2e", 2, "test/e2e/**/*.test.ts", 120_000),
     ],
   },
 });

@@ -1,0 +1,39 @@
+// Loaded by vitest before each test file: fails the file if it leaves a process or a listening socket
+// behind, and ends such processes so that they do not disturb the next file.
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll } from "vitest";
+import { heldNow, type Leak } from "./leaks.ts";
+
+/** A killed process needs a moment to be gone; only a leak waits this long. */
+const GRACE_MS = 2_000;
+
+const marker = `GT_TEST_FILE_ID=${randomUUID()}`;
+const [name = "", value] = marker.split("=");
+process.env[name] = value;
+const before = new Set(heldNow(marker).map((leak) => leak.what));
+
+// Hooks of a file run in reverse order of their registration, so this one comes after the file's own.
+afterAll(async () => {
+  let leaks = leaksNow();
+  for (const deadline = performance.now() + GRACE_MS; leaks.length > 0 && performance.now() < deadline; ) {
+    await sleep(20);
+    leaks = leaksNow();
+  }
+  if (leaks.length === 0) return;
+  for (const leak of leaks) if (leak.kind === "process") endProcess(leak.pid);
+  const list = leaks.map((leak) => `  ${leak.kind}: ${leak.what}`).join("\n");
+  throw new Error(`this test file leaves behind:\n${list}`);
+});
+
+function endProcess(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // It has ended meanwhile.
+  }
+}
+
+function leaksNow(): readonly Leak[] {
+  return heldNow(marker).filter((leak) => !before.has(leak.what));
+}
