@@ -1,0 +1,85 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
+import {
+  Code,
+  ConnectError,
+  type ConnectRouter,
+  type ConnectRouterOptions,
+  type ContextValues,
+  createConnectRouter,
+} from "@connectrpc/connect";
+import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from "@connectrpc/connect-node";
+import type { Logger } from "../base/logger.ts";
+
+export type ServerRequest = IncomingMessage | Http2ServerRequest;
+export type ServerResponse12 = ServerResponse | Http2ServerResponse;
+
+/** Registers services on a router; rooms export these and `cmd` hands them to the server. */
+export type Routes = (router: ConnectRouter) => void;
+
+export interface AdapterOptions extends ConnectRouterOptions {
+  readonly routes: Routes;
+  readonly contextValues: (req: ServerRequest) => ContextValues;
+  /** Answers requests that are no RPC of ours. Default: 404. */
+  readonly fallback?: (req: ServerRequest, res: ServerResponse12) => void | Promise<void>;
+}
+
+export interface Adapter {
+  handle(req: ServerRequest, res: ServerResponse12): void;
+  /** Paths of methods whose request may stay open as long as the caller likes. */
+  readonly openEndedPaths: ReadonlySet<string>;
+}
+
+/**
+ * From Node's requests to Connect's handlers. Unlike connect-node's own adapter it survives a request whose authority
+ * is no host name, ends a response whose handler failed, and writes to our log instead of the console.
+ */
+export function createAdapter(logger: Logger, options: AdapterOptions): Adapter {
+  const { routes, contextValues, fallback = notFound, ...routerOptions } = options;
+  const router = createConnectRouter(routerOptions);
+  routes(router);
+  const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
+  const openEnded = router.handlers.filter(({ method: { methodKind: kind } }) => /^(client|bidi)_/.test(kind));
+
+  async function answer(path: string, req: ServerRequest, res: ServerResponse12): Promise<void> {
+    const handler = handlers.get(path);
+    if (handler === undefined) return fallback(req, res);
+    if (!URL.canParse(`http://${authorityOf(req)}`)) return refuse(res, 400);
+    const request = universalRequestFromNodeRequest(req, res, undefined, contextValues(req));
+    await universalResponseToNodeResponse(await handler(request), res);
+  }
+
+  return {
+    openEndedPaths: new Set(openEnded.map(({ requestPath }) => requestPath)),
+    handle(req, res) {
+      const path = req.url?.split("?", 1)[0] ?? "";
+      answer(path, req, res).catch((err: unknown) => {
+        if (!res.writableEnded) refuse(res, 500);
+        if (!isHangUp(err)) logger.error({ err, path }, "a request could not be answered");
+      });
+    },
+  };
+}
+
+function authorityOf(req: ServerRequest): string {
+  return ("authority" in req ? req.authority : req.headers.host) ?? "";
+}
+
+/** The caller went away while we were writing: nothing is wrong here. */
+function isHangUp(err: unknown): boolean {
+  const { code } = ConnectError.from(err);
+  return code === Code.Aborted || code === Code.Canceled;
+}
+
+function refuse(res: ServerResponse12, status: number): void {
+  if (res.headersSent) {
+    res.destroy();
+    return;
+  }
+  res.statusCode = status;
+  res.end();
+}
+
+function notFound(_req: ServerRequest, res: ServerResponse12): void {
+  refuse(res, 404);
+}

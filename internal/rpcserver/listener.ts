@@ -1,0 +1,116 @@
+import { createServer as createHttp1Server, type Server as Http1Server } from "node:http";
+import {
+  createServer as createHttp2Server,
+  createSecureServer,
+  type Http2SecureServer,
+  type Http2Server,
+  type ServerHttp2Session,
+} from "node:http2";
+import { createServer, type Server, type Socket } from "node:net";
+import type { Clock } from "../base/clock.ts";
+import type { ServerRequest, ServerResponse12 } from "./adapter.ts";
+import { sniffHttpVersion } from "./sniff.ts";
+import { serverTlsOptions, type TlsMaterial } from "./tls.ts";
+
+export interface ListenerLimits {
+  /** TLS handshake, first bytes of a plaintext connection, headers of an HTTP/1.1 request. */
+  readonly handshakeTimeoutMs: number;
+  /** A whole HTTP/1.1 request. */
+  readonly requestTimeoutMs: number;
+  readonly maxConnections: number;
+}
+
+export interface ListenerHandlers {
+  onRequest(req: ServerRequest, res: ServerResponse12): void;
+  onSession(session: ServerHttp2Session): void;
+}
+
+/** One port that speaks HTTP/1.1 and HTTP/2. */
+export interface Listener {
+  /** What listens and counts the connections. */
+  readonly server: Server;
+  /** Stops listening and closes idle HTTP/1.1 connections; the others go on. HTTP/2 sessions are the caller's. */
+  close(): void;
+  /** TLS for new connections from now on. @throws Error for bad PEM; the old one stays then. */
+  setTls?(material: TlsMaterial): void;
+}
+
+/** Of each HTTP/2 connection; the stream window bounds what one upload may have on its way to us. */
+const HTTP2_OPTIONS = {
+  maxSessionMemory: 64,
+  settings: { initialWindowSize: 65_535, maxConcurrentStreams: 4096, maxHeaderListSize: 16 * 1024, enablePush: false },
+};
+
+/** A client that was stopped keeps its sockets; the kernel finds out about one that is gone. */
+const KEEP_ALIVE = { noDelay: true, keepAlive: true, keepAliveInitialDelay: 30_000 };
+
+/**
+ * TLS 1.3 with client certificates; ALPN chooses the protocol. An HTTP/1.1 request is refused without certificate like
+ * any other: the handshake fails first.
+ */
+export function createTlsListener(tls: TlsMaterial, limits: ListenerLimits, handlers: ListenerHandlers): Listener {
+  const server = createSecureServer({
+    ...serverTlsOptions(tls),
+    ...HTTP2_OPTIONS,
+    ...KEEP_ALIVE,
+    allowHTTP1: true,
+    handshakeTimeout: limits.handshakeTimeoutMs,
+    http1Options: http1Limits(limits),
+  } as Parameters<typeof createSecureServer>[0]);
+  wireHttp2(server, handlers);
+  server.maxConnections = limits.maxConnections;
+  return {
+    server,
+    close: () => server.close(),
+    setTls: (material) => server.setSecureContext(serverTlsOptions(material)),
+  };
+}
+
+/**
+ * Plaintext. Node's HTTP/2 server refuses HTTP/1.1 here (there is no ALPN to ask), so two servers that do not listen
+ * themselves get their connections from one that does, by the first bytes of each.
+ */
+export function createPlainListener(clock: Clock, limits: ListenerLimits, handlers: ListenerHandlers): Listener {
+  const http1 = createHttp1Server({ ...http1Limits(limits), ...KEEP_ALIVE });
+  http1.on("request", handlers.onRequest);
+  const http2 = createHttp2Server(HTTP2_OPTIONS);
+  wireHttp2(http2, handlers);
+  // Half-open, because an HTTP/1.1 client may close its side once the request is written.
+  const server = createServer({ ...KEEP_ALIVE, allowHalfOpen: true });
+  server.maxConnections = limits.maxConnections;
+  server.on("connection", async (socket) => {
+    socket.on("error", () => socket.destroy());
+    const version = await sniffHttpVersion(socket, clock, limits.handshakeTimeoutMs);
+    if (version !== undefined) handOver(socket, version === "1" ? http1 : http2);
+  });
+  // Node starts the watch over slow HTTP/1.1 requests when its server begins to listen, which this one never does.
+  http1.emit("listening");
+  return {
+    server,
+    close: () => {
+      server.close();
+      http1.close();
+    },
+  };
+}
+
+function handOver(socket: Socket, to: Http1Server | Http2Server): void {
+  if (!("requestTimeout" in to)) socket.allowHalfOpen = false;
+  to.emit("connection", socket);
+}
+
+function wireHttp2(server: Http2Server | Http2SecureServer, handlers: ListenerHandlers): void {
+  server.on("request", handlers.onRequest);
+  server.on("session", handlers.onSession);
+  server.on("sessionError", () => {}); // the session is destroyed and its owner sees that
+}
+
+function http1Limits(limits: ListenerLimits) {
+  return {
+    headersTimeout: limits.handshakeTimeoutMs,
+    requestTimeout: limits.requestTimeoutMs,
+    connectionsCheckingInterval: Math.max(100, Math.min(5000, Math.round(limits.handshakeTimeoutMs / 2))),
+    maxHeaderSize: 16 * 1024,
+    keepAliveTimeout: 60_000,
+  };
+}

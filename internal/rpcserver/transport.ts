@@ -1,0 +1,89 @@
+import type { ClientHttp2Stream } from "node:http2";
+import type { Interceptor, Transport } from "@connectrpc/connect";
+import { createConnectTransport, createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
+import { clientTlsOptions, type TlsMaterial } from "./tls.ts";
+
+/** How much one stream, and all streams of a connection together, may have on their way to us, bytes. */
+const STREAM_WINDOW_BYTES = 1024 * 1024;
+const CONNECTION_WINDOW_BYTES = 8 * 1024 * 1024;
+
+export interface SidecarTransportOptions {
+  /** `http://host:port` or `https://host:port`. */
+  readonly baseUrl: string;
+  /** For https: our certificate, and the CA of the server's. */
+  readonly tls?: TlsMaterial;
+  /** The name the server's certificate must bear, when it is not the host of `baseUrl`. */
+  readonly serverName?: string;
+  /** Default `connect`: half the CPU of `grpc` per unary call. */
+  readonly protocol?: "connect" | "grpc";
+  /** A silent connection with open calls is asked after this whether it lives. Default 15 s; cut 10 s later. */
+  readonly pingIntervalMs?: number;
+  /** Largest answer, bytes; over it `exhausted`. Default 16 MiB. */
+  readonly readMaxBytes?: number;
+  readonly interceptors?: readonly Interceptor[];
+}
+
+/** A transport and the connection under it. */
+export interface SidecarConnection extends Disposable {
+  readonly transport: Transport;
+  /** Cuts the connection; calls under way fail as cancelled. A later call would open a new one. */
+  [Symbol.dispose](): void;
+}
+
+/**
+ * A client's side of one server over HTTP/2. Connects at the first call and again when needed. It sets no deadlines:
+ * give every unary call a `timeoutMs`. Streams are opened through `abortOnExit` only.
+ */
+export function sidecarTransport(options: SidecarTransportOptions): SidecarConnection {
+  const { baseUrl, protocol = "connect", readMaxBytes = 16 * 1024 * 1024, interceptors = [] } = options;
+  const manager = new WideSessionManager(baseUrl, keepAliveOf(options), {
+    settings: { initialWindowSize: STREAM_WINDOW_BYTES, enablePush: false },
+    ...(options.tls && clientTlsOptions(options.tls)),
+    ...(options.serverName !== undefined && { servername: options.serverName }),
+  });
+  const common = {
+    baseUrl,
+    sessionManager: manager,
+    interceptors: [...interceptors],
+    acceptCompression: [],
+    readMaxBytes,
+  };
+  const transport =
+    protocol === "grpc" ? createGrpcTransport(common) : createConnectTransport({ ...common, httpVersion: "2" });
+  return { transport, [Symbol.dispose]: () => manager.abort() };
+}
+
+function keepAliveOf({ pingIntervalMs = 15_000 }: SidecarTransportOptions) {
+  return { pingIntervalMs, pingTimeoutMs: 10_000, idleConnectionTimeoutMs: 15 * 60_000 };
+}
+
+/** Raises the window of the whole connection, which neither Node's settings nor connect-node reach. */
+class WideSessionManager extends Http2SessionManager {
+  readonly #widened = new WeakSet<object>();
+
+  override async request(...args: Parameters<Http2SessionManager["request"]>): Promise<ClientHttp2Stream> {
+    const stream = await super.request(...args);
+    const { session } = stream;
+    if (session && !this.#widened.has(session)) {
+      this.#widened.add(session);
+      session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
+    }
+    return stream;
+  }
+}
+
+/**
+ * Opens a stream that is cancelled when the loop over it is left, by `break`, `return` or `throw` alike, or when
+ * `signal` aborts. Without this the server's handler would go on for ever.
+ */
+export async function* abortOnExit<T>(
+  open: (signal: AbortSignal) => AsyncIterable<T>,
+  signal?: AbortSignal,
+): AsyncGenerator<T, void, undefined> {
+  const exit = new AbortController();
+  try {
+    yield* open(signal ? AbortSignal.any([signal, exit.signal]) : exit.signal);
+  } finally {
+    exit.abort();
+  }
+}

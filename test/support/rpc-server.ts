@@ -1,0 +1,136 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { systemClock } from "../../internal/base/clock.ts";
+import { DomainError } from "../../internal/base/errors.ts";
+import { createLogger } from "../../internal/base/logger.ts";
+import { NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
+import { SidecarService, UpdateKind } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
+import { Health } from "../../internal/gen/grpc/health/v1/health_pb.ts";
+import type { Routes } from "../../internal/rpcserver/adapter.ts";
+import { HealthState, healthRoutes } from "../../internal/rpcserver/health.ts";
+import { Metrics } from "../../internal/rpcserver/metrics.ts";
+import { type Peer, peerKey } from "../../internal/rpcserver/peer.ts";
+import { reflectionRoutes } from "../../internal/rpcserver/reflection.ts";
+import { RpcServer, type RpcServerOptions } from "../../internal/rpcserver/server.ts";
+
+/** What Peek's and WatchOutput's `lines` ask of the test service. */
+export const ASK = { notFound: 404, bug: 500, wait: 600, failLate: 404 } as const;
+
+export interface RpcFixture extends AsyncDisposable {
+  readonly server: RpcServer;
+  readonly port: number;
+  /** `http://127.0.0.1:port`, or https with TLS. */
+  readonly url: string;
+  readonly health: HealthState;
+  readonly metrics: Metrics;
+  /** Lines of the server's log. */
+  readonly log: string[];
+  /** Who called, newest last. */
+  readonly peers: Peer[];
+  /** Handlers of calls that are open now. */
+  open(): number;
+  /** Begins a graceful stop; resolves when the server has ended. */
+  stop(): Promise<void>;
+}
+
+/** A server with a SidecarService that has no terminal: it answers by what `lines` asks. */
+export async function startRpcServer(options: Partial<RpcServerOptions> = {}): Promise<RpcFixture> {
+  const log: string[] = [];
+  const peers: Peer[] = [];
+  const health = new HealthState();
+  health.set("", true);
+  const metrics = new Metrics();
+  const opened = { count: 0 };
+  const logger = createLogger("test", "debug", { write: (line) => void log.push(line) });
+  const deps = { clock: systemClock, logger, health, metrics };
+  const routes: Routes = (router) => {
+    healthRoutes(health)(router);
+    reflectionRoutes([SidecarService, Health])(router);
+    sidecarRoutes(opened, peers)(router);
+  };
+  const server = new RpcServer(deps, { host: "127.0.0.1", port: 0, routes, graceMs: 1000, ...options });
+  const stopping = new AbortController();
+  const running = server.run(stopping.signal);
+  const { port } = await server.listening;
+  const stop = () => {
+    stopping.abort();
+    return running;
+  };
+  const url = `${options.tls ? "https" : "http"}://127.0.0.1:${port}`;
+  return {
+    server,
+    port,
+    url,
+    health,
+    metrics,
+    log,
+    peers,
+    open: () => opened.count,
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
+}
+
+function sidecarRoutes(opened: { count: number }, peers: Peer[]): Routes {
+  return (router) =>
+    router.service(SidecarService, {
+      async peek({ lines }, { signal, values }) {
+        peers.push(values.get(peerKey));
+        if (lines === ASK.bug) throw new Error("the secret of the house");
+        if (lines === ASK.notFound)
+          throw new DomainError("not-found", 'no session "x"', { fields: { epoch: "e1", head: 7 } });
+        if (lines === ASK.wait) await counted(opened, () => untilAborted(signal));
+        return { output: "line\n".repeat(Math.max(lines, 1)), sessionAlive: true, offset: 2n ** 60n };
+      },
+      nudge({ message, requestId }) {
+        return { delivered: true, requestId, outcome: NudgeOutcome.SUBMITTED, deliveredText: message };
+      },
+      async *watchOutput({ lines }, { signal }) {
+        opened.count++;
+        try {
+          yield { kind: UpdateKind.SNAPSHOT, output: "first" };
+          if (lines === ASK.failLate)
+            throw new DomainError("precondition", "the epoch is stale", { fields: { epoch: "e2" } });
+          if (lines === ASK.bug) throw new TypeError("the secret of the house");
+          if (lines === ASK.wait) await untilAborted(signal);
+          for (let i = 1; i < lines; i++) yield { kind: UpdateKind.CHANGE, output: String(i) };
+        } finally {
+          opened.count--;
+        }
+      },
+      async *attach(inputs) {
+        opened.count++;
+        try {
+          for await (const { input } of inputs) {
+            if (input.case === "data") yield { output: { case: "data", value: input.value } };
+          }
+          yield { output: { case: "end", value: { reason: "done" } } };
+        } finally {
+          opened.count--;
+        }
+      },
+    });
+}
+
+async function counted(opened: { count: number }, wait: () => Promise<never>): Promise<never> {
+  opened.count++;
+  try {
+    return await wait();
+  } finally {
+    opened.count--;
+  }
+}
+
+function untilAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+}
+
+/** Waits until `condition` holds; fails with `what` when it still does not after `ms`. */
+export async function eventually(what: string, condition: () => boolean, ms = 5000): Promise<void> {
+  for (const end = performance.now() + ms; !condition(); ) {
+    if (performance.now() > end) throw new Error(`not within ${ms} ms: ${what}`);
+    await sleep(5);
+  }
+}
