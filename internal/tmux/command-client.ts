@@ -56,9 +56,9 @@ export class CommandClient implements Task {
     return this.#connection !== undefined;
   }
 
-  /** Ends in a row without an answered attach, or by a server that did not answer; 0 after a command was answered. */
+  /** Clients that ended since a command was last answered: several in a row mean that the server itself is sick or gone. */
   get failures(): number {
-    return this.#failures;
+    return this.#connection?.answered ? 0 : this.#failures;
   }
 
   /** Stays attached until `signal` is aborted; never ends by itself. */
@@ -72,8 +72,8 @@ export class CommandClient implements Task {
       }
       this.#reason = reason;
       if (signal.aborted) return;
-      const waitMs = backoffMs(RETRY, this.#failures, Math.random);
-      this.#failures++;
+      const waitMs = backoffMs(RETRY, connection.answered ? 0 : this.#failures, Math.random);
+      this.#failures = connection.answered ? 1 : this.#failures + 1;
       this.#deps.logger.debug(
         { reason, failures: this.#failures, wait_ms: waitMs },
         "tmux client ended, attaching again",
@@ -106,7 +106,7 @@ export class CommandClient implements Task {
     return await this.#ask(scriptRequest(line, `gt-${randomUUID()}`), options);
   }
 
-  /** Calls `listener` for each notification (name without the `%`), `exit` included. Answers how to stop that. */
+  /** Calls `listener` for each notification (name without the `%`), `exit` included. It must not throw. Answers how to stop that. */
   onNotification(listener: (notification: Notification) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -120,7 +120,6 @@ export class CommandClient implements Task {
       {
         onReady: () => {
           this.#connection = connection;
-          this.#failures = 0;
           this.#attached.resolve();
         },
         onNotification: (notification) => {

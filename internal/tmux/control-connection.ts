@@ -42,6 +42,7 @@ export class ControlConnection {
   #reason: string | undefined;
   #stderr = "";
   #ready = false;
+  #answered = false;
   #progressMs = 0;
   #wakeWatchdog = () => {};
 
@@ -50,6 +51,11 @@ export class ControlConnection {
     this.#options = options;
     this.#events = events;
     this.#queue = new ReplyQueue(options, (text) => this.#write(text));
+  }
+
+  /** A command was answered. */
+  get answered(): boolean {
+    return this.#answered;
   }
 
   /** Resolves with why it ended, once the child is gone; every request without an answer has failed then. */
@@ -127,6 +133,7 @@ export class ControlConnection {
   #block(block: ControlBlock): void {
     this.#progressMs = this.#clock.monotonicMs();
     if ((block.flags & 1) === 1) {
+      this.#answered = true;
       if (!this.#queue.accept(block)) this.#drop("tmux answered what nobody asked");
     } else if (!this.#ready && block.ok) {
       // Before this first block tmux <= 3.3a would parse our lines ahead of its own attach-session.

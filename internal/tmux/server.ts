@@ -1,5 +1,5 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
-import { unlink } from "node:fs/promises";
+import { lstat, unlink } from "node:fs/promises";
 import { createConnection } from "node:net";
 import { aborted } from "../base/abort.ts";
 import type { Clock } from "../base/clock.ts";
@@ -30,6 +30,7 @@ export class TmuxServer implements Task {
   readonly #options: TmuxServerOptions;
   #child: ChildProcess | undefined;
   #exit: ServerExit | undefined;
+  #stderr = "";
 
   constructor(deps: { readonly clock: Clock; readonly logger: Logger }, options: TmuxServerOptions) {
     this.#deps = deps;
@@ -48,15 +49,17 @@ export class TmuxServer implements Task {
 
   /**
    * Resolves when the server is gone: by itself (see `exit`), or because `signal` told it to stop.
-   * @throws DomainError `already-exists` when another server answers on the socket; `precondition` when tmux cannot be run
+   * @throws DomainError `already-exists` when another server answers on the socket, `precondition` when tmux cannot be
+   * run, `invalid` when the socket's path is too long
    */
   async run(signal: AbortSignal): Promise<void> {
-    await removeStaleSocket(this.#options.socketPath);
-    if (signal.aborted) return;
     const { tmuxProgram, socketPath, configPath, env } = this.#options;
+    checkSocketPath(socketPath);
+    await removeStaleSocket(socketPath);
+    if (signal.aborted) return;
     const child = spawn(tmuxProgram, ["-u", "-S", socketPath, "-f", configPath, "-D"], {
       env: withoutTmux(env),
-      stdio: "ignore",
+      stdio: ["ignore", "ignore", "pipe"],
     });
     this.#child = child;
     const gone = this.#untilGone(child);
@@ -68,13 +71,16 @@ export class TmuxServer implements Task {
       done.abort();
       await stopping;
     }
-    const fields = { pid: child.pid, code: this.#exit?.code, signal: this.#exit?.signal };
+    const fields = { pid: child.pid, code: this.#exit?.code, signal: this.#exit?.signal, stderr: this.#stderr };
     if (signal.aborted) this.#deps.logger.debug(fields, "tmux server stopped");
     else this.#deps.logger.warn(fields, "tmux server ended by itself");
   }
 
   #untilGone(child: ChildProcess): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
+    child.stderr?.on("data", (chunk: Buffer) => {
+      this.#stderr = (this.#stderr + chunk.toString()).slice(-500);
+    });
     child.on("error", (err) => {
       reject(
         new DomainError("precondition", `cannot run ${this.#options.tmuxProgram}: ${err.message}`, { cause: err }),
@@ -82,8 +88,10 @@ export class TmuxServer implements Task {
     });
     child.on("exit", (code, signal) => {
       this.#exit = { code, signal };
-      resolve();
+      // Its last words are already in the pipe, and a job of its may hold the other end for much longer.
+      setImmediate(() => child.stderr?.destroy());
     });
+    child.on("close", () => resolve());
     return promise;
   }
 
@@ -108,7 +116,7 @@ export class TmuxServer implements Task {
 
 /**
  * Removes a socket that no server listens on any more. tmux itself would replace a live server's socket without asking.
- * @throws DomainError `already-exists` when a server answers
+ * @throws DomainError `already-exists` when a server answers, or when it is another kind of file
  */
 export async function removeStaleSocket(socketPath: string): Promise<void> {
   const state = await probeSocket(socketPath);
@@ -117,7 +125,22 @@ export async function removeStaleSocket(socketPath: string): Promise<void> {
       fields: { socket: socketPath },
     });
   }
-  if (state === "stale") await unlink(socketPath).catch(() => {});
+  if (state === "absent") return;
+  const file = await lstat(socketPath).catch(() => undefined);
+  if (file && !file.isSocket()) {
+    throw new DomainError("already-exists", `cannot listen on ${socketPath}: another file is in the way`);
+  }
+  await unlink(socketPath).catch(() => {});
+}
+
+/** What fits into a `sockaddr_un` with its closing NUL. */
+const MAX_SOCKET_PATH_BYTES = 107;
+
+function checkSocketPath(socketPath: string): void {
+  const bytes = Buffer.byteLength(socketPath);
+  if (bytes <= MAX_SOCKET_PATH_BYTES) return;
+  const limit = `${bytes} bytes, at most ${MAX_SOCKET_PATH_BYTES}`;
+  throw new DomainError("invalid", `the path of the tmux socket is too long (${limit}): ${socketPath}`);
 }
 
 function probeSocket(socketPath: string): Promise<"live" | "stale" | "absent"> {

@@ -1,0 +1,36 @@
+import { describe, expect, it } from "vitest";
+import { type AgentCommand, commandArguments, cwdCommand, paneArgv } from "./agent-command.ts";
+
+const command: AgentCommand = { argv: ["claude", "--x"], env: { A: 'b "c"' }, unsetEnv: ["NODE_ENV"], cwd: "/w#{pid}" };
+
+describe("commandArguments", () => {
+  it("gives folder, variables and a command of several words, which tmux runs without a shell", () => {
+    const env = '"env" "-u" "TMUX" "-u" "TMUX_PANE" "-u" "NODE_ENV" "claude" "--x"';
+    expect(commandArguments(command)).toBe(`-c "#{@gt-cwd}" -e "A=b \\"c\\"" -- ${env}`);
+  });
+
+  it.each(["", "A=B"])("refuses the variable name %j", (name) => {
+    expect(() => commandArguments({ ...command, env: { [name]: "x" } })).toThrow("not a variable's name");
+    expect(() => commandArguments({ ...command, unsetEnv: [name] })).toThrow("not a variable's name");
+  });
+
+  it.each([{ argv: ["a\0"] as const }, { env: { A: "\0" } }, { env: { "A\0": "" } }, { unsetEnv: ["\0"] }])(
+    "refuses a NUL in %j",
+    (part) => {
+      expect(() => commandArguments({ ...command, ...part })).toThrow(expect.objectContaining({ kind: "invalid" }));
+    },
+  );
+});
+
+describe("cwdCommand", () => {
+  it("puts the folder into an option, whose value is not expanded", () => {
+    expect(cwdCommand(command)).toBe('set-option -s @gt-cwd "/w#{pid}"');
+  });
+});
+
+describe("paneArgv", () => {
+  it("goes through a shell for a program that env would take for a variable", () => {
+    const argv = paneArgv({ ...command, argv: ["./a=b", "c"], unsetEnv: [] });
+    expect(argv).toEqual(["env", "-u", "TMUX", "-u", "TMUX_PANE", "sh", "-c", 'exec "$@"', "sh", "./a=b", "c"]);
+  });
+});

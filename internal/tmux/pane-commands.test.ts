@@ -1,0 +1,64 @@
+import { describe, expect, it } from "vitest";
+import {
+  captureLine,
+  checkBufferName,
+  checkPaneId,
+  enterLine,
+  pasteLine,
+  pipeLine,
+  saveLine,
+} from "./pane-commands.ts";
+
+describe("pasteLine", () => {
+  it("looks at the pane and pastes in one step of the server, after leaving every mode", () => {
+    expect(pasteLine("%0", "gt-1")).toBe(
+      'if-shell -F -t %0 "#{||:#{pane_dead},#{pane_input_off}}" "display-message -p gt-refused" ' +
+        '"copy-mode -q -t %0 ; paste-buffer -d -p -r -b gt-1 -t %0 ; display-message -p gt-done"',
+    );
+  });
+});
+
+describe("enterLine", () => {
+  it("does not leave a mode but refuses in one, and sends a literal CR", () => {
+    const line = enterLine("%0");
+    expect(line).toContain("#{||:#{pane_in_mode},");
+    expect(line).not.toContain("copy-mode");
+    expect(line).toContain('send-keys -t %0 -l -- \\"\\\\r\\"');
+  });
+});
+
+describe("pipeLine", () => {
+  it("carries any path through strftime, format and sh", () => {
+    expect(pipeLine("%0", "/it's #1 %d")).toBe(`pipe-pane -O -t %0 "exec cat > '/it'\\\\''s ##1 %%d'"`);
+  });
+});
+
+describe("captureLine", () => {
+  it("captures into a buffer, never with -p", () => {
+    expect(captureLine("%0", "b", { start: "-", escapes: true, join: true })).toBe(
+      "capture-pane -e -J -S - -b b -t %0",
+    );
+    expect(captureLine("%0", "b", { start: -5, end: 3, escapes: false, join: false })).toBe(
+      "capture-pane -S -5 -E 3 -b b -t %0",
+    );
+    expect(captureLine("%0", "b", { escapes: false, join: false, savedScreen: true })).toBe(
+      "capture-pane -a -q -b b -t %0",
+    );
+  });
+});
+
+describe("saveLine", () => {
+  it("keeps a path from being expanded", () => {
+    expect(saveLine("b", "/x#{pid}")).toBe('save-buffer -b b "/x##{pid}"');
+  });
+});
+
+describe("names from outside", () => {
+  it.each(["", "a b", "a;b", "ü", "x".repeat(161)])("refuses the buffer name %j", (name) => {
+    expect(() => checkBufferName(name)).toThrow(expect.objectContaining({ kind: "invalid" }));
+  });
+
+  it.each(["", "0", "%", "%x", "%0;", "claude:"])("refuses the pane id %j", (id) => {
+    expect(() => checkPaneId(id)).toThrow(expect.objectContaining({ kind: "invalid" }));
+  });
+});

@@ -1,0 +1,69 @@
+import { describe, expect, it } from "vitest";
+import { factsCommand, parseFacts } from "./pane-facts.ts";
+
+const SEPARATOR = "gt0123456789abcdef";
+const facts = (numbers: string, ...names: string[]) => parseFacts([[numbers, ...names].join(SEPARATOR)], SEPARATOR);
+
+describe("parseFacts", () => {
+  it("reads a living pane", () => {
+    expect(facts("0,,,0,0,0,123,0,80,24,7,3,4", "agent", "claude", "✳ title")).toEqual({
+      dead: false,
+      inMode: false,
+      inputOff: false,
+      alternate: false,
+      pid: 123,
+      piped: false,
+      cols: 80,
+      rows: 24,
+      historySize: 7,
+      cursorX: 3,
+      cursorY: 4,
+      windowName: "agent",
+      currentCommand: "claude",
+      title: "✳ title",
+    });
+  });
+
+  it("takes any number of stacked modes for a mode", () => {
+    expect(facts("0,,,2,1,1,1,1,1,1,0,0,0", "", "", "")).toMatchObject({
+      inMode: true,
+      inputOff: true,
+      alternate: true,
+      piped: true,
+    });
+  });
+
+  it("tells an exit code from a signal from an end that tmux missed", () => {
+    expect(facts("1,0,,0,0,0,1,0,1,1,0,0,0", "", "", "")).toMatchObject({ dead: true, deadStatus: 0 });
+    const signal = facts("1,,9,0,0,0,1,0,1,1,0,0,0", "", "", "");
+    expect(signal).toMatchObject({ deadSignal: 9 });
+    expect(signal).not.toHaveProperty("deadStatus");
+    const missed = facts("1,,,0,0,0,1,0,1,1,0,0,0", "", "", "");
+    expect(missed).not.toHaveProperty("deadStatus");
+    expect(missed).not.toHaveProperty("deadSignal");
+  });
+
+  it("leaves commas and old separators in a title alone", () => {
+    const title = `1,2,gtffffffffffffffff,${SEPARATOR}x`;
+    expect(facts("0,,,0,0,0,1,0,1,1,0,0,0", "a,b", "c,d", title)).toMatchObject({
+      windowName: "a,b",
+      currentCommand: "c,d",
+      title,
+    });
+  });
+
+  it("says that a pane is gone when tmux answers with nothing in its format", () => {
+    expect(() => facts("0,,,0,0,0,,0,,,,,", "", "", "")).toThrow(expect.objectContaining({ kind: "unavailable" }));
+    expect(() => parseFacts([], SEPARATOR)).toThrow("it is gone");
+  });
+});
+
+describe("factsCommand", () => {
+  it("is one line, and has tmux take control characters out of names that programs choose", () => {
+    const line = factsCommand("%3", SEPARATOR);
+    expect(line).not.toMatch(/[\x00-\x1f]/);
+    for (const name of ["window_name", "pane_current_command", "pane_title"]) {
+      expect(line).toContain(`#{s/[\\001-\\037\\177]/ /:${name}}`);
+    }
+  });
+});
