@@ -1,0 +1,173 @@
+import { type Client, ConnectError, createClient, type Transport } from "@connectrpc/connect";
+import { backoffMs } from "../base/backoff.ts";
+import type { Clock } from "../base/clock.ts";
+import { DomainError, errorText } from "../base/errors.ts";
+import { SidecarService } from "../gen/gastown/v1/sidecar_pb.ts";
+import type { NudgeReceipt, NudgeRequest, PeekRequest, PeekResult, WatchRequest, WatchUpdate } from "../pane/types.ts";
+import type { AgentStatus, Backend } from "./backend.ts";
+import * as convert from "./convert.ts";
+
+export interface SidecarDeps {
+  /** Speaks to one sidecar. */
+  readonly transport: Transport;
+  readonly clock: Clock;
+  /** A fresh request id: `[A-Za-z0-9._-]{1,128}`. */
+  readonly newId: () => string;
+  /** What a failure of the transport means: a DomainError, or what was thrown when it is a bug. */
+  readonly toError: (err: unknown) => unknown;
+  readonly random: () => number;
+  /** Closes the transport's connections. */
+  readonly close: () => void;
+}
+
+export interface SidecarOptions {
+  /** Where it is, for a person. */
+  readonly where: string;
+  /** How long a nudge whose connection broke is asked again before its outcome counts as not known. */
+  readonly reconnectMs: number;
+}
+
+/** The connection broke after a nudge was sent, and the sidecar did not come back in time: it may have been typed. */
+export class NudgeInterruptedError extends DomainError {}
+
+const CALL_MS = 30_000;
+/** On top of a nudge's own time-out: the sidecar ends the call by itself at that time. */
+const NUDGE_MARGIN_MS = 10_000;
+const DEFAULT_NUDGE_MS = 75_000;
+const RETRY = { firstMs: 50, maxMs: 1000, factor: 2 };
+
+/** An agent's terminal behind a gt-sidecar. */
+export class GRPCSidecarBackend implements Backend {
+  readonly where: string;
+  readonly #deps: SidecarDeps;
+  readonly #options: SidecarOptions;
+  readonly #client: Client<typeof SidecarService>;
+
+  constructor(deps: SidecarDeps, options: SidecarOptions) {
+    this.where = options.where;
+    this.#deps = deps;
+    this.#options = options;
+    this.#client = createClient(SidecarService, deps.transport);
+  }
+
+  async peek(request: PeekRequest, signal: AbortSignal): Promise<PeekResult> {
+    return this.#call(async () =>
+      convert.peekResult(await this.#client.peek(convert.peekRequest(request), call(signal))),
+    );
+  }
+
+  async status(signal: AbortSignal): Promise<AgentStatus> {
+    return this.#call(async () => convert.agentStatus(await this.#client.status({}, call(signal))));
+  }
+
+  async getNudge(requestId: string, signal: AbortSignal): Promise<NudgeReceipt> {
+    return this.#call(async () => convert.nudgeReceipt(await this.#client.getNudge({ requestId }, call(signal)), ""));
+  }
+
+  async cancelNudge(requestId: string, signal: AbortSignal): Promise<NudgeReceipt> {
+    return this.#call(async () =>
+      convert.nudgeReceipt(await this.#client.cancelNudge({ requestId }, call(signal)), ""),
+    );
+  }
+
+  /**
+   * As `Backend.nudge`. When the connection breaks, the same request is asked again under the same id, which types nothing
+   * twice. @throws NudgeInterruptedError when that does not succeed in time.
+   */
+  async nudge(request: NudgeRequest, signal: AbortSignal): Promise<NudgeReceipt> {
+    const { clock, newId, random } = this.#deps;
+    const sent = { ...request, requestId: request.requestId === "" ? newId() : request.requestId };
+    const deadline = clock.monotonicMs() + (request.timeoutMs <= 0 ? DEFAULT_NUDGE_MS : request.timeoutMs);
+    let giveUpAt: number | undefined;
+    for (let attempt = 0; ; attempt++) {
+      const timeoutMs = Math.max(1, Math.ceil(deadline - clock.monotonicMs()));
+      try {
+        return await this.#nudgeOnce({ ...sent, timeoutMs }, signal);
+      } catch (err) {
+        if (!(err instanceof DomainError) || signal.aborted) throw err;
+        if (err.kind === "deadline") throw this.#interrupted(sent.requestId, err);
+        const nothingSent = giveUpAt === undefined && (nobodyListens(err) || wasAnswered(err));
+        if (err.kind !== "unavailable" || nothingSent) throw err;
+        const now = clock.monotonicMs();
+        giveUpAt ??= Math.min(now + this.#options.reconnectMs, deadline + NUDGE_MARGIN_MS);
+        if (now >= giveUpAt) throw this.#interrupted(sent.requestId, err);
+      }
+      await clock.sleep(backoffMs(RETRY, attempt, random), signal);
+    }
+  }
+
+  async *watch(request: WatchRequest, signal: AbortSignal): AsyncGenerator<WatchUpdate, void, undefined> {
+    // Leaving a loop over a Connect stream does not end the call: only its signal does.
+    const stop = new AbortController();
+    const options = { signal: AbortSignal.any([signal, stop.signal]), timeoutMs: 0 };
+    try {
+      for await (const message of this.#client.watchOutput(convert.watchRequest(request), options)) {
+        const update = convert.watchUpdate(message);
+        yield update;
+        if (update.kind === "end") return;
+      }
+    } catch (err) {
+      throw this.#failure(err, signal);
+    } finally {
+      stop.abort();
+    }
+    throw new DomainError("unavailable", `${this.where} ended the stream without a reason`);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#deps.close();
+  }
+
+  async #nudgeOnce(request: NudgeRequest, signal: AbortSignal): Promise<NudgeReceipt> {
+    const options = { signal, timeoutMs: request.timeoutMs + NUDGE_MARGIN_MS };
+    return this.#call(async () =>
+      convert.nudgeReceipt(await this.#client.nudge(convert.nudgeRequest(request), options), request.sender),
+    );
+  }
+
+  async #call<T>(fn: () => Promise<T>): Promise<T> {
+    try {
+      return await fn();
+    } catch (err) {
+      throw this.#failure(err);
+    }
+  }
+
+  /** The domain's error, with where it happened: the words of a socket alone help nobody. */
+  #failure(err: unknown, signal?: AbortSignal): unknown {
+    if (signal?.aborted) return signal.reason;
+    const known = this.#deps.toError(err);
+    if (!(known instanceof DomainError)) return known;
+    const { kind, fields } = known;
+    if (kind !== "unavailable" && kind !== "unauthenticated" && kind !== "deadline") return known;
+    return new DomainError(kind, `${this.where}: ${known.message}`, { fields, cause: known });
+  }
+
+  #interrupted(requestId: string, err: DomainError): NudgeInterruptedError {
+    const message = `the connection broke after the message was sent, and its outcome is not known (${errorText(err)})`;
+    const hint = `the same message with --request-id ${requestId} asks again and is never typed twice`;
+    return new NudgeInterruptedError("unavailable", message, { fields: { request_id: requestId, hint }, cause: err });
+  }
+}
+
+function call(signal: AbortSignal): { readonly signal: AbortSignal; readonly timeoutMs: number } {
+  return { signal, timeoutMs: CALL_MS };
+}
+
+const NOBODY = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "ENOENT"]);
+
+/** True when no connection was made at all. */
+function nobodyListens(err: unknown): boolean {
+  return causes(err).some((one) => "code" in one && typeof one.code === "string" && NOBODY.has(one.code));
+}
+
+/** True when the sidecar itself said no. */
+function wasAnswered(err: unknown): boolean {
+  return causes(err).some((one) => one instanceof ConnectError && one.details.length > 0);
+}
+
+function causes(err: unknown): readonly Error[] {
+  const found: Error[] = [];
+  for (let one = err; one instanceof Error && found.length < 10; one = one.cause) found.push(one);
+  return found;
+}
