@@ -119,5 +119,8 @@ export interface AgentProfile {
   /** Where the agent with this pid keeps a state file, if it does. */
   stateFile(home: string, pid: number): string | undefined;
   /** Reads that file's text; undefined when it cannot be trusted (other process, unknown wording). */
-  readStateFile(text: string, proc: { readonly pid: number; readonly startTicks: number | undefined }): FileState | undefined;
+  readStateFile(
+    text: string,
+    proc: { readonly pid: number; readonly startTicks: number | undefined },
+  ): FileState | undefined;
 }

@@ -1,0 +1,43 @@
+import { codexView } from "./codex-screen.ts";
+import { defuseBy } from "./defuse.ts";
+import { readHookLine } from "./hook-lines.ts";
+import { plainLaunch, withFlags } from "./launch.ts";
+import type { AgentProfile, LaunchContext, LaunchPlan } from "./profile.ts";
+
+const PROGRAM = /^codex(?:\.exe)?$/;
+
+/**
+ * Settings of this launch only. The inline screen keeps the transcript in the terminal's history; without the daemon the
+ * work happens in the pane's own process, whose end is the agent's end, and nothing is left behind; the title shows
+ * whether it works. Codex ignores features and keys that it does not know.
+ */
+const FLAGS = [
+  "-c",
+  'tui.alternate_screen="never"',
+  "-c",
+  "features.daemon_auto_start=false",
+  "-c",
+  'tui.terminal_title=["activity","project-name"]',
+];
+
+/** `!` runs a shell command, `/` a command of its own, `$` a skill, `@` and `#` open helpers. */
+const RULES = { command: /^\s*[!/#@&$]/, openEnd: /(?:\\|(?:^|\s)[@$]\S*)$/ };
+
+export const codex: AgentProfile = {
+  name: "codex",
+  command: ["codex"],
+  launch: planLaunch,
+  view: codexView,
+  idleProof: "screen",
+  submit: { key: "Enter", settleMs: 25 },
+  queuesWhileBusy: true,
+  defuse: (message) => defuseBy(RULES, message),
+  // Codex runs hooks only after a person has reviewed them, and `notify` would replace the person's own: none is set.
+  readHook: (line, payload) => readHookLine(line, payload),
+  stateFile: () => undefined,
+  readStateFile: () => undefined,
+};
+
+function planLaunch(context: LaunchContext): LaunchPlan {
+  return { ...plainLaunch(context), argv: withFlags(context.command, PROGRAM, FLAGS) };
+}

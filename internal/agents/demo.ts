@@ -1,0 +1,20 @@
+import { defuseBy } from "./defuse.ts";
+import { demoView } from "./demo-screen.ts";
+import { readHookLine } from "./hook-lines.ts";
+import { plainLaunch } from "./launch.ts";
+import type { AgentProfile } from "./profile.ts";
+
+/** The demo agent (`internal/demo`). It reads `GT_HOOK_FIFO` and `GT_HOOK_DIR` itself; its payload is the bare prompt. */
+export const demo: AgentProfile = {
+  name: "demo",
+  command: ["gt-demo-agent"],
+  launch: (context) => plainLaunch(context),
+  view: demoView,
+  idleProof: "screen",
+  submit: { key: "Enter", settleMs: 25 },
+  queuesWhileBusy: true,
+  defuse: (message) => defuseBy({ command: /^\s*[!/#@&]/, openEnd: /\\$/ }, message),
+  readHook: (line, payload) => readHookLine(line, payload),
+  stateFile: () => undefined,
+  readStateFile: () => undefined,
+};

@@ -1,0 +1,33 @@
+import type { HookEvent } from "./profile.ts";
+
+/** What a hook leaves behind may be named by letters, digits and `._-` only: it names a file in the hooks' own folder. */
+const FILE_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
+
+/**
+ * The hook FIFO's lines: `session-start`, `prompt-submitted [FILE]`, `turn-ended`, `activity`, `waiting [REASON…]`,
+ * `notification FILE`. Returns the name of the payload file that a line points to, without its folder; undefined if there
+ * is none or it is not a plain name.
+ */
+export function payloadName(line: string): string | undefined {
+  const [word, file = ""] = line.slice(0, 4096).trim().split(" ", 2);
+  if (word !== "prompt-submitted" && word !== "notification") return undefined;
+  const name = file.slice(file.lastIndexOf("/") + 1);
+  return FILE_NAME.test(name) ? name : undefined;
+}
+
+/** Reads the lines whose meaning is the same for every agent; `prompt` is the message's text if the payload told it. */
+export function readHookLine(line: string, prompt: string | undefined): HookEvent | undefined {
+  const [word = "", ...rest] = line.slice(0, 4096).trim().split(" ");
+  switch (word) {
+    case "session-start":
+    case "turn-ended":
+    case "activity":
+      return { type: word };
+    case "prompt-submitted":
+      return prompt === undefined ? { type: word } : { type: word, prompt };
+    case "waiting":
+      return { type: word, reason: rest.join(" ") || "unknown" };
+    default:
+      return undefined;
+  }
+}

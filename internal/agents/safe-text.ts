@@ -1,0 +1,50 @@
+import type { SafeText } from "./profile.ts";
+
+/**
+ * Escape sequences: CSI, the string kinds (OSC, DCS, SOS, PM, APC) when they are ended, and the short ones. A string kind
+ * that is never ended loses its introducer only, so that it cannot swallow the rest of the message.
+ */
+const ESCAPES =
+  /(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)|\x1b[ -/]*[0-~]|\x1b/g;
+/** C0 except LF, DEL and C1. */
+const CONTROLS = /[\x00-\x09\x0b-\x1f\x7f-\x9f]/g;
+
+/** Put in front of a message whose first character an agent would take as a command; documented, and not part of the text. */
+export const INERT_PREFIX = "[nudge] ";
+
+/**
+ * A message as it may be typed into any agent: NFC, CRLF and CR → LF, tab → 4 spaces, escape sequences and C0, DEL, C1
+ * removed, trailing white space cut. Unsafe when it holds half of a surrogate pair or when nothing is left.
+ */
+export function normalise(message: string): SafeText {
+  if (!message.isWellFormed()) return { type: "unsafe", reason: "the message holds half of a surrogate pair" };
+  const text = cleaned(message);
+  return text.trim() === ""
+    ? { type: "unsafe", reason: "nothing is left of the message after cleaning" }
+    : { type: "safe", text };
+}
+
+function cleaned(message: string): string {
+  return message
+    .replace(ESCAPES, "")
+    .replace(/\r\n?/g, "\n")
+    .replaceAll("\t", "    ")
+    .replace(CONTROLS, "")
+    .normalize("NFC")
+    .trimEnd();
+}
+
+/**
+ * A text reduced to what counts when a sent and a received one are compared: cleaned as above, without `INERT_PREFIX` and
+ * without the space that `defuse` puts into reminder tags.
+ */
+export function comparable(text: string): string {
+  const clean = cleaned(text.toWellFormed());
+  const bare = clean.startsWith(INERT_PREFIX) ? clean.slice(INERT_PREFIX.length) : clean;
+  return bare.replace(/< (?=\/?system-reminder)/gi, "<");
+}
+
+/** Only letters and digits, NFC: borders, wraps, folding and widths of a screen do not change it. */
+export function lettersAndDigits(text: string): string {
+  return text.normalize("NFC").replace(/[^\p{L}\p{N}]/gu, "");
+}

@@ -1,0 +1,140 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type ModelAct, modelAct } from "./model-script.ts";
+import {
+  chatFrames,
+  type Frame,
+  type ModelRequest,
+  messagesBody,
+  messagesFrames,
+  readChat,
+  readMessages,
+  readResponses,
+  responsesFrames,
+} from "./model-wire.ts";
+
+export interface ModelServerOptions {
+  /** Pause before each word of an answer; 0 (default) answers at once. Makes a busy agent. */
+  readonly wordDelayMs?: number;
+  /** What the model does; default: `modelAct` (keywords in the last user text). */
+  readonly act?: (request: ModelRequest) => ModelAct;
+}
+
+interface Api {
+  readonly read: (body: Record<string, unknown>, at: number) => ModelRequest;
+  readonly frames: (act: ModelAct, id: string) => Frame[];
+}
+
+const APIS: Readonly<Record<string, Api>> = {
+  "/v1/messages": { read: readMessages, frames: messagesFrames },
+  "/v1/responses": { read: readResponses, frames: responsesFrames },
+  "/v1/chat/completions": { read: readChat, frames: chatFrames },
+};
+
+/**
+ * A loopback server that speaks enough of the Anthropic Messages, OpenAI Responses and OpenAI Chat Completions APIs for
+ * real agent programs to talk to. Its log is the ground truth of what an agent received. Any other path answers `{}`.
+ */
+export class ModelServer {
+  wordDelayMs: number;
+  readonly #act: (request: ModelRequest) => ModelAct;
+  readonly #log: ModelRequest[] = [];
+  readonly #server: Server;
+  #ids = 0;
+
+  private constructor(options: ModelServerOptions) {
+    this.wordDelayMs = options.wordDelayMs ?? 0;
+    this.#act = options.act ?? ((request) => modelAct(request.lastUserText, request.tools, request.afterTool));
+    this.#server = createServer((req, res) => {
+      this.#serve(req, res).catch(() => res.destroy());
+    });
+  }
+
+  static async listen(options: ModelServerOptions = {}): Promise<ModelServer> {
+    const model = new ModelServer(options);
+    await new Promise<void>((resolve, reject) => {
+      model.#server.once("error", reject);
+      model.#server.listen(0, "127.0.0.1", resolve);
+    });
+    return model;
+  }
+
+  /** `http://127.0.0.1:PORT`, without a path. */
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** Every request so far, the small ones without tools included. */
+  get requests(): readonly ModelRequest[] {
+    return this.#log;
+  }
+
+  /** The user's texts of the newest turn request (those that carry tools): the whole conversation as the model saw it. */
+  get conversation(): readonly string[] {
+    return this.#log.findLast((request) => request.withTools)?.userTexts ?? [];
+  }
+
+  /** How many text blocks of the newest conversation contain `needle`: 1 after exactly one delivery. */
+  arrivals(needle: string): number {
+    return this.conversation.filter((text) => text.includes(needle)).length;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  async #serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const path = new URL(req.url ?? "/", "http://loopback").pathname;
+    const body = await readJson(req);
+    if (path.endsWith("/count_tokens")) return json(res, 200, { input_tokens: 10 });
+    const api = APIS[path];
+    if (api === undefined) return json(res, 200, {});
+    const request = api.read(body, Date.now());
+    this.#log.push(request);
+    const act: ModelAct = request.withTools
+      ? this.#act(request)
+      : { type: "say", text: '{"title":"Test","isNewTopic":false}' };
+    this.#ids += 1;
+    const id = `m${this.#ids}`;
+    if (act.type === "refuse") return refuse(res, act);
+    if (!request.stream) return json(res, 200, messagesBody(act, id));
+    await this.#stream(res, api.frames(act, id), request.withTools);
+  }
+
+  async #stream(res: ServerResponse, frames: readonly Frame[], slow: boolean): Promise<void> {
+    res.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-cache" });
+    for (const frame of frames) {
+      if (res.destroyed) return;
+      if (slow && frame.word === true && this.wordDelayMs > 0) await sleep(this.wordDelayMs);
+      const data = typeof frame.data === "string" ? frame.data : JSON.stringify(frame.data);
+      res.write(`${frame.event === undefined ? "" : `event: ${frame.event}\n`}data: ${data}\n\n`);
+    }
+    res.end();
+  }
+}
+
+function refuse(res: ServerResponse, act: { readonly status: number; readonly error: string }): void {
+  res.setHeader("retry-after", "3600");
+  json(res, act.status, {
+    type: "error",
+    error: { type: act.error, message: "This request would exceed the rate limit." },
+  });
+}
+
+function json(res: ServerResponse, status: number, body: unknown): void {
+  res.writeHead(status, { "content-type": "application/json" });
+  res.end(JSON.stringify(body));
+}
+
+async function readJson(req: IncomingMessage): Promise<Record<string, unknown>> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of req) chunks.push(chunk as Buffer);
+  try {
+    const value: unknown = JSON.parse(Buffer.concat(chunks).toString("utf8"));
+    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,124 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+export type AgentKind = "claude" | "codex" | "opencode";
+
+export interface AgentHomeOptions {
+  readonly agent: AgentKind;
+  /** An empty folder of the test; everything the agent keeps goes below it. */
+  readonly dir: string;
+  /** Address of the model server, without a path. */
+  readonly modelUrl: string;
+  /** `fresh`: nothing is set up, so that the first-start dialogs come. `untrusted`: set up, but the folder is unknown. */
+  readonly state?: "ready" | "untrusted" | "fresh";
+}
+
+export interface AgentHome {
+  readonly home: string;
+  /** The folder to start the agent in. */
+  readonly workdir: string;
+  /** The agent's whole environment: nothing of the caller's leaks in but PATH, LANG and TERM. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+const DUMMY_KEY = "sk-ant-api03-pretended-key-for-tests-0123456789abcdefghijklmnopqrstuv";
+
+/** Private folders and environment with which a real agent talks to the model server on loopback and to nothing else. */
+export async function makeAgentHome(options: AgentHomeOptions): Promise<AgentHome> {
+  const home = join(options.dir, "home");
+  const workdir = join(options.dir, "work");
+  await mkdir(home, { recursive: true, mode: 0o700 });
+  await mkdir(workdir, { recursive: true });
+  const common = {
+    PATH: process.env["PATH"] ?? "/usr/bin:/bin",
+    LANG: "C.UTF-8",
+    HOME: home,
+    NO_PROXY: "127.0.0.1,localhost",
+    no_proxy: "127.0.0.1,localhost",
+    XDG_CONFIG_HOME: join(home, ".config"),
+    XDG_DATA_HOME: join(home, ".local", "share"),
+    XDG_CACHE_HOME: join(home, ".cache"),
+    XDG_STATE_HOME: join(home, ".local", "state"),
+  };
+  const own = await AGENTS[options.agent](home, workdir, options);
+  return { home, workdir, env: { ...common, ...own } };
+}
+
+type Setup = (home: string, workdir: string, options: AgentHomeOptions) => Promise<Record<string, string>>;
+
+const setUpClaude: Setup = async (home, workdir, options) => {
+  const state = options.state ?? "ready";
+  const project = state === "ready" ? { hasTrustDialogAccepted: true, hasCompletedProjectOnboarding: true } : {};
+  const config = {
+    hasCompletedOnboarding: true,
+    theme: "dark",
+    numStartups: 20,
+    lastOnboardingVersion: "2.1.330",
+    autoUpdates: false,
+    customApiKeyResponses: { approved: [DUMMY_KEY.slice(-20)], rejected: [] },
+    projects: { [workdir]: project },
+  };
+  if (state !== "fresh") await writeFile(join(home, ".claude.json"), JSON.stringify(config), { mode: 0o600 });
+  return {
+    ANTHROPIC_BASE_URL: options.modelUrl,
+    ANTHROPIC_API_KEY: DUMMY_KEY,
+    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+    DISABLE_AUTOUPDATER: "1",
+    DISABLE_TELEMETRY: "1",
+    DISABLE_ERROR_REPORTING: "1",
+  };
+};
+
+const setUpCodex: Setup = async (home, workdir, options) => {
+  const state = options.state ?? "ready";
+  const codexHome = join(home, ".codex");
+  await mkdir(codexHome, { recursive: true, mode: 0o700 });
+  const trust = state === "ready" ? `[projects.${JSON.stringify(workdir)}]\ntrust_level = "trusted"\n` : "";
+  const provider = `model = "pretended"
+model_provider = "loopback"
+check_for_update_on_startup = false
+approval_policy = "on-request"
+sandbox_mode = "read-only"
+
+[model_providers.loopback]
+name = "loopback"
+base_url = "${options.modelUrl}/v1"
+wire_api = "responses"
+
+[analytics]
+enabled = false
+
+`;
+  await writeFile(join(codexHome, "config.toml"), state === "fresh" ? "" : provider + trust, { mode: 0o600 });
+  return { CODEX_HOME: codexHome };
+};
+
+const setUpOpencode: Setup = async (home, _workdir, options) => {
+  const folder = join(home, ".config", "opencode");
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const config = {
+    autoupdate: false,
+    share: "disabled",
+    model: "loopback/pretended",
+    small_model: "loopback/pretended",
+    permission: { bash: "ask", edit: "ask" },
+    provider: {
+      loopback: {
+        npm: "@ai-sdk/openai-compatible",
+        name: "Loopback",
+        options: { baseURL: `${options.modelUrl}/v1`, apiKey: "pretended" },
+        models: { pretended: { name: "Pretended", limit: { context: 100_000, output: 8_000 } } },
+      },
+    },
+  };
+  if (options.state !== "fresh")
+    await writeFile(join(folder, "opencode.json"), JSON.stringify(config), { mode: 0o600 });
+  return {
+    OPENCODE_DISABLE_AUTOUPDATE: "1",
+    OPENCODE_DISABLE_MODELS_FETCH: "1",
+    OPENCODE_DISABLE_LSP_DOWNLOAD: "1",
+    OPENCODE_DISABLE_DEFAULT_PLUGINS: "1",
+  };
+};
+
+const AGENTS: Readonly<Record<AgentKind, Setup>> = { claude: setUpClaude, codex: setUpCodex, opencode: setUpOpencode };
