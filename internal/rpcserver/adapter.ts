@@ -45,13 +45,14 @@ export function createAdapter(logger: Logger, options: AdapterOptions): Adapter 
     const handler = handlers.get(path);
     if (handler === undefined) return fallback(req, res);
     if (!URL.canParse(`http://${authorityOf(req)}`)) return refuse(res, 400);
-    const request = universalRequestFromNodeRequest(req, res, undefined, contextValues(req));
+    const request = { ...universalRequestFromNodeRequest(req, res, undefined, contextValues(req)), ...bodyOf(req) };
     await universalResponseToNodeResponse(await handler(request), res);
   }
 
   return {
     openEndedPaths: new Set(openEnded.map(({ requestPath }) => requestPath)),
     handle(req, res) {
+      if (!("stream" in req)) res.once("finish", () => discardRest(req));
       const path = req.url?.split("?", 1)[0] ?? "";
       answer(path, req, res).catch((err: unknown) => {
         if (!res.writableEnded) refuse(res, 500);
@@ -59,6 +60,24 @@ export function createAdapter(logger: Logger, options: AdapterOptions): Adapter 
       });
     },
   };
+}
+
+/**
+ * A handler may answer before it has read the whole request. Over HTTP/1.1 what is left of it stands before the
+ * connection's next request, and Node throws it away only where nobody has begun to read: so the request must survive
+ * its reader, and the rest is read when the answer is out.
+ */
+function bodyOf(req: ServerRequest) {
+  return "stream" in req ? undefined : { body: req.iterator({ destroyOnReturn: false }) };
+}
+
+function discardRest(req: IncomingMessage): void {
+  if (req.readableEnded) return;
+  const discard = () => {
+    while (req.read() !== null);
+  };
+  req.on("readable", discard);
+  discard();
 }
 
 function authorityOf(req: ServerRequest): string {

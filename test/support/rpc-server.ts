@@ -13,7 +13,7 @@ import { reflectionRoutes } from "../../internal/rpcserver/reflection.ts";
 import { RpcServer, type RpcServerOptions } from "../../internal/rpcserver/server.ts";
 
 /** What Peek's and WatchOutput's `lines` ask of the test service. */
-export const ASK = { notFound: 404, bug: 500, wait: 600, failLate: 404 } as const;
+export const ASK = { notFound: -404, failLate: -405, bug: -500, wait: -600 } as const;
 
 export interface RpcFixture extends AsyncDisposable {
   readonly server: RpcServer;
