@@ -4,44 +4,85 @@
 //   node scripts/launch.mjs FILE.ts [ARG…]      run a source file
 //   node scripts/launch.mjs --bin NAME [ARG…]   run a package's program from node_modules/.bin
 //
-// Installs the packages first when they are missing or older than package-lock.json, then goes on with its own Node
-// if that is >= 24, else with the one that came with the packages.
-import { spawn, spawnSync } from "node:child_process";
-import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
+// Installs the packages first when they are missing or are not those of package-lock.json, then goes on with its own
+// Node if that is >= 24, else with the one that came with the packages. Exit codes and signals pass through.
+import { spawn } from "node:child_process";
+import { closeSync, existsSync, openSync, readSync, realpathSync } from "node:fs";
 import { constants } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { delimiter, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { ensurePackages } from "./install-packages.mjs";
 
 const WANTED_MAJOR = 24;
 const root = resolve(dirname(realpathSync(fileURLToPath(import.meta.url))), "..");
 
-function installPackages() {
-  const stamp = join(root, "node_modules", ".package-lock.json");
-  const lock = join(root, "package-lock.json");
-  if (!existsSync(lock)) return;
-  if (existsSync(stamp) && statSync(stamp).mtimeMs >= statSync(lock).mtimeMs - 1000) return;
-  process.stderr.write("installing packages (once, about a minute) …\n");
-  const npm = process.platform === "win32" ? "npm.cmd" : "npm";
-  const done = spawnSync(npm, ["ci", "--no-audit", "--no-fund", "--loglevel=error"], {
-    cwd: root,
-    stdio: ["ignore", 2, 2],
-  });
-  if (done.status !== 0) fail(`npm ci failed in ${root} (exit ${done.status ?? done.error?.message})`);
-}
+class UsageError extends Error {}
 
 function nodeProgram() {
   if (Number(process.versions.node.split(".")[0]) >= WANTED_MAJOR) return process.execPath;
   const packaged = join(root, "node_modules", `node-${process.platform}-${process.arch}`, "bin", "node");
   if (existsSync(packaged)) return packaged;
-  return fail(
-    `Node ${WANTED_MAJOR} or newer is needed and no packaged one exists for ${process.platform}-${process.arch}; this is ${process.version}`,
+  const place = `${process.platform}-${process.arch}`;
+  throw new UsageError(
+    `this is Node ${process.version} and there is no packaged Node for ${place}: install Node ${WANTED_MAJOR} (or run "npm ci" if the packages are incomplete)`,
   );
 }
 
-function binFile(name) {
+/** The command line: a source file on `node`, or a package's program, on `node` too if it is a script. */
+function commandLine(node, [first, ...rest]) {
+  if (first === undefined) throw new UsageError("usage: launch.mjs FILE.ts [ARG…] | --bin NAME [ARG…]");
+  if (first !== "--bin") return [node, "--disable-warning=ExperimentalWarning", resolve(root, first), ...rest];
+  const [name, ...args] = rest;
+  if (name === undefined) throw new UsageError("--bin needs a name");
   const link = join(root, "node_modules", ".bin", name);
-  if (!existsSync(link)) fail(`no program "${name}" in node_modules/.bin`);
-  return realpathSync(link);
+  if (!existsSync(link)) throw new UsageError(`no program "${name}" in node_modules/.bin`);
+  const file = realpathSync(link);
+  return isNodeScript(file) ? [node, file, ...args] : [file, ...args];
+}
+
+function isNodeScript(file) {
+  const start = Buffer.alloc(64);
+  const fd = openSync(file, "r");
+  readSync(fd, start, 0, start.length, 0);
+  closeSync(fd);
+  return start.toString("latin1").startsWith("#!/usr/bin/env node");
+}
+
+/** Programs of packages start others by name; a source file knows its own Node and leaves PATH to what it starts. */
+function environment(node, isBin) {
+  if (!isBin) return process.env;
+  return { ...process.env, PATH: [dirname(node), process.env.PATH ?? ""].join(delimiter) };
+}
+
+/** Becomes the program where Node can do that, else starts it and ends as it does. */
+function become([program, ...args], env) {
+  if (typeof process.execve === "function" && Number(process.versions.node.split(".")[0]) >= WANTED_MAJOR) {
+    process.execve(program, [program, ...args], env);
+  }
+  const child = spawn(program, args, { stdio: "inherit", env });
+  const forwarded = ["SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"];
+  const forward = (signal) => child.kill(signal);
+  for (const signal of forwarded) process.on(signal, forward);
+  const onInterrupt = () => hasTerminal() || child.kill("SIGINT");
+  process.on("SIGINT", onInterrupt);
+  child.on("error", (err) => fail(`cannot start ${program}: ${err.message}`));
+  child.on("exit", (code, signal) => {
+    if (signal === null) process.exit(code ?? 1);
+    process.off("SIGINT", onInterrupt);
+    for (const name of forwarded) process.off(name, forward);
+    process.kill(process.pid, signal);
+    setTimeout(() => process.exit(128 + constants.signals[signal]), 100); // PID 1 survives its own signals
+  });
+}
+
+/** A terminal sends its interrupt to the program as well; a second one would mean "at once". */
+function hasTerminal() {
+  try {
+    closeSync(openSync("/dev/tty", "r"));
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function fail(text) {
@@ -49,19 +90,11 @@ function fail(text) {
   process.exit(1);
 }
 
-installPackages();
-const [first, ...rest] = process.argv.slice(2);
-if (first === undefined) fail("usage: launch.mjs FILE.ts [ARG…] | --bin NAME [ARG…]");
-let file = first === "--bin" ? binFile(rest.shift() ?? fail("--bin needs a name")) : resolve(root, first);
-const isScript = first !== "--bin" || readFileSync(file, { encoding: "latin1" }).startsWith("#!/usr/bin/env node");
-const node = nodeProgram();
-const args = isScript ? ["--disable-warning=ExperimentalWarning", file, ...rest] : rest;
-if (!isScript) file = realpathSync(file);
-const child = spawn(isScript ? node : file, args, {
-  stdio: "inherit",
-  env: { ...process.env, PATH: `${dirname(node)}:${process.env.PATH ?? ""}` },
-});
-for (const signal of ["SIGTERM", "SIGHUP", "SIGQUIT"]) process.on(signal, () => child.kill(signal));
-process.on("SIGINT", () => {}); // a terminal sends it to the child as well
-child.on("error", (err) => fail(err.message));
-child.on("exit", (code, signal) => process.exit(signal ? 128 + constants.signals[signal] : (code ?? 1)));
+try {
+  await ensurePackages(root);
+  const node = nodeProgram();
+  const words = process.argv.slice(2);
+  become(commandLine(node, words), environment(node, words[0] === "--bin"));
+} catch (err) {
+  fail(err.message);
+}

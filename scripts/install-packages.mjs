@@ -1,0 +1,48 @@
+// Keeps node_modules equal to package-lock.json. Plain JavaScript, runs on Node >= 18.
+import { existsSync, readFileSync, statSync, utimesSync } from "node:fs";
+import { join } from "node:path";
+
+/**
+ * Resolves when the packages of `root` are those of its lock file. Nothing is started or written when they are, so a
+ * read-only clone with packages works, offline too. Several callers at once: one installs, the others wait for it.
+ */
+export async function ensurePackages(root) {
+  if (packagesAreFresh(root)) return;
+  // Only now, so that the usual start does not pay for loading it.
+  const { installOnce } = await import("./npm-ci.mjs");
+  await installOnce(root, () => packagesAreFresh(root));
+}
+
+function packagesAreFresh(root) {
+  const lock = join(root, "package-lock.json");
+  const installed = join(root, "node_modules", ".package-lock.json");
+  if (!existsSync(lock)) return true;
+  if (!existsSync(installed)) return false;
+  if (statSync(installed).mtimeMs > statSync(lock).mtimeMs) return true;
+  if (!samePackages(packagesOf(lock), packagesOf(installed))) return false;
+  touch(installed);
+  return true;
+}
+
+/** npm leaves out what is not for this platform; everything else must be there in the version of the lock file. */
+function samePackages(wanted, present) {
+  const names = Object.keys(wanted).filter((name) => name !== "");
+  return (
+    names.every((name) => (present[name] ? same(present[name], wanted[name]) : wanted[name].optional === true)) &&
+    Object.keys(present).every((name) => name in wanted)
+  );
+}
+
+const same = (a, b) => a.version === b.version && a.integrity === b.integrity;
+
+function packagesOf(file) {
+  return JSON.parse(readFileSync(file, "utf8")).packages ?? {};
+}
+
+/** Makes the next look cheap; in another user's or a read-only folder the long way is taken each time. */
+function touch(file) {
+  try {
+    const now = new Date();
+    utimesSync(file, now, now);
+  } catch {}
+}
