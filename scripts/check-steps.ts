@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { packaged, root, type Step } from "./step.ts";
+import { packaged, root, type Step, vitestColor } from "./step.ts";
 
 const SOURCES = ["cmd", "internal", "pkg", "scripts", "test", "bench"];
 
@@ -13,6 +13,7 @@ export function staticSteps(): readonly Step[] {
     command("lint and format (biome)", packaged("biome"), "check", "--error-on-warnings", "."),
     command("dead code (knip)", packaged("knip"), "--no-progress"),
     command("rooms (dependency-cruiser)", packaged("depcruise"), "--config", ".dependency-cruiser.mjs", ...folders),
+    command("lock files", process.execPath, "scripts/complete-lock.ts", "--check"),
     command("drawing of the rooms", process.execPath, "scripts/draw-architecture.ts", "--check"),
     command("generated code is fresh", process.execPath, "scripts/generate.ts", "--check"),
     command("proto lint (buf)", packaged("buf"), "lint"),
@@ -22,7 +23,8 @@ export function staticSteps(): readonly Step[] {
 }
 
 /** The unit tests; everything else that vitest runs needs real programs and belongs to `npm test`. */
-export const unitStep = (): Step => command("unit tests (vitest)", packaged("vitest"), "run", "--project", "unit");
+export const unitStep = (): Step =>
+  command("unit tests (vitest)", packaged("vitest"), "run", "--project", "unit", ...vitestColor);
 
 function command(name: string, program: string, ...args: string[]): Step {
   return { type: "command", name, argv: [program, ...args] };

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 
 /** One part of the gate: a command of this repository, or the reason why there is nothing to check. */
 export type Step =
@@ -19,6 +19,15 @@ export const root: string = join(import.meta.dirname, "..");
 /** Path of a program that came with the packages. */
 export const packaged = (name: string): string => join(root, "node_modules", ".bin", name);
 
+/** For programs of packages: they find this Node by name, and colours only where a person looks. */
+export function toolEnvironment(): NodeJS.ProcessEnv {
+  const path = [dirname(process.execPath), process.env["PATH"] ?? ""].join(delimiter);
+  return { ...process.env, PATH: path, ...(process.stdout.isTTY ? { FORCE_COLOR: "1" } : {}) };
+}
+
+/** vitest colours what it prints even where no terminal is. */
+export const vitestColor: readonly string[] = process.stdout.isTTY ? [] : ["--no-color"];
+
 /** Runs a step to its end. A program that cannot be started is a failed step, not an exception. */
 export function runStep(step: Step): Promise<StepResult> {
   if (step.type === "nothing") {
@@ -26,8 +35,7 @@ export function runStep(step: Step): Promise<StepResult> {
   }
   const started = performance.now();
   const [program, ...args] = step.argv;
-  const env = process.stdout.isTTY ? { ...process.env, FORCE_COLOR: "1" } : process.env;
-  const child = spawn(program, args, { cwd: root, env, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(program, args, { cwd: root, env: toolEnvironment(), stdio: ["ignore", "pipe", "pipe"] });
   const chunks: Buffer[] = [];
   child.stdout.on("data", (chunk: Buffer) => chunks.push(chunk));
   child.stderr.on("data", (chunk: Buffer) => chunks.push(chunk));

@@ -12,7 +12,7 @@ import { agentProgram } from "../test/support/agents-install.ts";
 import { staticSteps } from "./check-steps.ts";
 import { type Counts, countsLine, none, plus } from "./counts.ts";
 import { ensureTmux } from "./ensure-tmux.ts";
-import { packaged, printStep, root, runSteps } from "./step.ts";
+import { packaged, printStep, root, runSteps, toolEnvironment, vitestColor } from "./step.ts";
 
 const LANES = 2;
 const log = (line: string): void => console.log(line);
@@ -64,8 +64,8 @@ async function runChecks(): Promise<Counts> {
 async function runTests(patterns: readonly string[], scratch: string): Promise<Counts> {
   const file = join(scratch, "counts.json");
   const reporters = ["--reporter=./scripts/count-reporter.ts", "--reporter=default"];
-  const code = await run(packaged("vitest"), ["run", ...reporters, ...patterns], {
-    ...process.env,
+  const code = await run(packaged("vitest"), ["run", ...reporters, ...vitestColor, ...patterns], {
+    ...toolEnvironment(),
     GT_TEST_COUNTS: file,
     TMPDIR: scratch,
   });
