@@ -1,0 +1,67 @@
+import { expect, it } from "vitest";
+import { clipStyled } from "./clip-styled.ts";
+import { LiveScreen } from "./live-screen.ts";
+
+function terminal(columns = 40, rows = 10) {
+  const written: string[] = [];
+  return { columns, rows, written, write: (text: string) => written.push(text), last: () => written.at(-1) ?? "" };
+}
+
+it("hides the cursor at the first picture and gives it back at the end", () => {
+  const tty = terminal();
+  const screen = new LiveScreen(tty);
+  screen.draw(["a"]);
+  screen.draw(["b"]);
+  screen[Symbol.dispose]();
+  screen[Symbol.dispose]();
+  expect(tty.written.join("").split("\x1b[?25l")).toHaveLength(2);
+  expect(tty.written.join("").split("\x1b[?25h")).toHaveLength(2);
+  expect(tty.last()).toBe("\x1b[0m\x1b[?25h");
+});
+
+it("touches nothing when nothing was drawn", () => {
+  const tty = terminal();
+  new LiveScreen(tty)[Symbol.dispose]();
+  expect(tty.written).toEqual([]);
+});
+
+it("rewrites only the lines that changed", () => {
+  const tty = terminal();
+  const screen = new LiveScreen(tty);
+  screen.draw(["one", "two", "three"]);
+  screen.draw(["one", "TWO", "three"]);
+  expect(tty.last()).toContain("TWO");
+  expect(tty.last()).not.toContain("one");
+  expect(tty.last()).not.toContain("three");
+  expect(tty.last()).toContain("\r\x1b[3A");
+});
+
+it("clears lines that are gone", () => {
+  const tty = terminal();
+  const screen = new LiveScreen(tty);
+  screen.draw(["one", "two"]);
+  screen.draw(["one"]);
+  expect(tty.last()).toContain("\r\x1b[0m\x1b[K\r\n");
+});
+
+it("begins anew when the terminal changed its size", () => {
+  const tty = terminal();
+  const screen = new LiveScreen(tty);
+  screen.draw(["one"]);
+  tty.columns = 20;
+  screen.draw(["one"]);
+  expect(tty.last()).toContain("\x1b[2J\x1b[H");
+  expect(tty.last()).toContain("one");
+});
+
+it.each([
+  ["\x1b[31mabc\x1b[0m", 3, "\x1b[31mabc\x1b[0m"],
+  ["\x1b[31mabc\x1b[0mdef", 6, "\x1b[31mabc\x1b[0mdef"],
+  ["\x1b[31mabc\x1b[0mdef", 4, "\x1b[31mabc\x1b[0m…"],
+  ["\x1b[31mabc\x1b[0mdef", 3, "\x1b[31mab…\x1b[0m"],
+  ["\x1b[31mabc\x1b[0mdef", 2, "\x1b[31ma…\x1b[0m"],
+  ["日本語", 4, "日…"],
+  ["", 4, ""],
+])("clips %j to %d columns as %j", (text, columns, expected) => {
+  expect(clipStyled(text, columns)).toBe(expected);
+});

@@ -1,0 +1,58 @@
+/** The part of a terminal that drawing needs; `process.stdout` fits. */
+export interface Terminal {
+  readonly columns?: number;
+  readonly rows?: number;
+  write(text: string): unknown;
+}
+
+const HIDE_CURSOR = "\x1b[?25l";
+const SHOW_CURSOR = "\x1b[?25h";
+/** Synchronised output: a terminal that knows it shows the frame at once, others ignore it. */
+const FRAME_BEGIN = "\x1b[?2026h";
+const FRAME_END = "\x1b[?2026l";
+
+/**
+ * A block of lines that is redrawn in place, only where it changed, so that nothing flickers. Lines must fit the
+ * terminal's width and be safe to print. Disposing leaves the last picture and gives the cursor back below it.
+ */
+export class LiveScreen {
+  readonly #terminal: Terminal;
+  #shown: readonly string[] | undefined;
+  #size = "";
+
+  constructor(terminal: Terminal) {
+    this.#terminal = terminal;
+  }
+
+  get columns(): number {
+    return this.#terminal.columns ?? 80;
+  }
+
+  /** How many lines a picture may have: one row stays free for the cursor. */
+  get maxLines(): number {
+    return Math.max(2, (this.#terminal.rows ?? 24) - 1);
+  }
+
+  draw(lines: readonly string[]): void {
+    const size = `${this.columns}x${this.maxLines}`;
+    // After a resize nobody knows where the old lines are: begin anew on a clean screen.
+    const anew = this.#shown !== undefined && size !== this.#size;
+    const shown = anew ? [] : (this.#shown ?? []);
+    const first = this.#shown === undefined ? HIDE_CURSOR : "";
+    const height = Math.max(lines.length, shown.length);
+    let out = anew ? "\x1b[2J\x1b[H" : "";
+    if (shown.length > 0) out += `\r\x1b[${shown.length}A`;
+    for (let row = 0; row < height; row++) {
+      const line = lines[row] ?? "";
+      out += row < shown.length && shown[row] === line ? "\r\n" : `\r${line}\x1b[0m\x1b[K\r\n`;
+    }
+    this.#shown = Array.from({ length: height }, (_, row) => lines[row] ?? "");
+    this.#size = size;
+    this.#terminal.write(`${first}${FRAME_BEGIN}${out}${FRAME_END}`);
+  }
+
+  [Symbol.dispose](): void {
+    if (this.#shown !== undefined) this.#terminal.write(`\x1b[0m${SHOW_CURSOR}`);
+    this.#shown = undefined;
+  }
+}

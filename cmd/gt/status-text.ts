@@ -1,0 +1,148 @@
+import { plainText } from "../../internal/base/sanitise.ts";
+import { clipText, textWidth } from "../../internal/base/text-width.ts";
+import type { AgentStateName, Dialog } from "../../internal/pane/types.ts";
+import type { AgentStatus } from "../../internal/terminal/backend.ts";
+import { isoTime } from "./json-text.ts";
+import { durationText } from "./words.ts";
+
+/** One agent of an overview: its status, or why there is none. */
+export type StatusRow =
+  | { readonly type: "status"; readonly agent: string; readonly where: string; readonly status: AgentStatus }
+  | { readonly type: "failed"; readonly agent: string; readonly where: string; readonly reason: string };
+
+export type Paint = (style: "bold" | "dim" | "red" | "green" | "yellow" | "cyan", text: string) => string;
+
+/** What needs a person first, then what works, then what waits. */
+export const STATE_STYLES: Readonly<Record<AgentStateName, Parameters<Paint>[0]>> = {
+  starting: "cyan",
+  idle: "green",
+  busy: "cyan",
+  dialog: "yellow",
+  parked: "yellow",
+  stopping: "dim",
+  dead: "red",
+  "crash-loop": "red",
+  stalled: "red",
+  uncertain: "dim",
+};
+
+const MAX_EVIDENCE = 5;
+const MAX_DIALOG_LINES = 12;
+
+/** One agent's status on a few lines. `now` is the wall clock, ms. */
+export function statusBlock(row: StatusRow & { readonly type: "status" }, now: number, paint: Paint): string {
+  const { status, agent, where } = row;
+  const since = status.stateSince > 0 ? ` for ${durationText(now - status.stateSince)}` : "";
+  const lines = [`${paint("bold", clean(agent))}  ${paint(STATE_STYLES[status.state], status.state)}${since}`];
+  const add = (name: string, text: string) => lines.push(`  ${paint("dim", name.padEnd(12))}${text}`);
+  if (status.dialog !== undefined) for (const line of dialogLines(status.dialog)) add(line.name, line.text);
+  add("process", processText(status));
+  add("last output", status.lastOutputAt === undefined ? "none yet" : `${durationText(now - status.lastOutputAt)} ago`);
+  add("queue", status.queueDepth === 0 ? "empty" : `${status.queueDepth} waiting`);
+  if (status.draft) add("composer", "holds text that was not sent");
+  add("terminal", `${status.cols}x${status.rows}${status.attached > 0 ? `, ${status.attached} attached` : ""}`);
+  for (const [index, one] of status.evidence.slice(0, MAX_EVIDENCE).entries()) {
+    add(
+      index === 0 ? "evidence" : "",
+      `${clean(one.value)} (${one.source}, ${one.confidence}, ${durationText(one.ageMs)} old)`,
+    );
+  }
+  const session = [
+    status.provider,
+    status.sessionId && `session ${status.sessionId}`,
+    status.projectId && `project ${status.projectId}`,
+  ];
+  add("where", [clean(where), ...session.filter(Boolean).map((part) => clean(part ?? ""))].join(", "));
+  const versions = Object.entries(status.versions).map(([name, version]) => clean(`${name} ${version}`));
+  if (versions.length > 0) add("versions", versions.join(", "));
+  return lines.join("\n");
+}
+
+/** Many agents, one line each, within `columns`. */
+export function statusTable(rows: readonly StatusRow[], now: number, columns: number, paint: Paint): string {
+  const cells = rows.map((row) => tableCells(row, now));
+  const heads = ["AGENT", "STATE", "FOR", "LAST OUTPUT", "QUEUE", "WHERE"];
+  const widths = heads.map((head, i) => Math.max(head.length, ...cells.map((row) => textWidth(row.texts[i] ?? ""))));
+  const render = (texts: readonly string[], style?: Parameters<Paint>[0]) => {
+    const padded = texts.map((text, i) =>
+      i === texts.length - 1 ? text : text + " ".repeat((widths[i] ?? 0) - textWidth(text)),
+    );
+    const plain = clipText(padded.join("  "), columns);
+    const state = padded[1] ?? "";
+    const at = (padded[0]?.length ?? 0) + 2;
+    if (style === undefined || plain.slice(at, at + state.length) !== state) return plain;
+    return plain.slice(0, at) + paint(style, state) + plain.slice(at + state.length);
+  };
+  return [paint("dim", render(heads)), ...cells.map((row) => render(row.texts, row.style))].join("\n");
+}
+
+/** Everything that is known, for programs. */
+export function statusJson(row: StatusRow): Record<string, unknown> {
+  if (row.type === "failed") return { agent: row.agent, where: row.where, reachable: false, error: row.reason };
+  const { status } = row;
+  return {
+    agent: row.agent,
+    where: row.where,
+    reachable: true,
+    alive: status.alive,
+    state: status.state.replaceAll("-", "_"),
+    state_since: status.stateSince > 0 ? isoTime(status.stateSince) : undefined,
+    dialog: status.dialog && { ...status.dialog, since: isoTime(status.dialog.since) },
+    evidence: status.evidence.map(({ ageMs, ...rest }) => ({ ...rest, age_ms: ageMs })),
+    agent_pid: status.agentPid,
+    exit_code: status.exitCode,
+    restarts: status.restarts,
+    uptime_seconds: status.uptimeSeconds,
+    last_output_at: status.lastOutputAt === undefined ? undefined : isoTime(status.lastOutputAt),
+    queue_depth: status.queueDepth,
+    attached: status.attached,
+    draft: status.draft,
+    cols: status.cols,
+    rows: status.rows,
+    epoch: status.epoch,
+    own_address: status.agent,
+    session_id: status.sessionId,
+    project_id: status.projectId,
+    provider: status.provider,
+    versions: status.versions,
+  };
+}
+
+function processText(status: AgentStatus): string {
+  const restarts = status.restarts === 0 ? "" : `, ${status.restarts} restart${status.restarts === 1 ? "" : "s"}`;
+  if (status.alive) return `pid ${status.agentPid}, up ${durationText(status.uptimeSeconds * 1000)}${restarts}`;
+  return `ended${status.exitCode === undefined ? "" : ` with exit code ${status.exitCode}`}${restarts}`;
+}
+
+function dialogLines(dialog: Dialog): readonly { readonly name: string; readonly text: string }[] {
+  const title = dialog.title === "" ? dialog.kind : `${dialog.kind}: ${clean(dialog.title)}`;
+  const text = plainText(dialog.text)
+    .split("\n")
+    .filter((line) => line.trim() !== "")
+    .slice(0, MAX_DIALOG_LINES);
+  const choices = dialog.choices.map((one) => `${one.selected ? ">" : " "} ${clean(one.key)}. ${clean(one.label)}`);
+  return [title, ...text, ...choices].map((line, i) => ({ name: i === 0 ? "dialog" : "", text: line }));
+}
+
+function tableCells(
+  row: StatusRow,
+  now: number,
+): { readonly texts: readonly string[]; readonly style: Parameters<Paint>[0] } {
+  if (row.type === "failed") {
+    return { texts: [clean(row.agent), "unreachable", "", "", "", clean(`${row.where}: ${row.reason}`)], style: "red" };
+  }
+  const { status } = row;
+  const texts = [
+    clean(row.agent),
+    status.dialog === undefined ? status.state : `dialog: ${status.dialog.kind}`,
+    status.stateSince > 0 ? durationText(now - status.stateSince) : "",
+    status.lastOutputAt === undefined ? "none" : `${durationText(now - status.lastOutputAt)} ago`,
+    String(status.queueDepth),
+    clean(row.where),
+  ];
+  return { texts, style: STATE_STYLES[status.state] };
+}
+
+function clean(text: string): string {
+  return plainText(text).replaceAll(/\s+/g, " ").trim();
+}
