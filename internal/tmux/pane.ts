@@ -38,6 +38,9 @@ export interface TmuxPaneOptions {
 /** What of a client a pane needs. */
 export type Commands = Pick<CommandClient, "command" | "script">;
 
+/** The terminal closes a moment before the process counts as ended; on a busy machine two attempts were seen. */
+const RECOVER_ATTEMPTS = 20;
+
 /**
  * One pane, named by its id, which tmux never uses again while the server lives. Every method throws TmuxUnavailableError
  * when the client is not attached, TmuxCommandError when tmux refuses (the pane is gone).
@@ -71,13 +74,19 @@ export class TmuxPane {
   }
 
   /**
-   * The facts once tmux has looked again for children that ended. Some builds lose the signal that says so: then the pane is
-   * dead, without a status, and no hook ran.
+   * The facts, and for a dead pane also how its command ended. Some builds of tmux lose the signal that says so: then the
+   * pane is dead without a status, and no hook ran, until another child of the server ends. Takes up to 0.3 s when there
+   * is no status to be had, because a process that closed its terminal still runs.
    */
   async recoverDeadStatus(): Promise<PaneFacts> {
-    // Not -b: the command after it waits until `true` has been reaped, and so has everything that ended before.
-    await this.#client.script("run-shell true");
-    return await this.facts();
+    let facts = await this.facts();
+    for (let attempt = 0; attempt < RECOVER_ATTEMPTS; attempt++) {
+      if (!facts.dead || facts.deadStatus !== undefined || facts.deadSignal !== undefined) break;
+      // Not -b: the command after it waits until `true` was reaped, and with it everything that had ended before.
+      await this.#client.script(attempt === 0 ? "run-shell true" : "run-shell -d 0.01 true");
+      facts = await this.facts();
+    }
+    return facts;
   }
 
   /** Text of a range of lines, each with its LF. One at a time: the server does nothing else meanwhile (1 ms per 1000 lines). */

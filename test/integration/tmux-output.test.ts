@@ -1,0 +1,241 @@
+import { createWriteStream } from "node:fs";
+import { mkdir, mkdtemp, open, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { FifoHolder, makeFifo, readFifo } from "../../internal/tmux/output-fifo.ts";
+import { eventually, testDeps, tmuxSandbox } from "../support/tmux-sandbox.ts";
+
+/** A FIFO in a folder of its own, held open. */
+async function heldFifo() {
+  const dir = await mkdtemp(join(tmpdir(), "gt-fifo-"));
+  const path = join(dir, "out.fifo");
+  await makeFifo(path, process.env);
+  const stop = new AbortController();
+  const done = new FifoHolder(path).run(stop.signal);
+  const dispose = async () => {
+    stop.abort();
+    await done;
+    await rm(dir, { recursive: true });
+  };
+  return { dir, path, [Symbol.asyncDispose]: dispose };
+}
+
+/** Collects what comes out of a FIFO until disposed. */
+function reading(path: string) {
+  const stop = new AbortController();
+  const chunks: Buffer[] = [];
+  const done = readFifo(path, (chunk) => void chunks.push(Buffer.from(chunk)), stop.signal);
+  const dispose = async () => {
+    stop.abort();
+    await done;
+  };
+  return { text: () => Buffer.concat(chunks).toString("latin1"), [Symbol.asyncDispose]: dispose };
+}
+
+/** Children of a process that run `cat`. */
+async function catsOf(parent: number): Promise<readonly number[]> {
+  const children = (await readFile(`/proc/${parent}/task/${parent}/children`, "utf8")).trim().split(" ").map(Number);
+  const commands = await Promise.all(children.map((pid) => readFile(`/proc/${pid}/cmdline`, "utf8")));
+  return children.filter((_, i) => commands[i] === "cat\0");
+}
+
+describe("makeFifo", () => {
+  it("makes one that only we can open, in place of an old one", async () => {
+    await using fifo = await heldFifo();
+    const before = await stat(fifo.path);
+    expect(before.isFIFO()).toBe(true);
+    expect(before.mode & 0o777).toBe(0o600);
+    await makeFifo(fifo.path, process.env);
+    expect((await stat(fifo.path)).ino).not.toBe(before.ino);
+  });
+
+  it("leaves another kind of file alone", async () => {
+    await using fifo = await heldFifo();
+    const path = join(fifo.dir, "file");
+    await writeFile(path, "mine");
+    await expect(makeFifo(path, process.env)).rejects.toMatchObject({ kind: "already-exists" });
+  });
+});
+
+describe("readFifo", () => {
+  it("stops at once when nothing comes", async () => {
+    await using fifo = await heldFifo();
+    const one = reading(fifo.path);
+    await testDeps.clock.sleep(50);
+    const startMs = performance.now();
+    await one[Symbol.asyncDispose]();
+    expect(performance.now() - startMs).toBeLessThan(100);
+  });
+
+  it("stops while its consumer is busy, once that is done", async () => {
+    await using fifo = await heldFifo();
+    const stop = new AbortController();
+    const busy = Promise.withResolvers<void>();
+    const done = readFifo(fifo.path, () => busy.promise, stop.signal);
+    const writer = await open(fifo.path, "w");
+    await writer.write("x");
+    await writer.close();
+    stop.abort();
+    busy.resolve();
+    await done;
+  });
+
+  it("goes on when writers come and go", async () => {
+    await using fifo = await heldFifo();
+    await using one = reading(fifo.path);
+    for (const text of ["a", "b", "c"]) {
+      await writeFile(fifo.path, text, { flag: "w" });
+      await eventually(text, () => one.text().endsWith(text));
+    }
+    expect(one.text()).toBe("abc");
+  });
+
+  it("holds back the writers while its consumer is slow, and loses nothing", async () => {
+    await using fifo = await heldFifo();
+    const total = 4 << 20;
+    const stop = new AbortController();
+    const gate = Promise.withResolvers<void>();
+    let got = 0;
+    const done = readFifo(
+      fifo.path,
+      async (chunk) => {
+        await gate.promise;
+        got += chunk.length;
+        if (got === total) stop.abort();
+      },
+      stop.signal,
+    );
+    const writer = createWriteStream(fifo.path);
+    const written = new Promise<void>((resolve) => writer.end(Buffer.alloc(total, "x"), () => resolve()));
+    await testDeps.clock.sleep(100);
+    expect(writer.writableFinished).toBe(false);
+    gate.resolve();
+    await done;
+    await written;
+    expect(got).toBe(total);
+  });
+
+  it("says what is wrong with a FIFO that does not exist", async () => {
+    const run = readFifo("/nonexistent/fifo", () => {}, new AbortController().signal);
+    await expect(run).rejects.toMatchObject({ kind: "unavailable", message: expect.stringContaining("ENOENT") });
+  });
+
+  it("passes on what its consumer throws", async () => {
+    await using fifo = await heldFifo();
+    const consumer = () => {
+      throw new Error("consumer");
+    };
+    const run = readFifo(fifo.path, consumer, new AbortController().signal);
+    const failure = expect(run).rejects.toThrow("consumer");
+    await writeFile(fifo.path, "x", { flag: "w" });
+    await failure;
+  });
+
+  it("can be replaced by another reader in the middle of a flood: what the first had not taken goes to the second", async () => {
+    await using fifo = await heldFifo();
+    await using box = await tmuxSandbox({
+      argv: ["sh", "-c", "read go; seq 1 200000; echo the end; exec cat"],
+      cols: 40,
+    });
+    await box.pane.pipeTo(fifo.path);
+    const stop = new AbortController();
+    let first = "";
+    const done = readFifo(
+      fifo.path,
+      (chunk) => {
+        first += Buffer.from(chunk).toString("latin1");
+        if (first.length > 300_000) stop.abort();
+      },
+      stop.signal,
+    );
+    await box.pane.enter();
+    await done;
+    await testDeps.clock.sleep(300);
+    expect((await box.pane.facts()).piped).toBe(true);
+    await using second = reading(fifo.path);
+    await eventually("the end", () => second.text().includes("the end"));
+    const numbers = (first + second.text()).match(/^\d+(?=\r)/gm) ?? [];
+    expect(numbers.length).toBeGreaterThan(199_000);
+    expect(numbers.at(-1)).toBe("200000");
+  });
+});
+
+describe("pipeTo", () => {
+  it("brings the output, through any path, and stops when told", async () => {
+    await using box = await tmuxSandbox({ argv: ["cat"] });
+    const dir = join(box.dir, "it's #{pid} #(id) %d $HOME");
+    await mkdir(dir);
+    const path = join(dir, "o ut");
+    await makeFifo(path, process.env);
+    await using one = reading(path);
+    await box.pane.pipeTo(path);
+    await box.pane.sendText("abc");
+    await eventually("output", () => one.text().includes("abc"));
+    await box.pane.unpipe();
+    expect((await box.pane.facts()).piped).toBe(false);
+  });
+
+  it("goes on over a respawn", async () => {
+    await using fifo = await heldFifo();
+    await using box = await tmuxSandbox({ argv: ["cat"] });
+    await using one = reading(fifo.path);
+    await box.pane.pipeTo(fifo.path);
+    await box.pane.sendKeys(["C-d"]);
+    await eventually("death", async () => (await box.pane.facts()).dead);
+    await box.pane.respawn({ argv: ["sh", "-c", "echo second life; exec cat"], env: {}, unsetEnv: [], cwd: "/" });
+    await eventually("output", () => one.text().includes("second life"));
+    expect((await box.pane.facts()).piped).toBe(true);
+  });
+
+  it("is off when the process between tmux and the FIFO was killed, and can be turned on again", async () => {
+    await using fifo = await heldFifo();
+    await using box = await tmuxSandbox({ argv: ["cat"] });
+    await using one = reading(fifo.path);
+    await box.pane.pipeTo(fifo.path);
+    const { pid } = await box.pane.facts();
+    const piper = await eventually("the piping process", async () =>
+      (await catsOf(box.server.pid ?? 0)).find((other) => other !== pid),
+    );
+    process.kill(piper, "SIGKILL");
+    await box.pane.sendText("lost");
+    await eventually("off", async () => !(await box.pane.facts()).piped);
+    await box.pane.pipeTo(fifo.path);
+    await box.pane.sendText("found");
+    await eventually("output", () => one.text().includes("found"));
+  });
+
+  it("fails on a dead pane", async () => {
+    await using fifo = await heldFifo();
+    await using box = await tmuxSandbox({ argv: ["true"] });
+    await eventually("death", async () => (await box.pane.facts()).dead);
+    await expect(box.pane.pipeTo(fifo.path)).rejects.toMatchObject({ kind: "precondition" });
+  });
+});
+
+describe("cutAndPipe", () => {
+  it("loses and doubles nothing between the capture and the stream, 20 times under a flood", async () => {
+    await using fifo = await heldFifo();
+    const flood = 'i=0; while :; do i=$((i+1)); echo "n $i"; done';
+    await using box = await tmuxSandbox({ argv: ["sh", "-c", flood], cols: 40, historyLimit: 2000 });
+    await using one = reading(fifo.path);
+    for (let round = 0; round < 20; round++) {
+      await box.pane.unpipe();
+      await eventually("silence", async () => {
+        const before = one.text().length;
+        await testDeps.clock.sleep(20);
+        return one.text().length === before;
+      });
+      const start = one.text().length;
+      const captured = await box.pane.cutAndPipe(fifo.path, 100);
+      await eventually("the stream", () => one.text().length > start + 2000);
+      const stream = one.text().slice(start);
+      // The cut may fall inside a line: without blanks and line ends the numbers must still count on.
+      const joined = (captured.text.slice(-1000) + stream).replaceAll(/\s/g, "");
+      const numbers = [...joined.matchAll(/n(\d+)(?=n)/g)].map((match) => Number(match[1]));
+      expect(numbers.length).toBeGreaterThan(100);
+      expect(captured.facts).toMatchObject({ dead: false, cols: 40, rows: 24 });
+      expect(numbers).toEqual(numbers.map((_, i) => (numbers[0] ?? 0) + i));
+    }
+  });
+});

@@ -1,0 +1,327 @@
+import { mkdir, readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { TmuxPane } from "../../internal/tmux/pane.ts";
+import { eventually, type SandboxOptions, tmuxSandbox } from "../support/tmux-sandbox.ts";
+
+const SCREEN = { escapes: false, join: false };
+const ALL = { ...SCREEN, start: "-" } as const;
+const DEAD = ["sh", "-c", "echo last words; exit 7"] as const;
+
+/** A pane whose program writes every byte it gets to a file, as it comes, after printing `setup` to its terminal. */
+async function receiver(setup = "", options: SandboxOptions = {}) {
+  const script = `stty raw -echo; printf '${setup}ready'; exec cat > "$OUT"`;
+  const sandbox = await tmuxSandbox({ ...options, argv: ["sh", "-c", script], env: { OUT: "received" } });
+  await eventually("the receiver", async () => (await sandbox.pane.capture(SCREEN)).includes("ready"));
+  const received = () => readFile(join(sandbox.dir, "received"), "utf8").catch(() => "");
+  const receives = (text: string) => eventually("its arrival", async () => (await received()).length >= text.length);
+  return { ...sandbox, received, receives };
+}
+
+async function deadPane(argv: readonly [string, ...string[]] = DEAD) {
+  const box = await tmuxSandbox({ argv });
+  await eventually("its end", async () => (await box.pane.facts()).dead);
+  return box;
+}
+
+/** The payloads that other senders lost or mangled. */
+const PAYLOADS: readonly (readonly [string, string])[] = [
+  ["short", "hello"],
+  ["1 KB", "0123456789abcdef".repeat(64)],
+  ["5 lines, one blank, one indented", "one\n\n  three\nfour\nfive"],
+  ["4 KB", "lorem ipsum ".repeat(341)],
+  ["64 KiB", "0123456789abcde\n".repeat(4096)],
+  ["wide characters", "漢字かな混じり文"],
+  ["emoji, flags, combining marks", "👨‍👩‍👧 🇩🇪 e\u0301 a\u0308"],
+  ["what others expand", "$HOME ~ #{pane_id} \"…\" '…' \\ {x} %if $(id) `id`"],
+  ["last ;", "a;"],
+  ["; alone", ";"],
+  ["first -", "-R -o x"],
+  ["tabs", "\ta\tb"],
+  ["trailing newline", "a\n"],
+  ["last \\", "a\\"],
+  ["first /", "/exit"],
+  ["first !", "!id"],
+  ["first #", "# x"],
+  ["@file", "@file"],
+  ["ESC, BEL, BS, DEL", "\x1b[A\x07\b\x7f"],
+  ["an end of paste inside", "a\x1b[201~\rb"],
+];
+
+describe("paste", () => {
+  it.each(PAYLOADS)("delivers byte for byte: %s", async (_name, text) => {
+    await using box = await receiver();
+    await box.pane.stage("gt-x", text);
+    expect(await box.pane.paste("gt-x")).toBe("pasted");
+    await box.receives(text);
+    expect(await box.received()).toBe(text);
+    expect(await box.pane.bufferExists("gt-x")).toBe(false);
+  });
+
+  it("is bracketed for a program that asked for it", async () => {
+    await using box = await receiver("\\033[?2004h");
+    await box.pane.stage("gt-x", "a\nb");
+    await box.pane.paste("gt-x");
+    const expected = "\x1b[200~a\nb\x1b[201~";
+    await box.receives(expected);
+    expect(await box.received()).toBe(expected);
+  });
+
+  it.each([
+    ["copy mode", ["copy-mode"]],
+    ["tree mode", ["choose-tree"]],
+    ["clock mode", ["clock-mode"]],
+    ["two modes at once", ["copy-mode", "choose-tree"]],
+  ])("leaves %s first", async (_name, commands) => {
+    await using box = await receiver();
+    for (const command of commands) await box.client.command(`${command} -t ${box.pane.id}`);
+    expect((await box.pane.facts()).inMode).toBe(true);
+    await box.pane.stage("gt-x", "through");
+    expect(await box.pane.paste("gt-x")).toBe("pasted");
+    expect((await box.pane.facts()).inMode).toBe(false);
+    expect(await box.pane.enter()).toBe("sent");
+    await box.receives("through\r");
+    expect(await box.received()).toBe("through\r");
+  });
+
+  it("B3: is refused by a dead pane, the server lives on, and the buffer is left", async () => {
+    await using box = await deadPane();
+    await box.pane.stage("gt-x", "text");
+    for (let i = 0; i < 3; i++) expect(await box.pane.paste("gt-x")).toBe("refused");
+    expect(await box.pane.listBuffers("gt-")).toEqual(["gt-x"]);
+    await box.pane.dropBuffer("gt-x");
+    await box.pane.dropBuffer("gt-x");
+    expect(await box.pane.bufferExists("gt-x")).toBe(false);
+    expect(box.server.exit).toBeUndefined();
+  });
+
+  it("is refused while somebody has input to the pane turned off", async () => {
+    await using box = await receiver();
+    await box.client.command(`select-pane -d -t ${box.pane.id}`);
+    await box.pane.stage("gt-x", "text");
+    expect(await box.pane.paste("gt-x")).toBe("refused");
+    expect(await box.pane.sendText("text")).toBe("refused");
+    expect(await box.pane.enter()).toBe("refused");
+    await box.client.command(`select-pane -e -t ${box.pane.id}`);
+    expect(await box.pane.enter()).toBe("sent");
+    await box.receives("\r");
+    expect(await box.received()).toBe("\r");
+  });
+
+  it("of a buffer that does not exist fails and types nothing", async () => {
+    await using box = await receiver();
+    await expect(box.pane.paste("gt-none")).rejects.toMatchObject({ kind: "precondition" });
+    expect(await box.pane.bufferExists("gt-none")).toBe(false);
+    expect(await box.received()).toBe("");
+  });
+});
+
+describe("keys and text", () => {
+  it.each(["-R", "-o x", "a;", ";", "hello", "$HOME ~ #{pane_id}", "漢字 👨‍👩‍👧"])(
+    "sendText types %j as it is",
+    async (text) => {
+      await using box = await receiver();
+      expect(await box.pane.sendText(text)).toBe("sent");
+      await box.receives(text);
+      expect(await box.received()).toBe(text);
+    },
+  );
+
+  it("sendKeys presses keys by name, also with a mode open", async () => {
+    await using box = await receiver();
+    await box.client.command(`copy-mode -t ${box.pane.id}`);
+    expect(await box.pane.sendKeys(["C-c", "Escape", "Up", ";", "-", "M-x", "Enter"])).toBe("sent");
+    const expected = "\x03\x1b\x1b[A;-\x1bx\r";
+    await box.receives(expected);
+    expect(await box.received()).toBe(expected);
+  });
+
+  it("Enter is refused while a mode is open, and leaves it open", async () => {
+    await using box = await receiver();
+    await box.client.command(`copy-mode -t ${box.pane.id}`);
+    expect(await box.pane.enter()).toBe("refused");
+    expect((await box.pane.facts()).inMode).toBe(true);
+    await box.pane.leaveModes();
+    expect((await box.pane.facts()).inMode).toBe(false);
+  });
+
+  it("are refused by a dead pane", async () => {
+    await using box = await deadPane();
+    expect(await box.pane.sendKeys(["Up"])).toBe("refused");
+    expect(await box.pane.sendText("x")).toBe("refused");
+    expect(await box.pane.enter()).toBe("refused");
+  });
+});
+
+describe("facts", () => {
+  it("tell an exit code and a signal", async () => {
+    await using exited = await deadPane();
+    expect(await exited.pane.recoverDeadStatus()).toMatchObject({ dead: true, deadStatus: 7 });
+    await using killed = await deadPane(["sh", "-c", "kill -9 $$"]);
+    expect(await killed.pane.recoverDeadStatus()).toMatchObject({ dead: true, deadSignal: 9 });
+  });
+
+  it("cannot be forged by a program's title or name, nor can these put the replies out of step", async () => {
+    const title = "%end 1 2 1 ,,, #{pane_pid} %d #(id) gt0123";
+    const name = "x\n%end 1795000000 400 1\ny";
+    const argv = ["bash", "-c", `printf '\\033]2;%s\\007' "$1"; exec -a "$2" sleep 1000`, "bash", title, name] as const;
+    await using box = await tmuxSandbox({ argv });
+    const facts = await eventually("the names", async () => {
+      const now = await box.pane.facts();
+      return now.title === title && now.currentCommand.startsWith("x") && now;
+    });
+    expect(facts.currentCommand).not.toMatch(/[\x00-\x1f]/);
+    expect(facts).toMatchObject({ dead: false, cols: 80, rows: 24 });
+  });
+
+  it("follow the alternate screen, the cursor and the size", async () => {
+    await using box = await tmuxSandbox({ argv: ["sh", "-c", "printf '\\033[?1049h\\033[5;9H'; exec sleep 1000"] });
+    await eventually("the alternate screen", async () => (await box.pane.facts()).alternate);
+    await box.pane.resize(100, 40);
+    expect(await box.pane.facts()).toMatchObject({
+      alternate: true,
+      cursorX: 8,
+      cursorY: 4,
+      cols: 100,
+      rows: 40,
+      piped: false,
+    });
+  });
+
+  it("of a pane that is gone are an error", async () => {
+    await using box = await tmuxSandbox();
+    const gone = new TmuxPane(box.client, "%99", { dir: box.dir });
+    await expect(gone.facts()).rejects.toMatchObject({ kind: "unavailable" });
+    await expect(gone.capture(SCREEN)).rejects.toMatchObject({ kind: "precondition" });
+    await expect(gone.sendText("x")).rejects.toMatchObject({ kind: "precondition" });
+  });
+
+  it("B7: say so when there is no status to be had: the command closed its terminal and runs on", async () => {
+    await using box = await tmuxSandbox({ argv: ["sh", "-c", "trap '' HUP; exec sleep 1000 < /dev/null > /dev/null 2>&1"] });
+    await eventually("death", async () => (await box.pane.facts()).dead);
+    const facts = await box.pane.recoverDeadStatus();
+    expect(facts.dead).toBe(true);
+    expect(facts).not.toHaveProperty("deadStatus");
+    process.kill(facts.pid, "SIGKILL");
+    await eventually("its end", async () => (await box.pane.recoverDeadStatus()).deadSignal === 9);
+  });
+
+  it("B7: 40 deaths in a row all have their status when asked for it", async () => {
+    await using box = await tmuxSandbox({ argv: ["sh", "-c", "exit 3"] });
+    for (let i = 0; i < 40; i++) {
+      await eventually("death", async () => (await box.pane.facts()).dead);
+      expect(await box.pane.recoverDeadStatus()).toMatchObject({ dead: true, deadStatus: 3 });
+      await box.pane.respawn({ argv: ["sh", "-c", "exit 3"], env: {}, unsetEnv: [], cwd: box.dir });
+    }
+  });
+});
+
+describe("find", () => {
+  it("takes the session's first pane, and no session whose name only begins the same", async () => {
+    await using box = await tmuxSandbox();
+    await box.client.command("split-window -d -b -t =claude:");
+    expect((await TmuxPane.find(box.client, "claude", { dir: box.dir })).id).toBe(box.pane.id);
+    await expect(TmuxPane.find(box.client, "clau", { dir: box.dir })).rejects.toMatchObject({ kind: "precondition" });
+  });
+});
+
+describe("capture", () => {
+  it("gives ranges of lines, joined or not, with or without styling", async () => {
+    const script = "printf '%s\\n' one 漢字漢字漢字; printf '\\033[31mred\\033[0m\\n'; seq 4 9; exec sleep 1000";
+    await using box = await tmuxSandbox({ argv: ["sh", "-c", script], cols: 10, rows: 5 });
+    await eventually("output", async () => (await box.pane.capture(SCREEN)).includes("9"));
+    expect((await box.pane.capture(ALL)).trimEnd()).toBe("one\n漢字漢字漢\n字\nred\n4\n5\n6\n7\n8\n9");
+    expect((await box.pane.capture({ ...ALL, join: true })).replaceAll(/ +$/gm, "").trimEnd()).toContain(
+      "one\n漢字漢字漢字\nred",
+    );
+    // Ten lines and the cursor's empty one: six are above the screen of five.
+    expect(await box.pane.capture({ ...SCREEN, start: -2, end: 0 })).toBe("4\n5\n6\n");
+    expect(await box.pane.capture({ escapes: true, join: false, start: "-" })).toContain("\x1b[31mred");
+  });
+
+  it("leaves neither buffer nor file behind, also when it fails", async () => {
+    await using box = await tmuxSandbox();
+    await Promise.all([1, 2, 3].map(() => box.pane.capture(ALL)));
+    const gone = new TmuxPane(box.client, "%99", { dir: box.dir });
+    await expect(gone.capture(ALL)).rejects.toMatchObject({ kind: "precondition" });
+    expect(await box.pane.listBuffers()).toEqual([]);
+    expect((await readdir(box.dir)).sort()).toEqual(["tmux.conf", "tmux.sock"]);
+  });
+
+  it("works with a folder whose name tmux and shells would expand", async () => {
+    await using box = await tmuxSandbox({ argv: ["sh", "-c", "echo here; exec sleep 1000"] });
+    const dir = join(box.dir, "it's #{pid} #(id) %d $HOME");
+    await mkdir(dir);
+    const pane = new TmuxPane(box.client, box.pane.id, { dir });
+    await eventually("output", async () => (await pane.capture(SCREEN)).startsWith("here"));
+  });
+
+  it("gives the screen behind the alternate one when asked", async () => {
+    await using box = await tmuxSandbox({
+      argv: ["sh", "-c", "echo behind; printf '\\033[?1049hfront'; exec sleep 1000"],
+    });
+    await eventually("output", async () => (await box.pane.capture(SCREEN)).includes("front"));
+    expect(await box.pane.capture(SCREEN)).not.toContain("behind");
+    expect(await box.pane.capture({ ...SCREEN, savedScreen: true })).toContain("behind");
+  });
+
+  it("B1: a thousand captures of 2,000 lines leave the server's memory as it was", { timeout: 60_000 }, async () => {
+    await using box = await tmuxSandbox({
+      argv: ["sh", "-c", "seq -f 'line %g of a history that is captured' 2000; exec sleep 1000"],
+    });
+    await eventually("output", async () => (await box.pane.capture(SCREEN)).includes("line 2000"));
+    const residentKb = async () =>
+      Number(/VmRSS:\s+(\d+)/.exec(await readFile(`/proc/${box.server.pid}/status`, "utf8"))?.[1]);
+    const capture = async (times: number) => {
+      for (let i = 0; i < times; i++) expect(await box.pane.capture(ALL)).toHaveLength(captured);
+    };
+    const captured = (await box.pane.capture(ALL)).length;
+    expect(captured).toBeGreaterThan(60_000);
+    await capture(50);
+    const before = await residentKb();
+    await capture(950);
+    expect((await residentKb()) - before).toBeLessThan(4096);
+  });
+});
+
+describe("respawn", () => {
+  it("starts another command in the dead pane: last screen in the history, new pid, name of the window back", async () => {
+    await using box = await deadPane();
+    const before = await box.pane.facts();
+    await box.pane.respawn({
+      argv: ["sh", "-c", "echo $A; pwd; exec cat"],
+      env: { A: 'x "y"' },
+      unsetEnv: [],
+      cwd: "/",
+    });
+    const after = await eventually("life", async () => {
+      const now = await box.pane.facts();
+      return now.currentCommand === "cat" && now;
+    });
+    expect(after).toMatchObject({ dead: false, windowName: "agent" });
+    expect(after.pid).not.toBe(before.pid);
+    expect((await box.pane.capture(ALL)).trimEnd()).toMatch(/^last words\n+x "y"\n\/$/);
+  });
+
+  it("does nothing to a command that runs: not even its screen", async () => {
+    await using box = await tmuxSandbox({ argv: ["sh", "-c", "echo alive; exec cat"] });
+    await eventually("output", async () => (await box.pane.capture(SCREEN)).includes("alive"));
+    const before = await box.pane.facts();
+    const again = box.pane.respawn({ argv: ["cat"], env: {}, unsetEnv: [], cwd: "/" });
+    await expect(again).rejects.toMatchObject({ kind: "precondition" });
+    expect(await box.pane.capture(SCREEN)).toContain("alive");
+    expect(await box.pane.facts()).toEqual(before);
+  });
+
+  it("death is pushed: the window is renamed at once", async () => {
+    await using box = await tmuxSandbox({ argv: ["cat"] });
+    const renamed = new Promise<string>((resolve) => {
+      box.client.onNotification(({ name, rest }) => name === "window-renamed" && resolve(rest));
+    });
+    await box.pane.sendKeys(["C-d"]);
+    // The signal of a death can be lost (B7): then asking again runs the hook.
+    await eventually("death", async () => (await box.pane.facts()).dead);
+    await box.pane.recoverDeadStatus();
+    expect(await renamed).toMatch(/^@\d+ dead$/);
+  });
+});
