@@ -9,7 +9,8 @@ export const rooms = {
   agents: [],
   eventlog: [],
   pane: ["tmux", "agents", "eventlog"],
-  sidecar: ["pane", "rpcserver", "eventlog", "gen"],
+  auth: [],
+  sidecar: ["pane", "tmux", "agents", "auth", "rpcserver", "eventlog", "gen"],
   terminal: ["pane", "tmux", "gen"],
   demo: [],
 };

@@ -14,8 +14,8 @@ export interface PaneWriter {
   dropBuffer(buffer: string): Promise<void>;
   /** Pastes the buffer and drops it in one step; `refused` (pane dead, input off) leaves it. */
   paste(buffer: string): Promise<"pasted" | "refused">;
-  /** One literal carriage return, refused by tmux when the pane is dead. */
-  enter(): Promise<void>;
+  /** One literal carriage return; refused when the pane is dead or somebody reads in a mode of tmux. */
+  enter(): Promise<"sent" | "refused">;
 }
 
 /** What the agent itself reports, newest first; times are monotonic milliseconds. */
@@ -67,6 +67,8 @@ const SETTLE_CAP_MS = 400;
 /** How long one Enter may take to show its effect. */
 const ENTER_MS = 1000;
 const MAX_ENTERS = 3;
+/** How long a recovered text is looked for. */
+const RECOVER_MS = 1000;
 /** The longest pause between two looks at the screen. */
 const LOOK_MS = 10;
 /** A hook's word usually comes after the screen: how long a receipt waits for this stronger evidence. */
@@ -79,6 +81,18 @@ const HOOK_GRACE_MS = 40;
  */
 export async function deliver(deps: DeliveryDeps, job: DeliveryJob, signal: AbortSignal): Promise<DeliveryResult> {
   return new Delivery(deps, job, signal).run();
+}
+
+/**
+ * Judges an attempt of an earlier process whose end nobody saw. A buffer that is still there was never pasted (`retry`); a
+ * text that stands in the composer alone is submitted now; for anything else nobody can know.
+ */
+export async function recoverDelivery(
+  deps: DeliveryDeps,
+  job: DeliveryJob,
+  signal: AbortSignal,
+): Promise<DeliveryResult> {
+  return new Delivery(deps, job, signal).recover();
 }
 
 class Delivery {
@@ -110,6 +124,27 @@ class Delivery {
     const { settleMs } = this.#deps.profile.submit;
     await waitForQuiet(this.#deps.source, settleMs, Math.max(SETTLE_CAP_MS, settleMs), this.#deps.clock, this.#signal);
     return this.#submit(probe);
+  }
+
+  async recover(): Promise<DeliveryResult> {
+    if (await this.#bufferIsStillThere()) {
+      await this.#deps.writer.dropBuffer(this.#job.buffer);
+      return { type: "retry", reason: "it had not been typed yet" };
+    }
+    this.#typedMs = 0;
+    const unseen = "the sidecar was started anew while it was being typed";
+    if (this.#deps.profile.idleProof !== "screen") return this.#done("unknown", unseen, []);
+    const { clock, source } = this.#deps;
+    const probe = new ComposerProbe(this.#job.text);
+    const end = clock.monotonicMs() + RECOVER_MS;
+    for (;;) {
+      // A hook's word that came while nobody listened waits in its FIFO.
+      if (this.#hookProof(Number.NEGATIVE_INFINITY)?.confidence === "proof") return this.#confirmed(false);
+      const { standing } = await this.#look(probe);
+      if (standing === "there") return this.#submit(probe);
+      if (clock.monotonicMs() >= end) return this.#done("unknown", unseen, []);
+      await source.changed(LOOK_MS, this.#signal);
+    }
   }
 
   /** The caller judged an older screen; a dialog or a draft may have come since. */

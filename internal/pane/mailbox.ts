@@ -1,6 +1,7 @@
 import type { Clock } from "../base/clock.ts";
 import { DomainError } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
+import { Serial } from "../base/serial.ts";
 import type { DeliveryResult } from "./delivery.ts";
 import { decide, type Situation } from "./delivery-policy.ts";
 import { type Letter, receiptOf } from "./letter.ts";
@@ -15,7 +16,8 @@ export interface MailboxDeps {
   /** Keeps a record where it outlives this process, before the call returns. */
   readonly keep: (record: NudgeRecord) => void;
   readonly clean: Cleaner;
-  readonly situation: () => Situation;
+  /** The situation by a fresh look at the screen. */
+  readonly situation: (signal: AbortSignal) => Promise<Situation>;
   /** Tells that the situation may have changed. */
   readonly changes: SignalBus;
   /** One attempt; `onIntent` is called right before the first byte is typed. */
@@ -43,6 +45,9 @@ export class Mailbox {
   readonly #deps: MailboxDeps;
   readonly #letters = new Map<string, Letter>();
   readonly #woken = new SignalBus();
+  /** Whoever writes to the pane holds it. */
+  readonly #pen = new Serial();
+  readonly #stop = new AbortController();
 
   /** `restored`: what an earlier process left behind. */
   constructor(deps: MailboxDeps, restored: readonly RestoredNudge[]) {
@@ -94,13 +99,28 @@ export class Mailbox {
     return this.#receipt(letter);
   }
 
+  /** Runs `work` while nothing is delivered: the one other way to the pane. */
+  async exclusively<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    return this.#pen.run(() => work(this.#stop.signal));
+  }
+
+  /** All messages as a journal would leave them. */
+  snapshot(): readonly RestoredNudge[] {
+    return [...this.#letters.values()].map(({ nudge, phase, receipt, endedAt }) => ({
+      nudge,
+      intent: phase === "delivering" || phase === "unseen",
+      ...(receipt === undefined ? {} : { ended: { receipt, at: endedAt ?? nudge.acceptedAt } }),
+    }));
+  }
+
   /** Delivers until the signal is aborted. What is under way then ends first or is left to `recover`. */
   async run(signal: AbortSignal): Promise<void> {
+    signal.addEventListener("abort", () => this.#stop.abort(signal.reason), { once: true });
     while (!signal.aborted) {
       try {
         await this.#recoverUnseen(signal);
-        const next = this.#next();
-        if (next !== undefined) await this.#deliver(next, signal);
+        const next = await this.#next(signal);
+        if (next !== undefined) await this.#pen.run(() => this.#deliver(next, signal));
         else await this.#pause(signal);
       } catch (err) {
         if (!signal.aborted) throw err;
@@ -145,10 +165,11 @@ export class Mailbox {
     letter.told = true;
   }
 
-  #next(): Letter | undefined {
+  async #next(signal: AbortSignal): Promise<Letter | undefined> {
+    if (this.depth === 0) return undefined;
+    const situation = await this.#deps.situation(signal);
     const now = this.#deps.clock.now();
     for (const letter of this.#waiting()) {
-      const situation = this.#deps.situation();
       const candidate = {
         mode: letter.nudge.mode,
         parked: letter.told || letter.nudge.mode === "queue",
@@ -162,6 +183,7 @@ export class Mailbox {
   }
 
   async #deliver(letter: Letter, signal: AbortSignal): Promise<void> {
+    if (letter.phase !== "waiting") return; // cancelled while another held the pen
     letter.phase = "delivering";
     letter.startedAt = this.#deps.clock.now();
     let intended = false;

@@ -49,6 +49,7 @@ export class Monitor implements AgentSigns {
   #file: Signals["file"];
   #screen: { readonly view: ScreenView; readonly key: string; readonly since: number } | undefined;
   #lastOutputAt: number | undefined;
+  #typing = false;
   #submittedAt: number | undefined;
   #verdict: Verdict = { state: "starting", evidence: [] };
   #report: StateReport;
@@ -103,6 +104,11 @@ export class Monitor implements AgentSigns {
     if (state?.type === this.#file?.state.type) return;
     this.#file = state === undefined ? undefined : { state, at: this.#deps.clock.monotonicMs() };
     this.#wake();
+  }
+
+  /** Our own text stands in the composer while a delivery is under way: that is no draft. */
+  typing(now: boolean): void {
+    this.#typing = now;
   }
 
   submitted(): void {
@@ -167,7 +173,7 @@ export class Monitor implements AgentSigns {
       evidence,
       ...(kept === undefined || state !== "dialog" ? {} : { dialog: kept }),
       composerSeen: view.composer !== undefined,
-      draft: view.composer !== undefined && (view.composer.text !== "" || view.composer.pasteMarkers > 0),
+      draft: !this.#typing && view.composer !== undefined && holdsText(view.composer),
     };
     const same = state === before.state && kept === before.dialog && this.#report.draft === before.draft;
     if (!same || this.#report.composerSeen !== before.composerSeen) this.changes.notify();
@@ -212,4 +218,8 @@ export class Monitor implements AgentSigns {
   #wake(): void {
     this.#woken.notify();
   }
+}
+
+function holdsText(composer: { readonly text: string; readonly pasteMarkers: number }): boolean {
+  return composer.text !== "" || composer.pasteMarkers > 0;
 }

@@ -88,6 +88,13 @@ export class OutputStream implements ScreenSource {
     this.screens.notify();
   }
 
+  /** A new life of the agent in the same pane: the screen moves into the history and modes end, as tmux does it. */
+  async renew(): Promise<void> {
+    const scroll = "\n".repeat(this.emulator.rows);
+    await this.emulator.write(`\x1b[?1049l\x1b[!p\x1b[?2004l\x1b[?1000l\x1b[?1006l\x1b[999;1H${scroll}\x1b[H`);
+    this.screens.notify();
+  }
+
   current(): Promise<Screen> {
     return Promise.resolve(this.emulator.screen());
   }

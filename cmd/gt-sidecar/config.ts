@@ -1,0 +1,187 @@
+import { randomUUID, X509Certificate } from "node:crypto";
+import { mkdtempSync, readFileSync } from "node:fs";
+import { homedir, hostname, tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { profileNamed } from "../../internal/agents/registry.ts";
+import { parseRoleRule, type RoleRule } from "../../internal/auth/roles.ts";
+import { DomainError } from "../../internal/base/errors.ts";
+import type { LogLevel } from "../../internal/base/logger.ts";
+import { parseFlags } from "../../internal/cli/flags.ts";
+import type { TlsMaterial } from "../../internal/rpcserver/tls.ts";
+import type { SidecarOptions } from "../../internal/sidecar/options.ts";
+import type { RestartMode } from "../../internal/sidecar/restart-policy.ts";
+import { findProgram } from "./find-program.ts";
+import { checkListen, type ListenAddress, parseListen } from "./listen.ts";
+
+export interface SidecarConfig {
+  readonly half: "both" | "supervise" | "serve";
+  readonly sidecar: SidecarOptions;
+  readonly listen: ListenAddress;
+  readonly healthListen: ListenAddress;
+  readonly tls?: TlsMaterial;
+  readonly roleRules: readonly RoleRule[];
+  readonly allowHosts: readonly string[];
+  readonly graceMs: number;
+  readonly logLevel: LogLevel;
+  readonly runtimeDir: string | undefined;
+  /** Arguments that give the serving half the same configuration. */
+  readonly serveArgs: readonly string[];
+}
+
+const specs = {
+  listen: { type: "string", env: "GT_SIDECAR_LISTEN" },
+  "health-listen": { type: "string", env: "GT_SIDECAR_HEALTH_LISTEN" },
+  agent: { type: "string", env: "GT_AGENT" },
+  workdir: { type: "string", env: "GT_AGENT_WORKDIR" },
+  "state-dir": { type: "string", env: "GT_SIDECAR_STATE_DIR" },
+  "session-id": { type: "string", env: "GT_SESSION_ID" },
+  project: { type: "string", env: "GT_PROJECT" },
+  address: { type: "string", env: "GT_AGENT_ADDRESS" },
+  "tls-dir": { type: "string", env: "GT_TLS_DIR" },
+  "allow-client": { type: "list", env: "GT_ALLOW_CLIENTS" },
+  "insecure-plaintext": { type: "boolean", env: "GT_SIDECAR_INSECURE" },
+  "allow-host": { type: "list" },
+  restart: { type: "string", env: "GT_AGENT_RESTART" },
+  linger: { type: "duration", env: "GT_SIDECAR_LINGER" },
+  "stall-after": { type: "duration" },
+  grace: { type: "duration" },
+  cols: { type: "number" },
+  rows: { type: "number" },
+  "history-limit": { type: "number" },
+  "raw-bytes": { type: "number" },
+  "log-level": { type: "string" },
+} as const;
+
+type Env = Readonly<Record<string, string | undefined>>;
+type Values = ReturnType<typeof parseFlags<typeof specs>>["values"];
+
+const SESSION_ID = /^[A-Za-z0-9._-]{1,128}$/;
+const RESTARTS: readonly RestartMode[] = ["always", "on-failure", "never"];
+const LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error", "silent"];
+
+/**
+ * The configuration from flags and environment, or what was asked for instead of a run.
+ * @throws DomainError `invalid`, naming the flag; `not-found` when the agent's program is missing.
+ */
+export function readConfig(argv: readonly string[], env: Env): SidecarConfig | "help" | "version" {
+  const half = argv[0] === "supervise" || argv[0] === "serve" ? argv[0] : "both";
+  const flags = parseFlags(specs, half === "both" ? argv : argv.slice(1), env);
+  if (flags.ask !== undefined) return flags.ask;
+  const [stray] = flags.positionals;
+  if (stray !== undefined) {
+    const hint = "the agent's command goes behind --, e.g. gt-sidecar --agent generic -- bash";
+    throw new DomainError("invalid", `unexpected argument ${JSON.stringify(stray)}`, { fields: { hint } });
+  }
+  const { values } = flags;
+  const tls = readTls(values["tls-dir"]);
+  const sidecar = readSidecar(values, flags.rest, env, half);
+  const listen = parseListen(values.listen ?? "127.0.0.1:9090", "--listen");
+  checkListen(listen, { tls: tls !== undefined, insecure: values["insecure-plaintext"] ?? false });
+  const own = argv.slice(half === "both" ? 0 : 1, argv.includes("--") ? argv.indexOf("--") : undefined);
+  const { stateDir, identity, command } = sidecar;
+  const resolved = ["--state-dir", stateDir, "--session-id", identity.sessionId];
+  return {
+    half,
+    sidecar,
+    listen,
+    healthListen: parseListen(values["health-listen"] ?? "127.0.0.1:9091", "--health-listen"),
+    ...(tls === undefined ? {} : { tls }),
+    roleRules: values["allow-client"]?.map(parseRoleRule) ?? defaultRules(tls),
+    allowHosts: values["allow-host"] ?? [],
+    graceMs: values.grace ?? 10_000,
+    logLevel: oneOf("--log-level", LEVELS, values["log-level"] ?? "info"),
+    runtimeDir: env["XDG_RUNTIME_DIR"],
+    serveArgs: ["serve", ...own, ...resolved, "--", ...command],
+  };
+}
+
+function readSidecar(
+  values: Values,
+  rest: readonly string[] | undefined,
+  env: Env,
+  half: SidecarConfig["half"],
+): SidecarOptions {
+  const profile = profileNamed(values.agent ?? "claude");
+  const workdir = resolve(values.workdir ?? ".");
+  const sessionId = values["session-id"] ?? randomUUID();
+  if (!SESSION_ID.test(sessionId)) throw new DomainError("invalid", "--session-id takes 1 to 128 of A-Z a-z 0-9 . _ -");
+  const given = rest !== undefined && rest.length > 0 ? rest : splitWords(env["GT_AGENT_COMMAND"] ?? "");
+  const [program, ...args] = given.length > 0 ? given : profile.command;
+  if (program === undefined) {
+    throw new DomainError(
+      "invalid",
+      `--agent ${profile.name} needs a command: gt-sidecar --agent ${profile.name} -- PROGRAM`,
+    );
+  }
+  // The serving half gets a command that the supervising one has looked up already, maybe in another container.
+  const found = half === "serve" ? program : findProgram(program, env["PATH"] ?? "", workdir);
+  return {
+    stateDir: readStateDir(values["state-dir"], env, half),
+    agent: profile.name,
+    command: [found, ...args],
+    workdir,
+    home: env["HOME"] ?? homedir(),
+    tmuxProgram: "tmux",
+    env,
+    cols: within("--cols", values.cols ?? 160, 20, 500),
+    rows: within("--rows", values.rows ?? 50, 5, 300),
+    historyLimit: within("--history-limit", values["history-limit"] ?? 20_000, 0, 1_000_000),
+    rawBytes: within("--raw-bytes", values["raw-bytes"] ?? 8 * 1024 * 1024, 64 * 1024, 1024 * 1024 * 1024),
+    restart: oneOf("--restart", RESTARTS, values.restart ?? "on-failure"),
+    lingerMs: values.linger ?? 0,
+    stallAfterMs: values["stall-after"] ?? 600_000,
+    identity: { sessionId, project: values.project ?? "default", address: values.address ?? hostname() },
+  };
+}
+
+function readStateDir(given: string | undefined, env: Env, half: SidecarConfig["half"]): string {
+  if (given !== undefined) return resolve(given);
+  if (env["XDG_RUNTIME_DIR"] !== undefined) return join(resolve(env["XDG_RUNTIME_DIR"]), "gt-sidecar");
+  if (half === "both") return mkdtempSync(join(tmpdir(), "gt-sidecar-"));
+  throw new DomainError("invalid", `gt-sidecar ${half} needs --state-dir: the two halves meet there`);
+}
+
+/** The controller of the sidecar's own trust domain, as its certificate names it. */
+function defaultRules(tls: TlsMaterial | undefined): readonly RoleRule[] {
+  if (tls === undefined) return [];
+  const names = new X509Certificate(tls.cert).subjectAltName ?? "";
+  const domain = /URI:spiffe:\/\/([^/,\s]+)\//.exec(names)?.[1];
+  return domain === undefined ? [] : [parseRoleRule(`spiffe://${domain}/ns/*/controller=operate`)];
+}
+
+function readTls(dir: string | undefined): TlsMaterial | undefined {
+  if (dir === undefined) return undefined;
+  const read = (name: string) => {
+    try {
+      return readFileSync(join(dir, name), "utf8");
+    } catch (err) {
+      throw new DomainError("invalid", `cannot read ${join(dir, name)}`, { cause: err });
+    }
+  };
+  const material = { cert: read("tls.crt"), key: read("tls.key"), ca: read("ca.crt") };
+  try {
+    return { ...material, crl: readFileSync(join(dir, "crl.pem"), "utf8") };
+  } catch {
+    return material;
+  }
+}
+
+/** Words as a person writes them in an environment variable: split at blanks; quotes keep a word together. */
+function splitWords(text: string): readonly string[] {
+  return [...text.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(
+    ([, double, single, bare]) => double ?? single ?? bare ?? "",
+  );
+}
+
+function within(flag: string, value: number, least: number, most: number): number {
+  if (value < least || value > most)
+    throw new DomainError("invalid", `${flag} takes ${least} to ${most}, not ${value}`);
+  return value;
+}
+
+function oneOf<T extends string>(flag: string, words: readonly T[], value: string): T {
+  const found = words.find((word) => word === value);
+  if (found === undefined)
+    throw new DomainError("invalid", `${flag} is one of ${words.join(", ")}, not ${JSON.stringify(value)}`);
+  return found;
+}

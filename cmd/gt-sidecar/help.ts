@@ -1,0 +1,43 @@
+export const help = `Runs a coding agent in tmux and serves its terminal: what it shows, its state, messages with receipts.
+
+Usage:
+  gt-sidecar [flags] [-- command args…]      run the agent and serve it
+  gt-sidecar supervise [flags] [-- command]  run the agent only; the other half runs elsewhere
+  gt-sidecar serve [flags] [-- command]      serve an agent that runs with the same --state-dir
+
+Agent:
+  --agent NAME             claude, codex, opencode, demo or generic (claude)        GT_AGENT
+  -- command args…         the agent's program, no shell around it                  GT_AGENT_COMMAND
+  --workdir DIR            where it works (the current folder)                      GT_AGENT_WORKDIR
+  --restart WHEN           always, on-failure or never (on-failure)                 GT_AGENT_RESTART
+  --linger TIME            serve on for this long after its end (0)                 GT_SIDECAR_LINGER
+  --stall-after TIME       busy without a sign of life for this long (10m)
+  --cols N --rows N        size of its terminal (160 × 50)
+  --history-limit N        lines kept above the screen (20000)
+  --session-id ID          who this is (random)                                     GT_SESSION_ID
+  --project NAME           and to what it belongs (default)                         GT_PROJECT
+  --address ADDRESS        its name for gt (the host's name)                        GT_AGENT_ADDRESS
+
+Serving:
+  --listen HOST:PORT       RPC (127.0.0.1:9090; port 0: any free one)               GT_SIDECAR_LISTEN
+  --health-listen H:P      /livez, /readyz, /metrics (127.0.0.1:9091)               GT_SIDECAR_HEALTH_LISTEN
+  --tls-dir DIR            tls.crt, tls.key, ca.crt, optional crl.pem               GT_TLS_DIR
+  --allow-client RULE      spiffe://domain/path=read|nudge|operate, may repeat      GT_ALLOW_CLIENTS
+  --insecure-plaintext     serve other addresses than loopback without TLS          GT_SIDECAR_INSECURE
+  --allow-host NAME        a host name that plaintext callers may use, may repeat
+  --raw-bytes N            raw output kept for watchers that come back (8 MiB)
+
+Other:
+  --state-dir DIR          sockets, journal (XDG_RUNTIME_DIR/gt-sidecar or a private folder)  GT_SIDECAR_STATE_DIR
+  --grace TIME             from the request to stop to the end (10s)
+  --log-level LEVEL        debug, info, warn, error or silent (info)
+  --help, --version
+
+Times: 300ms, 1.5s, 10m. Exit code: the agent's (128+n for a signal); 2 for bad flags, 127 when the agent's program is missing.
+
+Examples:
+  gt-sidecar                                         Claude Code in this folder, served on 127.0.0.1:9090
+  gt-sidecar --agent codex --workdir ~/src/shop
+  gt-sidecar --agent generic -- python3 -i           any program with a prompt
+  gt-sidecar --listen 0.0.0.0:9090 --tls-dir /etc/gt/tls
+`;

@@ -1,0 +1,33 @@
+import { isIP } from "node:net";
+import { DomainError } from "../../internal/base/errors.ts";
+
+export interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/**
+ * Reads `127.0.0.1:9090`, `[::1]:9090`, `localhost:9090`.
+ * @throws DomainError `invalid`, naming the flag.
+ */
+export function parseListen(text: string, flag: string): ListenAddress {
+  const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(text);
+  const host = match?.[1] ?? match?.[2];
+  const port = Number(match?.[3]);
+  if (host === undefined || port > 65_535) {
+    throw new DomainError("invalid", `${flag} takes HOST:PORT, not ${JSON.stringify(text)}`);
+  }
+  return { host, port };
+}
+
+export function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
+}
+
+/** Nobody serves a terminal to a network in plaintext by accident. @throws DomainError `invalid` */
+export function checkListen(listen: ListenAddress, trust: { readonly tls: boolean; readonly insecure: boolean }): void {
+  if (trust.tls || trust.insecure || isLoopback(listen.host)) return;
+  throw new DomainError("invalid", `cannot serve ${listen.host} in plaintext`, {
+    fields: { hint: "give --tls-dir, or say --insecure-plaintext if the network itself keeps strangers out" },
+  });
+}

@@ -1,0 +1,27 @@
+import { createLogger } from "../../internal/base/logger.ts";
+import { runMain } from "../../internal/cli/run-main.ts";
+import { version } from "../../internal/cli/version.ts";
+import { SupervisingHalf } from "../../internal/sidecar/supervise.ts";
+import { readConfig } from "./config.ts";
+import { help } from "./help.ts";
+import { serve } from "./serve.ts";
+
+await runMain({ name: "gt-sidecar", exitCodes: { "not-found": 127 } }, async ({ argv, env, stdout, signal, clock }) => {
+  const config = readConfig(argv, env);
+  if (config === "help" || config === "version") {
+    stdout.write(config === "help" ? help : `gt-sidecar ${version}\n`);
+    return 0;
+  }
+  const { half, sidecar, graceMs, serveArgs } = config;
+  const logger = createLogger(half === "both" ? "gt-sidecar" : `gt-sidecar-${half}`, config.logLevel);
+  if (half === "serve") return serve(config, { logger, clock, signal });
+  const program = { program: process.execPath, args: [...process.execArgv, process.argv[1] ?? "", ...serveArgs] };
+  const supervising = new SupervisingHalf(
+    { clock, logger, uid: process.getuid?.() ?? 0 },
+    { sidecar, graceMs, ...(half === "both" ? { serve: program } : {}) },
+  );
+  logger.info({ state_dir: sidecar.stateDir, session: sidecar.identity.sessionId, agent: sidecar.agent }, "starting");
+  await supervising.run(signal);
+  logger.info({ exit_code: supervising.exitCode }, "ended");
+  return supervising.exitCode;
+});

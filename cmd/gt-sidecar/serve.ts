@@ -1,0 +1,65 @@
+import type { Clock } from "../../internal/base/clock.ts";
+import type { Logger } from "../../internal/base/logger.ts";
+import { version } from "../../internal/cli/version.ts";
+import { HealthState } from "../../internal/rpcserver/health.ts";
+import { Metrics } from "../../internal/rpcserver/metrics.ts";
+import { ServingHalf } from "../../internal/sidecar/serve.ts";
+import { announceSidecar } from "../../internal/terminal/local-sidecars.ts";
+import { runtimeFolder } from "../../internal/terminal/private-folder.ts";
+import { probeVersion } from "../../internal/tmux/version.ts";
+import type { SidecarConfig } from "./config.ts";
+
+interface ServeContext {
+  readonly logger: Logger;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+/** Runs the serving half until it is told to stop; 0 then. */
+export async function serve(config: SidecarConfig, { logger, clock, signal }: ServeContext): Promise<number> {
+  const { sidecar, listen, healthListen, tls, roleRules, allowHosts } = config;
+  const tmux = await probeVersion(sidecar.tmuxProgram, sidecar.env);
+  const metrics = new Metrics();
+  metrics.collectProcess();
+  await using announced = new AsyncDisposableStack();
+  const onListening = async (address: { readonly host: string; readonly port: number }) => {
+    logger.info({ listen: `${address.host}:${address.port}` }, "serving");
+    try {
+      announced.use(await announce(config, address, clock));
+    } catch (err) {
+      logger.warn({ err }, "cannot announce this sidecar on this machine: gt finds it by its address only");
+    }
+  };
+  const versions = { "gt-sidecar": version, tmux: tmux.text };
+  const serving = new ServingHalf(
+    { clock, logger, health: new HealthState(), metrics, onListening },
+    {
+      sidecar,
+      listen,
+      healthListen,
+      roleRules,
+      hostCheck: { allowHosts },
+      versions,
+      ...(tls === undefined ? {} : { tls }),
+    },
+  );
+  await serving.run(signal);
+  return 0;
+}
+
+function announce({ sidecar, tls, runtimeDir }: SidecarConfig, address: { host: string; port: number }, clock: Clock) {
+  const { identity, agent } = sidecar;
+  const uid = process.getuid?.() ?? 0;
+  const folder = runtimeFolder(runtimeDir === undefined ? { uid } : { uid, xdgRuntimeDir: runtimeDir });
+  const host = address.host.includes(":") ? `[${address.host}]` : address.host;
+  return announceSidecar(folder, {
+    agent: identity.address,
+    listen: `${host}:${address.port}`,
+    pid: process.pid,
+    sessionId: identity.sessionId,
+    project: identity.project,
+    provider: agent,
+    tls: tls !== undefined,
+    startedAt: clock.now(),
+  });
+}

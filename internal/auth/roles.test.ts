@@ -1,0 +1,41 @@
+import { describe, expect, it } from "vitest";
+import { includes, parseRoleRule, roleOf } from "./roles.ts";
+
+const rules = [
+  "spiffe://town/ns/*/controller=operate",
+  "spiffe://town/client/ann=read",
+  "spiffe://town/client/*=nudge",
+].map(parseRoleRule);
+
+describe("roles", () => {
+  it("lets a star stand for exactly one segment", () => {
+    expect(roleOf(["spiffe://town/ns/a/controller"], rules)).toBe("operate");
+    expect(roleOf(["spiffe://town/ns/a/b/controller"], rules)).toBeUndefined();
+    expect(roleOf(["spiffe://town/ns/controller"], rules)).toBeUndefined();
+  });
+
+  it("gives the highest of the roles that match", () => {
+    expect(roleOf(["spiffe://town/client/ann"], rules)).toBe("nudge");
+  });
+
+  it("gives nothing to a stranger, to another trust domain and to nobody", () => {
+    expect(roleOf(["spiffe://other/client/ann"], rules)).toBeUndefined();
+    expect(roleOf(["spiffe://town/ns/a/session/1"], rules)).toBeUndefined();
+    expect(roleOf([], rules)).toBeUndefined();
+  });
+
+  it("includes the lower roles in the higher ones", () => {
+    expect(includes("operate", "read")).toBe(true);
+    expect(includes("nudge", "operate")).toBe(false);
+    expect(includes(undefined, "read")).toBe(false);
+  });
+
+  it.each([
+    "",
+    "spiffe://town/a",
+    "spiffe://town/a=root",
+    "https://town/a=read",
+    "spiffe://*/a=read",
+    "spiffe://town/a=read=x",
+  ])("refuses the rule %j", (text) => expect(() => parseRoleRule(text)).toThrow("not a rule"));
+});

@@ -1,0 +1,43 @@
+import { DomainError } from "../base/errors.ts";
+
+/** What a caller may do; each includes the ones before it. */
+export type Role = "read" | "nudge" | "operate";
+
+const ROLES: readonly Role[] = ["read", "nudge", "operate"];
+
+/** Who gets a role: a SPIFFE id, in which a path segment `*` stands for any one segment. */
+export interface RoleRule {
+  readonly pattern: string;
+  readonly role: Role;
+}
+
+/**
+ * Reads `spiffe://DOMAIN/PATH=ROLE`.
+ * @throws DomainError `invalid` for anything else.
+ */
+export function parseRoleRule(text: string): RoleRule {
+  const [pattern = "", role = "", ...rest] = text.split("=");
+  const isRole = (word: string): word is Role => ROLES.some((known) => known === word);
+  if (rest.length > 0 || !isRole(role) || !/^spiffe:\/\/[^/*]+(?:\/[^/]+)+$/.test(pattern)) {
+    throw new DomainError("invalid", `not a rule for callers: ${JSON.stringify(text)}`, {
+      fields: { hint: "write spiffe://domain/path=read, =nudge or =operate; * stands for one segment of the path" },
+    });
+  }
+  return { pattern, role };
+}
+
+/** The highest role that the rules give to any of the identities; undefined: none. */
+export function roleOf(identities: readonly string[], rules: readonly RoleRule[]): Role | undefined {
+  const given = rules.filter((rule) => identities.some((identity) => matches(rule.pattern, identity)));
+  return ROLES.findLast((role) => given.some((rule) => rule.role === role));
+}
+
+export function includes(held: Role | undefined, needed: Role): boolean {
+  return held !== undefined && ROLES.indexOf(held) >= ROLES.indexOf(needed);
+}
+
+function matches(pattern: string, identity: string): boolean {
+  const wanted = pattern.split("/");
+  const found = identity.split("/");
+  return wanted.length === found.length && wanted.every((part, i) => part === "*" || part === found[i]);
+}

@@ -1,0 +1,80 @@
+import { Journal } from "../eventlog/journal.ts";
+import type { NudgeRecord } from "../pane/nudge-record.ts";
+
+/** What the serving half keeps in its journal. */
+export type SidecarRecord =
+  | NudgeRecord
+  /** The output stream: offsets below `reservedTo` may have been handed out. */
+  | { readonly type: "stream"; readonly epoch: string; readonly reservedTo: string }
+  /** The agent's present life: wall clock ms, and how often it was started again. */
+  | { readonly type: "agent"; readonly pid: number; readonly startedAt: number; readonly restarts: number };
+
+type AgentRecord = SidecarRecord & { readonly type: "agent" };
+type StreamRecord = SidecarRecord & { readonly type: "stream" };
+
+/** The journal's content, sorted out. */
+export interface Restored {
+  readonly nudges: readonly NudgeRecord[];
+  readonly stream?: StreamRecord;
+  readonly agent?: AgentRecord;
+}
+
+export function openJournal(path: string) {
+  const { journal, records, unreadable } = Journal.open<SidecarRecord>(path, parseRecord);
+  const restored: { nudges: NudgeRecord[]; stream?: StreamRecord; agent?: AgentRecord } = { nudges: [] };
+  for (const record of records) {
+    if (record.type === "stream") restored.stream = record;
+    else if (record.type === "agent") restored.agent = record;
+    else restored.nudges.push(record);
+  }
+  return { journal, restored: restored as Restored, unreadable };
+}
+
+/** The folder is shared with the agent, so a record is taken only if it has the shape that we write. */
+export function parseRecord(value: unknown): SidecarRecord | undefined {
+  if (typeof value !== "object" || value === null || !("type" in value)) return undefined;
+  const record = value as Readonly<Record<string, unknown>>;
+  return SHAPES[String(record["type"])]?.(record) ? (value as SidecarRecord) : undefined;
+}
+
+type Shape = (record: Readonly<Record<string, unknown>>) => boolean;
+
+const isText = (value: unknown): boolean => typeof value === "string";
+const isNumber = (value: unknown): boolean => typeof value === "number" && Number.isFinite(value);
+const has =
+  (shape: Readonly<Record<string, (value: unknown) => boolean>>) =>
+  (value: unknown): boolean => {
+    if (typeof value !== "object" || value === null) return false;
+    const record = value as Readonly<Record<string, unknown>>;
+    return Object.entries(shape).every(([name, check]) => check(record[name]));
+  };
+
+const SHAPES: Readonly<Record<string, Shape>> = {
+  accepted: has({
+    nudge: has({
+      requestId: isText,
+      message: isText,
+      text: isText,
+      mode: (mode) => mode === "wait-idle" || mode === "immediate" || mode === "queue",
+      priority: (priority) => priority === "normal" || priority === "urgent",
+      sender: isText,
+      acceptedAt: isNumber,
+      expiresAt: isNumber,
+    }),
+  }),
+  intent: has({ requestId: isText }),
+  withdrawn: has({ requestId: isText }),
+  ended: has({
+    at: isNumber,
+    receipt: has({
+      requestId: isText,
+      outcome: isText,
+      error: isText,
+      sender: isText,
+      evidence: Array.isArray,
+      timings: has({}),
+    }),
+  }),
+  stream: has({ epoch: isText, reservedTo: (value) => typeof value === "string" && /^\d{1,19}$/.test(value) }),
+  agent: has({ pid: isNumber, startedAt: isNumber, restarts: isNumber }),
+};

@@ -1,0 +1,248 @@
+import { randomUUID } from "node:crypto";
+import type { AgentProfile, FileState, HookEvent } from "../agents/profile.ts";
+import { comparable, normalise } from "../agents/safe-text.ts";
+import type { Clock } from "../base/clock.ts";
+import { DomainError } from "../base/errors.ts";
+import type { Logger } from "../base/logger.ts";
+import type { Journal } from "../eventlog/journal.ts";
+import { type DeliveryDeps, type DeliveryResult, deliver, recoverDelivery } from "../pane/delivery.ts";
+import type { Situation } from "../pane/delivery-policy.ts";
+import type { Letter } from "../pane/letter.ts";
+import { Mailbox, RECEIPT_KEEP, RECEIPT_KEEP_MS } from "../pane/mailbox.ts";
+import { Monitor } from "../pane/monitor.ts";
+import { recordsOf, restoreNudges } from "../pane/nudge-record.ts";
+import { OutputStream } from "../pane/output.ts";
+import { Peeker } from "../pane/peek.ts";
+import type { NudgeReceipt, PaneStatus } from "../pane/types.ts";
+import type { PaneFacts, TmuxPane } from "../tmux/pane.ts";
+import type { Restored, SidecarRecord } from "./journal-records.ts";
+import type { AgentExit } from "./restart-policy.ts";
+
+export interface LiveAgentDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly profile: AgentProfile;
+  readonly journal: Journal<SidecarRecord>;
+  /** Present or last life, see `SessionMonitor.life`. */
+  readonly life: () => {
+    readonly pid: number;
+    readonly startedAt: number;
+    readonly restarts: number;
+    readonly alive: boolean;
+    readonly exitCode: number | undefined;
+  };
+  readonly pane: () => TmuxPane | undefined;
+  readonly onReceipt: (receipt: NudgeReceipt) => void;
+}
+
+export interface LiveAgentOptions {
+  readonly cols: number;
+  readonly rows: number;
+  readonly rawBytes: number;
+  readonly stallAfterMs: number;
+  readonly versions: Readonly<Record<string, string>>;
+}
+
+/** Offsets are promised in steps of this many bytes, so that the journal is written once a step. */
+const RESERVE_BYTES = 64n * 1024n * 1024n;
+const JOURNAL_MAX_BYTES = 32 * 1024 * 1024;
+
+/** One agent's terminal as the serving half knows it: output, state, messages. */
+export class LiveAgent {
+  readonly output: OutputStream;
+  readonly monitor: Monitor;
+  readonly mailbox: Mailbox;
+  readonly peeker: Peeker;
+  readonly #deps: LiveAgentDeps;
+  readonly #options: LiveAgentOptions;
+  #reservedTo: bigint;
+  #restartDue = true;
+  #ended: string | undefined;
+
+  constructor(deps: LiveAgentDeps, options: LiveAgentOptions, restored: Restored) {
+    this.#deps = deps;
+    this.#options = options;
+    const { clock, logger, profile, journal } = deps;
+    const epoch = restored.stream?.epoch ?? randomUUID();
+    this.#reservedTo = BigInt(restored.stream?.reservedTo ?? 0);
+    this.output = new OutputStream({ clock }, { ...options, epoch, startOffset: this.#reservedTo });
+    this.output.bytes.listen(() => this.#reserve());
+    this.#reserve();
+    this.monitor = new Monitor({ clock, profile, source: this.output }, { stallAfterMs: options.stallAfterMs });
+    this.peeker = new Peeker({ clock, output: this.output, pane: deps.pane, alive: () => deps.life().alive });
+    const nudges = restoreNudges(restored.nudges, clock.now(), RECEIPT_KEEP_MS, RECEIPT_KEEP);
+    this.mailbox = new Mailbox(
+      {
+        clock,
+        logger,
+        keep: (record) => this.#keep(record),
+        clean: (message) => {
+          const normal = normalise(message);
+          return normal.type === "safe" ? profile.defuse(normal.text) : normal;
+        },
+        situation: (signal) => this.#situation(signal),
+        changes: this.monitor.changes,
+        deliver: (letter, onIntent, signal) => this.#deliver(letter, onIntent, signal),
+        recover: (letter, signal) => this.#recover(letter, signal),
+        ended: (receipt) => deps.onReceipt(receipt),
+        newId: randomUUID,
+      },
+      nudges,
+    );
+    journal.rewrite([...this.#streamRecords(), ...recordsOf(nudges), ...(restored.agent ? [restored.agent] : [])]);
+  }
+
+  /** Why nothing more will come; undefined while something may. */
+  get ended(): string | undefined {
+    return this.#ended;
+  }
+
+  alive(life: { readonly pid: number; readonly fresh: boolean }): void {
+    const { startedAt, restarts } = this.#deps.life();
+    this.#ended = undefined;
+    if (life.fresh) {
+      this.#deps.journal.append({ type: "agent", pid: life.pid, startedAt, restarts });
+      this.monitor.started();
+    } else {
+      this.monitor.resumed();
+    }
+  }
+
+  dead(end: { readonly exit: AgentExit; readonly restartDue: boolean; readonly crashLoop: boolean }): void {
+    this.#restartDue = end.restartDue;
+    this.monitor.process({ type: "dead", restartDue: end.restartDue, crashLoop: end.crashLoop });
+    if (!end.restartDue) this.end("the agent has ended");
+  }
+
+  /** Ends the watchers' streams. */
+  end(reason: string): void {
+    this.#ended = reason;
+    this.output.bytes.notify();
+    this.output.screens.notify();
+  }
+
+  heard(event: HookEvent): void {
+    this.monitor.heard(event);
+    this.output.screens.notify(); // a delivery that waits for the screen takes this word as well
+  }
+
+  read(state: FileState | undefined): void {
+    this.monitor.read(state);
+  }
+
+  async take(chunk: Uint8Array): Promise<void> {
+    this.monitor.printed();
+    await this.output.take(chunk);
+  }
+
+  /** The screen as it is at a cut; the bytes that follow are drawn from there. */
+  restart(cut: { readonly text: string; readonly facts: PaneFacts }): Promise<void> {
+    return this.output.restart(redrawOf(cut), cut.facts.cols, cut.facts.rows);
+  }
+
+  status(): PaneStatus {
+    const { life, clock } = { life: this.#deps.life(), clock: this.#deps.clock };
+    const { state, since, evidence, dialog, draft } = this.monitor.report;
+    const { output } = this;
+    return {
+      alive: life.alive,
+      state,
+      stateSince: since,
+      ...(dialog === undefined ? {} : { dialog }),
+      evidence,
+      agentPid: life.pid,
+      ...(life.exitCode === undefined ? {} : { exitCode: life.exitCode }),
+      restarts: life.restarts,
+      uptimeSeconds: life.alive ? Math.max(0, Math.floor((clock.now() - life.startedAt) / 1000)) : 0,
+      ...(output.lastOutputAt === undefined ? {} : { lastOutputAt: output.lastOutputAt }),
+      queueDepth: this.mailbox.depth,
+      attached: 0,
+      epoch: output.epoch,
+      cols: output.emulator.cols,
+      rows: output.emulator.rows,
+      draft,
+      versions: this.#options.versions,
+    };
+  }
+
+  async #situation(signal: AbortSignal): Promise<Situation> {
+    const { state, composerSeen, draft } = await this.monitor.look(signal);
+    return {
+      state,
+      restartDue: this.#restartDue,
+      composerSeen,
+      draft,
+      idleIsUnprovable: this.#deps.profile.idleProof === "silence",
+      quietMs: this.output.quietMs(),
+    };
+  }
+
+  async #deliver(letter: Letter, onIntent: () => void, signal: AbortSignal): Promise<DeliveryResult> {
+    const deps = this.#deliveryDeps();
+    if (deps === undefined) return { type: "retry", reason: "tmux is away" };
+    const job = { buffer: bufferOf(letter), text: letter.nudge.text, onIntent };
+    this.monitor.typing(true);
+    try {
+      const result = await deliver(deps, job, signal);
+      if (result.type === "done" && result.outcome === "submitted") this.monitor.submitted();
+      return result;
+    } finally {
+      this.monitor.typing(false);
+    }
+  }
+
+  async #recover(letter: Letter, signal: AbortSignal): Promise<DeliveryResult> {
+    for (;;) {
+      const deps = this.#deliveryDeps();
+      if (deps !== undefined) {
+        return recoverDelivery(deps, { buffer: bufferOf(letter), text: letter.nudge.text, onIntent: () => {} }, signal);
+      }
+      await this.#deps.clock.sleep(50, signal);
+    }
+  }
+
+  #deliveryDeps(): DeliveryDeps | undefined {
+    const writer = this.#deps.pane();
+    if (writer === undefined) return undefined;
+    const sameText = (a: string, b: string) => comparable(a) === comparable(b);
+    const { clock, profile } = this.#deps;
+    return { clock, profile, sameText, writer, source: this.output, signs: this.monitor };
+  }
+
+  #keep(record: SidecarRecord): void {
+    try {
+      this.#deps.journal.append(record);
+    } catch (err) {
+      throw new DomainError("exhausted", "cannot write the journal", { cause: err });
+    }
+    if (this.#deps.journal.bytes > JOURNAL_MAX_BYTES) this.#compact();
+  }
+
+  #compact(): void {
+    const { pid, startedAt, restarts } = this.#deps.life();
+    const agent = { type: "agent" as const, pid, startedAt, restarts };
+    this.#deps.journal.rewrite([...this.#streamRecords(), ...recordsOf(this.mailbox.snapshot()), agent]);
+  }
+
+  #streamRecords(): readonly SidecarRecord[] {
+    return [{ type: "stream", epoch: this.output.epoch, reservedTo: this.#reservedTo.toString() }];
+  }
+
+  /** Before an offset is handed out it is promised in the journal, so that no later process uses it again. */
+  #reserve(): void {
+    if (this.output.ring.end + RESERVE_BYTES / 2n < this.#reservedTo) return;
+    this.#reservedTo = this.output.ring.end + RESERVE_BYTES;
+    for (const record of this.#streamRecords()) this.#deps.journal.append(record);
+  }
+}
+
+function bufferOf(letter: Letter): string {
+  return `gt-${letter.nudge.requestId}`;
+}
+
+/** Draws a capture with joined rows as it stood: the terminal wraps them again, and the cursor goes back to its place. */
+function redrawOf({ text, facts }: { readonly text: string; readonly facts: PaneFacts }): string {
+  const rows = text.replace(/\n$/, "").replaceAll("\n", "\r\n");
+  const screen = facts.alternate ? "\x1b[?1049h" : "";
+  return `${screen}\x1b[?7h${rows}\x1b[0m\x1b[${facts.cursorY + 1};${facts.cursorX + 1}H`;
+}

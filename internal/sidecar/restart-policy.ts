@@ -1,0 +1,46 @@
+/** When an agent that ended is started again. */
+export type RestartMode = "always" | "on-failure" | "never";
+
+/** How an agent's process ended: one of the two is set. */
+export interface AgentExit {
+  readonly code?: number;
+  readonly signal?: number;
+}
+
+export interface AgentLife {
+  readonly exit: AgentExit;
+  /** How long it lived. */
+  readonly livedMs: number;
+  /** Lives before this one that ended within `STABLE_MS`, in a row. */
+  readonly quickEnds: number;
+}
+
+export type RestartDecision =
+  | { readonly type: "restart"; readonly delayMs: number; readonly quickEnds: number; readonly crashLoop: boolean }
+  | { readonly type: "finish"; readonly exitCode: number };
+
+/** A life of this length is taken for a good start: the next end counts as the first again. */
+const STABLE_MS = 60_000;
+const FIRST_DELAY_MS = 1000;
+const MAX_DELAY_MS = 60_000;
+/** From this many quick ends in a row it is called a crash loop. */
+const CRASH_LOOP_ENDS = 5;
+/** A shell's words for "no such program" and "cannot be executed": trying again does not help. */
+const CANNOT_START = new Set([126, 127]);
+
+/** Pure; `exitCodeOf` tells the exit code of a finished agent. */
+export function decideRestart(mode: RestartMode, life: AgentLife): RestartDecision {
+  const exitCode = exitCodeOf(life.exit);
+  const quick = life.livedMs < STABLE_MS;
+  if (mode === "never") return { type: "finish", exitCode };
+  if (mode === "on-failure" && exitCode === 0) return { type: "finish", exitCode };
+  if (quick && life.quickEnds === 0 && CANNOT_START.has(exitCode)) return { type: "finish", exitCode };
+  const quickEnds = quick ? life.quickEnds + 1 : 1;
+  const delayMs = Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** (quickEnds - 1));
+  return { type: "restart", delayMs, quickEnds, crashLoop: quickEnds >= CRASH_LOOP_ENDS };
+}
+
+/** As a shell tells it: 128+n for a signal. */
+export function exitCodeOf(exit: AgentExit): number {
+  return exit.signal === undefined ? (exit.code ?? 1) : 128 + exit.signal;
+}

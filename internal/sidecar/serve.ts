@@ -1,0 +1,212 @@
+import type { AgentProfile } from "../agents/profile.ts";
+import { profileNamed } from "../agents/registry.ts";
+import type { RoleRule } from "../auth/roles.ts";
+import { aborted } from "../base/abort.ts";
+import type { Clock } from "../base/clock.ts";
+import { DomainError } from "../base/errors.ts";
+import type { Logger } from "../base/logger.ts";
+import { runTasks, type Task } from "../base/task-group.ts";
+import type { Journal } from "../eventlog/journal.ts";
+import { SidecarService } from "../gen/gastown/v1/sidecar_pb.ts";
+import { TerminalService } from "../gen/gastown/v1/terminal_pb.ts";
+import { Health } from "../gen/grpc/health/v1/health_pb.ts";
+import { EMULATOR_SCROLLBACK } from "../pane/output.ts";
+import type { NudgeReceipt } from "../pane/types.ts";
+import { type HealthState, healthRoutes } from "../rpcserver/health.ts";
+import { createHealthServer } from "../rpcserver/health-http.ts";
+import type { HostCheck } from "../rpcserver/host-check.ts";
+import type { Metrics } from "../rpcserver/metrics.ts";
+import { reflectionRoutes } from "../rpcserver/reflection.ts";
+import { RpcServer } from "../rpcserver/server.ts";
+import type { TlsMaterial } from "../rpcserver/tls.ts";
+import { CommandClient } from "../tmux/command-client.ts";
+import { makeFifo, readFifo } from "../tmux/output-fifo.ts";
+import type { TmuxPane } from "../tmux/pane.ts";
+import { roleGate } from "./access.ts";
+import { AgentFileReader } from "./agent-file.ts";
+import { ControlClient } from "./control.ts";
+import { HookReader } from "./hook-reader.ts";
+import { openJournal, type Restored, type SidecarRecord } from "./journal-records.ts";
+import { LiveAgent } from "./live-agent.ts";
+import { type LifeListener, SessionMonitor, type SessionMonitorOptions } from "./monitor.ts";
+import { agentCommand, launchContext, SESSION, type SidecarOptions } from "./options.ts";
+import { sidecarRoutes } from "./server.ts";
+import { SidecarMetrics } from "./sidecar-metrics.ts";
+import { type StatePaths, statePaths } from "./state-dir.ts";
+
+export interface ServeDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly health: HealthState;
+  readonly metrics: Metrics;
+  /** Called once with the address of the RPC listener. */
+  readonly onListening: (address: { readonly host: string; readonly port: number }) => Promise<void>;
+}
+
+export interface ServeOptions {
+  readonly sidecar: SidecarOptions;
+  readonly listen: { readonly host: string; readonly port: number };
+  readonly healthListen: { readonly host: string; readonly port: number };
+  readonly tls?: TlsMaterial;
+  /** Who may do what over TLS. */
+  readonly roleRules: readonly RoleRule[];
+  readonly hostCheck: HostCheck;
+  readonly versions: Readonly<Record<string, string>>;
+}
+
+/** What the parts of one run share. */
+interface Parts {
+  readonly paths: StatePaths;
+  readonly profile: AgentProfile;
+  readonly client: CommandClient;
+  readonly control: ControlClient;
+  readonly counters: SidecarMetrics;
+  readonly restored: Restored;
+}
+
+/**
+ * The serving half: RPC, state, messages. It may die at any instant; the next one goes on from tmux, the journal and the
+ * hook FIFO. Stops with the signal: no new calls, streams end with a reason, a delivery under way is left to the next one.
+ */
+export class ServingHalf implements Task {
+  readonly #deps: ServeDeps;
+  readonly #options: ServeOptions;
+
+  constructor(deps: ServeDeps, options: ServeOptions) {
+    this.#deps = deps;
+    this.#options = options;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, logger, health, metrics } = this.#deps;
+    const { sidecar, healthListen } = this.#options;
+    const paths = statePaths(sidecar.stateDir);
+    const { tmuxProgram, env } = sidecar;
+    const { journal, restored, unreadable } = openJournal(paths.journal);
+    if (unreadable > 0) logger.warn({ records: unreadable }, "some records of the journal were not understood");
+    await makeFifo(paths.outputFifo, env);
+    const socket = { tmuxProgram, socketPath: paths.tmuxSocket, session: SESSION, env };
+    const client = new CommandClient({ clock, logger }, socket);
+    const control = new ControlClient({ clock }, paths.control);
+    const counters = new SidecarMetrics(metrics.registry);
+    const parts: Parts = { paths, profile: profileNamed(sidecar.agent), client, control, counters, restored };
+
+    const agent: LiveAgent = this.#liveAgent(parts, journal, () => monitor);
+    const monitor: SessionMonitor = this.#sessionMonitor(parts, agent, signal);
+    counters.observe(agent);
+    await runTasks(signal, [
+      client,
+      monitor,
+      control,
+      ...this.#readers(parts, agent, monitor),
+      agent.monitor,
+      agent.mailbox,
+      { run: (stop) => this.#endStreams(agent, stop) },
+      this.#rpcServer(agent, () => monitor.pane),
+      createHealthServer({ clock, logger, health, metrics }, healthListen),
+    ]);
+    journal.close();
+  }
+
+  #liveAgent(parts: Parts, journal: Journal<SidecarRecord>, monitor: () => SessionMonitor): LiveAgent {
+    const { clock, logger } = this.#deps;
+    const { sidecar, versions } = this.#options;
+    const onReceipt = (receipt: NudgeReceipt) => {
+      parts.counters.ended(receipt);
+      const { requestId, outcome, sender } = receipt;
+      logger.info({ request_id: requestId, outcome, sender }, "nudge ended");
+    };
+    const life = () => monitor().life;
+    const pane = () => monitor().pane;
+    const deps = { clock, logger, profile: parts.profile, journal, life, pane, onReceipt };
+    return new LiveAgent(deps, { ...sidecar, versions }, parts.restored);
+  }
+
+  #sessionMonitor({ paths, profile, client, control, restored }: Parts, agent: LiveAgent, signal: AbortSignal) {
+    const { clock, logger, health } = this.#deps;
+    const { sidecar } = this.#options;
+    const listener: LifeListener = {
+      alive: agent.alive.bind(agent),
+      arm: async (pane) => {
+        await agent.restart(await pane.cutAndPipe(paths.outputFifo, EMULATOR_SCROLLBACK));
+        for (const service of ["", SidecarService.typeName]) health.set(service, true);
+      },
+      renewed: () => agent.output.renew(),
+      dead: agent.dead.bind(agent),
+      finished: (exitCode) => void this.#finish(control, exitCode, signal),
+    };
+    const plan = profile.launch(launchContext(sidecar));
+    const options: SessionMonitorOptions = {
+      session: SESSION,
+      captureDir: paths.captures,
+      agent: agentCommand(sidecar, plan),
+      restart: sidecar.restart,
+      ...(restored.agent === undefined ? {} : { before: restored.agent }),
+    };
+    return new SessionMonitor({ clock, logger, client, listener }, options);
+  }
+
+  /** What the agent prints and says about itself. */
+  #readers({ paths, profile }: Parts, agent: LiveAgent, monitor: SessionMonitor): readonly Task[] {
+    const { clock, logger } = this.#deps;
+    const { home } = this.#options.sidecar;
+    const pid = () => (monitor.life.alive ? monitor.life.pid : undefined);
+    const hookFiles = { fifo: paths.hookFifo, dir: paths.hookDir };
+    return [
+      { run: (stop) => readFifo(paths.outputFifo, (chunk) => agent.take(chunk), stop) },
+      new HookReader({ logger, profile, onEvent: agent.heard.bind(agent) }, hookFiles),
+      new AgentFileReader({ clock, profile, pid, onState: agent.read.bind(agent) }, { home }),
+    ];
+  }
+
+  #rpcServer(agent: LiveAgent, pane: () => TmuxPane | undefined): RpcServer {
+    const { clock, logger, health, metrics } = this.#deps;
+    const { sidecar, listen, tls, roleRules, hostCheck } = this.#options;
+    const service = sidecarRoutes({
+      clock,
+      agent,
+      identity: sidecar.identity,
+      provider: sidecar.agent,
+      roleRules,
+      typeText: (text) => typeText(agent, pane(), text),
+    });
+    const server = new RpcServer(
+      { clock, logger, health, metrics },
+      {
+        ...listen,
+        routes: (router) => {
+          service(router);
+          healthRoutes(health)(router);
+          reflectionRoutes([SidecarService, TerminalService, Health])(router);
+        },
+        ...(tls === undefined ? { hostCheck } : { tls, gates: [roleGate(roleRules)] }),
+        graceMs: 1000,
+      },
+    );
+    server.listening.then((address) => this.#deps.onListening(address)).catch(() => {});
+    return server;
+  }
+
+  async #endStreams(agent: LiveAgent, signal: AbortSignal): Promise<void> {
+    await aborted(signal);
+    agent.end("the sidecar is shutting down");
+  }
+
+  /** Serves on for the linger time, then tells the supervising half to leave. */
+  async #finish(control: ControlClient, exitCode: number, signal: AbortSignal): Promise<void> {
+    await this.#deps.clock.sleep(this.#options.sidecar.lingerMs, signal).catch(() => {});
+    if (!signal.aborted) control.finish(exitCode);
+  }
+}
+
+/** @throws DomainError `precondition` when a dialog is open or something stands in the composer; `unavailable` without tmux. */
+async function typeText(agent: LiveAgent, pane: TmuxPane | undefined, text: string): Promise<void> {
+  if (pane === undefined) throw new DomainError("unavailable", "cannot type: tmux is away");
+  await agent.mailbox.exclusively(async (signal) => {
+    const report = await agent.monitor.look(signal);
+    if (report.state === "dialog") throw new DomainError("precondition", "cannot type: a dialog is open");
+    if (report.draft) throw new DomainError("precondition", "cannot type: something stands in the composer");
+    if ((await pane.sendText(text)) === "refused")
+      throw new DomainError("precondition", "cannot type: the agent is dead");
+  });
+}

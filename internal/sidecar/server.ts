@@ -1,0 +1,95 @@
+import type { ConnectRouter, HandlerContext } from "@connectrpc/connect";
+import { includes, type RoleRule } from "../auth/roles.ts";
+import type { Clock } from "../base/clock.ts";
+import { DomainError } from "../base/errors.ts";
+import { SidecarService } from "../gen/gastown/v1/sidecar_pb.ts";
+import { TerminalService } from "../gen/gastown/v1/terminal_pb.ts";
+import { watch } from "../pane/watch.ts";
+import { peerKey } from "../rpcserver/peer.ts";
+import { callerRole } from "./access.ts";
+import type { LiveAgent } from "./live-agent.ts";
+import { SESSION, type SidecarIdentity } from "./options.ts";
+import {
+  nudgeRequestOf,
+  nudgeResponse,
+  outputUpdate,
+  peekResponse,
+  statusResponse,
+  watchRequestOf,
+} from "./to-proto.ts";
+
+export interface ServiceDeps {
+  readonly clock: Clock;
+  readonly agent: LiveAgent;
+  readonly identity: SidecarIdentity;
+  readonly provider: string;
+  /** Who may do what over TLS. */
+  readonly roleRules: readonly RoleRule[];
+  /** Types text as it is, without submitting; never into a dialog or onto a draft. */
+  readonly typeText: (text: string) => Promise<void>;
+}
+
+/** SidecarService and TerminalService over one agent. RPCs that are not there yet answer `unimplemented`. */
+export function sidecarRoutes(deps: ServiceDeps): (router: ConnectRouter) => void {
+  return (router) => {
+    router.service(SidecarService, sidecarService(deps));
+    router.service(TerminalService, terminalService(deps));
+  };
+}
+
+function sidecarService({ clock, agent, identity, provider }: ServiceDeps) {
+  return {
+    async peek(request: { lines: number; all: boolean; ansi: boolean; joinWrapped: boolean }) {
+      return peekResponse(await agent.peeker.peek(request));
+    },
+    status() {
+      return statusResponse(agent.status(), identity, provider);
+    },
+    async nudge(request: Parameters<typeof nudgeRequestOf>[0], context: HandlerContext) {
+      const wanted = nudgeRequestOf(request, senderOf(request.sender, context));
+      return nudgeResponse(await agent.mailbox.send(wanted, context.signal));
+    },
+    getNudge({ requestId }: { requestId: string }) {
+      return nudgeResponse(agent.mailbox.get(requestId));
+    },
+    cancelNudge({ requestId }: { requestId: string }) {
+      return nudgeResponse(agent.mailbox.cancel(requestId));
+    },
+    async *watchOutput(request: Parameters<typeof watchRequestOf>[0], context: HandlerContext) {
+      const alive = () => agent.status().alive;
+      const deps = { clock, output: agent.output, peeker: agent.peeker, alive, ended: () => agent.ended };
+      for await (const update of watch(deps, watchRequestOf(request), context.signal)) yield outputUpdate(update);
+    },
+  };
+}
+
+function terminalService({ agent, typeText, roleRules }: ServiceDeps) {
+  return {
+    async sendInput(request: { session: string; input: string; nudge: boolean }, context: HandlerContext) {
+      if (request.session !== "" && request.session !== SESSION) {
+        throw new DomainError(
+          "not-found",
+          `no session ${JSON.stringify(request.session)} here: the one there is is "${SESSION}"`,
+        );
+      }
+      if (!request.nudge) {
+        if (!includes(callerRole(context, roleRules), "operate")) {
+          throw new DomainError("denied", "this caller may not type without nudge=true: it needs the role operate");
+        }
+        await typeText(request.input);
+        return { delivered: true, error: "" };
+      }
+      const defaults = { requestId: "", mode: "wait-idle", timeoutMs: 0, priority: "normal", ttlMs: 0 } as const;
+      const wanted = { ...defaults, message: request.input, sender: senderOf("", context) };
+      const receipt = await agent.mailbox.send(wanted, context.signal);
+      return { delivered: receipt.outcome === "submitted", error: receipt.error };
+    },
+  };
+}
+
+/** With a certificate the peer's identity, else what the caller claims, marked so. */
+function senderOf(claimed: string, context: HandlerContext): string {
+  const peer = context.values.get(peerKey);
+  if (peer.type === "certificate") return peer.uris[0] ?? `certificate ${peer.serial}`;
+  return claimed === "" ? "unverified" : `${claimed.slice(0, 256)} (unverified)`;
+}
