@@ -27,6 +27,8 @@ export interface ConnectionEvents {
 
 /** How long a client that was told to leave may take before it is killed. */
 const LEAVE_MS = 500;
+/** If this process itself stood still, the answer is there already but has not been read: it is let in first. */
+const SECOND_LOOK_MS = 50;
 /** How long what the server wrote last may take to arrive after the client is gone. */
 const DRAIN_MS = 200;
 
@@ -86,7 +88,8 @@ export class ControlConnection {
 
   #spawn(): ChildProcess {
     const { tmuxProgram, socketPath, session, env } = this.#options;
-    // -N: a client that comes before the server must not start one of its own on our socket.
+    // -N: a client that comes before the server must not start one of its own on our socket. -E: our environment is
+    // none of the session's business.
     const args = [
       "-N",
       "-u",
@@ -94,6 +97,7 @@ export class ControlConnection {
       socketPath,
       "-C",
       "attach-session",
+      "-E",
       "-t",
       `=${session}`,
       "-f",
@@ -157,11 +161,15 @@ export class ControlConnection {
       if (this.#ready && this.#queue.inFlight === 0) await this.#nextWrite(signal);
       if (signal.aborted) return;
       const leftMs = this.#progressMs + this.#options.timeoutMs - this.#clock.monotonicMs();
-      if (leftMs > 0) await this.#clock.sleep(leftMs, signal).catch(() => {});
-      else if (!this.#ready || this.#queue.inFlight > 0) {
-        return this.#drop(`no answer within ${this.#options.timeoutMs} ms`);
-      }
+      await this.#clock.sleep(Math.max(0, leftMs), signal).catch(() => {});
+      if (this.#isOverdue()) await this.#clock.sleep(SECOND_LOOK_MS, signal).catch(() => {});
+      if (this.#isOverdue() && !signal.aborted) return this.#drop(`no answer within ${this.#options.timeoutMs} ms`);
     }
+  }
+
+  #isOverdue(): boolean {
+    if (this.#ready && this.#queue.inFlight === 0) return false;
+    return this.#clock.monotonicMs() >= this.#progressMs + this.#options.timeoutMs;
   }
 
   #nextWrite(signal: AbortSignal): Promise<void> {

@@ -7,6 +7,9 @@ import { DomainError, errorText } from "../base/errors.ts";
 import type { Task } from "../base/task-group.ts";
 import type { Environment } from "./environment.ts";
 
+/** Node has no call for it. */
+const MAKE_FIFO = "mkfifo";
+
 /**
  * Makes a FIFO with mode 0600; one that is there is replaced.
  * @throws DomainError `already-exists` when something else has that path; `unavailable` when it cannot be made
@@ -17,7 +20,7 @@ export async function makeFifo(path: string, env: Environment): Promise<void> {
     throw new DomainError("already-exists", `cannot make the FIFO ${path}: a file is in the way`);
   if (old) await unlink(path);
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  execFile("mkfifo", ["-m", "0600", "--", path], { env: { ...env }, timeout: 5000 }, (err) => {
+  execFile(MAKE_FIFO, ["-m", "0600", "--", path], { env: { ...env }, timeout: 5000 }, (err) => {
     if (err) reject(new DomainError("unavailable", `cannot make the FIFO ${path}: ${errorText(err)}`, { cause: err }));
     else resolve();
   });

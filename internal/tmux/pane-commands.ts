@@ -25,7 +25,7 @@ export function checkPaneId(id: string): string {
  * tmux 3.3a: so the server itself looks and acts in one step. `whenInMode`: `leave` closes copy mode and the like first,
  * `refuse` does nothing then.
  */
-export function guarded(paneId: string, whenInMode: "leave" | "refuse", command: string): string {
+function guarded(paneId: string, whenInMode: "leave" | "refuse", command: string): string {
   const unfit = "#{||:#{pane_dead},#{pane_input_off}}";
   const condition = whenInMode === "refuse" ? `#{||:#{pane_in_mode},${unfit}}` : unfit;
   const leave = whenInMode === "leave" ? `copy-mode -q -t ${paneId} ; ` : "";

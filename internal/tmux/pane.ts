@@ -188,7 +188,8 @@ export class TmuxPane {
 
   /**
    * Starts a command in the pane in place of one that has ended. What stood on the screen goes to the history, the window
-   * gets its name back, the pipe goes on, and variables of the first start stay set. On the alternate screen the last frame is lost: capture it before.
+   * gets its name back, the pipe goes on, and variables of the first start stay set. On the alternate screen the last
+   * frame is lost: capture it before.
    * @throws TmuxCommandError when the command in it still runs
    */
   async respawn(command: AgentCommand): Promise<void> {

@@ -13,7 +13,7 @@ export interface ServerConfig {
 
 /** Name of the agent's window; the hook below changes it when the agent ends. */
 export const WINDOW_NAME = "agent";
-export const DEAD_WINDOW_NAME = "dead";
+const DEAD_WINDOW_NAME = "dead";
 
 /** `-q`: an option that this tmux does not know must not put its error on the agent's screen. */
 const OPTIONS = [

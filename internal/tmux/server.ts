@@ -118,7 +118,7 @@ export class TmuxServer implements Task {
  * Removes a socket that no server listens on any more. tmux itself would replace a live server's socket without asking.
  * @throws DomainError `already-exists` when a server answers, or when it is another kind of file
  */
-export async function removeStaleSocket(socketPath: string): Promise<void> {
+async function removeStaleSocket(socketPath: string): Promise<void> {
   const state = await probeSocket(socketPath);
   if (state === "live") {
     throw new DomainError("already-exists", `a tmux server already runs on ${socketPath}`, {

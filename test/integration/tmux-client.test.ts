@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
-import { CommandClient, type Notification } from "../../internal/tmux/command-client.ts";
+import { CommandClient, type CommandClientOptions, type Notification } from "../../internal/tmux/command-client.ts";
 import { quoteArgument } from "../../internal/tmux/quote.ts";
 import { TmuxServer } from "../../internal/tmux/server.ts";
 import { eventually, type TmuxSandbox, testDeps, tmuxSandbox } from "../support/tmux-sandbox.ts";
@@ -13,7 +13,7 @@ const exec = promisify(execFile);
 const print = (text: string) => `display-message -p ${quoteArgument(text)}`;
 
 /** A second client of the sandbox's server. */
-function clientOf(box: Pick<TmuxSandbox, "socketPath">, options: { tmuxProgram?: string; timeoutMs?: number } = {}) {
+function clientOf(box: Pick<TmuxSandbox, "socketPath">, options: Partial<CommandClientOptions> = {}) {
   const common = { tmuxProgram: "tmux", socketPath: box.socketPath, session: "claude", env: process.env };
   const client = new CommandClient(testDeps, { ...common, ...options });
   const stop = new AbortController();
@@ -232,6 +232,42 @@ describe("being attached", () => {
     expect(await box.client.command(print("again"))).toEqual(["again"]);
     expect(box.client.failures).toBe(0);
   });
+
+  it("is not given up because we ourselves stood still while the answer came", async () => {
+    await using box = await tmuxSandbox({ timeoutMs: 100 });
+    const pids = await clientPids(box);
+    const asked = box.client.command(print("asked"));
+    const untilMs = performance.now() + 300;
+    while (performance.now() < untilMs);
+    expect(await asked).toEqual(["asked"]);
+    expect(await clientPids(box)).toEqual(pids);
+  });
+
+  it("is without output and without a say in the window's size, from the first moment on", async () => {
+    await using box = await tmuxSandbox();
+    const [flags] = await box.client.command("list-clients -F '#{client_flags}'");
+    expect(flags?.split(",")).toEqual(expect.arrayContaining(["control-mode", "ignore-size", "no-output"]));
+  });
+
+  it("leaves the session's environment alone", async () => {
+    await using box = await tmuxSandbox();
+    await box.client.command("set-option -g update-environment GT_TEST_MARK");
+    await using one = clientOf(box, { env: { ...process.env, GT_TEST_MARK: "from a client" } });
+    await one.client.attached(AbortSignal.timeout(5000));
+    expect((await box.client.command("show-environment -t =claude")).join("\n")).not.toContain("GT_TEST_MARK");
+  });
+
+  it.each(["kill-server", "detach-client -a ; detach-client"])(
+    "ends with an exit without a reason on %s",
+    async (line) => {
+      await using box = await tmuxSandbox();
+      const exits: string[] = [];
+      box.client.onNotification(({ name, rest }) => name === "exit" && exits.push(rest));
+      await box.client.script(line).catch(() => {});
+      await eventually("the exit", () => exits.length > 0);
+      expect(exits).toEqual([""]);
+    },
+  );
 
   it("outlives long silence without questions", async () => {
     await using box = await tmuxSandbox({ timeoutMs: 50 });

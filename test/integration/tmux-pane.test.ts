@@ -1,8 +1,9 @@
 import { mkdir, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { FifoHolder, makeFifo, readFifo } from "../../internal/tmux/output-fifo.ts";
 import { TmuxPane } from "../../internal/tmux/pane.ts";
-import { eventually, type SandboxOptions, tmuxSandbox } from "../support/tmux-sandbox.ts";
+import { eventually, type SandboxOptions, testDeps, tmuxSandbox } from "../support/tmux-sandbox.ts";
 
 const SCREEN = { escapes: false, join: false };
 const ALL = { ...SCREEN, start: "-" } as const;
@@ -68,13 +69,14 @@ describe("paste", () => {
   });
 
   it.each([
-    ["copy mode", ["copy-mode"]],
-    ["tree mode", ["choose-tree"]],
-    ["clock mode", ["clock-mode"]],
-    ["two modes at once", ["copy-mode", "choose-tree"]],
+    ["copy mode", ["copy-mode -t %0"]],
+    ["tree mode", ["choose-tree -t %0"]],
+    ["clock mode", ["clock-mode -t %0"]],
+    ["view mode", ["run-shell -t %0 'echo shown'"]],
+    ["two modes at once", ["copy-mode -t %0", "choose-tree -t %0"]],
   ])("leaves %s first", async (_name, commands) => {
     await using box = await receiver();
-    for (const command of commands) await box.client.command(`${command} -t ${box.pane.id}`);
+    for (const command of commands) await box.client.script(command);
     expect((await box.pane.facts()).inMode).toBe(true);
     await box.pane.stage("gt-x", "through");
     expect(await box.pane.paste("gt-x")).toBe("pasted");
@@ -197,7 +199,9 @@ describe("facts", () => {
   });
 
   it("B7: say so when there is no status to be had: the command closed its terminal and runs on", async () => {
-    await using box = await tmuxSandbox({ argv: ["sh", "-c", "trap '' HUP; exec sleep 1000 < /dev/null > /dev/null 2>&1"] });
+    await using box = await tmuxSandbox({
+      argv: ["sh", "-c", "trap '' HUP; exec sleep 1000 < /dev/null > /dev/null 2>&1"],
+    });
     await eventually("death", async () => (await box.pane.facts()).dead);
     const facts = await box.pane.recoverDeadStatus();
     expect(facts.dead).toBe(true);
@@ -311,6 +315,44 @@ describe("respawn", () => {
     await expect(again).rejects.toMatchObject({ kind: "precondition" });
     expect(await box.pane.capture(SCREEN)).toContain("alive");
     expect(await box.pane.facts()).toEqual(before);
+  });
+
+  it("after a death on the alternate screen: the last frame can be captured before, and the new command has the main screen", async () => {
+    await using box = await deadPane(["sh", "-c", "echo history; printf '\\033[?1049hlast frame'"]);
+    expect(await box.pane.facts()).toMatchObject({ dead: true, alternate: true });
+    expect(await box.pane.capture(SCREEN)).toContain("last frame");
+    await box.pane.respawn({ argv: ["sh", "-c", "echo new; exec cat"], env: {}, unsetEnv: [], cwd: "/" });
+    await eventually("output", async () => (await box.pane.capture(ALL)).includes("new"));
+    expect(await box.pane.facts()).toMatchObject({ dead: false, alternate: false });
+  });
+
+  it("B2: 20 times in a row with the end of a flood still in the pipe, and the server lives on", async () => {
+    await using box = await tmuxSandbox({ argv: ["seq", "20000"] });
+    const fifo = join(box.dir, "fifo");
+    await makeFifo(fifo, process.env);
+    const stop = new AbortController();
+    let bytes = 0;
+    const slow = async (chunk: Uint8Array) => {
+      bytes += chunk.length;
+      await testDeps.clock.sleep(1);
+    };
+    // The holder stays to the end: without it what still writes to the FIFO would wait for a reader for ever.
+    const done = Promise.all([readFifo(fifo, slow, stop.signal), new FifoHolder(fifo).run(stop.signal)]);
+    for (let round = 0; round < 20; round++) {
+      await eventually("death", async () => (await box.pane.facts()).dead);
+      await box.pane.respawn({ argv: ["seq", "20000"], env: {}, unsetEnv: [], cwd: "/" });
+      await box.pane.pipeTo(fifo).catch(() => {});
+    }
+    await box.pane.unpipe();
+    await eventually("the last writer's end", async () => {
+      const before = bytes;
+      await testDeps.clock.sleep(50);
+      return bytes === before;
+    });
+    stop.abort();
+    await done;
+    expect(bytes).toBeGreaterThan(0);
+    expect(box.server.exit).toBeUndefined();
   });
 
   it("death is pushed: the window is renamed at once", async () => {

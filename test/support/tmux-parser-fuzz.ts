@@ -1,7 +1,7 @@
 import { type ControlEvent, ControlParser } from "../../internal/tmux/control-parser.ts";
 
 /** A generated stream of a control client, and the events it stands for. */
-export interface FuzzStream {
+interface FuzzStream {
   readonly bytes: Buffer;
   readonly expected: readonly string[];
 }
@@ -71,7 +71,7 @@ function randomBytes(random: Random, length: number): string {
 }
 
 /** The stream of a seed: blocks with hostile bodies, notifications, strays. Byte strings are latin1. */
-export function fuzzStream(seed: number): FuzzStream {
+function fuzzStream(seed: number): FuzzStream {
   const random = randomFrom(seed);
   const expected: string[] = [];
   let text = "";

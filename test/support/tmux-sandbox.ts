@@ -35,7 +35,7 @@ export interface TmuxSandbox extends AsyncDisposable {
   readonly pane: TmuxPane;
 }
 
-export const silentLogger = createLogger("test", "silent");
+const silentLogger = createLogger("test", "silent");
 export const testDeps = { clock: systemClock, logger: silentLogger };
 
 export async function tmuxSandbox(options: SandboxOptions = {}): Promise<TmuxSandbox> {
