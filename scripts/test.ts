@@ -30,16 +30,17 @@ async function main(patterns: readonly string[]): Promise<Counts> {
 
 /** Real programs that tests need. What cannot be had is a failure in CI; elsewhere the tests that need it say so. */
 async function prepare(scratch: string): Promise<Counts> {
-  const parts: readonly [string, () => Promise<unknown>][] = [
+  const parts: readonly [string, () => Promise<string>][] = [
     ["tmux", () => useTmux(join(scratch, "bin"))],
-    ["agent programs", () => agentProgram("claude-2.1.330")],
+    ["agent programs for tests", () => agentProgram("claude-2.1.330")],
   ];
   let counts = none;
   for (const [name, part] of parts) {
+    log(`${name} …`);
     try {
-      await part();
+      log(`${name}: ${await part()}`);
     } catch (err) {
-      log(`no ${name}: ${err instanceof Error ? err.message : String(err)}`);
+      log(`${name}: ${err instanceof Error ? err.message : String(err)}`);
       if (process.env["CI"] === "true") counts = plus(counts, { ...none, failed: 1 });
     }
   }
@@ -47,12 +48,12 @@ async function prepare(scratch: string): Promise<Counts> {
 }
 
 /** Tests find tmux by PATH: in a folder of its own, so that nothing else that lies beside it comes first too. */
-async function useTmux(folder: string): Promise<void> {
+async function useTmux(folder: string): Promise<string> {
   const { path, version } = await ensureTmux({ log });
-  log(`tmux ${version}: ${path}`);
   await mkdir(folder);
   await symlink(path, join(folder, "tmux"));
   process.env["PATH"] = [folder, process.env["PATH"] ?? ""].join(delimiter);
+  return `${version}, ${path}`;
 }
 
 async function runChecks(): Promise<Counts> {
