@@ -1,0 +1,116 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { raceSignal } from "../../internal/base/abort.ts";
+import type { Clock } from "../../internal/base/clock.ts";
+import { DomainError } from "../../internal/base/errors.ts";
+import type { AgentStatus, Backend } from "../../internal/terminal/backend.ts";
+import { connect } from "./connect.ts";
+import type { SidecarNews } from "./sidecar-log.ts";
+import { SidecarProcess } from "./sidecar-process.ts";
+
+export interface AgentSessionOptions {
+  /** The clone. */
+  readonly root: string;
+  readonly agent: string;
+  readonly command: readonly [string, ...string[]];
+  readonly address: string;
+  readonly workdir: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly cols: number;
+  readonly rows: number;
+}
+
+export interface RunningAgent {
+  readonly backend: Backend;
+  /** `host:port` of the sidecar. */
+  readonly listen: string;
+  readonly address: string;
+  /** Milliseconds from the start of the sidecar to its first answer. */
+  readonly startMs: number;
+}
+
+const FAVOURITE_PORT = 9090;
+const START_MS = 30_000;
+const LOOK_AGAIN_MS = 40;
+
+/**
+ * Starts a sidecar with an agent, hands it to `use`, and ends it when `use` is done, fails, or the sidecar ends. Nothing is
+ * left running and no file stays. Resolves with what `use` gave, or 0 when the agent ended by itself and well.
+ */
+export async function withAgent(
+  clock: Clock,
+  options: AgentSessionOptions,
+  onNews: (news: SidecarNews) => void,
+  signal: AbortSignal,
+  use: (agent: RunningAgent, signal: AbortSignal) => Promise<number>,
+): Promise<number> {
+  const stateDir = await mkdtemp(join(tmpdir(), "gt-start-"));
+  const stop = new AbortController();
+  const all = AbortSignal.any([signal, stop.signal]);
+  const serving = Promise.withResolvers<string>();
+  const listener = (news: SidecarNews) => {
+    if (news.type === "serving") serving.resolve(news.listen);
+    onNews(news);
+  };
+  const argv = sidecarArgv(options, stateDir, await choosePort());
+  const launch = { argv, env: options.env, cwd: options.workdir };
+  const began = clock.monotonicMs();
+  const sidecar = new SidecarProcess(clock, launch, listener).run(all);
+  const ended = new DomainError("cancelled", "the sidecar ended");
+  const ending = sidecar.finally(() => stop.abort(ended));
+  ending.catch(() => {});
+  try {
+    const deadline = AbortSignal.any([all, AbortSignal.timeout(START_MS)]);
+    const listen = await raceSignal(serving.promise, deadline);
+    await using backend = connect(listen, clock);
+    await firstAnswer(backend, clock, deadline);
+    const startMs = clock.monotonicMs() - began;
+    return await use({ backend, listen, address: options.address, startMs }, all);
+  } catch (err) {
+    // The sidecar's own failure says more than the calls that broke because of it.
+    if (!stop.signal.aborted) throw err;
+    await ending;
+    onNews({ type: "ended" });
+    return 0;
+  } finally {
+    stop.abort();
+    await ending.catch(() => {});
+    await rm(stateDir, { recursive: true, force: true });
+  }
+}
+
+/** Waits until the agent is there and does not start any more. */
+async function firstAnswer(backend: Backend, clock: Clock, signal: AbortSignal): Promise<AgentStatus> {
+  for (;;) {
+    const status = await backend.status(signal).catch((err: unknown) => {
+      if (err instanceof DomainError && err.kind === "unavailable") return undefined;
+      throw err;
+    });
+    if (status !== undefined && status.state !== "starting") return status;
+    await clock.sleep(LOOK_AGAIN_MS, signal);
+  }
+}
+
+function sidecarArgv(options: AgentSessionOptions, stateDir: string, port: number): readonly [string, ...string[]] {
+  return [
+    process.execPath,
+    "--disable-warning=ExperimentalWarning",
+    join(options.root, "cmd/gt-sidecar/main.ts"),
+    ...["--listen", `127.0.0.1:${port}`, "--health-listen", "127.0.0.1:0", "--state-dir", stateDir],
+    ...["--agent", options.agent, "--address", options.address, "--workdir", options.workdir],
+    ...["--cols", String(options.cols), "--rows", String(options.rows), "--restart", "never", "--grace", "2s"],
+    "--",
+    ...options.command,
+  ];
+}
+
+/** 9090 where nobody has it, else any. */
+function choosePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const probe = createServer();
+    probe.once("error", () => resolve(0));
+    probe.listen(FAVOURITE_PORT, "127.0.0.1", () => probe.close(() => resolve(FAVOURITE_PORT)));
+  });
+}

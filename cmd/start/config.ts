@@ -1,0 +1,45 @@
+import { DomainError } from "../../internal/base/errors.ts";
+import { parseFlags } from "../../internal/cli/flags.ts";
+
+export const help = `Starts an agent in a sidecar on this machine and shows it live, with the commands to talk to it.
+
+Usage: npm start [-- flags]
+
+  --agent demo     the demo agent: answers like a coding agent and does nothing (default)
+  --agent claude   your own Claude Code, in the folder you are in; nothing is ever sent to it by itself
+  --once           one peek, nudge, peek and status with the demo agent, printed; no terminal needed
+  --help, --version
+
+Examples:
+  npm start
+  npm start -- --agent claude
+  npm start -- --once
+`;
+
+export type AgentName = "demo" | "claude";
+
+export interface StartConfig {
+  readonly ask?: "help" | "version";
+  readonly agent: AgentName;
+  readonly once: boolean;
+  /** Where the person was when they typed the command; npm itself goes to the clone. */
+  readonly workdir: string | undefined;
+}
+
+const specs = { agent: { type: "string" }, once: { type: "boolean" } } as const;
+
+/** @throws DomainError `invalid`. */
+export function readConfig(argv: readonly string[], env: Readonly<Record<string, string | undefined>>): StartConfig {
+  const { ask, values, positionals } = parseFlags(specs, argv, env);
+  if (positionals[0] !== undefined) throw new DomainError("invalid", `unexpected argument "${positionals[0]}"`);
+  const { agent = "demo", once = false } = values;
+  if (agent !== "demo" && agent !== "claude") {
+    throw new DomainError("invalid", `--agent is demo or claude, not "${agent}"`);
+  }
+  if (once && agent !== "demo") {
+    const hint = "it sends a message, and only the demo agent gets one without being asked";
+    throw new DomainError("invalid", "--once works with the demo agent only", { fields: { hint } });
+  }
+  const config = { agent, once, workdir: env["INIT_CWD"] || undefined } as const;
+  return ask === undefined ? config : { ...config, ask };
+}

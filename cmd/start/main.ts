@@ -1,0 +1,67 @@
+import { join, resolve } from "node:path";
+import { Output } from "../../internal/cli/output.ts";
+import { type MainContext, runMain } from "../../internal/cli/run-main.ts";
+import { version } from "../../internal/cli/version.ts";
+import { agentCommand } from "./agent-command.ts";
+import { type RunningAgent, withAgent } from "./agent-session.ts";
+import { help, readConfig } from "./config.ts";
+import { freeAddress } from "./free-address.ts";
+import { gtCommands, shellPath } from "./gt-commands.ts";
+import { followInLines } from "./lines.ts";
+import { Live } from "./live.ts";
+import { runOnce } from "./once.ts";
+import type { SidecarNews } from "./sidecar-log.ts";
+import { pathWithTmux } from "./tmux.ts";
+import { screenSize } from "./view.ts";
+import { Window } from "./window.ts";
+
+const root = resolve(import.meta.dirname, "../..");
+
+await runMain({ name: "start", exitCodes: { unavailable: 4 } }, async (context) => {
+  const { argv, env, stdout, clock, signal } = context;
+  const config = readConfig(argv, env);
+  const out = new Output(stdout, env);
+  if (config.ask !== undefined) {
+    stdout.write(config.ask === "help" ? help : `start ${version}\n`);
+    return 0;
+  }
+  const command = agentCommand(config.agent, root, env["PATH"] ?? "");
+  const path = await pathWithTmux(root, { ...env });
+  if (typeof path === "number") return path;
+  const live = !config.once && stdout.isTTY === true && context.stdin.isTTY === true;
+  const size = live ? screenSize(stdout.columns, stdout.rows) : { cols: 100, rows: 30 };
+  const address = await freeAddress(config.agent, env["XDG_RUNTIME_DIR"]);
+  const workdir = config.workdir ?? process.cwd();
+  out.line(`starting a sidecar with ${config.agent === "demo" ? "the demo agent" : "Claude Code"} …`);
+  const listeners: ((news: SidecarNews) => void)[] = [];
+  const options = { root, agent: config.agent, command, address, workdir, env: { ...env, PATH: path }, ...size };
+  const onNews = (news: SidecarNews) => {
+    if (news.type === "ended") out.line("the agent has ended");
+    for (const listener of listeners) listener(news);
+  };
+  return withAgent(clock, options, onNews, signal, async (agent, stop) => {
+    if (config.once) return runOnce(clock, out, agent, stop);
+    const commands = gtCommands(shellPath(join(root, "cmd/gt/gt"), env["HOME"]), address);
+    if (!live) return followInLines(clock, out, agent, commands, stop);
+    return showLive(context, agent, { colour: out.colour, commands }, (listener) => listeners.push(listener), stop);
+  });
+});
+
+async function showLive(
+  { stdin, stdout, clock }: MainContext,
+  agent: RunningAgent,
+  options: { readonly colour: boolean; readonly commands: ReturnType<typeof gtCommands> },
+  listen: (listener: (news: SidecarNews) => void) => void,
+  signal: AbortSignal,
+): Promise<number> {
+  const quit = new AbortController();
+  const stop = AbortSignal.any([signal, quit.signal]);
+  using window = new Window(stdin, stdout, { quit: () => quit.abort(), resize: () => live.draw() });
+  const live = new Live(clock, agent, window, options);
+  listen((news) => {
+    if (news.type === "nudge-ended") void live.nudgeEnded(news.requestId, stop);
+  });
+  await live.run(stop);
+  if (!quit.signal.aborted) signal.throwIfAborted();
+  return 0;
+}

@@ -1,0 +1,79 @@
+import { writeSync } from "node:fs";
+
+const STDOUT = 1;
+const ENTER = "\x1b[?1049h\x1b[?25l\x1b[2J";
+const LEAVE = "\x1b[0m\x1b[?25h\x1b[?1049l";
+/** Synchronised output: a terminal that knows it shows the frame at once, others ignore it. */
+const FRAME = ["\x1b[?2026h", "\x1b[?2026l"] as const;
+
+type Input = Pick<NodeJS.ReadStream, "on" | "off" | "setRawMode" | "resume" | "pause">;
+type Screen = Pick<NodeJS.WriteStream, "on" | "off" | "write" | "columns" | "rows">;
+
+/** The person's terminal while the live view is on it. Disposing gives it back as it was; so does the process's exit. */
+export class Window implements Disposable {
+  readonly #input: Input;
+  readonly #screen: Screen;
+  readonly #onData: (bytes: Uint8Array) => void;
+  readonly #onResize: () => void;
+  #shown: readonly string[] = [];
+  #restored = false;
+
+  constructor(input: Input, screen: Screen, on: { readonly quit: () => void; readonly resize: () => void }) {
+    this.#input = input;
+    this.#screen = screen;
+    this.#onData = (bytes) => {
+      // q, Ctrl-C, Ctrl-D; a lone Escape too, but not the sequence of an arrow key.
+      if (/^\x1b$|[qQ\x03\x04]/.test(Buffer.from(bytes).toString("latin1"))) on.quit();
+    };
+    this.#onResize = () => {
+      this.#shown = [];
+      screen.write("\x1b[2J");
+      on.resize();
+    };
+    process.once("exit", this.#restore);
+    input.setRawMode(true);
+    input.on("data", this.#onData);
+    input.resume();
+    screen.on("resize", this.#onResize);
+    screen.write(ENTER);
+  }
+
+  get columns(): number {
+    return Math.max(20, this.#screen.columns);
+  }
+
+  get rows(): number {
+    return Math.max(10, this.#screen.rows);
+  }
+
+  /** Draws lines from the top; rows that did not change are left alone. */
+  draw(lines: readonly string[]): void {
+    const height = Math.max(lines.length, this.#shown.length);
+    let out = "";
+    for (let row = 0; row < height; row++) {
+      const line = lines[row] ?? "";
+      if (this.#shown[row] !== line) out += `\x1b[${row + 1};1H\x1b[2K${line}\x1b[0m`;
+    }
+    this.#shown = lines;
+    if (out !== "") this.#screen.write(`${FRAME[0]}${out}${FRAME[1]}`);
+  }
+
+  [Symbol.dispose](): void {
+    process.off("exit", this.#restore);
+    this.#input.off("data", this.#onData);
+    this.#screen.off("resize", this.#onResize);
+    this.#input.pause();
+    this.#restore();
+  }
+
+  readonly #restore = (): void => {
+    if (this.#restored) return;
+    this.#restored = true;
+    try {
+      this.#input.setRawMode(false);
+      writeSync(STDOUT, LEAVE);
+    } catch {
+      // The terminal is gone; nobody is left to see it.
+    }
+  };
+}
