@@ -30,3 +30,17 @@ export const systemProcesses: Processes = {
     }
   },
 };
+
+/** Wall clock, ms, when a process began; undefined where the system does not tell. */
+export function processStartedAt(pid: number): number | undefined {
+  try {
+    const [boot] = /(?<=^btime )\d+/m.exec(readFileSync("/proc/stat", "latin1")) ?? [];
+    const ticks = Number(systemProcesses.identity(pid));
+    return ticks > 0 && boot !== undefined ? Number(boot) * 1000 + ticks * MS_PER_TICK : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What Linux counts start times in, whatever its own timer does. */
+const MS_PER_TICK = 10;

@@ -34,6 +34,14 @@ describe("a session's lock", () => {
     expect(await readdir(join(base, "locks"))).toEqual([]);
   });
 
+  it("tells the next holder when somebody typed", async () => {
+    const first = await lock("s", 1, running).take(0, signal);
+    expect(first.lastTypedAt).toBeUndefined();
+    await first.typed(1234);
+    await first[Symbol.asyncDispose]();
+    expect((await lock("s", 2, running).take(0, signal)).lastTypedAt).toBe(1234);
+  });
+
   it("of another session is free", async () => {
     await lock("s", 1, running).take(0, signal);
     await lock("t", 2, running).take(0, signal);

@@ -13,6 +13,14 @@ export interface LockDeps {
   readonly uid: number;
 }
 
+/** The lock while it is ours; disposing gives it back. */
+export interface HeldLock extends AsyncDisposable {
+  /** Wall clock, ms: when somebody last typed into the session under this lock. */
+  readonly lastTypedAt: number | undefined;
+  /** Tells those who come next that something was typed. */
+  typed(at: number): Promise<void>;
+}
+
 interface Holder {
   readonly token: string;
   readonly pid: number;
@@ -43,13 +51,13 @@ export class SessionLock {
    * Waits for the lock; disposing the answer gives it back.
    * @throws DomainError `deadline` when others hold it for `waitMs`; `denied` when the folder cannot be trusted.
    */
-  async take(waitMs: number, signal: AbortSignal): Promise<AsyncDisposable> {
+  async take(waitMs: number, signal: AbortSignal): Promise<HeldLock> {
     const { clock, uid, pid, processes } = this.#deps;
     await openPrivateFolder(this.#folder, uid);
     const mine: Holder = { token: randomUUID(), pid, identity: processes.identity(pid) };
     const end = clock.monotonicMs() + waitMs;
     for (;;) {
-      if (await this.#create(mine)) return { [Symbol.asyncDispose]: () => this.#giveBack(mine) };
+      if (await this.#create(mine)) return await this.#held(mine);
       const holder = await this.#read();
       if (holder !== undefined && !this.#lives(holder)) {
         await this.#evict(holder);
@@ -59,6 +67,16 @@ export class SessionLock {
       if (left <= 0) throw this.#tooLong(waitMs, holder);
       await clock.sleep(Math.min(POLL_MS, left), signal);
     }
+  }
+
+  async #held(mine: Holder): Promise<HeldLock> {
+    const stamp = join(this.#folder, `${this.#name}.typed`);
+    const text = await readFile(stamp, "utf8").catch(() => "");
+    return {
+      lastTypedAt: Number(text) > 0 ? Number(text) : undefined,
+      typed: (at) => writeFile(stamp, String(at), { mode: 0o600 }),
+      [Symbol.asyncDispose]: () => this.#giveBack(mine),
+    };
   }
 
   get #file(): string {

@@ -1,0 +1,55 @@
+import type { ErrorKind } from "../../internal/base/errors.ts";
+import { type MainContext, runMain } from "../../internal/cli/run-main.ts";
+import { version } from "../../internal/cli/version.ts";
+import { agents } from "./agents.ts";
+import { commandContext } from "./command-context.ts";
+import { completionScript } from "./completion.ts";
+import { readConfig } from "./config.ts";
+import { helpTexts, overview } from "./help-texts.ts";
+import { nudge } from "./nudge.ts";
+import { peek } from "./peek.ts";
+import { status } from "./status.ts";
+import { watch } from "./watch.ts";
+
+/** Usage 2, no such agent 3, unreachable or not trusted 4, refused 6; what is not here is 1. */
+const exitCodes: Readonly<Record<ErrorKind, number>> = {
+  invalid: 2,
+  "already-exists": 2,
+  unimplemented: 2,
+  "not-found": 3,
+  unavailable: 4,
+  deadline: 4,
+  unauthenticated: 4,
+  denied: 4,
+  precondition: 4,
+  exhausted: 6,
+  cancelled: 6,
+};
+
+async function main(context: MainContext): Promise<number> {
+  const command = readConfig(context.argv, context.env);
+  const own = commandContext(context);
+  switch (command.type) {
+    case "help":
+      context.stdout.write(command.topic === undefined ? overview : helpTexts[command.topic]);
+      return 0;
+    case "version":
+      own.out.line(`gt ${version}`);
+      return 0;
+    case "completion":
+      context.stdout.write(completionScript(command.shell));
+      return 0;
+    case "peek":
+      return await peek(command, own);
+    case "nudge":
+      return await nudge(command, own);
+    case "status":
+      return await status(command, own);
+    case "watch":
+      return await watch(command, own);
+    case "agents":
+      return await agents(command, own);
+  }
+}
+
+await runMain({ name: "gt", exitCodes }, main);

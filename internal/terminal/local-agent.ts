@@ -1,0 +1,123 @@
+import type { Clock } from "../base/clock.ts";
+import { DomainError } from "../base/errors.ts";
+import type { ProcessSign } from "../pane/judge.ts";
+import { Monitor, type MonitorDeps } from "../pane/monitor.ts";
+import type { Cleaner } from "../pane/nudge-request.ts";
+import type { PaneFacts } from "../tmux/pane.ts";
+import { CaptureScreen } from "./capture-screen.ts";
+import type { LocalSession, SessionFacts } from "./local-session.ts";
+
+/** What is told about an agent program by whoever knows agent programs. */
+export interface LocalProgram {
+  /** e.g. `claude`. */
+  readonly provider: string;
+  readonly profile: MonitorDeps["profile"];
+  /** Why there is no agent in the pane, though something runs; undefined when there is one. */
+  readonly absent?: string;
+  readonly pid: number;
+  /** Makes a message safe for this agent. */
+  readonly clean: Cleaner;
+  /** Wall clock, ms: when it was started, where the system tells. */
+  readonly startedAt?: number;
+  /** What the agent's own state file says; undefined when it keeps none. */
+  readState(): Promise<Parameters<Monitor["read"]>[0]>;
+}
+
+export type IdentifyProgram = (facts: PaneFacts, session: SessionFacts) => LocalProgram;
+
+/** How often the agent's own state file is read. */
+const STATE_FILE_MS = 100;
+/** Nobody prints for longer than this and is still called stalled by a program that looks for seconds only. */
+const STALL_AFTER_MS = 600_000;
+
+/** The agent in a local session, watched by captures for as long as `run` runs. */
+export class LocalAgent {
+  readonly source: CaptureScreen;
+  readonly monitor: Monitor;
+  readonly program: LocalProgram;
+  readonly #clock: Clock;
+  readonly #identify: () => LocalProgram;
+  #facts: PaneFacts;
+  #running: string | undefined;
+
+  private constructor(
+    clock: Clock,
+    session: LocalSession,
+    facts: PaneFacts,
+    known: SessionFacts,
+    identify: IdentifyProgram,
+  ) {
+    this.#clock = clock;
+    this.#facts = facts;
+    this.#identify = () => identify(this.#facts, known);
+    this.program = this.#identify();
+    this.#running = processOf(facts);
+    const quietMs = known.lastOutputAt === undefined ? 0 : Math.max(0, clock.now() - known.lastOutputAt - 1000);
+    const deps = { clock, pane: session.pane, onFacts: (seen: PaneFacts | undefined) => this.#look(seen) };
+    this.source = new CaptureScreen(deps, clock.monotonicMs() - quietMs);
+    this.monitor = new Monitor(
+      { clock, profile: this.program.profile, source: this.source },
+      { stallAfterMs: STALL_AFTER_MS },
+    );
+    this.monitor.process(this.#sign(this.program.absent));
+  }
+
+  static async meet(
+    clock: Clock,
+    session: LocalSession,
+    identify: IdentifyProgram,
+  ): Promise<{ readonly agent: LocalAgent; readonly known: SessionFacts }> {
+    const [facts, known] = await Promise.all([session.pane.facts(), session.facts()]);
+    return { agent: new LocalAgent(clock, session, facts, known, identify), known };
+  }
+
+  /** As of the last look. */
+  get facts(): PaneFacts {
+    return this.#facts;
+  }
+
+  /** Why there is nobody to talk to; undefined while the agent runs. */
+  get absent(): string | undefined {
+    if (this.#running === undefined) return "the session is gone";
+    if (this.#facts.dead) return "its process has ended";
+    return this.program.absent ?? this.#changed;
+  }
+
+  #changed: string | undefined;
+
+  /** Watches until the signal is aborted. */
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all([this.monitor.run(signal), this.#readStates(signal)]);
+  }
+
+  async #readStates(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      this.monitor.read(await this.program.readState());
+      await this.#clock.sleep(STATE_FILE_MS, signal).catch(() => {});
+    }
+  }
+
+  #look(facts: PaneFacts | undefined): void {
+    const running = facts === undefined ? undefined : processOf(facts);
+    if (facts !== undefined) this.#facts = facts;
+    if (running !== this.#running) {
+      this.#running = running;
+      // Another program runs now: the agent's shell perhaps, which must not get what was meant for the agent.
+      this.#changed = facts === undefined || facts.dead ? undefined : this.#identify().absent;
+    }
+    this.monitor.process(this.#sign(this.absent));
+  }
+
+  #sign(absent: string | undefined): ProcessSign {
+    return absent === undefined ? { type: "alive" } : { type: "dead", restartDue: false, crashLoop: false };
+  }
+}
+
+function processOf(facts: PaneFacts): string {
+  return `${facts.pid} ${facts.dead} ${facts.currentCommand}`;
+}
+
+/** A pane or session that went away while we looked. */
+export function isGone(err: unknown): boolean {
+  return err instanceof DomainError && (err.kind === "unavailable" || err.kind === "precondition");
+}

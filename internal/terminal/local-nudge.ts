@@ -1,0 +1,160 @@
+import type { Clock } from "../base/clock.ts";
+import { DomainError } from "../base/errors.ts";
+import type { Logger } from "../base/logger.ts";
+import { runTasks } from "../base/task-group.ts";
+import { type DeliveryDeps, type DeliveryResult, deliver, recoverDelivery } from "../pane/delivery.ts";
+import type { Letter } from "../pane/letter.ts";
+import { Mailbox } from "../pane/mailbox.ts";
+import { checkedNudge } from "../pane/nudge-request.ts";
+import type { NudgeReceipt, NudgeRequest } from "../pane/types.ts";
+import type { LocalAgent } from "./local-agent.ts";
+import type { LocalReceipts } from "./local-receipts.ts";
+import type { LocalSession } from "./local-session.ts";
+import type { SessionLock } from "./session-lock.ts";
+
+export interface LocalNudgeDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly session: LocalSession;
+  readonly agent: LocalAgent;
+  readonly lock: SessionLock;
+  readonly receipts: LocalReceipts;
+  readonly newId: () => string;
+  /** Same text by the contract's equality. */
+  readonly sameText: (a: string, b: string) => boolean;
+}
+
+/** How long one attempt of somebody else may hold the session. */
+const LOCK_MS = 30_000;
+/** A message that is being typed when the caller's time ends is seen to its end. */
+const FINISH_MS = 15_000;
+/** What another program typed this shortly before we began to look may not show on the screen yet. */
+const RECENT_MS = 2000;
+
+/**
+ * Delivers one message to a local session with the same steps as the sidecar. Nobody stays behind to type it later: a
+ * message that cannot be typed in time is taken back.
+ */
+export class LocalNudge {
+  readonly #deps: LocalNudgeDeps;
+  readonly #mailbox: Mailbox;
+  readonly #beganAt: number;
+  #knownTyping = 0;
+
+  /** `restored`: what is known of the same request id. */
+  constructor(deps: LocalNudgeDeps, requestId: string) {
+    const { clock, logger, agent, receipts, newId } = deps;
+    this.#deps = deps;
+    this.#beganAt = clock.now();
+    const known = requestId === "" ? undefined : receipts.find(requestId);
+    const mailboxDeps = {
+      clock,
+      logger,
+      keep: (record: Parameters<LocalReceipts["keep"]>[0]) => receipts.keep(record),
+      clean: agent.program.clean,
+      situation: (signal: AbortSignal) => this.#situation(signal),
+      changes: agent.monitor.changes,
+      deliver: (letter: Letter, onIntent: () => void, signal: AbortSignal) => this.#deliver(letter, onIntent, signal),
+      recover: (letter: Letter, signal: AbortSignal) => this.#recover(letter, signal),
+      ended: () => {},
+      newId,
+    };
+    this.#mailbox = new Mailbox(mailboxDeps, known === undefined ? [] : [known]);
+  }
+
+  /** @throws DomainError `invalid`, `already-exists`: as `Mailbox.send`; `unimplemented` for mode `queue`. */
+  async send(request: NudgeRequest, signal: AbortSignal): Promise<NudgeReceipt> {
+    const checked = checkedNudge(request, this.#deps.newId);
+    if (checked.mode === "queue") throw noQueue();
+    const { agent } = this.#deps;
+    await agent.monitor.look(signal);
+    let receipt: NudgeReceipt | undefined;
+    const work = {
+      run: async (stop: AbortSignal) => {
+        receipt = await this.#sendAndFinish(checked, stop);
+      },
+    };
+    await runTasks(signal, [agent, this.#mailbox, work]);
+    signal.throwIfAborted();
+    if (receipt === undefined) throw new Error("the mailbox ended before the message");
+    return receipt;
+  }
+
+  async #sendAndFinish(request: NudgeRequest, signal: AbortSignal): Promise<NudgeReceipt> {
+    const receipt = await this.#mailbox.send(request, signal);
+    if (receipt.outcome !== "queued") return receipt;
+    const taken = this.#mailbox.cancel(request.requestId);
+    if (taken.outcome === "queued") {
+      const rest = { ...request, timeoutMs: FINISH_MS };
+      return await this.#mailbox.send(rest, new AbortController().signal);
+    }
+    if (taken.outcome !== "cancelled" || signal.aborted) return taken;
+    const { state } = this.#deps.agent.monitor.report;
+    const error = `the agent (${state}) could not take it within ${request.timeoutMs} ms, and nobody stays to type it later`;
+    return { ...taken, outcome: "expired", error };
+  }
+
+  async #situation(signal: AbortSignal) {
+    const { agent } = this.#deps;
+    const { state, composerSeen, draft } = await agent.monitor.look(signal);
+    const idleIsUnprovable = agent.program.profile.idleProof === "silence";
+    return { state, restartDue: false, composerSeen, draft, idleIsUnprovable, quietMs: agent.source.quietMs() };
+  }
+
+  async #deliver(letter: Letter, onIntent: () => void, signal: AbortSignal): Promise<DeliveryResult> {
+    const { lock, agent, clock } = this.#deps;
+    await using held = await lock.take(LOCK_MS, signal);
+    // Another program's message may have come in between; what we know of the agent is older than that.
+    const typedAt = held.lastTypedAt ?? 0;
+    if (typedAt > Math.max(this.#knownTyping, this.#beganAt - RECENT_MS)) {
+      this.#knownTyping = typedAt;
+      agent.monitor.submitted();
+      await agent.monitor.look(signal);
+      return { type: "retry", reason: "another program typed meanwhile" };
+    }
+    agent.monitor.typing(true);
+    try {
+      const job = { buffer: bufferOf(letter), text: letter.nudge.text, onIntent };
+      const result = await deliver(this.#deliveryDeps(), job, signal);
+      if (result.type === "done" && result.outcome === "submitted") agent.monitor.submitted();
+      if (result.type === "done") await held.typed(clock.now());
+      return result;
+    } finally {
+      agent.monitor.typing(false);
+    }
+  }
+
+  async #recover(letter: Letter, signal: AbortSignal): Promise<DeliveryResult> {
+    await using held = await this.#deps.lock.take(LOCK_MS, signal);
+    const job = { buffer: bufferOf(letter), text: letter.nudge.text, onIntent: () => {} };
+    const result = await recoverDelivery(this.#deliveryDeps(), job, signal);
+    if (result.type === "done") await held.typed(this.#deps.clock.now());
+    return result;
+  }
+
+  #deliveryDeps(): DeliveryDeps {
+    const { clock, session, agent, sameText } = this.#deps;
+    return {
+      clock,
+      sameText,
+      writer: session.pane,
+      source: agent.source,
+      profile: agent.program.profile,
+      signs: agent.monitor,
+    };
+  }
+}
+
+function bufferOf(letter: Letter): string {
+  return `gt-${letter.nudge.requestId}`;
+}
+
+function noQueue(): DomainError {
+  return new DomainError(
+    "unimplemented",
+    "a local tmux session keeps no queue: nobody stays to type the message later",
+    {
+      fields: { hint: "use --mode wait-idle with a longer --timeout, or run the agent under gt-sidecar" },
+    },
+  );
+}

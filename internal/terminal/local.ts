@@ -1,0 +1,208 @@
+import type { Clock } from "../base/clock.ts";
+import { DomainError } from "../base/errors.ts";
+import type { Logger } from "../base/logger.ts";
+import { plainText, styledText } from "../base/sanitise.ts";
+import { linesWanted } from "../pane/peek.ts";
+import { lastLines } from "../pane/peek-text.ts";
+import type { NudgeReceipt, NudgeRequest, PeekRequest, PeekResult, WatchRequest, WatchUpdate } from "../pane/types.ts";
+import type { AgentStatus, Backend } from "./backend.ts";
+import { type IdentifyProgram, isGone, LocalAgent } from "./local-agent.ts";
+import { LocalNudge } from "./local-nudge.ts";
+import { LocalReceipts } from "./local-receipts.ts";
+import { LocalSession, type LocalSessionOptions } from "./local-session.ts";
+import { watchLocal } from "./local-watch.ts";
+import { openPrivateFolder } from "./private-folder.ts";
+import type { Processes } from "./process-alive.ts";
+import { SessionLock } from "./session-lock.ts";
+
+export interface TmuxBackendDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly processes: Processes;
+  readonly identify: IdentifyProgram;
+  readonly newId: () => string;
+  readonly random: () => number;
+  readonly sameText: (a: string, b: string) => boolean;
+}
+
+export interface TmuxBackendOptions extends LocalSessionOptions {
+  /** The agent's address. */
+  readonly agent: string;
+  readonly tmuxVersion: string;
+  readonly pid: number;
+  readonly uid: number;
+}
+
+/** By the screen alone a state is certain after this long (see `SCREEN_IDLE_MS`); a status waits no longer. */
+const STATUS_MS = 1800;
+const STATUS_LOOK_MS = 50;
+
+/**
+ * An agent in a local tmux session: the same delivery as a sidecar's, behind a lock that all `gt` processes take, with
+ * captures instead of a stream of output. It keeps no queue and no raw output: those are `unimplemented`.
+ */
+export class TmuxBackend implements Backend {
+  readonly where: string;
+  readonly #deps: TmuxBackendDeps;
+  readonly #options: TmuxBackendOptions;
+  #opened: Promise<LocalSession> | undefined;
+
+  constructor(deps: TmuxBackendDeps, options: TmuxBackendOptions) {
+    this.where = `local tmux ${JSON.stringify(options.session)}`;
+    this.#deps = deps;
+    this.#options = options;
+  }
+
+  async peek(request: PeekRequest, signal: AbortSignal): Promise<PeekResult> {
+    const session = await this.#session(signal);
+    const count = request.all ? Number.POSITIVE_INFINITY : linesWanted(request.lines);
+    const start = request.all || request.joinWrapped ? "-" : -count;
+    const capture = session.pane.capture({ start, escapes: request.ansi, join: request.joinWrapped });
+    const [text, facts, known] = await this.#found(Promise.all([capture, session.pane.facts(), session.facts()]));
+    const clean = request.ansi ? styledText : plainText;
+    const lines = text.split("\n").map((line) => clean(line.trimEnd()));
+    return {
+      ...lastLines(lines, count, (line) => plainText(line).trim() === ""),
+      alive: !facts.dead && this.#deps.identify(facts, known).absent === undefined,
+      alternateScreen: facts.alternate,
+      cols: facts.cols,
+      rows: facts.rows,
+      cursorX: facts.cursorX,
+      cursorY: facts.cursorY,
+      epoch: "",
+      offset: 0n,
+      historyLines: facts.historySize,
+    };
+  }
+
+  async status(signal: AbortSignal): Promise<AgentStatus> {
+    const session = await this.#session(signal);
+    const { agent, known } = await this.#found(LocalAgent.meet(this.#deps.clock, session, this.#deps.identify));
+    await this.#settle(agent, signal);
+    const { state, since, evidence, dialog, draft } = agent.monitor.report;
+    const { program, facts, absent } = agent;
+    const alive = absent === undefined;
+    const age = program.startedAt === undefined ? undefined : this.#deps.clock.now() - program.startedAt;
+    const unsure = state === "starting" && (age === undefined || age > 60_000);
+    return {
+      alive,
+      state: unsure ? "uncertain" : state,
+      stateSince: since,
+      evidence: alive ? evidence : [{ source: "process", value: absent, ageMs: 0, confidence: "proof" }],
+      agentPid: program.pid,
+      restarts: 0,
+      uptimeSeconds: alive && age !== undefined ? Math.max(0, Math.floor(age / 1000)) : 0,
+      queueDepth: 0,
+      attached: known.attached,
+      epoch: "",
+      cols: facts.cols,
+      rows: facts.rows,
+      draft,
+      versions: { tmux: this.#options.tmuxVersion },
+      agent: this.#options.agent,
+      sessionId: this.#options.session,
+      projectId: "",
+      provider: program.provider,
+      ...(dialog === undefined ? {} : { dialog }),
+      ...(facts.deadStatus === undefined ? {} : { exitCode: facts.deadStatus }),
+      ...(known.lastOutputAt === undefined ? {} : { lastOutputAt: known.lastOutputAt }),
+    };
+  }
+
+  async nudge(request: NudgeRequest, signal: AbortSignal): Promise<NudgeReceipt> {
+    const session = await this.#session(signal);
+    const { clock, logger, identify, newId, sameText } = this.#deps;
+    const { agent } = await this.#found(LocalAgent.meet(clock, session, identify));
+    const receipts = this.#receipts();
+    const lock = new SessionLock(this.#options.folder, this.#name, { ...this.#deps, ...this.#options });
+    const nudge = new LocalNudge({ clock, logger, session, agent, lock, receipts, newId, sameText }, request.requestId);
+    return await nudge.send(request, signal);
+  }
+
+  async getNudge(requestId: string): Promise<NudgeReceipt> {
+    await openPrivateFolder(this.#options.folder, this.#options.uid);
+    const known = this.#receipts().find(requestId);
+    if (known === undefined)
+      throw new DomainError("not-found", `no message with request id ${JSON.stringify(requestId)}`);
+    if (known.ended !== undefined) return known.ended.receipt;
+    const error = known.intent
+      ? "it was being typed when its gt ended, or still is"
+      : "its gt still waits, or ended before it was typed";
+    const { sender } = known.nudge;
+    return {
+      requestId,
+      outcome: known.intent ? "unknown" : "queued",
+      error,
+      sender,
+      queuePosition: 0,
+      evidence: [],
+      timings: {},
+    };
+  }
+
+  /** A message is called off by ending the `gt` that sends it: nobody else holds it. */
+  cancelNudge(requestId: string): Promise<NudgeReceipt> {
+    return this.getNudge(requestId);
+  }
+
+  async *watch(request: WatchRequest, signal: AbortSignal): AsyncGenerator<WatchUpdate, void, undefined> {
+    if (request.mode === "raw") {
+      throw new DomainError("unimplemented", "a local tmux session gives no raw output", {
+        fields: { hint: "run the agent under gt-sidecar" },
+      });
+    }
+    yield* watchLocal({ clock: this.#deps.clock, peek: (what, stop) => this.peek(what, stop) }, request, signal);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const session = await this.#opened?.catch(() => undefined);
+    await session?.[Symbol.asyncDispose]();
+  }
+
+  /** Opened by the first who needs it; one that failed may be tried again. */
+  async #session(signal: AbortSignal): Promise<LocalSession> {
+    this.#opened ??= this.#open(signal);
+    try {
+      return await this.#opened;
+    } catch (err) {
+      this.#opened = undefined;
+      throw err;
+    }
+  }
+
+  async #open(signal: AbortSignal): Promise<LocalSession> {
+    await openPrivateFolder(this.#options.folder, this.#options.uid);
+    return await LocalSession.open(this.#deps, this.#options, signal);
+  }
+
+  /** Watches until the state is certain, or as certain as it will become. */
+  async #settle(agent: LocalAgent, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#deps;
+    const end = clock.monotonicMs() + STATUS_MS;
+    agent.monitor.read(await agent.program.readState());
+    for (;;) {
+      const { state } = await agent.monitor.look(signal);
+      const open = state === "uncertain" || state === "starting";
+      if (!open || clock.monotonicMs() >= end) return;
+      await clock.sleep(STATUS_LOOK_MS, signal);
+    }
+  }
+
+  async #found<T>(asked: Promise<T>): Promise<T> {
+    try {
+      return await asked;
+    } catch (err) {
+      if (!isGone(err)) throw err;
+      throw new DomainError("not-found", `${this.where} is gone`, { cause: err });
+    }
+  }
+
+  #receipts(): LocalReceipts {
+    const { clock, random } = this.#deps;
+    return new LocalReceipts(this.#options.folder, this.#name, { now: () => clock.now(), random });
+  }
+
+  get #name(): string {
+    return `${this.#options.socketPath}\n${this.#options.session}`;
+  }
+}
