@@ -2,6 +2,7 @@ import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
 import { DomainError } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
 import { connectErrorOf } from "./errors.ts";
+import { mapFailures } from "./map-failures.ts";
 
 /**
  * Gives what a handler throws its code: DomainErrors theirs, ConnectErrors as they are, the reason of an aborted call
@@ -35,23 +36,4 @@ function reasonOf(signal: AbortSignal): ConnectError {
 
 function isAbortError(err: unknown): boolean {
   return err instanceof Error && err.name === "AbortError";
-}
-
-/** Not a generator: one more of those per message costs more than the rest of this file. */
-function mapFailures<T>(messages: AsyncIterable<T>, answer: (err: unknown) => ConnectError): AsyncIterable<T> {
-  return {
-    [Symbol.asyncIterator]() {
-      const inner = messages[Symbol.asyncIterator]();
-      const done = { done: true, value: undefined } as const;
-      return {
-        next: () =>
-          inner.next().catch((err: unknown) => {
-            throw answer(err);
-          }),
-        // Called when the response cannot be written: `reason` is the transport's, not the handler's.
-        throw: (reason) => inner.throw?.(reason) ?? Promise.reject(reason),
-        return: (value) => inner.return?.(value) ?? Promise.resolve(done),
-      };
-    },
-  };
 }

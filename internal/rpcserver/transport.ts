@@ -1,11 +1,10 @@
-import type { ClientHttp2Stream } from "node:http2";
 import type { Interceptor, Transport } from "@connectrpc/connect";
-import { createConnectTransport, createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
+import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
+import { ClientSessions } from "./client-sessions.ts";
 import { clientTlsOptions, type TlsMaterial } from "./tls.ts";
 
-/** How much one stream, and all streams of a connection together, may have on their way to us, bytes. */
+/** How much one stream may have on its way to us, bytes: also what a server holds for a reader that does not read. */
 const STREAM_WINDOW_BYTES = 1024 * 1024;
-const CONNECTION_WINDOW_BYTES = 8 * 1024 * 1024;
 
 export interface SidecarTransportOptions {
   /** `http://host:port` or `https://host:port`. */
@@ -36,40 +35,25 @@ export interface SidecarConnection extends Disposable {
  */
 export function sidecarTransport(options: SidecarTransportOptions): SidecarConnection {
   const { baseUrl, protocol = "connect", readMaxBytes = 16 * 1024 * 1024, interceptors = [] } = options;
-  const manager = new WideSessionManager(baseUrl, keepAliveOf(options), {
+  const sessions = new ClientSessions(baseUrl, keepAliveOf(options), {
     settings: { initialWindowSize: STREAM_WINDOW_BYTES, enablePush: false },
     ...(options.tls && clientTlsOptions(options.tls)),
     ...(options.serverName !== undefined && { servername: options.serverName }),
   });
   const common = {
     baseUrl,
-    sessionManager: manager,
-    interceptors: [...interceptors],
+    sessionManager: sessions,
+    interceptors: [...interceptors, sessions.interceptor()],
     acceptCompression: [],
     readMaxBytes,
   };
   const transport =
     protocol === "grpc" ? createGrpcTransport(common) : createConnectTransport({ ...common, httpVersion: "2" });
-  return { transport, [Symbol.dispose]: () => manager.abort() };
+  return { transport, [Symbol.dispose]: () => sessions.abort() };
 }
 
 function keepAliveOf({ pingIntervalMs = 15_000 }: SidecarTransportOptions) {
   return { pingIntervalMs, pingTimeoutMs: 10_000, idleConnectionTimeoutMs: 15 * 60_000 };
-}
-
-/** Raises the window of the whole connection, which neither Node's settings nor connect-node reach. */
-class WideSessionManager extends Http2SessionManager {
-  readonly #widened = new WeakSet<object>();
-
-  override async request(...args: Parameters<Http2SessionManager["request"]>): Promise<ClientHttp2Stream> {
-    const stream = await super.request(...args);
-    const { session } = stream;
-    if (session && !this.#widened.has(session)) {
-      this.#widened.add(session);
-      session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
-    }
-    return stream;
-  }
 }
 
 /**

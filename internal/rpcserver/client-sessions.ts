@@ -1,0 +1,62 @@
+import type { ClientHttp2Session, ClientHttp2Stream } from "node:http2";
+import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
+import { Http2SessionManager } from "@connectrpc/connect-node";
+import { mapFailures } from "./map-failures.ts";
+
+/** How much all streams of a connection together may have on their way to us, bytes. */
+const CONNECTION_WINDOW_BYTES = 8 * 1024 * 1024;
+
+/** connect-node's connection to one server, with what it does not do: a wide window, and the truth about cut connections. */
+export class ClientSessions extends Http2SessionManager {
+  readonly #seen = new WeakSet<ClientHttp2Session>();
+  /** The server's first frame has come on the newest connection. */
+  #heard = false;
+
+  override async request(...args: Parameters<Http2SessionManager["request"]>): Promise<ClientHttp2Stream> {
+    const stream = await super.request(...args);
+    const { session } = stream;
+    if (session && !this.#seen.has(session as ClientHttp2Session)) this.#adopt(session as ClientHttp2Session);
+    return stream;
+  }
+
+  #adopt(session: ClientHttp2Session): void {
+    this.#seen.add(session);
+    session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
+    this.#heard = false;
+    session.once("remoteSettings", () => {
+      this.#heard = true;
+    });
+  }
+
+  /**
+   * A connection that closes under a call makes its stream end with CANCEL, which Connect reports as if somebody had
+   * cancelled. Unless this side or the server's answer says so, it was cut.
+   */
+  interceptor(): Interceptor {
+    return (next) => async (req) => {
+      const explain = (err: unknown) => (wasCut(err, req.signal) ? this.#cutError(err) : err);
+      try {
+        const res = await next(req);
+        return res.stream ? { ...res, message: mapFailures(res.message, explain) } : res;
+      } catch (err) {
+        throw explain(err);
+      }
+    };
+  }
+
+  #cutError(cause: unknown): ConnectError {
+    if (this.#heard) return new ConnectError("the connection was cut", Code.Unavailable, undefined, undefined, cause);
+    // Node's TLS server sends no alert for a client certificate it does not accept: it closes after the handshake.
+    const [message, code] = this.authority.startsWith("https:")
+      ? [
+          "the server closed the connection after the handshake: it may not accept this certificate",
+          Code.Unauthenticated,
+        ]
+      : ["the server closed the connection at once: it may not speak plaintext HTTP/2", Code.Unavailable];
+    return new ConnectError(message, code, undefined, undefined, cause);
+  }
+}
+
+function wasCut(err: unknown, signal: AbortSignal): boolean {
+  return err instanceof ConnectError && err.code === Code.Canceled && !err.isWireError && !signal.aborted;
+}
