@@ -31,7 +31,8 @@ function nodeProgram() {
 /** The command line: a source file on `node`, or a package's program, on `node` too if it is a script. */
 function commandLine(node, [first, ...rest]) {
   if (first === undefined) throw new UsageError("usage: launch.mjs FILE.ts [ARG…] | --bin NAME [ARG…]");
-  if (first !== "--bin") return [node, "--disable-warning=ExperimentalWarning", resolve(root, first), ...rest];
+  const options = ["--disable-warning=ExperimentalWarning", "--import", join(root, "scripts", "compile-cache.mjs")];
+  if (first !== "--bin") return [node, ...options, resolve(root, first), ...rest];
   const [name, ...args] = rest;
   if (name === undefined) throw new UsageError("--bin needs a name");
   const link = join(root, "node_modules", ".bin", name);

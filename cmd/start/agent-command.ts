@@ -8,7 +8,7 @@ import type { AgentName } from "./config.ts";
  * @throws DomainError `unavailable` when Claude Code is not installed.
  */
 export function agentCommand(agent: AgentName, root: string, path: string): readonly [string, ...string[]] {
-  if (agent === "demo") return [process.execPath, join(root, "cmd/demo-agent/main.ts")];
+  if (agent === "demo") return nodeCommand(root, "cmd/demo-agent/main.ts");
   for (const folder of path.split(delimiter)) {
     const program = join(folder, "claude");
     if (folder.startsWith("/") && isExecutable(program)) return [program];
@@ -16,6 +16,12 @@ export function agentCommand(agent: AgentName, root: string, path: string): read
   throw new DomainError("unavailable", "Claude Code is not installed: there is no `claude` in PATH", {
     fields: { hint: "npm install --global @anthropic-ai/claude-code, then run `claude` once to log in" },
   });
+}
+
+/** Runs a source file of the clone on our own Node. */
+export function nodeCommand(root: string, file: string): readonly [string, ...string[]] {
+  const options = ["--disable-warning=ExperimentalWarning", "--import", join(root, "scripts/compile-cache.mjs")];
+  return [process.execPath, ...options, join(root, file)];
 }
 
 function isExecutable(path: string): boolean {

@@ -6,6 +6,7 @@ import { raceSignal } from "../../internal/base/abort.ts";
 import type { Clock } from "../../internal/base/clock.ts";
 import { DomainError } from "../../internal/base/errors.ts";
 import type { AgentStatus, Backend } from "../../internal/terminal/backend.ts";
+import { nodeCommand } from "./agent-command.ts";
 import { connect } from "./connect.ts";
 import type { SidecarNews } from "./sidecar-log.ts";
 import { SidecarProcess } from "./sidecar-process.ts";
@@ -95,9 +96,7 @@ async function firstAnswer(backend: Backend, clock: Clock, signal: AbortSignal):
 
 function sidecarArgv(options: AgentSessionOptions, stateDir: string, port: number): readonly [string, ...string[]] {
   return [
-    process.execPath,
-    "--disable-warning=ExperimentalWarning",
-    join(options.root, "cmd/gt-sidecar/main.ts"),
+    ...nodeCommand(options.root, "cmd/gt-sidecar/main.ts"),
     ...["--listen", `127.0.0.1:${port}`, "--health-listen", "127.0.0.1:0", "--state-dir", stateDir],
     ...["--agent", options.agent, "--address", options.address, "--workdir", options.workdir],
     ...["--cols", String(options.cols), "--rows", String(options.rows), "--restart", "never", "--grace", "2s"],

@@ -1,12 +1,13 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { delimiter, dirname, join } from "node:path";
+import { delimiter, dirname } from "node:path";
 import { text } from "node:stream/consumers";
+import { nodeCommand } from "./agent-command.ts";
 
 /** Makes sure of a tmux; its PATH entry comes first then. A number is the exit code when there is none, the reason said. */
 export async function pathWithTmux(root: string, env: NodeJS.ProcessEnv): Promise<string | number> {
-  const argv = ["--disable-warning=ExperimentalWarning", join(root, "scripts/ensure-tmux.ts")];
-  const child = spawn(process.execPath, argv, { env, stdio: ["ignore", "pipe", "inherit"] });
+  const [program, ...args] = nodeCommand(root, "scripts/ensure-tmux.ts");
+  const child = spawn(program, args, { env, stdio: ["ignore", "pipe", "inherit"] });
   const [output] = await Promise.all([text(child.stdout), once(child, "close")]);
   if (child.exitCode !== 0) return child.exitCode ?? 1;
   const folder = dirname(output.trim());
