@@ -4,7 +4,7 @@ import { ErrorInfoSchema } from "../gen/google/rpc/error_details_pb.ts";
 import { networkFailureOf } from "./network-errors.ts";
 
 /** `domain` of the `google.rpc.ErrorInfo` detail that goes with each DomainError. */
-export const ERROR_DOMAIN = "gastown";
+const ERROR_DOMAIN = "gastown";
 
 const CODES: Readonly<Record<ErrorKind, Code>> = {
   invalid: Code.InvalidArgument,

@@ -1,6 +1,6 @@
 import { request as httpRequest } from "node:http";
 import { connect as connectHttp2 } from "node:http2";
-import { connect } from "node:net";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
 import { describe, expect, it } from "vitest";
@@ -248,6 +248,33 @@ describe("a server that stops", () => {
     const message = expect.stringContaining(`cannot listen on 127.0.0.1:${fixture.port}`);
     await expect(second.run(new AbortController().signal)).rejects.toMatchObject({ kind: "unavailable", message });
     await expect(second.listening).rejects.toBeInstanceOf(DomainError);
+  });
+});
+
+describe("a connection that is cut under a call", () => {
+  it("is unavailable, not cancelled, for calls and streams, and the next call connects again", async () => {
+    const sockets = new Set<Socket>();
+    await using fixture = await startRpcServer();
+    const relay = createServer((client) => {
+      const server = connect(fixture.port, "127.0.0.1");
+      sockets.add(client);
+      client.on("error", () => server.destroy()).on("close", () => server.destroy());
+      server.on("error", () => client.destroy()).on("close", () => client.destroy());
+      client.pipe(server).pipe(client);
+    });
+    await new Promise<void>((resolve) => relay.listen(0, "127.0.0.1", resolve));
+    using connection = sidecarTransport({ baseUrl: `http://127.0.0.1:${(relay.address() as AddressInfo).port}` });
+    const client = createClient(SidecarService, connection.transport);
+    const stream = client.watchOutput({ lines: ASK.wait })[Symbol.asyncIterator]();
+    await stream.next();
+    const ends = [failureOf(client.peek({ lines: ASK.wait })), failureOf(stream.next())];
+    await eventually("both run", () => fixture.open() === 2);
+    for (const socket of sockets) socket.destroy();
+    expect(await Promise.all(ends)).toMatchObject([{ kind: "unavailable" }, { kind: "unavailable" }]);
+    await eventually("both handlers have ended", () => fixture.open() === 0);
+    expect((await client.peek({ lines: 1 })).output).toBe("line\n");
+    for (const socket of sockets) socket.destroy();
+    await new Promise((resolve) => relay.close(resolve));
   });
 });
 

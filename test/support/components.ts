@@ -46,7 +46,10 @@ const AGENTS: Partial<Record<Component, AgentProgram>> = {
 /** A folder beside the repository that may hold packed test programs; GT_TEST_PROGRAMS names another. */
 const shared = process.env["GT_TEST_PROGRAMS"] ?? fileURLToPath(new URL("../../../shared/", import.meta.url));
 
-/** Path of a program for tests: from the folder of test programs, from `test/agents`, or from PATH. */
+/**
+ * Path of a program for tests: from the folder of test programs, from `test/agents`, or from PATH.
+ * @public
+ */
 export async function component(name: Component): Promise<Found> {
   const agent = AGENTS[name];
   const path = agent

@@ -1,0 +1,61 @@
+import { describe, expect, it } from "vitest";
+import { hostRefusal } from "./host-check.ts";
+
+const check = { allowHosts: ["sidecar.example", "My-Laptop"] };
+
+describe("Host", () => {
+  it.each([
+    "localhost",
+    "localhost:9090",
+    "LOCALHOST",
+    "localhost.",
+    "127.0.0.1:9090",
+    "10.1.2.3",
+    "[::1]:9090",
+    "[fd00::1]",
+    "sidecar.example:9090",
+    "my-laptop",
+  ])("%s is answered", (host) => {
+    expect(hostRefusal(host, null, check)).toBeUndefined();
+  });
+
+  it.each([
+    "evil.example",
+    "evil.example:9090",
+    "localhost.evil.example",
+    "xlocalhost",
+    "a.localhost",
+    "127.0.0.1.evil.example",
+  ])("%s is refused by name", (host) => {
+    expect(hostRefusal(host, null, check)).toContain("--allow-host");
+  });
+
+  it.each([undefined, "", "a b", "127.0.0.1:99999", ":80"])("%j names no host", (host) => {
+    expect(hostRefusal(host, null, check)).toBe("the request names no host");
+  });
+});
+
+describe("Origin", () => {
+  it.each([
+    null,
+    undefined,
+    "http://localhost:3000",
+    "https://127.0.0.1",
+    "http://127.8.8.8",
+    "http://[::1]:1",
+    "https://sidecar.example",
+  ])("%s is answered", (origin) => {
+    expect(hostRefusal("localhost", origin, check)).toBeUndefined();
+  });
+
+  it.each(["https://evil.example", "null", "", "http://10.1.2.3", "http://128.0.0.1", "file://", "http://[::2]"])(
+    "%j is refused",
+    (origin) => {
+      expect(hostRefusal("localhost", origin, check)).toContain("origin");
+    },
+  );
+
+  it("of any length gives a sentence of a bounded one", () => {
+    expect(hostRefusal("localhost", `https://${"x".repeat(10_000)}`, check)?.length).toBeLessThan(300);
+  });
+});
