@@ -39,6 +39,7 @@ export class Monitor implements AgentSigns {
   readonly changes = new SignalBus();
   readonly #deps: MonitorDeps;
   readonly #stallAfterMs: number;
+  readonly #knowsQuiet: boolean;
   readonly #woken = new SignalBus();
   #process: ProcessSign = { type: "dead", restartDue: true, crashLoop: false };
   #startedAt: number;
@@ -54,9 +55,11 @@ export class Monitor implements AgentSigns {
   #verdict: Verdict = { state: "starting", evidence: [] };
   #report: StateReport;
 
-  constructor(deps: MonitorDeps, options: { readonly stallAfterMs: number }) {
+  /** `knowsQuiet`: the source tells for how long the screen had been quiet before the first look. */
+  constructor(deps: MonitorDeps, options: { readonly stallAfterMs: number; readonly knowsQuiet?: boolean }) {
     this.#deps = deps;
     this.#stallAfterMs = options.stallAfterMs;
+    this.#knowsQuiet = options.knowsQuiet ?? false;
     this.#startedAt = deps.clock.monotonicMs();
     this.#report = { state: "starting", since: deps.clock.now(), evidence: [], composerSeen: false, draft: false };
   }
@@ -151,9 +154,8 @@ export class Monitor implements AgentSigns {
     const key = viewKey(view);
     const changed = key !== this.#screen?.key;
     // Between two looks the screen may have changed as long ago as its last output.
-    const since = changed
-      ? clock.monotonicMs() - Math.min(source.quietMs(), LOOK_EVERY_MS)
-      : (this.#screen?.since ?? 0);
+    const known = this.#screen === undefined && this.#knowsQuiet ? Number.POSITIVE_INFINITY : LOOK_EVERY_MS;
+    const since = changed ? clock.monotonicMs() - Math.min(source.quietMs(), known) : (this.#screen?.since ?? 0);
     this.#screen = { view, key, since };
     if (view.composer !== undefined && this.#process.type === "alive") this.#everReady = true;
     return this.#judge(view);
