@@ -19,6 +19,12 @@ import { listTmuxSessions } from "./tmux-sessions.ts";
 
 const BD_TIMEOUT_MS = 5000;
 const RECONNECT_MS = 15_000;
+/** What to do when a sidecar cannot be reached, by who said that it is there. */
+const HINTS: Readonly<Record<(Place & { type: "sidecar" })["source"], string>> = {
+  flags: "is gt-sidecar running there? gt agents lists those of this machine",
+  bead: "the agent's bead says that it is there; from outside of the cluster forward a port and give --host and --port",
+  "this machine": "it is running but does not answer; its log tells why",
+};
 
 /** The ways to find and to open agents from here: what `resolveBackend` needs. */
 export async function agentsHere(config: PlaceConfig, clock: Clock): Promise<ResolveDeps & OpenDeps> {
@@ -63,6 +69,6 @@ async function openSidecar(place: Place & { type: "sidecar" }, config: PlaceConf
       random: Math.random,
       close: () => connection[Symbol.dispose](),
     },
-    { where: authority, reconnectMs: RECONNECT_MS },
+    { where: authority, hint: HINTS[place.source], reconnectMs: RECONNECT_MS },
   );
 }

@@ -1,4 +1,4 @@
-import { hostname } from "node:os";
+import { hostname, userInfo } from "node:os";
 import { DomainError } from "../../internal/base/errors.ts";
 import { type FlagValues, parseFlags } from "../../internal/cli/flags.ts";
 import { nearestName } from "../../internal/cli/nearest-name.ts";
@@ -216,7 +216,16 @@ function readPlace(flags: FlagValues<typeof PLACE_FLAGS>, env: Env): PlaceConfig
 /** Who the caller claims to be: the role that upstream gives its agents, else user and machine. */
 function senderOf(env: Env): string {
   if (env["GT_ROLE"]) return env["GT_ROLE"];
-  return `${env["USER"] || env["LOGNAME"] || "someone"}@${hostname()}`;
+  return `${env["USER"] || env["LOGNAME"] || userName()}@${hostname()}`;
+}
+
+/** Without an entry in the user database there is no name. */
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return `uid-${process.getuid?.() ?? 0}`;
+  }
 }
 
 function readLines(value: string | number): number {

@@ -50,7 +50,7 @@ function backend(service: Partial<ServiceImpl<typeof SidecarService>>): GRPCSide
     random: () => 0.5,
     close: () => {},
   };
-  return new GRPCSidecarBackend(deps, { where: "127.0.0.1:9090", reconnectMs: 3000 });
+  return new GRPCSidecarBackend(deps, { where: "127.0.0.1:9090", hint: "start it", reconnectMs: 3000 });
 }
 
 function unavailable(message = "socket hang up"): ConnectError {

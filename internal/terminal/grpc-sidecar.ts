@@ -23,6 +23,8 @@ export interface SidecarDeps {
 export interface SidecarOptions {
   /** Where it is, for a person. */
   readonly where: string;
+  /** What to do when it cannot be reached. */
+  readonly hint: string;
   /** How long a nudge whose connection broke is asked again before its outcome counts as not known. */
   readonly reconnectMs: number;
 }
@@ -140,7 +142,8 @@ export class GRPCSidecarBackend implements Backend {
     if (!(known instanceof DomainError)) return known;
     const { kind, fields } = known;
     if (kind !== "unavailable" && kind !== "unauthenticated" && kind !== "deadline") return known;
-    return new DomainError(kind, `${this.where}: ${known.message}`, { fields, cause: known });
+    const hint = kind === "unauthenticated" ? {} : { hint: this.#options.hint };
+    return new DomainError(kind, `${this.where}: ${known.message}`, { fields: { ...hint, ...fields }, cause: known });
   }
 
   #interrupted(requestId: string, err: DomainError): NudgeInterruptedError {

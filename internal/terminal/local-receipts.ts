@@ -63,7 +63,7 @@ export class LocalReceipts {
   }
 
   #file(requestId: string): string {
-    return join(this.#folder, `${this.#prefix}${hash(requestId)}.json`);
+    return join(this.#folder, `${this.#prefix}${hash(requestId)}.receipt`);
   }
 
   #write(entry: RestoredNudge): void {

@@ -79,7 +79,7 @@ export class TmuxBackend implements Backend {
     const session = await this.#session(signal);
     const { agent, known } = await this.#found(LocalAgent.meet(this.#deps.clock, session, this.#deps.identify));
     await this.#settle(agent, signal);
-    const { state, since, evidence, dialog, draft } = agent.monitor.report;
+    const { state, evidence, dialog, draft } = agent.monitor.report;
     const { program, facts, absent } = agent;
     const alive = absent === undefined;
     const age = program.startedAt === undefined ? undefined : this.#deps.clock.now() - program.startedAt;
@@ -87,7 +87,7 @@ export class TmuxBackend implements Backend {
     return {
       alive,
       state: unsure ? "uncertain" : state,
-      stateSince: since,
+      stateSince: this.#deps.clock.now() - Math.max(0, ...evidence.map((one) => one.ageMs)),
       evidence: alive ? evidence : [{ source: "process", value: absent, ageMs: 0, confidence: "proof" }],
       agentPid: program.pid,
       restarts: 0,
