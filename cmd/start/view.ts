@@ -82,9 +82,10 @@ function footLines(model: ViewModel): string[] {
   const receipts = model.receipts.slice(-MOST_RECEIPTS).map((line) => `   ${clipText(line, model.columns - 4)}`);
   const none = receipts.length === 0 ? [dim(model, "   none yet: the first nudge shows up here")] : [];
   const width = Math.max(...model.commands.map((one) => textWidth(one.command)));
+  const wide = model.commands.every((one) => width + 5 + textWidth(one.what) <= model.columns);
   const commands = model.commands.map((one) => {
-    const wide = width + 5 + textWidth(one.what) <= model.columns;
-    return `   ${one.command}${wide ? dim(model, `${" ".repeat(width - textWidth(one.command) + 2)}${one.what}`) : ""}`;
+    const gap = " ".repeat(width - textWidth(one.command) + 2);
+    return `   ${one.command}${wide ? dim(model, `${gap}${one.what}`) : ""}`;
   });
   const titles = [style(model, "1", " Receipts"), style(model, "1", " In another terminal")];
   return [titles[0] ?? "", ...receipts, ...none, titles[1] ?? "", ...commands, dim(model, " q quits")];
