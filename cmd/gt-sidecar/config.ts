@@ -11,7 +11,7 @@ import type { TlsMaterial } from "../../internal/rpcserver/tls.ts";
 import type { SidecarOptions } from "../../internal/sidecar/options.ts";
 import type { RestartMode } from "../../internal/sidecar/restart-policy.ts";
 import { findProgram } from "./find-program.ts";
-import { checkListen, type ListenAddress, parseListen } from "./listen.ts";
+import { checkListen, formatListen, type ListenAddress, parseListen, withFixedPort } from "./listen.ts";
 
 export interface SidecarConfig {
   readonly half: "both" | "supervise" | "serve";
@@ -24,8 +24,8 @@ export interface SidecarConfig {
   readonly graceMs: number;
   readonly logLevel: LogLevel;
   readonly runtimeDir: string | undefined;
-  /** Arguments that give the serving half the same configuration. */
-  readonly serveArgs: readonly string[];
+  /** The flags as they were given, for the serving half. */
+  readonly ownFlags: readonly string[];
 }
 
 const specs = {
@@ -78,8 +78,6 @@ export function readConfig(argv: readonly string[], env: Env): SidecarConfig | "
   const listen = parseListen(values.listen ?? "127.0.0.1:9090", "--listen");
   checkListen(listen, { tls: tls !== undefined, insecure: values["insecure-plaintext"] ?? false });
   const own = argv.slice(half === "both" ? 0 : 1, argv.includes("--") ? argv.indexOf("--") : undefined);
-  const { stateDir, identity, command } = sidecar;
-  const resolved = ["--state-dir", stateDir, "--session-id", identity.sessionId];
   return {
     half,
     sidecar,
@@ -91,8 +89,24 @@ export function readConfig(argv: readonly string[], env: Env): SidecarConfig | "
     graceMs: values.grace ?? 10_000,
     logLevel: oneOf("--log-level", LEVELS, values["log-level"] ?? "info"),
     runtimeDir: env["XDG_RUNTIME_DIR"],
-    serveArgs: ["serve", ...own, ...resolved, "--", ...command],
+    ownFlags: own,
   };
+}
+
+/** Arguments that give a serving half the same configuration, with what was left open filled in. */
+export async function serveArgs({
+  sidecar,
+  listen,
+  healthListen,
+  ownFlags,
+}: SidecarConfig): Promise<readonly string[]> {
+  const filledIn = {
+    "--listen": formatListen(await withFixedPort(listen)),
+    "--health-listen": formatListen(await withFixedPort(healthListen)),
+    "--state-dir": sidecar.stateDir,
+    "--session-id": sidecar.identity.sessionId,
+  };
+  return ["serve", ...ownFlags, ...Object.entries(filledIn).flat(), "--", ...sidecar.command];
 }
 
 function readSidecar(

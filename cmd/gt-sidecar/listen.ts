@@ -1,4 +1,5 @@
-import { isIP } from "node:net";
+import { once } from "node:events";
+import { type AddressInfo, createServer, isIP } from "node:net";
 import { DomainError } from "../../internal/base/errors.ts";
 
 export interface ListenAddress {
@@ -30,4 +31,19 @@ export function checkListen(listen: ListenAddress, trust: { readonly tls: boolea
   throw new DomainError("invalid", `cannot serve ${listen.host} in plaintext`, {
     fields: { hint: "give --tls-dir, or say --insecure-plaintext if the network itself keeps strangers out" },
   });
+}
+
+/** Port 0 made a port that is free now: each serving half must listen on the same one as the one before. */
+export async function withFixedPort(listen: ListenAddress): Promise<ListenAddress> {
+  if (listen.port !== 0) return listen;
+  const server = createServer().listen(0, listen.host);
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return { host: listen.host, port };
+}
+
+export function formatListen({ host, port }: ListenAddress): string {
+  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }

@@ -2,7 +2,7 @@ import { createLogger } from "../../internal/base/logger.ts";
 import { runMain } from "../../internal/cli/run-main.ts";
 import { version } from "../../internal/cli/version.ts";
 import { SupervisingHalf } from "../../internal/sidecar/supervise.ts";
-import { readConfig } from "./config.ts";
+import { readConfig, serveArgs } from "./config.ts";
 import { help } from "./help.ts";
 import { serve } from "./serve.ts";
 
@@ -12,10 +12,13 @@ await runMain({ name: "gt-sidecar", exitCodes: { "not-found": 127 } }, async ({ 
     stdout.write(config === "help" ? help : `gt-sidecar ${version}\n`);
     return 0;
   }
-  const { half, sidecar, graceMs, serveArgs } = config;
+  const { half, sidecar, graceMs } = config;
   const logger = createLogger(half === "both" ? "gt-sidecar" : `gt-sidecar-${half}`, config.logLevel);
   if (half === "serve") return serve(config, { logger, clock, signal });
-  const program = { program: process.execPath, args: [...process.execArgv, process.argv[1] ?? "", ...serveArgs] };
+  const program = {
+    program: process.execPath,
+    args: [...process.execArgv, process.argv[1] ?? "", ...(await serveArgs(config))],
+  };
   const supervising = new SupervisingHalf(
     { clock, logger, uid: process.getuid?.() ?? 0 },
     { sidecar, graceMs, ...(half === "both" ? { serve: program } : {}) },

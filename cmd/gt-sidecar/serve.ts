@@ -8,6 +8,7 @@ import { announceSidecar } from "../../internal/terminal/local-sidecars.ts";
 import { runtimeFolder } from "../../internal/terminal/private-folder.ts";
 import { probeVersion } from "../../internal/tmux/version.ts";
 import type { SidecarConfig } from "./config.ts";
+import { formatListen } from "./listen.ts";
 
 interface ServeContext {
   readonly logger: Logger;
@@ -23,7 +24,7 @@ export async function serve(config: SidecarConfig, { logger, clock, signal }: Se
   metrics.collectProcess();
   await using announced = new AsyncDisposableStack();
   const onListening = async (address: { readonly host: string; readonly port: number }) => {
-    logger.info({ listen: `${address.host}:${address.port}` }, "serving");
+    logger.info({ listen: formatListen(address) }, "serving");
     try {
       announced.use(await announce(config, address, clock));
     } catch (err) {
@@ -51,10 +52,9 @@ function announce({ sidecar, tls, runtimeDir }: SidecarConfig, address: { host: 
   const { identity, agent } = sidecar;
   const uid = process.getuid?.() ?? 0;
   const folder = runtimeFolder(runtimeDir === undefined ? { uid } : { uid, xdgRuntimeDir: runtimeDir });
-  const host = address.host.includes(":") ? `[${address.host}]` : address.host;
   return announceSidecar(folder, {
     agent: identity.address,
-    listen: `${host}:${address.port}`,
+    listen: formatListen(address),
     pid: process.pid,
     sessionId: identity.sessionId,
     project: identity.project,

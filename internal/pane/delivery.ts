@@ -139,7 +139,9 @@ class Delivery {
     const end = clock.monotonicMs() + RECOVER_MS;
     for (;;) {
       // A hook's word that came while nobody listened waits in its FIFO.
-      if (this.#hookProof(Number.NEGATIVE_INFINITY)?.confidence === "proof") return this.#confirmed(false);
+      if (this.#hookProof(Number.NEGATIVE_INFINITY)?.confidence === "proof") {
+        return this.#confirmed({ left: false, busy: false });
+      }
       const { standing } = await this.#look(probe);
       if (standing === "there") return this.#submit(probe);
       if (clock.monotonicMs() >= end) return this.#done("unknown", unseen, []);
@@ -223,7 +225,7 @@ class Delivery {
   async #submit(probe: Probe): Promise<DeliveryResult> {
     for (let enters = 0; enters < MAX_ENTERS; enters++) {
       const now = await this.#look(probe);
-      if (enters > 0 && now.standing === "absent") return this.#confirmed(now.busy);
+      if (enters > 0 && now.standing === "absent") return this.#confirmed({ left: true, busy: now.busy });
       if (now.dialog || this.#deps.signs.waitsForPerson()) {
         return this.#done("stranded", "a dialog opened before it could be submitted", []);
       }
@@ -256,10 +258,13 @@ class Delivery {
     const { clock, source } = this.#deps;
     const end = clock.monotonicMs() + ENTER_MS;
     for (;;) {
-      if (this.#hookProof(pressedAt) !== undefined) return this.#confirmed(false);
       const { standing, busy } = await this.#look(probe);
-      if (standing === "absent") return this.#confirmed(busy);
-      if (clock.monotonicMs() >= end) {
+      if (standing === "absent") return this.#confirmed({ left: true, busy });
+      const late = clock.monotonicMs() >= end;
+      // The agent's word may come before it draws: its old drawing must not be taken for a draft afterwards.
+      const drawn = standing !== "there" && standing !== "partial";
+      if ((drawn || late) && this.#hookProof(pressedAt) !== undefined) return this.#confirmed({ left: false, busy });
+      if (late) {
         if (standing === "there") return undefined;
         return this.#done("unknown", "Enter was pressed and the composer cannot be seen any more", []);
       }
@@ -276,7 +281,8 @@ class Delivery {
     return { source: "hook", value, ageMs, confidence: taken.prompt === undefined ? "strong" : "proof" };
   }
 
-  async #confirmed(busy: boolean): Promise<DeliveryResult> {
+  /** `left`: the screen shows that it is not in the composer any more. */
+  async #confirmed({ left, busy }: { readonly left: boolean; readonly busy: boolean }): Promise<DeliveryResult> {
     const since = this.#startedAt + (this.#submittedMs ?? 0);
     const confirmedMs = this.#elapsed();
     const graceEnd = this.#deps.clock.monotonicMs() + (this.#deps.signs.reportsPrompts() ? HOOK_GRACE_MS : 0);
@@ -286,7 +292,7 @@ class Delivery {
       hook = this.#hookProof(since);
     }
     const evidence: Evidence[] = hook === undefined ? [] : [hook];
-    evidence.push({ source: "screen", value: "it left the composer", ageMs: 0, confidence: "strong" });
+    if (left) evidence.push({ source: "screen", value: "it left the composer", ageMs: 0, confidence: "strong" });
     if (busy) evidence.push({ source: "screen", value: "the agent works", ageMs: 0, confidence: "weak" });
     return { ...this.#done("submitted", "", evidence), confirmedMs };
   }

@@ -77,7 +77,6 @@ export class Monitor implements AgentSigns {
     this.#file = undefined;
     this.#screen = undefined;
     this.#submittedAt = undefined;
-    this.#hooksLive = false;
     this.process({ type: "alive" });
   }
 

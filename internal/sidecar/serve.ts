@@ -78,8 +78,8 @@ export class ServingHalf implements Task {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, logger, health, metrics } = this.#deps;
-    const { sidecar, healthListen } = this.#options;
+    const { clock, logger, metrics } = this.#deps;
+    const { sidecar } = this.#options;
     const paths = statePaths(sidecar.stateDir);
     const { tmuxProgram, env } = sidecar;
     const { journal, restored, unreadable } = openJournal(paths.journal);
@@ -103,7 +103,7 @@ export class ServingHalf implements Task {
       agent.mailbox,
       { run: (stop) => this.#endStreams(agent, stop) },
       this.#rpcServer(agent, () => monitor.pane),
-      createHealthServer({ clock, logger, health, metrics }, healthListen),
+      this.#healthServer(),
     ]);
     journal.close();
   }
@@ -184,6 +184,15 @@ export class ServingHalf implements Task {
       },
     );
     server.listening.then((address) => this.#deps.onListening(address)).catch(() => {});
+    return server;
+  }
+
+  #healthServer(): RpcServer {
+    const { clock, logger, health, metrics } = this.#deps;
+    const server = createHealthServer({ clock, logger, health, metrics }, this.#options.healthListen);
+    server.listening
+      .then(({ host, port }) => logger.info({ listen: `${host}:${port}` }, "health served"))
+      .catch(() => {});
     return server;
   }
 

@@ -30,7 +30,7 @@ export interface SuperviseOptions {
 
 /** A serving half that says nothing for this long is killed; it speaks once a second. */
 const SILENT_MS = 15_000;
-/** The first restart of a half comes at once; after that it waits, up to this long. */
+/** A serving half that had been up is replaced at once; one that ends before that is given pauses, up to this long. */
 const MAX_RESTART_DELAY_MS = 500;
 /** tmux servers lost in a row before giving up, each living less than a minute. */
 const MAX_SERVER_LOSSES = 5;
@@ -135,14 +135,14 @@ export class SupervisingHalf implements Task {
 
   async #keepServing(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#deps;
-    let quickEnds = 0;
+    let stillborn = 0;
     while (!signal.aborted) {
       const startedAt = clock.monotonicMs();
       const exit = await this.#serveOnce(signal);
       if (signal.aborted) return;
-      quickEnds = clock.monotonicMs() - startedAt < STABLE_MS ? quickEnds + 1 : 0;
-      const delayMs = Math.min(MAX_RESTART_DELAY_MS, (quickEnds - 1) * 100);
-      logger.error({ ...exit, quick_ends: quickEnds }, "serving half ended, starting it again");
+      stillborn = this.#heardAt > startedAt ? 0 : stillborn + 1;
+      const delayMs = Math.min(MAX_RESTART_DELAY_MS, stillborn * 100);
+      logger.error({ ...exit, stillborn }, "serving half ended, starting it again");
       if (exit.code === USAGE_EXIT)
         throw new DomainError("invalid", "the serving half does not start with these flags");
       if (delayMs > 0) await clock.sleep(delayMs, signal).catch(() => {});
@@ -172,11 +172,11 @@ export class SupervisingHalf implements Task {
   /** Asks it to stop when it is time, and kills it when it does not answer. */
   async #watchServing(child: ChildProcess, stop: AbortSignal, gone: AbortSignal): Promise<void> {
     const { clock, logger } = this.#deps;
-    this.#heardAt = clock.monotonicMs();
+    const startedAt = clock.monotonicMs();
     const either = AbortSignal.any([stop, gone]);
     while (!either.aborted) {
       await clock.sleep(1000, either).catch(() => {});
-      if (clock.monotonicMs() - this.#heardAt <= SILENT_MS) continue;
+      if (clock.monotonicMs() - Math.max(startedAt, this.#heardAt) <= SILENT_MS) continue;
       logger.error({ pid: child.pid }, "serving half does not answer, killing it");
       child.kill("SIGKILL");
       return;

@@ -1,0 +1,163 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type Client, createClient } from "@connectrpc/connect";
+import { SidecarService } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
+import { sidecarTransport } from "../../internal/rpcserver/transport.ts";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const SIDECAR = join(root, "cmd/gt-sidecar/main.ts");
+export const DEMO_AGENT = join(root, "cmd/demo-agent/main.ts");
+
+export interface SidecarSetup {
+  /** Default `demo`. */
+  readonly agent?: string;
+  /** Default: the demo agent with a short turn and its log in `dir`. */
+  readonly command?: readonly string[];
+  readonly flags?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** The file to run instead of the sources: the bundle, as it is shipped. */
+  readonly program?: string;
+}
+
+/** A real gt-sidecar with a real tmux and a real agent program, on free ports in a folder of its own. */
+export interface RunningSidecar extends AsyncDisposable {
+  readonly url: string;
+  readonly host: string;
+  readonly port: number;
+  readonly healthUrl: string;
+  readonly client: Client<typeof SidecarService>;
+  readonly process: ChildProcess;
+  readonly dir: string;
+  readonly stateDir: string;
+  /** Folder in which `gt` finds running sidecars of this test alone: give it as XDG_RUNTIME_DIR. */
+  readonly runtimeDir: string;
+  /** Messages that the demo agent took, oldest first. */
+  taken(): Promise<readonly string[]>;
+  /** What the sidecar logged so far. */
+  log(): string;
+  /** Pid of the serving half. */
+  servingPid(): Promise<number>;
+  /** Waits until the agent is in one of these states. */
+  untilState(...states: number[]): Promise<void>;
+  /** Its exit code, once it has ended. */
+  readonly exited: Promise<number>;
+}
+
+/** Flags of the demo agent that make it quick and its log findable. */
+export function demoCommand(dir: string, ...flags: string[]): readonly string[] {
+  const log = ["--log", join(dir, "taken.jsonl"), "--tool-log", join(dir, "tools.log")];
+  return [process.execPath, DEMO_AGENT, "--turn-ms", "300", "--steps", "1", ...log, ...flags];
+}
+
+export async function startSidecar(
+  setup: SidecarSetup | ((dir: string) => SidecarSetup) = {},
+): Promise<RunningSidecar> {
+  const dir = await mkdtemp(join(tmpdir(), "gt-test-"));
+  const {
+    agent = "demo",
+    command = demoCommand(dir),
+    flags = [],
+    env = {},
+    program = SIDECAR,
+  } = typeof setup === "function" ? setup(dir) : setup;
+  const stateDir = join(dir, "state");
+  const args = ["--agent", agent, "--state-dir", stateDir, "--workdir", dir, "--address", "test/polecats/demo"];
+  const listen = ["--listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0", "--grace", "5s"];
+  const child = spawn(process.execPath, [program, ...args, ...listen, ...flags, "--", ...command], {
+    stdio: ["ignore", "ignore", "pipe"],
+    env: { PATH: process.env["PATH"], HOME: dir, LANG: "C.UTF-8", XDG_RUNTIME_DIR: dir, ...env },
+  });
+  let log = "";
+  child.stderr.setEncoding("utf8").on("data", (chunk: string) => {
+    log += chunk;
+  });
+  const exited = new Promise<number>((resolve) => child.on("exit", (code) => resolve(code ?? -1)));
+  const address = await until(
+    "the sidecar to serve",
+    20_000,
+    () => lastLine(log, "serving"),
+    () => log,
+  );
+  const health = await until(
+    "the health listener",
+    20_000,
+    () => lastLine(log, "health served"),
+    () => log,
+  );
+  const [host = "", port = ""] = address.listen.split(":");
+  const url = `http://${address.listen}`;
+  const connection = sidecarTransport({ baseUrl: url });
+  const client = createClient(SidecarService, connection.transport);
+  return {
+    url,
+    host,
+    port: Number(port),
+    healthUrl: `http://${health.listen}`,
+    client,
+    process: child,
+    dir,
+    stateDir,
+    runtimeDir: dir,
+    exited,
+    taken: () => takenMessages(join(dir, "taken.jsonl")),
+    log: () => log,
+    servingPid: () => servingHalfOf(child.pid ?? 0),
+    untilState: async (...states) => {
+      await until(
+        `state ${states}`,
+        20_000,
+        async () => states.includes((await client.status({})).state) || undefined,
+        () => log,
+      );
+    },
+    [Symbol.asyncDispose]: async () => {
+      connection[Symbol.dispose]();
+      if (child.exitCode === null && child.signalCode === null) child.kill("SIGTERM");
+      await exited;
+      await rm(dir, { recursive: true, force: true, maxRetries: 5 });
+    },
+  };
+}
+
+function lastLine(log: string, message: string): { readonly listen: string } | undefined {
+  const line = log.split("\n").findLast((text) => text.includes(`"msg":"${message}"`));
+  return line === undefined ? undefined : JSON.parse(line);
+}
+
+async function takenMessages(file: string): Promise<readonly string[]> {
+  const text = await readFile(file, "utf8").catch(() => "");
+  return text
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line).text);
+}
+
+async function servingHalfOf(parent: number): Promise<number> {
+  for (const name of await readdir("/proc")) {
+    if (!/^\d+$/.test(name)) continue;
+    const stat = await readFile(`/proc/${name}/stat`, "latin1").catch(() => "");
+    if (Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]) !== parent) continue;
+    const commandLine = await readFile(`/proc/${name}/cmdline`, "utf8").catch(() => "");
+    if (commandLine.split("\0").includes("serve")) return Number(name);
+  }
+  throw new Error(`no serving half below ${parent}`);
+}
+
+/** Asks again every few milliseconds until there is an answer; fails with what was waited for and `context`. */
+export async function until<T>(
+  what: string,
+  ms: number,
+  ask: () => T | undefined | Promise<T | undefined>,
+  context: () => string = () => "",
+): Promise<T> {
+  const end = performance.now() + ms;
+  for (;;) {
+    const answer = await ask();
+    if (answer !== undefined) return answer;
+    if (performance.now() > end) throw new Error(`waited ${ms} ms for ${what}\n${context()}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
