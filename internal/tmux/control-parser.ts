@@ -116,7 +116,7 @@ export class ControlParser {
       if (tail < 0) break;
       for (const word of [END, ERROR]) {
         const guard = tail - word.length;
-        if (!isWordAtLineStart(data, start, guard, word, open.truncated)) continue;
+        if (!isWordAtLineStart(data, start, guard, word)) continue;
         events.push(closed(open, word === END, data.subarray(start, guard)));
         this.#open = undefined;
         return tail + open.tail.length;
@@ -143,15 +143,16 @@ export class ControlParser {
       open.truncated = true;
     }
     if (!open.truncated) return at;
+    // What is kept has been searched but for an end that is not complete, so its first byte never counts as a line's start.
     const keep = Math.max(at, data.length - open.tail.length - ERROR.length);
     open.searched = Math.max(0, open.searched - (keep - at));
     return keep;
   }
 }
 
-/** The first byte of a body is at a line's start, unless earlier bytes of it were dropped. */
-function isWordAtLineStart(data: Buffer, start: number, at: number, word: Buffer, cut: boolean): boolean {
-  if (at < start || (at === start && cut)) return false;
+/** The first byte of a body is at a line's start. */
+function isWordAtLineStart(data: Buffer, start: number, at: number, word: Buffer): boolean {
+  if (at < start) return false;
   if (at > start && data[at - 1] !== LF) return false;
   return data.compare(word, 0, word.length, at, at + word.length) === 0;
 }

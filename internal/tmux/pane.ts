@@ -96,7 +96,8 @@ export class TmuxPane {
 
   /**
    * The screen with up to `history` lines above it and its cursor, and from the very next byte on the output goes to the
-   * FIFO: nothing is lost or doubled between the two. The cut may fall between CR and LF. Wrapped rows are joined.
+   * FIFO: nothing is lost or doubled between the two. Give a FIFO of its own to each cut: what is still on its way through
+   * an earlier pipe would come after it. The cut may fall between CR and LF. Wrapped rows are joined.
    */
   async cutAndPipe(fifoPath: string, history: number): Promise<{ readonly text: string; readonly facts: PaneFacts }> {
     const separator = `gt${randomBytes(8).toString("hex")}`;

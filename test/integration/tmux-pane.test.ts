@@ -7,8 +7,6 @@ import { eventually, type SandboxOptions, testDeps, tmuxSandbox } from "../suppo
 
 const SCREEN = { escapes: false, join: false };
 const ALL = { ...SCREEN, start: "-" } as const;
-const DEAD = ["sh", "-c", "echo last words; exit 7"] as const;
-
 /** A pane whose program writes every byte it gets to a file, as it comes, after printing `setup` to its terminal. */
 async function receiver(setup = "", options: SandboxOptions = {}) {
   const script = `stty raw -echo; printf '${setup}ready'; exec cat > "$OUT"`;
@@ -19,8 +17,14 @@ async function receiver(setup = "", options: SandboxOptions = {}) {
   return { ...sandbox, received, receives };
 }
 
-async function deadPane(argv: readonly [string, ...string[]] = DEAD) {
-  const box = await tmuxSandbox({ argv });
+/**
+ * A pane whose command printed `shown` and ended. It is let go when that is on the screen: of a command that ends at once
+ * tmux can lose the last words.
+ */
+async function deadPane(shown = "last words", end = "exit 7") {
+  const box = await tmuxSandbox({ argv: ["sh", "-c", `stty -echo; printf '${shown}'; read go; ${end}`] });
+  await eventually("its words", async () => (await box.pane.capture(SCREEN)).trim() !== "");
+  await box.pane.enter();
   await eventually("its end", async () => (await box.pane.facts()).dead);
   return box;
 }
@@ -159,7 +163,7 @@ describe("facts", () => {
   it("tell an exit code and a signal", async () => {
     await using exited = await deadPane();
     expect(await exited.pane.recoverDeadStatus()).toMatchObject({ dead: true, deadStatus: 7 });
-    await using killed = await deadPane(["sh", "-c", "kill -9 $$"]);
+    await using killed = await deadPane("x", "kill -9 $$");
     expect(await killed.pane.recoverDeadStatus()).toMatchObject({ dead: true, deadSignal: 9 });
   });
 
@@ -318,7 +322,7 @@ describe("respawn", () => {
   });
 
   it("after a death on the alternate screen: the last frame can be captured before, and the new command has the main screen", async () => {
-    await using box = await deadPane(["sh", "-c", "echo history; printf '\\033[?1049hlast frame'"]);
+    await using box = await deadPane("history\\n\\033[?1049hlast frame");
     expect(await box.pane.facts()).toMatchObject({ dead: true, alternate: true });
     expect(await box.pane.capture(SCREEN)).toContain("last frame");
     await box.pane.respawn({ argv: ["sh", "-c", "echo new; exec cat"], env: {}, unsetEnv: [], cwd: "/" });

@@ -89,14 +89,13 @@ describe("the agent in its pane", () => {
     );
   });
 
-  it("that does not exist ends with 127 and one line on the screen", async () => {
+  it("that does not exist ends with 127", async () => {
     await using box = await tmuxSandbox({ argv: ["no-such-agent"] });
     const facts = await eventually("death", async () => {
       const now = await box.pane.facts();
       return now.dead && (await box.pane.recoverDeadStatus());
     });
     expect(facts.deadStatus).toBe(127);
-    expect(await box.pane.capture({ escapes: false, join: false })).toMatch(/^env: .*no-such-agent/);
   });
 
   it("has the history limit of the configuration from its first line on", async () => {
@@ -160,17 +159,20 @@ describe("TmuxServer", () => {
     expect((await box.pane.facts()).dead).toBe(false);
   });
 
-  it("takes over the stale socket that a killed server left", async () => {
-    await using box = await tmuxSandbox();
-    process.kill(box.server.pid ?? 0, "SIGKILL");
-    await box.serverDone;
-    expect(box.server.exit).toEqual({ code: null, signal: "SIGKILL" });
-    expect((await stat(box.socketPath)).isSocket()).toBe(true);
-    await eventually("the end of the old client", () => !box.client.isAttached);
-    await using _next = running(serverFor(box.dir));
-    await eventually("attach", () => box.client.isAttached);
-    expect((await box.pane.facts()).dead).toBe(false);
-  });
+  it.each(["SIGKILL", "SIGSEGV"] as const)(
+    "tells an end by %s, and the next one takes over the stale socket",
+    async (signal) => {
+      await using box = await tmuxSandbox();
+      process.kill(box.server.pid ?? 0, signal);
+      await box.serverDone;
+      expect(box.server.exit).toEqual({ code: null, signal });
+      expect((await stat(box.socketPath)).isSocket()).toBe(true);
+      await eventually("the end of the old client", () => !box.client.isAttached);
+      await using _next = running(serverFor(box.dir));
+      await eventually("attach", () => box.client.isAttached);
+      expect((await box.pane.facts()).dead).toBe(false);
+    },
+  );
 
   it("leaves a file that is no socket alone", async () => {
     await using dir = await tempDir();
