@@ -1,7 +1,7 @@
 // Makes one file per binary: dist/<binary>.mjs, for images and packages. Starts in less than half of the sources' time.
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
+import { buildSync } from "esbuild";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
@@ -10,9 +10,10 @@ const REQUIRE =
   'import { createRequire as gtCreateRequire } from "node:module"; const require = gtCreateRequire(import.meta.url);';
 
 /** Bundles `cmd/<binary>/main.ts`; answers with the file. */
-export async function buildBinary(binary: string, outDir = `${root}dist`): Promise<string> {
+export function buildBinary(binary: string, outDir = `${root}dist`): string {
   const outfile = `${outDir}/${binary}.mjs`;
-  await build({
+  // Not `build`: that leaves a helper process running.
+  buildSync({
     entryPoints: [`${root}cmd/${binary}/main.ts`],
     outfile,
     bundle: true,
@@ -29,5 +30,5 @@ export async function buildBinary(binary: string, outDir = `${root}dist`): Promi
 
 if (import.meta.main) {
   const binaries = ["gt-sidecar", "gt", "demo-agent"].filter((name) => existsSync(`${root}cmd/${name}/main.ts`));
-  for (const binary of binaries) console.log(await buildBinary(binary));
+  for (const binary of binaries) console.log(buildBinary(binary));
 }

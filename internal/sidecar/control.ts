@@ -109,12 +109,13 @@ export class ControlClient implements Task {
     socket.on("close", () => closed.abort());
     socket.on("connect", () => {
       this.#socket = socket;
+      this.#tell({ type: "alive" });
       if (this.#finish !== undefined) this.#tell(this.#finish);
     });
     const either = AbortSignal.any([signal, closed.signal]);
     while (!either.aborted) {
-      this.#tell({ type: "alive" });
       await this.#clock.sleep(ALIVE_EVERY_MS, either).catch(() => {});
+      this.#tell({ type: "alive" });
     }
     this.#socket = undefined;
     socket.destroy();

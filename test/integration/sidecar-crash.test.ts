@@ -16,7 +16,7 @@ describe("the serving half killed under traffic", () => {
     `comes back within a second each of ${CRASHES} times; the agent lives on and takes each message once`,
     async () => {
       await using build = await temporaryFolder();
-      const program = await buildBinary("gt-sidecar", build.path);
+      const program = buildBinary("gt-sidecar", build.path);
       await using sidecar = await startSidecar((dir) => ({
         program,
         command: demoCommand(dir, "--turn-ms", "20"),
@@ -28,13 +28,14 @@ describe("the serving half killed under traffic", () => {
       const traffic = sendAll(sidecar, sent, stop.signal);
       const gaps: number[] = [];
       for (let i = 0; i < CRASHES; i++) {
-        await new Promise((resolve) => setTimeout(resolve, 150 + 37 * (i % 11)));
+        await new Promise((resolve) => setTimeout(resolve, 100 + 230 * (i % 11)));
         gaps.push(await crash(sidecar));
       }
       stop.abort();
       const outcomes = await traffic;
       const taken = await sidecar.taken();
       expect((await statusOf(sidecar)).agentPid).toBe(agentPid);
+      expect(outcomes.length).toBeGreaterThan(CRASHES / 2);
       expect(new Set(taken).size).toBe(taken.length);
       for (const [text, outcome] of outcomes) {
         if (outcome === NudgeOutcome.SUBMITTED) expect(taken, text).toContain(text);
@@ -42,7 +43,7 @@ describe("the serving half killed under traffic", () => {
       }
       expect(Math.max(...gaps)).toBeLessThan(BACK_WITHIN_MS);
     },
-    20_000 + CRASHES * 3000,
+    20_000 + CRASHES * 5000,
   );
 });
 
