@@ -6,7 +6,7 @@ import { type Counts, none, plus } from "./counts.ts";
 const PROGRESS_MS = 15_000;
 
 /**
- * Writes the counts of a vitest run as JSON into the file named by GT_TEST_COUNTS, and between the results names the
+ * Says at the end why tests were skipped, writes the counts of a vitest run as JSON into the file named by GT_TEST_COUNTS, and between the results names the
  * test that runs for long. What breaks outside a test (a file that does not load, a hook of a file, a stray rejection)
  * counts as one failed each.
  */
@@ -28,6 +28,7 @@ export default class CountReporter implements Reporter {
 
   onTestRunEnd(modules: readonly TestModule[], stray: readonly SerializedError[]): void {
     clearTimeout(this.#timer);
+    for (const [note, count] of skipNotes(modules)) console.log(`skipped ${count}: ${note}`);
     const path = process.env["GT_TEST_COUNTS"];
     if (path === undefined) return;
     const total = modules.map(countsOf).reduce(plus, none);
@@ -43,6 +44,19 @@ export default class CountReporter implements Reporter {
       this.#armProgress();
     }, PROGRESS_MS).unref();
   }
+}
+
+/** Why tests were skipped, and how many for each reason. */
+function skipNotes(modules: readonly TestModule[]): ReadonlyMap<string, number> {
+  const notes = new Map<string, number>();
+  for (const module of modules) {
+    for (const test of module.children.allTests("skipped")) {
+      const result = test.result();
+      const note = (result.state === "skipped" && result.note) || "no reason given";
+      notes.set(note, (notes.get(note) ?? 0) + 1);
+    }
+  }
+  return notes;
 }
 
 function countsOf(module: TestModule): Counts {
