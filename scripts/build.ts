@@ -1,7 +1,7 @@
 // Makes one file per binary: dist/<binary>.mjs, for images and packages. Starts in less than half of the sources' time.
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { buildSync } from "esbuild";
+import { build, stop } from "esbuild";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
@@ -10,10 +10,9 @@ const REQUIRE =
   'import { createRequire as gtCreateRequire } from "node:module"; const require = gtCreateRequire(import.meta.url);';
 
 /** Bundles `cmd/<binary>/main.ts`; answers with the file. */
-export function buildBinary(binary: string, outDir = `${root}dist`): string {
+export async function buildBinary(binary: string, outDir = `${root}dist`): Promise<string> {
   const outfile = `${outDir}/${binary}.mjs`;
-  // Not `build`: that leaves a helper process running.
-  buildSync({
+  await build({
     entryPoints: [`${root}cmd/${binary}/main.ts`],
     outfile,
     bundle: true,
@@ -25,10 +24,11 @@ export function buildBinary(binary: string, outDir = `${root}dist`): string {
     banner: { js: REQUIRE },
     logLevel: "warning",
   });
+  await stop(); // else a process of the bundler stays for the next build
   return outfile;
 }
 
 if (import.meta.main) {
   const binaries = ["gt-sidecar", "gt", "demo-agent"].filter((name) => existsSync(`${root}cmd/${name}/main.ts`));
-  for (const binary of binaries) console.log(buildBinary(binary));
+  for (const binary of binaries) console.log(await buildBinary(binary));
 }

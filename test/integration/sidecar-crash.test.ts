@@ -16,7 +16,7 @@ describe("the serving half killed under traffic", () => {
     `comes back within a second each of ${CRASHES} times; the agent lives on and takes each message once`,
     async () => {
       await using build = await temporaryFolder();
-      const program = buildBinary("gt-sidecar", build.path);
+      const program = await buildBinary("gt-sidecar", build.path);
       await using sidecar = await startSidecar((dir) => ({
         program,
         command: demoCommand(dir, "--turn-ms", "20"),
