@@ -5,8 +5,13 @@ import { SupervisingHalf } from "../../internal/sidecar/supervise.ts";
 import { readConfig, serveArgs } from "./config.ts";
 import { help } from "./help.ts";
 import { serve } from "./serve.ts";
+import { endsWith, STANDBY, toldToGo } from "./standby.ts";
 
-await runMain({ name: "gt-sidecar", exitCodes: { "not-found": 127 } }, async ({ argv, env, stdout, signal, clock }) => {
+await runMain({ name: "gt-sidecar", exitCodes: { "not-found": 127 } }, async (context) => {
+  const { env, stdin, stdout, signal, clock } = context;
+  const standby = context.argv[0] === STANDBY;
+  const argv = standby ? context.argv.slice(1) : context.argv;
+  if (standby && !(await toldToGo(stdin))) return 0;
   const config = readConfig(argv, env);
   if (config === "help" || config === "version") {
     stdout.write(config === "help" ? help : `gt-sidecar ${version}\n`);
@@ -14,10 +19,10 @@ await runMain({ name: "gt-sidecar", exitCodes: { "not-found": 127 } }, async ({ 
   }
   const { half, sidecar, graceMs } = config;
   const logger = createLogger(half === "both" ? "gt-sidecar" : `gt-sidecar-${half}`, config.logLevel);
-  if (half === "serve") return serve(config, { logger, clock, signal });
+  if (half === "serve") return serve(config, { logger, clock, signal: standby ? endsWith(stdin, signal) : signal });
   const program = {
     program: process.execPath,
-    args: [...process.execArgv, process.argv[1] ?? "", ...(await serveArgs(config))],
+    args: [...process.execArgv, process.argv[1] ?? "", STANDBY, ...(await serveArgs(config))],
   };
   const supervising = new SupervisingHalf(
     { clock, logger, uid: process.getuid?.() ?? 0 },

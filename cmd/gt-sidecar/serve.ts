@@ -24,7 +24,7 @@ export async function serve(config: SidecarConfig, { logger, clock, signal }: Se
   metrics.collectProcess();
   await using announced = new AsyncDisposableStack();
   const onListening = async (address: { readonly host: string; readonly port: number }) => {
-    logger.info({ listen: formatListen(address) }, "serving");
+    logger.info({ listen: formatListen(address), pid: process.pid }, "serving");
     try {
       announced.use(await announce(config, address, clock));
     } catch (err) {

@@ -1,4 +1,4 @@
-import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { type ChildProcess, execFile } from "node:child_process";
 import { profileNamed } from "../agents/registry.ts";
 import { aborted } from "../base/abort.ts";
 import type { Clock } from "../base/clock.ts";
@@ -12,6 +12,7 @@ import { serverConfig } from "../tmux/server-config.ts";
 import { stopAgent } from "./agent-stop.ts";
 import { ControlListener, type ControlMessage } from "./control.ts";
 import { agentCommand, launchContext, SESSION, type SidecarOptions } from "./options.ts";
+import { ServingProcesses } from "./serving-processes.ts";
 import { prepareStateDir, statePaths, writeStateFiles } from "./state-dir.ts";
 
 export interface SuperviseDeps {
@@ -20,10 +21,20 @@ export interface SuperviseDeps {
   readonly uid: number;
 }
 
+export interface Serve {
+  readonly program: string;
+  readonly args: readonly string[];
+}
+
+interface ProcessEnd {
+  readonly code: number | null;
+  readonly signal: string | null;
+}
+
 export interface SuperviseOptions {
   readonly sidecar: SidecarOptions;
   /** Program and arguments of the serving half; absent when it runs elsewhere (a container of its own). */
-  readonly serve?: { readonly program: string; readonly args: readonly string[] };
+  readonly serve?: Serve;
   /** From the request to stop to the end of everything. */
   readonly graceMs: number;
 }
@@ -85,7 +96,8 @@ export class SupervisingHalf implements Task {
         },
       },
     ];
-    if (this.#options.serve !== undefined) tasks.push({ run: (ended) => this.#keepServing(ended) });
+    const { serve } = this.#options;
+    if (serve !== undefined) tasks.push({ run: (ended) => this.#keepServing(serve, ended) });
     await runTasks(stop, tasks);
   }
 
@@ -133,13 +145,18 @@ export class SupervisingHalf implements Task {
     }
   }
 
-  async #keepServing(signal: AbortSignal): Promise<void> {
+  async #keepServing(serve: Serve, signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#deps;
+    const { sidecar } = this.#options;
+    const processes = new ServingProcesses({ ...serve, env: sidecar.env });
     let stillborn = 0;
     while (!signal.aborted) {
       const startedAt = clock.monotonicMs();
-      const exit = await this.#serveOnce(signal);
-      if (signal.aborted) return;
+      const exit = await this.#serveOnce(processes, signal).catch((err: unknown) => {
+        processes.dismiss();
+        throw err;
+      });
+      if (signal.aborted) break;
       stillborn = this.#heardAt > startedAt ? 0 : stillborn + 1;
       const delayMs = Math.min(MAX_RESTART_DELAY_MS, stillborn * 100);
       logger.error({ ...exit, stillborn }, "serving half ended, starting it again");
@@ -147,26 +164,29 @@ export class SupervisingHalf implements Task {
         throw new DomainError("invalid", "the serving half does not start with these flags");
       if (delayMs > 0) await clock.sleep(delayMs, signal).catch(() => {});
     }
+    processes.dismiss();
   }
 
-  async #serveOnce(signal: AbortSignal): Promise<{ readonly code: number | null; readonly signal: string | null }> {
-    const { serve, sidecar } = this.#options;
-    if (serve === undefined) throw new Error("no serving half to start");
-    const child = spawn(serve.program, [...serve.args], {
-      stdio: ["ignore", "inherit", "inherit"],
-      env: { ...sidecar.env },
-    });
+  async #serveOnce(processes: ServingProcesses, stop: AbortSignal): Promise<ProcessEnd> {
+    const child = processes.next();
     const done = new AbortController();
-    const { promise, resolve, reject } = Promise.withResolvers<{ code: number | null; signal: string | null }>();
+    const { promise, resolve, reject } = Promise.withResolvers<ProcessEnd>();
     child.on("error", reject);
     child.on("exit", (code, by) => resolve({ code, signal: by }));
-    const watching = this.#watchServing(child, signal, done.signal);
+    const watching = this.#watchServing(child, stop, done.signal);
+    const preparing = this.#prepareNext(processes, AbortSignal.any([stop, done.signal]));
     try {
       return await promise;
     } finally {
       done.abort();
-      await watching;
+      await Promise.all([watching, preparing]);
     }
+  }
+
+  /** Not while the present one starts: they would wait for each other's processor. */
+  async #prepareNext(processes: ServingProcesses, stop: AbortSignal): Promise<void> {
+    await this.#deps.clock.sleep(PREPARE_AFTER_MS, stop).catch(() => {});
+    if (!stop.aborted) processes.prepare();
   }
 
   /** Asks it to stop when it is time, and kills it when it does not answer. */
@@ -190,5 +210,6 @@ export class SupervisingHalf implements Task {
 
 /** Bad flags or files: the same start would fail the same way. */
 const USAGE_EXIT = 2;
+const PREPARE_AFTER_MS = 300;
 /** What the serving half gets to end its streams. */
 const SERVE_STOP_MS = 2000;

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -38,8 +38,8 @@ export interface RunningSidecar extends AsyncDisposable {
   taken(): Promise<readonly string[]>;
   /** What the sidecar logged so far. */
   log(): string;
-  /** Pid of the serving half. */
-  servingPid(): Promise<number>;
+  /** Pid of the serving half that announced itself last. */
+  servingPid(): number;
   /** Waits until the agent is in one of these states. */
   untilState(...states: number[]): Promise<void>;
   /** Its exit code, once it has ended. */
@@ -104,7 +104,7 @@ export async function startSidecar(
     exited,
     taken: () => takenMessages(join(dir, "taken.jsonl")),
     log: () => log,
-    servingPid: () => servingHalfOf(child.pid ?? 0),
+    servingPid: () => lastLine(log, "serving")?.pid ?? 0,
     untilState: async (...states) => {
       await until(
         `state ${states}`,
@@ -122,7 +122,7 @@ export async function startSidecar(
   };
 }
 
-function lastLine(log: string, message: string): { readonly listen: string } | undefined {
+function lastLine(log: string, message: string): { readonly listen: string; readonly pid: number } | undefined {
   const line = log.split("\n").findLast((text) => text.includes(`"msg":"${message}"`));
   return line === undefined ? undefined : JSON.parse(line);
 }
@@ -133,17 +133,6 @@ async function takenMessages(file: string): Promise<readonly string[]> {
     .split("\n")
     .filter((line) => line !== "")
     .map((line) => JSON.parse(line).text);
-}
-
-async function servingHalfOf(parent: number): Promise<number> {
-  for (const name of await readdir("/proc")) {
-    if (!/^\d+$/.test(name)) continue;
-    const stat = await readFile(`/proc/${name}/stat`, "latin1").catch(() => "");
-    if (Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]) !== parent) continue;
-    const commandLine = await readFile(`/proc/${name}/cmdline`, "utf8").catch(() => "");
-    if (commandLine.split("\0").includes("serve")) return Number(name);
-  }
-  throw new Error(`no serving half below ${parent}`);
 }
 
 /** Asks again every few milliseconds until there is an answer; fails with what was waited for and `context`. */

@@ -1,0 +1,23 @@
+import { once } from "node:events";
+import { GO } from "../../internal/sidecar/serving-processes.ts";
+
+/** First argument of a process that loads its code and waits to be told to begin. */
+export const STANDBY = "--standby";
+
+/** True when told to; false when the supervising half has gone. */
+export async function toldToGo(stdin: NodeJS.ReadStream): Promise<boolean> {
+  stdin.setEncoding("utf8");
+  for await (const chunk of stdin.iterator({ destroyOnReturn: false })) if (String(chunk) === GO) return true;
+  return false;
+}
+
+/** Aborted like `signal`, and when stdin ends: without the supervising half there is nothing to serve for. */
+export function endsWith(stdin: NodeJS.ReadStream, signal: AbortSignal): AbortSignal {
+  const orphaned = new AbortController();
+  void once(stdin, "end", { signal }).then(
+    () => orphaned.abort(new Error("the supervising half has gone")),
+    () => {},
+  );
+  stdin.resume();
+  return AbortSignal.any([signal, orphaned.signal]);
+}

@@ -1,0 +1,55 @@
+import { type ChildProcess, spawn } from "node:child_process";
+
+export interface ServingProgram {
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** What tells a process of the serving half, which waits on stdin with its code loaded, to begin. */
+export const GO = "go\n";
+
+/**
+ * Processes of the serving half, of which one beyond the running one waits with its code loaded: on a busy machine, loading
+ * takes longer than the second within which the service must be back. They end with this process, by the end of their stdin.
+ */
+export class ServingProcesses {
+  readonly #program: ServingProgram;
+  #spare: ChildProcess | undefined;
+
+  constructor(program: ServingProgram) {
+    this.#program = program;
+  }
+
+  /** Starts the next one. */
+  next(): ChildProcess {
+    const child = this.#spare ?? this.#spawn();
+    this.#spare = undefined;
+    child.stdin?.write(GO);
+    return child;
+  }
+
+  /** Loads one ahead, if none is. */
+  prepare(): void {
+    if (this.#spare !== undefined) return;
+    const spare = this.#spawn();
+    this.#spare = spare;
+    spare.once("exit", () => {
+      if (this.#spare === spare) this.#spare = undefined;
+    });
+  }
+
+  /** Ends the one that waits. */
+  dismiss(): void {
+    this.#spare?.kill("SIGKILL");
+    this.#spare = undefined;
+  }
+
+  #spawn(): ChildProcess {
+    const { program, args, env } = this.#program;
+    const child = spawn(program, [...args], { stdio: ["pipe", "inherit", "inherit"], env: { ...env } });
+    child.on("error", () => {}); // an `exit` never follows; the caller listens for itself
+    child.stdin?.on("error", () => {}); // it ended before it was told to begin
+    return child;
+  }
+}
