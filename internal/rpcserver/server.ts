@@ -87,8 +87,20 @@ export class RpcServer implements Task {
     this.#listener?.setTls?.(material);
   }
 
-  /** @throws DomainError `unavailable` when the address cannot be listened on */
+  /**
+   * @throws DomainError `unavailable` when the address cannot be listened on
+   * @throws Error for TLS material that is no PEM
+   */
   async run(signal: AbortSignal): Promise<void> {
+    try {
+      await this.#serve(signal);
+    } catch (err) {
+      this.#listening.reject(err);
+      throw err;
+    }
+  }
+
+  async #serve(signal: AbortSignal): Promise<void> {
     const shutdown = new AbortController();
     setMaxListeners(0, shutdown.signal);
     const adapter = this.#createAdapter(shutdown.signal);
@@ -99,13 +111,14 @@ export class RpcServer implements Task {
     this.#listener = listener;
     try {
       this.#listening.resolve(await listen(listener, this.#options));
-      await aborted(signal);
-      await this.#stop(listener, sessions, shutdown, sockets);
     } catch (err) {
-      this.#listening.reject(err);
       listener.close();
       throw err;
     }
+    // Failures of single connections, such as too many open files; without a listener they would end the process.
+    listener.server.on("error", (err) => this.#deps.logger.warn({ err }, "cannot accept a connection"));
+    await aborted(signal);
+    await this.#stop(listener, sessions, shutdown, sockets);
   }
 
   #createAdapter(shutdownSignal: AbortSignal): Adapter {

@@ -2,8 +2,11 @@ import { request as httpsRequest } from "node:https";
 import { connect as connectTls } from "node:tls";
 import { createClient } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
+import { systemClock } from "../../internal/base/clock.ts";
+import { createLogger } from "../../internal/base/logger.ts";
 import { SidecarService } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
 import { domainErrorOf } from "../../internal/rpcserver/errors.ts";
+import { RpcServer } from "../../internal/rpcserver/server.ts";
 import type { TlsMaterial } from "../../internal/rpcserver/tls.ts";
 import { sidecarTransport } from "../../internal/rpcserver/transport.ts";
 import { TestCa } from "../support/certificates.ts";
@@ -93,6 +96,14 @@ describe("a server with certificates", () => {
     expect(() => fixture.server.setTls({ ...serverTls, cert: "no PEM" })).toThrow();
     expect(await peek(fixture.url, clientTls)).toBe("line\n");
   });
+});
+
+it("does not begin to serve with TLS material that is no PEM, and says so to those who wait", async () => {
+  const deps = { clock: systemClock, logger: createLogger("test", "silent") };
+  const tls = { ...serverTls, key: "no PEM" };
+  const server = new RpcServer(deps, { host: "127.0.0.1", port: 0, routes: () => {}, tls });
+  await expect(server.run(new AbortController().signal)).rejects.toThrow();
+  await expect(server.listening).rejects.toThrow();
 });
 
 describe("a client", () => {

@@ -46,7 +46,7 @@ export class TestCa {
       createPrivateKey(this.#keys.privateKey.export({ type: "pkcs8", format: "pem" })),
     );
     const bytes = der(0x30, body, algorithm, der(0x03, Buffer.from([0]), signature));
-    return `-----BEGIN CERTIFICATE-----\n${bytes.toString("base64").replace(/.{64}/g, "$&\n")}\n-----END CERTIFICATE-----\n`;
+    return `-----BEGIN CERTIFICATE-----\n${bytes.toString("base64").replace(/.{64}(?=.)/g, "$&\n")}\n-----END CERTIFICATE-----\n`;
   }
 }
 
