@@ -67,7 +67,10 @@ export class LocalAgent {
     session: LocalSession,
     identify: IdentifyProgram,
   ): Promise<{ readonly agent: LocalAgent; readonly known: SessionFacts }> {
-    const [facts, known] = await Promise.all([session.pane.facts(), session.facts()]);
+    const [found, known] = await Promise.all([session.pane.facts(), session.facts()]);
+    // Some builds of tmux lose the end of a process until they are made to look.
+    const unseen = found.dead && found.deadStatus === undefined && found.deadSignal === undefined;
+    const facts = unseen ? await session.pane.recoverDeadStatus() : found;
     return { agent: new LocalAgent(clock, session, facts, known, identify), known };
   }
 

@@ -3,6 +3,7 @@ import { DomainError } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
 import { runTasks } from "../base/task-group.ts";
 import { type DeliveryDeps, type DeliveryResult, deliver, recoverDelivery } from "../pane/delivery.ts";
+import type { Situation } from "../pane/delivery-policy.ts";
 import type { Letter } from "../pane/letter.ts";
 import { Mailbox } from "../pane/mailbox.ts";
 import { checkedNudge } from "../pane/nudge-request.ts";
@@ -94,11 +95,23 @@ export class LocalNudge {
     return { ...taken, outcome: "expired", error };
   }
 
-  async #situation(signal: AbortSignal) {
-    const { agent } = this.#deps;
+  async #situation(signal: AbortSignal): Promise<Situation> {
+    const { agent, lock, clock } = this.#deps;
+    const began = clock.now();
+    const usedBefore = await lock.isUsed(began);
     const { state, composerSeen, draft } = await agent.monitor.look(signal);
     const idleIsUnprovable = agent.program.profile.idleProof === "silence";
-    return { state, restartDue: false, composerSeen, draft, idleIsUnprovable, quietMs: agent.source.quietMs() };
+    const now: Situation = {
+      state,
+      restartDue: false,
+      composerSeen,
+      draft,
+      idleIsUnprovable,
+      quietMs: agent.source.quietMs(),
+    };
+    if (!draft || !(usedBefore || (await lock.isUsed(began)))) return now;
+    // That text is another program's message on its way, not a person's draft: wait for its end.
+    return { ...now, state: "busy", composerSeen: false, draft: false, idleIsUnprovable: false };
   }
 
   async #deliver(letter: Letter, onIntent: () => void, signal: AbortSignal): Promise<DeliveryResult> {

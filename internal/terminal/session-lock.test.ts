@@ -42,6 +42,16 @@ describe("a session's lock", () => {
     expect((await lock("s", 2, running).take(0, signal)).lastTypedAt).toBe(1234);
   });
 
+  it("tells without being taken whether somebody types or has typed", async () => {
+    const other = lock("s", 2, running);
+    expect(await other.isUsed(0)).toBe(false);
+    const held = await lock("s", 1, running).take(0, signal);
+    expect(await other.isUsed(5000)).toBe(true);
+    await held.typed(1234);
+    await held[Symbol.asyncDispose]();
+    expect([await other.isUsed(1234), await other.isUsed(1235)]).toEqual([true, false]);
+  });
+
   it("of another session is free", async () => {
     await lock("s", 1, running).take(0, signal);
     await lock("t", 2, running).take(0, signal);

@@ -69,14 +69,28 @@ export class SessionLock {
     }
   }
 
+  /** True while somebody types under this lock, or has done so since `since` (wall clock, ms). Takes nothing. */
+  async isUsed(since: number): Promise<boolean> {
+    const holder = await this.#read();
+    if (holder !== undefined && this.#lives(holder)) return true;
+    return ((await this.#lastTypedAt()) ?? 0) >= since;
+  }
+
   async #held(mine: Holder): Promise<HeldLock> {
-    const stamp = join(this.#folder, `${this.#name}.typed`);
-    const text = await readFile(stamp, "utf8").catch(() => "");
     return {
-      lastTypedAt: Number(text) > 0 ? Number(text) : undefined,
-      typed: (at) => writeFile(stamp, String(at), { mode: 0o600 }),
+      lastTypedAt: await this.#lastTypedAt(),
+      typed: (at) => writeFile(this.#stamp, String(at), { mode: 0o600 }),
       [Symbol.asyncDispose]: () => this.#giveBack(mine),
     };
+  }
+
+  async #lastTypedAt(): Promise<number | undefined> {
+    const at = Number(await readFile(this.#stamp, "utf8").catch(() => ""));
+    return at > 0 ? at : undefined;
+  }
+
+  get #stamp(): string {
+    return join(this.#folder, `${this.#name}.typed`);
   }
 
   get #file(): string {
