@@ -1,0 +1,26 @@
+import { expect, it } from "vitest";
+import { FakeClock } from "../../test/support/fake-clock.ts";
+import { Serial } from "./serial.ts";
+
+it("runs one after the other in the order of the calls", async () => {
+  const clock = new FakeClock();
+  const serial = new Serial();
+  const steps: string[] = [];
+  const work = (name: string, ms: number) =>
+    serial.run(async () => {
+      steps.push(`${name} begins`);
+      await clock.sleep(ms);
+      steps.push(`${name} ends`);
+      return name;
+    });
+  expect(await clock.until(Promise.all([work("slow", 100), work("quick", 1)]))).toEqual(["slow", "quick"]);
+  expect(steps).toEqual(["slow begins", "slow ends", "quick begins", "quick ends"]);
+});
+
+it("tells a failure to its own caller only, and goes on", async () => {
+  const serial = new Serial();
+  const failed = serial.run(() => Promise.reject(new Error("no")));
+  const next = serial.run(() => Promise.resolve("yes"));
+  await expect(failed).rejects.toThrow("no");
+  expect(await next).toBe("yes");
+});

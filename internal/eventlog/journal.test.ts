@@ -1,0 +1,106 @@
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { Journal } from "./journal.ts";
+
+interface Word {
+  readonly word: string;
+}
+
+function parse(value: unknown): Word | undefined {
+  const word = (value as { word?: unknown } | null)?.word;
+  return typeof word === "string" ? { word } : undefined;
+}
+
+let dir = "";
+let path = "";
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), "gt-journal-"));
+  path = join(dir, "journal.jsonl");
+});
+afterEach(() => rmSync(dir, { recursive: true }));
+
+function reopened(): { readonly words: readonly string[]; readonly unreadable: number; readonly bytes: number } {
+  const { journal, records, unreadable } = Journal.open(path, parse);
+  journal.close();
+  return { words: records.map((record) => record.word), unreadable, bytes: journal.bytes };
+}
+
+it("keeps records in order from one opening to the next, in a private file", () => {
+  const { journal, records } = Journal.open(path, parse);
+  expect(records).toEqual([]);
+  journal.append({ word: "one" });
+  journal.append({ word: "two\nlines and ü" });
+  expect(journal.bytes).toBe(statSync(path).size);
+  journal.close();
+  expect(reopened().words).toEqual(["one", "two\nlines and ü"]);
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+});
+
+it("has a record in the file when append returns", () => {
+  const { journal } = Journal.open(path, parse);
+  journal.append({ word: "now" });
+  expect(readFileSync(path, "utf8")).toBe('{"word":"now"}\n');
+  journal.close();
+});
+
+it("cuts a torn last line off, so that the next record stands on a line of its own", () => {
+  writeFileSync(path, '{"word":"whole"}\n{"word":"to');
+  const { journal, records, unreadable } = Journal.open(path, parse);
+  expect([records, unreadable]).toEqual([[{ word: "whole" }], 0]);
+  journal.append({ word: "next" });
+  journal.close();
+  expect(readFileSync(path, "utf8")).toBe('{"word":"whole"}\n{"word":"next"}\n');
+});
+
+it("leaves out and counts lines that are no records, and keeps the others", () => {
+  writeFileSync(path, '{"word":"a"}\nnot json\n\n{"word":1}\nnull\n{"word":"b"}\n');
+  expect(reopened()).toMatchObject({ words: ["a", "b"], unreadable: 3 });
+});
+
+it("replaces everything in one step, and goes on behind it", () => {
+  const { journal } = Journal.open(path, parse);
+  for (const word of ["a", "b", "c"]) journal.append({ word });
+  const before = statSync(path).ino;
+  journal.rewrite([{ word: "c" }]);
+  expect(statSync(path).ino).not.toBe(before);
+  journal.append({ word: "d" });
+  expect(journal.bytes).toBe(statSync(path).size);
+  journal.close();
+  expect(reopened().words).toEqual(["c", "d"]);
+});
+
+it("starts a rewrite over that an earlier process did not finish", () => {
+  writeFileSync(path, '{"word":"old"}\n');
+  writeFileSync(`${path}.next`, '{"word":"half');
+  const { journal } = Journal.open(path, parse);
+  journal.rewrite([{ word: "new" }]);
+  journal.close();
+  expect(reopened().words).toEqual(["new"]);
+});
+
+it("leaves the old records in place when a record cannot be written anew", () => {
+  const { journal } = Journal.open(path, parse);
+  journal.append({ word: "old" });
+  const unwritable = {
+    toJSON: () => {
+      throw new Error("no text");
+    },
+  } as unknown as Word;
+  expect(() => journal.rewrite([{ word: "new" }, unwritable])).toThrow("no text");
+  journal.append({ word: "more" });
+  journal.close();
+  expect(reopened().words).toEqual(["old", "more"]);
+});
+
+it("takes a file that others appended to as it is", () => {
+  const { journal } = Journal.open(path, parse);
+  journal.close();
+  appendFileSync(path, '{"word":"x"}\n');
+  expect(reopened().words).toEqual(["x"]);
+});
+
+it("fails when the folder is not there", () => {
+  expect(() => Journal.open(join(dir, "none", "journal"), parse)).toThrow(/ENOENT/);
+});
