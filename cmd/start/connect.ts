@@ -16,5 +16,5 @@ export function connect(listen: string, clock: Clock): Backend {
     random: Math.random,
     close: () => connection[Symbol.dispose](),
   };
-  return new GRPCSidecarBackend(deps, { where: listen, reconnectMs: 5000 });
+  return new GRPCSidecarBackend(deps, { where: listen, hint: "is the sidecar still running?", reconnectMs: 5000 });
 }

@@ -31,14 +31,14 @@ it("prints finished lines above the region, on a cleared rest of the screen", ()
   const paint = painter();
   paint.paint(frame(["a"], 0, 0), [], 20);
   expect(paint.paint(frame(["a"], 0, 0), [line("done")], 20)).toBe(
-    "\x1b[?25l\r\x1b[Jdone\r\n\x1b[2Ka\x1b[J\r\x1b[?25h",
+    "\x1b[?25l\r\x1b7\x1b[2K\x1b[1B\x1b[J\x1b8done\r\n\x1b[2Ka\x1b[J\r\x1b[?25h",
   );
 });
 
 it("finds the top again after the terminal broke the old lines in two", () => {
   const paint = painter();
   paint.paint(frame(["─".repeat(20), "abc"], 1, 3), [], 20);
-  expect(paint.paint(frame(["─".repeat(10), "abc"], 1, 3), [], 10)).toContain("\r\x1b[2A\x1b[J");
+  expect(paint.paint(frame(["─".repeat(10), "abc"], 1, 3), [], 10)).toContain("\r\x1b[2A\x1b7\x1b[2K");
 });
 
 it("sets the title only when it changes", () => {

@@ -11,6 +11,12 @@ const SGR: Readonly<Record<Style, string>> = {
   selected: "\x1b[1;36m",
 };
 
+/**
+ * Clears from the cursor's row on and stays there. Not by ED alone: at the top left corner tmux takes that for clearing the
+ * screen, and moves what it erases into the history.
+ */
+const CLEAR_BELOW = "\x1b7\x1b[2K\x1b[1B\x1b[J\x1b8";
+
 /** What stands in the live region now: enough to find its top again, also after the terminal's width has changed. */
 interface Drawn {
   readonly widths: readonly number[];
@@ -58,7 +64,7 @@ export class Painter {
     const key = `${body.join("\n")}\n${cursorRow},${cursorColumn},${frame.cursor !== undefined},${cols}`;
     if (finished.length === 0 && this.#drawn?.frame === key && frame.title === this.#title) return "";
     let out = `\x1b[?25l${this.#toTop(cols)}`;
-    if (finished.length > 0 || this.#shrank(cols)) out += "\x1b[J";
+    if (finished.length > 0 || this.#shrank(cols)) out += CLEAR_BELOW;
     out += finished.map((content) => `${styled(content)}\r\n`).join("");
     out += body.map((row) => `\x1b[2K${row}`).join("\r\n");
     out += "\x1b[J";
