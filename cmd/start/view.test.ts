@@ -1,0 +1,84 @@
+import { describe, expect, it } from "vitest";
+import { textWidth } from "../../internal/base/text-width.ts";
+import type { AgentStatus } from "../../internal/terminal/backend.ts";
+import { gtCommands } from "./gt-commands.ts";
+import { renderView, screenSize, seconds, type ViewModel } from "./view.ts";
+
+const NOW = 1_700_000_000_000;
+const status: AgentStatus = {
+  ...{ agent: "demo", sessionId: "s", projectId: "p", provider: "demo", alive: true, state: "busy", agentPid: 42 },
+  ...{ stateSince: NOW - 5000, restarts: 0, uptimeSeconds: 187, queueDepth: 0, attached: 0, epoch: "e", cols: 80 },
+  ...{ rows: 24, draft: false, versions: {} },
+  evidence: [{ source: "hook", value: "the agent took a message", ageMs: 5, confidence: "proof" }],
+};
+
+function model(more: Partial<ViewModel> = {}): ViewModel {
+  return {
+    ...{ columns: 80, rows: 24, colour: false, address: "demo", listen: "127.0.0.1:9090", status, trouble: "" },
+    ...{ screen: ["one", "two"], receipts: [], commands: gtCommands("~/x/cmd/gt/gt", "demo"), now: NOW },
+    ...more,
+  };
+}
+
+describe("the live view", () => {
+  it("shows who, state and evidence, the screen, and commands to type", () => {
+    expect(renderView(model())).toEqual([
+      " demo  busy for 5 s  up 3:07 min · 127.0.0.1:9090 · pid 42",
+      " known from: the agent took a message (hook, proof)",
+      `╭${"─".repeat(78)}╮`,
+      `│ one${" ".repeat(74)}│`,
+      `│ two${" ".repeat(74)}│`,
+      ...Array.from({ length: 10 }, () => `│${" ".repeat(78)}│`),
+      `╰${"─".repeat(78)}╯`,
+      " Receipts",
+      "   none yet: the first nudge shows up here",
+      " In another terminal",
+      "   ~/x/cmd/gt/gt peek demo           see its screen",
+      '   ~/x/cmd/gt/gt nudge demo "hello"  send it a message',
+      "   ~/x/cmd/gt/gt status demo         what it does, and how we know",
+      "   ~/x/cmd/gt/gt watch demo          follow it live",
+      " q quits",
+    ]);
+  });
+
+  it.each([
+    [80, 24],
+    [40, 12],
+    [200, 60],
+  ])("fits a window of %d by %d", (columns, rows) => {
+    const screen = Array.from({ length: 90 }, () => "日本語 ".repeat(60));
+    const receipts = Array.from({ length: 9 }, (_, at) => `receipt ${at} ${"x".repeat(300)}`);
+    const lines = renderView(model({ columns, rows, screen, receipts }));
+    expect(lines.length).toBeLessThanOrEqual(rows);
+    for (const line of lines) expect(textWidth(line)).toBeLessThanOrEqual(columns);
+  });
+
+  it("keeps the end of a long screen and the newest receipts", () => {
+    const screen = Array.from({ length: 90 }, (_, row) => `row ${row}`);
+    const lines = renderView(model({ screen, receipts: ["r1", "r2", "r3", "r4"] })).map((line) => line.trim());
+    expect(lines.some((line) => line.startsWith("│ row 89 "))).toBe(true);
+    expect(lines).toContain("r4");
+    expect(lines).not.toContain("r1");
+  });
+
+  it("says why nothing is fresh", () => {
+    expect(renderView(model({ trouble: "no answer from the sidecar: gone" }))[1]).toBe(
+      " no answer from the sidecar: gone",
+    );
+  });
+});
+
+it("gives the agent a screen that fits the box", () => {
+  expect(screenSize(80, 40)).toEqual({ cols: 76, rows: 25 });
+  expect(screenSize(30, 10)).toEqual({ cols: 40, rows: 10 });
+  expect(screenSize(300, 120)).toEqual({ cols: 160, rows: 50 });
+});
+
+it.each([
+  [0, "0 s"],
+  [59.9, "59 s"],
+  [187, "3:07 min"],
+  [7500, "2:05 h"],
+])("writes %d seconds as %s", (total, text) => {
+  expect(seconds(total)).toBe(text);
+});

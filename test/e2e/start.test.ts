@@ -1,0 +1,125 @@
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { spawn as spawnPty } from "@lydell/node-pty";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { systemClock } from "../../internal/base/clock.ts";
+
+const run = promisify(execFile);
+const root = join(import.meta.dirname, "../..");
+const launch = [join(root, "scripts/launch.mjs"), "cmd/start/main.ts"];
+
+let dir: string;
+let env: NodeJS.ProcessEnv;
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), "gt-e2e-"));
+  env = { ...process.env, XDG_RUNTIME_DIR: dir, TMPDIR: dir, INIT_CWD: dir };
+});
+afterEach(() => rm(dir, { recursive: true, force: true }));
+
+/** Programs that were started with this test's folder in their environment and still run. */
+async function stillRunning(): Promise<string[]> {
+  const found: string[] = [];
+  for (const pid of (await readdir("/proc")).filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)) {
+    const environment = await readFile(`/proc/${pid}/environ`, "utf8").catch(() => "");
+    if (environment.includes(`XDG_RUNTIME_DIR=${dir}\0`))
+      found.push(await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => pid));
+  }
+  return found;
+}
+
+async function nothingIsLeft(): Promise<void> {
+  const deadline = performance.now() + 5000;
+  while ((await stillRunning()).length > 0 && performance.now() < deadline) await systemClock.sleep(50);
+  expect(await stillRunning()).toEqual([]);
+  const left = await readdir(dir);
+  expect(left.filter((name) => name !== "gt-sidecars" && name !== "node-compile-cache")).toEqual([]);
+  if (left.includes("gt-sidecars")) expect(await readdir(join(dir, "gt-sidecars"))).toEqual([]);
+}
+
+it("--once peeks, nudges, peeks, tells the status, and leaves nothing running", async () => {
+  const { stdout } = await run(process.execPath, [...launch, "--once"], { env });
+  expect(stdout).toMatch(/^── peek demo .*\n│ Demo agent\n/m);
+  expect(stdout).toMatch(/^── nudge demo "hello from npm start.*\n\d\d:\d\d:\d\d {2}SUBMITTED /m);
+  expect(stdout).toMatch(/^│ > hello from npm start/m);
+  expect(stdout).toMatch(/^── status demo\nidle, up \d+ s/m);
+  expect(stdout).toMatch(/all as expected\n$/);
+  expect(stdout).not.toContain("\x1b");
+  await nothingIsLeft();
+});
+
+it("without a terminal prints commands that work as they are, and ends on SIGTERM", async () => {
+  const child = spawn(process.execPath, launch, { env, stdio: ["ignore", "pipe", "inherit"] });
+  const closed = once(child, "close");
+  let output = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (output += text));
+  try {
+    await until(() => output.includes("Ctrl-C ends it"));
+    const nudge = /^ {2}(\S+ nudge demo) "hello"$/m.exec(output)?.[1];
+    // From another folder, through a shell, with nothing but the printed text.
+    const answer = await run("sh", ["-c", `${nudge} "from the printed command"`], { env, cwd: "/" });
+    expect(answer.stdout).toContain("submitted to demo");
+    const peek = await run("sh", ["-c", `${nudge?.replace(" nudge ", " peek ")}`], { env, cwd: "/" });
+    expect(peek.stdout).toContain("> from the printed command");
+  } finally {
+    child.kill("SIGTERM");
+    await closed;
+  }
+  expect(child.exitCode).toBe(143);
+  await nothingIsLeft();
+});
+
+it("in a terminal shows the agent live with its receipts, and gives the terminal back on q", async () => {
+  const terminal = spawnPty(process.execPath, launch, {
+    cols: 100,
+    rows: 40,
+    cwd: root,
+    env: { ...env, TERM: "xterm-256color" },
+  });
+  let output = "";
+  terminal.onData((text) => {
+    output += text;
+  });
+  const exited = new Promise<number>((resolve) => terminal.onExit(({ exitCode }) => resolve(exitCode)));
+  try {
+    await until(() => output.includes("Type a message") && output.includes("In another terminal"));
+    expect(output).toContain("\x1b[?1049h");
+    await run(join(root, "cmd/gt/gt"), ["nudge", "demo", "shown live"], { env, cwd: "/" });
+    await until(() => output.includes("> shown live") && output.includes("SUBMITTED"));
+    terminal.write("q");
+    expect(await exited).toBe(0);
+  } finally {
+    terminal.kill("SIGTERM");
+    await exited;
+  }
+  expect(output.endsWith("\x1b[?25h\x1b[?1049l")).toBe(true);
+  await nothingIsLeft();
+});
+
+it("says how to get tmux where there is none, and exits with 4", async () => {
+  const alone = { ...env, PATH: dir };
+  const failed = await run(process.execPath, [...launch, "--once"], { env: alone }).catch((err: unknown) => err);
+  expect(failed).toMatchObject({ code: 4, stderr: expect.stringContaining("brew install tmux") });
+});
+
+it("never starts Claude Code that is not there, and says how to get it", async () => {
+  const alone = { ...env, PATH: dir };
+  const failed = await run(process.execPath, [...launch, "--agent", "claude"], { env: alone }).catch(
+    (err: unknown) => err,
+  );
+  expect(failed).toMatchObject({
+    code: 4,
+    stderr: expect.stringContaining("npm install --global @anthropic-ai/claude-code"),
+  });
+});
+
+async function until(condition: () => boolean): Promise<void> {
+  const deadline = performance.now() + 30_000;
+  while (!condition()) {
+    if (performance.now() > deadline) throw new Error("it never happened");
+    await systemClock.sleep(20);
+  }
+}
