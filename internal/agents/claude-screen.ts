@@ -1,7 +1,7 @@
 import { type ChoiceList, cursorChoices, numberedChoices } from "./choices.ts";
 import type { ComposerView, DialogKind, DialogView, ScreenView } from "./profile.ts";
 import type { Screen } from "./screen.ts";
-import { block, isBlank, isRule, lastRow, lineAt, ruleAbove, typedText } from "./screen-text.ts";
+import { block, firstWords, isRule, lastRow, lineAt, ruleAbove, typedText } from "./screen-text.ts";
 
 /** How far from the cursor the box's lines may be: a draft fills at most the screen. */
 const REACH = 200;
@@ -131,7 +131,7 @@ function dialogBox(screen: Screen): DialogView | undefined {
   const end = footer < 0 ? last : footer - 1;
   const text = block(screen, top, end);
   const kind = KINDS.find(([, pattern]) => pattern.test(text))?.[0] ?? "other";
-  return { kind, title: titleOf(screen, top, end), text, choices: list?.choices ?? [] };
+  return { kind, title: firstWords(text), text, choices: list?.choices ?? [] };
 }
 
 /** The line a dialog begins under; a dialog may have more of them inside, so the highest one with no composer above the list counts. */
@@ -159,10 +159,4 @@ function footerRow(screen: Screen, last: number): number {
 /** Without a footer the list itself must be the last thing on the screen. */
 function fitsBottom(list: ChoiceList, footer: number, last: number): boolean {
   return footer >= 0 || last - list.bottom <= 1;
-}
-
-function titleOf(screen: Screen, from: number, to: number): string {
-  for (let row = from; row <= to; row += 1)
-    if (!isBlank(screen, row) && !isRule(lineAt(screen, row))) return lineAt(screen, row).trim().slice(0, 200);
-  return "";
 }

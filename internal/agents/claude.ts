@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { claudeSettings, readClaudeHook } from "./claude-hooks.ts";
 import { claudeView } from "./claude-screen.ts";
 import { claudeStateFile, readClaudeState } from "./claude-state-file.ts";
-import { defuseBy } from "./defuse.ts";
+import { defuseBy, LEAVING } from "./defuse.ts";
 import { hookFile, plainLaunch, withFlags } from "./launch.ts";
 import type { AgentProfile, LaunchContext, LaunchPlan } from "./profile.ts";
 
@@ -21,7 +21,7 @@ const OWN_ENV = [
 ];
 
 /** `!` runs a shell command, `/` a command of its own (also behind blanks), `#` `@` `&` open helpers. */
-const RULES = { command: /^\s*[!/#@&]/, openEnd: /(?:\\|(?:^|\s)@\S*)$/ };
+const RULES = { command: /^\s*[!/#@&]/, leaving: LEAVING, openEnd: /(?:\\|(?:^|\s)@\S*)$/ };
 
 /**
  * Claude Code. What a bracketed paste shows in its composer (2.1.197 and 2.1.330 alike, 160 columns): one line of up to

@@ -1,15 +1,19 @@
 import { type ChoiceList, numberedChoices } from "./choices.ts";
 import type { ComposerView, DialogKind, DialogView, ScreenView } from "./profile.ts";
-import type { Screen } from "./screen.ts";
-import { block, isBlank, lastRow, lineAt, typedText } from "./screen-text.ts";
+import type { Screen, ScreenLine } from "./screen.ts";
+import { block, firstWords, hasHint, isBlank, lastRow, lineAt, typedText } from "./screen-text.ts";
 
 const REACH = 200;
+/** The status rows, or the menu that stands in their place, are not more than this. */
+const MENU_ROWS = 12;
 const PASTE = /\[Pasted Content \d+ chars\](?: #\d+)?/g;
 const WORKING = /^[•◦] .{0,80}\((?:\d+[hms] ?)+ • esc to interrupt\)/u;
 /** The title's first item turns while it works. */
 const BUSY_TITLE = /^[⠀-⣿] /u;
+/** The title while a dialog waits. */
+const ASKS = "[ ! ]";
 const FOOTER =
-  /\b(?:enter (?:to )?(?:confirm|submit|review|select)|esc (?:to )?(?:cancel|skip|close|go back|dismiss))\b/i;
+  /\b(?:enter (?:to )?(?:confirm|submit|review|select|continue)|esc (?:to )?(?:cancel|skip|close|go back|dismiss))\b/i;
 const QUEUED = /^ {2}↳ (.*)$/;
 /** The last row of a turn that is over, or of a session without one. */
 const TURN_OVER = /^(?: {2}Worked for |■ | {2}└ Tip:| {2}Tip:)/;
@@ -39,18 +43,43 @@ export function codexView(screen: Screen): ScreenView {
 function composerRows(screen: Screen): ComposerView | undefined {
   let top = Math.min(screen.cursorY, screen.rows - 1);
   while (top > 0 && /^(?: {2}|$)/.test(lineAt(screen, top)) && screen.cursorY - top < REACH) top -= 1;
-  const first = lineAt(screen, top);
-  if (!/^›(?: |$)/.test(first)) return undefined;
-  let bottom = lastRow(screen);
-  const statusEnd = bottom;
-  while (bottom > screen.cursorY && !isBlank(screen, bottom)) bottom -= 1;
-  if (bottom <= screen.cursorY || statusEnd - bottom > 12) return undefined;
-  for (let row = bottom; row <= statusEnd; row += 1) if (FOOTER.test(lineAt(screen, row))) return undefined;
-  while (bottom > screen.cursorY && isBlank(screen, bottom)) bottom -= 1;
+  if (screen.title.startsWith(ASKS) || !isPrompt(screen.lines[top])) return undefined;
+  const bottom = composerBottom(screen);
+  if (bottom === undefined) return undefined;
+  const clipped = top === 0 || bottom === screen.rows - 1;
   const rows: string[] = [];
   for (let row = top; row <= bottom; row += 1) rows.push(typedText(screen.lines[row]).slice(2));
-  const text = rows.join("\n").trimEnd();
-  return { top, bottom, text, pasteMarkers: text.match(PASTE)?.length ?? 0 };
+  const shell = lineAt(screen, top).startsWith("!") ? "!" : "";
+  const text = `${shell}${rows.join("\n")}`.trimEnd();
+  const pasteMarkers = text.match(PASTE)?.length ?? 0;
+  return { top, bottom, text, pasteMarkers, ...(clipped ? { clipped } : {}) };
+}
+
+/**
+ * The prompt is bold, `›` in the default colour or `!` for shell commands; the chosen row of a list, which begins alike, is
+ * styled as a whole, and the transcript's echo of a message is dim.
+ */
+function isPrompt(line: ScreenLine | undefined): boolean {
+  const [first] = line?.runs ?? [];
+  if (first === undefined || !first.bold || first.inverse || first.dim) return false;
+  const mark = first.text.trim();
+  return mark === "!" || (mark === "›" && first.fg === "default");
+}
+
+/** Below the draft stand a blank row and the status rows or a menu; a draft that fills the screen pushes them out. */
+function composerBottom(screen: Screen): number | undefined {
+  const last = lastRow(screen);
+  let row = last;
+  while (row > screen.cursorY && !isBlank(screen, row)) row -= 1;
+  if (row <= screen.cursorY) {
+    // What Codex itself writes there has dim words, a draft has none.
+    const filled = screen.cursorY >= screen.rows - 2 && !hasHint(screen.lines[last]);
+    return filled ? Math.max(last, screen.cursorY) : undefined;
+  }
+  if (last - row > MENU_ROWS) return undefined;
+  for (let below = row; below <= last; below += 1) if (FOOTER.test(lineAt(screen, below))) return undefined;
+  while (row > screen.cursorY && isBlank(screen, row)) row -= 1;
+  return row;
 }
 
 interface Above {
@@ -69,7 +98,8 @@ function aboveComposer(screen: Screen, from: number): Above {
     if (text === "") continue;
     if (held !== null) queued.unshift(held[1] ?? "");
     else if (WORKING.test(text)) return { working: text.slice(2, 60).split(" (", 1)[0] ?? "Working", queued };
-    else if (!/^(?: {4}|[•◦] (?:Messages to be submitted|Queued follow-up))/u.test(text)) return ended(text, queued);
+    else if (!/^(?: {4}| {2}└ |[•◦] (?:Messages to be submitted|Queued follow-up))/u.test(text))
+      return ended(text, queued);
   }
   return { queued: [] };
 }
@@ -104,14 +134,14 @@ function dialogBox(screen: Screen): DialogView | undefined {
   if (footer < 0) return undefined;
   const from = Math.max(0, footer - 60);
   const list = numberedChoices(screen, from, footer - 1);
-  if (list === undefined && !screen.title.startsWith("[ ! ]")) return undefined;
+  if (list === undefined && !screen.title.startsWith(ASKS)) return undefined;
   if (list !== undefined && !list.choices.some((choice) => choice.selected)) return undefined;
   const top = dialogTop(screen, list, footer);
   const text = block(screen, top, footer - 1);
   const kind = KINDS.find(([, pattern]) => pattern.test(text))?.[0] ?? "other";
   return {
     kind,
-    title: (text.trimStart().split("\n", 1)[0] ?? "").trim().slice(0, 200),
+    title: firstWords(text),
     text,
     choices: list?.choices ?? [],
   };
@@ -122,9 +152,9 @@ function footerRow(screen: Screen, last: number): number {
   return -1;
 }
 
-/** The transcript marks its rows in the first column, a dialog indents all but the chosen one. */
+/** The transcript marks its rows in the first column or ends with its turn; a dialog indents all but the chosen row. */
 function dialogTop(screen: Screen, list: ChoiceList | undefined, footer: number): number {
   let row = (list?.top ?? footer) - 1;
-  while (row >= 0 && /^(?:\s|$)/.test(lineAt(screen, row))) row -= 1;
+  while (row >= 0 && /^(?:\s|$)/.test(lineAt(screen, row)) && !TURN_OVER.test(lineAt(screen, row))) row -= 1;
   return row + 1;
 }

@@ -21,7 +21,7 @@ const FLAGS = [
 ];
 
 /** `!` runs a shell command, `/` a command of its own, `$` a skill, `@` and `#` open helpers. */
-const RULES = { command: /^\s*[!/#@&$]/, openEnd: /(?:\\|(?:^|\s)[@$]\S*)$/ };
+const RULES = { command: /^\s*[!/#@&$]/, openEnd: /(?:\\|(?:^|\s)[@$]\S*)$/, cutsStart: true };
 
 export const codex: AgentProfile = {
   name: "codex",

@@ -1,11 +1,18 @@
 import type { SafeText } from "./profile.ts";
 import { INERT_PREFIX } from "./safe-text.ts";
 
+/** Words that end a program when they are all there is. */
+export const LEAVING = /^\s*(?:exit|quit|bye|:q!?|:wq!?|:x)\s*$/i;
+
 export interface DefuseRules {
   /** Matches at the start of a message that this agent would take as a command of its own. */
   readonly command?: RegExp;
+  /** Matches a whole message that would end the program, such as `exit`. */
+  readonly leaving?: RegExp;
   /** Matches at the end of a message where Enter would do something else than submit; a space is put behind it. */
   readonly openEnd?: RegExp;
+  /** The agent drops white space at the start of a message, so it is dropped before and counts as a difference. */
+  readonly cutsStart?: boolean;
 }
 
 /**
@@ -15,6 +22,8 @@ export interface DefuseRules {
  */
 export function defuseBy(rules: DefuseRules, message: string): SafeText {
   const tagged = message.replace(/<(?=\/?system-reminder)/gi, "< ");
-  const led = rules.command?.test(tagged) ? `${INERT_PREFIX}${tagged}` : tagged;
+  const kept = rules.cutsStart === true ? tagged.trimStart() : tagged;
+  const acts = rules.command?.test(kept) === true || rules.leaving?.test(kept) === true;
+  const led = acts ? `${INERT_PREFIX}${kept}` : kept;
   return { type: "safe", text: rules.openEnd?.test(led) ? `${led} ` : led };
 }

@@ -66,7 +66,7 @@ const KINDS: readonly (readonly [DialogKind, RegExp])[] = [
   ["trust", /\btrust\b/i],
   ["permission", /\b(?:allow|run|proceed|permission)\b/i],
   ["plan", /\bplan\b/i],
-  ["picker", /\b(?:model|select|pick)\b/i],
+  ["picker", /\b(?:model|select|pick|choose)\b/i],
 ];
 
 function dialogIn(screen: Screen, top: number, bottom: number): DialogView | undefined {

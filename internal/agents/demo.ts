@@ -1,4 +1,4 @@
-import { defuseBy } from "./defuse.ts";
+import { defuseBy, LEAVING } from "./defuse.ts";
 import { demoView } from "./demo-screen.ts";
 import { readHookLine } from "./hook-lines.ts";
 import { plainLaunch } from "./launch.ts";
@@ -13,7 +13,7 @@ export const demo: AgentProfile = {
   idleProof: "screen",
   submit: { key: "Enter", settleMs: 25 },
   queuesWhileBusy: true,
-  defuse: (message) => defuseBy({ command: /^\s*[!/#@&]/, openEnd: /\\$/ }, message),
+  defuse: (message) => defuseBy({ command: /^\s*[!/#@&]/, leaving: LEAVING, openEnd: /\\$/ }, message),
   readHook: (line, payload) => readHookLine(line, payload),
   stateFile: () => undefined,
   readStateFile: () => undefined,

@@ -1,4 +1,4 @@
-import { defuseBy } from "./defuse.ts";
+import { defuseBy, LEAVING } from "./defuse.ts";
 import { readHookLine } from "./hook-lines.ts";
 import { plainLaunch } from "./launch.ts";
 import type { AgentProfile } from "./profile.ts";
@@ -17,7 +17,7 @@ export const generic: AgentProfile = {
   submit: { key: "Enter", settleMs: 150 },
   queuesWhileBusy: false,
   // A first `!` or `/` and a last `\` change what most prompts do with a line; elsewhere they are plain text.
-  defuse: (message) => defuseBy({ command: /^\s*[!/#@&]/, openEnd: /\\$/ }, message),
+  defuse: (message) => defuseBy({ command: /^\s*[!/#@&]/, leaving: LEAVING, openEnd: /\\$/ }, message),
   readHook: (line, payload) => readHookLine(line, payload),
   stateFile: () => undefined,
   readStateFile: () => undefined,

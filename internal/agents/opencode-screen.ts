@@ -1,7 +1,7 @@
 import { textWidth } from "../base/text-width.ts";
 import type { ComposerView, DialogChoice, DialogKind, DialogView, ScreenView } from "./profile.ts";
 import type { Screen, ScreenLine, ScreenRun } from "./screen.ts";
-import { lastRow, lineAt } from "./screen-text.ts";
+import { firstWords, lastRow, lineAt } from "./screen-text.ts";
 
 const BAR = "┃";
 const PASTE = /\[Pasted ~\d+ lines\]/g;
@@ -49,13 +49,19 @@ function boxAtCursor(screen: Screen): Box | undefined {
   const closing = new RegExp(`^ {${left}}╹(▀{8,})`).exec(lineAt(screen, floor).slice(0, 1000));
   if (closing === null) return undefined;
   let ceiling = screen.cursorY;
-  while (barred(screen, ceiling - 1, left)) ceiling -= 1;
-  return { ceiling, floor, left, right: left + 1 + (closing[1] ?? "").length };
+  const right = left + 1 + (closing[1] ?? "").length;
+  while (barred(screen, ceiling - 1, left) && !inMenu(screen, ceiling - 1, right)) ceiling -= 1;
+  return { ceiling, floor, left, right };
 }
 
 function barred(screen: Screen, row: number, left: number): boolean {
   const text = lineAt(screen, row);
   return text.charAt(left) === BAR && text.slice(0, left).trim() === "";
+}
+
+/** A menu of commands or files stands right on the box and has a bar at its right side too. */
+function inMenu(screen: Screen, row: number, right: number): boolean {
+  return cut(lineAt(screen, row), right - 1, right + 1).includes(BAR);
 }
 
 function composerIn(screen: Screen, box: Box): ComposerView {
@@ -121,7 +127,7 @@ function dialogAtBottom(screen: Screen): DialogView | undefined {
   const text = rows.join("\n").trim();
   const kind = KINDS.find(([, pattern]) => pattern.test(`${text}\n${lineAt(screen, keys)}`))?.[0] ?? "other";
   const choices = listChoices(screen, top, keys) ?? buttons(screen.lines[keys]);
-  return { kind, title: (text.split("\n", 1)[0] ?? "").replace(/^△ /, "").trim().slice(0, 200), text, choices };
+  return { kind, title: firstWords(text), text, choices };
 }
 
 /** `1. Green` … The chosen one's number is not in the muted colour that the words of the key row have. */

@@ -1,11 +1,11 @@
-import { defuseBy } from "./defuse.ts";
+import { defuseBy, LEAVING } from "./defuse.ts";
 import { readHookLine } from "./hook-lines.ts";
 import { plainLaunch } from "./launch.ts";
 import { opencodeView } from "./opencode-screen.ts";
 import type { AgentProfile } from "./profile.ts";
 
 /** A first `!` runs a shell command and `/` a command of its own, `@` and `#` open helpers. */
-const RULES = { command: /^\s*[!/#@&]/, openEnd: /(?:\\|(?:^|\s)@\S*)$/ };
+const RULES = { command: /^\s*[!/#@&]/, leaving: LEAVING, openEnd: /(?:\\|(?:^|\s)@\S*)$/ };
 
 export const opencode: AgentProfile = {
   name: "opencode",

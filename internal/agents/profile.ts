@@ -11,6 +11,8 @@ export interface ComposerView {
   readonly text: string;
   /** How many folded pastes (`[Pasted text #1 +4 lines]`) stand in it. */
   readonly pasteMarkers: number;
+  /** Set when the draft is taller than the box and `text` is only the part that shows. */
+  readonly clipped?: true;
 }
 
 export type DialogKind =

@@ -5,7 +5,7 @@ import type { SafeText } from "./profile.ts";
  * that is never ended loses its introducer only, so that it cannot swallow the rest of the message.
  */
 const ESCAPES =
-  /(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)|\x1b[ -/]*[0-~]|\x1b/g;
+  /(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x80-\x9f]*(?:\x07|\x1b\\|\x9c)|\x1b[ -/]*[0-~]|\x1b/g;
 /** C0 except LF, DEL and C1. */
 const CONTROLS = /[\x00-\x09\x0b-\x1f\x7f-\x9f]/g;
 

@@ -50,14 +50,22 @@ export function hasHint(line: ScreenLine | undefined): boolean {
   return line?.runs.some(isHint) ?? false;
 }
 
-/** The rows `from`…`to` as text, without blank rows at either end. */
+const DRAWN = /^\s*(?:[─━╌┄┈═]{4,}|[\u2800-\u28ff ]+)\s*$/;
+
+/** The rows `from`…`to` as text, without drawn lines, bars at the left and blank rows at either end. */
 export function block(screen: Screen, from: number, to: number): string {
   const rows: string[] = [];
-  for (let row = from; row <= to; row += 1)
-    rows.push(
-      lineAt(screen, row)
-        .replace(/^[ │┃]{1,4}/, "")
-        .trimEnd(),
-    );
+  for (let row = from; row <= to; row += 1) {
+    const text = lineAt(screen, row);
+    if (!DRAWN.test(text)) rows.push(text.replace(/^[ │┃]{1,4}/, "").trimEnd());
+  }
   return rows.join("\n").replace(/^\n+/, "").trimEnd();
+}
+
+/** The first of these rows that says something in words, cut to 200 characters. */
+export function firstWords(text: string): string {
+  return (text.split("\n").find((row) => /\p{L}/u.test(row)) ?? "")
+    .replace(/^[^\p{L}\p{N}]+/u, "")
+    .trim()
+    .slice(0, 200);
 }

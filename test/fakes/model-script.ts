@@ -32,7 +32,7 @@ function writeCall(path: string, tools: readonly string[]): ModelAct | undefined
   const tool = pick(tools, ["Write", "write"]);
   if (tool === undefined) return undefined;
   const content = "written by the pretended model\n";
-  return { type: "call", tool, input: { file_path: path, filePath: path, content } };
+  return { type: "call", tool, input: { [tool === "Write" ? "file_path" : "filePath"]: path, content } };
 }
 
 function questionCall(_rest: string, tools: readonly string[]): ModelAct | undefined {
@@ -71,7 +71,7 @@ const WISHES: readonly Wish[] = [
       text: Array.from({ length: Number(rest) || 50 }, (_, i) => `word${i + 1}`).join(" "),
     }),
   },
-  { keyword: "SAY", act: (rest) => ({ type: "say", text: rest }) },
+  { keyword: "SAY", act: (rest) => ({ type: "say", text: rest.replaceAll("\\n", "\n") }) },
   { keyword: "HIT-LIMIT", act: () => ({ type: "refuse", status: 429, error: "rate_limit_error" }) },
 ];
 

@@ -1,0 +1,44 @@
+// Records the screens of the real agent programs that the profiles are tested with, by walking through their scenes:
+//   node scripts/launch.mjs scripts/record-screens.ts [PROGRAM…] [--only SCENE]
+// PROGRAM: claude-2.1.330, claude-2.1.197, codex-0.169.0, opencode-1.18.33 (default: all). Look at every new case.json.
+import type { AgentKind } from "../test/support/agents-home.ts";
+import type { AgentProgram } from "../test/support/agents-install.ts";
+import { SCENES, type SceneRun } from "../test/support/agents-scenes.ts";
+import { AgentSession } from "../test/support/agents-session.ts";
+import { saveScreenCase } from "../test/support/screen-corpus.ts";
+import { screenFromRecording } from "../test/support/screen-from-ansi.ts";
+
+const ALL: readonly AgentProgram[] = ["claude-2.1.330", "claude-2.1.197", "codex-0.169.0", "opencode-1.18.33"];
+
+async function recordRun(program: AgentProgram, run: SceneRun, only: string | undefined): Promise<void> {
+  await using session = await AgentSession.start({ program, ...run.options });
+  const [kind = "", version = ""] = program.split("-");
+  for (const scene of run.scenes) {
+    try {
+      await scene.reach(session);
+    } catch (err) {
+      console.error(`${program}: could not reach ${scene.name}: ${err instanceof Error ? err.message : err}`);
+      return;
+    }
+    const recording = await session.record();
+    const view = session.profile.view(await screenFromRecording(recording));
+    const name = `${kind}/${version}/${scene.name}`;
+    if (only === undefined || only === scene.name) {
+      await saveScreenCase({ name, profile: session.profile.name, truth: scene.truth, recording, view });
+    }
+    console.log(`${name}  ${JSON.stringify(scene.truth)}  ${JSON.stringify(view).slice(0, 300)}`);
+    await scene.leave?.(session);
+  }
+}
+
+const args = process.argv.slice(2);
+const onlyAt = args.indexOf("--only");
+const only = onlyAt < 0 ? undefined : args[onlyAt + 1];
+const named = (onlyAt < 0 ? args : args.slice(0, onlyAt)) as AgentProgram[];
+for (const program of named.length > 0 ? named : ALL) {
+  for (const run of SCENES[program.split("-", 1)[0] as AgentKind]) {
+    if (run.only !== undefined && run.only !== program) continue;
+    if (only !== undefined && !run.scenes.some((scene) => scene.name === only)) continue;
+    await recordRun(program, run, only).catch((err: unknown) => console.error(`${program}: ${String(err)}`));
+  }
+}

@@ -1,0 +1,386 @@
+import type { DialogKind } from "../../internal/agents/profile.ts";
+import type { AgentKind } from "./agents-home.ts";
+import type { AgentSession, AgentSessionOptions } from "./agents-session.ts";
+import type { Truth } from "./screen-corpus.ts";
+
+/** One screen to record: how to get there from the scene before it in the same session. */
+export interface Scene {
+  readonly name: string;
+  readonly truth: Truth;
+  /** Leaves the screen to record; throws when it cannot be reached. */
+  readonly reach: (session: AgentSession) => Promise<void>;
+  /** Back to an idle composer. */
+  readonly leave?: (session: AgentSession) => Promise<void>;
+}
+
+export interface SceneRun {
+  readonly options: Omit<AgentSessionOptions, "program">;
+  readonly scenes: readonly Scene[];
+  /** Only for programs whose name begins so. */
+  readonly only?: string;
+}
+
+const IDLE: Truth = { state: "idle" };
+const BUSY: Truth = { state: "busy" };
+const OTHER: Truth = { state: "other" };
+const DRAFT: Truth = { state: "draft", busy: false };
+const BUSY_DRAFT: Truth = { state: "draft", busy: true };
+const dialog = (kind: DialogKind): Truth => ({ state: "dialog", kind });
+
+const FIVE_LINES = "line one\n\n    line three, indented\nline four\nline five";
+const ONE_KILOBYTE = Array.from({ length: 205 }, (_, i) => `w${String(i).padStart(3, "0")}`)
+  .join(" ")
+  .slice(0, 1024);
+const TALL = Array.from({ length: 60 }, (_, i) => `row ${i}`).join("\n");
+
+const settled = (ms = 400) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Text in the composer, submitted: the agent has taken it. */
+async function say(session: AgentSession, text: string): Promise<void> {
+  await session.paste(text);
+  await session.until("the text in the composer", (view) => (view.composer?.text ?? "") !== "");
+  await settled(150);
+  await session.key("Enter");
+}
+
+const clear = async (session: AgentSession): Promise<void> => {
+  // Ctrl-C empties a draft in all of them; twice on an empty one would end the program.
+  await session.key("C-c");
+  await settled(2500);
+  await session.idle();
+};
+
+const dismiss = async (session: AgentSession): Promise<void> => {
+  await session.key("Escape");
+  await settled();
+  await session.idle();
+};
+
+const typed = (name: string, text: string): Scene => ({
+  name,
+  truth: DRAFT,
+  reach: async (session) => {
+    await session.type(text);
+    await settled();
+  },
+  leave: clear,
+});
+
+const pasted = (name: string, text: string): Scene => ({
+  name,
+  truth: DRAFT,
+  reach: async (session) => {
+    await session.paste(text);
+    await settled();
+  },
+  leave: clear,
+});
+
+/** `WORK` in the text stands for the session's working folder. */
+const asked = (name: string, text: string, kind: DialogKind): Scene => ({
+  name,
+  truth: dialog(kind),
+  reach: async (session) => {
+    await say(session, text.replace("WORK", session.home.workdir));
+    await session.until("a dialog", (view) => view.dialog !== undefined);
+    await settled();
+  },
+  leave: dismiss,
+});
+
+const command = (name: string, text: string, truth: Truth, leave = dismiss): Scene => ({
+  name,
+  truth,
+  reach: async (session) => {
+    await session.type(text);
+    await settled();
+    await session.key("Enter");
+    await settled(800);
+  },
+  leave,
+});
+
+const still = (name: string, truth: Truth): Scene => ({ name, truth, reach: () => settled(200).then(() => {}) });
+
+/** A transcript that imitates what profiles look for. */
+const TRAP = [
+  "Look:",
+  "─".repeat(70),
+  "❯ not a draft",
+  "─".repeat(70),
+  "› neither this",
+  "✻ Pondering… (3s · esc to interrupt)",
+  "• Working (3s • esc to interrupt)",
+  "Do you want to proceed?",
+  "❯ 1. Yes",
+  "  2. No",
+  "Esc to cancel · Enter to confirm",
+].join("\\n");
+
+const idle: Scene = { name: "idle", truth: IDLE, reach: (session) => session.idle(90_000) };
+
+const common: readonly Scene[] = [
+  idle,
+  typed("draft", "half a thought"),
+  typed("draft-looks-like-a-choice", "1. Yes"),
+  pasted("draft-two-lines", "first line\nsecond line"),
+  pasted("paste-five-lines", FIVE_LINES),
+  pasted("paste-one-kilobyte", ONE_KILOBYTE),
+  pasted("draft-wide", "漢字のドラフト 👩‍👩‍👧‍👦 ok"),
+  typed("slash-menu", "/mo"),
+  {
+    name: "busy-begin",
+    truth: BUSY,
+    reach: async (session) => {
+      session.model.wordDelayMs = 250;
+      await say(session, "TALK 40");
+      await session.until("busy", (view) => view.busy !== undefined && view.composer?.text === "");
+    },
+  },
+  { name: "busy-stream", truth: BUSY, reach: () => settled(3000).then(() => {}) },
+  {
+    name: "busy-draft",
+    truth: BUSY_DRAFT,
+    reach: async (session) => {
+      await session.paste("typed while it works");
+      await settled(300);
+    },
+  },
+];
+
+const queue: readonly Scene[] = [
+  {
+    name: "busy-queued",
+    truth: BUSY,
+    reach: async (session) => {
+      await session.key("Enter");
+      await settled(500);
+    },
+  },
+  {
+    name: "busy-queued-two",
+    truth: BUSY,
+    reach: async (session) => {
+      await say(session, "another one\nof two lines");
+      await settled(300);
+    },
+    leave: async (session) => {
+      session.model.wordDelayMs = 0;
+      await session.idle(60_000);
+    },
+  },
+];
+
+const endings: readonly Scene[] = [
+  still("idle-after-turn", IDLE),
+  {
+    name: "idle-with-traps-in-the-transcript",
+    truth: IDLE,
+    reach: async (session) => {
+      await say(session, `SAY ${TRAP}`);
+      await settled(800);
+      await session.idle();
+    },
+  },
+  asked("permission-shell", "RUN-TOOL touch made-by-tool", "permission"),
+  { name: "idle-after-interrupt", truth: IDLE, reach: (session) => session.idle() },
+];
+
+const trust = (name: string, options: SceneRun["options"]): SceneRun => ({
+  options,
+  scenes: [
+    {
+      name,
+      truth: dialog("trust"),
+      reach: async (session) => {
+        await session.until("the trust dialog", (view) => view.dialog !== undefined);
+        await settled(600);
+      },
+    },
+  ],
+});
+
+const claudeArgs = { args: ["--permission-mode", "default"] };
+
+const claude: readonly SceneRun[] = [
+  {
+    options: claudeArgs,
+    scenes: [
+      ...common,
+      ...queue,
+      ...endings,
+      asked("permission-write", "WRITE-FILE WORK/note.txt", "permission"),
+      asked("question", "ASK-ME", "question"),
+      typed("shell-mode", "!"),
+      typed("file-menu", "@"),
+      command("theme", "/theme", dialog("theme")),
+      command("model-picker", "/model", dialog("picker")),
+      command("rewind", "/rewind", dialog("picker")),
+      command("help", "/help", dialog("other")),
+      command("config", "/config", dialog("other")),
+      {
+        name: "shortcuts",
+        truth: DRAFT,
+        reach: async (session) => {
+          await session.type("?");
+          await settled();
+        },
+      },
+    ],
+  },
+  {
+    options: { args: ["--permission-mode", "plan"] },
+    scenes: [idle, asked("plan", "PLAN-IT", "plan")],
+    only: "claude-2.1.197",
+  },
+  {
+    options: claudeArgs,
+    scenes: [
+      idle,
+      {
+        name: "limit-hit",
+        truth: IDLE,
+        reach: async (session) => {
+          await say(session, "HIT-LIMIT");
+          await settled(3000);
+        },
+      },
+    ],
+  },
+  trust("trust", { state: "untrusted" }),
+  { options: { ...claudeArgs, cols: 80, rows: 24 }, scenes: small() },
+];
+
+const codex: readonly SceneRun[] = [
+  {
+    options: {},
+    scenes: [
+      ...common,
+      {
+        name: "idle-after-steering",
+        truth: IDLE,
+        reach: async (session) => {
+          await session.key("Enter");
+          await settled(500);
+        },
+        leave: async (session) => {
+          session.model.wordDelayMs = 0;
+          await session.idle(60_000);
+        },
+      },
+      ...endings,
+      pasted("paste-sixty-lines", TALL),
+      {
+        name: "busy-tool",
+        truth: BUSY,
+        reach: async (session) => {
+          await say(session, "RUN-TOOL sleep 8");
+          await session.until("a dialog", (view) => view.dialog !== undefined);
+          await settled(300);
+          await session.key("Enter");
+          await settled(2000);
+        },
+      },
+      {
+        name: "busy-tool-queued",
+        truth: BUSY,
+        reach: async (session) => {
+          await say(session, "held until the tool is done");
+          await settled(400);
+        },
+      },
+      {
+        name: "busy-tool-queued-two",
+        truth: BUSY,
+        reach: async (session) => {
+          await session.paste("held until the turn is done");
+          await settled(300);
+          await session.key("Tab");
+          await settled(400);
+        },
+        leave: (session) => session.idle(60_000),
+      },
+      typed("file-menu", "@"),
+      typed("shell-mode", "!"),
+      command("model-picker", "/model", dialog("picker")),
+      command("permissions-picker", "/permissions", dialog("picker")),
+      command("status", "/status", IDLE, async () => {}),
+    ],
+  },
+  {
+    options: {},
+    scenes: [
+      idle,
+      {
+        name: "limit-hit",
+        truth: BUSY,
+        reach: async (session) => {
+          await say(session, "HIT-LIMIT");
+          await settled(3000);
+        },
+      },
+    ],
+  },
+  trust("hooks-review", { args: ["-c", 'hooks.Stop=[{hooks=[{type="command",command="true"}]}]'] }),
+  { options: { cols: 80, rows: 24 }, scenes: small() },
+  {
+    options: { state: "fresh" },
+    scenes: [{ name: "login", truth: dialog("login"), reach: () => settled(4000).then(() => {}) }],
+  },
+];
+
+const opencode: readonly SceneRun[] = [
+  {
+    options: {},
+    scenes: [
+      idle,
+      typed("first-draft", "half a thought"),
+      {
+        name: "idle-in-session",
+        truth: IDLE,
+        reach: async (session) => {
+          await say(session, "hello");
+          await settled(800);
+          await session.idle();
+        },
+      },
+      ...common.slice(1),
+      ...queue,
+      ...endings.slice(0, 3),
+      { ...idle, name: "idle-after-reject" },
+      asked("permission-write", "WRITE-FILE WORK/note.txt", "permission"),
+      asked("question", "ASK-ME", "question"),
+      typed("file-menu", "@"),
+      {
+        name: "command-palette",
+        truth: OTHER,
+        reach: async (session) => {
+          await session.key("C-p");
+          await settled(600);
+        },
+        leave: dismiss,
+      },
+      command("model-picker", "/models", OTHER),
+    ],
+  },
+  { options: { cols: 80, rows: 24 }, scenes: small() },
+  { options: { cols: 200, rows: 60 }, scenes: small("200x60-") },
+];
+
+function small(prefix = "80x24-"): readonly Scene[] {
+  const wanted = ["idle", "draft", "draft-two-lines", "paste-one-kilobyte", "slash-menu", "busy-begin", "busy-stream"];
+  const scenes = common.filter((scene) => wanted.includes(scene.name));
+  const rest: Scene = {
+    name: "idle-after-turn",
+    truth: IDLE,
+    reach: async (session) => {
+      session.model.wordDelayMs = 0;
+      await session.idle(60_000);
+    },
+  };
+  const permission = asked("permission-shell", "RUN-TOOL touch made-by-tool", "permission");
+  return [...scenes, rest, permission].map((scene) => ({ ...scene, name: `${prefix}${scene.name}` }));
+}
+
+/** All the ways through each program that screens are recorded from. */
+export const SCENES: Readonly<Record<AgentKind, readonly SceneRun[]>> = { claude, codex, opencode };
