@@ -1,7 +1,7 @@
 import { SerializeAddon } from "@xterm/addon-serialize";
-import { Unicode11Addon } from "@xterm/addon-unicode11";
 import xterm, { type IBuffer, type IBufferCell, type IBufferLine } from "@xterm/headless";
 import type { Screen, ScreenLine, ScreenRun } from "../agents/screen.ts";
+import { TMUX_WIDTHS, TmuxWidths } from "./tmux-widths.ts";
 
 export interface EmulatorOptions {
   readonly cols: number;
@@ -23,8 +23,8 @@ export class Emulator {
 
   constructor(options: EmulatorOptions) {
     this.#terminal = new xterm.Terminal({ ...options, allowProposedApi: true, logLevel: "off" });
-    this.#terminal.loadAddon(new Unicode11Addon());
-    this.#terminal.unicode.activeVersion = "11";
+    this.#terminal.unicode.register(new TmuxWidths());
+    this.#terminal.unicode.activeVersion = TMUX_WIDTHS;
     this.#terminal.loadAddon(this.#serializer);
     this.#terminal.onTitleChange((title) => {
       this.#title = title;
