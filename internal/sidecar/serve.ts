@@ -128,7 +128,12 @@ export class ServingHalf implements Task {
     const listener: LifeListener = {
       alive: agent.alive.bind(agent),
       arm: async (pane) => {
-        await agent.restart(await pane.cutAndPipe(paths.outputFifo, EMULATOR_SCROLLBACK));
+        const facts = await pane.facts();
+        // tmux pipes no dead pane; its last screen is what there is to show.
+        const cut = facts.dead
+          ? { facts, text: await pane.capture({ start: -EMULATOR_SCROLLBACK, escapes: true, join: true }) }
+          : await pane.cutAndPipe(paths.outputFifo, EMULATOR_SCROLLBACK);
+        await agent.restart(cut);
         for (const service of ["", SidecarService.typeName]) health.set(service, true);
       },
       renewed: () => agent.output.renew(),
