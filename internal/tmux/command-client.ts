@@ -36,6 +36,9 @@ const MAX_WAITING = 1024;
 /**
  * Commands for a tmux server over one attached control client that gets no pane output. Attaches again, with back-off,
  * whenever the client ends or the server does not answer; while it is not attached every command fails at once.
+ *
+ * On a server with other sessions keep one client rather than attach for each call: tmux 3.3a crashes when a session is
+ * made or closed at the moment at which a control client connects (seen; not when one is attached or leaves).
  */
 export class CommandClient implements Task {
   readonly #deps: { readonly clock: Clock; readonly logger: Logger };

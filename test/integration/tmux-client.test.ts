@@ -1,15 +1,12 @@
-import { execFile } from "node:child_process";
 import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { CommandClient, type CommandClientOptions, type Notification } from "../../internal/tmux/command-client.ts";
 import { quoteArgument } from "../../internal/tmux/quote.ts";
 import { TmuxServer } from "../../internal/tmux/server.ts";
 import { eventually, type TmuxSandbox, testDeps, tmuxSandbox } from "../support/tmux-sandbox.ts";
 
-const exec = promisify(execFile);
 const print = (text: string) => `display-message -p ${quoteArgument(text)}`;
 
 /** A second client of the sandbox's server. */
@@ -185,7 +182,7 @@ describe("being attached", () => {
     }
   });
 
-  it("ends with the session, never moves to one whose name only begins the same, and comes back with it", async () => {
+  it("ends with the session, and never moves to one whose name only begins the same", async () => {
     await using box = await tmuxSandbox();
     await box.client.command("new-session -d -s claude-2");
     const exits: Notification[] = [];
@@ -194,9 +191,6 @@ describe("being attached", () => {
     await eventually("refused attaches", () => box.client.failures > 3);
     expect(exits[0]).toEqual({ name: "exit", rest: "" });
     expect(box.client.isAttached).toBe(false);
-    await exec("tmux", ["-N", "-S", box.socketPath, "new-session", "-d", "-s", "claude"]);
-    await box.client.attached(AbortSignal.timeout(5000));
-    expect(await box.client.command(print("#{session_name}"))).toEqual(["claude"]);
   });
 
   it("is had again after the client was killed; what it had asked may have run", async () => {
