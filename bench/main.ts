@@ -1,0 +1,51 @@
+// Measures the built sidecar beside other ways of doing the same. `--help` says what can be chosen.
+import { writeFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { runMain } from "../internal/cli/run-main.ts";
+import { buildBinary } from "../scripts/build.ts";
+import type { BenchContext } from "./context.ts";
+import { measureNudge } from "./nudge.ts";
+import { help, readOptions, type Section } from "./options.ts";
+import { measureLatency, measureOutput } from "./output.ts";
+import { measurePeek } from "./peek.ts";
+import { runFacts, table, writeResults } from "./report.ts";
+import { type Measured, rowOf } from "./row.ts";
+import { measureStart } from "./start.ts";
+
+const MEASURES: Readonly<Record<Section, (context: BenchContext) => Promise<readonly Measured[]>>> = {
+  start: measureStart,
+  peek: measurePeek,
+  output: measureOutput,
+  latency: measureLatency,
+  nudge: measureNudge,
+};
+
+await runMain({ name: "bench" }, async ({ argv, stdout, stderr, signal }) => {
+  const options = readOptions(argv);
+  if (options === "help") {
+    stdout.write(help);
+    return 0;
+  }
+  await using stack = new AsyncDisposableStack();
+  const dir = await mkdtemp(join(tmpdir(), "gt-bench-"));
+  stack.defer(() => rm(dir, { recursive: true, force: true }));
+  const facts = runFacts();
+  const notes: string[] = [];
+  const say = (text: string) => void stderr.write(`${text}\n`);
+  const { profileDir, quick } = options;
+  const env: Record<string, string> =
+    profileDir === undefined ? {} : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${resolve(profileDir)}` };
+  const program = await buildBinary("gt-sidecar", dir);
+  const context: BenchContext = { signal, quick, program, env, say, note: (text) => void notes.push(text) };
+  const rows: Measured[] = [];
+  for (const section of options.only) {
+    signal.throwIfAborted();
+    rows.push(...(await MEASURES[section](context)));
+  }
+  stdout.write(`${facts.date}; ${facts.machine}\n\n${table(rows)}\n${notes.map((note) => `\n${note}\n`).join("")}`);
+  if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(rows.map(rowOf), null, 2)}\n`);
+  if (options.write) writeResults(rows, facts, notes);
+  return 0;
+});

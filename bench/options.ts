@@ -1,0 +1,56 @@
+import { DomainError } from "../internal/base/errors.ts";
+import { parseFlags } from "../internal/cli/flags.ts";
+
+export const SECTIONS = ["start", "peek", "output", "latency", "nudge"] as const;
+export type Section = (typeof SECTIONS)[number];
+
+export interface BenchOptions {
+  readonly only: readonly Section[];
+  /** Fewer rounds: a look, not a figure. */
+  readonly quick: boolean;
+  /** File for the rows as JSON. */
+  readonly json: string | undefined;
+  /** Rewrite bench/RESULTS.md. */
+  readonly write: boolean;
+  /** Folder for CPU profiles of every sidecar. */
+  readonly profileDir: string | undefined;
+}
+
+export const help = `Measures this build beside another way of doing the same, in one run.
+
+Usage: npm run bench -- [flags]
+
+  --only LIST      ${SECTIONS.join(", ")} (all)
+  --quick          fewer rounds
+  --json FILE      write the rows: name, value, unit, baseline, ratio (value / baseline)
+  --write          rewrite bench/RESULTS.md from this run
+  --cpu-prof DIR   leave CPU profiles of the sidecars there
+`;
+
+const specs = {
+  only: { type: "list" },
+  quick: { type: "boolean" },
+  json: { type: "string" },
+  write: { type: "boolean" },
+  "cpu-prof": { type: "string" },
+} as const;
+
+/** @throws DomainError `invalid` */
+export function readOptions(argv: readonly string[]): BenchOptions | "help" {
+  const { ask, values } = parseFlags(specs, argv, {});
+  if (ask !== undefined) return "help";
+  const only = (values.only ?? []).flatMap((list) => list.split(",")).map(sectionNamed);
+  return {
+    only: only.length === 0 ? SECTIONS : only,
+    quick: values.quick ?? false,
+    json: values.json,
+    write: values.write ?? false,
+    profileDir: values["cpu-prof"],
+  };
+}
+
+function sectionNamed(name: string): Section {
+  const found = SECTIONS.find((section) => section === name);
+  if (found === undefined) throw new DomainError("invalid", `--only takes ${SECTIONS.join(", ")}, not "${name}"`);
+  return found;
+}

@@ -1,0 +1,35 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+
+/** Linux counts CPU time for its readers in hundredths of a second. */
+const TICK_MS = 10;
+
+/** CPU time of a process so far, milliseconds, in steps of 10; with that of its children that have ended, if wanted. */
+export function cpuMs(pid: number, withChildren = false): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  const at = (index: number) => Number(fields[index]);
+  return (at(11) + at(12) + (withChildren ? at(13) + at(14) : 0)) * TICK_MS;
+}
+
+/** Memory that belongs to no file, MiB: what the process itself made. */
+export function anonymousMiB(pid: number): number {
+  return kibOf(`/proc/${pid}/smaps_rollup`, "Anonymous") / 1024;
+}
+
+export function residentMiB(pid: number): number {
+  return kibOf(`/proc/${pid}/status`, "VmRSS") / 1024;
+}
+
+function kibOf(file: string, key: string): number {
+  const line = readFileSync(file, "utf8")
+    .split("\n")
+    .find((text) => text.startsWith(`${key}:`));
+  return Number(/(\d+) kB/.exec(line ?? "")?.[1]);
+}
+
+export function tmuxPid(socketPath: string): number {
+  return Number(
+    execFileSync("tmux", ["-N", "-S", socketPath, "display-message", "-p", "#{pid}"], { encoding: "utf8" }),
+  );
+}
