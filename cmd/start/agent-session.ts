@@ -2,10 +2,10 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { raceSignal } from "../../internal/base/abort.ts";
+import { raceSignal, withTimeout } from "../../internal/base/abort.ts";
 import type { Clock } from "../../internal/base/clock.ts";
 import { DomainError } from "../../internal/base/errors.ts";
-import type { AgentStatus, Backend } from "../../internal/terminal/backend.ts";
+import type { Backend } from "../../internal/terminal/backend.ts";
 import { nodeCommand } from "./agent-command.ts";
 import { connect } from "./connect.ts";
 import type { SidecarNews } from "./sidecar-log.ts";
@@ -34,6 +34,7 @@ export interface RunningAgent {
 
 const FAVOURITE_PORT = 9090;
 const START_MS = 30_000;
+const FIRST_SCREEN_MS = 5000;
 const LOOK_AGAIN_MS = 40;
 
 /**
@@ -63,10 +64,10 @@ export async function withAgent(
   const ending = sidecar.finally(() => stop.abort(ended));
   ending.catch(() => {});
   try {
-    const deadline = AbortSignal.any([all, AbortSignal.timeout(START_MS)]);
-    const listen = await raceSignal(serving.promise, deadline);
+    const waited = withTimeout(clock, START_MS, "the start of the sidecar", serving.promise);
+    const listen = await raceSignal(waited, all);
     await using backend = connect(listen, clock);
-    await firstAnswer(backend, clock, deadline);
+    await firstScreen(backend, clock, all);
     const startMs = clock.monotonicMs() - began;
     return await use({ backend, listen, address: options.address, startMs }, all);
   } catch (err) {
@@ -82,14 +83,15 @@ export async function withAgent(
   }
 }
 
-/** Waits until the agent is there and does not start any more. */
-async function firstAnswer(backend: Backend, clock: Clock, signal: AbortSignal): Promise<AgentStatus> {
-  for (;;) {
-    const status = await backend.status(signal).catch((err: unknown) => {
-      if (err instanceof DomainError && err.kind === "unavailable") return undefined;
-      throw err;
-    });
-    if (status !== undefined && status.state !== "starting") return status;
+/** Waits until the agent has something to show. One that is long about it is shown as it starts. */
+async function firstScreen(backend: Backend, clock: Clock, signal: AbortSignal): Promise<void> {
+  const deadline = clock.monotonicMs() + FIRST_SCREEN_MS;
+  while (clock.monotonicMs() < deadline) {
+    try {
+      if ((await backend.status(signal)).state !== "starting") return;
+    } catch (err) {
+      if (!(err instanceof DomainError) || err.kind !== "unavailable") throw err;
+    }
     await clock.sleep(LOOK_AGAIN_MS, signal);
   }
 }
