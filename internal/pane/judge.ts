@@ -114,7 +114,8 @@ function busyEvidence({ screen, file, hook, submittedAt }: Signals, now: number)
   if (screen?.view.busy !== undefined) return sign("screen", "busy mark", "strong", now - screen.since);
   if (hook !== undefined && hookSaysBusy(hook.event)) {
     const doubted = file?.state.type === "idle" && file.at > hook.at;
-    const lonely = now - hook.at >= LONELY_HOOK_MS && file === undefined && screen?.view.composer !== undefined;
+    // A file that still says idle does not support it either: the turn was over before the file was written.
+    const lonely = now - hook.at >= LONELY_HOOK_MS && screen?.view.composer !== undefined;
     if (!doubted && !lonely) return sign("hook", hook.event.type, "strong", now - hook.at);
   }
   const justSubmitted = submittedAt !== undefined && now - submittedAt < SCREEN_IDLE_MS;
@@ -147,10 +148,10 @@ function judgeIdle(signals: Signals, now: number): Verdict | undefined {
   const idleAt = Math.max(screen.since, submittedAt) + SCREEN_IDLE_MS;
   if (now < idleAt)
     return {
-      ...verdict("uncertain", "screen", "empty composer, not for long", "weak", now - screen.since),
+      ...verdict("uncertain", "screen", "a composer and no busy mark, not for long", "weak", now - screen.since),
       reconsiderAt: idleAt,
     };
-  return verdict("idle", "screen", "empty composer, no busy mark", "weak", now - screen.since);
+  return verdict("idle", "screen", "a composer and no busy mark", "weak", now - screen.since);
 }
 
 function uncertain(signals: Signals, now: number): Verdict {

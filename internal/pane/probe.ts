@@ -16,6 +16,8 @@ export interface Probe {
 
 /** Letters and digits tell texts apart; borders, wraps and emoji widths differ from terminal to terminal. */
 const TAIL_LENGTH = 14;
+/** A composer that holds this much of our text, in its place, holds our text with a person's changes. */
+const EDITED_SHARE = 0.75;
 /** A paste that the agent shows folded, such as `[Pasted text #1 +4 lines]` or `[Pasted Content 5000 chars]`. */
 const PASTE_MARKER = /\[Pasted[^\]\n]*\]/g;
 const WITHOUT_LETTERS = /[^\p{L}\p{N}]/gu;
@@ -51,7 +53,18 @@ export class ComposerProbe implements Probe {
     if (seen === "") return folded ? "there" : "absent";
     if (seen === this.#wanted) return "there";
     if (this.#wanted.includes(seen)) return folded || this.#isTail(seen) ? "there" : "partial";
-    return folded || seen.includes(this.#wanted.slice(-TAIL_LENGTH)) ? "mixed" : "absent";
+    const ours = folded || seen.includes(this.#wanted.slice(-TAIL_LENGTH)) || this.#isEdited(seen);
+    return ours ? "mixed" : "absent";
+  }
+
+  /** Somebody typed into the middle or took letters away: most of its beginning and its end still stand. */
+  #isEdited(seen: string): boolean {
+    const most = Math.min(seen.length, this.#wanted.length);
+    let head = 0;
+    while (head < most && seen[head] === this.#wanted[head]) head++;
+    let tail = 0;
+    while (tail < most - head && seen.at(-1 - tail) === this.#wanted.at(-1 - tail)) tail++;
+    return head + tail >= EDITED_SHARE * this.#wanted.length;
   }
 
   /** A long text is shown scrolled: a part of it that reaches its end stands in the box. */
@@ -64,11 +77,14 @@ interface TailFacts {
   readonly hits: number;
   /** Rows from the last row with text up to the lowest hit. */
   readonly distance: number;
+  /** Rows from the lowest hit down to the cursor: 0 while the text is being typed, unless the program keeps it elsewhere. */
+  readonly cursorBelow: number;
 }
 
 /**
  * For programs of which nothing is known: the end of the text is looked for anywhere on the screen. It is there when it
- * occurs more often, or lower down, than before; it has been taken when it moved up or vanished after that.
+ * occurs more often, or lower down, than before; it has been taken when it moved up or vanished after that, or when the
+ * cursor stood behind it and went to a new line, which is all that a silent program, or one that repeats it, shows.
  */
 export class TailProbe implements Probe {
   readonly #key: string;
@@ -90,7 +106,9 @@ export class TailProbe implements Probe {
       this.#echo = now;
       return "there";
     }
-    const taken = now.hits === 0 || now.hits < this.#echo.hits || now.distance > this.#echo.distance;
+    const { hits, distance, cursorBelow } = this.#echo;
+    const newLine = cursorBelow === 0 && now.cursorBelow > 0;
+    const taken = now.hits === 0 || now.hits < hits || now.distance > distance || newLine;
     return taken ? "absent" : "there";
   }
 
@@ -110,6 +128,7 @@ export class TailProbe implements Probe {
       hits++;
       lowest = rowAt[at + this.#key.length - 1] ?? lowest;
     }
-    return { hits, distance: hits === 0 ? Number.POSITIVE_INFINITY : last - lowest };
+    if (hits === 0) return { hits, distance: Number.POSITIVE_INFINITY, cursorBelow: 0 };
+    return { hits, distance: last - lowest, cursorBelow: screen.cursorY - lowest };
   }
 }

@@ -1,0 +1,77 @@
+import { expect, it } from "vitest";
+import { type NudgeRecord, recordsOf, restoreNudges } from "./nudge-record.ts";
+import type { NudgeReceipt } from "./types.ts";
+
+const HOUR = 3_600_000;
+const NOW = 100 * HOUR;
+
+const accepted = (requestId: string): NudgeRecord & { readonly type: "accepted" } => ({
+  type: "accepted",
+  nudge: {
+    requestId,
+    message: "m",
+    text: "m",
+    mode: "wait-idle",
+    priority: "normal",
+    sender: "",
+    acceptedAt: 0,
+    expiresAt: NOW,
+  },
+});
+const intent = (requestId: string): NudgeRecord => ({ type: "intent", requestId });
+const withdrawn = (requestId: string): NudgeRecord => ({ type: "withdrawn", requestId });
+const receipt = (requestId: string): NudgeReceipt => ({
+  requestId,
+  outcome: "submitted",
+  error: "",
+  sender: "",
+  queuePosition: 0,
+  evidence: [],
+  timings: {},
+});
+const ended = (requestId: string, at = NOW): NudgeRecord => ({ type: "ended", receipt: receipt(requestId), at });
+
+function restored(records: readonly NudgeRecord[], keep = 100): readonly string[] {
+  const nudges = restoreNudges(records, NOW, 24 * HOUR, keep);
+  return nudges.map(({ nudge, intent: open, ended: end }) =>
+    [nudge.requestId, ...(open ? ["intent"] : []), ...(end ? ["ended"] : [])].join(" "),
+  );
+}
+
+it.each([
+  ["a message that waits", [accepted("a")], ["a"]],
+  ["one that may have been typed", [accepted("a"), intent("a")], ["a intent"]],
+  ["one whose attempt typed nothing", [accepted("a"), intent("a"), withdrawn("a")], ["a"]],
+  ["one that was tried again", [accepted("a"), intent("a"), withdrawn("a"), intent("a")], ["a intent"]],
+  ["one that ended", [accepted("a"), intent("a"), ended("a")], ["a intent ended"]],
+  ["several in the order of their acceptance", [accepted("b"), accepted("a"), intent("a")], ["b", "a intent"]],
+  ["records of messages that are not known", [intent("x"), ended("y"), withdrawn("z")], []],
+] as const)("restores %s", (_, records, expected) => {
+  expect(restored(records)).toEqual(expected);
+});
+
+it("forgets receipts after their time, and never a message without an end", () => {
+  const records = [accepted("old"), ended("old", NOW - 24 * HOUR), accepted("open"), accepted("new")];
+  expect(restored([...records, ended("new", NOW - 24 * HOUR + 1)])).toEqual(["open", "new ended"]);
+});
+
+it("keeps only the last receipts, and every message without an end", () => {
+  const many = ["a", "b", "c"].flatMap((id) => [accepted(id), ended(id)]);
+  expect(restored([accepted("open"), ...many], 2)).toEqual(["open", "b ended", "c ended"]);
+});
+
+it("writes the shortest list of records that says the same", () => {
+  const records = [
+    accepted("a"),
+    intent("a"),
+    withdrawn("a"),
+    accepted("b"),
+    intent("b"),
+    accepted("c"),
+    intent("c"),
+    ended("c"),
+  ];
+  const short = recordsOf(restoreNudges(records, NOW, 24 * HOUR, 100));
+  expect(short).toEqual([accepted("a"), accepted("b"), intent("b"), accepted("c"), ended("c")]);
+  expect(restored(short)).toEqual(["a", "b intent", "c ended"]);
+});
