@@ -123,6 +123,8 @@ export class ControlConnection {
 
   #receive(chunk: Buffer): void {
     for (const event of this.#parser.push(chunk)) this.#handle(event);
+    // A long reply that is still coming is an answer; a notification is none.
+    if (this.#parser.inBlock) this.#progressMs = this.#clock.monotonicMs();
   }
 
   #handle(event: ControlEvent): void {

@@ -69,6 +69,11 @@ export class ControlParser {
     this.#limits = { ...LIMITS, ...options };
   }
 
+  /** In the middle of a block. */
+  get inBlock(): boolean {
+    return this.#open !== undefined;
+  }
+
   /** The events that are complete with this chunk, in order. The chunk may be reused afterwards. */
   push(chunk: Uint8Array): ControlEvent[] {
     const events: ControlEvent[] = [];

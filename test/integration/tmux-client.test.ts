@@ -96,7 +96,7 @@ describe("replies", () => {
   });
 
   it("over the limit are refused, and the next ones stay in step", async () => {
-    await using box = await tmuxSandbox();
+    await using box = await tmuxSandbox({ timeoutMs: 20_000 });
     const file = join(box.dir, "long");
     await writeFile(file, `${"x".repeat(1023)}\n`.repeat(17 * 1024));
     await box.client.command(`load-buffer -b gt-long ${quoteArgument(file)}`);
