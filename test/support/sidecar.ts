@@ -106,12 +106,15 @@ export async function startSidecar(
     log: () => log,
     servingPid: () => lastLine(log, "serving")?.pid ?? 0,
     untilState: async (...states) => {
-      await until(
-        `state ${states}`,
-        20_000,
-        async () => states.includes((await client.status({})).state) || undefined,
-        () => log,
-      );
+      let seen = "";
+      const ask = async () => {
+        const { state, evidence } = await client.status({});
+        if (states.includes(state)) return true;
+        const { output } = await client.peek({ lines: 50 });
+        seen = `state ${state}: ${evidence.map((item) => `${item.source} ${item.value}`)}\n${output}\n${log}`;
+        return undefined;
+      };
+      await until(`state ${states}`, 60_000, ask, () => seen);
     },
     [Symbol.asyncDispose]: async () => {
       connection[Symbol.dispose]();
@@ -147,6 +150,6 @@ export async function until<T>(
     const answer = await ask();
     if (answer !== undefined) return answer;
     if (performance.now() > end) throw new Error(`waited ${ms} ms for ${what}\n${context()}`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
+    await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }

@@ -1,0 +1,63 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { AgentState, DialogKind, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
+import { NudgeMode } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
+import type { AgentProgram } from "../support/agents-install.ts";
+import { type Component, requireComponent } from "../support/components.ts";
+import { startRealAgent } from "../support/real-agent.ts";
+import { until } from "../support/sidecar.ts";
+
+/** What is sent to each agent, and what of it must be in the model's conversation exactly once. */
+const MESSAGES: readonly (readonly [kind: string, message: string, arrives: string])[] = [
+  ["one short line", "marker-short: say hello", "marker-short: say hello"],
+  ["five lines, one blank, one indented", "marker-lines\ntwo\n\n  four\nfive", "marker-lines\ntwo\n\n  four\nfive"],
+  ["1 KiB in one line", `marker-long ${"word ".repeat(200)}end`, `marker-long ${"word ".repeat(200)}end`],
+  ["wide and joined characters", "marker-wide 日本語 👩‍👩‍👧 é", "marker-wide 日本語 👩‍👩‍👧 é"],
+  ["a first exclamation mark", "!marker-bang", "!marker-bang"],
+  ["a first slash", "/marker-slash", "/marker-slash"],
+  ["a first dash and a last semicolon", "-n marker-dash;", "-n marker-dash;"],
+];
+
+const AGENTS: readonly (readonly [component: Component, program: AgentProgram])[] = [
+  ["claude", "claude-2.1.330"],
+  ["claude", "claude-2.1.197"],
+  ["codex", "codex-0.169.0"],
+  ["opencode", "opencode-1.18.33"],
+];
+
+describe.each(AGENTS)("a real agent under a sidecar: %s %s", (component, program) => {
+  it("takes each kind of message once, by the model's own log, and the receipt says so", async (context) => {
+    await requireComponent(context, component);
+    await using agent = await startRealAgent({ program });
+    const { client } = agent.sidecar;
+    await agent.sidecar.untilState(AgentState.IDLE);
+    for (const [kind, message, arrives] of MESSAGES) {
+      const receipt = await client.nudge({ message, timeoutMs: 30_000n });
+      expect(receipt, kind).toMatchObject({ outcome: NudgeOutcome.SUBMITTED, error: "" });
+      await until(`the model to get ${kind}`, 10_000, () => agent.model.arrivals(arrives) > 0 || undefined);
+    }
+    await agent.sidecar.untilState(AgentState.IDLE);
+    for (const [kind, , arrives] of MESSAGES) expect(agent.model.arrivals(arrives), kind).toBe(1);
+    const { output } = await client.peek({ lines: 50 });
+    expect(output).toContain("marker-dash");
+  });
+
+  it("is not answered while a permission dialog is open, and the tool does not run", async (context) => {
+    await requireComponent(context, component);
+    await using agent = await startRealAgent({ program });
+    const { client } = agent.sidecar;
+    await agent.sidecar.untilState(AgentState.IDLE);
+    const asked = await client.nudge({ message: "RUN-TOOL touch made-by-tool", timeoutMs: 30_000n });
+    expect(asked.outcome).toBe(NudgeOutcome.SUBMITTED);
+    await agent.sidecar.untilState(AgentState.DIALOG);
+    expect((await client.status({})).dialog?.kind).toBe(DialogKind.PERMISSION);
+    for (const mode of [NudgeMode.WAIT_IDLE, NudgeMode.IMMEDIATE]) {
+      const refused = await client.nudge({ message: "marker-refused", mode });
+      expect(refused).toMatchObject({ delivered: false, outcome: NudgeOutcome.BLOCKED_BY_DIALOG });
+    }
+    expect((await client.status({})).state).toBe(AgentState.DIALOG);
+    expect(existsSync(join(agent.workdir, "made-by-tool"))).toBe(false);
+    expect(agent.model.requests.some((request) => request.userTexts.join().includes("marker-refused"))).toBe(false);
+  });
+});
