@@ -39,7 +39,7 @@ const LOOK_AGAIN_MS = 40;
 
 /**
  * Starts a sidecar with an agent, hands it to `use`, and ends it when `use` is done, fails, or the sidecar ends. Nothing is
- * left running and no file stays. Resolves with what `use` gave, or 0 when the agent ended by itself and well.
+ * left running and no file stays.
  */
 export async function withAgent(
   clock: Clock,
@@ -74,8 +74,7 @@ export async function withAgent(
     // The sidecar's own failure says more than the calls that broke because of it.
     if (!stop.signal.aborted) throw err;
     await ending;
-    onNews({ type: "ended" });
-    return 0;
+    throw new DomainError("unavailable", "the sidecar ended");
   } finally {
     stop.abort();
     await ending.catch(() => {});
@@ -102,6 +101,8 @@ function sidecarArgv(options: AgentSessionOptions, stateDir: string, port: numbe
     ...["--listen", `127.0.0.1:${port}`, "--health-listen", "127.0.0.1:0", "--state-dir", stateDir],
     ...["--agent", options.agent, "--address", options.address, "--workdir", options.workdir],
     ...["--cols", String(options.cols), "--rows", String(options.rows), "--restart", "never", "--grace", "2s"],
+    // Its last screen says why an agent ended; the sidecar stays until we are done.
+    ...["--linger", "24h"],
     "--",
     ...options.command,
   ];

@@ -6,23 +6,35 @@ import { clockTime } from "./receipts.ts";
 
 const STATUS_EVERY_MS = 500;
 
-/** What the live view shows, as lines, where nobody looks at a terminal: runs until `signal` aborts. */
+/**
+ * What the live view shows, as lines, where nobody looks at a terminal: runs until `signal` aborts or the agent ends.
+ * Resolves with the agent's exit code, its last screen printed if it failed.
+ */
 export async function followInLines(
   clock: Clock,
   out: Output,
   agent: RunningAgent,
   commands: readonly GtCommand[],
   signal: AbortSignal,
-): Promise<never> {
+): Promise<number> {
   out.line(`ready: ${agent.address} at ${agent.listen} (${(agent.startMs / 1000).toFixed(1)} s)`);
   out.line("in another terminal:");
   for (const { command } of commands) out.line(`  ${command}`);
   out.line("Ctrl-C ends it");
   let before = "";
   for (;;) {
-    const { state } = await agent.backend.status(signal);
+    const { state, alive, exitCode = 1 } = await agent.backend.status(signal);
     if (state !== before) out.line(`${clockTime(clock.now())}  ${state}`);
     before = state;
+    if (!alive && state === "dead") return tellEnd(out, agent, exitCode, signal);
     await clock.sleep(STATUS_EVERY_MS, signal);
   }
+}
+
+async function tellEnd(out: Output, agent: RunningAgent, exitCode: number, signal: AbortSignal): Promise<number> {
+  out.line(`the agent ended with ${exitCode}`);
+  if (exitCode === 0) return 0;
+  const { output } = await agent.backend.peek({ lines: 20, all: false, ansi: false, joinWrapped: true }, signal);
+  out.plain(`${output.trimEnd()}\n`);
+  return exitCode;
 }

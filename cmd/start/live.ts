@@ -38,6 +38,7 @@ export class Live {
     this.#options = options;
   }
 
+  /** Runs until `signal` aborts or the agent has ended well; one that failed stays on the screen. */
   run(signal: AbortSignal): Promise<void> {
     return runTasks(signal, [{ run: (stop) => this.#followStatus(stop) }, { run: (stop) => this.#followScreen(stop) }]);
   }
@@ -74,6 +75,7 @@ export class Live {
         this.#explain(err, signal);
       }
       this.draw();
+      if (endedWell(this.#status)) return;
       await this.#clock.sleep(STATUS_EVERY_MS, signal);
     }
   }
@@ -99,4 +101,8 @@ export class Live {
     if (signal.aborted || !(err instanceof DomainError)) throw err;
     this.#trouble = `no answer from the sidecar: ${errorText(err)}`;
   }
+}
+
+function endedWell(status: AgentStatus | undefined): boolean {
+  return status !== undefined && !status.alive && status.exitCode === 0;
 }

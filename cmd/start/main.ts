@@ -36,14 +36,14 @@ await runMain({ name: "start", exitCodes: { unavailable: 4 } }, async (context) 
   const listeners: ((news: SidecarNews) => void)[] = [];
   const options = { root, agent: config.agent, command, address, workdir, env: { ...env, PATH: path }, ...size };
   const onNews = (news: SidecarNews) => {
-    if (news.type === "ended") out.line("the agent has ended");
     for (const listener of listeners) listener(news);
   };
   return withAgent(clock, options, onNews, signal, async (agent, stop) => {
     if (config.once) return runOnce(clock, out, agent, stop);
     const commands = gtCommands(shellPath(join(root, "cmd/gt/gt"), env["HOME"]), address);
     if (!live) return followInLines(clock, out, agent, commands, stop);
-    return showLive(context, agent, { colour: out.colour, commands }, (listener) => listeners.push(listener), stop);
+    await showLive(context, agent, { colour: out.colour, commands }, (listener) => listeners.push(listener), stop);
+    return 0;
   });
 });
 
@@ -53,7 +53,7 @@ async function showLive(
   options: { readonly colour: boolean; readonly commands: ReturnType<typeof gtCommands> },
   listen: (listener: (news: SidecarNews) => void) => void,
   signal: AbortSignal,
-): Promise<number> {
+): Promise<void> {
   const quit = new AbortController();
   const stop = AbortSignal.any([signal, quit.signal]);
   using window = new Window(stdin, stdout, { quit: () => quit.abort(), resize: () => live.draw() });
@@ -63,5 +63,4 @@ async function showLive(
   });
   await live.run(stop);
   if (!quit.signal.aborted) signal.throwIfAborted();
-  return 0;
 }

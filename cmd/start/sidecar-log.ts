@@ -2,9 +2,7 @@
 export type SidecarNews =
   | { readonly type: "serving"; readonly listen: string }
   | { readonly type: "nudge-ended"; readonly requestId: string; readonly sender: string; readonly outcome: string }
-  | { readonly type: "failure"; readonly text: string }
-  /** Not from the log: the agent, and its sidecar after it, ended well. */
-  | { readonly type: "ended" };
+  | { readonly type: "failure"; readonly text: string };
 
 /** Reads one line of a gt-sidecar's stderr; undefined when there is nothing in it for us. */
 export function readLogLine(line: string): SidecarNews | undefined {

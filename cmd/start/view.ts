@@ -61,7 +61,8 @@ function headLines(model: ViewModel): string[] {
   const { status, address, listen, now } = model;
   if (status === undefined) return [` ${style(model, "1", address)}  starting …`, ` ${dim(model, listen)}`];
   const since = status.stateSince > 0 ? ` for ${seconds((now - status.stateSince) / 1000)}` : "";
-  const state = `${style(model, TONES[status.state], status.state)}${dim(model, since)}`;
+  const exit = status.alive || status.exitCode === undefined ? "" : `, exit code ${status.exitCode},`;
+  const state = `${style(model, TONES[status.state], `${status.state}${exit}`)}${dim(model, since)}`;
   const up = dim(model, `up ${seconds(status.uptimeSeconds)} · ${listen} · pid ${status.agentPid}`);
   const first = status.evidence[0];
   const known =

@@ -1,8 +1,8 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
 import { spawn as spawnPty } from "@lydell/node-pty";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -114,6 +114,19 @@ it("never starts Claude Code that is not there, and says how to get it", async (
     code: 4,
     stderr: expect.stringContaining("npm install --global @anthropic-ai/claude-code"),
   });
+});
+
+it("shows the last screen of an agent that fails, and exits as it did", async () => {
+  await writeFile(join(dir, "claude"), "#!/bin/sh\necho no network today\nexit 3\n", { mode: 0o755 });
+  const path = [dir, env["PATH"] ?? ""].join(delimiter);
+  const options = { env: { ...env, PATH: path } };
+  const failed = await run(process.execPath, [...launch, "--agent", "claude"], options).catch((err: unknown) => err);
+  expect(failed).toMatchObject({
+    code: 3,
+    stdout: expect.stringMatching(/the agent ended with 3\nno network today\n$/),
+  });
+  await rm(join(dir, "claude"));
+  await nothingIsLeft();
 });
 
 async function until(condition: () => boolean): Promise<void> {
