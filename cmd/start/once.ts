@@ -6,7 +6,7 @@ import type { RunningAgent } from "./agent-session.ts";
 import { receiptLine } from "./receipts.ts";
 import { seconds } from "./view.ts";
 
-const MESSAGE = "hello from npm start: what did you just read?";
+const MESSAGE = "hello from npm start: what did you read?";
 const PEEK = { lines: 20, all: false, ansi: false, joinWrapped: false } as const;
 const ANSWER_MS = 20_000;
 const LOOK_AGAIN_MS = 100;
