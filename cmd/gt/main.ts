@@ -1,15 +1,10 @@
 import type { ErrorKind } from "../../internal/base/errors.ts";
 import { type MainContext, runMain } from "../../internal/cli/run-main.ts";
 import { version } from "../../internal/cli/version.ts";
-import { agents } from "./agents.ts";
 import { commandContext } from "./command-context.ts";
 import { completionScript } from "./completion.ts";
 import { readConfig } from "./config.ts";
 import { helpTexts, overview } from "./help-texts.ts";
-import { nudge } from "./nudge.ts";
-import { peek } from "./peek.ts";
-import { status } from "./status.ts";
-import { watch } from "./watch.ts";
 
 /** Usage 2, no such agent 3, unreachable or not trusted 4, refused 6; what is not here is 1. */
 const exitCodes: Readonly<Record<ErrorKind, number>> = {
@@ -40,15 +35,15 @@ async function main(context: MainContext): Promise<number> {
       context.stdout.write(completionScript(command.shell));
       return 0;
     case "peek":
-      return await peek(command, own);
+      return await (await import("./peek.ts")).peek(command, own);
     case "nudge":
-      return await nudge(command, own);
+      return await (await import("./nudge.ts")).nudge(command, own);
     case "status":
-      return await status(command, own);
+      return await (await import("./status.ts")).status(command, own);
     case "watch":
-      return await watch(command, own);
+      return await (await import("./watch.ts")).watch(command, own);
     case "agents":
-      return await agents(command, own);
+      return await (await import("./agents.ts")).agents(command, own);
   }
 }
 

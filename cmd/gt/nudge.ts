@@ -1,6 +1,6 @@
 import { DomainError } from "../../internal/base/errors.ts";
 import type { NudgeReceipt } from "../../internal/pane/types.ts";
-import { NudgeInterruptedError } from "../../internal/terminal/grpc-sidecar.ts";
+import { NudgeInterruptedError } from "../../internal/terminal/nudge-interrupted-error.ts";
 import { type CommandContext, type FoundAgent, withAgent } from "./command-context.ts";
 import type { NudgeCommand } from "./config.ts";
 import { jsonText } from "./json-text.ts";

@@ -6,7 +6,8 @@ import { AgentState, DialogKind, EvidenceConfidence, NudgeOutcome } from "../gen
 import { NudgeMode, NudgePriority, SidecarService, UpdateKind, WatchMode } from "../gen/gastown/v1/sidecar_pb.ts";
 import { ErrorInfoSchema } from "../gen/google/rpc/error_details_pb.ts";
 import type { NudgeRequest, WatchRequest } from "../pane/types.ts";
-import { GRPCSidecarBackend, NudgeInterruptedError } from "./grpc-sidecar.ts";
+import { GRPCSidecarBackend } from "./grpc-sidecar.ts";
+import { NudgeInterruptedError } from "./nudge-interrupted-error.ts";
 
 const signal = new AbortController().signal;
 const nudge: NudgeRequest = {

@@ -6,6 +6,7 @@ import { SidecarService } from "../gen/gastown/v1/sidecar_pb.ts";
 import type { NudgeReceipt, NudgeRequest, PeekRequest, PeekResult, WatchRequest, WatchUpdate } from "../pane/types.ts";
 import type { AgentStatus, Backend } from "./backend.ts";
 import * as convert from "./convert.ts";
+import { NudgeInterruptedError } from "./nudge-interrupted-error.ts";
 
 export interface SidecarDeps {
   /** Speaks to one sidecar. */
@@ -28,9 +29,6 @@ export interface SidecarOptions {
   /** How long a nudge whose connection broke is asked again before its outcome counts as not known. */
   readonly reconnectMs: number;
 }
-
-/** The connection broke after a nudge was sent, and the sidecar did not come back in time: it may have been typed. */
-export class NudgeInterruptedError extends DomainError {}
 
 const CALL_MS = 30_000;
 /** On top of a nudge's own time-out: the sidecar ends the call by itself at that time. */

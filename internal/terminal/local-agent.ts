@@ -67,10 +67,7 @@ export class LocalAgent {
     session: LocalSession,
     identify: IdentifyProgram,
   ): Promise<{ readonly agent: LocalAgent; readonly known: SessionFacts }> {
-    const [found, known] = await Promise.all([session.pane.facts(), session.facts()]);
-    // Some builds of tmux lose the end of a process until they are made to look.
-    const unseen = found.dead && found.deadStatus === undefined && found.deadSignal === undefined;
-    const facts = unseen ? await session.pane.recoverDeadStatus() : found;
+    const [facts, known] = await Promise.all([session.pane.facts(), session.facts()]);
     return { agent: new LocalAgent(clock, session, facts, known, identify), known };
   }
 
@@ -118,6 +115,12 @@ export class LocalAgent {
 
 function processOf(facts: PaneFacts): string {
   return `${facts.pid} ${facts.dead} ${facts.currentCommand}`;
+}
+
+/** The facts with the exit code: some builds of tmux lose the end of a process until they are made to look. */
+export async function withExitCode(facts: PaneFacts, session: LocalSession): Promise<PaneFacts> {
+  const unseen = facts.dead && facts.deadStatus === undefined && facts.deadSignal === undefined;
+  return unseen ? await session.pane.recoverDeadStatus() : facts;
 }
 
 /** A pane or session that went away while we looked. */

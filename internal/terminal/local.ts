@@ -6,7 +6,7 @@ import { linesWanted } from "../pane/peek.ts";
 import { lastLines } from "../pane/peek-text.ts";
 import type { NudgeReceipt, NudgeRequest, PeekRequest, PeekResult, WatchRequest, WatchUpdate } from "../pane/types.ts";
 import type { AgentStatus, Backend } from "./backend.ts";
-import { type IdentifyProgram, isGone, LocalAgent } from "./local-agent.ts";
+import { type IdentifyProgram, isGone, LocalAgent, withExitCode } from "./local-agent.ts";
 import { LocalNudge } from "./local-nudge.ts";
 import { LocalReceipts } from "./local-receipts.ts";
 import { LocalSession, type LocalSessionOptions } from "./local-session.ts";
@@ -80,7 +80,8 @@ export class TmuxBackend implements Backend {
     const { agent, known } = await this.#found(LocalAgent.meet(this.#deps.clock, session, this.#deps.identify));
     await this.#settle(agent, signal);
     const { state, evidence, dialog, draft } = agent.monitor.report;
-    const { program, facts, absent } = agent;
+    const { program, absent } = agent;
+    const facts = await this.#found(withExitCode(agent.facts, session));
     const alive = absent === undefined;
     const age = program.startedAt === undefined ? undefined : this.#deps.clock.now() - program.startedAt;
     const unsure = state === "starting" && (age === undefined || age > 60_000);

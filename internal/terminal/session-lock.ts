@@ -73,7 +73,8 @@ export class SessionLock {
   async isUsed(since: number): Promise<boolean> {
     const holder = await this.#read();
     if (holder !== undefined && this.#lives(holder)) return true;
-    return ((await this.#lastTypedAt()) ?? 0) >= since;
+    const typedAt = await this.#lastTypedAt();
+    return typedAt !== undefined && typedAt >= since;
   }
 
   async #held(mine: Holder): Promise<HeldLock> {

@@ -1,0 +1,42 @@
+import { describe, expect, it } from "vitest";
+import { chooseProgram } from "./choose-program.ts";
+
+const none = { currentCommand: "x", processes: [] };
+const running = (currentCommand: string, ...words: string[]) => ({ currentCommand, processes: [{ pid: 7, words }] });
+
+describe("the program in a pane", () => {
+  it.each([
+    [running("claude", "claude", "--resume"), "claude"],
+    [running("node", "/usr/bin/node", "/usr/lib/node_modules/@anthropic-ai/claude-code/cli.js"), "claude"],
+    [running("node", "node", "/usr/bin/codex"), "codex"],
+    [running("codex", "/opt/codex"), "codex"],
+    [running("opencode", "opencode"), "opencode"],
+    [running("node", "node", "/src/cmd/demo-agent/main.ts"), "demo"],
+    [{ ...none, named: "claude" }, "claude"],
+    [{ ...none, currentCommand: "2.1.330" }, "claude"],
+    [running("vim", "vim", "claude-notes.txt"), "generic"],
+    [{ ...none, named: "unheard-of" }, "generic"],
+  ])("%j is %s", (signs, profile) => {
+    expect(chooseProgram(signs)).toMatchObject({ profile });
+    expect(chooseProgram(signs)).not.toHaveProperty("absent");
+  });
+
+  it("is the agent's process below a shell that started it", () => {
+    const processes = [
+      { pid: 5, words: ["bash", "-c", "claude"] },
+      { pid: 6, words: ["claude"] },
+    ];
+    expect(chooseProgram({ currentCommand: "claude", processes })).toMatchObject({ profile: "claude" });
+  });
+
+  it.each(["bash", "zsh", "-bash", "fish"])("is none while %s is in the foreground", (currentCommand) => {
+    expect(chooseProgram({ ...running(currentCommand, currentCommand), named: "claude" })).toEqual({
+      profile: "claude",
+      absent: `${currentCommand} runs in the pane, and no agent`,
+    });
+  });
+
+  it("is what the caller says", () => {
+    expect(chooseProgram({ ...running("bash", "bash"), asked: "generic" })).toEqual({ profile: "generic" });
+  });
+});

@@ -1,0 +1,130 @@
+import { chmod, cp, mkdir, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { type AgentPlace, demoAgent, inSidecar } from "../support/agent-places.ts";
+import { gt } from "../support/gt-transcript.ts";
+
+let place: AgentPlace;
+let beads: string;
+let town: string;
+let env: Record<string, string>;
+
+beforeAll(async () => {
+  place = await inSidecar({ argv: demoAgent, profile: "demo" });
+  const bin = join(place.dir, "bin");
+  town = join(place.dir, "gt");
+  await mkdir(bin);
+  await cp(fileURLToPath(new URL("../fakes/bd", import.meta.url)), join(bin, "bd"));
+  await chmod(join(bin, "bd"), 0o755);
+  await mkdir(join(town, "mayor"), { recursive: true });
+  await writeFile(join(town, "mayor", "town.json"), "{}");
+  await writeFile(join(town, "mayor", "rigs.json"), JSON.stringify({ rigs: { gastown: { beads: { prefix: "gt" } } } }));
+  beads = join(place.dir, "beads");
+  // Only its bead tells where the agent is: what is announced on this machine is out of sight.
+  const runtime = join(place.dir, "other-run");
+  await mkdir(runtime, { mode: 0o700 });
+  env = { ...place.env, PATH: `${bin}:${place.env["PATH"]}`, FAKE_BD: beads, XDG_RUNTIME_DIR: runtime };
+});
+afterAll(() => place?.[Symbol.asyncDispose]());
+beforeEach(async () => {
+  await rm(beads, { recursive: true, force: true });
+  await mkdir(beads);
+});
+
+const port = () => place.flags[1] ?? "";
+
+async function bead(id: string, content: Record<string, unknown>): Promise<void> {
+  await writeFile(join(beads, `${id}.json`), JSON.stringify([{ id, ...content }]));
+}
+
+it("reaches the agent where its bead's metadata says", async () => {
+  await bead("gt-gastown-polecat-toast", {
+    metadata: { backend: "k8s", sidecar_host: "127.0.0.1", sidecar_port: port() },
+  });
+  const shown = await gt(["peek", "gastown/toast", "1"], env, { cwd: town });
+  expect(shown).toMatchObject({ code: 0, stderr: "" });
+  expect(shown.stdout.split("\n")).toHaveLength(2);
+});
+
+it("reaches it by lines of the notes, for a crew member and for the mayor", async () => {
+  const notes = `backend: k8s\nsidecar_host: 127.0.0.1\nsidecar_port: ${port()}\n`;
+  await bead("gt-gastown-crew-max", { notes });
+  await bead("hq-mayor", { description: notes });
+  expect(await gt(["peek", "gastown/crew/max", "1"], env, { cwd: town })).toMatchObject({ code: 0 });
+  expect(await gt(["peek", "hq/mayor", "1"], env, { cwd: town })).toMatchObject({ code: 0 });
+});
+
+it.each([
+  [{ backend: "k8s" }, "backend=k8s without sidecar_host"],
+  [{ backend: "k8s", sidecar_host: "h", sidecar_port: "x" }, 'sidecar_port is no port: "x"'],
+  [{ backend: "ssh" }, 'unknown backend "ssh"'],
+])("never takes a bead with %j for a local agent", async (metadata, reason) => {
+  await bead("gt-gastown-polecat-toast", { metadata });
+  expect(await gt(["nudge", "gastown/toast", "hello"], env, { cwd: town })).toEqual({
+    code: 4,
+    stdout: "",
+    stderr: `gt: error: bead gt-gastown-polecat-toast does not say where its agent lives: ${reason}\ngt: hint: correct its metadata (backend, sidecar_host, sidecar_port), or give --host and --port\n`,
+  });
+});
+
+it("says that bd failed instead of looking elsewhere", async () => {
+  await writeFile(join(beads, "fail"), "database is locked\n");
+  expect(await gt(["peek", "gastown/toast"], env, { cwd: town })).toEqual({
+    code: 4,
+    stdout: "",
+    stderr:
+      "gt: error: bd show gt-gastown-crew-toast: exit 3: database is locked\ngt: hint: repair bd, or say where the agent lives: --host and --port, or --socket for a local one\n",
+  });
+});
+
+it("does not wait for a bd that hangs", async () => {
+  await writeFile(join(beads, "hang"), "");
+  const shown = await gt(["peek", "gastown/toast"], env, { cwd: town });
+  expect(shown.stderr).toContain("took longer than 5000 ms");
+  expect(shown.code).toBe(4);
+});
+
+it("looks locally when there is no such bead", async () => {
+  expect(await gt(["peek", "gastown/toast"], env, { cwd: town })).toMatchObject({ code: 3 });
+});
+
+it("does not disturb an agent that is muted, unless it is forced to", async () => {
+  const metadata = { backend: "k8s", sidecar_host: "127.0.0.1", sidecar_port: port() };
+  await bead("gt-gastown-polecat-toast", { metadata, description: "notification_level: muted" });
+  expect(await gt(["nudge", "gastown/polecats/toast", "hello"], env, { cwd: town })).toEqual({
+    code: 6,
+    stdout: "",
+    stderr:
+      "gt: error: not delivered to gastown/polecats/toast: it does not want to be disturbed\ngt: hint: --force delivers it all the same\n",
+  });
+  const forced = await gt(["nudge", "gastown/polecats/toast", "hello", "--force"], env, { cwd: town });
+  expect(forced).toMatchObject({ code: 0, stderr: "" });
+});
+
+it("ends with 7 when the connection breaks after the message was sent", async () => {
+  const sockets = new Set<import("node:net").Socket>();
+  // Takes the connection and its first bytes, cuts it, and is gone.
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.once("data", () => {
+      server.close();
+      setTimeout(() => socket.resetAndDestroy(), 200);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port: gone } = server.address() as { port: number };
+  const shown = await gt(
+    ["nudge", "toast", "hello", "--port", String(gone), "--request-id", "r-1", "--timeout", "1s"],
+    env,
+  );
+  for (const socket of sockets) socket.destroy();
+  expect(shown).toMatchObject({ code: 7, stdout: "" });
+  expect(shown.stderr).toMatch(
+    /^gt: error: the connection broke after the message was sent, and its outcome is not known/,
+  );
+  expect(shown.stderr).toContain(
+    "gt: hint: the same message with --request-id r-1 asks again and is never typed twice\n",
+  );
+});

@@ -1,0 +1,108 @@
+import { execFileSync } from "node:child_process";
+import { rm } from "node:fs/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { privatePlace } from "../support/agent-places.ts";
+import { gt } from "../support/gt-transcript.ts";
+
+let place: Awaited<ReturnType<typeof privatePlace>>;
+beforeAll(async () => {
+  place = await privatePlace();
+});
+afterAll(() => rm(place.dir, { recursive: true }));
+
+describe("gt without an agent", () => {
+  it("shows what it can do", async () => {
+    const shown = await gt([], place.env);
+    expect(shown).toMatchObject({ code: 0, stderr: "" });
+    expect(shown.stdout).toMatch(/^gt looks at coding agents and talks to them, near or far\.\n\nUsage:\n {2}gt peek/);
+    expect(await gt(["--help"], place.env)).toEqual(shown);
+  });
+
+  it.each(["peek", "nudge", "status", "watch", "agents", "completion", "help"])(
+    "explains %s, with an example",
+    async (command) => {
+      const shown = await gt([command, "--help"], place.env);
+      expect(shown).toMatchObject({ code: 0, stderr: "" });
+      expect(shown.stdout).toContain(`Usage: gt ${command}`);
+      expect(shown.stdout).toMatch(/Examples?:\n {2}\S/);
+    },
+  );
+
+  it("tells its version", async () => {
+    expect(await gt(["--version"], place.env)).toEqual({ code: 0, stdout: "gt 0.1.0\n", stderr: "" });
+  });
+
+  it("completes in bash what it can do, its flags and their values", async () => {
+    const { stdout } = await gt(["completion", "bash"], place.env);
+    const complete = (line: string) => {
+      const words = line.split(" ");
+      const script = `${stdout}\nCOMP_WORDS=(${words.map((word) => `'${word}'`).join(" ")})\nCOMP_CWORD=${words.length - 1}\n_gt\necho "\${COMPREPLY[*]}"`;
+      return execFileSync("bash", ["-c", script], { env: place.env, encoding: "utf8" }).trim();
+    };
+    expect(complete("gt p")).toBe("peek");
+    expect(complete("gt peek toast --fo")).toBe("--follow");
+    expect(complete("gt nudge toast --mode ")).toBe("wait-idle immediate queue");
+    expect(complete("gt completion z")).toBe("zsh");
+  });
+
+  it.each<[string[], string]>([
+    [["attach", "toast"], 'gt: error: unknown command "attach"\ngt: hint: gt help lists the commands\n'],
+    [["peak", "toast"], 'gt: error: unknown command "peak"\ngt: hint: did you mean gt peek?\n'],
+    [["peek"], "gt: error: which agent?\ngt: hint: gt peek --help shows how\n"],
+    [["peek", "toast", "0"], 'gt: error: not a number of lines: "0" (1 to 100000)\n'],
+    [["peek", "toast", "--line", "5"], "gt: error: unknown flag --line\ngt: hint: did you mean --lines?\n"],
+    [
+      ["peek", "a/b/c"],
+      'gt: error: not an agent\'s address: "a/b/c" (write rig/name, rig/polecats/name, rig/crew/name, rig/witness, rig/refinery, mayor, deacon, boot or a name)\n',
+    ],
+    [
+      ["nudge", "toast"],
+      "gt: error: no message\ngt: hint: write it behind the agent, with -m, or pipe it with --stdin\n",
+    ],
+    [["nudge", "toast", ""], "gt: error: the message is empty\n"],
+    [
+      ["nudge", "toast", "--stdin", "-m", "x"],
+      "gt: error: give --message or --stdin, not both\ngt: hint: gt nudge --help shows how\n",
+    ],
+    [["completion", "tcsh"], 'gt: error: no completion for "tcsh"\ngt: hint: there is one for bash, zsh and fish\n'],
+    [
+      ["status", "toast", "--server", "x:9445"],
+      "gt: error: this gt cannot ask a control plane yet (--server, GT_SERVER)\ngt: hint: reach the agent's sidecar directly: --host and --port\n",
+    ],
+  ])("refuses %j with 2", async (args, stderr) => {
+    expect(await gt(args, place.env)).toEqual({ code: 2, stdout: "", stderr });
+  });
+
+  it("says with 3 that there is no such agent, and what there is", async () => {
+    expect(await gt(["peek", "toast"], place.env)).toEqual({
+      code: 3,
+      stdout: "",
+      stderr:
+        'gt: error: no agent "toast"; no agent runs here\ngt: hint: --host and --port reach a sidecar elsewhere, --socket another tmux server\n',
+    });
+  });
+
+  it.each<[string[], RegExp]>([
+    [
+      ["peek", "toast", "--port", "1"],
+      /^gt: error: 127\.0\.0\.1:1: cannot be reached: connect ECONNREFUSED 127\.0\.0\.1:1\ngt: hint: is gt-sidecar running there\? gt agents lists those of this machine\n$/,
+    ],
+    [["nudge", "toast", "hello", "--port", "1"], /^gt: error: 127\.0\.0\.1:1: cannot be reached/],
+    [["watch", "toast", "--port", "1"], /^gt: error: 127\.0\.0\.1:1: cannot be reached/],
+    [
+      ["status", "toast", "--host", "no-such-host.invalid"],
+      /^gt: error: no-such-host\.invalid:9090: cannot be reached/,
+    ],
+    [["peek", "toast", "--socket", "nothing"], /^gt: error: no tmux server answers at .*\/nothing\n/],
+  ])("says with 4 that %j is out of reach", async (args, stderr) => {
+    const shown = await gt(args, place.env);
+    expect(shown).toMatchObject({ code: 4, stdout: "" });
+    expect(shown.stderr).toMatch(stderr);
+  });
+
+  it("lists nothing where nothing runs", async () => {
+    expect(await gt(["agents", "--json"], place.env)).toEqual({ code: 0, stdout: "[]\n", stderr: "" });
+    expect(await gt(["status", "--json"], place.env)).toEqual({ code: 0, stdout: "[]\n", stderr: "" });
+    expect(await gt(["agents", "-q"], place.env)).toEqual({ code: 0, stdout: "", stderr: "" });
+  });
+});
