@@ -122,8 +122,14 @@ export class Emulator {
 
 function rowText(buffer: IBuffer, y: number) {
   const line = buffer.getLine(y);
-  const continues = buffer.getLine(y + 1)?.isWrapped ?? false;
-  return { text: line?.translateToString(!continues) ?? "", wrapped: line?.isWrapped ?? false };
+  const next = buffer.getLine(y + 1);
+  const continues = next?.isWrapped ?? false;
+  const text = line?.translateToString(!continues) ?? "";
+  const wrapped = line?.isWrapped ?? false;
+  // A wide character that did not fit at the end of the row left a cell there that nobody wrote.
+  const unwritten = line?.getCell(line.length - 1)?.getChars() === "" && next?.getCell(0)?.getWidth() === 2;
+  const isGap = continues && unwritten && line?.getCell(line.length - 1)?.getWidth() === 1;
+  return { text: isGap ? text.slice(0, -1) : text, wrapped };
 }
 
 function readLine(line: IBufferLine | undefined, cell: IBufferCell, cols: number): ScreenLine {

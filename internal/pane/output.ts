@@ -1,5 +1,6 @@
 import type { Screen } from "../agents/screen.ts";
 import type { Clock } from "../base/clock.ts";
+import { Serial } from "../base/serial.ts";
 import { Emulator } from "./emulator.ts";
 import { RawRing } from "./raw-ring.ts";
 import type { ScreenSource } from "./screen-source.ts";
@@ -33,6 +34,8 @@ export class OutputStream implements ScreenSource {
   /** Bytes have come, or offsets were skipped. */
   readonly bytes = new SignalBus();
   readonly #clock: Clock;
+  /** Bytes, new beginnings and new lives come from different places and must not mix on the screen. */
+  readonly #drawing = new Serial();
   #drawnTo: bigint;
   #printedAt: number | undefined;
   #printedWall: number | undefined;
@@ -62,36 +65,41 @@ export class OutputStream implements ScreenSource {
   }
 
   /** Takes bytes in; resolves when the screen shows them, which is the reader's back-pressure. Keeps `data`. */
-  async take(data: Uint8Array): Promise<void> {
-    this.#printedAt = this.#clock.monotonicMs();
-    this.#printedWall = this.#clock.now();
-    this.ring.push(data);
-    const end = this.ring.end;
-    this.bytes.notify();
-    await this.emulator.write(data);
-    this.#drawnTo = end;
-    this.screens.notify();
+  take(data: Uint8Array): Promise<void> {
+    return this.#drawing.run(async () => {
+      this.#printedAt = this.#clock.monotonicMs();
+      this.#printedWall = this.#clock.now();
+      this.ring.push(data);
+      this.bytes.notify();
+      await this.emulator.write(data);
+      this.#drawnTo = this.ring.end;
+      this.screens.notify();
+    });
   }
 
   /** The stream goes on after a hole of unknown length; `redraw` is the history and screen as they are now. */
-  async restart(redraw: string, cols: number, rows: number): Promise<void> {
-    const first = this.ring.end;
-    const to = first + 1n;
-    this.ring.skipTo(to);
-    this.#lastGap = { first, to, reason: "restart" };
-    this.emulator.reset();
-    this.emulator.resize(cols, rows);
-    await this.emulator.write(redraw);
-    this.#drawnTo = this.ring.end;
-    this.#printedAt ??= this.#clock.monotonicMs();
-    this.bytes.notify();
-    this.screens.notify();
+  restart(redraw: string, cols: number, rows: number): Promise<void> {
+    return this.#drawing.run(async () => {
+      this.emulator.reset();
+      this.emulator.resize(cols, rows);
+      await this.emulator.write(redraw);
+      const first = this.ring.end;
+      const to = first + 1n;
+      this.ring.skipTo(to);
+      this.#lastGap = { first, to, reason: "restart" };
+      this.#drawnTo = to;
+      this.#printedAt ??= this.#clock.monotonicMs();
+      this.bytes.notify();
+      this.screens.notify();
+    });
   }
 
   /** A new life of the agent in the same pane: the screen moves into the history and modes end, as tmux does it. */
   async renew(): Promise<void> {
     const scroll = "\n".repeat(this.emulator.rows);
-    await this.emulator.write(`\x1b[?1049l\x1b[!p\x1b[?2004l\x1b[?1000l\x1b[?1006l\x1b[999;1H${scroll}\x1b[H`);
+    await this.#drawing.run(() =>
+      this.emulator.write(`\x1b[?1049l\x1b[!p\x1b[?2004l\x1b[?1000l\x1b[?1006l\x1b[999;1H${scroll}\x1b[H`),
+    );
     this.screens.notify();
   }
 

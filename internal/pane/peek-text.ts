@@ -37,5 +37,14 @@ export function lastLines(
     if (bytes > PEEK_MAX_BYTES) break;
     first--;
   }
+  // A single line that is larger than an answer may be: its end is what was asked for first.
+  if (first === wanted.length && first > 0) return { output: endOf(wanted[first - 1] ?? ""), truncated: true };
   return { output: wanted.slice(first).join("\n"), truncated: first > 0 };
+}
+
+function endOf(line: string): string {
+  const bytes = Buffer.from(line);
+  let from = bytes.length - PEEK_MAX_BYTES;
+  while (((bytes[from] ?? 0) & 0xc0) === 0x80) from++;
+  return bytes.toString("utf8", from);
 }

@@ -1,0 +1,64 @@
+import { describe, expect, it } from "vitest";
+import { joinRows, lastLines, PEEK_MAX_BYTES } from "./peek-text.ts";
+
+const SCREEN = 50;
+const numbered = (count: number) => Array.from({ length: count }, (_, i) => `line ${i + 1}`);
+
+describe("the last lines", () => {
+  it.each([1, 5, SCREEN, SCREEN + 1, 999, 1000, 1001, Number.POSITIVE_INFINITY])("are exactly %d", (count) => {
+    const all = numbered(1000);
+    const { output, truncated } = lastLines(all, count);
+    expect(output.split("\n")).toEqual(count >= 1000 ? all : all.slice(-count));
+    expect(truncated).toBe(false);
+  });
+
+  it.each([
+    ["blank rows below do not count", ["a", "b", "", "  "], 2, "a\nb"],
+    ["blank rows between do", ["a", "", "b", ""], 2, "\nb"],
+    ["blank rows above do", ["", "", "a"], 3, "\n\na"],
+    ["a screen without text is empty", ["", "  ", ""], 5, ""],
+    ["no rows at all", [], 5, ""],
+  ])("%s", (_, rows, count, output) => {
+    expect(lastLines(rows, count)).toEqual({ output, truncated: false });
+  });
+
+  it("ask the caller what counts as blank", () => {
+    const styled = ["text", "\x1b[31m\x1b[0m"];
+    expect(lastLines(styled, 5, (line) => line.replace(/\x1b\[\d*m/g, "") === "").output).toBe("text");
+  });
+
+  it("stay within 3 MiB: older lines go, and that is said", () => {
+    const lines = Array.from({ length: 5 }, (_, i) => `${i}`.repeat(1024 * 1024 - 1));
+    const { output, truncated } = lastLines(lines, 5);
+    expect([output.length, truncated]).toEqual([PEEK_MAX_BYTES - 1, true]);
+    expect(output.startsWith("2")).toBe(true);
+    expect(lastLines(lines, 3)).toEqual({ output, truncated: false });
+  });
+
+  it("count bytes, not characters", () => {
+    const lines = ["é".repeat(1024 * 1024), "é".repeat(1024 * 1024)];
+    expect(lastLines(lines, 2)).toEqual({ output: lines[1], truncated: true });
+  });
+
+  it("give the end of a line that is too long by itself", () => {
+    const { output, truncated } = lastLines(["first", `${"é".repeat(2 * 1024 * 1024)}end`], 2);
+    expect(truncated).toBe(true);
+    expect(output).toMatch(/^é+end$/);
+    const bytes = Buffer.byteLength(output);
+    expect(bytes).toBeLessThanOrEqual(PEEK_MAX_BYTES);
+    expect(bytes).toBeGreaterThan(PEEK_MAX_BYTES - 4);
+  });
+});
+
+describe("rows put together", () => {
+  const row = (text: string, wrapped = false) => ({ text, wrapped });
+  it.each([
+    ["lines of one row", [row("a"), row("b")], ["a", "b"]],
+    ["a wrapped line", [row("aaa "), row("bbb", true), row("c")], ["aaa bbb", "c"]],
+    ["a line over three rows", [row("a"), row("b", true), row("c  ", true)], ["abc"]],
+    ["a first row whose beginning is gone", [row("tail", true), row("b")], ["tail", "b"]],
+    ["none", [], []],
+  ])("%s", (_, rows, lines) => {
+    expect(joinRows(rows)).toEqual(lines);
+  });
+});
