@@ -128,7 +128,7 @@ class Delivery {
 
   async recover(): Promise<DeliveryResult> {
     if (await this.#bufferIsStillThere()) {
-      await this.#deps.writer.dropBuffer(this.#job.buffer);
+      await this.#dropBuffer();
       return { type: "retry", reason: "it had not been typed yet" };
     }
     this.#typedMs = 0;
@@ -178,13 +178,24 @@ class Delivery {
     try {
       if ((await writer.paste(buffer)) === "pasted") return undefined;
     } catch (err) {
-      if (!isUnavailable(err)) throw err;
+      if (!isAway(err)) throw err;
       // The answer is lost. tmux drops the buffer in the same step as the paste, so the buffer tells.
       if (!(await this.#bufferIsStillThere())) return undefined;
+      // Without its buffer a command that tmux has still to read types nothing.
+      await this.#dropBuffer();
       return { type: "retry", reason: "tmux went away before the text was typed" };
     }
-    await writer.dropBuffer(buffer);
+    await this.#dropBuffer();
     return this.#done("agent-dead", "the agent's terminal takes no input", []);
+  }
+
+  /** A buffer that stays does no harm: the next attempt replaces it. */
+  async #dropBuffer(): Promise<void> {
+    try {
+      await this.#deps.writer.dropBuffer(this.#job.buffer);
+    } catch (err) {
+      if (!isAway(err)) throw err;
+    }
   }
 
   async #bufferIsStillThere(): Promise<boolean> {
@@ -249,7 +260,7 @@ class Delivery {
       await this.#deps.writer.enter();
     } catch (err) {
       // Whether it was pressed shows on the screen, where it is looked for next.
-      if (!isUnavailable(err) && !(err instanceof DomainError && err.kind === "precondition")) throw err;
+      if (!isAway(err)) throw err;
     }
   }
 
@@ -283,7 +294,7 @@ class Delivery {
 
   /** `left`: the screen shows that it is not in the composer any more. */
   async #confirmed({ left, busy }: { readonly left: boolean; readonly busy: boolean }): Promise<DeliveryResult> {
-    const since = this.#startedAt + (this.#submittedMs ?? 0);
+    const since = this.#submittedMs === undefined ? Number.NEGATIVE_INFINITY : this.#startedAt + this.#submittedMs;
     const confirmedMs = this.#elapsed();
     const graceEnd = this.#deps.clock.monotonicMs() + (this.#deps.signs.reportsPrompts() ? HOOK_GRACE_MS : 0);
     let hook = this.#hookProof(since);
@@ -321,6 +332,11 @@ class Delivery {
 
 function isUnavailable(err: unknown): boolean {
   return err instanceof DomainError && err.kind === "unavailable";
+}
+
+/** tmux does not answer, or the pane has gone. */
+function isAway(err: unknown): boolean {
+  return isUnavailable(err) || (err instanceof DomainError && err.kind === "precondition");
 }
 
 function retryWhenUnavailable(err: unknown): DeliveryResult {

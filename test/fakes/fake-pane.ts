@@ -1,0 +1,167 @@
+import type { AgentProfile, ScreenView } from "../../internal/agents/profile.ts";
+import type { Screen } from "../../internal/agents/screen.ts";
+import { DomainError } from "../../internal/base/errors.ts";
+import type { AgentSigns, PaneWriter } from "../../internal/pane/delivery.ts";
+import type { ScreenSource } from "../../internal/pane/screen-source.ts";
+import { SignalBus } from "../../internal/pane/signal-bus.ts";
+import type { FakeClock } from "../support/fake-clock.ts";
+import { screenOf } from "../support/screens.ts";
+
+type Call = "stage" | "bufferExists" | "dropBuffer" | "paste" | "enter";
+
+/**
+ * A terminal with an agent in it, as a delivery sees them: buffers, a composer, keys. What the agent does at a paste or an
+ * Enter is said by the test; by default it draws what it gets and takes it at the Enter.
+ */
+export class FakePane implements PaneWriter, ScreenSource, AgentSigns {
+  readonly #clock: FakeClock;
+  readonly changes = new SignalBus();
+  readonly buffers = new Map<string, string>();
+  /** Everything that reached the terminal, in order. */
+  readonly typed: string[] = [];
+  /** Messages that the agent took. */
+  readonly taken: string[] = [];
+  view: ScreenView = { composer: composerOf("") };
+  screen: Screen = screenOf(["> "]);
+  dead = false;
+  hooks = false;
+  waiting = false;
+  onPaste: (text: string) => void = (text) => this.compose(text);
+  onEnter: (nth: number) => void = () => this.take();
+  #enters = 0;
+  #failures: {
+    readonly call: Call;
+    readonly when: "before" | "after";
+    readonly kind: "unavailable" | "precondition";
+  }[] = [];
+  #prompt: { readonly prompt?: string; readonly at: number } | undefined;
+  #printedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(clock: FakeClock) {
+    this.#clock = clock;
+  }
+
+  get enters(): number {
+    return this.#enters;
+  }
+
+  /** The next call of this name fails: before it did its work, or after it (only the answer is lost). */
+  fail(call: Call, when: "before" | "after" = "before", kind: "unavailable" | "precondition" = "unavailable"): void {
+    this.#failures.push({ call, when, kind });
+  }
+
+  /** The composer shows this text. */
+  compose(text: string, pasteMarkers = 0): void {
+    this.show({ composer: { ...composerOf(text), pasteMarkers } });
+  }
+
+  show(view: ScreenView, screen: Screen = this.screen): void {
+    this.view = view;
+    this.screen = screen;
+    this.#printedAt = this.#clock.monotonicMs();
+    this.changes.notify();
+  }
+
+  /** The agent takes what stands in its composer. */
+  take(view: ScreenView = { composer: composerOf(""), busy: "working" }): void {
+    this.taken.push(this.view.composer?.text ?? "");
+    this.show(view);
+  }
+
+  hook(prompt?: string): void {
+    this.hooks = true;
+    this.#prompt = prompt === undefined ? { at: this.#clock.monotonicMs() } : { at: this.#clock.monotonicMs(), prompt };
+    this.changes.notify();
+  }
+
+  /** Something happens later. */
+  after(ms: number, what: () => void): void {
+    void this.#clock.sleep(ms).then(what);
+  }
+
+  async stage(buffer: string, text: string): Promise<void> {
+    await this.#call("stage", () => this.buffers.set(buffer, text));
+  }
+
+  bufferExists(buffer: string): Promise<boolean> {
+    return this.#call("bufferExists", () => this.buffers.has(buffer));
+  }
+
+  async dropBuffer(buffer: string): Promise<void> {
+    await this.#call("dropBuffer", () => this.buffers.delete(buffer));
+  }
+
+  paste(buffer: string): Promise<"pasted" | "refused"> {
+    return this.#call("paste", () => {
+      if (this.dead) return "refused";
+      const text = this.buffers.get(buffer);
+      if (text === undefined) throw new DomainError("precondition", "no such buffer");
+      this.buffers.delete(buffer);
+      this.typed.push(text);
+      this.onPaste(text);
+      return "pasted";
+    });
+  }
+
+  enter(): Promise<"sent" | "refused"> {
+    return this.#call("enter", () => {
+      if (this.dead) return "refused";
+      this.typed.push("\r");
+      this.onEnter(++this.#enters);
+      return "sent";
+    });
+  }
+
+  current(): Promise<Screen> {
+    return Promise.resolve(this.screen);
+  }
+
+  changed(ms: number, signal: AbortSignal): Promise<void> {
+    return this.changes.nextOrAfter(ms, this.#clock, signal);
+  }
+
+  quietMs(): number {
+    return this.#clock.monotonicMs() - this.#printedAt;
+  }
+
+  promptTakenSince(since: number) {
+    return this.#prompt !== undefined && this.#prompt.at >= since ? this.#prompt : undefined;
+  }
+
+  reportsPrompts(): boolean {
+    return this.hooks;
+  }
+
+  waitsForPerson(): boolean {
+    return this.waiting;
+  }
+
+  async #call<T>(call: Call, work: () => T): Promise<T> {
+    const at = this.#failures.findIndex((failure) => failure.call === call);
+    const [failure] = at < 0 ? [] : this.#failures.splice(at, 1);
+    const lost = new DomainError(failure?.kind ?? "unavailable", `tmux is away at ${call}`);
+    if (failure?.when === "before") throw lost;
+    const answer = work();
+    if (failure?.when === "after") throw lost;
+    return answer;
+  }
+}
+
+export const composerOf = (text: string) => ({ top: 0, bottom: 0, text, pasteMarkers: 0 });
+
+/** A profile that reads the fake's view. `generic`: like a program of which nothing is known. */
+export function fakeProfile(pane: FakePane, kind: "known" | "generic" = "known"): AgentProfile {
+  return {
+    name: "demo",
+    command: [],
+    launch: ({ command }) => ({ argv: command, env: {}, unsetEnv: [], files: {} }),
+    view: () => (kind === "known" ? pane.view : {}),
+    idleProof: kind === "known" ? "screen" : "silence",
+    submit: { key: "Enter", settleMs: 25 },
+    queuesWhileBusy: true,
+    defuse: (text) => ({ type: "safe", text }),
+    readHook: () => undefined,
+    stateFile: () => undefined,
+    readStateFile: () => undefined,
+  };
+}
