@@ -36,15 +36,17 @@ export function claudeView(screen: Screen): ScreenView {
 
 function composerBox(screen: Screen): ComposerView | undefined {
   const upper = ruleAbove(screen, screen.cursorY - 1, REACH);
-  if (upper < 0 || !wide(screen, upper) || !/^❯(?:\s|$)/.test(lineAt(screen, upper + 1))) return undefined;
+  if (upper < 0 || !wide(screen, upper) || !/^[❯!](?:\s|$)/.test(lineAt(screen, upper + 1))) return undefined;
   let lower = screen.cursorY + 1;
   while (lower < screen.rows && !isRule(lineAt(screen, lower))) lower += 1;
   if (lower >= screen.rows || !wide(screen, lower)) return undefined;
   for (let row = lower + 1; row <= lastRow(screen); row += 1) if (FOOTER.test(lineAt(screen, row))) return undefined;
   const rows: string[] = [];
   for (let row = upper + 1; row < lower; row += 1)
-    rows.push(typedText(screen.lines[row]).replace(/^(?:❯\s?|\s{1,2})/, ""));
-  const text = rows.join("\n").trimEnd();
+    rows.push(typedText(screen.lines[row]).replace(/^(?:[❯!]\s?|\s{1,2})/, ""));
+  // In shell mode the mark itself is what was typed.
+  const shell = lineAt(screen, upper + 1).startsWith("!") ? "!" : "";
+  const text = `${shell}${rows.join("\n")}`.trimEnd();
   return { top: upper + 1, bottom: lower - 1, text, pasteMarkers: text.match(PASTE)?.length ?? 0 };
 }
 

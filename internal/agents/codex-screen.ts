@@ -124,7 +124,7 @@ const KINDS: readonly (readonly [DialogKind, RegExp])[] = [
   ["plan", /Implement this plan|plan mode/i],
   ["permission", /Would you like to|Do you want to|Allow .*\?|needs? your approval/i],
   ["question", /Question \d+\/\d+|unanswered/i],
-  ["picker", /Select |Choose|Pick|Resume/i],
+  ["picker", /Select |Choose|Pick|Resume|Update Model Permissions/i],
 ];
 
 /** A dialog takes the composer's place: indented rows, a numbered list with the cursor mark, a row that names its keys. */

@@ -6,7 +6,8 @@ import { firstWords, lastRow, lineAt } from "./screen-text.ts";
 const BAR = "┃";
 const PASTE = /\[Pasted ~\d+ lines\]/g;
 const INTERRUPT = /\besc (?:again to )?interrupt\b/;
-const DIALOG_KEYS = /\b(?:enter (?:confirm|submit|select)|esc (?:dismiss|cancel|close|reject))\b/;
+/** Cut short on a narrow screen. */
+const DIALOG_KEYS = /\b(?:enter (?:con|sub|sel)|esc (?:dis|can|clo|rej))/;
 const HINT = /^\s*(?:ctrl\+|⇆|↑|←|enter|esc|tab)/;
 const RETRY = /\bretrying\b.{0,40}\battempt\b|rate limit|usage limit/i;
 
@@ -132,9 +133,7 @@ function dialogAtBottom(screen: Screen): DialogView | undefined {
 
 /** `1. Green` … The chosen one's number is not in the muted colour that the words of the key row have. */
 function listChoices(screen: Screen, top: number, keys: number): DialogChoice[] | undefined {
-  const muted = screen.lines[keys]?.runs.findLast((run) =>
-    /^(?:dismiss|select|submit|confirm|cancel)\b/.test(visible(run)),
-  )?.fg;
+  const muted = screen.lines[keys]?.runs.findLast((run) => /^(?:dis|sel|sub|con|can)/.test(visible(run)))?.fg;
   const choices: DialogChoice[] = [];
   for (let row = top; row < keys; row += 1) {
     const match = /^\s*┃\s+(\d{1,2})\. (\S.*)$/.exec(lineAt(screen, row).slice(0, 300));
@@ -151,7 +150,7 @@ function buttons(line: ScreenLine | undefined): DialogChoice[] {
   const runs = line?.runs.filter((run) => visible(run) !== "" && visible(run) !== BAR) ?? [];
   const hints = runs.findIndex((run) => HINT.test(run.text));
   const words = runs.slice(0, Math.max(0, hints));
-  const muted = runs.slice(hints).find((run) => /^(?:select|confirm|fullscreen)/.test(visible(run)))?.fg;
+  const muted = runs.slice(hints).find((run) => /^(?:sel|con|full)/.test(visible(run)))?.fg;
   return words.map((run, i) => ({ key: String(i + 1), label: visible(run), selected: run.fg !== muted }));
 }
 

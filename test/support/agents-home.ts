@@ -26,7 +26,7 @@ const DUMMY_KEY = "sk-ant-api03-pretended-key-for-tests-0123456789abcdefghijklmn
 /** Private folders and environment with which a real agent talks to the model server on loopback and to nothing else. */
 export async function makeAgentHome(options: AgentHomeOptions): Promise<AgentHome> {
   const home = join(options.dir, "home");
-  const workdir = join(options.dir, "work");
+  const workdir = join(options.dir, "proj");
   await mkdir(home, { recursive: true, mode: 0o700 });
   await mkdir(workdir, { recursive: true });
   const common = {

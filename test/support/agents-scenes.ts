@@ -50,6 +50,13 @@ const clear = async (session: AgentSession): Promise<void> => {
   await session.idle();
 };
 
+/** A lone `!` or `@` turns the composer into something else; only taking it back turns it again. */
+const erase = async (session: AgentSession): Promise<void> => {
+  await session.key("BSpace");
+  await settled();
+  await session.idle();
+};
+
 const dismiss = async (session: AgentSession): Promise<void> => {
   await session.key("Escape");
   await settled();
@@ -61,9 +68,10 @@ const typed = (name: string, text: string): Scene => ({
   truth: DRAFT,
   reach: async (session) => {
     await session.type(text);
+    await session.until("the typed text", (view) => (view.composer?.text ?? "") !== "");
     await settled();
   },
-  leave: clear,
+  leave: text.length === 1 ? erase : clear,
 });
 
 const pasted = (name: string, text: string): Scene => ({
@@ -71,6 +79,7 @@ const pasted = (name: string, text: string): Scene => ({
   truth: DRAFT,
   reach: async (session) => {
     await session.paste(text);
+    await session.until("the pasted text", (view) => (view.composer?.text ?? "") !== "");
     await settled();
   },
   leave: clear,
@@ -133,7 +142,7 @@ const common: readonly Scene[] = [
     truth: BUSY,
     reach: async (session) => {
       session.model.wordDelayMs = 250;
-      await say(session, "TALK 40");
+      await say(session, "TALK 60");
       await session.until("busy", (view) => view.busy !== undefined && view.composer?.text === "");
     },
   },
@@ -143,6 +152,7 @@ const common: readonly Scene[] = [
     truth: BUSY_DRAFT,
     reach: async (session) => {
       await session.paste("typed while it works");
+      await session.until("the draft", (view) => (view.composer?.text ?? "") !== "");
       await settled(300);
     },
   },
@@ -154,7 +164,8 @@ const queue: readonly Scene[] = [
     truth: BUSY,
     reach: async (session) => {
       await session.key("Enter");
-      await settled(500);
+      await session.until("a held message", (view) => view.queued?.length === 1);
+      await settled(200);
     },
   },
   {
@@ -162,7 +173,8 @@ const queue: readonly Scene[] = [
     truth: BUSY,
     reach: async (session) => {
       await say(session, "another one\nof two lines");
-      await settled(300);
+      await session.until("two held messages", (view) => view.queued?.length === 2);
+      await settled(200);
     },
     leave: async (session) => {
       session.model.wordDelayMs = 0;
@@ -217,7 +229,12 @@ const claude: readonly SceneRun[] = [
       command("model-picker", "/model", dialog("picker")),
       command("rewind", "/rewind", dialog("picker")),
       command("help", "/help", dialog("other")),
-      command("config", "/config", dialog("other")),
+      command("config", "/config", OTHER, async (session) => {
+        // The first leaves its search field, the second the screen.
+        await session.key("Escape");
+        await settled();
+        await dismiss(session);
+      }),
       {
         name: "shortcuts",
         truth: DRAFT,
@@ -356,7 +373,8 @@ const opencode: readonly SceneRun[] = [
         truth: OTHER,
         reach: async (session) => {
           await session.key("C-p");
-          await settled(600);
+          await session.until("the palette", (view) => view.composer === undefined);
+          await settled(400);
         },
         leave: dismiss,
       },

@@ -10,6 +10,7 @@ import type { Screen } from "../../internal/agents/screen.ts";
 import { ModelServer } from "../fakes/model-server.ts";
 import { type AgentHome, type AgentHomeOptions, type AgentKind, makeAgentHome } from "./agents-home.ts";
 import { type AgentProgram, agentProgram } from "./agents-install.ts";
+import { recordPane } from "./record-pane.ts";
 import { type RecordedScreen, screenFromRecording } from "./screen-from-ansi.ts";
 
 const run = promisify(execFile);
@@ -134,35 +135,8 @@ export class AgentSession {
     await this.tmux("paste-buffer", "-d", "-p", "-b", "paste", "-t", "claude:");
   }
 
-  async record(): Promise<RecordedScreen> {
-    const format =
-      "#{cursor_x} #{cursor_y} #{pane_width} #{pane_height} #{alternate_on} #{?#{==:#{pane_title},#{host}},,#{pane_title}}";
-    const [facts = "", ...rows] = (
-      await this.tmux(
-        "display-message",
-        "-p",
-        "-t",
-        "claude:",
-        format,
-        ";",
-        "capture-pane",
-        "-p",
-        "-e",
-        "-t",
-        "claude:",
-      )
-    ).split("\n");
-    const [cursorX = 0, cursorY = 0, cols = 80, height = 24, alternate = 0] = facts.split(" ", 5).map(Number);
-    const title = facts.split(" ").slice(5).join(" ");
-    return {
-      ansi: rows.slice(0, height).join("\r\n"),
-      cols,
-      rows: height,
-      cursorX,
-      cursorY,
-      alternate: alternate === 1,
-      title,
-    };
+  record(): Promise<RecordedScreen> {
+    return recordPane(join(this.dir, "tmux.sock"), "claude:");
   }
 
   async screen(): Promise<Screen> {
