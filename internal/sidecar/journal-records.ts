@@ -31,7 +31,7 @@ export function openJournal(path: string) {
 }
 
 /** The folder is shared with the agent, so a record is taken only if it has the shape that we write. */
-export function parseRecord(value: unknown): SidecarRecord | undefined {
+function parseRecord(value: unknown): SidecarRecord | undefined {
   if (typeof value !== "object" || value === null || !("type" in value)) return undefined;
   const record = value as Readonly<Record<string, unknown>>;
   return SHAPES[String(record["type"])]?.(record) ? (value as SidecarRecord) : undefined;

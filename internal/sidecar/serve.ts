@@ -10,7 +10,6 @@ import type { Journal } from "../eventlog/journal.ts";
 import { SidecarService } from "../gen/gastown/v1/sidecar_pb.ts";
 import { TerminalService } from "../gen/gastown/v1/terminal_pb.ts";
 import { Health } from "../gen/grpc/health/v1/health_pb.ts";
-import { EMULATOR_SCROLLBACK } from "../pane/output.ts";
 import type { NudgeReceipt } from "../pane/types.ts";
 import { type HealthState, healthRoutes } from "../rpcserver/health.ts";
 import { createHealthServer } from "../rpcserver/health-http.ts";
@@ -20,7 +19,6 @@ import { reflectionRoutes } from "../rpcserver/reflection.ts";
 import { RpcServer } from "../rpcserver/server.ts";
 import type { TlsMaterial } from "../rpcserver/tls.ts";
 import { CommandClient } from "../tmux/command-client.ts";
-import { makeFifo, readFifo } from "../tmux/output-fifo.ts";
 import type { TmuxPane } from "../tmux/pane.ts";
 import { roleGate } from "./access.ts";
 import { AgentFileReader } from "./agent-file.ts";
@@ -30,6 +28,7 @@ import { openJournal, type Restored, type SidecarRecord } from "./journal-record
 import { LiveAgent } from "./live-agent.ts";
 import { type LifeListener, SessionMonitor, type SessionMonitorOptions } from "./monitor.ts";
 import { agentCommand, launchContext, SESSION, type SidecarOptions } from "./options.ts";
+import { OutputReader } from "./output-reader.ts";
 import { sidecarRoutes } from "./server.ts";
 import { SidecarMetrics } from "./sidecar-metrics.ts";
 import { type StatePaths, statePaths } from "./state-dir.ts";
@@ -84,7 +83,6 @@ export class ServingHalf implements Task {
     const { tmuxProgram, env } = sidecar;
     const { journal, restored, unreadable } = openJournal(paths.journal);
     if (unreadable > 0) logger.warn({ records: unreadable }, "some records of the journal were not understood");
-    await makeFifo(paths.outputFifo, env);
     const socket = { tmuxProgram, socketPath: paths.tmuxSocket, session: SESSION, env };
     const client = new CommandClient({ clock, logger }, socket);
     const control = new ControlClient({ clock }, paths.control);
@@ -92,12 +90,14 @@ export class ServingHalf implements Task {
     const parts: Parts = { paths, profile: profileNamed(sidecar.agent), client, control, counters, restored };
 
     const agent: LiveAgent = this.#liveAgent(parts, journal, () => monitor);
-    const monitor: SessionMonitor = this.#sessionMonitor(parts, agent, signal);
+    const output = new OutputReader(agent, { dir: paths.captures, env });
+    const monitor: SessionMonitor = this.#sessionMonitor(parts, agent, output, signal);
     counters.observe(agent);
     await runTasks(signal, [
       client,
       monitor,
       control,
+      output,
       ...this.#readers(parts, agent, monitor),
       agent.monitor,
       agent.mailbox,
@@ -122,18 +122,14 @@ export class ServingHalf implements Task {
     return new LiveAgent(deps, { ...sidecar, versions }, parts.restored);
   }
 
-  #sessionMonitor({ paths, profile, client, control, restored }: Parts, agent: LiveAgent, signal: AbortSignal) {
+  #sessionMonitor(parts: Parts, agent: LiveAgent, output: OutputReader, signal: AbortSignal): SessionMonitor {
+    const { paths, profile, client, control, restored } = parts;
     const { clock, logger, health } = this.#deps;
     const { sidecar } = this.#options;
     const listener: LifeListener = {
       alive: agent.alive.bind(agent),
       arm: async (pane) => {
-        const facts = await pane.facts();
-        // tmux pipes no dead pane; its last screen is what there is to show.
-        const cut = facts.dead
-          ? { facts, text: await pane.capture({ start: -EMULATOR_SCROLLBACK, escapes: true, join: true }) }
-          : await pane.cutAndPipe(paths.outputFifo, EMULATOR_SCROLLBACK);
-        await agent.restart(cut);
+        await output.arm(pane);
         for (const service of ["", SidecarService.typeName]) health.set(service, true);
       },
       renewed: () => agent.output.renew(),
@@ -151,14 +147,13 @@ export class ServingHalf implements Task {
     return new SessionMonitor({ clock, logger, client, listener }, options);
   }
 
-  /** What the agent prints and says about itself. */
+  /** What the agent says about itself. */
   #readers({ paths, profile }: Parts, agent: LiveAgent, monitor: SessionMonitor): readonly Task[] {
     const { clock, logger } = this.#deps;
     const { home } = this.#options.sidecar;
     const pid = () => (monitor.life.alive ? monitor.life.pid : undefined);
     const hookFiles = { fifo: paths.hookFifo, dir: paths.hookDir };
     return [
-      { run: (stop) => readFifo(paths.outputFifo, (chunk) => agent.take(chunk), stop) },
       new HookReader({ logger, profile, onEvent: agent.heard.bind(agent) }, hookFiles),
       new AgentFileReader({ clock, profile, pid, onState: agent.read.bind(agent) }, { home }),
     ];

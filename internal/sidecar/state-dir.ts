@@ -12,8 +12,7 @@ export interface StatePaths {
   readonly journal: string;
   readonly hookFifo: string;
   readonly hookDir: string;
-  readonly outputFifo: string;
-  /** Captures on their way from tmux. */
+  /** What comes from tmux: captures on their way, FIFOs of the output. */
   readonly captures: string;
 }
 
@@ -29,7 +28,6 @@ export function statePaths(dir: string): StatePaths {
     journal: join(dir, "journal.jsonl"),
     hookFifo: join(dir, "hooks.fifo"),
     hookDir: join(dir, "hooks"),
-    outputFifo: join(dir, "output.fifo"),
     captures: join(dir, "captures"),
   };
 }
