@@ -69,6 +69,10 @@ async function measureAgent(context: BenchContext, name: string, makeBed: () => 
   };
   await interleave(count, [run(ours), run(theirs)], signal);
   const [a, b] = [await judge(ours), await judge(theirs)];
+  for (const { ok, word, arrival, text } of [...a, ...b]) {
+    if (ok !== (arrival.times === 1 && arrival.exact))
+      say(`  ${word}, ${JSON.stringify({ ...arrival, text: text.slice(0, 20) })}`);
+  }
   const tries = quick ? 2 : 5;
   say(`nudge: ${name}, with a dialog open and with a draft`);
   const dialogs = [await againstDialogs(ours, tries, signal), await againstDialogs(theirs, tries, signal)] as const;
