@@ -21,7 +21,7 @@ export function parseListen(text: string, flag: string): ListenAddress {
   return { host, port };
 }
 
-export function isLoopback(host: string): boolean {
+function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
 }
 

@@ -58,7 +58,7 @@ export async function withAgent<T>(
   return await use({ agent: place.agent === "" ? backend.where : place.agent, place, backend });
 }
 
-export function agentQuery(config: PlaceConfig, agent: string): AgentQuery {
+function agentQuery(config: PlaceConfig, agent: string): AgentQuery {
   const { host, port, server, localOnly } = config;
   return {
     agent,

@@ -35,7 +35,7 @@ export interface JudgeOptions {
 }
 
 /** By the screen alone an agent is idle only after this long: agents show no busy mark for up to 900 ms between steps. */
-export const SCREEN_IDLE_MS = 1500;
+const SCREEN_IDLE_MS = 1500;
 /** A state file lags behind the agent by up to half a second, and is only written on changes. */
 const FILE_LAG_MS = 2000;
 /** A hook that says "waiting" is the word of a moment; after this the screen or the file must say it too. */

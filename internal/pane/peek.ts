@@ -13,8 +13,8 @@ export interface PaneCapture {
   }): Promise<string>;
 }
 
-export const PEEK_DEFAULT_LINES = 50;
-export const PEEK_MAX_LINES = 100_000;
+const PEEK_DEFAULT_LINES = 50;
+const PEEK_MAX_LINES = 100_000;
 /** An answer of tmux serves everybody who asks the same within this time. */
 const CACHE_MS = 250;
 

@@ -4,8 +4,8 @@ import type { OutputStream } from "./output.ts";
 import type { Peeker } from "./peek.ts";
 import type { Gap, WatchRequest, WatchUpdate } from "./types.ts";
 
-export const WATCH_DEFAULT_INTERVAL_MS = 100;
-export const WATCH_MIN_INTERVAL_MS = 10;
+const WATCH_DEFAULT_INTERVAL_MS = 100;
+const WATCH_MIN_INTERVAL_MS = 10;
 /** A watcher of a silent agent hears this often that the connection lives. */
 const HEARTBEAT_MS = 15_000;
 /** The most bytes one RAW update carries. */

@@ -54,7 +54,7 @@ export interface OpenDeps {
   openTmux(place: Place & { type: "tmux" }): Promise<Backend>;
 }
 
-export const DEFAULT_PORT = 9090;
+const DEFAULT_PORT = 9090;
 
 /**
  * Where an agent lives: the address given by flag or environment; what its bead says; a local tmux session of that name;

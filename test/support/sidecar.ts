@@ -9,7 +9,7 @@ import { sidecarTransport } from "../../internal/rpcserver/transport.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const SIDECAR = join(root, "cmd/gt-sidecar/main.ts");
-export const DEMO_AGENT = join(root, "cmd/demo-agent/main.ts");
+const DEMO_AGENT = join(root, "cmd/demo-agent/main.ts");
 
 export interface SidecarSetup {
   /** Default `demo`. */
