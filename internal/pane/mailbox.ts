@@ -75,7 +75,7 @@ export class Mailbox {
    */
   async send(request: NudgeRequest, signal: AbortSignal): Promise<NudgeReceipt> {
     const checked = checkedNudge(request, this.#deps.newId);
-    const known = this.#letters.get(checked.requestId);
+    const known = this.#remembered(checked.requestId);
     if (known !== undefined && known.nudge.message !== checked.message) {
       throw new DomainError(
         "already-exists",
@@ -143,9 +143,10 @@ export class Mailbox {
     const letter: Letter = { nudge, phase: "waiting", told: false, changed: new SignalBus() };
     this.#forget();
     this.#deps.keep({ type: "accepted", nudge });
-    this.#letters.set(requestId, letter);
     if (safe.type === "unsafe") this.#end(letter, "unsafe", safe.reason);
-    else this.#woken.notify();
+    this.#letters.delete(requestId); // of a message that is forgotten
+    this.#letters.set(requestId, letter);
+    this.#woken.notify();
     return letter;
   }
 
@@ -201,7 +202,8 @@ export class Mailbox {
 
   async #recoverUnseen(signal: AbortSignal): Promise<void> {
     for (const letter of this.#letters.values()) {
-      if (letter.phase === "unseen") this.#settle(letter, await this.#deps.recover(letter, signal), true);
+      if (letter.phase !== "unseen") continue;
+      await this.#pen.run(async () => this.#settle(letter, await this.#deps.recover(letter, signal), true));
     }
   }
 
@@ -239,10 +241,16 @@ export class Mailbox {
   }
 
   #find(requestId: string): Letter {
-    const letter = this.#letters.get(requestId);
+    const letter = this.#remembered(requestId);
     if (letter === undefined)
       throw new DomainError("not-found", `no message with request id ${JSON.stringify(requestId)}`);
     return letter;
+  }
+
+  #remembered(requestId: string): Letter | undefined {
+    const letter = this.#letters.get(requestId);
+    const endedAt = letter?.endedAt;
+    return endedAt !== undefined && this.#deps.clock.now() - endedAt >= RECEIPT_KEEP_MS ? undefined : letter;
   }
 
   /** Urgent ones first, else in the order of acceptance. */
@@ -254,7 +262,7 @@ export class Mailbox {
 
   #forget(): void {
     const now = this.#deps.clock.now();
-    let surplus = this.#letters.size - RECEIPT_KEEP;
+    let surplus = this.#letters.size + 1 - RECEIPT_KEEP;
     for (const [id, { phase, endedAt }] of this.#letters) {
       if (phase !== "ended") continue;
       if (surplus <= 0 && now - (endedAt ?? now) < RECEIPT_KEEP_MS) break;
