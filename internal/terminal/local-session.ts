@@ -4,8 +4,10 @@ import { DomainError } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
 import { CommandClient } from "../tmux/command-client.ts";
 import { TmuxCommandError } from "../tmux/errors.ts";
-import { TmuxPane } from "../tmux/pane.ts";
+import { ForkedCommands } from "../tmux/forked-commands.ts";
+import { type Commands, TmuxPane } from "../tmux/pane.ts";
 import { quoteArgument } from "../tmux/quote.ts";
+import { compareVersions, probeVersion } from "../tmux/version.ts";
 
 export interface LocalSessionOptions {
   readonly tmuxProgram: string;
@@ -29,58 +31,37 @@ export interface SessionFacts {
 
 const ATTACH_MS = 5000;
 
-/** A local tmux session while we are attached to it, and the pane of it in which the agent runs. */
+/** A local tmux session, and the pane of it in which the agent runs. */
 export class LocalSession implements AsyncDisposable {
   readonly pane: TmuxPane;
-  readonly #client: CommandClient;
-  readonly #options: LocalSessionOptions;
-  readonly #stop: AbortController;
-  readonly #running: Promise<void>;
+  readonly #commands: Commands;
+  readonly #session: string;
+  readonly #close: () => Promise<void>;
 
-  private constructor(
-    options: LocalSessionOptions,
-    client: CommandClient,
-    pane: TmuxPane,
-    stop: AbortController,
-    running: Promise<void>,
-  ) {
-    this.#options = options;
-    this.#client = client;
+  private constructor(session: string, { commands, close }: Connection, pane: TmuxPane) {
+    this.#session = session;
+    this.#commands = commands;
+    this.#close = close;
     this.pane = pane;
-    this.#stop = stop;
-    this.#running = running;
   }
 
   /** @throws DomainError `unavailable` when tmux does not let us in; `not-found` when there is no such session. */
-  static async open(
-    deps: { readonly clock: Clock; readonly logger: Logger },
-    options: LocalSessionOptions,
-    signal: AbortSignal,
-  ): Promise<LocalSession> {
-    const { tmuxProgram, socketPath, session, folder, env } = options;
-    const client = new CommandClient(deps, { tmuxProgram, socketPath, session, env });
-    const stop = new AbortController();
-    const running = client.run(stop.signal);
+  static async open(deps: ConnectDeps, options: LocalSessionOptions, signal: AbortSignal): Promise<LocalSession> {
+    const connection = await connect(deps, options, signal);
     try {
-      const what = `attaching to tmux session ${JSON.stringify(session)}`;
-      const attached = client.attached(AbortSignal.any([signal, stop.signal]));
-      await withTimeout(deps.clock, ATTACH_MS, what, attached);
-      const pane = await findPane(client, session, folder);
-      return new LocalSession(options, client, pane, stop, running);
+      return new LocalSession(options.session, connection, await findPane(connection.commands, options));
     } catch (err) {
-      stop.abort(new Error("closed"));
-      await running;
-      if (err instanceof DomainError && err.kind === "deadline") throw notReached(socketPath, session, err);
+      await connection.close();
       throw err;
     }
   }
 
   async facts(): Promise<SessionFacts> {
-    const target = quoteArgument(`=${this.#options.session}:`);
+    const target = quoteArgument(`=${this.#session}:`);
     const [activity, clients, agent] = await Promise.all([
-      this.#client.command(`display-message -p -t ${this.pane.id} "#{window_activity}"`),
-      this.#client.command(`list-clients -t ${target} -F "#{client_control_mode}"`),
-      sessionVariable(this.#client, this.#options.session, "GT_AGENT"),
+      this.#commands.command(`display-message -p -t ${this.pane.id} "#{window_activity}"`),
+      this.#commands.command(`list-clients -t ${target} -F "#{client_control_mode}"`),
+      sessionVariable(this.#commands, this.#session, "GT_AGENT"),
     ]);
     const seconds = Number(activity[0]);
     return {
@@ -91,25 +72,65 @@ export class LocalSession implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#stop.abort(new Error("closed"));
-    await this.#running;
+    await this.#close();
+  }
+}
+
+interface ConnectDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** A way to give commands to the server. */
+interface Connection {
+  readonly commands: Commands;
+  close(): Promise<void>;
+}
+
+/** Before this release a server dies when a session comes or goes while a control client attaches: others' agents with it. */
+const SAFE_TO_ATTACH = { major: 3, minor: 7, suffix: "" };
+
+async function connect(deps: ConnectDeps, options: LocalSessionOptions, signal: AbortSignal): Promise<Connection> {
+  const { tmuxProgram, env } = options;
+  if (compareVersions(await probeVersion(tmuxProgram, env), SAFE_TO_ATTACH) >= 0) return attach(deps, options, signal);
+  return { commands: new ForkedCommands(options), close: () => Promise.resolve() };
+}
+
+async function attach(deps: ConnectDeps, options: LocalSessionOptions, signal: AbortSignal): Promise<Connection> {
+  const { socketPath, session } = options;
+  const client = new CommandClient(deps, options);
+  const stop = new AbortController();
+  const running = client.run(stop.signal);
+  const close = async () => {
+    stop.abort(new Error("closed"));
+    await running;
+  };
+  try {
+    const what = `attaching to tmux session ${JSON.stringify(session)}`;
+    await withTimeout(deps.clock, ATTACH_MS, what, client.attached(AbortSignal.any([signal, stop.signal])));
+    return { commands: client, close };
+  } catch (err) {
+    await close();
+    if (err instanceof DomainError && err.kind === "deadline") throw notReached(socketPath, session, err);
+    throw err;
   }
 }
 
 /** The pane that the agent's starter named (GT_PANE_ID) if it is still there, else the session's first. */
-async function findPane(client: CommandClient, session: string, folder: string): Promise<TmuxPane> {
-  const named = await sessionVariable(client, session, "GT_PANE_ID");
+async function findPane(commands: Commands, options: LocalSessionOptions): Promise<TmuxPane> {
+  const { session, folder } = options;
+  const named = await sessionVariable(commands, session, "GT_PANE_ID");
   const target = quoteArgument(`=${session}:`);
   if (named !== undefined && /^%\d{1,10}$/.test(named)) {
-    const panes = await client.command(`list-panes -s -t ${target} -F "#{pane_id}"`);
-    if (panes.includes(named)) return new TmuxPane(client, named, { dir: folder });
+    const panes = await commands.command(`list-panes -s -t ${target} -F "#{pane_id}"`);
+    if (panes.includes(named)) return new TmuxPane(commands, named, { dir: folder });
   }
-  return await TmuxPane.find(client, session, { dir: folder });
+  return await TmuxPane.find(commands, session, { dir: folder });
 }
 
-async function sessionVariable(client: CommandClient, session: string, name: string): Promise<string | undefined> {
+async function sessionVariable(commands: Commands, session: string, name: string): Promise<string | undefined> {
   try {
-    const [line = ""] = await client.command(`show-environment -t ${quoteArgument(`=${session}:`)} ${name}`);
+    const [line = ""] = await commands.command(`show-environment -t ${quoteArgument(`=${session}:`)} ${name}`);
     return line.startsWith(`${name}=`) ? line.slice(name.length + 1) : undefined;
   } catch (err) {
     if (err instanceof TmuxCommandError) return undefined; // tmux's way to say that it is not set
