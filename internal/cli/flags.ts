@@ -5,7 +5,7 @@ import { nearestName } from "./nearest-name.ts";
 
 /** One flag. The name is the key in the spec, without dashes. */
 export interface FlagSpec {
-  /** `count` takes whole numbers, `duration` gives milliseconds (`300ms`, `1.5s`, or a bare number of ms), `list` may repeat. */
+  /** `count` takes whole numbers, `duration` gives milliseconds (`300ms`, `1.5s`, `10m`), `list` may repeat. */
   readonly type: "string" | "boolean" | "number" | "duration" | "list";
   readonly short?: string;
   /** Environment variable read when the flag is absent. A list is split at commas; an empty variable counts as absent. */
@@ -119,7 +119,6 @@ function readNumber(source: string, text: string): number {
 }
 
 function readDuration(source: string, text: string): number {
-  if (/^\d{1,12}$/.test(text)) return Number(text);
   try {
     return parseDurationMs(text);
   } catch {
