@@ -31,7 +31,17 @@ export function readClaudeHook(line: string, payload: string | undefined): HookE
   const fields = payload === undefined ? {} : parse(payload);
   if (line.startsWith("notification")) return readNotification(fields);
   const prompt = fields["prompt"];
-  return readHookLine(line, typeof prompt === "string" ? prompt : undefined);
+  return readHookLine(line, typeof prompt === "string" ? withoutWrapping(prompt) : undefined);
+}
+
+/** Claude Code ≥ 2.1.330 puts a longer pasted text between two tags with a random id, in a paragraph of its own. */
+function withoutWrapping(prompt: string): string {
+  const id = /^\s*<pasted_content id="(\w{1,32})">\n/.exec(prompt);
+  if (id === null) return prompt;
+  const end = `\n</pasted_content id="${id[1]}">`;
+  const text = prompt.slice(id[0].length);
+  const at = text.lastIndexOf(end);
+  return at < 0 || text.slice(at + end.length).trim() !== "" ? prompt : text.slice(0, at);
 }
 
 function readNotification(fields: Readonly<Record<string, unknown>>): HookEvent | undefined {

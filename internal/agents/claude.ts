@@ -24,8 +24,8 @@ const OWN_ENV = [
 const RULES = { command: /^\s*[!/#@&]/, leaving: LEAVING, openEnd: /(?:\\|(?:^|\s)@\S*)$/ };
 
 /**
- * Claude Code. What a bracketed paste shows in its composer (2.1.197 and 2.1.330 alike, 160 columns): one line of up to
- * about 800 characters and two or three lines stand there verbatim, wrapped; more is folded to `[Pasted text #1]` (one long
+ * Claude Code. What a bracketed paste shows in its composer (2.1.197 and 2.1.330 alike, 160 columns): up to
+ * 800 characters on up to three lines stand there verbatim, wrapped; more is folded to `[Pasted text #1]` (one long
  * line) or `[Pasted text #1 +4 lines]` (five lines; 64 KiB too), the number counting up over the session, with
  * `paste again to expand` below the box. Submitted, the composer is empty at once and the whole text is echoed in the transcript.
  * While it works the composer takes text as before; Enter puts it into the agent's own queue, shown above the box

@@ -23,6 +23,15 @@ const FLAGS = [
 /** `!` runs a shell command, `/` a command of its own, `$` a skill, `@` and `#` open helpers. */
 const RULES = { command: /^\s*[!/#@&$]/, openEnd: /(?:\\|(?:^|\s)[@$]\S*)$/, cutsStart: true };
 
+/**
+ * Codex. What a bracketed paste shows in its composer (0.169.0): up to 1,000 characters stand there verbatim, wrapped, and
+ * the composer grows with them; a draft taller than the screen is scrolled to its end and pushes the status rows out
+ * (`clipped`). More is folded to `[Pasted Content 1024 chars]`, 64 KiB too. White space at the start of a message is dropped.
+ * Submitted, the composer is empty at once and the whole text is echoed in the transcript, dim `›` in front.
+ * While an answer streams nothing on the screen says that it works: only the title's spinner does. Then Enter steers: the
+ * running answer is cut off and the message goes to the model at once. While a tool runs Enter holds the message back
+ * (`Messages to be submitted after next tool call`, `↳` rows above the composer); Tab would queue it for after the turn.
+ */
 export const codex: AgentProfile = {
   name: "codex",
   command: ["codex"],

@@ -23,6 +23,16 @@ describe("readHook", () => {
     ["turn-ended", undefined, { type: "turn-ended" }],
     ["activity", undefined, { type: "activity" }],
     ["prompt-submitted x", '{"prompt":"hello\\nthere"}', { type: "prompt-submitted", prompt: "hello\nthere" }],
+    [
+      "prompt-submitted x",
+      JSON.stringify({ prompt: '\n\n<pasted_content id="0f44">\na\n\nb\n</pasted_content id="0f44">\n' }),
+      { type: "prompt-submitted", prompt: "a\n\nb" },
+    ],
+    [
+      "prompt-submitted x",
+      JSON.stringify({ prompt: '<pasted_content id="0f44">\na\n</pasted_content id="9999">' }),
+      { type: "prompt-submitted", prompt: '<pasted_content id="0f44">\na\n</pasted_content id="9999">' },
+    ],
     ["prompt-submitted x", '{"prompt":', { type: "prompt-submitted" }],
     ["prompt-submitted", undefined, { type: "prompt-submitted" }],
     ["notification x", '{"notification_type":"permission_prompt"}', { type: "waiting", reason: "permission prompt" }],

@@ -54,7 +54,6 @@ const setUpClaude: Setup = async (home, workdir, options) => {
     theme: "dark",
     numStartups: 20,
     lastOnboardingVersion: "2.1.330",
-    autoUpdates: false,
     customApiKeyResponses: { approved: [DUMMY_KEY.slice(-20)], rejected: [] },
     projects: { [workdir]: project },
   };

@@ -23,6 +23,8 @@ export interface AgentSessionOptions {
   readonly cols?: number;
   readonly rows?: number;
   readonly env?: Readonly<Record<string, string>>;
+  /** Puts a person's own files into the home folder before the start. */
+  readonly prepare?: (home: string) => Promise<void>;
 }
 
 const CONFIG = `set -s exit-empty off
@@ -72,6 +74,7 @@ export class AgentSession {
       modelUrl: model.url,
       ...(options.state && { state: options.state }),
     });
+    await options.prepare?.(home.home);
     const stateDir = join(dir, "state");
     const hookDir = join(dir, "hooks");
     const hookFifo = join(dir, "hooks.fifo");

@@ -1,0 +1,137 @@
+import { existsSync } from "node:fs";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { payloadName } from "../../internal/agents/hook-lines.ts";
+import { comparable } from "../../internal/agents/safe-text.ts";
+import type { AgentProgram } from "../support/agents-install.ts";
+import { AgentSession } from "../support/agents-session.ts";
+
+/** The first use installs the programs. */
+const LONG = 300_000;
+
+/** What Claude Code puts around a longer pasted text on its way to the model. */
+const bare = (text: string): string =>
+  text.replace(/^\s*<pasted_content id="\w+">\n/, "").replace(/\n<\/pasted_content id="\w+">\s*$/, "");
+
+async function submit(session: AgentSession, text: string): Promise<void> {
+  await session.paste(text);
+  await session.until(
+    "the text",
+    (view) => (view.composer?.text ?? "") !== "" || (view.composer?.pasteMarkers ?? 0) > 0,
+  );
+  await sleep(150);
+  await session.key("Enter");
+}
+
+async function arrivedAs(session: AgentSession, from: number): Promise<string> {
+  for (let i = 0; i < 400; i += 1) {
+    const turn = session.model.requests.slice(from).find((request) => request.withTools);
+    if (turn !== undefined) return turn.lastUserText;
+    await sleep(25);
+  }
+  throw new Error("nothing arrived at the model");
+}
+
+const MESSAGES = [
+  "hello there",
+  "line one\n\n    line three, indented\nline four\nline five",
+  Array.from({ length: 205 }, (_, i) => `word${i}`).join(" "),
+  "漢字 and 👩‍👩‍👧‍👦 and \u00e9",
+  "!touch shell-command-ran",
+  "/exit",
+  "exit",
+  "ends with a backslash\\",
+  "look at @note",
+];
+
+const PROGRAMS: readonly AgentProgram[] = ["claude-2.1.330", "claude-2.1.197", "codex-0.169.0", "opencode-1.18.33"];
+
+describe.each(PROGRAMS)("%s", (program) => {
+  it("gets each defused message once and unchanged, and shows when it is idle", { timeout: LONG }, async () => {
+    await using session = await AgentSession.start({ program });
+    await writeFile(join(session.home.workdir, "note.txt"), "x");
+    await session.idle(90_000);
+    for (const message of MESSAGES) {
+      const safe = session.profile.defuse(message);
+      if (safe.type !== "safe") throw new Error(safe.reason);
+      const before = session.model.requests.length;
+      await submit(session, safe.text);
+      expect(comparable(bare(await arrivedAs(session, before)))).toBe(comparable(message));
+      await session.idle();
+      expect(session.model.requests.slice(before).filter((request) => request.withTools)).toHaveLength(1);
+    }
+    expect(existsSync(join(session.home.workdir, "shell-command-ran"))).toBe(false);
+  });
+
+  it("shows work, and a permission dialog with its choices; the tool does not run", { timeout: LONG }, async () => {
+    await using session = await AgentSession.start({
+      program,
+      args: program.startsWith("claude") ? ["--permission-mode", "default"] : [],
+    });
+    await session.idle(90_000);
+    session.model.wordDelayMs = 100;
+    await submit(session, "TALK 20");
+    await session.until("work", (view) => view.busy !== undefined);
+    session.model.wordDelayMs = 0;
+    await session.idle();
+    await submit(session, "RUN-TOOL touch tool-ran");
+    const { dialog } = await session.until("a dialog", (view) => view.dialog !== undefined);
+    expect(dialog).toMatchObject({ kind: "permission" });
+    expect(dialog?.choices.length).toBeGreaterThanOrEqual(3);
+    expect(dialog?.choices.filter((choice) => choice.selected)).toHaveLength(1);
+    await session.key("Escape");
+    await session.idle();
+    expect(existsSync(join(session.home.workdir, "tool-ran"))).toBe(false);
+  });
+});
+
+describe.each(["claude-2.1.330", "claude-2.1.197"] as const)("the hooks of %s", (program) => {
+  it("tell start, prompt and end, beside the person's own, and leave the person's files alone", {
+    timeout: LONG,
+  }, async () => {
+    const own = { hooks: { Stop: [{ hooks: [{ type: "command", command: "touch own-hook-ran" }] }] } };
+    await using session = await AgentSession.start({
+      program,
+      prepare: async (home) => {
+        await mkdir(join(home, ".claude"), { recursive: true });
+        await writeFile(join(home, ".claude", "settings.json"), JSON.stringify(own));
+      },
+    });
+    await session.idle();
+    const text = `first line\n${"x".repeat(20_000)}`;
+    await submit(session, text);
+    await arrivedAs(session, 0);
+    await session.idle();
+    await expect
+      .poll(() => session.hookLines.map((line) => line.split(" ")[0]))
+      .toEqual(["session-start", "prompt-submitted", "turn-ended"]);
+    const name = payloadName(session.hookLines[1] ?? "") ?? "";
+    const payload = await readFile(join(session.dir, "hooks", name), "utf8");
+    expect(session.profile.readHook(session.hookLines[1] ?? "", payload)).toEqual({
+      type: "prompt-submitted",
+      prompt: text,
+    });
+    expect(JSON.parse(await readFile(join(session.home.home, ".claude", "settings.json"), "utf8"))).toEqual(own);
+    await expect.poll(() => readdir(session.home.workdir)).toEqual(["own-hook-ran"]);
+  });
+
+  it("are backed by its state file", { timeout: LONG }, async () => {
+    await using session = await AgentSession.start({ program });
+    await session.idle();
+    const pid = Number((await session.tmux("display-message", "-p", "-t", "claude:", "#{pane_pid}")).trim());
+    const stat = await readFile(`/proc/${pid}/stat`, "utf8");
+    const startTicks = Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19]);
+    const read = async () =>
+      session.profile.readStateFile(await readFile(session.profile.stateFile(session.home.home, pid) ?? "", "utf8"), {
+        pid,
+        startTicks,
+      });
+    await expect.poll(read).toEqual({ type: "idle" });
+    session.model.wordDelayMs = 100;
+    await submit(session, "TALK 20");
+    await expect.poll(read).toEqual({ type: "busy" });
+    await expect.poll(read, { timeout: 10_000 }).toEqual({ type: "idle" });
+  });
+});
