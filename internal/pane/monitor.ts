@@ -54,6 +54,7 @@ export class Monitor implements AgentSigns {
   #submittedAt: number | undefined;
   #verdict: Verdict = { state: "starting", evidence: [] };
   #report: StateReport;
+  #judgedAt = 0;
 
   /** `knowsQuiet`: the source tells for how long the screen had been quiet before the first look. */
   constructor(deps: MonitorDeps, options: { readonly stallAfterMs: number; readonly knowsQuiet?: boolean }) {
@@ -66,7 +67,9 @@ export class Monitor implements AgentSigns {
 
   /** The state as of the last look, with the evidence's age brought up to now. */
   get report(): StateReport {
-    return this.#report;
+    const passed = Math.round(this.#deps.clock.monotonicMs() - this.#judgedAt);
+    const evidence = this.#report.evidence.map((item) => ({ ...item, ageMs: item.ageMs + passed }));
+    return { ...this.#report, evidence };
   }
 
   /** A new life of the agent: nothing that was known of the old one holds. */
@@ -162,6 +165,7 @@ export class Monitor implements AgentSigns {
 
   #judge(view: ScreenView): StateReport {
     const now = this.#deps.clock.monotonicMs();
+    this.#judgedAt = now;
     this.#verdict = judge(this.#signals(), now, { stallAfterMs: this.#stallAfterMs });
     const before = this.#report;
     const wall = this.#deps.clock.now();

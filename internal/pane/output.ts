@@ -21,6 +21,8 @@ export interface OutputOptions {
 /** History kept in the emulator; peeks that want more ask tmux. */
 export const EMULATOR_SCROLLBACK = 1000;
 
+const NEVER = new AbortController().signal;
+
 /**
  * What the agent printed: the raw bytes with their offsets, and the screen they make. `take` is called with every chunk in
  * order; `restart` when the stream of bytes was interrupted and the screen is known anew.
@@ -40,6 +42,7 @@ export class OutputStream implements ScreenSource {
   #printedAt: number | undefined;
   #printedWall: number | undefined;
   #lastGap: Gap | undefined;
+  #known = false;
 
   constructor(deps: { readonly clock: Clock }, options: OutputOptions) {
     this.#clock = deps.clock;
@@ -72,6 +75,7 @@ export class OutputStream implements ScreenSource {
       this.ring.push(data);
       this.bytes.notify();
       await this.emulator.write(data);
+      this.#known = true;
       this.#drawnTo = this.ring.end;
       this.screens.notify();
     });
@@ -88,6 +92,7 @@ export class OutputStream implements ScreenSource {
       this.ring.skipTo(to);
       this.#lastGap = { first, to, reason: "restart" };
       this.#drawnTo = to;
+      this.#known = true;
       this.#printedAt ??= this.#clock.monotonicMs();
       this.bytes.notify();
       this.screens.notify();
@@ -101,6 +106,14 @@ export class OutputStream implements ScreenSource {
       this.emulator.write(`\x1b[?1049l\x1b[!p\x1b[?2004l\x1b[?1000l\x1b[?1006l\x1b[999;1H${scroll}\x1b[H`),
     );
     this.screens.notify();
+  }
+
+  /** Resolves once anything was drawn, at the latest after `ms`: until then an empty screen says nothing. */
+  async known(ms: number): Promise<void> {
+    const end = this.#clock.monotonicMs() + ms;
+    for (let left = ms; !this.#known && left > 0; left = end - this.#clock.monotonicMs()) {
+      await this.screens.nextOrAfter(left, this.#clock, NEVER);
+    }
   }
 
   current(): Promise<Screen> {

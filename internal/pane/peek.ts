@@ -2,6 +2,7 @@ import { DomainError } from "../base/errors.ts";
 import { plainText, styledText } from "../base/sanitise.ts";
 import type { OutputStream } from "./output.ts";
 import { joinRows, lastLines } from "./peek-text.ts";
+import { standingAlone } from "./styled-lines.ts";
 import type { PeekRequest, PeekResult } from "./types.ts";
 
 /** Reads history and screen from tmux: deep, exact, and dear (10 ms for 10,000 lines). */
@@ -17,6 +18,8 @@ const PEEK_DEFAULT_LINES = 50;
 const PEEK_MAX_LINES = 100_000;
 /** An answer of tmux serves everybody who asks the same within this time. */
 const CACHE_MS = 250;
+/** A serving half that has just started waits this long for the screen. */
+export const FIRST_SCREEN_MS = 2000;
 
 /** @throws DomainError `invalid` for more than 100,000 lines. */
 export function linesWanted(lines: number): number {
@@ -49,6 +52,7 @@ export class Peeker {
 
   async peek(request: PeekRequest): Promise<PeekResult> {
     const count = request.all ? Number.POSITIVE_INFINITY : linesWanted(request.lines);
+    await this.#output.known(FIRST_SCREEN_MS);
     const near = request.all || request.ansi ? undefined : this.#fromEmulator(count, request.joinWrapped);
     const found = near ?? (await this.#fromTmux(count, request)) ?? this.#allOfEmulator(count, request.joinWrapped);
     return { ...found, ...this.#facts() };
@@ -60,8 +64,9 @@ export class Peeker {
     const held = emulator.historyLines + emulator.rows;
     const limit = Math.min(held, count * 2 + emulator.rows);
     const rows = emulator.rowsText(limit);
-    const cutInside = rows[0]?.wrapped ?? false;
-    const lines = asLines(join && cutInside ? rows.slice(1) : rows, join);
+    // Rows that go on from one that was not read are not a line.
+    const whole = rows.findIndex((row) => !row.wrapped);
+    const lines = asLines(join ? rows.slice(whole < 0 ? rows.length : whole) : rows, join);
     const used = lines.findLastIndex((line) => line.trim() !== "") + 1;
     if (used < count && !(emulator.historyLines === 0 && !emulator.alternate && limit === held)) return undefined;
     return lastLines(lines.map(plainText), count);
@@ -79,7 +84,8 @@ export class Peeker {
     const clean = request.ansi ? styledText : plainText;
     try {
       const text = await this.#captureOnce(pane, { start, escapes: request.ansi, join: request.joinWrapped });
-      const lines = text.split("\n").map((line) => clean(line.trimEnd()));
+      const rows = text.split("\n").map((line) => line.trimEnd());
+      const lines = (request.ansi ? standingAlone(rows) : rows).map(clean);
       return lastLines(lines, count, (line) => plainText(line).trim() === "");
     } catch (err) {
       if (err instanceof DomainError && (err.kind === "unavailable" || err.kind === "precondition")) return undefined;

@@ -1,7 +1,7 @@
 import type { Clock } from "../base/clock.ts";
 import { DomainError } from "../base/errors.ts";
 import type { OutputStream } from "./output.ts";
-import type { Peeker } from "./peek.ts";
+import { FIRST_SCREEN_MS, type Peeker } from "./peek.ts";
 import type { Gap, WatchRequest, WatchUpdate } from "./types.ts";
 
 const WATCH_DEFAULT_INTERVAL_MS = 100;
@@ -58,7 +58,10 @@ async function* watchScreen(deps: WatchDeps, request: WatchRequest, intervalMs: 
 /** The bytes themselves, each with its offset; a snapshot that redraws the screen first, and again after a hole. */
 async function* watchRaw(deps: WatchDeps, request: WatchRequest, intervalMs: number, signal: AbortSignal) {
   const { clock, output } = deps;
+  await output.known(FIRST_SCREEN_MS);
   let offset = resumeAt(output, request);
+  /** Where it came back: bytes that are missing from there on went before it came. */
+  const resumed = offset;
   let gap: Gap | undefined = offset === undefined ? missed(output, request) : undefined;
   let sentAt = clock.monotonicMs();
   for (;;) {
@@ -66,7 +69,7 @@ async function* watchRaw(deps: WatchDeps, request: WatchRequest, intervalMs: num
     if (offset === undefined || data === undefined) {
       const first: bigint | undefined = offset;
       offset = output.drawnTo;
-      if (first !== undefined) gap = { first, to: offset, reason: reasonOf(output, first) };
+      if (first !== undefined) gap = { first, to: offset, reason: reasonOf(output, first, first === resumed) };
       const redraw = Buffer.from(output.emulator.redraw());
       yield {
         ...facts(deps),
@@ -122,9 +125,10 @@ function missed(output: OutputStream, request: WatchRequest): Gap | undefined {
   return { first: request.afterOffset, to: output.drawnTo, reason: "restart" };
 }
 
-function reasonOf(output: OutputStream, first: bigint): Gap["reason"] {
+function reasonOf(output: OutputStream, first: bigint, cameBack: boolean): Gap["reason"] {
   const restart = output.lastGap;
-  return restart !== undefined && first <= restart.first && restart.to <= output.drawnTo ? "restart" : "slow-reader";
+  const late = cameBack ? "evicted" : "slow-reader";
+  return restart !== undefined && first <= restart.first && restart.to <= output.drawnTo ? "restart" : late;
 }
 
 const NO_BYTES = new Uint8Array(0);

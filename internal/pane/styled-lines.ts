@@ -1,0 +1,33 @@
+const SGR = /\x1b\[([0-9;:]*)m/g;
+
+/**
+ * Lines that each stand alone: a style that began on an earlier line is said again at the beginning of every line that it
+ * reaches. tmux says a style once, where it begins.
+ */
+export function standingAlone(lines: readonly string[]): string[] {
+  const style = new Map<string, string>();
+  return lines.map((line) => {
+    const before = [...style.values()].join("");
+    for (const [sequence, parameters = ""] of line.matchAll(SGR)) take(style, sequence, parameters);
+    return line === "" ? line : before + line;
+  });
+}
+
+function take(style: Map<string, string>, sequence: string, parameters: string): void {
+  const first = Number(/^\d*/.exec(parameters)?.[0] ?? "");
+  const part = partOf(first);
+  if (first === 0) style.clear();
+  if (DEFAULTS.has(parameters)) style.delete(part);
+  else if (part === "attributes") style.set(part, `${style.get(part) ?? ""}${sequence}`);
+  else style.set(part, sequence);
+}
+
+/** Nothing needs to be said again of these: a line begins so. */
+const DEFAULTS: ReadonlySet<string> = new Set(["", "0", "39", "49", "59"]);
+
+/** What a sequence sets. tmux sets colours by sequences of their own, and takes attributes away by a reset only. */
+function partOf(first: number): string {
+  if ((first >= 30 && first <= 39) || (first >= 90 && first <= 97)) return "foreground";
+  if ((first >= 40 && first <= 49) || (first >= 100 && first <= 107)) return "background";
+  return first === 58 || first === 59 ? "underline" : "attributes";
+}
