@@ -65,7 +65,7 @@ export class ControlListener implements Task {
 }
 
 /** Undefined for anything that is not a message: the agent shares the folder, so it may write here. */
-function parseControlMessage(line: string): ControlMessage | undefined {
+export function parseControlMessage(line: string): ControlMessage | undefined {
   try {
     const value = JSON.parse(line);
     if (value?.type === "alive") return { type: "alive" };

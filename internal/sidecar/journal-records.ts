@@ -1,5 +1,6 @@
 import { Journal } from "../eventlog/journal.ts";
 import type { NudgeRecord } from "../pane/nudge-record.ts";
+import type { Confidence, NudgeOutcome } from "../pane/types.ts";
 
 /** What the serving half keeps in its journal. */
 export type SidecarRecord =
@@ -31,10 +32,11 @@ export function openJournal(path: string) {
 }
 
 /** The folder is shared with the agent, so a record is taken only if it has the shape that we write. */
-function parseRecord(value: unknown): SidecarRecord | undefined {
+export function parseRecord(value: unknown): SidecarRecord | undefined {
   if (typeof value !== "object" || value === null || !("type" in value)) return undefined;
   const record = value as Readonly<Record<string, unknown>>;
-  return SHAPES[String(record["type"])]?.(record) ? (value as SidecarRecord) : undefined;
+  const type = String(record["type"]);
+  return Object.hasOwn(SHAPES, type) && SHAPES[type]?.(record) ? (value as SidecarRecord) : undefined;
 }
 
 type Shape = (record: Readonly<Record<string, unknown>>) => boolean;
@@ -48,6 +50,28 @@ const has =
     const record = value as Readonly<Record<string, unknown>>;
     return Object.entries(shape).every(([name, check]) => check(record[name]));
   };
+
+const isCount = (value: unknown): boolean => Number.isSafeInteger(value);
+const isOneOf =
+  (words: Readonly<Record<string, true>>) =>
+  (value: unknown): boolean =>
+    typeof value === "string" && Object.hasOwn(words, value);
+
+const OUTCOMES: Readonly<Record<NudgeOutcome, true>> = {
+  submitted: true,
+  queued: true,
+  stranded: true,
+  unknown: true,
+  "blocked-by-dialog": true,
+  "composer-busy": true,
+  "agent-dead": true,
+  expired: true,
+  unsafe: true,
+  cancelled: true,
+};
+const CONFIDENCES: Readonly<Record<Confidence, true>> = { proof: true, strong: true, weak: true };
+const isEvidence = has({ source: isText, value: isText, ageMs: isCount, confidence: isOneOf(CONFIDENCES) });
+const isTimings = (value: unknown): boolean => has({})(value) && Object.values(value as object).every(isCount);
 
 const SHAPES: Readonly<Record<string, Shape>> = {
   accepted: has({
@@ -68,11 +92,11 @@ const SHAPES: Readonly<Record<string, Shape>> = {
     at: isNumber,
     receipt: has({
       requestId: isText,
-      outcome: isText,
+      outcome: isOneOf(OUTCOMES),
       error: isText,
       sender: isText,
-      evidence: Array.isArray,
-      timings: has({}),
+      evidence: (value) => Array.isArray(value) && value.every(isEvidence),
+      timings: isTimings,
     }),
   }),
   stream: has({ epoch: isText, reservedTo: (value) => typeof value === "string" && /^\d{1,19}$/.test(value) }),

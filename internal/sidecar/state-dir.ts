@@ -1,5 +1,5 @@
 import { chmodSync, lstatSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { DomainError } from "../base/errors.ts";
 
 /** Where things lie in the state folder. The two halves meet nowhere else. */
@@ -43,8 +43,10 @@ export function prepareStateDir(paths: StatePaths, uid: number): void {
       fields: { hint: "give a shorter --state-dir" },
     });
   }
-  mkdirSync(paths.dir, { recursive: true, mode: 0o700 });
-  const found = lstatSync(paths.dir);
+  // Looked at first: where a file or a broken link stands, making it would fail with the system's words.
+  const there = lstatSync(paths.dir, { throwIfNoEntry: false });
+  if (there === undefined) mkdirSync(paths.dir, { recursive: true, mode: 0o700 });
+  const found = there ?? lstatSync(paths.dir);
   if (!found.isDirectory() || found.uid !== uid) {
     throw new DomainError("denied", `cannot use the state folder ${paths.dir}: it is not a folder of ours`);
   }
@@ -58,7 +60,8 @@ export function prepareStateDir(paths: StatePaths, uid: number): void {
 /** Writes private files (mode 0600), by absolute path below the state folder. */
 export function writeStateFiles(paths: StatePaths, files: Readonly<Record<string, string>>): void {
   for (const [path, content] of Object.entries(files)) {
-    if (!path.startsWith(`${paths.dir}/`)) throw new Error(`a launch file outside of the state folder: ${path}`);
+    if (path !== resolve(path) || !path.startsWith(`${paths.dir}/`))
+      throw new Error(`a launch file outside of the state folder: ${path}`);
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     rmSync(path, { force: true });
     writeFileSync(path, content, { mode: 0o600, flag: "wx" });

@@ -1,0 +1,86 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { openJournal, parseRecord, type SidecarRecord } from "./journal-records.ts";
+
+const nudge = {
+  requestId: "r",
+  message: "m",
+  text: "m",
+  mode: "wait-idle",
+  priority: "normal",
+  sender: "s",
+  acceptedAt: 1,
+  expiresAt: 2,
+} as const;
+const evidence = [{ source: "hook", value: "v", ageMs: 1, confidence: "proof" }] as const;
+const receipt = {
+  requestId: "r",
+  outcome: "submitted",
+  error: "",
+  sender: "s",
+  queuePosition: 0,
+  evidence,
+  timings: { queuedMs: 1 },
+} as const;
+const RECORDS: readonly SidecarRecord[] = [
+  { type: "accepted", nudge },
+  { type: "intent", requestId: "r" },
+  { type: "withdrawn", requestId: "r" },
+  { type: "ended", receipt, at: 5 },
+  { type: "stream", epoch: "e", reservedTo: "67108864" },
+  { type: "agent", pid: 1, startedAt: 2, restarts: 3 },
+];
+
+it.each(RECORDS)("takes a record of the type $type as it is", (record) => {
+  expect(parseRecord(JSON.parse(JSON.stringify(record)))).toEqual(record);
+});
+
+describe("a record that we would not write is not taken", () => {
+  it.each([
+    ["nothing", null],
+    ["a text", "accepted"],
+    ["a list", [{ type: "intent" }]],
+    ["no type", { requestId: "r" }],
+    ["another type", { type: "toString" }],
+    ["a prototype's name", { type: "__proto__" }],
+    ["no nudge", { type: "accepted" }],
+    ["another mode", { type: "accepted", nudge: { ...nudge, mode: "now" } }],
+    ["a time that is none", { type: "accepted", nudge: { ...nudge, expiresAt: "2" } }],
+    ["no id", { type: "intent" }],
+    ["another outcome", { type: "ended", at: 5, receipt: { ...receipt, outcome: "lost" } }],
+    ["evidence that is none", { type: "ended", at: 5, receipt: { ...receipt, evidence: [null] } }],
+    [
+      "evidence without an age",
+      { type: "ended", at: 5, receipt: { ...receipt, evidence: [{ ...evidence[0], ageMs: "x" }] } },
+    ],
+    ["half a millisecond", { type: "ended", at: 5, receipt: { ...receipt, timings: { typedMs: 0.5 } } }],
+    ["a time of a step that is none", { type: "ended", at: 5, receipt: { ...receipt, timings: { typedMs: "1" } } }],
+    ["an offset that is none", { type: "stream", epoch: "e", reservedTo: "-1" }],
+    ["an offset that is too large", { type: "stream", epoch: "e", reservedTo: "9".repeat(20) }],
+    ["an agent without a pid", { type: "agent", startedAt: 1, restarts: 1 }],
+  ])("%s", (_, value) => {
+    expect(parseRecord(value)).toBeUndefined();
+  });
+});
+
+it("sorts out what the journal holds: all of the messages, the last of everything else", () => {
+  const dir = mkdtempSync(join(tmpdir(), "gt-records-"));
+  try {
+    const path = join(dir, "journal");
+    const { journal, restored } = openJournal(path);
+    expect(restored).toEqual({ nudges: [] });
+    for (const record of RECORDS) journal.append(record);
+    journal.append({ type: "agent", pid: 9, startedAt: 9, restarts: 4 });
+    journal.close();
+    const again = openJournal(path);
+    again.journal.close();
+    expect(again.unreadable).toBe(0);
+    expect(again.restored.nudges).toEqual(RECORDS.slice(0, 4));
+    expect(again.restored.stream?.reservedTo).toBe("67108864");
+    expect(again.restored.agent?.pid).toBe(9);
+  } finally {
+    rmSync(dir, { recursive: true });
+  }
+});

@@ -1,0 +1,93 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { prepareStateDir, statePaths, writeStateFiles } from "./state-dir.ts";
+
+const uid = process.getuid?.() ?? 0;
+let root = "";
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), "gt-state-"));
+});
+afterEach(() => rmSync(root, { recursive: true }));
+
+const modeOf = (path: string) => statSync(path).mode & 0o777;
+
+describe("a state folder", () => {
+  it("is made, private, with what lies above it", () => {
+    const paths = statePaths(join(root, "a", "b"));
+    prepareStateDir(paths, uid);
+    for (const dir of [paths.dir, paths.hookDir, paths.captures]) expect(modeOf(dir)).toBe(0o700);
+  });
+
+  it("that is there becomes private; the journal stays, one-use files go", () => {
+    const paths = statePaths(join(root, "s"));
+    prepareStateDir(paths, uid);
+    chmodSync(paths.dir, 0o755);
+    writeFileSync(paths.journal, "kept");
+    writeFileSync(join(paths.captures, "old"), "");
+    writeFileSync(join(paths.hookDir, "old"), "");
+    prepareStateDir(paths, uid);
+    expect([modeOf(paths.dir), readFileSync(paths.journal, "utf8")]).toEqual([0o700, "kept"]);
+    expect([existsSync(join(paths.captures, "old")), existsSync(join(paths.hookDir, "old"))]).toEqual([false, false]);
+  });
+
+  it("is refused when it is a link, a file, or somebody else's", () => {
+    mkdirSync(join(root, "real"));
+    symlinkSync(join(root, "real"), join(root, "link"));
+    symlinkSync(join(root, "nowhere"), join(root, "dangling"));
+    writeFileSync(join(root, "file"), "");
+    const denied = expect.objectContaining({ kind: "denied" });
+    for (const name of ["link", "dangling", "file"])
+      expect(() => prepareStateDir(statePaths(join(root, name)), uid), name).toThrow(denied);
+    expect(() => prepareStateDir(statePaths(join(root, "real")), uid + 1)).toThrow(denied);
+  });
+
+  it("is refused when a socket's path in it would be too long", () => {
+    const fits = join(root, "x".repeat(107 - "/control.sock".length - root.length - 1));
+    prepareStateDir(statePaths(fits), uid);
+    expect(Buffer.byteLength(statePaths(fits).control)).toBe(107);
+    expect(() => prepareStateDir(statePaths(`${fits}x`), uid)).toThrow(expect.objectContaining({ kind: "invalid" }));
+  });
+
+  it("does not remove what a planted link points to", () => {
+    const paths = statePaths(join(root, "s"));
+    prepareStateDir(paths, uid);
+    rmSync(paths.hookDir, { recursive: true });
+    mkdirSync(join(root, "precious"));
+    writeFileSync(join(root, "precious", "file"), "x");
+    symlinkSync(join(root, "precious"), paths.hookDir);
+    prepareStateDir(paths, uid);
+    expect(readFileSync(join(root, "precious", "file"), "utf8")).toBe("x");
+  });
+});
+
+describe("files of a launch", () => {
+  it("are private, and replace what was there, a link included", () => {
+    const paths = statePaths(join(root, "s"));
+    prepareStateDir(paths, uid);
+    writeFileSync(join(root, "outside"), "untouched");
+    const file = join(paths.dir, "sub", "settings.json");
+    mkdirSync(join(paths.dir, "sub"));
+    symlinkSync(join(root, "outside"), file);
+    writeStateFiles(paths, { [file]: "new" });
+    expect([readFileSync(file, "utf8"), modeOf(file)]).toEqual(["new", 0o600]);
+    expect(readFileSync(join(root, "outside"), "utf8")).toBe("untouched");
+  });
+
+  it("never lie outside of the folder", () => {
+    const paths = statePaths(join(root, "s"));
+    for (const path of [join(root, "elsewhere"), `${paths.dir}x/file`, `${paths.dir}/../elsewhere`])
+      expect(() => writeStateFiles(paths, { [path]: "" }), path).toThrow(/outside/);
+  });
+});
