@@ -9,6 +9,7 @@ const context = (...command: [string, ...string[]]): LaunchContext => ({
   hookDir: "/state/hooks",
   home: "/home/u",
 });
+const inherits = (own: string) => ({ ...context("opencode"), env: { OPENCODE_CONFIG_CONTENT: own } });
 const launch = (name: string, ...command: [string, ...string[]]) => profileNamed(name).launch(context(...command));
 
 describe("launch", () => {
@@ -58,4 +59,22 @@ describe("launch", () => {
     expect(argv).toContain("features.daemon_auto_start=false");
     expect(argv).toContain('tui.alternate_screen="never"');
   });
+
+  it("of OpenCode brings a plugin by the environment and keeps what is there", () => {
+    const plugin = "file:///state/it's%20here/opencode-plugin.js";
+    const plan = launch("opencode", "opencode");
+    expect(JSON.parse(plan.env["OPENCODE_CONFIG_CONTENT"] ?? "")).toEqual({ plugin: [plugin] });
+    expect(Object.keys(plan.files)).toEqual(["/state/it's here/opencode-plugin.js"]);
+    const merged = profileNamed("opencode").launch(inherits('{"model":"a/b","plugin":["mine"]}'));
+    expect(JSON.parse(merged.env["OPENCODE_CONFIG_CONTENT"] ?? "")).toEqual({ model: "a/b", plugin: ["mine", plugin] });
+  });
+
+  it.each(["// comment\n{}", "[]", '{"plugin":"x"}'])(
+    "of OpenCode leaves settings alone that it cannot read: %j",
+    (own) => {
+      const plan = profileNamed("opencode").launch(inherits(own));
+      expect(plan.env).not.toHaveProperty("OPENCODE_CONFIG_CONTENT");
+      expect(plan.files).toEqual({});
+    },
+  );
 });

@@ -1,8 +1,12 @@
+import { basename, join } from "node:path";
 import { defuseBy, LEAVING } from "./defuse.ts";
 import { readHookLine } from "./hook-lines.ts";
 import { plainLaunch } from "./launch.ts";
+import { configWithPlugin, PLUGIN_FILE, pluginSource } from "./opencode-plugin.ts";
 import { opencodeView } from "./opencode-screen.ts";
-import type { AgentProfile } from "./profile.ts";
+import type { AgentProfile, LaunchContext, LaunchPlan } from "./profile.ts";
+
+const PROGRAM = /^opencode(?:\.exe)?$/;
 
 /** A first `!` runs a shell command and `/` a command of its own, `@` and `#` open helpers. */
 const RULES = { command: /^\s*[!/#@&]/, leaving: LEAVING, openEnd: /(?:\\|(?:^|\s)@\S*)$/ };
@@ -17,7 +21,7 @@ const RULES = { command: /^\s*[!/#@&]/, leaving: LEAVING, openEnd: /(?:\\|(?:^|\
 export const opencode: AgentProfile = {
   name: "opencode",
   command: ["opencode"],
-  launch: (context) => plainLaunch(context),
+  launch: planLaunch,
   view: opencodeView,
   idleProof: "screen",
   submit: { key: "Enter", settleMs: 25 },
@@ -27,3 +31,17 @@ export const opencode: AgentProfile = {
   stateFile: () => undefined,
   readStateFile: () => undefined,
 };
+
+/** The plugin goes in by the environment of this launch; `--pure` in the command keeps it out. */
+function planLaunch(context: LaunchContext): LaunchPlan {
+  const plain = plainLaunch(context);
+  if (!context.command.some((word) => PROGRAM.test(basename(word)))) return plain;
+  const plugin = join(context.stateDir, PLUGIN_FILE);
+  const config = configWithPlugin(context.env?.["OPENCODE_CONFIG_CONTENT"], plugin);
+  if (config === undefined) return plain;
+  return {
+    ...plain,
+    env: { ...plain.env, OPENCODE_CONFIG_CONTENT: config },
+    files: { [plugin]: pluginSource() },
+  };
+}

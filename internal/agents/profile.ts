@@ -83,6 +83,8 @@ export interface LaunchContext {
   /** Folder where a hook may leave a payload that its FIFO line names. */
   readonly hookDir: string;
   readonly home: string;
+  /** What the agent inherits, for launches that add to a variable of the person's; absent: taken as empty. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
 export interface LaunchPlan {

@@ -135,3 +135,26 @@ describe.each(["claude-2.1.330", "claude-2.1.197"] as const)("the hooks of %s", 
     await expect.poll(read, { timeout: 10_000 }).toEqual({ type: "idle" });
   });
 });
+
+it("the plugin of opencode-1.18.33 tells prompts, a waiting dialog and ends", { timeout: LONG }, async () => {
+  await using session = await AgentSession.start({ program: "opencode-1.18.33" });
+  await session.idle(90_000);
+  const words = () =>
+    session.hookLines.filter((line) => line !== "activity").map((line) => line.replace(/ payload.*/, ""));
+  const text = `first line\n${"x".repeat(20_000)}`;
+  await submit(session, text);
+  await expect.poll(words, { timeout: 20_000 }).toEqual(["prompt-submitted", "turn-ended"]);
+  const line = session.hookLines.find((entry) => entry.startsWith("prompt-submitted")) ?? "";
+  const event = session.profile.readHook(
+    line,
+    await readFile(join(session.dir, "hooks", payloadName(line) ?? ""), "utf8"),
+  );
+  expect(event?.type === "prompt-submitted" && comparable(event.prompt ?? "")).toBe(text);
+  await session.idle();
+  await submit(session, "RUN-TOOL touch tool-ran");
+  await expect
+    .poll(words, { timeout: 20_000 })
+    .toEqual(["prompt-submitted", "turn-ended", "prompt-submitted", "waiting permission"]);
+  await session.key("Escape");
+  await expect.poll(() => words().at(-1), { timeout: 10_000 }).toBe("turn-ended");
+});

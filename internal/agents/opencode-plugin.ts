@@ -1,0 +1,81 @@
+import { pathToFileURL } from "node:url";
+
+/** Name of the plugin below the launch's folder. */
+export const PLUGIN_FILE = "opencode-plugin.js";
+
+/**
+ * A plugin that runs inside OpenCode and reports as hooks do: one short line to the FIFO per event, the text of a message in
+ * a private file that the line names. It never waits (a full FIFO loses the line), reports nothing of subagents, and
+ * changes nothing that OpenCode does.
+ */
+export function pluginSource(): string {
+  return `import { closeSync, constants, fstatSync, openSync, writeFileSync, writeSync } from "node:fs";
+import { join } from "node:path";
+
+const children = new Set();
+let count = 0;
+
+function report(line) {
+  try {
+    const fd = openSync(process.env.GT_HOOK_FIFO, constants.O_RDWR | constants.O_NONBLOCK);
+    try {
+      if (fstatSync(fd).isFIFO()) writeSync(fd, line + "\\n");
+    } finally {
+      closeSync(fd);
+    }
+  } catch {}
+}
+
+function spool(text) {
+  try {
+    const name = "payload." + process.pid + "." + ++count;
+    writeFileSync(join(process.env.GT_HOOK_DIR, name), text, { mode: 0o600, flag: "wx" });
+    return " " + name;
+  } catch {
+    return "";
+  }
+}
+
+function onEvent(type, properties) {
+  if (type === "session.created" && properties.info?.parentID) children.add(properties.info.id);
+  if (children.has(properties.sessionID)) return;
+  if (type === "session.idle") report("turn-ended");
+  else if (type === "session.status" && properties.status?.type === "busy") report("activity");
+  else if (type === "permission.asked") report("waiting permission");
+  else if (type === "question.asked") report("waiting question");
+  else if (type === "permission.replied" || type === "question.replied") report("activity");
+}
+
+export const GastownHooks = async () => ({
+  event: async ({ event }) => onEvent(event.type, event.properties ?? {}),
+  "chat.message": async (input, output) => {
+    if (children.has(input.sessionID)) return;
+    const parts = (output.parts ?? []).filter((part) => part.type === "text" && !part.synthetic);
+    report("prompt-submitted" + spool(parts.map((part) => part.text).join("")));
+  },
+});
+`;
+}
+
+/**
+ * OpenCode's settings by environment, merged over a person's files, with the plugin added to what the person's own
+ * environment already says. Undefined when that cannot be read.
+ */
+export function configWithPlugin(own: string | undefined, plugin: string): string | undefined {
+  const config = own === undefined || own.trim() === "" ? {} : parse(own);
+  if (config === undefined) return undefined;
+  const listed: unknown = config["plugin"];
+  if (listed !== undefined && !Array.isArray(listed)) return undefined;
+  return JSON.stringify({ ...config, plugin: [...(listed ?? []), pathToFileURL(plugin).href] });
+}
+
+function parse(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
