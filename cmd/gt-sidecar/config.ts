@@ -1,7 +1,7 @@
 import { randomUUID, X509Certificate } from "node:crypto";
 import { mkdtempSync, readFileSync } from "node:fs";
 import { homedir, hostname, tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { isAbsolute, join, resolve } from "node:path";
 import { profileNamed } from "../../internal/agents/registry.ts";
 import { parseRoleRule, type RoleRule } from "../../internal/auth/roles.ts";
 import { DomainError } from "../../internal/base/errors.ts";
@@ -88,7 +88,7 @@ export function readConfig(argv: readonly string[], env: Env): SidecarConfig | "
     allowHosts: values["allow-host"] ?? [],
     graceMs: values.grace ?? 10_000,
     logLevel: oneOf("--log-level", LEVELS, values["log-level"] ?? "info"),
-    runtimeDir: env["XDG_RUNTIME_DIR"],
+    runtimeDir: runtimeDirOf(env),
     ownFlags: own,
   };
 }
@@ -150,9 +150,16 @@ function readSidecar(
 
 function readStateDir(given: string | undefined, env: Env, half: SidecarConfig["half"]): string {
   if (given !== undefined) return resolve(given);
-  if (env["XDG_RUNTIME_DIR"] !== undefined) return join(resolve(env["XDG_RUNTIME_DIR"]), "gt-sidecar");
+  const runtimeDir = runtimeDirOf(env);
+  if (runtimeDir !== undefined) return join(runtimeDir, "gt-sidecar");
   if (half === "both") return mkdtempSync(join(tmpdir(), "gt-sidecar-"));
   throw new DomainError("invalid", `gt-sidecar ${half} needs --state-dir: the two halves meet there`);
+}
+
+/** An empty or relative one counts as none. */
+function runtimeDirOf(env: Env): string | undefined {
+  const dir = env["XDG_RUNTIME_DIR"] ?? "";
+  return isAbsolute(dir) ? dir : undefined;
 }
 
 /** The controller of the sidecar's own trust domain, as its certificate names it. */

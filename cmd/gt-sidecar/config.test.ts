@@ -1,0 +1,119 @@
+import { existsSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { readConfig, type SidecarConfig, serveArgs } from "./config.ts";
+
+const ENV = { PATH: "/usr/bin:/bin", HOME: "/home/me", XDG_RUNTIME_DIR: "/run/user/7" };
+const AGENT = ["--agent", "generic"];
+
+function config(argv: readonly string[], env: Readonly<Record<string, string | undefined>> = ENV): SidecarConfig {
+  const read = readConfig(argv.includes("--") ? argv : [...argv, "--", "sh"], env);
+  if (typeof read === "string") throw new Error(`asked for ${read}`);
+  return read;
+}
+
+describe("without flags", () => {
+  it("is as documented", () => {
+    const { half, sidecar, listen, healthListen, tls, graceMs, roleRules } = config(AGENT);
+    expect({ half, listen, healthListen, tls, graceMs, roleRules }).toEqual({
+      half: "both",
+      listen: { host: "127.0.0.1", port: 9090 },
+      healthListen: { host: "127.0.0.1", port: 9091 },
+      tls: undefined,
+      graceMs: 10_000,
+      roleRules: [],
+    });
+    expect(sidecar).toMatchObject({
+      stateDir: "/run/user/7/gt-sidecar",
+      agent: "generic",
+      home: "/home/me",
+      cols: 160,
+      rows: 50,
+      historyLimit: 20_000,
+      rawBytes: 8 * 1024 * 1024,
+      restart: "on-failure",
+      lingerMs: 0,
+      stallAfterMs: 600_000,
+      identity: { project: "default", sessionId: expect.stringMatching(/^[0-9a-f-]{36}$/) },
+    });
+    expect(sidecar.command[0]).toMatch(/^\/(?:usr\/)?bin\/sh$/);
+  });
+
+  it.each([[undefined], [""]])("makes a private state folder where XDG_RUNTIME_DIR is %j", (dir) => {
+    const { stateDir } = config(AGENT, { ...ENV, XDG_RUNTIME_DIR: dir }).sidecar;
+    try {
+      expect(stateDir).toMatch(/\/gt-sidecar-[A-Za-z0-9]{6}$/);
+      expect(existsSync(stateDir)).toBe(true);
+    } finally {
+      rmSync(stateDir, { recursive: true });
+    }
+  });
+});
+
+it("takes flags over environment", () => {
+  const env = { ...ENV, GT_SIDECAR_LISTEN: "127.0.0.1:1", GT_AGENT_RESTART: "never", GT_PROJECT: "from-env" };
+  const { listen, sidecar } = config([...AGENT, "--listen", "127.0.0.1:2", "--project", "from-flag"], env);
+  expect([listen.port, sidecar.restart, sidecar.identity.project]).toEqual([2, "never", "from-flag"]);
+});
+
+it.each([
+  ["sh -c 'exit 3'", ["-c", "exit 3"]],
+  ['sh  -c "a b"  c', ["-c", "a b", "c"]],
+])("takes the agent's command from the environment: %s", (text, args) => {
+  const read = readConfig(AGENT, { ...ENV, GT_AGENT_COMMAND: text });
+  expect(typeof read === "object" && read.sidecar.command.slice(1)).toEqual(args);
+});
+
+describe("refuses, naming what is wrong", () => {
+  it.each([
+    ["an argument that is not behind --", [...AGENT, "claude"], "claude"],
+    ["an unknown flag", [...AGENT, "--lines", "4"], "--lines"],
+    ["an unknown agent", ["--agent", "gpt"], "gpt"],
+    ["a size that is too small", [...AGENT, "--cols", "19"], "--cols"],
+    ["a size that is too large", [...AGENT, "--rows", "301"], "--rows"],
+    ["a word that is none", [...AGENT, "--restart", "sometimes"], "--restart"],
+    ["a bad session id", [...AGENT, "--session-id", "a/b"], "--session-id"],
+    ["a bad rule for callers", [...AGENT, "--allow-client", "me=read"], "me=read"],
+    ["a folder without certificates", [...AGENT, "--tls-dir", "/nonexistent"], "/nonexistent/tls.crt"],
+    ["plaintext for a network", [...AGENT, "--listen", "0.0.0.0:9090"], "0.0.0.0"],
+  ])("%s", (_, argv, named) => {
+    expect(() => config(argv)).toThrow(
+      expect.objectContaining({ kind: "invalid", message: expect.stringContaining(named) }),
+    );
+  });
+
+  it("half of a sidecar without a place to meet", () => {
+    const { XDG_RUNTIME_DIR: _, ...env } = ENV;
+    expect(() => config(["serve", ...AGENT], env)).toThrow("--state-dir");
+  });
+
+  it("a missing program, as such", () => {
+    expect(() => config([...AGENT, "--", "no-such-agent"])).toThrow(expect.objectContaining({ kind: "not-found" }));
+  });
+
+  it("no command where the profile has none", () => {
+    expect(() => readConfig(AGENT, ENV)).toThrow(expect.objectContaining({ kind: "invalid" }));
+  });
+});
+
+it("serves a network in plaintext when that is said openly", () => {
+  expect(config([...AGENT, "--listen", "0.0.0.0:1", "--insecure-plaintext"]).listen.host).toBe("0.0.0.0");
+  expect(config([...AGENT, "--listen", "0.0.0.0:1"], { ...ENV, GT_SIDECAR_INSECURE: "1" }).listen.host).toBe("0.0.0.0");
+});
+
+it.each([
+  [["--help"], "help"],
+  [["serve", "-h"], "help"],
+  [["--version"], "version"],
+])("%j asks for %s", (argv, asked) => {
+  expect(readConfig(argv, ENV)).toBe(asked);
+});
+
+it("gives the serving half the same configuration, with what was left open filled in", async () => {
+  const whole = config([...AGENT, "--listen", "127.0.0.1:0", "--cols", "99", "--", "sh", "-c", "exit 0"]);
+  const serving = config(await serveArgs(whole));
+  expect(serving.half).toBe("serve");
+  expect(serving.listen.port).toBeGreaterThan(0);
+  expect(serving.sidecar).toEqual(whole.sidecar);
+  expect(serving.sidecar.stateDir).toBe(join("/run/user/7", "gt-sidecar"));
+});
