@@ -9,11 +9,14 @@ export interface RunFacts {
   readonly machine: string;
 }
 
+const BUSY = "more work than cores before anything was measured: absolute times are too long, p99 most of all";
+
 export function runFacts(): RunFacts {
   const tmux = execFileSync("tmux", ["-V"], { encoding: "utf8" }).trim();
-  const load = loadavg()[0]?.toFixed(1);
-  const machine = `${availableParallelism()} cores, ${process.platform} ${process.arch}, ${tmux}, Node ${process.version}; load average at the start ${load}`;
-  return { date: new Date().toISOString().slice(0, 10), machine };
+  const load = loadavg()[0] ?? 0;
+  const machine = `${availableParallelism()} cores, ${process.platform} ${process.arch}, ${tmux}, Node ${process.version}; load average at the start ${load.toFixed(1)}`;
+  const isBusy = load > availableParallelism();
+  return { date: new Date().toISOString().slice(0, 10), machine: isBusy ? `${machine} (${BUSY})` : machine };
 }
 
 export function table(rows: readonly Measured[]): string {
