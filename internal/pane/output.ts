@@ -43,6 +43,7 @@ export class OutputStream implements ScreenSource {
   #printedWall: number | undefined;
   #lastGap: Gap | undefined;
   #known = false;
+  #isWhole = true;
 
   constructor(deps: { readonly clock: Clock }, options: OutputOptions) {
     this.#clock = deps.clock;
@@ -93,6 +94,7 @@ export class OutputStream implements ScreenSource {
       this.#lastGap = { first, to, reason: "restart" };
       this.#drawnTo = to;
       this.#known = true;
+      this.#isWhole = !this.emulator.alternate;
       this.#printedAt ??= this.#clock.monotonicMs();
       this.bytes.notify();
       this.screens.notify();
@@ -106,6 +108,11 @@ export class OutputStream implements ScreenSource {
       this.emulator.write(`\x1b[?1049l\x1b[!p\x1b[?2004l\x1b[?1000l\x1b[?1006l\x1b[999;1H${scroll}\x1b[H`),
     );
     this.screens.notify();
+  }
+
+  /** False when the stream began behind an alternate screen: what stood on the main one is known to tmux alone. */
+  get isWhole(): boolean {
+    return this.#isWhole;
   }
 
   /** Resolves once anything was drawn, at the latest after `ms`: until then an empty screen says nothing. */

@@ -68,7 +68,8 @@ export class Peeker {
     const whole = rows.findIndex((row) => !row.wrapped);
     const lines = asLines(join ? rows.slice(whole < 0 ? rows.length : whole) : rows, join);
     const used = lines.findLastIndex((line) => line.trim() !== "") + 1;
-    if (used < count && !(emulator.historyLines === 0 && !emulator.alternate && limit === held)) return undefined;
+    const isAll = this.#output.isWhole && emulator.historyLines === 0 && !emulator.alternate && limit === held;
+    if (used < count && !isAll) return undefined;
     return lastLines(lines.map(plainText), count);
   }
 

@@ -180,6 +180,20 @@ describe("after the serving half was killed", () => {
     expect(await ask()).toEqual(before);
   });
 
+  it("knows the main screen behind an alternate one, and shows it when that is left", async () => {
+    const script =
+      "echo before; printf '\\033[?1049h\\033[Hfull screen'; read x; printf '\\033[?1049l'; echo after; cat";
+    await using sidecar = await startSidecar({ agent: "generic", command: ["sh", "-c", script], flags: SIZE });
+    const shows = (text: string) =>
+      until(text, 10_000, async () => (await sidecar.client.peek({ lines: 1 })).output === text || undefined);
+    await shows("full screen");
+    await killed(sidecar);
+    expect(await sidecar.client.peek({ lines: 1 })).toMatchObject({ output: "full screen", alternateScreen: true });
+    await tmux(sidecar, "send-keys", "-t", "=claude:", "x", "Enter");
+    await shows("after");
+    expect((await sidecar.client.peek({ lines: 5 })).output).toBe(last(await truth(sidecar), 5));
+  });
+
   it("shows what is printed meanwhile and after", async () => {
     const script = "i=0; while [ $i -lt 600 ]; do i=$((i+1)); echo row $i; sleep 0.005; done; exec sleep 1000";
     await using sidecar = await startSidecar({ agent: "generic", command: ["sh", "-c", script], flags: SIZE });
