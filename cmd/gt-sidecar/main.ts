@@ -1,16 +1,16 @@
 import { createLogger } from "../../internal/base/logger.ts";
 import { runMain } from "../../internal/cli/run-main.ts";
 import { version } from "../../internal/cli/version.ts";
-import { SupervisingHalf } from "../../internal/sidecar/supervise.ts";
 import { readConfig, serveArgs } from "./config.ts";
 import { help } from "./help.ts";
-import { serve } from "./serve.ts";
 import { endsWith, STANDBY, toldToGo } from "./standby.ts";
 
+// Each half loads its own code only: they start one after the other.
 await runMain({ name: "gt-sidecar", exitCodes: { "not-found": 127 } }, async (context) => {
   const { env, stdin, stdout, signal, clock } = context;
   const standby = context.argv[0] === STANDBY;
   const argv = standby ? context.argv.slice(1) : context.argv;
+  if (standby) await import("./serve.ts"); // what takes time is done before it is needed
   if (standby && !(await toldToGo(stdin))) return 0;
   const config = readConfig(argv, env);
   if (config === "help" || config === "version") {
@@ -19,11 +19,15 @@ await runMain({ name: "gt-sidecar", exitCodes: { "not-found": 127 } }, async (co
   }
   const { half, sidecar, graceMs } = config;
   const logger = createLogger(half === "both" ? "gt-sidecar" : `gt-sidecar-${half}`, config.logLevel);
-  if (half === "serve") return serve(config, { logger, clock, signal: standby ? endsWith(stdin, signal) : signal });
+  if (half === "serve") {
+    const { serve } = await import("./serve.ts");
+    return serve(config, { logger, clock, signal: standby ? endsWith(stdin, signal) : signal });
+  }
   const program = {
     program: process.execPath,
     args: [...process.execArgv, process.argv[1] ?? "", STANDBY, ...(await serveArgs(config))],
   };
+  const { SupervisingHalf } = await import("../../internal/sidecar/supervise.ts");
   const supervising = new SupervisingHalf(
     { clock, logger, uid: process.getuid?.() ?? 0 },
     { sidecar, graceMs, ...(half === "both" ? { serve: program } : {}) },

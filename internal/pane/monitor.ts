@@ -39,7 +39,6 @@ export class Monitor implements AgentSigns {
   readonly changes = new SignalBus();
   readonly #deps: MonitorDeps;
   readonly #stallAfterMs: number;
-  readonly #knowsQuiet: boolean;
   readonly #woken = new SignalBus();
   #process: ProcessSign = { type: "dead", restartDue: true, crashLoop: false };
   #startedAt: number;
@@ -56,11 +55,9 @@ export class Monitor implements AgentSigns {
   #report: StateReport;
   #judgedAt = 0;
 
-  /** `knowsQuiet`: the source tells for how long the screen had been quiet before the first look. */
-  constructor(deps: MonitorDeps, options: { readonly stallAfterMs: number; readonly knowsQuiet?: boolean }) {
+  constructor(deps: MonitorDeps, options: { readonly stallAfterMs: number }) {
     this.#deps = deps;
     this.#stallAfterMs = options.stallAfterMs;
-    this.#knowsQuiet = options.knowsQuiet ?? false;
     this.#startedAt = deps.clock.monotonicMs();
     this.#report = { state: "starting", since: deps.clock.now(), evidence: [], composerSeen: false, draft: false };
   }
@@ -155,9 +152,10 @@ export class Monitor implements AgentSigns {
     const view = profile.view(await source.current(signal));
     const key = viewKey(view);
     const changed = key !== this.#screen?.key;
-    // Between two looks the screen may have changed as long ago as its last output.
-    const known = this.#screen === undefined && this.#knowsQuiet ? Number.POSITIVE_INFINITY : LOOK_EVERY_MS;
-    const since = changed ? clock.monotonicMs() - Math.min(source.quietMs(), known) : (this.#screen?.since ?? 0);
+    // A screen cannot have changed after the last output, so it has been like this since then at the latest.
+    const quietMs = source.quietMs();
+    const drawnAt = clock.monotonicMs() - (Number.isFinite(quietMs) ? quietMs : 0);
+    const since = changed ? drawnAt : (this.#screen?.since ?? drawnAt);
     this.#screen = { view, key, since };
     if (view.composer !== undefined && this.#process.type === "alive") this.#everReady = true;
     return this.#judge(view);

@@ -82,8 +82,11 @@ export class OutputStream implements ScreenSource {
     });
   }
 
-  /** The stream goes on after a hole of unknown length; `redraw` is the history and screen as they are now. */
-  restart(redraw: string, cols: number, rows: number): Promise<void> {
+  /**
+   * The stream goes on after a hole of unknown length; `redraw` is the history and screen as they are now, and `printedAt`
+   * (wall clock, ms) when the agent printed last, where that is known.
+   */
+  restart(redraw: string, cols: number, rows: number, printedAt?: number): Promise<void> {
     return this.#drawing.run(async () => {
       this.emulator.reset();
       this.emulator.resize(cols, rows);
@@ -95,7 +98,9 @@ export class OutputStream implements ScreenSource {
       this.#drawnTo = to;
       this.#known = true;
       this.#isWhole = !this.emulator.alternate;
-      this.#printedAt ??= this.#clock.monotonicMs();
+      const agoMs = printedAt === undefined ? 0 : Math.max(0, this.#clock.now() - printedAt);
+      this.#printedAt ??= this.#clock.monotonicMs() - agoMs;
+      this.#printedWall ??= printedAt;
       this.bytes.notify();
       this.screens.notify();
     });

@@ -36,6 +36,7 @@ export class Peeker {
   readonly #pane: () => PaneCapture | undefined;
   readonly #alive: () => boolean;
   readonly #captures = new Map<string, { readonly at: number; readonly text: Promise<string> }>();
+  #nearest: { readonly key: string; readonly found: LastLines | undefined } | undefined;
 
   constructor(deps: {
     readonly clock: { monotonicMs(): number };
@@ -53,9 +54,16 @@ export class Peeker {
   async peek(request: PeekRequest): Promise<PeekResult> {
     const count = request.all ? Number.POSITIVE_INFINITY : linesWanted(request.lines);
     await this.#output.known(FIRST_SCREEN_MS);
-    const near = request.all || request.ansi ? undefined : this.#fromEmulator(count, request.joinWrapped);
+    const near = request.all || request.ansi ? undefined : this.#near(count, request.joinWrapped);
     const found = near ?? (await this.#fromTmux(count, request)) ?? this.#allOfEmulator(count, request.joinWrapped);
     return { ...found, ...this.#facts() };
+  }
+
+  /** As `#fromEmulator`; the same question about the same screen is answered once. */
+  #near(count: number, join: boolean) {
+    const key = `${this.#output.emulator.version} ${count} ${join}`;
+    if (this.#nearest?.key !== key) this.#nearest = { key, found: this.#fromEmulator(count, join) };
+    return this.#nearest.found;
   }
 
   /** The last lines as the emulator has them, without asking tmux; undefined when it does not hold enough. */
@@ -70,12 +78,12 @@ export class Peeker {
     const used = lines.findLastIndex((line) => line.trim() !== "") + 1;
     const isAll = this.#output.isWhole && emulator.historyLines === 0 && !emulator.alternate && limit === held;
     if (used < count && !isAll) return undefined;
-    return lastLines(lines.map(plainText), count);
+    return cleanLastLines(lines, count);
   }
 
   #allOfEmulator(count: number, join: boolean) {
     const rows = this.#output.emulator.rowsText(Number.POSITIVE_INFINITY);
-    return lastLines(asLines(rows, join).map(plainText), count);
+    return cleanLastLines(asLines(rows, join), count);
   }
 
   async #fromTmux(count: number, request: PeekRequest) {
@@ -125,3 +133,11 @@ export class Peeker {
 function asLines(rows: readonly { readonly text: string; readonly wrapped: boolean }[], join: boolean): string[] {
   return join ? joinRows(rows) : rows.map((row) => row.text.trimEnd());
 }
+
+/** An emulator's text has no control characters, but what it shows may hold overrides of the direction of writing. */
+function cleanLastLines(lines: readonly string[], count: number): LastLines {
+  const { output, truncated } = lastLines(lines, count);
+  return { output: plainText(output), truncated };
+}
+
+type LastLines = ReturnType<typeof lastLines>;

@@ -137,7 +137,8 @@ export class LiveAgent {
 
   /** The screen as it is at a cut; the bytes that follow are drawn from there. */
   restart(cut: { readonly text: string; readonly facts: PaneFacts }): Promise<void> {
-    return this.output.restart(redrawOf(cut), cut.facts.cols, cut.facts.rows);
+    const { cols, rows, activityAt } = cut.facts;
+    return this.output.restart(redrawOf(cut), cols, rows, activityAt);
   }
 
   status(): PaneStatus {

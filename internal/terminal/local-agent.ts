@@ -57,7 +57,7 @@ export class LocalAgent {
     this.source = new CaptureScreen(deps, clock.monotonicMs() - quietMs);
     this.monitor = new Monitor(
       { clock, profile: this.program.profile, source: this.source },
-      { stallAfterMs: STALL_AFTER_MS, knowsQuiet: true },
+      { stallAfterMs: STALL_AFTER_MS },
     );
     this.monitor.process(this.#sign(this.program.absent));
   }

@@ -6,7 +6,7 @@ const facts = (numbers: string, ...names: string[]) => parseFacts([[numbers, ...
 
 describe("parseFacts", () => {
   it("reads a living pane", () => {
-    expect(facts("0,,,0,0,0,123,0,80,24,7,3,4", "agent", "claude", "✳ title")).toEqual({
+    expect(facts("0,,,0,0,0,123,0,80,24,7,3,4,1700000000", "agent", "claude", "✳ title")).toEqual({
       dead: false,
       inMode: false,
       inputOff: false,
@@ -18,6 +18,7 @@ describe("parseFacts", () => {
       historySize: 7,
       cursorX: 3,
       cursorY: 4,
+      activityAt: 1_700_000_000_999,
       windowName: "agent",
       currentCommand: "claude",
       title: "✳ title",
@@ -25,7 +26,7 @@ describe("parseFacts", () => {
   });
 
   it("takes any number of stacked modes for a mode", () => {
-    expect(facts("0,,,2,1,1,1,1,1,1,0,0,0", "", "", "")).toMatchObject({
+    expect(facts("0,,,2,1,1,1,1,1,1,0,0,0,", "", "", "")).toMatchObject({
       inMode: true,
       inputOff: true,
       alternate: true,
@@ -34,18 +35,18 @@ describe("parseFacts", () => {
   });
 
   it("tells an exit code from a signal from an end that tmux missed", () => {
-    expect(facts("1,0,,0,0,0,1,0,1,1,0,0,0", "", "", "")).toMatchObject({ dead: true, deadStatus: 0 });
-    const signal = facts("1,,9,0,0,0,1,0,1,1,0,0,0", "", "", "");
+    expect(facts("1,0,,0,0,0,1,0,1,1,0,0,0,", "", "", "")).toMatchObject({ dead: true, deadStatus: 0 });
+    const signal = facts("1,,9,0,0,0,1,0,1,1,0,0,0,", "", "", "");
     expect(signal).toMatchObject({ deadSignal: 9 });
     expect(signal).not.toHaveProperty("deadStatus");
-    const missed = facts("1,,,0,0,0,1,0,1,1,0,0,0", "", "", "");
+    const missed = facts("1,,,0,0,0,1,0,1,1,0,0,0,", "", "", "");
     expect(missed).not.toHaveProperty("deadStatus");
     expect(missed).not.toHaveProperty("deadSignal");
   });
 
   it("leaves commas and old separators in a title alone", () => {
     const title = `1,2,gtffffffffffffffff,${SEPARATOR}x`;
-    expect(facts("0,,,0,0,0,1,0,1,1,0,0,0", "a,b", "c,d", title)).toMatchObject({
+    expect(facts("0,,,0,0,0,1,0,1,1,0,0,0,", "a,b", "c,d", title)).toMatchObject({
       windowName: "a,b",
       currentCommand: "c,d",
       title,

@@ -23,6 +23,8 @@ export interface PaneFacts {
   readonly historySize: number;
   readonly cursorX: number;
   readonly cursorY: number;
+  /** When something was printed last; wall clock, ms, told by tmux in whole seconds (the second's end). */
+  readonly activityAt?: number;
   /** Names set by programs: hostile text, without control characters. */
   readonly windowName: string;
   readonly currentCommand: string;
@@ -43,6 +45,7 @@ const NUMBERS = [
   "history_size",
   "cursor_x",
   "cursor_y",
+  "window_activity",
 ];
 const NAMES = ["window_name", "pane_current_command", "pane_title"];
 
@@ -68,10 +71,12 @@ export function parseFacts(lines: readonly string[], separator: string): PaneFac
     values[NUMBERS.indexOf(name)] === "" ? undefined : number(name);
   const deadStatus = optional("pane_dead_status");
   const deadSignal = optional("pane_dead_signal");
+  const activity = optional("window_activity");
   return {
     dead: number("pane_dead") !== 0,
     ...(deadStatus === undefined ? {} : { deadStatus }),
     ...(deadSignal === undefined ? {} : { deadSignal }),
+    ...(activity === undefined ? {} : { activityAt: activity * 1000 + 999 }),
     inMode: number("pane_in_mode") !== 0,
     inputOff: number("pane_input_off") !== 0,
     alternate: number("alternate_on") !== 0,
