@@ -1,0 +1,48 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { expect, it } from "vitest";
+
+const run = promisify(execFile);
+const JOURNAL = fileURLToPath(new URL("../../internal/eventlog/journal.ts", import.meta.url));
+
+/** Writes records until the file may not grow, then makes room by a rewrite and goes on. */
+const WRITER = `
+import { statSync } from "node:fs";
+import { Journal } from ${JSON.stringify(JOURNAL)};
+const { journal } = Journal.open(process.argv[1], (value) => value);
+let written = 0;
+let failure = "";
+try {
+  for (;;) { journal.append({ n: written, fill: "x".repeat(99) }); written++; }
+} catch (err) { failure = err.code; }
+const full = statSync(process.argv[1]).size;
+journal.rewrite([{ n: "kept" }]);
+journal.append({ n: "more" });
+console.log(JSON.stringify({ written, failure, full, after: journal.bytes }));
+`;
+
+it("a volume that is full leaves no half record, and what was written stays", async () => {
+  const dir = await mkdtemp(join(tmpdir(), "gt-full-"));
+  try {
+    const path = join(dir, "journal");
+    // A limit for the size of files stands in for the full volume; it counts in blocks of 512 bytes.
+    const script = 'ulimit -f 4; exec "$@"';
+    const node = [process.execPath, "--input-type=module", "-e", WRITER, path];
+    const { stdout } = await run("sh", ["-c", script, "sh", ...node], { env: { ...process.env, NODE_OPTIONS: "" } });
+    const { written, failure, full, after } = JSON.parse(stdout);
+    expect(failure).toBe("EFBIG");
+    expect(written).toBeGreaterThan(5);
+    expect(full).toBe(
+      Array.from({ length: written }, (_, n) => `{"n":${n},"fill":"${"x".repeat(99)}"}\n`).join("").length,
+    );
+    const text = await readFile(path, "utf8");
+    expect(text).toBe('{"n":"kept"}\n{"n":"more"}\n');
+    expect(after).toBe(text.length);
+  } finally {
+    await rm(dir, { recursive: true });
+  }
+});
