@@ -21,7 +21,7 @@ const OWN_ENV = [
 ];
 
 /** `!` runs a shell command, `/` a command of its own (also behind blanks), `#` `@` `&` open helpers. */
-const RULES = { command: /^\s*[!/#@&]/, leaving: LEAVING, openEnd: /(?:\\|(?:^|\s)@\S*)$/ };
+const RULES = { command: /^\s*[!/#@&]/, leaving: LEAVING, openEnd: /(?:\\|(?:^|\s)@\S*)$/, dropsInvisible: true };
 
 /**
  * Claude Code. What a bracketed paste shows in its composer (2.1.197 and 2.1.330 alike, 160 columns): up to

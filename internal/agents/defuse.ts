@@ -1,3 +1,4 @@
+import { withoutInvisible } from "./invisible.ts";
 import type { SafeText } from "./profile.ts";
 import { INERT_PREFIX } from "./safe-text.ts";
 
@@ -13,6 +14,8 @@ export interface DefuseRules {
   readonly openEnd?: RegExp;
   /** The agent drops white space at the start of a message, so it is dropped before and counts as a difference. */
   readonly cutsStart?: boolean;
+  /** The agent drops invisible characters, some only after a second Enter, so they are dropped before. */
+  readonly dropsInvisible?: boolean;
 }
 
 /**
@@ -22,7 +25,9 @@ export interface DefuseRules {
  */
 export function defuseBy(rules: DefuseRules, message: string): SafeText {
   const tagged = message.replace(/<(?=\/?system-reminder)/gi, "< ");
-  const kept = rules.cutsStart === true ? tagged.trimStart() : tagged;
+  const seen = rules.dropsInvisible === true ? withoutInvisible(tagged).trimEnd() : tagged;
+  if (seen.trim() === "") return { type: "unsafe", reason: "the message holds only characters that this agent drops" };
+  const kept = rules.cutsStart === true ? seen.trimStart() : seen;
   const acts = rules.command?.test(kept) === true || rules.leaving?.test(kept) === true;
   const led = acts ? `${INERT_PREFIX}${kept}` : kept;
   return { type: "safe", text: rules.openEnd?.test(led) ? `${led} ` : led };

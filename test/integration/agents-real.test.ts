@@ -44,6 +44,7 @@ const MESSAGES = [
   "exit",
   "ends with a backslash\\",
   "look at @note",
+  "left\u2066 to \u200bright",
 ];
 
 const PROGRAMS: readonly AgentProgram[] = ["claude-2.1.330", "claude-2.1.197", "codex-0.169.0", "opencode-1.18.33"];
@@ -58,7 +59,7 @@ describe.each(PROGRAMS)("%s", (program) => {
       if (safe.type !== "safe") throw new Error(safe.reason);
       const before = session.model.requests.length;
       await submit(session, safe.text);
-      expect(comparable(bare(await arrivedAs(session, before)))).toBe(comparable(message));
+      expect(comparable(bare(await arrivedAs(session, before)))).toBe(comparable(safe.text));
       await session.idle();
       expect(session.model.requests.slice(before).filter((request) => request.withTools)).toHaveLength(1);
     }
