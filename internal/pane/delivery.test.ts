@@ -47,6 +47,15 @@ function expectUntouched(): void {
 }
 
 describe("a delivery", () => {
+  it("types nothing when its intent cannot be kept", async () => {
+    const onIntent = () => {
+      throw new Error("no space left");
+    };
+    const result = await clock.until(deliver(deps(), { ...job(), onIntent }, signal), 60_000);
+    expect(result).toEqual({ type: "retry", reason: "the intent could not be kept" });
+    expectUntouched();
+  });
+
   it("pastes, sees the text, presses Enter once, sees it leave", async () => {
     const result = await delivered();
     expect(result).toMatchObject({ type: "done", outcome: "submitted", error: "" });

@@ -43,7 +43,7 @@ export interface DeliveryJob {
   readonly buffer: string;
   /** Safe text, as it shall arrive. */
   readonly text: string;
-  /** Called after the text was staged and before the paste: from now on the text may be in front of the agent. */
+  /** Called after the text was staged and before the paste: from now on it may be in front of the agent. If it throws, it is not. */
   readonly onIntent: () => void;
 }
 
@@ -174,7 +174,12 @@ class Delivery {
     } catch (err) {
       return retryWhenUnavailable(err);
     }
-    onIntent();
+    try {
+      onIntent();
+    } catch {
+      await this.#dropBuffer();
+      return { type: "retry", reason: "the intent could not be kept" };
+    }
     try {
       if ((await writer.paste(buffer)) === "pasted") return undefined;
     } catch (err) {

@@ -15,7 +15,7 @@ function letter(part: { readonly text?: string; readonly startedAt?: number } = 
     expiresAt: 99_000,
   } as const;
   const started = part.startedAt === undefined ? {} : { startedAt: part.startedAt };
-  return { nudge, phase: "waiting", told: false, changed: new SignalBus(), ...started };
+  return { nudge, phase: "waiting", told: false, waiting: 0, attempts: 0, changed: new SignalBus(), ...started };
 }
 
 const evidence = [{ source: "hook", value: "took it", ageMs: 1, confidence: "proof" }] as const;

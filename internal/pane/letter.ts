@@ -10,6 +10,10 @@ export interface Letter {
   phase: "waiting" | "delivering" | "unseen" | "ended";
   /** The caller has its answer (QUEUED) or is gone. */
   told: boolean;
+  /** Callers that wait for its end. */
+  waiting: number;
+  /** Attempts that typed nothing. */
+  attempts: number;
   /** Wall clock, ms: when the first attempt began. */
   startedAt?: number;
   receipt?: NudgeReceipt;

@@ -36,6 +36,8 @@ export const RECEIPT_KEEP_MS = 24 * 3_600_000;
 export const RECEIPT_KEEP = 10_000;
 /** Without any change the queue is looked at this often: time-outs, quiet output. */
 const LOOK_MS = 250;
+/** Between attempts that typed nothing; the first pauses are shorter. */
+const MAX_PAUSE_MS = 1000;
 
 /**
  * Accepts messages, keeps them in order, hands them one at a time to the delivery when the situation allows, and remembers
@@ -54,7 +56,7 @@ export class Mailbox {
     this.#deps = deps;
     for (const { nudge, intent, ended } of restored) {
       const phase = ended !== undefined ? "ended" : intent ? "unseen" : "waiting";
-      const common = { nudge, told: true, changed: new SignalBus() };
+      const common = { nudge, told: true, waiting: 0, attempts: 0, changed: new SignalBus() };
       this.#letters.set(nudge.requestId, {
         ...common,
         ...(ended === undefined ? {} : { receipt: ended.receipt, endedAt: ended.at }),
@@ -140,7 +142,7 @@ export class Mailbox {
     const text = safe.type === "safe" ? safe.text : "";
     const expiresAt = acceptedAt + request.ttlMs;
     const nudge = { requestId, message, text, mode, priority, sender, acceptedAt, expiresAt };
-    const letter: Letter = { nudge, phase: "waiting", told: false, changed: new SignalBus() };
+    const letter: Letter = { nudge, phase: "waiting", told: false, waiting: 0, attempts: 0, changed: new SignalBus() };
     this.#forget();
     this.#deps.keep({ type: "accepted", nudge });
     if (safe.type === "unsafe") this.#end(letter, "unsafe", safe.reason);
@@ -152,6 +154,7 @@ export class Mailbox {
 
   async #awaitEnd(letter: Letter, request: NudgeRequest, signal: AbortSignal): Promise<void> {
     const deadline = this.#deps.clock.monotonicMs() + request.timeoutMs;
+    letter.waiting++;
     while (letter.phase !== "ended") {
       const left = deadline - this.#deps.clock.monotonicMs();
       if (request.mode === "queue" || left <= 0) break;
@@ -162,8 +165,9 @@ export class Mailbox {
         break;
       }
     }
-    // From now on nobody waits for an answer: the message may wait for better times.
-    letter.told = true;
+    // When nobody waits for an answer any more, the message may wait for better times.
+    letter.waiting--;
+    if (letter.waiting === 0) letter.told = true;
   }
 
   async #next(signal: AbortSignal): Promise<Letter | undefined> {
@@ -197,7 +201,8 @@ export class Mailbox {
       signal,
     );
     this.#settle(letter, result, intended);
-    if (result.type === "retry") await this.#deps.clock.sleep(20, signal);
+    if (result.type === "retry")
+      await this.#deps.clock.sleep(Math.min(MAX_PAUSE_MS, 20 * 2 ** letter.attempts++), signal);
   }
 
   async #recoverUnseen(signal: AbortSignal): Promise<void> {

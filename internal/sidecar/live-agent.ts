@@ -10,7 +10,7 @@ import type { Situation } from "../pane/delivery-policy.ts";
 import type { Letter } from "../pane/letter.ts";
 import { Mailbox, RECEIPT_KEEP, RECEIPT_KEEP_MS } from "../pane/mailbox.ts";
 import { Monitor } from "../pane/monitor.ts";
-import { recordsOf, restoreNudges } from "../pane/nudge-record.ts";
+import { type NudgeRecord, recordsOf, restoreNudges } from "../pane/nudge-record.ts";
 import { OutputStream } from "../pane/output.ts";
 import { Peeker } from "../pane/peek.ts";
 import type { NudgeReceipt, PaneStatus } from "../pane/types.ts";
@@ -62,12 +62,14 @@ export class LiveAgent {
   constructor(deps: LiveAgentDeps, options: LiveAgentOptions, restored: Restored) {
     this.#deps = deps;
     this.#options = options;
-    const { clock, logger, profile, journal } = deps;
-    const epoch = restored.stream?.epoch ?? randomUUID();
-    this.#reservedTo = BigInt(restored.stream?.reservedTo ?? 0);
-    this.output = new OutputStream({ clock }, { ...options, epoch, startOffset: this.#reservedTo });
+    const { clock, logger, profile } = deps;
+    const { epoch = randomUUID(), reservedTo = "0" } = restored.stream ?? {};
+    const startOffset = BigInt(reservedTo);
+    this.#reservedTo = startOffset + RESERVE_BYTES;
+    const promised = this.#tryKeep({ type: "stream", epoch, reservedTo: this.#reservedTo.toString() });
+    // Offsets that nobody could promise belong to an epoch that no later process continues.
+    this.output = new OutputStream({ clock }, { ...options, epoch: promised ? epoch : randomUUID(), startOffset });
     this.output.bytes.listen(() => this.#reserve());
-    this.#reserve();
     this.monitor = new Monitor({ clock, profile, source: this.output }, { stallAfterMs: options.stallAfterMs });
     this.peeker = new Peeker({ clock, output: this.output, pane: deps.pane, alive: () => deps.life().alive });
     const nudges = restoreNudges(restored.nudges, clock.now(), RECEIPT_KEEP_MS, RECEIPT_KEEP);
@@ -89,7 +91,7 @@ export class LiveAgent {
       },
       nudges,
     );
-    journal.rewrite([...this.#streamRecords(), ...recordsOf(nudges), ...(restored.agent ? [restored.agent] : [])]);
+    this.#rewrite([...this.#streamRecords(), ...recordsOf(nudges), ...(restored.agent ? [restored.agent] : [])]);
   }
 
   /** Why nothing more will come; undefined while something may. */
@@ -101,7 +103,7 @@ export class LiveAgent {
     const { startedAt, restarts } = this.#deps.life();
     this.#ended = undefined;
     if (life.fresh) {
-      this.#deps.journal.append({ type: "agent", pid: life.pid, startedAt, restarts });
+      this.#tryKeep({ type: "agent", pid: life.pid, startedAt, restarts });
       this.monitor.started();
     } else {
       this.monitor.resumed();
@@ -210,19 +212,39 @@ export class LiveAgent {
     return { clock, profile, sameText, writer, source: this.output, signs: this.monitor };
   }
 
-  #keep(record: SidecarRecord): void {
-    try {
-      this.#deps.journal.append(record);
-    } catch (err) {
-      throw new DomainError("exhausted", "cannot write the journal", { cause: err });
+  /**
+   * Nothing is accepted or typed that the journal does not hold. How it ended may be missing there: a later process then finds
+   * an intent without an end, and judges it.
+   */
+  #keep(record: NudgeRecord): void {
+    if (!this.#tryKeep(record) && (record.type === "accepted" || record.type === "intent")) {
+      throw new DomainError("exhausted", "cannot take a message: the journal cannot be written");
     }
     if (this.#deps.journal.bytes > JOURNAL_MAX_BYTES) this.#compact();
+  }
+
+  #tryKeep(record: SidecarRecord): boolean {
+    try {
+      this.#deps.journal.append(record);
+      return true;
+    } catch (err) {
+      this.#deps.logger.error({ err, record: record.type }, "the journal cannot be written");
+      return false;
+    }
   }
 
   #compact(): void {
     const { pid, startedAt, restarts } = this.#deps.life();
     const agent = { type: "agent" as const, pid, startedAt, restarts };
-    this.#deps.journal.rewrite([...this.#streamRecords(), ...recordsOf(this.mailbox.snapshot()), agent]);
+    this.#rewrite([...this.#streamRecords(), ...recordsOf(this.mailbox.snapshot()), agent]);
+  }
+
+  #rewrite(records: readonly SidecarRecord[]): void {
+    try {
+      this.#deps.journal.rewrite(records);
+    } catch (err) {
+      this.#deps.logger.error({ err }, "the journal cannot be shortened"); // the old one holds the same
+    }
   }
 
   #streamRecords(): readonly SidecarRecord[] {
@@ -233,7 +255,7 @@ export class LiveAgent {
   #reserve(): void {
     if (this.output.ring.end + RESERVE_BYTES / 2n < this.#reservedTo) return;
     this.#reservedTo = this.output.ring.end + RESERVE_BYTES;
-    for (const record of this.#streamRecords()) this.#deps.journal.append(record);
+    for (const record of this.#streamRecords()) this.#tryKeep(record);
   }
 }
 

@@ -50,8 +50,8 @@ describe.each(AGENTS)("a real agent under a sidecar: %s %s", (component, program
     await agent.sidecar.untilState(AgentState.IDLE);
     const asked = await client.nudge({ message: "RUN-TOOL touch made-by-tool", timeoutMs: 30_000n });
     expect(asked.outcome).toBe(NudgeOutcome.SUBMITTED);
-    await agent.sidecar.untilState(AgentState.DIALOG);
-    expect((await client.status({})).dialog?.kind).toBe(DialogKind.PERMISSION);
+    const dialog = await until("the dialog", 30_000, async () => (await client.status({})).dialog);
+    expect(dialog.kind).toBe(DialogKind.PERMISSION);
     for (const mode of [NudgeMode.WAIT_IDLE, NudgeMode.IMMEDIATE]) {
       const refused = await client.nudge({ message: "marker-refused", mode });
       expect(refused).toMatchObject({ delivered: false, outcome: NudgeOutcome.BLOCKED_BY_DIALOG });
