@@ -2,9 +2,10 @@ import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 
 /** Something that outlives the test file that made it. */
 export type Leak =
-  | { readonly kind: "process"; readonly what: string; readonly pid: number }
+  | { readonly kind: "process"; readonly what: string; readonly pid: number; readonly isOurs: boolean }
   | { readonly kind: "listening socket"; readonly what: string };
 
+const KERNEL_THREAD = 0x00200000;
 const LISTENING_TCP = "0A";
 const LISTENING_UNIX = "00010000";
 
@@ -22,18 +23,21 @@ function heldProcesses(marker: string): readonly Leak[] {
   const own = String(process.pid);
   const pids = readdirSync("/proc").filter((name) => /^[0-9]+$/.test(name) && name !== own);
   return pids.flatMap((pid): readonly Leak[] => {
-    const { state, parent } = statOf(pid);
-    if (state === "" || state === "Z") return [];
-    if (parent !== own && !textOf(`/proc/${pid}/environ`).includes(marker)) return [];
+    const { state, parent, flags } = statOf(pid);
+    if (state === "" || state === "Z" || (flags & KERNEL_THREAD) !== 0) return [];
     const command = textOf(`/proc/${pid}/cmdline`).replaceAll("\0", " ").trim();
-    return [{ kind: "process", what: `${pid} ${command.slice(0, 200)}`, pid: Number(pid) }];
+    const environment = textOf(`/proc/${pid}/environ`);
+    const isOurs = parent === own || environment.includes(marker);
+    // Both are empty while a program takes another's place: it may be ours, and the caller can look again.
+    if (!isOurs && (command !== "" || environment !== "")) return [];
+    return [{ kind: "process", what: `${pid} ${command.slice(0, 200)}`, pid: Number(pid), isOurs }];
   });
 }
 
-function statOf(pid: string): { readonly state: string; readonly parent: string } {
+function statOf(pid: string): { readonly state: string; readonly parent: string; readonly flags: number } {
   const text = textOf(`/proc/${pid}/stat`);
-  const [state = "", parent = ""] = text.slice(text.lastIndexOf(")") + 2).split(" ");
-  return { state, parent };
+  const [state = "", parent = "", , , , , flags = "0"] = text.slice(text.lastIndexOf(")") + 2).split(" ");
+  return { state, parent, flags: Number(flags) };
 }
 
 function listeningSockets(): readonly Leak[] {
