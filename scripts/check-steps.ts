@@ -24,7 +24,7 @@ export function staticSteps(): readonly Step[] {
 
 /** The unit tests; everything else that vitest runs needs real programs and belongs to `npm test`. */
 export const unitStep = (): Step =>
-  command("unit tests (vitest)", packaged("vitest"), "run", "--project", "unit", ...vitestColor);
+  command("unit tests (vitest)", packaged("vitest"), "run", "--project", "unit", "--reporter=dot", ...vitestColor);
 
 function command(name: string, program: string, ...args: string[]): Step {
   return { type: "command", name, argv: [program, ...args] };
