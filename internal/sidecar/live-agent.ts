@@ -1,9 +1,11 @@
 import { randomUUID } from "node:crypto";
+import { hostname } from "node:os";
 import type { AgentProfile, FileState, HookEvent } from "../agents/profile.ts";
 import { comparable, normalise } from "../agents/safe-text.ts";
 import type { Clock } from "../base/clock.ts";
 import { DomainError } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
+import { plainText } from "../base/sanitise.ts";
 import type { Journal } from "../eventlog/journal.ts";
 import { type DeliveryDeps, type DeliveryResult, deliver, recoverDelivery } from "../pane/delivery.ts";
 import type { Situation } from "../pane/delivery-policy.ts";
@@ -267,5 +269,7 @@ function bufferOf(letter: Letter): string {
 function redrawOf({ text, facts }: { readonly text: string; readonly facts: PaneFacts }): string {
   const rows = text.replace(/\n$/, "").replaceAll("\n", "\r\n");
   const screen = facts.alternate ? "\x1b[?1049h" : "";
-  return `${screen}\x1b[?7h${rows}\x1b[0m\x1b[${facts.cursorY + 1};${facts.cursorX + 1}H`;
+  // Until a program sets one, tmux's title is the machine's name.
+  const title = facts.title === hostname() ? "" : `\x1b]2;${plainText(facts.title)}\x07`;
+  return `${title}${screen}\x1b[?7h${rows}\x1b[0m\x1b[${facts.cursorY + 1};${facts.cursorX + 1}H`;
 }

@@ -39,7 +39,7 @@ export function agentCommand(options: SidecarOptions, plan: LaunchPlan) {
 }
 
 /** What the profile's launch is made of; both halves must come to the same plan. */
-export function launchContext({ stateDir, command, home }: SidecarOptions): LaunchContext {
+export function launchContext({ stateDir, command, home, env }: SidecarOptions): LaunchContext {
   const { hookFifo, hookDir } = statePaths(stateDir);
-  return { command, stateDir, hookFifo, hookDir, home };
+  return { command, stateDir, hookFifo, hookDir, home, env };
 }
