@@ -42,7 +42,8 @@ export default {
   forbidden,
   options: {
     doNotFollow: { path: "node_modules" },
-    exclude: { path: "^test/agents/node_modules" },
+    // Programs for tests with packages of their own.
+    exclude: { path: "^test/(agents|ink)/" },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: "tsconfig.json" },
     enhancedResolveOptions: {

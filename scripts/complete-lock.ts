@@ -2,12 +2,12 @@
 //
 //   npm run lock                adds what npm left out
 //   npm run lock -- --check     exit 1 and say what is wrong
-import { readFileSync, writeFileSync } from "node:fs";
+import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { addressed, type LockEntries, missingOptional, sorted } from "./lock-file.ts";
 import { root } from "./step.ts";
 
-const FILES = ["package-lock.json", "test/agents/package-lock.json"];
+const FILES = ["package-lock.json", ...globSync("test/*/package-lock.json", { cwd: root })];
 
 for (const file of FILES) {
   const path = join(root, file);
