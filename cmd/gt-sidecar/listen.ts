@@ -1,5 +1,6 @@
+import { randomInt } from "node:crypto";
 import { once } from "node:events";
-import { type AddressInfo, createServer, isIP } from "node:net";
+import { createServer, isIP } from "node:net";
 import { DomainError } from "../../internal/base/errors.ts";
 
 export interface ListenAddress {
@@ -33,15 +34,31 @@ export function checkListen(listen: ListenAddress, trust: { readonly tls: boolea
   });
 }
 
+/** Below the ports that systems give to outgoing connections, which could take a free one before it is listened on. */
+const FIRST_PORT = 20_000;
+const PORTS = 10_000;
+const TRIES = 100;
+
 /** Port 0 made a port that is free now: each serving half must listen on the same one as the one before. */
 export async function withFixedPort(listen: ListenAddress): Promise<ListenAddress> {
-  if (listen.port !== 0) return listen;
-  const server = createServer().listen(0, listen.host);
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return { host: listen.host, port };
+  for (let i = 0; listen.port === 0 && i < TRIES; i++) {
+    const port = FIRST_PORT + randomInt(PORTS);
+    if (await isFree(listen.host, port)) return { host: listen.host, port };
+  }
+  return listen;
+}
+
+async function isFree(host: string, port: number): Promise<boolean> {
+  const server = createServer();
+  try {
+    server.listen(port, host);
+    await once(server, "listening");
+    return true;
+  } catch {
+    return false;
+  } finally {
+    server.close();
+  }
 }
 
 export function formatListen({ host, port }: ListenAddress): string {
