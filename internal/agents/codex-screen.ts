@@ -74,7 +74,7 @@ function composerBottom(screen: Screen): number | undefined {
   if (row <= screen.cursorY) {
     // What Codex itself writes there has dim words, a draft has none.
     const filled = screen.cursorY >= screen.rows - 2 && !hasHint(screen.lines[last]);
-    return filled ? Math.max(last, screen.cursorY) : undefined;
+    return filled ? Math.min(screen.rows - 1, Math.max(last, screen.cursorY)) : undefined;
   }
   if (last - row > MENU_ROWS) return undefined;
   for (let below = row; below <= last; below += 1) if (FOOTER.test(lineAt(screen, below))) return undefined;

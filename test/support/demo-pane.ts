@@ -62,7 +62,7 @@ export class DemoPane implements AsyncDisposable {
   }
 
   async tmux(...args: readonly string[]): Promise<string> {
-    const { stdout } = await run("tmux", ["-S", this.path("sock"), ...args], { maxBuffer: 64 << 20 });
+    const { stdout } = await run("tmux", ["-u", "-S", this.path("sock"), ...args], { maxBuffer: 64 << 20 });
     return stdout;
   }
 
