@@ -1,5 +1,5 @@
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { fc } from "../../test/support/property.ts";
 import { comparable, INERT_PREFIX, lettersAndDigits, normalise } from "./safe-text.ts";
 
 const safe = (message: string): string | undefined => {

@@ -1,5 +1,5 @@
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { fc } from "../../test/support/property.ts";
 import { plainText, styledText } from "./sanitise.ts";
 
 const RED = "\x1b[31m";

@@ -1,5 +1,5 @@
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { fc } from "../../test/support/property.ts";
 import { Emulator } from "./emulator.ts";
 
 const make = (cols = 20, rows = 5, scrollback = 100) => new Emulator({ cols, rows, scrollback });

@@ -1,5 +1,5 @@
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { fc } from "../../test/support/property.ts";
 import { RawRing } from "./raw-ring.ts";
 
 const bytes = (text: string) => Buffer.from(text);

@@ -1,5 +1,5 @@
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { fc } from "../../test/support/property.ts";
 import { checkSeed } from "../../test/support/tmux-parser-fuzz.ts";
 import { type ControlEvent, ControlParser, type ControlParserOptions } from "./control-parser.ts";
 
