@@ -17,6 +17,7 @@ export interface EmulatorOptions {
 export class Emulator {
   readonly #terminal: InstanceType<typeof xterm.Terminal>;
   readonly #serializer = new SerializeAddon();
+  #decoder = utf8Decoder();
   #title = "";
   #version = 0;
   #cached: { readonly version: number; readonly screen: Screen } | undefined;
@@ -60,8 +61,10 @@ export class Emulator {
 
   /** Resolves when the bytes have been taken in; a chunk is never seen half done. */
   write(data: Uint8Array | string): Promise<void> {
+    // The terminal's own decoder loses a character whose second byte of 0x80 begins a chunk (U+200D, …).
+    const text = typeof data === "string" ? data : this.#decoder.decode(data, { stream: true });
     return new Promise((resolve) => {
-      this.#terminal.write(data, () => {
+      this.#terminal.write(text, () => {
         this.#version++;
         resolve();
       });
@@ -71,6 +74,7 @@ export class Emulator {
   /** Forgets everything, history and modes included. */
   reset(): void {
     this.#terminal.reset();
+    this.#decoder = utf8Decoder();
     this.#title = "";
     this.#version++;
   }
@@ -118,6 +122,11 @@ export class Emulator {
   redraw(): string {
     return this.#serializer.serialize({ scrollback: 0 });
   }
+}
+
+/** Bytes that are no UTF-8 become U+FFFD. */
+function utf8Decoder(): TextDecoder {
+  return new TextDecoder("utf-8", { ignoreBOM: true });
 }
 
 function rowText(buffer: IBuffer, y: number) {
