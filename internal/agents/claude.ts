@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { answerByArrows, VERTICAL } from "./answer-by-arrows.ts";
 import { claudeSettings, readClaudeHook } from "./claude-hooks.ts";
 import { claudeView } from "./claude-screen.ts";
 import { claudeStateFile, readClaudeState } from "./claude-state-file.ts";
@@ -23,6 +24,9 @@ const OWN_ENV = [
 /** `!` runs a shell command, `/` a command of its own (also behind blanks), `#` `@` `&` open helpers. */
 const RULES = { command: /^\s*[!/#@&]/, leaving: LEAVING, openEnd: /(?:\\|(?:^|\s)@\S*)$/, dropsInvisible: true };
 
+/** A question's last choice is a field: once it is selected, what is typed stands in its place. */
+const LIST = { ...VERTICAL, asksText: /^Type something/i, textField: "inline" } as const;
+
 /**
  * Claude Code. What a bracketed paste shows in its composer (2.1.197 and 2.1.330 alike, 160 columns): up to
  * 800 characters on up to three lines stand there verbatim, wrapped; more is folded to `[Pasted text #1]` (one long
@@ -42,6 +46,7 @@ export const claude: AgentProfile = {
   submit: { key: "Enter", settleMs: 25 },
   queuesWhileBusy: true,
   defuse: (message) => defuseBy(RULES, message),
+  answer: (...asked) => answerByArrows(LIST, ...asked),
   readHook: readClaudeHook,
   stateFile: claudeStateFile,
   readStateFile: readClaudeState,

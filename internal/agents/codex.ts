@@ -1,3 +1,4 @@
+import { answerByArrows, VERTICAL } from "./answer-by-arrows.ts";
 import { codexView } from "./codex-screen.ts";
 import { defuseBy } from "./defuse.ts";
 import { readHookLine } from "./hook-lines.ts";
@@ -41,6 +42,7 @@ export const codex: AgentProfile = {
   submit: { key: "Enter", settleMs: 25 },
   queuesWhileBusy: true,
   defuse: (message) => defuseBy(RULES, message),
+  answer: (...asked) => answerByArrows(VERTICAL, ...asked),
   // Codex runs hooks only after a person has reviewed them, and `notify` would replace the person's own: none is set.
   readHook: (line, payload) => readHookLine(line, payload),
   stateFile: () => undefined,

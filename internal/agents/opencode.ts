@@ -1,4 +1,5 @@
 import { basename, join } from "node:path";
+import { answerByArrows, VERTICAL } from "./answer-by-arrows.ts";
 import { defuseBy, LEAVING } from "./defuse.ts";
 import { readHookLine } from "./hook-lines.ts";
 import { plainLaunch } from "./launch.ts";
@@ -10,6 +11,10 @@ const PROGRAM = /^opencode(?:\.exe)?$/;
 
 /** A first `!` runs a shell command and `/` a command of its own, `@` and `#` open helpers. */
 const RULES = { command: /^\s*[!/#@&]/, leaving: LEAVING, openEnd: /(?:\\|(?:^|\s)@\S*)$/ };
+
+/** A question's list goes down, and Enter on its last choice opens a field; a permission's buttons stand side by side. */
+const LIST = { ...VERTICAL, asksText: /^Type your own answer/i, textField: "after-enter" } as const;
+const BUTTONS = { next: "Right", previous: "Left" } as const;
 
 /**
  * OpenCode. What a bracketed paste shows in its composer (1.18.33): up to 150 characters on one
@@ -27,6 +32,7 @@ export const opencode: AgentProfile = {
   submit: { key: "Enter", settleMs: 25 },
   queuesWhileBusy: true,
   defuse: (message) => defuseBy(RULES, message),
+  answer: (dialog, ...asked) => answerByArrows(dialog.kind === "question" ? LIST : BUTTONS, dialog, ...asked),
   readHook: (line, payload) => readHookLine(line, payload),
   stateFile: () => undefined,
   readStateFile: () => undefined,

@@ -73,6 +73,22 @@ export type SafeText =
   | { readonly type: "safe"; readonly text: string }
   | { readonly type: "unsafe"; readonly reason: string };
 
+/** One key, or a text typed literally, of an answer to a dialog, and what must be on the screen right before it. */
+export interface AnswerStep {
+  readonly press: { readonly type: "key"; readonly name: string } | { readonly type: "text"; readonly text: string };
+  /** Key of the choice that must be the selected one. */
+  readonly on: string;
+  /** What earlier steps made of the dialog: a field that is open by now, or a typed text that it shows. Absent: nothing. */
+  readonly after?: { readonly type: "field" } | { readonly type: "text"; readonly text: string };
+  /** The answer is given with this step; until then nothing is decided. */
+  readonly decides?: true;
+}
+
+export type Answer =
+  | { readonly type: "steps"; readonly steps: readonly AnswerStep[] }
+  /** `invalid`: another choice or text would do; `unimplemented`: only a person at the terminal can answer this. */
+  | { readonly type: "refused"; readonly kind: "invalid" | "unimplemented"; readonly reason: string };
+
 export interface LaunchContext {
   /** The agent command asked for: program and arguments. */
   readonly command: readonly [string, ...string[]];
@@ -118,6 +134,12 @@ export interface AgentProfile {
   readonly queuesWhileBusy: boolean;
   /** Makes a message harmless to this agent, or says why that cannot be. Input is normalised text (`safe-text.ts`). */
   defuse(message: string): SafeText;
+  /**
+   * How to give the choice with this key in a dialog as it is on the screen now. `text` is one line for a choice that asks
+   * for text; then an empty `choice` means that one. Pure.
+   * Absent when nothing is known of the program's dialogs.
+   */
+  answer?(dialog: DialogView, choice: string, text: string | undefined): Answer;
   /** Reads one line of the hook FIFO; `payload` is the content of the file that the line names, if any. */
   readHook(line: string, payload: string | undefined): HookEvent | undefined;
   /** Where the agent with this pid keeps a state file, if it does. */

@@ -1,4 +1,4 @@
-import { MODELS } from "./dialogs.ts";
+import { choiceLabels, MODELS } from "./dialogs.ts";
 import type { Key } from "./keys.ts";
 import { type Dialog, line, print, type Work } from "./model.ts";
 import { interruptTurn, resumeTurn } from "./turn.ts";
@@ -6,9 +6,17 @@ import { interruptTurn, resumeTurn } from "./turn.ts";
 /** A key while a dialog is open. One digit chooses; text in a burst and pastes do nothing, as in real agents. */
 export function answerDialog(work: Work, dialog: Dialog, key: Key): void {
   if (key.type === "paste") return;
+  const { field } = dialog;
+  const inField = field !== undefined && dialog.selected === dialog.choices.length - 1;
+  if (inField && key.type === "text") {
+    work.s.dialog = { ...dialog, field: field + key.text };
+    return;
+  }
+  if (inField && field === "" && key.type === "key" && key.name === "enter") return;
   if (key.type === "text") {
     const index = /^[1-9]$/.test(key.text) ? Number(key.text) - 1 : -1;
-    if (index >= 0 && index < dialog.choices.length) choose(work, dialog, index);
+    if (field !== undefined && index === dialog.choices.length - 1) work.s.dialog = { ...dialog, selected: index };
+    else if (index >= 0 && index < dialog.choices.length) choose(work, dialog, index);
     return;
   }
   const count = dialog.choices.length;
@@ -21,7 +29,7 @@ export function answerDialog(work: Work, dialog: Dialog, key: Key): void {
 function choose(work: Work, dialog: Dialog, index: number): void {
   work.s.dialog = undefined;
   const { purpose } = dialog;
-  const label = dialog.choices[index] ?? "";
+  const label = choiceLabels(dialog)[index] ?? "";
   switch (purpose.type) {
     case "trust":
       if (index === 1) work.effects.push({ type: "exit", code: 1 });

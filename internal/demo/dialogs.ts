@@ -29,8 +29,15 @@ export function permissionDialog(command: string): Dialog {
   };
 }
 
+/** A last choice `...` is a field for an answer of one's own. */
 export function questionDialog(question: string, choices: readonly string[]): Dialog {
-  return { purpose: { type: "question", question }, title: question, body: [], choices, selected: 0 };
+  const dialog = { purpose: { type: "question", question }, title: question, body: [], choices, selected: 0 } as const;
+  return choices.at(-1) === "..." ? { ...dialog, field: "" } : dialog;
+}
+
+/** The choices as they stand on the screen. */
+export function choiceLabels({ choices, field }: Dialog): readonly string[] {
+  return field === undefined ? choices : [...choices.slice(0, -1), field === "" ? "Type something." : field];
 }
 
 export function modelDialog(current: string): Dialog {

@@ -26,6 +26,8 @@ export interface Dialog {
   readonly body: readonly string[];
   readonly choices: readonly string[];
   readonly selected: number;
+  /** The last choice is a field, and this is what was typed into it. */
+  readonly field?: string;
 }
 
 /** One thing that happens in a turn; a turn is a list of them with the same pause before each. */

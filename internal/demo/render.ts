@@ -1,4 +1,5 @@
 import { clipText, textWidth } from "../base/text-width.ts";
+import { choiceLabels } from "./dialogs.ts";
 import { type Dialog, type Line, line, type State } from "./model.ts";
 import { wrapDraft, wrapText } from "./wrap.ts";
 
@@ -76,7 +77,7 @@ function composerBox(state: State): { readonly lines: Line[]; readonly cursor: {
 }
 
 function dialogLines(dialog: Dialog, cols: number): Line[] {
-  const choices = dialog.choices.map((label, index) => {
+  const choices = choiceLabels(dialog).map((label, index) => {
     const selected = index === dialog.selected;
     return line(clipText(`${selected ? "❯" : " "} ${index + 1}. ${label}`, cols), selected ? "selected" : "plain");
   });

@@ -1,3 +1,4 @@
+import { answerByArrows, VERTICAL } from "../../internal/agents/answer-by-arrows.ts";
 import type { AgentProfile, ScreenView } from "../../internal/agents/profile.ts";
 import type { Screen } from "../../internal/agents/screen.ts";
 import { DomainError } from "../../internal/base/errors.ts";
@@ -160,6 +161,7 @@ export function fakeProfile(pane: FakePane, kind: "known" | "generic" = "known")
     submit: { key: "Enter", settleMs: 25 },
     queuesWhileBusy: true,
     defuse: (text) => ({ type: "safe", text }),
+    answer: (...asked) => answerByArrows(VERTICAL, ...asked),
     readHook: () => undefined,
     stateFile: () => undefined,
     readStateFile: () => undefined,
