@@ -14,6 +14,8 @@ export interface Letter {
   waiting: number;
   /** Attempts that typed nothing. */
   attempts: number;
+  /** Somebody pressed Ctrl-C or Escape while it was being typed. */
+  interrupted?: boolean;
   /** Wall clock, ms: when the first attempt began. */
   startedAt?: number;
   receipt?: NudgeReceipt;

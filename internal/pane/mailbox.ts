@@ -50,6 +50,7 @@ export class Mailbox {
   /** Whoever writes to the pane holds it. */
   readonly #pen = new Serial();
   readonly #stop = new AbortController();
+  #interrupts = 0;
 
   /** `restored`: what an earlier process left behind. */
   constructor(deps: MailboxDeps, restored: readonly RestoredNudge[]) {
@@ -104,6 +105,30 @@ export class Mailbox {
   /** Runs `work` while nothing is delivered: the one other way to the pane. */
   async exclusively<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     return this.#pen.run(() => work(this.#stop.signal));
+  }
+
+  /**
+   * Runs `work`, which presses Ctrl-C or Escape, at once: past all that waits and past a delivery under way. Such a key may
+   * empty the composer, so a text that left it meanwhile counts as submitted only when the agent itself says so.
+   */
+  async interrupt<T>(work: () => Promise<T>): Promise<T> {
+    const mark = () => {
+      this.#interrupts++;
+      for (const letter of this.#letters.values()) {
+        if (letter.phase === "delivering" || letter.phase === "unseen") letter.interrupted = true;
+      }
+    };
+    mark();
+    try {
+      return await work();
+    } finally {
+      mark();
+    }
+  }
+
+  /** Changes with every interruption. */
+  get interrupts(): number {
+    return this.#interrupts;
   }
 
   /** All messages as a journal would leave them. */
@@ -219,7 +244,8 @@ export class Mailbox {
       this.#deps.logger.debug({ request_id: letter.nudge.requestId, reason: result.reason }, "delivery is tried again");
       return;
     }
-    this.#end(letter, result.outcome, result.error, result);
+    const told = letter.interrupted === true ? interruptedResult(result) : result;
+    this.#end(letter, told.outcome, told.error, told);
   }
 
   #end(
@@ -288,4 +314,12 @@ export class Mailbox {
       done.abort();
     }
   }
+}
+
+/** What may be said of a delivery during which somebody pressed Ctrl-C or Escape. */
+function interruptedResult(result: DeliveryResult & { readonly type: "done" }): typeof result {
+  const proven = result.evidence.some((one) => one.source === "hook" && one.confidence === "proof");
+  if (result.outcome !== "submitted" || proven) return result;
+  const error = "Ctrl-C or Escape was pressed while it was typed, and the agent did not say that it took it";
+  return { ...result, outcome: "unknown", error };
 }

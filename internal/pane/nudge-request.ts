@@ -6,7 +6,7 @@ const MESSAGE_MAX_BYTES = 65_536;
 const NUDGE_DEFAULT_TIMEOUT_MS = 75_000;
 const NUDGE_MAX_TIMEOUT_MS = 600_000;
 const TTL_MS: Readonly<Record<NudgePriority, number>> = { normal: 30 * 60_000, urgent: 2 * 3_600_000 };
-const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
+export const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 
 /**
  * A request with its defaults filled in.

@@ -84,6 +84,32 @@ export interface Dialog {
   readonly since: number;
 }
 
+/** An answer to the dialog with that id. */
+export interface RespondRequest {
+  readonly dialogId: string;
+  /** Key of a choice; empty only with `text`: the choice that asks for one. */
+  readonly choice: string;
+  /** One line of at most 65,536 bytes, for a choice that asks for text. */
+  readonly text?: string;
+  /** As a nudge's; empty: none. */
+  readonly requestId: string;
+}
+
+export interface RespondResult {
+  /** `answered`: that dialog is gone; `changed`: it gave way to another; `unknown`: no proof either way. */
+  readonly outcome: "answered" | "changed" | "unknown";
+  readonly evidence: readonly Evidence[];
+}
+
+export interface KeysRequest {
+  /** Names as tmux knows them; or empty, and `text`. */
+  readonly keys: readonly string[];
+  /** Typed literally, at most 65,536 bytes. */
+  readonly text: string;
+  /** As a nudge's; empty: none. */
+  readonly requestId: string;
+}
+
 export interface PaneStatus {
   /** The agent's process lives. */
   readonly alive: boolean;
