@@ -27,6 +27,7 @@ import { HookReader } from "./hook-reader.ts";
 import { openJournal, type Restored, type SidecarRecord } from "./journal-records.ts";
 import { LiveAgent } from "./live-agent.ts";
 import { type LifeListener, SessionMonitor, type SessionMonitorOptions } from "./monitor.ts";
+import { Operator } from "./operator.ts";
 import { agentCommand, launchContext, SESSION, type SidecarOptions } from "./options.ts";
 import { OutputReader } from "./output-reader.ts";
 import { sidecarRoutes } from "./server.ts";
@@ -102,7 +103,7 @@ export class ServingHalf implements Task {
       agent.monitor,
       agent.mailbox,
       { run: (stop) => this.#endStreams(agent, stop) },
-      this.#rpcServer(agent, () => monitor.pane),
+      this.#rpcServer(parts.profile, agent, () => monitor.pane),
       this.#healthServer(),
     ]);
     journal.close();
@@ -159,12 +160,15 @@ export class ServingHalf implements Task {
     ];
   }
 
-  #rpcServer(agent: LiveAgent, pane: () => TmuxPane | undefined): RpcServer {
+  #rpcServer(profile: AgentProfile, agent: LiveAgent, pane: () => TmuxPane | undefined): RpcServer {
     const { clock, logger, health, metrics } = this.#deps;
     const { sidecar, listen, tls, roleRules, hostCheck } = this.#options;
+    const { mailbox, output: source } = agent;
+    const alive = () => agent.status().alive;
     const service = sidecarRoutes({
       clock,
       agent,
+      operator: new Operator({ clock, mailbox, source, profile, pane, alive }),
       identity: sidecar.identity,
       provider: sidecar.agent,
       roleRules,

@@ -8,12 +8,15 @@ import { watch } from "../pane/watch.ts";
 import { peerKey } from "../rpcserver/peer.ts";
 import { callerRole } from "./access.ts";
 import type { LiveAgent } from "./live-agent.ts";
+import type { Operator } from "./operator.ts";
 import { SESSION, type SidecarIdentity } from "./options.ts";
 import {
   nudgeRequestOf,
   nudgeResponse,
   outputUpdate,
   peekResponse,
+  respondRequestOf,
+  respondResponse,
   statusResponse,
   watchRequestOf,
 } from "./to-proto.ts";
@@ -21,6 +24,7 @@ import {
 export interface ServiceDeps {
   readonly clock: Clock;
   readonly agent: LiveAgent;
+  readonly operator: Operator;
   readonly identity: SidecarIdentity;
   readonly provider: string;
   /** Who may do what over TLS. */
@@ -37,7 +41,7 @@ export function sidecarRoutes(deps: ServiceDeps): (router: ConnectRouter) => voi
   };
 }
 
-function sidecarService({ clock, agent, identity, provider }: ServiceDeps) {
+function sidecarService({ clock, agent, operator, identity, provider }: ServiceDeps) {
   return {
     async peek(request: { lines: number; all: boolean; ansi: boolean; joinWrapped: boolean }) {
       return peekResponse(await agent.peeker.peek(request));
@@ -54,6 +58,13 @@ function sidecarService({ clock, agent, identity, provider }: ServiceDeps) {
     },
     cancelNudge({ requestId }: { requestId: string }) {
       return nudgeResponse(agent.mailbox.cancel(requestId));
+    },
+    async sendKeys(request: { keys: string[]; text: string; requestId: string }, context: HandlerContext) {
+      await operator.sendKeys(request, context.signal);
+      return { sent: true };
+    },
+    async respond(request: Parameters<typeof respondRequestOf>[0], context: HandlerContext) {
+      return respondResponse(await operator.respond(respondRequestOf(request), context.signal));
     },
     async *watchOutput(request: Parameters<typeof watchRequestOf>[0], context: HandlerContext) {
       const alive = () => agent.status().alive;

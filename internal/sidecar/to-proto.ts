@@ -13,10 +13,13 @@ import {
 import {
   NudgeMode,
   NudgePriority,
+  RespondOutcome,
   type SidecarNudgeRequest,
   type SidecarNudgeResponseSchema,
   type SidecarOutputUpdateSchema,
   type SidecarPeekResponseSchema,
+  type SidecarRespondRequest,
+  type SidecarRespondResponseSchema,
   type SidecarStatusResponseSchema,
   type SidecarWatchRequest,
   UpdateKind,
@@ -142,6 +145,21 @@ export function nudgeResponse(receipt: pane.NudgeReceipt): MessageInitShape<type
     },
     deliveredText: receipt.deliveredText ?? "",
   };
+}
+
+const RESPOND_OUTCOMES = {
+  answered: RespondOutcome.ANSWERED,
+  changed: RespondOutcome.CHANGED,
+  unknown: RespondOutcome.UNKNOWN,
+} as const satisfies Record<pane.RespondResult["outcome"], RespondOutcome>;
+
+export function respondRequestOf(request: SidecarRespondRequest): pane.RespondRequest {
+  const { dialogId, choice, text, requestId } = request;
+  return { dialogId, choice, requestId, ...(text === "" ? {} : { text }) };
+}
+
+export function respondResponse(result: pane.RespondResult): MessageInitShape<typeof SidecarRespondResponseSchema> {
+  return { outcome: RESPOND_OUTCOMES[result.outcome], evidence: result.evidence.map(evidence) };
 }
 
 export function peekResponse(result: pane.PeekResult): MessageInitShape<typeof SidecarPeekResponseSchema> {
