@@ -4,6 +4,8 @@ import type {
   PaneStatus,
   PeekRequest,
   PeekResult,
+  RespondRequest,
+  RespondResult,
   WatchRequest,
   WatchUpdate,
 } from "../pane/types.ts";
@@ -28,6 +30,11 @@ export interface Backend {
   nudge(request: NudgeRequest, signal: AbortSignal): Promise<NudgeReceipt>;
   getNudge(requestId: string, signal: AbortSignal): Promise<NudgeReceipt>;
   cancelNudge(requestId: string, signal: AbortSignal): Promise<NudgeReceipt>;
+  /**
+   * Answers the dialog with that id; see `respond` in `internal/pane`.
+   * @throws DomainError `precondition` too: no dialog or another one is open now (its id is the field `dialog_id`).
+   */
+  respond(request: RespondRequest, signal: AbortSignal): Promise<RespondResult>;
   status(signal: AbortSignal): Promise<AgentStatus>;
   /** First update at once; ends with one of kind `end`, or by throwing. Stops when the loop is left or `signal` aborts. */
   watch(request: WatchRequest, signal: AbortSignal): AsyncIterable<WatchUpdate>;

@@ -92,6 +92,19 @@ export function nudgeRequest(request: pane.NudgeRequest): MessageInitShape<typeo
   };
 }
 
+const RESPOND_OUTCOMES: Readonly<Record<number, pane.RespondResult["outcome"]>> = {
+  [pb.RespondOutcome.ANSWERED]: "answered",
+  [pb.RespondOutcome.CHANGED]: "changed",
+};
+
+export function respondRequest(request: pane.RespondRequest): MessageInitShape<typeof pb.SidecarRespondRequestSchema> {
+  return { ...request, text: request.text ?? "" };
+}
+
+export function respondResult(message: pb.SidecarRespondResponse): pane.RespondResult {
+  return { outcome: RESPOND_OUTCOMES[message.outcome] ?? "unknown", evidence: message.evidence.map(evidence) };
+}
+
 export function watchRequest(request: pane.WatchRequest): MessageInitShape<typeof pb.SidecarWatchRequestSchema> {
   const { lines, intervalMs, ansi, epoch, afterOffset } = request;
   const mode = request.mode === "raw" ? pb.WatchMode.RAW : pb.WatchMode.SCREEN;

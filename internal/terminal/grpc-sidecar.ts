@@ -3,7 +3,16 @@ import { backoffMs } from "../base/backoff.ts";
 import type { Clock } from "../base/clock.ts";
 import { DomainError, errorText } from "../base/errors.ts";
 import { SidecarService } from "../gen/gastown/v1/sidecar_pb.ts";
-import type { NudgeReceipt, NudgeRequest, PeekRequest, PeekResult, WatchRequest, WatchUpdate } from "../pane/types.ts";
+import type {
+  NudgeReceipt,
+  NudgeRequest,
+  PeekRequest,
+  PeekResult,
+  RespondRequest,
+  RespondResult,
+  WatchRequest,
+  WatchUpdate,
+} from "../pane/types.ts";
 import type { AgentStatus, Backend } from "./backend.ts";
 import * as convert from "./convert.ts";
 import { NudgeInterruptedError } from "./nudge-interrupted-error.ts";
@@ -67,6 +76,12 @@ export class GRPCSidecarBackend implements Backend {
   async cancelNudge(requestId: string, signal: AbortSignal): Promise<NudgeReceipt> {
     return this.#call(async () =>
       convert.nudgeReceipt(await this.#client.cancelNudge({ requestId }, call(signal)), ""),
+    );
+  }
+
+  async respond(request: RespondRequest, signal: AbortSignal): Promise<RespondResult> {
+    return this.#call(async () =>
+      convert.respondResult(await this.#client.respond(convert.respondRequest(request), call(signal))),
     );
   }
 

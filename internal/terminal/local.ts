@@ -4,11 +4,21 @@ import type { Logger } from "../base/logger.ts";
 import { plainText, styledText } from "../base/sanitise.ts";
 import { linesWanted } from "../pane/peek.ts";
 import { lastLines } from "../pane/peek-text.ts";
-import type { NudgeReceipt, NudgeRequest, PeekRequest, PeekResult, WatchRequest, WatchUpdate } from "../pane/types.ts";
+import type {
+  NudgeReceipt,
+  NudgeRequest,
+  PeekRequest,
+  PeekResult,
+  RespondRequest,
+  RespondResult,
+  WatchRequest,
+  WatchUpdate,
+} from "../pane/types.ts";
 import type { AgentStatus, Backend } from "./backend.ts";
 import { type IdentifyProgram, isGone, LocalAgent, withExitCode } from "./local-agent.ts";
 import { LocalNudge } from "./local-nudge.ts";
 import { LocalReceipts } from "./local-receipts.ts";
+import { respondLocal } from "./local-respond.ts";
 import { LocalSession, type LocalSessionOptions } from "./local-session.ts";
 import { watchLocal } from "./local-watch.ts";
 import { openPrivateFolder } from "./private-folder.ts";
@@ -115,9 +125,17 @@ export class TmuxBackend implements Backend {
     const { clock, logger, identify, newId, sameText } = this.#deps;
     const { agent } = await this.#found(LocalAgent.meet(clock, session, identify));
     const receipts = this.#receipts();
-    const lock = new SessionLock(this.#options.folder, this.#name, { ...this.#deps, ...this.#options });
+    const lock = this.#lock();
     const nudge = new LocalNudge({ clock, logger, session, agent, lock, receipts, newId, sameText }, request.requestId);
     return await nudge.send(request, signal);
+  }
+
+  /** The dialog's id keeps an answer from being given twice; a request id is not remembered. */
+  async respond(request: RespondRequest, signal: AbortSignal): Promise<RespondResult> {
+    const session = await this.#session(signal);
+    const { clock, identify } = this.#deps;
+    const { agent } = await this.#found(LocalAgent.meet(clock, session, identify));
+    return await respondLocal({ clock, session, agent, lock: this.#lock() }, request, signal);
   }
 
   async getNudge(requestId: string): Promise<NudgeReceipt> {
@@ -196,6 +214,10 @@ export class TmuxBackend implements Backend {
       if (!isGone(err)) throw err;
       throw new DomainError("not-found", `${this.where} is gone`, { cause: err });
     }
+  }
+
+  #lock(): SessionLock {
+    return new SessionLock(this.#options.folder, this.#name, { ...this.#deps, ...this.#options });
   }
 
   #receipts(): LocalReceipts {
