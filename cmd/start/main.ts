@@ -10,6 +10,7 @@ import { gtCommands, shellPath } from "./gt-commands.ts";
 import { followInLines } from "./lines.ts";
 import { Live } from "./live.ts";
 import { runOnce } from "./once.ts";
+import { plainEnvironment } from "./plain-environment.ts";
 import type { SidecarNews } from "./sidecar-log.ts";
 import { pathWithTmux } from "./tmux.ts";
 import { screenSize } from "./view.ts";
@@ -25,8 +26,9 @@ await runMain({ name: "start", exitCodes: { unavailable: 4 } }, async (context) 
     stdout.write(config.ask === "help" ? help : `start ${version}\n`);
     return 0;
   }
-  const command = agentCommand(config.agent, root, env["PATH"] ?? "");
-  const path = await pathWithTmux(root, { ...env });
+  const plain = plainEnvironment(env);
+  const command = agentCommand(config.agent, root, plain["PATH"] ?? "");
+  const path = await pathWithTmux(root, plain);
   if (typeof path === "number") return path;
   const live = !config.once && stdout.isTTY === true && context.stdin.isTTY === true;
   const size = live ? screenSize(stdout.columns, stdout.rows) : { cols: 100, rows: 30 };
@@ -34,7 +36,7 @@ await runMain({ name: "start", exitCodes: { unavailable: 4 } }, async (context) 
   const workdir = config.workdir ?? process.cwd();
   out.line(`starting a sidecar with ${config.agent === "demo" ? "the demo agent" : "Claude Code"} …`);
   const listeners: ((news: SidecarNews) => void)[] = [];
-  const options = { root, agent: config.agent, command, address, workdir, env: { ...env, PATH: path }, ...size };
+  const options = { root, agent: config.agent, command, address, workdir, env: { ...plain, PATH: path }, ...size };
   const onNews = (news: SidecarNews) => {
     for (const listener of listeners) listener(news);
   };

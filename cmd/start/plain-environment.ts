@@ -1,0 +1,15 @@
+import { basename, delimiter } from "node:path";
+
+/** Set by npm for the scripts it runs; an agent and what it starts must not take them for their own. */
+const OF_NPM = /^(?:npm_.*|INIT_CWD)$/;
+
+/** The environment as it was before npm ran us: without its variables, and without the folders it puts in front of PATH. */
+export function plainEnvironment(
+  env: Readonly<Record<string, string | undefined>>,
+): Record<string, string | undefined> {
+  const kept = Object.entries(env).filter(([name]) => !OF_NPM.test(name));
+  const path = (env["PATH"] ?? "")
+    .split(delimiter)
+    .filter((dir) => !(basename(dir) === ".bin" && dir.includes("node_modules")) && basename(dir) !== "node-gyp-bin");
+  return { ...Object.fromEntries(kept), PATH: path.join(delimiter) };
+}
