@@ -1,7 +1,8 @@
 import { randomInt } from "node:crypto";
 import { once } from "node:events";
-import { createServer, isIP } from "node:net";
+import { createServer } from "node:net";
 import { DomainError } from "../../internal/base/errors.ts";
+import { isLoopbackAddress } from "../../internal/base/loopback.ts";
 
 export interface ListenAddress {
   readonly host: string;
@@ -22,13 +23,9 @@ export function parseListen(text: string, flag: string): ListenAddress {
   return { host, port };
 }
 
-function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
-}
-
 /** Nobody serves a terminal to a network in plaintext by accident. @throws DomainError `invalid` */
 export function checkListen(listen: ListenAddress, trust: { readonly tls: boolean; readonly insecure: boolean }): void {
-  if (trust.tls || trust.insecure || isLoopback(listen.host)) return;
+  if (trust.tls || trust.insecure || listen.host === "localhost" || isLoopbackAddress(listen.host)) return;
   throw new DomainError("invalid", `cannot serve ${listen.host} in plaintext`, {
     fields: { hint: "give --tls-dir, or say --insecure-plaintext if the network itself keeps strangers out" },
   });

@@ -1,18 +1,8 @@
-import type { NudgeMode, NudgeOutcome } from "./types.ts";
+import type { AgentStateName, NudgeMode, NudgeOutcome } from "./types.ts";
 
 /** What a decision about one message looks at. */
 export interface Situation {
-  readonly state:
-    | "starting"
-    | "idle"
-    | "busy"
-    | "dialog"
-    | "parked"
-    | "stopping"
-    | "dead"
-    | "crash-loop"
-    | "stalled"
-    | "uncertain";
+  readonly state: AgentStateName;
   /** A restart will be tried: dead is then only a pause. */
   readonly restartDue: boolean;
   /** A place to type into is on the screen. */

@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import { isLoopbackAddress } from "../base/loopback.ts";
 
 /** Whose requests a plaintext listener answers. */
 export interface HostCheck {
@@ -25,16 +26,12 @@ export function hostRefusal(
     return `host ${JSON.stringify(name)} is not allowed (see --allow-host)`;
   if (origin === null || origin === undefined) return undefined;
   const from = hostNameOf(origin);
-  if (from !== undefined && (isLoopback(from) || isAllowed(from, check))) return undefined;
+  if (from !== undefined && (isLoopbackAddress(from) || isAllowed(from, check))) return undefined;
   return `origin ${JSON.stringify(origin.slice(0, 200))} is not allowed (see --allow-host)`;
 }
 
 function isAllowed(name: string, check: HostCheck): boolean {
   return name === "localhost" || check.allowHosts.some((allowed) => allowed.toLowerCase() === name);
-}
-
-function isLoopback(name: string): boolean {
-  return isIP(name) === 4 ? name.startsWith("127.") : name === "::1";
 }
 
 /** Lower case, without port, brackets and the dot of a full name; undefined if the text is no URL with a host. */
