@@ -1,3 +1,4 @@
+import { TextDecoder } from "node:util";
 import { SerializeAddon } from "@xterm/addon-serialize";
 import xterm, { type IBuffer, type IBufferCell, type IBufferLine } from "@xterm/headless";
 import type { Screen, ScreenLine, ScreenRun } from "../agents/screen.ts";
