@@ -52,10 +52,12 @@ export function demoCommand(dir: string, ...flags: string[]): readonly string[] 
   return [process.execPath, DEMO_AGENT, "--turn-ms", "300", "--steps", "1", ...log, ...flags];
 }
 
+/** `folder`: the folder of an earlier one that was killed, which then stays; else a new one that goes with it. */
 export async function startSidecar(
   setup: SidecarSetup | ((dir: string) => SidecarSetup) = {},
+  folder?: string,
 ): Promise<RunningSidecar> {
-  const dir = await mkdtemp(join(tmpdir(), "gt-test-"));
+  const dir = folder ?? (await mkdtemp(join(tmpdir(), "gt-test-")));
   const {
     agent = "demo",
     command = demoCommand(dir),
@@ -120,7 +122,7 @@ export async function startSidecar(
       connection[Symbol.dispose]();
       if (child.exitCode === null && child.signalCode === null) child.kill("SIGTERM");
       await exited;
-      await rm(dir, { recursive: true, force: true, maxRetries: 5 });
+      if (folder === undefined) await rm(dir, { recursive: true, force: true, maxRetries: 5 });
     },
   };
 }

@@ -1,0 +1,69 @@
+import { quantile } from "../stats.ts";
+import type { Arrived, FaultKind } from "./judge.ts";
+import type { Sample } from "./send.ts";
+
+export const ARRIVED: readonly Arrived[] = ["nothing", "once", "changed", "twice"];
+export const FAULTS: readonly FaultKind[] = ["lost", "doubled", "wrong", "dialog", "draft"];
+
+/** How many of one receipt in one state ended in each way. */
+export interface MatrixRow {
+  readonly target: string;
+  readonly state: string;
+  readonly told: string;
+  readonly counts: Readonly<Record<Arrived, number>>;
+  readonly faults: number;
+}
+
+export interface TargetFigures {
+  readonly target: string;
+  readonly sends: number;
+  readonly faults: Readonly<Record<FaultKind, number>>;
+  /** Idle agent, text that is special to none, no short ttl and not called off. */
+  readonly idleSafe: { readonly sends: number; readonly submitted: number; readonly unknown: number };
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+}
+
+export function matrix(samples: readonly Sample[]): readonly MatrixRow[] {
+  const cells = Map.groupBy(samples, ({ target, state, told }) => JSON.stringify([target, state, told]));
+  return [...cells].map(([key, list]) => {
+    const [target, state, told] = JSON.parse(key) as [string, string, string];
+    const counts = Object.fromEntries(ARRIVED.map((name) => [name, list.filter((s) => s.arrived === name).length]));
+    const faults = list.filter((sample) => sample.faults.length > 0).length;
+    return { target, state, told, counts: counts as Record<Arrived, number>, faults };
+  });
+}
+
+export function figuresOf(samples: readonly Sample[]): readonly TargetFigures[] {
+  return [...Map.groupBy(samples, (sample) => sample.target)].map(([target, list]) => {
+    const idleSafe = list.filter(isIdleSafe);
+    const timed = idleSafe.filter((sample) => sample.mode !== "queue").map((sample) => sample.ms);
+    const faults = Object.fromEntries(FAULTS.map((kind) => [kind, countFaults(list, kind)]));
+    return {
+      target,
+      sends: list.length,
+      faults: faults as Record<FaultKind, number>,
+      idleSafe: {
+        sends: idleSafe.length,
+        submitted: idleSafe.filter((sample) => sample.told === "submitted").length,
+        unknown: idleSafe.filter((sample) => sample.told === "unknown").length,
+      },
+      p50Ms: quantile(timed, 0.5),
+      p99Ms: quantile(timed, 0.99),
+    };
+  });
+}
+
+function isIdleSafe({ state, isSafe, mode }: Sample): boolean {
+  return state === "idle" && isSafe && mode !== "queue, short ttl" && mode !== "queue, cancelled";
+}
+
+function countFaults(samples: readonly Sample[], kind: FaultKind): number {
+  return samples.filter((sample) => sample.faults.some((fault) => fault.kind === kind)).length;
+}
+
+/** A count with the 95 % bound of its rate beside a zero (rule of three). */
+export function bounded(count: number, of: number): string {
+  if (count > 0) return `**${count}**`;
+  return of === 0 ? "0" : `0 (≤ ${((3 / of) * 100).toPrecision(2)} %)`;
+}

@@ -1,0 +1,100 @@
+// Sends messages to real agents and test programs and compares each receipt with what arrived. `--help` says what can be chosen.
+import { writeFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { runMain } from "../../internal/cli/run-main.ts";
+import { buildBinary } from "../../scripts/build.ts";
+import { runFacts } from "../report.ts";
+import { seeded } from "../stats.ts";
+import { type CrashFigures, crashEverything, crashServingHalf } from "./crash.ts";
+import { help, type LabOptions, readOptions } from "./options.ts";
+import { type LabResult, reportOf, writeReport } from "./report.ts";
+import { runTarget } from "./run-target.ts";
+import type { Sample } from "./send.ts";
+import type { Target } from "./targets.ts";
+
+type Say = (text: string) => void;
+
+await runMain({ name: "lab" }, async ({ argv, stdout, stderr, signal }) => {
+  const options = readOptions(argv);
+  if (options === "help") {
+    stdout.write(help);
+    return 0;
+  }
+  await using stack = new AsyncDisposableStack();
+  const dir = await mkdtemp(join(tmpdir(), "gt-lab-"));
+  stack.defer(() => rm(dir, { recursive: true, force: true }));
+  const program = await buildBinary("gt-sidecar", dir);
+  const say: Say = (text) => void stderr.write(`${text}\n`);
+  const result = await runLab(options, program, signal, say);
+  const report = reportOf(result);
+  stdout.write(`${report}\n`);
+  if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(result, null, 2)}\n`);
+  if (options.write) writeReport(report);
+  const isTrue = result.samples.every((sample) => sample.faults.length === 0);
+  return isTrue && result.crashes.every((row) => row.notes.length === 0) ? 0 : 1;
+});
+
+async function runLab(options: LabOptions, program: string, signal: AbortSignal, say: Say): Promise<LabResult> {
+  const { seed, targets } = options;
+  const facts = runFacts();
+  const samples: Sample[] = [];
+  const troubles: string[] = [];
+  const missing: string[] = [];
+  const crashes: CrashFigures[] = [];
+  const here: Target[] = [];
+  for (const target of targets) {
+    const why = await target.missing();
+    if (why === undefined) here.push(target);
+    else missing.push(`${target.name} (${why})`);
+  }
+  const isCrashRun = options.crashes > 0 || options.treeCrashes > 0;
+  const until = Date.now() + options.seconds * 1000;
+  const work = async (target: Target): Promise<void> => {
+    const random = seeded(seed + hashOf(target.name));
+    if (isCrashRun) {
+      if (options.crashes === 0) return;
+      const row = await crashServingHalf(target, { kills: options.crashes, random, sidecarProgram: program, signal });
+      crashes.push(row);
+      for (const note of row.notes) say(note);
+      return;
+    }
+    const onSample = (sample: Sample) => {
+      samples.push(sample);
+      tell(sample, say);
+    };
+    const onTrouble = (name: string, text: string) => {
+      troubles.push(`${name}: ${text}`);
+      say(`trouble, ${name}: ${text}`);
+    };
+    const { sends, only } = options;
+    await runTarget(target, { sends, until, only, random, sidecarProgram: program, signal, onSample, onTrouble });
+    say(`done: ${target.name}`);
+  };
+  await inParallel(here, options.parallel, work);
+  if (options.treeCrashes > 0) {
+    const random = seeded(seed);
+    crashes.push(await crashEverything({ kills: options.treeCrashes, random, sidecarProgram: program, signal }));
+  }
+  return { facts, seed, samples, troubles, missing, crashes };
+}
+
+/** Tells what was not true at once: a long run shows its findings while it goes on. */
+function tell({ target, state, kind, mode, told, error, arrived, ms, faults }: Sample, say: Say): void {
+  const words = `${target} | ${state} | ${kind} | ${mode}: ${told}${error && ` (${error})`}, ${arrived}, ${ms.toFixed(0)} ms`;
+  const isOdd = faults.length > 0 || told === "unknown" || told === "stranded";
+  if (isOdd) say([words, ...faults.map((fault) => `  ${fault.kind}: ${fault.why}`)].join("\n"));
+}
+
+async function inParallel<T>(items: readonly T[], lanes: number, work: (item: T) => Promise<void>): Promise<void> {
+  const left = [...items];
+  const lane = async () => {
+    for (let item = left.shift(); item !== undefined; item = left.shift()) await work(item);
+  };
+  await Promise.all(Array.from({ length: Math.max(1, lanes) }, lane));
+}
+
+function hashOf(text: string): number {
+  return [...text].reduce((hash, letter) => (Math.imul(hash, 31) + (letter.codePointAt(0) ?? 0)) >>> 0, 7);
+}

@@ -1,0 +1,79 @@
+import { DomainError } from "../../internal/base/errors.ts";
+import { parseFlags } from "../../internal/cli/flags.ts";
+import { TARGETS, type Target } from "./targets.ts";
+
+export interface LabOptions {
+  readonly targets: readonly Target[];
+  readonly sends: number;
+  readonly seconds: number;
+  readonly seed: number;
+  readonly parallel: number;
+  readonly only: string;
+  /** How often the serving half is killed, and how often everything. */
+  readonly crashes: number;
+  readonly treeCrashes: number;
+  readonly json: string | undefined;
+  readonly write: boolean;
+}
+
+export const help = `Sends messages of every kind to real agents and to programs that misbehave, in every state, and compares each receipt with
+what the program received. Exit code 1 when one was not true.
+
+Usage: npm run lab -- [flags]
+
+  --agents LIST    which programs (all): ${TARGETS.map((target) => target.name).join(", ")}
+                   or the groups real, demo, tui
+  --sends N        sends to each program (100)
+  --seconds N      no send begins after this long (600)
+  --only WORD      only the kinds of messages, or states, whose name has this word in it
+  --seed N         the same seed deals the same messages, states and modes (1)
+  --parallel N     programs side by side (2)
+  --crash N        instead: kill -9 of the serving half at N random instants of deliveries, on each of --agents
+  --crash-tree N   and of the sidecar with all that it started, N times
+  --json FILE      every send with its receipt and what arrived
+  --write          put the report into bench/RESULTS.md
+
+Examples:
+  npm run lab -- --agents claude-2.1.330,codex-0.169.0 --sends 250
+  npm run lab -- --agents demo --only dialog --seconds 60
+  npm run lab -- --agents demo --crash 60 --crash-tree 5
+`;
+
+const specs = {
+  agents: { type: "list" },
+  sends: { type: "number" },
+  seconds: { type: "number" },
+  only: { type: "string" },
+  seed: { type: "number" },
+  parallel: { type: "number" },
+  crash: { type: "number" },
+  "crash-tree": { type: "number" },
+  json: { type: "string" },
+  write: { type: "boolean" },
+} as const;
+
+/** @throws DomainError `invalid` */
+export function readOptions(argv: readonly string[]): LabOptions | "help" {
+  const { ask, values } = parseFlags(specs, argv, {});
+  if (ask !== undefined) return "help";
+  const names = (values.agents ?? []).flatMap((list) => list.split(","));
+  return {
+    targets: names.length === 0 ? TARGETS : [...new Set(names.flatMap(targetsNamed))],
+    sends: values.sends ?? 100,
+    seconds: values.seconds ?? 600,
+    seed: values.seed ?? 1,
+    parallel: values.parallel ?? 2,
+    only: values.only ?? "",
+    crashes: values.crash ?? 0,
+    treeCrashes: values["crash-tree"] ?? 0,
+    json: values.json,
+    write: values.write ?? false,
+  };
+}
+
+/** One target by its name; else all of a group. */
+export function targetsNamed(name: string): readonly Target[] {
+  const found = TARGETS.filter((target) => target.name === name || target.kind === name);
+  if (found.length > 0) return found;
+  throw new DomainError("invalid", `no program "${name}" to send to`, { fields: { hint: "--help lists them" } });
+}

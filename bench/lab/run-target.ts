@@ -1,0 +1,161 @@
+import { AgentState } from "../../internal/gen/gastown/v1/common_pb.ts";
+import type { Bed } from "./bed.ts";
+import { MESSAGES, type MessageKind } from "./messages.ts";
+import { MODES, type ModeName, type Sample, sendOnce } from "./send.ts";
+import { STATES, type StateKind } from "./states.ts";
+import type { Target } from "./targets.ts";
+
+/** The agent is started anew after this many. */
+const SENDS_PER_LIFE = 50;
+/** More would be taken for a crash loop. */
+const RESTARTS_PER_LIFE = 2;
+const FATAL_SHARE = 0.1;
+const DEAD_SENDS = 2;
+
+export interface RunOptions {
+  readonly sends: number;
+  /** Wall clock, milliseconds: no send begins after it. */
+  readonly until: number;
+  /** Only kinds, states or modes whose name contains this. */
+  readonly only: string;
+  readonly random: () => number;
+  /** The bundled gt-sidecar; absent: its sources. */
+  readonly sidecarProgram: string | undefined;
+  readonly signal: AbortSignal;
+  readonly onSample: (sample: Sample) => void;
+  /** A state that could not be reached, an agent that had to be given up. */
+  readonly onTrouble: (target: string, text: string) => void;
+}
+
+const STARTING: StateKind = { name: "starting", weight: 0, fits: () => true, stage: async () => ({}) };
+const DEAD: StateKind = { name: "dead", weight: 0, fits: () => true, stage: async () => ({ isDead: true }) };
+
+/** Sends to one target until the number or the time is up. */
+export async function runTarget(target: Target, options: RunOptions): Promise<void> {
+  await new TargetRun(target, options).run();
+}
+
+class TargetRun {
+  readonly #target: Target;
+  readonly #options: RunOptions;
+  readonly #states: () => StateKind;
+  readonly #kinds: () => MessageKind;
+  #sent = 0;
+  #restarts = 0;
+  #before = "";
+
+  constructor(target: Target, options: RunOptions) {
+    this.#target = target;
+    this.#options = options;
+    const fitting = STATES.filter((state) => state.fits(target) && this.#isWanted(state.name, STATES));
+    this.#states = deck(
+      fitting.flatMap((state) => Array<StateKind>(state.weight).fill(state)),
+      options.random,
+    );
+    this.#kinds = deck(
+      MESSAGES.filter((kind) => this.#isWanted(kind.name, MESSAGES)),
+      options.random,
+    );
+  }
+
+  async run(): Promise<void> {
+    while (this.#goesOn()) {
+      try {
+        await this.#life();
+      } catch (err) {
+        if (this.#options.signal.aborted) throw err;
+        const text = err instanceof Error ? err.message : String(err);
+        this.#options.onTrouble(this.#target.name, `given up: ${text.slice(0, 2500)}`);
+        this.#sent++;
+      }
+    }
+  }
+
+  /** From a start of the agent to its end. */
+  async #life(): Promise<void> {
+    await using bed = await this.#target.start(this.#options.sidecarProgram);
+    this.#restarts = 0;
+    this.#before = "";
+    for (let n = 0; n < SENDS_PER_LIFE && this.#goesOn(); n++) {
+      if (n > 0) await bed.calm(this.#options.signal);
+      const state = n === 0 ? STARTING : this.#state();
+      const isAlive = await this.#send(bed, state, this.#kinds());
+      if (!isAlive) return;
+    }
+    if (this.#goesOn()) await this.#dead(bed);
+  }
+
+  #goesOn(): boolean {
+    const { signal, sends, until } = this.#options;
+    signal.throwIfAborted();
+    return this.#sent < sends && Date.now() < until;
+  }
+
+  #isWanted(name: string, all: readonly { readonly name: string }[]): boolean {
+    const { only } = this.#options;
+    return name.includes(only) || !all.some((each) => each.name.includes(only));
+  }
+
+  #state(): StateKind {
+    for (;;) {
+      const state = this.#states();
+      if (state.name !== "restarting") return state;
+      if (this.#restarts < RESTARTS_PER_LIFE) {
+        this.#restarts++;
+        return state;
+      }
+    }
+  }
+
+  /** False when the agent has to be given up after it. */
+  async #send(bed: Bed, state: StateKind, kind: MessageKind): Promise<boolean> {
+    const { random, signal, onSample, onTrouble } = this.#options;
+    const mark = `q${Math.floor(random() * 0x1_0000_0000).toString(36)}${this.#sent}`;
+    const { fatal, name } = this.#target;
+    const isFatal = fatal !== undefined && kind.class === "safe" && random() < FATAL_SHARE;
+    const message = isFatal ? `${fatal} ${mark}` : kind.make({ mark, before: this.#before, random });
+    const mode = MODES[Math.floor(random() * MODES.length)] ?? "wait-idle";
+    const wanted: ModeName = state === STARTING || state === DEAD ? "wait-idle" : mode;
+    this.#sent++;
+    const plan = { bed, target: this.#target, state, kind, mode: wanted, mark, message, random, signal };
+    try {
+      onSample(await sendOnce(plan));
+    } catch (err) {
+      if (signal.aborted) throw err;
+      const text = err instanceof Error ? err.message : String(err);
+      const { output } = await bed.sidecar.client.peek({ lines: 30 }).catch(() => ({ output: "" }));
+      onTrouble(name, `${state.name}, ${kind.name}, ${wanted}: ${text.slice(0, 300)}\n${output.slice(-1500)}`);
+      return false;
+    }
+    this.#before = message;
+    return !isFatal;
+  }
+
+  /** A person ends it, and it stays away. */
+  async #dead(bed: Bed): Promise<void> {
+    await bed.calm(this.#options.signal);
+    await this.#target.leave(bed);
+    await bed.sidecar.untilState(AgentState.DEAD);
+    for (let i = 0; i < DEAD_SENDS; i++) await this.#send(bed, DEAD, this.#kinds());
+  }
+}
+
+/** Deals all of them in a new order, again and again. */
+function deck<T extends { readonly name: string; readonly every?: number }>(
+  all: readonly T[],
+  random: () => number,
+): () => T {
+  let cards: T[] = [];
+  let round = 0;
+  return () => {
+    while (cards.length === 0) {
+      round++;
+      cards = all.filter((card) => round % (card.every ?? 1) === 0);
+      for (let i = cards.length - 1; i > 0; i--) {
+        const j = Math.floor(random() * (i + 1));
+        [cards[i], cards[j]] = [cards[j] as T, cards[i] as T];
+      }
+    }
+    return cards.pop() as T;
+  };
+}

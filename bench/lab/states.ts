@@ -1,0 +1,143 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { AgentState } from "../../internal/gen/gastown/v1/common_pb.ts";
+import { until } from "../../test/support/sidecar.ts";
+import type { Bed } from "./bed.ts";
+import type { Target } from "./targets.ts";
+
+/** What a state leaves to be undone, and what a person did in it. */
+export interface Staged {
+  /** Runs beside the send, from the moment it begins. */
+  readonly beside?: () => Promise<void>;
+  /** Brings the agent back to where it can be idle, as a person would. */
+  readonly resolve?: () => Promise<void>;
+  /** Texts that the person submits in `resolve`. */
+  readonly person?: readonly string[];
+  readonly typing?: boolean;
+  /** It will not come to rest any more. */
+  readonly isDead?: boolean;
+  /** The id of the open dialog; it has to be the same after the send. */
+  readonly dialogId?: string;
+}
+
+export interface Situation {
+  readonly bed: Bed;
+  readonly target: Target;
+  readonly mark: string;
+  readonly random: () => number;
+}
+
+export interface StateKind {
+  readonly name: string;
+  /** How often, against the others. */
+  readonly weight: number;
+  /** Dealt in each so-manieth round only. */
+  readonly every?: number;
+  readonly fits: (target: Target) => boolean;
+  readonly stage: (situation: Situation) => Promise<Staged>;
+}
+
+const any = () => true;
+const known = ({ kind }: Target) => kind !== "tui";
+const pause = (ms: number) => sleep(Math.max(0, Math.round(ms)));
+
+export const STATES: readonly StateKind[] = [
+  { name: "idle", weight: 14, fits: any, stage: async () => ({}) },
+  { name: "busy", weight: 4, fits: known, stage: busy },
+  { name: "draft", weight: 3, fits: known, stage: draft },
+  { name: "typing", weight: 3, fits: known, stage: typing },
+  { name: "copy mode", weight: 2, fits: any, stage: copyMode },
+  {
+    name: "dialog: permission",
+    weight: 2,
+    fits: ({ dialogs }) => "permission" in dialogs,
+    stage: dialog("permission"),
+  },
+  { name: "dialog: question", weight: 1, fits: ({ dialogs }) => "question" in dialogs, stage: dialog("question") },
+  { name: "dialog: picker", weight: 1, fits: ({ dialogs }) => "picker" in dialogs, stage: dialog("picker") },
+  { name: "restarting", weight: 1, fits: any, stage: restarting },
+];
+
+async function busy({ bed, random }: Situation): Promise<Staged> {
+  bed.slow(true);
+  await bed.say(bed.busyText);
+  await pause(random() * 300);
+  return {
+    resolve: async () => {
+      await pause(random() * 300);
+      bed.slow(false);
+    },
+  };
+}
+
+async function draft({ bed, mark }: Situation): Promise<Staged> {
+  const text = `half a thought ${mark}`;
+  await bed.type(text);
+  await until("the draft", 5000, async () => (await bed.status()).draft || undefined);
+  return { person: [text], resolve: () => bed.submit(text) };
+}
+
+/** A person who begins to type at about the time of the send, and presses Enter when it has been answered. */
+async function typing({ bed, mark, random }: Situation): Promise<Staged> {
+  const text = `by hand ${mark}`;
+  const leadMs = random() * 250 - 50;
+  let done: Promise<void> | undefined;
+  const type = async () => {
+    for (const letter of text) {
+      await bed.type(letter);
+      await pause(10 + random() * 40);
+    }
+  };
+  if (leadMs > 100) {
+    done = type();
+    await pause(leadMs - 100);
+  }
+  return {
+    typing: true,
+    person: [text],
+    beside: async () => {
+      if (done === undefined) {
+        await pause(Math.max(0, 100 - leadMs));
+        done = type();
+      }
+      await done;
+    },
+    resolve: async () => {
+      await done;
+      await pause(100);
+      await bed.submit(text);
+    },
+  };
+}
+
+/** A person begins to read a little before, or while it is being typed. */
+async function copyMode({ bed, random }: Situation): Promise<Staged> {
+  const afterMs = random() * 200 - 120;
+  if (afterMs <= 0) await bed.copyMode(true);
+  return {
+    beside: async () => {
+      if (afterMs <= 0) return;
+      await pause(afterMs);
+      await bed.copyMode(true);
+    },
+    resolve: () => bed.copyMode(false),
+  };
+}
+
+function dialog(name: string): StateKind["stage"] {
+  return async ({ bed, target, mark }) => {
+    await bed.say((target.dialogs[name] ?? "").replace("TASK", `task-${mark}`));
+    const opened = await until("the dialog", 10_000, async () => {
+      const status = await bed.status();
+      return status.state === AgentState.DIALOG && status.dialog !== undefined ? status.dialog : undefined;
+    });
+    await bed.quiet();
+    return { dialogId: opened.id, resolve: () => bed.keys("Escape") };
+  };
+}
+
+async function restarting({ bed, random }: Situation): Promise<Staged> {
+  const { agentPid } = await bed.status();
+  process.kill(agentPid, "SIGKILL");
+  await pause(random() * 2000);
+  return {};
+}

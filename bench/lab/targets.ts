@@ -1,0 +1,141 @@
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import type { AgentProgram } from "../../test/support/agents-install.ts";
+import { startRealAgent } from "../../test/support/real-agent.ts";
+import { demoCommand, startSidecar } from "../../test/support/sidecar.ts";
+import { Bed } from "./bed.ts";
+import { fileReceiver, ModelReceiver } from "./receiver.ts";
+
+const run = promisify(execFile);
+const root = join(import.meta.dirname, "../..");
+/** A dead agent's sidecar goes on answering, so that its refusals can be heard. */
+const LINGER = ["--linger", "60s"];
+
+export type TargetKind = "real" | "demo" | "tui";
+
+/** One program that is sent to. */
+export interface Target {
+  readonly name: string;
+  readonly kind: TargetKind;
+  /** Dialogs that can be opened in it, by the message that does. */
+  readonly dialogs: Readonly<Record<string, string>>;
+  /** A message with this word ends or hangs the program. */
+  readonly fatal?: string;
+  start(sidecarProgram: string | undefined): Promise<Bed>;
+  /** A person ends the program. */
+  leave(bed: Bed): Promise<void>;
+  /** Why it cannot be had on this machine; undefined when it can. */
+  missing(): Promise<string | undefined>;
+}
+
+const DEMO_DIALOGS = { permission: "run: touch TASK", question: "ask: Which one?|this|that", picker: "/model" };
+const DEMO_FAULTS: readonly string[] = [
+  "",
+  "drop-first-enter",
+  "echo-delay=200",
+  "no-bracketed-paste",
+  "flicker-idle=400",
+  "exit-on=zz-fatal,exit-code=3",
+  "hang-on=zz-fatal",
+  "eat-enter-after-paste=120",
+  "open-dialog-on-paste",
+  "spinner-always",
+  "slow-start=1500",
+  "garbage",
+];
+
+const REAL: readonly (readonly [AgentProgram, Record<string, string>])[] = [
+  ["claude-2.1.330", { permission: "RUN-TOOL touch TASK", question: "ASK-ME now", picker: "/model" }],
+  ["claude-2.1.197", { permission: "RUN-TOOL touch TASK", question: "ASK-ME now", picker: "/model" }],
+  ["codex-0.169.0", { permission: "RUN-TOOL touch TASK", picker: "/model" }],
+  ["opencode-1.18.33", { permission: "RUN-TOOL touch TASK", question: "ASK-ME now" }],
+];
+
+export const TARGETS: readonly Target[] = [
+  ...REAL.map(([program, dialogs]) => realTarget(program, dialogs)),
+  ...DEMO_FAULTS.map((faults) => demoTarget(faults, [])),
+  demoTarget("", ["--alternate-screen"]),
+  tuiTarget("ink", [join(root, "test/ink/app.js")], async () =>
+    existsSync(join(root, "test/ink/node_modules/ink")) ? undefined : "not installed: npm ci in test/ink",
+  ),
+  tuiTarget("prompt_toolkit", [join(root, "test/fakes/prompt-toolkit.py")], async () =>
+    run("python3", ["-c", "import prompt_toolkit"]).then(
+      () => undefined,
+      () => "python3 has no prompt_toolkit: pip install prompt_toolkit",
+    ),
+  ),
+  tuiTarget("bash", [join(root, "test/fakes/line-reader.sh")], async () => undefined),
+];
+
+function realTarget(program: AgentProgram, dialogs: Target["dialogs"]): Target {
+  return {
+    name: program,
+    kind: "real",
+    dialogs,
+    leave: (bed) => bed.say(program.startsWith("codex") ? "/quit" : "/exit"),
+    missing: async () =>
+      existsSync(join(root, "test/agents/node_modules/.stamp")) ? undefined : "not installed: npm ci in test/agents",
+    start: async (sidecarProgram) => {
+      const agent = await startRealAgent({
+        program,
+        flags: LINGER,
+        ...(sidecarProgram === undefined ? {} : { sidecarProgram }),
+      });
+      const slow = (isSlow: boolean) => {
+        agent.model.wordDelayMs = isSlow ? 60 : 0;
+      };
+      const parts = { sidecar: agent.sidecar, receiver: new ModelReceiver(agent.model, agent.workdir), owner: agent };
+      return new Bed({ ...parts, provesIdle: true, busyText: "TALK 40", slow, quietMs: 200 });
+    },
+  };
+}
+
+function demoTarget(faults: string, flags: readonly string[]): Target {
+  const fault = (faults.split(",")[0] || flags[0]?.slice(2)) ?? "plain";
+  return {
+    name: `demo:${fault}`,
+    kind: "demo",
+    dialogs: DEMO_DIALOGS,
+    leave: (bed) => bed.keys("C-d"),
+    ...(faults.includes("zz-fatal") ? { fatal: "zz-fatal" } : {}),
+    missing: async () => undefined,
+    start: async (sidecarProgram) => {
+      const faultFlags = faults === "" ? [] : ["--faults", faults];
+      const sidecar = await startSidecar((dir) => ({
+        command: demoCommand(dir, "--turn-ms", "200", ...faultFlags, ...flags),
+        flags: LINGER,
+        ...(sidecarProgram === undefined ? {} : { program: sidecarProgram }),
+      }));
+      const receiver = fileReceiver(join(sidecar.dir, "taken.jsonl"), join(sidecar.dir, "tools.log"));
+      return new Bed({ sidecar, receiver, owner: sidecar, provesIdle: true, busyText: "work a while", quietMs: 60 });
+    },
+  };
+}
+
+/** A program of which the sidecar knows nothing. */
+function tuiTarget(name: string, script: readonly string[], missing: Target["missing"]): Target {
+  const interpreters: Readonly<Record<string, string>> = {
+    ink: process.execPath,
+    prompt_toolkit: "python3",
+    bash: "bash",
+  };
+  return {
+    name,
+    kind: "tui",
+    dialogs: {},
+    leave: (bed) => bed.keys(name === "ink" ? "C-c" : "C-d"),
+    missing,
+    start: async (sidecarProgram) => {
+      const sidecar = await startSidecar((dir) => ({
+        agent: "generic",
+        command: [interpreters[name] ?? name, ...script, join(dir, "taken")],
+        flags: LINGER,
+        ...(sidecarProgram === undefined ? {} : { program: sidecarProgram }),
+      }));
+      const receiver = fileReceiver(join(sidecar.dir, "taken"));
+      return new Bed({ sidecar, receiver, owner: sidecar, provesIdle: false, busyText: "", quietMs: 100 });
+    },
+  };
+}
