@@ -24,6 +24,8 @@ export interface RespondDeps {
   readonly onPress: () => void;
 }
 
+/** Claude Code drops keys for up to 150 ms after it has opened a dialog: a person's, meant for something else. */
+const FRESH_MS = 300;
 /** How long one step may take to show its effect, and the answer its own. */
 const STEP_MS = 2000;
 const END_MS = 4000;
@@ -69,7 +71,7 @@ class Response {
     const { dialogId, choice, text } = this.#request;
     const { profile } = this.#deps;
     if (profile.answer === undefined) throw new DomainError("unimplemented", UNKNOWN_DIALOGS);
-    const now = await this.#look();
+    const now = await this.#lookWhenOpen();
     if (now.type === "gone" || now.id !== dialogId) throw otherDialog(now, "answer");
     this.#asked = now.view;
     const answer = profile.answer(now.view, choice, text);
@@ -83,6 +85,18 @@ class Response {
       if (!(await this.#press(step))) return unsure("tmux went away while the key was pressed");
     }
     return this.#awaitEnd();
+  }
+
+  /** A dialog on a screen that changed a moment ago may have opened then: it is left alone for as long as that may be so. */
+  async #lookWhenOpen(): Promise<Look> {
+    const { clock, source } = this.#deps;
+    const end = clock.monotonicMs() + FRESH_MS;
+    for (;;) {
+      const now = await this.#look();
+      const left = Math.min(end - clock.monotonicMs(), FRESH_MS - source.quietMs());
+      if (now.type === "gone" || now.id !== this.#request.dialogId || left <= 0) return now;
+      await source.changed(left, this.#signal);
+    }
   }
 
   async #look(): Promise<Look> {

@@ -1,0 +1,89 @@
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
+import { RespondOutcome } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
+import type { AgentProgram } from "../support/agents-install.ts";
+import { type Component, requireComponent } from "../support/components.ts";
+import { type RealAgent, startRealAgent } from "../support/real-agent.ts";
+import { until } from "../support/sidecar.ts";
+
+interface Answered {
+  readonly component: Component;
+  readonly program: AgentProgram;
+  /** Beginnings of the labels that allow once and that refuse. */
+  readonly yes: string;
+  readonly no: string;
+  /** It can be made to ask a question, whose answer may be a text. */
+  readonly asks: boolean;
+}
+
+const AGENTS: readonly Answered[] = [
+  { component: "claude", program: "claude-2.1.330", yes: "Yes", no: "No", asks: true },
+  { component: "claude", program: "claude-2.1.197", yes: "Yes", no: "No", asks: true },
+  { component: "codex", program: "codex-0.169.0", yes: "Yes, proceed", no: "No", asks: false },
+  { component: "opencode", program: "opencode-1.18.33", yes: "Allow once", no: "Reject", asks: true },
+];
+
+async function openDialog({ sidecar }: RealAgent) {
+  return await until("a dialog with choices", 20_000, async () => {
+    const { state, dialog } = await sidecar.client.status({});
+    return state === AgentState.DIALOG && dialog !== undefined && dialog.choices.length > 1 ? dialog : undefined;
+  });
+}
+
+async function send({ sidecar }: RealAgent, message: string) {
+  expect(await sidecar.client.nudge({ message, timeoutMs: 30_000n })).toMatchObject({
+    outcome: NudgeOutcome.SUBMITTED,
+    error: "",
+  });
+}
+
+/** Gives the first choice whose label begins so. */
+async function answer(agent: RealAgent, label: string, text = "") {
+  const dialog = await openDialog(agent);
+  const choice = dialog.choices.find((one) => one.label.startsWith(label))?.key ?? "";
+  const request = { dialogId: dialog.id, choice, text };
+  const { outcome, evidence } = await agent.sidecar.client.respond(request);
+  return { request, outcome, evidence: evidence.map((one) => one.value) };
+}
+
+describe.each(AGENTS)("dialogs of a real agent: $program", ({ component, program, yes, no, asks }) => {
+  it("are answered as they were asked to be, once", async (context) => {
+    await requireComponent(context, component);
+    await using agent = await startRealAgent({ program });
+    const { client } = agent.sidecar;
+    await agent.sidecar.untilState(AgentState.IDLE);
+    const log = join(agent.workdir, "tool-ran");
+
+    await send(agent, "RUN-TOOL echo ran >> tool-ran");
+    await openDialog(agent);
+    const refused = await client.nudge({ message: "marker-between" });
+    expect(refused.outcome).toBe(NudgeOutcome.BLOCKED_BY_DIALOG);
+    const allowed = await answer(agent, yes);
+    expect(allowed).toMatchObject({ outcome: RespondOutcome.ANSWERED });
+    await expect(client.respond(allowed.request)).rejects.toMatchObject({ rawMessage: /no dialog is open/ });
+    await send(agent, "marker-between");
+    await until("the tool", 10_000, () => existsSync(log) || undefined);
+    await until("the message", 10_000, () => agent.model.arrivals("marker-between") > 0 || undefined);
+
+    await agent.sidecar.untilState(AgentState.IDLE);
+    await send(agent, "RUN-TOOL touch never-made");
+    const denied = await answer(agent, no);
+    expect([RespondOutcome.ANSWERED, RespondOutcome.CHANGED]).toContain(denied.outcome);
+    if (denied.outcome === RespondOutcome.CHANGED) await client.sendKeys({ keys: ["Enter"] });
+    await agent.sidecar.untilState(AgentState.IDLE);
+    expect(existsSync(join(agent.workdir, "never-made"))).toBe(false);
+
+    if (asks) {
+      await send(agent, "ASK-ME");
+      const dialog = await openDialog(agent);
+      const text = await client.respond({ dialogId: dialog.id, text: "mauve with dots" });
+      expect(text.outcome).toBe(RespondOutcome.ANSWERED);
+      await agent.sidecar.untilState(AgentState.IDLE);
+    }
+    expect(await readFile(log, "utf8")).toBe("ran\n");
+    expect(agent.model.arrivals("marker-between")).toBe(1);
+  });
+});
