@@ -57,6 +57,10 @@ export class SessionMonitor implements Task {
   #quickEnds = 0;
   #exit: AgentExit | undefined;
   #done = false;
+  /** An agent has been seen alive by this process. */
+  #met = false;
+  /** The pid of the life whose output is piped. */
+  #armedFor: number | undefined;
 
   constructor(deps: SessionMonitorDeps, options: SessionMonitorOptions) {
     this.#deps = deps;
@@ -79,7 +83,7 @@ export class SessionMonitor implements Task {
       pid: this.#pid,
       startedAt: this.#startedAt,
       restarts: this.#restarts,
-      alive: exit === undefined,
+      alive: this.#met && exit === undefined,
       exitCode,
     };
   }
@@ -106,10 +110,12 @@ export class SessionMonitor implements Task {
 
   /** Follows one pane until tmux goes away, which is thrown. */
   async #watchPane(signal: AbortSignal): Promise<void> {
-    const { client, clock, listener } = this.#deps;
+    const { client, clock } = this.#deps;
     const pane = await TmuxPane.find(client, this.#options.session, { dir: this.#options.captureDir });
-    this.#noticeLife(await pane.facts());
-    await listener.arm(pane);
+    const met = await pane.facts();
+    this.#noticeLife(met);
+    // After a broken client the pipe of the same life goes on: arming again would tear a hole.
+    if (!met.piped || this.#armedFor !== met.pid) await this.#arm(pane, met);
     this.#pane = pane;
     while (!signal.aborted) {
       let facts = await pane.facts();
@@ -120,14 +126,21 @@ export class SessionMonitor implements Task {
         await this.#handleEnd(pane, facts, signal);
       } else {
         this.#noticeLife(facts);
-        if (!facts.piped) await listener.arm(pane);
+        if (!facts.piped) await this.#arm(pane, facts);
       }
       await this.#woken.nextOrAfter(LOOK_EVERY_MS, clock, signal);
     }
   }
 
+  async #arm(pane: TmuxPane, facts: PaneFacts): Promise<void> {
+    this.#armedFor = undefined;
+    await this.#deps.listener.arm(pane);
+    this.#armedFor = facts.pid;
+  }
+
   #noticeLife(facts: PaneFacts): void {
     if (facts.dead) return;
+    this.#met = true;
     const known = this.#pid === facts.pid;
     if (known && this.#exit === undefined && this.#pane !== undefined) return;
     if (!known) {
