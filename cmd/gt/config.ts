@@ -39,6 +39,7 @@ export type Command =
   | { readonly type: "status"; readonly place: PlaceConfig; readonly agent?: string; readonly json: boolean }
   | PeekCommand
   | NudgeCommand
+  | RespondCommand
   | WatchCommand;
 
 export interface PeekCommand {
@@ -67,6 +68,19 @@ export interface NudgeCommand {
   readonly timeoutMs: number;
   readonly requestId: string;
   readonly sender: string;
+}
+
+export interface RespondCommand {
+  readonly type: "respond";
+  readonly place: PlaceConfig;
+  readonly agent: string;
+  /** Key of a choice or a beginning of its label; absent with `text`: the choice that asks for one. */
+  readonly choice?: string;
+  readonly text?: string;
+  /** Absent: the dialog that is open. */
+  readonly dialogId?: string;
+  readonly requestId: string;
+  readonly json: boolean;
 }
 
 export interface WatchCommand {
@@ -102,6 +116,8 @@ export function readConfig(argv: readonly string[], env: Env): Command {
       return readPeek(rest, env);
     case "nudge":
       return readNudge(rest, env);
+    case "respond":
+      return readRespond(rest, env);
     case "watch":
       return readWatch(rest, env);
     case "status": {
@@ -163,6 +179,22 @@ function readNudge(argv: readonly string[], env: Env): NudgeCommand {
     timeoutMs: timeout,
     requestId,
     sender: senderOf(env),
+  };
+}
+
+function readRespond(argv: readonly string[], env: Env): RespondCommand {
+  const { values, positionals, rest } = parseFlags(COMMAND_FLAGS.respond, argv, env);
+  const [agent = "", choice] = exactly("respond", [...positionals, ...(rest ?? [])], ["agent"], ["choice"]);
+  const { text, "dialog-id": dialogId, "request-id": requestId = "", json = false } = values;
+  if (requestId !== "" && !REQUEST_ID.test(requestId))
+    throw usage("respond", "--request-id has 1 to 128 letters, digits, dots, dashes or underscores");
+  return {
+    type: "respond",
+    place: readPlace(values, env),
+    agent,
+    ...present({ choice: choice || undefined, text: text || undefined, dialogId: dialogId || undefined }),
+    requestId,
+    json,
   };
 }
 

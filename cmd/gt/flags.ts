@@ -35,6 +35,13 @@ export const COMMAND_FLAGS = {
     timeout: { type: "duration" },
     "request-id": { type: "string" },
   },
+  respond: {
+    ...PLACE_FLAGS,
+    text: { type: "string" },
+    "dialog-id": { type: "string" },
+    "request-id": { type: "string" },
+    json: { type: "boolean" },
+  },
   status: { ...PLACE_FLAGS, json: { type: "boolean" } },
   watch: {
     ...PLACE_FLAGS,

@@ -16,6 +16,7 @@ export const overview = `gt looks at coding agents and talks to them, near or fa
 Usage:
   gt peek <agent> [count]       show the last lines of its terminal
   gt nudge <agent> [message]    deliver a message, and prove it
+  gt respond <agent> [choice]   answer its dialog, or show the choices
   gt status [agent]             what it does, and from what that is known
   gt watch <agent>              its terminal as it changes
   gt agents                     the agents that can be reached from here
@@ -83,6 +84,28 @@ Examples:
   git diff | gt nudge gastown/crew/max --stdin
   gt nudge mayor -m "deploy is green" --mode queue --priority urgent
   gt nudge demo hello --json | jq -r .outcome
+`,
+  respond: `Answers the dialog that an agent has open. The dialog is looked at again right before the key. Without a choice it shows the
+dialog and its choices.
+
+Usage: gt respond <agent> [choice] [flags]
+
+      --text TEXT       one line, for a choice that asks for text
+      --dialog-id ID    only this dialog (gt status --json tells its id); else the one that is open
+      --request-id ID   the same id and answer are never pressed twice by its sidecar
+      --json            everything as JSON
+
+A choice is its key, or a beginning of its label that no other has; upper and lower case are alike. A whole label goes
+before a beginning.
+
+${PLACE}
+Exit codes: 0 answered or shown, 6 refused (no dialog is open, or another one by now), 7 pressed without proof.
+
+Examples:
+  gt respond gastown/toast
+  gt respond gastown/toast yes
+  gt respond gastown/toast 2 --dialog-id 5f0c1a9b22d43e10
+  gt respond gastown/crew/max --text "use the staging database"
 `,
   status: `Tells what an agent does, since when, and from what evidence that is known. Without an agent: one line for each that can
 be found from here.

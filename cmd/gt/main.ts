@@ -38,6 +38,8 @@ async function main(context: MainContext): Promise<number> {
       return await (await import("./peek.ts")).peek(command, own);
     case "nudge":
       return await (await import("./nudge.ts")).nudge(command, own);
+    case "respond":
+      return await (await import("./respond.ts")).respond(command, own);
     case "status":
       return await (await import("./status.ts")).status(command, own);
     case "watch":

@@ -111,7 +111,7 @@ function hint(receipt: NudgeReceipt, agent: string): string {
     case "queued":
       return `it is typed at the next idle moment; the same message with --request-id ${oneLine(receipt.requestId)} asks for its receipt and is never typed twice`;
     case "blocked-by-dialog":
-      return `answer the dialog in the agent's terminal, or send with --mode queue to have it typed afterwards; ${look}`;
+      return `gt respond ${oneLine(agent)} shows the dialog and answers it; or send with --mode queue to have it typed afterwards; ${look}`;
     case "composer-busy":
       return `send or clear that text first, or use --mode queue to have this typed afterwards; ${look}`;
     case "agent-dead":

@@ -1,7 +1,9 @@
 import { plainText } from "../../internal/base/sanitise.ts";
 import { clipText, textWidth } from "../../internal/base/text-width.ts";
-import type { AgentStateName, Dialog } from "../../internal/pane/types.ts";
+import type { AgentStateName } from "../../internal/pane/types.ts";
 import type { AgentStatus } from "../../internal/terminal/backend.ts";
+import type { PlaceConfig } from "./config.ts";
+import { dialogLines } from "./dialog-text.ts";
 import { isoTime } from "./json-text.ts";
 import { durationText } from "./words.ts";
 
@@ -27,15 +29,20 @@ export const STATE_STYLES: Readonly<Record<AgentStateName, Parameters<Paint>[0]>
 };
 
 const MAX_EVIDENCE = 5;
-const MAX_DIALOG_LINES = 12;
 
-/** One agent's status on a few lines. `now` is the wall clock, ms. */
-export function statusBlock(row: StatusRow & { readonly type: "status" }, now: number, paint: Paint): string {
+/** One agent's status on a few lines. `now` is the wall clock, ms; `asked`: the words and flags that led to it. */
+export function statusBlock(
+  row: StatusRow & { readonly type: "status" },
+  now: number,
+  paint: Paint,
+  asked: { readonly agent: string; readonly place: PlaceConfig },
+): string {
   const { status, agent, where } = row;
   const since = status.stateSince > 0 ? ` for ${durationText(now - status.stateSince)}` : "";
   const lines = [`${paint("bold", clean(agent))}  ${paint(STATE_STYLES[status.state], status.state)}${since}`];
   const add = (name: string, text: string) => lines.push(`  ${paint("dim", name.padEnd(12))}${text}`);
-  if (status.dialog !== undefined) for (const line of dialogLines(status.dialog)) add(line.name, line.text);
+  const dialog = status.dialog === undefined ? [] : dialogLines(status.dialog, asked.agent, asked.place);
+  for (const [index, line] of dialog.entries()) add(index === 0 ? "dialog" : "", line);
   add("process", processText(status));
   add("last output", status.lastOutputAt === undefined ? "none yet" : `${durationText(now - status.lastOutputAt)} ago`);
   add("queue", status.queueDepth === 0 ? "empty" : `${status.queueDepth} waiting`);
@@ -112,16 +119,6 @@ function processText(status: AgentStatus): string {
   const restarts = status.restarts === 0 ? "" : `, ${status.restarts} restart${status.restarts === 1 ? "" : "s"}`;
   if (status.alive) return `pid ${status.agentPid}, up ${durationText(status.uptimeSeconds * 1000)}${restarts}`;
   return `ended${status.exitCode === undefined ? "" : ` with exit code ${status.exitCode}`}${restarts}`;
-}
-
-function dialogLines(dialog: Dialog): readonly { readonly name: string; readonly text: string }[] {
-  const title = dialog.title === "" ? dialog.kind : `${dialog.kind}: ${clean(dialog.title)}`;
-  const text = plainText(dialog.text)
-    .split("\n")
-    .filter((line) => line.trim() !== "")
-    .slice(0, MAX_DIALOG_LINES);
-  const choices = dialog.choices.map((one) => `${one.selected ? ">" : " "} ${clean(one.key)}. ${clean(one.label)}`);
-  return [title, ...text, ...choices].map((line, i) => ({ name: i === 0 ? "dialog" : "", text: line }));
 }
 
 function tableCells(

@@ -24,7 +24,10 @@ export async function status(command: StatusCommand, context: CommandContext): P
     const row = { type: "status", agent: name, where: found.backend.where, status: answer } as const;
     const { out, clock } = context;
     if (command.json) out.line(jsonText(statusJson(row)));
-    else out.line(statusBlock(row, clock.now(), (style, text) => out.paint(style, text)));
+    else {
+      const asked = { agent: agent ?? name, place };
+      out.line(statusBlock(row, clock.now(), (style, text) => out.paint(style, text), asked));
+    }
     return 0;
   });
 }

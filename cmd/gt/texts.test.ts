@@ -71,6 +71,7 @@ describe("a receipt", () => {
 });
 
 const NOW = 1_000_000;
+const asked = { agent: "toast", place: { port: 9090, localOnly: false, tls: {}, uid: 0, cwd: "/", env: {} } };
 const status: AgentStatus = {
   alive: true,
   state: "idle",
@@ -100,7 +101,7 @@ function row(change: Partial<AgentStatus> = {}): StatusRow & { type: "status" } 
 
 describe("a status", () => {
   it("tells one agent's on a few lines", () => {
-    expect(statusBlock(row(), NOW, plain)).toBe(`gastown/polecats/toast  idle for 3 min 12 s
+    expect(statusBlock(row(), NOW, plain, asked)).toBe(`gastown/polecats/toast  idle for 3 min 12 s
   process     pid 77, up 12 min, 1 restart
   last output 3.0 s ago
   queue       2 waiting
@@ -110,7 +111,7 @@ describe("a status", () => {
   versions    tmux 3.3a`);
   });
 
-  it("shows the dialog that waits, cleaned", () => {
+  it("shows the dialog that waits, cleaned, with the lines that answer it", () => {
     const dialog = {
       id: "d",
       kind: "permission",
@@ -122,16 +123,18 @@ describe("a status", () => {
       ],
       since: NOW,
     } as const;
-    expect(statusBlock(row({ state: "dialog", dialog }), NOW, plain)).toContain(`  dialog      permission: Bash command
+    expect(
+      statusBlock(row({ state: "dialog", dialog }), NOW, plain, asked),
+    ).toContain(`  dialog      permission: Bash command
               rm -rf /tmp/x
               Proceed?
-              > 1. Yes
-                2. No
+              > 1. Yes   gt respond toast 1 --port 9090
+                2. No    gt respond toast 2 --port 9090
 `);
   });
 
   it("says how a dead one ended", () => {
-    expect(statusBlock(row({ alive: false, state: "dead", exitCode: 3 }), NOW, plain)).toContain(
+    expect(statusBlock(row({ alive: false, state: "dead", exitCode: 3 }), NOW, plain, asked)).toContain(
       "process     ended with exit code 3, 1 restart",
     );
   });
