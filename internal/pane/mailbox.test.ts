@@ -515,3 +515,41 @@ describe("a journal that takes nothing", () => {
     expect(office.mailbox.depth).toBe(0);
   });
 });
+
+describe("Ctrl-C and Escape", () => {
+  const proof = { source: "hook", value: "the agent took this text", ageMs: 0, confidence: "proof" } as const;
+
+  it.each<[string, DeliveryResult & { type: "done" }, string]>([
+    ["a text that left the composer counts as submitted no more", submitted, "unknown"],
+    [
+      "nor by a hook that does not name the text",
+      { ...submitted, evidence: [{ ...proof, confidence: "strong" }] },
+      "unknown",
+    ],
+    ["the agent's own word does count", { ...submitted, evidence: [proof] }, "submitted"],
+    ["what was stranded is stranded", { ...submitted, outcome: "stranded", error: "it stands there" }, "stranded"],
+  ])("are pressed while a message is typed: %s", async (_, result, outcome) => {
+    const typed = Promise.withResolvers<DeliveryResult>();
+    office.deliver = (_letter, onIntent) => {
+      onIntent();
+      return typed.promise;
+    };
+    const receipt = office.send("hello");
+    await settle();
+    expect(await office.mailbox.interrupt(() => Promise.resolve("at once"))).toBe("at once");
+    typed.resolve(result);
+    expect((await office.clock.until(receipt, 1000)).outcome).toBe(outcome);
+  });
+
+  it("also count when they were on their way before the message was", async () => {
+    const [pressed, typed] = [Promise.withResolvers<void>(), Promise.withResolvers<DeliveryResult>()];
+    office.deliver = () => typed.promise;
+    const interrupted = office.mailbox.interrupt(() => pressed.promise);
+    const receipt = office.send("hello");
+    await settle();
+    pressed.resolve();
+    await interrupted;
+    typed.resolve(submitted);
+    expect((await office.clock.until(receipt, 1000)).outcome).toBe("unknown");
+  });
+});
