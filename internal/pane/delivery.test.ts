@@ -210,6 +210,29 @@ describe("no Enter is pressed", () => {
     expect(pane.enters).toBe(0);
   });
 
+  it("while somebody scrolls in the history, and it is not said that one was", async () => {
+    pane.scrolled = true;
+    const result = await delivered();
+    expect(result).toMatchObject({ outcome: "stranded", error: expect.stringContaining("no Enter was pressed") });
+    expect(result).not.toHaveProperty("submittedMs");
+  });
+
+  it("while somebody scrolls, and a text that they send off themselves is not called submitted by us", async () => {
+    pane.scrolled = true;
+    pane.onPaste = (text) => {
+      pane.compose(text);
+      pane.after(500, () => pane.take());
+    };
+    expect(await delivered()).toMatchObject({ outcome: "unknown" });
+  });
+
+  it("before somebody who scrolled has come back, and then it is", async () => {
+    pane.scrolled = true;
+    pane.after(500, () => Object.assign(pane, { scrolled: false }));
+    expect(await delivered()).toMatchObject({ outcome: "submitted" });
+    expect(pane.enters).toBe(1);
+  });
+
   it("a second time, when a person types into the text that the first left standing", async () => {
     pane.onEnter = () => pane.after(500, () => pane.compose(TEXT.replace("tests", "texts")));
     const result = await delivered();
@@ -280,6 +303,7 @@ describe("the agent's own word", () => {
     pane.hooks = true;
     pane.onEnter = () => {
       pane.take();
+      pane.show({ composer: { ...composerOf(""), top: 1, bottom: 1 } }, screenOf([`> ${TEXT}`, "> "]));
       pane.after(30, () => pane.hook(TEXT));
     };
     const result = await delivered();
@@ -307,6 +331,38 @@ describe("the agent's own word", () => {
     await clock.advance(10);
     pane.onEnter = () => pane.hook("another text");
     expect(await delivered()).toMatchObject({ outcome: "stranded" });
+  });
+
+  it("denies a submit when it took the text with a person's keys in it", async () => {
+    pane.onEnter = () => {
+      pane.hook(`${TEXT}by hand`);
+      pane.take();
+    };
+    expect(await delivered()).toMatchObject({ outcome: "unknown", error: expect.stringContaining("something else") });
+  });
+
+  it("is not needed when the screen repeats the text with a person's keys behind it", async () => {
+    pane.onEnter = () =>
+      pane.show({ composer: { ...composerOf(""), top: 1, bottom: 1 } }, screenOf([`> ${TEXT}b`, "> "]));
+    expect(await delivered()).toMatchObject({ outcome: "unknown", error: expect.stringContaining("something else") });
+  });
+
+  it("is waited for longer while the screen does not repeat the text, and not when it does", async () => {
+    pane.hooks = true;
+    pane.onEnter = () => {
+      pane.take();
+      pane.after(200, () => pane.hook(`${TEXT}b`));
+    };
+    expect(await delivered()).toMatchObject({ outcome: "unknown" });
+    expect(clock.monotonicMs()).toBe(225);
+  });
+
+  it("about a text of its own queue denies nothing", async () => {
+    pane.onEnter = () => {
+      pane.hook("what it had kept");
+      pane.take();
+    };
+    expect(await delivered()).toMatchObject({ outcome: "submitted" });
   });
 
   it("proves a submit that the screen does not show, once the drawing had its time", async () => {

@@ -73,6 +73,8 @@ const RECOVER_MS = 1000;
 const LOOK_MS = 10;
 /** A hook's word usually comes after the screen: how long a receipt waits for this stronger evidence. */
 const HOOK_GRACE_MS = 40;
+/** The same while the screen does not show what was taken: only the hook can tell then that a person's keys went with it. */
+const UNSEEN_GRACE_MS = 300;
 
 /**
  * Types one text and submits it: stage, paste, see it in the composer, wait until the screen is quiet, press Enter, see it
@@ -140,7 +142,7 @@ class Delivery {
     for (;;) {
       // A hook's word that came while nobody listened waits in its FIFO.
       if (this.#hookProof(Number.NEGATIVE_INFINITY)?.confidence === "proof") {
-        return this.#confirmed({ left: false, busy: false });
+        return this.#confirmed(probe, { left: false, busy: false });
       }
       const { standing } = await this.#look(probe);
       if (standing === "there") return this.#submit(probe);
@@ -162,7 +164,9 @@ class Delivery {
 
   #probeFor(screen: Screen): Probe {
     const { profile } = this.#deps;
-    return profile.idleProof === "screen" ? new ComposerProbe(this.#job.text) : new TailProbe(this.#job.text, screen);
+    return profile.idleProof === "screen"
+      ? new ComposerProbe(this.#job.text, screen)
+      : new TailProbe(this.#job.text, screen);
   }
 
   /** Undefined when the text has been typed. */
@@ -241,17 +245,20 @@ class Delivery {
   async #submit(probe: Probe): Promise<DeliveryResult> {
     for (let enters = 0; enters < MAX_ENTERS; enters++) {
       const now = await this.#look(probe);
-      if (enters > 0 && now.standing === "absent") return this.#confirmed({ left: true, busy: now.busy });
+      if (this.#submittedMs !== undefined && now.standing === "absent") {
+        return this.#confirmed(probe, { left: true, busy: now.busy });
+      }
       if (now.dialog || this.#deps.signs.waitsForPerson()) {
         return this.#done("stranded", "a dialog opened before it could be submitted", []);
       }
       if (now.standing !== "there") return this.#unsubmitted(now.standing);
       const pressedAt = this.#deps.clock.monotonicMs();
-      await this.#pressEnter();
-      this.#submittedMs ??= this.#elapsed();
+      if (await this.#pressEnter()) this.#submittedMs ??= this.#elapsed();
       const result = await this.#awaitSubmitted(probe, pressedAt);
       if (result !== undefined) return result;
     }
+    if (this.#submittedMs === undefined)
+      return this.#done("stranded", "somebody scrolls there: no Enter was pressed", []);
     return this.#done("stranded", `it stands in the composer and ${MAX_ENTERS} Enters did not submit it`, []);
   }
 
@@ -260,12 +267,14 @@ class Delivery {
     return this.#done("unknown", "it left the composer before it was submitted", []);
   }
 
-  async #pressEnter(): Promise<void> {
+  /** False: certainly not. */
+  async #pressEnter(): Promise<boolean> {
     try {
-      await this.#deps.writer.enter();
+      return (await this.#deps.writer.enter()) === "sent";
     } catch (err) {
       // Whether it was pressed shows on the screen, where it is looked for next.
       if (!isAway(err)) throw err;
+      return true;
     }
   }
 
@@ -275,11 +284,16 @@ class Delivery {
     const end = clock.monotonicMs() + ENTER_MS;
     for (;;) {
       const { standing, busy } = await this.#look(probe);
-      if (standing === "absent") return this.#confirmed({ left: true, busy });
+      if (standing === "absent") {
+        return this.#submittedMs === undefined
+          ? this.#unsubmitted(standing)
+          : this.#confirmed(probe, { left: true, busy });
+      }
       const late = clock.monotonicMs() >= end;
       // The agent's word may come before it draws: its old drawing must not be taken for a draft afterwards.
       const drawn = standing !== "there" && standing !== "partial";
-      if ((drawn || late) && this.#hookProof(pressedAt) !== undefined) return this.#confirmed({ left: false, busy });
+      if ((drawn || late) && this.#hookProof(pressedAt) !== undefined)
+        return this.#confirmed(probe, { left: false, busy });
       if (late) {
         if (standing === "there") return undefined;
         return this.#done("unknown", "Enter was pressed and the composer cannot be seen any more", []);
@@ -297,20 +311,43 @@ class Delivery {
     return { source: "hook", value, ageMs, confidence: taken.prompt === undefined ? "strong" : "proof" };
   }
 
+  /** The agent says that it took our text with something else in it: a person's keys that no screen had shown yet. */
+  #tookMore(since: number): boolean {
+    const prompt = this.#deps.signs.promptTakenSince(since)?.prompt;
+    if (prompt === undefined || this.#deps.sameText(prompt, this.#job.text)) return false;
+    return new ComposerProbe(this.#job.text).standingOf({ text: prompt, pasteMarkers: 0 }) === "mixed";
+  }
+
   /** `left`: the screen shows that it is not in the composer any more. */
-  async #confirmed({ left, busy }: { readonly left: boolean; readonly busy: boolean }): Promise<DeliveryResult> {
+  async #confirmed(
+    probe: Probe,
+    { left, busy }: { readonly left: boolean; readonly busy: boolean },
+  ): Promise<DeliveryResult> {
+    const { clock, signs, source } = this.#deps;
     const since = this.#submittedMs === undefined ? Number.NEGATIVE_INFINITY : this.#startedAt + this.#submittedMs;
     const confirmedMs = this.#elapsed();
-    const graceEnd = this.#deps.clock.monotonicMs() + (this.#deps.signs.reportsPrompts() ? HOOK_GRACE_MS : 0);
+    const leftAt = clock.monotonicMs();
     let hook = this.#hookProof(since);
-    while (hook === undefined && this.#deps.clock.monotonicMs() < graceEnd) {
-      await this.#deps.source.changed(LOOK_MS, this.#signal);
+    while (hook === undefined) {
+      const repeated = left ? await this.#repeated(probe) : "alone";
+      if (repeated === "more" || this.#tookMore(since)) {
+        return this.#done("unknown", "the agent took it together with something else", []);
+      }
+      const graceMs = repeated === "alone" ? HOOK_GRACE_MS : UNSEEN_GRACE_MS;
+      if (!signs.reportsPrompts() || clock.monotonicMs() >= leftAt + graceMs) break;
+      await source.changed(LOOK_MS, this.#signal);
       hook = this.#hookProof(since);
     }
     const evidence: Evidence[] = hook === undefined ? [] : [hook];
     if (left) evidence.push({ source: "screen", value: "it left the composer", ageMs: 0, confidence: "strong" });
     if (busy) evidence.push({ source: "screen", value: "the agent works", ageMs: 0, confidence: "weak" });
     return { ...this.#done("submitted", "", evidence), confirmedMs };
+  }
+
+  async #repeated(probe: Probe): Promise<"alone" | "more" | "unseen"> {
+    if (!(probe instanceof ComposerProbe)) return "unseen";
+    const screen = await this.#deps.source.current(this.#signal);
+    return probe.repeated(screen, this.#deps.profile.view(screen));
   }
 
   #elapsed(): number {

@@ -101,6 +101,21 @@ describe("a monitor", () => {
     expect((await monitor.look(signal)).draft).toBe(true);
   });
 
+  it("takes what a delivery left standing for a draft at once, without waiting for the screen to change", async () => {
+    const stop = new AbortController();
+    const running = monitor.run(stop.signal);
+    monitor.started();
+    monitor.typing(true);
+    pane.compose("stranded");
+    await clock.advance(100);
+    expect(monitor.report.draft).toBe(false);
+    monitor.typing(false);
+    await clock.advance(0);
+    expect(monitor.report.draft).toBe(true);
+    stop.abort();
+    await running;
+  });
+
   it("does not believe an idle from before our own message", async () => {
     monitor.started();
     monitor.heard({ type: "turn-ended" });

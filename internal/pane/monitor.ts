@@ -111,6 +111,7 @@ export class Monitor implements AgentSigns {
   /** Our own text stands in the composer while a delivery is under way: that is no draft. */
   typing(now: boolean): void {
     this.#typing = now;
+    if (!now) this.#wake(); // what it left standing is a draft from now on
   }
 
   submitted(): void {

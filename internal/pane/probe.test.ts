@@ -33,6 +33,8 @@ describe("a text in a known composer", () => {
     ["only punctuation against letters", "...", "wait", "absent"],
     ["only emoji", "🎉🎉 👩‍👩‍👧", "🎉🎉 👩‍👩‍👧", "there"],
     ["nothing of an emoji text", "🎉", "", "absent"],
+    ["emoji without their skin tones", "👍🏽🎉", "👍🎉", "there"],
+    ["emoji without what was joined to them", "👩🏽‍💻 ❤️", "👩 ❤", "there"],
     ["CJK text wrapped", "日本語のテキスト", "日本語の\nテキスト", "there"],
     ["the same words as a text before it", "again", "again", "there"],
     ["a text that is the tail of the one before", "the old barn", LONG, "mixed"],
@@ -52,6 +54,28 @@ describe("a text in a known composer", () => {
 
   it("is hidden when there is no composer", () => {
     expect(new ComposerProbe("x").look(blank, {})).toBe("hidden");
+  });
+});
+
+describe("a text that has left its composer", () => {
+  const view = { composer: { top: 2, bottom: 2, text: "", pasteMarkers: 0 } };
+  const repeated = (before: string[], after: string[], message = "say hello there.") =>
+    new ComposerProbe(message, screenOf(before)).repeated(screenOf(after), view);
+
+  it("is repeated alone, with more right behind it, or not to be seen", () => {
+    expect(repeated(["", "", "> "], ["❯ say hello there.", "", "> "])).toBe("alone");
+    expect(repeated(["", "", "> "], ["❯ say hello there.b", "", "> "])).toBe("more");
+    expect(repeated(["", "", "> "], ["❯ say hello there.  12:03", "", "> "])).toBe("alone");
+    expect(repeated(["", "", "> "], ["[Pasted]", "", "> "])).toBe("unseen");
+  });
+
+  it("is not taken for what stood there before, nor for what stands in the composer", () => {
+    expect(repeated(["say hello there.b", "", ""], ["say hello there.b", "", ""])).toBe("unseen");
+    expect(repeated(["", "", ""], ["", "", "say hello there.b"])).toBe("unseen");
+  });
+
+  it("is not to be told when it is short", () => {
+    expect(repeated(["", "", ""], ["sky", "", ""], "k")).toBe("unseen");
   });
 });
 

@@ -18,15 +18,29 @@ export interface Probe {
 const TAIL_LENGTH = 14;
 /** A composer that holds this much of our text, in its place, holds our text with a person's changes. */
 const EDITED_SHARE = 0.75;
+/** The end of a text by which it is found where the agent repeats it: characters, at most and at least. */
+const ENDING_LENGTH = 20;
+const ENDING_LEAST = 6;
 /** A paste that the agent shows folded, such as `[Pasted text #1 +4 lines]` or `[Pasted Content 5000 chars]`. */
 const PASTE_MARKER = /\[Pasted[^\]\n]*\]/g;
 const WITHOUT_LETTERS = /[^\p{L}\p{N}]/gu;
+
+/** Skin tones, variation selectors, and what is joined to an emoji: terminals drop them. */
+const EMOJI_PARTS = /\p{Emoji_Modifier}|[\ufe0e\ufe0f\u20e3]|\u200d[\s\S]?/gu;
 
 /** What is compared: letters and digits, or for texts without any, all that is not blank. */
 function signature(text: string, like: string): string {
   const normal = text.normalize("NFC");
   const letters = normal.replace(WITHOUT_LETTERS, "");
-  return like.normalize("NFC").replace(WITHOUT_LETTERS, "") === "" ? normal.replace(/\s/g, "") : letters;
+  if (like.normalize("NFC").replace(WITHOUT_LETTERS, "") !== "") return letters;
+  const shown = normal.replace(/\s/g, "");
+  return shown.replace(EMOJI_PARTS, "") || shown;
+}
+
+/** Rows that show a text's end, with nothing or with more right behind it. */
+interface Repeats {
+  readonly alone: number;
+  readonly more: number;
 }
 
 /**
@@ -36,18 +50,24 @@ function signature(text: string, like: string): string {
 export class ComposerProbe implements Probe {
   readonly #message: string;
   readonly #wanted: string;
+  readonly #ending: string;
+  readonly #before: Repeats;
 
-  constructor(message: string) {
+  /** `before`: the screen before the text was typed. */
+  constructor(message: string, before?: Screen) {
     this.#message = message;
     this.#wanted = signature(message, message);
+    this.#ending = (message.trimEnd().split("\n").at(-1) ?? "").slice(-ENDING_LENGTH).trimStart();
+    this.#before = before === undefined ? { alone: 0, more: 0 } : this.#repeats(before);
   }
 
   look(_screen: Screen, view: ScreenView): Standing {
     if (view.composer === undefined) return "hidden";
-    return this.#inComposer(view.composer);
+    return this.standingOf(view.composer);
   }
 
-  #inComposer(composer: ComposerView): Standing {
+  /** The same for a text that is known by other means than the screen. */
+  standingOf(composer: Pick<ComposerView, "text" | "pasteMarkers">): Standing {
     const folded = composer.pasteMarkers > 0;
     const seen = signature(folded ? composer.text.replace(PASTE_MARKER, "") : composer.text, this.#message);
     if (seen === "") return folded ? "there" : "absent";
@@ -70,6 +90,29 @@ export class ComposerProbe implements Probe {
   /** A long text is shown scrolled: a part of it that reaches its end stands in the box. */
   #isTail(seen: string): boolean {
     return seen.length >= TAIL_LENGTH && this.#wanted.endsWith(seen);
+  }
+
+  /**
+   * How an agent repeats the text above its composer once it took it: with nothing behind it, or with more, which then are
+   * a person's keys that came between the last look and Enter. Unseen when it is folded, wrapped or too short to tell.
+   */
+  repeated(screen: Screen, view: ScreenView): "alone" | "more" | "unseen" {
+    const { alone, more } = this.#repeats(screen, view.composer);
+    if (more > this.#before.more) return "more";
+    return alone > this.#before.alone ? "alone" : "unseen";
+  }
+
+  #repeats(screen: Screen, composer?: ComposerView): Repeats {
+    const found = { alone: 0, more: 0 };
+    if (this.#ending.length < ENDING_LEAST) return found;
+    screen.lines.forEach(({ text }, y) => {
+      if (composer !== undefined && y >= composer.top && y <= composer.bottom) return;
+      const at = text.lastIndexOf(this.#ending);
+      if (at < 0) return;
+      const isAlone = (text[at + this.#ending.length] ?? " ").trim() === "";
+      found[isAlone ? "alone" : "more"]++;
+    });
+    return found;
   }
 }
 

@@ -25,6 +25,8 @@ export class FakePane implements PaneWriter, ScreenSource, AgentSigns {
   view: ScreenView = { composer: composerOf("") };
   screen: Screen = screenOf(["> "]);
   dead = false;
+  /** Somebody scrolls in the history: Enter is refused. */
+  scrolled = false;
   hooks = false;
   waiting = false;
   onPaste: (text: string) => void = (text) => this.compose(text);
@@ -106,7 +108,7 @@ export class FakePane implements PaneWriter, ScreenSource, AgentSigns {
 
   enter(): Promise<"sent" | "refused"> {
     return this.#call("enter", () => {
-      if (this.dead) return "refused";
+      if (this.dead || this.scrolled) return "refused";
       this.typed.push("\r");
       this.onEnter(++this.#enters);
       return "sent";
