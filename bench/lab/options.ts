@@ -72,7 +72,7 @@ export function readOptions(argv: readonly string[]): LabOptions | "help" {
 }
 
 /** One target by its name; else all of a group. */
-export function targetsNamed(name: string): readonly Target[] {
+function targetsNamed(name: string): readonly Target[] {
   const found = TARGETS.filter((target) => target.name === name || target.kind === name);
   if (found.length > 0) return found;
   throw new DomainError("invalid", `no program "${name}" to send to`, { fields: { hint: "--help lists them" } });

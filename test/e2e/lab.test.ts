@@ -1,0 +1,111 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Arrived, judge, type Told } from "../../bench/lab/judge.ts";
+import { type RunOptions, runTarget } from "../../bench/lab/run-target.ts";
+import type { Sample } from "../../bench/lab/send.ts";
+import { TARGETS } from "../../bench/lab/targets.ts";
+import { seeded } from "../../bench/stats.ts";
+import { buildBinary } from "../../scripts/build.ts";
+import { requireComponent } from "../support/components.ts";
+
+/** A share of `npm run lab`: the same seed each time, few enough sends for every run of the tests. */
+const SEED = 4;
+const LONG = 180_000;
+
+let folder: string;
+let program: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "gt-build-"));
+  program = await buildBinary("gt-sidecar", folder);
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+async function samplesOf(name: string, sends: number, seconds: number, only = ""): Promise<readonly Sample[]> {
+  const target = TARGETS.find((each) => each.name === name);
+  if (target === undefined) throw new Error(`no target ${name}`);
+  const samples: Sample[] = [];
+  const options: RunOptions = {
+    sends,
+    until: Date.now() + seconds * 1000,
+    only,
+    random: seeded(SEED),
+    sidecarProgram: program,
+    signal: AbortSignal.timeout(LONG),
+    onSample: (sample) => samples.push(sample),
+    onTrouble: (_, text) => {
+      throw new Error(text);
+    },
+  };
+  await runTarget(target, options);
+  return samples;
+}
+
+/** Each send of which the receipt was not true, in words. */
+function untrue(samples: readonly Sample[]): readonly string[] {
+  return samples
+    .filter((sample) => sample.faults.length > 0)
+    .map(
+      (sample) =>
+        `${sample.state}, ${sample.kind}, ${sample.mode}: told ${sample.told}; ${JSON.stringify(sample.faults)}`,
+    );
+}
+
+describe("every receipt is true against what the agent received", () => {
+  it.concurrent.each([
+    ["demo:plain", 30],
+    ["demo:drop-first-enter", 12],
+    ["demo:no-bracketed-paste", 12],
+    ["demo:flicker-idle=400", 8],
+    ["demo:eat-enter-after-paste=120", 8],
+    ["demo:spinner-always", 8],
+    ["demo:garbage", 8],
+  ])("%s", { timeout: LONG }, async (name, sends) => {
+    const samples = await samplesOf(name, sends, 40);
+    expect(untrue(samples)).toEqual([]);
+    expect(samples.length).toBeGreaterThan(3);
+  });
+
+  it("claude-2.1.330, a real agent", { timeout: LONG }, async (context) => {
+    await requireComponent(context, "claude");
+    const samples = await samplesOf("claude-2.1.330", 20, 40);
+    expect(untrue(samples)).toEqual([]);
+    expect(samples.length).toBeGreaterThan(3);
+  });
+});
+
+describe("the laboratory's own judgement", () => {
+  const quiet = { person: [], early: [], effects: [], dialogGone: false, leftover: "", typing: false };
+  const kinds = (told: Told, received: readonly string[], more: object = {}) => {
+    const verdict = judge({ ...quiet, told, message: "hello\tthere  ", received, ...more });
+    return [verdict.arrived, ...verdict.faults.map((fault) => fault.kind)];
+  };
+
+  it.each<[Told, readonly string[], Arrived, readonly string[]]>([
+    ["submitted", ["hello    there"], "once", []],
+    ["submitted", ["[nudge] hello    there"], "once", []],
+    ["submitted", [], "nothing", ["lost"]],
+    ["submitted", ["hello    there", "hello    there"], "twice", ["doubled"]],
+    ["submitted", ["hello    therex"], "changed", ["wrong"]],
+    ["unknown", ["hello    there"], "once", []],
+    ["unknown", [], "nothing", []],
+    ["stranded", ["hello    there"], "once", ["wrong"]],
+    ["blocked-by-dialog", ["hello    there"], "once", ["wrong"]],
+    ["agent-dead", [], "nothing", []],
+    ["cancelled", ["hell"], "changed", ["wrong"]],
+  ])("%s, received %j: %s %j", (told, received, arrived, faults) => {
+    expect(kinds(told, received)).toEqual([arrived, ...faults]);
+  });
+
+  it("sees a person's draft joined, lost, or sent for them, a dialog answered, and text left standing", () => {
+    const person = { person: ["my draft"] };
+    expect(kinds("submitted", ["my draft", "hello    there"], person)).toEqual(["once"]);
+    expect(kinds("submitted", ["my drafthello    there"], person)).toEqual(["changed", "wrong", "draft"]);
+    expect(kinds("composer-busy", [], person)).toEqual(["nothing", "draft"]);
+    expect(kinds("composer-busy", ["my draft"], { ...person, early: ["my draft"] })).toEqual(["nothing", "draft"]);
+    expect(kinds("blocked-by-dialog", [], { dialogGone: true })).toEqual(["nothing", "dialog"]);
+    expect(kinds("submitted", ["hello    there"], { effects: ["task-1"] })).toEqual(["once", "dialog"]);
+    expect(kinds("expired", [], { leftover: "> hel" })).toEqual(["nothing", "wrong"]);
+  });
+});
