@@ -917,7 +917,8 @@ export type SidecarSendKeysRequest = Message<"gastown.v1.SidecarSendKeysRequest"
   text: string;
 
   /**
-   * As a nudge's: the same id is not pressed twice.
+   * `[A-Za-z0-9._-]{1,128}`; the same id with the same keys is not pressed twice, with others it is `already_exists`.
+   * Kept for an hour, at most 1,000, not across a restart of the serving half. Empty: none.
    *
    * @generated from field: string request_id = 3;
    */
@@ -966,21 +967,21 @@ export type SidecarRespondRequest = Message<"gastown.v1.SidecarRespondRequest"> 
   dialogId: string;
 
   /**
-   * Key of one of its choices.
+   * Key of one of its choices. Empty only with `text`: the choice that asks for text.
    *
    * @generated from field: string choice = 2;
    */
   choice: string;
 
   /**
-   * For dialogs that ask for text, at most 65,536 bytes.
+   * For a choice that asks for text: one line of at most 65,536 bytes.
    *
    * @generated from field: string text = 3;
    */
   text: string;
 
   /**
-   * As a nudge's: the same id is not answered twice.
+   * As that of SendKeys.
    *
    * @generated from field: string request_id = 4;
    */
@@ -1608,8 +1609,9 @@ export const SidecarService: GenService<{
     output: typeof SidecarNudgeResponseSchema;
   },
   /**
-   * SendKeys presses keys. Ctrl-C and Escape overtake queued text. Role: operate. Errors: `invalid_argument`,
-   * `failed_precondition` when the agent is dead.
+   * SendKeys presses keys or types a text, whatever is on the screen. It waits for a delivery under way; a request of
+   * `C-c` and `Escape` alone overtakes it. Role: operate. Errors: `invalid_argument` (keys and text, neither, not a key),
+   * `already_exists`, `failed_precondition` when the agent is dead, `unavailable` while tmux is away.
    *
    * @generated from rpc gastown.v1.SidecarService.SendKeys
    */
@@ -1620,8 +1622,9 @@ export const SidecarService: GenService<{
   },
   /**
    * Respond answers a dialog. The dialog is looked at again right before the key. Role: operate. Errors:
-   * `failed_precondition` when another dialog, or none, is on the screen; `invalid_argument` for a choice it does not
-   * have.
+   * `failed_precondition` when another dialog, or none, is on the screen (`dialog_id` in the details is the one that is);
+   * `invalid_argument` for a choice it does not have (`choices` in the details); `unimplemented` for one that only a
+   * person can answer; `already_exists`, `unavailable` as SendKeys.
    *
    * @generated from rpc gastown.v1.SidecarService.Respond
    */
