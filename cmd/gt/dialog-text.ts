@@ -7,7 +7,8 @@ import { respondLine } from "./respond-line.ts";
 const MAX_LINES = 12;
 /** Labels up to this width are aligned. */
 const LABEL_WIDTH = 40;
-/** What an agent draws in front of a choice's label. */
+/** What an agent draws in front of a title, and of a choice's label. */
+const BULLET = /^[^\p{L}\p{N}]+/u;
 const MARK = /^\s*[❯›▶>→●•]?\s*/;
 
 /** A dialog as a person reads it: what it asks, and each choice with the line to type for it. */
@@ -15,7 +16,10 @@ export function dialogLines(dialog: Dialog, agent: string, place: PlaceConfig): 
   const title = dialog.title === "" ? dialog.kind : `${dialog.kind}: ${clean(dialog.title)}`;
   const text = plainText(dialog.text)
     .split("\n")
-    .filter((line) => line.trim() !== "" && line.trim() !== dialog.title && !isChoice(dialog, line));
+    .filter(
+      (line) =>
+        line.trim() !== "" && clean(line.replace(BULLET, "")) !== clean(dialog.title) && !isChoice(dialog, line),
+    );
   const more = text.length > MAX_LINES ? [`… ${text.length - MAX_LINES} more lines: gt peek shows them`] : [];
   const labels = dialog.choices.map((one) => `${one.selected ? ">" : " "} ${clean(one.key)}. ${clean(one.label)}`);
   const width = Math.min(LABEL_WIDTH, Math.max(0, ...labels.map((label) => textWidth(label))));

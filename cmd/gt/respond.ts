@@ -9,12 +9,15 @@ import { isoTime, jsonText } from "./json-text.ts";
 
 const REFUSED = 6;
 const UNVERIFIED = 7;
+/** An agent may say that it waits before its dialog is on the screen. */
+const DRAWN_MS = 1500;
+const LOOK_MS = 100;
 
 /** `gt respond`: answers the dialog that an agent has open, or shows it. */
 export function respond(command: RespondCommand, context: CommandContext): Promise<number> {
   return withAgent(command.place, command.agent, context, async (found) => {
     try {
-      const dialog = await openDialog(command, found, context.signal);
+      const dialog = await openDialog(command, found, context);
       if (command.choice === undefined && command.text === undefined) return show(dialog, command, found, context);
       return await answer(dialog, command, found, context);
     } catch (err) {
@@ -24,8 +27,18 @@ export function respond(command: RespondCommand, context: CommandContext): Promi
   });
 }
 
-async function openDialog(command: RespondCommand, { backend }: FoundAgent, signal: AbortSignal): Promise<Dialog> {
-  const { dialog, state } = await backend.status(signal);
+async function openDialog(
+  command: RespondCommand,
+  { backend }: FoundAgent,
+  { clock, signal }: CommandContext,
+): Promise<Dialog> {
+  const end = clock.monotonicMs() + DRAWN_MS;
+  let status = await backend.status(signal);
+  while (status.state === "dialog" && status.dialog === undefined && clock.monotonicMs() < end) {
+    await clock.sleep(LOOK_MS, signal);
+    status = await backend.status(signal);
+  }
+  const { dialog, state } = status;
   if (dialog === undefined) {
     const why =
       state === "dialog" ? "it waits for a person, and its dialog cannot be read" : `no dialog is open (${state})`;

@@ -23,6 +23,7 @@ const never = new AbortController().signal;
 export function backendConformance(name: string, start: Start): void {
   describe(`${name}: peek`, () => peekTests(start));
   describe(`${name}: nudge`, () => nudgeTests(start));
+  describe(`${name}: respond`, () => respondTests(start));
   describe(`${name}: status`, () => statusTests(start));
   describe(`${name}: watch`, () => watchTests(start));
 }
@@ -219,6 +220,42 @@ function nudgeTests(start: Start): void {
     await expect(place.backend.getNudge("id-2", never)).rejects.toMatchObject({ kind: "not-found" });
     await state(place.backend, "idle");
     expect(await takenMessages(place)).toEqual(["hello"]);
+  });
+}
+
+function respondTests(start: Start): void {
+  const answer = (backend: Backend, dialogId: string, choice: string) =>
+    backend.respond({ dialogId, choice, requestId: "" }, never);
+
+  it("answers the dialog that was meant, once", async () => {
+    await using place = await started(start);
+    await nudge(place.backend, { message: "ask: Which?|A|B|C" });
+    const { id } = await eventually("the dialog", async () => (await state(place.backend, "dialog")).dialog);
+    await expect(answer(place.backend, "0123456789abcdef", "1")).rejects.toMatchObject({
+      kind: "precondition",
+      fields: { dialog_id: id },
+    });
+    await expect(answer(place.backend, id, "4")).rejects.toMatchObject({ kind: "invalid" });
+    const result = await answer(place.backend, id, "3");
+    expect(result).toMatchObject({ outcome: "answered", evidence: [{ source: "screen", confidence: "strong" }, {}] });
+    await expect(answer(place.backend, id, "3")).rejects.toMatchObject({
+      kind: "precondition",
+      fields: { dialog_id: "" },
+    });
+    await state(place.backend, "idle");
+    expect((await peek(place.backend)).output).toContain("⎿ C");
+  });
+
+  it("knows no dialogs of an unknown program", async () => {
+    await using place = await start({ argv: () => printer("1. Yes\n2. No"), profile: "generic" });
+    await expect(
+      eventually("an answer of tmux", () =>
+        answer(place.backend, "x", "1").catch((err: { kind: string }) => {
+          if (err.kind === "unavailable") return undefined;
+          throw err;
+        }),
+      ),
+    ).rejects.toMatchObject({ kind: "unimplemented" });
   });
 }
 
