@@ -390,6 +390,23 @@ describe("a program of which nothing is known", () => {
     expect(pane.typed).toEqual([TEXT, "\r"]);
   });
 
+  it("is not said to have taken several lines as one text, unless it says so itself", async () => {
+    const lines = "one two three four\nfive six seven eight";
+    pane.onPaste = () => pane.show({}, screenOf(["> one two three four", "five six seven eight"]));
+    pane.onEnter = () => pane.show({}, screenOf(["five six seven eight", "> "]));
+    expect(await delivered("generic", lines)).toMatchObject({
+      outcome: "unknown",
+      error: expect.stringContaining("lines"),
+    });
+    pane.show({}, screenOf(["> "]));
+    pane.typed.length = 0;
+    pane.onEnter = () => {
+      pane.hook(lines);
+      pane.show({}, screenOf(["five six seven eight", "> "]));
+    };
+    expect(await delivered("generic", lines)).toMatchObject({ outcome: "submitted" });
+  });
+
   it("gets no Enter without an echo", async () => {
     pane.onPaste = () => {};
     expect(await delivered("generic")).toMatchObject({ outcome: "unknown" });

@@ -338,10 +338,18 @@ class Delivery {
       await source.changed(LOOK_MS, this.#signal);
       hook = this.#hookProof(since);
     }
+    if (hook === undefined && this.#mayBeSplit()) {
+      return this.#done("unknown", "it left the prompt; this program may have taken each of its lines by itself", []);
+    }
     const evidence: Evidence[] = hook === undefined ? [] : [hook];
     if (left) evidence.push({ source: "screen", value: "it left the composer", ageMs: 0, confidence: "strong" });
     if (busy) evidence.push({ source: "screen", value: "the agent works", ageMs: 0, confidence: "weak" });
     return { ...this.#done("submitted", "", evidence), confirmedMs };
+  }
+
+  /** A line reader takes the first line, or each by itself, and its screen looks as if it had taken the text. */
+  #mayBeSplit(): boolean {
+    return this.#deps.profile.idleProof !== "screen" && this.#job.text.includes("\n");
   }
 
   async #repeated(probe: Probe): Promise<"alone" | "more" | "unseen"> {

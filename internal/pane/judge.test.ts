@@ -23,6 +23,7 @@ interface Seen {
   readonly screen?: readonly [ScreenView, ageMs: number];
   readonly proof?: "screen" | "silence";
   readonly outputAge?: number;
+  readonly startedAge?: number;
   readonly submittedAge?: number;
 }
 
@@ -30,7 +31,7 @@ function signalsOf(seen: Seen): Signals {
   const { hook, file, screen } = seen;
   return {
     process: seen.process ?? { type: "alive" },
-    startedAt: NOW - 100_000,
+    startedAt: NOW - (seen.startedAge ?? 100_000),
     everReady: seen.everReady ?? true,
     ...(hook && { hook: { event: eventOf(hook[0]), at: NOW - hook[1] } }),
     ...(file && { file: { state: fileOf(file[0]), at: NOW - file[1] } }),
@@ -120,8 +121,13 @@ table("starting until it has shown that it takes messages", [
   ["a hook ends it", { everReady: false, hook: ["session-start", 10] }, "uncertain by output (weak)"],
   ["a state file ends it", { everReady: false, file: ["busy", 10] }, "busy by agent-file (strong)"],
   [
-    "a program of which nothing is known never is",
-    { everReady: false, screen: [UNKNOWN, 10], proof: "silence" },
+    "a program of which nothing is known, while it shows nothing",
+    { everReady: false, screen: [UNKNOWN, 10], proof: "silence", startedAge: 4000 },
+    "starting by process (strong)",
+  ],
+  [
+    "a program of which nothing is known, but not for ever",
+    { everReady: false, screen: [UNKNOWN, 10], proof: "silence", startedAge: 5000 },
     "uncertain by output (weak)",
   ],
 ]);

@@ -36,6 +36,8 @@ export interface JudgeOptions {
 
 /** By the screen alone an agent is idle only after this long: agents show no busy mark for up to 900 ms between steps. */
 const SCREEN_IDLE_MS = 1500;
+/** An unknown program that shows nothing is taken to have started after this long. */
+const SILENT_START_MS = 5000;
 /** A state file lags behind the agent by up to half a second, and is only written on changes. */
 const FILE_LAG_MS = 2000;
 /** A hook that says "waiting" is the word of a moment; after this the screen or the file must say it too. */
@@ -83,14 +85,17 @@ function judgeWaiting({ screen, file, hook }: Signals, now: number): Verdict | u
 
 function judgeStarting(signals: Signals, now: number): Verdict | undefined {
   if (signals.everReady || signals.hook !== undefined || signals.file !== undefined) return undefined;
-  if (signals.screen?.idleProof === "silence") return undefined;
-  return verdict(
+  const starting = verdict(
     "starting",
     "process",
     "it has not yet shown that it takes messages",
     "strong",
     now - signals.startedAt,
   );
+  if (signals.screen?.idleProof !== "silence") return starting;
+  // What is typed before an unknown program shows anything goes to the terminal itself, and is gone when the program begins to read.
+  const until = signals.startedAt + SILENT_START_MS;
+  return now < until ? { ...starting, reconsiderAt: until } : undefined;
 }
 
 function judgeBusy(signals: Signals, now: number, options: JudgeOptions): Verdict | undefined {

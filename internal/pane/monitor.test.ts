@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { composerOf, FakePane, fakeProfile } from "../../test/fakes/fake-pane.ts";
 import { FakeClock } from "../../test/support/fake-clock.ts";
+import { screenOf } from "../../test/support/screens.ts";
 import type { DialogView } from "../agents/profile.ts";
 import { Monitor } from "./monitor.ts";
 
@@ -37,6 +38,19 @@ describe("a monitor", () => {
     expect(await state()).toBe("uncertain");
     await clock.advance(1500);
     expect(await state()).toBe("idle");
+  });
+
+  it("takes an unknown program for starting until it shows something, anew in each life", async () => {
+    monitor = new Monitor({ clock, profile: fakeProfile(pane, "generic"), source: pane }, { stallAfterMs: 60_000 });
+    for (let life = 0; life < 2; life++) {
+      pane.show({}, screenOf([""]));
+      monitor.started();
+      expect(await state()).toBe("starting");
+      pane.show({}, screenOf(["> "]));
+      expect(await state()).toBe("uncertain");
+      pane.show({}, screenOf([""]));
+      expect(await state()).toBe("uncertain");
+    }
   });
 
   it("forgets everything of the life before", async () => {

@@ -150,7 +150,8 @@ export class Monitor implements AgentSigns {
   /** Takes in the newest screen and judges once. */
   async look(signal: AbortSignal): Promise<StateReport> {
     const { clock, source, profile } = this.#deps;
-    const view = profile.view(await source.current(signal));
+    const screen = await source.current(signal);
+    const view = profile.view(screen);
     const key = viewKey(view);
     const changed = key !== this.#screen?.key;
     // A screen cannot have changed after the last output, so it has been like this since then at the latest.
@@ -158,7 +159,8 @@ export class Monitor implements AgentSigns {
     const drawnAt = clock.monotonicMs() - (Number.isFinite(quietMs) ? quietMs : 0);
     const since = changed ? drawnAt : (this.#screen?.since ?? drawnAt);
     this.#screen = { view, key, since };
-    if (view.composer !== undefined && this.#process.type === "alive") this.#everReady = true;
+    const takes = profile.idleProof === "screen" ? view.composer !== undefined : screen.lines.some(showsSomething);
+    if (takes && this.#process.type === "alive") this.#everReady = true;
     return this.#judge(view);
   }
 
@@ -222,6 +224,10 @@ export class Monitor implements AgentSigns {
   #wake(): void {
     this.#woken.notify();
   }
+}
+
+function showsSomething({ text }: { readonly text: string }): boolean {
+  return text.trim() !== "";
 }
 
 function holdsText(composer: { readonly text: string; readonly pasteMarkers: number }): boolean {
