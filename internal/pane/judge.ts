@@ -39,7 +39,7 @@ const SCREEN_IDLE_MS = 1500;
 /** An unknown program that shows nothing is taken to have started after this long. */
 const SILENT_START_MS = 5000;
 /** A state file lags behind the agent by up to half a second, and is only written on changes. */
-const FILE_LAG_MS = 2000;
+export const FILE_LAG_MS = 2000;
 /** A hook that says "waiting" is the word of a moment; after this the screen or the file must say it too. */
 const WAITING_HOOK_MS = 1500;
 /** A busy word of a hook that nothing else supports for this long is doubted (an interrupted turn ends without a hook). */

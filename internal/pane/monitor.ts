@@ -2,7 +2,7 @@ import type { AgentProfile, FileState, HookEvent, ScreenView } from "../agents/p
 import type { Clock } from "../base/clock.ts";
 import type { AgentSigns } from "./delivery.ts";
 import { dialogFrom, viewKey } from "./dialog.ts";
-import { judge, type ProcessSign, type Signals, type Verdict } from "./judge.ts";
+import { FILE_LAG_MS, judge, type ProcessSign, type Signals, type Verdict } from "./judge.ts";
 import type { ScreenSource } from "./screen-source.ts";
 import { SignalBus } from "./signal-bus.ts";
 import type { AgentStateName, Dialog, Evidence } from "./types.ts";
@@ -47,6 +47,7 @@ export class Monitor implements AgentSigns {
   #prompt: { readonly prompt?: string; readonly at: number } | undefined;
   #hooksLive = false;
   #file: Signals["file"];
+  #oldWaitingUntil = 0;
   #screen: { readonly view: ScreenView; readonly key: string; readonly since: number } | undefined;
   #lastOutputAt: number | undefined;
   #typing = false;
@@ -103,6 +104,8 @@ export class Monitor implements AgentSigns {
 
   /** What the agent's state file says now; undefined when there is none that can be trusted. */
   read(state: FileState | undefined): void {
+    if (state?.type === "waiting" && this.#deps.clock.monotonicMs() < this.#oldWaitingUntil) return;
+    this.#oldWaitingUntil = 0;
     if (state?.type === this.#file?.state.type) return;
     this.#file = state === undefined ? undefined : { state, at: this.#deps.clock.monotonicMs() };
     this.#wake();
@@ -116,6 +119,19 @@ export class Monitor implements AgentSigns {
 
   submitted(): void {
     this.#submittedAt = this.#deps.clock.monotonicMs();
+    this.#wake();
+  }
+
+  /**
+   * The dialog that was on the screen has been answered and is gone: a word of "waiting" from before is over, also in a
+   * state file that has still to be written anew.
+   */
+  answered(): void {
+    if (this.#hook?.event.type === "waiting") this.#hook = undefined;
+    if (this.#file?.state.type === "waiting") {
+      this.#file = undefined;
+      this.#oldWaitingUntil = this.#deps.clock.monotonicMs() + FILE_LAG_MS;
+    }
     this.#wake();
   }
 

@@ -32,7 +32,6 @@ const END_MS = 4000;
 /** What is seen while the agent draws anew may be half of a screen: an end counts when it has stood for this long. */
 const STANDS_MS = 80;
 const LOOK_MS = 10;
-const UNKNOWN_DIALOGS = "nothing is known of this program's dialogs: answer it in its terminal";
 
 type Look =
   | { readonly type: "gone"; readonly busy: boolean }
@@ -49,6 +48,12 @@ type Look =
  */
 export async function respond(deps: RespondDeps, request: RespondRequest, signal: AbortSignal): Promise<RespondResult> {
   return new Response(deps, request, signal).run();
+}
+
+/** How this program's dialogs are answered. @throws DomainError `unimplemented` when nothing is known of them. */
+export function answersOf({ answer }: AgentProfile): NonNullable<AgentProfile["answer"]> {
+  if (answer !== undefined) return answer;
+  throw new DomainError("unimplemented", "nothing is known of this program's dialogs: answer it in its terminal");
 }
 
 class Response {
@@ -69,12 +74,11 @@ class Response {
 
   async run(): Promise<RespondResult> {
     const { dialogId, choice, text } = this.#request;
-    const { profile } = this.#deps;
-    if (profile.answer === undefined) throw new DomainError("unimplemented", UNKNOWN_DIALOGS);
+    const answerOf = answersOf(this.#deps.profile);
     const now = await this.#lookWhenOpen();
     if (now.type === "gone" || now.id !== dialogId) throw otherDialog(now, "answer");
     this.#asked = now.view;
-    const answer = profile.answer(now.view, choice, text);
+    const answer = answerOf(now.view, choice, text);
     if (answer.type === "refused") {
       const choices = now.view.choices.map((one) => one.key).join(" ");
       throw new DomainError(answer.kind, answer.reason, { fields: { dialog_id: now.id, choices } });

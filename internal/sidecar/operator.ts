@@ -4,7 +4,7 @@ import type { Clock } from "../base/clock.ts";
 import { DomainError } from "../base/errors.ts";
 import type { Mailbox } from "../pane/mailbox.ts";
 import { Once } from "../pane/once.ts";
-import { type KeyWriter, respond } from "../pane/respond.ts";
+import { answersOf, type KeyWriter, respond } from "../pane/respond.ts";
 import type { ScreenSource } from "../pane/screen-source.ts";
 import type { KeysRequest, RespondRequest, RespondResult } from "../pane/types.ts";
 import { checkKeys } from "../tmux/keys.ts";
@@ -17,6 +17,8 @@ export interface OperatorDeps {
   /** Undefined while tmux is away. */
   readonly pane: () => KeyWriter | undefined;
   readonly alive: () => boolean;
+  /** Called when a dialog has been answered. */
+  readonly answered: () => void;
 }
 
 const TEXT_MAX_BYTES = 65_536;
@@ -56,6 +58,7 @@ export class Operator {
   /** Answers a dialog: see `respond`. @throws DomainError as `respond` and `Once`; `unavailable`: tmux is away. */
   async respond(request: RespondRequest, signal: AbortSignal): Promise<RespondResult> {
     const { dialogId, choice, text, requestId } = request;
+    answersOf(this.#deps.profile);
     if (dialogId === "")
       throw new DomainError("invalid", "no dialog_id: Status tells the one of the dialog that is open");
     if (text !== undefined) checkAnswer(text);
@@ -79,6 +82,7 @@ export class Operator {
       if (stop.aborted) throw new DomainError("unavailable", "the sidecar is shutting down", { cause: err });
       throw err;
     });
+    if (result.outcome === "answered") this.#deps.answered();
     if (result.outcome === "unknown" || mailbox.interrupts === before) return result;
     const value = "Ctrl-C or Escape was pressed meanwhile";
     return { outcome: "unknown", evidence: [{ source: "screen", value, ageMs: 0, confidence: "strong" }] };

@@ -168,7 +168,15 @@ export class ServingHalf implements Task {
     const service = sidecarRoutes({
       clock,
       agent,
-      operator: new Operator({ clock, mailbox, source, profile, pane, alive }),
+      operator: new Operator({
+        clock,
+        mailbox,
+        source,
+        profile,
+        pane,
+        alive,
+        answered: () => agent.monitor.answered(),
+      }),
       identity: sidecar.identity,
       provider: sidecar.agent,
       roleRules,
