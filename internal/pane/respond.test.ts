@@ -171,6 +171,15 @@ describe("an answer", () => {
     expect(await answered()).toMatchObject({ outcome: "answered" });
   });
 
+  it("takes a dialog that marks the given choice before it goes for the same one", async () => {
+    agent.onGiven = () => {
+      agent.labels[0] = "Yes ✔";
+      agent.draw();
+      agent.pane.after(400, () => agent.pane.show({}));
+    };
+    expect(await answered({ choice: "1" })).toMatchObject({ outcome: "answered" });
+  });
+
   it("counts the agent's end as the dialog's", async () => {
     agent.onGiven = () => {
       agent.alive = false;

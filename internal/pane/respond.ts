@@ -31,6 +31,7 @@ const STEP_MS = 2000;
 const END_MS = 4000;
 /** What is seen while the agent draws anew may be half of a screen: an end counts when it has stood for this long. */
 const STANDS_MS = 80;
+const ALIKE_MS = 1000;
 const LOOK_MS = 10;
 
 type Look =
@@ -185,10 +186,11 @@ class Response {
       const now = await this.#look();
       const key = now.type === "gone" ? "" : now.id;
       if (key !== stands?.key) stands = { key, since: clock.monotonicMs() };
-      const settled = clock.monotonicMs() - stands.since >= STANDS_MS;
-      if (now.type === "gone" && settled) return answered(now.busy);
+      const stood = clock.monotonicMs() - stands.since;
+      if (now.type === "gone" && stood >= STANDS_MS) return answered(now.busy);
       if (!alive()) return { outcome: "answered", evidence: [seen("process", "the agent ended", "strong")] };
-      if (now.type === "dialog" && settled && !this.#isStill(now)) {
+      const otherAfterMs = now.type === "dialog" ? this.#otherAfterMs(now) : undefined;
+      if (otherAfterMs !== undefined && stood >= otherAfterMs) {
         return { outcome: "changed", evidence: [seen("screen", "another dialog is open", "strong")] };
       }
       if (clock.monotonicMs() >= end) return unsure("the key was pressed and the dialog is still there");
@@ -196,13 +198,12 @@ class Response {
     }
   }
 
-  /** Also with the text that was typed into it. */
-  #isStill(now: Look & { readonly type: "dialog" }): boolean {
-    const { text } = this.#request;
-    if (now.id === this.#request.dialogId || now.id === this.#lastId) return true;
-    if (now.view.kind !== this.#asked?.kind || now.view.title !== this.#asked.title) return false;
-    const keys = (view: DialogView) => view.choices.map((one) => one.key).join();
-    return text !== undefined && keys(now.view) === keys(this.#asked) && shows(now.view, text);
+  /** Undefined: the one that was answered. A dialog may mark the given choice before it goes: one that looks alike gets longer. */
+  #otherAfterMs(now: Look & { readonly type: "dialog" }): number | undefined {
+    if (now.id === this.#request.dialogId || now.id === this.#lastId) return undefined;
+    const shape = ({ kind, title, choices }: DialogView) =>
+      JSON.stringify([kind, title, choices.map((one) => one.key)]);
+    return this.#asked !== undefined && shape(now.view) === shape(this.#asked) ? ALIKE_MS : STANDS_MS;
   }
 }
 

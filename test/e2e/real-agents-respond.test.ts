@@ -87,3 +87,18 @@ describe.each(AGENTS)("dialogs of a real agent: $program", ({ component, program
     expect(agent.model.arrivals("marker-between")).toBe(1);
   });
 });
+
+describe.each([
+  ["claude-2.1.330", "No, exit"],
+  ["claude-2.1.197", "Yes, I trust this folder"],
+] as const)("the trust dialog of %s, which begins on %s", (program, selected) => {
+  it("is answered with yes, walked to where it is not selected", async (context) => {
+    await requireComponent(context, "claude");
+    await using agent = await startRealAgent({ program, state: "untrusted" });
+    const dialog = await openDialog(agent);
+    expect(dialog.choices.find((one) => one.selected)?.label).toBe(selected);
+    expect(await answer(agent, "Yes, I trust")).toMatchObject({ outcome: RespondOutcome.ANSWERED });
+    await agent.sidecar.untilState(AgentState.IDLE);
+    expect((await agent.sidecar.client.status({})).restarts).toBe(0);
+  });
+});
