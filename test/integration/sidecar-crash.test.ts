@@ -28,7 +28,7 @@ describe("the serving half killed under traffic", () => {
       const traffic = sendAll(sidecar, sent, stop.signal);
       const gaps: number[] = [];
       for (let i = 0; i < CRASHES; i++) {
-        await new Promise((resolve) => setTimeout(resolve, 100 + 230 * (i % 11)));
+        await new Promise((resolve) => setTimeout(resolve, 400 + 200 * (i % 11)));
         gaps.push(await crash(sidecar));
       }
       stop.abort();
