@@ -63,6 +63,23 @@ describe("a monitor", () => {
     expect(await state()).toBe("starting");
   });
 
+  it("forgets that the agent waited once the dialog is answered, until it waits anew", async () => {
+    monitor.started();
+    monitor.heard({ type: "waiting", reason: "permission" });
+    monitor.read({ type: "waiting", reason: "permission" });
+    expect(await state()).toBe("dialog");
+    monitor.answered();
+    monitor.read({ type: "waiting", reason: "permission" }); // the file lags behind
+    expect(await state()).not.toBe("dialog");
+    monitor.read({ type: "busy" });
+    monitor.read({ type: "waiting", reason: "permission" });
+    expect(await state()).toBe("dialog");
+    monitor.answered();
+    await clock.advance(2000);
+    monitor.read({ type: "waiting", reason: "permission" });
+    expect(await state()).toBe("dialog");
+  });
+
   it("counts from when the screen changed, not from when it looked", async () => {
     monitor.started();
     await state();
