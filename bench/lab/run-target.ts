@@ -118,8 +118,11 @@ class TargetRun {
     const wanted: ModeName = state === STARTING || state === DEAD ? "wait-idle" : mode;
     this.#sent++;
     const plan = { bed, target: this.#target, state, kind, mode: wanted, mark, message, random, signal };
+    let told = "";
     try {
-      onSample(await sendOnce(plan));
+      const sample = await sendOnce(plan);
+      onSample(sample);
+      told = sample.told;
     } catch (err) {
       if (signal.aborted) throw err;
       const text = err instanceof Error ? err.message : String(err);
@@ -128,7 +131,9 @@ class TargetRun {
       return false;
     }
     this.#before = message;
-    return !isFatal;
+    // What stands in a prompt of which nothing is known cannot be seen, so nobody could clear it.
+    const isStained = this.#target.kind === "tui" && (told === "stranded" || told === "unknown");
+    return !isFatal && !isStained;
   }
 
   /** A person ends it, and it stays away. */

@@ -99,7 +99,15 @@ export async function sendOnce(plan: Plan): Promise<Sample> {
   const verdict = judge(observed);
   const faults = [...verdict.faults, ...(await askedAgain(plan, end))];
   const { name, class: group } = kind;
-  const names = { target: target.name, state: state.name, kind: name, isSafe: group === "safe", mode: plan.mode };
+  // A program of which nothing is known may read line by line.
+  const isSplit = target.kind === "tui" && message.trim().includes("\n");
+  const names = {
+    target: target.name,
+    state: state.name,
+    kind: name,
+    isSafe: group === "safe" && !isSplit,
+    mode: plan.mode,
+  };
   return {
     ...verdict,
     ...names,

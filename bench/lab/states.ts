@@ -38,13 +38,15 @@ export interface StateKind {
 
 const any = () => true;
 const known = ({ kind }: Target) => kind !== "tui";
+/** A person's own Enter would answer the dialogs that it opens by itself. */
+const handy = (target: Target) => known(target) && target.name !== "demo:open-dialog-on-paste";
 const pause = (ms: number) => sleep(Math.max(0, Math.round(ms)));
 
 export const STATES: readonly StateKind[] = [
   { name: "idle", weight: 14, fits: any, stage: async () => ({}) },
   { name: "busy", weight: 4, fits: known, stage: busy },
-  { name: "draft", weight: 3, fits: known, stage: draft },
-  { name: "typing", weight: 3, fits: known, stage: typing },
+  { name: "draft", weight: 3, fits: handy, stage: draft },
+  { name: "typing", weight: 3, fits: handy, stage: typing },
   { name: "copy mode", weight: 2, fits: any, stage: copyMode },
   {
     name: "dialog: permission",

@@ -243,7 +243,8 @@ class Delivery {
   }
 
   async #submit(probe: Probe): Promise<DeliveryResult> {
-    for (let enters = 0; enters < MAX_ENTERS; enters++) {
+    let pressed = 0;
+    for (let tries = 0; tries < MAX_ENTERS; tries++) {
       const now = await this.#look(probe);
       if (this.#submittedMs !== undefined && now.standing === "absent") {
         return this.#confirmed(probe, { left: true, busy: now.busy });
@@ -253,13 +254,15 @@ class Delivery {
       }
       if (now.standing !== "there") return this.#unsubmitted(now.standing);
       const pressedAt = this.#deps.clock.monotonicMs();
-      if (await this.#pressEnter()) this.#submittedMs ??= this.#elapsed();
+      if (await this.#pressEnter()) {
+        this.#submittedMs ??= this.#elapsed();
+        pressed++;
+      }
       const result = await this.#awaitSubmitted(probe, pressedAt);
       if (result !== undefined) return result;
     }
-    if (this.#submittedMs === undefined)
-      return this.#done("stranded", "somebody scrolls there: no Enter was pressed", []);
-    return this.#done("stranded", `it stands in the composer and ${MAX_ENTERS} Enters did not submit it`, []);
+    if (pressed === 0) return this.#done("stranded", "somebody scrolls there: no Enter was pressed", []);
+    return this.#done("stranded", `it stands in the composer: Enter was pressed ${pressed}× and did not submit it`, []);
   }
 
   #unsubmitted(standing: Standing): DeliveryResult {

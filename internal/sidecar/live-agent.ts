@@ -190,10 +190,22 @@ export class LiveAgent {
     try {
       const result = await deliver(deps, job, signal);
       if (result.type === "done" && result.outcome === "submitted") this.monitor.submitted();
+      if (result.type === "done" && result.outcome === "agent-dead" && (await this.#isAboutToRestart())) {
+        return { type: "retry", reason: "the agent has ended; a restart is due" };
+      }
       return result;
     } finally {
       this.monitor.typing(false);
     }
+  }
+
+  /** The agent has ended, which may not have been noticed yet: what becomes of a message is then for the policy to say. */
+  async #isAboutToRestart(): Promise<boolean> {
+    const facts = await this.#deps
+      .pane()
+      ?.facts()
+      .catch(() => undefined);
+    return this.#restartDue && facts?.dead !== false;
   }
 
   async #recover(letter: Letter, signal: AbortSignal): Promise<DeliveryResult> {
