@@ -14,6 +14,9 @@ import { runTarget } from "./run-target.ts";
 import type { Sample } from "./send.ts";
 import type { Target } from "./targets.ts";
 
+/** How the time is shared out: real agents are slower, and matter more. */
+const SHARES = { real: 6, demo: 1, tui: 1 } as const;
+
 type Say = (text: string) => void;
 
 await runMain({ name: "lab" }, async ({ argv, stdout, stderr, signal }) => {
@@ -37,29 +40,20 @@ await runMain({ name: "lab" }, async ({ argv, stdout, stderr, signal }) => {
 });
 
 async function runLab(options: LabOptions, program: string, signal: AbortSignal, say: Say): Promise<LabResult> {
-  const { seed, targets } = options;
+  const { seed, only } = options;
   const facts = runFacts();
   const samples: Sample[] = [];
   const troubles: string[] = [];
   const missing: string[] = [];
-  const crashes: CrashFigures[] = [];
-  const here: Target[] = [];
-  for (const target of targets) {
+  const targets: Target[] = [];
+  for (const target of options.sends > 0 ? options.targets : []) {
     const why = await target.missing();
-    if (why === undefined) here.push(target);
+    if (why === undefined) targets.push(target);
     else missing.push(`${target.name} (${why})`);
   }
-  const isCrashRun = options.crashes > 0 || options.treeCrashes > 0;
-  const until = Date.now() + options.seconds * 1000;
-  const work = async (target: Target): Promise<void> => {
-    const random = seeded(seed + hashOf(target.name));
-    if (isCrashRun) {
-      if (options.crashes === 0) return;
-      const row = await crashServingHalf(target, { kills: options.crashes, random, sidecarProgram: program, signal });
-      crashes.push(row);
-      for (const note of row.notes) say(note);
-      return;
-    }
+  const shares = targets.reduce((sum, target) => sum + SHARES[target.kind], 0);
+  const shareMs = (options.seconds * 1000 * Math.min(options.parallel, targets.length)) / shares;
+  await inParallel(targets, options.parallel, async (target) => {
     const onSample = (sample: Sample) => {
       samples.push(sample);
       tell(sample, say);
@@ -68,16 +62,29 @@ async function runLab(options: LabOptions, program: string, signal: AbortSignal,
       troubles.push(`${name}: ${text}`);
       say(`trouble, ${name}: ${text}`);
     };
-    const { sends, only } = options;
-    await runTarget(target, { sends, until, only, random, sidecarProgram: program, signal, onSample, onTrouble });
+    const until = Date.now() + shareMs * SHARES[target.kind];
+    const random = seeded(seed + hashOf(target.name));
+    const run = { sends: options.sends, until, only, random, sidecarProgram: program, signal, onSample, onTrouble };
+    await runTarget(target, run);
     say(`done: ${target.name}`);
-  };
-  await inParallel(here, options.parallel, work);
-  if (options.treeCrashes > 0) {
-    const random = seeded(seed);
-    crashes.push(await crashEverything({ kills: options.treeCrashes, random, sidecarProgram: program, signal }));
-  }
+  });
+  const crashes = await runCrashes(options, program, signal, say);
   return { facts, seed, samples, troubles, missing, crashes };
+}
+
+async function runCrashes(options: LabOptions, sidecarProgram: string, signal: AbortSignal, say: Say) {
+  const crashes: CrashFigures[] = [];
+  const plan = (kills: number) => ({ kills, random: seeded(options.seed), sidecarProgram, signal });
+  for (const target of options.crashes > 0 ? options.crashTargets : []) {
+    say(`killing the serving half: ${target.name}`);
+    crashes.push(await crashServingHalf(target, plan(options.crashes)));
+  }
+  if (options.treeCrashes > 0) {
+    say("killing everything");
+    crashes.push(await crashEverything(plan(options.treeCrashes)));
+  }
+  for (const note of crashes.flatMap((row) => row.notes)) say(note);
+  return crashes;
 }
 
 /** Tells what was not true at once: a long run shows its findings while it goes on. */

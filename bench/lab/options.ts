@@ -9,7 +9,8 @@ export interface LabOptions {
   readonly seed: number;
   readonly parallel: number;
   readonly only: string;
-  /** How often the serving half is killed, and how often everything. */
+  /** What the serving half is killed of, how often, and how often everything. */
+  readonly crashTargets: readonly Target[];
   readonly crashes: number;
   readonly treeCrashes: number;
   readonly json: string | undefined;
@@ -24,11 +25,12 @@ Usage: npm run lab -- [flags]
   --agents LIST    which programs (all): ${TARGETS.map((target) => target.name).join(", ")}
                    or the groups real, demo, tui
   --sends N        sends to each program (100)
-  --seconds N      no send begins after this long (600)
+  --seconds N      about how long all of it may take; real agents get the larger share (600)
   --only WORD      only the kinds of messages, or states, whose name has this word in it
   --seed N         the same seed deals the same messages, states and modes (1)
   --parallel N     programs side by side (2)
-  --crash N        instead: kill -9 of the serving half at N random instants of deliveries, on each of --agents
+  --crash N        after that: kill -9 of the serving half at N random instants of deliveries
+  --crash-agents L under which programs (demo:plain)
   --crash-tree N   and of the sidecar with all that it started, N times
   --json FILE      every send with its receipt and what arrived
   --write          put the report into bench/RESULTS.md
@@ -36,7 +38,7 @@ Usage: npm run lab -- [flags]
 Examples:
   npm run lab -- --agents claude-2.1.330,codex-0.169.0 --sends 250
   npm run lab -- --agents demo --only dialog --seconds 60
-  npm run lab -- --agents demo --crash 60 --crash-tree 5
+  npm run lab -- --sends 0 --crash 60 --crash-tree 5
 `;
 
 const specs = {
@@ -47,6 +49,7 @@ const specs = {
   seed: { type: "number" },
   parallel: { type: "number" },
   crash: { type: "number" },
+  "crash-agents": { type: "list" },
   "crash-tree": { type: "number" },
   json: { type: "string" },
   write: { type: "boolean" },
@@ -56,9 +59,9 @@ const specs = {
 export function readOptions(argv: readonly string[]): LabOptions | "help" {
   const { ask, values } = parseFlags(specs, argv, {});
   if (ask !== undefined) return "help";
-  const names = (values.agents ?? []).flatMap((list) => list.split(","));
   return {
-    targets: names.length === 0 ? TARGETS : [...new Set(names.flatMap(targetsNamed))],
+    targets: values.agents === undefined ? TARGETS : targetsIn(values.agents),
+    crashTargets: targetsIn(values["crash-agents"] ?? ["demo:plain"]),
     sends: values.sends ?? 100,
     seconds: values.seconds ?? 600,
     seed: values.seed ?? 1,
@@ -69,6 +72,10 @@ export function readOptions(argv: readonly string[]): LabOptions | "help" {
     json: values.json,
     write: values.write ?? false,
   };
+}
+
+function targetsIn(lists: readonly string[]): readonly Target[] {
+  return [...new Set(lists.flatMap((list) => list.split(",")).flatMap(targetsNamed))];
 }
 
 /** One target by its name; else all of a group. */
