@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism, loadavg } from "node:os";
 import { join } from "node:path";
 import type { Measured } from "./row.ts";
@@ -64,7 +64,7 @@ const WAYS = `- **peek**: the last 50 lines, over HTTP/2 and the Connect protoco
 const NOT_MEASURED = `Networks other than loopback; other machines; tmux versions other than the one named; many watchers or many sidecars at once; a
 stalled watcher; Attach, StreamEvents and SendKeys; agents in their alternate screen; memory after days.`;
 
-/** Writes bench/RESULTS.md. */
+/** Writes bench/RESULTS.md; the laboratory's section stays as it is. */
 export function writeResults(rows: readonly Measured[], facts: RunFacts, notes: readonly string[]): void {
   const missed = rows.filter((row) => row.aim?.met === false);
   const missedText =
@@ -90,5 +90,8 @@ export function writeResults(rows: readonly Measured[], facts: RunFacts, notes: 
     "## Not measured",
     NOT_MEASURED,
   ];
-  writeFileSync(join(import.meta.dirname, "RESULTS.md"), `${parts.join("\n\n")}\n`);
+  const path = join(import.meta.dirname, "RESULTS.md");
+  // The laboratory's section is of a run of its own.
+  const lab = /<!-- lab: begin -->[\s\S]*<!-- lab: end -->/.exec(readFileSync(path, "utf8"))?.[0];
+  writeFileSync(path, `${[...parts, ...(lab === undefined ? [] : [lab])].join("\n\n")}\n`);
 }
