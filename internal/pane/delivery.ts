@@ -71,6 +71,7 @@ const MAX_ENTERS = 3;
 const RECOVER_MS = 1000;
 /** The longest pause between two looks at the screen. */
 const LOOK_MS = 10;
+const MIXED = "other text stands with it, as when a person types into it; it was not submitted";
 /** A hook's word usually comes after the screen: how long a receipt waits for this stronger evidence. */
 const HOOK_GRACE_MS = 40;
 /** The same while the screen does not show what was taken: only the hook can tell then that a person's keys went with it. */
@@ -238,7 +239,7 @@ class Delivery {
 
   #afterFailedEcho(echo: Standing): DeliveryResult {
     if (echo === "hidden") return this.#done("unknown", "a dialog opened while it was typed; it was not submitted", []);
-    if (echo === "mixed") return this.#done("stranded", "a person typed into it; it was not submitted", []);
+    if (echo === "mixed") return this.#done("stranded", MIXED, []);
     return this.#done("unknown", "it was typed but never appeared in the composer; it was not submitted", []);
   }
 
@@ -266,7 +267,7 @@ class Delivery {
   }
 
   #unsubmitted(standing: Standing): DeliveryResult {
-    if (standing === "mixed") return this.#done("stranded", "a person typed into it; it was not submitted", []);
+    if (standing === "mixed") return this.#done("stranded", MIXED, []);
     return this.#done("unknown", "it left the composer before it was submitted", []);
   }
 
