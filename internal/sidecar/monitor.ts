@@ -41,6 +41,9 @@ export interface SessionMonitorOptions {
 const LOOK_EVERY_MS = 1000;
 /** After a failed look (tmux away) the next try waits this long. */
 const RETRY_MS = 50;
+/** How often, and with what pauses, tmux is asked how the agent ended before that counts as unknown. */
+const STATUS_LOOKS = 20;
+const STATUS_LOOK_MS = 100;
 
 /**
  * Watches over the agent's tmux session: finds the pane, notices the agent's end, starts it again by the policy, keeps the
@@ -118,10 +121,7 @@ export class SessionMonitor implements Task {
     if (!met.piped || this.#armedFor !== met.pid) await this.#arm(pane, met);
     this.#pane = pane;
     while (!signal.aborted) {
-      let facts = await pane.facts();
-      if (facts.dead && facts.deadStatus === undefined && facts.deadSignal === undefined) {
-        facts = await pane.recoverDeadStatus();
-      }
+      const facts = await this.#factsWithEnd(pane, signal);
       if (facts.dead) {
         await this.#handleEnd(pane, facts, signal);
       } else {
@@ -130,6 +130,16 @@ export class SessionMonitor implements Task {
       }
       await this.#woken.nextOrAfter(LOOK_EVERY_MS, clock, signal);
     }
+  }
+
+  /** tmux can be slow to tell how a pane's program ended, or miss it until it looks again. */
+  async #factsWithEnd(pane: TmuxPane, signal: AbortSignal): Promise<PaneFacts> {
+    let facts = await pane.facts();
+    for (let i = 0; i < STATUS_LOOKS && isEndUnknown(facts); i++) {
+      if (i > 0) await this.#deps.clock.sleep(STATUS_LOOK_MS, signal);
+      facts = await pane.recoverDeadStatus();
+    }
+    return facts;
   }
 
   async #arm(pane: TmuxPane, facts: PaneFacts): Promise<void> {
@@ -179,6 +189,10 @@ export class SessionMonitor implements Task {
     await pane.respawn(this.#options.agent);
     this.#noticeLife(await pane.facts());
   }
+}
+
+function isEndUnknown(facts: PaneFacts): boolean {
+  return facts.dead && facts.deadStatus === undefined && facts.deadSignal === undefined;
 }
 
 function exitOf(facts: PaneFacts): AgentExit {
