@@ -130,7 +130,7 @@ class TargetRun {
       onTrouble(name, `${state.name}, ${kind.name}, ${wanted}: ${text.slice(0, 300)}\n${output.slice(-1500)}`);
       return false;
     }
-    this.#before = message;
+    this.#before = told === "invalid" ? this.#before : message;
     // What stands in a prompt of which nothing is known cannot be seen, so nobody could clear it.
     const isStained = this.#target.kind === "tui" && (told === "stranded" || told === "unknown");
     return !isFatal && !isStained;
