@@ -67,6 +67,11 @@ function table(name: string, rows: readonly Row[]): void {
 const dead = (restartDue: boolean, crashLoop = false): ProcessSign => ({ type: "dead", restartDue, crashLoop });
 
 table("the process comes first", [
+  [
+    "nobody has looked for it yet",
+    { process: { type: "expected" }, screen: [IDLE, 9000] },
+    "starting by process (weak)",
+  ],
   ["it ended", { process: dead(false), screen: [IDLE, 9000] }, "dead by process (proof)"],
   ["it will be started again", { process: dead(true), file: ["busy", 0] }, "dead by process (proof)"],
   ["it keeps ending", { process: dead(true, true) }, "crash-loop by process (proof)"],

@@ -17,6 +17,8 @@ export interface Signals {
 }
 
 export type ProcessSign =
+  /** Nobody has looked for it yet. */
+  | { readonly type: "expected" }
   | { readonly type: "alive" }
   | { readonly type: "stopping" }
   /** `restartDue`: it will be started again. */
@@ -52,6 +54,7 @@ const LONELY_HOOK_MS = 5000;
 export function judge(signals: Signals, now: number, options: JudgeOptions): Verdict {
   const { process } = signals;
   if (process.type === "dead") return judgeDead(process);
+  if (process.type === "expected") return verdict("starting", "process", "it has not been seen yet", "weak", 0);
   if (process.type === "stopping") return verdict("stopping", "process", "it was asked to stop", "proof", 0);
   return (
     judgeWaiting(signals, now) ??

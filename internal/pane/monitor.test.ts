@@ -26,8 +26,8 @@ const state = async () => (await monitor.look(signal)).state;
 const composer = composerOf("");
 
 describe("a monitor", () => {
-  it("knows of no agent before one is alive", async () => {
-    expect(await state()).toBe("dead");
+  it("waits for an agent that nobody has seen yet, and calls it neither alive nor dead", async () => {
+    expect(await state()).toBe("starting");
   });
 
   it("calls a new agent starting until its composer is seen", async () => {

@@ -40,7 +40,7 @@ export class Monitor implements AgentSigns {
   readonly #deps: MonitorDeps;
   readonly #stallAfterMs: number;
   readonly #woken = new SignalBus();
-  #process: ProcessSign = { type: "dead", restartDue: true, crashLoop: false };
+  #process: ProcessSign = { type: "expected" };
   #startedAt: number;
   #everReady = false;
   #hook: Signals["hook"];

@@ -112,7 +112,7 @@ ready · demo model · ctx 12%
     const shown = await run("nudge", "yes");
     expect(shown).toMatchObject({ code: 6, stdout: "" });
     expect(shown.stderr).toMatch(
-      /^gt: error: not delivered to \S*toast: a dialog is open\ngt: hint: answer the dialog/,
+      /^gt: error: not delivered to \S*toast: a dialog is open\ngt: hint: gt respond \S+ shows the dialog and answers it/,
     );
     const status = await run("status");
     expect(status.stdout).toMatch(/ {2}dialog {6}permission/);
