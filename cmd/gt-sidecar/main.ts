@@ -3,10 +3,18 @@ import { runMain } from "../../internal/cli/run-main.ts";
 import { version } from "../../internal/cli/version.ts";
 import { readConfig, serveArgs } from "./config.ts";
 import { help } from "./help.ts";
+import { signalsFor } from "./signals.ts";
 import { endsWith, STANDBY, toldToGo } from "./standby.ts";
 
+const isFirst = process.pid === 1;
+const signals = signalsFor({
+  isFirst,
+  hasTerminal: process.stdin.isTTY === true,
+  isStandby: process.argv[2] === STANDBY,
+});
+
 // Each half loads its own code only: they start one after the other.
-await runMain({ name: "gt-sidecar", exitCodes: { "not-found": 127 } }, async (context) => {
+await runMain({ name: "gt-sidecar", exitCodes: { "not-found": 127 }, signals }, async (context) => {
   const { env, stdin, stdout, signal, clock } = context;
   const standby = context.argv[0] === STANDBY;
   const argv = standby ? context.argv.slice(1) : context.argv;
@@ -33,7 +41,10 @@ await runMain({ name: "gt-sidecar", exitCodes: { "not-found": 127 } }, async (co
     { sidecar, graceMs, ...(half === "both" ? { serve: program } : {}) },
   );
   logger.info({ state_dir: sidecar.stateDir, session: sidecar.identity.sessionId, agent: sidecar.agent }, "starting");
-  await supervising.run(signal);
+  if (isFirst) {
+    const { asFirstProcess } = await import("../../internal/sidecar/first-process.ts");
+    await asFirstProcess({ clock, logger }, () => supervising.run(signal));
+  } else await supervising.run(signal);
   logger.info({ exit_code: supervising.exitCode }, "ended");
   return supervising.exitCode;
 });

@@ -13,10 +13,22 @@ export class StopRequest extends Error {
   }
 }
 
-export type StopSignal = "SIGINT" | "SIGTERM" | "SIGHUP" | "SIGPIPE";
+export type StopSignal = "SIGINT" | "SIGTERM" | "SIGHUP" | "SIGQUIT" | "SIGPIPE";
 
-const STOP_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
-const SIGNAL_NUMBERS: Readonly<Record<StopSignal, number>> = { SIGHUP: 1, SIGINT: 2, SIGPIPE: 13, SIGTERM: 15 };
+const STOP_SIGNALS: readonly StopSignal[] = ["SIGINT", "SIGTERM", "SIGHUP"];
+const SIGNAL_NUMBERS: Readonly<Record<StopSignal, number>> = {
+  SIGHUP: 1,
+  SIGINT: 2,
+  SIGQUIT: 3,
+  SIGPIPE: 13,
+  SIGTERM: 15,
+};
+
+/** Signals that stop a program, and those that do nothing where Node or the system would. */
+export interface Signals {
+  readonly stop: readonly StopSignal[];
+  readonly ignore: readonly NodeJS.Signals[];
+}
 
 export interface MainContext {
   /** Arguments without the program. */
@@ -25,7 +37,7 @@ export interface MainContext {
   readonly stdin: NodeJS.ReadStream;
   readonly stdout: NodeJS.WriteStream;
   readonly stderr: NodeJS.WriteStream;
-  /** Aborted by SIGINT, SIGTERM, SIGHUP or a closed stdout; its reason is a `StopRequest`. */
+  /** Aborted by SIGINT, SIGTERM, SIGHUP (or what `signals` says) or a closed stdout; its reason is a `StopRequest`. */
   readonly signal: AbortSignal;
   readonly clock: Clock;
 }
@@ -38,6 +50,8 @@ export interface RunMainOptions {
   readonly name: string;
   /** Exit codes of domain errors; without an entry `invalid` is 2 and everything else 1. */
   readonly exitCodes?: Partial<Readonly<Record<ErrorKind, number>>>;
+  /** Default: SIGINT, SIGTERM and SIGHUP stop it, nothing is ignored. */
+  readonly signals?: Signals;
 }
 
 /** The part of `process` that an entry point uses. */
@@ -54,7 +68,7 @@ export interface Host {
 
 /**
  * Runs a program to its end and leaves with its exit code: the one place that knows signals and exit codes.
- * The first SIGINT, SIGTERM or SIGHUP aborts `context.signal`; a second SIGINT leaves at once with 130. A DomainError
+ * The first signal to stop aborts `context.signal`; a second SIGINT leaves at once with 130. A DomainError
  * becomes one `NAME: error: …` line (and a `NAME: hint: …` line when it has a `hint` field); anything else that is
  * thrown is a bug, shown with its stack, exit code 1.
  */
@@ -73,7 +87,9 @@ export async function runMain(options: RunMainOptions, main: Main, host: Host = 
     host.stderr.write(describeBug(options.name, err));
     host.exit(1);
   };
-  for (const name of STOP_SIGNALS) host.on(name, onSignal);
+  const { stop: stopSignals, ignore } = options.signals ?? { stop: STOP_SIGNALS, ignore: [] };
+  for (const name of stopSignals) host.on(name, onSignal);
+  for (const name of ignore) host.on(name, doNothing);
   host.on("uncaughtException", onBug);
   host.on("unhandledRejection", onBug);
   host.stdout.on("error", onStdoutError);
@@ -86,7 +102,8 @@ export async function runMain(options: RunMainOptions, main: Main, host: Host = 
     code = report(options, err, stop.signal, stderr);
   }
   await flush(stdout);
-  for (const name of STOP_SIGNALS) host.off(name, onSignal);
+  for (const name of stopSignals) host.off(name, onSignal);
+  for (const name of ignore) host.off(name, doNothing);
   host.exit(code);
 }
 
@@ -110,6 +127,8 @@ function report(options: RunMainOptions, err: unknown, signal: AbortSignal, stde
   if (typeof hint === "string" && hint !== "") stderr.write(`${options.name}: hint: ${oneLine(hint)}\n`);
   return options.exitCodes?.[err.kind] ?? (err.kind === "invalid" ? 2 : 1);
 }
+
+function doNothing(): void {}
 
 function oneLine(text: string): string {
   return plainText(text).replaceAll("\n", " ");

@@ -60,6 +60,7 @@ export class TmuxServer implements Task {
     const child = spawn(tmuxProgram, ["-u", "-S", socketPath, "-f", configPath, "-D"], {
       env: withoutTmux(env),
       stdio: ["ignore", "ignore", "pipe"],
+      detached: true, // else the keys of a terminal that we run in, ^C above all, end the server too
     });
     this.#child = child;
     const gone = this.#untilGone(child);

@@ -1,0 +1,88 @@
+import type { Clock } from "../base/clock.ts";
+import type { Task } from "../base/task-group.ts";
+
+/** What a child looks like from here. */
+export interface ChildState {
+  /** The same pid with another start is another process. */
+  readonly startedAt: string;
+  /** It has ended, and nobody has waited for it yet. */
+  readonly isZombie: boolean;
+}
+
+/** The system as the reaper uses it; see `linux-children.ts`. */
+export interface Children {
+  /** Pids of the children of every thread of this process. */
+  list(): readonly number[];
+  /** Undefined when there is no such process any more. */
+  state(pid: number): ChildState | undefined;
+  /** Waits for one child without blocking; whatever comes of it is no error. */
+  wait(pid: number): void;
+  /** Calls back whenever a child may have ended; answers with how to stop that. */
+  onEnd(callback: () => void): () => void;
+}
+
+/** Whoever started a child has waited for it by then; who has not is gone. */
+const AGE_MS = 300;
+const LOOK_EVERY_MS = AGE_MS / 2;
+/** Without any sign: signals of several ends may come as one, between two looks. */
+const LOOK_ANYWAY_MS = 5000;
+
+/**
+ * Waits for processes whose parents have gone and which the kernel has given to this one, as a container's first process
+ * must: else each of them takes a pid for ever. Node waits for what it started itself, and so do a pty's thread and a
+ * worker; taking an exit code away from those would leave them waiting. So a child is waited for only after it has
+ * been a zombie for 300 ms and a turn of the loop has passed.
+ */
+export class Reaper implements Task {
+  readonly #clock: Clock;
+  readonly #children: Children;
+  #zombies = new Map<string, number>();
+  #reaped = 0;
+
+  constructor(clock: Clock, children: Children) {
+    this.#clock = clock;
+    this.#children = children;
+  }
+
+  /** How many it has waited for. */
+  get reaped(): number {
+    return this.#reaped;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      // Node waits for its own between the timers and the immediates: after a stall of the loop it goes first.
+      await new Promise((resolve) => setImmediate(resolve));
+      const isWaiting = this.look();
+      if (!isWaiting) await this.#untilEndOf(signal);
+      await this.#clock.sleep(LOOK_EVERY_MS, signal).catch(() => {});
+    }
+  }
+
+  /** One look at all children; true when some are zombies that are not old enough yet. */
+  look(): boolean {
+    const now = this.#clock.monotonicMs();
+    const young = new Map<string, number>();
+    for (const pid of this.#children.list()) {
+      const child = this.#children.state(pid);
+      if (child === undefined || !child.isZombie) continue;
+      const key = `${pid} ${child.startedAt}`;
+      const seenAt = this.#zombies.get(key) ?? now;
+      if (now - seenAt < AGE_MS) {
+        young.set(key, seenAt);
+        continue;
+      }
+      this.#children.wait(pid);
+      this.#reaped++;
+    }
+    this.#zombies = young;
+    return young.size > 0;
+  }
+
+  async #untilEndOf(signal: AbortSignal): Promise<void> {
+    const ended = new AbortController();
+    const unlisten = this.#children.onEnd(() => ended.abort());
+    await this.#clock.sleep(LOOK_ANYWAY_MS, AbortSignal.any([signal, ended.signal])).catch(() => {});
+    unlisten();
+  }
+}

@@ -1,0 +1,96 @@
+// The first process of a pid namespace under a storm: starts children from two threads, each of which ends with a
+// known code and leaves an orphan behind, and prints what became of them as one line of JSON.
+//
+//   first-process-main.ts COUNT    COUNT from the main thread, as many as 200 from a worker
+import { spawn } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
+import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
+import { systemClock } from "../../internal/base/clock.ts";
+import { linuxChildren } from "../../internal/sidecar/linux-children.ts";
+import { Reaper } from "../../internal/sidecar/reaper.ts";
+
+const AT_ONCE = 20;
+const FROM_WORKER_MOST = 200;
+
+const script = (code: number): string[] => ["-c", `(sleep 0.05 &); exit ${code}`];
+
+async function byNode(code: number): Promise<number | null> {
+  await nextTurn(); // started from an `exit` handler, a storm of them keeps Node from its timers
+  return new Promise((resolve, reject) => {
+    const child = spawn("sh", script(code), { stdio: "ignore" });
+    child.on("error", reject);
+    child.on("exit", resolve);
+  });
+}
+
+/** How many ended with another code than theirs. */
+async function wrongCodes(count: number, start: (code: number) => Promise<number | null>): Promise<number> {
+  let next = 0;
+  let wrong = 0;
+  const lane = async () => {
+    while (next < count) {
+      const code = next++ % 256;
+      if ((await start(code)) !== code) wrong++;
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, lane));
+  return wrong;
+}
+
+function byWorker(count: number): Promise<number> {
+  const worker = new Worker(new URL(import.meta.url), { workerData: { count } });
+  return new Promise((resolve, reject) => {
+    worker.on("message", resolve);
+    worker.on("error", reject);
+  });
+}
+
+function zombies(): number {
+  const states = readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/stat`, "latin1").replace(/^.*\) /s, "")[0];
+      } catch {
+        return "";
+      }
+    });
+  return states.filter((state) => state === "Z").length;
+}
+
+async function main(count: number): Promise<void> {
+  const reaper = new Reaper(systemClock, await linuxChildren());
+  const stop = new AbortController();
+  const reaping = reaper.run(stop.signal);
+  const other = Math.min(count, FROM_WORKER_MOST);
+  const startedAt = performance.now();
+  const node = await wrongCodes(count, byNode);
+  const worker = await byWorker(other);
+  const stormMs = Math.round(performance.now() - startedAt);
+  const deadline = performance.now() + 10_000;
+  while (zombies() > 0 && performance.now() < deadline) await sleep(50);
+  const idleFrom = process.cpuUsage();
+  await sleep(2000);
+  const idle = process.cpuUsage(idleFrom);
+  const { user, system } = process.cpuUsage();
+  const report = {
+    pid: process.pid,
+    children: count + other,
+    wrong: { node, worker },
+    reaped: reaper.reaped,
+    zombies: zombies(),
+    stormMs,
+    cpuMs: Math.round((user + system) / 1000),
+    idleCpuMsPerSecond: Math.round((idle.user + idle.system) / 2000),
+  };
+  process.stdout.write(`${JSON.stringify(report)}\n`);
+  stop.abort();
+  await reaping;
+}
+
+if (isMainThread) {
+  await main(Number(process.argv[2] ?? 300));
+  process.exit(0);
+}
+parentPort?.postMessage(await wrongCodes((workerData as { readonly count: number }).count, byNode));
