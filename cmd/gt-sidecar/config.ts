@@ -24,6 +24,8 @@ export interface SidecarConfig {
   readonly graceMs: number;
   readonly logLevel: LogLevel;
   readonly runtimeDir: string | undefined;
+  /** The state folder was made for this run alone: nobody will ask for what it holds. */
+  readonly ownStateDir: boolean;
   /** The flags as they were given, for the serving half. */
   readonly ownFlags: readonly string[];
 }
@@ -89,6 +91,7 @@ export function readConfig(argv: readonly string[], env: Env): SidecarConfig | "
     graceMs: values.grace ?? 10_000,
     logLevel: oneOf("--log-level", LEVELS, values["log-level"] ?? "info"),
     runtimeDir: runtimeDirOf(env),
+    ownStateDir: values["state-dir"] === undefined && runtimeDirOf(env) === undefined,
     ownFlags: own,
   };
 }

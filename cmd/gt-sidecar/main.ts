@@ -1,3 +1,4 @@
+import { rm } from "node:fs/promises";
 import { createLogger } from "../../internal/base/logger.ts";
 import { runMain } from "../../internal/cli/run-main.ts";
 import { version } from "../../internal/cli/version.ts";
@@ -45,6 +46,7 @@ await runMain({ name: "gt-sidecar", exitCodes: { "not-found": 127 }, signals }, 
     const { asFirstProcess } = await import("../../internal/sidecar/first-process.ts");
     await asFirstProcess({ clock, logger }, () => supervising.run(signal));
   } else await supervising.run(signal);
+  if (config.ownStateDir) await rm(sidecar.stateDir, { recursive: true, force: true });
   logger.info({ exit_code: supervising.exitCode }, "ended");
   return supervising.exitCode;
 });
