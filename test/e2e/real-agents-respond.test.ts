@@ -26,12 +26,18 @@ const AGENTS: readonly Answered[] = [
   { component: "opencode", program: "opencode-1.18.33", yes: "Allow once", no: "Reject", asks: true },
 ];
 
+/** A dialog that is drawn whole: OpenCode draws its dialogs in steps, and each step is another dialog to who looks. */
 async function openDialog({ sidecar }: RealAgent) {
-  return await until("a dialog with choices", 20_000, async () => {
+  let seen = { id: "", since: 0 };
+  return await until("a dialog with choices that stands still", 30_000, async () => {
     const { state, dialog } = await sidecar.client.status({});
-    return state === AgentState.DIALOG && dialog !== undefined && dialog.choices.length > 1 ? dialog : undefined;
+    if (state !== AgentState.DIALOG || dialog === undefined || dialog.choices.length < 2) return undefined;
+    if (dialog.id !== seen.id) seen = { id: dialog.id, since: performance.now() };
+    return performance.now() - seen.since >= STANDS_MS ? dialog : undefined;
   });
 }
+
+const STANDS_MS = 500;
 
 async function send({ sidecar }: RealAgent, message: string) {
   expect(await sidecar.client.nudge({ message, timeoutMs: 30_000n })).toMatchObject({
