@@ -1,5 +1,4 @@
 import { expect, it } from "vitest";
-import { clipStyled } from "./clip-styled.ts";
 import { LiveScreen } from "./live-screen.ts";
 
 function terminal(columns = 40, rows = 10) {
@@ -52,16 +51,4 @@ it("begins anew when the terminal changed its size", () => {
   screen.draw(["one"]);
   expect(tty.last()).toContain("\x1b[2J\x1b[H");
   expect(tty.last()).toContain("one");
-});
-
-it.each([
-  ["\x1b[31mabc\x1b[0m", 3, "\x1b[31mabc\x1b[0m"],
-  ["\x1b[31mabc\x1b[0mdef", 6, "\x1b[31mabc\x1b[0mdef"],
-  ["\x1b[31mabc\x1b[0mdef", 4, "\x1b[31mabc\x1b[0m…"],
-  ["\x1b[31mabc\x1b[0mdef", 3, "\x1b[31mab…\x1b[0m"],
-  ["\x1b[31mabc\x1b[0mdef", 2, "\x1b[31ma…\x1b[0m"],
-  ["日本語", 4, "日…"],
-  ["", 4, ""],
-])("clips %j to %d columns as %j", (text, columns, expected) => {
-  expect(clipStyled(text, columns)).toBe(expected);
 });

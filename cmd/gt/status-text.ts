@@ -1,11 +1,11 @@
 import { plainText } from "../../internal/base/sanitise.ts";
 import { clipText, textWidth } from "../../internal/base/text-width.ts";
+import { durationText } from "../../internal/cli/wording.ts";
 import type { AgentStateName } from "../../internal/pane/types.ts";
 import type { AgentStatus } from "../../internal/terminal/backend.ts";
 import type { PlaceConfig } from "./config.ts";
 import { dialogLines } from "./dialog-text.ts";
 import { isoTime } from "./json-text.ts";
-import { durationText } from "./words.ts";
 
 /** One agent of an overview: its status, or why there is none. */
 export type StatusRow =

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
+import { durationText, ordinal } from "../../internal/cli/wording.ts";
 import type { NudgeOutcome, NudgeReceipt } from "../../internal/pane/types.ts";
 import type { AgentStatus } from "../../internal/terminal/backend.ts";
 import { jsonText } from "./json-text.ts";
 import { receiptJson, receiptText } from "./receipt-text.ts";
 import { type StatusRow, statusBlock, statusJson, statusTable } from "./status-text.ts";
-import { durationText, ordinal } from "./words.ts";
 
 function receipt(change: Partial<NudgeReceipt>): NudgeReceipt {
   return {

@@ -1,16 +1,16 @@
 import { DomainError } from "../../internal/base/errors.ts";
 import { plainText, styledText } from "../../internal/base/sanitise.ts";
 import { clipText, textWidth } from "../../internal/base/text-width.ts";
+import { clipStyled } from "../../internal/cli/styled-width.ts";
+import { durationText } from "../../internal/cli/wording.ts";
 import type { WatchUpdate } from "../../internal/pane/types.ts";
 import type { AgentStatus } from "../../internal/terminal/backend.ts";
-import { clipStyled } from "./clip-styled.ts";
 import { type CommandContext, type FoundAgent, withAgent } from "./command-context.ts";
 import type { WatchCommand } from "./config.ts";
 import { followLines } from "./follow.ts";
 import { isoTime, jsonText } from "./json-text.ts";
 import { LiveScreen } from "./live-screen.ts";
 import { STATE_STYLES } from "./status-text.ts";
-import { durationText } from "./words.ts";
 
 const DEFAULT_LINES = 50;
 const STATUS_EVERY_MS = 1000;

@@ -1,10 +1,10 @@
 import type { Clock } from "../../internal/base/clock.ts";
 import { plainText } from "../../internal/base/sanitise.ts";
 import type { Output } from "../../internal/cli/output.ts";
+import { durationText } from "../../internal/cli/wording.ts";
 import type { PeekResult } from "../../internal/pane/types.ts";
 import type { RunningAgent } from "./agent-session.ts";
 import { receiptLine } from "./receipts.ts";
-import { seconds } from "./view.ts";
 
 const MESSAGE = "hello from npm start: what did you read?";
 const PEEK = { lines: 20, all: false, ansi: false, joinWrapped: false } as const;
@@ -36,7 +36,9 @@ export async function runOnce(clock: Clock, out: Output, agent: RunningAgent, si
 
   const status = await backend.status(signal);
   heading(out, `status ${address}`);
-  out.line(`${status.state}, up ${seconds(status.uptimeSeconds)}, pid ${status.agentPid}, queue ${status.queueDepth}`);
+  out.line(
+    `${status.state}, up ${durationText(status.uptimeSeconds * 1000)}, pid ${status.agentPid}, queue ${status.queueDepth}`,
+  );
   for (const one of status.evidence) out.line(`  ${one.source}: ${plainText(one.value)} (${one.confidence})`);
   check(status.alive, "the agent is not alive at the end");
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { textWidth } from "../../internal/base/text-width.ts";
 import type { AgentStatus } from "../../internal/terminal/backend.ts";
 import { gtCommands } from "./gt-commands.ts";
-import { renderView, screenSize, seconds, type ViewModel } from "./view.ts";
+import { renderView, screenSize, type ViewModel } from "./view.ts";
 
 const NOW = 1_700_000_000_000;
 const status: AgentStatus = {
@@ -23,7 +23,7 @@ function model(more: Partial<ViewModel> = {}): ViewModel {
 describe("the live view", () => {
   it("shows who, state and evidence, the screen, and commands to type", () => {
     expect(renderView(model())).toEqual([
-      " demo  busy for 5 s  up 3:07 min · 127.0.0.1:9090 · pid 42",
+      " demo  busy for 5.0 s  up 3 min 7 s · 127.0.0.1:9090 · pid 42",
       " known from: the agent took a message (hook, proof)",
       `╭${"─".repeat(78)}╮`,
       `│ one${" ".repeat(74)}│`,
@@ -72,13 +72,4 @@ it("gives the agent a screen that fits the box", () => {
   expect(screenSize(80, 40)).toEqual({ cols: 76, rows: 25 });
   expect(screenSize(30, 10)).toEqual({ cols: 40, rows: 10 });
   expect(screenSize(300, 120)).toEqual({ cols: 160, rows: 50 });
-});
-
-it.each([
-  [0, "0 s"],
-  [59.9, "59 s"],
-  [187, "3:07 min"],
-  [7500, "2:05 h"],
-])("writes %d seconds as %s", (total, text) => {
-  expect(seconds(total)).toBe(text);
 });

@@ -1,6 +1,7 @@
 import { plainText } from "../../internal/base/sanitise.ts";
 import { clipText, textWidth } from "../../internal/base/text-width.ts";
-import { fitStyled } from "../../internal/cli/fit-styled.ts";
+import { fitStyled } from "../../internal/cli/styled-width.ts";
+import { durationText } from "../../internal/cli/wording.ts";
 import type { AgentStateName } from "../../internal/pane/types.ts";
 import type { AgentStatus } from "../../internal/terminal/backend.ts";
 import type { GtCommand } from "./gt-commands.ts";
@@ -60,10 +61,10 @@ export function screenSize(columns: number, rows: number): { readonly cols: numb
 function headLines(model: ViewModel): string[] {
   const { status, address, listen, now } = model;
   if (status === undefined) return [` ${style(model, "1", address)}  starting …`, ` ${dim(model, listen)}`];
-  const since = status.stateSince > 0 ? ` for ${seconds((now - status.stateSince) / 1000)}` : "";
+  const since = status.stateSince > 0 ? ` for ${durationText(Math.max(0, now - status.stateSince))}` : "";
   const exit = status.alive || status.exitCode === undefined ? "" : `, exit code ${status.exitCode},`;
   const state = `${style(model, TONES[status.state], `${status.state}${exit}`)}${dim(model, since)}`;
-  const up = dim(model, `up ${seconds(status.uptimeSeconds)} · ${listen} · pid ${status.agentPid}`);
+  const up = dim(model, `up ${durationText(status.uptimeSeconds * 1000)} · ${listen} · pid ${status.agentPid}`);
   const first = status.evidence[0];
   const known =
     first === undefined ? "nothing yet" : `${plainText(first.value)} (${first.source}, ${first.confidence})`;
@@ -90,14 +91,6 @@ function footLines(model: ViewModel): string[] {
   });
   const titles = [style(model, "1", " Receipts"), style(model, "1", " In another terminal")];
   return [titles[0] ?? "", ...receipts, ...none, titles[1] ?? "", ...commands, dim(model, " q quits")];
-}
-
-/** `42 s`, `3:07 min`, `2:05 h`. */
-export function seconds(total: number): string {
-  const whole = Math.max(0, Math.floor(total));
-  if (whole < 60) return `${whole} s`;
-  if (whole < 3600) return `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, "0")} min`;
-  return `${Math.floor(whole / 3600)}:${String(Math.floor((whole % 3600) / 60)).padStart(2, "0")} h`;
 }
 
 function unstyled(text: string): string {

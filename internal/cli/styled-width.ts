@@ -1,4 +1,4 @@
-import { clipText, textWidth } from "../../internal/base/text-width.ts";
+import { clipText, textWidth } from "../base/text-width.ts";
 
 const SGR = /\x1b\[[0-9;:]*m/g;
 
@@ -20,4 +20,14 @@ export function clipStyled(text: string, columns: number): string {
     last = match.index + match[0].length;
   }
   return out;
+}
+
+/**
+ * `clipStyled`, filled up with blanks to exactly that width; styling ends with the text. The text comes from `styledText`:
+ * it has no other escape sequences.
+ */
+export function fitStyled(text: string, columns: number): string {
+  const clipped = clipStyled(text, columns);
+  const reset = clipped.includes("\x1b[") && !clipped.endsWith("\x1b[0m") ? "\x1b[0m" : "";
+  return `${clipped}${reset}${" ".repeat(Math.max(0, columns - textWidth(clipped.replaceAll(SGR, ""))))}`;
 }
