@@ -1,4 +1,3 @@
-import { quantile } from "../stats.ts";
 import type { Arrived, FaultKind } from "./judge.ts";
 import type { Sample } from "./send.ts";
 
@@ -14,14 +13,10 @@ export interface MatrixRow {
   readonly faults: number;
 }
 
-export interface TargetFigures {
-  readonly target: string;
+export interface Figures {
   readonly sends: number;
   readonly faults: Readonly<Record<FaultKind, number>>;
-  /** Idle agent, text that is special to none, no short ttl and not called off. */
   readonly idleSafe: { readonly sends: number; readonly submitted: number; readonly unknown: number };
-  readonly p50Ms: number;
-  readonly p99Ms: number;
 }
 
 export function matrix(samples: readonly Sample[]): readonly MatrixRow[] {
@@ -34,28 +29,28 @@ export function matrix(samples: readonly Sample[]): readonly MatrixRow[] {
   });
 }
 
-export function figuresOf(samples: readonly Sample[]): readonly TargetFigures[] {
-  return [...Map.groupBy(samples, (sample) => sample.target)].map(([target, list]) => {
-    const idleSafe = list.filter(isIdleSafe);
-    const timed = idleSafe.filter((sample) => sample.mode !== "queue").map((sample) => sample.ms);
-    const faults = Object.fromEntries(FAULTS.map((kind) => [kind, countFaults(list, kind)]));
-    return {
-      target,
-      sends: list.length,
-      faults: faults as Record<FaultKind, number>,
-      idleSafe: {
-        sends: idleSafe.length,
-        submitted: idleSafe.filter((sample) => sample.told === "submitted").length,
-        unknown: idleSafe.filter((sample) => sample.told === "unknown").length,
-      },
-      p50Ms: quantile(timed, 0.5),
-      p99Ms: quantile(timed, 0.99),
-    };
-  });
+export function figuresOf(samples: readonly Sample[]): Figures {
+  const idleSafe = samples.filter(isIdleSafe);
+  const faults = Object.fromEntries(FAULTS.map((kind) => [kind, countFaults(samples, kind)]));
+  return {
+    sends: samples.length,
+    faults: faults as Record<FaultKind, number>,
+    idleSafe: {
+      sends: idleSafe.length,
+      submitted: idleSafe.filter((sample) => sample.told === "submitted").length,
+      unknown: idleSafe.filter((sample) => sample.told === "unknown").length,
+    },
+  };
 }
 
+/** Idle agent, text that is special to none, no short ttl and not called off. */
 function isIdleSafe({ state, isSafe, mode }: Sample): boolean {
   return state === "idle" && isSafe && mode !== "queue, short ttl" && mode !== "queue, cancelled";
+}
+
+/** Its call waited for the end, and its length is not what is measured. */
+export function isTimed(sample: Sample): boolean {
+  return isIdleSafe(sample) && sample.mode !== "queue" && !sample.kind.startsWith("64 KiB");
 }
 
 function countFaults(samples: readonly Sample[], kind: FaultKind): number {

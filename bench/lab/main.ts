@@ -1,5 +1,4 @@
 // Sends messages to real agents and test programs and compares each receipt with what arrived. `--help` says what can be chosen.
-import { writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,7 +8,8 @@ import { runFacts } from "../report.ts";
 import { seeded } from "../stats.ts";
 import { type CrashFigures, crashEverything, crashServingHalf } from "./crash.ts";
 import { help, type LabOptions, readOptions } from "./options.ts";
-import { type LabResult, reportOf, writeReport } from "./report.ts";
+import { type LabEvent, LabRecord, readRecords } from "./record.ts";
+import { reportOf, writeReport } from "./report.ts";
 import { runTarget } from "./run-target.ts";
 import type { Sample } from "./send.ts";
 import type { Target } from "./targets.ts";
@@ -25,66 +25,88 @@ await runMain({ name: "lab" }, async ({ argv, stdout, stderr, signal }) => {
     stdout.write(help);
     return 0;
   }
+  const say: Say = (text) => void stderr.write(`${text}\n`);
+  const events = options.merge === undefined ? await runLab(options, signal, say) : readRecords(options.merge);
+  const report = reportOf(events);
+  stdout.write(`${report}\n`);
+  if (options.write) writeReport(report);
+  return events.every(isTrue) ? 0 : 1;
+});
+
+function isTrue(event: LabEvent): boolean {
+  if (event.type === "sample") return event.sample.faults.length === 0;
+  return event.type !== "crash" || event.figures.notes.length === 0;
+}
+
+async function runLab(options: LabOptions, signal: AbortSignal, say: Say): Promise<readonly LabEvent[]> {
   await using stack = new AsyncDisposableStack();
   const dir = await mkdtemp(join(tmpdir(), "gt-lab-"));
   stack.defer(() => rm(dir, { recursive: true, force: true }));
   const program = await buildBinary("gt-sidecar", dir);
-  const say: Say = (text) => void stderr.write(`${text}\n`);
-  const result = await runLab(options, program, signal, say);
-  const report = reportOf(result);
-  stdout.write(`${report}\n`);
-  if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(result, null, 2)}\n`);
-  if (options.write) writeReport(report);
-  const isTrue = result.samples.every((sample) => sample.faults.length === 0);
-  return isTrue && result.crashes.every((row) => row.notes.length === 0) ? 0 : 1;
-});
+  const record = new LabRecord(options.json);
+  record.add({ type: "run", facts: runFacts(), seed: options.seed });
+  await runSends(options, program, record, signal, say);
+  await runCrashes(options, program, record, signal, say);
+  return record.events;
+}
 
-async function runLab(options: LabOptions, program: string, signal: AbortSignal, say: Say): Promise<LabResult> {
-  const { seed, only } = options;
-  const facts = runFacts();
-  const samples: Sample[] = [];
-  const troubles: string[] = [];
-  const missing: string[] = [];
+async function runSends(options: LabOptions, program: string, record: LabRecord, signal: AbortSignal, say: Say) {
+  const { seed, only, sends } = options;
   const targets: Target[] = [];
-  for (const target of options.sends > 0 ? options.targets : []) {
-    const why = await target.missing();
-    if (why === undefined) targets.push(target);
-    else missing.push(`${target.name} (${why})`);
+  for (const target of sends > 0 ? options.targets : []) {
+    const text = await target.missing();
+    if (text === undefined) targets.push(target);
+    else record.add({ type: "missing", target: target.name, text });
   }
   const shares = targets.reduce((sum, target) => sum + SHARES[target.kind], 0);
   const shareMs = (options.seconds * 1000 * Math.min(options.parallel, targets.length)) / shares;
   await inParallel(targets, options.parallel, async (target) => {
     const onSample = (sample: Sample) => {
-      samples.push(sample);
+      record.add({ type: "sample", sample });
       tell(sample, say);
     };
-    const onTrouble = (name: string, text: string) => {
-      troubles.push(`${name}: ${text}`);
-      say(`trouble, ${name}: ${text}`);
+    const onTrouble = (text: string) => {
+      record.add({ type: "trouble", target: target.name, text });
+      say(`trouble, ${target.name}: ${text}`);
     };
+    const onStart = () => record.add({ type: "start", target: target.name });
     const until = Date.now() + shareMs * SHARES[target.kind];
     const random = seeded(seed + hashOf(target.name));
-    const run = { sends: options.sends, until, only, random, sidecarProgram: program, signal, onSample, onTrouble };
-    await runTarget(target, run);
+    await runTarget(target, {
+      sends,
+      until,
+      only,
+      random,
+      sidecarProgram: program,
+      signal,
+      onStart,
+      onSample,
+      onTrouble,
+    });
     say(`done: ${target.name}`);
   });
-  const crashes = await runCrashes(options, program, signal, say);
-  return { facts, seed, samples, troubles, missing, crashes };
 }
 
-async function runCrashes(options: LabOptions, sidecarProgram: string, signal: AbortSignal, say: Say) {
-  const crashes: CrashFigures[] = [];
+async function runCrashes(
+  options: LabOptions,
+  sidecarProgram: string,
+  record: LabRecord,
+  signal: AbortSignal,
+  say: Say,
+) {
   const plan = (kills: number) => ({ kills, random: seeded(options.seed), sidecarProgram, signal });
+  const add = (figures: CrashFigures) => {
+    record.add({ type: "crash", figures });
+    for (const note of figures.notes) say(note);
+  };
   for (const target of options.crashes > 0 ? options.crashTargets : []) {
     say(`killing the serving half: ${target.name}`);
-    crashes.push(await crashServingHalf(target, plan(options.crashes)));
+    add(await crashServingHalf(target, plan(options.crashes)));
   }
   if (options.treeCrashes > 0) {
     say("killing everything");
-    crashes.push(await crashEverything(plan(options.treeCrashes)));
+    add(await crashEverything(plan(options.treeCrashes)));
   }
-  for (const note of crashes.flatMap((row) => row.notes)) say(note);
-  return crashes;
 }
 
 /** Tells what was not true at once: a long run shows its findings while it goes on. */

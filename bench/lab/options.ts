@@ -14,6 +14,8 @@ export interface LabOptions {
   readonly crashes: number;
   readonly treeCrashes: number;
   readonly json: string | undefined;
+  /** Records of earlier runs to report on; nothing is sent. */
+  readonly merge: readonly string[] | undefined;
   readonly write: boolean;
 }
 
@@ -32,13 +34,15 @@ Usage: npm run lab -- [flags]
   --crash N        after that: kill -9 of the serving half at N random instants of deliveries
   --crash-agents L under which programs (demo:plain)
   --crash-tree N   and of the sidecar with all that it started, N times
-  --json FILE      every send with its receipt and what arrived
+  --json FILE      every send with its receipt and what arrived, one a line
+  --merge FILES    sends nothing: one report on the records of earlier runs, with commas between them
   --write          put the report into bench/RESULTS.md
 
 Examples:
   npm run lab -- --agents claude-2.1.330,codex-0.169.0 --sends 250
   npm run lab -- --agents demo --only dialog --seconds 60
   npm run lab -- --sends 0 --crash 60 --crash-tree 5
+  npm run lab -- --merge real.jsonl,tui.jsonl --write
 `;
 
 const specs = {
@@ -52,6 +56,7 @@ const specs = {
   "crash-agents": { type: "list" },
   "crash-tree": { type: "number" },
   json: { type: "string" },
+  merge: { type: "list" },
   write: { type: "boolean" },
 } as const;
 
@@ -70,6 +75,7 @@ export function readOptions(argv: readonly string[]): LabOptions | "help" {
     crashes: values.crash ?? 0,
     treeCrashes: values["crash-tree"] ?? 0,
     json: values.json,
+    merge: values.merge?.flatMap((list) => list.split(",")),
     write: values.write ?? false,
   };
 }

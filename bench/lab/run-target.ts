@@ -22,9 +22,11 @@ export interface RunOptions {
   /** The bundled gt-sidecar; absent: its sources. */
   readonly sidecarProgram: string | undefined;
   readonly signal: AbortSignal;
+  /** Another agent with an empty home was started. */
+  readonly onStart: () => void;
   readonly onSample: (sample: Sample) => void;
   /** A state that could not be reached, an agent that had to be given up. */
-  readonly onTrouble: (target: string, text: string) => void;
+  readonly onTrouble: (text: string) => void;
 }
 
 const STARTING: StateKind = { name: "starting", weight: 0, fits: () => true, stage: async () => ({}) };
@@ -65,7 +67,7 @@ class TargetRun {
       } catch (err) {
         if (this.#options.signal.aborted) throw err;
         const text = err instanceof Error ? err.message : String(err);
-        this.#options.onTrouble(this.#target.name, `given up: ${text.slice(0, 2500)}`);
+        this.#options.onTrouble(`given up: ${text.slice(0, 2500)}`);
         this.#sent++;
       }
     }
@@ -74,6 +76,7 @@ class TargetRun {
   /** From a start of the agent to its end. */
   async #life(): Promise<void> {
     await using bed = await this.#target.start(this.#options.sidecarProgram);
+    this.#options.onStart();
     this.#restarts = 0;
     this.#before = "";
     for (let n = 0; n < SENDS_PER_LIFE && this.#goesOn(); n++) {
@@ -111,7 +114,7 @@ class TargetRun {
   async #send(bed: Bed, state: StateKind, kind: MessageKind): Promise<boolean> {
     const { random, signal, onSample, onTrouble } = this.#options;
     const mark = `q${Math.floor(random() * 0x1_0000_0000).toString(36)}${this.#sent}`;
-    const { fatal, name } = this.#target;
+    const { fatal } = this.#target;
     const isFatal = fatal !== undefined && kind.class === "safe" && random() < FATAL_SHARE;
     const message = isFatal ? `${fatal} ${mark}` : kind.make({ mark, before: this.#before, random });
     const mode = MODES[Math.floor(random() * MODES.length)] ?? "wait-idle";
@@ -127,7 +130,7 @@ class TargetRun {
       if (signal.aborted) throw err;
       const text = err instanceof Error ? err.message : String(err);
       const { output } = await bed.sidecar.client.peek({ lines: 30 }).catch(() => ({ output: "" }));
-      onTrouble(name, `${state.name}, ${kind.name}, ${wanted}: ${text.slice(0, 300)}\n${output.slice(-1500)}`);
+      onTrouble(`${state.name}, ${kind.name}, ${wanted}: ${text.slice(0, 300)}\n${output.slice(-1500)}`);
       return false;
     }
     this.#before = told === "invalid" ? this.#before : message;

@@ -58,6 +58,8 @@ export interface Sample extends Verdict {
   readonly error: string;
   /** How long the call took. */
   readonly ms: number;
+  /** What its receipt says of its steps, in milliseconds from acceptance: queued, typed, submitted, confirmed. */
+  readonly steps: readonly number[];
   readonly message: string;
   /** With the state's making and undoing. */
   readonly wholeMs: number;
@@ -115,9 +117,15 @@ export async function sendOnce(plan: Plan): Promise<Sample> {
     told,
     error: end?.error ?? "",
     ms,
+    steps: stepsOf(end),
     message,
     wholeMs: performance.now() - begunAt,
   };
+}
+
+function stepsOf(end: SidecarNudgeResponse | undefined): readonly number[] {
+  const { queuedMs = 0n, typedMs = 0n, submittedMs = 0n, confirmedMs = 0n } = end?.timings ?? {};
+  return [queuedMs, typedMs, submittedMs, confirmedMs].map(Number);
 }
 
 /** Undefined: the call itself was refused. */

@@ -34,7 +34,8 @@ async function samplesOf(name: string, sends: number, seconds: number, only = ""
     sidecarProgram: program,
     signal: AbortSignal.timeout(LONG),
     onSample: (sample) => samples.push(sample),
-    onTrouble: (_, text) => {
+    onStart: () => {},
+    onTrouble: (text) => {
       throw new Error(text);
     },
   };

@@ -1,0 +1,47 @@
+import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
+import type { RunFacts } from "../report.ts";
+import type { CrashFigures } from "./crash.ts";
+import type { Sample } from "./send.ts";
+
+/** One thing that happened in a run; a record is a file with one of them a line, so that a run that is broken off keeps what it found. */
+export type LabEvent =
+  | { readonly type: "run"; readonly facts: RunFacts; readonly seed: number }
+  | { readonly type: "start"; readonly target: string }
+  | { readonly type: "sample"; readonly sample: Sample }
+  | { readonly type: "trouble"; readonly target: string; readonly text: string }
+  | { readonly type: "missing"; readonly target: string; readonly text: string }
+  | { readonly type: "crash"; readonly figures: CrashFigures };
+
+/** What is kept of a message's text, in code units. */
+const KEPT_TEXT = 120;
+
+/** Collects events, and writes each to a file at once when there is one. */
+export class LabRecord {
+  readonly events: LabEvent[] = [];
+  readonly #file: string | undefined;
+
+  constructor(file: string | undefined) {
+    this.#file = file;
+    if (file !== undefined) writeFileSync(file, "");
+  }
+
+  add(event: LabEvent): void {
+    const kept = event.type === "sample" ? { ...event, sample: shortened(event.sample) } : event;
+    this.events.push(kept);
+    if (this.#file !== undefined) appendFileSync(this.#file, `${JSON.stringify(kept)}\n`);
+  }
+}
+
+/** Events of the records of earlier runs. */
+export function readRecords(files: readonly string[]): readonly LabEvent[] {
+  return files.flatMap((file) =>
+    readFileSync(file, "utf8")
+      .split("\n")
+      .filter((line) => line !== "")
+      .map((line) => JSON.parse(line) as LabEvent),
+  );
+}
+
+function shortened(sample: Sample): Sample {
+  return { ...sample, message: sample.message.slice(0, KEPT_TEXT).toWellFormed() };
+}

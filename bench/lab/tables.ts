@@ -1,0 +1,76 @@
+import { quantile } from "../stats.ts";
+import type { CrashFigures } from "./crash.ts";
+import { ARRIVED, bounded, FAULTS, figuresOf, isTimed, matrix } from "./figures.ts";
+import type { Sample } from "./send.ts";
+
+type Starts = ReadonlyMap<string, number>;
+
+function table(head: readonly string[], words: number, rows: readonly (readonly (string | number)[])[]): string {
+  const marks = head.map((_, at) => (at < words ? "---" : "---:"));
+  return [head, marks, ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+}
+
+const share = (count: number, of: number) => (of === 0 ? "" : `${((100 * count) / of).toFixed(1)} % of ${of}`);
+const time = (ms: number) => (Number.isFinite(ms) ? `${ms.toFixed(0)} ms` : "");
+const upper = (told: string) => told.toUpperCase().replaceAll("-", "_");
+
+/** One row for each target, and one for all of them. */
+export function summaryTable(samples: readonly Sample[], starts: Starts): string {
+  const targets = [...Map.groupBy(samples, (sample) => sample.target)];
+  const groups = [...Map.groupBy(samples, (sample) => groupOf(sample.target))];
+  const rows = [...targets, ...(groups.length > 1 ? groups : []), ["**all**", samples] as const].map(([name, list]) => {
+    const { sends, faults, idleSafe } = figuresOf(list);
+    const started = [...new Set(list.map((sample) => sample.target))].reduce(
+      (sum, of) => sum + (starts.get(of) ?? 0),
+      0,
+    );
+    const counts = FAULTS.map((kind) => bounded(faults[kind], sends));
+    return [
+      name,
+      started,
+      sends,
+      ...counts,
+      share(idleSafe.submitted, idleSafe.sends),
+      share(idleSafe.unknown, idleSafe.sends),
+    ];
+  });
+  return table(["target", "starts", "sends", ...FAULTS, "idle, safe: SUBMITTED", "UNKNOWN"], 1, rows);
+}
+
+function groupOf(target: string): string {
+  return /^(?:claude|codex|opencode)-/.test(target) ? "**real agents**" : "**test programs**";
+}
+
+/** Run by run, because the machine's load is in them. `runs`: the samples of each, in their order. */
+export function latencyTable(runs: readonly (readonly Sample[])[]): string {
+  const rows = runs.flatMap((samples, run) =>
+    [...Map.groupBy(samples.filter(isTimed), (sample) => sample.target)].map(([target, list]) => {
+      const ms = list.map((sample) => sample.ms);
+      return [target, run + 1, list.length, time(quantile(ms, 0.5)), time(quantile(ms, 0.99)), time(Math.max(...ms))];
+    }),
+  );
+  return table(["target", "run", "sends", "p50", "p99", "longest"], 1, rows);
+}
+
+export function matrixTable(samples: readonly Sample[]): string {
+  const rows = matrix(samples)
+    .toSorted((a, b) => order(a).localeCompare(order(b), "en"))
+    .map(({ target, state, told, counts, faults }) => {
+      const cells = ARRIVED.map((name) => counts[name] || "");
+      return [target, state, upper(told), ...cells, faults || ""];
+    });
+  return table(["target", "state", "told", ...ARRIVED, "not true"], 3, rows);
+}
+
+const order = (row: { readonly target: string; readonly state: string; readonly told: string }): string =>
+  [row.target, row.state, row.told].join("|");
+
+export function crashTable(crashes: readonly CrashFigures[]): string {
+  const head = ["target", "killed", "receipts", "times", "messages", "ended", "lost", "doubled", "wrong"];
+  const rows = crashes.map((row) => {
+    const counts = [row.lost, row.doubled, row.wrong].map((count) => bounded(count, row.messages));
+    const told = Object.entries(row.told).map(([name, count]) => `${count} × ${upper(name)}`);
+    return [row.target, row.victim, told.join(", "), row.kills, row.messages, row.ended, ...counts];
+  });
+  return table(head, 3, rows);
+}
