@@ -1,5 +1,6 @@
 import { DomainError } from "../base/errors.ts";
 import { formatLiteral, quoteArgument, quoteShell } from "./quote.ts";
+import { rawKeysLine } from "./raw-keys.ts";
 
 const BUFFER = /^[A-Za-z0-9._-]{1,160}$/;
 const PANE = /^%\d{1,10}$/;
@@ -48,6 +49,10 @@ export function keysLine(paneId: string, names: readonly string[]): string {
 
 export function textLine(paneId: string, text: string): string {
   return guarded(paneId, "leave", `send-keys -t ${paneId} -l -- ${quoteArgument(text)}`);
+}
+
+export function rawLine(paneId: string, data: Uint8Array): string {
+  return guarded(paneId, "leave", rawKeysLine(paneId, data));
 }
 
 /** A literal CR: some releases translate the named key by what the program asked its keyboard to be. */

@@ -17,11 +17,13 @@ import {
   pasteLine,
   pipeLine,
   REFUSED,
+  rawLine,
   saveLine,
   textLine,
 } from "./pane-commands.ts";
 import { factsCommand, type PaneFacts, parseFacts } from "./pane-facts.ts";
 import { quoteArgument } from "./quote.ts";
+import { RAW_KEYS_MAX_BYTES } from "./raw-keys.ts";
 import { WINDOW_NAME } from "./server-config.ts";
 
 export type { CaptureOptions } from "./pane-commands.ts";
@@ -166,6 +168,12 @@ export class TmuxPane {
   /** Types text as it is, without paste brackets; closes copy mode and the like first. */
   async sendText(text: string): Promise<Sent> {
     return text === "" ? "sent" : await this.#guarded("send-keys", textLine(this.id, text));
+  }
+
+  /** Hands bytes of a person's terminal to the program as they are; closes copy mode and the like first. At most 4096. */
+  async sendBytes(data: Uint8Array): Promise<Sent> {
+    if (data.length > RAW_KEYS_MAX_BYTES) throw new DomainError("invalid", `${data.length} bytes are too many at once`);
+    return data.length === 0 ? "sent" : await this.#guarded("send-keys", rawLine(this.id, data));
   }
 
   /** Presses Enter. Refused also while a mode is open: somebody reads there. */

@@ -53,6 +53,29 @@ const PAYLOADS: readonly (readonly [string, string])[] = [
   ["an end of paste inside", "a\x1b[201~\rb"],
 ];
 
+describe("sendBytes", () => {
+  it.each([
+    ...PAYLOADS,
+    ["not assigned, private, zero width", "abcdefgh\u0378\ue000\u200b\u{10ffff}\u{e0100}\ufeffijk"] as const,
+  ])("delivers byte for byte: %s", async (_name, text) => {
+    await using box = await receiver();
+    const data = Buffer.from(text);
+    for (let at = 0; at < data.length; at += 4096) await box.pane.sendBytes(data.subarray(at, at + 4096));
+    await box.receives(text);
+    expect(await box.received()).toBe(text);
+  });
+
+  it("delivers every byte there is, in the midst of text", async () => {
+    await using box = await receiver();
+    const bytes = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
+    const data = Buffer.concat([Buffer.from("some text 日本 "), bytes, Buffer.from(" more text 日本")]);
+    expect(await box.pane.sendBytes(data)).toBe("sent");
+    const path = join(box.dir, "received");
+    await eventually("its arrival", async () => (await readFile(path)).length >= data.length);
+    expect((await readFile(path)).equals(data)).toBe(true);
+  });
+});
+
 describe("paste", () => {
   it.each(PAYLOADS)("delivers byte for byte: %s", async (_name, text) => {
     await using box = await receiver();
