@@ -21,6 +21,8 @@ export interface BedParts {
   readonly busyText: string;
   /** Makes the pretended model slow. */
   readonly slow?: (isSlow: boolean) => void;
+  /** Makes the pretended model refuse for a rate limit. */
+  readonly limit?: (isLimited: boolean) => void;
   /** What was taken is in the receiver's log this long after the agent is idle. */
   readonly quietMs: number;
 }
@@ -32,6 +34,7 @@ export class Bed implements AsyncDisposable {
   readonly provesIdle: boolean;
   readonly busyText: string;
   readonly slow: (isSlow: boolean) => void;
+  readonly limit: (isLimited: boolean) => void;
   readonly #owner: AsyncDisposable;
   readonly #quietMs: number;
   #interruptedAt = 0;
@@ -42,6 +45,7 @@ export class Bed implements AsyncDisposable {
     this.provesIdle = parts.provesIdle;
     this.busyText = parts.busyText;
     this.slow = parts.slow ?? (() => {});
+    this.limit = parts.limit ?? (() => {});
     this.#owner = parts.owner;
     this.#quietMs = parts.quietMs;
   }

@@ -1,9 +1,10 @@
 import { AgentState } from "../../internal/gen/gastown/v1/common_pb.ts";
 import type { Bed } from "./bed.ts";
 import { MESSAGES, type MessageKind } from "./messages.ts";
+import { sendIntoOpening } from "./openings.ts";
 import { MODES, type ModeName, type Sample, sendOnce } from "./send.ts";
 import { STATES, type StateKind } from "./states.ts";
-import type { Target } from "./targets.ts";
+import type { Opening, Target } from "./targets.ts";
 
 /** The agent is started anew after this many. */
 const SENDS_PER_LIFE = 50;
@@ -11,6 +12,8 @@ const SENDS_PER_LIFE = 50;
 const RESTARTS_PER_LIFE = 2;
 const FATAL_SHARE = 0.1;
 const DEAD_SENDS = 2;
+/** After each so many, one start that leads to dialogs. */
+const SENDS_PER_OPENING = 50;
 
 export interface RunOptions {
   readonly sends: number;
@@ -61,16 +64,29 @@ class TargetRun {
   }
 
   async run(): Promise<void> {
-    while (this.#goesOn()) {
-      try {
-        await this.#life();
-      } catch (err) {
-        if (this.#options.signal.aborted) throw err;
-        const text = err instanceof Error ? err.message : String(err);
-        this.#options.onTrouble(`given up: ${text.slice(0, 2500)}`);
-        this.#sent++;
-      }
+    while (this.#goesOn()) await this.#orGiveUp(() => this.#life());
+    const { openings } = this.#target;
+    for (let i = 0; i < Math.floor(this.#sent / SENDS_PER_OPENING) && "dialog".includes(this.#options.only); i++) {
+      const opening = openings[i % openings.length];
+      if (opening !== undefined) await this.#orGiveUp(() => this.#open(opening));
     }
+  }
+
+  async #orGiveUp(life: () => Promise<void>): Promise<void> {
+    try {
+      await life();
+    } catch (err) {
+      if (this.#options.signal.aborted) throw err;
+      const text = err instanceof Error ? err.message : String(err);
+      this.#options.onTrouble(`given up: ${text.slice(0, 2500)}`);
+      this.#sent++;
+    }
+  }
+
+  async #open(opening: Opening): Promise<void> {
+    await using bed = await this.#target.start(this.#options.sidecarProgram, opening);
+    this.#options.onStart();
+    await sendIntoOpening(bed, opening, (state) => this.#send(bed, state, this.#kinds()));
   }
 
   /** From a start of the agent to its end. */

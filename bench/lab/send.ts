@@ -32,6 +32,7 @@ const WIRE_MODES: Readonly<Record<ModeName, NudgeMode>> = {
 const SHORT_TTL_MS = 400;
 const CALL_MS = 12_000;
 const END_MS = 45_000;
+const STAYS_MS = 500;
 const ARRIVAL_MS = 10_000;
 const ASK_AGAIN_SHARE = 0.2;
 
@@ -72,17 +73,20 @@ export async function sendOnce(plan: Plan): Promise<Sample> {
   const staged = await state.stage({ bed, target, mark, random });
   const before = await bed.quiet();
   const effectsBefore = (await bed.receiver.effects()).length;
+  await staged.lead?.();
   const startedAt = performance.now();
   const [first] = await Promise.all([call(plan), staged.beside?.()]);
   const ms = performance.now() - startedAt;
-  const early = staged.person === undefined || staged.typing === true ? [] : await news(bed, before.length);
+  const isForThePerson = staged.person !== undefined && staged.typing !== true && staged.lead === undefined;
+  const early = isForThePerson ? await news(bed, before.length) : [];
   let dialogGone = false;
   if (staged.dialogId !== undefined) dialogGone = (await bed.status()).dialog?.id !== staged.dialogId;
   if (staged.resolve !== undefined && plan.mode === "queue, short ttl") await sleep(SHORT_TTL_MS + 200);
   await staged.resolve?.();
-  const end = await ended(plan, first);
+  const end = await ended(plan, first, staged.stays === true ? STAYS_MS : END_MS);
   const told = end === undefined ? "invalid" : nameOf(end.outcome);
-  const rests = staged.isDead !== true && (target.fatal === undefined || !message.includes(target.fatal));
+  const rests =
+    staged.isDead !== true && staged.stays !== true && (target.fatal === undefined || !message.includes(target.fatal));
   const leftover = rests && (await isLeftOver(bed)) ? await composerRows(bed) : "";
   if (rests) await bed.calm(signal);
   if (told === "submitted") await arrival(bed, before.length + (staged.person?.length ?? 0) + 1);
@@ -146,10 +150,14 @@ async function call(plan: Plan): Promise<SidecarNudgeResponse | undefined> {
 }
 
 /** Waits for the last word on it; what will not end is called off. */
-async function ended(plan: Plan, first: SidecarNudgeResponse | undefined): Promise<SidecarNudgeResponse | undefined> {
+async function ended(
+  plan: Plan,
+  first: SidecarNudgeResponse | undefined,
+  limitMs: number,
+): Promise<SidecarNudgeResponse | undefined> {
   const { client } = plan.bed.sidecar;
   let last = first;
-  for (const end = performance.now() + END_MS; last?.outcome === NudgeOutcome.QUEUED; await sleep(20)) {
+  for (const end = performance.now() + limitMs; last?.outcome === NudgeOutcome.QUEUED; await sleep(20)) {
     plan.signal.throwIfAborted();
     const isLate = performance.now() > end;
     last = isLate

@@ -6,15 +6,19 @@ import type { Target } from "./targets.ts";
 
 /** What a state leaves to be undone, and what a person did in it. */
 export interface Staged {
+  /** Runs right before the send. */
+  readonly lead?: () => Promise<void>;
   /** Runs beside the send, from the moment it begins. */
   readonly beside?: () => Promise<void>;
   /** Brings the agent back to where it can be idle, as a person would. */
   readonly resolve?: () => Promise<void>;
-  /** Texts that the person submits in `resolve`. */
+  /** Texts that the person submits in `lead` or `resolve`. */
   readonly person?: readonly string[];
   readonly typing?: boolean;
   /** It will not come to rest any more. */
   readonly isDead?: boolean;
+  /** What stands in the way stays there: messages that wait for it are called off. */
+  readonly stays?: boolean;
   /** The id of the open dialog; it has to be the same after the send. */
   readonly dialogId?: string;
 }
@@ -48,14 +52,9 @@ export const STATES: readonly StateKind[] = [
   { name: "draft", weight: 3, fits: handy, stage: draft },
   { name: "typing", weight: 3, fits: handy, stage: typing },
   { name: "copy mode", weight: 2, fits: any, stage: copyMode },
-  {
-    name: "dialog: permission",
-    weight: 2,
-    fits: ({ dialogs }) => "permission" in dialogs,
-    stage: dialog("permission"),
-  },
-  { name: "dialog: question", weight: 1, fits: ({ dialogs }) => "question" in dialogs, stage: dialog("question") },
-  { name: "dialog: picker", weight: 1, fits: ({ dialogs }) => "picker" in dialogs, stage: dialog("picker") },
+  ...["permission", "question", "picker", "theme"].map(dialogState),
+  { name: "dialog: about to open", weight: 2, fits: ({ dialogs }) => "permission" in dialogs, stage: aboutToOpen },
+  { name: "parked", weight: 1, fits: ({ hasLimits }) => hasLimits, stage: parked },
   { name: "restarting", weight: 1, fits: any, stage: restarting },
 ];
 
@@ -125,15 +124,58 @@ async function copyMode({ bed, random }: Situation): Promise<Staged> {
   };
 }
 
+function dialogState(name: string): StateKind {
+  const weight = name === "permission" ? 2 : 1;
+  return { name: `dialog: ${name}`, weight, fits: ({ dialogs }) => name in dialogs, stage: dialog(name) };
+}
+
 function dialog(name: string): StateKind["stage"] {
   return async ({ bed, target, mark }) => {
     await bed.say((target.dialogs[name] ?? "").replace("TASK", `task-${mark}`));
-    const opened = await until("the dialog", 10_000, async () => {
-      const status = await bed.status();
-      return status.state === AgentState.DIALOG && status.dialog !== undefined ? status.dialog : undefined;
-    });
+    const opened = await openDialog(bed);
     await bed.quiet();
     return { dialogId: opened.id, resolve: () => bed.keys("Escape") };
+  };
+}
+
+/** The open dialog, once it is. */
+export async function openDialog(bed: Bed, limitMs = 10_000) {
+  return await until("the dialog", limitMs, async () => {
+    const status = await bed.status();
+    return status.state === AgentState.DIALOG && status.dialog !== undefined ? status.dialog : undefined;
+  });
+}
+
+/** A person asks for what raises a dialog at about the time of the send. */
+async function aboutToOpen({ bed, target, mark, random }: Situation): Promise<Staged> {
+  const text = (target.dialogs["permission"] ?? "").replace("TASK", `task-${mark}`);
+  await bed.type(text);
+  await until("the request", 5000, async () => (await bed.status()).draft || undefined);
+  await pause(300);
+  return {
+    person: [text],
+    lead: async () => {
+      await bed.keys("Enter");
+      await until("its leaving", 5000, async () => !(await bed.status()).draft || undefined);
+      await pause(random() * 150);
+    },
+    resolve: async () => {
+      await openDialog(bed, 3000).catch(() => {}); // some ask in another order once there is a second message
+      await bed.keys("Escape");
+    },
+  };
+}
+
+/** The model refuses for a limit until the message has been answered for. What an agent does then is its own affair. */
+async function parked({ bed, mark, random }: Situation): Promise<Staged> {
+  bed.limit(true);
+  await bed.say(`too much ${mark}`);
+  await pause(300 + random() * 1500);
+  return {
+    resolve: async () => {
+      await pause(random() * 500);
+      bed.limit(false);
+    },
   };
 }
 

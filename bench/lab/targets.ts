@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { AgentProgram } from "../../test/support/agents-install.ts";
-import { startRealAgent } from "../../test/support/real-agent.ts";
+import { type RealAgentSetup, startRealAgent } from "../../test/support/real-agent.ts";
 import { demoCommand, startSidecar } from "../../test/support/sidecar.ts";
 import { Bed } from "./bed.ts";
 import { fileReceiver, ModelReceiver } from "./receiver.ts";
@@ -23,11 +23,23 @@ export interface Target {
   readonly dialogs: Readonly<Record<string, string>>;
   /** A message with this word ends or hangs the program. */
   readonly fatal?: string;
-  start(sidecarProgram: string | undefined): Promise<Bed>;
+  /** Starts that lead to a dialog before anything else. */
+  readonly openings: readonly Opening[];
+  /** Its model can refuse for a rate limit. */
+  readonly hasLimits: boolean;
+  start(sidecarProgram: string | undefined, opening?: Opening): Promise<Bed>;
   /** A person ends the program. */
   leave(bed: Bed): Promise<void>;
   /** Why it cannot be had on this machine; undefined when it can. */
   missing(): Promise<string | undefined>;
+}
+
+/** A start of which the first screen, or the first answer, is a dialog. */
+export interface Opening {
+  readonly name: string;
+  readonly setup: Pick<RealAgentSetup, "state" | "args">;
+  /** What a person says before the dialog comes; absent: it comes by itself. */
+  readonly say?: string;
 }
 
 const DEMO_DIALOGS = { permission: "run: touch TASK", question: "ask: Which one?|this|that", picker: "/model" };
@@ -46,15 +58,34 @@ const DEMO_FAULTS: readonly string[] = [
   "garbage",
 ];
 
-const REAL: readonly (readonly [AgentProgram, Record<string, string>])[] = [
-  ["claude-2.1.330", { permission: "RUN-TOOL touch TASK", question: "ASK-ME now", picker: "/model" }],
-  ["claude-2.1.197", { permission: "RUN-TOOL touch TASK", question: "ASK-ME now", picker: "/model" }],
-  ["codex-0.169.0", { permission: "RUN-TOOL touch TASK", picker: "/model" }],
-  ["opencode-1.18.33", { permission: "RUN-TOOL touch TASK", question: "ASK-ME now" }],
+const NEW_HOME: Opening = { name: "a new home", setup: { state: "fresh" } };
+const NEW_FOLDER: Opening = { name: "an unknown folder", setup: { state: "untrusted" } };
+const PLANNING: Opening = { name: "plan mode", setup: { args: ["--permission-mode", "plan"] }, say: "PLAN-IT" };
+
+interface RealKind {
+  readonly program: AgentProgram;
+  readonly dialogs: Target["dialogs"];
+  readonly openings: readonly Opening[];
+}
+
+const SHELL = { permission: "RUN-TOOL touch TASK" };
+const REAL: readonly RealKind[] = [
+  {
+    program: "claude-2.1.330",
+    dialogs: { ...SHELL, question: "ASK-ME now", picker: "/model", theme: "/theme" },
+    openings: [NEW_HOME, NEW_FOLDER],
+  },
+  {
+    program: "claude-2.1.197",
+    dialogs: { ...SHELL, question: "ASK-ME now", picker: "/model", theme: "/theme" },
+    openings: [NEW_HOME, NEW_FOLDER, PLANNING],
+  },
+  { program: "codex-0.169.0", dialogs: { ...SHELL, picker: "/model" }, openings: [NEW_HOME, NEW_FOLDER] },
+  { program: "opencode-1.18.33", dialogs: { ...SHELL, question: "ASK-ME now" }, openings: [] },
 ];
 
 export const TARGETS: readonly Target[] = [
-  ...REAL.map(([program, dialogs]) => realTarget(program, dialogs)),
+  ...REAL.map(realTarget),
   ...DEMO_FAULTS.map((faults) => demoTarget(faults, [])),
   demoTarget("", ["--alternate-screen"]),
   tuiTarget("ink", [join(root, "test/ink/app.js")], async () =>
@@ -69,25 +100,31 @@ export const TARGETS: readonly Target[] = [
   tuiTarget("bash", [join(root, "test/fakes/line-reader.sh")], async () => undefined),
 ];
 
-function realTarget(program: AgentProgram, dialogs: Target["dialogs"]): Target {
+function realTarget({ program, dialogs, openings }: RealKind): Target {
   return {
     name: program,
     kind: "real",
     dialogs,
+    openings,
+    hasLimits: true,
     leave: (bed) => bed.say(program.startsWith("codex") ? "/quit" : "/exit"),
     missing: async () =>
       existsSync(join(root, "test/agents/node_modules/.stamp")) ? undefined : "not installed: npm ci in test/agents",
-    start: async (sidecarProgram) => {
+    start: async (sidecarProgram, opening) => {
       const agent = await startRealAgent({
         program,
         flags: LINGER,
+        ...opening?.setup,
         ...(sidecarProgram === undefined ? {} : { sidecarProgram }),
       });
       const slow = (isSlow: boolean) => {
         agent.model.wordDelayMs = isSlow ? 60 : 0;
       };
+      const limit = (isLimited: boolean) => {
+        agent.model.limited = isLimited;
+      };
       const parts = { sidecar: agent.sidecar, receiver: new ModelReceiver(agent.model, agent.workdir), owner: agent };
-      return new Bed({ ...parts, provesIdle: true, busyText: "TALK 40", slow, quietMs: 200 });
+      return new Bed({ ...parts, provesIdle: true, busyText: "TALK 40", slow, limit, quietMs: 200 });
     },
   };
 }
@@ -98,6 +135,8 @@ function demoTarget(faults: string, flags: readonly string[]): Target {
     name: `demo:${fault}`,
     kind: "demo",
     dialogs: DEMO_DIALOGS,
+    openings: [],
+    hasLimits: false,
     leave: (bed) => bed.keys("C-d"),
     ...(faults.includes("zz-fatal") ? { fatal: "zz-fatal" } : {}),
     missing: async () => undefined,
@@ -125,6 +164,8 @@ function tuiTarget(name: string, script: readonly string[], missing: Target["mis
     name,
     kind: "tui",
     dialogs: {},
+    openings: [],
+    hasLimits: false,
     leave: (bed) => bed.keys(name === "ink" ? "C-c" : "C-d"),
     missing,
     start: async (sidecarProgram) => {

@@ -21,6 +21,13 @@ export interface ModelServerOptions {
   readonly act?: (request: ModelRequest) => ModelAct;
 }
 
+/** One request from its arrival to the end of its answer, which is cut short when the agent leaves. Wall clock ms. */
+export interface ModelSpan {
+  readonly request: ModelRequest;
+  readonly act: ModelAct["type"];
+  endedAt?: number;
+}
+
 interface Api {
   readonly read: (body: Record<string, unknown>, at: number) => ModelRequest;
   readonly frames: (act: ModelAct, id: string) => Frame[];
@@ -38,8 +45,11 @@ const APIS: Readonly<Record<string, Api>> = {
  */
 export class ModelServer {
   wordDelayMs: number;
+  /** While set, every request is refused for a rate limit that the caller is told to try again after a second. */
+  limited = false;
   readonly #act: (request: ModelRequest) => ModelAct;
   readonly #log: ModelRequest[] = [];
+  readonly #spans: ModelSpan[] = [];
   readonly #server: Server;
   #ids = 0;
 
@@ -70,6 +80,11 @@ export class ModelServer {
     return this.#log;
   }
 
+  /** When the model worked on each of them. */
+  get spans(): readonly ModelSpan[] {
+    return this.#spans;
+  }
+
   /** The user's texts of the newest turn request (those that carry tools): the whole conversation as the model saw it. */
   get conversation(): readonly string[] {
     return this.#log.findLast((request) => request.withTools)?.userTexts ?? [];
@@ -96,9 +111,15 @@ export class ModelServer {
     const act: ModelAct = request.withTools
       ? this.#act(request)
       : { type: "say", text: '{"title":"Test","isNewTopic":false}' };
+    const span: ModelSpan = { request, act: act.type };
+    this.#spans.push(span);
+    res.on("close", () => {
+      span.endedAt = Date.now();
+    });
     this.#ids += 1;
     const id = `m${this.#ids}`;
-    if (act.type === "refuse") return refuse(res, act);
+    if (this.limited) return refuse(res, { status: 429, error: "rate_limit_error" }, 1);
+    if (act.type === "refuse") return refuse(res, act, 3600);
     if (!request.stream) return json(res, 200, messagesBody(act, id));
     await this.#stream(res, api.frames(act, id), request.withTools);
   }
@@ -115,8 +136,12 @@ export class ModelServer {
   }
 }
 
-function refuse(res: ServerResponse, act: { readonly status: number; readonly error: string }): void {
-  res.setHeader("retry-after", "3600");
+function refuse(
+  res: ServerResponse,
+  act: { readonly status: number; readonly error: string },
+  retryAfterSeconds: number,
+): void {
+  res.setHeader("retry-after", String(retryAfterSeconds));
   json(res, act.status, {
     type: "error",
     error: { type: act.error, message: "This request would exceed the rate limit." },
