@@ -1,0 +1,88 @@
+import { describe, expect, it } from "vitest";
+import { fc } from "../../test/support/property.ts";
+import { DEFAULT_REDACT_PATTERNS, Redactor, RedactStream } from "./redact.ts";
+
+const usual = new Redactor(DEFAULT_REDACT_PATTERNS);
+
+describe("a text", () => {
+  it.each([
+    ["password: hunter2 and more", "[redacted] and more"],
+    ["API_KEY=abc", "[redacted]"],
+    ["the Token :  x", "the [redacted]"],
+    ["secret\n= s3cret", "[redacted]"],
+    ["a token of thanks", "a token of thanks"],
+    ["password=a token=b", "[redacted] [redacted]"],
+    ["", ""],
+  ])("%j becomes %j", (text, redacted) => expect(usual.redact(text)).toBe(redacted));
+
+  it("has secrets of several patterns taken out, also where they overlap", () => {
+    const redactor = new Redactor(["ab+c", "(?i)CD+", "^x$"]);
+    expect(redactor.redact("_abbcDd_\nx\nxx")).toBe("_[redacted]_\n[redacted]\nxx");
+  });
+
+  it("stays as it is without patterns, or with one that matches nothing at all", () => {
+    expect(new Redactor([]).redact("password: x")).toBe("password: x");
+    expect(new Redactor(["q*"]).redact("abc")).toBe("abc");
+  });
+});
+
+it("refuses what is no pattern, and too much", () => {
+  expect(() => new Redactor(["(unclosed"])).toThrow('"(unclosed" is no pattern');
+  expect(() => new Redactor(["(?=look)"])).toThrow("no pattern");
+  expect(() => new Redactor(Array(33).fill("a"))).toThrow("at most 32 patterns");
+  expect(() => new Redactor(["a".repeat(1001)])).toThrow("longer than 1000");
+});
+
+it("takes no longer for a pattern that would make others backtrack", () => {
+  const redactor = new Redactor(["(a+)+$"]);
+  const before = performance.now();
+  redactor.find(`${"a".repeat(200_000)}b`);
+  expect(performance.now() - before).toBeLessThan(5000);
+});
+
+describe("a text in pieces", () => {
+  const inPieces = (pieces: readonly string[], redactor = usual) => {
+    const stream = new RedactStream(redactor);
+    return pieces.map((piece) => stream.push(piece)).join("") + stream.flush();
+  };
+
+  it("is redacted as if it were whole, wherever it is cut", () => {
+    const filler = fc.stringMatching(/^[a-z ]{0,3000}$/);
+    const secret = fc.stringMatching(/^ password: [a-zA-Z0-9]{1,600} $/);
+    const text = fc.array(fc.oneof(filler, secret), { maxLength: 12 }).map((parts) => parts.join(""));
+    const cuts = fc.array(fc.nat(10_000), { maxLength: 20 });
+    fc.assert(
+      fc.property(text, cuts, (whole, at) => {
+        const ends = [...new Set(at.filter((cut) => cut < whole.length)), whole.length].sort((a, b) => a - b);
+        const pieces = ends.map((end, i) => whole.slice(ends[i - 1] ?? 0, end));
+        expect(inPieces(pieces)).toBe(usual.redact(whole));
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it("hides all of a secret that is longer than what is held back", () => {
+    const whole = `see token=${"abcdefgh".repeat(20_000)} end`;
+    for (const size of [100, 4096, 5000, 70_000]) {
+      const pieces = Array.from({ length: Math.ceil(whole.length / size) }, (_, i) =>
+        whole.slice(i * size, (i + 1) * size),
+      );
+      expect(inPieces(pieces)).toBe("see [redacted] end");
+    }
+  });
+
+  it("hides the rest of a secret whose beginning was given out already", () => {
+    const stream = new RedactStream(usual);
+    expect(stream.push("token=abc") + stream.flush()).toBe("[redacted]");
+    expect(stream.push("defghi jkl") + stream.flush()).toBe(" jkl");
+    expect(stream.push(" password:") + stream.flush()).toBe(" password:");
+    expect(stream.push(" hunter2\n") + stream.flush()).toBe("[redacted]\n");
+  });
+
+  it("is not cut within a character", () => {
+    const stream = new RedactStream(usual);
+    const given = [stream.push("😀".repeat(4001)), stream.push("x😀".repeat(3000)), stream.flush()];
+    for (const text of given) expect(text.isWellFormed()).toBe(true);
+    expect(given.join("")).toBe("😀".repeat(4001) + "x😀".repeat(3000));
+  });
+});

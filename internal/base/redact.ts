@@ -1,0 +1,162 @@
+import { RE2JS } from "re2js";
+import { DomainError } from "./errors.ts";
+
+/** What stands where a secret stood. */
+const REDACTED = "[redacted]";
+/** More patterns, or longer ones, are refused: each costs a pass over every text. */
+const MAX_PATTERNS = 32;
+const MAX_PATTERN_CHARS = 1000;
+
+/** Secrets that are looked for unless others are given: `name = value` pairs whose name says so. */
+export const DEFAULT_REDACT_PATTERNS: readonly string[] = ["(?i)(api[_-]?key|token|secret|password)\\s*[:=]\\s*\\S+"];
+
+/** A stretch of a text, `end` exclusive. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+/**
+ * Finds secrets by patterns in RE2's syntax (`(?i)` included; `^` and `$` are ends of lines), in time linear in the text
+ * whatever the pattern.
+ */
+export class Redactor {
+  readonly #patterns: readonly RE2JS[];
+
+  /** @throws DomainError `invalid`, naming the pattern that is none. */
+  constructor(patterns: readonly string[]) {
+    if (patterns.length > MAX_PATTERNS) {
+      throw new DomainError(
+        "invalid",
+        `at most ${MAX_PATTERNS} patterns for secrets are taken, not ${patterns.length}`,
+      );
+    }
+    this.#patterns = patterns.map(compile);
+  }
+
+  /** The text with `[redacted]` in place of each secret. */
+  redact(text: string): string {
+    return withoutSpans(text, this.find(text));
+  }
+
+  /** Where secrets stand, in order, none touching the next. */
+  find(text: string): readonly Span[] {
+    // Finding costs thirty times what asking does, and most texts hold nothing.
+    const hits = this.#patterns.filter((pattern) => pattern.test(text));
+    return hits.length === 0 ? [] : merged(hits.flatMap((pattern) => spansOf(pattern, text)));
+  }
+}
+
+function compile(source: string): RE2JS {
+  if (source.length > MAX_PATTERN_CHARS) {
+    throw new DomainError("invalid", `a pattern for secrets is longer than ${MAX_PATTERN_CHARS} characters`);
+  }
+  try {
+    return RE2JS.compile(source, RE2JS.MULTILINE);
+  } catch (err) {
+    throw new DomainError("invalid", `${JSON.stringify(source)} is no pattern that RE2 understands`, { cause: err });
+  }
+}
+
+function spansOf(pattern: RE2JS, text: string): readonly Span[] {
+  const spans: Span[] = [];
+  for (const match of pattern.matchAll(text)) {
+    const start = match.index ?? 0;
+    if (match[0] !== undefined && match[0] !== "") spans.push({ start, end: start + match[0].length });
+  }
+  return spans;
+}
+
+function merged(spans: readonly Span[]): readonly Span[] {
+  const result: { start: number; end: number }[] = [];
+  for (const { start, end } of spans.toSorted((a, b) => a.start - b.start)) {
+    const last = result.at(-1);
+    if (last !== undefined && start <= last.end) last.end = Math.max(last.end, end);
+    else result.push({ start, end });
+  }
+  return result;
+}
+
+function withoutSpans(text: string, spans: readonly Span[]): string {
+  let out = "";
+  let done = 0;
+  for (const { start, end } of spans) {
+    out += text.slice(done, start) + REDACTED;
+    done = end;
+  }
+  return done === 0 ? text : out + text.slice(done);
+}
+
+/** Text before a possible secret is held back until it is certain; so much of it that a secret of this length is found. */
+const HOLD_CHARS = 4096;
+/** Of a secret that goes on and on, its beginning is remembered, so that the rest is known for what it is. */
+const HEAD_CHARS = 512;
+
+/**
+ * Redacts a text that comes in pieces: a secret of at most 4,096 characters is found wherever the pieces are cut. One that
+ * is longer is found by its beginning. What `flush` has given out cannot be taken back, but is still looked at as the
+ * beginning of a secret that goes on.
+ */
+export class RedactStream {
+  readonly #redactor: Redactor;
+  /** Given out already, as it was before. */
+  #before = "";
+  /** `#before` ends within a secret, whose mark has been given out. */
+  #within = false;
+  #held = "";
+
+  constructor(redactor: Redactor) {
+    this.#redactor = redactor;
+  }
+
+  /** The next piece; returns what is certain by now. */
+  push(text: string): string {
+    this.#held += text;
+    return this.#held.length <= HOLD_CHARS ? "" : this.#give(false);
+  }
+
+  /** Everything that was held back: nothing may come for a while. */
+  flush(): string {
+    return this.#held === "" ? "" : this.#give(true);
+  }
+
+  #give(all: boolean): string {
+    const from = this.#before.length;
+    const window = this.#before + this.#held;
+    const spans = this.#redactor.find(window);
+    const to = all ? window.length : safeCut(window, from, spans);
+    let out = "";
+    let done = from;
+    for (const { start, end } of spans) {
+      if (end <= from || start >= to) continue;
+      out += window.slice(done, Math.max(done, start));
+      if (start >= from || !this.#within) out += REDACTED;
+      done = Math.max(done, Math.min(end, to));
+    }
+    out += window.slice(done, to);
+    const open = spans.find(({ start, end }) => start < to && end >= to);
+    this.#within = open !== undefined;
+    this.#before = remembered(window, open?.start ?? to, to);
+    this.#held = window.slice(to);
+    return out;
+  }
+}
+
+/** As far as the text is certain: not in the middle of a secret that may be held back, nor of a character. */
+function safeCut(window: string, from: number, spans: readonly Span[]): number {
+  let cut = Math.max(from, window.length - HOLD_CHARS);
+  const open = spans.find(({ start, end }) => start < cut && end > cut);
+  if (open !== undefined) cut = open.end < window.length || open.start < from ? open.end : heldFrom(open, window, cut);
+  const code = window.charCodeAt(cut);
+  return code >= 0xdc00 && code <= 0xdfff ? Math.max(from, cut - 1) : cut;
+}
+
+/** A secret that may still grow is held whole, as long as that is bearable. */
+function heldFrom(open: Span, window: string, cut: number): number {
+  return window.length - open.start <= 2 * HOLD_CHARS ? open.start : cut;
+}
+
+function remembered(window: string, secretAt: number, to: number): string {
+  if (to - secretAt <= HOLD_CHARS) return window.slice(Math.max(0, to - HOLD_CHARS), to);
+  return window.slice(secretAt, secretAt + HEAD_CHARS) + window.slice(to - (HOLD_CHARS - HEAD_CHARS), to);
+}
