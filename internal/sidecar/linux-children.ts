@@ -22,11 +22,14 @@ export async function linuxChildren(): Promise<Children> {
   };
 }
 
-/** Each thread has its own; a kernel without these files (CONFIG_PROC_CHILDREN) needs a look at all processes. */
+/**
+ * Those of the main thread: the kernel gives orphans to it, while what a worker started stays with the worker, which may
+ * be too busy to wait for it in any time. A kernel without this file (CONFIG_PROC_CHILDREN) needs a look at all processes and
+ * does not tell threads apart.
+ */
 function listChildren(): readonly number[] {
-  const tasks = readdirSync("/proc/self/task");
   try {
-    return tasks.flatMap((task) => numbers(readFileSync(`/proc/self/task/${task}/children`, "latin1").split(" ")));
+    return numbers(readFileSync(`/proc/self/task/${process.pid}/children`, "latin1").split(" "));
   } catch {
     const parent = String(process.pid);
     return numbers(readdirSync("/proc")).filter((pid) => statFields(readOrEmpty(`/proc/${pid}/stat`))[1] === parent);

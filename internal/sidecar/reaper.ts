@@ -11,7 +11,7 @@ export interface ChildState {
 
 /** The system as the reaper uses it; see `linux-children.ts`. */
 export interface Children {
-  /** Pids of the children of every thread of this process. */
+  /** Pids of the children of this process's main thread: its own, and the orphans. */
   list(): readonly number[];
   /** Undefined when there is no such process any more. */
   state(pid: number): ChildState | undefined;
@@ -21,21 +21,23 @@ export interface Children {
   onEnd(callback: () => void): () => void;
 }
 
+/** Between two looks everyone else had time to look, too: how long it is since the first says nothing after a pause of all. */
+const LOOK_EVERY_MS = 150;
 /** Whoever started a child has waited for it by then; who has not is gone. */
-const AGE_MS = 300;
-const LOOK_EVERY_MS = AGE_MS / 2;
+const LOOKS = 3;
 /** Without any sign: signals of several ends may come as one, between two looks. */
 const LOOK_ANYWAY_MS = 5000;
 
 /**
  * Waits for processes whose parents have gone and which the kernel has given to this one, as a container's first process
- * must: else each of them takes a pid for ever. Node waits for what it started itself, and so do a pty's thread and a
- * worker; taking an exit code away from those would leave them waiting. So a child is waited for only after it has
- * been a zombie for 300 ms and a turn of the loop has passed.
+ * must: else each of them takes a pid for ever. Node waits for what it started itself, and a pty's thread does;
+ * taking an exit code away from those would leave them waiting. So a child is waited for only after it has
+ * been a zombie at three looks, 300 ms in all, with a turn of the loop between them. What workers started is not looked at.
  */
 export class Reaper implements Task {
   readonly #clock: Clock;
   readonly #children: Children;
+  /** At how many looks each has been one. */
   #zombies = new Map<string, number>();
   #reaped = 0;
 
@@ -61,15 +63,14 @@ export class Reaper implements Task {
 
   /** One look at all children; true when some are zombies that are not old enough yet. */
   look(): boolean {
-    const now = this.#clock.monotonicMs();
     const young = new Map<string, number>();
     for (const pid of this.#children.list()) {
       const child = this.#children.state(pid);
       if (child === undefined || !child.isZombie) continue;
       const key = `${pid} ${child.startedAt}`;
-      const seenAt = this.#zombies.get(key) ?? now;
-      if (now - seenAt < AGE_MS) {
-        young.set(key, seenAt);
+      const looks = (this.#zombies.get(key) ?? 0) + 1;
+      if (looks < LOOKS) {
+        young.set(key, looks);
         continue;
       }
       this.#children.wait(pid);

@@ -1,17 +1,20 @@
-// The first process of a pid namespace under a storm: starts children from two threads, each of which ends with a
-// known code and leaves an orphan behind, and prints what became of them as one line of JSON.
+// The first process of a pid namespace under a storm: starts children in three ways at the same time, each of which ends
+// with a known code and leaves an orphan behind, and prints what became of them as one line of JSON.
 //
-//   first-process-main.ts COUNT    COUNT from the main thread, as many as 200 from a worker
+//   first-process-main.ts COUNT    COUNT by child_process, at most 1000 each by a worker's and in a pty
 import { spawn } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
+import { spawn as spawnPty } from "@lydell/node-pty";
 import { systemClock } from "../../internal/base/clock.ts";
 import { linuxChildren } from "../../internal/sidecar/linux-children.ts";
 import { Reaper } from "../../internal/sidecar/reaper.ts";
 
 const AT_ONCE = 20;
-const FROM_WORKER_MOST = 200;
+const OTHERS_MOST = 1000;
+/** Much longer than the reaper waits. */
+const STALL_MS = 1500;
 
 const script = (code: number): string[] => ["-c", `(sleep 0.05 &); exit ${code}`];
 
@@ -21,6 +24,14 @@ async function byNode(code: number): Promise<number | null> {
     const child = spawn("sh", script(code), { stdio: "ignore" });
     child.on("error", reject);
     child.on("exit", resolve);
+  });
+}
+
+/** A pty's child is forked on this thread and waited for on one of its own, which Node knows nothing of. */
+async function byPty(code: number): Promise<number | null> {
+  await nextTurn();
+  return new Promise((resolve) => {
+    spawnPty("sh", script(code), {}).onExit(({ exitCode }) => resolve(exitCode));
   });
 }
 
@@ -36,6 +47,14 @@ async function wrongCodes(count: number, start: (code: number) => Promise<number
   };
   await Promise.all(Array.from({ length: AT_ONCE }, lane));
   return wrong;
+}
+
+/** Children that ended long before the thread that started them looks. */
+async function byBusyThread(): Promise<number> {
+  const codes = wrongCodes(AT_ONCE, byNode);
+  await sleep(20);
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, STALL_MS);
+  return await codes;
 }
 
 function byWorker(count: number): Promise<number> {
@@ -63,10 +82,9 @@ async function main(count: number): Promise<void> {
   const reaper = new Reaper(systemClock, await linuxChildren());
   const stop = new AbortController();
   const reaping = reaper.run(stop.signal);
-  const other = Math.min(count, FROM_WORKER_MOST);
+  const other = Math.min(count, OTHERS_MOST);
   const startedAt = performance.now();
-  const node = await wrongCodes(count, byNode);
-  const worker = await byWorker(other);
+  const [node, worker, pty] = await Promise.all([wrongCodes(count, byNode), byWorker(other), wrongCodes(other, byPty)]);
   const stormMs = Math.round(performance.now() - startedAt);
   const deadline = performance.now() + 10_000;
   while (zombies() > 0 && performance.now() < deadline) await sleep(50);
@@ -76,8 +94,8 @@ async function main(count: number): Promise<void> {
   const { user, system } = process.cpuUsage();
   const report = {
     pid: process.pid,
-    children: count + other,
-    wrong: { node, worker },
+    children: count + 2 * other,
+    wrong: { node, worker, pty },
     reaped: reaper.reaped,
     zombies: zombies(),
     stormMs,
@@ -93,4 +111,6 @@ if (isMainThread) {
   await main(Number(process.argv[2] ?? 300));
   process.exit(0);
 }
-parentPort?.postMessage(await wrongCodes((workerData as { readonly count: number }).count, byNode));
+const { count } = workerData as { readonly count: number };
+const stalled = await byBusyThread();
+parentPort?.postMessage(stalled + (await wrongCodes(count, byNode)));
