@@ -1,0 +1,172 @@
+import { randomUUID } from "node:crypto";
+
+/** One event as it is held. */
+export interface Held<T> {
+  readonly seq: bigint;
+  readonly event: T;
+}
+
+/** Sequence numbers that this log may hand out, promised where it outlives the process. */
+export interface SeqPromise {
+  readonly epoch: string;
+  /** The last number that may have been handed out. */
+  readonly reservedTo: bigint;
+}
+
+export interface EventLogDeps {
+  /** Keeps a promise where it outlives this process, before it returns; false when that cannot be done. */
+  readonly keep: (promise: SeqPromise) => boolean;
+}
+
+export interface EventLogOptions {
+  readonly maxEvents: number;
+  /** Of the sizes given to `append`. The newest event is held whatever its size. */
+  readonly maxBytes: number;
+  /** What an earlier process had promised; absent: there was none, or its promises are lost. */
+  readonly before?: SeqPromise;
+}
+
+/** Numbers are promised in steps, so that the journal is written once a step. */
+const RESERVE = 256n;
+/** Entries that were evicted are dropped from the array in lots. */
+const EVICT_LOT = 1024;
+
+/**
+ * The last events of a session, numbered from 1, bounded by count and bytes: the oldest go first. A number is never used
+ * twice within an epoch: a log that goes on after another process begins above everything that one may have handed out.
+ * When numbers cannot be promised any more, the log renumbers what it holds under a new epoch that nobody will continue.
+ */
+export class EventLog<T> {
+  readonly #deps: EventLogDeps;
+  readonly #maxEvents: number;
+  readonly #maxBytes: number;
+  /** Entries before `#from` have been evicted. */
+  #entries: ({ readonly event: T; readonly bytes: number } | undefined)[] = [];
+  #from = 0;
+  #bytes = 0;
+  /** Number of `#entries[0]`, evicted or not. */
+  #base: bigint;
+  #start: bigint;
+  #epoch: string;
+  #reservedTo = 0n;
+  /** The journal holds a promise of this epoch. */
+  #promised: boolean;
+  #grown: PromiseWithResolvers<void> | undefined;
+  #closed = false;
+
+  constructor(deps: EventLogDeps, options: EventLogOptions) {
+    this.#deps = deps;
+    this.#maxEvents = options.maxEvents;
+    this.#maxBytes = options.maxBytes;
+    const { before } = options;
+    this.#epoch = before?.epoch ?? randomUUID();
+    this.#promised = before !== undefined;
+    // One number is left out, so that whoever has read up to the last of the old ones is told of a gap.
+    this.#start = before === undefined ? 1n : before.reservedTo + 2n;
+    this.#base = this.#start;
+    this.#reserve();
+  }
+
+  /** Changes when the numbers begin anew. */
+  get epoch(): string {
+    return this.#epoch;
+  }
+
+  /** The first number that this process could hand out. */
+  get start(): bigint {
+    return this.#start;
+  }
+
+  /** Number of the oldest event held; of the next one to come when none is. */
+  get oldest(): bigint {
+    return this.#base + BigInt(this.#from);
+  }
+
+  /** The last number handed out or skipped; 0 before the first. */
+  get head(): bigint {
+    return this.#base + BigInt(this.#entries.length) - 1n;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  get size(): number {
+    return this.#entries.length - this.#from;
+  }
+
+  /** Nothing more will come. */
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  /** What the journal must hold of this log; undefined when no promise could be kept. */
+  get promise(): SeqPromise | undefined {
+    return this.#promised ? { epoch: this.#epoch, reservedTo: this.#reservedTo } : undefined;
+  }
+
+  /** Adds an event and returns its number; undefined when the log is closed. `bytes`: roughly what it takes in memory. */
+  append(event: T, bytes: number): bigint | undefined {
+    if (this.#closed) return undefined;
+    if (this.head >= this.#reservedTo) this.#reserve();
+    this.#entries.push({ event, bytes });
+    this.#bytes += bytes;
+    while (this.size > 1 && (this.size > this.#maxEvents || this.#bytes > this.#maxBytes)) this.#evict();
+    this.#notify();
+    return this.head;
+  }
+
+  /** The event with this number; undefined when it is not held. */
+  get(seq: bigint): T | undefined {
+    return seq < this.oldest ? undefined : this.#entries[Number(seq - this.#base)]?.event;
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#notify();
+  }
+
+  /** Resolves when something was appended, the epoch changed or the log was closed after this call. */
+  grown(): Promise<void> {
+    this.#grown ??= Promise.withResolvers<void>();
+    return this.#grown.promise;
+  }
+
+  #notify(): void {
+    this.#grown?.resolve();
+    this.#grown = undefined;
+  }
+
+  #evict(): void {
+    this.#bytes -= this.#entries[this.#from]?.bytes ?? 0;
+    this.#entries[this.#from] = undefined;
+    this.#from++;
+    if (this.#from < EVICT_LOT) return;
+    this.#entries.splice(0, this.#from);
+    this.#base += BigInt(this.#from);
+    this.#from = 0;
+  }
+
+  #reserve(): void {
+    const reservedTo = this.head + RESERVE;
+    const kept = this.#deps.keep({ epoch: this.#epoch, reservedTo });
+    if (!kept && this.#promised) {
+      this.#beginAnew();
+      return;
+    }
+    this.#promised = kept;
+    this.#reservedTo = reservedTo;
+  }
+
+  /** A later process would continue the epoch with numbers that are about to be used: it must not be this one's any more. */
+  #beginAnew(): void {
+    this.#entries.splice(0, this.#from);
+    this.#from = 0;
+    this.#base = 1n;
+    this.#start = 1n;
+    this.#epoch = randomUUID();
+    this.#promised = false;
+    this.#reserve();
+    this.#notify();
+  }
+}
