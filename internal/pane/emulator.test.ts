@@ -162,3 +162,57 @@ it("redraws the same screen on a fresh terminal", async () => {
   const other = await drawn(emulator.redraw());
   expect(other.screen()).toEqual({ ...emulator.screen(), title: "" });
 });
+
+describe("rows that scroll into the history", () => {
+  async function listening(scrollback = 100) {
+    const emulator = make(20, 5, scrollback);
+    const told: string[] = [];
+    emulator.listen({
+      scrolled: (rows) => void told.push(...rows.map((row) => `${row.wrapped ? "+" : ""}${row.text}`)),
+      overflowed: () => void told.push("overflow"),
+    });
+    return { emulator, told };
+  }
+  const rows = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => `row ${from + i}`);
+
+  it("are told once each, in order, also when the history is full", async () => {
+    const { emulator, told } = await listening(10);
+    for (let i = 0; i < 60; i += 7)
+      await emulator.write(
+        rows(i, i + 7)
+          .map((row) => `${row}\r\n`)
+          .join(""),
+      );
+    expect(told).toEqual(rows(0, 63 - 4));
+  });
+
+  it("are told with what they go on from", async () => {
+    const { emulator, told } = await listening();
+    await emulator.write(`${"a".repeat(25)}\r\n\r\n\r\n\r\n\r\n`);
+    expect(told).toEqual(["a".repeat(20), "+aaaaa"]);
+  });
+
+  it("are told once when the alternate screen comes in between", async () => {
+    const { emulator, told } = await listening();
+    await emulator.write(`${rows(0, 8).join("\r\n")}\x1b[?1049h`);
+    await emulator.write("full\r\n\r\n\r\n\r\n\r\n\r\n\r\nscreen");
+    expect(told).toEqual(rows(0, 3));
+    await emulator.write(`\x1b[?1049l\r\n${rows(8, 12).join("\r\n")}`);
+    expect(told).toEqual(rows(0, 7));
+  });
+
+  it("are named when more went by at once than the history holds", async () => {
+    const { emulator, told } = await listening(10);
+    await emulator.write(rows(0, 40).join("\r\n"));
+    expect(told).toEqual(["overflow", ...rows(25, 35)]);
+  });
+
+  it("are not told again after a reset or a resize", async () => {
+    const { emulator, told } = await listening();
+    await emulator.write(rows(0, 8).join("\r\n"));
+    emulator.resize(20, 3);
+    emulator.reset();
+    await emulator.write(rows(20, 22).join("\r\n"));
+    expect(told).toEqual(rows(0, 3));
+  });
+});

@@ -1,7 +1,9 @@
 import { TextDecoder } from "node:util";
 import { SerializeAddon } from "@xterm/addon-serialize";
-import xterm, { type IBuffer, type IBufferCell, type IBufferLine } from "@xterm/headless";
+import xterm, { type IBuffer, type IBufferCell, type IBufferLine, type IMarker } from "@xterm/headless";
 import type { Screen, ScreenLine, ScreenRun } from "../agents/screen.ts";
+import type { TextRow } from "./peek-text.ts";
+import { TerminalModes } from "./terminal-modes.ts";
 import { TMUX_WIDTHS, TmuxWidths } from "./tmux-widths.ts";
 
 export interface EmulatorOptions {
@@ -11,6 +13,14 @@ export interface EmulatorOptions {
   readonly scrollback: number;
 }
 
+/** Hears what becomes final on the screen. Called between two chunks; must not throw. */
+export interface ScrollListener {
+  /** Rows that have left the main screen for the history, oldest first. */
+  scrolled(rows: readonly TextRow[]): void;
+  /** More rows went by at once than the history holds: some before the next ones were never told. */
+  overflowed(): void;
+}
+
 /**
  * The agent's screen as a terminal would show it, fed with the bytes the agent printed. Answers to terminal queries are
  * dropped: tmux gives them.
@@ -18,16 +28,23 @@ export interface EmulatorOptions {
 export class Emulator {
   readonly #terminal: InstanceType<typeof xterm.Terminal>;
   readonly #serializer = new SerializeAddon();
+  readonly #modes: TerminalModes;
   #decoder = utf8Decoder();
   #title = "";
   #version = 0;
   #cached: { readonly version: number; readonly screen: Screen } | undefined;
+  #listener: ScrollListener | undefined;
+  /** Stands at the first row that is not history; moves with the text. */
+  #told: IMarker | undefined;
+  /** Rows below the mark that were told while it could not be moved. */
+  #toldBeyond = 0;
 
   constructor(options: EmulatorOptions) {
     this.#terminal = new xterm.Terminal({ ...options, allowProposedApi: true, logLevel: "off" });
     this.#terminal.unicode.register(new TmuxWidths());
     this.#terminal.unicode.activeVersion = TMUX_WIDTHS;
     this.#terminal.loadAddon(this.#serializer);
+    this.#modes = new TerminalModes(this.#terminal);
     this.#terminal.onTitleChange((title) => {
       this.#title = title;
     });
@@ -60,30 +77,81 @@ export class Emulator {
     return { x: Math.min(cursorX, this.#terminal.cols - 1), y: cursorY };
   }
 
-  /** Resolves when the bytes have been taken in; a chunk is never seen half done. */
-  write(data: Uint8Array | string): Promise<void> {
+  /** From now on rows that scroll off the main screen are told. One listener; give chunks of fewer lines than `scrollback`. */
+  listen(listener: ScrollListener): void {
+    this.#listener = listener;
+    this.#mark();
+  }
+
+  /** Resolves when the bytes have been taken in; a chunk is never seen half done. `onTaken` runs at that very moment. */
+  write(data: Uint8Array | string, onTaken?: () => void): Promise<void> {
     // The terminal's own decoder loses a character whose second byte of 0x80 begins a chunk (U+200D, …).
     const text = typeof data === "string" ? data : this.#decoder.decode(data, { stream: true });
     return new Promise((resolve) => {
       this.#terminal.write(text, () => {
         this.#version++;
+        if (this.#listener !== undefined) this.#tell(this.#listener);
+        onTaken?.();
         resolve();
       });
     });
   }
 
+  /** Forgets everything and draws `text` on a terminal of that size; nobody sees it blank in between. */
+  replace(text: string, cols: number, rows: number, onTaken?: () => void): Promise<void> {
+    this.#decoder = utf8Decoder();
+    this.resize(cols, rows);
+    const listener = this.#listener;
+    this.#listener = undefined; // what is drawn here has been told, or is not known to be new
+    return this.write(`\x1bc\x1b]2;\x07${text}`, () => {
+      this.#listener = listener;
+      if (listener !== undefined) this.#mark();
+      onTaken?.();
+    });
+  }
+
+  #tell(listener: ScrollListener): void {
+    const { normal } = this.#terminal.buffer;
+    const told = this.#told;
+    if (told === undefined) {
+      this.#mark();
+      return;
+    }
+    const from = told.isDisposed ? 0 : told.line + this.#toldBeyond;
+    if (from < normal.baseY) {
+      if (told.isDisposed) listener.overflowed();
+      const rows: TextRow[] = [];
+      for (let y = from; y < normal.baseY; y++) rows.push(rowText(normal, y));
+      listener.scrolled(rows);
+    }
+    this.#toldBeyond = told.isDisposed ? 0 : normal.baseY - told.line;
+    if (this.#toldBeyond !== 0 || told.isDisposed) this.#mark();
+  }
+
+  /** Markers can be set while the main screen shows only; behind the alternate one it does not move. */
+  #mark(): void {
+    if (this.alternate) return;
+    this.#told?.dispose();
+    this.#told = this.#terminal.registerMarker(-this.#terminal.buffer.normal.cursorY);
+    this.#toldBeyond = 0;
+  }
+
   /** Forgets everything, history and modes included. */
   reset(): void {
     this.#terminal.reset();
+    this.#modes.reset();
     this.#decoder = utf8Decoder();
     this.#title = "";
     this.#version++;
+    if (this.#listener !== undefined) this.#mark();
   }
 
   resize(cols: number, rows: number): void {
     if (cols === this.cols && rows === this.rows) return;
     this.#terminal.resize(cols, rows);
+    this.#modes.resized();
     this.#version++;
+    if (this.#listener !== undefined) this.#mark();
   }
 
   /** The screen as data; the same object until something was written. */
@@ -121,7 +189,7 @@ export class Emulator {
 
   /** Bytes that redraw the screen, cursor and modes on a fresh terminal of the same size. */
   redraw(): string {
-    return this.#serializer.serialize({ scrollback: 0 });
+    return this.#serializer.serialize({ scrollback: 0 }) + this.#modes.sequence();
   }
 }
 

@@ -5,13 +5,19 @@ import { OutputStream } from "./output.ts";
 function stream(clock = new FakeClock(), startOffset = 0n): OutputStream {
   return new OutputStream({ clock }, { cols: 20, rows: 4, rawBytes: 1000, epoch: "e1", startOffset });
 }
+const redraw = (text: string, cols = 20, rows = 4) => ({ text, cols, rows, hasHistory: true });
+/** Bytes that are drawn before anything else happens. */
+async function print(output: OutputStream, text: string): Promise<void> {
+  output.take(Buffer.from(text));
+  await output.drawn();
+}
 const texts = (output: OutputStream) => output.emulator.rowsText(100).map((row) => row.text);
 
 describe("what the agent printed", () => {
   it("is held as bytes with their offsets, and drawn", async () => {
     const output = stream(new FakeClock(), 100n);
     expect(output.drawnTo).toBe(100n);
-    await output.take(Buffer.from("hello"));
+    await print(output, "hello");
     expect([output.ring.start, output.ring.end, output.drawnTo]).toEqual([100n, 105n, 105n]);
     expect(texts(output)[0]).toBe("hello");
   });
@@ -21,7 +27,7 @@ describe("what the agent printed", () => {
     const told: string[] = [];
     output.bytes.listen(() => told.push(`bytes to ${output.ring.end}, drawn to ${output.drawnTo}`));
     output.screens.listen(() => told.push(`screen, drawn to ${output.drawnTo}`));
-    await output.take(Buffer.from("abc"));
+    await print(output, "abc");
     expect(told).toEqual(["bytes to 3, drawn to 0", "screen, drawn to 3"]);
   });
 
@@ -29,7 +35,7 @@ describe("what the agent printed", () => {
     const clock = new FakeClock();
     const output = stream(clock);
     expect([output.lastOutputAt, output.quietMs()]).toEqual([undefined, Number.POSITIVE_INFINITY]);
-    await output.take(Buffer.from("x"));
+    await print(output, "x");
     const at = clock.now();
     await clock.advance(500);
     expect([output.lastOutputAt, output.quietMs()]).toEqual([at, 500]);
@@ -39,10 +45,10 @@ describe("what the agent printed", () => {
 describe("after an interruption", () => {
   it("skips an offset that nobody gets, names the gap, and shows the screen as it is", async () => {
     const output = stream();
-    await output.take(Buffer.from("old"));
-    await output.restart("new screen\r\nsecond row", 30, 6);
+    await print(output, "old");
+    await output.restart(redraw("new screen\r\nsecond row", 30, 6));
     expect(output.lastGap).toEqual({ first: 3n, to: 4n, reason: "restart" });
-    expect([output.ring.start, output.ring.end, output.drawnTo]).toEqual([4n, 4n, 4n]);
+    expect([output.ring.start, output.ring.end, output.drawnTo]).toEqual([0n, 4n, 4n]);
     expect([output.emulator.cols, output.emulator.rows]).toEqual([30, 6]);
     expect(texts(output).slice(0, 3)).toEqual(["new screen", "second row", ""]);
   });
@@ -50,7 +56,7 @@ describe("after an interruption", () => {
   it("is not output of the agent", async () => {
     const clock = new FakeClock();
     const output = stream(clock);
-    await output.restart("x", 20, 4);
+    await output.restart(redraw("x"));
     expect(output.lastOutputAt).toBeUndefined();
     await clock.advance(100);
     expect(output.quietMs()).toBe(100);
@@ -58,18 +64,19 @@ describe("after an interruption", () => {
 
   it("draws nothing of the bytes before it over the new screen, also when they were being drawn", async () => {
     const output = stream();
-    const drawing = output.take(Buffer.from("old bytes\r\n"));
-    const restarting = output.restart("new screen", 20, 4);
-    await Promise.all([drawing, restarting]);
+    output.take(Buffer.from("old bytes\r\n"));
+    const restarting = output.restart(redraw("new screen"));
+    await restarting;
     expect(texts(output).filter((text) => text !== "")).toEqual(["new screen"]);
     expect(output.drawnTo).toBe(output.ring.end);
   });
 
   it("draws the bytes that come while it is under way on top of the new screen", async () => {
     const output = stream();
-    const restarting = output.restart("new screen", 20, 4);
-    const drawing = output.take(Buffer.from(" and more"));
-    await Promise.all([restarting, drawing]);
+    const restarting = output.restart(redraw("new screen"));
+    output.take(Buffer.from(" and more"));
+    await restarting;
+    await output.drawn();
     expect(texts(output)[0]).toBe("new screen and more");
     expect([output.drawnTo, output.ring.end]).toEqual([10n, 10n]);
   });
@@ -77,9 +84,9 @@ describe("after an interruption", () => {
 
 it("moves the old screen to the history for a new life, and ends its modes", async () => {
   const output = stream();
-  await output.take(Buffer.from("last words\x1b[?2004h"));
+  await print(output, "last words\x1b[?2004h");
   await output.renew();
-  await output.take(Buffer.from("first words"));
+  await print(output, "first words");
   expect(output.emulator.screen()).toMatchObject({ bracketedPaste: false, alternate: false, cursorY: 0 });
   expect(output.emulator.screen().lines[0]?.text).toBe("first words");
   expect(texts(output)).toContain("last words");

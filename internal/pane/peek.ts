@@ -14,6 +14,9 @@ export interface PaneCapture {
   }): Promise<string>;
 }
 
+/** How long a peek waits for bytes that have come to be drawn, before it asks tmux: a flood is drawn late, or not at all. */
+const DRAW_WAIT_MS = 50;
+
 const PEEK_DEFAULT_LINES = 50;
 const PEEK_MAX_LINES = 100_000;
 /** An answer of tmux serves everybody who asks the same within this time. */
@@ -54,7 +57,8 @@ export class Peeker {
   async peek(request: PeekRequest): Promise<PeekResult> {
     const count = request.all ? Number.POSITIVE_INFINITY : linesWanted(request.lines);
     await this.#output.known(FIRST_SCREEN_MS);
-    const near = request.all || request.ansi ? undefined : this.#near(count, request.joinWrapped);
+    const isDrawn = this.#output.drawnTo === this.#output.ring.end || (await this.#output.drawn(DRAW_WAIT_MS));
+    const near = request.all || request.ansi || !isDrawn ? undefined : this.#near(count, request.joinWrapped);
     const found = near ?? (await this.#fromTmux(count, request)) ?? this.#allOfEmulator(count, request.joinWrapped);
     return { ...found, ...this.#facts() };
   }

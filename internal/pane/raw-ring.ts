@@ -2,8 +2,8 @@
 const MERGE_BELOW = 4096;
 
 /**
- * The last bytes an agent printed, addressed by their offset in the stream. Bounded by bytes: the oldest go first.
- * Chunks are kept whole and must not be changed by the caller afterwards.
+ * The last bytes an agent printed, addressed by their offset in the stream, which may have holes. Bounded by bytes: the
+ * oldest go first. Chunks are kept whole and must not be changed by the caller afterwards.
  */
 export class RawRing {
   readonly #capacity: number;
@@ -30,7 +30,8 @@ export class RawRing {
   push(data: Uint8Array): void {
     if (data.length === 0) return;
     const last = this.#chunks.at(-1);
-    if (last !== undefined && last.data.length + data.length <= MERGE_BELOW) {
+    const isNext = last !== undefined && last.offset + BigInt(last.data.length) === this.#end;
+    if (isNext && last.data.length + data.length <= MERGE_BELOW) {
       this.#chunks[this.#chunks.length - 1] = { offset: last.offset, data: Buffer.concat([last.data, data]) };
     } else {
       this.#chunks.push({ offset: this.#end, data });
@@ -44,25 +45,23 @@ export class RawRing {
     }
   }
 
-  /** Skips offsets that will never be delivered, and forgets what came before them. */
+  /** Skips offsets that will never be delivered; what came before them stays. */
   skipTo(offset: bigint): void {
-    if (offset < this.#end) return;
-    this.#chunks.length = 0;
-    this.#size = 0;
-    this.#end = offset;
+    if (offset > this.#end) this.#end = offset;
   }
 
   /**
-   * Bytes from `offset` on, at most `limit` of them; empty at the end. Undefined when that offset is not held (evicted, or
-   * not there yet).
+   * Bytes from `offset` on, at most `limit` of them; empty at the end. Undefined when that offset is not held (evicted,
+   * skipped, or not there yet).
    */
   read(offset: bigint, limit: number): Uint8Array | undefined {
     if (offset < this.start || offset > this.#end) return undefined;
     if (offset === this.#end) return new Uint8Array(0);
     const index = this.#indexOf(offset);
     const chunk = this.#chunks[index];
-    if (chunk === undefined) return new Uint8Array(0);
+    if (chunk === undefined) return undefined;
     const from = Number(offset - chunk.offset);
+    if (from >= chunk.data.length) return undefined;
     return chunk.data.subarray(from, from + limit);
   }
 

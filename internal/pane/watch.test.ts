@@ -14,8 +14,8 @@ let ended: string | undefined;
 let stop: AbortController;
 beforeEach(async () => {
   clock = new FakeClock();
-  output = new OutputStream({ clock }, { cols: 20, rows: 4, rawBytes: 100_000, epoch: "e1", startOffset: 10n });
-  await output.take(Buffer.alloc(0)); // the screen is known
+  output = new OutputStream({ clock }, { cols: 20, rows: 4, rawBytes: 100_000, epoch: "e1", startOffset: 9n });
+  await output.restart({ text: "", cols: 20, rows: 4, hasHistory: true }); // the screen is known
   ended = undefined;
   stop = new AbortController();
 });
@@ -31,7 +31,10 @@ function watched(request: WatchRequest): AsyncGenerator<WatchUpdate> {
   return watch({ clock, output, peeker, alive, ended: () => ended }, request, stop.signal);
 }
 
-const print = (text: string) => output.take(Buffer.from(text));
+async function print(text: string): Promise<void> {
+  output.take(Buffer.from(text));
+  await output.drawn();
+}
 
 async function nextOf(updates: AsyncGenerator<WatchUpdate>): Promise<WatchUpdate> {
   const { value, done } = await clock.until(updates.next());
@@ -76,7 +79,7 @@ describe("a screen watch", () => {
       const next = watched(request).next();
       await clock.advance(100);
       expect(await isReady(next)).toBe(request === rawRequest); // the second comes when the screen is known
-      await output.restart("here it is", 20, 4);
+      await output.restart({ text: "here it is", cols: 20, rows: 4, hasHistory: true });
       const { value } = await clock.until(next);
       expect(value?.kind === "snapshot" && value.output + Buffer.from(value.data)).toContain("here it is");
     }
@@ -160,8 +163,9 @@ describe("a raw watch", () => {
     const first = await nextOf(updates);
     expect(first).toMatchObject({ kind: "snapshot", offset: 15n });
     expect(first.gap).toBeUndefined();
-    const other = new OutputStream({ clock }, { cols: 20, rows: 4, rawBytes: 1, epoch: "x", startOffset: 0n });
-    await other.take(first.data);
+    const other = new OutputStream({ clock }, { cols: 20, rows: 4, rawBytes: 9000, epoch: "x", startOffset: 0n });
+    other.take(first.data);
+    await other.drawn();
     expect(other.emulator.screen().lines[0]?.text).toBe("hello");
     const next = updates.next();
     await print("more");
@@ -213,7 +217,7 @@ describe("a raw watch", () => {
     await print("abc");
     const updates = watched(rawRequest);
     await nextOf(updates);
-    await output.restart("new", 20, 4);
+    await output.restart({ text: "new", cols: 20, rows: 4, hasHistory: true });
     await print("d");
     expect(await nextOf(updates)).toMatchObject({
       kind: "snapshot",

@@ -68,6 +68,7 @@ async function* watchRaw(deps: WatchDeps, request: WatchRequest, intervalMs: num
     const data = offset === undefined ? undefined : output.ring.read(offset, RAW_CHUNK_BYTES);
     if (offset === undefined || data === undefined) {
       const first: bigint | undefined = offset;
+      await output.isHeld(signal);
       offset = output.drawnTo;
       if (first !== undefined) gap = { first, to: offset, reason: reasonOf(output, first, first === resumed) };
       const redraw = Buffer.from(output.emulator.redraw());

@@ -5,8 +5,8 @@ import { comparable, normalise } from "../agents/safe-text.ts";
 import type { Clock } from "../base/clock.ts";
 import { DomainError } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
-import { plainText } from "../base/sanitise.ts";
 import type { Journal } from "../eventlog/journal.ts";
+import { redrawOfCut } from "../pane/cut-redraw.ts";
 import { type DeliveryDeps, type DeliveryResult, deliver, recoverDelivery } from "../pane/delivery.ts";
 import type { Situation } from "../pane/delivery-policy.ts";
 import type { Letter } from "../pane/letter.ts";
@@ -16,7 +16,7 @@ import { type NudgeRecord, recordsOf, restoreNudges } from "../pane/nudge-record
 import { OutputStream } from "../pane/output.ts";
 import { Peeker } from "../pane/peek.ts";
 import type { NudgeReceipt, PaneStatus } from "../pane/types.ts";
-import type { PaneFacts, TmuxPane } from "../tmux/pane.ts";
+import type { PaneCut, TmuxPane } from "../tmux/pane.ts";
 import type { Restored, SidecarRecord } from "./journal-records.ts";
 import type { AgentExit } from "./restart-policy.ts";
 
@@ -134,15 +134,19 @@ export class LiveAgent {
     this.monitor.read(state);
   }
 
-  async take(chunk: Uint8Array): Promise<void> {
+  take(chunk: Uint8Array): void {
     this.monitor.printed();
-    await this.output.take(chunk);
+    this.output.take(chunk);
   }
 
   /** The screen as it is at a cut; the bytes that follow are drawn from there. */
-  restart(cut: { readonly text: string; readonly facts: PaneFacts }): Promise<void> {
-    const { cols, rows, activityAt } = cut.facts;
-    return this.output.restart(redrawOf(cut), cols, rows, activityAt);
+  restart(cut: PaneCut, history: number): Promise<void> {
+    return this.output.restart(redrawOfCut(cut, { history, freshTitle: hostname() }), cut.facts.activityAt);
+  }
+
+  /** The screen as tmux had it when the stream had come to `at`; see `OutputStream.redraw`. */
+  redraw(cut: PaneCut, history: number, at: bigint, isExact: boolean): Promise<void> {
+    return this.output.redraw(redrawOfCut(cut, { history, freshTitle: hostname() }), at, isExact);
   }
 
   status(): PaneStatus {
@@ -275,13 +279,4 @@ export class LiveAgent {
 
 function bufferOf(letter: Letter): string {
   return `gt-${letter.nudge.requestId}`;
-}
-
-/** Draws a capture with joined rows as it stood: the terminal wraps them again, and the cursor goes back to its place. */
-function redrawOf({ text, facts }: { readonly text: string; readonly facts: PaneFacts }): string {
-  const rows = text.replace(/\n$/, "").replaceAll("\n", "\r\n");
-  const screen = facts.alternate ? "\x1b[?1049h" : "";
-  // Until a program sets one, tmux's title is the machine's name.
-  const title = facts.title === hostname() ? "" : `\x1b]2;${plainText(facts.title)}\x07`;
-  return `${title}${screen}\x1b[?7h${rows}\x1b[0m\x1b[${facts.cursorY + 1};${facts.cursorX + 1}H`;
 }

@@ -1,12 +1,19 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { aborted } from "../base/abort.ts";
+import type { Clock } from "../base/clock.ts";
+import { DomainError } from "../base/errors.ts";
 import type { Task } from "../base/task-group.ts";
 import { EMULATOR_SCROLLBACK } from "../pane/output.ts";
 import type { Environment } from "../tmux/environment.ts";
 import { makeFifo, readFifo } from "../tmux/output-fifo.ts";
-import type { TmuxPane } from "../tmux/pane.ts";
+import type { PaneCut, TmuxPane } from "../tmux/pane.ts";
 import type { LiveAgent } from "./live-agent.ts";
+
+/** Between two redraws in a flood: the drawing in between shows that it lives. */
+const REDRAW_PAUSE_MS = 100;
+/** Without output for this long a screen belongs to an offset. */
+const QUIET_MS = 50;
 
 /**
  * Brings the pane's output to the agent's terminal. Each cut has a FIFO of its own: what an earlier pipe left in a shared
@@ -16,13 +23,19 @@ export class OutputReader implements Task {
   readonly #dir: string;
   readonly #env: Environment;
   readonly #agent: LiveAgent;
+  readonly #clock: Clock;
   readonly #failed = Promise.withResolvers<never>();
   #reading: { readonly stop: AbortController; readonly done: Promise<void>; readonly fifo: string } | undefined;
+  #pane: TmuxPane | undefined;
   #count = 0;
 
   /** `dir`: a private folder for the FIFOs. */
-  constructor(agent: LiveAgent, options: { readonly dir: string; readonly env: Environment }) {
-    this.#agent = agent;
+  constructor(
+    deps: { readonly clock: Clock; readonly agent: LiveAgent },
+    options: { readonly dir: string; readonly env: Environment },
+  ) {
+    this.#clock = deps.clock;
+    this.#agent = deps.agent;
     this.#dir = options.dir;
     this.#env = options.env;
     this.#failed.promise.catch(() => {}); // `run` throws it
@@ -31,14 +44,11 @@ export class OutputReader implements Task {
   /** Draws the pane anew and pipes what it prints from now on. tmux pipes no dead pane: its last screen is what there is. */
   async arm(pane: TmuxPane): Promise<void> {
     await this.#disarm();
-    const facts = await pane.facts();
-    if (facts.dead) {
-      const text = await pane.capture({ start: -EMULATOR_SCROLLBACK, escapes: true, join: true });
-      return await this.#agent.restart({ facts, text });
-    }
+    this.#pane = pane;
+    if ((await pane.facts()).dead) return await this.#restart(await pane.cut(EMULATOR_SCROLLBACK));
     const fifo = join(this.#dir, `output-${process.pid}-${this.#count++}.fifo`);
     await makeFifo(fifo, this.#env);
-    await this.#agent.restart(await pane.cutAndPipe(fifo, EMULATOR_SCROLLBACK));
+    await this.#restart(await pane.cut(EMULATOR_SCROLLBACK, fifo));
     const stop = new AbortController();
     const done = readFifo(fifo, (chunk) => this.#agent.take(chunk), stop.signal);
     done.catch((err: unknown) => this.#failed.reject(err));
@@ -47,10 +57,44 @@ export class OutputReader implements Task {
 
   async run(signal: AbortSignal): Promise<void> {
     try {
-      await Promise.race([aborted(signal), this.#failed.promise]);
+      await Promise.race([aborted(signal), this.#failed.promise, this.#keepDrawn(signal)]);
     } finally {
       await this.#disarm();
     }
+  }
+
+  #restart(cut: PaneCut): Promise<void> {
+    return this.#agent.restart(cut, EMULATOR_SCROLLBACK);
+  }
+
+  /** While the drawing cannot follow a flood, the screen is fetched from tmux instead; exactly once it is over. */
+  async #keepDrawn(signal: AbortSignal): Promise<void> {
+    const { output } = this.#agent;
+    for (;;) {
+      await output.lags.next(signal);
+      while (output.isBehind || !output.isExact) {
+        await this.#redraw(signal).catch((err: unknown) => {
+          if (!isPassing(err)) throw err;
+        });
+        await this.#clock.sleep(REDRAW_PAUSE_MS, signal);
+      }
+    }
+  }
+
+  async #redraw(signal: AbortSignal): Promise<void> {
+    const { output } = this.#agent;
+    const pane = this.#pane;
+    if (pane === undefined) return;
+    const from = output.ring.end;
+    if (output.isBehind) {
+      // The cut is of a moment after `from`: what lies between is drawn twice, which the next redraw mends.
+      return await this.#agent.redraw(await pane.cut(0), 0, from, false);
+    }
+    if (output.quietMs() < QUIET_MS || output.drawnTo < from) return;
+    const cut = await pane.cut(EMULATOR_SCROLLBACK);
+    // What tmux had printed before the cut would have come by now.
+    await this.#clock.sleep(QUIET_MS, signal);
+    if (output.ring.end === from) await this.#agent.redraw(cut, EMULATOR_SCROLLBACK, from, true);
   }
 
   async #disarm(): Promise<void> {
@@ -61,4 +105,9 @@ export class OutputReader implements Task {
     await reading.done.catch(() => {});
     await rm(reading.fifo, { force: true });
   }
+}
+
+/** tmux is away, or the pane is: both come back, and the output is piped anew then. */
+function isPassing(err: unknown): boolean {
+  return err instanceof DomainError && (err.kind === "unavailable" || err.kind === "precondition");
 }

@@ -91,7 +91,7 @@ export class ServingHalf implements Task {
     const parts: Parts = { paths, profile: profileNamed(sidecar.agent), client, control, counters, restored };
 
     const agent: LiveAgent = this.#liveAgent(parts, journal, () => monitor);
-    const output = new OutputReader(agent, { dir: paths.captures, env });
+    const output = new OutputReader({ clock, agent }, { dir: paths.captures, env });
     const monitor: SessionMonitor = this.#sessionMonitor(parts, agent, output, signal);
     counters.observe(agent);
     await runTasks(signal, [

@@ -1,6 +1,26 @@
 import { DomainError } from "../base/errors.ts";
 import { quoteArgument } from "./quote.ts";
 
+/** How the pane's terminal is set; tmux tells no more than this (bracketed paste from 3.7 on). */
+export interface PaneModes {
+  readonly cursorVisible: boolean;
+  readonly insert: boolean;
+  readonly cursorKeys: boolean;
+  readonly keypad: boolean;
+  readonly origin: boolean;
+  readonly wrap: boolean;
+  readonly mouse: "none" | "standard" | "button" | "all";
+  readonly mouseSgr: boolean;
+  readonly mouseUtf8: boolean;
+  readonly bracketedPaste: boolean;
+  /** First and last row that scroll, from 0. */
+  readonly scrollTop: number;
+  readonly scrollBottom: number;
+  /** Where the cursor stands on the main screen while the alternate one is on. */
+  readonly savedX: number;
+  readonly savedY: number;
+}
+
 /** What the server knows of a pane at one moment. */
 export interface PaneFacts {
   /** The pane's command has ended. */
@@ -47,6 +67,24 @@ const NUMBERS = [
   "cursor_y",
   "window_activity",
 ];
+const MODES = [
+  "cursor_flag",
+  "insert_flag",
+  "keypad_cursor_flag",
+  "keypad_flag",
+  "origin_flag",
+  "wrap_flag",
+  "mouse_standard_flag",
+  "mouse_button_flag",
+  "mouse_all_flag",
+  "mouse_sgr_flag",
+  "mouse_utf8_flag",
+  "bracket_paste_flag",
+  "scroll_region_upper",
+  "scroll_region_lower",
+  "alternate_saved_x",
+  "alternate_saved_y",
+];
 const NAMES = ["window_name", "pane_current_command", "pane_title"];
 
 /**
@@ -90,5 +128,32 @@ export function parseFacts(lines: readonly string[], separator: string): PaneFac
     windowName: windowName ?? "",
     currentCommand,
     title: rest.join(separator),
+  };
+}
+
+export function modesCommand(paneId: string): string {
+  return `display-message -p -t ${paneId} ${quoteArgument(MODES.map((name) => `#{${name}}`).join(","))}`;
+}
+
+export function parseModes(line: string): PaneModes {
+  const values = line.split(",");
+  const number = (name: string): number => Number(values[MODES.indexOf(name)] ?? "");
+  const flag = (name: string): boolean => number(name) === 1;
+  const button = flag("mouse_button_flag") ? "button" : flag("mouse_standard_flag") ? "standard" : "none";
+  return {
+    cursorVisible: flag("cursor_flag"),
+    insert: flag("insert_flag"),
+    cursorKeys: flag("keypad_cursor_flag"),
+    keypad: flag("keypad_flag"),
+    origin: flag("origin_flag"),
+    wrap: flag("wrap_flag"),
+    mouse: flag("mouse_all_flag") ? "all" : button,
+    mouseSgr: flag("mouse_sgr_flag"),
+    mouseUtf8: flag("mouse_utf8_flag"),
+    bracketedPaste: flag("bracket_paste_flag"),
+    scrollTop: number("scroll_region_upper"),
+    scrollBottom: number("scroll_region_lower"),
+    savedX: number("alternate_saved_x"),
+    savedY: number("alternate_saved_y"),
   };
 }

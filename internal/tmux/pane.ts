@@ -21,16 +21,26 @@ import {
   saveLine,
   textLine,
 } from "./pane-commands.ts";
-import { factsCommand, type PaneFacts, parseFacts } from "./pane-facts.ts";
+import { factsCommand, modesCommand, type PaneFacts, type PaneModes, parseFacts, parseModes } from "./pane-facts.ts";
 import { quoteArgument } from "./quote.ts";
 import { RAW_KEYS_MAX_BYTES } from "./raw-keys.ts";
 import { WINDOW_NAME } from "./server-config.ts";
 
 export type { CaptureOptions } from "./pane-commands.ts";
-export type { PaneFacts } from "./pane-facts.ts";
+export type { PaneFacts, PaneModes } from "./pane-facts.ts";
 
 /** `refused`: the pane is dead or has its input turned off; nothing was typed. */
 export type Sent = "sent" | "refused";
+
+/** A pane at one moment. */
+export interface PaneCut {
+  /** History and screen; the screen alone while it is the alternate one. Each line with its LF. */
+  readonly text: string;
+  readonly facts: PaneFacts;
+  readonly modes: PaneModes;
+  /** What stands behind an alternate screen. */
+  readonly main?: { readonly history: string; readonly screen: string };
+}
 
 export interface TmuxPaneOptions {
   /** Private folder (0700), best in memory, for captures on their way; no `#[` in its path. */
@@ -97,22 +107,39 @@ export class TmuxPane {
   }
 
   /**
-   * The screen with up to `history` lines above it and its cursor, and from the very next byte on the output goes to the
-   * FIFO: nothing is lost or doubled between the two. Give a FIFO of its own to each cut: what is still on its way through
-   * an earlier pipe would come after it. The cut may fall between CR and LF. Wrapped rows are joined.
+   * The screen with up to `history` lines above it, its cursor and modes, and what stands behind an alternate screen: all of
+   * one moment. Wrapped rows are joined. With a FIFO the output goes there from the very next byte on: nothing is lost or
+   * doubled between the two. Give a FIFO of its own to each cut: what is still on its way through an earlier pipe would come
+   * after it. The cut may fall between CR and LF.
    */
-  async cutAndPipe(fifoPath: string, history: number): Promise<{ readonly text: string; readonly facts: PaneFacts }> {
+  async cut(history: number, fifoPath?: string): Promise<PaneCut> {
     const separator = `gt${randomBytes(8).toString("hex")}`;
-    let facts: PaneFacts | undefined;
-    const text = await this.#fetch(async (buffer) => {
-      const capture = captureLine(this.id, buffer, { start: -history, escapes: true, join: true });
-      const steps = [factsCommand(this.id, separator), capture, pipeLine(this.id, fifoPath)];
-      const replies = await this.#client.script(steps.join(" ; "));
-      checkAll("cut", replies, steps.length);
-      facts = parseFacts(replies[0]?.lines ?? [], separator);
-    });
-    if (facts === undefined) throw new TmuxCommandError("cut", ["no reply"]);
-    return { text, facts };
+    const [screen, above, behind] = ["screen", "above", "behind"].map((part) => `gtcap-${randomUUID()}-${part}`);
+    const both = { escapes: true, join: true };
+    const line = [
+      factsCommand(this.id, separator),
+      modesCommand(this.id),
+      captureLine(this.id, `${screen}`, { ...both, start: -history }),
+      // Behind an alternate screen the history and the main screen are fetched apart, for they are drawn before it.
+      `if-shell -F -t ${this.id} "#{alternate_on}" ${quoteArgument(
+        [
+          captureLine(this.id, `${screen}`, { ...both, start: 0 }),
+          captureLine(this.id, `${above}`, { ...both, start: -Math.max(1, history), end: -1 }),
+          captureLine(this.id, `${behind}`, { ...both, savedScreen: true }),
+        ].join(" ; "),
+      )}`,
+      ...(fifoPath === undefined ? [] : [pipeLine(this.id, fifoPath)]),
+    ];
+    const asked = this.#client.script(line.join(" ; "));
+    const text = this.#bring(`${screen}`);
+    const [replies] = await Promise.all([asked, text]);
+    checkAll("cut", replies, line.length);
+    const facts = parseFacts(replies[0]?.lines ?? [], separator);
+    const modes = parseModes(replies[1]?.lines[0] ?? "");
+    if (!facts.alternate) return { text: await text, facts, modes };
+    const hasAbove = history > 0 && facts.historySize > 0;
+    const [aboveText, behindText] = await Promise.all([this.#bring(`${above}`), this.#bring(`${behind}`)]);
+    return { text: await text, facts, modes, main: { history: hasAbove ? aboveText : "", screen: behindText } };
   }
 
   /** Output from now on goes to the FIFO as well; a pipe that was there is replaced. */
@@ -223,13 +250,19 @@ export class TmuxPane {
   /** Fills a buffer and brings its text here through a file: the three commands travel together. */
   async #fetch(fill: (buffer: string) => Promise<unknown>): Promise<string> {
     const buffer = `gtcap-${randomUUID()}`;
+    const [filled, text] = await Promise.allSettled([fill(buffer), this.#bring(buffer)]);
+    if (filled.status === "rejected") throw filled.reason;
+    if (text.status === "rejected") throw text.reason;
+    return text.value;
+  }
+
+  /** The text of a buffer, which is deleted. */
+  async #bring(buffer: string): Promise<string> {
     const path = join(this.#options.dir, buffer);
     try {
-      const filled = fill(buffer);
       const saved = this.#client.command(saveLine(buffer, path));
       const dropped = this.#client.command(`delete-buffer -b ${buffer}`);
-      const [first, ...others] = await Promise.allSettled([filled, saved, dropped]);
-      for (const step of [first, ...others]) if (step.status === "rejected") throw step.reason;
+      for (const step of await Promise.allSettled([saved, dropped])) if (step.status === "rejected") throw step.reason;
       return await readFile(path, "utf8");
     } finally {
       await unlink(path).catch(() => {});

@@ -216,14 +216,14 @@ describe("pipeTo", () => {
   });
 });
 
-describe("cutAndPipe", () => {
+describe("cut", () => {
   it("loses and doubles nothing between the capture and the stream, 20 times under a flood", async () => {
     const flood = 'i=0; while :; do i=$((i+1)); echo "n $i"; done';
     await using box = await tmuxSandbox({ argv: ["sh", "-c", flood], cols: 40, historyLimit: 2000 });
     for (let round = 0; round < 20; round++) {
       await using fifo = await heldFifo();
       await using one = reading(fifo.path);
-      const captured = await box.pane.cutAndPipe(fifo.path, 100);
+      const captured = await box.pane.cut(100, fifo.path);
       await eventually("the stream", () => one.text().length > 2000);
       const stream = one.text();
       // The cut may fall inside a line: without blanks and line ends the numbers must still count on.

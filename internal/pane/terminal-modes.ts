@@ -1,0 +1,118 @@
+import type { IParser } from "@xterm/headless";
+
+/** The part of the emulator's terminal that is needed. */
+export interface ModedTerminal {
+  readonly parser: IParser;
+  readonly rows: number;
+  readonly buffer: {
+    readonly active: { readonly type: "normal" | "alternate"; readonly cursorX: number; readonly cursorY: number };
+  };
+}
+
+type Encoding = "1005" | "1006" | "1015" | "1016";
+interface Region {
+  readonly top: number;
+  readonly bottom: number;
+}
+
+const ENCODINGS: ReadonlySet<unknown> = new Set(["1005", "1006", "1015", "1016"] satisfies Encoding[]);
+
+/**
+ * What a program asked of its terminal and the emulator does not tell: whether and how the cursor shows, how mouse
+ * reports are written, which rows scroll. Listens to the emulator's parser.
+ */
+export class TerminalModes {
+  readonly #terminal: ModedTerminal;
+  #cursorHidden = false;
+  /** As DECSCUSR: 0 is the terminal's own. */
+  #cursorStyle = 0;
+  #mouseEncoding: Encoding | undefined;
+  #regions: { normal?: Region; alternate?: Region } = {};
+
+  constructor(terminal: ModedTerminal) {
+    this.#terminal = terminal;
+    const { parser } = terminal;
+    parser.registerCsiHandler({ prefix: "?", final: "h" }, (params) => this.#set(params, true));
+    parser.registerCsiHandler({ prefix: "?", final: "l" }, (params) => this.#set(params, false));
+    parser.registerCsiHandler({ intermediates: " ", final: "q" }, ([style]) => this.#style(style));
+    parser.registerCsiHandler({ final: "r" }, ([top, bottom]) => this.#scrolls(top, bottom));
+    parser.registerCsiHandler({ intermediates: "!", final: "p" }, () => {
+      this.#cursorHidden = false;
+      this.#regions = {};
+      return false;
+    });
+    parser.registerEscHandler({ final: "c" }, () => {
+      this.reset();
+      return false;
+    });
+  }
+
+  get cursorHidden(): boolean {
+    return this.#cursorHidden;
+  }
+
+  /** As DECSCUSR: 1 to 6, or 0 for the terminal's own. */
+  get cursorStyle(): number {
+    return this.#cursorStyle;
+  }
+
+  /** Mouse reports are to be written as SGR (1006). */
+  get sgrMouse(): boolean {
+    return this.#mouseEncoding === "1006";
+  }
+
+  /** To be called when the terminal is reset by other ways than its input. */
+  reset(): void {
+    this.#cursorHidden = false;
+    this.#cursorStyle = 0;
+    this.#mouseEncoding = undefined;
+    this.#regions = {};
+  }
+
+  /** To be called when the terminal's size has changed: every row scrolls then. */
+  resized(): void {
+    this.#regions = {};
+  }
+
+  /** Bytes that set a fresh terminal, with the same cursor already in place, to the same modes. */
+  sequence(): string {
+    const { type, cursorX, cursorY } = this.#terminal.buffer.active;
+    const region = this.#regions[type];
+    // Setting the rows moves the cursor.
+    const scroll = region === undefined ? "" : `\x1b[${region.top};${region.bottom}r\x1b[${cursorY + 1};${cursorX + 1}H`;
+    const mouse = this.#mouseEncoding === undefined ? "" : `\x1b[?${this.#mouseEncoding}h`;
+    const style = this.#cursorStyle === 0 ? "" : `\x1b[${this.#cursorStyle} q`;
+    return `${scroll}${mouse}${style}${this.#cursorHidden ? "\x1b[?25l" : ""}`;
+  }
+
+  #set(params: readonly (number | number[])[], on: boolean): boolean {
+    for (const param of params) {
+      if (param === 25) this.#cursorHidden = !on;
+      const mode = String(param);
+      if (isEncoding(mode)) {
+        if (on) this.#mouseEncoding = mode;
+        else if (this.#mouseEncoding === mode) this.#mouseEncoding = undefined;
+      }
+    }
+    return false;
+  }
+
+  #style(style: number | number[] | undefined): boolean {
+    if (typeof style === "number" && style <= 6) this.#cursorStyle = style;
+    return false;
+  }
+
+  #scrolls(first: number | number[] | undefined, last: number | number[] | undefined): boolean {
+    const { rows, buffer } = this.#terminal;
+    const top = typeof first === "number" && first > 0 ? first : 1;
+    const bottom = typeof last === "number" && last > 0 ? Math.min(last, rows) : rows;
+    if (bottom <= top) return false; // no region: ignored by terminals
+    if (top === 1 && bottom === rows) delete this.#regions[buffer.active.type];
+    else this.#regions[buffer.active.type] = { top, bottom };
+    return false;
+  }
+}
+
+function isEncoding(mode: string): mode is Encoding {
+  return ENCODINGS.has(mode);
+}
