@@ -41,6 +41,7 @@ export class ModelReceiver implements Receiver {
   readonly #model: ModelServer;
   readonly #workdir: string;
   readonly #texts: string[] = [];
+  readonly #effects: string[] = [];
   #known = new Map<string, number>();
   #read = 0;
 
@@ -59,7 +60,9 @@ export class ModelReceiver implements Receiver {
   }
 
   async effects(): Promise<readonly string[]> {
-    return (await readdir(this.#workdir)).filter((name) => !name.startsWith("."));
+    const names = (await readdir(this.#workdir)).filter((name) => !name.startsWith("."));
+    for (const name of names) if (!this.#effects.includes(name)) this.#effects.push(name);
+    return [...this.#effects];
   }
 
   #add(userTexts: readonly string[]): void {

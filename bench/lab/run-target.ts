@@ -12,8 +12,8 @@ const SENDS_PER_LIFE = 50;
 const RESTARTS_PER_LIFE = 2;
 const FATAL_SHARE = 0.1;
 const DEAD_SENDS = 2;
-/** After each so many, one start that leads to dialogs. */
-const SENDS_PER_OPENING = 50;
+/** After each so many, each start that leads to dialogs. */
+const SENDS_PER_OPENINGS = 50;
 
 export interface RunOptions {
   readonly sends: number;
@@ -66,7 +66,8 @@ class TargetRun {
   async run(): Promise<void> {
     while (this.#goesOn()) await this.#orGiveUp(() => this.#life());
     const { openings } = this.#target;
-    for (let i = 0; i < Math.floor(this.#sent / SENDS_PER_OPENING) && "dialog".includes(this.#options.only); i++) {
+    const rounds = Math.floor(this.#sent / SENDS_PER_OPENINGS);
+    for (let i = 0; i < rounds * openings.length && "dialog".includes(this.#options.only); i++) {
       const opening = openings[i % openings.length];
       if (opening !== undefined) await this.#orGiveUp(() => this.#open(opening));
     }

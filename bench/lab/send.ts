@@ -79,6 +79,7 @@ export async function sendOnce(plan: Plan): Promise<Sample> {
   const ms = performance.now() - startedAt;
   const isForThePerson = staged.person !== undefined && staged.typing !== true && staged.lead === undefined;
   const early = isForThePerson ? await news(bed, before.length) : [];
+  const ranAtOnce = (await bed.receiver.effects()).slice(effectsBefore);
   let dialogGone = false;
   if (staged.dialogId !== undefined) dialogGone = (await bed.status()).dialog?.id !== staged.dialogId;
   if (staged.resolve !== undefined && plan.mode === "queue, short ttl") await sleep(SHORT_TTL_MS + 200);
@@ -97,7 +98,7 @@ export async function sendOnce(plan: Plan): Promise<Sample> {
     received: (await bed.quiet()).slice(before.length),
     person: staged.person ?? [],
     early,
-    effects: (await bed.receiver.effects()).slice(effectsBefore),
+    effects: [...new Set([...ranAtOnce, ...(await notAllowed(bed, effectsBefore, staged.allowed))])],
     dialogGone,
     leftover,
     typing: staged.typing ?? false,
@@ -125,6 +126,11 @@ export async function sendOnce(plan: Plan): Promise<Sample> {
     message,
     wholeMs: performance.now() - begunAt,
   };
+}
+
+async function notAllowed(bed: Bed, from: number, allowed: readonly string[] = []): Promise<readonly string[]> {
+  const ran = (await bed.receiver.effects()).slice(from);
+  return ran.filter((effect) => !allowed.some((name) => effect.includes(name)));
 }
 
 function stepsOf(end: SidecarNudgeResponse | undefined): readonly number[] {

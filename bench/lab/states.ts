@@ -14,6 +14,8 @@ export interface Staged {
   readonly resolve?: () => Promise<void>;
   /** Texts that the person submits in `lead` or `resolve`. */
   readonly person?: readonly string[];
+  /** What the person allows to run in `resolve`. */
+  readonly allowed?: readonly string[];
   readonly typing?: boolean;
   /** It will not come to rest any more. */
   readonly isDead?: boolean;
@@ -52,7 +54,7 @@ export const STATES: readonly StateKind[] = [
   { name: "draft", weight: 3, fits: handy, stage: draft },
   { name: "typing", weight: 3, fits: handy, stage: typing },
   { name: "copy mode", weight: 2, fits: any, stage: copyMode },
-  ...["permission", "question", "picker", "theme"].map(dialogState),
+  ...["permission", "question", "picker", "theme", "login"].map(dialogState),
   { name: "dialog: about to open", weight: 2, fits: ({ dialogs }) => "permission" in dialogs, stage: aboutToOpen },
   { name: "parked", weight: 1, fits: ({ hasLimits }) => hasLimits, stage: parked },
   { name: "restarting", weight: 1, fits: any, stage: restarting },
@@ -132,9 +134,11 @@ function dialogState(name: string): StateKind {
 function dialog(name: string): StateKind["stage"] {
   return async ({ bed, target, mark }) => {
     await bed.say((target.dialogs[name] ?? "").replace("TASK", `task-${mark}`));
-    const opened = await openDialog(bed);
+    await openDialog(bed);
     await bed.quiet();
-    return { dialogId: opened.id, resolve: () => bed.keys("Escape") };
+    // Its id is taken once it is drawn whole.
+    const { id } = await openDialog(bed);
+    return { dialogId: id, resolve: () => bed.keys("Escape") };
   };
 }
 
@@ -160,9 +164,11 @@ async function aboutToOpen({ bed, target, mark, random }: Situation): Promise<St
       await pause(random() * 150);
     },
     resolve: async () => {
-      await openDialog(bed, 3000).catch(() => {}); // some ask in another order once there is a second message
-      await bed.keys("Escape");
+      await openDialog(bed);
+      await pause(500);
+      await bed.keys("Enter");
     },
+    allowed: [`task-${mark}`],
   };
 }
 

@@ -58,7 +58,12 @@ const DEMO_FAULTS: readonly string[] = [
   "garbage",
 ];
 
+/** Claude Code asks the vendor's own servers before it shows anything in a new home, and ends when it cannot. */
 const NEW_HOME: Opening = { name: "a new home", setup: { state: "fresh" } };
+const UNKNOWN_HOOKS: Opening = {
+  name: "hooks that nobody has looked at",
+  setup: { state: "untrusted", args: ["-c", 'hooks.Stop=[{hooks=[{type="command",command="true"}]}]'] },
+};
 const NEW_FOLDER: Opening = { name: "an unknown folder", setup: { state: "untrusted" } };
 const PLANNING: Opening = { name: "plan mode", setup: { args: ["--permission-mode", "plan"] }, say: "PLAN-IT" };
 
@@ -72,15 +77,15 @@ const SHELL = { permission: "RUN-TOOL touch TASK" };
 const REAL: readonly RealKind[] = [
   {
     program: "claude-2.1.330",
-    dialogs: { ...SHELL, question: "ASK-ME now", picker: "/model", theme: "/theme" },
-    openings: [NEW_HOME, NEW_FOLDER],
+    dialogs: { ...SHELL, question: "ASK-ME now", picker: "/model", theme: "/theme", login: "/login" },
+    openings: [NEW_FOLDER],
   },
   {
     program: "claude-2.1.197",
-    dialogs: { ...SHELL, question: "ASK-ME now", picker: "/model", theme: "/theme" },
-    openings: [NEW_HOME, NEW_FOLDER, PLANNING],
+    dialogs: { ...SHELL, question: "ASK-ME now", picker: "/model", theme: "/theme", login: "/login" },
+    openings: [NEW_FOLDER, PLANNING],
   },
-  { program: "codex-0.169.0", dialogs: { ...SHELL, picker: "/model" }, openings: [NEW_HOME, NEW_FOLDER] },
+  { program: "codex-0.169.0", dialogs: { ...SHELL, picker: "/model" }, openings: [NEW_HOME, UNKNOWN_HOOKS] },
   { program: "opencode-1.18.33", dialogs: { ...SHELL, question: "ASK-ME now" }, openings: [] },
 ];
 
