@@ -79,7 +79,8 @@ export class TerminalModes {
     const { type, cursorX, cursorY } = this.#terminal.buffer.active;
     const region = this.#regions[type];
     // Setting the rows moves the cursor.
-    const scroll = region === undefined ? "" : `\x1b[${region.top};${region.bottom}r\x1b[${cursorY + 1};${cursorX + 1}H`;
+    const scroll =
+      region === undefined ? "" : `\x1b[${region.top};${region.bottom}r\x1b[${cursorY + 1};${cursorX + 1}H`;
     const mouse = this.#mouseEncoding === undefined ? "" : `\x1b[?${this.#mouseEncoding}h`;
     const style = this.#cursorStyle === 0 ? "" : `\x1b[${this.#cursorStyle} q`;
     return `${scroll}${mouse}${style}${this.#cursorHidden ? "\x1b[?25l" : ""}`;

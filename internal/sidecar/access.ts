@@ -18,7 +18,7 @@ const NEEDED: Readonly<Record<string, Readonly<Record<string, Role>>>> = {
     CancelNudge: "nudge",
     SendKeys: "operate",
     Respond: "operate",
-    Attach: "operate",
+    Attach: "read", // to type takes more: see attach.ts
     StopAgent: "operate",
   },
   [TerminalService.typeName]: { SendInput: "nudge" },

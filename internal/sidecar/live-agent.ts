@@ -6,6 +6,7 @@ import type { Clock } from "../base/clock.ts";
 import { DomainError } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Journal } from "../eventlog/journal.ts";
+import { People } from "../pane/attach-people.ts";
 import { redrawOfCut } from "../pane/cut-redraw.ts";
 import { type DeliveryDeps, type DeliveryResult, deliver, recoverDelivery } from "../pane/delivery.ts";
 import type { Situation } from "../pane/delivery-policy.ts";
@@ -55,6 +56,7 @@ export class LiveAgent {
   readonly monitor: Monitor;
   readonly mailbox: Mailbox;
   readonly peeker: Peeker;
+  readonly people: People;
   readonly #deps: LiveAgentDeps;
   readonly #options: LiveAgentOptions;
   #reservedTo: bigint;
@@ -74,6 +76,10 @@ export class LiveAgent {
     this.output.bytes.listen(() => this.#reserve());
     this.monitor = new Monitor({ clock, profile, source: this.output }, { stallAfterMs: options.stallAfterMs });
     this.peeker = new Peeker({ clock, output: this.output, pane: deps.pane, alive: () => deps.life().alive });
+    this.people = new People(
+      { clock, size: () => this.output.emulator, resize: (size) => this.#resize(size) },
+      { own: { cols: options.cols, rows: options.rows } },
+    );
     const nudges = restoreNudges(restored.nudges, clock.now(), RECEIPT_KEEP_MS, RECEIPT_KEEP);
     this.mailbox = new Mailbox(
       {
@@ -96,6 +102,11 @@ export class LiveAgent {
     this.#rewrite([...this.#streamRecords(), ...recordsOf(nudges), ...(restored.agent ? [restored.agent] : [])]);
   }
 
+  /** Undefined while tmux is away. */
+  get pane(): TmuxPane | undefined {
+    return this.#deps.pane();
+  }
+
   /** Why nothing more will come; undefined while something may. */
   get ended(): string | undefined {
     return this.#ended;
@@ -107,6 +118,7 @@ export class LiveAgent {
     if (life.fresh) {
       this.#tryKeep({ type: "agent", pid: life.pid, startedAt, restarts });
       this.monitor.started();
+      if (restarts > 0) this.people.tell(`the agent was started again (${restarts} so far)`);
     } else {
       this.monitor.resumed();
     }
@@ -115,7 +127,8 @@ export class LiveAgent {
   dead(end: { readonly exit: AgentExit; readonly restartDue: boolean; readonly crashLoop: boolean }): void {
     this.#restartDue = end.restartDue;
     this.monitor.process({ type: "dead", restartDue: end.restartDue, crashLoop: end.crashLoop });
-    if (!end.restartDue) this.end("the agent has ended");
+    if (!end.restartDue) return this.end("the agent has ended");
+    this.people.tell(end.crashLoop ? "the agent keeps ending" : "the agent has ended and is started again");
   }
 
   /** Ends the watchers' streams. */
@@ -165,7 +178,7 @@ export class LiveAgent {
       uptimeSeconds: life.alive ? Math.max(0, Math.floor((clock.now() - life.startedAt) / 1000)) : 0,
       ...(output.lastOutputAt === undefined ? {} : { lastOutputAt: output.lastOutputAt }),
       queueDepth: this.mailbox.depth,
-      attached: 0,
+      attached: this.people.count,
       epoch: output.epoch,
       cols: output.emulator.cols,
       rows: output.emulator.rows,
@@ -174,13 +187,20 @@ export class LiveAgent {
     };
   }
 
+  async #resize({ cols, rows }: { readonly cols: number; readonly rows: number }): Promise<void> {
+    const { pane } = this;
+    if (pane === undefined) throw new DomainError("unavailable", "cannot resize the window: tmux is away");
+    await pane.resize(cols, rows);
+    await this.output.resize(cols, rows);
+  }
+
   async #situation(signal: AbortSignal): Promise<Situation> {
     const { state, composerSeen, draft } = await this.monitor.look(signal);
     return {
       state,
       restartDue: this.#restartDue,
       composerSeen,
-      draft,
+      draft: draft || this.people.isTyping,
       idleIsUnprovable: this.#deps.profile.idleProof === "silence",
       quietMs: this.output.quietMs(),
     };
@@ -189,6 +209,8 @@ export class LiveAgent {
   async #deliver(letter: Letter, onIntent: () => void, signal: AbortSignal): Promise<DeliveryResult> {
     const deps = this.#deliveryDeps();
     if (deps === undefined) return { type: "retry", reason: "tmux is away" };
+    // A key that was written a moment ago may not be on the screen yet.
+    if (this.people.isTyping) return { type: "retry", reason: "a person is typing" };
     const job = { buffer: bufferOf(letter), text: letter.nudge.text, onIntent };
     this.monitor.typing(true);
     try {

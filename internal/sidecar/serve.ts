@@ -102,6 +102,7 @@ export class ServingHalf implements Task {
       ...this.#readers(parts, agent, monitor),
       agent.monitor,
       agent.mailbox,
+      agent.people,
       { run: (stop) => this.#endStreams(agent, stop) },
       this.#rpcServer(parts.profile, agent, () => monitor.pane),
       this.#healthServer(),

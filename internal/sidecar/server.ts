@@ -2,11 +2,12 @@ import type { ConnectRouter, HandlerContext } from "@connectrpc/connect";
 import { includes, type RoleRule } from "../auth/roles.ts";
 import type { Clock } from "../base/clock.ts";
 import { DomainError } from "../base/errors.ts";
-import { SidecarService } from "../gen/gastown/v1/sidecar_pb.ts";
+import { type SidecarAttachInput, SidecarService } from "../gen/gastown/v1/sidecar_pb.ts";
 import { TerminalService } from "../gen/gastown/v1/terminal_pb.ts";
 import { watch } from "../pane/watch.ts";
 import { peerKey } from "../rpcserver/peer.ts";
 import { callerRole } from "./access.ts";
+import { attachCall } from "./attach.ts";
 import type { LiveAgent } from "./live-agent.ts";
 import type { Operator } from "./operator.ts";
 import { SESSION, type SidecarIdentity } from "./options.ts";
@@ -41,7 +42,7 @@ export function sidecarRoutes(deps: ServiceDeps): (router: ConnectRouter) => voi
   };
 }
 
-function sidecarService({ clock, agent, operator, identity, provider }: ServiceDeps) {
+function sidecarService({ clock, agent, operator, identity, provider, roleRules }: ServiceDeps) {
   return {
     async peek(request: { lines: number; all: boolean; ansi: boolean; joinWrapped: boolean }) {
       return peekResponse(await agent.peeker.peek(request));
@@ -65,6 +66,9 @@ function sidecarService({ clock, agent, operator, identity, provider }: ServiceD
     },
     async respond(request: Parameters<typeof respondRequestOf>[0], context: HandlerContext) {
       return respondResponse(await operator.respond(respondRequestOf(request), context.signal));
+    },
+    attach(requests: AsyncIterable<SidecarAttachInput>, context: HandlerContext) {
+      return attachCall({ clock, agent, roleRules, nameOf: senderOf }, requests, context);
     },
     async *watchOutput(request: Parameters<typeof watchRequestOf>[0], context: HandlerContext) {
       const alive = () => agent.status().alive;

@@ -1,3 +1,4 @@
+import type { AttachHello, AttachInput, AttachOutput } from "../pane/attach-types.ts";
 import type {
   NudgeReceipt,
   NudgeRequest,
@@ -38,6 +39,16 @@ export interface Backend {
   status(signal: AbortSignal): Promise<AgentStatus>;
   /** First update at once; ends with one of kind `end`, or by throwing. Stops when the loop is left or `signal` aborts. */
   watch(request: WatchRequest, signal: AbortSignal): AsyncIterable<WatchUpdate>;
+  /**
+   * A person's terminal on the agent's: see `attach` in `internal/pane`. The end of `inputs` leaves; so do leaving the loop
+   * and aborting `signal`. Ends with an `end`, or by throwing: `unavailable` when the connection broke.
+   * @throws DomainError `unimplemented` where tmux itself does it
+   */
+  attach(
+    hello: AttachHello,
+    inputs: AsyncIterable<AttachInput>,
+    signal: AbortSignal,
+  ): AsyncGenerator<AttachOutput, void, undefined>;
   /** Frees connections and child processes. */
   [Symbol.asyncDispose](): Promise<void>;
 }

@@ -3,6 +3,7 @@ import { backoffMs } from "../base/backoff.ts";
 import type { Clock } from "../base/clock.ts";
 import { DomainError, errorText } from "../base/errors.ts";
 import { SidecarService } from "../gen/gastown/v1/sidecar_pb.ts";
+import type { AttachHello, AttachInput, AttachOutput } from "../pane/attach-types.ts";
 import type {
   NudgeReceipt,
   NudgeRequest,
@@ -13,6 +14,7 @@ import type {
   WatchRequest,
   WatchUpdate,
 } from "../pane/types.ts";
+import { attachOutputs, attachRequests } from "./attach-convert.ts";
 import type { AgentStatus, Backend } from "./backend.ts";
 import * as convert from "./convert.ts";
 import { NudgeInterruptedError } from "./nudge-interrupted-error.ts";
@@ -120,6 +122,26 @@ export class GRPCSidecarBackend implements Backend {
         const update = convert.watchUpdate(message);
         yield update;
         if (update.kind === "end") return;
+      }
+    } catch (err) {
+      throw this.#failure(err, signal);
+    } finally {
+      stop.abort();
+    }
+    throw new DomainError("unavailable", `${this.where} ended the stream without a reason`);
+  }
+
+  async *attach(
+    hello: AttachHello,
+    inputs: AsyncIterable<AttachInput>,
+    signal: AbortSignal,
+  ): AsyncGenerator<AttachOutput, void, undefined> {
+    const stop = new AbortController();
+    const options = { signal: AbortSignal.any([signal, stop.signal]), timeoutMs: 0 };
+    try {
+      for await (const output of attachOutputs(this.#client.attach(attachRequests(hello, inputs), options))) {
+        yield output;
+        if (output.type === "end") return;
       }
     } catch (err) {
       throw this.#failure(err, signal);

@@ -173,6 +173,11 @@ export class TmuxBackend implements Backend {
     yield* watchLocal({ clock: this.#deps.clock, peek: (what, stop) => this.peek(what, stop) }, request, signal);
   }
 
+  /** A local session is attached to by tmux: see `tmuxAttachCommand`. */
+  attach(): never {
+    throw new DomainError("unimplemented", `${this.where} is attached to by tmux itself`);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     const session = await this.#opened?.catch(() => undefined);
     await session?.[Symbol.asyncDispose]();
