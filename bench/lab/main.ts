@@ -7,6 +7,7 @@ import { buildBinary } from "../../scripts/build.ts";
 import { runFacts } from "../report.ts";
 import { seeded } from "../stats.ts";
 import { type CrashFigures, crashEverything, crashServingHalf } from "./crash.ts";
+import { runCrowd } from "./crowd.ts";
 import { help, type LabOptions, readOptions } from "./options.ts";
 import { type LabEvent, LabRecord, readRecords } from "./record.ts";
 import { reportOf, writeReport } from "./report.ts";
@@ -35,7 +36,7 @@ await runMain({ name: "lab" }, async ({ argv, stdout, stderr, signal }) => {
 
 function isTrue(event: LabEvent): boolean {
   if (event.type === "sample") return event.sample.faults.length === 0;
-  return event.type !== "crash" || event.figures.notes.length === 0;
+  return (event.type !== "crash" && event.type !== "crowd") || event.figures.notes.length === 0;
 }
 
 async function runLab(options: LabOptions, signal: AbortSignal, say: Say): Promise<readonly LabEvent[]> {
@@ -46,6 +47,7 @@ async function runLab(options: LabOptions, signal: AbortSignal, say: Say): Promi
   const record = new LabRecord(options.json);
   record.add({ type: "run", facts: runFacts(), seed: options.seed });
   await runSends(options, program, record, signal, say);
+  await runCrowds(options, program, record, signal, say);
   await runCrashes(options, program, record, signal, say);
   return record.events;
 }
@@ -106,6 +108,25 @@ async function runCrashes(
   if (options.treeCrashes > 0) {
     say("killing everything");
     add(await crashEverything(plan(options.treeCrashes)));
+  }
+}
+
+async function runCrowds(
+  options: LabOptions,
+  sidecarProgram: string,
+  record: LabRecord,
+  signal: AbortSignal,
+  say: Say,
+) {
+  const { crowd: callers, targets } = options;
+  for (const target of callers > 0 ? targets.filter(({ kind, fatal }) => kind !== "tui" && fatal === undefined) : []) {
+    if ((await target.missing()) !== undefined) continue;
+    for (const mode of ["wait-idle", "immediate"] as const) {
+      say(`${callers} callers at once, ${mode}: ${target.name}`);
+      const figures = await runCrowd(target, { callers, mode, sidecarProgram, signal });
+      record.add({ type: "crowd", figures });
+      for (const note of figures.notes) say(note);
+    }
   }
 }
 

@@ -13,6 +13,8 @@ export interface LabOptions {
   readonly crashTargets: readonly Target[];
   readonly crashes: number;
   readonly treeCrashes: number;
+  /** Callers at once to each target, in each mode. */
+  readonly crowd: number;
   readonly json: string | undefined;
   /** Records of earlier runs to report on; nothing is sent. */
   readonly merge: readonly string[] | undefined;
@@ -34,6 +36,7 @@ Usage: npm run lab -- [flags]
   --crash N        after that: kill -9 of the serving half at N random instants of deliveries
   --crash-agents L under which programs (demo:plain)
   --crash-tree N   and of the sidecar with all that it started, N times
+  --crowd N        and N callers at once to each program, at most 50
   --json FILE      every send with its receipt and what arrived, one a line
   --merge FILES    sends nothing: one report on the records of earlier runs, with commas between them
   --write          put the report into bench/RESULTS.md
@@ -55,6 +58,7 @@ const specs = {
   crash: { type: "number" },
   "crash-agents": { type: "list" },
   "crash-tree": { type: "number" },
+  crowd: { type: "number" },
   json: { type: "string" },
   merge: { type: "list" },
   write: { type: "boolean" },
@@ -74,6 +78,7 @@ export function readOptions(argv: readonly string[]): LabOptions | "help" {
     only: values.only ?? "",
     crashes: values.crash ?? 0,
     treeCrashes: values["crash-tree"] ?? 0,
+    crowd: values.crowd ?? 0,
     json: values.json,
     merge: values.merge?.flatMap((list) => list.split(",")),
     write: values.write ?? false,

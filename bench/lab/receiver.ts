@@ -31,7 +31,7 @@ const NOT_SAID =
   /^\s*(?:<(?:system-reminder|environment_context|user_instructions|INSTRUCTIONS|permissions|turn_aborted|local-command|command-name)\b|\[Request interrupted by user|# AGENTS\.md)/;
 /** How Claude Code hands over a message that it held while it worked. */
 const HELD =
-  /^\s*<system-reminder>\s*(?:The user sent a new message[^\n]*|[^\n]*new message from the user[^\n]*):?\n([\s\S]*?)\n\n(?:IMPORTANT:|This is how)[\s\S]*<\/system-reminder>\s*$/;
+  /^\s*(?:<system-reminder>\s*)?(?:The user sent a new message[^\n]*|[^\n]*new message from the user[^\n]*):?\n([\s\S]*?)\n\n(?:IMPORTANT:|This is how)[\s\S]*$/;
 
 /**
  * The user's texts in the requests to the pretended model. Each request carries the whole conversation so far, so what a

@@ -1,6 +1,7 @@
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import type { RunFacts } from "../report.ts";
 import type { CrashFigures } from "./crash.ts";
+import type { CrowdFigures } from "./crowd.ts";
 import type { Sample } from "./send.ts";
 
 /** One thing that happened in a run; a record is a file with one of them a line, so that a run that is broken off keeps what it found. */
@@ -10,7 +11,8 @@ export type LabEvent =
   | { readonly type: "sample"; readonly sample: Sample }
   | { readonly type: "trouble"; readonly target: string; readonly text: string }
   | { readonly type: "missing"; readonly target: string; readonly text: string }
-  | { readonly type: "crash"; readonly figures: CrashFigures };
+  | { readonly type: "crash"; readonly figures: CrashFigures }
+  | { readonly type: "crowd"; readonly figures: CrowdFigures };
 
 /** What is kept of a message's text, in code units. */
 const KEPT_TEXT = 120;

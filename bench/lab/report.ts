@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { LabEvent } from "./record.ts";
 import type { Sample } from "./send.ts";
-import { crashTable, latencyTable, matrixTable, summaryTable } from "./tables.ts";
+import { crashTable, crowdTable, latencyTable, matrixTable, summaryTable } from "./tables.ts";
 
 const BEGIN = "<!-- lab: begin -->";
 const END = "<!-- lab: end -->";
@@ -19,7 +19,9 @@ export function reportOf(events: readonly LabEvent[]): string {
     events.filter((event): event is LabEvent & { readonly type: T } => event.type === type);
   const samples = of("sample").map(({ sample }) => sample);
   const crashes = of("crash").map(({ figures }) => figures);
+  const crowds = of("crowd").map(({ figures }) => figures);
   const missing = of("missing").map(({ target, text }) => `${target} (${text})`);
+  const notes = [...crashes, ...crowds].flatMap((figures) => figures.notes);
   const troubles = of("trouble").length;
   const starts = new Map(
     [...Map.groupBy(of("start"), ({ target }) => target)].map(([name, list]) => [name, list.length]),
@@ -34,7 +36,9 @@ export function reportOf(events: readonly LabEvent[]): string {
     ...(samples.length === 0 ? [] : ["### Latency", LATENCY, latencyTable(byRun(events))]),
     ...(samples.length === 0 ? [] : ["### Receipts against what arrived", matrixTable(samples)]),
     ...(crashes.length === 0 ? [] : ["### Killed with -9 at random instants", crashTable(crashes)]),
+    ...(crowds.length === 0 ? [] : ["### Many callers at once", crowdTable(crowds)]),
     ...faultList(samples),
+    ...(notes.length === 0 ? [] : [notes.map((note) => `- ${note}`).join("\n")]),
     ...(missing.length === 0 ? [] : [`Left out: ${missing.join("; ")}.`]),
     ...(troubles === 0 ? [] : [`States not reached, or agents given up: ${troubles}.`]),
   ];

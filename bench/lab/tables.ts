@@ -1,5 +1,6 @@
 import { quantile } from "../stats.ts";
 import type { CrashFigures } from "./crash.ts";
+import type { CrowdFigures } from "./crowd.ts";
 import { ARRIVED, bounded, FAULTS, figuresOf, isTimed, matrix } from "./figures.ts";
 import type { Sample } from "./send.ts";
 
@@ -71,6 +72,14 @@ export function crashTable(crashes: readonly CrashFigures[]): string {
     const counts = [row.lost, row.doubled, row.wrong].map((count) => bounded(count, row.messages));
     const told = Object.entries(row.told).map(([name, count]) => `${count} × ${upper(name)}`);
     return [row.target, row.victim, told.join(", "), row.kills, row.messages, row.ended, ...counts];
+  });
+  return table(head, 3, rows);
+}
+
+export function crowdTable(crowds: readonly CrowdFigures[]): string {
+  const head = ["target", "mode", "in order", "callers", "SUBMITTED", "arrived once, whole", "seconds"];
+  const rows = crowds.map(({ target, mode, inOrder, callers, submitted, whole, ms }) => {
+    return [target, mode, inOrder ? "yes" : "**no**", callers, submitted, whole, (ms / 1000).toFixed(1)];
   });
   return table(head, 3, rows);
 }

@@ -1,0 +1,88 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createClient } from "@connectrpc/connect";
+import { NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
+import { NudgeMode, SidecarService } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
+import { sidecarTransport } from "../../internal/rpcserver/transport.ts";
+import { until } from "../../test/support/sidecar.ts";
+import type { Bed } from "./bed.ts";
+import type { Target } from "./targets.ts";
+
+/** What many callers at once were told, and what came of it. */
+export interface CrowdFigures {
+  readonly target: string;
+  readonly mode: "wait-idle" | "immediate";
+  readonly callers: number;
+  readonly submitted: number;
+  /** Of those: arrived once and whole. */
+  readonly whole: number;
+  /** The agent took them in the order in which they were accepted. */
+  readonly inOrder: boolean;
+  readonly ms: number;
+  /** What was not true, in words. */
+  readonly notes: readonly string[];
+}
+
+export interface CrowdOptions {
+  readonly callers: number;
+  readonly mode: CrowdFigures["mode"];
+  readonly sidecarProgram: string | undefined;
+  readonly signal: AbortSignal;
+}
+
+const WAIT_MS = 300_000;
+
+/** Callers with a connection of their own each call at the same moment. */
+export async function runCrowd(target: Target, options: CrowdOptions): Promise<CrowdFigures> {
+  const { callers, mode, signal } = options;
+  await using bed = await target.start(options.sidecarProgram);
+  await bed.calm(signal);
+  const before = (await bed.quiet()).length;
+  const messages = Array.from(
+    { length: callers },
+    (_, i) => `caller ${i} says: ${"word ".repeat(1 + (i % 7) * 20)}end ${i}`,
+  );
+  const startedAt = performance.now();
+  const told = await Promise.all(messages.map((message, i) => callAlone(bed, `crowd-${i}`, message, mode)));
+  const ms = performance.now() - startedAt;
+  await bed.calm(signal, WAIT_MS);
+  const wanted = told.filter((outcome) => outcome === NudgeOutcome.SUBMITTED).length;
+  const count = async () => (await bed.receiver.received()).length - before;
+  await until("every message", 20_000, async () => (await count()) >= wanted || undefined).catch(() => {});
+  const received = (await bed.quiet()).slice(before);
+  const accepted = (await acceptedTexts(bed)).filter((text) => received.includes(text));
+  const notes: string[] = [];
+  messages.forEach((message, i) => {
+    const arrived = received.filter((text) => text === message).length;
+    const should = told[i] === NudgeOutcome.SUBMITTED ? 1 : 0;
+    if (arrived !== should)
+      notes.push(`${target.name}, caller ${i} of ${callers}: told ${told[i]}, arrived ${arrived}×`);
+  });
+  const strange = received.filter((text) => !messages.includes(text));
+  if (strange.length > 0)
+    notes.push(`${target.name}: ${strange.length} texts that nobody sent: ${strange[0]?.slice(0, 60)}`);
+  const inOrder = accepted.every((text, i) => received[i] === text);
+  if (!inOrder) notes.push(`${target.name}: the order changed on the way`);
+  const whole = messages.filter((message) => received.includes(message)).length;
+  return { target: target.name, mode, callers, submitted: wanted, whole, inOrder, ms, notes };
+}
+
+async function callAlone(bed: Bed, requestId: string, message: string, mode: CrowdFigures["mode"]) {
+  const connection = sidecarTransport({ baseUrl: bed.sidecar.url });
+  try {
+    const client = createClient(SidecarService, connection.transport);
+    const request = { message, requestId, mode: MODES[mode], timeoutMs: BigInt(WAIT_MS) };
+    return (await client.nudge(request, { timeoutMs: WAIT_MS + 5000 })).outcome;
+  } finally {
+    connection[Symbol.dispose]();
+  }
+}
+
+const MODES = { "wait-idle": NudgeMode.WAIT_IDLE, immediate: NudgeMode.IMMEDIATE } as const;
+
+/** In the order of acceptance, which only the sidecar's journal knows. */
+async function acceptedTexts({ sidecar }: Bed): Promise<readonly string[]> {
+  const lines = (await readFile(join(sidecar.stateDir, "journal.jsonl"), "utf8")).split("\n").filter(Boolean);
+  const records = lines.map((line) => JSON.parse(line) as { type: string; nudge?: { message: string } });
+  return records.flatMap(({ type, nudge }) => (type === "accepted" && nudge !== undefined ? [nudge.message] : []));
+}
