@@ -10,6 +10,7 @@ import { measureNudge } from "./nudge.ts";
 import { help, readOptions, type Section } from "./options.ts";
 import { measureLatency, measureOutput } from "./output.ts";
 import { measurePeek } from "./peek.ts";
+import { measurePhase } from "./phase.ts";
 import { runFacts, table, writeResults } from "./report.ts";
 import { type Measured, rowOf } from "./row.ts";
 import { measureStart } from "./start.ts";
@@ -20,6 +21,7 @@ const MEASURES: Readonly<Record<Section, (context: BenchContext) => Promise<read
   output: measureOutput,
   latency: measureLatency,
   nudge: measureNudge,
+  phase: measurePhase,
 };
 
 await runMain({ name: "bench" }, async ({ argv, stdout, stderr, signal }) => {

@@ -64,7 +64,12 @@ const WAYS = `- **peek**: the last 50 lines, over HTTP/2 and the Connect protoco
 const NOT_MEASURED = `Networks other than loopback; other machines; tmux versions other than the one named; many watchers or many sidecars at once; a
 stalled watcher; Attach, StreamEvents and SendKeys; agents in their alternate screen; memory after days.`;
 
-/** Writes bench/RESULTS.md; the laboratory's section stays as it is. */
+/** A row of a Markdown table with the columns what, value, baseline, ratio, aim, met. */
+export function rowLine(row: Measured): string {
+  return `| ${cellsOf(row).join(" | ")} |`;
+}
+
+/** Writes bench/RESULTS.md; sections between marks are of runs of their own and stay as they are. */
 export function writeResults(rows: readonly Measured[], facts: RunFacts, notes: readonly string[]): void {
   const missed = rows.filter((row) => row.aim?.met === false);
   const missedText =
@@ -76,7 +81,7 @@ export function writeResults(rows: readonly Measured[], facts: RunFacts, notes: 
               `- ${row.name}: ${shown(row.value)} ${row.unit}${row.ratio === null ? "" : `, ratio ${shown(row.ratio)}`} (${row.aim?.text})`,
           )
           .join("\n");
-  const lines = rows.map((row) => `| ${cellsOf(row).join(" | ")} |`);
+  const lines = rows.map(rowLine);
   const parts = [
     "# Measured",
     INTRO,
@@ -91,7 +96,6 @@ export function writeResults(rows: readonly Measured[], facts: RunFacts, notes: 
     NOT_MEASURED,
   ];
   const path = join(import.meta.dirname, "RESULTS.md");
-  // The laboratory's section is of a run of its own.
-  const lab = /<!-- lab: begin -->[\s\S]*<!-- lab: end -->/.exec(readFileSync(path, "utf8"))?.[0];
-  writeFileSync(path, `${[...parts, ...(lab === undefined ? [] : [lab])].join("\n\n")}\n`);
+  const kept = readFileSync(path, "utf8").match(/<!-- (\w+): begin -->[\s\S]*?<!-- \1: end -->/g) ?? [];
+  writeFileSync(path, `${[...parts, ...kept].join("\n\n")}\n`);
 }

@@ -29,6 +29,7 @@ export const opencode: AgentProfile = {
   launch: planLaunch,
   view: opencodeView,
   idleProof: "screen",
+  movesBelow: true,
   submit: { key: "Enter", settleMs: 25 },
   queuesWhileBusy: true,
   defuse: (message) => defuseBy(RULES, message),

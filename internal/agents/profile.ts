@@ -124,6 +124,8 @@ export interface AgentProfile {
    * `screen`: an empty composer and no busy mark, stable for a while, proves idle. `silence`: only quiet output hints at
    * it, never more than a weak claim. */
   readonly idleProof: "screen" | "silence";
+  /** It shows its work by something that moves below its composer, where nothing moves otherwise. Absent: status rows may change at any time. */
+  readonly movesBelow?: true;
   readonly submit: {
     /** tmux key name that submits. */
     readonly key: string;

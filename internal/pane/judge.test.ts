@@ -20,7 +20,8 @@ interface Seen {
   readonly everReady?: boolean;
   readonly hook?: readonly [HookEvent | HookEvent["type"], ageMs: number];
   readonly file?: readonly [FileState["type"], ageMs: number];
-  readonly screen?: readonly [ScreenView, ageMs: number];
+  /** `stillMs`: for how long nothing around the composer has moved; default `ageMs`. */
+  readonly screen?: readonly [ScreenView, ageMs: number, stillMs?: number];
   readonly proof?: "screen" | "silence";
   readonly outputAge?: number;
   readonly startedAge?: number;
@@ -35,7 +36,14 @@ function signalsOf(seen: Seen): Signals {
     everReady: seen.everReady ?? true,
     ...(hook && { hook: { event: eventOf(hook[0]), at: NOW - hook[1] } }),
     ...(file && { file: { state: fileOf(file[0]), at: NOW - file[1] } }),
-    ...(screen && { screen: { view: screen[0], since: NOW - screen[1], idleProof: seen.proof ?? "screen" } }),
+    ...(screen && {
+      screen: {
+        view: screen[0],
+        since: NOW - screen[1],
+        stillSince: NOW - (screen[2] ?? screen[1]),
+        idleProof: seen.proof ?? "screen",
+      },
+    }),
     lastOutputAt: NOW - (seen.outputAge ?? 100),
     ...(seen.submittedAge !== undefined && { submittedAt: NOW - seen.submittedAge }),
   };
@@ -169,7 +177,7 @@ table("busy by any source", [
   [
     "not a hook that is alone for five seconds",
     { hook: ["activity", 5000], screen: [IDLE, 4000] },
-    "uncertain by output (weak)",
+    "uncertain by screen (weak)",
   ],
   [
     "a hook that is alone, while no composer is seen",
@@ -245,6 +253,18 @@ table("idle", [
     "not without a composer, whatever the file says",
     { file: ["idle", 9000], screen: [UNKNOWN, 9000] },
     "uncertain by output (weak)",
+  ],
+  ["not by the screen while anything moves", { screen: [IDLE, 9000, 1499] }, "uncertain by screen (weak)"],
+  ["by the screen once all is still", { screen: [IDLE, 9000, 1500] }, "idle by screen (weak)"],
+  [
+    "by the screen long after a turn that an interrupt ended without a word",
+    { hook: ["prompt-submitted", 60_000], screen: [IDLE, 5000] },
+    "idle by screen (weak)",
+  ],
+  [
+    "not by the screen before it has been still for that long after the last word of work",
+    { hook: ["activity", 9000], screen: [IDLE, 9000, 4999] },
+    "uncertain by screen (weak)",
   ],
   [
     "not by the screen while a hook says busy",

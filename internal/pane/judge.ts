@@ -9,11 +9,21 @@ export interface Signals {
   readonly everReady: boolean;
   readonly hook?: { readonly event: HookEvent; readonly at: number };
   readonly file?: { readonly state: FileState; readonly at: number };
-  /** `since`: when what the profile reads from the screen last changed. */
-  readonly screen?: { readonly view: ScreenView; readonly since: number; readonly idleProof: "screen" | "silence" };
+  readonly screen?: ScreenSign;
   readonly lastOutputAt?: number;
+  /** When the agent's processes were last seen to compute or to write, which is looked for only before it counts as stalled. */
+  readonly lastWorkAt?: number;
   /** When our last message was submitted: idle seen before that says nothing about now. */
   readonly submittedAt?: number;
+}
+
+export interface ScreenSign {
+  readonly view: ScreenView;
+  /** When what the profile reads from the screen last changed. */
+  readonly since: number;
+  /** When anything around the composer last changed: a working agent moves something there, whatever its words are. */
+  readonly stillSince: number;
+  readonly idleProof: "screen" | "silence";
 }
 
 export type ProcessSign =
@@ -29,14 +39,19 @@ export interface Verdict {
   readonly evidence: readonly Evidence[];
   /** Monotonic time at which the verdict may change without any new signal. */
   readonly reconsiderAt?: number;
+  /** Of `busy` and `stalled`: the monotonic time at which the one becomes the other. */
+  readonly stallsAt?: number;
 }
 
 export interface JudgeOptions {
-  /** Busy without output for this long is `stalled`. */
+  /** Busy without output or work for this long is `stalled`. */
   readonly stallAfterMs: number;
 }
 
-/** By the screen alone an agent is idle only after this long: agents show no busy mark for up to 900 ms between steps. */
+/**
+ * By the screen alone an agent is idle only after this long without a busy mark and with nothing moving: agents show no mark
+ * for up to 900 ms between steps, and a working agent whose marks are not understood still moves something.
+ */
 const SCREEN_IDLE_MS = 1500;
 /** An unknown program that shows nothing is taken to have started after this long. */
 const SILENT_START_MS = 5000;
@@ -46,6 +61,8 @@ export const FILE_LAG_MS = 2000;
 const WAITING_HOOK_MS = 1500;
 /** A busy word of a hook that nothing else supports for this long is doubted (an interrupted turn ends without a hook). */
 const LONELY_HOOK_MS = 5000;
+/** After such a word the screen alone says idle only when nothing has moved for this long: a counter of seconds has moved by then. */
+const STILL_AFTER_HOOK_MS = 5000;
 
 /**
  * The agent's state from all evidence. The strongest source wins; the screen alone may raise an alarm (dialog, busy) but
@@ -106,15 +123,21 @@ function judgeBusy(signals: Signals, now: number, options: JudgeOptions): Verdic
   if (evidence === undefined) return undefined;
   const quietSince = Math.max(
     signals.lastOutputAt ?? signals.startedAt,
+    signals.lastWorkAt ?? 0,
     signals.submittedAt ?? 0,
     signals.hook?.at ?? 0,
   );
   const stalledAt = quietSince + options.stallAfterMs;
-  if (now >= stalledAt) return { state: "stalled", evidence: [evidence] };
+  if (now >= stalledAt) return { state: "stalled", evidence: [evidence], stallsAt: stalledAt };
   const lonelyAt = evidence.source === "hook" ? (signals.hook?.at ?? now) + LONELY_HOOK_MS : stalledAt;
   const reconsiderAt =
     evidence.source === "output" ? (signals.submittedAt ?? now) + SCREEN_IDLE_MS : Math.min(stalledAt, lonelyAt);
-  return { state: "busy", evidence: [evidence], reconsiderAt: reconsiderAt > now ? reconsiderAt : stalledAt };
+  return {
+    state: "busy",
+    evidence: [evidence],
+    reconsiderAt: reconsiderAt > now ? reconsiderAt : stalledAt,
+    stallsAt: stalledAt,
+  };
 }
 
 function busyEvidence({ screen, file, hook, submittedAt }: Signals, now: number): Evidence | undefined {
@@ -152,14 +175,20 @@ function judgeIdle(signals: Signals, now: number): Verdict | undefined {
   if (file?.state.type === "idle" && (file.at >= submittedAt || now - submittedAt > FILE_LAG_MS)) {
     return verdict("idle", "agent-file", "it says idle", "strong", now - file.at);
   }
-  if (screen?.idleProof !== "screen" || (hook !== undefined && hookSaysBusy(hook.event))) return undefined;
-  const idleAt = Math.max(screen.since, submittedAt) + SCREEN_IDLE_MS;
-  if (now < idleAt)
-    return {
-      ...verdict("uncertain", "screen", "a composer and no busy mark, not for long", "weak", now - screen.since),
-      reconsiderAt: idleAt,
-    };
-  return verdict("idle", "screen", "a composer and no busy mark", "weak", now - screen.since);
+  return screen?.idleProof === "screen" ? judgeStill(screen, signals, now) : undefined;
+}
+
+/** Idle by the screen alone. A busy word of a hook must be old, and nothing may have moved for longer. */
+function judgeStill(screen: ScreenSign, { hook, submittedAt = 0 }: Signals, now: number): Verdict {
+  const since = Math.max(screen.since, screen.stillSince);
+  const denied = hook !== undefined && hookSaysBusy(hook.event);
+  const idleAt = denied
+    ? Math.max(since, submittedAt, hook.at) + STILL_AFTER_HOOK_MS
+    : Math.max(since, submittedAt) + SCREEN_IDLE_MS;
+  if (now >= idleAt)
+    return verdict("idle", "screen", "a composer, no busy mark, and nothing moves", "weak", now - since);
+  const value = "a composer and no busy mark, not for long";
+  return { ...verdict("uncertain", "screen", value, "weak", now - since), reconsiderAt: idleAt };
 }
 
 function uncertain(signals: Signals, now: number): Verdict {

@@ -1,8 +1,9 @@
 import type { AgentProfile, FileState, HookEvent, ScreenView } from "../agents/profile.ts";
+import type { Screen } from "../agents/screen.ts";
 import type { Clock } from "../base/clock.ts";
 import type { AgentSigns } from "./delivery.ts";
 import { dialogFrom, viewKey } from "./dialog.ts";
-import { FILE_LAG_MS, judge, type ProcessSign, type Signals, type Verdict } from "./judge.ts";
+import { FILE_LAG_MS, judge, type ProcessSign, type ScreenSign, type Signals, type Verdict } from "./judge.ts";
 import type { ScreenSource } from "./screen-source.ts";
 import { SignalBus } from "./signal-bus.ts";
 import type { AgentStateName, Dialog, Evidence } from "./types.ts";
@@ -48,8 +49,9 @@ export class Monitor implements AgentSigns {
   #hooksLive = false;
   #file: Signals["file"];
   #oldWaitingUntil = 0;
-  #screen: { readonly view: ScreenView; readonly key: string; readonly since: number } | undefined;
+  #screen: (Omit<ScreenSign, "idleProof"> & { readonly key: string; readonly surroundings: string }) | undefined;
   #lastOutputAt: number | undefined;
+  #lastWorkAt: number | undefined;
   #typing = false;
   #submittedAt: number | undefined;
   #verdict: Verdict = { state: "starting", evidence: [] };
@@ -139,6 +141,17 @@ export class Monitor implements AgentSigns {
     this.#lastOutputAt = this.#deps.clock.monotonicMs();
   }
 
+  /** Its processes compute or write, though it may print nothing. */
+  worked(): void {
+    this.#lastWorkAt = this.#deps.clock.monotonicMs();
+    this.#wake();
+  }
+
+  /** Monotonic time at which a busy agent counts as stalled unless it prints or works before that; undefined when it is not busy. */
+  get stallsAt(): number | undefined {
+    return this.#verdict.stallsAt;
+  }
+
   promptTakenSince(since: number): { readonly prompt?: string; readonly at: number } | undefined {
     return this.#prompt !== undefined && this.#prompt.at >= since ? this.#prompt : undefined;
   }
@@ -169,12 +182,14 @@ export class Monitor implements AgentSigns {
     const screen = await source.current(signal);
     const view = profile.view(screen);
     const key = viewKey(view);
-    const changed = key !== this.#screen?.key;
+    const surroundings = surroundingsOf(screen, view, profile.movesBelow === true);
     // A screen cannot have changed after the last output, so it has been like this since then at the latest.
     const quietMs = source.quietMs();
     const drawnAt = clock.monotonicMs() - (Number.isFinite(quietMs) ? quietMs : 0);
-    const since = changed ? drawnAt : (this.#screen?.since ?? drawnAt);
-    this.#screen = { view, key, since };
+    const before = this.#screen;
+    const since = before?.key === key ? before.since : drawnAt;
+    const stillSince = before?.surroundings === surroundings ? before.stillSince : drawnAt;
+    this.#screen = { view, key, since, surroundings, stillSince };
     const takes = profile.idleProof === "screen" ? view.composer !== undefined : screen.lines.some(showsSomething);
     if (takes && this.#process.type === "alive") this.#everReady = true;
     return this.#judge(view);
@@ -211,6 +226,7 @@ export class Monitor implements AgentSigns {
       ...(this.#file === undefined ? {} : { file: this.#file }),
       ...(this.#screen === undefined ? {} : { screen: { ...this.#screen, idleProof: this.#deps.profile.idleProof } }),
       ...(this.#lastOutputAt === undefined ? {} : { lastOutputAt: this.#lastOutputAt }),
+      ...(this.#lastWorkAt === undefined ? {} : { lastWorkAt: this.#lastWorkAt }),
       ...(this.#submittedAt === undefined ? {} : { submittedAt: this.#submittedAt }),
     };
   }
@@ -240,6 +256,17 @@ export class Monitor implements AgentSigns {
   #wake(): void {
     this.#woken.notify();
   }
+}
+
+/**
+ * What a working agent moves, whatever its words are: the title and the rows above the composer, for some those below it
+ * too. What a person types stands in the composer and does not count.
+ */
+function surroundingsOf(screen: Screen, { composer }: ScreenView, below: boolean): string {
+  if (composer === undefined) return "";
+  const rows = screen.lines.map(({ text }) => text);
+  const around = [...rows.slice(0, composer.top), ...(below ? rows.slice(composer.bottom + 1) : [])];
+  return [screen.title, ...around].join("\n");
 }
 
 function showsSomething({ text }: { readonly text: string }): boolean {
