@@ -14,14 +14,14 @@ function config(argv: readonly string[], env: Readonly<Record<string, string | u
 
 describe("without flags", () => {
   it("is as documented", () => {
-    const { half, sidecar, listen, healthListen, tls, graceMs, roleRules } = config(AGENT);
-    expect({ half, listen, healthListen, tls, graceMs, roleRules }).toEqual({
+    const { half, sidecar, listen, healthListen, tlsDir, graceMs, roleRules } = config(AGENT);
+    expect({ half, listen, healthListen, tlsDir, graceMs, roleRules }).toEqual({
       half: "both",
       listen: { host: "127.0.0.1", port: 9090 },
       healthListen: { host: "127.0.0.1", port: 9091 },
-      tls: undefined,
+      tlsDir: undefined,
       graceMs: 10_000,
-      roleRules: [],
+      roleRules: undefined,
     });
     expect(sidecar).toMatchObject({
       stateDir: "/run/user/7/gt-sidecar",

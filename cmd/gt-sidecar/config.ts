@@ -1,15 +1,16 @@
-import { randomUUID, X509Certificate } from "node:crypto";
-import { mkdtempSync, readFileSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import { mkdtempSync } from "node:fs";
 import { homedir, hostname, tmpdir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import { profileNamed } from "../../internal/agents/registry.ts";
+import { sessionsOf } from "../../internal/auth/identities.ts";
 import { parseRoleRule, type RoleRule } from "../../internal/auth/roles.ts";
 import { DomainError } from "../../internal/base/errors.ts";
 import type { LogLevel } from "../../internal/base/logger.ts";
 import { parseFlags } from "../../internal/cli/flags.ts";
-import type { TlsMaterial } from "../../internal/rpcserver/tls.ts";
 import type { SidecarOptions } from "../../internal/sidecar/options.ts";
 import type { RestartMode } from "../../internal/sidecar/restart-policy.ts";
+import { checkTlsFolder } from "./check-tls-folder.ts";
 import { findProgram } from "./find-program.ts";
 import { checkListen, formatListen, type ListenAddress, parseListen, withFixedPort } from "./listen.ts";
 
@@ -18,8 +19,9 @@ export interface SidecarConfig {
   readonly sidecar: SidecarOptions;
   readonly listen: ListenAddress;
   readonly healthListen: ListenAddress;
-  readonly tls?: TlsMaterial;
-  readonly roleRules: readonly RoleRule[];
+  readonly tlsDir?: string;
+  /** Undefined: not said. */
+  readonly roleRules?: readonly RoleRule[];
   readonly allowHosts: readonly string[];
   readonly graceMs: number;
   readonly logLevel: LogLevel;
@@ -75,18 +77,18 @@ export function readConfig(argv: readonly string[], env: Env): SidecarConfig | "
     throw new DomainError("invalid", `unexpected argument ${JSON.stringify(stray)}`, { fields: { hint } });
   }
   const { values } = flags;
-  const tls = readTls(values["tls-dir"]);
-  const sidecar = readSidecar(values, flags.rest, env, half);
+  const tlsDir = values["tls-dir"] === undefined ? undefined : resolve(values["tls-dir"]);
+  const sidecar = readSidecar(values, flags.rest, env, half, sessionOfCertificate(tlsDir, half));
   const listen = parseListen(values.listen ?? "127.0.0.1:9090", "--listen");
-  checkListen(listen, { tls: tls !== undefined, insecure: values["insecure-plaintext"] ?? false });
+  checkListen(listen, { tls: tlsDir !== undefined, insecure: values["insecure-plaintext"] ?? false });
   const own = argv.slice(half === "both" ? 0 : 1, argv.includes("--") ? argv.indexOf("--") : undefined);
   return {
     half,
     sidecar,
     listen,
     healthListen: parseListen(values["health-listen"] ?? "127.0.0.1:9091", "--health-listen"),
-    ...(tls === undefined ? {} : { tls }),
-    roleRules: values["allow-client"]?.map(parseRoleRule) ?? defaultRules(tls),
+    ...(tlsDir === undefined ? {} : { tlsDir }),
+    ...(values["allow-client"] && { roleRules: values["allow-client"].map(parseRoleRule) }),
     allowHosts: values["allow-host"] ?? [],
     graceMs: values.grace ?? 10_000,
     logLevel: oneOf("--log-level", LEVELS, values["log-level"] ?? "info"),
@@ -117,10 +119,11 @@ function readSidecar(
   rest: readonly string[] | undefined,
   env: Env,
   half: SidecarConfig["half"],
+  session: string | undefined,
 ): SidecarOptions {
   const profile = profileNamed(values.agent ?? "claude");
   const workdir = resolve(values.workdir ?? ".");
-  const sessionId = values["session-id"] ?? randomUUID();
+  const sessionId = values["session-id"] ?? session ?? randomUUID();
   if (!SESSION_ID.test(sessionId)) throw new DomainError("invalid", "--session-id takes 1 to 128 of A-Z a-z 0-9 . _ -");
   const given = rest !== undefined && rest.length > 0 ? rest : splitWords(env["GT_AGENT_COMMAND"] ?? "");
   const [program, ...args] = given.length > 0 ? given : profile.command;
@@ -165,28 +168,17 @@ function runtimeDirOf(env: Env): string | undefined {
   return isAbsolute(dir) ? dir : undefined;
 }
 
-/** The controller of the sidecar's own trust domain, as its certificate names it. */
-function defaultRules(tls: TlsMaterial | undefined): readonly RoleRule[] {
-  if (tls === undefined) return [];
-  const names = new X509Certificate(tls.cert).subjectAltName ?? "";
-  const domain = /URI:spiffe:\/\/([^/,\s]+)\//.exec(names)?.[1];
-  return domain === undefined ? [] : [parseRoleRule(`spiffe://${domain}/ns/*/controller=operate`)];
-}
-
-function readTls(dir: string | undefined): TlsMaterial | undefined {
-  if (dir === undefined) return undefined;
-  const read = (name: string) => {
-    try {
-      return readFileSync(join(dir, name), "utf8");
-    } catch (err) {
-      throw new DomainError("invalid", `cannot read ${join(dir, name)}`, { cause: err });
-    }
-  };
-  const material = { cert: read("tls.crt"), key: read("tls.key"), ca: read("ca.crt") };
+/**
+ * The session that the certificate names, if it names one. A first start fails here when the folder cannot be used; a
+ * serving half begins all the same and waits until it can: it may be the one that comes back while files are replaced.
+ */
+function sessionOfCertificate(dir: string | undefined, half: SidecarConfig["half"]): string | undefined {
+  if (dir === undefined || half === "supervise") return undefined;
   try {
-    return { ...material, crl: readFileSync(join(dir, "crl.pem"), "utf8") };
-  } catch {
-    return material;
+    return sessionsOf(checkTlsFolder(dir))[0];
+  } catch (err) {
+    if (half === "serve") return undefined;
+    throw err;
   }
 }
 

@@ -18,7 +18,7 @@ interface ServeContext {
 
 /** Runs the serving half until it is told to stop; 0 then. */
 export async function serve(config: SidecarConfig, { logger, clock, signal }: ServeContext): Promise<number> {
-  const { sidecar, listen, healthListen, tls, roleRules, allowHosts } = config;
+  const { sidecar, listen, healthListen, tlsDir, roleRules, allowHosts } = config;
   const tmux = await probeVersion(sidecar.tmuxProgram, sidecar.env);
   const metrics = new Metrics();
   metrics.collectProcess();
@@ -38,17 +38,21 @@ export async function serve(config: SidecarConfig, { logger, clock, signal }: Se
       sidecar,
       listen,
       healthListen,
-      roleRules,
       hostCheck: { allowHosts },
       versions,
-      ...(tls === undefined ? {} : { tls }),
+      ...(tlsDir === undefined ? {} : { tlsDir }),
+      ...(roleRules && { roleRules }),
     },
   );
   await serving.run(signal);
   return 0;
 }
 
-function announce({ sidecar, tls, runtimeDir }: SidecarConfig, address: { host: string; port: number }, clock: Clock) {
+function announce(
+  { sidecar, tlsDir, runtimeDir }: SidecarConfig,
+  address: { host: string; port: number },
+  clock: Clock,
+) {
   const { identity, agent } = sidecar;
   const uid = process.getuid?.() ?? 0;
   const folder = runtimeFolder(runtimeDir === undefined ? { uid } : { uid, xdgRuntimeDir: runtimeDir });
@@ -59,7 +63,7 @@ function announce({ sidecar, tls, runtimeDir }: SidecarConfig, address: { host: 
     sessionId: identity.sessionId,
     project: identity.project,
     provider: agent,
-    tls: tls !== undefined,
+    tls: tlsDir !== undefined,
     startedAt: clock.now(),
   });
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { includes, parseRoleRule, roleOf } from "./roles.ts";
+import { controllerRule, includes, parseRoleRule, roleOf } from "./roles.ts";
 
 const rules = [
   "spiffe://town/ns/*/controller=operate",
@@ -28,6 +28,15 @@ describe("roles", () => {
     expect(includes("operate", "read")).toBe(true);
     expect(includes("nudge", "operate")).toBe(false);
     expect(includes(undefined, "read")).toBe(false);
+  });
+
+  it("are the controllers' where nothing is said, of the own trust domain", () => {
+    const own = controllerRule(["spiffe://town/ns/agents/session/1"]);
+    expect(roleOf(["spiffe://town/ns/x/controller"], own)).toBe("operate");
+    expect(roleOf(["spiffe://other/ns/x/controller"], own)).toBeUndefined();
+    expect(roleOf(["spiffe://town/client/ann"], own)).toBeUndefined();
+    expect(controllerRule([])).toEqual([]);
+    expect(controllerRule(["spiffe://*/ns/a/session/1"])).toEqual([]);
   });
 
   it.each([

@@ -26,6 +26,12 @@ export function parseRoleRule(text: string): RoleRule {
   return { pattern, role };
 }
 
+/** The rule of a sidecar that was told none: the controllers of its own trust domain, by its identities, may do everything. */
+export function controllerRule(ownIdentities: readonly string[]): readonly RoleRule[] {
+  const domains = ownIdentities.flatMap((uri) => /^spiffe:\/\/([^/*]+)\//.exec(uri)?.[1] ?? []);
+  return domains.slice(0, 1).map((domain) => ({ pattern: `spiffe://${domain}/ns/*/controller`, role: "operate" }));
+}
+
 /** The highest role that the rules give to any of the identities; undefined: none. */
 export function roleOf(identities: readonly string[], rules: readonly RoleRule[]): Role | undefined {
   const given = rules.filter((rule) => identities.some((identity) => matches(rule.pattern, identity)));

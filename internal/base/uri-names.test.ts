@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { urisOf } from "./peer.ts";
+import { urisOf } from "./uri-names.ts";
 
 it.each([
   ["", []],

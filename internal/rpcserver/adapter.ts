@@ -20,6 +20,8 @@ export type Routes = (router: ConnectRouter) => void;
 export interface AdapterOptions extends ConnectRouterOptions {
   readonly routes: Routes;
   readonly contextValues: (req: ServerRequest) => ContextValues;
+  /** The signal of a call, given the one that is aborted when its stream closes. Default: that one. */
+  readonly callSignal?: (req: ServerRequest, signal: AbortSignal, unary: boolean) => AbortSignal;
   /** Answers requests that are no RPC of ours. Default: 404. */
   readonly fallback?: (req: ServerRequest, res: ServerResponse12) => void | Promise<void>;
 }
@@ -35,7 +37,7 @@ export interface Adapter {
  * is no host name, ends a response whose handler failed, and writes to our log instead of the console.
  */
 export function createAdapter(logger: Logger, options: AdapterOptions): Adapter {
-  const { routes, contextValues, fallback = notFound, ...routerOptions } = options;
+  const { routes, contextValues, callSignal, fallback = notFound, ...routerOptions } = options;
   const router = createConnectRouter(routerOptions);
   routes(router);
   const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
@@ -46,7 +48,8 @@ export function createAdapter(logger: Logger, options: AdapterOptions): Adapter 
     if (handler === undefined) return fallback(req, res);
     if (!URL.canParse(`http://${authorityOf(req)}`)) return refuse(res, 400);
     const request = { ...universalRequestFromNodeRequest(req, res, undefined, contextValues(req)), ...bodyOf(req) };
-    await universalResponseToNodeResponse(await handler(request), res);
+    const signal = callSignal?.(req, request.signal, handler.method.methodKind === "unary") ?? request.signal;
+    await universalResponseToNodeResponse(await handler({ ...request, signal }), res);
   }
 
   return {

@@ -9,6 +9,8 @@ const CONNECTION_WINDOW_BYTES = 8 * 1024 * 1024;
 /** connect-node's connection to one server, with what it does not do: a wide window, and the truth about cut connections. */
 export class ClientSessions extends Http2SessionManager {
   readonly #seen = new WeakSet<ClientHttp2Session>();
+  readonly #open = new Set<ClientHttp2Session>();
+  #onRetired: (() => void) | undefined;
   /** The server's first frame has come on the newest connection. */
   #heard = false;
 
@@ -21,11 +23,28 @@ export class ClientSessions extends Http2SessionManager {
 
   #adopt(session: ClientHttp2Session): void {
     this.#seen.add(session);
+    this.#open.add(session);
+    session.once("close", () => {
+      this.#open.delete(session);
+      this.#tellRetired();
+    });
+    if (this.#onRetired) session.close();
     session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
     this.#heard = false;
     session.once("remoteSettings", () => {
       this.#heard = true;
     });
+  }
+
+  /** No calls begin here any more: closes when the last one has ended, and says so. */
+  retire(onClosed: () => void): void {
+    this.#onRetired = onClosed;
+    for (const session of this.#open) session.close();
+    this.#tellRetired();
+  }
+
+  #tellRetired(): void {
+    if (this.#open.size === 0) this.#onRetired?.();
   }
 
   /**

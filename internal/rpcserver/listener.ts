@@ -9,6 +9,7 @@ import {
 import { createServer, type Server, type Socket } from "node:net";
 import type { Clock } from "../base/clock.ts";
 import type { ServerRequest, ServerResponse12 } from "./adapter.ts";
+import { HalfOpen } from "./half-open.ts";
 import { sniffHttpVersion } from "./sniff.ts";
 import { serverTlsOptions, type TlsMaterial } from "./tls.ts";
 
@@ -17,12 +18,19 @@ export interface ListenerLimits {
   readonly handshakeTimeoutMs: number;
   /** A whole HTTP/1.1 request. */
   readonly requestTimeoutMs: number;
+  /** One more is closed as soon as it is there. */
   readonly maxConnections: number;
+  /** Of these, how many may be before the end of their handshake (TLS) or their first bytes; one more cuts the oldest. */
+  readonly maxHalfOpen: number;
 }
+
+/** Why a connection came to nothing before its first request. */
+export type ConnectionFault = "limit" | "half-open" | "handshake";
 
 export interface ListenerHandlers {
   onRequest(req: ServerRequest, res: ServerResponse12): void;
   onSession(session: ServerHttp2Session): void;
+  onFault(fault: ConnectionFault): void;
 }
 
 /** One port that speaks HTTP/1.1 and HTTP/2. */
@@ -35,9 +43,15 @@ export interface Listener {
   setTls?(material: TlsMaterial): void;
 }
 
-/** Of each HTTP/2 connection; the stream window bounds what one upload may have on its way to us. */
+/**
+ * Of each HTTP/2 connection; the stream window bounds what one upload may have on its way to us. A caller may cancel all
+ * streams it can have at once, and then so many a second: opening and cancelling for ever ("rapid reset") ends the
+ * connection. PING and SETTINGS are answered as long as the answers are read, up to 1,000 that are not (nghttp2's own).
+ */
 const HTTP2_OPTIONS = {
   maxSessionMemory: 64,
+  streamResetBurst: 4096,
+  streamResetRate: 200,
   settings: { initialWindowSize: 65_535, maxConcurrentStreams: 4096, maxHeaderListSize: 16 * 1024, enablePush: false },
 };
 
@@ -58,7 +72,12 @@ export function createTlsListener(tls: TlsMaterial, limits: ListenerLimits, hand
     http1Options: http1Limits(limits),
   } as Parameters<typeof createSecureServer>[0]);
   wireHttp2(server, handlers);
-  server.maxConnections = limits.maxConnections;
+  const halfOpen = bounded(server, limits, handlers);
+  server.on("connection", (socket) => {
+    halfOpen.add(socket);
+    socket.once("close", () => halfOpen.done(socket) && handlers.onFault("handshake"));
+  });
+  server.on("secureConnection", (socket) => halfOpen.done(socket));
   return {
     server,
     close: () => server.close(),
@@ -77,11 +96,14 @@ export function createPlainListener(clock: Clock, limits: ListenerLimits, handle
   wireHttp2(http2, handlers);
   // Half-open, because an HTTP/1.1 client may close its side once the request is written.
   const server = createServer({ ...KEEP_ALIVE, allowHalfOpen: true });
-  server.maxConnections = limits.maxConnections;
+  const halfOpen = bounded(server, limits, handlers);
   server.on("connection", async (socket) => {
     socket.on("error", () => socket.destroy());
+    halfOpen.add(socket);
     const version = await sniffHttpVersion(socket, clock, limits.handshakeTimeoutMs);
+    halfOpen.done(socket);
     if (version !== undefined) handOver(socket, version === "1" ? http1 : http2);
+    else handlers.onFault("handshake");
   });
   // Node starts the watch over slow HTTP/1.1 requests when its server begins to listen, which this one never does.
   http1.emit("listening");
@@ -92,6 +114,12 @@ export function createPlainListener(clock: Clock, limits: ListenerLimits, handle
       http1.close();
     },
   };
+}
+
+function bounded(server: Server, limits: ListenerLimits, { onFault }: ListenerHandlers): HalfOpen {
+  server.maxConnections = limits.maxConnections;
+  server.on("drop", () => onFault("limit"));
+  return new HalfOpen(limits.maxHalfOpen, () => onFault("half-open"));
 }
 
 function handOver(socket: Socket, to: Http1Server | Http2Server): void {

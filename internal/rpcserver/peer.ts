@@ -1,9 +1,8 @@
 import type { X509Certificate } from "node:crypto";
-import type { IncomingMessage } from "node:http";
-import type { Http2ServerRequest } from "node:http2";
 import { isIPv6, type Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { createContextKey } from "@connectrpc/connect";
+import { urisOf } from "../base/uri-names.ts";
 
 /** Who calls, as far as the connection itself proves it. */
 export type Peer =
@@ -25,54 +24,17 @@ export const peerKey = createContextKey<Peer>(
   { description: "who calls, by the connection" },
 );
 
-/** Finds a request's peer; looks at each connection once. */
-export class Peers {
-  readonly #known = new WeakMap<object, Peer>();
-
-  of(req: IncomingMessage | Http2ServerRequest): Peer {
-    const connection = "stream" in req ? req.stream.session : req.socket;
-    if (connection === undefined) return { type: "unverified", address: "" };
-    const known = this.#known.get(connection);
-    if (known) return known;
-    const peer = peerOfSocket("socket" in connection ? connection.socket : connection);
-    this.#known.set(connection, peer);
-    return peer;
-  }
-}
-
-function peerOfSocket(socket: Socket): Peer {
+/** Who is at the other end of a connection, and the certificate that proves it. */
+export function peerOfSocket(socket: Socket): { readonly peer: Peer; readonly certificate?: X509Certificate } {
   const { remoteAddress: host, remotePort: port } = socket;
   const address = host === undefined ? "" : `${isIPv6(host) ? `[${host}]` : host}:${port}`;
   const certificate = "encrypted" in socket ? certificateOf(socket as TLSSocket) : undefined;
-  if (certificate === undefined) return { type: "unverified", address };
+  if (certificate === undefined) return { peer: { type: "unverified", address } };
   const uris = urisOf(certificate.subjectAltName ?? "");
-  return {
-    type: "certificate",
-    uris,
-    serial: certificate.serialNumber,
-    notAfter: Date.parse(certificate.validTo),
-    address,
-  };
+  const { serialNumber: serial, validToDate } = certificate;
+  return { peer: { type: "certificate", uris, serial, notAfter: validToDate.getTime(), address }, certificate };
 }
 
 function certificateOf(socket: TLSSocket): X509Certificate | undefined {
   return socket.authorized ? socket.getPeerX509Certificate() : undefined;
-}
-
-const SAN_ENTRY = /(?:^|, )([A-Za-z ]+):("(?:[^"\\]|\\.)*"|[^,"]*)(?=, |$)/gy;
-
-/**
- * URI names of a subjectAltName as Node prints it: `URI:spiffe://a/b, DNS:x`. Values with a comma, a quote or a control
- * character stand in JSON quotes there, so that one name cannot pose as two. Anything that does not parse to the end
- * gives no names at all.
- */
-export function urisOf(subjectAltName: string): string[] {
-  const uris: string[] = [];
-  let end = 0;
-  for (const entry of subjectAltName.matchAll(SAN_ENTRY)) {
-    const [text, type, value = ""] = entry;
-    end = entry.index + text.length;
-    if (type === "URI") uris.push(value.startsWith('"') ? String(JSON.parse(value)) : value);
-  }
-  return end === subjectAltName.length ? uris : [];
 }

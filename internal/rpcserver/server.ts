@@ -1,4 +1,5 @@
 import { setMaxListeners } from "node:events";
+import type { ServerHttp2Session } from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
 import { createContextValues, type HandlerContext, type Interceptor } from "@connectrpc/connect";
 import { aborted } from "../base/abort.ts";
@@ -7,13 +8,21 @@ import { DomainError, errorText } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Task } from "../base/task-group.ts";
 import { type Adapter, createAdapter, type Routes, type ServerRequest, type ServerResponse12 } from "./adapter.ts";
+import { ConnectionMetrics } from "./connection-metrics.ts";
+import { type Admission, Connections } from "./connections.ts";
 import { errorInterceptor } from "./error-interceptor.ts";
 import { connectErrorOf } from "./errors.ts";
 import type { HealthState } from "./health.ts";
 import { type HostCheck, hostRefusal } from "./host-check.ts";
-import { createPlainListener, createTlsListener, type Listener, type ListenerLimits } from "./listener.ts";
+import {
+  type ConnectionFault,
+  createPlainListener,
+  createTlsListener,
+  type Listener,
+  type ListenerLimits,
+} from "./listener.ts";
 import type { Metrics } from "./metrics.ts";
-import { Peers, peerKey } from "./peer.ts";
+import { peerKey } from "./peer.ts";
 import { type SessionLimits, Sessions } from "./sessions.ts";
 import type { TlsMaterial } from "./tls.ts";
 
@@ -32,6 +41,8 @@ export interface RpcServerOptions {
   readonly routes: Routes;
   /** With it: TLS 1.3 and client certificates only. Without: plaintext. */
   readonly tls?: TlsMaterial;
+  /** With `tls`: who of those with a good certificate may not call; asked again when a certificate ends and on `setTls`. */
+  readonly admit?: Admission;
   /** Which `Host` and `Origin` are answered; without it any. For plaintext listeners. */
   readonly hostCheck?: HostCheck;
   /** Run before a request's body is read, in order; what they throw is the answer. The place to authenticate. */
@@ -53,6 +64,7 @@ const LIMITS: ListenerLimits & SessionLimits = {
   handshakeTimeoutMs: 10_000,
   requestTimeoutMs: 60_000,
   maxConnections: 4000,
+  maxHalfOpen: 512,
   pingIntervalMs: 30_000,
   pingTimeoutMs: 15_000,
   connectionWindowBytes: 1024 * 1024,
@@ -69,11 +81,15 @@ export class RpcServer implements Task {
   readonly #deps: RpcServerDeps;
   readonly #options: RpcServerOptions;
   readonly #listening = Promise.withResolvers<{ readonly host: string; readonly port: number }>();
+  readonly #connections: Connections;
+  readonly #connectionMetrics: ConnectionMetrics | undefined;
   #listener: Listener | undefined;
 
   constructor(deps: RpcServerDeps, options: RpcServerOptions) {
     this.#deps = deps;
     this.#options = options;
+    this.#connections = new Connections(deps, options.admit);
+    this.#connectionMetrics = deps.metrics && new ConnectionMetrics(deps.metrics.registry);
     this.#listening.promise.catch(() => {}); // `run` throws the same
   }
 
@@ -82,9 +98,13 @@ export class RpcServer implements Task {
     return this.#listening.promise;
   }
 
-  /** New handshakes use `material` from now on; connections there are go on. @throws Error for bad PEM, changes nothing then. */
+  /**
+   * New handshakes use `material` from now on. Connections there are go on, but for those that `admit` does not want any
+   * more: it is asked about each of them, soon after. @throws Error for bad PEM, changes nothing then.
+   */
   setTls(material: TlsMaterial): void {
     this.#listener?.setTls?.(material);
+    this.#connections.reconsider();
   }
 
   /**
@@ -109,6 +129,7 @@ export class RpcServer implements Task {
     const listener = this.#createListener(adapter, sessions, limits, shutdown.signal);
     const sockets = trackSockets(listener);
     this.#listener = listener;
+    this.#connectionMetrics?.observe(() => sockets.size);
     try {
       this.#listening.resolve(await listen(listener, this.#options));
     } catch (err) {
@@ -117,14 +138,16 @@ export class RpcServer implements Task {
     }
     // Failures of single connections, such as too many open files; without a listener they would end the process.
     listener.server.on("error", (err) => this.#deps.logger.warn({ err }, "cannot accept a connection"));
+    const watching = this.#options.admit && this.#connections.run(signal);
     await aborted(signal);
+    await watching;
     await this.#stop(listener, sessions, shutdown, sockets);
   }
 
   #createAdapter(shutdownSignal: AbortSignal): Adapter {
     const { routes, interceptors = [], fallback, readMaxBytes = 512 * 1024 } = this.#options;
     const { logger, metrics } = this.#deps;
-    const peers = new Peers();
+    const connections = this.#connections;
     return createAdapter(logger, {
       routes,
       ...(fallback && { fallback }),
@@ -133,13 +156,16 @@ export class RpcServer implements Task {
       acceptCompression: [],
       requestGate: (context) => this.#gate(context),
       interceptors: [...(metrics ? [metrics.interceptor()] : []), errorInterceptor(logger), ...interceptors],
-      contextValues: (req) => createContextValues().set(peerKey, peers.of(req)),
+      contextValues: (req) => createContextValues().set(peerKey, connections.peerOf(req)),
+      callSignal: (req, signal, unary) => connections.signalOf(connections.peerOf(req), signal, unary),
     });
   }
 
   async #gate(context: HandlerContext): Promise<void> {
     const { hostCheck, gates = [] } = this.#options;
     try {
+      const unwanted = this.#connections.refusalOf(context.values.get(peerKey));
+      if (unwanted) throw unwanted;
       if (hostCheck) {
         const refusal = hostRefusal(new URL(context.url).host, context.requestHeader.get("origin"), hostCheck);
         if (refusal !== undefined) throw new DomainError("denied", refusal);
@@ -158,8 +184,13 @@ export class RpcServer implements Task {
     limits: ListenerLimits & SessionLimits,
     shutdown: AbortSignal,
   ): Listener {
+    const connections = this.#connections;
     const handlers = {
-      onSession: sessions.add.bind(sessions),
+      onSession(session: ServerHttp2Session) {
+        sessions.add(session);
+        connections.add(session);
+      },
+      onFault: (fault: ConnectionFault) => this.#connectionMetrics?.fault(fault),
       onRequest(req: ServerRequest, res: ServerResponse12) {
         // A kept-alive HTTP/1.1 connection has no GOAWAY: it ends with the answer under way.
         if (!("stream" in req)) res.once("finish", () => shutdown.aborted && req.socket.end());

@@ -1,4 +1,11 @@
+import { X509Certificate } from "node:crypto";
 import type { SecureServerOptions } from "node:http2";
+import {
+  type ConnectionOptions,
+  checkServerIdentity,
+  type DetailedPeerCertificate,
+  type PeerCertificate,
+} from "node:tls";
 
 /** PEM texts of one side of a mutual TLS connection. */
 export interface TlsMaterial {
@@ -7,31 +14,56 @@ export interface TlsMaterial {
   readonly key: string;
   /** What the other side's certificate must lead to; system roots are never used. */
   readonly ca: string;
-  /** Revocation list. With one, every certificate's issuer needs one. */
-  readonly crl?: string;
+}
+
+/** What a client knows beside its own files. */
+export interface ClientTls extends TlsMaterial {
+  /** Why this server is not spoken to although its chain and name are good, e.g. because it is revoked. */
+  readonly refuse?: (server: X509Certificate, chain: readonly X509Certificate[]) => Error | undefined;
 }
 
 type TlsOptions = Pick<
   SecureServerOptions,
-  "cert" | "key" | "ca" | "crl" | "minVersion" | "maxVersion" | "requestCert" | "rejectUnauthorized"
->;
+  "cert" | "key" | "ca" | "minVersion" | "maxVersion" | "requestCert" | "rejectUnauthorized"
+> & { readonly allowPartialTrustChain: true };
 
 /**
  * Everything a server's TLS context is made of: TLS 1.3 only, client certificate required. Used whole for the first
  * context and for each later one, because `setSecureContext` falls back to a default for whatever is left out: without
  * `minVersion` TLS 1.2 is open again, without `ca` the system's roots count and our own clients do not.
+ *
+ * Revocation lists are not given to OpenSSL: with one it refuses every caller whose CA has none, and everybody once one
+ * is out of date, and it never looks at a connection again. That is `admit`'s work.
  */
 export function serverTlsOptions(material: TlsMaterial): TlsOptions {
   return { ...commonOptions(material), requestCert: true };
 }
 
 /** The same for a client: TLS 1.3 only, the server's certificate and name are verified. */
-export function clientTlsOptions(material: TlsMaterial): TlsOptions {
-  return commonOptions(material);
+export function clientTlsOptions(tls: ClientTls): ConnectionOptions {
+  const { refuse } = tls;
+  if (refuse === undefined) return commonOptions(tls);
+  const check = (host: string, server: PeerCertificate) =>
+    checkServerIdentity(host, server) ?? refuse(new X509Certificate(server.raw), chainOf(server));
+  return { ...commonOptions(tls), checkServerIdentity: check };
+}
+
+/** Longer chains are somebody's loop; Node ends one with a certificate that is its own issuer. */
+const MAX_CHAIN = 8;
+
+function chainOf(server: PeerCertificate): X509Certificate[] {
+  const chain: X509Certificate[] = [];
+  let next: PeerCertificate | undefined = (server as Partial<DetailedPeerCertificate>).issuerCertificate;
+  while (next !== undefined && chain.length < MAX_CHAIN) {
+    chain.push(new X509Certificate(next.raw));
+    const above: PeerCertificate | undefined = (next as Partial<DetailedPeerCertificate>).issuerCertificate;
+    next = above === next ? undefined : above;
+  }
+  return chain;
 }
 
 function commonOptions(material: TlsMaterial): TlsOptions {
-  const { cert, key, ca, crl } = material;
-  const all: TlsOptions = { cert, key, ca, minVersion: "TLSv1.3", maxVersion: "TLSv1.3", rejectUnauthorized: true };
-  return crl === undefined ? all : { ...all, crl };
+  const { cert, key, ca } = material;
+  const version = { minVersion: "TLSv1.3", maxVersion: "TLSv1.3" } as const;
+  return { cert, key, ca, ...version, rejectUnauthorized: true, allowPartialTrustChain: true };
 }

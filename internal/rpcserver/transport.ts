@@ -1,7 +1,9 @@
+import { createSecureContext } from "node:tls";
 import type { Interceptor, Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
 import { ClientSessions } from "./client-sessions.ts";
-import { clientTlsOptions, type TlsMaterial } from "./tls.ts";
+import { SwitchingSessions } from "./switching-sessions.ts";
+import { type ClientTls, clientTlsOptions } from "./tls.ts";
 
 /** How much one stream may have on its way to us, bytes: also what a server holds for a reader that does not read. */
 const STREAM_WINDOW_BYTES = 1024 * 1024;
@@ -10,7 +12,7 @@ export interface SidecarTransportOptions {
   /** `http://host:port` or `https://host:port`. */
   readonly baseUrl: string;
   /** For https: our certificate, and the CA of the server's. */
-  readonly tls?: TlsMaterial;
+  readonly tls?: ClientTls;
   /** The name the server's certificate must bear, when it is not the host of `baseUrl`. */
   readonly serverName?: string;
   /** Default `connect`: half the CPU of `grpc` per unary call. */
@@ -25,6 +27,11 @@ export interface SidecarTransportOptions {
 /** A transport and the connection under it. */
 export interface SidecarConnection extends Disposable {
   readonly transport: Transport;
+  /**
+   * Calls that begin from now on go over a new connection with this certificate and these CAs; those under way go on where
+   * they are, and the old connection closes after the last. @throws Error for what is no PEM, changes nothing then.
+   */
+  setTls(tls: ClientTls): void;
   /** Cuts the connection; calls under way fail as cancelled. A later call would open a new one. */
   [Symbol.dispose](): void;
 }
@@ -35,11 +42,7 @@ export interface SidecarConnection extends Disposable {
  */
 export function sidecarTransport(options: SidecarTransportOptions): SidecarConnection {
   const { baseUrl, protocol = "connect", readMaxBytes = 16 * 1024 * 1024, interceptors = [] } = options;
-  const sessions = new ClientSessions(baseUrl, keepAliveOf(options), {
-    settings: { initialWindowSize: STREAM_WINDOW_BYTES, enablePush: false },
-    ...(options.tls && clientTlsOptions(options.tls)),
-    ...(options.serverName !== undefined && { servername: options.serverName }),
-  });
+  const sessions = new SwitchingSessions(connect(options, options.tls));
   const common = {
     baseUrl,
     sessionManager: sessions,
@@ -49,7 +52,17 @@ export function sidecarTransport(options: SidecarTransportOptions): SidecarConne
   };
   const transport =
     protocol === "grpc" ? createGrpcTransport(common) : createConnectTransport({ ...common, httpVersion: "2" });
-  return { transport, [Symbol.dispose]: () => sessions.abort() };
+  const setTls = (tls: ClientTls) => sessions.switchTo(connect(options, tls));
+  return { transport, setTls, [Symbol.dispose]: () => sessions.abort() };
+}
+
+function connect(options: SidecarTransportOptions, tls: ClientTls | undefined): ClientSessions {
+  const secure = tls && clientTlsOptions(tls);
+  return new ClientSessions(options.baseUrl, keepAliveOf(options), {
+    settings: { initialWindowSize: STREAM_WINDOW_BYTES, enablePush: false },
+    ...(secure && { ...secure, secureContext: createSecureContext(secure) }),
+    ...(options.serverName !== undefined && { servername: options.serverName }),
+  });
 }
 
 function keepAliveOf({ pingIntervalMs = 15_000 }: SidecarTransportOptions) {

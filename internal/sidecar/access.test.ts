@@ -34,9 +34,9 @@ function allowed(peer: unknown): readonly string[] {
   }).map(({ method }) => method.name);
 }
 
-const READ = ["Peek", "Status", "WatchOutput", "StreamEvents", "AckEvents"];
+const READ = ["Peek", "Status", "WatchOutput", "StreamEvents", "AckEvents", "Attach"];
 const NUDGE = ["Nudge", "GetNudge", "CancelNudge", "SendInput"];
-const OPERATE = ["SendKeys", "Respond", "Attach", "StopAgent"];
+const OPERATE = ["SendKeys", "Respond", "StopAgent"];
 const FREE = Health.methods.map((method) => method.name);
 
 describe("who may call what", () => {

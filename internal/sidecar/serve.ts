@@ -11,13 +11,13 @@ import { SidecarService } from "../gen/gastown/v1/sidecar_pb.ts";
 import { TerminalService } from "../gen/gastown/v1/terminal_pb.ts";
 import { Health } from "../gen/grpc/health/v1/health_pb.ts";
 import type { NudgeReceipt } from "../pane/types.ts";
+import type { Routes } from "../rpcserver/adapter.ts";
 import { type HealthState, healthRoutes } from "../rpcserver/health.ts";
 import { createHealthServer } from "../rpcserver/health-http.ts";
 import type { HostCheck } from "../rpcserver/host-check.ts";
 import type { Metrics } from "../rpcserver/metrics.ts";
 import { reflectionRoutes } from "../rpcserver/reflection.ts";
-import { RpcServer } from "../rpcserver/server.ts";
-import type { TlsMaterial } from "../rpcserver/tls.ts";
+import { RpcServer, type RpcServerOptions } from "../rpcserver/server.ts";
 import { CommandClient } from "../tmux/command-client.ts";
 import type { TmuxPane } from "../tmux/pane.ts";
 import { roleGate } from "./access.ts";
@@ -33,6 +33,7 @@ import { OutputReader } from "./output-reader.ts";
 import { sidecarRoutes } from "./server.ts";
 import { SidecarMetrics } from "./sidecar-metrics.ts";
 import { type StatePaths, statePaths } from "./state-dir.ts";
+import { TlsServing, type TlsServingDeps } from "./tls-serving.ts";
 
 export interface ServeDeps {
   readonly clock: Clock;
@@ -47,9 +48,10 @@ export interface ServeOptions {
   readonly sidecar: SidecarOptions;
   readonly listen: { readonly host: string; readonly port: number };
   readonly healthListen: { readonly host: string; readonly port: number };
-  readonly tls?: TlsMaterial;
-  /** Who may do what over TLS. */
-  readonly roleRules: readonly RoleRule[];
+  /** Folder with certificate, key and CA; without it plaintext is served. */
+  readonly tlsDir?: string;
+  /** Who may do what over TLS; without them the controllers of the certificate's trust domain everything. */
+  readonly roleRules?: readonly RoleRule[];
   readonly hostCheck: HostCheck;
   readonly versions: Readonly<Record<string, string>>;
 }
@@ -71,6 +73,7 @@ interface Parts {
 export class ServingHalf implements Task {
   readonly #deps: ServeDeps;
   readonly #options: ServeOptions;
+  readonly #listening = Promise.withResolvers<void>();
 
   constructor(deps: ServeDeps, options: ServeOptions) {
     this.#deps = deps;
@@ -132,7 +135,9 @@ export class ServingHalf implements Task {
       alive: agent.alive.bind(agent),
       arm: async (pane) => {
         await output.arm(pane);
-        for (const service of ["", SidecarService.typeName]) health.set(service, true);
+        void this.#listening.promise.then(() => {
+          for (const service of ["", SidecarService.typeName]) health.set(service, true);
+        });
       },
       renewed: () => agent.output.renew(),
       dead: agent.dead.bind(agent),
@@ -161,12 +166,28 @@ export class ServingHalf implements Task {
     ];
   }
 
-  #rpcServer(profile: AgentProfile, agent: LiveAgent, pane: () => TmuxPane | undefined): RpcServer {
-    const { clock, logger, health, metrics } = this.#deps;
-    const { sidecar, listen, tls, roleRules, hostCheck } = this.#options;
+  #rpcServer(profile: AgentProfile, agent: LiveAgent, pane: () => TmuxPane | undefined): Task {
+    const { clock, logger, metrics } = this.#deps;
+    const { sidecar, tlsDir, roleRules, hostCheck } = this.#options;
+    const serviceFor = (rules: readonly RoleRule[]) => this.#service(profile, agent, pane, rules);
+    if (tlsDir === undefined) return this.#listen(serviceFor([]), { hostCheck });
+    const given = { dir: tlsDir, sessionId: sidecar.identity.sessionId, ...(roleRules && { roleRules }) };
+    const newServer: TlsServingDeps["newServer"] = (trust, rules) =>
+      this.#listen(serviceFor(rules), { ...trust, gates: [roleGate(rules)] });
+    return new TlsServing({ clock, logger, registry: metrics.registry, newServer }, given);
+  }
+
+  #service(
+    profile: AgentProfile,
+    agent: LiveAgent,
+    pane: () => TmuxPane | undefined,
+    roleRules: readonly RoleRule[],
+  ): Routes {
+    const { clock } = this.#deps;
+    const { sidecar } = this.#options;
     const { mailbox, output: source } = agent;
     const alive = () => agent.status().alive;
-    const service = sidecarRoutes({
+    return sidecarRoutes({
       clock,
       agent,
       operator: new Operator({
@@ -183,20 +204,25 @@ export class ServingHalf implements Task {
       roleRules,
       typeText: (text) => typeText(agent, pane(), text),
     });
+  }
+
+  #listen(service: Routes, trust: Pick<RpcServerOptions, "tls" | "admit" | "gates" | "hostCheck">): RpcServer {
+    const { clock, logger, health, metrics } = this.#deps;
     const server = new RpcServer(
       { clock, logger, health, metrics },
       {
-        ...listen,
+        ...this.#options.listen,
+        ...trust,
         routes: (router) => {
           service(router);
           healthRoutes(health)(router);
           reflectionRoutes([SidecarService, TerminalService, Health])(router);
         },
-        ...(tls === undefined ? { hostCheck } : { tls, gates: [roleGate(roleRules)] }),
         graceMs: 1000,
       },
     );
-    server.listening.then((address) => this.#deps.onListening(address)).catch(() => {});
+    const listening = server.listening.then((address) => this.#deps.onListening(address));
+    listening.then(this.#listening.resolve, () => {});
     return server;
   }
 

@@ -1,59 +1,110 @@
-import { createPrivateKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
+import { generateKeyPairSync, type KeyObject, randomBytes, sign, X509Certificate } from "node:crypto";
 import type { TlsMaterial } from "../../internal/rpcserver/tls.ts";
+
+/** What a leaf is for. */
+export interface LeafNames {
+  readonly uris?: readonly string[];
+  readonly ips?: readonly string[];
+  /** Days from now until it ends; default 7. */
+  readonly days?: number;
+  /** Days from now when it begins; default -1. */
+  readonly startDays?: number;
+  /** Extended key usages; default: `server` for one with addresses, otherwise `client`. */
+  readonly usages?: readonly (keyof typeof USAGES)[];
+}
 
 /** A throw-away certificate authority for tests: P-256, everything valid from yesterday for a week. */
 export class TestCa {
   readonly #name: string;
+  readonly #parent: TestCa | undefined;
   readonly #keys = generateKeyPairSync("ec", { namedCurve: "P-256" });
   readonly pem: string;
 
-  constructor(name: string) {
+  /** `parent`: the CA that signs this one, which is then an intermediate. */
+  constructor(name: string, parent?: TestCa, days?: number) {
     this.#name = name;
+    this.#parent = parent;
     const extensions = [extension(BASIC_CONSTRAINTS, der(0x30, der(0x01, Buffer.from([0xff]))), true)];
-    this.pem = this.#certify(name, this.#keys.publicKey, extensions);
+    this.pem = (parent ?? this).#certify(name, this.#keys.publicKey, extensions, days === undefined ? {} : { days });
   }
 
-  /** A leaf with these names, its key, and this CA as the one to trust. */
-  issue(names: {
-    readonly uris?: readonly string[];
-    readonly ips?: readonly string[];
-    readonly days?: number;
-  }): TlsMaterial {
+  /** A leaf with these names, the CA's own certificate behind it if that is an intermediate, its key, and the root to trust. */
+  issue(names: LeafNames): TlsMaterial {
+    const { uris = [], ips = [], usages = ips.length > 0 ? ["server"] : ["client"] } = names;
     const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
-    const uris = (names.uris ?? []).map((uri) => der(0x86, Buffer.from(uri, "latin1")));
-    const ips = (names.ips ?? []).map((ip) => der(0x87, Buffer.from(ip.split(".").map(Number))));
-    const extensions = [extension(SUBJECT_ALT_NAME, der(0x30, ...uris, ...ips))];
-    const cert = this.#certify("leaf", publicKey, extensions, names.days);
-    return { cert, key: privateKey.export({ type: "pkcs8", format: "pem" }).toString(), ca: this.pem };
+    const alternatives = [
+      ...uris.map((uri) => der(0x86, Buffer.from(uri, "latin1"))),
+      ...ips.map((ip) => der(0x87, Buffer.from(ip.split(".").map(Number)))),
+    ];
+    const extensions = [extension(SUBJECT_ALT_NAME, der(0x30, ...alternatives))];
+    if (usages.length > 0) {
+      extensions.push(extension(EXTENDED_KEY_USAGE, der(0x30, ...usages.map((usage) => oid(USAGES[usage])))));
+    }
+    const cert = this.#certify("leaf", publicKey, extensions, names);
+    return {
+      cert: this.#parent ? cert + this.pem : cert,
+      key: privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
+      ca: (this.#parent ?? this).pem,
+    };
   }
 
-  #certify(subject: string, publicKey: KeyObject, extensions: readonly Buffer[], days = 7): string {
-    const algorithm = der(0x30, oid(ECDSA_WITH_SHA256));
+  /** A revocation list of this CA that names these. */
+  revoke(
+    certificates: readonly TlsMaterial[],
+    dates: { readonly days?: number; readonly startDays?: number } = {},
+  ): string {
+    const { days = 7, startDays = -1 } = dates;
+    const entries = certificates.map(({ cert }) => der(0x30, der(0x02, serialOf(cert)), time(-0.5)));
+    const body = der(
+      0x30,
+      der(0x02, Buffer.from([1])), // version 2
+      SIGNATURE_ALGORITHM,
+      nameOf(this.#name),
+      time(startDays),
+      time(days),
+      ...(entries.length > 0 ? [der(0x30, ...entries)] : []),
+    );
+    return this.#signed("X509 CRL", body);
+  }
+
+  #certify(
+    subject: string,
+    publicKey: KeyObject,
+    extensions: readonly Buffer[],
+    { days = 7, startDays = -1 }: Pick<LeafNames, "days" | "startDays">,
+  ): string {
     const body = der(
       0x30,
       der(0xa0, der(0x02, Buffer.from([2]))), // version 3
       der(0x02, Buffer.concat([Buffer.from([1]), randomBytes(8)])),
-      algorithm,
+      SIGNATURE_ALGORITHM,
       nameOf(this.#name),
-      der(0x30, time(-1), time(days)),
+      der(0x30, time(Math.min(startDays, days - 1)), time(days)),
       nameOf(subject),
       publicKey.export({ type: "spki", format: "der" }),
       der(0xa3, der(0x30, ...extensions)),
     );
-    const signature = sign(
-      "sha256",
-      body,
-      createPrivateKey(this.#keys.privateKey.export({ type: "pkcs8", format: "pem" })),
-    );
-    const bytes = der(0x30, body, algorithm, der(0x03, Buffer.from([0]), signature));
-    return `-----BEGIN CERTIFICATE-----\n${bytes.toString("base64").replace(/.{64}(?=.)/g, "$&\n")}\n-----END CERTIFICATE-----\n`;
+    return this.#signed("CERTIFICATE", body);
+  }
+
+  #signed(label: string, body: Buffer): string {
+    const signature = sign("sha256", body, this.#keys.privateKey);
+    const bytes = der(0x30, body, SIGNATURE_ALGORITHM, der(0x03, Buffer.from([0]), signature));
+    return `-----BEGIN ${label}-----\n${bytes.toString("base64").replace(/.{64}(?=.)/g, "$&\n")}\n-----END ${label}-----\n`;
   }
 }
 
+const USAGES = { server: [1, 3, 6, 1, 5, 5, 7, 3, 1], client: [1, 3, 6, 1, 5, 5, 7, 3, 2] } as const;
 const ECDSA_WITH_SHA256 = [1, 2, 840, 10045, 4, 3, 2];
 const COMMON_NAME = [2, 5, 4, 3];
 const BASIC_CONSTRAINTS = [2, 5, 29, 19];
 const SUBJECT_ALT_NAME = [2, 5, 29, 17];
+const EXTENDED_KEY_USAGE = [2, 5, 29, 37];
+const SIGNATURE_ALGORITHM = der(0x30, oid(ECDSA_WITH_SHA256));
+
+function serialOf(cert: string): Buffer {
+  return Buffer.from(new X509Certificate(cert).serialNumber, "hex");
+}
 
 function der(tag: number, ...parts: readonly Uint8Array[]): Buffer {
   const content = Buffer.concat(parts);

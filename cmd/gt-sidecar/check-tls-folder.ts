@@ -1,0 +1,36 @@
+import type { X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { DomainError } from "../../internal/base/errors.ts";
+import { checkTls } from "../../internal/pki/tls-files.ts";
+
+/**
+ * The certificate of a folder that a server can use as it is now.
+ * @throws DomainError `invalid`, naming the folder and what is wrong with which file.
+ */
+export function checkTlsFolder(dir: string): X509Certificate {
+  const read = (name: string) => {
+    try {
+      return readFileSync(join(dir, name), "utf8");
+    } catch (err) {
+      throw new DomainError("invalid", `cannot read ${join(dir, name)}`, { cause: err });
+    }
+  };
+  const files = { cert: read("tls.crt"), key: read("tls.key"), ca: read("ca.crt") };
+  const crl = readIfThere(join(dir, "crl.pem"));
+  try {
+    return checkTls(crl === undefined ? files : { ...files, crl }, "server", Date.now()).leaf;
+  } catch (err) {
+    if (!(err instanceof DomainError)) throw err;
+    throw new DomainError("invalid", `cannot serve with ${dir}: ${err.message}`, { cause: err });
+  }
+}
+
+function readIfThere(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw new DomainError("invalid", `cannot read ${path}`, { cause: err });
+  }
+}

@@ -1,0 +1,23 @@
+import { type FSWatcher, watch } from "node:fs";
+
+/** One wait for a change of a folder. */
+export interface FolderWatch extends Disposable {
+  /** Resolves at the first change since the watch began; never when nothing can be watched here. */
+  readonly changed: Promise<void>;
+}
+
+/**
+ * Watches the folder itself: a watch on a file ends with the file, which a rename over it or the swap of a link puts out
+ * of sight. Some volumes tell nothing; whoever waits needs a time-out beside it.
+ */
+export function watchFolder(dir: string): FolderWatch {
+  const { promise: changed, resolve } = Promise.withResolvers<void>();
+  let watcher: FSWatcher | undefined;
+  try {
+    watcher = watch(dir, { persistent: false }, () => resolve());
+    watcher.on("error", () => resolve());
+  } catch {
+    // No such folder now, or the system's watches are used up.
+  }
+  return { changed, [Symbol.dispose]: () => watcher?.close() };
+}

@@ -1,0 +1,17 @@
+const SAN_ENTRY = /(?:^|, )([A-Za-z ]+):("(?:[^"\\]|\\.)*"|[^,"]*)(?=, |$)/gy;
+
+/**
+ * URI names of a subjectAltName as Node prints it: `URI:spiffe://a/b, DNS:x`. Values with a comma, a quote or a control
+ * character stand in JSON quotes there, so that one name cannot pose as two. Anything that does not parse to the end
+ * gives no names at all.
+ */
+export function urisOf(subjectAltName: string): string[] {
+  const uris: string[] = [];
+  let end = 0;
+  for (const entry of subjectAltName.matchAll(SAN_ENTRY)) {
+    const [text, type, value = ""] = entry;
+    end = entry.index + text.length;
+    if (type === "URI") uris.push(value.startsWith('"') ? String(JSON.parse(value)) : value);
+  }
+  return end === subjectAltName.length ? uris : [];
+}

@@ -1,0 +1,70 @@
+import { X509Certificate } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { TestCa } from "../../test/support/certificates.ts";
+import { fc } from "../../test/support/property.ts";
+import { DomainError } from "../base/errors.ts";
+import { pemBlocks } from "./pem.ts";
+import { RevocationList, revocationListsOf } from "./revocation-list.ts";
+
+const ca = new TestCa("town");
+const revoked = ca.issue({});
+const good = ca.issue({});
+const pem = ca.revoke([revoked]);
+const certificate = ({ cert }: { readonly cert: string }) => new X509Certificate(cert);
+
+const [list] = revocationListsOf(pem) as [RevocationList];
+
+describe("a revocation list", () => {
+  it("names what it revokes and nothing else", () => {
+    expect(list.size).toBe(1);
+    expect(list.names(certificate(revoked))).toBe(true);
+    expect(list.names(certificate(good))).toBe(false);
+  });
+
+  it("is signed by its CA and by no other", () => {
+    expect(list.isSignedBy(new X509Certificate(ca.pem))).toBe(true);
+    expect(list.isSignedBy(new X509Certificate(new TestCa("town").pem))).toBe(false);
+  });
+
+  it("says from when to when it is current", () => {
+    const day = 86_400_000;
+    expect(Math.abs(list.thisUpdate - (Date.now() - day))).toBeLessThan(5000);
+    expect(Math.abs((list.nextUpdate ?? 0) - (Date.now() + 7 * day))).toBeLessThan(5000);
+  });
+
+  it("may name nobody", () => {
+    expect(revocationListsOf(ca.revoke([]))[0]?.size).toBe(0);
+  });
+
+  it("may stand with others in one file", () => {
+    expect(revocationListsOf(pem + new TestCa("other").revoke([])).map(({ size }) => size)).toEqual([1, 0]);
+  });
+});
+
+it.each([
+  ["", "no revocation list"],
+  ["-----BEGIN X509 CRL-----\n-----END X509 CRL-----", "not a revocation list"],
+  ["-----BEGIN X509 CRL-----\nAAAA\n-----END X509 CRL-----", "not"],
+  [ca.pem, "no revocation list"],
+  [ca.pem.replaceAll("CERTIFICATE", "X509 CRL"), "not"],
+])("refuses %j", (text, message) => {
+  expect(() => revocationListsOf(text)).toThrow(
+    expect.objectContaining({ kind: "invalid", message: expect.stringContaining(message) }),
+  );
+});
+
+it("with a byte changed is refused, or its signature fails", () => {
+  const [bytes] = pemBlocks(pem, "X509 CRL") as [Buffer];
+  const issuer = new X509Certificate(ca.pem);
+  fc.assert(
+    fc.property(fc.nat(bytes.length - 1), fc.integer({ min: 1, max: 255 }), (at, flip) => {
+      const changed = Buffer.from(bytes);
+      changed[at] = (changed[at] ?? 0) ^ flip;
+      try {
+        expect(new RevocationList(changed).isSignedBy(issuer)).toBe(false);
+      } catch (err) {
+        expect(err).toBeInstanceOf(DomainError);
+      }
+    }),
+  );
+});

@@ -1,0 +1,118 @@
+import { createPrivateKey, type X509Certificate } from "node:crypto";
+import { createSecureContext } from "node:tls";
+import { DomainError, errorText } from "../base/errors.ts";
+import { certificatesOf } from "./pem.ts";
+import { type RevocationList, revocationListsOf } from "./revocation-list.ts";
+import { type Standing, Trust } from "./trust.ts";
+
+/** PEM texts of one side of a mutual TLS connection, as they lie in a folder. */
+export interface TlsFiles {
+  /** Leaf first, then the chain (`tls.crt`). */
+  readonly cert: string;
+  readonly key: string;
+  /** What the other side's certificate, and ours, must lead to. */
+  readonly ca: string;
+  /** Revocation lists of those CAs. */
+  readonly crl?: string;
+}
+
+/** Files that belong together and can be used now. */
+export interface CheckedTls {
+  readonly files: TlsFiles;
+  readonly leaf: X509Certificate;
+  readonly trust: Trust;
+  /** When the first certificate of our own chain ends, wall clock, ms. */
+  readonly notAfter: number;
+  /** When the first revocation list is due to be replaced, wall clock, ms. */
+  readonly listsDue?: number;
+}
+
+/** Why files cannot be used; `reason` in the fields of the error. */
+export type TlsFault =
+  | "unreadable"
+  | "mismatch"
+  | "untrusted"
+  | "expired"
+  | "not-yet-valid"
+  | "revoked"
+  | "usage"
+  | "crl"
+  | "identity"
+  | "unusable";
+
+const USAGES = { server: "1.3.6.1.5.5.7.3.1", client: "1.3.6.1.5.5.7.3.2" } as const;
+const USAGE_NAMES = { server: "serverAuth", client: "clientAuth" } as const;
+
+/** The certificate says in so many words that it is for this. One that says nothing is for nothing. */
+export function isFor(certificate: X509Certificate, side: keyof typeof USAGES): boolean {
+  // Absent in the certificate, absent here, whatever the type says.
+  return ((certificate.keyUsage as string[] | undefined) ?? []).includes(USAGES[side]);
+}
+
+/**
+ * Checks a set of files as a whole, each in the order a person would look for the mistake.
+ * @param now wall clock, ms
+ * @throws DomainError `invalid` that names the file and, as `reason` in its fields, the TlsFault
+ */
+export function checkTls(files: TlsFiles, side: "server" | "client", now: number): CheckedTls {
+  const [leaf, ...chain] = read("tls.crt", () => certificatesOf(files.cert));
+  const key = read("tls.key", () => createPrivateKey(files.key));
+  if (!leaf.checkPrivateKey(key)) throw fault("mismatch", "tls.key is not the key of tls.crt");
+  const cas = read("ca.crt", () => certificatesOf(files.ca));
+  const notCa = cas.find((ca) => !ca.ca);
+  if (notCa) throw fault("untrusted", "ca.crt holds a certificate that is not of a CA");
+  if (!isFor(leaf, side)) throw fault("usage", `tls.crt is not for this: it does not name ${USAGE_NAMES[side]}`);
+  const { crl } = files;
+  const lists = crl === undefined ? [] : checkLists(crl, [...cas, ...chain], now);
+  const trust = new Trust(cas, lists);
+  const standing = trust.standing(leaf, now, chain);
+  if (standing !== "good") throw fault(standing, `tls.crt ${FAULTS[standing]}`);
+  usable(files);
+  const due = lists.flatMap(({ nextUpdate }) => nextUpdate ?? []);
+  const notAfter = trust.notAfter(leaf, chain);
+  return { files, leaf, trust, notAfter, ...(due.length > 0 && { listsDue: Math.min(...due) }) };
+}
+
+const FAULTS: Readonly<Record<Exclude<Standing, "good">, string>> = {
+  untrusted: "does not lead to a CA of ca.crt",
+  expired: "or a CA above it has expired",
+  "not-yet-valid": "or a CA above it is not valid yet",
+  revoked: "is revoked by crl.pem",
+};
+
+function checkLists(pem: string, issuers: readonly X509Certificate[], now: number): readonly RevocationList[] {
+  const lists = read("crl.pem", () => revocationListsOf(pem), "crl");
+  for (const list of lists) {
+    if (!issuers.some((issuer) => list.isSignedBy(issuer))) {
+      throw fault("crl", "crl.pem holds a list that no CA of ca.crt has signed");
+    }
+    if (list.thisUpdate > now) throw fault("crl", "crl.pem holds a list that is not valid yet");
+    if (list.nextUpdate !== undefined && list.nextUpdate <= now) {
+      throw fault("crl", "crl.pem holds a list that is out of date");
+    }
+  }
+  return lists;
+}
+
+/** What OpenSSL will say of them later, said now: keys or signatures too weak, for example. */
+function usable({ cert, key, ca }: TlsFiles): void {
+  try {
+    createSecureContext({ cert, key, ca, minVersion: "TLSv1.3" });
+  } catch (cause) {
+    throw fault("unusable", `cannot be used: ${errorText(cause)}`, cause);
+  }
+}
+
+function read<T>(name: string, parse: () => T, reason: TlsFault = "unreadable"): T {
+  try {
+    return parse();
+  } catch (cause) {
+    const why = cause instanceof DomainError ? cause.message : "not a PEM file of this kind";
+    throw fault(reason, `${name} cannot be used: ${why}`, cause);
+  }
+}
+
+/** The error for a set of files that cannot be used. */
+export function fault(reason: TlsFault, message: string, cause?: unknown): DomainError {
+  return new DomainError("invalid", message, { fields: { reason }, cause });
+}

@@ -1,0 +1,33 @@
+import { Counter, Gauge, type Registry } from "prom-client";
+import type { ConnectionFault } from "./listener.ts";
+
+/** Numbers about the connections of one server. */
+export class ConnectionMetrics {
+  readonly #registers: Registry[];
+  readonly #faults: Counter<"reason">;
+
+  constructor(registry: Registry) {
+    this.#registers = [registry];
+    this.#faults = new Counter({
+      name: "gastown_connections_refused_total",
+      help: "Connections that came to nothing before their first request: limit, half-open (cut for newer ones), handshake.",
+      labelNames: ["reason"],
+      registers: this.#registers,
+    });
+  }
+
+  fault(reason: ConnectionFault): void {
+    this.#faults.inc({ reason });
+  }
+
+  observe(open: () => number): void {
+    new Gauge({
+      name: "gastown_connections_open",
+      help: "Connections to the RPC port, before their handshake too.",
+      registers: this.#registers,
+      collect() {
+        this.set(open());
+      },
+    });
+  }
+}
