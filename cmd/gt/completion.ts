@@ -1,7 +1,7 @@
 import { DomainError } from "../../internal/base/errors.ts";
 import { COMMAND_FLAGS, COMMANDS, type CommandName } from "./flags.ts";
 
-const WITH_AGENT: readonly CommandName[] = ["peek", "nudge", "respond", "status", "watch"];
+const WITH_AGENT: readonly CommandName[] = ["peek", "nudge", "respond", "status", "watch", "attach"];
 const FOLDERS = ["tls-dir"];
 const FILES = ["ca", "cert", "key"];
 const VALUES: Readonly<Record<string, readonly string[]>> = {

@@ -129,12 +129,23 @@ describe("commands", () => {
     [["agents", "-q"], { type: "agents", quiet: true }],
     [["status"], { type: "status" }],
     [["watch", "toast", "--interval", "1s"], { type: "watch", intervalMs: 1000 }],
+    [["attach", "toast"], { type: "attach", readOnly: false, detachKeys: { text: "Ctrl-]" } }],
+    [
+      ["attach", "toast", "-r", "--detach-keys", "ctrl-p,ctrl-q"],
+      { type: "attach", readOnly: true, detachKeys: { text: "Ctrl-p Ctrl-q" } },
+    ],
   ])("%j is %j", (argv, expected) => {
     expect(readConfig(argv, {})).toMatchObject(expected);
   });
 
   it.each([
-    [["attach", "toast"], 'unknown command "attach"', "gt help lists the commands"],
+    [["start", "toast"], 'unknown command "start"', "did you mean gt status?"],
+    [["attach"], "which agent?", "gt attach --help shows how"],
+    [
+      ["attach", "toast", "--detach-keys", "escape"],
+      'cannot detach with the keys "escape"',
+      "write them as in ctrl-] or ctrl-p,ctrl-q",
+    ],
     [["peak", "toast"], 'unknown command "peak"', "did you mean gt peek?"],
     [["help", "nothing"], 'unknown command "nothing"', "gt help lists the commands"],
     [["watch"], "which agent?", "gt watch --help shows how"],

@@ -3,6 +3,7 @@ import { DomainError } from "../../internal/base/errors.ts";
 import { type FlagValues, parseFlags } from "../../internal/cli/flags.ts";
 import { nearestName } from "../../internal/cli/nearest-name.ts";
 import type { NudgeMode, NudgePriority } from "../../internal/pane/types.ts";
+import { DEFAULT_DETACH_KEYS, type DetachKeys, parseDetachKeys } from "../../internal/terminal/detach-keys.ts";
 import { COMMAND_FLAGS, COMMANDS, type CommandName, type PLACE_FLAGS } from "./flags.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -40,7 +41,8 @@ export type Command =
   | PeekCommand
   | NudgeCommand
   | RespondCommand
-  | WatchCommand;
+  | WatchCommand
+  | AttachCommand;
 
 export interface PeekCommand {
   readonly type: "peek";
@@ -94,6 +96,16 @@ export interface WatchCommand {
   readonly json: boolean;
 }
 
+export interface AttachCommand {
+  readonly type: "attach";
+  readonly place: PlaceConfig;
+  readonly agent: string;
+  readonly readOnly: boolean;
+  readonly detachKeys: DetachKeys;
+  /** Who the caller claims to be. */
+  readonly name: string;
+}
+
 const MAX_LINES = 100_000;
 const MAX_TIMEOUT_MS = 600_000;
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
@@ -120,6 +132,8 @@ export function readConfig(argv: readonly string[], env: Env): Command {
       return readRespond(rest, env);
     case "watch":
       return readWatch(rest, env);
+    case "attach":
+      return readAttach(rest, env);
     case "status": {
       const { values, positionals } = parseFlags(COMMAND_FLAGS.status, rest, env);
       const [agent] = exactly("status", positionals, [], ["agent"]);
@@ -205,6 +219,14 @@ function readWatch(argv: readonly string[], env: Env): WatchCommand {
   if (interval < 10 || interval > 60_000) throw usage("watch", "--interval is between 10ms and 1m");
   const lines = values.lines === undefined ? {} : { lines: readLines(values.lines) };
   return { type: "watch", place: readPlace(values, env), agent, ansi, intervalMs: interval, json, ...lines };
+}
+
+function readAttach(argv: readonly string[], env: Env): AttachCommand {
+  const { values, positionals } = parseFlags(COMMAND_FLAGS.attach, argv, env);
+  const [agent = ""] = exactly("attach", positionals, ["agent"]);
+  const readOnly = values["read-only"] ?? false;
+  const detachKeys = parseDetachKeys(values["detach-keys"] ?? DEFAULT_DETACH_KEYS);
+  return { type: "attach", place: readPlace(values, env), agent, readOnly, detachKeys, name: senderOf(env) };
 }
 
 /** A flag that names a place outdoes every variable that names another. */

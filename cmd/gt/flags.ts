@@ -50,6 +50,7 @@ export const COMMAND_FLAGS = {
     interval: { type: "duration" },
     json: { type: "boolean" },
   },
+  attach: { ...PLACE_FLAGS, "read-only": { type: "boolean", short: "r" }, "detach-keys": { type: "string" } },
   agents: { ...PLACE_FLAGS, json: { type: "boolean" }, quiet: { type: "boolean", short: "q" } },
   completion: {},
   help: {},

@@ -19,6 +19,7 @@ Usage:
   gt respond <agent> [choice]   answer its dialog, or show the choices
   gt status [agent]             what it does, and from what that is known
   gt watch <agent>              its terminal as it changes
+  gt attach <agent>             your terminal on its terminal
   gt agents                     the agents that can be reached from here
   gt completion <shell>         completion for bash, zsh or fish
   gt help [command]             more about a command
@@ -136,6 +137,25 @@ Examples:
   gt watch gastown/toast
   gt watch mayor --ansi --lines 30
   gt watch demo --json | jq -r .output
+`,
+  attach: `Puts your terminal on an agent's terminal: you see and type what somebody in front of it would. What you had on your
+terminal before is there again afterwards.
+
+Usage: gt attach <agent> [flags]
+
+  -r, --read-only           look only: nothing is typed, and the window's size stays
+      --detach-keys KEYS    keys that leave (ctrl-]), as in ctrl-p,ctrl-q
+
+While you are the only one who can type, the window has the size of your terminal; with others it has its own, and you see
+the part around the cursor. Messages wait while you type. When the connection breaks, it is made again by itself.
+
+An agent in local tmux is attached to by tmux: there its own keys leave (usually Ctrl-b d), and --detach-keys means nothing.
+
+\${PLACE}
+Examples:
+  gt attach gastown/toast
+  gt attach mayor --read-only
+  gt attach demo --host 10.0.3.7 --tls-dir ~/.gt/tls --detach-keys ctrl-p,ctrl-q
 `,
   agents: `Lists the agents that can be reached from here without saying where: local tmux sessions with upstream's names, and the
 sidecars that run on this machine. Connects to nothing.

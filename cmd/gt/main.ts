@@ -44,6 +44,8 @@ async function main(context: MainContext): Promise<number> {
       return await (await import("./status.ts")).status(command, own);
     case "watch":
       return await (await import("./watch.ts")).watch(command, own);
+    case "attach":
+      return await (await import("./attach.ts")).attach(command, own);
     case "agents":
       return await (await import("./agents.ts")).agents(command, own);
   }

@@ -68,7 +68,7 @@ export class AttachPainter {
     this.#modes = {};
   }
 
-  /** `bar`: a line of ours in place of the last row. */
+  /** `bar`: a line of ours in place of the last row, or of the first while the cursor stands on the last. */
   paint(screen: AttachScreen, bar?: string): void {
     const { columns, lines } = this;
     const size = `${columns}x${lines}`;
@@ -79,37 +79,42 @@ export class AttachPainter {
       out += "\x1b[m\x1b[H\x1b[2J";
     }
     this.#viewport = follow(this.#viewport, screen, columns, lines);
+    const barRow = bar === undefined ? -1 : this.#barRow(screen);
     for (let row = 0; row < lines; row++) {
-      const text = bar !== undefined && row === lines - 1 ? barText(bar, columns) : this.#rowText(screen, row);
+      const text = row === barRow ? barText(bar ?? "", columns) : this.#rowText(screen, row);
       if (text === (this.#rows[row] ?? "")) continue;
       this.#rows[row] = text;
       out += `\x1b[${row + 1};1H${text}\x1b[K`;
     }
     const { modes } = screen;
     const set = this.#modeChanges(modes);
-    const cursor = this.#cursor(screen, bar !== undefined);
+    const cursor = this.#cursor(screen);
     const bell = screen.takeBells() > 0 ? "\x07" : "";
     // Without rows to draw the cursor need not go away, and moves at once.
     this.#terminal.write(out === "" ? set + cursor + bell : FRAME_BEGIN + out + set + cursor + FRAME_END + bell);
   }
 
   #rowText(screen: AttachScreen, row: number): string {
-    const { columns, lines } = this;
+    const { columns } = this;
     const { x, y } = this.#viewport;
     const edge = Math.min(screen.cols - x, columns);
     if (y + row > screen.rows) return "";
     if (y + row === screen.rows) return `\x1b[2m${"─".repeat(edge)}${edge < columns ? "┘" : ""}\x1b[m`;
     const { text, cells } = screen.row(y + row, x, columns);
-    if (screen.cols - x >= columns || lines === 0) return text;
+    if (screen.cols - x >= columns) return text;
     return `${text}${" ".repeat(edge - cells)}\x1b[2m│\x1b[m`;
   }
 
-  #cursor(screen: AttachScreen, hasBar: boolean): string {
+  #barRow(screen: AttachScreen): number {
+    const last = this.lines - 1;
+    return screen.cursor.y - this.#viewport.y >= last ? 0 : last;
+  }
+
+  #cursor(screen: AttachScreen): string {
     const row = screen.cursor.y - this.#viewport.y;
     const column = screen.cursor.x - this.#viewport.x;
-    const covered = hasBar && row === this.lines - 1;
     const place = `\x1b[${row + 1};${column + 1}H`;
-    return `${place}\x1b[?25${screen.modes.cursorHidden || covered ? "l" : "h"}`;
+    return `${place}\x1b[?25${screen.modes.cursorHidden ? "l" : "h"}`;
   }
 
   #modeChanges(wanted: WantedModes): string {

@@ -46,7 +46,11 @@ describe("gt without an agent", () => {
   });
 
   it.each<[string[], string]>([
-    [["attach", "toast"], 'gt: error: unknown command "attach"\ngt: hint: gt help lists the commands\n'],
+    [["start", "toast"], 'gt: error: unknown command "start"\ngt: hint: did you mean gt status?\n'],
+    [
+      ["attach", "toast"],
+      "gt: error: gt attach needs a terminal\ngt: hint: gt watch and gt peek show an agent without one, gt nudge talks to it\n",
+    ],
     [["peak", "toast"], 'gt: error: unknown command "peak"\ngt: hint: did you mean gt peek?\n'],
     [["peek"], "gt: error: which agent?\ngt: hint: gt peek --help shows how\n"],
     [["peek", "toast", "0"], 'gt: error: not a number of lines: "0" (1 to 100000)\n'],
