@@ -139,7 +139,7 @@ describe("commands", () => {
   });
 
   it.each([
-    [["start", "toast"], 'unknown command "start"', "did you mean gt status?"],
+    [["conquer", "toast"], 'unknown command "conquer"', "gt help lists the commands"],
     [["attach"], "which agent?", "gt attach --help shows how"],
     [
       ["attach", "toast", "--detach-keys", "escape"],

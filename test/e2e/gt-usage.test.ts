@@ -46,7 +46,7 @@ describe("gt without an agent", () => {
   });
 
   it.each<[string[], string]>([
-    [["start", "toast"], 'gt: error: unknown command "start"\ngt: hint: did you mean gt status?\n'],
+    [["conquer", "toast"], 'gt: error: unknown command "conquer"\ngt: hint: gt help lists the commands\n'],
     [
       ["attach", "toast"],
       "gt: error: gt attach needs a terminal\ngt: hint: gt watch and gt peek show an agent without one, gt nudge talks to it\n",
