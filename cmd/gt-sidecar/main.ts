@@ -2,6 +2,7 @@ import { rm } from "node:fs/promises";
 import { createLogger } from "../../internal/base/logger.ts";
 import { runMain } from "../../internal/cli/run-main.ts";
 import { version } from "../../internal/cli/version.ts";
+import { HEAP_FLAG } from "../../internal/sidecar/serving-processes.ts";
 import { readConfig, serveArgs } from "./config.ts";
 import { help } from "./help.ts";
 import { signalsFor } from "./signals.ts";
@@ -34,7 +35,7 @@ await runMain({ name: "gt-sidecar", exitCodes: { "not-found": 127 }, signals }, 
   }
   const program = {
     program: process.execPath,
-    args: [...process.execArgv, process.argv[1] ?? "", STANDBY, ...(await serveArgs(config))],
+    args: [...process.execArgv, HEAP_FLAG, process.argv[1] ?? "", STANDBY, ...(await serveArgs(config))],
   };
   const { SupervisingHalf } = await import("../../internal/sidecar/supervise.ts");
   const supervising = new SupervisingHalf(

@@ -1,9 +1,12 @@
+import { existsSync } from "node:fs";
 import type { Clock } from "../../internal/base/clock.ts";
 import type { Logger } from "../../internal/base/logger.ts";
 import { version } from "../../internal/cli/version.ts";
 import { HealthState } from "../../internal/rpcserver/health.ts";
 import { Metrics } from "../../internal/rpcserver/metrics.ts";
 import { ServingHalf } from "../../internal/sidecar/serve.ts";
+import { statePaths } from "../../internal/sidecar/state-dir.ts";
+import { lockState } from "../../internal/sidecar/state-lock.ts";
 import { announceSidecar } from "../../internal/terminal/local-sidecars.ts";
 import { runtimeFolder } from "../../internal/terminal/private-folder.ts";
 import { probeVersion } from "../../internal/tmux/version.ts";
@@ -16,9 +19,15 @@ interface ServeContext {
   readonly signal: AbortSignal;
 }
 
+const LOCK_WAIT_MS = 10_000;
+
 /** Runs the serving half until it is told to stop; 0 then. */
 export async function serve(config: SidecarConfig, { logger, clock, signal }: ServeContext): Promise<number> {
   const { sidecar, listen, healthListen, tlsDir, roleRules, allowHosts } = config;
+  const paths = statePaths(sidecar.stateDir);
+  await untilThere(paths.dir, clock, signal);
+  // One that loses its supervising half needs a moment to end; two at a time would write over each other.
+  await using _lock = await lockState(clock, paths, { half: "serve", waitMs: LOCK_WAIT_MS });
   const tmux = await probeVersion(sidecar.tmuxProgram, sidecar.env);
   const metrics = new Metrics();
   metrics.collectProcess();
@@ -46,6 +55,11 @@ export async function serve(config: SidecarConfig, { logger, clock, signal }: Se
   );
   await serving.run(signal);
   return 0;
+}
+
+/** In a container of its own this half may be first: the other one makes the folder. */
+async function untilThere(path: string, clock: Clock, signal: AbortSignal): Promise<void> {
+  while (!existsSync(path)) await clock.sleep(100, signal);
 }
 
 function announce(

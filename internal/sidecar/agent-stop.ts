@@ -1,74 +1,121 @@
-import { execFile } from "node:child_process";
-import { promisify } from "node:util";
+import { farewellOf } from "../agents/farewell.ts";
 import type { Clock } from "../base/clock.ts";
-import { withoutTmux } from "../tmux/environment.ts";
 import { SESSION, type SidecarOptions } from "./options.ts";
 import { type AgentExit, exitCodeOf } from "./restart-policy.ts";
-import { statePaths } from "./state-dir.ts";
+import { callTmux } from "./tmux-call.ts";
 
-const run = promisify(execFile);
+export interface StopOrder {
+  /** From now to KILL. */
+  readonly graceMs: number;
+  /** Aborted when it must not take any longer. */
+  readonly hurry: AbortSignal;
+}
 
-/** How long the agent may take after TERM, and tmux for one answer. */
-const ASK_MS = 2000;
 const LOOK_EVERY_MS = 50;
 /** What is left of the grace period for KILL and tmux itself. */
 const RESERVE_MS = 1500;
+/** Shares of the rest: for the agent's own way, and till TERM is followed by HUP. */
+const ASK_SHARE = 0.4;
+const ASK_MOST_MS = 5000;
+const HANG_UP_SHARE = 0.8;
+/** Between two keys: programs that want a key twice take it for two when they come together. */
+const KEY_EVERY_MS = 400;
+/** An end that tmux tells a moment late. */
+const KILLED_MS = 700;
+
+/**
+ * Ends the agent: asked in its own way, then TERM, then HUP as from a terminal that goes away (shells heed no TERM), then
+ * KILL. Returns how it ended; undefined when there is no agent. Speaks to tmux by one program a call: the serving half may
+ * be gone.
+ */
+export async function stopAgent(
+  options: SidecarOptions,
+  clock: Clock,
+  { graceMs, hurry }: StopOrder,
+): Promise<AgentExit | undefined> {
+  const life = await look(options);
+  if (life === undefined || life.exit !== undefined) return life?.exit;
+  const restMs = Math.max(0, graceMs - RESERVE_MS);
+  const startedAt = clock.monotonicMs();
+  const leftTill = (ms: number) => startedAt + ms - clock.monotonicMs();
+  const wait = (ms: number) => waitForEnd(options, clock, ms, hurry);
+  const steps = [
+    () => ask(options, clock, leftTill(Math.min(ASK_MOST_MS, restMs * ASK_SHARE)), hurry),
+    () => signalGroup(life.pid, "SIGTERM", "SIGCONT") ?? wait(leftTill(restMs * HANG_UP_SHARE)),
+    () => signalGroup(life.pid, "SIGHUP") ?? wait(leftTill(restMs)),
+  ];
+  for (const step of steps) {
+    if (hurry.aborted) break;
+    const end = await step();
+    if (end !== undefined) return end;
+  }
+  signalGroup(life.pid, "SIGKILL");
+  return (await waitForEnd(options, clock, KILLED_MS)) ?? { signal: 9 };
+}
+
+/** Its exit code when it is known; 128+n for a signal. */
+export function codeOfEnd(end: AgentExit | undefined): number | undefined {
+  return end === undefined ? undefined : exitCodeOf(end);
+}
+
+/** Keys that mean "leave" to this program, one at a time, for as long as they may take effect. */
+async function ask(
+  options: SidecarOptions,
+  clock: Clock,
+  ms: number,
+  hurry: AbortSignal,
+): Promise<AgentExit | undefined> {
+  const end = clock.monotonicMs() + ms;
+  for (const key of farewellOf(options.agent)) {
+    const left = end - clock.monotonicMs();
+    if (left <= 0 || hurry.aborted) return undefined;
+    await callTmux(options, "send-keys", "-t", `=${SESSION}:`, key);
+    const ended = await waitForEnd(options, clock, Math.min(KEY_EVERY_MS, left), hurry);
+    if (ended !== undefined) return ended;
+  }
+  return undefined;
+}
+
+async function waitForEnd(
+  options: SidecarOptions,
+  clock: Clock,
+  ms: number,
+  hurry?: AbortSignal,
+): Promise<AgentExit | undefined> {
+  const end = clock.monotonicMs() + ms;
+  do {
+    const life = await look(options);
+    if (life === undefined) return {};
+    if (life.exit !== undefined) return life.exit;
+    await clock.sleep(LOOK_EVERY_MS, hurry).catch(() => {});
+  } while (clock.monotonicMs() < end && hurry?.aborted !== true);
+  return undefined;
+}
 
 interface PaneLife {
   readonly pid: number;
   readonly exit: AgentExit | undefined;
 }
 
-/**
- * Asks the agent to end, with KILL after the grace time, and returns its exit code (128+n for a signal). Speaks to tmux by
- * one program a call: the serving half may be gone.
- */
-export async function stopAgent(options: SidecarOptions, clock: Clock, graceMs: number): Promise<number | undefined> {
-  const life = await look(options);
-  if (life === undefined) return undefined;
-  if (life.exit !== undefined) return exitCodeOf(life.exit);
-  signalGroup(life.pid, "SIGTERM");
-  const ended = await waitForEnd(options, clock, Math.max(0, graceMs - RESERVE_MS));
-  if (ended !== undefined) return exitCodeOf(ended);
-  signalGroup(life.pid, "SIGKILL");
-  const killed = await waitForEnd(options, clock, RESERVE_MS / 2);
-  return killed === undefined ? 128 + 9 : exitCodeOf(killed);
-}
-
-async function waitForEnd(options: SidecarOptions, clock: Clock, ms: number): Promise<AgentExit | undefined> {
-  const end = clock.monotonicMs() + ms;
-  do {
-    const life = await look(options);
-    if (life?.exit !== undefined) return life.exit;
-    if (life === undefined) return {};
-    await clock.sleep(LOOK_EVERY_MS);
-  } while (clock.monotonicMs() < end);
-  return undefined;
-}
-
 /** Undefined when tmux or the session is gone. */
-async function look({ tmuxProgram, stateDir, env }: SidecarOptions): Promise<PaneLife | undefined> {
+async function look(options: SidecarOptions): Promise<PaneLife | undefined> {
   const format = "#{pane_pid} #{pane_dead} #{pane_dead_status} #{pane_dead_signal}";
-  const args = ["-N", "-S", statePaths(stateDir).tmuxSocket, "list-panes", "-t", `=${SESSION}:`, "-F", format];
-  try {
-    const { stdout } = await run(tmuxProgram, args, { env: withoutTmux(env), timeout: ASK_MS, killSignal: "SIGKILL" });
-    const [pid = "", dead, status = "", signal = ""] = (stdout.split("\n")[0] ?? "").split(" ");
-    if (!/^\d+$/.test(pid)) return undefined;
-    const exit = signal === "" ? { code: Number(status === "" ? 1 : status) } : { signal: Number(signal) };
-    return { pid: Number(pid), exit: dead === "1" ? exit : undefined };
-  } catch {
-    return undefined;
-  }
+  const answer = await callTmux(options, "list-panes", "-t", `=${SESSION}:`, "-F", format);
+  const [pid = "", dead, status = "", signal = ""] = (answer?.split("\n")[0] ?? "").split(" ");
+  if (!/^\d+$/.test(pid)) return undefined;
+  const exit = signal === "" ? { code: Number(status === "" ? 1 : status) } : { signal: Number(signal) };
+  return { pid: Number(pid), exit: dead === "1" ? exit : undefined };
 }
 
 /** A pane's program leads a session of its own, so its pid names the group of all it started there. */
-function signalGroup(pid: number, signal: NodeJS.Signals): void {
-  for (const target of [-pid, pid]) {
-    try {
-      process.kill(target, signal);
-      return;
-    } catch {
-      // no such group or process
-    }
+function signalGroup(pid: number, ...signals: readonly NodeJS.Signals[]): undefined {
+  for (const signal of signals) if (!send(-pid, signal)) send(pid, signal);
+}
+
+function send(target: number, signal: NodeJS.Signals): boolean {
+  try {
+    return process.kill(target, signal);
+  } catch {
+    return false; // no such group or process
   }
 }

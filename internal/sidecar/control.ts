@@ -9,6 +9,8 @@ import type { Task } from "../base/task-group.ts";
 export type ControlMessage =
   /** The event loop turns. */
   | { readonly type: "alive" }
+  /** End the agent; 0 ms: as long as the supervising half has. */
+  | { readonly type: "stop"; readonly graceMs: number; readonly force: boolean }
   /** The agent has ended for good: leave with this exit code. */
   | { readonly type: "finish"; readonly exitCode: number };
 
@@ -69,6 +71,9 @@ export function parseControlMessage(line: string): ControlMessage | undefined {
   try {
     const value = JSON.parse(line);
     if (value?.type === "alive") return { type: "alive" };
+    if (value?.type === "stop" && Number.isSafeInteger(value.graceMs) && value.graceMs >= 0) {
+      return { type: "stop", graceMs: value.graceMs, force: value.force === true };
+    }
     if (value?.type === "finish" && Number.isInteger(value.exitCode) && value.exitCode >= 0 && value.exitCode <= 255) {
       return { type: "finish", exitCode: value.exitCode };
     }
@@ -78,16 +83,22 @@ export function parseControlMessage(line: string): ControlMessage | undefined {
   return undefined;
 }
 
-/** The serving half's voice. Connects again for ever; the last `finish` is told anew after each connect. */
+/** The serving half's voice. Connects again for ever; the last `stop` and `finish` are told anew after each connect. */
 export class ControlClient implements Task {
   readonly #clock: Clock;
   readonly #path: string;
+  #stop: ControlMessage | undefined;
   #finish: ControlMessage | undefined;
   #socket: Socket | undefined;
 
   constructor(deps: { readonly clock: Clock }, path: string) {
     this.#clock = deps.clock;
     this.#path = path;
+  }
+
+  stop(order: { readonly graceMs: number; readonly force: boolean }): void {
+    this.#stop = { type: "stop", ...order };
+    this.#tell(this.#stop);
   }
 
   finish(exitCode: number): void {
@@ -110,7 +121,7 @@ export class ControlClient implements Task {
     socket.on("connect", () => {
       this.#socket = socket;
       this.#tell({ type: "alive" });
-      if (this.#finish !== undefined) this.#tell(this.#finish);
+      for (const message of [this.#stop, this.#finish]) if (message !== undefined) this.#tell(message);
     });
     const either = AbortSignal.any([signal, closed.signal]);
     while (!either.aborted) {

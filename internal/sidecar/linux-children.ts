@@ -53,7 +53,8 @@ function statFields(text: string): readonly string[] {
   return end < 0 ? [] : text.slice(end + 2).split(" ");
 }
 
-function readOrEmpty(path: string): string {
+/** Empty for a file that is not there (any more). */
+export function readOrEmpty(path: string): string {
   try {
     return readFileSync(path, "latin1");
   } catch {

@@ -6,6 +6,12 @@ export interface ServingProgram {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
+/**
+ * Keeps a leak of the serving half from taking the container's memory, and with it the agent: it ends itself far below that.
+ * Buffers (raw output, connections) have bounds of their own and are not counted here.
+ */
+export const HEAP_FLAG = "--max-old-space-size=384";
+
 /** What tells a process of the serving half, which waits on stdin with its code loaded, to begin. */
 export const GO = "go\n";
 

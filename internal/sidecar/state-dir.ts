@@ -33,11 +33,10 @@ export function statePaths(dir: string): StatePaths {
 }
 
 /**
- * Makes the folder and its parts with mode 0700. What a killed predecessor left of one-use files is removed, its journal
- * stays.
+ * Makes the folder itself with mode 0700; what is in it stays.
  * @throws DomainError `invalid` when the path is too long for a socket; `denied` when the folder is a link or not ours.
  */
-export function prepareStateDir(paths: StatePaths, uid: number): void {
+export function makeStateDir(paths: StatePaths, uid: number): void {
   if (Buffer.byteLength(paths.dir) > LONGEST_DIR) {
     throw new DomainError("invalid", `the state folder's path is too long for a socket: over ${LONGEST_DIR} bytes`, {
       fields: { hint: "give a shorter --state-dir" },
@@ -51,6 +50,11 @@ export function prepareStateDir(paths: StatePaths, uid: number): void {
     throw new DomainError("denied", `cannot use the state folder ${paths.dir}: it is not a folder of ours`);
   }
   chmodSync(paths.dir, 0o700);
+}
+
+/** `makeStateDir`, and its parts: what a killed predecessor left of one-use files is removed, its journal stays. */
+export function prepareStateDir(paths: StatePaths, uid: number): void {
+  makeStateDir(paths, uid);
   for (const dir of [paths.hookDir, paths.captures]) {
     rmSync(dir, { recursive: true, force: true });
     mkdirSync(dir, { mode: 0o700 });

@@ -1,0 +1,11 @@
+import { parseStat, readOrEmpty } from "./linux-children.ts";
+
+/** False for one that has ended, also while nobody has waited for it. The pid may be another's by now. */
+export function processLives(pid: number): boolean {
+  if (process.platform === "linux") return parseStat(readOrEmpty(`/proc/${pid}/stat`))?.isZombie === false;
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,89 @@
+import { lstatSync } from "node:fs";
+import type { Clock } from "../base/clock.ts";
+import type { Logger } from "../base/logger.ts";
+import { runTasks, type Task } from "../base/task-group.ts";
+import { FifoHolder, makeFifo } from "../tmux/output-fifo.ts";
+import { prepareStateDir, type StatePaths, writeStateFiles } from "./state-dir.ts";
+
+export interface StateKeeperDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly uid: number;
+  /** Where the serving half is listened to: a task for each time that the folder is made. */
+  readonly listener: () => Task;
+  /** Called after the folder was made again. */
+  readonly restored: () => void;
+}
+
+export interface StateKeeperOptions {
+  readonly paths: StatePaths;
+  /** What stands in it, by absolute path. */
+  readonly files: Readonly<Record<string, string>>;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+const LOOK_EVERY_MS = 1000;
+
+/**
+ * Keeps the state folder: the agent is the same user, so it may remove what is in it. What is missing is made again; what the
+ * journal held is then what the serving half still knows.
+ */
+export class StateKeeper implements Task {
+  readonly #deps: StateKeeperDeps;
+  readonly #options: StateKeeperOptions;
+
+  constructor(deps: StateKeeperDeps, options: StateKeeperOptions) {
+    this.#deps = deps;
+    this.#options = options;
+  }
+
+  /** Makes the folder with everything in it. @throws DomainError as `prepareStateDir` and `makeFifo` */
+  async make(): Promise<void> {
+    const { paths, files, env } = this.#options;
+    prepareStateDir(paths, this.#deps.uid);
+    writeStateFiles(paths, files);
+    await makeFifo(paths.hookFifo, env);
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { logger, listener, restored } = this.#deps;
+    const { paths } = this.#options;
+    while (!signal.aborted) {
+      let missing: string | undefined;
+      const looking = {
+        run: async (stop: AbortSignal) => {
+          missing = await this.#untilMissing(stop);
+        },
+      };
+      await runTasks(signal, [new FifoHolder(paths.hookFifo), listener(), looking]);
+      if (missing === undefined || signal.aborted) return;
+      logger.error({ missing }, "something in the state folder was removed, making it again");
+      await this.make();
+      restored();
+    }
+  }
+
+  async #untilMissing(signal: AbortSignal): Promise<string | undefined> {
+    const { paths, files } = this.#options;
+    const needed = [
+      paths.hookDir,
+      paths.captures,
+      paths.hookFifo,
+      paths.control,
+      paths.tmuxSocket,
+      ...Object.keys(files),
+    ];
+    for (let before: string | undefined; ; ) {
+      await this.#deps.clock.sleep(LOOK_EVERY_MS, signal).catch(() => {});
+      if (signal.aborted) return undefined;
+      const missing = needed.find((path) => !isThere(path));
+      // Twice: tmux's socket is away for a moment while a lost server is made anew.
+      if (missing !== undefined && missing === before) return missing;
+      before = missing;
+    }
+  }
+}
+
+function isThere(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+}

@@ -1,0 +1,98 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { kill } from "node:process";
+import { promisify } from "node:util";
+import { describe, expect, it } from "vitest";
+import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
+import { demoCommand, type SidecarSetup, startSidecar } from "../support/sidecar.ts";
+
+const run = promisify(execFile);
+
+describe("after a supervising half was killed", () => {
+  it("the next one on its folder takes its agent over and knows every receipt", async () => {
+    await using folder = await temporaryFolder();
+    const before = await killed(folder.path);
+    await using sidecar = await startSidecar({}, folder.path);
+    await sidecar.untilState(AgentState.IDLE);
+    const status = await sidecar.client.status({});
+    expect([status.agentPid, status.epoch]).toEqual([before.agentPid, before.epoch]);
+    const again = await sidecar.client.nudge({ message: "told before", requestId: "before" });
+    expect(again.outcome).toBe(NudgeOutcome.SUBMITTED);
+    const next = await sidecar.client.nudge({ message: "told after", requestId: "after" });
+    expect(next.outcome).toBe(NudgeOutcome.SUBMITTED);
+    expect(await sidecar.taken()).toEqual(["told before", "told after"]);
+    sidecar.process.kill("SIGTERM");
+    await sidecar.exited;
+    expect(isAlive(before.agentPid)).toBe(false);
+  });
+
+  it("the next one ends an agent that was started in another way, and knows every receipt", async () => {
+    await using folder = await temporaryFolder();
+    const before = await killed(folder.path);
+    await using sidecar = await startSidecar(
+      (dir) => ({ flags: ["--cols", "99"], command: demoCommand(dir) }),
+      folder.path,
+    );
+    await sidecar.untilState(AgentState.IDLE);
+    const status = await sidecar.client.status({});
+    expect(status).toMatchObject({ cols: 99, epoch: before.epoch });
+    expect(status.agentPid).not.toBe(before.agentPid);
+    expect(isAlive(before.agentPid)).toBe(false);
+    const again = await sidecar.client.getNudge({ requestId: "before" });
+    expect(again.outcome).toBe(NudgeOutcome.SUBMITTED);
+    expect(await sidecar.taken()).toEqual(["told before"]);
+  });
+
+  it("an agent that ended meanwhile is started again by the policy", async () => {
+    await using folder = await temporaryFolder();
+    const before = await killed(folder.path);
+    kill(before.agentPid, "SIGKILL");
+    await using sidecar = await startSidecar({}, folder.path);
+    await sidecar.untilState(AgentState.IDLE);
+    expect((await sidecar.client.status({})).agentPid).not.toBe(before.agentPid);
+  }, 120_000);
+});
+
+it("two sidecars started on one state folder at the same instant: one serves, the other says so and ends", async () => {
+  await using folder = await temporaryFolder();
+  const both = await Promise.allSettled([0, 1].map(() => startSidecar({}, folder.path)));
+  const serving = both.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+  const refused = both.flatMap((one) => (one.status === "rejected" ? [String(one.reason)] : []));
+  for (const sidecar of serving) await sidecar[Symbol.asyncDispose]();
+  expect(serving).toHaveLength(1);
+  expect(refused.join("")).toContain("another gt-sidecar uses the state folder");
+});
+
+/** Starts one, sends it a message, and kills its supervising half; the agent and its tmux live on. */
+async function killed(folder: string, setup: SidecarSetup = {}) {
+  await using sidecar = await startSidecar(setup, folder);
+  await sidecar.untilState(AgentState.IDLE);
+  await sidecar.client.nudge({ message: "told before", requestId: "before" });
+  await sidecar.untilState(AgentState.IDLE);
+  const { agentPid, epoch } = await sidecar.client.status({});
+  sidecar.process.kill("SIGKILL");
+  await sidecar.exited;
+  expect(isAlive(agentPid)).toBe(true);
+  return { agentPid, epoch };
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+async function temporaryFolder() {
+  const path = await mkdtemp(join(tmpdir(), "gt-left-"));
+  return {
+    path,
+    [Symbol.asyncDispose]: async () => {
+      await run("tmux", ["-S", join(path, "state/tmux.sock"), "kill-server"]).catch(() => {}); // of a test that failed
+      await rm(path, { recursive: true, force: true, maxRetries: 5 });
+    },
+  };
+}
