@@ -7,6 +7,7 @@ import { sessionsOf } from "../../internal/auth/identities.ts";
 import { parseRoleRule, type RoleRule } from "../../internal/auth/roles.ts";
 import { DomainError } from "../../internal/base/errors.ts";
 import type { LogLevel } from "../../internal/base/logger.ts";
+import { DEFAULT_REDACT_PATTERNS, Redactor } from "../../internal/base/redact.ts";
 import { parseFlags } from "../../internal/cli/flags.ts";
 import type { SidecarOptions } from "../../internal/sidecar/options.ts";
 import type { RestartMode } from "../../internal/sidecar/restart-policy.ts";
@@ -53,6 +54,9 @@ const specs = {
   rows: { type: "number" },
   "history-limit": { type: "number" },
   "raw-bytes": { type: "number" },
+  "event-buffer": { type: "number" },
+  "event-bytes": { type: "number" },
+  "redact-pattern": { type: "list" },
   "log-level": { type: "string" },
 } as const;
 
@@ -147,6 +151,9 @@ function readSidecar(
     rows: within("--rows", values.rows ?? 50, 5, 300),
     historyLimit: within("--history-limit", values["history-limit"] ?? 20_000, 0, 1_000_000),
     rawBytes: within("--raw-bytes", values["raw-bytes"] ?? 8 * 1024 * 1024, 64 * 1024, 1024 * 1024 * 1024),
+    eventBuffer: within("--event-buffer", values["event-buffer"] ?? 10_000, 100, 1_000_000),
+    eventBytes: within("--event-bytes", values["event-bytes"] ?? 16 * 1024 * 1024, 256 * 1024, 1024 * 1024 * 1024),
+    redactPatterns: readPatterns(values["redact-pattern"]),
     restart: oneOf("--restart", RESTARTS, values.restart ?? "on-failure"),
     lingerMs: values.linger ?? 0,
     stallAfterMs: values["stall-after"] ?? 600_000,
@@ -187,6 +194,14 @@ function splitWords(text: string): readonly string[] {
   return [...text.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(
     ([, double, single, bare]) => double ?? single ?? bare ?? "",
   );
+}
+
+/** An empty pattern is none: `--redact-pattern ""` alone turns redaction off. */
+function readPatterns(given: readonly string[] | undefined): readonly string[] {
+  if (given === undefined) return DEFAULT_REDACT_PATTERNS;
+  const patterns = given.filter((pattern) => pattern !== "");
+  new Redactor(patterns); // fails here, at the start, for one that is no pattern
+  return patterns;
 }
 
 function within(flag: string, value: number, least: number, most: number): number {

@@ -26,6 +26,9 @@ Serving:
   --insecure-plaintext     serve other addresses than loopback without TLS          GT_SIDECAR_INSECURE
   --allow-host NAME        a host name that plaintext callers may use, may repeat
   --raw-bytes N            raw output kept for watchers that come back (8 MiB)
+  --event-buffer N         events kept for readers that come back (10000), and
+  --event-bytes N            at most so many bytes of them (16 MiB)
+  --redact-pattern RE2     a secret in events and logs, may repeat; "" for none (name = value of keys, tokens, passwords)
 
 Other:
   --state-dir DIR          sockets, journal (XDG_RUNTIME_DIR/gt-sidecar or a private folder)  GT_SIDECAR_STATE_DIR

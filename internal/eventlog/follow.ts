@@ -17,10 +17,11 @@ export interface Missing {
   readonly reason: "slow-reader" | "evicted" | "restart";
 }
 
-export type Followed<T> =
+export type Followed<T> = { readonly epoch: string } & (
   | ({ readonly type: "event" } & Held<T>)
   /** Once before the events go on; `seq` is that of the oldest held less one. */
-  | { readonly type: "missing"; readonly seq: bigint; readonly missing: Missing };
+  | { readonly type: "missing"; readonly seq: bigint; readonly missing: Missing }
+);
 
 /**
  * Events after a position, then those that come, until the log is closed. Each number is given exactly once and in order,
@@ -64,14 +65,14 @@ async function* read<T>(log: EventLog<T>, after: bigint, signal: AbortSignal): A
       if (next < oldest) {
         const reason = live ? "slow-reader" : next < log.start ? "restart" : "evicted";
         position = oldest - 1n;
-        yield { type: "missing", seq: position, missing: { first: next, to: oldest, reason } };
+        yield { type: "missing", epoch, seq: position, missing: { first: next, to: oldest, reason } };
         continue;
       }
       const event = log.get(next);
       if (event === undefined) break;
       position = next;
       live = true;
-      yield { type: "event", seq: next, event };
+      yield { type: "event", epoch, seq: next, event };
     }
     if (log.closed) return;
     await raceSignal(grown, signal);

@@ -31,6 +31,9 @@ const RECORDS: readonly SidecarRecord[] = [
   { type: "ended", receipt, at: 5 },
   { type: "stream", epoch: "e", reservedTo: "67108864" },
   { type: "agent", pid: 1, startedAt: 2, restarts: 3 },
+  { type: "events", epoch: "e", reservedTo: "256" },
+  { type: "cursor", epoch: "e", subscriber: "s", seq: "7", at: 5 },
+  { type: "standing", lines: [1, 2 ** 52] },
 ];
 
 it.each(RECORDS)("takes a record of the type $type as it is", (record) => {
@@ -59,6 +62,10 @@ describe("a record that we would not write is not taken", () => {
     ["a time of a step that is none", { type: "ended", at: 5, receipt: { ...receipt, timings: { typedMs: "1" } } }],
     ["an offset that is none", { type: "stream", epoch: "e", reservedTo: "-1" }],
     ["an offset that is too large", { type: "stream", epoch: "e", reservedTo: "9".repeat(20) }],
+    ["a number that is none", { type: "events", epoch: "e", reservedTo: 5 }],
+    ["a position of nobody", { type: "cursor", epoch: "e", seq: "7", at: 5 }],
+    ["lines that are no hashes", { type: "standing", lines: ["a"] }],
+    ["more lines than a screen has", { type: "standing", lines: Array(301).fill(1) }],
     ["an agent without a pid", { type: "agent", startedAt: 1, restarts: 1 }],
   ])("%s", (_, value) => {
     expect(parseRecord(value)).toBeUndefined();
@@ -70,7 +77,7 @@ it("sorts out what the journal holds: all of the messages, the last of everythin
   try {
     const path = join(dir, "journal");
     const { journal, restored } = openJournal(path);
-    expect(restored).toEqual({ nudges: [] });
+    expect(restored).toEqual({ nudges: [], events: { cursors: [], standing: [] } });
     for (const record of RECORDS) journal.append(record);
     journal.append({ type: "agent", pid: 9, startedAt: 9, restarts: 4 });
     journal.close();
@@ -80,6 +87,11 @@ it("sorts out what the journal holds: all of the messages, the last of everythin
     expect(again.restored.nudges).toEqual(RECORDS.slice(0, 4));
     expect(again.restored.stream?.reservedTo).toBe("67108864");
     expect(again.restored.agent?.pid).toBe(9);
+    expect(again.restored.events).toEqual({
+      promise: { epoch: "e", reservedTo: 256n },
+      cursors: [{ subscriber: "s", seq: 7n, at: 5 }],
+      standing: [1, 2 ** 52],
+    });
   } finally {
     rmSync(dir, { recursive: true });
   }

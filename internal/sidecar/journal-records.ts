@@ -1,10 +1,12 @@
 import { Journal } from "../eventlog/journal.ts";
 import type { NudgeRecord } from "../pane/nudge-record.ts";
 import type { Confidence, NudgeOutcome } from "../pane/types.ts";
+import { type EventRecord, type RestoredEvents, restoreEvents } from "./event-records.ts";
 
 /** What the serving half keeps in its journal. */
 export type SidecarRecord =
   | NudgeRecord
+  | EventRecord
   /** The output stream: offsets below `reservedTo` may have been handed out. */
   | { readonly type: "stream"; readonly epoch: string; readonly reservedTo: string }
   /** The agent's present life: wall clock ms, and how often it was started again. */
@@ -18,17 +20,20 @@ export interface Restored {
   readonly nudges: readonly NudgeRecord[];
   readonly stream?: StreamRecord;
   readonly agent?: AgentRecord;
+  readonly events: RestoredEvents;
 }
 
 export function openJournal(path: string) {
   const { journal, records, unreadable } = Journal.open<SidecarRecord>(path, parseRecord);
   const restored: { nudges: NudgeRecord[]; stream?: StreamRecord; agent?: AgentRecord } = { nudges: [] };
+  const events: EventRecord[] = [];
   for (const record of records) {
-    if (record.type === "stream") restored.stream = record;
+    if (record.type === "events" || record.type === "cursor" || record.type === "standing") events.push(record);
+    else if (record.type === "stream") restored.stream = record;
     else if (record.type === "agent") restored.agent = record;
     else restored.nudges.push(record);
   }
-  return { journal, restored: restored as Restored, unreadable };
+  return { journal, restored: { ...restored, events: restoreEvents(events) } as Restored, unreadable };
 }
 
 /** The folder is shared with the agent, so a record is taken only if it has the shape that we write. */
@@ -73,6 +78,8 @@ const CONFIDENCES: Readonly<Record<Confidence, true>> = { proof: true, strong: t
 const isEvidence = has({ source: isText, value: isText, ageMs: isCount, confidence: isOneOf(CONFIDENCES) });
 const isTimings = (value: unknown): boolean => has({})(value) && Object.values(value as object).every(isCount);
 
+const isSeq = (value: unknown): boolean => typeof value === "string" && /^\d{1,19}$/.test(value);
+
 const SHAPES: Readonly<Record<string, Shape>> = {
   accepted: has({
     nudge: has({
@@ -99,6 +106,9 @@ const SHAPES: Readonly<Record<string, Shape>> = {
       timings: isTimings,
     }),
   }),
-  stream: has({ epoch: isText, reservedTo: (value) => typeof value === "string" && /^\d{1,19}$/.test(value) }),
+  stream: has({ epoch: isText, reservedTo: isSeq }),
+  events: has({ epoch: isText, reservedTo: isSeq }),
+  cursor: has({ epoch: isText, subscriber: isText, seq: isSeq, at: isNumber }),
+  standing: has({ lines: (value) => Array.isArray(value) && value.length <= 300 && value.every(isCount) }),
   agent: has({ pid: isNumber, startedAt: isNumber, restarts: isNumber }),
 };

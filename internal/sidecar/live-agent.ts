@@ -5,6 +5,7 @@ import { comparable, normalise } from "../agents/safe-text.ts";
 import type { Clock } from "../base/clock.ts";
 import { DomainError } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
+import { Redactor } from "../base/redact.ts";
 import type { Journal } from "../eventlog/journal.ts";
 import { People } from "../pane/attach-people.ts";
 import { redrawOfCut } from "../pane/cut-redraw.ts";
@@ -18,6 +19,8 @@ import { OutputStream } from "../pane/output.ts";
 import { Peeker } from "../pane/peek.ts";
 import type { NudgeReceipt, PaneStatus } from "../pane/types.ts";
 import type { PaneCut, TmuxPane } from "../tmux/pane.ts";
+import { EventRecorder } from "./event-recorder.ts";
+import { SessionEvents } from "./events.ts";
 import type { Restored, SidecarRecord } from "./journal-records.ts";
 import type { AgentExit } from "./restart-policy.ts";
 
@@ -43,6 +46,9 @@ export interface LiveAgentOptions {
   readonly rows: number;
   readonly rawBytes: number;
   readonly stallAfterMs: number;
+  readonly eventBuffer: number;
+  readonly eventBytes: number;
+  readonly redactPatterns: readonly string[];
   readonly versions: Readonly<Record<string, string>>;
 }
 
@@ -57,9 +63,12 @@ export class LiveAgent {
   readonly mailbox: Mailbox;
   readonly peeker: Peeker;
   readonly people: People;
+  readonly events: SessionEvents;
+  readonly recorder: EventRecorder;
   readonly #deps: LiveAgentDeps;
   readonly #options: LiveAgentOptions;
   #reservedTo: bigint;
+  #compactAt = JOURNAL_MAX_BYTES;
   #restartDue = true;
   #ended: string | undefined;
 
@@ -75,6 +84,13 @@ export class LiveAgent {
     this.output = new OutputStream({ clock }, { ...options, epoch: promised ? epoch : randomUUID(), startOffset });
     this.output.bytes.listen(() => this.#reserve());
     this.monitor = new Monitor({ clock, profile, source: this.output }, { stallAfterMs: options.stallAfterMs });
+    const keep = (record: SidecarRecord) => this.#tryKeep(record);
+    const redactor = new Redactor(options.redactPatterns);
+    this.events = new SessionEvents({ clock, redactor, keep }, options, restored.events);
+    this.recorder = new EventRecorder(
+      { clock, profile, events: this.events, monitor: this.monitor, output: this.output, keep },
+      restored.events.promise === undefined ? {} : { standing: restored.events.standing },
+    );
     this.peeker = new Peeker({ clock, output: this.output, pane: deps.pane, alive: () => deps.life().alive });
     this.people = new People(
       { clock, size: () => this.output.emulator, resize: (size) => this.#resize(size) },
@@ -94,12 +110,17 @@ export class LiveAgent {
         changes: this.monitor.changes,
         deliver: (letter, onIntent, signal) => this.#deliver(letter, onIntent, signal),
         recover: (letter, signal) => this.#recover(letter, signal),
-        ended: (receipt) => deps.onReceipt(receipt),
+        ended: (receipt) => {
+          this.events.receipt(receipt);
+          deps.onReceipt(receipt);
+        },
         newId: randomUUID,
       },
       nudges,
     );
-    this.#rewrite([...this.#streamRecords(), ...recordsOf(nudges), ...(restored.agent ? [restored.agent] : [])]);
+    const standing = { type: "standing" as const, lines: restored.events.standing };
+    const life = restored.agent ? [restored.agent] : [];
+    this.#rewrite([...this.#streamRecords(), ...this.events.records(), standing, ...recordsOf(nudges), ...life]);
   }
 
   /** Undefined while tmux is away. */
@@ -115,6 +136,7 @@ export class LiveAgent {
   alive(life: { readonly pid: number; readonly fresh: boolean }): void {
     const { startedAt, restarts } = this.#deps.life();
     this.#ended = undefined;
+    this.recorder.alive(life);
     if (life.fresh) {
       this.#tryKeep({ type: "agent", pid: life.pid, startedAt, restarts });
       this.monitor.started();
@@ -126,9 +148,10 @@ export class LiveAgent {
 
   dead(end: { readonly exit: AgentExit; readonly restartDue: boolean; readonly crashLoop: boolean }): void {
     this.#restartDue = end.restartDue;
+    this.recorder.dead(end);
     this.monitor.process({ type: "dead", restartDue: end.restartDue, crashLoop: end.crashLoop });
-    if (!end.restartDue) return this.end("the agent has ended");
-    this.people.tell(end.crashLoop ? "the agent keeps ending" : "the agent has ended and is started again");
+    if (!end.restartDue) this.end("the agent has ended");
+    else this.people.tell(end.crashLoop ? "the agent keeps ending" : "the agent has ended and is started again");
   }
 
   /** Ends the watchers' streams. */
@@ -153,8 +176,9 @@ export class LiveAgent {
   }
 
   /** The screen as it is at a cut; the bytes that follow are drawn from there. */
-  restart(cut: PaneCut, history: number): Promise<void> {
-    return this.output.restart(redrawOfCut(cut, { history, freshTitle: hostname() }), cut.facts.activityAt);
+  async restart(cut: PaneCut, history: number): Promise<void> {
+    await this.output.restart(redrawOfCut(cut, { history, freshTitle: hostname() }), cut.facts.activityAt);
+    this.recorder.drawn();
   }
 
   /** The screen as tmux had it when the stream had come to `at`; see `OutputStream.redraw`. */
@@ -260,12 +284,14 @@ export class LiveAgent {
     if (!this.#tryKeep(record) && (record.type === "accepted" || record.type === "intent")) {
       throw new DomainError("exhausted", "cannot take a message: the journal cannot be written");
     }
-    if (this.#deps.journal.bytes > JOURNAL_MAX_BYTES) this.#compact();
+    if (record.type === "accepted") this.events.accepted(record.nudge);
   }
 
   #tryKeep(record: SidecarRecord): boolean {
     try {
       this.#deps.journal.append(record);
+      // Not at once: what this record tells of may not be in place yet.
+      if (this.#deps.journal.bytes > this.#compactAt) queueMicrotask(() => this.#compact());
       return true;
     } catch (err) {
       this.#deps.logger.error({ err, record: record.type }, "the journal cannot be written");
@@ -274,14 +300,18 @@ export class LiveAgent {
   }
 
   #compact(): void {
+    if (this.#deps.journal.bytes <= this.#compactAt) return;
     const { pid, startedAt, restarts } = this.#deps.life();
     const agent = { type: "agent" as const, pid, startedAt, restarts };
-    this.#rewrite([...this.#streamRecords(), ...recordsOf(this.mailbox.snapshot()), agent]);
+    const standing = { type: "standing" as const, lines: this.recorder.standing };
+    const events = [...this.events.records(), standing];
+    this.#rewrite([...this.#streamRecords(), ...events, ...recordsOf(this.mailbox.snapshot()), agent]);
   }
 
   #rewrite(records: readonly SidecarRecord[]): void {
     try {
       this.#deps.journal.rewrite(records);
+      this.#compactAt = Math.max(JOURNAL_MAX_BYTES, 2 * this.#deps.journal.bytes);
     } catch (err) {
       this.#deps.logger.error({ err }, "the journal cannot be shortened"); // the old one holds the same
     }

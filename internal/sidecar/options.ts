@@ -17,6 +17,11 @@ export interface SidecarOptions {
   readonly rows: number;
   readonly historyLimit: number;
   readonly rawBytes: number;
+  /** Events kept for readers that come back, by count and by bytes. */
+  readonly eventBuffer: number;
+  readonly eventBytes: number;
+  /** Secrets in the text of events and in our logs, in RE2's syntax. */
+  readonly redactPatterns: readonly string[];
   readonly restart: RestartMode;
   readonly lingerMs: number;
   readonly stallAfterMs: number;

@@ -1,7 +1,7 @@
 import type { AgentProfile } from "../agents/profile.ts";
 import { profileNamed } from "../agents/registry.ts";
 import type { RoleRule } from "../auth/roles.ts";
-import { aborted } from "../base/abort.ts";
+import { aborted, raceSignal } from "../base/abort.ts";
 import type { Clock } from "../base/clock.ts";
 import { DomainError } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
@@ -30,6 +30,7 @@ import { type LifeListener, SessionMonitor, type SessionMonitorOptions } from ".
 import { Operator } from "./operator.ts";
 import { agentCommand, launchContext, SESSION, type SidecarOptions } from "./options.ts";
 import { OutputReader } from "./output-reader.ts";
+import { sampleWork } from "./process-work.ts";
 import { sidecarRoutes } from "./server.ts";
 import { SidecarMetrics } from "./sidecar-metrics.ts";
 import { type StatePaths, statePaths } from "./state-dir.ts";
@@ -106,6 +107,8 @@ export class ServingHalf implements Task {
       agent.monitor,
       agent.mailbox,
       agent.people,
+      agent.events,
+      agent.recorder,
       { run: (stop) => this.#endStreams(agent, stop) },
       this.#rpcServer(parts.profile, agent, () => monitor.pane),
       this.#healthServer(),
@@ -141,7 +144,7 @@ export class ServingHalf implements Task {
       },
       renewed: () => agent.output.renew(),
       dead: agent.dead.bind(agent),
-      finished: (exitCode) => void this.#finish(control, exitCode, signal),
+      finished: (exitCode) => void this.#finish(control, agent, exitCode, signal),
     };
     const plan = profile.launch(launchContext(sidecar));
     const options: SessionMonitorOptions = {
@@ -238,10 +241,12 @@ export class ServingHalf implements Task {
   async #endStreams(agent: LiveAgent, signal: AbortSignal): Promise<void> {
     await aborted(signal);
     agent.end("the sidecar is shutting down");
+    agent.events.end("the sidecar is shutting down");
   }
 
   /** Serves on for the linger time, then tells the supervising half to leave. */
-  async #finish(control: ControlClient, exitCode: number, signal: AbortSignal): Promise<void> {
+  async #finish(control: ControlClient, agent: LiveAgent, exitCode: number, signal: AbortSignal): Promise<void> {
+    await raceSignal(agent.recorder.over, signal).catch(() => {});
     await this.#deps.clock.sleep(this.#options.sidecar.lingerMs, signal).catch(() => {});
     if (!signal.aborted) control.finish(exitCode);
   }

@@ -8,6 +8,7 @@ import { watch } from "../pane/watch.ts";
 import { peerKey } from "../rpcserver/peer.ts";
 import { callerRole } from "./access.ts";
 import { attachCall } from "./attach.ts";
+import { eventMethods } from "./event-service.ts";
 import type { LiveAgent } from "./live-agent.ts";
 import type { Operator } from "./operator.ts";
 import { SESSION, type SidecarIdentity } from "./options.ts";
@@ -67,6 +68,7 @@ function sidecarService({ clock, agent, operator, identity, provider, roleRules 
     async respond(request: Parameters<typeof respondRequestOf>[0], context: HandlerContext) {
       return respondResponse(await operator.respond(respondRequestOf(request), context.signal));
     },
+    ...eventMethods({ clock, agent, identity, provider }),
     attach(requests: AsyncIterable<SidecarAttachInput>, context: HandlerContext) {
       return attachCall({ clock, agent, roleRules, nameOf: senderOf }, requests, context);
     },

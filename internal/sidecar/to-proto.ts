@@ -28,7 +28,7 @@ import {
 import type * as pane from "../pane/types.ts";
 import type { SidecarIdentity } from "./options.ts";
 
-const STATES = {
+export const STATES = {
   starting: AgentState.STARTING,
   idle: AgentState.IDLE,
   busy: AgentState.BUSY,
@@ -86,7 +86,7 @@ const CONFIDENCES = {
   weak: EvidenceConfidence.WEAK,
 } as const;
 
-const GAPS = {
+export const GAPS = {
   "slow-reader": GapReason.SLOW_READER,
   evicted: GapReason.EVICTED,
   restart: GapReason.RESTART,
@@ -215,7 +215,7 @@ function evidence(item: pane.Evidence) {
   return create(EvidenceSchema, { ...rest, ageMs: BigInt(ageMs), confidence: CONFIDENCES[confidence] });
 }
 
-function dialog(item: pane.Dialog) {
+export function dialog(item: pane.Dialog) {
   const choices = item.choices.map((choice) => ({ ...choice }));
   return create(DialogSchema, { ...item, kind: DIALOGS[item.kind], choices, since: timestampFromMs(item.since) });
 }

@@ -1,0 +1,50 @@
+import type { Cursor } from "../eventlog/cursors.ts";
+import type { SeqPromise } from "../eventlog/event-log.ts";
+
+/** What the journal keeps of the event log; the events themselves are in memory only. Numbers that may be large are text. */
+export type EventRecord =
+  /** Numbers up to `reservedTo` may have been handed out. */
+  | { readonly type: "events"; readonly epoch: string; readonly reservedTo: string }
+  /** A subscriber is done with all events up to `seq`; `at` is wall clock, ms. */
+  | {
+      readonly type: "cursor";
+      readonly epoch: string;
+      readonly subscriber: string;
+      readonly seq: string;
+      readonly at: number;
+    }
+  /** Lines that stand on the screen and have been told, as hashes. */
+  | { readonly type: "standing"; readonly lines: readonly number[] };
+
+/** The journal's records of the event log, sorted out. */
+export interface RestoredEvents {
+  readonly promise?: SeqPromise;
+  readonly cursors: readonly Cursor[];
+  readonly standing: readonly number[];
+}
+
+/** Later records win; positions in another epoch than the last one are dropped. */
+export function restoreEvents(records: readonly EventRecord[]): RestoredEvents {
+  let promise: SeqPromise | undefined;
+  let standing: readonly number[] = [];
+  const cursors = new Map<string, Cursor & { readonly epoch: string }>();
+  for (const record of records) {
+    if (record.type === "events") promise = { epoch: record.epoch, reservedTo: BigInt(record.reservedTo) };
+    else if (record.type === "standing") standing = record.lines;
+    else cursors.set(record.subscriber, { ...record, seq: BigInt(record.seq) });
+  }
+  const current = [...cursors.values()].filter(({ epoch }) => epoch === promise?.epoch);
+  return {
+    ...(promise === undefined ? {} : { promise }),
+    cursors: current.map(({ subscriber, seq, at }) => ({ subscriber, seq, at })),
+    standing,
+  };
+}
+
+export function promiseRecord({ epoch, reservedTo }: SeqPromise): EventRecord {
+  return { type: "events", epoch, reservedTo: reservedTo.toString() };
+}
+
+export function cursorRecord(epoch: string, { subscriber, seq, at }: Cursor): EventRecord {
+  return { type: "cursor", epoch, subscriber, seq: seq.toString(), at };
+}
