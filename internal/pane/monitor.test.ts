@@ -53,6 +53,55 @@ describe("a monitor", () => {
     }
   });
 
+  it("keeps what an agent reported before anybody had looked for it", async () => {
+    monitor.heard({ type: "activity" });
+    monitor.started();
+    expect(await state()).toBe("busy");
+  });
+
+  it("is not idle by the screen while something moves around the composer, and is in spite of what a person types", async () => {
+    monitor.started();
+    const rows = (spinner: string) => screenOf([`${spinner} Frobnicating`, "> ", "status"]);
+    const view = { composer: { ...composer, top: 1, bottom: 1 } };
+    for (const frame of ["✶", "✻", "✽", "✻", "✶"]) {
+      pane.show(view, rows(frame));
+      expect(await state()).toBe("uncertain");
+      await clock.advance(1000);
+    }
+    await clock.advance(500);
+    expect(await state()).toBe("idle");
+    pane.show(view, screenOf(["✶ Frobnicating", "> ", "another status"]));
+    expect(await state()).toBe("idle");
+  });
+
+  it("counts movement below the composer for an agent that shows its work there", async () => {
+    const profile = { ...fakeProfile(pane), movesBelow: true as const };
+    monitor = new Monitor({ clock, profile, source: pane }, { stallAfterMs: 60_000 });
+    monitor.started();
+    const view = { composer: { ...composer, top: 0, bottom: 0 } };
+    for (const frame of ["■⬝⬝", "⬝■⬝", "⬝⬝■"]) {
+      pane.show(view, screenOf(["> ", frame]));
+      expect(await state()).toBe("uncertain");
+      await clock.advance(1400);
+    }
+  });
+
+  it("calls an agent busy that works in silence, and stalled once it does not", async () => {
+    monitor.started();
+    pane.show({ composer, busy: "working" });
+    monitor.printed();
+    await clock.advance(59_000);
+    expect(await state()).toBe("busy");
+    expect(monitor.stallsAt).toBe(clock.monotonicMs() + 1000);
+    monitor.worked();
+    await clock.advance(59_999);
+    expect(await state()).toBe("busy");
+    await clock.advance(1);
+    expect(await state()).toBe("stalled");
+    monitor.worked();
+    expect(await state()).toBe("busy");
+  });
+
   it("forgets everything of the life before", async () => {
     monitor.started();
     monitor.heard({ type: "turn-ended" });

@@ -76,7 +76,8 @@ export class Monitor implements AgentSigns {
   started(): void {
     this.#startedAt = this.#deps.clock.monotonicMs();
     this.#everReady = false;
-    this.#hook = undefined;
+    // An agent may have reported before anybody looked for it.
+    if (this.#process.type !== "expected") this.#hook = undefined;
     this.#file = undefined;
     this.#screen = undefined;
     this.#submittedAt = undefined;

@@ -31,10 +31,12 @@ import { Operator } from "./operator.ts";
 import { agentCommand, launchContext, SESSION, type SidecarOptions } from "./options.ts";
 import { OutputReader } from "./output-reader.ts";
 import { sampleWork } from "./process-work.ts";
+import { sampleWork } from "./process-work.ts";
 import { sidecarRoutes } from "./server.ts";
 import { SidecarMetrics } from "./sidecar-metrics.ts";
 import { type StatePaths, statePaths } from "./state-dir.ts";
 import { TlsServing, type TlsServingDeps } from "./tls-serving.ts";
+import { WorkWatch } from "./work-watch.ts";
 
 export interface ServeDeps {
   readonly clock: Clock;
@@ -160,12 +162,13 @@ export class ServingHalf implements Task {
   /** What the agent says about itself. */
   #readers({ paths, profile }: Parts, agent: LiveAgent, monitor: SessionMonitor): readonly Task[] {
     const { clock, logger } = this.#deps;
-    const { home } = this.#options.sidecar;
+    const { home, stallAfterMs } = this.#options.sidecar;
     const pid = () => (monitor.life.alive ? monitor.life.pid : undefined);
     const hookFiles = { fifo: paths.hookFifo, dir: paths.hookDir };
     return [
       new HookReader({ logger, profile, onEvent: agent.heard.bind(agent) }, hookFiles),
       new AgentFileReader({ clock, profile, pid, onState: agent.read.bind(agent) }, { home }),
+      new WorkWatch({ clock, monitor: agent.monitor, sample: () => sampleWork(pid() ?? 0) }, { stallAfterMs }),
     ];
   }
 
