@@ -14,6 +14,8 @@ const CUT_MS = 20;
 /** What leaving may take before the connection is cut. */
 const LEAVE_MS = 1000;
 
+const STDOUT_FD = 1;
+
 /** Why an attachment is over. */
 type Ending =
   | { readonly type: "left" }
@@ -48,7 +50,7 @@ export class AttachRemote {
   async run(): Promise<number> {
     const { stdin, stdout, note } = this.#context;
     const onData = (data: Buffer) => this.#typed(data);
-    const onResize = () => this.#inputs?.push({ type: "resize", ...this.#size() }) && this.#view.redraw();
+    const onResize = () => this.#terminal !== undefined && this.#resized();
     stdin.on("data", onData).pause();
     stdout.on("resize", onResize);
     let ending: Ending;
@@ -119,11 +121,10 @@ export class AttachRemote {
       return;
     }
     const { readOnly, detachKeys } = this.#command;
-    this.#terminal = new AttachTerminal(this.#context, () => {
-      this.#inputs?.push({ type: "resize", ...this.#size() });
-      this.#view.redraw();
-    });
-    this.#context.stdin.resume();
+    const { stdin } = this.#context;
+    const hooks = { onAway: () => this.#view.away(), onBack: () => this.#resized() };
+    this.#terminal = new AttachTerminal({ stdin, outputFd: STDOUT_FD }, hooks);
+    stdin.resume();
     const how = readOnly ? "looking at" : "attached to";
     this.#view.notice(`${how} ${this.#found.agent}${readOnly ? ", read-only" : ""} · ${detachKeys.text} leaves`);
   }
@@ -137,6 +138,11 @@ export class AttachRemote {
       case "notice":
         return this.#view.notice(output.text);
     }
+  }
+
+  #resized(): void {
+    this.#inputs?.push({ type: "resize", ...this.#size() });
+    this.#view.redraw();
   }
 
   #typed(data: Buffer): void {

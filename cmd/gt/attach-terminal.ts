@@ -1,18 +1,35 @@
-import { writeSync } from "node:fs";
+import { readFileSync, writeSync } from "node:fs";
 import { ENTER, LEAVE } from "../../internal/terminal/attach-painter.ts";
 
 /** What of a process the terminal in front of it needs. */
 export interface TerminalHost {
-  readonly pid: number;
   on(event: string, listener: () => void): unknown;
   off(event: string, listener: () => void): unknown;
-  kill(pid: number, signal: NodeJS.Signals): unknown;
+  /** Stops this process until somebody lets it go on. */
+  stop(): void;
+  /** It may use the terminal: the shell has not given it to somebody else meanwhile. */
+  isInFront(): boolean;
 }
 
 export interface TerminalStreams {
-  readonly stdin: NodeJS.ReadStream;
-  readonly stdout: NodeJS.WriteStream & { readonly fd?: number };
+  readonly stdin: Pick<NodeJS.ReadStream, "setRawMode" | "pause">;
+  /** Descriptor of its output, written to at once: the process may be at its end. */
+  readonly outputFd: number;
 }
+
+export interface TerminalHooks {
+  /** The terminal is somebody else's now: nothing may be drawn. */
+  readonly onAway: () => void;
+  /** It is ours again, and blank. */
+  readonly onBack: () => void;
+}
+
+const thisProcess: TerminalHost = {
+  on: (event, listener) => process.on(event, listener),
+  off: (event, listener) => process.off(event, listener),
+  stop: () => process.kill(process.pid, "SIGSTOP"),
+  isInFront,
+};
 
 /**
  * The person's terminal while they are attached: keys come one by one, and what they had on it before is kept aside. Disposing
@@ -20,46 +37,48 @@ export interface TerminalStreams {
  */
 export class AttachTerminal implements Disposable {
   readonly #streams: TerminalStreams;
+  readonly #hooks: TerminalHooks;
   readonly #host: TerminalHost;
   readonly #listeners: Readonly<Record<string, () => void>>;
-  #isEntered = false;
+  #isOurs = false;
 
-  /** `onReturn`: the terminal was given away for a while, and everything must be drawn anew. */
-  constructor(streams: TerminalStreams, onReturn: () => void, host: TerminalHost = process) {
+  constructor(streams: TerminalStreams, hooks: TerminalHooks, host: TerminalHost = thisProcess) {
     this.#streams = streams;
+    this.#hooks = hooks;
     this.#host = host;
     this.#listeners = {
-      exit: () => this.#leave(),
+      exit: () => this.#giveBack(),
       SIGTSTP: () => {
-        this.#leave();
-        host.kill(host.pid, "SIGSTOP");
+        this.#giveBack();
+        host.stop();
       },
+      // Whoever let us go on may have used the terminal: all of it is set again.
       SIGCONT: () => {
-        this.#enter();
-        onReturn();
+        this.#giveBack();
+        if (host.isInFront()) this.#take();
       },
     };
     for (const [event, listener] of Object.entries(this.#listeners)) host.on(event, listener);
-    this.#enter();
+    this.#take();
   }
 
   [Symbol.dispose](): void {
     for (const [event, listener] of Object.entries(this.#listeners)) this.#host.off(event, listener);
-    this.#leave();
+    this.#giveBack();
     this.#streams.stdin.pause();
   }
 
-  #enter(): void {
-    // Whoever stopped us may have let others use the terminal: set it again in any case.
-    if (this.#isEntered) this.#streams.stdin.setRawMode(false);
+  #take(): void {
+    this.#isOurs = true;
     this.#streams.stdin.setRawMode(true);
-    this.#write(this.#isEntered ? LEAVE + ENTER : ENTER);
-    this.#isEntered = true;
+    this.#write(ENTER);
+    this.#hooks.onBack();
   }
 
-  #leave(): void {
-    if (!this.#isEntered) return;
-    this.#isEntered = false;
+  #giveBack(): void {
+    if (!this.#isOurs) return;
+    this.#isOurs = false;
+    this.#hooks.onAway();
     this.#write(LEAVE);
     try {
       this.#streams.stdin.setRawMode(false);
@@ -68,12 +87,22 @@ export class AttachTerminal implements Disposable {
     }
   }
 
-  /** At once: the process may be at its end. */
   #write(text: string): void {
     try {
-      writeSync(this.#streams.stdout.fd ?? 1, text);
+      writeSync(this.#streams.outputFd, text);
     } catch {
       // The terminal is gone, or takes nothing now.
     }
+  }
+}
+
+/** Compares our process group with the terminal's; where the system does not tell them, yes. */
+function isInFront(): boolean {
+  try {
+    const stat = readFileSync("/proc/self/stat", "latin1");
+    const [, , group, , , front] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return group === front;
+  } catch {
+    return true;
   }
 }

@@ -24,6 +24,7 @@ export class AttachView {
   #isTelling = false;
   #notice: string | undefined;
   #held: string | undefined;
+  #isAway = true;
 
   constructor(clock: Clock, terminal: PersonTerminal, signal: AbortSignal) {
     this.#clock = clock;
@@ -69,8 +70,14 @@ export class AttachView {
     this.#changed();
   }
 
-  /** What is on the person's terminal is not known any more. */
+  /** The person's terminal is not ours for a while: nothing is drawn. */
+  away(): void {
+    this.#isAway = true;
+  }
+
+  /** The person's terminal is ours, and what is on it is not known. */
   redraw(): void {
+    this.#isAway = false;
     this.#painter.forget();
     this.#changed();
   }
@@ -108,7 +115,7 @@ export class AttachView {
   }
 
   #paint(): void {
-    if (this.#screen === undefined) return;
+    if (this.#screen === undefined || this.#isAway) return;
     this.#painter.paint(this.#screen, this.#held ?? this.#notice);
     this.#paintedAt = this.#clock.monotonicMs();
   }

@@ -17,6 +17,8 @@ export type Component =
   | "curl"
   | "openssl"
   | "tmux"
+  | "vim"
+  | "less"
   | "claude"
   | "codex"
   | "opencode";
@@ -32,6 +34,8 @@ const HINTS: Readonly<Record<Component, string>> = {
   curl: "apt-get install curl",
   openssl: "apt-get install openssl",
   tmux: "apt-get install tmux",
+  vim: "apt-get install vim",
+  less: "apt-get install less",
   claude: "npm ci in test/agents",
   codex: "npm ci in test/agents",
   opencode: "npm ci in test/agents",

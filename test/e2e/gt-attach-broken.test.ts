@@ -1,0 +1,112 @@
+import { expect, it } from "vitest";
+import { AgentState } from "../../internal/gen/gastown/v1/common_pb.ts";
+import { afterwards, attached, OWN_TERMINAL, SANE, terminalState } from "../support/attached.ts";
+import { demoCommand, type RunningSidecar, startSidecar, until } from "../support/sidecar.ts";
+
+/** Puts the demo agent's terminal into every mode that would hurt a person who gets it back. */
+const WILD = [
+  "sh",
+  "-c",
+  "printf '\\033[?1003h\\033[?1006h\\033[?2004h\\033[?1h\\033=\\033[?25l\\033]2;wild\\007wild\\033[31m'; exec cat",
+];
+
+function wildSidecar(): Promise<RunningSidecar> {
+  return startSidecar({ agent: "generic", command: WILD });
+}
+
+it("goes on by itself when the serving half is killed, and the window keeps the person's size", async () => {
+  await using sidecar = await startSidecar();
+  await sidecar.untilState(AgentState.IDLE);
+  await using person = await attached(sidecar);
+  await person.sees("> Type a message");
+  await until("the size", 5000, async () => (await sidecar.client.status({})).cols === 100 || undefined);
+  const before = sidecar.servingPid();
+  process.kill(before, "SIGKILL");
+  await person.sees("connected again");
+  expect(sidecar.servingPid()).not.toBe(before);
+  expect((await sidecar.client.status({})).cols).toBe(100);
+  person.type("still here");
+  await person.sees("> still here");
+  person.type("\r");
+  await until("the message", 10_000, async () => (await sidecar.taken()).length > 0 || undefined);
+  expect(await sidecar.taken()).toEqual(["still here"]);
+});
+
+it("gives the window its own size back when the person was cut off together with the serving half", async () => {
+  await using sidecar = await startSidecar();
+  await sidecar.untilState(AgentState.IDLE);
+  await using person = await attached(sidecar);
+  await until("the size", 5000, async () => (await sidecar.client.status({})).cols === 100 || undefined);
+  process.kill(await person.childPid(), "SIGKILL");
+  process.kill(sidecar.servingPid(), "SIGKILL");
+  const own = async () => (await sidecar.client.status({}).catch(() => ({ cols: 0 }))).cols === 160 || undefined;
+  await until("its own size", 20_000, own);
+});
+
+it.each(["SIGTERM", "SIGHUP"] as const)("leaves the terminal as it was when %s ends gt", async (signal) => {
+  await using sidecar = await wildSidecar();
+  await using person = await attached(sidecar);
+  await person.sees(() => terminalState(person).mouse === "any" && terminalState(person).cursorHidden);
+  expect(terminalState(person)).toMatchObject({
+    screen: "alternate",
+    applicationCursor: true,
+    applicationKeypad: true,
+  });
+  process.kill(await person.childPid(), signal);
+  const code = signal === "SIGTERM" ? 143 : 129;
+  expect(await afterwards(person, sidecar.dir)).toEqual({ code, ...SANE });
+});
+
+it("waits for a sidecar that is gone until the person leaves, and leaves the terminal as it was", async () => {
+  await using sidecar = await wildSidecar();
+  await using person = await attached(sidecar);
+  await person.sees("wild");
+  // Both halves at once: nobody is left to say goodbye or to start another.
+  for (const pid of [sidecar.process.pid ?? 0, sidecar.servingPid()]) process.kill(pid, "SIGKILL");
+  await person.sees("connection lost, trying again … Ctrl-] leaves");
+  person.type("into the void");
+  person.type("\x1d");
+  expect(await afterwards(person, sidecar.dir)).toEqual({ code: 0, ...SANE });
+});
+
+it("tells the reason when the sidecar goes in order", async () => {
+  await using sidecar = await wildSidecar();
+  await using person = await attached(sidecar);
+  await person.sees("wild");
+  sidecar.process.kill("SIGTERM");
+  expect(await afterwards(person, sidecar.dir)).toEqual({ code: 0, ...SANE });
+  expect(person.text()).toMatch(/gt: note: test\/polecats\/demo: the (sidecar is shutting down|agent has ended)/);
+});
+
+it("gives the terminal to the shell while it is stopped, and draws everything anew afterwards", async () => {
+  await using sidecar = await startSidecar((dir) => ({ command: demoCommand(dir) }));
+  await sidecar.untilState(AgentState.IDLE);
+  await using person = await attached(sidecar);
+  await person.sees("> Type a message");
+  const pid = await person.childPid();
+  process.kill(pid, "SIGTSTP");
+  await person.sees("what stood here");
+  expect(terminalState(person)).toEqual(OWN_TERMINAL);
+  // Somebody lets it go on while the shell has the terminal: it keeps its hands off.
+  process.kill(pid, "SIGCONT");
+  person.type("echo the shell; echo is here\r");
+  await person.sees("the shell\nis here");
+  expect(terminalState(person)).toEqual(OWN_TERMINAL);
+  person.type("fg\r");
+  await person.sees("> Type a message");
+  expect(terminalState(person)).toMatchObject({ screen: "alternate", bracketedPaste: true });
+  person.type("after a pause");
+  await person.sees("> after a pause");
+  person.type("\x1d");
+  await person.sees("gt: note: detached from test/polecats/demo");
+  expect(terminalState(person)).toEqual(OWN_TERMINAL);
+});
+
+it("says in one line why there is nothing to attach to, and touches no terminal", async () => {
+  await using sidecar = await startSidecar();
+  const gone = { ...sidecar, port: 1, [Symbol.asyncDispose]: () => Promise.resolve() };
+  await using person = await attached(gone, { sees: "code 4" });
+  expect(await afterwards(person, sidecar.dir)).toEqual({ code: 4, ...SANE });
+  expect(person.text()).toContain("gt: error: 127.0.0.1:1: cannot be reached");
+  expect(person.raw()).not.toContain("\x1b[?1049h");
+});

@@ -1,0 +1,89 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { afterwards, attached, SANE, terminalState } from "../support/attached.ts";
+import { requireComponent } from "../support/components.ts";
+import type { PersonTerminal } from "../support/person-terminal.ts";
+import { type RunningSidecar, startSidecar, until } from "../support/sidecar.ts";
+
+function running(...command: readonly string[]): Promise<RunningSidecar> {
+  return startSidecar({ agent: "generic", command, flags: ["--restart", "never", "--linger", "10s"] });
+}
+
+const NUMBERED = Array.from({ length: 200 }, (_, i) => `line ${i + 1} 日本 ${"x".repeat(i % 40)}`).join("\n");
+
+/** Colour and styling of the cell at the beginning of `text`. */
+function styleAt({ terminal, rows }: PersonTerminal, text: string) {
+  const y = rows().findIndex((row) => row.includes(text));
+  const { active } = terminal.buffer;
+  const line = active.getLine(active.baseY + y);
+  const x = rows()[y]?.indexOf(text) ?? 0;
+  const cell = line?.getCell(x);
+  return { fg: cell?.getFgColor(), bold: cell?.isBold() !== 0, inverse: cell?.isInverse() !== 0 };
+}
+
+it("drives vim: editing, its keys, mouse, paste, a resize, and the alternate screen comes and goes", async (context) => {
+  const vim = await requireComponent(context, "vim");
+  await using sidecar = await running("sh");
+  await writeFile(join(sidecar.dir, "text"), NUMBERED);
+  await using person = await attached(sidecar);
+  person.type(`TERM=tmux-256color ${vim} -u NONE -N -i NONE --cmd 'set mouse=a ttymouse=sgr ruler' text\r`);
+  await person.sees("line 29 ");
+  await until("the mouse", 5000, () => (terminalState(person).mouse === "none" ? undefined : true));
+  person.type("\x1b[<0;7;5M\x1b[<0;7;5m"); // a click into the fifth line
+  await person.sees(/5,7\b/);
+  person.type("\x1b[F"); // End, as xterm writes it
+  await person.sees(/5,\d+-1\d/);
+  person.type("o");
+  person.type("\x1b[200~pasted 漢字\x1b[201~");
+  await person.sees("pasted 漢字");
+  person.type("\x1b:");
+  person.resize(60, 15);
+  await person.sees(() => person.rows()[14]?.startsWith(":") === true);
+  person.type("wq\r");
+  await until("the file", 5000, async () => {
+    const text = await readFile(join(sidecar.dir, "text"), "utf8");
+    return text.split("\n")[5] === "pasted 漢字" ? true : undefined;
+  });
+  await person.sees(() => terminalState(person).mouse === "none");
+  person.type("echo back in the shell\r");
+  await person.sees(/^back in the shell/m);
+  person.type("\x1d");
+  expect(await afterwards(person, sidecar.dir)).toEqual({ code: 0, ...SANE });
+});
+
+it("drives less: pages, searches with marks, and shows the same after another attaches", async (context) => {
+  const less = await requireComponent(context, "less");
+  await using sidecar = await running("sh");
+  await writeFile(join(sidecar.dir, "text"), NUMBERED);
+  await using person = await attached(sidecar);
+  person.type(`LESS= ${less} text\r`);
+  await person.sees("line 29 ");
+  person.type(" ");
+  await person.sees("line 58 ");
+  person.type("/line 77 \r");
+  await person.sees(() => person.rows()[0]?.includes("line 77 ") === true);
+  expect(styleAt(person, "line 77 ").inverse).toBe(true);
+  await using other = await attached(sidecar, { flags: "--read-only", cols: 100, rows: 30 });
+  await other.sees(() => other.rows()[0]?.includes("line 77 ") === true);
+  expect(other.rows().slice(0, 28)).toEqual(person.rows().slice(0, 28));
+  person.type("q");
+  person.type("exit\r");
+  expect(await afterwards(person, sidecar.dir)).toEqual({ code: 0, ...SANE });
+});
+
+it("shows the part around the cursor of a window that is larger than the terminal, and an edge round a smaller one", async () => {
+  await using sidecar = await running(
+    "sh",
+    "-c",
+    "printf '\\033[31mred\\033[m'; printf '\\033[40;121Hfar away'; exec cat",
+  );
+  await using small = await attached(sidecar, { flags: "--read-only", cols: 80, rows: 20 });
+  await small.sees("far away");
+  await small.sees("the window is 160x50, your terminal 80x20: you see the part around the cursor");
+  await using large = await attached(sidecar, { flags: "--read-only", cols: 180, rows: 60 });
+  await large.sees("far away");
+  expect(styleAt(large, "red").fg).toBe(1);
+  expect(large.rows()[39]?.slice(120)).toBe(`far away${" ".repeat(32)}│`);
+  expect(large.rows()[50]).toBe(`${"─".repeat(160)}┘`);
+});

@@ -1,0 +1,72 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type PersonTerminal, personTerminal } from "./person-terminal.ts";
+import { type RunningSidecar, until } from "./sidecar.ts";
+
+/** What a person's terminal must be when it is theirs: all of it is read from an emulator that got every byte. */
+export function terminalState({ terminal, raw }: PersonTerminal) {
+  const { modes, buffer } = terminal;
+  return {
+    screen: buffer.active.type,
+    mouse: modes.mouseTrackingMode,
+    bracketedPaste: modes.bracketedPasteMode,
+    applicationCursor: modes.applicationCursorKeysMode,
+    applicationKeypad: modes.applicationKeypadMode,
+    wraparound: modes.wraparoundMode,
+    synchronized: modes.synchronizedOutputMode,
+    cursorHidden: raw().lastIndexOf("\x1b[?25l") > raw().lastIndexOf("\x1b[?25h"),
+  };
+}
+
+export const OWN_TERMINAL = {
+  screen: "normal",
+  mouse: "none",
+  bracketedPaste: false,
+  applicationCursor: false,
+  applicationKeypad: false,
+  wraparound: true,
+  synchronized: false,
+  cursorHidden: false,
+} as const;
+
+export interface AttachedSetup {
+  readonly flags?: string;
+  readonly cols?: number;
+  readonly rows?: number;
+  /** Default: the text that gt shows first. */
+  readonly sees?: string;
+}
+
+/** A person who runs `gt attach` from a shell, with what the shell had before and has after. */
+export async function attached(sidecar: RunningSidecar, setup: AttachedSetup = {}): Promise<PersonTerminal> {
+  const { flags = "", cols = 100, rows = 30, sees = "leaves" } = setup;
+  const { host, port, dir, runtimeDir } = sidecar;
+  const attach = `gt attach test/polecats/demo --host ${host} --port ${port} ${flags}`;
+  const person = personTerminal({
+    command: `stty -g > stty-before; clear; echo what stood here; ${attach}; code=$?; stty -g > stty-after; echo "code $code"`,
+    env: { PATH: process.env["PATH"] ?? "", HOME: dir, LANG: "C.UTF-8", XDG_RUNTIME_DIR: runtimeDir, USER: "ann" },
+    cols,
+    rows,
+  });
+  await person.sees(sees);
+  return person;
+}
+
+/** Waits for gt's end; gives its exit code and whether the terminal is the person's again. */
+export async function afterwards(person: PersonTerminal, dir: string) {
+  await person.sees(/^code \d+/m);
+  const code = Number(/^code (\d+)/m.exec(person.text())?.[1]);
+  const [before, after] = await until("the terminal's settings", 5000, async () => {
+    const texts = ["stty-before", "stty-after"].map((name) => readFile(join(dir, name), "utf8").catch(() => ""));
+    const both = await Promise.all(texts);
+    return both[1] === "" ? undefined : both;
+  });
+  return {
+    code,
+    sameSettings: before === after && before !== "",
+    state: terminalState(person),
+    kept: person.text().includes("what stood here"),
+  };
+}
+
+export const SANE = { sameSettings: true, state: OWN_TERMINAL, kept: true } as const;
