@@ -159,8 +159,12 @@ async function aboutToOpen({ bed, target, mark, random }: Situation): Promise<St
   return {
     person: [text],
     lead: async () => {
-      await bed.keys("Enter");
-      await until("its leaving", 5000, async () => !(await bed.status()).draft || undefined);
+      const hasLeft = async () => !(await bed.status()).draft || undefined;
+      for (let tries = 0; tries < 3; tries++) {
+        await bed.keys("Enter");
+        const left = await until("its leaving", 1500, hasLeft).catch(() => false); // some programs drop an Enter
+        if (left === true) break;
+      }
       await pause(random() * 150);
     },
     resolve: async () => {

@@ -3,7 +3,8 @@ import { composerOf, FakePane, fakeProfile } from "../../test/fakes/fake-pane.ts
 import { FakeClock } from "../../test/support/fake-clock.ts";
 import { screenOf } from "../../test/support/screens.ts";
 import type { DialogView } from "../agents/profile.ts";
-import { type DeliveryDeps, deliver, recoverDelivery } from "./delivery.ts";
+import { deliver, recoverDelivery } from "./delivery.ts";
+import type { DeliveryDeps } from "./delivery-attempt.ts";
 
 const TEXT = "please look at the tests";
 const DIALOG: DialogView = { kind: "permission", title: "Run it?", text: "", choices: [] };
@@ -210,15 +211,15 @@ describe("no Enter is pressed", () => {
     expect(pane.enters).toBe(0);
   });
 
-  it("while somebody scrolls in the history, and it is not said that one was", async () => {
-    pane.scrolled = true;
+  it("while its terminal takes no input, and it is not said that one was", async () => {
+    pane.inputOff = true;
     const result = await delivered();
-    expect(result).toMatchObject({ outcome: "stranded", error: expect.stringContaining("no Enter was pressed") });
+    expect(result).toMatchObject({ outcome: "stranded", error: expect.stringContaining("took no Enter") });
     expect(result).not.toHaveProperty("submittedMs");
   });
 
-  it("while somebody scrolls, and a text that they send off themselves is not called submitted by us", async () => {
-    pane.scrolled = true;
+  it("while its terminal takes no input, and a text that they send off themselves is not called submitted by us", async () => {
+    pane.inputOff = true;
     pane.onPaste = (text) => {
       pane.compose(text);
       pane.after(500, () => pane.take());
@@ -226,9 +227,9 @@ describe("no Enter is pressed", () => {
     expect(await delivered()).toMatchObject({ outcome: "unknown" });
   });
 
-  it("before somebody who scrolled has come back, and then it is", async () => {
-    pane.scrolled = true;
-    pane.after(500, () => Object.assign(pane, { scrolled: false }));
+  it("before its terminal takes input again, and then it is", async () => {
+    pane.inputOff = true;
+    pane.after(500, () => Object.assign(pane, { inputOff: false }));
     expect(await delivered()).toMatchObject({ outcome: "submitted" });
     expect(pane.enters).toBe(1);
   });

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { DeliveryResult } from "./delivery.ts";
+import type { DeliveryResult } from "./delivery-attempt.ts";
 import { type Letter, receiptOf } from "./letter.ts";
 import { SignalBus } from "./signal-bus.ts";
 

@@ -1,4 +1,4 @@
-import type { DeliveryResult } from "./delivery.ts";
+import type { DeliveryResult } from "./delivery-attempt.ts";
 import type { AcceptedNudge } from "./nudge-record.ts";
 import type { SignalBus } from "./signal-bus.ts";
 import type { NudgeOutcome, NudgeReceipt } from "./types.ts";

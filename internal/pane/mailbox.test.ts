@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { FakeClock, settle } from "../../test/support/fake-clock.ts";
 import { silentLogger } from "../../test/support/silent-logger.ts";
 import { DomainError } from "../base/errors.ts";
-import type { DeliveryResult } from "./delivery.ts";
+import type { DeliveryResult } from "./delivery-attempt.ts";
 import type { Situation } from "./delivery-policy.ts";
 import type { Letter } from "./letter.ts";
 import { Mailbox, type MailboxDeps, QUEUE_LIMIT, RECEIPT_KEEP, RECEIPT_KEEP_MS } from "./mailbox.ts";

@@ -2,7 +2,7 @@ import type { Clock } from "../base/clock.ts";
 import { DomainError } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
 import { Serial } from "../base/serial.ts";
-import type { DeliveryResult } from "./delivery.ts";
+import type { DeliveryResult } from "./delivery-attempt.ts";
 import { decide, type Situation } from "./delivery-policy.ts";
 import { type Letter, receiptOf } from "./letter.ts";
 import type { NudgeRecord, RestoredNudge } from "./nudge-record.ts";

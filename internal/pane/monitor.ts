@@ -1,11 +1,11 @@
 import type { AgentProfile, FileState, HookEvent, ScreenView } from "../agents/profile.ts";
-import type { Screen } from "../agents/screen.ts";
 import type { Clock } from "../base/clock.ts";
-import type { AgentSigns } from "./delivery.ts";
+import type { AgentSigns } from "./delivery-attempt.ts";
 import { dialogFrom, viewKey } from "./dialog.ts";
 import { FILE_LAG_MS, judge, type ProcessSign, type ScreenSign, type Signals, type Verdict } from "./judge.ts";
 import type { ScreenSource } from "./screen-source.ts";
 import { SignalBus } from "./signal-bus.ts";
+import { surroundingsOf } from "./surroundings.ts";
 import type { AgentStateName, Dialog, Evidence } from "./types.ts";
 
 export interface MonitorDeps {
@@ -257,17 +257,6 @@ export class Monitor implements AgentSigns {
   #wake(): void {
     this.#woken.notify();
   }
-}
-
-/**
- * What a working agent moves, whatever its words are: the title and the rows above the composer, for some those below it
- * too. What a person types stands in the composer and does not count.
- */
-function surroundingsOf(screen: Screen, { composer }: ScreenView, below: boolean): string {
-  if (composer === undefined) return "";
-  const rows = screen.lines.map(({ text }) => text);
-  const around = [...rows.slice(0, composer.top), ...(below ? rows.slice(composer.bottom + 1) : [])];
-  return [screen.title, ...around].join("\n");
 }
 
 function showsSomething({ text }: { readonly text: string }): boolean {

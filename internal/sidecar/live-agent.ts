@@ -9,7 +9,8 @@ import { Redactor } from "../base/redact.ts";
 import type { Journal } from "../eventlog/journal.ts";
 import { People } from "../pane/attach-people.ts";
 import { redrawOfCut } from "../pane/cut-redraw.ts";
-import { type DeliveryDeps, type DeliveryResult, deliver, recoverDelivery } from "../pane/delivery.ts";
+import { deliver, recoverDelivery } from "../pane/delivery.ts";
+import type { DeliveryDeps, DeliveryResult } from "../pane/delivery-attempt.ts";
 import type { Situation } from "../pane/delivery-policy.ts";
 import type { Letter } from "../pane/letter.ts";
 import { Mailbox, RECEIPT_KEEP, RECEIPT_KEEP_MS } from "../pane/mailbox.ts";
@@ -131,6 +132,10 @@ export class LiveAgent {
   /** Why nothing more will come; undefined while something may. */
   get ended(): string | undefined {
     return this.#ended;
+  }
+
+  get isAlive(): boolean {
+    return this.#deps.life().alive;
   }
 
   alive(life: { readonly pid: number; readonly fresh: boolean }): void {

@@ -19,10 +19,9 @@ describe("pasteLine", () => {
 });
 
 describe("enterLine", () => {
-  it("does not leave a mode but refuses in one, and sends a literal CR", () => {
+  it("leaves every mode, as the paste before it, and sends a literal CR", () => {
     const line = enterLine("%0");
-    expect(line).toContain("#{||:#{pane_in_mode},");
-    expect(line).not.toContain("copy-mode");
+    expect(line).toContain("copy-mode -q -t %0 ; ");
     expect(line).toContain('send-keys -t %0 -l -- \\"\\\\r\\"');
   });
 });

@@ -23,41 +23,37 @@ export function checkPaneId(id: string): string {
 
 /**
  * Input is dropped without a word by a pane that is dead or has its input turned off, and a paste into a dead one kills
- * tmux 3.3a: so the server itself looks and acts in one step. `whenInMode`: `leave` closes copy mode and the like first,
- * `refuse` does nothing then.
+ * tmux 3.3a: so the server itself looks and acts in one step. Copy mode and the like are closed first.
  */
-function guarded(paneId: string, whenInMode: "leave" | "refuse", command: string): string {
-  const unfit = "#{||:#{pane_dead},#{pane_input_off}}";
-  const condition = whenInMode === "refuse" ? `#{||:#{pane_in_mode},${unfit}}` : unfit;
-  const leave = whenInMode === "leave" ? `copy-mode -q -t ${paneId} ; ` : "";
+function guarded(paneId: string, command: string): string {
   const words = [
-    `if-shell -F -t ${paneId} ${quoteArgument(condition)}`,
+    `if-shell -F -t ${paneId} ${quoteArgument("#{||:#{pane_dead},#{pane_input_off}}")}`,
     quoteArgument(`display-message -p ${REFUSED}`),
-    quoteArgument(`${leave}${command} ; display-message -p ${DONE}`),
+    quoteArgument(`copy-mode -q -t ${paneId} ; ${command} ; display-message -p ${DONE}`),
   ];
   return words.join(" ");
 }
 
 /** `-p`: tmux adds the paste brackets if the program asked for them; `-r`: line feeds stay line feeds; `-d`: used up. */
 export function pasteLine(paneId: string, buffer: string): string {
-  return guarded(paneId, "leave", `paste-buffer -d -p -r -b ${checkBufferName(buffer)} -t ${paneId}`);
+  return guarded(paneId, `paste-buffer -d -p -r -b ${checkBufferName(buffer)} -t ${paneId}`);
 }
 
 export function keysLine(paneId: string, names: readonly string[]): string {
-  return guarded(paneId, "leave", `send-keys -t ${paneId} -- ${names.map(quoteArgument).join(" ")}`);
+  return guarded(paneId, `send-keys -t ${paneId} -- ${names.map(quoteArgument).join(" ")}`);
 }
 
 export function textLine(paneId: string, text: string): string {
-  return guarded(paneId, "leave", `send-keys -t ${paneId} -l -- ${quoteArgument(text)}`);
+  return guarded(paneId, `send-keys -t ${paneId} -l -- ${quoteArgument(text)}`);
 }
 
 export function rawLine(paneId: string, data: Uint8Array): string {
-  return guarded(paneId, "leave", rawKeysLine(paneId, data));
+  return guarded(paneId, rawKeysLine(paneId, data));
 }
 
 /** A literal CR: some releases translate the named key by what the program asked its keyboard to be. */
 export function enterLine(paneId: string): string {
-  return guarded(paneId, "refuse", `send-keys -t ${paneId} -l -- ${quoteArgument("\r")}`);
+  return guarded(paneId, `send-keys -t ${paneId} -l -- ${quoteArgument("\r")}`);
 }
 
 /** The pipe's command is a format, goes through strftime, and is then run by sh. */

@@ -203,14 +203,9 @@ export class TmuxPane {
     return data.length === 0 ? "sent" : await this.#guarded("send-keys", rawLine(this.id, data));
   }
 
-  /** Presses Enter. Refused also while a mode is open: somebody reads there. */
+  /** Presses Enter; closes copy mode and the like first, as the paste before it did. */
   async enter(): Promise<Sent> {
     return await this.#guarded("send-keys", enterLine(this.id));
-  }
-
-  /** Closes copy, view, tree and clock mode, also several on top of each other. */
-  async leaveModes(): Promise<void> {
-    await this.#client.command(`copy-mode -q -t ${this.id}`);
   }
 
   /** Fixes the size of the pane's window, whoever attaches. @throws DomainError `invalid` outside of 1…10000 */

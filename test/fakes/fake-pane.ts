@@ -2,7 +2,7 @@ import { answerByArrows, VERTICAL } from "../../internal/agents/answer-by-arrows
 import type { AgentProfile, ScreenView } from "../../internal/agents/profile.ts";
 import type { Screen } from "../../internal/agents/screen.ts";
 import { DomainError } from "../../internal/base/errors.ts";
-import type { AgentSigns, PaneWriter } from "../../internal/pane/delivery.ts";
+import type { AgentSigns, PaneWriter } from "../../internal/pane/delivery-attempt.ts";
 import type { ScreenSource } from "../../internal/pane/screen-source.ts";
 import { SignalBus } from "../../internal/pane/signal-bus.ts";
 import type { FakeClock } from "../support/fake-clock.ts";
@@ -25,8 +25,8 @@ export class FakePane implements PaneWriter, ScreenSource, AgentSigns {
   view: ScreenView = { composer: composerOf("") };
   screen: Screen = screenOf(["> "]);
   dead = false;
-  /** Somebody scrolls in the history: Enter is refused. */
-  scrolled = false;
+  /** Somebody has turned its input off: Enter is refused. */
+  inputOff = false;
   hooks = false;
   waiting = false;
   onPaste: (text: string) => void = (text) => this.compose(text);
@@ -108,7 +108,7 @@ export class FakePane implements PaneWriter, ScreenSource, AgentSigns {
 
   enter(): Promise<"sent" | "refused"> {
     return this.#call("enter", () => {
-      if (this.dead || this.scrolled) return "refused";
+      if (this.dead || this.inputOff) return "refused";
       this.typed.push("\r");
       this.onEnter(++this.#enters);
       return "sent";

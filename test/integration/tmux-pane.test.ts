@@ -165,12 +165,13 @@ describe("keys and text", () => {
     expect(await box.received()).toBe(expected);
   });
 
-  it("Enter is refused while a mode is open, and leaves it open", async () => {
+  it("Enter arrives while modes are open on top of each other", async () => {
     await using box = await receiver();
     await box.client.command(`copy-mode -t ${box.pane.id}`);
-    expect(await box.pane.enter()).toBe("refused");
-    expect((await box.pane.facts()).inMode).toBe(true);
-    await box.pane.leaveModes();
+    await box.client.command(`clock-mode -t ${box.pane.id}`);
+    expect(await box.pane.enter()).toBe("sent");
+    await box.receives("\r");
+    expect(await box.received()).toBe("\r");
     expect((await box.pane.facts()).inMode).toBe(false);
   });
 

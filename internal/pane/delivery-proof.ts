@@ -1,0 +1,69 @@
+import { type Attempt, type DeliveryEnd, LOOK_MS } from "./delivery-attempt.ts";
+import { ComposerProbe, type Probe } from "./probe.ts";
+import type { Evidence } from "./types.ts";
+
+/** A hook's word usually comes after the screen: how long a receipt waits for this stronger evidence. */
+const HOOK_GRACE_MS = 40;
+/** The same while the screen does not show what was taken: only the hook can tell then that a person's keys went with it. */
+const UNSEEN_GRACE_MS = 300;
+
+/** The agent's own word that it took this text. */
+export function hookProof({ deps, job }: Attempt, since: number): Evidence | undefined {
+  const taken = deps.signs.promptTakenSince(since);
+  if (taken === undefined) return undefined;
+  if (taken.prompt !== undefined && !deps.sameText(taken.prompt, job.text)) return undefined;
+  const value = taken.prompt === undefined ? "the agent took a message" : "the agent took this text";
+  const ageMs = Math.round(deps.clock.monotonicMs() - taken.at);
+  return { source: "hook", value, ageMs, confidence: taken.prompt === undefined ? "strong" : "proof" };
+}
+
+/** What the screen said when the text was found to be gone. */
+export interface Leaving {
+  /** The screen shows that it is not in the composer any more. */
+  readonly left: boolean;
+  readonly busy: boolean;
+}
+
+/** The end of a text that was submitted: gathers the evidence, and looks for a person's keys that went with it. */
+export async function confirm(attempt: Attempt, probe: Probe, { left, busy }: Leaving): Promise<DeliveryEnd> {
+  const { clock, signs, source } = attempt.deps;
+  const since = attempt.submittedAt;
+  const confirmedMs = attempt.elapsed();
+  const leftAt = clock.monotonicMs();
+  let hook = hookProof(attempt, since);
+  while (hook === undefined) {
+    const repeated = left ? await repeatedAs(attempt, probe) : "alone";
+    if (repeated === "more" || tookMore(attempt, since)) {
+      return attempt.end("unknown", "the agent took it together with something else");
+    }
+    const graceMs = repeated === "alone" ? HOOK_GRACE_MS : UNSEEN_GRACE_MS;
+    if (!signs.reportsPrompts() || clock.monotonicMs() >= leftAt + graceMs) break;
+    await source.changed(LOOK_MS, attempt.signal);
+    hook = hookProof(attempt, since);
+  }
+  if (hook === undefined && mayBeSplit(attempt)) {
+    return attempt.end("unknown", "it left the prompt; this program may have taken each of its lines by itself");
+  }
+  const evidence: Evidence[] = hook === undefined ? [] : [hook];
+  if (left) evidence.push({ source: "screen", value: "it left the composer", ageMs: 0, confidence: "strong" });
+  if (busy) evidence.push({ source: "screen", value: "the agent works", ageMs: 0, confidence: "weak" });
+  return { ...attempt.end("submitted", "", evidence), confirmedMs };
+}
+
+/** The agent says that it took our text with something else in it: a person's keys that no screen had shown yet. */
+function tookMore({ deps, job }: Attempt, since: number): boolean {
+  const prompt = deps.signs.promptTakenSince(since)?.prompt;
+  if (prompt === undefined || deps.sameText(prompt, job.text)) return false;
+  return new ComposerProbe(job.text).standingOf({ text: prompt, pasteMarkers: 0 }) === "mixed";
+}
+
+/** A line reader takes the first line, or each by itself, and its screen looks as if it had taken the text. */
+function mayBeSplit({ deps, job }: Attempt): boolean {
+  return deps.profile.idleProof !== "screen" && job.text.includes("\n");
+}
+
+async function repeatedAs({ deps, signal }: Attempt, probe: Probe): Promise<"alone" | "more" | "unseen"> {
+  if (!(probe instanceof ComposerProbe)) return "unseen";
+  const screen = await deps.source.current(signal);
+  return probe.repeated(screen, deps.profile.view(screen));
+}
