@@ -6,6 +6,7 @@ import { NudgeMode, SidecarService } from "../../internal/gen/gastown/v1/sidecar
 import { sidecarTransport } from "../../internal/rpcserver/transport.ts";
 import { until } from "../../test/support/sidecar.ts";
 import type { Bed } from "./bed.ts";
+import { isSame } from "./judge.ts";
 import type { Target } from "./targets.ts";
 
 /** What many callers at once were told, and what came of it. */
@@ -30,13 +31,14 @@ export interface CrowdOptions {
   readonly signal: AbortSignal;
 }
 
+const START_MS = 90_000;
 const WAIT_MS = 300_000;
 
 /** Callers with a connection of their own each call at the same moment. */
 export async function runCrowd(target: Target, options: CrowdOptions): Promise<CrowdFigures> {
   const { callers, mode, signal } = options;
   await using bed = await target.start(options.sidecarProgram);
-  await bed.calm(signal);
+  await bed.calm(signal, START_MS);
   const before = (await bed.quiet()).length;
   const messages = Array.from(
     { length: callers },
@@ -50,20 +52,20 @@ export async function runCrowd(target: Target, options: CrowdOptions): Promise<C
   const count = async () => (await bed.receiver.received()).length - before;
   await until("every message", 20_000, async () => (await count()) >= wanted || undefined).catch(() => {});
   const received = (await bed.quiet()).slice(before);
-  const accepted = (await acceptedTexts(bed)).filter((text) => received.includes(text));
   const notes: string[] = [];
-  messages.forEach((message, i) => {
-    const arrived = received.filter((text) => text === message).length;
+  const places = messages.map((message, i) => {
+    const found = received.flatMap((text, at) => (isSame(text, message) ? [at] : []));
     const should = told[i] === NudgeOutcome.SUBMITTED ? 1 : 0;
-    if (arrived !== should)
-      notes.push(`${target.name}, caller ${i} of ${callers}: told ${told[i]}, arrived ${arrived}×`);
+    if (found.length !== should)
+      notes.push(`${target.name}, caller ${i} of ${callers}: told ${told[i]}, arrived ${found.length}×`);
+    return found[0];
   });
-  const strange = received.filter((text) => !messages.includes(text));
-  if (strange.length > 0)
-    notes.push(`${target.name}: ${strange.length} texts that nobody sent: ${strange[0]?.slice(0, 60)}`);
-  const inOrder = accepted.every((text, i) => received[i] === text);
-  if (!inOrder) notes.push(`${target.name}: the order changed on the way`);
-  const whole = messages.filter((message) => received.includes(message)).length;
+  const strange = received.filter((text) => !messages.some((message) => isSame(text, message)));
+  if (strange.length > 0) notes.push(`${target.name}: texts that nobody sent: ${JSON.stringify(strange)}`);
+  const order = (await acceptedTexts(bed)).flatMap((text) => places[messages.indexOf(text)] ?? []);
+  const inOrder = order.every((place, i) => i === 0 || place > (order[i - 1] ?? -1));
+  if (!inOrder) notes.push(`${target.name}: the order changed on the way: ${order}`);
+  const whole = places.filter((place) => place !== undefined).length;
   return { target: target.name, mode, callers, submitted: wanted, whole, inOrder, ms, notes };
 }
 

@@ -79,6 +79,12 @@ export function judge(seen: Observed): Verdict {
   return { arrived, faults };
 }
 
+/** A received text is this message, by the contract's equality. */
+export function isSame(received: string, message: string): boolean {
+  const wanted = forms(message);
+  return forms(received).some((form) => wanted.includes(form));
+}
+
 /** Claude Code hands a longer paste to the model between marks of its own; what is in them counts. */
 const PASTED = /^\s*<pasted_content id="\w+">\n([\s\S]*)\n<\/pasted_content id="\w+">\s*$/;
 const PREFIX = "[nudge] ";
