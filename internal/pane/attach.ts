@@ -6,7 +6,7 @@ import { AttachKeys, type AttachPane } from "./attach-keys.ts";
 import type { People, Person } from "./attach-people.ts";
 import type { AttachHello, AttachInput, AttachOutput } from "./attach-types.ts";
 import type { Mailbox } from "./mailbox.ts";
-import type { OutputStream } from "./output.ts";
+import type { OutputStream, Turning } from "./output.ts";
 import { FIRST_SCREEN_MS } from "./peek.ts";
 import { SignalBus } from "./signal-bus.ts";
 
@@ -71,6 +71,8 @@ class Session {
   #size = "";
   /** The screen sent last is to be sent again once it is known to the byte. */
   #isRough = false;
+  /** The last change of the screen without a byte that was sent. */
+  #turning: Turning | undefined;
   #behindAt = Number.NEGATIVE_INFINITY;
   #lostAt = Number.NEGATIVE_INFINITY;
 
@@ -149,8 +151,13 @@ class Session {
     return data.length === 0 ? undefined : { type: "data", data };
   }
 
+  /** Undefined: not held any more, or the screen changed there without a byte. */
   #read(offset: bigint): Uint8Array | undefined {
-    const data = this.#deps.output.ring.read(offset, CHUNK_BYTES);
+    const { output } = this.#deps;
+    const turning = output.turningFrom(offset);
+    if (turning !== undefined && turning !== this.#turning && turning.offset === offset) return undefined;
+    const room = turning === undefined || turning === this.#turning ? CHUNK_BYTES : Number(turning.offset - offset);
+    const data = output.ring.read(offset, Math.min(room, CHUNK_BYTES));
     if (data !== undefined) this.#offset = offset + BigInt(data.length);
     return data;
   }
@@ -165,9 +172,12 @@ class Session {
     return true;
   }
 
-  #redraw(): AttachOutput {
+  /** The screen as it is; not while the bytes that follow it are not held, as in a flood. */
+  #redraw(): AttachOutput | undefined {
     const { output } = this.#deps;
+    if (output.ring.read(output.drawnTo, 1) === undefined) return undefined;
     this.#offset = output.drawnTo;
+    this.#turning = output.turningFrom(this.#offset);
     this.#isRough = !output.isExact;
     return { type: "data", data: Buffer.from(BLANK + output.emulator.redraw()) };
   }
