@@ -20,6 +20,8 @@ const ASK_MOST_MS = 5000;
 const HANG_UP_SHARE = 0.8;
 /** Between two keys: programs that want a key twice take it for two when they come together. */
 const KEY_EVERY_MS = 400;
+/** How often tmux is asked how the agent ended. */
+const END_LOOKS = 20;
 /** An end that tmux tells a moment late. */
 const KILLED_MS = 700;
 
@@ -33,7 +35,7 @@ export async function stopAgent(
   clock: Clock,
   { graceMs, hurry }: StopOrder,
 ): Promise<AgentExit | undefined> {
-  const life = await look(options);
+  const life = await look(options, clock);
   if (life === undefined || life.exit !== undefined) return life?.exit;
   const restMs = Math.max(0, graceMs - RESERVE_MS);
   const startedAt = clock.monotonicMs();
@@ -84,7 +86,7 @@ async function waitForEnd(
 ): Promise<AgentExit | undefined> {
   const end = clock.monotonicMs() + ms;
   do {
-    const life = await look(options);
+    const life = await look(options, clock);
     if (life === undefined) return {};
     if (life.exit !== undefined) return life.exit;
     await clock.sleep(LOOK_EVERY_MS, hurry).catch(() => {});
@@ -98,13 +100,25 @@ interface PaneLife {
 }
 
 /** Undefined when tmux or the session is gone. */
-async function look(options: SidecarOptions): Promise<PaneLife | undefined> {
+async function look(options: SidecarOptions, clock: Clock): Promise<PaneLife | undefined> {
+  let seen = await lookOnce(options);
+  // tmux may tell that it is dead before it knows how that came: it looks when a program of its own has ended.
+  for (let i = 0; i < END_LOOKS && seen?.endIsUnknown === true; i++) {
+    await callTmux(options, "run-shell", "true");
+    await clock.sleep(LOOK_EVERY_MS);
+    seen = await lookOnce(options);
+  }
+  return seen;
+}
+
+async function lookOnce(options: SidecarOptions): Promise<(PaneLife & { readonly endIsUnknown: boolean }) | undefined> {
   const format = "#{pane_pid} #{pane_dead} #{pane_dead_status} #{pane_dead_signal}";
   const answer = await callTmux(options, "list-panes", "-t", `=${SESSION}:`, "-F", format);
   const [pid = "", dead, status = "", signal = ""] = (answer?.split("\n")[0] ?? "").split(" ");
   if (!/^\d+$/.test(pid)) return undefined;
   const exit = signal === "" ? { code: Number(status === "" ? 1 : status) } : { signal: Number(signal) };
-  return { pid: Number(pid), exit: dead === "1" ? exit : undefined };
+  const endIsUnknown = dead === "1" && status === "" && signal === "";
+  return { pid: Number(pid), exit: dead === "1" ? exit : undefined, endIsUnknown };
 }
 
 /** A pane's program leads a session of its own, so its pid names the group of all it started there. */

@@ -10,7 +10,14 @@ export type SidecarRecord =
   /** The output stream: offsets below `reservedTo` may have been handed out. */
   | { readonly type: "stream"; readonly epoch: string; readonly reservedTo: string }
   /** The agent's present life: wall clock ms, and how often it was started again. */
-  | { readonly type: "agent"; readonly pid: number; readonly startedAt: number; readonly restarts: number };
+  | {
+      readonly type: "agent";
+      readonly pid: number;
+      readonly startedAt: number;
+      readonly restarts: number;
+      /** It is to end for good. */
+      readonly stopping?: boolean;
+    };
 
 type AgentRecord = SidecarRecord & { readonly type: "agent" };
 type StreamRecord = SidecarRecord & { readonly type: "stream" };

@@ -20,6 +20,7 @@ import { OutputStream } from "../pane/output.ts";
 import { Peeker } from "../pane/peek.ts";
 import type { NudgeReceipt, PaneStatus } from "../pane/types.ts";
 import type { PaneCut, TmuxPane } from "../tmux/pane.ts";
+import { AgentStopper, type StopRequest } from "./agent-stopper.ts";
 import { EventRecorder } from "./event-recorder.ts";
 import { SessionEvents } from "./events.ts";
 import type { Restored, SidecarRecord } from "./journal-records.ts";
@@ -40,6 +41,8 @@ export interface LiveAgentDeps {
   };
   readonly pane: () => TmuxPane | undefined;
   readonly onReceipt: (receipt: NudgeReceipt) => void;
+  /** Has the agent ended for good, see `AgentStopper`. */
+  readonly onStop: (request: StopRequest) => void;
 }
 
 export interface LiveAgentOptions {
@@ -66,6 +69,7 @@ export class LiveAgent {
   readonly people: People;
   readonly events: SessionEvents;
   readonly recorder: EventRecorder;
+  readonly stopper: AgentStopper;
   readonly #deps: LiveAgentDeps;
   readonly #options: LiveAgentOptions;
   #reservedTo: bigint;
@@ -119,6 +123,15 @@ export class LiveAgent {
       },
       nudges,
     );
+    this.stopper = new AgentStopper(
+      {
+        clock,
+        order: deps.onStop,
+        stopping: () => this.#noteStop(),
+        exclusively: (work) => this.mailbox.exclusively(work),
+      },
+      restored.agent?.stopping === true,
+    );
     const standing = { type: "standing" as const, lines: restored.events.standing };
     const life = restored.agent ? [restored.agent] : [];
     this.#rewrite([...this.#streamRecords(), ...this.events.records(), standing, ...recordsOf(nudges), ...life]);
@@ -149,11 +162,13 @@ export class LiveAgent {
     } else {
       this.monitor.resumed();
     }
+    this.stopper.alive();
   }
 
   dead(end: { readonly exit: AgentExit; readonly restartDue: boolean; readonly crashLoop: boolean }): void {
     this.#restartDue = end.restartDue;
     this.recorder.dead(end);
+    this.stopper.dead(end.exit, end.restartDue);
     this.monitor.process({ type: "dead", restartDue: end.restartDue, crashLoop: end.crashLoop });
     if (!end.restartDue) this.end("the agent has ended");
     else this.people.tell(end.crashLoop ? "the agent keeps ending" : "the agent has ended and is started again");
@@ -304,10 +319,25 @@ export class LiveAgent {
     }
   }
 
-  #compact(): void {
-    if (this.#deps.journal.bytes <= this.#compactAt) return;
+  /** Leaves a journal that holds everything, whatever became of the file. */
+  leave(): void {
+    this.#rewriteAll();
+  }
+
+  /** It is asked to end for good: nothing more is typed. */
+  #noteStop(): void {
     const { pid, startedAt, restarts } = this.#deps.life();
-    const agent = { type: "agent" as const, pid, startedAt, restarts };
+    this.#tryKeep({ type: "agent", pid, startedAt, restarts, stopping: true });
+    this.monitor.process({ type: "stopping" });
+  }
+
+  #compact(): void {
+    if (this.#deps.journal.bytes > this.#compactAt) this.#rewriteAll();
+  }
+
+  #rewriteAll(): void {
+    const { pid, startedAt, restarts } = this.#deps.life();
+    const agent = { type: "agent" as const, pid, startedAt, restarts, stopping: this.stopper.asked.aborted };
     const standing = { type: "standing" as const, lines: this.recorder.standing };
     const events = [...this.events.records(), standing];
     this.#rewrite([...this.#streamRecords(), ...events, ...recordsOf(this.mailbox.snapshot()), agent]);

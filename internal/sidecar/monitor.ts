@@ -33,6 +33,8 @@ export interface SessionMonitorOptions {
   readonly captureDir: string;
   readonly agent: AgentCommand;
   readonly restart: RestartMode;
+  /** Aborted once the agent is to end for good: it is not started again then. */
+  readonly stopAsked: AbortSignal;
   /** What the journal knows: the pid that ran, since when (wall clock ms), and how often it was started again. */
   readonly before?: { readonly pid: number; readonly startedAt: number; readonly restarts: number };
 }
@@ -170,24 +172,30 @@ export class SessionMonitor implements Task {
     this.#pid = facts.pid;
     this.#exit = exit;
     const life = { exit, livedMs: clock.now() - this.#startedAt, quickEnds: this.#quickEnds };
-    const decision = decideRestart(this.#options.restart, life);
-    if (decision.type === "finish") {
-      this.#done = true;
-      listener.dead({ exit, restartDue: false, crashLoop: false });
-      logger.info({ exit_code: decision.exitCode }, "agent ended for good");
-      listener.finished(decision.exitCode);
-      return;
-    }
+    const { restart, stopAsked } = this.#options;
+    const decision = decideRestart(stopAsked.aborted ? "never" : restart, life);
+    if (decision.type === "finish") return this.#finish(exit);
     this.#quickEnds = decision.quickEnds;
     listener.dead({ exit, restartDue: true, crashLoop: decision.crashLoop });
     logger.warn(
       { ...exit, delay_ms: decision.delayMs, quick_ends: decision.quickEnds },
       "agent ended, starting it again",
     );
-    await clock.sleep(decision.delayMs, signal);
+    await clock.sleep(decision.delayMs, AbortSignal.any([signal, stopAsked])).catch(() => {});
+    signal.throwIfAborted();
+    if (stopAsked.aborted) return this.#finish(exit);
     await listener.renewed();
     await pane.respawn(this.#options.agent);
     this.#noticeLife(await pane.facts());
+  }
+
+  #finish(exit: AgentExit): void {
+    const { listener, logger } = this.#deps;
+    this.#done = true;
+    const exitCode = exitCodeOf(exit);
+    listener.dead({ exit, restartDue: false, crashLoop: false });
+    logger.info({ exit_code: exitCode }, "agent ended for good");
+    listener.finished(exitCode);
   }
 }
 

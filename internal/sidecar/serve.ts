@@ -22,6 +22,7 @@ import { CommandClient } from "../tmux/command-client.ts";
 import type { TmuxPane } from "../tmux/pane.ts";
 import { roleGate } from "./access.ts";
 import { AgentFileReader } from "./agent-file.ts";
+import type { StopRequest } from "./agent-stopper.ts";
 import { ControlClient } from "./control.ts";
 import { HookReader } from "./hook-reader.ts";
 import { openJournal, type Restored, type SidecarRecord } from "./journal-records.ts";
@@ -115,6 +116,7 @@ export class ServingHalf implements Task {
       this.#rpcServer(parts.profile, agent, () => monitor.pane),
       this.#healthServer(),
     ]);
+    agent.leave();
     journal.close();
   }
 
@@ -128,7 +130,8 @@ export class ServingHalf implements Task {
     };
     const life = () => monitor().life;
     const pane = () => monitor().pane;
-    const deps = { clock, logger, profile: parts.profile, journal, life, pane, onReceipt };
+    const onStop = (request: StopRequest) => parts.control.stop(request);
+    const deps = { clock, logger, profile: parts.profile, journal, life, pane, onReceipt, onStop };
     return new LiveAgent(deps, { ...sidecar, versions }, parts.restored);
   }
 
@@ -154,6 +157,7 @@ export class ServingHalf implements Task {
       captureDir: paths.captures,
       agent: agentCommand(sidecar, plan),
       restart: sidecar.restart,
+      stopAsked: agent.stopper.asked,
       ...(restored.agent === undefined ? {} : { before: restored.agent }),
     };
     return new SessionMonitor({ clock, logger, client, listener }, options);

@@ -69,6 +69,9 @@ function sidecarService({ clock, agent, operator, identity, provider, roleRules 
       return respondResponse(await operator.respond(respondRequestOf(request), context.signal));
     },
     ...eventMethods({ clock, agent, identity, provider }),
+    async stopAgent({ graceMs, force }: { graceMs: bigint; force: boolean }, context: HandlerContext) {
+      return await agent.stopper.stop({ graceMs: Number(graceMs), force }, context.signal);
+    },
     attach(requests: AsyncIterable<SidecarAttachInput>, context: HandlerContext) {
       return attachCall({ clock, agent, roleRules, nameOf: senderOf }, requests, context);
     },

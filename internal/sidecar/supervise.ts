@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { profileNamed } from "../agents/registry.ts";
 import { aborted } from "../base/abort.ts";
 import type { Clock } from "../base/clock.ts";
@@ -7,6 +7,7 @@ import { runTasks, type Task } from "../base/task-group.ts";
 import { serverConfig } from "../tmux/server-config.ts";
 import { codeOfEnd, stopAgent } from "./agent-stop.ts";
 import { ControlListener, type ControlMessage } from "./control.ts";
+import type { SidecarRecord } from "./journal-records.ts";
 import { agentCommand, launchContext, SESSION, type SidecarOptions } from "./options.ts";
 import { takeOver } from "./predecessor.ts";
 import { ServingKeeper } from "./serving-keeper.ts";
@@ -90,6 +91,8 @@ export class SupervisingHalf implements Task {
       { paths, files, env: sidecar.env },
     );
     await state.make();
+    // Of an earlier agent, maybe with the pid that the next one gets: pids begin anew in a container that is started again.
+    if (adopted === undefined) forgetAgent(paths.journal, clock.now());
     if (serve !== undefined) this.#serving = new ServingKeeper({ clock, logger }, { ...serve, env: sidecar.env });
     const serverStop = new AbortController();
     await runTasks(AbortSignal.any([signal, this.#finish.signal]), [
@@ -122,7 +125,11 @@ export class SupervisingHalf implements Task {
         return;
       case "stop":
         if (message.force) this.#hurry.abort();
-        this.#stopping ??= this.#stopOnce(message.graceMs === 0 ? this.#options.graceMs : message.graceMs);
+        this.#stopping ??= this.#stopOnce(message.graceMs === 0 ? this.#options.graceMs : message.graceMs).finally(
+          () => {
+            this.#stopping = undefined; // should there be another agent, it can be ended, too
+          },
+        );
         return;
       case "finish":
         this.#exitCode = message.exitCode;
@@ -144,6 +151,13 @@ function filesOf(sidecar: SidecarOptions): Readonly<Record<string, string>> {
   const { cols, rows, historyLimit, stateDir } = sidecar;
   const config = serverConfig({ session: SESSION, cols, rows, historyLimit, agent: agentCommand(sidecar, plan) });
   return { ...plan.files, [statePaths(stateDir).tmuxConfig]: config };
+}
+
+/** A line break first: a writer that was killed may have left half a record. */
+function forgetAgent(journal: string, now: number): void {
+  if (!existsSync(journal)) return;
+  const record: SidecarRecord = { type: "agent", pid: 0, startedAt: now, restarts: 0 };
+  appendFileSync(journal, `\n${JSON.stringify(record)}\n`);
 }
 
 function textOf(path: string): string | undefined {

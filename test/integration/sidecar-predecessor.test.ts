@@ -6,7 +6,7 @@ import { kill } from "node:process";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
-import { demoCommand, type SidecarSetup, startSidecar } from "../support/sidecar.ts";
+import { demoCommand, type RunningSidecar, type SidecarSetup, startSidecar } from "../support/sidecar.ts";
 
 const run = promisify(execFile);
 
@@ -64,6 +64,26 @@ it("two sidecars started on one state folder at the same instant: one serves, th
   expect(serving).toHaveLength(1);
   expect(refused.join("")).toContain("another gt-sidecar uses the state folder");
 });
+
+it("a state folder that the agent deletes is made again: the same agent, every receipt, and new messages", async () => {
+  await using sidecar = await startSidecar();
+  await sidecar.untilState(AgentState.IDLE);
+  const before = await sidecar.client.status({});
+  expect((await sidecar.client.nudge({ message: "told before", requestId: "before" })).outcome).toBe(1);
+  await rm(sidecar.stateDir, { recursive: true });
+  await untilServedAnew(sidecar);
+  await sidecar.untilState(AgentState.IDLE);
+  const after = await sidecar.client.status({});
+  expect([after.agentPid, after.sessionAlive]).toEqual([before.agentPid, true]);
+  expect((await sidecar.client.getNudge({ requestId: "before" })).outcome).toBe(NudgeOutcome.SUBMITTED);
+  expect((await sidecar.client.nudge({ message: "told after" })).outcome).toBe(NudgeOutcome.SUBMITTED);
+  expect(await sidecar.taken()).toEqual(["told before", "told after"]);
+});
+
+async function untilServedAnew(sidecar: RunningSidecar): Promise<void> {
+  const pid = sidecar.servingPid();
+  while (sidecar.servingPid() === pid) await new Promise((resolve) => setTimeout(resolve, 20));
+}
 
 /** Starts one, sends it a message, and kills its supervising half; the agent and its tmux live on. */
 async function killed(folder: string, setup: SidecarSetup = {}) {

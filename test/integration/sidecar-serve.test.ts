@@ -126,9 +126,4 @@ describe("a sidecar with the demo agent", () => {
     expect((await sidecar.client.status({})).restarts).toBe(1);
     expect(await sidecar.taken()).toEqual(["crash", "hello again"]);
   });
-
-  it("answers unimplemented for what is not there yet", async () => {
-    await using sidecar = await startSidecar();
-    await expect(sidecar.client.stopAgent({})).rejects.toMatchObject({ code: Code.Unimplemented });
-  });
 });

@@ -1,0 +1,126 @@
+import { kill } from "node:process";
+import { describe, expect, it } from "vitest";
+import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
+import { demoCommand, type RunningSidecar, startSidecar } from "../support/sidecar.ts";
+
+const LINGER = ["--linger", "60s"];
+/** A program that heeds nothing but KILL. */
+const STUBBORN = ["sh", "-c", "trap '' INT TERM HUP QUIT; echo up; while :; do sleep 1; done"];
+
+const stop = (sidecar: RunningSidecar, graceMs: number, force = false) =>
+  sidecar.client.stopAgent({ graceMs: BigInt(graceMs), force });
+
+describe("StopAgent", () => {
+  it("asks the agent to leave, keeps it ended, serves on for the linger time, and says afterwards how it ended", async () => {
+    await using sidecar = await startSidecar({ flags: ["--restart", "always", ...LINGER] });
+    await sidecar.untilState(AgentState.IDLE);
+    const { agentPid } = await sidecar.client.status({});
+    expect(await stop(sidecar, 10_000)).toMatchObject({ exitCode: 0, signal: "", alreadyStopped: false });
+    expect(isAlive(agentPid)).toBe(false);
+    const nudge = await sidecar.client.nudge({ message: "too late" });
+    expect(nudge.outcome).toBe(NudgeOutcome.AGENT_DEAD);
+    expect(await sidecar.client.status({})).toMatchObject({ state: AgentState.DEAD, sessionAlive: false, exitCode: 0 });
+    expect(await stop(sidecar, 10_000)).toMatchObject({ exitCode: 0, alreadyStopped: true });
+  });
+
+  it("kills an agent that heeds nothing after the grace time; until then it is stopping, and takes nothing", async () => {
+    await using sidecar = await startSidecar({
+      agent: "generic",
+      command: STUBBORN,
+      flags: ["--restart", "always", ...LINGER],
+    });
+    await sidecar.untilState(AgentState.UNCERTAIN);
+    const before = performance.now();
+    const stopped = stop(sidecar, 4000);
+    await sidecar.untilState(AgentState.STOPPING);
+    expect((await sidecar.client.nudge({ message: "too late" })).outcome).toBe(NudgeOutcome.AGENT_DEAD);
+    expect(await stopped).toMatchObject({ exitCode: 137, signal: "SIGKILL", alreadyStopped: false });
+    expect(performance.now() - before).toBeGreaterThan(2000);
+  });
+
+  it("kills at once when it is forced", async () => {
+    await using sidecar = await startSidecar({ agent: "generic", command: STUBBORN, flags: LINGER });
+    await sidecar.untilState(AgentState.UNCERTAIN);
+    const gentle = stop(sidecar, 60_000);
+    await sidecar.untilState(AgentState.STOPPING);
+    expect(await stop(sidecar, 0, true)).toMatchObject({ exitCode: 137, signal: "SIGKILL", alreadyStopped: false });
+    expect(await gentle).toMatchObject({ signal: "SIGKILL" });
+  });
+
+  it("calls off a restart that is due", async () => {
+    const command = ["sh", "-c", "sleep 1; exit 7"];
+    await using sidecar = await startSidecar({ agent: "generic", command, flags: ["--restart", "always", ...LINGER] });
+    await sidecar.untilState(AgentState.DEAD);
+    expect(await stop(sidecar, 1000)).toMatchObject({ exitCode: 7, signal: "", alreadyStopped: true });
+    await new Promise((resolve) => setTimeout(resolve, 2000));
+    expect(await sidecar.client.status({})).toMatchObject({ state: AgentState.DEAD, exitCode: 7, restarts: 0 });
+  });
+
+  it("goes on while the serving half is killed, and the sidecar leaves with the agent's code", async () => {
+    const command = ["sh", "-c", "trap 'sleep 2; exit 9' TERM; trap '' INT; echo up; while :; do sleep 0.1; done"];
+    await using sidecar = await startSidecar({ agent: "generic", command, flags: ["--restart", "always"] });
+    await sidecar.untilState(AgentState.UNCERTAIN);
+    const pid = sidecar.servingPid();
+    const stopped = stop(sidecar, 20_000).catch(() => "cut");
+    await sidecar.untilState(AgentState.STOPPING);
+    await new Promise((resolve) => setTimeout(resolve, 300)); // the order is on its way
+    kill(pid, "SIGKILL");
+    expect(await stopped).toBe("cut");
+    expect(await sidecar.exited).toBe(9);
+  });
+
+  it("refuses a grace time below zero", async () => {
+    await using sidecar = await startSidecar();
+    await expect(stop(sidecar, -1)).rejects.toThrow("grace_ms");
+  });
+});
+
+describe("a signal to the sidecar", () => {
+  it.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
+    "%s: streams end with a reason, the agent is asked and leaves, its code is the sidecar's",
+    async (signal) => {
+      await using sidecar = await startSidecar((dir) => ({ command: demoCommand(dir) }));
+      await sidecar.untilState(AgentState.IDLE);
+      const { agentPid } = await sidecar.client.status({});
+      const last = lastUpdate(sidecar);
+      await new Promise((resolve) => setTimeout(resolve, 300)); // the stream stands
+      sidecar.process.kill(signal);
+      expect(await last).toContain("shutting down");
+      expect(await sidecar.exited).toBe(0);
+      expect(isAlive(agentPid)).toBe(false);
+    },
+  );
+
+  it("TERM ends what heeds nothing by KILL, within the grace time", async () => {
+    await using sidecar = await startSidecar({ agent: "generic", command: STUBBORN });
+    await sidecar.untilState(AgentState.UNCERTAIN);
+    const { agentPid } = await sidecar.client.status({});
+    const before = performance.now();
+    sidecar.process.kill("SIGTERM");
+    expect(await sidecar.exited).toBe(137);
+    expect(performance.now() - before).toBeLessThan(5000);
+    expect(isAlive(agentPid)).toBe(false);
+  });
+
+  it("that an agent is ended by becomes the exit code 128 + n", async () => {
+    const command = ["sh", "-c", "echo up; exec sleep 1000"];
+    await using sidecar = await startSidecar({ agent: "generic", command });
+    await sidecar.untilState(AgentState.UNCERTAIN);
+    sidecar.process.kill("SIGTERM");
+    expect(await sidecar.exited).toBe(143);
+  });
+});
+
+async function lastUpdate(sidecar: RunningSidecar): Promise<string> {
+  let reason = "";
+  for await (const update of sidecar.client.watchOutput({ lines: 1 })) reason = update.endReason;
+  return reason;
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
