@@ -154,7 +154,7 @@ export class OutputStream implements ScreenSource {
 
   /** The screen is more than some MiB behind: it needs a `redraw`. */
   get isBehind(): boolean {
-    const isHeld = this.#turns[0]?.skips === true || this.#drawnTo >= this.ring.start;
+    const isHeld = this.#turns[0]?.skips === true || this.ring.holds(this.#drawnTo);
     return this.ring.end - this.#drawnTo > this.#behindBytes || !isHeld;
   }
 
@@ -231,11 +231,6 @@ export class OutputStream implements ScreenSource {
     for (let left = ms; !this.#known && left > 0; left = end - this.#clock.monotonicMs()) {
       await this.screens.nextOrAfter(left, this.#clock, NEVER);
     }
-  }
-
-  /** Resolves while the bytes that follow the screen are there to be read; after a flood that was not drawn they may not be. */
-  async isHeld(signal: AbortSignal): Promise<void> {
-    while (this.#drawnTo < this.ring.start) await this.screens.next(signal);
   }
 
   /** In a flood it may be up to some MiB behind. */

@@ -27,6 +27,11 @@ export class RawRing {
     return this.#end;
   }
 
+  /** The bytes from there on can be read, or it is the end. */
+  holds(offset: bigint): boolean {
+    return this.read(offset, 1) !== undefined;
+  }
+
   push(data: Uint8Array): void {
     if (data.length === 0) return;
     const last = this.#chunks.at(-1);

@@ -236,6 +236,7 @@ describe("a raw watch", () => {
     it("at the very end gets what comes next", async () => {
       await print("hello");
       const updates = watched({ ...rawRequest, epoch: "e1", afterOffset: 15n });
+      expect(await nextOf(updates)).toMatchObject({ kind: "heartbeat", offset: 15n });
       const next = updates.next();
       await settle();
       await print("!");

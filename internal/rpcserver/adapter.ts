@@ -10,6 +10,7 @@ import {
 } from "@connectrpc/connect";
 import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from "@connectrpc/connect-node";
 import type { Logger } from "../base/logger.ts";
+import { responseKey } from "./shared-response.ts";
 
 export type ServerRequest = IncomingMessage | Http2ServerRequest;
 export type ServerResponse12 = ServerResponse | Http2ServerResponse;
@@ -47,7 +48,8 @@ export function createAdapter(logger: Logger, options: AdapterOptions): Adapter 
     const handler = handlers.get(path);
     if (handler === undefined) return fallback(req, res);
     if (!URL.canParse(`http://${authorityOf(req)}`)) return refuse(res, 400);
-    const request = { ...universalRequestFromNodeRequest(req, res, undefined, contextValues(req)), ...bodyOf(req) };
+    const values = contextValues(req).set(responseKey, res);
+    const request = { ...universalRequestFromNodeRequest(req, res, undefined, values), ...bodyOf(req) };
     const signal = callSignal?.(req, request.signal, handler.method.methodKind === "unary") ?? request.signal;
     await universalResponseToNodeResponse(await handler({ ...request, signal }), res);
   }

@@ -2,10 +2,12 @@ import type { ConnectRouter, HandlerContext } from "@connectrpc/connect";
 import { includes, type RoleRule } from "../auth/roles.ts";
 import type { Clock } from "../base/clock.ts";
 import { DomainError } from "../base/errors.ts";
-import { type SidecarAttachInput, SidecarService } from "../gen/gastown/v1/sidecar_pb.ts";
+import { type SidecarAttachInput, SidecarOutputUpdateSchema, SidecarService } from "../gen/gastown/v1/sidecar_pb.ts";
 import { TerminalService } from "../gen/gastown/v1/terminal_pb.ts";
-import { watch } from "../pane/watch.ts";
+import { WatchHub } from "../pane/watch-hub.ts";
+import { Frame } from "../rpcserver/frames.ts";
 import { peerKey } from "../rpcserver/peer.ts";
+import { FrameSink } from "../rpcserver/shared-stream.ts";
 import { callerRole } from "./access.ts";
 import { attachCall } from "./attach.ts";
 import { eventMethods } from "./event-service.ts";
@@ -44,6 +46,11 @@ export function sidecarRoutes(deps: ServiceDeps): (router: ConnectRouter) => voi
 }
 
 function sidecarService({ clock, agent, operator, identity, provider, roleRules }: ServiceDeps) {
+  const alive = () => agent.isAlive;
+  const hub = new WatchHub(
+    { clock, output: agent.output, peeker: agent.peeker, alive, ended: () => agent.ended },
+    (update) => new Frame(SidecarOutputUpdateSchema, outputUpdate(update)),
+  );
   return {
     async peek(request: { lines: number; all: boolean; ansi: boolean; joinWrapped: boolean }) {
       return peekResponse(await agent.peeker.peek(request));
@@ -76,9 +83,9 @@ function sidecarService({ clock, agent, operator, identity, provider, roleRules 
       return attachCall({ clock, agent, roleRules, nameOf: senderOf }, requests, context);
     },
     async *watchOutput(request: Parameters<typeof watchRequestOf>[0], context: HandlerContext) {
-      const alive = () => agent.status().alive;
-      const deps = { clock, output: agent.output, peeker: agent.peeker, alive, ended: () => agent.ended };
-      for await (const update of watch(deps, watchRequestOf(request), context.signal)) yield outputUpdate(update);
+      const { first, rest } = await hub.watch(watchRequestOf(request), context.signal);
+      yield outputUpdate(first);
+      await rest(new FrameSink(context));
     },
   };
 }

@@ -1,0 +1,33 @@
+import type { Clock } from "../base/clock.ts";
+import type { OutputStream } from "./output.ts";
+import type { Peeker } from "./peek.ts";
+import type { WatchUpdate } from "./types.ts";
+
+export interface WatchDeps {
+  readonly clock: Clock;
+  readonly output: OutputStream;
+  readonly peeker: Peeker;
+  readonly alive: () => boolean;
+  /** Set once nothing more will come: why. */
+  readonly ended: () => string | undefined;
+}
+
+export const NO_BYTES = new Uint8Array(0);
+
+/** What every update tells, whatever its kind. */
+export function updateFacts(deps: WatchDeps): Omit<WatchUpdate, "kind" | "output" | "data" | "gap"> {
+  const { emulator, epoch, drawnTo } = deps.output;
+  const { x, y } = emulator.cursor;
+  return {
+    alive: deps.alive(),
+    timestamp: deps.clock.now(),
+    epoch,
+    offset: drawnTo,
+    cols: emulator.cols,
+    rows: emulator.rows,
+    alternateScreen: emulator.alternate,
+    cursorX: x,
+    cursorY: y,
+    endReason: "",
+  };
+}

@@ -1,0 +1,63 @@
+import type { Member } from "./watch-group.ts";
+
+/** Where one watcher's updates go. */
+export interface WatchSink<F> {
+  /** Bytes that were sent and that the connection has not taken yet. */
+  readonly backlog: number;
+  send(frame: F): void;
+  /** Calls `fn` once when the backlog is gone; never when the connection breaks. */
+  onDrain(fn: () => void): void;
+}
+
+/** An update in the form that sinks take. */
+export interface Made<F> {
+  readonly frame: F;
+  readonly isEnd: boolean;
+}
+
+/** A watcher with more than this on its way is sent nothing until that is gone: it is all that a stalled one costs. */
+export const BACKLOG_BYTES = 256 * 1024;
+
+/** Sends to one watcher what `next` gives, as far as its connection takes it. */
+export class SinkMember<F> implements Member {
+  readonly #sink: WatchSink<F>;
+  readonly #next: () => Made<F> | undefined;
+  readonly #end: () => void;
+  /** Waits for its connection, has been sent the end, or has left. */
+  #isShut = false;
+  #hasLeft = false;
+
+  constructor(sink: WatchSink<F>, next: () => Made<F> | undefined, end: () => void) {
+    this.#sink = sink;
+    this.#next = next;
+    this.#end = end;
+  }
+
+  pump(): void {
+    while (!this.#isShut) {
+      if (this.#sink.backlog >= BACKLOG_BYTES) {
+        this.#wait();
+        return;
+      }
+      const made = this.#next();
+      if (made === undefined) return;
+      this.#sink.send(made.frame);
+      if (made.isEnd) {
+        this.#isShut = true;
+        this.#end();
+      }
+    }
+  }
+
+  leave(): void {
+    this.#isShut = this.#hasLeft = true;
+  }
+
+  #wait(): void {
+    this.#isShut = true;
+    this.#sink.onDrain(() => {
+      this.#isShut = this.#hasLeft;
+      this.pump();
+    });
+  }
+}

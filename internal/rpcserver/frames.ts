@@ -1,0 +1,35 @@
+import { create, type DescMessage, type MessageInitShape, toBinary, toJsonString } from "@bufbuild/protobuf";
+
+/** Flags (none: not compressed) and length. */
+const ENVELOPE_BYTES = 5;
+
+/**
+ * A message of a stream, encoded once for everybody who gets it: its envelope is the same in gRPC, gRPC-Web and Connect,
+ * and an uncompressed message is legal whatever was negotiated.
+ */
+export class Frame<Desc extends DescMessage = DescMessage> {
+  readonly #schema: Desc;
+  readonly #message: MessageInitShape<Desc>;
+  #binary: Buffer | undefined;
+  #json: Buffer | undefined;
+
+  constructor(schema: Desc, message: MessageInitShape<Desc>) {
+    this.#schema = schema;
+    this.#message = message;
+  }
+
+  /** As it goes over the line; must not be changed. */
+  bytes(isJson: boolean): Buffer {
+    if (isJson) this.#json ??= enveloped(Buffer.from(toJsonString(this.#schema, create(this.#schema, this.#message))));
+    else this.#binary ??= enveloped(toBinary(this.#schema, create(this.#schema, this.#message)));
+    return (isJson ? this.#json : this.#binary) as Buffer;
+  }
+}
+
+function enveloped(payload: Uint8Array): Buffer {
+  const bytes = Buffer.allocUnsafeSlow(ENVELOPE_BYTES + payload.length);
+  bytes.writeUInt8(0, 0);
+  bytes.writeUInt32BE(payload.length, 1);
+  bytes.set(payload, ENVELOPE_BYTES);
+  return bytes;
+}

@@ -1,0 +1,10 @@
+import type { ServerResponse } from "node:http";
+import type { Http2ServerResponse } from "node:http2";
+import { type ContextKey, createContextKey } from "@connectrpc/connect";
+
+type Response = ServerResponse | Http2ServerResponse | undefined;
+
+/** The response that a call's messages are written to; set by the adapter. */
+export const responseKey: ContextKey<Response> = createContextKey<Response>(undefined, {
+  description: "the response of a call",
+});
