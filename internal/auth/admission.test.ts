@@ -12,10 +12,13 @@ const CLIENT = "spiffe://town/client/ann";
 const trusting = (ca: TestCa, crl?: string) =>
   new Trust([new X509Certificate(ca.pem)], crl ? revocationListsOf(crl) : []);
 
-function refusal(uri: string, options: { usages?: ("client" | "server")[]; trust?: Trust; at?: number } = {}) {
-  const { usages = ["client"], trust = trusting(town), at = now } = options;
+function refusal(
+  uri: string,
+  options: { usages?: ("client" | "server")[]; trust?: Trust; at?: number; isNew?: boolean } = {},
+) {
+  const { usages = ["client"], trust = trusting(town), at = now, isNew = false } = options;
   const certificate = new X509Certificate(town.issue({ uris: [uri], usages }).cert);
-  return refusalOf(certificate, [uri], trust, at);
+  return refusalOf({ certificate, uris: [uri], isNew }, trust, at);
 }
 
 describe("the owner of a certificate", () => {
@@ -52,11 +55,17 @@ describe("the owner of a certificate", () => {
     expect(gone).toMatchObject({ kind: "unavailable", message: expect.stringContaining("connect again") });
   });
 
+  it("is not told to come again when it never was welcome", () => {
+    expect(refusal(CLIENT, { at: now + 8 * DAY, isNew: true })).toMatchObject({ kind: "unauthenticated" });
+    const strange = refusal(CLIENT, { trust: trusting(new TestCa("next")), isNew: true });
+    expect(strange).toMatchObject({ kind: "unauthenticated" });
+  });
+
   it("may not call when it is revoked or not valid yet", () => {
     const issued = town.issue({ uris: [CLIENT] });
     const certificate = new X509Certificate(issued.cert);
     const trust = trusting(town, town.revoke([issued]));
-    expect(refusalOf(certificate, [CLIENT], trust, now)).toMatchObject({
+    expect(refusalOf({ certificate, uris: [CLIENT], isNew: true }, trust, now)).toMatchObject({
       kind: "unauthenticated",
       message: expect.stringContaining("revoked"),
     });

@@ -25,7 +25,7 @@ export class Trust {
   }
 
   /**
-   * @param others certificates that came with `leaf`; its `issuerCertificate`s are looked at as well
+   * @param others certificates that came with `leaf` and may stand between it and a CA
    * @param now wall clock, ms
    */
   standing(leaf: X509Certificate, now: number, others: readonly X509Certificate[] = []): Standing {
@@ -45,7 +45,7 @@ export class Trust {
   }
 
   #chainOf(leaf: X509Certificate, others: readonly X509Certificate[]): readonly X509Certificate[] | undefined {
-    if (!this.#chains.has(leaf)) this.#chains.set(leaf, this.#follow(leaf, [...others, ...issuersOf(leaf)]));
+    if (!this.#chains.has(leaf)) this.#chains.set(leaf, this.#follow(leaf, others));
     return this.#chains.get(leaf);
   }
 
@@ -75,13 +75,4 @@ export class Trust {
 
 function isIssuedBy(certificate: X509Certificate, issuer: X509Certificate): boolean {
   return issuer.ca && certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
-}
-
-/** What the handshake brought along. */
-function issuersOf(leaf: X509Certificate): X509Certificate[] {
-  const issuers: X509Certificate[] = [];
-  for (let next = leaf.issuerCertificate; next && issuers.length < MAX_CHAIN; next = next.issuerCertificate) {
-    issuers.push(next);
-  }
-  return issuers;
 }

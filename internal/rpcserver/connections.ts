@@ -8,8 +8,12 @@ import type { Task } from "../base/task-group.ts";
 import type { ServerRequest } from "./adapter.ts";
 import { type Peer, peerOfSocket } from "./peer.ts";
 
-/** Says why the owner of a certificate may not call, or not any more. Asked again and again: must be cheap. */
-export type Admission = (certificate: X509Certificate, uris: readonly string[]) => DomainError | undefined;
+/** Says why the owner of a certificate may not call, or not any more (`isNew` false). Asked again and again: must be cheap. */
+export type Admission = (
+  certificate: X509Certificate,
+  uris: readonly string[],
+  isNew: boolean,
+) => DomainError | undefined;
 
 /** A certificate may end at any time; that somebody has set the clock is found out after this. */
 const LOOK_AT_LEAST_EVERY_MS = 60_000;
@@ -143,7 +147,7 @@ export class Connections implements Task {
     if (record.refusal !== undefined) return;
     const { peer, certificate } = record;
     const uris = peer.type === "certificate" ? peer.uris : [];
-    const refusal = this.#admit?.(certificate, uris);
+    const refusal = this.#admit?.(certificate, uris, isNew);
     if (refusal === undefined) return;
     record.refusal = refusal;
     const who = { peer: peer.address, uri: uris[0], serial: certificate.serialNumber };

@@ -1,5 +1,5 @@
 import type { ClientHttp2Stream } from "node:http2";
-import type { Interceptor } from "@connectrpc/connect";
+import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
 import type { ClientSessions } from "./client-sessions.ts";
 
 /**
@@ -19,16 +19,23 @@ export class SwitchingSessions {
     return this.#current.authority;
   }
 
-  /** That of the connection a call begins on. */
+  /**
+   * That of the connection a call begins on. A call that the server refused unseen, because it closes the connection, is
+   * made once more, over another one; a stream of requests cannot be, and is `unavailable`.
+   */
   interceptor(): Interceptor {
-    return (next) => (req) => this.#current.interceptor()(next)(req);
-  }
-
-  switchTo(next: ClientSessions): void {
-    const old = this.#current;
-    this.#current = next;
-    this.#retired.add(old);
-    old.retire(() => this.#retired.delete(old));
+    return (next) => async (req) => {
+      const call = () => this.#current.interceptor()(next)(req);
+      const explained = (err: unknown) => (wasRefusedUnseen(err) ? closing(err) : err);
+      try {
+        return await call();
+      } catch (err) {
+        if (req.stream || !wasRefusedUnseen(err)) throw explained(err);
+      }
+      return call().catch((err: unknown) => {
+        throw explained(err);
+      });
+    };
   }
 
   async request(...args: Parameters<ClientSessions["request"]>): Promise<ClientHttp2Stream> {
@@ -45,4 +52,15 @@ export class SwitchingSessions {
   abort(): void {
     for (const sessions of [this.#current, ...this.#retired]) sessions.abort();
   }
+}
+
+function closing(cause: unknown): ConnectError {
+  return new ConnectError("the server closes this connection", Code.Unavailable, undefined, undefined, cause);
+}
+
+/** REFUSED_STREAM: nothing of the request was looked at (RFC 9113 §8.7). */
+function wasRefusedUnseen(err: unknown): boolean {
+  return (
+    err instanceof ConnectError && err.cause instanceof Error && err.cause.message.includes("NGHTTP2_REFUSED_STREAM")
+  );
 }

@@ -71,10 +71,10 @@ export class TlsServing implements Task {
     await this.#server.run(signal);
   }
 
-  #admit(certificate: X509Certificate, uris: readonly string[]): DomainError | undefined {
+  #admit(certificate: X509Certificate, uris: readonly string[], isNew: boolean): DomainError | undefined {
     const tls = this.#folder.current;
     if (tls === undefined) return new DomainError("unavailable", "no certificate to serve with");
-    return refusalOf(certificate, uris, tls.trust, this.#deps.clock.now());
+    return refusalOf({ certificate, uris, isNew }, tls.trust, this.#deps.clock.now());
   }
 }
 

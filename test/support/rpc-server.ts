@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { systemClock } from "../../internal/base/clock.ts";
 import { DomainError } from "../../internal/base/errors.ts";
 import { createLogger } from "../../internal/base/logger.ts";
+import type { Task } from "../../internal/base/task-group.ts";
 import { NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { SidecarService, UpdateKind } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
 import { Health } from "../../internal/gen/grpc/health/v1/health_pb.ts";
@@ -11,6 +12,7 @@ import { Metrics } from "../../internal/rpcserver/metrics.ts";
 import { type Peer, peerKey } from "../../internal/rpcserver/peer.ts";
 import { reflectionRoutes } from "../../internal/rpcserver/reflection.ts";
 import { RpcServer, type RpcServerOptions } from "../../internal/rpcserver/server.ts";
+import { TlsServing, type TlsServingDeps } from "../../internal/sidecar/tls-serving.ts";
 
 /** What Peek's and WatchOutput's `lines` ask of the test service. */
 export const ASK = { notFound: -404, failLate: -405, bug: -500, wait: -600 } as const;
@@ -34,6 +36,43 @@ export interface RpcFixture extends AsyncDisposable {
 
 /** A server with a SidecarService that has no terminal: it answers by what `lines` asks. */
 export async function startRpcServer(options: Partial<RpcServerOptions> = {}): Promise<RpcFixture> {
+  const parts = fixtureParts();
+  const server = new RpcServer(parts.deps, { ...parts.options, ...options });
+  const { port, stop } = await start(server, server.listening);
+  const url = `${options.tls ? "https" : "http"}://127.0.0.1:${port}`;
+  return { ...parts.seen, server, port, url, stop, [Symbol.asyncDispose]: stop };
+}
+
+/** The same, with its certificate from a folder that may change, as a sidecar has it. */
+export async function startTlsFolderServer(
+  dir: string,
+  options: Partial<RpcServerOptions> = {},
+): Promise<Omit<RpcFixture, "server">> {
+  const parts = fixtureParts();
+  const listening = Promise.withResolvers<{ readonly port: number }>();
+  const newServer: TlsServingDeps["newServer"] = (trust) => {
+    const server = new RpcServer(parts.deps, { ...parts.options, ...options, ...trust });
+    server.listening.then(listening.resolve, listening.reject);
+    return server;
+  };
+  const { clock, logger, metrics } = parts.deps;
+  const serving = new TlsServing({ clock, logger, registry: metrics.registry, newServer }, { dir, sessionId: "s1" });
+  const { port, stop } = await start(serving, listening.promise);
+  return { ...parts.seen, port, url: `https://127.0.0.1:${port}`, stop, [Symbol.asyncDispose]: stop };
+}
+
+async function start(task: Task, listening: Promise<{ readonly port: number }>) {
+  const stopping = new AbortController();
+  const running = task.run(stopping.signal);
+  const { port } = await listening;
+  const stop = () => {
+    stopping.abort();
+    return running;
+  };
+  return { port, stop };
+}
+
+function fixtureParts() {
   const log: string[] = [];
   const peers: Peer[] = [];
   const health = new HealthState();
@@ -41,32 +80,15 @@ export async function startRpcServer(options: Partial<RpcServerOptions> = {}): P
   const metrics = new Metrics();
   const opened = { count: 0 };
   const logger = createLogger("test", "debug", { write: (line) => void log.push(line) });
-  const deps = { clock: systemClock, logger, health, metrics };
   const routes: Routes = (router) => {
     healthRoutes(health)(router);
     reflectionRoutes([SidecarService, Health])(router);
     sidecarRoutes(opened, peers)(router);
   };
-  const server = new RpcServer(deps, { host: "127.0.0.1", port: 0, routes, graceMs: 1000, ...options });
-  const stopping = new AbortController();
-  const running = server.run(stopping.signal);
-  const { port } = await server.listening;
-  const stop = () => {
-    stopping.abort();
-    return running;
-  };
-  const url = `${options.tls ? "https" : "http"}://127.0.0.1:${port}`;
   return {
-    server,
-    port,
-    url,
-    health,
-    metrics,
-    log,
-    peers,
-    open: () => opened.count,
-    stop,
-    [Symbol.asyncDispose]: stop,
+    deps: { clock: systemClock, logger, health, metrics },
+    options: { host: "127.0.0.1", port: 0, routes, graceMs: 1000 },
+    seen: { health, metrics, log, peers, open: () => opened.count },
   };
 }
 
