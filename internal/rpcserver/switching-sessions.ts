@@ -19,6 +19,13 @@ export class SwitchingSessions {
     return this.#current.authority;
   }
 
+  switchTo(next: ClientSessions): void {
+    const old = this.#current;
+    this.#current = next;
+    this.#retired.add(old);
+    old.retire(() => this.#retired.delete(old));
+  }
+
   /**
    * That of the connection a call begins on. A call that the server refused unseen, because it closes the connection, is
    * made once more, over another one; a stream of requests cannot be, and is `unavailable`.
