@@ -170,6 +170,7 @@ describe("rows that scroll into the history", () => {
     emulator.listen({
       scrolled: (rows) => void told.push(...rows.map((row) => `${row.wrapped ? "+" : ""}${row.text}`)),
       overflowed: () => void told.push("overflow"),
+      cleared: () => void told.push("cleared"),
     });
     return { emulator, told };
   }
@@ -207,12 +208,33 @@ describe("rows that scroll into the history", () => {
     expect(told).toEqual(["overflow", ...rows(25, 35)]);
   });
 
-  it("are not told again after a reset or a resize", async () => {
+  it("are not told again after a reset", async () => {
     const { emulator, told } = await listening();
     await emulator.write(rows(0, 8).join("\r\n"));
-    emulator.resize(20, 3);
     emulator.reset();
     await emulator.write(rows(20, 22).join("\r\n"));
     expect(told).toEqual(rows(0, 3));
+  });
+
+  it("are told once, however the window changes", async () => {
+    const { emulator, told } = await listening();
+    await emulator.write(rows(0, 8).join("\r\n"));
+    emulator.resize(20, 3);
+    expect(told).toEqual(rows(0, 5));
+    emulator.resize(20, 7);
+    expect(emulator.toldRows).toBe(4);
+    await emulator.write(`\r\n${rows(8, 20).join("\r\n")}`);
+    expect(told).toEqual(rows(0, 13));
+    expect(emulator.toldRows).toBe(0);
+  });
+
+  it("are told before the program throws the history away, and told of anew after it", async () => {
+    const { emulator, told } = await listening();
+    await emulator.write(`${rows(0, 8).join("\r\n")}\x1b[2J\x1b[3J\x1b[H${rows(30, 37).join("\r\n")}`);
+    expect(told).toEqual([...rows(0, 3), "cleared", ...rows(30, 32)]);
+    await emulator.write(`\x1bc${rows(50, 56).join("\r\n")}`);
+    expect(told.slice(6)).toEqual(["cleared", ...rows(50, 51)]);
+    await emulator.write("\x1b[?1049h\x1b[3J\x1b[?1049l\r\nlast");
+    expect(told.slice(8)).toEqual(rows(51, 52));
   });
 });

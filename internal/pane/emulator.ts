@@ -19,6 +19,8 @@ export interface ScrollListener {
   scrolled(rows: readonly TextRow[]): void;
   /** More rows went by at once than the history holds: some before the next ones were never told. */
   overflowed(): void;
+  /** The program has thrown the history away: it may print the same rows again. */
+  cleared(): void;
 }
 
 /**
@@ -38,6 +40,8 @@ export class Emulator {
   #told: IMarker | undefined;
   /** Rows below the mark that were told while it could not be moved. */
   #toldBeyond = 0;
+  /** The mark went with the whole screen: all there is now is new. */
+  #isFresh = false;
 
   constructor(options: EmulatorOptions) {
     this.#terminal = new xterm.Terminal({ ...options, allowProposedApi: true, logLevel: "off" });
@@ -45,6 +49,8 @@ export class Emulator {
     this.#terminal.unicode.activeVersion = TMUX_WIDTHS;
     this.#terminal.loadAddon(this.#serializer);
     this.#modes = new TerminalModes(this.#terminal);
+    this.#terminal.parser.registerCsiHandler({ final: "J" }, ([what]) => what === 3 && this.#clearing(false));
+    this.#terminal.parser.registerEscHandler({ final: "c" }, () => this.#clearing(true));
     this.#terminal.onTitleChange((title) => {
       this.#title = title;
     });
@@ -105,27 +111,50 @@ export class Emulator {
     this.#listener = undefined; // what is drawn here has been told, or is not known to be new
     return this.write(`\x1bc\x1b]2;\x07${text}`, () => {
       this.#listener = listener;
-      if (listener !== undefined) this.#mark();
+      this.#markAnew();
       onTaken?.();
     });
+  }
+
+  /** Rows at the top of the screen that have been told: the window was smaller when they scrolled off. */
+  get toldRows(): number {
+    const { buffer } = this.#terminal;
+    const told = this.#told;
+    if (this.alternate || told === undefined || told.isDisposed) return 0;
+    return Math.max(0, told.line + this.#toldBeyond - buffer.normal.baseY);
+  }
+
+  /** Tells what can still be told of rows that are about to go. Returns false: the terminal does the rest. */
+  #clearing(isAll: boolean): false {
+    const listener = this.#listener;
+    if (listener === undefined || (this.alternate && !isAll)) return false;
+    this.#tell(listener);
+    this.#mark();
+    listener.cleared();
+    this.#isFresh ||= isAll;
+    return false;
   }
 
   #tell(listener: ScrollListener): void {
     const { normal } = this.#terminal.buffer;
     const told = this.#told;
-    if (told === undefined) {
-      this.#mark();
-      return;
-    }
-    const from = told.isDisposed ? 0 : told.line + this.#toldBeyond;
-    if (from < normal.baseY) {
-      if (told.isDisposed) listener.overflowed();
-      const rows: TextRow[] = [];
-      for (let y = from; y < normal.baseY; y++) rows.push(rowText(normal, y));
-      listener.scrolled(rows);
-    }
-    this.#toldBeyond = told.isDisposed ? 0 : normal.baseY - told.line;
-    if (this.#toldBeyond !== 0 || told.isDisposed) this.#mark();
+    const isGone = told?.isDisposed !== false || this.#isFresh;
+    const from = isGone ? 0 : told.line + this.#toldBeyond;
+    // Rows that came back from the history stay told.
+    if (from > normal.baseY || (from === normal.baseY && !isGone)) return;
+    if (told?.isDisposed === true && !this.#isFresh) listener.overflowed();
+    this.#isFresh = false;
+    const rows: TextRow[] = [];
+    for (let y = from; y < normal.baseY; y++) rows.push(rowText(normal, y));
+    if (rows.length > 0) listener.scrolled(rows);
+    this.#toldBeyond = isGone ? 0 : normal.baseY - told.line;
+    this.#mark();
+  }
+
+  #markAnew(): void {
+    this.#told = undefined;
+    this.#isFresh = false;
+    if (this.#listener !== undefined) this.#mark();
   }
 
   /** Markers can be set while the main screen shows only; behind the alternate one it does not move. */
@@ -143,7 +172,7 @@ export class Emulator {
     this.#decoder = utf8Decoder();
     this.#title = "";
     this.#version++;
-    if (this.#listener !== undefined) this.#mark();
+    this.#markAnew();
   }
 
   resize(cols: number, rows: number): void {
@@ -151,7 +180,7 @@ export class Emulator {
     this.#terminal.resize(cols, rows);
     this.#modes.resized();
     this.#version++;
-    if (this.#listener !== undefined) this.#mark();
+    if (this.#listener !== undefined) this.#tell(this.#listener);
   }
 
   /** The screen as data; the same object until something was written. */
@@ -204,9 +233,10 @@ function rowText(buffer: IBuffer, y: number) {
   const continues = next?.isWrapped ?? false;
   const text = line?.translateToString(!continues) ?? "";
   const wrapped = line?.isWrapped ?? false;
+  if (!continues) return { text, wrapped };
   // A wide character that did not fit at the end of the row left a cell there that nobody wrote.
   const unwritten = line?.getCell(line.length - 1)?.getChars() === "" && next?.getCell(0)?.getWidth() === 2;
-  const isGap = continues && unwritten && line?.getCell(line.length - 1)?.getWidth() === 1;
+  const isGap = unwritten && line?.getCell(line.length - 1)?.getWidth() === 1;
   return { text: isGap ? text.slice(0, -1) : text, wrapped };
 }
 

@@ -27,6 +27,8 @@ export interface DrawingListener {
   scrolled(rows: readonly TextRow[]): void;
   /** Output whose rows were never told: a hole in the bytes (`restart`), or a flood that was not drawn (`truncated`). */
   lost(range: Gap): void;
+  /** The program has thrown the history away: it may print the same rows again. */
+  cleared(): void;
 }
 
 /** History and screen at one moment, as bytes that draw them. */
@@ -126,7 +128,8 @@ export class OutputStream implements ScreenSource {
   listen(listener: DrawingListener): void {
     this.#listener = listener;
     const overflowed = () => listener.lost({ first: this.#drawnTo, to: 0n, reason: "truncated" });
-    this.emulator.listen({ scrolled: (rows) => listener.scrolled(rows), overflowed });
+    const cleared = () => listener.cleared();
+    this.emulator.listen({ scrolled: (rows) => listener.scrolled(rows), overflowed, cleared });
   }
 
   /** Takes bytes in: those who read bytes have them at once, the screen shows them a moment later. Keeps `data`. */

@@ -20,8 +20,10 @@ const STRONG = /[\p{L}\p{N}](?:.*?[\p{L}\p{N}]){3}/u;
  */
 export class FinalLines {
   readonly #emit: (text: string) => void;
-  /** Hashes of told lines in the order of the document: up to `#next` scrolled off, from there on still to come by. */
-  #told: number[];
+  /** Told lines that scrolled off, the last ones. */
+  #gone: string[] = [];
+  /** Hashes of told lines that have still to scroll off, or may come by again, from `#next` on in their order. */
+  #told: readonly number[];
   #next = 0;
   #patience = PATIENCE;
   #alternate: readonly number[] = [];
@@ -34,7 +36,7 @@ export class FinalLines {
   /** `emit` gets texts of whole lines, each ended by LF; one without goes on in the next. `standing`: see there. */
   constructor(emit: (text: string) => void, standing: readonly number[] = []) {
     this.#emit = emit;
-    this.#told = [...standing];
+    this.#told = standing;
   }
 
   /** Hashes of the lines on the screen that have been told: what a later process needs to know them again. */
@@ -66,7 +68,7 @@ export class FinalLines {
     const known = commonIndexes(before, hashes);
     const fresh = lines.filter((line, i) => !known.has(i) && !(isAlternate && line === ""));
     if (isAlternate) this.#alternate = hashes;
-    else this.#told.splice(this.#next, this.#told.length, ...hashes);
+    else this.#expect(hashes);
     this.#patience = PATIENCE;
     if (fresh.length > 0) this.#emit(fresh.map((line) => `${line}\n`).join(""));
   }
@@ -80,6 +82,12 @@ export class FinalLines {
   /** The history is gone; the agent may print all of it again. */
   cleared(): void {
     this.interrupted();
+    this.#expect([...this.#gone.map(hashOf), ...this.standing]);
+    this.#gone = [];
+  }
+
+  #expect(told: readonly number[]): void {
+    this.#told = told;
     this.#next = 0;
   }
 
@@ -92,25 +100,23 @@ export class FinalLines {
     return isCut || !this.#isKnown(line) ? `${line}\n` : "";
   }
 
-  /** The line scrolls off: is it one that was told already? If not, it takes its place among those that were. */
+  /** The line scrolls off: is it one that was told already? If not, it counts as told from now on. */
   #isKnown(line: string): boolean {
-    const hash = hashOf(line);
-    if (this.#patience > 0 && this.#next < this.#told.length) {
-      const found = this.#told.indexOf(hash, this.#next);
-      if (found >= 0 && (found - this.#next <= WEAK_JUMP || STRONG.test(line))) {
-        this.#next = found + 1;
-        this.#patience = Math.min(PATIENCE, this.#patience + 1);
-        return true;
-      }
-      if (--this.#patience === 0) this.#told.splice(this.#next, this.#told.length - this.#next - STANDING_MAX);
+    const isKnown = this.#patience > 0 && this.#next < this.#told.length && this.#isExpected(line);
+    this.#gone.push(line);
+    if (this.#gone.length > 2 * REMEMBERED) this.#gone = this.#gone.slice(-REMEMBERED);
+    return isKnown;
+  }
+
+  #isExpected(line: string): boolean {
+    const found = this.#told.indexOf(hashOf(line), this.#next);
+    if (found >= 0 && (found - this.#next <= WEAK_JUMP || STRONG.test(line))) {
+      this.#next = found + 1;
+      this.#patience = Math.min(PATIENCE, this.#patience + 1);
+      return true;
     }
-    if (this.#next === this.#told.length) this.#told.push(hash);
-    else this.#told.splice(this.#next, 0, hash);
-    this.#next++;
-    if (this.#next > 2 * REMEMBERED) {
-      this.#told.splice(0, REMEMBERED);
-      this.#next -= REMEMBERED;
-    }
+    // What stood at the end of the screen may stand there again; the rest is gone for good.
+    if (--this.#patience === 0) this.#expect(this.standing.slice(-STANDING_MAX));
     return false;
   }
 

@@ -10,6 +10,9 @@ const QUIET_MS = 100;
 /** … or when it has waited this long. */
 const WAIT_MS = 500;
 
+/** Looked through for secrets at once: each lot is looked through together with what was held back before it. */
+const LOT_CHARS = 32 * 1024;
+
 /** Gathers the text of final lines into events of bounded size, without the secrets in it, wherever those are cut. */
 export class OutputText implements Task {
   readonly #clock: Clock;
@@ -35,7 +38,7 @@ export class OutputText implements Task {
       this.#since = this.#lastAt;
       this.#woken.notify();
     }
-    if (this.#raw.length < EVENT_TEXT_CHARS) return;
+    if (this.#raw.length < LOT_CHARS) return;
     this.#take(this.#redact.push(plainText(this.#raw)));
     this.#raw = "";
   }

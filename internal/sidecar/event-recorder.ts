@@ -71,6 +71,7 @@ export class EventRecorder implements Task {
     deps.output.listen({
       scrolled: (rows) => this.#lines.scrolled(rows),
       lost: (range) => this.#lost(range),
+      cleared: () => this.#lines.cleared(),
     });
   }
 
@@ -198,7 +199,7 @@ export class EventRecorder implements Task {
     const { output, events, keep } = this.#deps;
     const { emulator } = output;
     this.#toldVersion = emulator.version;
-    const rows = emulator.rowsText(emulator.rows);
+    const rows = emulator.rowsText(emulator.rows).slice(emulator.toldRows);
     this.#lines.stood(isLast ? rows : this.#aboveComposer(rows), emulator.alternate);
     events.flush();
     keep({ type: "standing", lines: this.#lines.standing });
@@ -209,7 +210,7 @@ export class EventRecorder implements Task {
     const { profile, output } = this.#deps;
     const top = profile.view(output.emulator.screen()).composer?.top;
     if (top === undefined) return rows;
-    const above = rows.slice(0, top);
+    const above = rows.slice(0, Math.max(0, top - output.emulator.toldRows));
     return BORDER.test(above.at(-1)?.text ?? "") ? above.slice(0, -1) : above;
   }
 
