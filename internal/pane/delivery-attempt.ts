@@ -12,8 +12,11 @@ export interface PaneWriter {
   dropBuffer(buffer: string): Promise<void>;
   /** Pastes the buffer and drops it in one step; `refused` (pane dead, input off) leaves it. */
   paste(buffer: string): Promise<"pasted" | "refused">;
-  /** One literal carriage return, past copy mode and the like; `refused`: pane dead, input off. */
-  enter(): Promise<"sent" | "refused">;
+  /**
+   * One literal carriage return, past copy mode and the like; `refused`: pane dead, input off; `moved`: the cursor does not
+   * stand at the place that was asked for.
+   */
+  enter(cursor?: Look["cursor"]): Promise<"sent" | "refused" | "moved">;
 }
 
 /** What the agent itself reports, newest first; times are monotonic milliseconds. */
@@ -56,6 +59,16 @@ export interface DeliveryEnd {
   readonly typedMs?: number;
   readonly submittedMs?: number;
   readonly confirmedMs?: number;
+  /** Something was typed, and nobody saw it leave: it may stand in the prompt still. */
+  readonly stands?: true;
+}
+
+/** What one screen shows of a text under way. */
+export interface Look {
+  readonly standing: Standing;
+  readonly dialog: boolean;
+  readonly busy: boolean;
+  readonly cursor: { readonly x: number; readonly y: number };
 }
 
 /** The longest pause between two looks at the screen. */
@@ -101,10 +114,20 @@ export class Attempt {
     return Math.round(this.deps.clock.monotonicMs() - this.#startedAt);
   }
 
-  async look(probe: Probe): Promise<{ readonly standing: Standing; readonly dialog: boolean; readonly busy: boolean }> {
+  async look(probe: Probe): Promise<Look> {
     const screen = await this.deps.source.current(this.signal);
     const view = this.deps.profile.view(screen);
-    return { standing: probe.look(screen, view), dialog: view.dialog !== undefined, busy: view.busy !== undefined };
+    return {
+      standing: probe.look(screen, view),
+      dialog: view.dialog !== undefined,
+      busy: view.busy !== undefined,
+      cursor: { x: screen.cursorX, y: screen.cursorY },
+    };
+  }
+
+  /** The end of a text that nobody saw leave. */
+  leave(outcome: NudgeOutcome, error: string): DeliveryEnd {
+    return { ...this.end(outcome, error), stands: true };
   }
 
   end(outcome: NudgeOutcome, error: string, evidence: readonly Evidence[] = []): DeliveryEnd {

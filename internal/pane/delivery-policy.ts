@@ -9,6 +9,8 @@ export interface Situation {
   readonly composerSeen: boolean;
   /** Text that is not ours stands in the composer, or a person is typing. */
   readonly draft: boolean;
+  /** An earlier message of ours may stand in a prompt that cannot be read. */
+  readonly leftover?: boolean;
   /** Nobody has a way to prove idle for this agent: type into it when it is quiet. */
   readonly idleIsUnprovable: boolean;
   /** Milliseconds since the last output. */
@@ -31,6 +33,7 @@ const DELIVER: Decision = { type: "deliver" };
 const WAIT: Decision = { type: "wait" };
 const end = (outcome: NudgeOutcome, error: string): Decision => ({ type: "end", outcome, error });
 
+const LEFTOVER = "an earlier message may still stand in the prompt: clear it with a key, or start the agent anew";
 /** A program that never proves idle counts as idle after this long without output. */
 const UNPROVABLE_QUIET_MS = 2000;
 
@@ -51,6 +54,8 @@ const CHECKS: readonly Check[] = [
   (c, s) => (s.state === "dialog" ? (c.parked ? WAIT : end("blocked-by-dialog", "a dialog is open")) : undefined),
   (c, s) =>
     s.draft ? (c.parked ? WAIT : end("composer-busy", "text that is not ours stands in the composer")) : undefined,
+
+  (c, s) => (s.leftover === true ? (c.parked ? WAIT : end("composer-busy", LEFTOVER)) : undefined),
 
   // No place to type into: an unknown screen may be anything.
   (_, s) => (!s.composerSeen && !s.idleIsUnprovable ? WAIT : undefined),

@@ -1,4 +1,4 @@
-import { type Attempt, type DeliveryEnd, LOOK_MS, MIXED } from "./delivery-attempt.ts";
+import { type Attempt, type DeliveryEnd, LOOK_MS, type Look, MIXED } from "./delivery-attempt.ts";
 import { isAway } from "./delivery-paste.ts";
 import { confirm, hookProof } from "./delivery-proof.ts";
 import type { Probe, Standing } from "./probe.ts";
@@ -9,44 +9,62 @@ import type { Probe, Standing } from "./probe.ts";
  */
 const ENTER_MS = 1000;
 const MAX_ENTERS = 3;
+/** How long tmux is asked to press it only where the cursor was seen. */
+const CURSOR_MS = 300;
 
 /** Presses Enter on a composer that holds this text and nothing else, and again only while that is still so. */
 export async function submitText(attempt: Attempt, probe: Probe): Promise<DeliveryEnd> {
   let pressed = 0;
   for (let tries = 0; tries < MAX_ENTERS; tries++) {
+    const press = await pressOnText(attempt, probe);
+    if (press.type === "done") return press;
+    if (press.type === "pressed") pressed++;
+    const result = await awaitSubmitted(attempt, probe, press.at);
+    if (result !== undefined) return result;
+  }
+  if (pressed === 0) return attempt.leave("stranded", "the agent's terminal took no Enter");
+  return attempt.leave("stranded", `it stands in the composer: Enter was pressed ${pressed}× and did not submit it`);
+}
+
+/** `at`: monotonic milliseconds, right before. */
+type Press = { readonly type: "pressed" | "refused"; readonly at: number } | DeliveryEnd;
+
+/**
+ * One Enter, if this text and nothing else stands there. tmux presses it only while its own cursor stands where it was seen:
+ * it knows of a dialog before its output has come to us. A cursor that will not stand still is not waited for very long.
+ */
+async function pressOnText(attempt: Attempt, probe: Probe): Promise<Press> {
+  const { clock, signs, source } = attempt.deps;
+  const end = clock.monotonicMs() + CURSOR_MS;
+  for (;;) {
     const now = await attempt.look(probe);
     if (attempt.isSubmitted && now.standing === "absent") {
       return confirm(attempt, probe, { left: true, busy: now.busy });
     }
-    if (now.dialog || attempt.deps.signs.waitsForPerson()) {
-      return attempt.end("stranded", "a dialog opened before it could be submitted");
+    if (now.dialog || signs.waitsForPerson()) {
+      return attempt.leave("stranded", "a dialog opened before it could be submitted");
     }
     if (now.standing !== "there") return unsubmitted(attempt, now.standing);
-    const pressedAt = attempt.deps.clock.monotonicMs();
-    if (await pressEnter(attempt)) {
-      attempt.submitted();
-      pressed++;
-    }
-    const result = await awaitSubmitted(attempt, probe, pressedAt);
-    if (result !== undefined) return result;
+    const at = clock.monotonicMs();
+    const answer = await pressEnter(attempt, at < end ? now.cursor : undefined);
+    if (answer === "sent") attempt.submitted();
+    if (answer !== "moved") return { type: answer === "sent" ? "pressed" : "refused", at };
+    await source.changed(LOOK_MS, attempt.signal);
   }
-  if (pressed === 0) return attempt.end("stranded", "the agent's terminal took no Enter");
-  return attempt.end("stranded", `it stands in the composer: Enter was pressed ${pressed}× and did not submit it`);
 }
 
 function unsubmitted(attempt: Attempt, standing: Standing): DeliveryEnd {
-  if (standing === "mixed") return attempt.end("stranded", MIXED);
+  if (standing === "mixed") return attempt.leave("stranded", MIXED);
   return attempt.end("unknown", "it left the composer before it was submitted");
 }
 
-/** False: certainly not. */
-async function pressEnter({ deps }: Attempt): Promise<boolean> {
+async function pressEnter({ deps }: Attempt, cursor: Look["cursor"] | undefined) {
   try {
-    return (await deps.writer.enter()) === "sent";
+    return await deps.writer.enter(cursor);
   } catch (err) {
     // Whether it was pressed shows on the screen, where it is looked for next.
     if (!isAway(err)) throw err;
-    return true;
+    return "sent";
   }
 }
 
@@ -67,7 +85,7 @@ async function awaitSubmitted(attempt: Attempt, probe: Probe, pressedAt: number)
       return confirm(attempt, probe, { left: false, busy });
     }
     if (late && standing === "there") return undefined;
-    if (late) return attempt.end("unknown", "Enter was pressed and the composer cannot be seen any more");
+    if (late) return attempt.leave("unknown", "Enter was pressed and the composer cannot be seen any more");
     await source.changed(LOOK_MS, attempt.signal);
   }
 }

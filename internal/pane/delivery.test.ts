@@ -227,6 +227,24 @@ describe("no Enter is pressed", () => {
     expect(await delivered()).toMatchObject({ outcome: "unknown" });
   });
 
+  it("while the terminal knows of output that has not come here yet: a dialog", async () => {
+    pane.onPaste = (text) => {
+      pane.compose(text);
+      pane.cursorMoved = true;
+      pane.after(120, () => pane.show({ dialog: DIALOG }));
+    };
+    expect(await delivered()).toMatchObject({ outcome: "stranded", error: expect.stringContaining("a dialog opened") });
+    expect(pane.enters).toBe(0);
+  });
+
+  it("before a cursor that does not stand still was waited for, and then it is", async () => {
+    pane.cursorMoved = true;
+    const result = await delivered();
+    expect(result).toMatchObject({ outcome: "submitted" });
+    expect(result.type === "done" && result.submittedMs).toBeGreaterThanOrEqual(300);
+    expect(pane.enters).toBe(1);
+  });
+
   it("before its terminal takes input again, and then it is", async () => {
     pane.inputOff = true;
     pane.after(500, () => Object.assign(pane, { inputOff: false }));

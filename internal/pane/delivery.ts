@@ -61,7 +61,7 @@ export async function recoverDelivery(
   }
   attempt.typed(0);
   const unseen = "the sidecar was started anew while it was being typed";
-  if (deps.profile.idleProof !== "screen") return attempt.end("unknown", unseen);
+  if (deps.profile.idleProof !== "screen") return attempt.leave("unknown", unseen);
   const probe = new ComposerProbe(job.text);
   const end = deps.clock.monotonicMs() + RECOVER_MS;
   for (;;) {
@@ -71,7 +71,7 @@ export async function recoverDelivery(
     }
     const { standing } = await attempt.look(probe);
     if (standing === "there") return submitText(attempt, probe);
-    if (deps.clock.monotonicMs() >= end) return attempt.end("unknown", unseen);
+    if (deps.clock.monotonicMs() >= end) return attempt.leave("unknown", unseen);
     await deps.source.changed(LOOK_MS, signal);
   }
 }
@@ -98,7 +98,7 @@ async function awaitEcho(attempt: Attempt, probe: Probe): Promise<Standing> {
 }
 
 function withoutEcho(attempt: Attempt, echo: Standing): DeliveryEnd {
-  if (echo === "hidden") return attempt.end("unknown", "a dialog opened while it was typed; it was not submitted");
-  if (echo === "mixed") return attempt.end("stranded", MIXED);
-  return attempt.end("unknown", "it was typed but never appeared in the composer; it was not submitted");
+  if (echo === "hidden") return attempt.leave("unknown", "a dialog opened while it was typed; it was not submitted");
+  if (echo === "mixed") return attempt.leave("stranded", MIXED);
+  return attempt.leave("unknown", "it was typed but never appeared in the composer; it was not submitted");
 }

@@ -1,9 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { FakeClock, settle } from "../../test/support/fake-clock.ts";
+import { screenOf } from "../../test/support/screens.ts";
 import { silentLogger } from "../../test/support/silent-logger.ts";
 import { DomainError } from "../base/errors.ts";
 import type { DeliveryResult } from "./delivery-attempt.ts";
 import type { Situation } from "./delivery-policy.ts";
+import { Leftover } from "./leftover.ts";
 import type { Letter } from "./letter.ts";
 import { Mailbox, type MailboxDeps, QUEUE_LIMIT, RECEIPT_KEEP, RECEIPT_KEEP_MS } from "./mailbox.ts";
 import { type NudgeRecord, type RestoredNudge, restoreNudges } from "./nudge-record.ts";
@@ -29,6 +31,7 @@ class Office {
   readonly typed: string[] = [];
   readonly recoveredIds: string[] = [];
   readonly changes = new SignalBus();
+  readonly leftover = new Leftover();
   now: Situation = {
     state: "idle",
     restartDue: true,
@@ -65,6 +68,7 @@ class Office {
         },
         ended: (receipt) => this.receipts.push(receipt),
         newId: () => `made-${++this.#made}`,
+        leftover: this.leftover,
       },
       restored,
     );
@@ -551,5 +555,30 @@ describe("Ctrl-C and Escape", () => {
     await interrupted;
     typed.resolve(submitted);
     expect((await office.clock.until(receipt, 1000)).outcome).toBe("unknown");
+  });
+});
+
+describe("a text that nobody saw leave an unreadable prompt", () => {
+  const screen = screenOf(["$ hello"]);
+  const strands = (): Promise<DeliveryResult> => {
+    return Promise.resolve({ type: "done", outcome: "stranded", error: "", evidence: [], typedMs: 1, stands: true });
+  };
+
+  it.each([
+    ["keys that somebody presses", () => office.mailbox.exclusively(() => Promise.resolve())],
+    ["an interruption", () => office.mailbox.interrupt(() => Promise.resolve())],
+  ])("is remembered until %s", async (_, press) => {
+    office.deliver = strands;
+    office.run();
+    expect(await office.sent("hello", { timeoutMs: 1000 })).toMatchObject({ outcome: "stranded" });
+    expect(office.leftover.stands(screen, 5000)).toBe(true);
+    await office.clock.until(press());
+    expect(office.leftover.stands(screen, 5000)).toBe(false);
+  });
+
+  it("is not remembered of one that was submitted", async () => {
+    office.run();
+    expect(await office.sent("hello", { timeoutMs: 1000 })).toMatchObject({ outcome: "submitted" });
+    expect(office.leftover.stands(screen, 5000)).toBe(false);
   });
 });

@@ -4,6 +4,7 @@ import type { Logger } from "../base/logger.ts";
 import { Serial } from "../base/serial.ts";
 import type { DeliveryResult } from "./delivery-attempt.ts";
 import { decide, type Situation } from "./delivery-policy.ts";
+import type { Leftover } from "./leftover.ts";
 import { type Letter, receiptOf } from "./letter.ts";
 import type { NudgeRecord, RestoredNudge } from "./nudge-record.ts";
 import { type Cleaner, checkedNudge } from "./nudge-request.ts";
@@ -27,6 +28,8 @@ export interface MailboxDeps {
   /** Called with each final receipt. */
   readonly ended: (receipt: NudgeReceipt) => void;
   readonly newId: () => string;
+  /** For programs whose prompt cannot be read. */
+  readonly leftover?: Leftover;
 }
 
 /** Messages that wait; one more is refused. */
@@ -104,7 +107,14 @@ export class Mailbox {
 
   /** Runs `work` while nothing is delivered: the one other way to the pane. */
   async exclusively<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    return this.#pen.run(() => work(this.#stop.signal));
+    return this.#pen.run(async () => {
+      try {
+        return await work(this.#stop.signal);
+      } finally {
+        this.#deps.leftover?.gone();
+        this.#woken.notify();
+      }
+    });
   }
 
   /**
@@ -123,6 +133,7 @@ export class Mailbox {
       return await work();
     } finally {
       mark();
+      this.#deps.leftover?.gone();
     }
   }
 
@@ -244,6 +255,7 @@ export class Mailbox {
       this.#deps.logger.debug({ request_id: letter.nudge.requestId, reason: result.reason }, "delivery is tried again");
       return;
     }
+    if (result.stands === true) this.#deps.leftover?.left(letter.nudge.text);
     const told = letter.interrupted === true ? interruptedResult(result) : result;
     this.#end(letter, told.outcome, told.error, told);
   }

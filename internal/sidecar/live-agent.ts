@@ -12,6 +12,7 @@ import { redrawOfCut } from "../pane/cut-redraw.ts";
 import { deliver, recoverDelivery } from "../pane/delivery.ts";
 import type { DeliveryDeps, DeliveryResult } from "../pane/delivery-attempt.ts";
 import type { Situation } from "../pane/delivery-policy.ts";
+import { Leftover, textLeftBy } from "../pane/leftover.ts";
 import type { Letter } from "../pane/letter.ts";
 import { Mailbox, RECEIPT_KEEP, RECEIPT_KEEP_MS } from "../pane/mailbox.ts";
 import { Monitor } from "../pane/monitor.ts";
@@ -76,6 +77,7 @@ export class LiveAgent {
   #compactAt = JOURNAL_MAX_BYTES;
   #restartDue = true;
   #ended: string | undefined;
+  readonly #leftover: Leftover | undefined;
 
   constructor(deps: LiveAgentDeps, options: LiveAgentOptions, restored: Restored) {
     this.#deps = deps;
@@ -102,6 +104,9 @@ export class LiveAgent {
       { own: { cols: options.cols, rows: options.rows } },
     );
     const nudges = restoreNudges(restored.nudges, clock.now(), RECEIPT_KEEP_MS, RECEIPT_KEEP);
+    this.#leftover = profile.idleProof === "silence" ? new Leftover() : undefined;
+    const left = textLeftBy(nudges, restored.agent?.startedAt ?? 0);
+    if (left !== undefined) this.#leftover?.left(left);
     this.mailbox = new Mailbox(
       {
         clock,
@@ -120,6 +125,7 @@ export class LiveAgent {
           deps.onReceipt(receipt);
         },
         newId: randomUUID,
+        ...(this.#leftover === undefined ? {} : { leftover: this.#leftover }),
       },
       nudges,
     );
@@ -156,6 +162,7 @@ export class LiveAgent {
     this.#ended = undefined;
     this.recorder.alive(life);
     if (life.fresh) {
+      this.#leftover?.gone();
       this.#tryKeep({ type: "agent", pid: life.pid, startedAt, restarts });
       this.monitor.started();
       if (restarts > 0) this.people.tell(`the agent was started again (${restarts} so far)`);
@@ -240,13 +247,15 @@ export class LiveAgent {
 
   async #situation(signal: AbortSignal): Promise<Situation> {
     const { state, composerSeen, draft } = await this.monitor.look(signal);
+    const quietMs = this.output.quietMs();
     return {
       state,
       restartDue: this.#restartDue,
       composerSeen,
       draft: draft || this.people.isTyping,
       idleIsUnprovable: this.#deps.profile.idleProof === "silence",
-      quietMs: this.output.quietMs(),
+      quietMs,
+      leftover: this.#leftover?.stands(await this.output.current(), quietMs) === true,
     };
   }
 

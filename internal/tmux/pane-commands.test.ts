@@ -24,6 +24,12 @@ describe("enterLine", () => {
     expect(line).toContain("copy-mode -q -t %0 ; ");
     expect(line).toContain('send-keys -t %0 -l -- \\"\\\\r\\"');
   });
+
+  it("looks for the cursor in the same step", () => {
+    const line = enterLine("%0", { x: 3, y: 7 });
+    expect(line).toMatch(/^if-shell -F -t %0 "#\{&&:#\{==:#\{cursor_x\},3\},#\{==:#\{cursor_y\},7\}\}" /);
+    expect(line).toMatch(/ "display-message -p gt-moved"$/);
+  });
 });
 
 describe("pipeLine", () => {

@@ -8,6 +8,13 @@ const PANE = /^%\d{1,10}$/;
 /** Printed by the server when a guarded line did, or did not, do its work. */
 export const DONE = "gt-done";
 export const REFUSED = "gt-refused";
+export const MOVED = "gt-moved";
+
+/** A place on the screen, from 0 at the top left. */
+export interface CursorPlace {
+  readonly x: number;
+  readonly y: number;
+}
 
 /** @throws DomainError `invalid` */
 export function checkBufferName(name: string): string {
@@ -51,9 +58,16 @@ export function rawLine(paneId: string, data: Uint8Array): string {
   return guarded(paneId, rawKeysLine(paneId, data));
 }
 
-/** A literal CR: some releases translate the named key by what the program asked its keyboard to be. */
-export function enterLine(paneId: string): string {
-  return guarded(paneId, `send-keys -t ${paneId} -l -- ${quoteArgument("\r")}`);
+/**
+ * A literal CR: some releases translate the named key by what the program asked its keyboard to be. With a place, only while
+ * the cursor stands there: the server has then read nothing that moved it since, such as a dialog.
+ */
+export function enterLine(paneId: string, cursor?: CursorPlace): string {
+  const press = guarded(paneId, `send-keys -t ${paneId} -l -- ${quoteArgument("\r")}`);
+  if (cursor === undefined) return press;
+  const isThere = `#{&&:#{==:#{cursor_x},${cursor.x}},#{==:#{cursor_y},${cursor.y}}}`;
+  const otherwise = `display-message -p ${MOVED}`;
+  return `if-shell -F -t ${paneId} ${quoteArgument(isThere)} ${quoteArgument(press)} ${quoteArgument(otherwise)}`;
 }
 
 /** The pipe's command is a format, goes through strftime, and is then run by sh. */

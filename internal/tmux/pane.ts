@@ -8,12 +8,14 @@ import { TmuxCommandError } from "./errors.ts";
 import { checkKeys } from "./keys.ts";
 import {
   type CaptureOptions,
+  type CursorPlace,
   captureLine,
   checkBufferName,
   checkPaneId,
   DONE,
   enterLine,
   keysLine,
+  MOVED,
   pasteLine,
   pipeLine,
   REFUSED,
@@ -203,9 +205,12 @@ export class TmuxPane {
     return data.length === 0 ? "sent" : await this.#guarded("send-keys", rawLine(this.id, data));
   }
 
-  /** Presses Enter; closes copy mode and the like first, as the paste before it did. */
-  async enter(): Promise<Sent> {
-    return await this.#guarded("send-keys", enterLine(this.id));
+  /**
+   * Presses Enter; closes copy mode and the like first, as the paste before it did. `moved`: it was to be pressed only while
+   * the cursor stands at that place, and it does not.
+   */
+  async enter(cursor?: CursorPlace): Promise<Sent | "moved"> {
+    return await this.#guarded("send-keys", enterLine(this.id, cursor), { [MOVED]: "moved" });
   }
 
   /** Fixes the size of the pane's window, whoever attaches. @throws DomainError `invalid` outside of 1…10000 */
@@ -234,11 +239,15 @@ export class TmuxPane {
     checkAll("respawn-pane", await this.#client.script(line), 4);
   }
 
-  async #guarded(name: string, line: string): Promise<Sent> {
+  async #guarded<T extends string = never>(
+    name: string,
+    line: string,
+    more?: Readonly<Record<string, T>>,
+  ): Promise<Sent | T> {
     const replies = await this.#client.script(line);
-    const printed = replies.at(-1)?.lines[0];
-    if (printed === DONE) return "sent";
-    if (printed === REFUSED) return "refused";
+    const printed = replies.at(-1)?.lines[0] ?? "";
+    const answer = { [DONE]: "sent" as const, [REFUSED]: "refused" as const, ...more }[printed];
+    if (answer !== undefined) return answer;
     throw new TmuxCommandError(name, replies.find((reply) => !reply.ok)?.lines ?? []);
   }
 

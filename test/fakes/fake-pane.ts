@@ -27,6 +27,8 @@ export class FakePane implements PaneWriter, ScreenSource, AgentSigns {
   dead = false;
   /** Somebody has turned its input off: Enter is refused. */
   inputOff = false;
+  /** The terminal knows of output that has not come here yet. */
+  cursorMoved = false;
   hooks = false;
   waiting = false;
   onPaste: (text: string) => void = (text) => this.compose(text);
@@ -106,9 +108,10 @@ export class FakePane implements PaneWriter, ScreenSource, AgentSigns {
     });
   }
 
-  enter(): Promise<"sent" | "refused"> {
+  enter(cursor?: { readonly x: number; readonly y: number }): Promise<"sent" | "refused" | "moved"> {
     return this.#call("enter", () => {
       if (this.dead || this.inputOff) return "refused";
+      if (cursor !== undefined && this.cursorMoved) return "moved";
       this.typed.push("\r");
       this.onEnter(++this.#enters);
       return "sent";

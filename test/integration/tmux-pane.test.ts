@@ -175,6 +175,16 @@ describe("keys and text", () => {
     expect((await box.pane.facts()).inMode).toBe(false);
   });
 
+  it("Enter is pressed only where the cursor was seen, when that is asked for", async () => {
+    await using box = await receiver();
+    const { cursorX: x, cursorY: y } = await box.pane.facts();
+    expect(await box.pane.enter({ x: x + 1, y })).toBe("moved");
+    expect(await box.pane.enter({ x, y: y + 1 })).toBe("moved");
+    expect(await box.pane.enter({ x, y })).toBe("sent");
+    await box.receives("\r");
+    expect(await box.received()).toBe("\r");
+  });
+
   it("are refused by a dead pane", async () => {
     await using box = await deadPane();
     expect(await box.pane.sendKeys(["Up"])).toBe("refused");
