@@ -1,6 +1,8 @@
 // Records the screens of the real agent programs that the profiles are tested with, by walking through their scenes:
 //   node scripts/launch.mjs scripts/record-screens.ts [PROGRAM…] [--only SCENE]
-// PROGRAM: claude-2.1.330, claude-2.1.197, codex-0.169.0, opencode-1.18.33 (default: all). Look at every new case.json.
+//   node scripts/launch.mjs scripts/record-screens.ts claude-2.1.270=/path/to/claude
+// PROGRAM: claude-2.1.330, claude-2.1.197, codex-0.169.0, opencode-1.18.33 (default: all), or another version and its file.
+// Look at every new case.json.
 import type { AgentKind } from "../test/support/agents-home.ts";
 import type { AgentProgram } from "../test/support/agents-install.ts";
 import { SCENES, type SceneRun } from "../test/support/agents-scenes.ts";
@@ -10,8 +12,14 @@ import { screenFromRecording } from "../test/support/screen-from-ansi.ts";
 
 const ALL: readonly AgentProgram[] = ["claude-2.1.330", "claude-2.1.197", "codex-0.169.0", "opencode-1.18.33"];
 
-async function recordRun(program: AgentProgram, run: SceneRun, only: string | undefined): Promise<void> {
-  await using session = await AgentSession.start({ program, ...run.options });
+interface Recorded {
+  readonly program: string;
+  readonly path?: string;
+}
+
+async function recordRun({ program, path }: Recorded, run: SceneRun, only: string | undefined): Promise<void> {
+  const where = path === undefined ? {} : { path };
+  await using session = await AgentSession.start({ program: program as AgentProgram, ...where, ...run.options });
   const [kind = "", version = ""] = program.split("-");
   for (const scene of run.scenes) {
     try {
@@ -34,11 +42,15 @@ async function recordRun(program: AgentProgram, run: SceneRun, only: string | un
 const args = process.argv.slice(2);
 const onlyAt = args.indexOf("--only");
 const only = onlyAt < 0 ? undefined : args[onlyAt + 1];
-const named = (onlyAt < 0 ? args : args.slice(0, onlyAt)) as AgentProgram[];
-for (const program of named.length > 0 ? named : ALL) {
+const named = (onlyAt < 0 ? args : args.slice(0, onlyAt)).map((word): Recorded => {
+  const [program = "", path] = word.split("=", 2);
+  return path === undefined ? { program } : { program, path };
+});
+for (const asked of named.length > 0 ? named : ALL.map((program) => ({ program }))) {
+  const { program } = asked;
   for (const run of SCENES[program.split("-", 1)[0] as AgentKind]) {
     if (run.only !== undefined && run.only !== program) continue;
     if (only !== undefined && !run.scenes.some((scene) => scene.name === only)) continue;
-    await recordRun(program, run, only).catch((err: unknown) => console.error(`${program}: ${String(err)}`));
+    await recordRun(asked, run, only).catch((err: unknown) => console.error(`${program}: ${String(err)}`));
   }
 }

@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { loadScreenCases } from "../../test/support/screen-corpus.ts";
 import { screenFromRecording } from "../../test/support/screen-from-ansi.ts";
+import { screenReport, writtenReport } from "../../test/support/screen-report.ts";
+import { scoreScreens } from "../../test/support/screen-score.ts";
 import type { ScreenView } from "./profile.ts";
 import { profileNamed } from "./registry.ts";
 
@@ -18,7 +20,15 @@ function claim(view: ScreenView): string {
 describe("recorded screens", () => {
   it("cover each agent program", () => {
     const programs = new Set(cases.map((screen) => screen.name.split("/").slice(0, 2).join("/")));
-    expect([...programs].sort()).toEqual(["claude/2.1.197", "claude/2.1.330", "codex/0.169.0", "opencode/1.18.33"]);
+    expect([...programs].sort()).toEqual([
+      "claude/2.1.197",
+      "claude/2.1.270",
+      "claude/2.1.330",
+      "codex/0.163.0",
+      "codex/0.169.0",
+      "opencode/1.18.20",
+      "opencode/1.18.33",
+    ]);
   });
 
   it.each(named)("%s is read as it was", async (_name, { profile, recording, truth, view }) => {
@@ -39,6 +49,17 @@ describe("recorded screens", () => {
       case "other":
         return expect(claim(seen)).not.toMatch(/^empty$/);
     }
+  });
+
+  it("are never taken for an idle agent's, and at least 99 of 100 of an idle agent's are", async () => {
+    for (const { version, falseIdle, idle, resting } of await scoreScreens(cases)) {
+      expect(falseIdle, version).toEqual([]);
+      expect(idle / resting, version).toBeGreaterThanOrEqual(0.99);
+    }
+  });
+
+  it("are counted in the published figures as they are", async () => {
+    expect(await writtenReport()).toBe(screenReport(await scoreScreens(cases)));
   });
 
   it("never let one profile see an idle composer in another agent's dialog", async () => {

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { payloadName } from "../../internal/agents/hook-lines.ts";
 import { comparable } from "../../internal/agents/safe-text.ts";
+import { surroundingsOf } from "../../internal/pane/surroundings.ts";
 import type { AgentProgram } from "../support/agents-install.ts";
 import { AgentSession } from "../support/agents-session.ts";
 
@@ -85,6 +86,34 @@ describe.each(PROGRAMS)("%s", (program) => {
     await session.key("Escape");
     await session.idle();
     expect(existsSync(join(session.home.workdir, "tool-ran"))).toBe(false);
+  });
+});
+
+/** How many different things are seen around its composer in so long a time. */
+async function framesSeen(session: AgentSession, ms: number): Promise<number> {
+  let shown = "";
+  let frames = 0;
+  for (const end = performance.now() + ms; performance.now() < end; await sleep(30)) {
+    const screen = await session.screen();
+    const now = surroundingsOf(screen, session.profile.view(screen), session.profile.movesBelow === true);
+    if (now !== shown) frames += 1;
+    shown = now;
+  }
+  return frames;
+}
+
+describe.each(PROGRAMS)("%s, whatever its words are,", (program) => {
+  it("moves something around its composer while it works, and nothing while it rests", { timeout: LONG }, async () => {
+    await using session = await AgentSession.start({ program });
+    await session.idle(90_000);
+    await sleep(2000);
+    expect(await framesSeen(session, 6000)).toBe(1);
+    session.model.wordDelayMs = 5000; // a model that thinks before its first word
+    await submit(session, "TALK 2");
+    await session.until("work", (view) => view.busy !== undefined);
+    expect(await framesSeen(session, 8000)).toBeGreaterThanOrEqual(6); // it counts the seconds at least
+    session.model.wordDelayMs = 0;
+    await session.idle();
   });
 });
 

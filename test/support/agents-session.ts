@@ -17,6 +17,8 @@ const run = promisify(execFile);
 
 export interface AgentSessionOptions {
   readonly program: AgentProgram;
+  /** Another version's file to run instead. */
+  readonly path?: string;
   /** Arguments behind the program's own. */
   readonly args?: readonly string[];
   readonly state?: AgentHomeOptions["state"];
@@ -85,7 +87,7 @@ export class AgentSession {
     // Linked under its usual name, by which the profile knows its program.
     const bin = join(dir, "bin");
     await mkdir(bin);
-    await run("ln", ["-s", await agentProgram(options.program), join(bin, kind)]);
+    await run("ln", ["-s", options.path ?? (await agentProgram(options.program)), join(bin, kind)]);
     const plan = profile.launch({
       command: [join(bin, kind), ...(options.args ?? [])],
       stateDir,
