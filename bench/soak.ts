@@ -10,14 +10,18 @@ import { buildBinary } from "../scripts/build.ts";
 import { PHASE_TARGETS, type PhaseTarget, playPhases } from "./phase/play.ts";
 import { phaseRows, phaseText, writePhases } from "./phase/report.ts";
 import { rowLine, runFacts, table } from "./report.ts";
+import { soakOfStreams } from "./soak/run-streams.ts";
 
 const help = `Works with real agents for a long time and compares what was told with what was so. Exit code 1 when idle was told of an
 agent at work.
 
 Usage: npm run soak -- [flags]
 
-  --only phases    the state of agents that answer, run tools, ask and are interrupted (the only one there is)
+  --only WHAT      phases: the state of agents that answer, run tools, ask and are interrupted (the one run without it);
+                   streams: RAW watchers that are cut off, stall and come back while the serving half is killed
   --minutes N      how long (60)
+  --cuts N         streams: ends after so many cut connections
+  --every MS       streams: mean time between two faults (1000)
   --agents LIST    side by side (claude-2.1.330,codex-0.169.0): ${PHASE_TARGETS.map(({ name }) => name).join("; ")}
   --seed N         the same seed deals the same work (1)
   --json FILE      the figures with each lag
@@ -27,6 +31,8 @@ Usage: npm run soak -- [flags]
 const specs = {
   only: { type: "string" },
   minutes: { type: "number" },
+  cuts: { type: "number" },
+  every: { type: "number" },
   agents: { type: "list" },
   seed: { type: "number" },
   json: { type: "string" },
@@ -39,8 +45,9 @@ await runMain({ name: "soak" }, async ({ argv, stdout, stderr, signal }) => {
     stdout.write(help);
     return 0;
   }
+  if (values.only === "streams") return await soakOfStreams(values, { stdout, stderr, signal });
   if ((values.only ?? "phases") !== "phases")
-    throw new DomainError("invalid", `--only takes phases, not "${values.only}"`);
+    throw new DomainError("invalid", `--only takes phases or streams, not "${values.only}"`);
   const names = (values.agents ?? ["claude-2.1.330,codex-0.169.0"]).flatMap((list) => list.split(","));
   const targets = names.map(targetNamed);
   const { minutes = 60, seed = 1 } = values;

@@ -1,0 +1,44 @@
+import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
+import { createServer, type Socket } from "node:net";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+
+/** The far end of `printer.ts`, over all of its lives. */
+export interface Printing extends AsyncDisposable {
+  readonly command: readonly [string, ...string[]];
+  /** How many bytes have been printed. */
+  readonly position: number;
+  tell(order: string): void;
+}
+
+/** `dir`: a private folder for the socket and the position. */
+export async function printing(dir: string, pace: number): Promise<Printing> {
+  const [path, stateFile] = [join(dir, "printer.sock"), join(dir, "position")];
+  await writeFile(stateFile, "0");
+  let position = 0;
+  let current: Socket | undefined;
+  const server = createServer((socket) => {
+    current = socket;
+    socket.on("error", () => {});
+    createInterface({ input: socket }).on("line", (line) => {
+      position = Math.max(position, Number(line));
+    });
+    socket.write(`pace ${pace}\n`);
+  }).listen(path);
+  await once(server, "listening");
+  const script = 'stty raw -echo; exec "$@"'; // the terminal changes nothing of what is printed
+  const file = join(import.meta.dirname, "printer.ts");
+  return {
+    command: ["sh", "-c", script, "sh", process.execPath, ...process.execArgv, file, path, stateFile],
+    get position() {
+      return position;
+    },
+    tell: (order) => void current?.write(`${order}\n`),
+    [Symbol.asyncDispose]: async () => {
+      current?.destroy();
+      server.close();
+      await Promise.resolve();
+    },
+  };
+}
