@@ -32,7 +32,6 @@ import { Operator } from "./operator.ts";
 import { agentCommand, launchContext, SESSION, type SidecarOptions } from "./options.ts";
 import { OutputReader } from "./output-reader.ts";
 import { sampleWork } from "./process-work.ts";
-import { sampleWork } from "./process-work.ts";
 import { sidecarRoutes } from "./server.ts";
 import { SidecarMetrics } from "./sidecar-metrics.ts";
 import { type StatePaths, statePaths } from "./state-dir.ts";
