@@ -33,6 +33,8 @@ export interface PhaseRun {
   readonly acts: Readonly<Record<string, number>>;
   /** What was done last before each false idle. */
   readonly falseIdleActs: readonly string[];
+  /** Acts that could not be played, and why. */
+  readonly troubles: readonly string[];
   /** Questions for the state that were not answered. */
   readonly failures: number;
 }
@@ -63,6 +65,7 @@ export async function playPhases(target: PhaseTarget, options: PhaseOptions, sig
   const watching = watcher.run(AbortSignal.any([signal, done.signal]));
   const hands = new Hands(agent.sidecar, signal);
   const random = seeded(options.seed);
+  const troubles: string[] = [];
   const played: { readonly name: string; readonly at: number }[] = [];
   try {
     await rest(watcher, hands);
@@ -78,7 +81,16 @@ export async function playPhases(target: PhaseTarget, options: PhaseOptions, sig
         random,
         long: options.long,
       };
-      await act.play(scene);
+      try {
+        await act.play(scene);
+      } catch (err) {
+        if (signal.aborted) throw err;
+        // The rest of a long run is worth more; what is on the screen tells why.
+        troubles.push(`${act.name}: ${err instanceof Error ? err.message : String(err)}`);
+        const { output } = await agent.sidecar.client.peek({ lines: 50 });
+        options.say(`${target.name}: ${troubles.at(-1)}\n${output}`);
+        await hands.interrupt();
+      }
       await rest(watcher, hands);
       await hands.pause(2000 + random() * 2500);
       if (n % 20 === 0) options.say(`${target.name}: ${n} acts`);
@@ -93,7 +105,7 @@ export async function playPhases(target: PhaseTarget, options: PhaseOptions, sig
   const falseIdleActs = score.falseIdles.map(
     ({ at, intoMs }) => `${played.findLast((act) => act.at <= at)?.name}, ${intoMs} ms into it`,
   );
-  return { target, score, acts, falseIdleActs, failures: watcher.failures.length };
+  return { target, score, acts, falseIdleActs, troubles, failures: watcher.failures.length };
 }
 
 function dealt(agent: AgentKind, random: () => number): Act {

@@ -40,6 +40,7 @@ export function phaseText(run: PhaseRun): string {
     `- ${counts}.`,
     ...(told.length === 0 ? [] : [`  Told at rest instead of idle: ${told.join(", ")}.`]),
     ...run.falseIdleActs.map((act) => `  FALSE IDLE: ${act}.`),
+    ...run.troubles.map((trouble) => `  Could not be played: ${trouble}.`),
     ...(run.failures === 0 ? [] : [`  Questions that were not answered: ${run.failures}.`]),
   ].join("\n");
 }
