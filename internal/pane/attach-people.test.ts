@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { FakeClock, settle } from "../../test/support/fake-clock.ts";
+import { FakeClock } from "../../test/support/fake-clock.ts";
 import { DomainError } from "../base/errors.ts";
 import { People } from "./attach-people.ts";
 import type { AttachHello } from "./attach-types.ts";
@@ -8,6 +8,7 @@ class House {
   readonly clock = new FakeClock();
   size = { cols: 160, rows: 50 };
   isAway = false;
+  resizes = 0;
   readonly people: People;
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
@@ -17,6 +18,7 @@ class House {
     const resize = (wanted: typeof size) => {
       if (this.isAway) throw new DomainError("unavailable", "tmux is away");
       this.size = wanted;
+      this.resizes++;
       return Promise.resolve();
     };
     const { clock } = this;
@@ -47,24 +49,37 @@ describe("the window's size", () => {
   it("is that of the only person who can type, and its own after", async () => {
     await house.clock.advance(10_000);
     const person = house.people.enter(ann);
-    await settle();
+    await house.clock.advance(50);
     expect(house.size).toEqual({ cols: 100, rows: 30 });
     house.people.resized(person, { cols: 120, rows: 40 });
-    await settle();
+    await house.clock.advance(50);
     expect(house.size).toEqual({ cols: 120, rows: 40 });
     person[Symbol.dispose]();
-    await settle();
+    await house.clock.advance(50);
     expect(house.size).toEqual({ cols: 160, rows: 50 });
+  });
+
+  it("passes through few of the sizes of a window whose edge is dragged", async () => {
+    await house.clock.advance(10_000);
+    const person = house.people.enter(ann);
+    const before = house.resizes;
+    for (let cols = 100; cols < 200; cols++) {
+      house.people.resized(person, { cols, rows: 30 });
+      await house.clock.advance(2);
+    }
+    await house.clock.advance(50);
+    expect(house.size).toEqual({ cols: 199, rows: 30 });
+    expect(house.resizes - before).toBeLessThan(10);
   });
 
   it("is its own with two, and that of the one who stays", async () => {
     await house.clock.advance(10_000);
     const first = house.people.enter(ann);
     const second = house.people.enter(bob);
-    await settle();
+    await house.clock.advance(50);
     expect(house.size).toEqual({ cols: 160, rows: 50 });
     first[Symbol.dispose]();
-    await settle();
+    await house.clock.advance(50);
     expect(house.size).toEqual({ cols: 80, rows: 24 });
     second[Symbol.dispose]();
   });
@@ -72,10 +87,10 @@ describe("the window's size", () => {
   it("is never that of people who only look", async () => {
     await house.clock.advance(10_000);
     house.people.enter(looker);
-    await settle();
+    await house.clock.advance(50);
     expect(house.size).toEqual({ cols: 160, rows: 50 });
     house.people.enter(ann);
-    await settle();
+    await house.clock.advance(50);
     expect(house.size).toEqual({ cols: 100, rows: 30 });
     expect(house.people.count).toBe(2);
   });
@@ -104,7 +119,7 @@ describe("the window's size", () => {
     await house.clock.advance(200);
     expect(house.size).toEqual({ cols: 100, rows: 30 });
     house.size = { cols: 160, rows: 50 };
-    await house.clock.advance(1000);
+    await house.clock.advance(1100);
     expect(house.size).toEqual({ cols: 100, rows: 30 });
   });
 

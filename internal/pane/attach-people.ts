@@ -28,6 +28,8 @@ const TYPING_MS = 2000;
 /** A person whose connection broke may be back soon, as may everybody when this process has only begun. */
 const RETURN_MS = 5000;
 const LOOK_MS = 1000;
+/** Between two sizes: whoever drags the edge of a window passes through many. */
+const RESIZE_PAUSE_MS = 40;
 const RETRY_MS = 200;
 const NAME_MAX = 64;
 
@@ -77,6 +79,8 @@ export class People implements Task {
   readonly #options: PeopleOptions;
   readonly #present = new Set<Person>();
   readonly #woken = new SignalBus();
+  /** Counts what may change the size. */
+  #changes = 0;
   /** Until then nobody's absence counts. Monotonic ms. */
   #returnUntil: number;
 
@@ -101,14 +105,14 @@ export class People implements Task {
     const person = new Person(hello, (one) => this.#left(one));
     this.#tellOthers(person, `${person.name} ${person.readOnly ? "looks" : "types"} here too`);
     this.#present.add(person);
-    this.#woken.notify();
+    this.#wake();
     return person;
   }
 
   /** @throws DomainError `invalid` for a size out of bounds */
   resized(person: Person, size: Size): void {
     person.size = checkSize(size);
-    this.#woken.notify();
+    this.#wake();
   }
 
   typed(person: Person): void {
@@ -133,7 +137,9 @@ export class People implements Task {
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
+        const before = this.#changes;
         const failed = await this.#apply(signal);
+        if (this.#changes !== before) continue;
         await this.#woken.nextOrAfter(failed ? RETRY_MS : LOOK_MS, this.#deps.clock, signal);
       } catch (err) {
         if (!signal.aborted) throw err;
@@ -147,6 +153,7 @@ export class People implements Task {
     if (wanted === undefined || (wanted.cols === cols && wanted.rows === rows)) return false;
     try {
       await this.#deps.resize(wanted, signal);
+      await this.#deps.clock.sleep(RESIZE_PAUSE_MS, signal);
       return false;
     } catch (err) {
       if (!(err instanceof DomainError)) throw err;
@@ -168,6 +175,11 @@ export class People implements Task {
   #left(person: Person): void {
     if (!this.#present.delete(person)) return;
     this.#tellOthers(person, `${person.name} left`);
+    this.#wake();
+  }
+
+  #wake(): void {
+    this.#changes++;
     this.#woken.notify();
   }
 

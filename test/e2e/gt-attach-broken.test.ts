@@ -1,3 +1,6 @@
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
 import { expect, it } from "vitest";
 import { AgentState } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { afterwards, attached, OWN_TERMINAL, SANE, terminalState } from "../support/attached.ts";
@@ -61,8 +64,9 @@ it("waits for a sidecar that is gone until the person leaves, and leaves the ter
   await using sidecar = await wildSidecar();
   await using person = await attached(sidecar);
   await person.sees("wild");
-  // Both halves at once: nobody is left to say goodbye or to start another.
+  // Both halves at once: nobody is left to say goodbye or to start another, or to end tmux.
   for (const pid of [sidecar.process.pid ?? 0, sidecar.servingPid()]) process.kill(pid, "SIGKILL");
+  await promisify(execFile)("tmux", ["-S", join(sidecar.stateDir, "tmux.sock"), "kill-server"]);
   await person.sees("connection lost, trying again … Ctrl-] leaves");
   person.type("into the void");
   person.type("\x1d");
