@@ -138,6 +138,7 @@ class Session {
   /** What the terminal needs next; undefined when it is up to date. */
   #next(): AttachOutput | undefined {
     const { output } = this.#deps;
+    if (this.#offset !== undefined && this.#isBehind(this.#offset)) this.#offset = undefined;
     const { cols, rows } = output.emulator;
     const size = `${cols}x${rows}`;
     if (size !== this.#size) {
@@ -146,7 +147,7 @@ class Session {
       return { type: "resized", cols, rows };
     }
     if (this.#isRough && output.isExact) this.#offset = undefined;
-    const data = this.#offset === undefined || this.#isBehind(this.#offset) ? undefined : this.#read(this.#offset);
+    const data = this.#offset === undefined ? undefined : this.#read(this.#offset);
     if (data === undefined) return this.#redraw();
     return data.length === 0 ? undefined : { type: "data", data };
   }
