@@ -14,6 +14,7 @@ export type Component =
   | "ghz"
   | "connectconformance"
   | "cluster"
+  | "containers"
   | "curl"
   | "openssl"
   | "tmux"
@@ -31,6 +32,7 @@ const HINTS: Readonly<Record<Component, string>> = {
   ghz: "go install github.com/bojand/ghz/cmd/ghz@v0.93.0",
   connectconformance: "go install connectrpc.com/conformance/cmd/connectconformance@v1.0.5",
   cluster: "a cluster of your own: set KUBECONFIG, or use kind",
+  containers: "docker, or podman",
   curl: "apt-get install curl",
   openssl: "apt-get install openssl",
   tmux: "apt-get install tmux",
@@ -72,6 +74,7 @@ export async function requireComponent(context: TestContext, name: Component): P
 
 async function packed(name: Component): Promise<string | undefined> {
   if (name === "cluster") return executable(join(shared, "cluster", "cluster"));
+  if (name === "containers") return (await executable(join(shared, "cluster", "image"))) ?? (await engine());
   const archive = join(shared, "bin", `${name}.xz`);
   const unpack = await executable(join(shared, "bin", "unpack"));
   if (unpack === undefined || !(await exists(archive))) return undefined;
@@ -80,7 +83,17 @@ async function packed(name: Component): Promise<string | undefined> {
   return join(folder, name);
 }
 
-async function onPath(name: Component): Promise<string | undefined> {
+/** One that works: docker's program without its daemon does not. */
+async function engine(): Promise<string | undefined> {
+  for (const name of ["docker", "podman"]) {
+    const path = await onPath(name);
+    const works = path !== undefined && (await promisify(execFile)(path, ["info"]).then(Boolean, () => false));
+    if (works) return path;
+  }
+  return undefined;
+}
+
+async function onPath(name: string): Promise<string | undefined> {
   for (const folder of (process.env["PATH"] ?? "").split(delimiter)) {
     const path = folder === "" ? undefined : await executable(join(folder, name));
     if (path !== undefined) return path;

@@ -1,0 +1,77 @@
+import { describe, expect, it } from "vitest";
+import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
+import { Containers, HARDENED, untilShown } from "../support/containers.ts";
+import { until } from "../support/sidecar.ts";
+
+const LIMIT_MS = 600_000;
+const ORPHANS = Number(process.env["GT_TEST_ORPHANS"] ?? "300");
+
+/** Says where it runs, then what became of the orphans that it made. */
+const PROBE = `
+echo "first: $(tr '\\0' ' ' </proc/1/cmdline)"
+echo "uid: $(id -u)"
+grep -E '^(CapEff|CapBnd|NoNewPrivs|Seccomp):' /proc/self/status
+touch /probe 2>&1
+for p in sshd gcc cc g++ make ld python3 ssh; do command -v $p; done
+for p in tmux git curl; do command -v $p >/dev/null && echo "has $p"; done
+# An ended orphan counts against the limit of processes until it is waited for, half a second later.
+i=0; while [ $i -lt ${ORPHANS} ]; do (sleep 0.05 &); i=$((i+1)); [ $((i%50)) -ne 0 ] || sleep 1; done
+sleep 2
+echo "zombies: $(cat /proc/[0-9]*/stat 2>/dev/null | grep -c ') Z ')"
+echo probed
+exec sleep 100000`;
+
+it(
+  "the image runs without rights, on a read-only root, as a user it does not know: a peek, a nudge, an orderly end",
+  async (context) => {
+    const containers = await Containers.here(context);
+    const image = await containers.build("demo");
+    await using container = containers.run(image, { options: HARDENED, args: ["--grace", "8s"] });
+    await container.firstPeek();
+    await until("readiness", 30_000, async () => (await fetch(`${container.healthUrl}/readyz`)).ok || undefined);
+    const state = async () => (await container.client.status({})).state === AgentState.IDLE || undefined;
+    await until("an idle agent", 60_000, state, container.log);
+    const receipt = await container.client.nudge({ message: "hello in there" });
+    expect(receipt.outcome).toBe(NudgeOutcome.SUBMITTED);
+    expect((await container.client.peek({})).output).toContain("hello in there");
+    container.signal("SIGTERM");
+    expect(await container.exited).toBe(0);
+    expect(container.log()).toContain('"exit_code":0');
+  },
+  LIMIT_MS,
+);
+
+describe("the image for any program", () => {
+  it(
+    "says in one line what is missing when no program is named",
+    async (context) => {
+      const containers = await Containers.here(context);
+      const image = await containers.build("none");
+      const { code, text } = await containers.output(image, HARDENED);
+      expect([code, text]).toEqual([2, expect.stringContaining("--agent generic needs a command")]);
+      expect(text.trim().split("\n").length).toBeLessThanOrEqual(2);
+    },
+    LIMIT_MS,
+  );
+
+  it(
+    `runs it with no more than it needs, and leaves no zombie of ${ORPHANS} orphans`,
+    async (context) => {
+      const containers = await Containers.here(context);
+      const image = await containers.build("none");
+      await using container = containers.run(image, { options: HARDENED, args: ["--", "sh", "-c", PROBE] });
+      const text = await untilShown(container, /^probed$/m, 120_000);
+      expect(text).toMatch(/^first: node .*gt-sidecar/m);
+      expect(text).toMatch(/^uid: 54321$/m);
+      expect(text).toMatch(/^CapEff:\s+0+$/m);
+      expect(text).toMatch(/^CapBnd:\s+0+$/m);
+      expect(text).toMatch(/^NoNewPrivs:\s+1$/m);
+      expect(text).toMatch(/^Seccomp:\s+2$/m);
+      expect(text).toMatch(/Read-only file system/);
+      expect(text).toMatch(/has tmux\nhas git\nhas curl/);
+      expect(text).not.toMatch(/bin\/(sshd|ssh|gcc|cc|g\+\+|make|ld|python3)$/m);
+      expect(text).toMatch(/^zombies: 0$/m);
+    },
+    LIMIT_MS,
+  );
+});
