@@ -34,6 +34,9 @@ describe("without flags", () => {
       restart: "on-failure",
       lingerMs: 0,
       stallAfterMs: 600_000,
+      eventBuffer: 10_000,
+      eventBytes: 16 * 1024 * 1024,
+      redactPatterns: ["(?i)(api[_-]?key|token|secret|password)\\s*[:=]\\s*\\S+"],
       identity: { project: "default", sessionId: expect.stringMatching(/^[0-9a-f-]{36}$/) },
     });
     expect(sidecar.command[0]).toMatch(/^\/(?:usr\/)?bin\/sh$/);
@@ -48,6 +51,13 @@ describe("without flags", () => {
       rmSync(stateDir, { recursive: true });
     }
   });
+});
+
+it("takes patterns for secrets as they are given, commas and all, instead of the usual ones", () => {
+  const patterns = (...flags: string[]) => config([...AGENT, ...flags]).sidecar.redactPatterns;
+  expect(patterns("--redact-pattern", "a{1,3}", "--redact-pattern", "b,c")).toEqual(["a{1,3}", "b,c"]);
+  expect(patterns("--redact-pattern", "")).toEqual([]);
+  expect(() => patterns("--redact-pattern", "(?<=look)")).toThrow("no pattern that RE2 understands");
 });
 
 it("takes flags over environment", () => {

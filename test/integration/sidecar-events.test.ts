@@ -1,0 +1,279 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { credentials, loadPackageDefinition, type ServiceClientConstructor } from "@grpc/grpc-js";
+import { loadSync } from "@grpc/proto-loader";
+import { describe, expect, it } from "vitest";
+import { AgentState, EventType, GapReason, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
+import { ErrorInfoSchema } from "../../internal/gen/google/rpc/error_details_pb.ts";
+import { EventReader } from "../support/event-reader.ts";
+import { demoCommand, type RunningSidecar, startSidecar, until } from "../support/sidecar.ts";
+
+/** An unknown program: a shell that runs this. */
+const shell = (script: string, ...flags: string[]) =>
+  startSidecar({ agent: "generic", command: ["/bin/sh", "-c", script], flags });
+
+async function killServing(sidecar: RunningSidecar): Promise<void> {
+  const before = sidecar.servingPid();
+  process.kill(before, "SIGKILL");
+  await until("the next serving half", 20_000, () => sidecar.servingPid() !== before || undefined, sidecar.log);
+}
+
+describe("a session's events", () => {
+  it("tell of everything that happens, in order, and end with it", async () => {
+    await using sidecar = await startSidecar((dir) => ({
+      flags: ["--linger", "5s"],
+      command: demoCommand(dir, "--faults", "exit-on=crash,exit-code=7"),
+    }));
+    await using reader = new EventReader(sidecar.client);
+    await reader.until("idle", ({ state }) => state === AgentState.IDLE);
+    await sidecar.client.nudge({ message: "say password: hunter2 twice", requestId: "first", sender: "me" });
+    await reader.until("its receipt", ({ receipt }) => receipt?.requestId === "first");
+    await reader.until("its answer", ({ text }) => text.includes("Read your message"));
+
+    await sidecar.client.nudge({ message: "please run: x", requestId: "second" });
+    const { dialog } = await reader.until("a dialog", ({ type }) => type === EventType.DIALOG_OPENED);
+    await sidecar.client.respond({ dialogId: dialog?.id ?? "", choice: dialog?.choices[0]?.key ?? "" });
+    const closed = await reader.until("its end", ({ type }) => type === EventType.DIALOG_CLOSED);
+    expect(closed.dialog?.id).toBe(dialog?.id);
+
+    await sidecar.untilState(AgentState.IDLE);
+    await sidecar.client.nudge({ message: "crash", mode: 3 });
+    const failed = await reader.until("the failure", ({ type }) => type === EventType.SESSION_FAILED);
+    expect(failed).toMatchObject({ done: false, error: "the agent ended with exit code 7", stream: "system" });
+    const isStart = ({ type }: { readonly type: EventType }) => type === EventType.SESSION_STARTED;
+    await until("its next life", 20_000, () => reader.events.filter(isStart)[1]);
+    await sidecar.untilState(AgentState.IDLE);
+    await sidecar.client.sendKeys({ text: "/exit" });
+    await sidecar.client.sendKeys({ keys: ["Enter"] });
+    await reader.ended;
+
+    expect(reader.faults).toEqual([]);
+    expect(reader.events.at(-1)).toMatchObject({ type: EventType.SESSION_STOPPED, done: true, error: "" });
+    expect(reader.events.filter(({ done }) => done)).toHaveLength(1);
+    expect(reader.events[0]).toMatchObject({
+      seq: 1n,
+      type: EventType.SESSION_STARTED,
+      provider: "demo",
+      projectId: "default",
+    });
+    const of = (id: string) => reader.events.filter(({ requestId }) => requestId === id);
+    expect(of("first").map(({ type }) => type)).toEqual([EventType.INPUT_RECEIVED, EventType.NUDGE_RECEIPT]);
+    expect(of("first")[0]?.text).toBe("say [redacted] twice");
+    expect(of("first")[1]?.receipt).toMatchObject({ outcome: NudgeOutcome.SUBMITTED, sender: "me (unverified)" });
+    expect(of("first")[1]?.receipt?.evidence.length).toBeGreaterThan(0);
+    const states = reader.events.filter(({ type }) => type === EventType.PHASE_CHANGED).map(({ state }) => state);
+    expect(states).toEqual(
+      expect.arrayContaining([AgentState.BUSY, AgentState.DIALOG, AgentState.IDLE, AgentState.DEAD]),
+    );
+    for (const event of reader.events) expect(event.sessionId).toBe(reader.events[0]?.sessionId);
+    expect(JSON.stringify(reader.events, (_, value) => (typeof value === "bigint" ? 0 : value))).not.toContain(
+      "hunter2",
+    );
+  });
+
+  it("hold each line of a turn once, and neither the input box nor what moved while it worked", async () => {
+    await using sidecar = await startSidecar();
+    await using reader = new EventReader(sidecar.client);
+    await reader.until("idle", ({ state }) => state === AgentState.IDLE);
+    await sidecar.client.nudge({ message: "lines: 120" });
+    await reader.until("the end", ({ text }) => text.includes("line 120 of 120"));
+    await sidecar.untilState(AgentState.IDLE);
+    await sidecar.client.nudge({ message: "lines: 3" });
+    await reader.until("the second end", ({ text }) => text.includes("line 3 of 3"));
+    const lines = reader.text.split("\n").filter((line) => /^line \d+ of/.test(line));
+    expect(lines).toEqual([
+      ...Array.from({ length: 120 }, (_, i) => `line ${i + 1} of 120`),
+      ...Array.from({ length: 3 }, (_, i) => `line ${i + 1} of 3`),
+    ]);
+    expect(reader.text).not.toMatch(/Type a message|esc to interrupt|────/);
+  });
+
+  it("of a program on the alternate screen tell what changed", async () => {
+    await using sidecar = await startSidecar((dir) => ({ command: demoCommand(dir, "--alternate-screen") }));
+    await using reader = new EventReader(sidecar.client);
+    await reader.until("idle", ({ state }) => state === AgentState.IDLE);
+    await sidecar.client.nudge({ message: "hello there" });
+    await reader.until("the answer", ({ text }) => text.includes("Read your message"));
+    expect(reader.text.match(/Demo agent/g)).toHaveLength(1);
+    expect(reader.text.match(/> hello there/g)).toHaveLength(1);
+  });
+
+  it("end with `unavailable` when the sidecar is told to stop", async () => {
+    await using sidecar = await startSidecar();
+    await sidecar.untilState(AgentState.IDLE);
+    const read = async () => {
+      for await (const event of sidecar.client.streamEvents({})) if (event.done) return "done";
+      return "end";
+    };
+    const reading = read().catch((err: unknown) => ConnectError.from(err).code);
+    sidecar.process.kill("SIGTERM");
+    expect(await reading).toBe(Code.Unavailable);
+  });
+});
+
+describe("a reader", () => {
+  it("gets every event once or is told which are missing, while the serving half is killed twenty times", async () => {
+    await using sidecar = await shell("i=0; while :; do i=$((i+1)); echo number $i; sleep 0.004; done");
+    await using reader = new EventReader(sidecar.client);
+    for (let i = 0; i < 20; i++) {
+      const seen = reader.events.length;
+      await until("more lines", 20_000, () => reader.events.slice(seen).find(({ text }) => text !== ""), sidecar.log);
+      await sleep((i * 37) % 300);
+      await killServing(sidecar);
+    }
+    const breaks = reader.breaks;
+    const before = reader.events.length;
+    await until("the last lines", 20_000, () => reader.events.slice(before).find(({ text }) => text !== ""));
+    expect(breaks).toBeGreaterThanOrEqual(20);
+    expect(reader.faults).toEqual([]);
+    expect(reader.countGaps(GapReason.RESTART)).toBe(20);
+    expect(missingNumbers(reader)).toEqual([]);
+  }, 180_000);
+
+  it("that is too slow is told what it missed, and others are not held up", async () => {
+    const batch = "seq -f 'number %.0f' $((i*50000+1)) $((i*50000+50000))";
+    const flood = `i=0; while [ $i -lt 8 ]; do ${batch}; i=$((i+1)); sleep 0.4; done`;
+    await using sidecar = await shell(
+      `sleep 1; ${flood}; sleep 1000`,
+      "--event-buffer",
+      "100",
+      "--event-bytes",
+      "262144",
+    );
+    await using slow = new EventReader(sidecar.client);
+    await using quick = new EventReader(sidecar.client);
+    await slow.until("the first", () => true);
+    slow.isPaused = true;
+    // More than a connection's windows hold, and then more than the log does.
+    await quick.until("the end of the flood", ({ text }) => text.includes("number 400000\n"));
+    slow.isPaused = false;
+    await slow.until("the end of the flood", ({ text }) => text.includes("number 400000\n"));
+    expect([slow.faults, quick.faults]).toEqual([[], []]);
+    expect(slow.countGaps(GapReason.SLOW_READER)).toBeGreaterThan(0);
+    expect(missingNumbers(quick)).toEqual([]);
+    expect(missingNumbers(slow)).toEqual([]);
+  });
+
+  it("goes on after what it has acknowledged, also after a crash, and others from the start", async () => {
+    await using sidecar = await shell("seq 1 500; sleep 1000");
+    await using reader = new EventReader(sidecar.client);
+    await reader.until("the pause", ({ text }) => text.includes("500\n"));
+    const { epoch, seq } = reader.events.at(-1) ?? { epoch: "", seq: 0n };
+    await sidecar.client.ackEvents({ subscriberId: "a", ackSeq: seq - 1n, epoch });
+    await sidecar.client.ackEvents({ subscriberId: "a", ackSeq: 1n, epoch });
+    expect((await firstEvent(sidecar, "a")).seq).toBe(seq);
+    expect((await firstEvent(sidecar, "b")).seq).toBe(1n);
+    await killServing(sidecar);
+    const resumed = await until("an event", 20_000, () => firstEvent(sidecar, "a").catch(() => undefined));
+    expect(resumed).toMatchObject({ type: EventType.BUFFER_OVERFLOW, epoch });
+    expect(resumed.gap).toMatchObject({ first: seq, reason: GapReason.RESTART });
+    expect(resumed.gap?.to).toBe(resumed.seq + 1n);
+  });
+
+  it("is refused another epoch and a number that is not there yet, and told what there is", async () => {
+    await using sidecar = await startSidecar();
+    await sidecar.untilState(AgentState.IDLE);
+    const { epoch } = await firstEvent(sidecar, "");
+    const refusal = async (call: Promise<unknown>) => {
+      const err = ConnectError.from(await call.catch((reason: unknown) => reason));
+      return { code: err.code, ...err.findDetails(ErrorInfoSchema)[0]?.metadata };
+    };
+    const stream = async (request: { afterSeq?: bigint; epoch?: string; subscriberId?: string }) => {
+      for await (const _ of sidecar.client.streamEvents(request)) return;
+    };
+    const stale = { code: Code.FailedPrecondition, epoch, head: expect.stringMatching(/^\d+$/) };
+    expect(await refusal(stream({ epoch: "another" }))).toMatchObject(stale);
+    expect(await refusal(stream({ afterSeq: 99_999n }))).toMatchObject(stale);
+    const { ackEvents } = sidecar.client;
+    expect(await refusal(ackEvents({ subscriberId: "a", ackSeq: 99_999n, epoch }))).toMatchObject(stale);
+    expect(await refusal(ackEvents({ subscriberId: "a", ackSeq: 1n, epoch: "another" }))).toMatchObject(stale);
+    const invalid = { code: Code.InvalidArgument };
+    expect(await refusal(ackEvents({ ackSeq: 1n, epoch }))).toMatchObject(invalid);
+    expect(await refusal(ackEvents({ subscriberId: "a b", ackSeq: 1n, epoch }))).toMatchObject(invalid);
+    expect(await refusal(stream({ subscriberId: "x".repeat(129) }))).toMatchObject(invalid);
+  });
+
+  it("of another gRPC implementation gets the same", async () => {
+    await using sidecar = await shell("echo hello; sleep 1000");
+    const includeDirs = [fileURLToPath(new URL("../../proto/", import.meta.url))];
+    const definition = loadPackageDefinition(
+      loadSync("gastown/v1/sidecar.proto", { includeDirs, longs: String, enums: String, keepCase: true }),
+    );
+    const gastown = definition["gastown"] as unknown as { v1: { SidecarService: ServiceClientConstructor } };
+    interface Plain {
+      readonly seq: string;
+      readonly type: string;
+      readonly text: string;
+    }
+    const client = new gastown.v1.SidecarService(`127.0.0.1:${sidecar.port}`, credentials.createInsecure());
+    const events: Plain[] = [];
+    try {
+      const open = client["StreamEvents"] as unknown as (request: object) => AsyncIterable<Plain> & { cancel(): void };
+      const call = open.call(client, { subscriber_id: "grpc-js" });
+      for await (const event of call) {
+        events.push(event);
+        if (event.type === "EVENT_TYPE_STDOUT") break;
+      }
+      call.cancel();
+    } finally {
+      client.close();
+    }
+    expect(events[0]).toMatchObject({ seq: "1", type: "EVENT_TYPE_SESSION_STARTED" });
+    expect(events.at(-1)).toMatchObject({ type: "EVENT_TYPE_STDOUT", text: "hello\n" });
+  });
+});
+
+describe("secrets", () => {
+  it("are in no event, wherever the terminal or a pause cuts them, but on the screen as they are", async () => {
+    const secret = "s3cr3t".repeat(60);
+    const wrapped = `printf '%150s token=%s\\n' x ${secret}`;
+    const paused = "printf 'password: '; sleep 0.3; printf 'hun'; sleep 0.3; echo ter2";
+    await using sidecar = await shell(
+      `${wrapped}; ${paused}; echo key-ABC123; seq 1 60; sleep 1000`,
+      "--redact-pattern",
+      "key-[A-Z0-9]+",
+      "--redact-pattern",
+      "(?i)(token|password)\\s*[:=]\\s*\\S+",
+    );
+    await using reader = new EventReader(sidecar.client);
+    await reader.until("the pause", ({ text }) => text.includes("60\n"));
+    expect(reader.text).not.toMatch(/s3cr3t|hun|ter2|ABC/);
+    expect(reader.text.match(/\[redacted\]/g)).toHaveLength(3);
+    expect((await sidecar.client.peek({ all: true, joinWrapped: true })).output).toContain(`token=${secret}`);
+    expect(sidecar.log()).not.toMatch(/s3cr3t|ter2/);
+  });
+});
+
+/** Lines are numbered without a hole but where a gap is named; returns what is wrong. */
+function missingNumbers(reader: EventReader): string[] {
+  const wrong: string[] = [];
+  let last: number | undefined;
+  let text = "";
+  const check = () => {
+    for (const [, digits] of text.matchAll(/number (\d+)\n/g)) {
+      const number = Number(digits);
+      if (last !== undefined && number !== last + 1) wrong.push(`${number} after ${last}`);
+      last = number;
+    }
+    text = "";
+  };
+  for (const event of reader.events) {
+    text += event.text;
+    if (event.gap === undefined) continue;
+    check();
+    last = undefined;
+  }
+  check();
+  return wrong;
+}
+
+async function firstEvent(sidecar: RunningSidecar, subscriberId: string) {
+  const stop = new AbortController();
+  try {
+    for await (const event of sidecar.client.streamEvents({ subscriberId }, { signal: stop.signal })) return event;
+    throw new Error("no event");
+  } finally {
+    stop.abort();
+  }
+}
