@@ -33,6 +33,13 @@ export interface RunOptions {
 }
 
 const STARTING: StateKind = { name: "starting", weight: 0, fits: () => true, stage: async () => ({}) };
+/** An earlier message may stand in a prompt that nobody can read. */
+const LEFTOVER: StateKind = {
+  name: "text left standing",
+  weight: 0,
+  fits: () => true,
+  stage: async () => ({ stays: true }),
+};
 const DEAD: StateKind = { name: "dead", weight: 0, fits: () => true, stage: async () => ({ isDead: true }) };
 
 /** Sends to one target until the number or the time is up. */
@@ -99,8 +106,9 @@ class TargetRun {
     for (let n = 0; n < SENDS_PER_LIFE && this.#goesOn(); n++) {
       if (n > 0) await bed.calm(this.#options.signal);
       const state = n === 0 ? STARTING : this.#state();
-      const isAlive = await this.#send(bed, state, this.#kinds());
-      if (!isAlive) return;
+      const after = await this.#send(bed, state, this.#kinds());
+      if (after === "stained") await this.#send(bed, LEFTOVER, this.#kinds());
+      if (after !== "goes on") return;
     }
     if (this.#goesOn()) await this.#dead(bed);
   }
@@ -127,15 +135,15 @@ class TargetRun {
     }
   }
 
-  /** False when the agent has to be given up after it. */
-  async #send(bed: Bed, state: StateKind, kind: MessageKind): Promise<boolean> {
+  /** `stained`: what stands in a prompt of which nothing is known cannot be seen, so nobody could clear it. */
+  async #send(bed: Bed, state: StateKind, kind: MessageKind): Promise<"goes on" | "stained" | "given up"> {
     const { random, signal, onSample, onTrouble } = this.#options;
     const mark = `q${Math.floor(random() * 0x1_0000_0000).toString(36)}${this.#sent}`;
     const { fatal } = this.#target;
     const isFatal = fatal !== undefined && kind.class === "safe" && random() < FATAL_SHARE;
     const message = isFatal ? `${fatal} ${mark}` : kind.make({ mark, before: this.#before, random });
     const mode = MODES[Math.floor(random() * MODES.length)] ?? "wait-idle";
-    const wanted: ModeName = state === STARTING || state === DEAD ? "wait-idle" : mode;
+    const wanted: ModeName = [STARTING, LEFTOVER, DEAD].includes(state) ? "wait-idle" : mode;
     this.#sent++;
     const plan = { bed, target: this.#target, state, kind, mode: wanted, mark, message, random, signal };
     let told = "";
@@ -148,12 +156,11 @@ class TargetRun {
       const text = err instanceof Error ? err.message : String(err);
       const { output } = await bed.sidecar.client.peek({ lines: 30 }).catch(() => ({ output: "" }));
       onTrouble(`${state.name}, ${kind.name}, ${wanted}: ${text.slice(0, 300)}\n${output.slice(-1500)}`);
-      return false;
+      return "given up";
     }
     this.#before = told === "invalid" ? this.#before : message;
-    // What stands in a prompt of which nothing is known cannot be seen, so nobody could clear it.
     const isStained = this.#target.kind === "tui" && (told === "stranded" || told === "unknown");
-    return !isFatal && !isStained;
+    return isFatal ? "given up" : isStained ? "stained" : "goes on";
   }
 
   /** A person ends it, and it stays away. */
