@@ -1,0 +1,23 @@
+import { describe, expect, it } from "vitest";
+import { NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
+import { startSidecar } from "../support/sidecar.ts";
+
+/** Shows nothing of what is typed, so that nobody can know what stands in its prompt. */
+const SILENT = ["sh", "-c", "stty -echo; echo ready; exec cat"];
+
+describe("a program of which nothing is known", () => {
+  it("gets nothing glued to a text that nobody saw leave, until somebody presses keys", {
+    timeout: 60_000,
+  }, async () => {
+    await using sidecar = await startSidecar({ agent: "generic", command: SILENT });
+    const { client } = sidecar;
+    const nudge = async (message: string, timeoutMs: bigint) => (await client.nudge({ message, timeoutMs })).outcome;
+    expect(await nudge("the first", 30_000n)).toBe(NudgeOutcome.UNKNOWN);
+    expect(await nudge("the second", 5000n)).toBe(NudgeOutcome.COMPOSER_BUSY);
+    process.kill(sidecar.servingPid(), "SIGKILL");
+    await expect.poll(() => client.status({}).catch(() => undefined), { timeout: 10_000 }).toBeDefined();
+    expect(await nudge("the third", 5000n)).toBe(NudgeOutcome.COMPOSER_BUSY);
+    await client.sendKeys({ keys: ["C-u"] });
+    expect(await nudge("the fourth", 100n)).toBe(NudgeOutcome.QUEUED);
+  });
+});
