@@ -6,6 +6,7 @@ import { join, resolve } from "node:path";
 import { runMain } from "../internal/cli/run-main.ts";
 import { buildBinary } from "../scripts/build.ts";
 import type { BenchContext } from "./context.ts";
+import { measureWatchers } from "./fan-out.ts";
 import { measureNudge } from "./nudge.ts";
 import { help, readOptions, type Section } from "./options.ts";
 import { measureLatency, measureOutput } from "./output.ts";
@@ -20,6 +21,7 @@ const MEASURES: Readonly<Record<Section, (context: BenchContext) => Promise<read
   peek: measurePeek,
   output: measureOutput,
   latency: measureLatency,
+  watchers: measureWatchers,
   nudge: measureNudge,
   phase: measurePhase,
 };

@@ -1,14 +1,13 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Client, createClient } from "@connectrpc/connect";
 import { SidecarService } from "../internal/gen/gastown/v1/sidecar_pb.ts";
-import type { TlsMaterial } from "../internal/rpcserver/tls.ts";
 import { sidecarTransport } from "../internal/rpcserver/transport.ts";
-import { TestCa } from "../test/support/certificates.ts";
 import { startSidecar, until } from "../test/support/sidecar.ts";
+import { BENCH_URI, makeCertificates } from "./certificates.ts";
 import type { BenchContext } from "./context.ts";
 import { cpuMs } from "./proc.ts";
 import { type Measured, measured } from "./row.ts";
@@ -18,7 +17,6 @@ import { interleave, quantile } from "./stats.ts";
 const PANE =
   'i=0; while [ $i -lt 400 ]; do i=$((i+1)); printf "%06d the quick brown fox jumps over the lazy dog, many times\\n" $i; done; exec sleep 100000';
 const LINES = 50;
-const URI = "spiffe://bench.test/client/bench";
 
 interface Arm {
   readonly client: Client<typeof SidecarService>;
@@ -39,7 +37,7 @@ export async function measurePeek(context: BenchContext): Promise<readonly Measu
   const pane = { program, env, agent: "generic", command: ["sh", "-c", PANE] };
   const plain = stack.use(await startSidecar(pane));
   const secure = stack.use(
-    await startSidecar({ ...pane, flags: ["--tls-dir", tlsDir, "--allow-client", `${URI}=operate`] }),
+    await startSidecar({ ...pane, flags: ["--tls-dir", tlsDir, "--allow-client", `${BENCH_URI}=operate`] }),
   );
   const forking = stack.use(await startForkingServer(join(plain.stateDir, "tmux.sock"), tlsDir));
   const clientOf = (url: string) =>
@@ -108,16 +106,6 @@ async function batch(arm: Arm, callers: number, calls: number, signal: AbortSign
   };
   await Promise.all(Array.from({ length: callers }, caller));
   took.cpuMs += cpuMs(arm.pid(), arm.forks) - before;
-}
-
-async function makeCertificates(dir: string): Promise<{ readonly tlsDir: string; readonly tls: TlsMaterial }> {
-  const ca = new TestCa("bench");
-  const server = ca.issue({ uris: ["spiffe://bench.test/ns/bench/session/bench"], ips: ["127.0.0.1"] });
-  const tlsDir = join(dir, "tls");
-  await mkdir(tlsDir, { mode: 0o700 });
-  const files = { "tls.crt": server.cert, "tls.key": server.key, "ca.crt": server.ca };
-  for (const [name, text] of Object.entries(files)) await writeFile(join(tlsDir, name), text, { mode: 0o600 });
-  return { tlsDir, tls: ca.issue({ uris: [URI] }) };
 }
 
 async function startForkingServer(socketPath: string, tlsDir: string) {

@@ -19,10 +19,10 @@ await runMain({ name: "forking-server" }, async ({ argv, stdout, signal }) => {
   const [socketPath = "", tlsDir = ""] = argv;
   const read = (name: string) => readFileSync(join(tlsDir, name), "utf8");
   const tls = { cert: read("tls.crt"), key: read("tls.key"), ca: read("ca.crt") };
-  const deps = { clock: systemClock, logger: createLogger("forking-server", "error"), metrics: new Metrics() };
+  const deps = { clock: systemClock, logger: createLogger("forking-server", "error") };
   const common = { host: "127.0.0.1", port: 0, routes: routesFor(socketPath), graceMs: 500 };
-  const plain = new RpcServer(deps, common);
-  const secure = new RpcServer(deps, { ...common, tls });
+  const plain = new RpcServer({ ...deps, metrics: new Metrics() }, common);
+  const secure = new RpcServer({ ...deps, metrics: new Metrics() }, { ...common, tls });
   const running = runTasks(signal, [plain, secure]);
   const [a, b] = await Promise.all([plain.listening, secure.listening]);
   stdout.write(`${a.port} ${b.port}\n`);
