@@ -82,6 +82,16 @@ describe("after an interruption", () => {
   });
 });
 
+it("draws what comes at the very moment at which it has drawn all there was", async () => {
+  const output = stream();
+  await output.restart(redraw("screen"));
+  for (let i = 0; i < 20; i++) await print(output, `${i % 10}`);
+  await output.drawn();
+  output.screens.listen(() => Promise.resolve().then(() => output.ring.end < 40n && output.take(Buffer.from("."))));
+  await print(output, "!");
+  await expect.poll(() => output.drawnTo).toBe(40n);
+});
+
 it("moves the old screen to the history for a new life, and ends its modes", async () => {
   const output = stream();
   await print(output, "last words\x1b[?2004h");

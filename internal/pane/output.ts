@@ -91,6 +91,8 @@ export class OutputStream implements ScreenSource {
   #turns: Turn[] = [];
   readonly #turnings: Turning[] = [];
   #isDrawing = false;
+  /** Something to draw came while it was drawing. */
+  #isAsked = false;
   #drawnTo: bigint;
   #printedAt: number | undefined;
   #printedWall: number | undefined;
@@ -276,10 +278,13 @@ export class OutputStream implements ScreenSource {
   }
 
   #draw(): void {
+    this.#isAsked = true;
     if (this.#isDrawing) return;
     this.#isDrawing = true;
+    this.#isAsked = false;
     void this.#drawAll().finally(() => {
       this.#isDrawing = false;
+      if (this.#isAsked) this.#draw(); // what came while it was about to end
     });
   }
 
