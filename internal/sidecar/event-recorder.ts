@@ -16,7 +16,7 @@ export interface EventRecorderDeps {
   readonly clock: Clock;
   readonly profile: AgentProfile;
   readonly events: SessionEvents;
-  readonly monitor: Monitor;
+  readonly monitor: Pick<Monitor, "changes" | "report">;
   readonly output: OutputStream;
   readonly keep: (record: EventRecord) => boolean;
 }
