@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { runMain } from "../internal/cli/run-main.ts";
 import { buildBinary } from "../scripts/build.ts";
+import { measureAttach } from "./attach.ts";
 import type { BenchContext } from "./context.ts";
 import { measureWatchers } from "./fan-out.ts";
 import { measureNudge } from "./nudge.ts";
@@ -23,6 +24,7 @@ const MEASURES: Readonly<Record<Section, (context: BenchContext) => Promise<read
   latency: measureLatency,
   watchers: measureWatchers,
   nudge: measureNudge,
+  attach: measureAttach,
   phase: measurePhase,
 };
 
