@@ -2,10 +2,11 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { runCrowd } from "../../bench/lab/crowd.ts";
 import { type Arrived, judge, type Told } from "../../bench/lab/judge.ts";
 import { type RunOptions, runTarget } from "../../bench/lab/run-target.ts";
 import type { Sample } from "../../bench/lab/send.ts";
-import { TARGETS } from "../../bench/lab/targets.ts";
+import { TARGETS, type Target } from "../../bench/lab/targets.ts";
 import { seeded } from "../../bench/stats.ts";
 import { buildBinary } from "../../scripts/build.ts";
 import { requireComponent } from "../support/components.ts";
@@ -22,9 +23,14 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-async function samplesOf(name: string, sends: number, seconds: number, only = ""): Promise<readonly Sample[]> {
+function targetNamed(name: string): Target {
   const target = TARGETS.find((each) => each.name === name);
   if (target === undefined) throw new Error(`no target ${name}`);
+  return target;
+}
+
+async function samplesOf(name: string, sends: number, seconds: number, only = ""): Promise<readonly Sample[]> {
+  const target = targetNamed(name);
   const samples: Sample[] = [];
   const options: RunOptions = {
     sends,
@@ -73,6 +79,19 @@ describe("every receipt is true against what the agent received", () => {
     const samples = await samplesOf("claude-2.1.330", 20, 40);
     expect(untrue(samples)).toEqual([]);
     expect(samples.length).toBeGreaterThan(3);
+  });
+});
+
+describe("fifty callers at once", () => {
+  it("come out whole and in order", { timeout: LONG }, async () => {
+    const options = {
+      callers: 50,
+      mode: "immediate",
+      sidecarProgram: program,
+      signal: AbortSignal.timeout(LONG),
+    } as const;
+    const figures = await runCrowd(targetNamed("demo:plain"), options);
+    expect(figures).toMatchObject({ notes: [], submitted: 50, whole: 50, inOrder: true });
   });
 });
 
