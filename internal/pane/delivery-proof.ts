@@ -6,6 +6,8 @@ import type { Evidence } from "./types.ts";
 const HOOK_GRACE_MS = 40;
 /** The same while the screen does not show what was taken: only the hook can tell then that a person's keys went with it. */
 const UNSEEN_GRACE_MS = 300;
+/** A terminal keeps no longer line for a program that reads by the line. */
+const LINE_MAX_BYTES = process.platform === "linux" ? 4095 : 1023;
 
 /** The agent's own word that it took this text. */
 export function hookProof({ deps, job }: Attempt, since: number): Evidence | undefined {
@@ -41,9 +43,8 @@ export async function confirm(attempt: Attempt, probe: Probe, { left, busy }: Le
     await source.changed(LOOK_MS, attempt.signal);
     hook = hookProof(attempt, since);
   }
-  if (hook === undefined && mayBeSplit(attempt)) {
-    return attempt.end("unknown", "it left the prompt; this program may have taken each of its lines by itself");
-  }
+  const doubt = hook === undefined ? doubtAbout(attempt) : undefined;
+  if (doubt !== undefined) return attempt.end("unknown", `it left the prompt; ${doubt}`);
   const evidence: Evidence[] = hook === undefined ? [] : [hook];
   if (left) evidence.push({ source: "screen", value: "it left the composer", ageMs: 0, confidence: "strong" });
   if (busy) evidence.push({ source: "screen", value: "the agent works", ageMs: 0, confidence: "weak" });
@@ -57,9 +58,14 @@ function tookMore({ deps, job }: Attempt, since: number): boolean {
   return new ComposerProbe(job.text).standingOf({ text: prompt, pasteMarkers: 0 }) === "mixed";
 }
 
-/** A line reader takes the first line, or each by itself, and its screen looks as if it had taken the text. */
-function mayBeSplit({ deps, job }: Attempt): boolean {
-  return deps.profile.idleProof !== "screen" && job.text.includes("\n");
+/** A line reader's screen looks as if it had taken a text that it got in pieces, or in part. Undefined when it cannot have. */
+function doubtAbout({ deps, job }: Attempt): string | undefined {
+  if (deps.profile.idleProof === "screen") return undefined;
+  const lines = job.text.split("\n");
+  if (lines.length > 1) return "this program may have taken each of its lines by itself";
+  // The terminal repeats on the screen what it then throws away.
+  if (Buffer.byteLength(job.text) > LINE_MAX_BYTES) return "a terminal may have cut so long a line for this program";
+  return undefined;
 }
 
 async function repeatedAs({ deps, signal }: Attempt, probe: Probe): Promise<"alone" | "more" | "unseen"> {

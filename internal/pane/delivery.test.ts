@@ -426,6 +426,16 @@ describe("a program of which nothing is known", () => {
     expect(await delivered("generic", lines)).toMatchObject({ outcome: "submitted" });
   });
 
+  it.each([
+    [4095, "submitted"],
+    [4096, "unknown"],
+  ])("is said to have taken a line of %i bytes: %s, because a terminal may cut longer ones", async (bytes, outcome) => {
+    const line = `${"x".repeat(bytes - 20)} and this is its end`;
+    pane.onPaste = () => pane.show({}, screenOf(["xxxxxxxxxx and this is its end"]));
+    pane.onEnter = () => pane.show({}, screenOf(["> "]));
+    expect(await delivered("generic", line)).toMatchObject({ outcome });
+  });
+
   it("gets no Enter without an echo", async () => {
     pane.onPaste = () => {};
     expect(await delivered("generic")).toMatchObject({ outcome: "unknown" });
