@@ -15,6 +15,7 @@ export type Component =
   | "connectconformance"
   | "cluster"
   | "containers"
+  | "kubectl"
   | "curl"
   | "openssl"
   | "tmux"
@@ -33,6 +34,7 @@ const HINTS: Readonly<Record<Component, string>> = {
   connectconformance: "go install connectrpc.com/conformance/cmd/connectconformance@v1.0.5",
   cluster: "a cluster of your own: set KUBECONFIG, or use kind",
   containers: "docker, or podman",
+  kubectl: "see kubernetes.io/docs/tasks/tools",
   curl: "apt-get install curl",
   openssl: "apt-get install openssl",
   tmux: "apt-get install tmux",
