@@ -22,7 +22,14 @@ const OWN_ENV = [
 ];
 
 /** `!` runs a shell command, `/` a command of its own (also behind blanks), `#` `@` `&` open helpers. */
-const RULES = { command: /^\s*[!/#@&]/, leaving: LEAVING, openEnd: /(?:\\|(?:^|\s)@\S*)$/, dropsInvisible: true };
+const RULES = {
+  command: /^\s*[!/#@&]/,
+  leaving: LEAVING,
+  openEnd: /(?:\\|(?:^|\s)@\S*)$/,
+  // It does so with messages that it holds while it works (2.1.330).
+  cutsStart: true,
+  dropsInvisible: true,
+};
 
 /** A question's last choice is a field: once it is selected, what is typed stands in its place. */
 const LIST = { ...VERTICAL, asksText: /^Type something/i, textField: "inline" } as const;

@@ -10,7 +10,7 @@ const defused = (profile: string, message: string): string => {
 describe("defuse", () => {
   it.each([
     ["claude", "!touch x", "[nudge] !touch x"],
-    ["claude", " /exit", "[nudge]  /exit"],
+    ["claude", " /exit", "[nudge] /exit"],
     ["claude", "# note", "[nudge] # note"],
     ["claude", "exit", "[nudge] exit"],
     ["claude", "Quit", "[nudge] Quit"],
