@@ -50,8 +50,9 @@ const PACE = 60_000;
 const FLOOD_BYTES = 6_000_000;
 const PAUSE_MS = 4000;
 const SAMPLE_MS = 10_000;
-/** A serving half is left alone for this long after it was killed, or nobody would ever get a byte. */
+/** A serving half is left alone for this long after it was killed. */
 const REST_MS = 2500;
+const CATCH_UP_MS = 120_000;
 
 /** Watchers that are cut off, stall and come back, while the serving half is killed, the agent restarts, and floods come. */
 export async function soakStreams(options: StreamSoakOptions, signal: AbortSignal): Promise<StreamSoakResult> {
@@ -89,12 +90,15 @@ export async function soakStreams(options: StreamSoakOptions, signal: AbortSigna
       record?.write(`${JSON.stringify({ ...sample, done, printed: printer.position })}\n`);
       sampledAt = now;
     }
-    if ((fault === "kill" || fault === "restart") && now - killedAt < REST_MS) continue;
+    const watcher = watchers[Math.floor(random() * WATCHERS)];
+    const isSettled = now - killedAt >= REST_MS && watchers.some(({ isServed }) => isServed);
+    // A fault on top of one that nobody has got over yet would show nothing.
+    if (fault === "cut" ? watcher?.isServed !== true : fault !== "pause" && !isSettled) continue;
     done[fault]++;
     if (fault === "kill") {
       kill(sidecar.servingPid(), "SIGKILL");
       killedAt = now;
-    } else perform(fault, watchers[Math.floor(random() * WATCHERS)], printer, random());
+    } else perform(fault, watcher, printer, random());
   }
   options.say(`streams: ${done.cut} cuts, ${done.kill} kills; waiting for the watchers to catch up`);
   const faults = await caughtUp(watchers, printer);
@@ -124,7 +128,7 @@ async function caughtUp(watchers: readonly SoakWatcher[], printer: Printing): Pr
   await new Promise((resolve) => setTimeout(resolve, PAUSE_MS * 1.5));
   printer.tell("flood 1000"); // what follows a hole tells where it is
   try {
-    await until("the watchers to catch up", 30_000, () => {
+    await until("the watchers to catch up", CATCH_UP_MS, () => {
       return watchers.every(({ stream }) => stream.position === printer.position) || undefined;
     });
     return [];

@@ -10,6 +10,8 @@ const RECONNECT_MS = 20;
 export class SoakWatcher implements AsyncDisposable {
   readonly stream = new CheckedStream();
   connects = 0;
+  /** Updates since it was cut off. */
+  #updates = 0;
   readonly #proxy: CuttingProxy;
   readonly #connection: ReturnType<typeof sidecarTransport>;
   readonly #client: Client<typeof SidecarService>;
@@ -29,7 +31,13 @@ export class SoakWatcher implements AsyncDisposable {
     return watcher;
   }
 
+  /** It has been sent something since it was cut off: on a busy machine that takes its time. */
+  get isServed(): boolean {
+    return this.#updates > 0;
+  }
+
   cut(): void {
+    this.#updates = 0;
     this.#proxy.cut();
   }
 
@@ -58,6 +66,7 @@ export class SoakWatcher implements AsyncDisposable {
     for await (const update of abortOnExit((own) => this.#client.watchOutput(request, { signal: own }), signal)) {
       if (update.kind === UpdateKind.END) return;
       this.stream.take(update);
+      this.#updates++;
       while (performance.now() < this.#pausedUntil && !signal.aborted) {
         await new Promise((resolve) => setTimeout(resolve, 50));
       }
