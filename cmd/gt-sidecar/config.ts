@@ -200,7 +200,7 @@ function splitWords(text: string): readonly string[] {
 function readPatterns(given: readonly string[] | undefined): readonly string[] {
   if (given === undefined) return DEFAULT_REDACT_PATTERNS;
   const patterns = given.filter((pattern) => pattern !== "");
-  new Redactor(patterns); // fails here, at the start, for one that is no pattern
+  new Redactor(patterns).check(); // fails here, at the start, for one that is no pattern
   return patterns;
 }
 

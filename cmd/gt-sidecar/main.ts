@@ -1,5 +1,6 @@
 import { rm } from "node:fs/promises";
 import { createLogger } from "../../internal/base/logger.ts";
+import { Redactor } from "../../internal/base/redact.ts";
 import { runMain } from "../../internal/cli/run-main.ts";
 import { version } from "../../internal/cli/version.ts";
 import { HEAP_FLAG } from "../../internal/sidecar/serving-processes.ts";
@@ -28,7 +29,9 @@ await runMain({ name: "gt-sidecar", exitCodes: { "not-found": 127 }, signals }, 
     return 0;
   }
   const { half, sidecar, graceMs } = config;
-  const logger = createLogger(half === "both" ? "gt-sidecar" : `gt-sidecar-${half}`, config.logLevel);
+  const redactor = new Redactor(sidecar.redactPatterns);
+  const redact = (text: string) => redactor.redact(text);
+  const logger = createLogger(half === "both" ? "gt-sidecar" : `gt-sidecar-${half}`, config.logLevel, { redact });
   if (half === "serve") {
     const { serve } = await import("./serve.ts");
     return serve(config, { logger, clock, signal: standby ? endsWith(stdin, signal) : signal });

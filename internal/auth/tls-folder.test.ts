@@ -21,7 +21,7 @@ function folder(options: Partial<TlsFolderOptions> = {}, before: TlsFiles | unde
   const metrics = new TlsMetrics(new Registry());
   const deps = {
     clock,
-    logger: createLogger("test", "info", { write: (line) => void told.log.push(line) }),
+    logger: createLogger("test", "info", { destination: { write: (line) => void told.log.push(line) } }),
     onLoaded: (tls: CheckedTls) => void told.loaded.push(tls),
     onRefused: (reason: TlsFault) => void told.refused.push(reason),
     watchFolder: () => {

@@ -4,11 +4,35 @@ export type { Logger };
 
 export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
 
+export interface LoggerOptions {
+  /** Default: stderr. */
+  readonly destination?: DestinationStream;
+  /** Takes secrets out of every text in a field, errors included. */
+  readonly redact?: (text: string) => string;
+}
+
 /**
  * JSON lines on stderr. A constant message plus fields; never what was typed or printed in a terminal. Errors go under
  * `err`. Give `name` the binary's name.
  */
-export function createLogger(name: string, level: LogLevel, destination?: DestinationStream): Logger {
+export function createLogger(
+  name: string,
+  level: LogLevel,
+  { destination = pino.destination({ dest: 2, sync: true }), redact }: LoggerOptions = {},
+): Logger {
   const options = { name, level, base: { name }, timestamp: pino.stdTimeFunctions.isoTime };
-  return pino(options, destination ?? pino.destination({ dest: 2, sync: true }));
+  if (redact === undefined) return pino(options, destination);
+  const fields = (object: Record<string, unknown>) => redacted(object, redact, 0) as Record<string, unknown>;
+  const err = (value: Error) => redacted(pino.stdSerializers.err(value), redact, 0);
+  return pino({ ...options, formatters: { log: fields }, serializers: { err } }, destination);
+}
+
+/** Below this, fields are left as they are. */
+const MAX_DEPTH = 5;
+
+function redacted(value: unknown, redact: (text: string) => string, depth: number): unknown {
+  if (typeof value === "string") return redact(value);
+  if (typeof value !== "object" || value === null || value instanceof Error || depth > MAX_DEPTH) return value;
+  if (Array.isArray(value)) return value.map((item) => redacted(item, redact, depth + 1));
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, redacted(item, redact, depth + 1)]));
 }

@@ -21,17 +21,21 @@ export interface Span {
  * whatever the pattern.
  */
 export class Redactor {
-  readonly #patterns: readonly RE2JS[];
+  readonly #sources: readonly string[];
+  #patterns: readonly RE2JS[] | undefined;
 
-  /** @throws DomainError `invalid`, naming the pattern that is none. */
   constructor(patterns: readonly string[]) {
-    if (patterns.length > MAX_PATTERNS) {
-      throw new DomainError(
-        "invalid",
-        `at most ${MAX_PATTERNS} patterns for secrets are taken, not ${patterns.length}`,
-      );
+    this.#sources = patterns;
+  }
+
+  /** Compiles the patterns now, which else happens when they are needed. @throws DomainError `invalid`, naming what is wrong. */
+  check(): this {
+    const { length } = this.#sources;
+    if (length > MAX_PATTERNS) {
+      throw new DomainError("invalid", `at most ${MAX_PATTERNS} patterns for secrets are taken, not ${length}`);
     }
-    this.#patterns = patterns.map(compile);
+    this.#patterns ??= this.#sources.map(compile);
+    return this;
   }
 
   /** The text with `[redacted]` in place of each secret. */
@@ -42,7 +46,7 @@ export class Redactor {
   /** Where secrets stand, in order, none touching the next. */
   find(text: string): readonly Span[] {
     // Finding costs thirty times what asking does, and most texts hold nothing.
-    const hits = this.#patterns.filter((pattern) => pattern.test(text));
+    const hits = (this.#patterns ?? this.check().#patterns ?? []).filter((pattern) => pattern.test(text));
     return hits.length === 0 ? [] : merged(hits.flatMap((pattern) => spansOf(pattern, text)));
   }
 }

@@ -9,7 +9,7 @@ import { domainErrorOf } from "./errors.ts";
 /** What unary and streaming callers get when a handler throws `thrown`, and what is logged. */
 async function answersTo(thrown: (signal: AbortSignal) => unknown, timeoutMs?: number) {
   const log: string[] = [];
-  const logger = createLogger("test", "info", { write: (line) => void log.push(line) });
+  const logger = createLogger("test", "info", { destination: { write: (line) => void log.push(line) } });
   const transport = createRouterTransport(
     (router) =>
       router.service(SidecarService, {

@@ -79,7 +79,7 @@ function fixtureParts() {
   health.set("", true);
   const metrics = new Metrics();
   const opened = { count: 0 };
-  const logger = createLogger("test", "debug", { write: (line) => void log.push(line) });
+  const logger = createLogger("test", "debug", { destination: { write: (line) => void log.push(line) } });
   const routes: Routes = (router) => {
     healthRoutes(health)(router);
     reflectionRoutes([SidecarService, Health])(router);
