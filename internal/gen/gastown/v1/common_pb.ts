@@ -597,14 +597,14 @@ export const EventType = {
   SESSION_STARTED: 1,
 
   /**
-   * The agent ended as asked, or by itself without a failure.
+   * The agent ended as asked, or by itself without a failure. Not `done`: it is started again.
    *
    * @generated from enum value: EVENT_TYPE_SESSION_STOPPED = 2;
    */
   SESSION_STOPPED: 2,
 
   /**
-   * The agent could not be started, or ended with a failure; `error` says which.
+   * The agent could not be started, or ended with a failure; `error` says which. Not `done`: it is started again.
    *
    * @generated from enum value: EVENT_TYPE_SESSION_FAILED = 3;
    */

@@ -698,7 +698,8 @@ export type SidecarStreamEventsRequest = Message<"gastown.v1.SidecarStreamEvents
   afterSeq?: bigint | undefined;
 
   /**
-   * A stable name of the reader.
+   * A stable name of the reader: at most 128 bytes, no blanks or controls, otherwise `invalid_argument`. One that has
+   * acknowledged nothing, or was not heard of for 24 h (or is one of more than 256), stands before the first event.
    *
    * @generated from field: string subscriber_id = 2;
    */
@@ -740,7 +741,7 @@ export type SidecarAckEventsRequest = Message<"gastown.v1.SidecarAckEventsReques
   ackSeq: bigint;
 
   /**
-   * The epoch that `ack_seq` belongs to. Not the current one: `failed_precondition`.
+   * The epoch that `ack_seq` belongs to. Not the current one: `failed_precondition`; empty: `invalid_argument`.
    *
    * @generated from field: string epoch = 3;
    */
@@ -826,7 +827,9 @@ export type SidecarEvent = Message<"gastown.v1.SidecarEvent"> & {
   stream: string;
 
   /**
-   * Text of STDOUT and STDERR: plain, final lines, never redraw frames.
+   * Of STDOUT and STDERR: plain, final lines, never redraw frames. Each line ends in LF; a text that does not goes on in
+   * the next event of its stream; at most 8,192 characters. Of INPUT_RECEIVED: the message. Without secrets
+   * (`--redact-pattern`).
    *
    * @generated from field: string text = 8;
    */
@@ -854,7 +857,8 @@ export type SidecarEvent = Message<"gastown.v1.SidecarEvent"> & {
   epoch: string;
 
   /**
-   * BUFFER_OVERFLOW: which events are missing.
+   * BUFFER_OVERFLOW: which events are missing. A gap that begins with this event's own seq: no event is missing, but
+   * output that never became lines; `error` says how much.
    *
    * @generated from field: gastown.v1.Gap gap = 12;
    */
@@ -1553,8 +1557,9 @@ export const SidecarService: GenService<{
     output: typeof SidecarOutputUpdateSchema;
   },
   /**
-   * StreamEvents replays the event log and then follows it. Role: read. Errors: `failed_precondition` for a stale epoch
-   * or a seq ahead of the head (current epoch and head are in the details).
+   * StreamEvents replays the event log and then follows it, to the session's last event (`done`). There are no heartbeats:
+   * the first answer comes with the first event. Role: read. Errors: `failed_precondition` for a stale epoch or a seq
+   * ahead of the head (current epoch and head are in the details), `unavailable` when the sidecar stops.
    *
    * @generated from rpc gastown.v1.SidecarService.StreamEvents
    */
