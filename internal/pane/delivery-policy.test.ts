@@ -26,6 +26,8 @@ describe("what becomes of a message", () => {
     ["an idle agent", {}, "deliver", "deliver", "deliver"],
     ["a busy agent", { state: "busy" }, "wait", "deliver", "wait"],
     ["an agent that may be busy", { state: "uncertain" }, "wait", "deliver", "wait"],
+    ["an agent that has proved nothing yet", { state: "uncertain", unproven: true }, "wait", "wait", "wait"],
+    ["an agent that works first", { state: "busy", unproven: true }, "wait", "deliver", "wait"],
     ["an agent that hangs", { state: "stalled" }, "wait", "deliver", "wait"],
     ["an agent that waits for a limit", { state: "parked" }, "wait", "deliver", "wait"],
     ["a starting agent", { state: "starting", composerSeen: false }, "wait", "wait", "wait"],

@@ -9,6 +9,8 @@ export interface Situation {
   readonly composerSeen: boolean;
   /** Text that is not ours stands in the composer, or a person is typing. */
   readonly draft: boolean;
+  /** In this life the agent has not yet shown by any source that it is idle or works; one that can prove it. */
+  readonly unproven?: boolean;
   /** An earlier message of ours may stand in a prompt that cannot be read. */
   readonly leftover?: boolean;
   /** Nobody has a way to prove idle for this agent: type into it when it is quiet. */
@@ -60,6 +62,8 @@ const CHECKS: readonly Check[] = [
   // No place to type into: an unknown screen may be anything.
   (_, s) => (!s.composerSeen && !s.idleIsUnprovable ? WAIT : undefined),
 
+  // A composer that is drawn first may not take anything yet.
+  (_, s) => (s.unproven === true && s.state === "uncertain" ? WAIT : undefined),
   (c) => (c.mode === "immediate" ? DELIVER : undefined),
   (_, s) => (s.state === "idle" ? DELIVER : undefined),
   (_, s) => (s.idleIsUnprovable && s.state === "uncertain" && s.quietMs >= UNPROVABLE_QUIET_MS ? DELIVER : undefined),

@@ -9,6 +9,13 @@ const UNSEEN_GRACE_MS = 300;
 /** A terminal keeps no longer line for a program that reads by the line. */
 const LINE_MAX_BYTES = process.platform === "linux" ? 4095 : 1023;
 
+/**
+ * An agent that has just started draws its screen anew and drops what stood in its composer: that a text left says nothing
+ * then. One that reports the messages it takes is given longer to do so.
+ */
+const YOUNG_MS = 15_000;
+const YOUNG_GRACE_MS = 3000;
+
 /** The agent's own word that it took this text. */
 export function hookProof({ deps, job }: Attempt, since: number): Evidence | undefined {
   const taken = deps.signs.promptTakenSince(since);
@@ -18,6 +25,8 @@ export function hookProof({ deps, job }: Attempt, since: number): Evidence | und
   const ageMs = Math.round(deps.clock.monotonicMs() - taken.at);
   return { source: "hook", value, ageMs, confidence: taken.prompt === undefined ? "strong" : "proof" };
 }
+
+const DROPPED = "it left the composer of an agent that had just started, which did not say that it took it";
 
 /** What the screen said when the text was found to be gone. */
 export interface Leaving {
@@ -32,14 +41,17 @@ export async function confirm(attempt: Attempt, probe: Probe, { left, busy }: Le
   const since = attempt.submittedAt;
   const confirmedMs = attempt.elapsed();
   const leftAt = clock.monotonicMs();
+  const unseenMs = signs.ageMs() < YOUNG_MS ? YOUNG_GRACE_MS : UNSEEN_GRACE_MS;
   let hook = hookProof(attempt, since);
   while (hook === undefined) {
     const repeated = left ? await repeatedAs(attempt, probe) : "alone";
     if (repeated === "more" || tookMore(attempt, since)) {
       return attempt.end("unknown", "the agent took it together with something else");
     }
-    const graceMs = repeated === "alone" ? HOOK_GRACE_MS : UNSEEN_GRACE_MS;
-    if (!signs.reportsPrompts() || clock.monotonicMs() >= leftAt + graceMs) break;
+    if (!signs.reportsPrompts()) break;
+    const late = clock.monotonicMs() >= leftAt + (repeated === "alone" ? HOOK_GRACE_MS : unseenMs);
+    if (late && repeated !== "alone" && unseenMs === YOUNG_GRACE_MS) return attempt.end("unknown", DROPPED);
+    if (late) break;
     await source.changed(LOOK_MS, attempt.signal);
     hook = hookProof(attempt, since);
   }

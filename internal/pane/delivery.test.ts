@@ -376,6 +376,32 @@ describe("the agent's own word", () => {
     expect(clock.monotonicMs()).toBe(225);
   });
 
+  it("is needed of an agent that has just started and may have dropped what stood in its composer", async () => {
+    pane.hooks = true;
+    pane.age = 2000;
+    expect(await delivered()).toMatchObject({ outcome: "unknown", error: expect.stringContaining("just started") });
+  });
+
+  it("may take seconds when the agent has just started", async () => {
+    pane.hooks = true;
+    pane.age = 2000;
+    pane.onEnter = () => {
+      pane.take();
+      pane.after(2500, () => pane.hook(TEXT));
+    };
+    expect(await delivered()).toMatchObject({ outcome: "submitted" });
+  });
+
+  it("is not needed of a young agent that repeats the text above its composer", async () => {
+    pane.hooks = true;
+    pane.age = 2000;
+    pane.onEnter = () => {
+      pane.take();
+      pane.show({ composer: { ...composerOf(""), top: 1, bottom: 1 } }, screenOf([`> ${TEXT}`, "> "]));
+    };
+    expect(await delivered()).toMatchObject({ outcome: "submitted" });
+  });
+
   it("about a text of its own queue denies nothing", async () => {
     pane.onEnter = () => {
       pane.hook("what it had kept");

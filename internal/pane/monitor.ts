@@ -161,6 +161,10 @@ export class Monitor implements AgentSigns {
     return this.#hooksLive;
   }
 
+  ageMs(): number {
+    return this.#deps.clock.monotonicMs() - this.#startedAt;
+  }
+
   waitsForPerson(): boolean {
     return this.#report.state === "dialog";
   }

@@ -78,6 +78,8 @@ export class LiveAgent {
   #restartDue = true;
   #ended: string | undefined;
   readonly #leftover: Leftover | undefined;
+  /** It was idle or worked in this life. */
+  #proven = false;
 
   constructor(deps: LiveAgentDeps, options: LiveAgentOptions, restored: Restored) {
     this.#deps = deps;
@@ -163,6 +165,7 @@ export class LiveAgent {
     this.recorder.alive(life);
     if (life.fresh) {
       this.#leftover?.gone();
+      this.#proven = false;
       this.#tryKeep({ type: "agent", pid: life.pid, startedAt, restarts });
       this.monitor.started();
       if (restarts > 0) this.people.tell(`the agent was started again (${restarts} so far)`);
@@ -248,6 +251,7 @@ export class LiveAgent {
   async #situation(signal: AbortSignal): Promise<Situation> {
     const { state, composerSeen, draft } = await this.monitor.look(signal);
     const quietMs = this.output.quietMs();
+    this.#proven ||= state === "idle" || state === "busy";
     return {
       state,
       restartDue: this.#restartDue,
@@ -255,6 +259,7 @@ export class LiveAgent {
       draft: draft || this.people.isTyping,
       idleIsUnprovable: this.#deps.profile.idleProof === "silence",
       quietMs,
+      unproven: !this.#proven && this.#deps.profile.idleProof === "screen",
       leftover: this.#leftover?.stands(await this.output.current(), quietMs) === true,
     };
   }

@@ -30,6 +30,7 @@ export class FakePane implements PaneWriter, ScreenSource, AgentSigns {
   /** The terminal knows of output that has not come here yet. */
   cursorMoved = false;
   hooks = false;
+  age = 60_000;
   waiting = false;
   onPaste: (text: string) => void = (text) => this.compose(text);
   onEnter: (nth: number) => void = () => this.take();
@@ -136,6 +137,10 @@ export class FakePane implements PaneWriter, ScreenSource, AgentSigns {
 
   reportsPrompts(): boolean {
     return this.hooks;
+  }
+
+  ageMs(): number {
+    return this.age;
   }
 
   waitsForPerson(): boolean {
