@@ -1,25 +1,29 @@
-// Generates internal/gen from proto/ with the packaged buf and protoc-gen-es; needs no network.
+// Generates internal/gen from proto/, and test/conformance/gen from the protos beside it, with the packaged buf and
+// protoc-gen-es; needs no network.
 //
-//   npm run generate              write internal/gen
-//   npm run generate -- --check   exit 1 and name the files when internal/gen is not what proto/ says
+//   npm run generate              write both
+//   npm run generate -- --check   exit 1 and name the files that are not what the protos say
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 
 const root = dirname(import.meta.dirname);
-const GENERATED = "internal/gen";
+/** What is generated, by the template that says from what. */
+const GENERATED = { "buf.gen.yaml": "internal/gen", "test/conformance/buf.gen.yaml": "test/conformance/gen" };
 
 function generateInto(folder: string): void {
   const bin = join(root, "node_modules", ".bin");
   const path = [bin, dirname(process.execPath), process.env["PATH"] ?? ""].join(delimiter);
-  const done = spawnSync(join(bin, "buf"), ["generate", "--output", folder], {
-    cwd: root,
-    stdio: ["ignore", "inherit", "inherit"],
-    env: { ...process.env, PATH: path },
-  });
-  if (done.error) throw done.error;
-  if (done.status !== 0) process.exit(done.status ?? 1);
+  for (const template of Object.keys(GENERATED)) {
+    const done = spawnSync(join(bin, "buf"), ["generate", "--template", template, "--output", folder], {
+      cwd: root,
+      stdio: ["ignore", "inherit", "inherit"],
+      env: { ...process.env, PATH: path },
+    });
+    if (done.error) throw done.error;
+    if (done.status !== 0) process.exit(done.status ?? 1);
+  }
 }
 
 function filesOf(folder: string): Map<string, string> {
@@ -37,10 +41,13 @@ function staleFiles(): string[] {
   const scratch = mkdtempSync(join(tmpdir(), "generate-"));
   try {
     generateInto(scratch);
-    const wanted = filesOf(join(scratch, GENERATED));
-    const present = filesOf(join(root, GENERATED));
-    const names = new Set([...wanted.keys(), ...present.keys()]);
-    return [...names].filter((name) => wanted.get(name) !== present.get(name)).sort();
+    return Object.values(GENERATED).flatMap((folder) => {
+      const wanted = filesOf(join(scratch, folder));
+      const present = filesOf(join(root, folder));
+      const names = new Set([...wanted.keys(), ...present.keys()]);
+      const stale = [...names].filter((name) => wanted.get(name) !== present.get(name)).sort();
+      return stale.map((name) => `${folder}/${name}`);
+    });
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
@@ -48,7 +55,7 @@ function staleFiles(): string[] {
 
 if (process.argv.includes("--check")) {
   const stale = staleFiles();
-  for (const name of stale) console.error(`stale: ${GENERATED}/${name}`);
+  for (const name of stale) console.error(`stale: ${name}`);
   if (stale.length > 0) {
     console.error("run: npm run generate");
     process.exit(1);

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
+import { constants, type Http2ServerRequest, type Http2ServerResponse } from "node:http2";
 import {
   Code,
   ConnectError,
@@ -57,7 +57,7 @@ export function createAdapter(logger: Logger, options: AdapterOptions): Adapter 
   return {
     openEndedPaths: new Set(openEnded.map(({ requestPath }) => requestPath)),
     handle(req, res) {
-      if (!("stream" in req)) res.once("finish", () => discardRest(req));
+      ("stream" in req ? req.stream : res).once("finish", () => discardRest(req));
       const path = req.url?.split("?", 1)[0] ?? "";
       answer(path, req, res).catch((err: unknown) => {
         if (!res.writableEnded) refuse(res, 500);
@@ -69,18 +69,26 @@ export function createAdapter(logger: Logger, options: AdapterOptions): Adapter 
 
 /**
  * A handler may answer before it has read the whole request. Over HTTP/1.1 what is left of it stands before the
- * connection's next request, and Node throws it away only where nobody has begun to read: so the request must survive
- * its reader, and the rest is read when the answer is out.
+ * connection's next request; over HTTP/2 its sender waits for room for it, and may not look at the answer before that. So
+ * the request must survive its reader, and the rest is read when the answer is out.
  */
 function bodyOf(req: ServerRequest) {
-  return "stream" in req ? undefined : { body: req.iterator({ destroyOnReturn: false }) };
+  return { body: req.iterator({ destroyOnReturn: false }) };
 }
 
-function discardRest(req: IncomingMessage): void {
-  if (req.readableEnded) return;
+/**
+ * Who has sent this much after the answer was out has had word from us since, and so the answer: over HTTP/2 it can be cut
+ * off without losing that.
+ */
+const MAX_DISCARDED_BYTES = 1024 * 1024;
+
+function discardRest(req: ServerRequest): void {
+  let discarded = 0;
   const discard = () => {
-    while (req.read() !== null);
+    for (let chunk = req.read(); chunk !== null; chunk = req.read()) discarded += chunk.length;
+    if ("stream" in req && discarded > MAX_DISCARDED_BYTES) req.stream.close(constants.NGHTTP2_NO_ERROR);
   };
+  if (req.readableEnded) return;
   req.on("readable", discard);
   discard();
 }
