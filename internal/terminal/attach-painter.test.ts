@@ -91,6 +91,12 @@ describe("a window of the terminal's size", () => {
     expect(shown.written).toMatch(/日\x1b\[3G本\x1b\[5G\|/);
   });
 
+  it("leaves nothing behind where a terminal takes wide characters for narrow", async () => {
+    const { shown, print } = await setUp("abcdefgh");
+    await print("\x1b[H\x1b[K😀");
+    expect(await shown.lines()).toEqual(["😀", "", "", "", ""]);
+  });
+
   it("takes its last column and row, which scrolls nothing away", async () => {
     const { shown } = await setUp(`${"x".repeat(20)}\x1b[5;1H${"y".repeat(20)}`);
     const lines = await shown.lines();
@@ -205,7 +211,7 @@ describe("what a program asks of the terminal", () => {
 
 /** Everything that may ever be written to a person's terminal beside text. */
 const ALLOWED =
-  /\x1b\[\d+;\d+H|\x1b\[\d+G|\x1b\[[\d;]*m|\x1b\[K|\x1b\[H|\x1b\[2J|\x1b\[\?(?:1|25|1000|1002|1003|1006|2026)[hl]|\x1b[=>]|\x1b\[[0-6] q|\x1b\]2;[^\x00-\x1f\x7f-\x9f]*\x1b\\|\x07/g;
+  /\x1b\[\d+;\d+H|\x1b\[\d+G|\x1b\[[\d;]*m|\x1b\[2?K|\x1b\[H|\x1b\[2J|\x1b\[\?(?:1|25|1000|1002|1003|1006|2026)[hl]|\x1b[=>]|\x1b\[[0-6] q|\x1b\]2;[^\x00-\x1f\x7f-\x9f]*\x1b\\|\x07/g;
 
 describe("a hostile program", () => {
   const hostile = fc.constantFrom(

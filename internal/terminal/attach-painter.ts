@@ -100,7 +100,8 @@ export class AttachPainter {
     const edge = Math.min(screen.cols - x, columns);
     if (y + row > screen.rows) return "";
     if (y + row === screen.rows) return `\x1b[2m${"─".repeat(edge)}${edge < columns ? "┘" : ""}\x1b[m`;
-    const { text, cells } = screen.row(y + row, x, columns);
+    const { text: drawn, cells, isSure } = screen.row(y + row, x, columns);
+    const text = isSure ? drawn : `\x1b[2K${drawn}`;
     if (screen.cols - x >= columns) return text;
     return `${text}${" ".repeat(edge - cells)}\x1b[2m│\x1b[m`;
   }

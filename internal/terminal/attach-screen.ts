@@ -17,6 +17,14 @@ export interface WantedModes {
   readonly title: string;
 }
 
+export interface PaintedRow {
+  readonly text: string;
+  /** How wide that is. */
+  readonly cells: number;
+  /** Every terminal takes it to be that wide; otherwise some leave cells of it as they were. */
+  readonly isSure: boolean;
+}
+
 const MOUSE = { none: "none", x10: "press", vt200: "press", drag: "drag", any: "any" } as const;
 const TITLE_MAX = 200;
 
@@ -93,17 +101,18 @@ export class AttachScreen {
 
   /**
    * Row `y` from column `from` on, `width` columns at most, as text with styling (SGR) that begins and ends plain; blanks at
-   * the end are left out. `cells` tells how wide that is.
+   * the end are left out.
    */
-  row(y: number, from: number, width: number): { readonly text: string; readonly cells: number } {
+  row(y: number, from: number, width: number): PaintedRow {
     const { active } = this.#terminal.buffer;
     const line = active.getLine(active.baseY + y);
-    if (line === undefined) return { text: "", cells: 0 };
+    if (line === undefined) return { text: "", cells: 0, isSure: true };
     return paintRow(line, from, Math.min(width, this.cols - from), active.getNullCell());
   }
 }
 
-function paintRow(line: IBufferLine, from: number, width: number, cell: IBufferCell) {
+function paintRow(line: IBufferLine, from: number, width: number, cell: IBufferCell): PaintedRow {
+  let isSure = true;
   let text = "";
   let cells = 0;
   let style = "";
@@ -124,10 +133,13 @@ function paintRow(line: IBufferLine, from: number, width: number, cell: IBufferC
     style = next;
     text += chars;
     // A terminal that counts another width must not push the rest of the row away.
-    if (!isPlainlyOneCell(chars) && x + cell.getWidth() < width) text += `\x1b[${x + cell.getWidth() + 1}G`;
+    if (!isPlainlyOneCell(chars)) {
+      isSure = false;
+      if (x + cell.getWidth() < width) text += `\x1b[${x + cell.getWidth() + 1}G`;
+    }
     cells = x + cell.getWidth();
   }
-  return { text: style === "" ? text : `${text}\x1b[m`, cells };
+  return { text: style === "" ? text : `${text}\x1b[m`, cells, isSure };
 }
 
 /** Letters, digits, drawing of lines: what every terminal shows in one cell. */
