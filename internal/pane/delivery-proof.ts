@@ -5,7 +5,7 @@ import type { Evidence } from "./types.ts";
 /** A hook's word usually comes after the screen: how long a receipt waits for this stronger evidence. */
 const HOOK_GRACE_MS = 40;
 /** The same while the screen does not show what was taken: only the hook can tell then that a person's keys went with it. */
-const UNSEEN_GRACE_MS = 300;
+const UNSEEN_GRACE_MS = 1000;
 /** A terminal keeps no longer line for a program that reads by the line. */
 const LINE_MAX_BYTES = process.platform === "linux" ? 4095 : 1023;
 
