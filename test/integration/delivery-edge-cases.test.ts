@@ -1,0 +1,167 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Code } from "@connectrpc/connect";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
+import { NudgeMode } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
+import { demoCommand, type RunningSidecar, startSidecar, until } from "../support/sidecar.ts";
+import { inItsTmux } from "../support/sidecar-hands.ts";
+
+const SUBMITTED = { outcome: NudgeOutcome.SUBMITTED, error: "" };
+
+const withFaults = (faults: string, ...flags: string[]) =>
+  startSidecar((dir) => ({ command: demoCommand(dir, "--faults", faults, ...flags) }));
+
+async function idle(sidecar: RunningSidecar): Promise<RunningSidecar> {
+  await sidecar.untilState(AgentState.IDLE);
+  return sidecar;
+}
+
+describe("the text", () => {
+  let sidecar: RunningSidecar;
+  beforeAll(async () => {
+    sidecar = await idle(await startSidecar((dir) => ({ command: demoCommand(dir, "--turn-ms", "20") })));
+  });
+  afterAll(() => sidecar[Symbol.asyncDispose]());
+
+  /** What the agent took of what `work` sent. */
+  async function takenOf(work: () => Promise<void>): Promise<readonly string[]> {
+    const before = (await sidecar.taken()).length;
+    await work();
+    return (await sidecar.taken()).slice(before);
+  }
+  const sendAll = (messages: readonly string[]) =>
+    takenOf(async () => {
+      for (const message of messages) expect(await sidecar.client.nudge({ message }), message).toMatchObject(SUBMITTED);
+    });
+
+  it("has a bracket's end and other control sequences in it: they are taken out, and the receipt says so", async () => {
+    const message = "before\x1b[201~\rtouch broke-out\r\x1b[2J\x07\b\x7f\x9b3A after";
+    let typed = "";
+    const taken = await takenOf(async () => {
+      const receipt = await sidecar.client.nudge({ message });
+      expect(receipt).toMatchObject(SUBMITTED);
+      typed = receipt.deliveredText;
+    });
+    expect(taken).toEqual([typed]);
+    expect(typed).toMatch(/^before[\n -~]* after$/);
+  });
+
+  it("is the name of a key: it is typed, not pressed", async () => {
+    const names = ["Enter", "ENTER", "C-c", "Up", "Escape", "BSpace"];
+    expect(await sendAll(names)).toEqual(names);
+  });
+
+  it("is empty, or nothing but controls: refused, and nothing is typed", async () => {
+    const taken = await takenOf(async () => {
+      await expect(sidecar.client.nudge({ message: "" })).rejects.toMatchObject({ code: Code.InvalidArgument });
+      const controls = await sidecar.client.nudge({ message: "\x1b[2J\x07\x7f\x1b]0;x\x07" });
+      expect(controls.outcome).toBe(NudgeOutcome.UNSAFE);
+    });
+    expect(taken).toEqual([]);
+  });
+
+  it("is the same twice in a row, and then the tail of it: each comes once", async () => {
+    const long = "please look at the old barn behind the house";
+    const texts = [long, long, long.slice(-20)];
+    expect(await sendAll(texts)).toEqual(texts);
+  });
+
+  it("is one byte over 64 KiB: refused as a whole", async () => {
+    const taken = await takenOf(async () => {
+      const call = sidecar.client.nudge({ message: "x".repeat(65_537) });
+      await expect(call).rejects.toMatchObject({ code: Code.InvalidArgument });
+    });
+    expect(taken).toEqual([]);
+  });
+});
+
+describe("a program that reads by the line", () => {
+  it("gets a line longer than a terminal keeps: whole, or it is not said to be submitted", async () => {
+    const command = ["sh", "-c", 'echo ready; while IFS= read -r line; do printf "%s\\n" "$line" >>lines.txt; done'];
+    await using sidecar = await startSidecar({ agent: "generic", command });
+    const lines = async () => (await readFile(join(sidecar.dir, "lines.txt"), "utf8").catch(() => "")).split("\n");
+    for (const bytes of [2000, 6000]) {
+      const message = `${"words ".repeat(bytes / 6)}end-${bytes}`;
+      const { outcome } = await sidecar.client.nudge({ message, timeoutMs: 20_000n });
+      if (outcome === NudgeOutcome.SUBMITTED) expect(await lines(), `${bytes} bytes`).toContain(message);
+      else expect([NudgeOutcome.UNKNOWN, NudgeOutcome.STRANDED]).toContain(outcome);
+    }
+  });
+});
+
+describe("the agent", () => {
+  it("is not ready yet: the text is held until it is, and comes whole and once", async () => {
+    await using sidecar = await withFaults("slow-start=1500");
+    const message = "sent before\nthere was a composer";
+    expect(await sidecar.client.nudge({ message })).toMatchObject(SUBMITTED);
+    expect(await sidecar.taken()).toEqual([message]);
+  });
+
+  it.each(["drop-first-enter", "eat-enter-after-paste=120"])(
+    "swallows the Enter behind a paste (%s): it is pressed again, and the text comes once",
+    async (fault) => {
+      await using sidecar = await idle(await withFaults(fault, "--turn-ms", "50"));
+      for (const message of ["first", "two\nlines", "third"]) {
+        expect(await sidecar.client.nudge({ message })).toMatchObject(SUBMITTED);
+      }
+      await sidecar.untilState(AgentState.IDLE);
+      expect((await sidecar.taken()).map((text) => text.trim())).toEqual(["first", "two\nlines", "third"]);
+    },
+  );
+
+  it("looks idle for a moment between two steps: nothing is typed then, and no Escape stops its turn", async () => {
+    await using sidecar = await idle(await withFaults("flicker-idle=900", "--turn-ms", "4000", "--steps", "4"));
+    await sidecar.client.nudge({ message: "work on this" });
+    const receipt = await sidecar.client.nudge({ message: "and then on that", timeoutMs: 30_000n });
+    expect(receipt).toMatchObject(SUBMITTED);
+    const { output } = await sidecar.client.peek({ all: true });
+    expect(output).toContain("Read your message (3 words)");
+    expect(output).not.toMatch(/interrupt(?:ed|ion)/i);
+    expect(output.indexOf("Read your message")).toBeLessThan(output.lastIndexOf("and then on that"));
+  });
+
+  it("works: ten texts at once are taken by its own queue or held here, each comes once and in order", async () => {
+    await using sidecar = await idle(await startSidecar((dir) => ({ command: demoCommand(dir, "--turn-ms", "800") })));
+    await sidecar.client.nudge({ message: "begin" });
+    const texts = Array.from({ length: 10 }, (_, i) => `while busy ${i}`);
+    const calls = texts.map((message) =>
+      sidecar.client.nudge({ message, mode: NudgeMode.IMMEDIATE, timeoutMs: 40_000n }),
+    );
+    for (const { outcome } of await Promise.all(calls)) expect(outcome).toBe(NudgeOutcome.SUBMITTED);
+    await until("all of them", 30_000, async () => (await sidecar.taken()).length === 11 || undefined);
+    expect(await sidecar.taken()).toEqual(["begin", ...texts]);
+  });
+
+  it("opens a dialog over what was just pasted: no Enter answers it, and the tool does not run", async () => {
+    await using sidecar = await idle(await withFaults("open-dialog-on-paste"));
+    const receipt = await sidecar.client.nudge({ message: "please go on" });
+    expect([NudgeOutcome.UNKNOWN, NudgeOutcome.STRANDED]).toContain(receipt.outcome);
+    expect((await sidecar.client.status({})).state).toBe(AgentState.DIALOG);
+    expect(await sidecar.taken()).toEqual([]);
+    expect(await readFile(join(sidecar.dir, "tools.log"), "utf8").catch(() => "")).toBe("");
+  });
+});
+
+describe("the terminal", () => {
+  it("is in copy mode, a tree to choose from, or a clock: the text comes all the same", async () => {
+    await using sidecar = await idle(await startSidecar((dir) => ({ command: demoCommand(dir, "--turn-ms", "20") })));
+    const modes = ["copy-mode", "choose-tree", "clock-mode"];
+    for (const mode of modes) {
+      await inItsTmux(sidecar, mode, "-t", "PANE");
+      expect((await inItsTmux(sidecar, "display-message", "-p", "-t", "PANE", "#{pane_in_mode}")).trim()).toBe("1");
+      expect(await sidecar.client.nudge({ message: `hello in ${mode}` })).toMatchObject(SUBMITTED);
+    }
+    expect(await sidecar.taken()).toEqual(modes.map((mode) => `hello in ${mode}`));
+  });
+
+  it("takes no input from anybody: nothing is said to be submitted", async () => {
+    await using sidecar = await idle(await startSidecar());
+    await inItsTmux(sidecar, "select-pane", "-d", "-t", "PANE");
+    const receipt = await sidecar.client.nudge({ message: "hello", mode: NudgeMode.IMMEDIATE });
+    expect(receipt.outcome).not.toBe(NudgeOutcome.SUBMITTED);
+    await sleep(300);
+    expect(await sidecar.taken()).toEqual([]);
+  });
+});

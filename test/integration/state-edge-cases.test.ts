@@ -1,0 +1,162 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { describe, expect, it } from "vitest";
+import { AgentState, DialogKind, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
+import { NudgeMode } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
+import { demoCommand, type RunningSidecar, startSidecar, until } from "../support/sidecar.ts";
+import { inItsTmux } from "../support/sidecar-hands.ts";
+
+const run = promisify(execFile);
+const SIDECAR = fileURLToPath(new URL("../../cmd/gt-sidecar/main.ts", import.meta.url));
+
+const withFlags = (...flags: string[]) => startSidecar((dir) => ({ command: demoCommand(dir, ...flags) }));
+
+/** Every state that is told within so long a time. */
+async function told(sidecar: RunningSidecar, ms: number): Promise<ReadonlySet<AgentState>> {
+  const states = new Set<AgentState>();
+  for (const end = performance.now() + ms; performance.now() < end; await sleep(20)) {
+    states.add((await sidecar.client.status({})).state);
+  }
+  return states;
+}
+
+describe("a dialog at the start", () => {
+  it("is told within two seconds, and a message is refused at once, not waited with", async () => {
+    await using sidecar = await withFlags("--trust-dialog");
+    const asked = performance.now();
+    await sidecar.untilState(AgentState.DIALOG);
+    // Its own word may come before it has drawn it.
+    const dialog = await until("the dialog", 2000, async () => (await sidecar.client.status({})).dialog);
+    expect(dialog.kind).toBe(DialogKind.TRUST);
+    const refused = await sidecar.client.nudge({ message: "hello" });
+    expect(refused.outcome).toBe(NudgeOutcome.BLOCKED_BY_DIALOG);
+    expect(performance.now() - asked).toBeLessThan(2000);
+    expect(await sidecar.taken()).toEqual([]);
+  });
+});
+
+describe("a dialog that nobody answers", () => {
+  it("is told as stuck, and since when, as long as it stays", async () => {
+    await using sidecar = await startSidecar();
+    await sidecar.client.nudge({ message: "please run: x" });
+    await sidecar.untilState(AgentState.DIALOG);
+    const first = await sidecar.client.status({});
+    await sleep(1500);
+    const later = await sidecar.client.status({});
+    expect(later).toMatchObject({ state: AgentState.DIALOG, agentPhase: "stuck", stateSince: first.stateSince });
+    expect(later.dialog).toEqual(first.dialog);
+  });
+});
+
+describe("a screen that is never still", () => {
+  it("because a spinner turns while the agent rests: it is idle all the same, and takes a message", async () => {
+    await using sidecar = await withFlags("--faults", "spinner-always");
+    await sidecar.untilState(AgentState.IDLE);
+    expect([...(await told(sidecar, 1000))]).toEqual([AgentState.IDLE]);
+    expect((await sidecar.client.nudge({ message: "hello" })).outcome).toBe(NudgeOutcome.SUBMITTED);
+    expect(await sidecar.taken()).toEqual(["hello"]);
+  });
+
+  it("because the agent shows no mark of its work for 900 ms between two steps: it is not told to be idle", async () => {
+    await using sidecar = await withFlags("--faults", "flicker-idle=900", "--turn-ms", "5000", "--steps", "4");
+    await sidecar.untilState(AgentState.IDLE);
+    await sidecar.client.nudge({ message: "work" });
+    expect([...(await told(sidecar, 4000))]).not.toContain(AgentState.IDLE);
+  });
+});
+
+describe("an idle agent", () => {
+  it("is not waited for", async () => {
+    await using sidecar = await startSidecar();
+    await sidecar.untilState(AgentState.IDLE);
+    const { outcome, timings } = await sidecar.client.nudge({ message: "hello" });
+    expect(outcome).toBe(NudgeOutcome.SUBMITTED);
+    expect(Number(timings?.typedMs)).toBeLessThan(500);
+  });
+
+  it("is told to be so again soon after it was interrupted, and after a command of its own", async () => {
+    await using sidecar = await withFlags("--turn-ms", "20000");
+    await sidecar.untilState(AgentState.IDLE);
+    await sidecar.client.nudge({ message: "work long on this" });
+    await sidecar.untilState(AgentState.BUSY);
+    await sidecar.client.sendKeys({ keys: ["Escape"] });
+    const at = performance.now();
+    await sidecar.untilState(AgentState.IDLE);
+    expect(performance.now() - at).toBeLessThan(3000);
+    await sidecar.client.sendKeys({ text: "/status" });
+    await sidecar.client.sendKeys({ keys: ["Enter"] });
+    await sleep(300);
+    await sidecar.untilState(AgentState.IDLE);
+    expect(await sidecar.taken()).toEqual(["work long on this"]);
+  });
+});
+
+describe("lines in the hook FIFO that mean nothing", () => {
+  it("change no state", async () => {
+    await using sidecar = await startSidecar();
+    await sidecar.client.nudge({ message: "hello" });
+    await sidecar.untilState(AgentState.IDLE);
+    const fifo = join(sidecar.stateDir, "hooks.fifo");
+    const lines = ['{"type":"progress"}', "working", "tool_use: Bash", "prompt-submittedX", "\u0000\u0007", ""];
+    await writeFile(fifo, `${lines.join("\n")}\n`, { flag: "a" });
+    expect([...(await told(sidecar, 700))]).toEqual([AgentState.IDLE]);
+  });
+});
+
+describe("tmux", () => {
+  it("does not answer for three seconds: the agent is neither dead nor restarted, and takes a message afterwards", async () => {
+    await using sidecar = await startSidecar();
+    await sidecar.untilState(AgentState.IDLE);
+    const pid = Number((await inItsTmux(sidecar, "display-message", "-p", "#{pid}")).trim());
+    process.kill(pid, "SIGSTOP");
+    try {
+      const states = await told(sidecar, 3000);
+      expect([...states]).not.toContain(AgentState.DEAD);
+    } finally {
+      process.kill(pid, "SIGCONT");
+    }
+    const receipt = await sidecar.client.nudge({ message: "still there?", timeoutMs: 20_000n });
+    expect(receipt.outcome).toBe(NudgeOutcome.SUBMITTED);
+    expect((await sidecar.client.status({})).restarts).toBe(0);
+  });
+});
+
+describe("an agent that cannot be started", () => {
+  it("is told in one line, with exit code 127, and not tried for ever", async () => {
+    const dir = await mkdtemp(join(tmpdir(), "gt-none-"));
+    try {
+      const listen = ["--listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0", "--state-dir", join(dir, "state")];
+      const args = [SIDECAR, "--agent", "generic", ...listen, "--", "no-such-agent-program"];
+      const env = { PATH: process.env["PATH"], HOME: dir, LANG: "C.UTF-8", XDG_RUNTIME_DIR: dir };
+      const ended = await run(process.execPath, args, { env, timeout: 30_000 }).catch((err: unknown) => err);
+      expect(ended).toMatchObject({ code: 127, stderr: expect.stringContaining("no-such-agent-program") });
+    } finally {
+      await rm(dir, { recursive: true, force: true });
+    }
+  });
+});
+
+describe("an agent that keeps ending", () => {
+  it("is told as a crash loop, a held message waits for its next life, and a caller is not kept waiting", async () => {
+    await using sidecar = await startSidecar({
+      command: ["sh", "-c", "sleep 0.05; exit 3"],
+      flags: ["--restart", "always"],
+    });
+    await sidecar.untilState(AgentState.CRASH_LOOP);
+    const status = await sidecar.client.status({});
+    expect(status.agentPhase).toBe("stuck");
+    expect(status.restarts).toBeGreaterThan(0);
+    const held = await sidecar.client.nudge({ message: "later", requestId: "later", mode: NudgeMode.QUEUE });
+    expect(held.outcome).toBe(NudgeOutcome.QUEUED);
+    const now = await until("a refusal", 20_000, async () => {
+      const { outcome } = await sidecar.client.nudge({ message: "now", timeoutMs: 1000n });
+      return outcome === NudgeOutcome.AGENT_DEAD || undefined;
+    });
+    expect(now).toBe(true);
+  });
+});
