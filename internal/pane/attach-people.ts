@@ -189,7 +189,7 @@ export class People implements Task {
 }
 
 /** @throws DomainError `invalid` */
-export function checkSize({ cols, rows }: Size): Size {
+function checkSize({ cols, rows }: Size): Size {
   const fits = (value: number, { min, max }: { readonly min: number; readonly max: number }) =>
     Number.isInteger(value) && value >= min && value <= max;
   if (fits(cols, ATTACH_COLS) && fits(rows, ATTACH_ROWS)) return { cols, rows };
