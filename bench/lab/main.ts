@@ -6,7 +6,7 @@ import { runMain } from "../../internal/cli/run-main.ts";
 import { buildBinary } from "../../scripts/build.ts";
 import { runFacts } from "../report.ts";
 import { seeded } from "../stats.ts";
-import { type CrashFigures, crashEverything, crashServingHalf } from "./crash.ts";
+import { type CrashFigures, type CrashOptions, crashEverything, crashServingHalf } from "./crash.ts";
 import { runCrowd } from "./crowd.ts";
 import { help, type LabOptions, readOptions } from "./options.ts";
 import { type LabEvent, LabRecord, readRecords } from "./record.ts";
@@ -17,6 +17,9 @@ import type { Target } from "./targets.ts";
 
 /** How the time is shared out: real agents are slower, and matter more. */
 const SHARES = { real: 6, demo: 1, tui: 1 } as const;
+
+/** The agent, and with it the sidecar, is started anew after this many. */
+const KILLS_PER_LIFE = 25;
 
 type Say = (text: string) => void;
 
@@ -96,19 +99,20 @@ async function runCrashes(
   signal: AbortSignal,
   say: Say,
 ) {
-  const plan = (kills: number) => ({ kills, random: seeded(options.seed), sidecarProgram, signal });
-  const add = (figures: CrashFigures) => {
-    record.add({ type: "crash", figures });
-    for (const note of figures.notes) say(note);
+  const random = seeded(options.seed);
+  const inBatches = async (kills: number, crash: (plan: CrashOptions) => Promise<CrashFigures>) => {
+    for (let left = kills; left > 0; left -= KILLS_PER_LIFE) {
+      const figures = await crash({ kills: Math.min(left, KILLS_PER_LIFE), random, sidecarProgram, signal });
+      record.add({ type: "crash", figures });
+      for (const note of figures.notes) say(note);
+    }
   };
   for (const target of options.crashes > 0 ? options.crashTargets : []) {
     say(`killing the serving half: ${target.name}`);
-    add(await crashServingHalf(target, plan(options.crashes)));
+    await inBatches(options.crashes, (plan) => crashServingHalf(target, plan));
   }
-  if (options.treeCrashes > 0) {
-    say("killing everything");
-    add(await crashEverything(plan(options.treeCrashes)));
-  }
+  if (options.treeCrashes > 0) say("killing everything");
+  await inBatches(options.treeCrashes, crashEverything);
 }
 
 async function runCrowds(

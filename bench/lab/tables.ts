@@ -1,4 +1,4 @@
-import { quantile } from "../stats.ts";
+import { quantile, sum } from "../stats.ts";
 import type { CrashFigures } from "./crash.ts";
 import type { CrowdFigures } from "./crowd.ts";
 import { ARRIVED, bounded, FAULTS, figuresOf, isTimed, matrix } from "./figures.ts";
@@ -66,9 +66,28 @@ export function matrixTable(samples: readonly Sample[]): string {
 const order = (row: { readonly target: string; readonly state: string; readonly told: string }): string =>
   [row.target, row.state, row.told].join("|");
 
+/** The parts are of one target and one victim. */
+function sumOf(parts: readonly CrashFigures[]): CrashFigures {
+  const add = (of: (part: CrashFigures) => number) => sum(parts.map(of));
+  const names = [...new Set(parts.flatMap(({ told }) => Object.keys(told)))];
+  return {
+    target: parts[0]?.target ?? "",
+    victim: parts[0]?.victim ?? "",
+    kills: add((part) => part.kills),
+    messages: add((part) => part.messages),
+    ended: add((part) => part.ended),
+    lost: add((part) => part.lost),
+    doubled: add((part) => part.doubled),
+    wrong: add((part) => part.wrong),
+    told: Object.fromEntries(names.map((name) => [name, add((part) => part.told[name] ?? 0)])),
+    notes: parts.flatMap(({ notes }) => notes),
+  };
+}
+
 export function crashTable(crashes: readonly CrashFigures[]): string {
   const head = ["target", "killed", "receipts", "times", "messages", "ended", "lost", "doubled", "wrong"];
-  const rows = crashes.map((row) => {
+  const groups = Map.groupBy(crashes, ({ target, victim }) => JSON.stringify([target, victim]));
+  const rows = [...groups.values()].map(sumOf).map((row) => {
     const counts = [row.lost, row.doubled, row.wrong].map((count) => bounded(count, row.messages));
     const told = Object.entries(row.told).map(([name, count]) => `${count} × ${upper(name)}`);
     return [row.target, row.victim, told.join(", "), row.kills, row.messages, row.ended, ...counts];
