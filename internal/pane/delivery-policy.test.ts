@@ -38,6 +38,7 @@ describe("what becomes of a message", () => {
     ["a dialog", { state: "dialog" }, "blocked-by-dialog", "blocked-by-dialog", "wait"],
     ["a person's draft", { draft: true }, "composer-busy", "composer-busy", "wait"],
     ["a person's draft in a busy agent", { draft: true, state: "busy" }, "composer-busy", "composer-busy", "wait"],
+    ["a person who types", { typing: true }, "composer-busy", "composer-busy", "wait"],
     ["an earlier message in an unreadable prompt", { leftover: true }, "composer-busy", "composer-busy", "wait"],
     ["a dialog over a draft", { state: "dialog", draft: true }, "blocked-by-dialog", "blocked-by-dialog", "wait"],
     ["no place to type into", { composerSeen: false }, "wait", "wait", "wait"],

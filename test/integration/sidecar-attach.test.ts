@@ -28,7 +28,7 @@ describe("people and nudges at one agent", () => {
     ann.type("h");
     await ann.sees("> h");
     const busy = await sidecar.client.nudge({ message: "too early" });
-    expect(busy).toMatchObject({ outcome: COMPOSER_BUSY, delivered: false });
+    expect(busy).toMatchObject({ outcome: COMPOSER_BUSY, delivered: false, error: "a person is typing" });
     const queued = await sidecar.client.nudge({ message: "patient", mode: NudgeMode.QUEUE, requestId: "patient" });
     expect(queued.outcome).toBe(QUEUED);
     ann.type("ello");
