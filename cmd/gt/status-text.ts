@@ -1,5 +1,4 @@
 import { plainText } from "../../internal/base/sanitise.ts";
-import { clipText, textWidth } from "../../internal/base/text-width.ts";
 import { durationText } from "../../internal/cli/wording.ts";
 import type { AgentStateName } from "../../internal/pane/types.ts";
 import type { AgentStatus } from "../../internal/terminal/backend.ts";
@@ -65,24 +64,6 @@ export function statusBlock(
   return lines.join("\n");
 }
 
-/** Many agents, one line each, within `columns`. */
-export function statusTable(rows: readonly StatusRow[], now: number, columns: number, paint: Paint): string {
-  const cells = rows.map((row) => tableCells(row, now));
-  const heads = ["AGENT", "STATE", "FOR", "LAST OUTPUT", "QUEUE", "WHERE"];
-  const widths = heads.map((head, i) => Math.max(head.length, ...cells.map((row) => textWidth(row.texts[i] ?? ""))));
-  const render = (texts: readonly string[], style?: Parameters<Paint>[0]) => {
-    const padded = texts.map((text, i) =>
-      i === texts.length - 1 ? text : text + " ".repeat((widths[i] ?? 0) - textWidth(text)),
-    );
-    const plain = clipText(padded.join("  "), columns);
-    const state = padded[1] ?? "";
-    const at = (padded[0]?.length ?? 0) + 2;
-    if (style === undefined || plain.slice(at, at + state.length) !== state) return plain;
-    return plain.slice(0, at) + paint(style, state) + plain.slice(at + state.length);
-  };
-  return [paint("dim", render(heads)), ...cells.map((row) => render(row.texts, row.style))].join("\n");
-}
-
 /** Everything that is known, for programs. */
 export function statusJson(row: StatusRow): Record<string, unknown> {
   if (row.type === "failed") return { agent: row.agent, where: row.where, reachable: false, error: row.reason };
@@ -121,25 +102,7 @@ function processText(status: AgentStatus): string {
   return `ended${status.exitCode === undefined ? "" : ` with exit code ${status.exitCode}`}${restarts}`;
 }
 
-function tableCells(
-  row: StatusRow,
-  now: number,
-): { readonly texts: readonly string[]; readonly style: Parameters<Paint>[0] } {
-  if (row.type === "failed") {
-    return { texts: [clean(row.agent), "unreachable", "", "", "", clean(`${row.where}: ${row.reason}`)], style: "red" };
-  }
-  const { status } = row;
-  const texts = [
-    clean(row.agent),
-    status.dialog === undefined ? status.state : `dialog: ${status.dialog.kind}`,
-    status.stateSince > 0 ? durationText(now - status.stateSince) : "",
-    status.lastOutputAt === undefined ? "none" : `${durationText(now - status.lastOutputAt)} ago`,
-    String(status.queueDepth),
-    clean(row.where),
-  ];
-  return { texts, style: STATE_STYLES[status.state] };
-}
-
-function clean(text: string): string {
+/** On one line, without anything that a terminal obeys. */
+export function clean(text: string): string {
   return plainText(text).replaceAll(/\s+/g, " ").trim();
 }

@@ -6,7 +6,8 @@ import { agentsHere } from "./agents-here.ts";
 import { type CommandContext, withAgent } from "./command-context.ts";
 import type { Command } from "./config.ts";
 import { jsonText } from "./json-text.ts";
-import { type StatusRow, statusBlock, statusJson, statusTable } from "./status-text.ts";
+import { statusTable } from "./status-table.ts";
+import { type StatusRow, statusBlock, statusJson } from "./status-text.ts";
 
 type StatusCommand = Command & { readonly type: "status" };
 

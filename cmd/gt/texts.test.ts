@@ -4,7 +4,7 @@ import type { NudgeOutcome, NudgeReceipt } from "../../internal/pane/types.ts";
 import type { AgentStatus } from "../../internal/terminal/backend.ts";
 import { jsonText } from "./json-text.ts";
 import { receiptJson, receiptText } from "./receipt-text.ts";
-import { type StatusRow, statusBlock, statusJson, statusTable } from "./status-text.ts";
+import { type StatusRow, statusBlock, statusJson } from "./status-text.ts";
 
 function receipt(change: Partial<NudgeReceipt>): NudgeReceipt {
   return {
@@ -137,15 +137,6 @@ describe("a status", () => {
     expect(statusBlock(row({ alive: false, state: "dead", exitCode: 3 }), NOW, plain, asked)).toContain(
       "process     ended with exit code 3, 1 restart",
     );
-  });
-
-  it("tells many on a line each, within the width", () => {
-    const failed: StatusRow = { type: "failed", agent: "mayor", where: "10.0.0.7:9090", reason: "connection refused" };
-    const table = statusTable([row(), row({ state: "busy", queueDepth: 0 }), failed], NOW, 80, plain);
-    expect(table).toBe(`AGENT                   STATE        FOR         LAST OUTPUT  QUEUE  WHERE
-gastown/polecats/toast  idle         3 min 12 s  3.0 s ago    2      127.0.0.1:…
-gastown/polecats/toast  busy         3 min 12 s  3.0 s ago    0      127.0.0.1:…
-mayor                   unreachable                                  10.0.0.7:9…`);
   });
 
   it("is complete in JSON", () => {
