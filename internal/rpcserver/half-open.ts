@@ -6,13 +6,14 @@ import type { Socket } from "node:net";
  */
 export class HalfOpen {
   readonly #max: number;
-  readonly #onCut: () => void;
+  readonly #tell: (what: "cut" | "gone") => void;
   /** Oldest first. */
   readonly #sockets = new Map<string, Socket>();
 
-  constructor(max: number, onCut: () => void) {
+  /** `tell`: one was cut for a newer one, or has gone (or was sent away) before it was done. */
+  constructor(max: number, tell: (what: "cut" | "gone") => void) {
     this.#max = max;
-    this.#onCut = onCut;
+    this.#tell = tell;
   }
 
   get size(): number {
@@ -23,18 +24,20 @@ export class HalfOpen {
     const key = keyOf(socket);
     this.#sockets.set(key, socket);
     socket.once("close", () => {
-      if (this.#sockets.get(key) === socket) this.#sockets.delete(key);
+      if (this.#sockets.get(key) !== socket) return;
+      this.#sockets.delete(key);
+      this.#tell("gone");
     });
     const [oldest] = this.#sockets;
     if (this.#sockets.size <= this.#max || oldest === undefined) return;
     this.#sockets.delete(oldest[0]);
-    this.#onCut();
+    this.#tell("cut");
     oldest[1].destroy();
   }
 
   /** `socket` or one that wraps it, as TLS does. */
-  done(socket: Socket): boolean {
-    return this.#sockets.delete(keyOf(socket));
+  done(socket: Socket): void {
+    this.#sockets.delete(keyOf(socket));
   }
 }
 

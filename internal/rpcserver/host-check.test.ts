@@ -35,6 +35,12 @@ describe("Host", () => {
   });
 });
 
+it("a server with certificates goes by any name, and still by no page's", () => {
+  const tls = { allowHosts: [], anyHost: true };
+  expect(hostRefusal("pod.agents.svc:9090", null, tls)).toBeUndefined();
+  expect(hostRefusal("pod.agents.svc:9090", "https://evil.example", tls)).toContain("origin");
+});
+
 describe("Origin", () => {
   it.each([
     null,

@@ -1,16 +1,19 @@
 import { isIP } from "node:net";
 import { isLoopbackAddress } from "../base/loopback.ts";
 
-/** Whose requests a plaintext listener answers. */
+/** Whose requests a listener answers, by what the request says. */
 export interface HostCheck {
+  /** Whatever `Host` says: for TLS, where the certificate says who is who. `Origin` is still looked at. Default false. */
+  readonly anyHost?: boolean;
   /** Host names beyond `localhost`, without port, that may stand in `Host` and `Origin`. */
   readonly allowHosts: readonly string[];
 }
 
 /**
- * Why a request to a plaintext listener is refused, or undefined when it is not. Guards against web pages: a page that
+ * Why a request is refused, or undefined when it is not. Guards against web pages: a page that
  * lets its own name resolve to a loopback address still sends that name as `Host`, and a page that calls us directly
- * says so in `Origin`. An IP literal as `Host` passes, because such a trick needs a name. Not a check of who calls.
+ * says so in `Origin`. An IP literal as `Host` passes, because such a trick needs a name. With TLS the trick fails, but a
+ * browser that holds a caller's certificate would lend it to any page. Not a check of who calls.
  *
  * @param host `Host` header or `:authority`, with or without port
  * @param origin `Origin` header, null or undefined when there is none
@@ -22,7 +25,7 @@ export function hostRefusal(
 ): string | undefined {
   const name = host === undefined ? undefined : hostNameOf(`http://${host}`);
   if (name === undefined) return "the request names no host";
-  if (isIP(name) === 0 && !isAllowed(name, check))
+  if (!check.anyHost && isIP(name) === 0 && !isAllowed(name, check))
     return `host ${JSON.stringify(name)} is not allowed (see --allow-host)`;
   if (origin === null || origin === undefined) return undefined;
   const from = hostNameOf(origin);

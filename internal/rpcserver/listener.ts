@@ -73,10 +73,7 @@ export function createTlsListener(tls: TlsMaterial, limits: ListenerLimits, hand
   } as Parameters<typeof createSecureServer>[0]);
   wireHttp2(server, handlers);
   const halfOpen = bounded(server, limits, handlers);
-  server.on("connection", (socket) => {
-    halfOpen.add(socket);
-    socket.once("close", () => halfOpen.done(socket) && handlers.onFault("handshake"));
-  });
+  server.on("connection", (socket) => halfOpen.add(socket));
   server.on("secureConnection", (socket) => halfOpen.done(socket));
   return {
     server,
@@ -101,9 +98,9 @@ export function createPlainListener(clock: Clock, limits: ListenerLimits, handle
     socket.on("error", () => socket.destroy());
     halfOpen.add(socket);
     const version = await sniffHttpVersion(socket, clock, limits.handshakeTimeoutMs);
+    if (version === undefined) return;
     halfOpen.done(socket);
-    if (version !== undefined) handOver(socket, version === "1" ? http1 : http2);
-    else handlers.onFault("handshake");
+    handOver(socket, version === "1" ? http1 : http2);
   });
   // Node starts the watch over slow HTTP/1.1 requests when its server begins to listen, which this one never does.
   http1.emit("listening");
@@ -119,7 +116,7 @@ export function createPlainListener(clock: Clock, limits: ListenerLimits, handle
 function bounded(server: Server, limits: ListenerLimits, { onFault }: ListenerHandlers): HalfOpen {
   server.maxConnections = limits.maxConnections;
   server.on("drop", () => onFault("limit"));
-  return new HalfOpen(limits.maxHalfOpen, () => onFault("half-open"));
+  return new HalfOpen(limits.maxHalfOpen, (what) => onFault(what === "cut" ? "half-open" : "handshake"));
 }
 
 function handOver(socket: Socket, to: Http1Server | Http2Server): void {

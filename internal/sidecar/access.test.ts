@@ -56,6 +56,13 @@ describe("who may call what", () => {
   });
 });
 
+it("an RPC for which no role is set is nobody's", () => {
+  const unknown = { ...contextOf(client("operator")), method: { name: "Format" } } as HandlerContext;
+  expect(() => roleGate(RULES)(unknown)).toThrow(expect.objectContaining({ kind: "denied" }));
+  const service = { typeName: "gastown.v1.AnotherService" };
+  expect(() => roleGate(RULES)({ ...unknown, service } as HandlerContext)).toThrow("no role is set");
+});
+
 it("the highest role of several identities counts", () => {
   const uris = ["spiffe://td/client/reader", "spiffe://td/client/operator"];
   expect(callerRole(contextOf({ type: "certificate", uris, serial: "1" }), RULES)).toBe("operate");

@@ -3,9 +3,15 @@ import { includes, type Role, type RoleRule, roleOf } from "../auth/roles.ts";
 import { DomainError } from "../base/errors.ts";
 import { SidecarService } from "../gen/gastown/v1/sidecar_pb.ts";
 import { TerminalService } from "../gen/gastown/v1/terminal_pb.ts";
+import { Health } from "../gen/grpc/health/v1/health_pb.ts";
+import { ServerReflection as ReflectionV1 } from "../gen/grpc/reflection/v1/reflection_pb.ts";
+import { ServerReflection as ReflectionV1Alpha } from "../gen/grpc/reflection/v1alpha/reflection_pb.ts";
 import { peerKey } from "../rpcserver/peer.ts";
 
-/** The least role for each RPC. What is not listed (health, reflection) needs a certificate and nothing more. */
+/** What they tell is no agent's: they need a certificate and nothing more. */
+const FREE_SERVICES: ReadonlySet<string> = new Set([Health, ReflectionV1, ReflectionV1Alpha].map((it) => it.typeName));
+
+/** The least role for each RPC. One that is not listed is nobody's. */
 const NEEDED: Readonly<Record<string, Readonly<Record<string, Role>>>> = {
   [SidecarService.typeName]: {
     Peek: "read",
@@ -33,8 +39,11 @@ export function callerRole(context: HandlerContext, rules: readonly RoleRule[]):
 /** Refuses callers whose role is too low, before their request is read. */
 export function roleGate(rules: readonly RoleRule[]): (context: HandlerContext) => void {
   return (context) => {
-    const needed = NEEDED[context.service.typeName]?.[context.method.name];
-    if (needed === undefined || includes(callerRole(context, rules), needed)) return;
-    throw new DomainError("denied", `this caller may not call ${context.method.name}: it needs the role ${needed}`);
+    const { service, method } = context;
+    if (FREE_SERVICES.has(service.typeName)) return;
+    const needed = NEEDED[service.typeName]?.[method.name];
+    if (needed === undefined) throw new DomainError("denied", `nobody may call ${method.name}: no role is set for it`);
+    if (includes(callerRole(context, rules), needed)) return;
+    throw new DomainError("denied", `this caller may not call ${method.name}: it needs the role ${needed}`);
   };
 }

@@ -182,7 +182,11 @@ export class ServingHalf implements Task {
     if (tlsDir === undefined) return this.#listen(serviceFor([]), { hostCheck });
     const given = { dir: tlsDir, sessionId: sidecar.identity.sessionId, ...(roleRules && { roleRules }) };
     const newServer: TlsServingDeps["newServer"] = (trust, rules) =>
-      this.#listen(serviceFor(rules), { ...trust, gates: [roleGate(rules)] });
+      this.#listen(serviceFor(rules), {
+        ...trust,
+        hostCheck: { ...hostCheck, anyHost: true },
+        gates: [roleGate(rules)],
+      });
     return new TlsServing({ clock, logger, registry: metrics.registry, newServer }, given);
   }
 
