@@ -1,8 +1,8 @@
 import { TextDecoder } from "node:util";
-import { SerializeAddon } from "@xterm/addon-serialize";
 import xterm, { type IBuffer, type IBufferCell, type IBufferLine, type IMarker } from "@xterm/headless";
 import type { Screen, ScreenLine, ScreenRun } from "../agents/screen.ts";
 import type { TextRow } from "./peek-text.ts";
+import { drawRows, REDRAW_RESET, sgrOf } from "./screen-redraw.ts";
 import { TerminalModes } from "./terminal-modes.ts";
 import { TMUX_WIDTHS, TmuxWidths } from "./tmux-widths.ts";
 
@@ -13,10 +13,16 @@ export interface EmulatorOptions {
   readonly scrollback: number;
 }
 
+/** A row of the history. */
+export interface HistoryRow extends TextRow {
+  /** The row below goes on from it without a line break. */
+  readonly goesOn: boolean;
+}
+
 /** Hears what becomes final on the screen. Called between two chunks; must not throw. */
 export interface ScrollListener {
   /** Rows that have left the main screen for the history, oldest first. */
-  scrolled(rows: readonly TextRow[]): void;
+  scrolled(rows: readonly HistoryRow[]): void;
   /** More rows went by at once than the history holds: some before the next ones were never told. */
   overflowed(): void;
   /** The program has thrown the history away: it may print the same rows again. */
@@ -29,25 +35,26 @@ export interface ScrollListener {
  */
 export class Emulator {
   readonly #terminal: InstanceType<typeof xterm.Terminal>;
-  readonly #serializer = new SerializeAddon();
   readonly #modes: TerminalModes;
+  readonly #scrollback: number;
   #decoder = utf8Decoder();
   #title = "";
   #version = 0;
   #cached: { readonly version: number; readonly screen: Screen } | undefined;
+  #redrawn: { readonly version: number; readonly text: string } | undefined;
   #listener: ScrollListener | undefined;
-  /** Stands at the first row that is not history; moves with the text. */
+  /** Stands at the last row of the history that has been told, and moves with the text; undefined: none has been. */
   #told: IMarker | undefined;
   /** Rows below the mark that were told while it could not be moved. */
   #toldBeyond = 0;
-  /** The mark went with the whole screen: all there is now is new. */
-  #isFresh = false;
+  /** Stands at the last row that has been told where that came back to the screen. */
+  #cameBack: IMarker | undefined;
 
   constructor(options: EmulatorOptions) {
     this.#terminal = new xterm.Terminal({ ...options, allowProposedApi: true, logLevel: "off" });
+    this.#scrollback = options.scrollback;
     this.#terminal.unicode.register(new TmuxWidths());
     this.#terminal.unicode.activeVersion = TMUX_WIDTHS;
-    this.#terminal.loadAddon(this.#serializer);
     this.#modes = new TerminalModes(this.#terminal);
     this.#terminal.parser.registerCsiHandler({ final: "J" }, ([what]) => what === 3 && this.#clearing(false));
     this.#terminal.parser.registerEscHandler({ final: "c" }, () => this.#clearing(true));
@@ -86,7 +93,7 @@ export class Emulator {
   /** From now on rows that scroll off the main screen are told. One listener; give chunks of fewer lines than `scrollback`. */
   listen(listener: ScrollListener): void {
     this.#listener = listener;
-    this.#mark();
+    this.#markAnew();
   }
 
   /** Resolves when the bytes have been taken in; a chunk is never seen half done. `onTaken` runs at that very moment. */
@@ -118,10 +125,14 @@ export class Emulator {
 
   /** Rows at the top of the screen that have been told: the window was smaller when they scrolled off. */
   get toldRows(): number {
-    const { buffer } = this.#terminal;
-    const told = this.#told;
-    if (this.alternate || told === undefined || told.isDisposed) return 0;
-    return Math.max(0, told.line + this.#toldBeyond - buffer.normal.baseY);
+    return this.alternate ? 0 : Math.max(0, this.#nextToTell - this.historyLines);
+  }
+
+  /** The first row that has not been told; 0 too when the history has lost the last that was. */
+  get #nextToTell(): number {
+    if (this.#cameBack?.isDisposed === false) return this.#cameBack.line + 1;
+    if (this.#told === undefined) return this.#toldBeyond;
+    return this.#told.isDisposed ? 0 : this.#told.line + 1 + this.#toldBeyond;
   }
 
   /** Tells what can still be told of rows that are about to go. Returns false: the terminal does the rest. */
@@ -129,40 +140,66 @@ export class Emulator {
     const listener = this.#listener;
     if (listener === undefined || (this.alternate && !isAll)) return false;
     this.#tell(listener);
-    this.#mark();
+    this.#markAnew(0);
     listener.cleared();
-    this.#isFresh ||= isAll;
     return false;
   }
 
   #tell(listener: ScrollListener): void {
     const { normal } = this.#terminal.buffer;
-    const told = this.#told;
-    const isGone = told?.isDisposed !== false || this.#isFresh;
-    const from = isGone ? 0 : told.line + this.#toldBeyond;
+    const from = this.#nextToTell;
+    // Without a mark nobody knows what a full history has dropped.
+    const isLost =
+      this.#told === undefined ? from < normal.baseY && normal.baseY >= this.#scrollback : this.#told.isDisposed;
     // Rows that came back from the history stay told.
-    if (from > normal.baseY || (from === normal.baseY && !isGone)) return;
-    if (told?.isDisposed === true && !this.#isFresh) listener.overflowed();
-    this.#isFresh = false;
-    const rows: TextRow[] = [];
+    if (from >= normal.baseY && !isLost) {
+      this.#markBoth(this.#cameBack);
+      return;
+    }
+    if (isLost) listener.overflowed();
+    const rows: HistoryRow[] = [];
     for (let y = from; y < normal.baseY; y++) rows.push(rowText(normal, y));
     if (rows.length > 0) listener.scrolled(rows);
-    this.#toldBeyond = isGone ? 0 : normal.baseY - told.line;
-    this.#mark();
+    this.#markHistory();
   }
 
-  #markAnew(): void {
-    this.#told = undefined;
-    this.#isFresh = false;
-    if (this.#listener !== undefined) this.#mark();
-  }
-
-  /** Markers can be set while the main screen shows only; behind the alternate one it does not move. */
-  #mark(): void {
-    if (this.alternate) return;
+  /** All of the history counts as told. */
+  #markHistory(): void {
+    const { baseY, cursorY } = this.#terminal.buffer.normal;
+    if (this.alternate) {
+      // Marks can be set while the main screen shows only; behind the alternate one it does not scroll.
+      if (this.#told?.isDisposed === true) this.#told = undefined;
+      this.#toldBeyond = baseY - (this.#told === undefined ? 0 : this.#told.line + 1);
+      return;
+    }
     this.#told?.dispose();
-    this.#told = this.#terminal.registerMarker(-this.#terminal.buffer.normal.cursorY);
+    this.#cameBack = undefined;
+    // Not on the screen: a row that is erased takes its mark with it.
+    this.#told = baseY === 0 ? undefined : this.#terminal.registerMarker(-cursorY - 1);
     this.#toldBeyond = 0;
+  }
+
+  /** All of the history counts as told, or none of it: then `rows` is 0. */
+  #markAnew(rows?: number): void {
+    this.#told = undefined;
+    this.#cameBack = undefined;
+    this.#toldBeyond = 0;
+    if (this.#listener !== undefined && rows === undefined) this.#markHistory();
+  }
+
+  /** A larger window takes rows back from the history. There an erased row takes its mark with it: one stays above. */
+  #markReturned(): void {
+    const { baseY } = this.#terminal.buffer.normal;
+    if (this.alternate || this.#told === undefined || this.#told.isDisposed || this.#told.line < baseY) return;
+    const cameBack = this.#told;
+    this.#told = undefined;
+    this.#markBoth(cameBack);
+  }
+
+  #markBoth(cameBack: IMarker | undefined): void {
+    if (cameBack === undefined || this.alternate) return;
+    this.#markHistory();
+    this.#cameBack = cameBack;
   }
 
   /** Forgets everything, history and modes included. */
@@ -180,7 +217,9 @@ export class Emulator {
     this.#terminal.resize(cols, rows);
     this.#modes.resized();
     this.#version++;
-    if (this.#listener !== undefined) this.#tell(this.#listener);
+    if (this.#listener === undefined) return;
+    this.#tell(this.#listener);
+    this.#markReturned();
   }
 
   /** The screen as data; the same object until something was written. */
@@ -208,18 +247,58 @@ export class Emulator {
    * Text of the rows from history to the last row of the screen, oldest first; only the last `limit` rows are read. Trailing
    * blanks of a row are removed unless the next row goes on from it.
    */
-  rowsText(limit: number): readonly { readonly text: string; readonly wrapped: boolean }[] {
+  rowsText(limit: number): readonly TextRow[] {
     const buffer = this.#terminal.buffer.active;
     const end = buffer.baseY + this.rows;
-    const rows = [];
-    for (let y = Math.max(0, end - limit); y < end; y++) rows.push(rowText(buffer, y));
+    const rows: TextRow[] = [];
+    for (let y = Math.max(0, end - limit); y < end; y++) {
+      const { text, wrapped } = rowText(buffer, y);
+      rows.push({ text, wrapped });
+    }
     return rows;
   }
 
-  /** Bytes that redraw the screen, cursor and modes on a fresh terminal of the same size. */
+  /** Bytes that redraw the screen, cursor and modes on a terminal of the same size, whatever it shows. */
   redraw(): string {
-    return this.#serializer.serialize({ scrollback: 0 }) + this.#modes.sequence();
+    if (this.#redrawn?.version !== this.#version) this.#redrawn = { version: this.#version, text: this.#draw() };
+    return this.#redrawn.text;
   }
+
+  #draw(): string {
+    const { active, normal } = this.#terminal.buffer;
+    const [cols, rows] = [this.cols, this.rows];
+    const behind =
+      active.type === "alternate" ? `${drawRows(normal, cols, rows)}${moveTo(normal)}\x1b[?1049h\x1b[H` : "";
+    const top = this.#terminal.modes.originMode ? this.#modes.scrollTop : 0;
+    const screen = drawRows(active, cols, rows);
+    // Behind the last column it was left by what was printed last: there the next character wraps.
+    const isPending = active.cursorX >= cols;
+    const cursor = isPending ? this.#pendingWrap(active) : moveTo(active, top);
+    return `${REDRAW_RESET}${behind}${screen}${this.#modes.sequence()}${cursor}${this.#penSequence()}`;
+  }
+
+  /** Prints the last cell of the cursor's row again: nothing else brings a cursor behind it. */
+  #pendingWrap(buffer: IBuffer): string {
+    const line = buffer.getLine(buffer.baseY + buffer.cursorY);
+    const wide = line?.getCell(this.cols - 1)?.getWidth() === 0;
+    const x = this.cols - (wide ? 2 : 1);
+    const cell = line?.getCell(x);
+    if (cell === undefined) return moveTo(buffer);
+    return `\x1b[${buffer.cursorY + 1};${x + 1}H\x1b[${sgrOf(cell)}m${cell.getChars() || " "}`;
+  }
+
+  /** The style of what is printed next. */
+  #penSequence(): string {
+    const core = this.#terminal as unknown as {
+      readonly _core?: { readonly _inputHandler?: { _curAttrData?: IBufferCell } };
+    };
+    const pen = core._core?._inputHandler?._curAttrData;
+    return pen === undefined ? "\x1b[0m" : `\x1b[${sgrOf(pen)}m`;
+  }
+}
+
+function moveTo({ cursorX, cursorY }: IBuffer, top = 0): string {
+  return `\x1b[${cursorY - top + 1};${cursorX + 1}H`;
 }
 
 /** Bytes that are no UTF-8 become U+FFFD. */
@@ -227,17 +306,17 @@ function utf8Decoder(): TextDecoder {
   return new TextDecoder("utf-8", { ignoreBOM: true });
 }
 
-function rowText(buffer: IBuffer, y: number) {
+function rowText(buffer: IBuffer, y: number): HistoryRow {
   const line = buffer.getLine(y);
   const next = buffer.getLine(y + 1);
   const continues = next?.isWrapped ?? false;
   const text = line?.translateToString(!continues) ?? "";
   const wrapped = line?.isWrapped ?? false;
-  if (!continues) return { text, wrapped };
+  if (!continues) return { text, wrapped, goesOn: false };
   // A wide character that did not fit at the end of the row left a cell there that nobody wrote.
   const unwritten = line?.getCell(line.length - 1)?.getChars() === "" && next?.getCell(0)?.getWidth() === 2;
   const isGap = unwritten && line?.getCell(line.length - 1)?.getWidth() === 1;
-  return { text: isGap ? text.slice(0, -1) : text, wrapped };
+  return { text: isGap ? text.slice(0, -1) : text, wrapped, goesOn: true };
 }
 
 function readLine(line: IBufferLine | undefined, cell: IBufferCell, cols: number): ScreenLine {

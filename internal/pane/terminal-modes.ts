@@ -1,13 +1,14 @@
-import type { IParser } from "@xterm/headless";
+import type { IModes, IParser } from "@xterm/headless";
 
 /** The part of the emulator's terminal that is needed. */
 export interface ModedTerminal {
   readonly parser: IParser;
   readonly rows: number;
-  readonly buffer: {
-    readonly active: { readonly type: "normal" | "alternate"; readonly cursorX: number; readonly cursorY: number };
-  };
+  readonly modes: IModes;
+  readonly buffer: { readonly active: { readonly type: "normal" | "alternate" } };
 }
+
+const MOUSE = { none: "", x10: "\x1b[?9h", vt200: "\x1b[?1000h", drag: "\x1b[?1002h", any: "\x1b[?1003h" } as const;
 
 type Encoding = "1005" | "1006" | "1015" | "1016";
 interface Region {
@@ -74,16 +75,30 @@ export class TerminalModes {
     this.#regions = {};
   }
 
-  /** Bytes that set a fresh terminal, with the same cursor already in place, to the same modes. */
+  /** The first row that scrolls, from 0. */
+  get scrollTop(): number {
+    return (this.#regions[this.#terminal.buffer.active.type]?.top ?? 1) - 1;
+  }
+
+  /** Bytes that set a fresh terminal to the same modes; the cursor may be elsewhere after them. */
   sequence(): string {
-    const { type, cursorX, cursorY } = this.#terminal.buffer.active;
-    const region = this.#regions[type];
-    // Setting the rows moves the cursor.
-    const scroll =
-      region === undefined ? "" : `\x1b[${region.top};${region.bottom}r\x1b[${cursorY + 1};${cursorX + 1}H`;
-    const mouse = this.#mouseEncoding === undefined ? "" : `\x1b[?${this.#mouseEncoding}h`;
-    const style = this.#cursorStyle === 0 ? "" : `\x1b[${this.#cursorStyle} q`;
-    return `${scroll}${mouse}${style}${this.#cursorHidden ? "\x1b[?25l" : ""}`;
+    const { modes } = this.#terminal;
+    const region = this.#regions[this.#terminal.buffer.active.type];
+    return [
+      region === undefined ? "" : `\x1b[${region.top};${region.bottom}r`,
+      modes.originMode ? "\x1b[?6h" : "",
+      modes.insertMode ? "\x1b[4h" : "",
+      modes.wraparoundMode ? "" : "\x1b[?7l",
+      modes.reverseWraparoundMode ? "\x1b[?45h" : "",
+      modes.applicationCursorKeysMode ? "\x1b[?1h" : "",
+      modes.applicationKeypadMode ? "\x1b=" : "",
+      MOUSE[modes.mouseTrackingMode],
+      this.#mouseEncoding === undefined ? "" : `\x1b[?${this.#mouseEncoding}h`,
+      modes.sendFocusMode ? "\x1b[?1004h" : "",
+      modes.bracketedPasteMode ? "\x1b[?2004h" : "",
+      this.#cursorStyle === 0 ? "" : `\x1b[${this.#cursorStyle} q`,
+      this.#cursorHidden ? "\x1b[?25l" : "",
+    ].join("");
   }
 
   #set(params: readonly (number | number[])[], on: boolean): boolean {

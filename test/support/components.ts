@@ -21,6 +21,7 @@ export type Component =
   | "tmux"
   | "vim"
   | "less"
+  | "htop"
   | "claude"
   | "codex"
   | "opencode";
@@ -40,6 +41,7 @@ const HINTS: Readonly<Record<Component, string>> = {
   tmux: "apt-get install tmux",
   vim: "apt-get install vim",
   less: "apt-get install less",
+  htop: "apt-get install htop",
   claude: "npm ci in test/agents",
   codex: "npm ci in test/agents",
   opencode: "npm ci in test/agents",
