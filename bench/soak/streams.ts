@@ -97,6 +97,7 @@ export async function soakStreams(options: StreamSoakOptions, signal: AbortSigna
     done[fault]++;
     if (fault === "kill") {
       kill(sidecar.servingPid(), "SIGKILL");
+      for (const each of watchers) each.deserted();
       killedAt = now;
     } else perform(fault, watcher, printer, random());
   }

@@ -41,6 +41,11 @@ export class SoakWatcher implements AsyncDisposable {
     this.#proxy.cut();
   }
 
+  /** The serving half is away: it is served by the next one only. */
+  deserted(): void {
+    this.#updates = 0;
+  }
+
   /** Reads nothing for that long. */
   pause(ms: number): void {
     this.#pausedUntil = performance.now() + ms;
