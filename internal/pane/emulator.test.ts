@@ -168,7 +168,8 @@ describe("rows that scroll into the history", () => {
     const emulator = make(20, 5, scrollback);
     const told: string[] = [];
     emulator.listen({
-      scrolled: (rows) => void told.push(...rows.map((row) => `${row.wrapped ? "+" : ""}${row.text}`)),
+      scrolled: (rows) =>
+        void told.push(...rows.map((row) => `${row.wrapped ? "+" : ""}${row.text}${row.goesOn ? "+" : ""}`)),
       overflowed: () => void told.push("overflow"),
       cleared: () => void told.push("cleared"),
     });
@@ -190,7 +191,7 @@ describe("rows that scroll into the history", () => {
   it("are told with what they go on from", async () => {
     const { emulator, told } = await listening();
     await emulator.write(`${"a".repeat(25)}\r\n\r\n\r\n\r\n\r\n`);
-    expect(told).toEqual(["a".repeat(20), "+aaaaa"]);
+    expect(told).toEqual([`${"a".repeat(20)}+`, "+aaaaa"]);
   });
 
   it("are told once when the alternate screen comes in between", async () => {
@@ -226,6 +227,13 @@ describe("rows that scroll into the history", () => {
     await emulator.write(`\r\n${rows(8, 20).join("\r\n")}`);
     expect(told).toEqual(rows(0, 13));
     expect(emulator.toldRows).toBe(0);
+  });
+
+  it("are told once when the screen is erased in between", async () => {
+    const { emulator, told } = await listening();
+    await emulator.write(`${rows(0, 8).join("\r\n")}\x1b[2J\x1b[H`);
+    await emulator.write(`${rows(8, 14).join("\r\n")}\x1b[H\x1b[J`);
+    expect(told).toEqual([...rows(0, 3), ...rows(8, 9)]);
   });
 
   it("are told before the program throws the history away, and told of anew after it", async () => {

@@ -1,7 +1,6 @@
 import type { Screen } from "../agents/screen.ts";
 import type { Clock } from "../base/clock.ts";
-import { Emulator } from "./emulator.ts";
-import type { TextRow } from "./peek-text.ts";
+import { Emulator, type HistoryRow } from "./emulator.ts";
 import { RawRing } from "./raw-ring.ts";
 import type { ScreenSource } from "./screen-source.ts";
 import { SignalBus } from "./signal-bus.ts";
@@ -24,7 +23,7 @@ export const EMULATOR_SCROLLBACK = 1000;
 /** Hears what the drawing of the output brings to light. Must not throw. */
 export interface DrawingListener {
   /** Rows that have scrolled off the main screen, oldest first; each once. */
-  scrolled(rows: readonly TextRow[]): void;
+  scrolled(rows: readonly HistoryRow[]): void;
   /** Output whose rows were never told: a hole in the bytes (`restart`), or a flood that was not drawn (`truncated`). */
   lost(range: Gap): void;
   /** The program has thrown the history away: it may print the same rows again. */

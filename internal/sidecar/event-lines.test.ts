@@ -1,11 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { fc } from "../../test/support/property.ts";
+import { Emulator } from "../pane/emulator.ts";
 import type { TextRow } from "../pane/peek-text.ts";
 import { FinalLines } from "./event-lines.ts";
 
 const row = (text: string): TextRow => ({ text, wrapped: false });
 const more = (text: string): TextRow => ({ text, wrapped: true });
 const rows = (...texts: string[]) => texts.map(row);
+/** As they are told when they scroll off; `goesOn`: the last one has its end on the screen. */
+const history = (all: readonly TextRow[], goesOn = false) =>
+  all.map((each, i) => ({ ...each, goesOn: all[i + 1]?.wrapped ?? (goesOn && i === all.length - 1) }));
+const gone = (...texts: string[]) => history(rows(...texts));
 const numbered = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => `line number ${from + i}`);
 
 function recorder(standing: readonly number[] = []) {
@@ -22,22 +27,20 @@ function recorder(standing: readonly number[] = []) {
 }
 
 describe("lines that scroll off", () => {
-  it("are told once it is clear that they are whole", () => {
+  it("are told at once", () => {
     const { lines, told } = recorder();
-    lines.scrolled(rows("a", "b"));
-    expect(told()).toBe("a\n");
-    lines.scrolled(rows("c"));
-    expect(told()).toBe("b\n");
-    lines.stood(rows("d"), false);
-    expect(told()).toBe("c\nd\n");
+    lines.scrolled(gone("a", "b"));
+    expect(told()).toBe("a\nb\n");
+    lines.stood(rows("c"), false);
+    expect(told()).toBe("c\n");
   });
 
   it("are put together where the terminal wrapped them, also when the end still stands", () => {
     const { lines, told } = recorder();
-    lines.scrolled([row("one "), more("two "), row("three ")]);
+    lines.scrolled(history([row("one "), more("two "), row("three ")], true));
     lines.stood([more("four"), row("five")], false);
     expect(told()).toBe("one two\nthree four\nfive\n");
-    lines.scrolled([more("four"), row("five"), row("six"), row("")]);
+    lines.scrolled(history([more("four"), row("five"), row("six")]));
     expect(told()).toBe("six\n");
   });
 
@@ -46,10 +49,9 @@ describe("lines that scroll off", () => {
     const wide = "x".repeat(160);
     let text = "";
     for (let i = 0; i < 60_000; i++) {
-      lines.scrolled([i === 0 ? row(wide) : more(wide)]);
+      lines.scrolled(history([i === 0 ? row(wide) : more(wide)], i < 59_999));
       text += told();
     }
-    lines.scrolled(rows("next"));
     expect(text + told()).toBe(`${"x".repeat(160 * 60_000)}\n`);
   });
 });
@@ -59,7 +61,7 @@ describe("lines that stood on the screen", () => {
     const { lines, told } = recorder();
     lines.stood(rows("hello", "", "world", "", ""), false);
     expect(told()).toBe("hello\n\nworld\n");
-    lines.scrolled(rows("hello", "", "world", "new", "newer"));
+    lines.scrolled(gone("hello", "", "world", "new"));
     expect(told()).toBe("new\n");
   });
 
@@ -68,7 +70,7 @@ describe("lines that stood on the screen", () => {
     const box = ["────────", "> ", "────────", "? for shortcuts"];
     lines.stood(rows("welcome", ...box), false);
     told();
-    lines.scrolled(rows("welcome"));
+    lines.scrolled(gone("welcome"));
     lines.stood(rows("question", "answer 1", ...box), false);
     expect(told()).toBe("question\nanswer 1\n");
     lines.stood(rows("question", "answer 1", ...box), false);
@@ -87,7 +89,7 @@ describe("lines that stood on the screen", () => {
     const { lines, told } = recorder();
     lines.stood(rows("a", "working on it", "c"), false);
     told();
-    lines.scrolled(rows("a", "c", "d", "e"));
+    lines.scrolled(gone("a", "c", "d"));
     expect(told()).toBe("d\n");
   });
 
@@ -120,21 +122,21 @@ it("tells of an alternate screen what changed since the last moment", () => {
 describe("an agent that clears its history and draws everything anew", () => {
   it("has only what is new told", () => {
     const { lines, told } = recorder();
-    lines.scrolled(rows(...numbered(0, 500)));
+    lines.scrolled(gone(...numbered(0, 500)));
     lines.stood(rows(...numbered(500, 520)), false);
     expect(told().split("\n")).toHaveLength(521);
     lines.cleared();
-    lines.scrolled(rows(...numbered(0, 400), "a new line in between", ...numbered(400, 510)));
+    lines.scrolled(gone(...numbered(0, 400), "a new line in between", ...numbered(400, 510)));
     lines.stood(rows(...numbered(510, 520), "the newest line"), false);
     expect(told()).toBe("a new line in between\nthe newest line\n");
   });
 
   it("but prints something else has that told, and costs no search for long", () => {
     const { lines, told } = recorder();
-    lines.scrolled(rows(...numbered(0, 2000)));
+    lines.scrolled(gone(...numbered(0, 2000)));
     lines.cleared();
     told();
-    lines.scrolled(rows(...numbered(5000, 9000), "end"));
+    lines.scrolled(gone(...numbered(5000, 9000)));
     expect(told()).toBe(`${numbered(5000, 9000).join("\n")}\n`);
   });
 });
@@ -150,7 +152,7 @@ it("tells each line of a plain output once, however it is cut into scrolling and
       for (const { print, stands } of steps) {
         printed += print;
         const scrolled = Math.max(top, printed - height);
-        lines.scrolled(rows(...numbered(top, scrolled)));
+        lines.scrolled(gone(...numbered(top, scrolled)));
         top = scrolled;
         if (stands) lines.stood(rows(...numbered(top, printed), "", ""), false);
       }
@@ -162,4 +164,71 @@ it("tells each line of a plain output once, however it is cut into scrolling and
       );
     }),
   );
+});
+
+describe("on a real terminal", () => {
+  /** Prints, looks and resizes as told; returns what was told of it. */
+  async function play(steps: readonly Step[]) {
+    const { lines, told } = recorder();
+    const emulator = new Emulator({ cols: 30, rows: 8, scrollback: 1000 });
+    const cleared = () => lines.cleared();
+    emulator.listen({ scrolled: (rows) => lines.scrolled(rows), overflowed: () => told(), cleared });
+    const look = () => lines.stood(emulator.rowsText(emulator.rows).slice(emulator.toldRows), emulator.alternate);
+    const printed: string[] = [];
+    for (const step of steps) {
+      if (step.do === "look") look();
+      else if (step.do === "resize") emulator.resize(30, step.rows);
+      else if (step.do === "redraw") await redraw(emulator, printed);
+      else {
+        for (let i = 0; i < step.count; i++) {
+          printed.push(`${printed.length} ${"ab ".repeat(step.length)}end`);
+          await emulator.write(`${printed.at(-1)}\r\n`);
+        }
+      }
+    }
+    look();
+    return { told: told(), printed: printed.map((line) => `${line}\n`).join("") };
+  }
+  type Step =
+    | { readonly do: "look" }
+    | { readonly do: "redraw" }
+    | { readonly do: "resize"; readonly rows: number }
+    | { readonly do: "print"; readonly count: number; readonly length: number };
+
+  /** As programs do that draw everything anew. */
+  async function redraw(emulator: Emulator, printed: readonly string[]) {
+    const text = printed.slice(-60).map((line) => `${line}\r\n`);
+    await emulator.write(`\x1b[2J\x1b[3J\x1b[H${text.join("")}`);
+  }
+
+  const step = fc.oneof(
+    { weight: 4, arbitrary: fc.record({ do: fc.constant("print" as const), count: fc.nat(30), length: fc.nat(40) }) },
+    { weight: 2, arbitrary: fc.record({ do: fc.constant("look" as const) }) },
+    { weight: 1, arbitrary: fc.record({ do: fc.constant("resize" as const), rows: fc.integer({ min: 5, max: 20 }) }) },
+  );
+
+  it("every line is told once, in order, whatever scrolls, stands and is resized", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
+        const { told, printed } = await play(steps);
+        expect(told).toBe(printed);
+      }),
+      { numRuns: 25 },
+    );
+  });
+
+  it("every line is told once, also when all is drawn anew now and then", async () => {
+    const withRedraws = fc.oneof(
+      { weight: 4, arbitrary: step },
+      { weight: 1, arbitrary: fc.constant({ do: "redraw" as const }) },
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(withRedraws, { maxLength: 12 }), async (steps) => {
+        // What stands on the screen and was not told when it is cleared is drawn again, and told then.
+        const { told, printed } = await play(steps);
+        expect(told).toBe(printed);
+      }),
+      { numRuns: 25 },
+    );
+  });
 });

@@ -1,3 +1,4 @@
+import type { HistoryRow } from "../pane/emulator.ts";
 import type { TextRow } from "../pane/peek-text.ts";
 
 /** A line longer than this many characters is told in pieces, and is not known again when it comes a second time. */
@@ -45,12 +46,12 @@ export class FinalLines {
   }
 
   /** Rows that left the main screen for the history, oldest first. */
-  scrolled(rows: readonly TextRow[]): void {
+  scrolled(rows: readonly HistoryRow[]): void {
     let out = "";
-    for (const { text, wrapped } of rows) {
-      if (!wrapped && this.#hasLine) out += this.#finishLine();
-      this.#hasLine = true;
+    for (const { text, goesOn } of rows) {
       this.#line += text;
+      this.#hasLine = true;
+      if (!goesOn) out += this.#finishLine();
       if (this.#line.length <= LINE_MAX_CHARS) continue;
       out += this.#line;
       this.#line = "";
@@ -81,7 +82,10 @@ export class FinalLines {
 
   /** The history is gone; the agent may print all of it again. */
   cleared(): void {
-    this.interrupted();
+    // A line that stood half on the screen is not whole, and gone.
+    if (this.#isCut) this.interrupted();
+    this.#line = "";
+    this.#hasLine = false;
     this.#expect([...this.#gone.map(hashOf), ...this.standing]);
     this.#gone = [];
   }

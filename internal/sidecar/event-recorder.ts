@@ -103,7 +103,10 @@ export class EventRecorder implements Task {
     if (!this.#isNew) return;
     this.#isNew = false;
     const { emulator } = this.#deps.output;
-    if (!emulator.alternate) this.#lines.scrolled(emulator.rowsText(Number.POSITIVE_INFINITY).slice(0, -emulator.rows));
+    if (emulator.alternate) return;
+    const all = emulator.rowsText(Number.POSITIVE_INFINITY);
+    const history = all.slice(0, -emulator.rows);
+    this.#lines.scrolled(history.map((row, i) => ({ ...row, goesOn: all[i + 1]?.wrapped ?? false })));
   }
 
   async run(signal: AbortSignal): Promise<void> {
