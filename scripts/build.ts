@@ -35,7 +35,7 @@ export async function buildBinary(binary: string, outDir = `${root}dist`): Promi
 
 /** Copies what runs of the native package, for this machine's system, to where `dist/*.mjs` finds it. */
 function copyNative(outDir = `${root}dist`): void {
-  const parts = [`${NATIVE}/{package.json,LICENSE.txt,index.js}`, `${NATIVE}/src/${NATIVE}/index.js`, "@koromix/*"];
+  const parts = [`${NATIVE}/{package.json,LICENSE.txt,index.js}`, `${NATIVE}/src/**/*.js`, "@koromix/*"];
   for (const part of globSync(parts, { cwd: `${root}node_modules` })) {
     cpSync(`${root}node_modules/${part}`, `${outDir}/node_modules/${part}`, { recursive: true, dereference: true });
   }

@@ -13,6 +13,8 @@ export interface ServingKeeperDeps {
 interface ProcessEnd {
   readonly code: number | null;
   readonly signal: string | null;
+  /** It was never started, for want of this. */
+  readonly error?: string;
 }
 
 /** A serving half that says nothing for this long is killed; it speaks once a second. */
@@ -22,6 +24,8 @@ const MAX_RESTART_DELAY_MS = 500;
 /** Bad flags or files: the same start would fail the same way. */
 const USAGE_EXIT = 2;
 const PREPARE_AFTER_MS = 300;
+/** Processes, files or memory have run out, by the agent's doing perhaps: that may pass. */
+const NO_ROOM: ReadonlySet<string> = new Set(["EAGAIN", "EMFILE", "ENFILE", "ENOMEM"]);
 /** What the serving half gets to end its streams. */
 const SERVE_STOP_MS = 2000;
 
@@ -74,7 +78,10 @@ export class ServingKeeper implements Task {
     this.#child = child;
     const done = new AbortController();
     const { promise, resolve, reject } = Promise.withResolvers<ProcessEnd>();
-    child.on("error", reject);
+    child.on("error", (err: NodeJS.ErrnoException) => {
+      if (NO_ROOM.has(err.code ?? "")) resolve({ code: null, signal: null, error: err.code ?? "" });
+      else reject(err);
+    });
     child.on("exit", (code, by) => resolve({ code, signal: by }));
     const watching = this.#watch(child, stop, done.signal);
     const preparing = this.#prepareNext(processes, AbortSignal.any([stop, done.signal]));

@@ -111,7 +111,7 @@ export class Containers {
     const client = createClient(SidecarService, connection.transport);
     const peeked = async () => {
       if (child.exitCode !== null) throw new Error(`it ended:\n${log}`);
-      return await client.peek({ lines: 1 }, { timeoutMs: 1000 }).catch(() => undefined);
+      return await client.peek({ lines: 1 }, { timeoutMs: 5000 }).catch(() => undefined);
     };
     return {
       client,
