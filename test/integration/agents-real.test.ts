@@ -166,6 +166,26 @@ describe.each(["claude-2.1.330", "claude-2.1.197"] as const)("the hooks of %s", 
   });
 });
 
+it("codex-0.169.0 shows its work without the title too", { timeout: LONG }, async () => {
+  await using session = await AgentSession.start({
+    program: "codex-0.169.0",
+    args: ["-c", "tui.terminal_title=[]"],
+  });
+  await session.idle(90_000);
+  session.model.wordDelayMs = 2500;
+  await submit(session, "TALK 3");
+  await session.until("a model that thinks", (view, { title }) => view.busy === "Working" && title === "");
+  await session.until("a turn that goes on in silence", (view) => view.busy === "a turn without its end");
+  await session.until("its end", (view) => view.busy === undefined);
+  session.model.wordDelayMs = 0;
+  await submit(session, "RUN-TOOL sleep 3; touch tool-ran");
+  await session.until("a dialog", (view) => view.dialog !== undefined);
+  await sleep(300);
+  await session.key("Enter");
+  await session.until("a tool that runs", (view) => view.busy === "Working");
+  await session.until("its end", (view) => view.busy === undefined && view.composer !== undefined);
+});
+
 it("the plugin of opencode-1.18.33 tells prompts, a waiting dialog and ends", { timeout: LONG }, async () => {
   await using session = await AgentSession.start({ program: "opencode-1.18.33" });
   await session.idle(90_000);
