@@ -7,6 +7,7 @@ import { runMain } from "../internal/cli/run-main.ts";
 import { buildBinary } from "../scripts/build.ts";
 import { measureAttach } from "./attach.ts";
 import type { BenchContext } from "./context.ts";
+import { measureEvents } from "./events.ts";
 import { measureWatchers } from "./fan-out.ts";
 import { measureNudge } from "./nudge.ts";
 import { help, readOptions, type Section } from "./options.ts";
@@ -26,6 +27,7 @@ const MEASURES: Readonly<Record<Section, (context: BenchContext) => Promise<read
   nudge: measureNudge,
   attach: measureAttach,
   phase: measurePhase,
+  events: measureEvents,
 };
 
 await runMain({ name: "bench" }, async ({ argv, stdout, stderr, signal }) => {

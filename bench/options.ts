@@ -1,7 +1,17 @@
 import { DomainError } from "../internal/base/errors.ts";
 import { parseFlags } from "../internal/cli/flags.ts";
 
-export const SECTIONS = ["start", "peek", "output", "latency", "watchers", "nudge", "phase", "attach"] as const;
+export const SECTIONS = [
+  "start",
+  "peek",
+  "output",
+  "latency",
+  "watchers",
+  "nudge",
+  "phase",
+  "attach",
+  "events",
+] as const;
 export type Section = (typeof SECTIONS)[number];
 
 export interface BenchOptions {
