@@ -103,7 +103,8 @@ function isHangUp(err: unknown): boolean {
   return code === Code.Aborted || code === Code.Canceled;
 }
 
-function refuse(res: ServerResponse12, status: number): void {
+/** Ends an answer with nothing but a status, or the connection under one that has begun. */
+export function refuse(res: ServerResponse12, status: number): void {
   if (res.headersSent) {
     res.destroy();
     return;

@@ -10,6 +10,7 @@ import { createServer, type Server, type Socket } from "node:net";
 import type { Clock } from "../base/clock.ts";
 import type { ServerRequest, ServerResponse12 } from "./adapter.ts";
 import { HalfOpen } from "./half-open.ts";
+import { MAX_HEADER_BYTES } from "./header-limit.ts";
 import { sniffHttpVersion } from "./sniff.ts";
 import { serverTlsOptions, type TlsMaterial } from "./tls.ts";
 
@@ -52,7 +53,12 @@ const HTTP2_OPTIONS = {
   maxSessionMemory: 64,
   streamResetBurst: 4096,
   streamResetRate: 200,
-  settings: { initialWindowSize: 65_535, maxConcurrentStreams: 4096, maxHeaderListSize: 16 * 1024, enablePush: false },
+  settings: {
+    initialWindowSize: 65_535,
+    maxConcurrentStreams: 4096,
+    maxHeaderListSize: MAX_HEADER_BYTES,
+    enablePush: false,
+  },
 };
 
 /** A client that was stopped keeps its sockets; the kernel finds out about one that is gone. */
@@ -135,7 +141,7 @@ function http1Limits(limits: ListenerLimits) {
     headersTimeout: limits.handshakeTimeoutMs,
     requestTimeout: limits.requestTimeoutMs,
     connectionsCheckingInterval: Math.max(100, Math.min(5000, Math.round(limits.handshakeTimeoutMs / 2))),
-    maxHeaderSize: 16 * 1024,
+    maxHeaderSize: MAX_HEADER_BYTES,
     keepAliveTimeout: 60_000,
   };
 }

@@ -7,11 +7,19 @@ import type { Clock } from "../base/clock.ts";
 import { DomainError, errorText } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Task } from "../base/task-group.ts";
-import { type Adapter, createAdapter, type Routes, type ServerRequest, type ServerResponse12 } from "./adapter.ts";
+import {
+  type Adapter,
+  createAdapter,
+  type Routes,
+  refuse,
+  type ServerRequest,
+  type ServerResponse12,
+} from "./adapter.ts";
 import { ConnectionMetrics } from "./connection-metrics.ts";
 import { type Admission, Connections } from "./connections.ts";
 import { errorInterceptor } from "./error-interceptor.ts";
 import { connectErrorOf } from "./errors.ts";
+import { hasTooManyHeaders } from "./header-limit.ts";
 import type { HealthState } from "./health.ts";
 import { type HostCheck, hostRefusal } from "./host-check.ts";
 import {
@@ -192,6 +200,7 @@ export class RpcServer implements Task {
       },
       onFault: (fault: ConnectionFault) => this.#connectionMetrics?.fault(fault),
       onRequest(req: ServerRequest, res: ServerResponse12) {
+        if (hasTooManyHeaders(req.rawHeaders)) return refuse(res, 431);
         // A kept-alive HTTP/1.1 connection has no GOAWAY: it ends with the answer under way.
         if (!("stream" in req)) res.once("finish", () => shutdown.aborted && req.socket.end());
         adapter.handle(req, res);

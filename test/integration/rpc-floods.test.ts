@@ -1,0 +1,273 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { connect as connectHttp2 } from "node:http2";
+import { connect, type Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { createClient } from "@connectrpc/connect";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Health } from "../../internal/gen/grpc/health/v1/health_pb.ts";
+import { sidecarTransport } from "../../internal/rpcserver/transport.ts";
+import { TestCa } from "../support/certificates.ts";
+import { eventually, startRpcServer } from "../support/rpc-server.ts";
+
+const PEEK = "/gastown.v1.SidecarService/Peek";
+const PROGRAM = fileURLToPath(new URL("../fakes/tls-server-main.ts", import.meta.url));
+
+describe("10,000 connections that never finish their handshake", () => {
+  const COUNT = 10_000;
+  const ca = new TestCa("town");
+  let server: ChildProcess;
+  let port: number;
+  beforeAll(async () => {
+    server = spawn(process.execPath, [PROGRAM], { stdio: ["pipe", "pipe", "inherit"] });
+    server.stdin?.write(`${JSON.stringify(ca.issue({ ips: ["127.0.0.1"] }))}\n`);
+    const [line] = await once(server.stdout as NodeJS.ReadableStream, "data");
+    port = Number(line);
+  });
+  afterAll(async () => {
+    const ended = once(server, "exit");
+    server.stdin?.end();
+    await ended;
+  });
+
+  const residentMiB = () => {
+    const status = readFileSync(`/proc/${server.pid}/status`, "utf8");
+    return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024;
+  };
+
+  it("hold nobody out, and cost the memory of the 512 that may be so far at a time", async () => {
+    using connection = sidecarTransport({
+      baseUrl: `https://127.0.0.1:${port}`,
+      tls: ca.issue({ uris: ["spiffe://a/client/b"] }),
+    });
+    const before = residentMiB();
+    let most = before;
+    let cut = 0;
+    const open = new Set<Socket>();
+    const answers: unknown[] = [];
+    for (let i = 0; i < COUNT; i++) {
+      const socket = connect(port, "127.0.0.1");
+      open.add(socket);
+      socket.on("error", () => {}).on("connect", () => i % 2 === 0 && socket.write(Buffer.from([22, 3, 1, 2, 0])));
+      socket.on("close", () => {
+        open.delete(socket);
+        cut++;
+      });
+      if (i % 100 === 0) await new Promise((resolve) => socket.once("connect", resolve).once("close", resolve));
+      if (i % 1000 !== 500) continue;
+      using newcomer = sidecarTransport({
+        baseUrl: `https://127.0.0.1:${port}`,
+        tls: ca.issue({ uris: ["spiffe://a/client/c"] }),
+      });
+      answers.push((await createClient(Health, newcomer.transport).check({}, { timeoutMs: 5000 })).status);
+      most = Math.max(most, residentMiB());
+    }
+    await eventually("all but 512 are cut", () => cut >= COUNT - 512, 10_000);
+    expect(answers).toEqual(Array(10).fill(1));
+    expect((await createClient(Health, connection.transport).check({}, { timeoutMs: 5000 })).status).toBe(1);
+    expect(open.size).toBeLessThanOrEqual(512);
+    expect(most - before).toBeLessThan(150);
+    for (const socket of open) socket.destroy();
+  });
+});
+
+describe("one connection too many", () => {
+  it("is closed at once, is counted, and room is made by those that go", async () => {
+    await using fixture = await startRpcServer({ limits: { maxConnections: 3 } });
+    const sockets = [1, 2, 3].map(() => connect(fixture.port, "127.0.0.1").on("error", () => {}));
+    await Promise.all(sockets.map((socket) => once(socket, "connect")));
+    const fourth = connect(fixture.port, "127.0.0.1")
+      .resume()
+      .on("error", () => {});
+    await once(fourth, "close");
+    expect(await fixture.metrics.registry.metrics()).toContain('gastown_connections_refused_total{reason="limit"} 1');
+    for (const socket of sockets) socket.destroy();
+    using connection = sidecarTransport({ baseUrl: fixture.url });
+    const client = createClient(Health, connection.transport);
+    let answer: unknown;
+    for (let i = 0; i < 100 && answer === undefined; i++) {
+      answer = await client.check({}).catch(() => sleep(10));
+    }
+    expect(answer).toMatchObject({ status: 1 });
+  });
+});
+
+describe("requests that are too large", () => {
+  it("HTTP/1.1 headers get 431", async () => {
+    await using fixture = await startRpcServer();
+    const socket = connect(fixture.port, "127.0.0.1")
+      .setEncoding("utf8")
+      .on("error", () => {});
+    socket.write(`GET / HTTP/1.1\r\nhost: localhost\r\nx-big: ${"a".repeat(20_000)}\r\n\r\n`);
+    const [answer] = await once(socket, "data");
+    expect(answer).toContain("HTTP/1.1 431");
+    socket.destroy();
+  });
+
+  it.each([20_000, 60_000])("HTTP/2 headers of %i bytes get 431, and no handler runs", async (size) => {
+    await using fixture = await startRpcServer();
+    const session = connectHttp2(fixture.url, { maxSendHeaderBlockLength: 1_000_000 });
+    const headers = { ":method": "POST", ":path": PEEK, "content-type": "application/proto" };
+    const stream = session.request({ ...headers, "x-big": "a".repeat(size) });
+    const [answer] = await once(stream, "response");
+    expect(answer[":status"]).toBe(431);
+    expect(fixture.peers).toEqual([]);
+    session.destroy();
+  });
+
+  it("HTTP/2 headers that are larger than any that are looked at end the connection", async () => {
+    await using fixture = await startRpcServer();
+    const { socket, frame, frames } = await rawHttp2(fixture.port);
+    // A literal header of 100,000 bytes; its length is an integer with a prefix of 7 bits.
+    const head = Buffer.concat([
+      HEADERS,
+      Buffer.from([0x00, 5]),
+      Buffer.from("x-big"),
+      Buffer.from([0x7f, 0xa1, 0x8c, 0x06]),
+    ]);
+    const block = Buffer.concat([head, Buffer.alloc(100_000, 97)]);
+    for (let at = 0; at < block.length; at += 16_384) {
+      const isLast = at + 16_384 >= block.length;
+      socket.write(frame(at === 0 ? 1 : 9, isLast ? 4 : 0, 1, block.subarray(at, at + 16_384)));
+    }
+    await eventually("the connection goes away", () => frames().some(({ type }) => type === 7));
+    expect(fixture.peers).toEqual([]);
+    socket.destroy();
+  });
+
+  it.each([
+    ["gRPC", "application/grpc+proto", "8"],
+    ["gRPC-Web", "application/grpc-web+proto", undefined],
+    ["Connect", "application/proto", undefined],
+  ])(
+    "a message is answered while it is sent, and its sender is not left waiting for room (%s)",
+    async (_, type, status) => {
+      await using fixture = await startRpcServer({ readMaxBytes: 1024 });
+      const session = connectHttp2(fixture.url);
+      const stream = session.request({ ":method": "POST", ":path": PEEK, "content-type": type, te: "trailers" });
+      let trailer: unknown;
+      stream.on("trailers", (trailers) => {
+        trailer = trailers["grpc-status"];
+      });
+      const answered = once(stream, "response");
+      const frame = Buffer.alloc(500_000, 97);
+      if (type !== "application/proto") frame.set([0, 0, 7, 161, 27]); // no flags, 499,995 bytes follow
+      stream.end(frame);
+      await answered;
+      stream.resume();
+      await once(stream, "close");
+      expect(stream.rstCode).toBe(0);
+      expect(trailer).toBe(status);
+      session.destroy();
+    },
+  );
+
+  it("a sender who never stops is cut off after the answer", async () => {
+    await using fixture = await startRpcServer({ readMaxBytes: 1024 });
+    const session = connectHttp2(fixture.url);
+    const stream = session.request({ ":method": "POST", ":path": PEEK, "content-type": "application/proto" });
+    stream.on("error", () => {}).resume();
+    const closed = new Promise((resolve) => stream.once("close", resolve));
+    let sent = 0;
+    for (let i = 0; i < 400 && !stream.closed; i++) {
+      sent += 64 * 1024;
+      await Promise.race([new Promise((resolve) => stream.write(Buffer.alloc(64 * 1024), resolve)), closed]);
+    }
+    expect(sent).toBeLessThan(16 * 1024 * 1024);
+    session.destroy();
+  });
+});
+
+/** An HTTP/2 connection made by hand, its frames too. */
+async function rawHttp2(port: number, read = true) {
+  const socket = connect(port, "127.0.0.1").on("error", () => {});
+  const seen: Buffer[] = [];
+  if (read) socket.on("data", (chunk) => seen.push(chunk));
+  const closed = new Promise<"closed">((resolve) => socket.once("close", () => resolve("closed")));
+  const drained = () => new Promise<"drained">((resolve) => socket.once("drain", () => resolve("drained")));
+  const frame = (type: number, flags: number, stream: number, payload: Buffer) => {
+    const head = Buffer.alloc(9);
+    head.writeUIntBE(payload.length, 0, 3);
+    head.set([type, flags], 3);
+    head.writeUInt32BE(stream, 5);
+    return Buffer.concat([head, payload]);
+  };
+  const frames = () => {
+    const found: { readonly type: number; readonly payload: Buffer }[] = [];
+    const bytes = Buffer.concat(seen);
+    for (let at = 0; at + 9 <= bytes.length; ) {
+      const length = bytes.readUIntBE(at, 3);
+      found.push({ type: bytes[at + 3] ?? 0, payload: bytes.subarray(at + 9, at + 9 + length) });
+      at += 9 + length;
+    }
+    return found;
+  };
+  /** False once the connection has gone. */
+  const send = async (bytes: Buffer) => {
+    if (socket.destroyed || socket.write(bytes)) return !socket.destroyed;
+    return (await Promise.race([drained(), closed, sleep(20_000, "stuck")])) === "drained";
+  };
+  await once(socket, "connect");
+  socket.write("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+  socket.write(frame(4, 0, 0, Buffer.alloc(0)));
+  return { socket, frame, frames, send };
+}
+
+/** `:method: POST`, `:scheme: http`, `:path: /`, `:authority: a` in HPACK. */
+const HEADERS = Buffer.from([0x83, 0x86, 0x84, 0x41, 0x01, 0x61]);
+
+describe("an HTTP/2 connection that is used to flood ends, and the server goes on:", () => {
+  const goesOn = async (url: string) => {
+    using connection = sidecarTransport({ baseUrl: url });
+    expect(await createClient(Health, connection.transport).check({})).toMatchObject({ status: 1 });
+  };
+
+  it("with streams that are opened and reset", async () => {
+    await using fixture = await startRpcServer();
+    const { frame, send } = await rawHttp2(fixture.port);
+    const reset = Buffer.from([0, 0, 0, 8]);
+    let streams = 0;
+    for (let open = true; streams < 200_000 && open; streams += 100) {
+      const frames = Array.from({ length: 100 }, (_, i) => {
+        const id = 2 * (streams + i) + 1;
+        return Buffer.concat([frame(1, 4, id, HEADERS), frame(3, 0, id, reset)]);
+      });
+      open = await send(Buffer.concat(frames));
+      await sleep(1);
+    }
+    expect(streams).toBeGreaterThan(4000);
+    expect(streams).toBeLessThan(20_000);
+    await goesOn(fixture.url);
+  });
+
+  it.each<[string, number, Buffer]>([
+    ["PING", 6, Buffer.alloc(8)],
+    ["SETTINGS", 4, Buffer.alloc(0)],
+  ])("with %s whose answers are not read", async (_, type, payload) => {
+    await using fixture = await startRpcServer();
+    const { socket, frame, send } = await rawHttp2(fixture.port, false);
+    const many = Buffer.concat(Array.from({ length: 1000 }, () => frame(type, 0, 0, payload)));
+    const before = process.memoryUsage().rss;
+    let sent = 0;
+    for (let open = true; sent < 5_000_000 && open; sent += 1000) open = await send(many);
+    expect(sent).toBeLessThan(5_000_000);
+    expect((process.memoryUsage().rss - before) / 1024 / 1024).toBeLessThan(100);
+    socket.destroy();
+    await goesOn(fixture.url);
+  });
+
+  it("with a header block that has no end", async () => {
+    await using fixture = await startRpcServer();
+    const { frame, send } = await rawHttp2(fixture.port);
+    await send(frame(1, 0, 1, HEADERS)); // no END_HEADERS
+    let frames = 0;
+    for (let open = true; frames < 10_000 && open; frames++) {
+      open = await send(frame(9, 0, 1, Buffer.alloc(1000)));
+      await sleep(1);
+    }
+    expect(frames).toBeLessThan(200);
+    await goesOn(fixture.url);
+  });
+});
