@@ -77,18 +77,21 @@ export async function startSidecar(
     log += chunk;
   });
   const exited = new Promise<number>((resolve) => child.on("exit", (code) => resolve(code ?? -1)));
-  const address = await until(
-    "the sidecar to serve",
-    20_000,
-    () => lastLine(log, "serving"),
-    () => log,
-  );
-  const health = await until(
-    "the health listener",
-    20_000,
-    () => lastLine(log, "health served"),
-    () => log,
-  );
+  const announced = (message: string) => () => {
+    if (child.exitCode !== null) throw new Error(`the sidecar ended with ${child.exitCode}\n${log}`);
+    return lastLine(log, message);
+  };
+  const ready = async () => ({
+    address: await until("the sidecar to serve", 20_000, announced("serving"), () => log),
+    health: await until("the health listener", 20_000, announced("health served"), () => log),
+  });
+  const { address, health } = await ready().catch(async (err: unknown) => {
+    child.kill("SIGTERM");
+    const late = setTimeout(() => child.kill("SIGKILL"), 15_000);
+    await exited;
+    clearTimeout(late);
+    throw err;
+  });
   const [host = "", port = ""] = address.listen.split(":");
   const url = `http://${address.listen}`;
   const connection = sidecarTransport({ baseUrl: url });
