@@ -1,6 +1,7 @@
 import type { WatchUpdate } from "../../internal/pane/types.ts";
 import type { CommandContext, FoundAgent } from "./command-context.ts";
 import { NewLines } from "./new-lines.ts";
+import { watchAgain } from "./watch-again.ts";
 
 export interface FollowOptions {
   /** How many lines to begin with. */
@@ -25,7 +26,7 @@ export async function followLines(found: FoundAgent, options: FollowOptions, con
     ansi: options.ansi,
     epoch: "",
   } as const;
-  const updates = found.backend.watch(request, signal)[Symbol.asyncIterator]();
+  const updates = watchAgain(found.backend, request, context);
   try {
     let next = updates.next();
     for (let first = true; ; ) {
@@ -46,7 +47,7 @@ export async function followLines(found: FoundAgent, options: FollowOptions, con
       next = updates.next();
     }
   } finally {
-    await updates.return?.(undefined);
+    await updates.return();
   }
 }
 

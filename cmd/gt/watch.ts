@@ -11,6 +11,7 @@ import { followLines } from "./follow.ts";
 import { isoTime, jsonText } from "./json-text.ts";
 import { LiveScreen } from "./live-screen.ts";
 import { STATE_STYLES } from "./status-text.ts";
+import { watchAgain } from "./watch-again.ts";
 
 const DEFAULT_LINES = 50;
 const STATUS_EVERY_MS = 1000;
@@ -25,10 +26,10 @@ export function watch(command: WatchCommand, context: CommandContext): Promise<n
   });
 }
 
-async function watchJson(found: FoundAgent, command: WatchCommand, { out, signal }: CommandContext): Promise<number> {
+async function watchJson(found: FoundAgent, command: WatchCommand, context: CommandContext): Promise<number> {
   const { lines = DEFAULT_LINES, ansi, intervalMs } = command;
-  const updates = found.backend.watch({ mode: "screen", lines, intervalMs, ansi, epoch: "" }, signal);
-  for await (const update of updates) out.line(jsonText(updateJson(update)));
+  const updates = watchAgain(found.backend, { mode: "screen", lines, intervalMs, ansi, epoch: "" }, context);
+  for await (const update of updates) context.out.line(jsonText(updateJson(update)));
   return 0;
 }
 
@@ -50,7 +51,14 @@ async function watchLive(found: FoundAgent, command: WatchCommand, context: Comm
   try {
     const lines = command.lines ?? 500;
     const { ansi, intervalMs } = command;
-    for await (const update of found.backend.watch({ mode: "screen", lines, intervalMs, ansi, epoch: "" }, signal)) {
+    // The picture stays, and its first line says what is wrong with it.
+    const note = (message: string) => {
+      live.trouble = message;
+      draw();
+    };
+    const request = { mode: "screen", lines, intervalMs, ansi, epoch: "" } as const;
+    for await (const update of watchAgain(found.backend, request, { clock: context.clock, signal, note })) {
+      live.trouble = "";
       if (update.kind === "end") return ended(update, context, screen);
       if (update.kind !== "heartbeat") live.picture = update;
       draw();
