@@ -10,6 +10,7 @@ import { demoCommand, type RunningSidecar, startSidecar, until } from "../suppor
 /** `GT_CRASHES=100` is the figure that the project promises; a part of it runs every time. */
 const CRASHES = Number(process.env["GT_CRASHES"] ?? 12);
 const BACK_WITHIN_MS = 1000;
+const CRASH_ON_SIGNAL = new URL("../fakes/crash-on-signal.ts", import.meta.url).pathname;
 
 describe("the serving half killed under traffic", () => {
   it(
@@ -47,16 +48,62 @@ describe("the serving half killed under traffic", () => {
   );
 });
 
-/** Kills the serving half and tells how long it took until a call was answered again, in ms. */
-async function crash(sidecar: RunningSidecar): Promise<number> {
+describe("the serving half ended by", () => {
+  const count = Math.max(2, Math.floor(Number(process.env["GT_CRASHES"] ?? 0)));
+
+  it.each([
+    ["an error that nobody catches", "SIGUSR2"],
+    ["a rejection that nobody handles", "SIGCONT"],
+    ["its own heap's limit", "SIGWINCH"],
+  ] as const)(
+    `%s, ${count} times: back within a second each time, the same agent, every receipt`,
+    async (_, signal) => {
+      await using build = await temporaryFolder();
+      const program = await buildBinary("gt-sidecar", build.path);
+      await using sidecar = await startSidecar((dir) => ({
+        program,
+        command: demoCommand(dir, "--turn-ms", "20"),
+        env: { NODE_OPTIONS: `--import=${CRASH_ON_SIGNAL}` },
+      }));
+      await sidecar.untilState(AgentState.IDLE);
+      const before = await sidecar.client.status({});
+      const gaps: number[] = [];
+      for (let i = 0; i < count; i++) {
+        const receipt = await sidecar.client.nudge({ message: `before end ${i}`, requestId: `end-${i}` });
+        expect(receipt.outcome).toBe(NudgeOutcome.SUBMITTED);
+        await new Promise((resolve) => setTimeout(resolve, 1500)); // the next one has loaded its code by then
+        gaps.push(await crash(sidecar, signal));
+        const { agentPid, epoch } = await statusOf(sidecar);
+        expect([agentPid, epoch]).toEqual([before.agentPid, before.epoch]);
+        const again = await sidecar.client.getNudge({ requestId: `end-${i}` });
+        expect(again.outcome).toBe(NudgeOutcome.SUBMITTED);
+      }
+      expect(await sidecar.taken()).toHaveLength(count);
+      expect(Math.max(...gaps)).toBeLessThan(BACK_WITHIN_MS);
+    },
+    60_000 + count * 10_000,
+  );
+});
+
+/** Ends the serving half and tells how long after its end a call was answered again, in ms. */
+async function crash(sidecar: RunningSidecar, signal: NodeJS.Signals = "SIGKILL"): Promise<number> {
   const pid = sidecar.servingPid();
-  kill(pid, "SIGKILL");
+  kill(pid, signal);
+  await until("its end", 30_000, () => !isAlive(pid) || undefined);
   const at = performance.now();
   await until("the serving half to be back", 10_000, async () => {
     const status = await statusOf(sidecar).catch(() => undefined);
     return status?.sessionAlive && sidecar.servingPid() !== pid ? status : undefined;
   });
   return performance.now() - at;
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return kill(pid, 0);
+  } catch {
+    return false;
+  }
 }
 
 function statusOf(sidecar: RunningSidecar) {
