@@ -15,7 +15,7 @@ export interface Scene {
 export const IDLE: Truth = { state: "idle" };
 export const BUSY: Truth = { state: "busy" };
 export const OTHER: Truth = { state: "other" };
-export const DRAFT: Truth = { state: "draft", busy: false };
+const DRAFT: Truth = { state: "draft", busy: false };
 export const BUSY_DRAFT: Truth = { state: "draft", busy: true };
 export const dialog = (kind: DialogKind): Truth => ({ state: "dialog", kind });
 
@@ -35,7 +35,7 @@ export async function say(session: AgentSession, text: string): Promise<void> {
   await session.key("Enter");
 }
 
-export const clear = async (session: AgentSession): Promise<void> => {
+const clear = async (session: AgentSession): Promise<void> => {
   // Ctrl-C empties a draft in all of them; twice on an empty one would end the program.
   await session.key("C-c");
   await settled(2500);
