@@ -40,6 +40,8 @@ export class SidecarMetrics {
       gastown_agent_restarts: ["How often the agent was started again.", () => agent.status().restarts],
       gastown_nudge_queue_depth: ["Messages that wait.", () => agent.mailbox.depth],
       gastown_output_bytes: ["Offset of the next byte of the agent's output.", () => Number(agent.output.ring.end)],
+      gastown_event_seq: ["Number of the last event.", () => Number(agent.events.head)],
+      gastown_event_log_bytes: ["What the held events take in memory, roughly.", () => agent.events.bytes],
     };
     for (const [name, [help, value]] of Object.entries(gauges)) {
       const registers = [this.#registry];
