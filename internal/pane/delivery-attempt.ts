@@ -25,8 +25,8 @@ export interface AgentSigns {
   promptTakenSince(since: number): { readonly prompt?: string; readonly at: number } | undefined;
   /** The agent is known to report messages that it takes, so the report is worth a short wait. */
   reportsPrompts(): boolean;
-  /** Milliseconds since the agent was started, or since somebody began to look at it. */
-  ageMs(): number;
+  /** It has reported one since it was started, or since somebody began to look at it. */
+  hasReported(): boolean;
   /** A source stronger than the screen says that the agent waits for a person. */
   waitsForPerson(): boolean;
 }

@@ -11,10 +11,9 @@ const LINE_MAX_BYTES = process.platform === "linux" ? 4095 : 1023;
 
 /**
  * An agent that has just started draws its screen anew and drops what stood in its composer: that a text left says nothing
- * then. One that reports the messages it takes is given longer to do so.
+ * then. One that reports the messages it takes is given longer to do so for the first of them.
  */
-const YOUNG_MS = 15_000;
-const YOUNG_GRACE_MS = 3000;
+const FIRST_GRACE_MS = 3000;
 
 /** The agent's own word that it took this text. */
 export function hookProof({ deps, job }: Attempt, since: number): Evidence | undefined {
@@ -41,7 +40,8 @@ export async function confirm(attempt: Attempt, probe: Probe, { left, busy }: Le
   const since = attempt.submittedAt;
   const confirmedMs = attempt.elapsed();
   const leftAt = clock.monotonicMs();
-  const unseenMs = signs.ageMs() < YOUNG_MS ? YOUNG_GRACE_MS : UNSEEN_GRACE_MS;
+  const isFirst = !signs.hasReported();
+  const unseenMs = isFirst ? FIRST_GRACE_MS : UNSEEN_GRACE_MS;
   let hook = hookProof(attempt, since);
   while (hook === undefined) {
     const repeated = left ? await repeatedAs(attempt, probe) : "alone";
@@ -50,7 +50,7 @@ export async function confirm(attempt: Attempt, probe: Probe, { left, busy }: Le
     }
     if (!signs.reportsPrompts()) break;
     const late = clock.monotonicMs() >= leftAt + (repeated === "alone" ? HOOK_GRACE_MS : unseenMs);
-    if (late && repeated !== "alone" && unseenMs === YOUNG_GRACE_MS) return attempt.end("unknown", DROPPED);
+    if (late && repeated !== "alone" && isFirst) return attempt.end("unknown", DROPPED);
     if (late) break;
     await source.changed(LOOK_MS, attempt.signal);
     hook = hookProof(attempt, since);

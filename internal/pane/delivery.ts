@@ -37,10 +37,12 @@ export async function deliver(deps: DeliveryDeps, job: DeliveryJob, signal: Abor
   const notTyped = await pasteText(attempt);
   if (notTyped !== undefined) return notTyped;
   attempt.typed();
+  const typedMs = attempt.elapsed();
 
   const echo = await awaitEcho(attempt, probe);
   if (echo !== "there") return withoutEcho(attempt, echo);
-  const { settleMs } = profile.submit;
+  // The slower it is to show a text, the slower it is to show what else came of it, such as a dialog.
+  const settleMs = Math.max(profile.submit.settleMs, Math.min((attempt.elapsed() - typedMs) / 2, SETTLE_CAP_MS));
   await waitForQuiet(source, settleMs, Math.max(SETTLE_CAP_MS, settleMs), clock, signal);
   return submitText(attempt, probe);
 }

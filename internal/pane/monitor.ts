@@ -161,8 +161,8 @@ export class Monitor implements AgentSigns {
     return this.#hooksLive;
   }
 
-  ageMs(): number {
-    return this.#deps.clock.monotonicMs() - this.#startedAt;
+  hasReported(): boolean {
+    return this.promptTakenSince(this.#startedAt) !== undefined;
   }
 
   waitsForPerson(): boolean {

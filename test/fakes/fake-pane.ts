@@ -30,7 +30,8 @@ export class FakePane implements PaneWriter, ScreenSource, AgentSigns {
   /** The terminal knows of output that has not come here yet. */
   cursorMoved = false;
   hooks = false;
-  age = 60_000;
+  /** The agent has just started. */
+  fresh = false;
   waiting = false;
   onPaste: (text: string) => void = (text) => this.compose(text);
   onEnter: (nth: number) => void = () => this.take();
@@ -139,8 +140,8 @@ export class FakePane implements PaneWriter, ScreenSource, AgentSigns {
     return this.hooks;
   }
 
-  ageMs(): number {
-    return this.age;
+  hasReported(): boolean {
+    return !this.fresh;
   }
 
   waitsForPerson(): boolean {
