@@ -103,7 +103,8 @@ function printed({ lastOutputAt }: AgentStatus, now: number): string {
 }
 
 function shortly(ms: number): string {
-  return durationText(ms < 1000 ? ms : Math.round(ms / 1000) * 1000)
+  if (ms < 1000) return "0 s";
+  return durationText(Math.round(ms / 1000) * 1000)
     .split(" ", 2)
     .join(" ")
     .replace(/\.0 /, " ");
