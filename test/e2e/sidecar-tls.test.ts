@@ -1,13 +1,24 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { DescMethodStreaming, DescMethodUnary } from "@bufbuild/protobuf";
+import { createClient } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { SidecarService } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
+import { TerminalService } from "../../internal/gen/gastown/v1/terminal_pb.ts";
+import { domainErrorOf } from "../../internal/rpcserver/errors.ts";
+import type { TlsMaterial } from "../../internal/rpcserver/tls.ts";
+import { sidecarTransport } from "../../internal/rpcserver/transport.ts";
 import { TestCa } from "../support/certificates.ts";
 import { gt } from "../support/gt-transcript.ts";
-import { type RunningSidecar, startSidecar } from "../support/sidecar.ts";
+import { writeTls } from "../support/secret.ts";
+import { type RunningSidecar, startSidecar, until } from "../support/sidecar.ts";
 
 const SIDECAR = "spiffe://town.example/ns/agents/session/s1";
 const RULES = ["spiffe://town.example/client/reader=read", "spiffe://town.example/client/writer=nudge"];
+
+const town = new TestCa("town");
+const client = (ca: TestCa, name: string) => ca.issue({ uris: [`spiffe://town.example/client/${name}`] });
 
 describe("a sidecar that serves TLS", () => {
   let dir: string;
@@ -23,14 +34,8 @@ describe("a sidecar that serves TLS", () => {
 
   beforeAll(async () => {
     dir = await mkdtemp(join(tmpdir(), "gt-tls-"));
-    const town = new TestCa("town");
     const stranger = new TestCa("stranger");
-    const write = async (name: string, files: { readonly cert: string; readonly key: string }, ca: string) => {
-      await mkdir(join(dir, name));
-      const named = { "tls.crt": files.cert, "tls.key": files.key, "ca.crt": ca };
-      for (const [file, text] of Object.entries(named)) await writeFile(join(dir, name, file), text, { mode: 0o600 });
-    };
-    const client = (ca: TestCa, name: string) => ca.issue({ uris: [`spiffe://town.example/client/${name}`] });
+    const write = (name: string, files: TlsMaterial, ca: string) => writeTls(join(dir, name), { ...files, ca });
     await write("sidecar", town.issue({ uris: [SIDECAR], ips: ["127.0.0.1"] }), town.pem);
     await write("reader", client(town, "reader"), town.pem);
     await write("writer", client(town, "writer"), town.pem);
@@ -73,4 +78,90 @@ describe("a sidecar that serves TLS", () => {
       fetch(`${sidecar.url}/gastown.v1.SidecarService/Status`, { method: "POST", body: "{}" }),
     ).rejects.toThrow();
   });
+
+  it("lets nobody call an RPC that their role does not reach, whichever it is", async () => {
+    const above = {
+      nobody: [SidecarService, TerminalService].flatMap(({ methods }) => methods.map(({ name }) => name)),
+      reader: ["Nudge", "GetNudge", "CancelNudge", "SendKeys", "Respond", "StopAgent", "SendInput"],
+      writer: ["SendKeys", "Respond", "StopAgent"],
+    };
+    for (const [who, names] of Object.entries(above)) {
+      for (const name of names) {
+        const refused = await callAs(client(town, who), name);
+        const message = expect.stringMatching(new RegExp(`^this caller may not call ${name}: it needs the role`));
+        expect([who, name, refused]).toEqual([who, name, expect.objectContaining({ kind: "denied", message })]);
+      }
+    }
+    expect(await sidecar.taken()).toEqual(["from a known writer"]);
+  });
+
+  it("takes what is put into its folder: another certificate, another CA, and goes on after a kill meanwhile", async () => {
+    const next = new TestCa("next");
+    const files = next.issue({ uris: [SIDECAR], ips: ["127.0.0.1"] });
+    let last: unknown;
+    const asked = async (tls: TlsMaterial) => {
+      last = await statusAs(tls);
+      return last === "ok" || undefined;
+    };
+    const served = (tls: TlsMaterial) =>
+      until(
+        "an answer",
+        20_000,
+        () => asked(tls),
+        () => `${last}\n${sidecar.log()}`,
+      );
+    await served(client(town, "reader"));
+    await writeFile(join(dir, "sidecar", "tls.crt"), files.cert); // the old key does not fit it
+    const pid = sidecar.servingPid();
+    process.kill(pid, "SIGKILL");
+    await until("another serving half", 20_000, async () => (await healthText("/livez")) === "ok\n" || undefined);
+    await until("the metric", 20_000, async () => {
+      const failures = 'gastown_tls_reload_failures_total{reason="mismatch"} 1';
+      return (await healthText("/metrics")).includes(failures) || undefined;
+    });
+    expect((await fetch(`${sidecar.healthUrl}/readyz`)).status).toBe(503);
+    await writeTls(join(dir, "sidecar"), files);
+    await served({ ...client(next, "reader"), ca: next.pem });
+    expect(await statusAs({ ...client(town, "reader"), ca: next.pem })).toBe("unauthenticated");
+    expect((await fetch(`${sidecar.healthUrl}/readyz`)).status).toBe(200);
+  });
+
+  const healthText = (path: string) =>
+    fetch(`${sidecar.healthUrl}${path}`).then(
+      (answer) => answer.text(),
+      () => "",
+    );
+
+  async function statusAs(tls: TlsMaterial): Promise<unknown> {
+    using connection = sidecarTransport({ baseUrl: `https://${sidecar.host}:${sidecar.port}`, tls });
+    const status = createClient(SidecarService, connection.transport).status({}, { timeoutMs: 5000 });
+    return await status.then(
+      () => "ok",
+      (err) => (domainErrorOf(err) as { kind?: string }).kind ?? err,
+    );
+  }
+
+  /** How a call without contents ends. */
+  async function callAs(tls: TlsMaterial, name: string): Promise<unknown> {
+    using connection = sidecarTransport({ baseUrl: `https://${sidecar.host}:${sidecar.port}`, tls });
+    const service = TerminalService.methods.some((method) => method.name === name) ? TerminalService : SidecarService;
+    const method = service.methods.find((each) => each.name === name);
+    if (method === undefined) throw new Error(`no RPC ${name}`);
+    const { transport } = connection;
+    const signal = AbortSignal.timeout(5000);
+    try {
+      if (method.methodKind === "unary")
+        return await transport.unary(method as DescMethodUnary, signal, undefined, undefined, {});
+      async function* nothing() {}
+      async function* one() {
+        yield {};
+      }
+      const input = method.methodKind === "server_streaming" ? one() : nothing();
+      const { message } = await transport.stream(method as DescMethodStreaming, signal, undefined, undefined, input);
+      for await (const _ of message) return "answered";
+      return "ended";
+    } catch (err) {
+      return domainErrorOf(err);
+    }
+  }
 });
