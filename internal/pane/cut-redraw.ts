@@ -2,6 +2,9 @@ import { plainText } from "../base/sanitise.ts";
 import type { PaneCut, PaneModes } from "../tmux/pane.ts";
 import type { Redraw } from "./output.ts";
 
+/** tmux gives characters of line drawing between shift out and shift in. */
+const LINES_AS_SO = "\x1b)0";
+const LINES_AS_BEFORE = "\x0f\x1b)B";
 const MOUSE = { none: "", standard: "\x1b[?1000h", button: "\x1b[?1002h", all: "\x1b[?1003h" } as const;
 
 /**
@@ -17,7 +20,7 @@ export function redrawOfCut(cut: PaneCut, options: { readonly history: number; r
       : `${rowsOf(main.history, true)}${rowsOf(main.screen)}\x1b[0m${cursor(modes.savedX, modes.savedY)}\x1b[?1049h\x1b[H`;
   const at = cursor(facts.cursorX, modes.origin ? facts.cursorY - modes.scrollTop : facts.cursorY);
   return {
-    text: `${title}\x1b[?7h${behind}${rowsOf(cut.text)}\x1b[0m${modesOf(modes, facts.rows)}${at}`,
+    text: `${title}${LINES_AS_SO}\x1b[?7h${behind}${rowsOf(cut.text)}\x1b[0m${LINES_AS_BEFORE}${modesOf(modes, facts.rows)}${at}`,
     cols: facts.cols,
     rows: facts.rows,
     hasHistory: options.history > 0,

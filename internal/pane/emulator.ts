@@ -4,6 +4,7 @@ import type { Screen, ScreenLine, ScreenRun } from "../agents/screen.ts";
 import type { TextRow } from "./peek-text.ts";
 import { drawRows, REDRAW_RESET, sgrOf } from "./screen-redraw.ts";
 import { TerminalModes } from "./terminal-modes.ts";
+import { learnTmuxHabits } from "./tmux-habits.ts";
 import { TMUX_WIDTHS, TmuxWidths } from "./tmux-widths.ts";
 
 export interface EmulatorOptions {
@@ -55,6 +56,7 @@ export class Emulator {
     this.#scrollback = options.scrollback;
     this.#terminal.unicode.register(new TmuxWidths());
     this.#terminal.unicode.activeVersion = TMUX_WIDTHS;
+    learnTmuxHabits(this.#terminal);
     this.#modes = new TerminalModes(this.#terminal);
     this.#terminal.parser.registerCsiHandler({ final: "J" }, ([what]) => what === 3 && this.#clearing(false));
     this.#terminal.parser.registerEscHandler({ final: "c" }, () => this.#clearing(true));

@@ -21,13 +21,14 @@ export function drawRows(buffer: IBuffer, cols: number, rows: number): string {
     const line = buffer.getLine(buffer.baseY + y);
     const next = y + 1 < rows ? buffer.getLine(buffer.baseY + y + 1) : undefined;
     if (y > 0 && line?.isWrapped !== true) pen.print("\r\n");
-    for (let x = 0; x < cols; x++) {
+    // A wide character that did not fit left the last cell empty, and does so again.
+    const isGap =
+      next?.isWrapped === true && next.getCell(0)?.getWidth() === 2 && line?.getCell(cols - 1)?.getChars() === "";
+    for (let x = 0; x < (isGap ? cols - 1 : cols); x++) {
       if (line?.getCell(x, cell) === undefined) continue;
       if (cell.getWidth() > 0) pen.draw(cell);
     }
-    if (next?.isWrapped !== true) pen.forgetBlanks();
-    // A wide character that did not fit left the last cell empty, and does so again.
-    else if (!pen.hasOneBlank || next.getCell(0)?.getWidth() !== 2) pen.printBlanks();
+    if (next?.isWrapped === true) pen.printBlanks();
     else pen.forgetBlanks();
   }
   return `${pen.text}\x1b[0m`;
@@ -38,10 +39,6 @@ class Pen {
   text = "";
   #style = "0";
   #blanks = 0;
-
-  get hasOneBlank(): boolean {
-    return this.#blanks === 1;
-  }
 
   draw(cell: IBufferCell): void {
     const style = sgrOf(cell);

@@ -27,7 +27,7 @@ export class TmuxStage implements AsyncDisposable {
       "-c",
       "stty raw -echo; while [ ! -e ready ]; do sleep 0.01; done; exec cat stage.fifo",
     ] as const;
-    const box = await tmuxSandbox({ argv, cols, rows });
+    const box = await tmuxSandbox({ argv, cols, rows, timeoutMs: 30_000 });
     const path = join(box.dir, "stage.fifo");
     await makeFifo(path, process.env);
     const stop = new AbortController();
@@ -47,7 +47,7 @@ export class TmuxStage implements AsyncDisposable {
     await this.#write(`${CLOSE}\x1b[?1049l\x1bc`);
     await this.#box.client.command(`clear-history -t ${this.#box.pane.id}`);
     await this.#write(bytes);
-    return await this.#box.pane.cut(1000);
+    return await this.#box.pane.cut(0);
   }
 
   async #write(bytes: Uint8Array | string): Promise<void> {
@@ -55,7 +55,7 @@ export class TmuxStage implements AsyncDisposable {
     this.#input.write(bytes);
     this.#input.write(`${CLOSE}\x1b]2;${name}\x07`);
     const ask = `display-message -p -t ${this.#box.pane.id} "#{pane_title}"`;
-    await eventually(name, async () => (await this.#box.client.command(ask))[0] === name);
+    await eventually(name, async () => (await this.#box.client.command(ask))[0] === name, 30_000);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -75,8 +75,17 @@ export function comparablePane({ text, facts, modes, main }: PaneCut) {
   };
 }
 
+/** Line drawing as tmux gives it, between shift out and shift in, and as it looks. */
+const DRAWING = "`afgjklmnopqrstuvwxyz{|}~";
+const DRAWN = "◆▒°±┘┐┌└┼⎺⎻─⎼⎽├┤┴┬│≤≥π≠£·";
+
+function drawn(row: string): string {
+  const look = (letter: string) => DRAWN[DRAWING.indexOf(letter)] ?? letter;
+  return row.replaceAll(/\x0e([^\x0f]*)\x0f?/g, (_, letters: string) => [...letters].map(look).join(""));
+}
+
 /** Blanks at the end of a row are not told from cells that nobody wrote; styles are said where they begin. */
 function rowsOf(text: string): readonly string[] {
-  const rows = text.split("\n").map((row) => row.replace(/(?:\x1b\[[0-9;:]*m| )+$/, ""));
+  const rows = text.split("\n").map((row) => drawn(row).replace(/(?:\x1b\[[0-9;:]*m| )+$/, ""));
   return rows.slice(0, rows.findLastIndex((row) => row !== "") + 1);
 }

@@ -1,0 +1,184 @@
+import { existsSync } from "node:fs";
+import { readFile, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { UpdateKind, WatchMode } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
+import { abortOnExit } from "../../internal/rpcserver/transport.ts";
+import { type RunningSidecar, startSidecar, until } from "../support/sidecar.ts";
+
+/** Prints each file that is put at `next`, byte for byte; what it is sent is kept in `typed`. */
+const PRINTER =
+  "stty raw -echo; cat > typed & while :; do if [ -e next ]; then mv next now; cat now; rm now; else sleep 0.05; fi; done";
+
+async function printer(
+  flags: readonly string[] = [],
+): Promise<RunningSidecar & { print(bytes: Uint8Array | string): Promise<void> }> {
+  const sidecar = await startSidecar({ agent: "generic", command: ["bash", "-c", PRINTER], flags });
+  const [next, now] = [join(sidecar.dir, "next"), join(sidecar.dir, "now")];
+  const print = async (bytes: Uint8Array | string) => {
+    await writeFile(`${next}.new`, bytes);
+    await rename(`${next}.new`, next);
+    await until("the bytes to be printed", 60_000, () => (!existsSync(next) && !existsSync(now)) || undefined);
+  };
+  return { ...sidecar, print };
+}
+
+/** The last line of the screen, once it is this one. */
+async function lastLine(sidecar: RunningSidecar, text: string): Promise<void> {
+  const ask = async () => (await sidecar.client.peek({ lines: 1 })).output === text || undefined;
+  await until(`the line ${text}`, 60_000, ask);
+}
+
+/** How long Status takes, ms, the longest of some. */
+async function slowestStatus(sidecar: RunningSidecar): Promise<number> {
+  let slowest = 0;
+  for (let i = 0; i < 10; i++) {
+    const before = performance.now();
+    expect((await sidecar.client.status({})).sessionAlive).toBe(true);
+    slowest = Math.max(slowest, performance.now() - before);
+  }
+  return slowest;
+}
+
+/** A busy test machine is slow; a sidecar that stands still is slower. */
+const SOON_MS = 2000;
+
+/** One for all that leave it as it was: each test clears the screen first. */
+let sidecar: Printer;
+beforeAll(async () => {
+  sidecar = await printer();
+}, 60_000);
+afterAll(() => sidecar[Symbol.asyncDispose](), 60_000);
+beforeEach(() => sidecar.print("\x1b[0m\x1b[2J\x1b[3J\x1b[H"), 60_000);
+
+describe("output that looks like something else", () => {
+  it("is shown as text when it imitates tmux's control mode, and is not taken for it", async () => {
+    const lines = [
+      "%begin 1 1 1",
+      "%end 1 1 1",
+      "%error 1 1 0",
+      "%output %0 x",
+      "%exit",
+      "%exit too far behind",
+      "%pause %0",
+    ];
+    await sidecar.print(lines.map((line) => `${line}\r\n`).join(""));
+    await lastLine(sidecar, "%pause %0");
+    const { output } = await sidecar.client.peek({ lines: lines.length });
+    expect(output).toBe(lines.join("\n"));
+    expect((await sidecar.client.peek({ all: true, ansi: true })).output).toContain("%exit too far behind");
+    expect(await slowestStatus(sidecar)).toBeLessThan(SOON_MS);
+  });
+
+  it("gets one answer to each question that it asks a terminal: tmux's", async () => {
+    await sidecar.print("\x1b[c\x1b[6n\x1b[5n\x1b[>q\x1b]10;?\x07\x1b]52;c;?\x07\x1b[?2026$p\x1bP$qm\x1b\\done");
+    await lastLine(sidecar, "done");
+    const typed = await until("an answer", 10_000, async () => {
+      return (await readFile(join(sidecar.dir, "typed"), "latin1")) || undefined;
+    });
+    expect(typed.match(/\x1b\[\?[\d;]*c/g)).toHaveLength(1);
+    expect(typed.match(/\x1b\[\d+;\d+R/g)).toHaveLength(1);
+    expect(typed.match(/\x1b\[0n/g)).toHaveLength(1);
+  });
+
+  it("comes to a person as plain text, or with styles only: titles, clipboards, links, pictures and broken characters", async () => {
+    const hostile = [
+      "\x1b]0;title\x07\x1b]2;\x1b\\\x1b]52;c;c2VjcmV0\x07\x1b]8;;http://example.invalid\x1b\\link\x1b]8;;\x1b\\\r\n",
+      "\x1bPq#0;2;0;0;0#0!100~-\x1b\\\x1b_application\x1b\\\x1b^private\x1b\\after\r\n",
+      "a\x00b\x07c\x08\x7fd\r\n",
+      "\x1b[31mred\x1b[0m \x1b[?1000h\x1b[?2004h\x1b[>4;2m\x1b[=1u\x1b]1337;File=:AA==\x07\u202Eoverride\r\n",
+    ];
+    const broken = Buffer.from([0xc3, 0x28, 0xff, 0xfe, 0x80, 0xe2, 0x82, 0x0d, 0x0a]);
+    await sidecar.print(Buffer.concat([Buffer.from(hostile.join("")), broken, Buffer.from("end\r\n")]));
+    await lastLine(sidecar, "end");
+    const plain = (await sidecar.client.peek({ lines: 20 })).output;
+    expect(plain).toMatch(/link\nafter\n/);
+    expect(plain).not.toMatch(/[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/);
+    const styled = (await sidecar.client.peek({ lines: 20, ansi: true })).output;
+    expect(styled).toContain("\x1b[31mred");
+    expect(styled.replaceAll(/\x1b\[[0-9;:]*m/g, "")).not.toMatch(
+      /[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/,
+    );
+    for await (const update of abortOnExit((signal) => sidecar.client.watchOutput({ lines: 20 }, { signal }))) {
+      expect(update.output).toBe(plain);
+      break;
+    }
+  });
+
+  it("reaches a RAW watcher byte for byte, whatever it is", async () => {
+    const bytes = Buffer.from(Array.from({ length: 5000 }, (_, i) => (i * 7 + (i >> 8)) & 0xff));
+    const parts: Buffer[] = [];
+    for await (const update of abortOnExit((signal) =>
+      sidecar.client.watchOutput({ mode: WatchMode.RAW, intervalMs: 10 }, { signal }),
+    )) {
+      if (update.kind === UpdateKind.SNAPSHOT) void sidecar.print(bytes);
+      else parts.push(Buffer.from(update.data));
+      if (Buffer.concat(parts).length >= bytes.length) break;
+    }
+    expect(Buffer.concat(parts).equals(bytes)).toBe(true);
+  });
+});
+
+describe("output that is too much", () => {
+  it("may be a line of 10 MB", async () => {
+    await sidecar.print(Buffer.concat([Buffer.alloc(10_000_000, "x"), Buffer.from("\r\nafter the line\r\n")]));
+    expect(await slowestStatus(sidecar)).toBeLessThan(SOON_MS);
+    await lastLine(sidecar, "after the line");
+    const { output } = await sidecar.client.peek({ lines: 2, joinWrapped: true });
+    expect(output.length).toBeLessThan(3.1 * 1024 * 1024);
+    expect(output).toMatch(/x\nafter the line$/);
+  });
+
+  it("may be a million requests to resize, and hundreds of real ones", async () => {
+    await sidecar.print(`${"\x1b[8;30;90t\x1b[4;300;900t".repeat(500_000)}\r\nstill there\r\n`);
+    await lastLine(sidecar, "still there");
+    const { cols, rows } = await sidecar.client.status({});
+    expect([cols, rows]).toEqual([160, 50]);
+    expect(await slowestStatus(sidecar)).toBeLessThan(SOON_MS);
+  });
+
+  it("may be a flood: Status answers in it, and a new RAW watcher is shown a screen at once", async () => {
+    const command = ["yes", "a flood of lines that does not end"];
+    await using sidecar = await startSidecar({ agent: "generic", command });
+    await until("the flood", 20_000, async () => (await sidecar.client.status({})).sessionAlive || undefined);
+    expect(await slowestStatus(sidecar)).toBeLessThan(SOON_MS);
+    const before = performance.now();
+    let bytes = 0;
+    for await (const update of abortOnExit((signal) =>
+      sidecar.client.watchOutput({ mode: WatchMode.RAW }, { signal }),
+    )) {
+      if (update.kind === UpdateKind.SNAPSHOT) {
+        expect(performance.now() - before).toBeLessThan(2 * SOON_MS);
+        expect(Buffer.from(update.data).toString()).toContain("a flood of lines");
+      }
+      bytes += update.data.length;
+      if (bytes > 5_000_000) break;
+    }
+    const { output } = await sidecar.client.peek({ lines: 5 });
+    expect(output.split("\n").every((line) => line === "a flood of lines that does not end")).toBe(true);
+  });
+
+  it("is overtaken by Ctrl-C", async () => {
+    const script = "trap : INT; yes flood; echo; echo interrupted; exec sleep 1000";
+    await using sidecar = await startSidecar({ agent: "generic", command: ["bash", "-c", script] });
+    await until("the flood", 20_000, async () => (await sidecar.client.peek({})).offset > 1_000_000n || undefined);
+    await sidecar.client.sendKeys({ keys: ["C-c"] });
+    await lastLine(sidecar, "interrupted");
+  });
+});
+
+it("a terminal that goes away is told once, with a reason, and ends the stream", async () => {
+  const flags = ["--restart", "never", "--linger", "10s"];
+  const command = ["bash", "-c", "read x; echo bye; kill -9 $$"];
+  await using sidecar = await startSidecar({ agent: "generic", command, flags });
+  const kinds: UpdateKind[] = [];
+  let reason = "";
+  for await (const update of sidecar.client.watchOutput({ mode: WatchMode.RAW })) {
+    if (kinds.length === 0) await sidecar.client.sendKeys({ keys: ["Enter"] });
+    kinds.push(update.kind);
+    reason = update.endReason;
+  }
+  expect(kinds.filter((kind) => kind === UpdateKind.END)).toHaveLength(1);
+  expect(kinds.at(-1)).toBe(UpdateKind.END);
+  expect(reason).toBe("the agent has ended");
+});
