@@ -22,7 +22,7 @@ Usage: npm run soak -- [flags]
   --minutes N      how long (60)
   --cuts N         streams: ends after so many cut connections
   --every MS       streams: mean time between two faults (1000)
-  --agents LIST    side by side (claude-2.1.330,codex-0.169.0): ${PHASE_TARGETS.map(({ name }) => name).join("; ")}
+  --agents LIST    side by side (claude-2.1.330,codex-0.169.0): ${PHASE_TARGETS.map(({ name }) => name).join(", ")}
   --seed N         the same seed deals the same work (1)
   --json FILE      the figures with each lag
   --write          put them into bench/RESULTS.md

@@ -50,7 +50,7 @@ export const PHASE_TARGETS: readonly PhaseTarget[] = [
   { name: "claude-2.1.197", program: "claude-2.1.197", lags: BY_HOOKS },
   { name: "codex-0.169.0", program: "codex-0.169.0", lags: BY_SCREEN },
   { name: "opencode-1.18.33", program: "opencode-1.18.33", lags: BY_HOOKS },
-  { name: "opencode-1.18.33, no hooks", program: "opencode-1.18.33", args: ["--pure"], lags: BY_SCREEN },
+  { name: "opencode-1.18.33 without hooks", program: "opencode-1.18.33", args: ["--pure"], lags: BY_SCREEN },
 ];
 
 /** A person works with one agent for a while; what was told of its state is compared with the model server's log. */
