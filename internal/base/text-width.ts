@@ -101,7 +101,7 @@ function isWide(code: number): boolean {
 }
 
 /** Columns of one code point: 0, 1 or 2. Controls count as 0. */
-export function codePointWidth(character: string): 0 | 1 | 2 {
+function codePointWidth(character: string): 0 | 1 | 2 {
   const code = character.codePointAt(0) ?? 0;
   if (code < 0x20 || (code >= 0x7f && code < 0xa0)) return 0;
   if (code < 0x300) return 1;
