@@ -8,6 +8,7 @@ import { Emulator } from "../../internal/pane/emulator.ts";
 import { makeFifo, readFifo } from "../../internal/tmux/output-fifo.ts";
 import type { PaneCut } from "../../internal/tmux/pane.ts";
 import { type Component, requireComponent } from "../support/components.ts";
+import { fuzzEmulator } from "../support/emulator-fuzz.ts";
 import { loadScreenCases } from "../support/screen-corpus.ts";
 import { eventually, tmuxSandbox } from "../support/tmux-sandbox.ts";
 import { comparablePane, TmuxStage } from "../support/tmux-stage.ts";
@@ -37,6 +38,13 @@ it("the snapshot of every recorded screen makes the same screen in tmux, cell by
     const shown = comparablePane(await stage.show(await snapshotOf(bytes, cols, rows)));
     expect(shown, name).toEqual(truth);
   }
+}, 120_000);
+
+it("what most programs print makes the same screen in tmux, in whatever order it comes", async () => {
+  const only = ["text", "wide", "place", "move", "style", "256 colours", "cursor shown", "keys", "mouse"];
+  const { compared, kinds } = await fuzzEmulator({ sequences: 500, seed: 2, only }, new AbortController().signal);
+  expect([...kinds].map(([kind, { example }]) => [kind, example])).toEqual([]);
+  expect(compared).toBe(500);
 }, 120_000);
 
 /** A program in a real tmux, its output drawn here from its first byte on. */
