@@ -7,6 +7,7 @@ import { sidecarTransport } from "../../internal/rpcserver/transport.ts";
 import { until } from "../../test/support/sidecar.ts";
 import type { Bed } from "./bed.ts";
 import { isSame } from "./judge.ts";
+import { nameOf } from "./send.ts";
 import type { Target } from "./targets.ts";
 
 /** What many callers at once were told, and what came of it. */
@@ -19,6 +20,8 @@ export interface CrowdFigures {
   readonly whole: number;
   /** The agent took them in the order in which they were accepted. */
   readonly inOrder: boolean;
+  /** What the others were told, by its name. */
+  readonly others: Readonly<Record<string, number>>;
   readonly ms: number;
   /** What was not true, in words. */
   readonly notes: readonly string[];
@@ -65,8 +68,9 @@ export async function runCrowd(target: Target, options: CrowdOptions): Promise<C
   const order = (await acceptedTexts(bed)).flatMap((text) => places[messages.indexOf(text)] ?? []);
   const inOrder = order.every((place, i) => i === 0 || place > (order[i - 1] ?? -1));
   if (!inOrder) notes.push(`${target.name}: the order changed on the way: ${order}`);
+  const others = told.filter((outcome) => outcome !== NudgeOutcome.SUBMITTED).map(nameOf);
   const whole = places.filter((place) => place !== undefined).length;
-  return { target: target.name, mode, callers, submitted: wanted, whole, inOrder, ms, notes };
+  return { target: target.name, mode, callers, submitted: wanted, whole, others: countsOf(others), inOrder, ms, notes };
 }
 
 async function callAlone(bed: Bed, requestId: string, message: string, mode: CrowdFigures["mode"]) {
@@ -78,6 +82,10 @@ async function callAlone(bed: Bed, requestId: string, message: string, mode: Cro
   } finally {
     connection[Symbol.dispose]();
   }
+}
+
+function countsOf(names: readonly string[]): Readonly<Record<string, number>> {
+  return Object.fromEntries([...Map.groupBy(names, (name) => name)].map(([name, list]) => [name, list.length]));
 }
 
 const MODES = { "wait-idle": NudgeMode.WAIT_IDLE, immediate: NudgeMode.IMMEDIATE } as const;

@@ -96,9 +96,19 @@ export function crashTable(crashes: readonly CrashFigures[]): string {
 }
 
 export function crowdTable(crowds: readonly CrowdFigures[]): string {
-  const head = ["target", "mode", "in order", "callers", "SUBMITTED", "arrived once, whole", "seconds"];
-  const rows = crowds.map(({ target, mode, inOrder, callers, submitted, whole, ms }) => {
-    return [target, mode, inOrder ? "yes" : "**no**", callers, submitted, whole, (ms / 1000).toFixed(1)];
+  const head = ["target", "mode", "in order", "callers", "SUBMITTED", "others", "arrived once, whole", "seconds"];
+  const rows = crowds.map(({ target, mode, inOrder, callers, submitted, others, whole, ms }) => {
+    const rest = Object.entries(others).map(([name, count]) => `${count} × ${upper(name)}`);
+    return [
+      target,
+      mode,
+      inOrder ? "yes" : "**no**",
+      callers,
+      submitted,
+      rest.join(", "),
+      whole,
+      (ms / 1000).toFixed(1),
+    ];
   });
   return table(head, 3, rows);
 }

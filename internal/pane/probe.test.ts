@@ -74,6 +74,11 @@ describe("a text that has left its composer", () => {
     expect(repeated(["", "", ""], ["", "", "say hello there.b"])).toBe("unseen");
   });
 
+  it("is repeated with more when that comes behind a blank of its own", () => {
+    expect(repeated(["", "", ""], ["❯ a path to C:\\ b", "", ""], "a path to C:\\ ")).toBe("more");
+    expect(repeated(["", "", ""], ["❯ a path to C:\\", "", ""], "a path to C:\\ ")).toBe("alone");
+  });
+
   it("is not to be told when it is short", () => {
     expect(repeated(["", "", ""], ["sky", "", ""], "k")).toBe("unseen");
   });

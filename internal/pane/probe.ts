@@ -51,6 +51,8 @@ export class ComposerProbe implements Probe {
   readonly #message: string;
   readonly #wanted: string;
   readonly #ending: string;
+  /** How many blanks the text ends with. */
+  readonly #blanks: number;
   readonly #before: Repeats;
 
   /** `before`: the screen before the text was typed. */
@@ -58,6 +60,7 @@ export class ComposerProbe implements Probe {
     this.#message = message;
     this.#wanted = signature(message, message);
     this.#ending = (message.trimEnd().split("\n").at(-1) ?? "").slice(-ENDING_LENGTH).trimStart();
+    this.#blanks = message.length - message.trimEnd().length;
     this.#before = before === undefined ? { alone: 0, more: 0 } : this.#repeats(before);
   }
 
@@ -109,7 +112,8 @@ export class ComposerProbe implements Probe {
       if (composer !== undefined && y >= composer.top && y <= composer.bottom) return;
       const at = text.lastIndexOf(this.#ending);
       if (at < 0) return;
-      const isAlone = (text[at + this.#ending.length] ?? " ").trim() === "";
+      // A blank of its own at its end is no sign that nothing follows.
+      const isAlone = (text[at + this.#ending.length + this.#blanks] ?? " ").trim() === "";
       found[isAlone ? "alone" : "more"]++;
     });
     return found;
