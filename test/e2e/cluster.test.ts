@@ -104,9 +104,10 @@ describe("a pod on a real cluster, in a namespace that enforces Pod Security res
     LIMIT_MS,
   );
 
-  it(
-    "is reached with a certificate of its trust domain, and by nobody else",
-    async (context) => {
+  it.for(isFull ? ["sidecar-pod-mtls.yaml", "sidecar-pod-two-containers.yaml"] : ["sidecar-pod-mtls.yaml"])(
+    "%s is reached with a certificate of its trust domain, and by nobody else",
+    { timeout: LIMIT_MS },
+    async (name, context) => {
       const found = await here(context);
       const town = new TestCa("town");
       const write = async (name: string, issued: { readonly cert: string; readonly key: string }) => {
@@ -120,8 +121,9 @@ describe("a pod on a real cluster, in a namespace that enforces Pod Security res
       const controller = await write("controller", town.issue({ uris: [of("ns/control/controller")] }));
       const nobody = await write("nobody", town.issue({ uris: [of("client/nobody")] }));
       const files = ["tls.crt", "tls.key", "ca.crt"].map((file) => `--from-file=${join(own, file)}`);
+      await kubectl("delete", "secret", `${POD}-tls`, "--ignore-not-found");
       await kubectl("create", "secret", "generic", `${POD}-tls`, ...files);
-      await using _pod = await pod("sidecar-pod-mtls.yaml");
+      await using _pod = await pod(name);
       await using forward = await found.forward(POD, 9090, "-n", NAMESPACE);
       const ask = (folder: string) =>
         gt(["nudge", "example", "hello", ...at(forward.port), "--tls-dir", folder], env());
@@ -129,7 +131,6 @@ describe("a pod on a real cluster, in a namespace that enforces Pod Security res
       expect(await ask(nobody)).toMatchObject({ code: 4 });
       expect(await gt(["peek", "example", ...at(forward.port)], env())).toMatchObject({ code: 4 });
     },
-    LIMIT_MS,
   );
 
   if (!isFull) return;

@@ -1,0 +1,214 @@
+import { beforeAll, describe, expect, it, type TestContext } from "vitest";
+import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
+import { NudgeMode } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
+import { component, requireComponent } from "../support/components.ts";
+import { Containers, HARDENED, type RunningContainer, untilShown } from "../support/containers.ts";
+import { until } from "../support/sidecar.ts";
+
+const LIMIT_MS = 600_000;
+/** The whole of it; `npm test` takes a twentieth. */
+const OUTPUT_MIB = process.env["GT_E2E"] === "full" ? 2048 : 100;
+
+interface Built {
+  readonly containers: Containers;
+  readonly image: string;
+}
+
+/** After what it does, a program that shows each line it is told. */
+const READER = `echo reading; while read -r line; do echo "told: $line"; done`;
+/** Only in its first life. */
+const once = (script: string): string => `if [ ! -e /workspace/done ]; then touch /workspace/done; ${script}; fi`;
+
+async function start({ containers, image }: Built, script: string): Promise<RunningContainer> {
+  const command = ["sh", "-c", `[ -e /workspace/done ] || { echo ready; read -r go; }; ${script}`];
+  const args = ["--agent", "generic", "--restart", "always", "--grace", "3s", "--", ...command];
+  await using stack = new AsyncDisposableStack();
+  const container = stack.use(containers.run(image, { options: HARDENED, args }));
+  await container.firstPeek();
+  await untilShown(container, /ready/);
+  await press(container);
+  stack.move(); // it goes to the caller
+  return container;
+}
+
+/** What the program waits for at first. */
+async function press(container: RunningContainer): Promise<void> {
+  await container.client.sendKeys({ keys: ["Enter"] }).catch(() => {}); // whoever answers may be killed by then
+}
+
+const statusOf = (container: RunningContainer) => container.client.status({}, { timeoutMs: 10_000 });
+
+/** Asks until it answers; fails with the log. */
+function answered<T>(container: RunningContainer, ask: () => Promise<T>): Promise<T> {
+  return until("an answer", 60_000, () => ask().catch(() => undefined), container.log);
+}
+
+/** It takes messages, and brings them. */
+async function brings(container: RunningContainer, message: string): Promise<void> {
+  const receipt = await answered(container, () => container.client.nudge({ message, timeoutMs: 30_000n }));
+  expect([NudgeOutcome.SUBMITTED, NudgeOutcome.UNKNOWN]).toContain(receipt.outcome);
+  await untilShown(container, new RegExp(`^told: ${message}$`, "m"));
+}
+
+describe("beside an agent that", () => {
+  let built: Built | undefined;
+  beforeAll(async () => {
+    if ("missing" in (await component("containers"))) return;
+    const containers = await Containers.here({} as TestContext);
+    built = { containers, image: await containers.build("demo") };
+  }, LIMIT_MS);
+
+  /** What was built, or a skipped test that says what is missing. */
+  async function here(context: TestContext): Promise<Built> {
+    if (built !== undefined) return built;
+    await requireComponent(context, "containers");
+    return context.skip("no image");
+  }
+
+  it(
+    "makes processes until there is room for no more, the sidecar answers, and works again afterwards",
+    async (context) => {
+      const bomb = `i=0; while [ $i -lt 400 ]; do sleep 15 & i=$((i+1)); done 2>/dev/null; ${READER}`;
+      await using container = await start(await here(context), `(${bomb}) || { echo full; sleep 16; ${READER}; }`);
+      await untilShown(container, /full|reading/);
+      for (let i = 0; i < 10; i++) expect((await statusOf(container)).sessionAlive).toBe(true);
+      await untilShown(container, /reading/);
+      await brings(container, "after the bomb");
+    },
+    LIMIT_MS,
+  );
+
+  it(
+    "fills the volume, the sidecar takes no message that it cannot keep, and shows the terminal",
+    async (context) => {
+      const fill = "dd if=/dev/zero of=/tmp/full bs=1M 2>/dev/null; echo filled; sleep 8; rm /tmp/full";
+      await using container = await start(await here(context), `${fill}; ${READER}`);
+      await untilShown(container, /filled/);
+      await expect(
+        container.client.nudge({ message: `lost ${"x".repeat(60_000)}`, mode: NudgeMode.QUEUE }),
+      ).rejects.toThrow("cannot be written");
+      expect((await statusOf(container)).sessionAlive).toBe(true);
+      await untilShown(container, /reading/);
+      await brings(container, "after the flood");
+      expect((await container.client.peek({})).output).not.toContain("told: lost");
+    },
+    LIMIT_MS,
+  );
+
+  it(
+    `prints ${OUTPUT_MIB} MiB, the sidecar answers all the while, and shows the end of it`,
+    async (context) => {
+      const script = `yes 'all work and no play' | head -c ${OUTPUT_MIB}M; echo; echo the end; ${READER}`;
+      await using container = await start(await here(context), script);
+      let longestMs = 0;
+      const done = untilShown(container, /^the end\s+reading/m, 400_000);
+      let isDone = false;
+      done.then(
+        () => (isDone = true),
+        () => (isDone = true),
+      );
+      while (!isDone) {
+        const before = performance.now();
+        expect((await statusOf(container)).sessionAlive).toBe(true);
+        longestMs = Math.max(longestMs, performance.now() - before);
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+      await done;
+      expect(longestMs).toBeLessThan(2000);
+      await brings(container, "after the output");
+    },
+    LIMIT_MS,
+  );
+
+  it(
+    "kills its parent, which is tmux, is started again in a new one",
+    async (context) => {
+      await using container = await start(await here(context), `${once("kill -9 $PPID")}; echo second life; ${READER}`);
+      await untilShown(container, /second life/);
+      expect(await answered(container, () => statusOf(container))).toMatchObject({ sessionAlive: true, restarts: 1 });
+      await brings(container, "to the second life");
+    },
+    LIMIT_MS,
+  );
+
+  it(
+    "kills every process that it can, the sidecar comes back, and starts it again",
+    async (context) => {
+      await using container = await start(
+        await here(context),
+        `${once("kill -9 -1; exit 1")}; echo second life; ${READER}`,
+      );
+      await untilShown(container, /second life/);
+      expect((await answered(container, () => statusOf(container))).sessionAlive).toBe(true);
+      await brings(container, "to the second life");
+    },
+    LIMIT_MS,
+  );
+
+  it(
+    "stops every process that it can, the sidecar comes back to the same agent",
+    async (context) => {
+      await using container = await start(await here(context), `${once("echo stopping; kill -STOP -1")}; ${READER}`);
+      await untilShown(container, /reading/);
+      const { restarts, sessionAlive } = await answered(container, () => statusOf(container));
+      expect([restarts, sessionAlive]).toEqual([0, true]);
+      await brings(container, "to who was stopped");
+    },
+    LIMIT_MS,
+  );
+
+  it(
+    "stops itself, is made to go on by tmux, and takes messages",
+    async (context) => {
+      const { containers, image } = await here(context);
+      const stopper =
+        "while [ ! -s /workspace/taken ]; do sleep 0.1; done; kill -STOP $$; printf '\\0337\\033[1;1Hstopped\\0338'";
+      const script = `(${stopper}) & exec gt-demo-agent --log /workspace/taken`;
+      const args = ["--grace", "4s", "--linger", "30s", "--", "sh", "-c", script];
+      await using container = containers.run(image, { options: HARDENED, args });
+      await untilShown(container, /Type a message/);
+      await answered(container, () => container.client.nudge({ message: "then stop" }));
+      await untilShown(container, /^stopped/m);
+      const receipt = await container.client.nudge({ message: "anybody there?", timeoutMs: 30_000n });
+      expect(receipt.outcome).toBe(NudgeOutcome.SUBMITTED);
+      await untilShown(container, /anybody there\?/);
+      expect(await container.client.stopAgent({ graceMs: 4000n })).toMatchObject({ alreadyStopped: false });
+    },
+    LIMIT_MS,
+  );
+
+  it(
+    "changes the terminal's size and modes all the time, the sidecar answers, and what it shows is plain text",
+    async (context) => {
+      const change = [
+        "\\033[8;5;20t\\033[8;50;160t\\033[?1049h\\033[?1049l\\033[?7l\\033[?7h\\033[?6h\\033[?6l\\033[3;9r\\033[r",
+        "\\033[?2026h\\033[?2004h\\033[?1000h\\033(0\\016x\\017\\033(B\\033#8\\033c\\033]2;t\\007\\033Ptmux;x\\033\\\\",
+      ].join("");
+      const script = `i=0; while [ $i -lt 10000 ]; do printf '${change}'; i=$((i+1)); done; printf '\\033c'; ${READER}`;
+      await using container = await start(await here(context), script);
+      for (let i = 0; i < 20; i++) {
+        expect((await statusOf(container)).sessionAlive).toBe(true);
+        const { output, cols, rows } = await container.client.peek({ lines: 50 });
+        expect([cols, rows, /[\u0000-\u0008\u000b-\u001f\u007f]/.test(output)]).toEqual([160, 50, false]);
+      }
+      await untilShown(container, /reading/, 240_000);
+      expect((await statusOf(container)).restarts).toBe(0);
+    },
+    LIMIT_MS,
+  );
+
+  it(
+    "reads and deletes the state folder, the sidecar makes it again and goes on with the same agent",
+    async (context) => {
+      const script = `timeout 1 cat /tmp/gt-sidecar/* >/dev/null 2>&1; rm -rf /tmp/gt-sidecar; echo deleted; ${READER}`;
+      await using container = await start(await here(context), script);
+      await untilShown(container, /deleted/);
+      const again = () => /making it again/.test(container.log()) || undefined;
+      await until("the folder to be made again", 30_000, again, container.log);
+      const status = await answered(container, () => statusOf(container));
+      expect([status.sessionAlive, status.restarts, status.state !== AgentState.DEAD]).toEqual([true, 0, true]);
+      await brings(container, "after the deletion");
+    },
+    LIMIT_MS,
+  );
+});
