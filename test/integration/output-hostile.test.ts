@@ -7,13 +7,26 @@ import { abortOnExit } from "../../internal/rpcserver/transport.ts";
 import { type RunningSidecar, startSidecar, until } from "../support/sidecar.ts";
 
 /** Prints each file that is put at `next`, byte for byte; what it is sent is kept in `typed`. */
-const PRINTER =
-  "stty raw -echo; cat > typed & while :; do if [ -e next ]; then mv next now; cat now; rm now; else sleep 0.05; fi; done";
+const PRINTER = `
+const fs = require("node:fs");
+fs.writeFileSync("typed", "");
+process.stdin.on("data", (data) => fs.appendFileSync("typed", data));
+setInterval(() => {
+  if (!fs.existsSync("next")) return;
+  fs.renameSync("next", "now");
+  const bytes = fs.readFileSync("now");
+  for (let at = 0; at < bytes.length; ) {
+    try { at += fs.writeSync(1, bytes, at); } catch (err) { if (err.code !== "EAGAIN") throw err; }
+  }
+  fs.unlinkSync("now");
+}, 20);
+`;
 
-async function printer(
-  flags: readonly string[] = [],
-): Promise<RunningSidecar & { print(bytes: Uint8Array | string): Promise<void> }> {
-  const sidecar = await startSidecar({ agent: "generic", command: ["bash", "-c", PRINTER], flags });
+type Printer = RunningSidecar & { print(bytes: Uint8Array | string): Promise<void> };
+
+async function printer(): Promise<Printer> {
+  const command = ["sh", "-c", 'stty raw -echo; exec "$0" -e "$1"', process.execPath, PRINTER];
+  const sidecar = await startSidecar({ agent: "generic", command });
   const [next, now] = [join(sidecar.dir, "next"), join(sidecar.dir, "now")];
   const print = async (bytes: Uint8Array | string) => {
     await writeFile(`${next}.new`, bytes);
@@ -119,6 +132,18 @@ describe("output that looks like something else", () => {
   });
 });
 
+/** Lets an agent that waits for a line begin its flood. */
+async function begin({ client }: RunningSidecar): Promise<void> {
+  // It is alive a moment before its terminal can be reached.
+  const press = () =>
+    client.sendKeys({ keys: ["Enter"] }).then(
+      () => true,
+      () => undefined,
+    );
+  await until("a key to be pressed", 20_000, press);
+  await until("the flood", 20_000, async () => (await client.peek({})).offset > 1_000_000n || undefined);
+}
+
 describe("output that is too much", () => {
   it("may be a line of 10 MB", async () => {
     await sidecar.print(Buffer.concat([Buffer.alloc(10_000_000, "x"), Buffer.from("\r\nafter the line\r\n")]));
@@ -138,9 +163,9 @@ describe("output that is too much", () => {
   });
 
   it("may be a flood: Status answers in it, and a new RAW watcher is shown a screen at once", async () => {
-    const command = ["yes", "a flood of lines that does not end"];
-    await using sidecar = await startSidecar({ agent: "generic", command });
-    await until("the flood", 20_000, async () => (await sidecar.client.status({})).sessionAlive || undefined);
+    const script = "read x; exec yes a flood of lines that does not end";
+    await using sidecar = await startSidecar({ agent: "generic", command: ["sh", "-c", script] });
+    await begin(sidecar);
     expect(await slowestStatus(sidecar)).toBeLessThan(SOON_MS);
     const before = performance.now();
     let bytes = 0;
@@ -159,9 +184,9 @@ describe("output that is too much", () => {
   });
 
   it("is overtaken by Ctrl-C", async () => {
-    const script = "trap : INT; yes flood; echo; echo interrupted; exec sleep 1000";
+    const script = "trap : INT; read x; yes flood; echo; echo interrupted; exec sleep 1000";
     await using sidecar = await startSidecar({ agent: "generic", command: ["bash", "-c", script] });
-    await until("the flood", 20_000, async () => (await sidecar.client.peek({})).offset > 1_000_000n || undefined);
+    await begin(sidecar);
     await sidecar.client.sendKeys({ keys: ["C-c"] });
     await lastLine(sidecar, "interrupted");
   });
