@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { AgentState, DialogKind } from "../../internal/gen/gastown/v1/common_pb.ts";
 import type { Bed } from "./bed.ts";
 import { openDialog, type StateKind } from "./states.ts";
@@ -7,6 +8,7 @@ import type { Opening } from "./targets.ts";
 const MOST_DIALOGS = 6;
 const SENDS_PER_DIALOG = 4;
 const NEXT_MS = 2500;
+const GOING_MS = 2000;
 
 /**
  * Sends into each dialog that a start leads to, one after the other; `send` does it. A person goes on with Enter, which is
@@ -26,6 +28,9 @@ export async function sendIntoOpening(
     const open = await openDialog(bed, n === 0 ? 30_000 : NEXT_MS).catch(() => undefined);
     if (open === undefined && n === 0) throw new Error(`${opening.name}: no dialog came`);
     if (open === undefined || open.id === last) return;
+    // One that was answered may mark the given choice before it goes, and looks like another then.
+    await sleep(GOING_MS);
+    if ((await bed.status()).dialog?.id !== open.id) return;
     last = open.id;
     const kind = Object.entries(DialogKind).find(([, value]) => value === open.kind)?.[0] ?? "other";
     const name = `dialog: ${kind.toLowerCase()}`;
