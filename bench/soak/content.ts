@@ -1,5 +1,5 @@
 /** Bytes of one record. */
-export const RECORD_BYTES = 32;
+const RECORD_BYTES = 32;
 const LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ/+*=";
 
 /**
