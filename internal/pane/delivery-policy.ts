@@ -11,6 +11,8 @@ export interface Situation {
   readonly draft: boolean;
   /** A person at an attached terminal is typing. */
   readonly typing?: boolean;
+  /** A message of ours was submitted a moment ago: what stands in the composer may be the agent's old drawing of it. */
+  readonly justSubmitted?: boolean;
   /** In this life the agent has not yet shown by any source that it is idle or works; one that can prove it. */
   readonly unproven?: boolean;
   /** An earlier message of ours may stand in a prompt that cannot be read. */
@@ -57,6 +59,7 @@ const CHECKS: readonly Check[] = [
   // A dialog or a person comes first: a caller is told, a held message waits.
   (c, s) => (s.state === "dialog" ? (c.parked ? WAIT : end("blocked-by-dialog", "a dialog is open")) : undefined),
   (c, s) => (s.typing === true ? (c.parked ? WAIT : end("composer-busy", "a person is typing")) : undefined),
+  (_, s) => (s.draft && s.justSubmitted === true ? WAIT : undefined),
   (c, s) =>
     s.draft ? (c.parked ? WAIT : end("composer-busy", "text that is not ours stands in the composer")) : undefined,
 

@@ -59,6 +59,8 @@ export interface LiveAgentOptions {
 
 /** Offsets are promised in steps of this many bytes, so that the journal is written once a step. */
 const RESERVE_BYTES = 64n * 1024n * 1024n;
+/** A slow agent may still show a text that it has taken, for so long. */
+const OLD_DRAWING_MS = 1000;
 const JOURNAL_MAX_BYTES = 32 * 1024 * 1024;
 
 /** One agent's terminal as the serving half knows it: output, state, messages. */
@@ -78,6 +80,8 @@ export class LiveAgent {
   #restartDue = true;
   #ended: string | undefined;
   readonly #leftover: Leftover | undefined;
+  /** Monotonic ms: when the last message was. */
+  #submittedAt = Number.NEGATIVE_INFINITY;
   /** It was idle or worked in this life. */
   #proven = false;
 
@@ -260,6 +264,7 @@ export class LiveAgent {
       typing: this.people.isTyping,
       idleIsUnprovable: this.#deps.profile.idleProof === "silence",
       quietMs,
+      justSubmitted: this.#deps.clock.monotonicMs() - this.#submittedAt < OLD_DRAWING_MS,
       unproven: !this.#proven && this.#deps.profile.idleProof === "screen",
       leftover: this.#leftover?.stands(await this.output.current(), quietMs) === true,
     };
@@ -274,7 +279,10 @@ export class LiveAgent {
     this.monitor.typing(true);
     try {
       const result = await deliver(deps, job, signal);
-      if (result.type === "done" && result.outcome === "submitted") this.monitor.submitted();
+      if (result.type === "done" && result.outcome === "submitted") {
+        this.monitor.submitted();
+        this.#submittedAt = this.#deps.clock.monotonicMs();
+      }
       if (result.type === "done" && result.outcome === "agent-dead" && (await this.#isAboutToRestart())) {
         return { type: "retry", reason: "the agent has ended; a restart is due" };
       }
