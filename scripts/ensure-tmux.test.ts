@@ -2,7 +2,8 @@ import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { ensureTmux, isNewEnough, type RunProgram } from "./ensure-tmux.ts";
+import type { RunProgram } from "./apt.ts";
+import { ensureTmux, isNewEnough } from "./ensure-tmux.ts";
 
 let folder: string;
 beforeEach(async () => {

@@ -11,6 +11,7 @@ import { delimiter, join } from "node:path";
 import { agentProgram } from "../test/support/agents-install.ts";
 import { staticSteps } from "./check-steps.ts";
 import { type Counts, countsLine, none, plus } from "./counts.ts";
+import { ensureTestPrograms } from "./ensure-test-programs.ts";
 import { ensureTmux } from "./ensure-tmux.ts";
 import { packaged, printStep, root, runSteps, toolEnvironment, vitestColor } from "./step.ts";
 
@@ -32,6 +33,7 @@ async function main(patterns: readonly string[]): Promise<Counts> {
 async function prepare(scratch: string): Promise<Counts> {
   const parts: readonly [string, () => Promise<string>][] = [
     ["tmux", () => useTmux(join(scratch, "bin"))],
+    ["programs for tests", () => ensureTestPrograms({ log })],
     ["agent programs for tests", () => agentProgram("claude-2.1.330")],
   ];
   let counts = none;

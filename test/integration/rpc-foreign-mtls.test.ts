@@ -10,7 +10,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import type { TlsMaterial } from "../../internal/rpcserver/tls.ts";
 import { TestCa } from "../support/certificates.ts";
 import { requireComponent } from "../support/components.ts";
-import { pythonWithGrpc } from "../support/python-grpc.ts";
+import { requireGrpcPython } from "../support/python-grpc.ts";
 import { ASK, startTlsFolderServer } from "../support/rpc-server.ts";
 import { MountedSecret, writeTls } from "../support/secret.ts";
 
@@ -78,13 +78,15 @@ it("grpc-js: is known by its certificate, and told why when it is revoked", asyn
 it("Python's gRPC: calls, streams, sees failures, and nothing without certificate", {
   timeout: 180_000,
 }, async (context) => {
-  const env = await pythonWithGrpc(context);
+  const python = await requireGrpcPython(context);
   const client = (who: "known" | "revoked") =>
-    run(
-      "python3",
-      [at("test/fakes/grpc-client.py"), address, file(who, "ca.crt"), file(who, "tls.crt"), file(who, "tls.key")],
-      { env },
-    ).then(({ stdout }) => JSON.parse(stdout));
+    run(python, [
+      at("test/fakes/grpc-client.py"),
+      address,
+      file(who, "ca.crt"),
+      file(who, "tls.crt"),
+      file(who, "tls.key"),
+    ]).then(({ stdout }) => JSON.parse(stdout));
   expect(await client("known")).toEqual({
     peek: 3,
     failure: { code: "NOT_FOUND", details: 'no session "x"' },

@@ -1,0 +1,38 @@
+import { grpcPython } from "../test/support/python-grpc.ts";
+import { aptInstall, findProgram, type RunProgram, runProgram } from "./apt.ts";
+
+/** Debian packages of the programs that tests drive, beside tmux and what npm brings. */
+const PACKAGES: Readonly<Record<string, string>> = {
+  curl: "curl",
+  openssl: "openssl",
+  vim: "vim",
+  less: "less",
+  htop: "htop",
+  python3: "python3",
+};
+
+export interface EnsureOptions {
+  readonly log: (line: string) => void;
+  readonly env?: NodeJS.ProcessEnv;
+  readonly uid?: number;
+  readonly run?: RunProgram;
+}
+
+/**
+ * Installs what is missing, for root on a system with apt-get. Returns a line about it.
+ * @throws Error with what is still missing; the tests that need it say so too.
+ */
+export async function ensureTestPrograms(options: EnsureOptions): Promise<string> {
+  const { log, env = process.env, uid = process.getuid?.() ?? -1, run = runProgram } = options;
+  const packages: string[] = [];
+  for (const [program, name] of Object.entries(PACKAGES)) {
+    if ((await findProgram(program, env)) === undefined) packages.push(name);
+  }
+  if ((await grpcPython(env)) === undefined) packages.push("python3-grpcio");
+  if (packages.length === 0) return "all there";
+  const apt = uid === 0 ? await findProgram("apt-get", env) : undefined;
+  if (apt === undefined) throw new Error(`missing: ${packages.join(", ")}`);
+  const failed = await aptInstall(apt, packages, { log, env, run });
+  if (failed !== undefined) throw new Error(failed);
+  return `installed ${packages.join(", ")}`;
+}
