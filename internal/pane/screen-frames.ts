@@ -1,7 +1,7 @@
 import { type Picture, type ScreenCursor, screenUpdate, takePicture } from "./screen-cursor.ts";
 import type { WatchRequest, WatchUpdate } from "./types.ts";
 import { intervalOf, WATCH_LOOK_MS } from "./watch.ts";
-import type { WatchDeps } from "./watch-facts.ts";
+import { pause, type WatchDeps } from "./watch-facts.ts";
 import type { Made } from "./watch-sink.ts";
 
 /** SCREEN updates for all who watch the same lines: one look at the screen for everybody, each update made once. */
@@ -21,8 +21,8 @@ export class ScreenFrames<F> {
 
   /** Resolves with another look at the screen: when it has changed, not before the interval has passed, at the latest after a second. */
   async untilNext(signal: AbortSignal): Promise<void> {
-    const { clock, output } = this.#deps;
-    await clock.sleep(intervalOf(this.#request), signal);
+    const { output } = this.#deps;
+    await pause(this.#deps, intervalOf(this.#request), signal);
     if (output.emulator.version === this.#version) await output.changed(WATCH_LOOK_MS, signal);
     this.#version = output.emulator.version;
     this.#picture = await takePicture(this.#deps, this.#request);

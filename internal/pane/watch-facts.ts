@@ -31,3 +31,11 @@ export function updateFacts(deps: WatchDeps): Omit<WatchUpdate, "kind" | "output
     endReason: "",
   };
 }
+
+/** Waits for `ms`; no longer once nothing more will come, for then the end is to be told. */
+export async function pause({ clock, output, ended }: WatchDeps, ms: number, signal: AbortSignal): Promise<void> {
+  const until = clock.monotonicMs() + ms;
+  for (let left = ms; left > 0 && ended() === undefined; left = until - clock.monotonicMs()) {
+    await output.screens.nextOrAfter(left, clock, signal);
+  }
+}

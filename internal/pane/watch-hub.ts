@@ -5,7 +5,7 @@ import { ScreenCursor, screenUpdate, takePicture } from "./screen-cursor.ts";
 import { ScreenFrames } from "./screen-frames.ts";
 import type { WatchRequest, WatchUpdate } from "./types.ts";
 import { intervalOf, WATCH_LOOK_MS } from "./watch.ts";
-import type { WatchDeps } from "./watch-facts.ts";
+import { pause, type WatchDeps } from "./watch-facts.ts";
 import { WatchGroup } from "./watch-group.ts";
 import { SinkMember, type WatchSink } from "./watch-sink.ts";
 
@@ -74,7 +74,7 @@ export class WatchHub<F> {
     const { clock, output } = this.#deps;
     let seen = output.ring.end;
     const untilNext = async (signal: AbortSignal) => {
-      await clock.sleep(interval, signal);
+      await pause(this.#deps, interval, signal);
       if (output.ring.end === seen) await output.bytes.nextOrAfter(WATCH_LOOK_MS, clock, signal);
       seen = output.ring.end;
     };

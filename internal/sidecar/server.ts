@@ -11,6 +11,7 @@ import { FrameSink } from "../rpcserver/shared-stream.ts";
 import { callerRole } from "./access.ts";
 import { attachCall } from "./attach.ts";
 import { eventMethods } from "./event-service.ts";
+import { withLastWord } from "./last-word.ts";
 import type { LiveAgent } from "./live-agent.ts";
 import type { Operator } from "./operator.ts";
 import { SESSION, type SidecarIdentity } from "./options.ts";
@@ -83,7 +84,8 @@ function sidecarService({ clock, agent, operator, identity, provider, roleRules 
       return attachCall({ clock, agent, roleRules, nameOf: senderOf }, requests, context);
     },
     async *watchOutput(request: Parameters<typeof watchRequestOf>[0], context: HandlerContext) {
-      const { first, rest } = await hub.watch(watchRequestOf(request), context.signal);
+      const signal = withLastWord(clock, context.signal, () => agent.ended);
+      const { first, rest } = await hub.watch(watchRequestOf(request), signal);
       yield outputUpdate(first);
       await rest(new FrameSink(context));
     },
