@@ -45,7 +45,7 @@ it("--once peeks, nudges, peeks, tells the status, and leaves nothing running", 
   expect(stdout).toMatch(/^── peek demo .*\n│ Demo agent\n/m);
   expect(stdout).toMatch(/^── nudge demo "hello from npm start.*\n\d\d:\d\d:\d\d {2}SUBMITTED /m);
   expect(stdout).toMatch(/^│ > hello from npm start/m);
-  expect(stdout).toMatch(/^── status demo\nidle, up \d+ s/m);
+  expect(stdout).toMatch(/^── status demo\nidle, up [\d.]+ s/m);
   expect(stdout).toMatch(/all as expected\n$/);
   expect(stdout).not.toContain("\x1b");
   await nothingIsLeft();
