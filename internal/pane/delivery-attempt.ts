@@ -48,6 +48,8 @@ export interface DeliveryJob {
   readonly text: string;
   /** Called after the text was staged and before the paste: from now on it may be in front of the agent. If it throws, it is not. */
   readonly onIntent: () => void;
+  /** Texts typed before this one, which the agent may hold and report only now. */
+  readonly typedBefore?: readonly string[];
 }
 
 /** How one attempt ended. `retry`: not one byte was typed and the reason may pass. Times are milliseconds from the start. */

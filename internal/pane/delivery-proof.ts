@@ -66,7 +66,9 @@ export async function confirm(attempt: Attempt, probe: Probe, { left, busy }: Le
 /** The agent says that it took our text with something else in it: a person's keys that no screen had shown yet. */
 function tookMore({ deps, job }: Attempt, since: number): boolean {
   const prompt = deps.signs.promptTakenSince(since)?.prompt;
-  if (prompt === undefined || deps.sameText(prompt, job.text)) return false;
+  if (prompt === undefined) return false;
+  // A held message that it takes up now may differ from this one in no more than a number.
+  if ([job.text, ...(job.typedBefore ?? [])].some((text) => deps.sameText(prompt, text))) return false;
   return new ComposerProbe(job.text).standingOf({ text: prompt, pasteMarkers: 0 }) === "mixed";
 }
 

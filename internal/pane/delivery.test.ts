@@ -410,6 +410,24 @@ describe("the agent's own word", () => {
     expect(await delivered()).toMatchObject({ outcome: "submitted" });
   });
 
+  it("about a text of its own queue that is nearly the same denies nothing, when that text was ours", async () => {
+    pane.onEnter = () => {
+      pane.hook(`${TEXT} 1`);
+      pane.take();
+    };
+    const text = `${TEXT} 2`;
+    const result = deliver(deps(), { ...job(text), typedBefore: [`${TEXT} 1`] }, signal);
+    expect(await clock.until(result, 60_000)).toMatchObject({ outcome: "submitted" });
+  });
+
+  it("about a text that is nearly ours denies that it took ours alone", async () => {
+    pane.onEnter = () => {
+      pane.hook(`${TEXT} 1`);
+      pane.take();
+    };
+    expect(await delivered("known", `${TEXT} 2`)).toMatchObject({ outcome: "unknown" });
+  });
+
   it("proves a submit that the screen does not show, once the drawing had its time", async () => {
     pane.onEnter = () => pane.hook(TEXT);
     const result = await delivered();

@@ -59,6 +59,8 @@ export interface LiveAgentOptions {
 
 /** Offsets are promised in steps of this many bytes, so that the journal is written once a step. */
 const RESERVE_BYTES = 64n * 1024n * 1024n;
+/** As many messages as an agent holds, and more. */
+const TYPED_KEEP = 100;
 /** A slow agent may still show a text that it has taken, for so long. */
 const OLD_DRAWING_MS = 1000;
 const JOURNAL_MAX_BYTES = 32 * 1024 * 1024;
@@ -75,6 +77,7 @@ export class LiveAgent {
   readonly stopper: AgentStopper;
   readonly #deps: LiveAgentDeps;
   readonly #options: LiveAgentOptions;
+  #typed: readonly string[] = [];
   #reservedTo: bigint;
   #compactAt = JOURNAL_MAX_BYTES;
   #restartDue = true;
@@ -275,7 +278,8 @@ export class LiveAgent {
     if (deps === undefined) return { type: "retry", reason: "tmux is away" };
     // A key that was written a moment ago may not be on the screen yet.
     if (this.people.isTyping) return { type: "retry", reason: "a person is typing" };
-    const job = { buffer: bufferOf(letter), text: letter.nudge.text, onIntent };
+    const job = { buffer: bufferOf(letter), text: letter.nudge.text, onIntent, typedBefore: [...this.#typed] };
+    this.#typed = [...this.#typed, job.text].slice(-TYPED_KEEP);
     this.monitor.typing(true);
     try {
       const result = await deliver(deps, job, signal);
