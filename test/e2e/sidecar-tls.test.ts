@@ -122,7 +122,8 @@ describe("a sidecar that serves TLS", () => {
     expect((await fetch(`${sidecar.healthUrl}/readyz`)).status).toBe(503);
     await writeTls(join(dir, "sidecar"), files);
     await served({ ...client(next, "reader"), ca: next.pem });
-    expect(await statusAs({ ...client(town, "reader"), ca: next.pem })).toBe("unauthenticated");
+    // TLS 1.3 refuses a caller after its first bytes are on their way: the reset may overtake the alert that says why.
+    expect(["unauthenticated", "unavailable"]).toContain(await statusAs({ ...client(town, "reader"), ca: next.pem }));
     expect((await fetch(`${sidecar.healthUrl}/readyz`)).status).toBe(200);
   });
 
