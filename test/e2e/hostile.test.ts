@@ -205,8 +205,12 @@ describe("beside an agent that", () => {
       await untilShown(container, /deleted/);
       const again = () => /making it again/.test(container.log()) || undefined;
       await until("the folder to be made again", 30_000, again, container.log);
-      const status = await answered(container, () => statusOf(container));
-      expect([status.sessionAlive, status.restarts, status.state !== AgentState.DEAD]).toEqual([true, 0, true]);
+      // A serving half that has only begun does not know the agent yet.
+      const status = await until("the agent", 30_000, async () => {
+        const now = await answered(container, () => statusOf(container));
+        return now.sessionAlive ? now : undefined;
+      });
+      expect([status.restarts, status.state !== AgentState.DEAD]).toEqual([0, true]);
       await brings(container, "after the deletion");
     },
     LIMIT_MS,
