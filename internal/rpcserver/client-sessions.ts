@@ -28,6 +28,8 @@ export class ClientSessions extends Http2SessionManager {
       this.#open.delete(session);
       this.#tellRetired();
     });
+    // Connect destroys a connection with an error when a GOAWAY comes late, and listens no more by then: nobody is to die of it.
+    session.on("error", () => {});
     if (this.#onRetired) session.close();
     session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
     this.#heard = false;
