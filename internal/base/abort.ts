@@ -38,3 +38,14 @@ export function aborted(signal: AbortSignal): Promise<void> {
     else signal.addEventListener("abort", () => resolve(), { once: true });
   });
 }
+
+/** One step after the other until the signal is aborted. A step's failure is thrown, unless it is the abort that made it fail. */
+export async function untilAborted(signal: AbortSignal, step: () => Promise<void>): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      await step();
+    } catch (err) {
+      if (!signal.aborted) throw err;
+    }
+  }
+}

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { raceSignal } from "../base/abort.ts";
+import { raceSignal, untilAborted } from "../base/abort.ts";
 import type { Clock } from "../base/clock.ts";
 import { DomainError } from "../base/errors.ts";
 import { AttachInputParser, type KeyPiece } from "./attach-input.ts";
@@ -74,19 +74,12 @@ export class AttachKeys {
   }
 
   /** Writes until the signal is aborted. */
-  async run(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      try {
-        if (this.#pending.length > 0)
-          await raceSignal(
-            this.#deps.mailbox.exclusively(() => this.#writeNext(signal)),
-            signal,
-          );
-        else await this.#awaitMore(signal);
-      } catch (err) {
-        if (!signal.aborted) throw err;
-      }
-    }
+  run(signal: AbortSignal): Promise<void> {
+    return untilAborted(signal, () => {
+      if (this.#pending.length === 0) return this.#awaitMore(signal);
+      const written = this.#deps.mailbox.exclusively(() => this.#writeNext(signal));
+      return raceSignal(written, signal);
+    });
   }
 
   #queue(pieces: readonly KeyPiece[]): void {

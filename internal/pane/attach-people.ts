@@ -1,3 +1,4 @@
+import { untilAborted } from "../base/abort.ts";
 import type { Clock } from "../base/clock.ts";
 import { DomainError } from "../base/errors.ts";
 import { plainText } from "../base/sanitise.ts";
@@ -134,17 +135,13 @@ export class People implements Task {
   }
 
   /** Keeps the window's size as it should be, also when the window is made anew. */
-  async run(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      try {
-        const before = this.#changes;
-        const failed = await this.#apply(signal);
-        if (this.#changes !== before) continue;
-        await this.#woken.nextOrAfter(failed ? RETRY_MS : LOOK_MS, this.#deps.clock, signal);
-      } catch (err) {
-        if (!signal.aborted) throw err;
-      }
-    }
+  run(signal: AbortSignal): Promise<void> {
+    return untilAborted(signal, async () => {
+      const before = this.#changes;
+      const failed = await this.#apply(signal);
+      if (this.#changes !== before) return;
+      await this.#woken.nextOrAfter(failed ? RETRY_MS : LOOK_MS, this.#deps.clock, signal);
+    });
   }
 
   async #apply(signal: AbortSignal): Promise<boolean> {

@@ -1,3 +1,4 @@
+import { untilAborted } from "../base/abort.ts";
 import type { Clock } from "../base/clock.ts";
 import { DomainError } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
@@ -154,16 +155,12 @@ export class Mailbox {
   /** Delivers until the signal is aborted. What is under way then ends first or is left to `recover`. */
   async run(signal: AbortSignal): Promise<void> {
     signal.addEventListener("abort", () => this.#stop.abort(signal.reason), { once: true });
-    while (!signal.aborted) {
-      try {
-        await this.#recoverUnseen(signal);
-        const next = await this.#next(signal);
-        if (next !== undefined) await this.#pen.run(() => this.#deliver(next, signal));
-        else await this.#pause(signal);
-      } catch (err) {
-        if (!signal.aborted) throw err;
-      }
-    }
+    await untilAborted(signal, async () => {
+      await this.#recoverUnseen(signal);
+      const next = await this.#next(signal);
+      if (next !== undefined) await this.#pen.run(() => this.#deliver(next, signal));
+      else await this.#pause(signal);
+    });
   }
 
   #accept(request: NudgeRequest): Letter {

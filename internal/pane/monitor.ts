@@ -1,4 +1,5 @@
 import type { AgentProfile, FileState, HookEvent, ScreenView } from "../agents/profile.ts";
+import { untilAborted } from "../base/abort.ts";
 import type { Clock } from "../base/clock.ts";
 import type { AgentSigns } from "./delivery-attempt.ts";
 import { dialogFrom, viewKey } from "./dialog.ts";
@@ -170,15 +171,11 @@ export class Monitor implements AgentSigns {
   }
 
   /** Looks at the screen and judges until the signal is aborted. */
-  async run(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      try {
-        await this.look(signal);
-        await this.#pause(signal);
-      } catch (err) {
-        if (!signal.aborted) throw err;
-      }
-    }
+  run(signal: AbortSignal): Promise<void> {
+    return untilAborted(signal, async () => {
+      await this.look(signal);
+      await this.#pause(signal);
+    });
   }
 
   /** Takes in the newest screen and judges once. */

@@ -1,4 +1,5 @@
 import type { AgentProfile } from "../agents/profile.ts";
+import { untilAborted } from "../base/abort.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Task } from "../base/task-group.ts";
 import type { Monitor, StateReport } from "../pane/monitor.ts";
@@ -109,14 +110,8 @@ export class EventRecorder implements Task {
     this.#lines.scrolled(history.map((row, i) => ({ ...row, goesOn: all[i + 1]?.wrapped ?? false })));
   }
 
-  async run(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      try {
-        await this.#step(signal);
-      } catch (err) {
-        if (!signal.aborted) throw err;
-      }
-    }
+  run(signal: AbortSignal): Promise<void> {
+    return untilAborted(signal, () => this.#step(signal));
   }
 
   async #step(signal: AbortSignal): Promise<void> {

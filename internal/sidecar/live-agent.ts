@@ -278,7 +278,7 @@ export class LiveAgent {
     if (deps === undefined) return { type: "retry", reason: "tmux is away" };
     // A key that was written a moment ago may not be on the screen yet.
     if (this.people.isTyping) return { type: "retry", reason: "a person is typing" };
-    const job = { buffer: bufferOf(letter), text: letter.nudge.text, onIntent, typedBefore: [...this.#typed] };
+    const job = { buffer: bufferOf(letter), text: letter.nudge.text, onIntent, typedBefore: this.#typed };
     this.#typed = [...this.#typed, job.text].slice(-TYPED_KEEP);
     this.monitor.typing(true);
     try {

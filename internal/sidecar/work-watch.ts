@@ -1,3 +1,4 @@
+import { untilAborted } from "../base/abort.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Task } from "../base/task-group.ts";
 import { didWork, type WorkSample } from "./process-work.ts";
@@ -30,14 +31,8 @@ export class WorkWatch implements Task {
     this.#windowMs = Math.min(WINDOW_MS, options.stallAfterMs / 2);
   }
 
-  async run(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      try {
-        await this.#step(signal);
-      } catch (err) {
-        if (!signal.aborted) throw err;
-      }
-    }
+  run(signal: AbortSignal): Promise<void> {
+    return untilAborted(signal, () => this.#step(signal));
   }
 
   async #step(signal: AbortSignal): Promise<void> {
