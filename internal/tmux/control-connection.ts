@@ -103,7 +103,12 @@ export class ControlConnection {
       "-f",
       "ignore-size,no-output",
     ];
-    const child = spawn(tmuxProgram, args, { env: withoutTmux(env), stdio: ["pipe", "pipe", "pipe"] });
+    // detached: a Ctrl-C at our terminal is for us, who may still need tmux to end in order.
+    const child = spawn(tmuxProgram, args, {
+      env: withoutTmux(env),
+      stdio: ["pipe", "pipe", "pipe"],
+      detached: true,
+    });
     child.stdout.on("data", (chunk: Buffer) => this.#receive(chunk));
     child.stderr.on("data", (chunk: Buffer) => {
       this.#stderr = (this.#stderr + chunk.toString()).slice(-200);

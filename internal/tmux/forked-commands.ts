@@ -65,6 +65,7 @@ export class ForkedCommands implements Commands {
     const child = spawn(tmuxProgram, ["-N", "-u", "-S", socketPath, "source-file", "-"], {
       env: withoutTmux(env),
       stdio: "pipe",
+      detached: true, // a Ctrl-C at our terminal is for us: it must not make tmux look gone
       timeout: timeoutMs,
       killSignal: "SIGKILL",
     });

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -41,6 +41,19 @@ describe("commands by one program a call", () => {
       env: process.env,
     });
     await expect(nobody.command("list-sessions")).rejects.toThrow(TmuxUnavailableError);
+  });
+
+  it("are not stopped by a Ctrl-C at our terminal: it reaches our process group only", async () => {
+    await using sandbox = await tmuxSandbox();
+    const note = join(sandbox.dir, "group");
+    const tmuxProgram = join(sandbox.dir, "tmux-and-note");
+    await writeFile(tmuxProgram, `#!/bin/sh\ncut -d' ' -f5 /proc/$$/stat > '${note}'\nexec tmux "$@"\n`, {
+      mode: 0o755,
+    });
+    const commands = new ForkedCommands({ tmuxProgram, socketPath: sandbox.socketPath, env: process.env });
+    expect(await commands.command("list-sessions -F '#{session_name}'")).toEqual(["claude"]);
+    const ours = (await readFile("/proc/self/stat", "utf8")).split(" ")[4];
+    expect(await readFile(note, "utf8")).not.toBe(`${ours}\n`);
   });
 
   it("leave a server alive on which sessions come and go all the time", async () => {
