@@ -15,6 +15,7 @@ function project(name: string, groupOrder: number, include: string, timeoutMs: n
       setupFiles: ["test/support/leak-check.ts"],
       pool: "forks" as const,
       maxWorkers: WORKERS,
+      maxConcurrency: 3, // of the tests that say so themselves: those that mostly wait for real programs
       restoreMocks: true,
       allowOnly: false,
       passWithNoTests: false,

@@ -17,7 +17,7 @@ const SETTLE_MS = 400;
 
 /** Prints the last lines, then each new one once, until the agent ends. */
 export async function followLines(found: FoundAgent, options: FollowOptions, context: CommandContext): Promise<number> {
-  const { clock, signal } = context;
+  const { clock, signal, note } = context;
   const stream = new NewLines(SETTLE_MS);
   const request = {
     mode: "screen",
@@ -26,7 +26,7 @@ export async function followLines(found: FoundAgent, options: FollowOptions, con
     ansi: options.ansi,
     epoch: "",
   } as const;
-  const updates = watchAgain(found.backend, request, context);
+  const updates = watchAgain(found.backend, request, { clock, signal, lost: note, back: note });
   try {
     let next = updates.next();
     for (let first = true; ; ) {

@@ -26,8 +26,9 @@ function watched(connections: readonly (readonly (WatchUpdate | Error)[])[], sig
       }
     },
   };
+  const note = (text: string) => void notes.push(text);
   const all = Array.fromAsync(
-    watchAgain(backend, request, { clock, signal, note: (text) => void notes.push(text) }),
+    watchAgain(backend, request, { clock, signal, lost: note, back: note }),
     ({ output }) => output,
   );
   return clock.until(all);
@@ -38,7 +39,7 @@ it("goes on over a lost connection, and says so", async () => {
   const second = [update("b", "snapshot"), update("c", "end")];
   expect(await watched([first, [lost], second])).toEqual(["a", "b", "c"]);
   expect(notes).toEqual([
-    "the connection was lost (127.0.0.1:9090: the connection was cut); trying again",
+    "the connection was lost, trying again (127.0.0.1:9090: the connection was cut)",
     expect.stringMatching(/^connected again after /),
   ]);
 });

@@ -8,8 +8,9 @@ import type { Backend } from "../../internal/terminal/backend.ts";
 export interface WatchAgainDeps {
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Tells the person; called when the connection is lost, and when it is back. */
-  readonly note: (message: string) => void;
+  /** Tells the person that the connection was lost, once until it is back. */
+  readonly lost: (message: string) => void;
+  readonly back: (message: string) => void;
 }
 
 const RETRY = { firstMs: 100, maxMs: 2000, factor: 2 };
@@ -26,13 +27,13 @@ export async function* watchAgain(
   request: WatchRequest,
   deps: WatchAgainDeps,
 ): AsyncGenerator<WatchUpdate, void, undefined> {
-  const { clock, signal, note } = deps;
+  const { clock, signal } = deps;
   let hasBegun = false;
   let lostAt: number | undefined;
   for (let attempt = 0; ; attempt++) {
     try {
       for await (const update of backend.watch(request, signal)) {
-        if (lostAt !== undefined) note(`connected again after ${durationText(clock.monotonicMs() - lostAt)}`);
+        if (lostAt !== undefined) deps.back(`connected again after ${durationText(clock.monotonicMs() - lostAt)}`);
         [hasBegun, lostAt, attempt] = [true, undefined, 0];
         yield update;
         if (update.kind === "end") return;
@@ -40,7 +41,7 @@ export async function* watchAgain(
       return;
     } catch (err) {
       if (!hasBegun || signal.aborted || !mayPass(err)) throw err;
-      if (lostAt === undefined) note(`the connection was lost (${err.message}); trying again`);
+      if (lostAt === undefined) deps.lost(`the connection was lost, trying again (${err.message})`);
       lostAt ??= clock.monotonicMs();
       if (clock.monotonicMs() - lostAt >= GIVE_UP_MS) throw err;
     }

@@ -15,7 +15,13 @@ const second = ca.issue({ ips: ["127.0.0.1"] });
 /** A folder in memory, and everything that is told about it. */
 function folder(options: Partial<TlsFolderOptions> = {}, before: TlsFiles | undefined = first) {
   const clock = new FakeClock(Date.now());
-  const told = { loaded: [] as CheckedTls[], refused: [] as TlsFault[], log: [] as string[], reads: 0 };
+  const told = {
+    loaded: [] as CheckedTls[],
+    refused: [] as TlsFault[],
+    usable: [] as boolean[],
+    log: [] as string[],
+    reads: 0,
+  };
   let files: TlsFiles | undefined = before;
   let wake = () => {};
   const metrics = new TlsMetrics(new Registry());
@@ -24,6 +30,7 @@ function folder(options: Partial<TlsFolderOptions> = {}, before: TlsFiles | unde
     logger: createLogger("test", "info", { destination: { write: (line) => void told.log.push(line) } }),
     onLoaded: (tls: CheckedTls) => void told.loaded.push(tls),
     onRefused: (reason: TlsFault) => void told.refused.push(reason),
+    onUsable: (usable: boolean) => void told.usable.push(usable),
     watchFolder: () => {
       const { promise, resolve } = Promise.withResolvers<void>();
       wake = resolve;
@@ -165,11 +172,21 @@ describe("a folder with TLS files", () => {
     await end();
   });
 
-  it("says once that what is in use has expired", async () => {
-    const short = ca.issue({ ips: ["127.0.0.1"], days: 0.001 });
-    const { told, clock, end } = folder({}, short);
+  it("says once that what is in use has expired, at that moment, and once that it has been replaced", async () => {
+    const short = ca.issue({ ips: ["127.0.0.1"], days: 100 / 86_400 });
+    const { told, clock, put, end } = folder({}, short);
+    await clock.advance(98_000);
+    expect(told.usable).toEqual([]);
+    await clock.advance(3000);
+    expect(told.usable).toEqual([false]);
     await clock.advance(300_000);
+    await put(ca.issue({ ips: ["127.0.0.1"], days: -0.5 }));
+    expect(told.usable).toEqual([false]);
     expect(told.log.filter((line) => line.includes('"level":50'))).toHaveLength(1);
+    await put(second);
+    await clock.advance(300_000);
+    expect(told.usable).toEqual([false, true]);
+    expect(told.reads).toBeLessThan(40);
     await end();
   });
 });

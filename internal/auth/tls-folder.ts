@@ -14,6 +14,8 @@ export interface TlsFolderDeps {
   readonly onLoaded?: (tls: CheckedTls) => void;
   /** Called for each set of files that is not used; not again for the same one. */
   readonly onRefused?: (reason: TlsFault) => void;
+  /** The set in use has ended and nothing newer could be used (false); there is one within its dates again (true). */
+  readonly onUsable?: (usable: boolean) => void;
   /** Default: the folder as it is. For tests. */
   readonly watchFolder?: typeof watchFolder;
   readonly readTlsFiles?: typeof readTlsFiles;
@@ -46,7 +48,8 @@ export class TlsFolder implements Task {
   /** Of the set that was looked at last. */
   #seen: { readonly text: string; readonly refused: boolean } | undefined;
   #inUse = "";
-  #toldOfEnd: CheckedTls | undefined;
+  /** The set in use was within its dates at the last look. */
+  #usable = true;
 
   constructor(deps: TlsFolderDeps, options: TlsFolderOptions) {
     this.#deps = deps;
@@ -69,7 +72,7 @@ export class TlsFolder implements Task {
     while (!signal.aborted) {
       using watching = watchDir(dir); // before the look: what changes from here on is not missed
       await this.#look();
-      await this.#changeOrPoll(watching.changed, pollMs, signal);
+      await this.#changeOrPoll(watching.changed, Math.min(pollMs, this.#untilEnd()), signal);
       await this.#deps.clock.sleep(settleMs, signal).catch(() => {});
     }
   }
@@ -90,6 +93,12 @@ export class TlsFolder implements Task {
     // One that was refused is judged again: it may have been early, or a person's clock may have been set.
     if (text !== this.#seen?.text || this.#seen.refused) this.#judge(read, text, now);
     this.#tellOfEnd(now);
+  }
+
+  /** Of the set in use; for ever when it has been told of. */
+  #untilEnd(): number {
+    if (this.#current === undefined || !this.#usable) return Number.POSITIVE_INFINITY;
+    return Math.max(0, this.#current.notAfter - this.#deps.clock.now());
   }
 
   async #read(): Promise<Read> {
@@ -125,9 +134,12 @@ export class TlsFolder implements Task {
 
   #tellOfEnd(now: number): void {
     const tls = this.#current;
-    if (tls === undefined || tls.notAfter > now || tls === this.#toldOfEnd) return;
-    this.#toldOfEnd = tls;
-    this.#deps.logger.error({ dir: this.#options.dir }, "the certificate has expired: new callers are turned away");
+    const usable = tls === undefined || tls.notAfter > now;
+    if (usable === this.#usable) return;
+    this.#usable = usable;
+    if (!usable)
+      this.#deps.logger.error({ dir: this.#options.dir }, "the certificate has expired: no caller trusts it");
+    this.#deps.onUsable?.(usable);
   }
 }
 

@@ -39,10 +39,14 @@ function probe(path: string, health: HealthState): Probe | undefined {
     case "/livez":
       return { status: 200, body: "ok\n" };
     case "/readyz":
-      return health.get("") ? { status: 200, body: "ok\n" } : { status: 503, body: "not serving\n" };
+      return health.get("") ? { status: 200, body: "ok\n" } : { status: 503, body: notServing(health) };
     default:
       return undefined;
   }
+}
+
+function notServing({ hindrance }: HealthState): string {
+  return `not serving${hindrance === "" ? "" : `: ${hindrance}`}\n`;
 }
 
 /** Awaits nothing but the metrics. */

@@ -47,6 +47,18 @@ it("stays down once shut down", () => {
   expect([...health.services().values()]).toEqual([false, false, false]);
 });
 
+it("serves nothing while a hindrance stands, and afterwards what was set meanwhile", async () => {
+  const health = new HealthState();
+  health.set("", true);
+  health.hinder("no certificate", true);
+  health.set("a.B", true);
+  expect([...health.services().values(), health.hindrance]).toEqual([false, false, "no certificate"]);
+  const change = health.changed(AbortSignal.timeout(5000));
+  health.hinder("no certificate", false);
+  await change;
+  expect([...health.services().values(), health.hindrance]).toEqual([true, true, ""]);
+});
+
 it("forgets who waited for a change and gave up", async () => {
   const health = new HealthState();
   const stop = new AbortController();

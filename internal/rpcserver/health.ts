@@ -3,34 +3,53 @@ import { DomainError } from "../base/errors.ts";
 import { Health, HealthCheckResponse_ServingStatus as Status } from "../gen/grpc/health/v1/health_pb.ts";
 import type { Routes } from "./adapter.ts";
 
+/** What stands in the way of everything once a process shuts down. */
+const SHUTTING_DOWN = "shutting down";
+
 /**
- * Whether a process, and each service in it, can do its work. The name "" is the process as a whole. Once shut down it
- * stays NOT_SERVING whatever is set later.
+ * Whether a process, and each service in it, can do its work. The name "" is the process as a whole. Nothing serves while
+ * a hindrance stands, and once shut down nothing serves any more, whatever is set later.
  */
 export class HealthState {
-  readonly #serving = new Map<string, boolean>([["", false]]);
+  readonly #able = new Map<string, boolean>([["", false]]);
+  readonly #hindrances = new Set<string>();
   readonly #listeners = new Set<() => void>();
-  #shutDown = false;
 
-  set(service: string, serving: boolean): void {
-    const now = serving && !this.#shutDown;
-    if (this.#serving.get(service) === now) return;
-    this.#serving.set(service, now);
-    for (const listener of this.#listeners) listener();
+  set(service: string, able: boolean): void {
+    if (this.#able.get(service) === able) return;
+    this.#able.set(service, able);
+    this.#tell();
+  }
+
+  /** Something that keeps every service from its work, in words for whoever probes; false: it does not any more. */
+  hinder(hindrance: string, stands: boolean): void {
+    if (this.#hindrances.has(hindrance) === stands) return;
+    if (stands) this.#hindrances.add(hindrance);
+    else this.#hindrances.delete(hindrance);
+    this.#tell();
   }
 
   /** Undefined: no such service. */
   get(service: string): boolean | undefined {
-    return this.#serving.get(service);
+    const able = this.#able.get(service);
+    return able === undefined ? undefined : able && this.#hindrances.size === 0;
   }
 
   services(): ReadonlyMap<string, boolean> {
-    return this.#serving;
+    return new Map([...this.#able.keys()].map((service) => [service, this.get(service) === true]));
+  }
+
+  /** What stands in the way of everything; none: "". */
+  get hindrance(): string {
+    return [...this.#hindrances].join(", ");
   }
 
   shutDown(): void {
-    this.#shutDown = true;
-    for (const service of this.#serving.keys()) this.set(service, false);
+    this.hinder(SHUTTING_DOWN, true);
+  }
+
+  #tell(): void {
+    for (const listener of this.#listeners) listener();
   }
 
   /** Resolves at the next change of anything; rejects with the signal's reason. */

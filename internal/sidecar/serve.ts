@@ -176,7 +176,7 @@ export class ServingHalf implements Task {
   }
 
   #rpcServer(profile: AgentProfile, agent: LiveAgent, pane: () => TmuxPane | undefined): Task {
-    const { clock, logger, metrics } = this.#deps;
+    const { clock, logger, metrics, health } = this.#deps;
     const { sidecar, tlsDir, roleRules, hostCheck } = this.#options;
     const serviceFor = (rules: readonly RoleRule[]) => this.#service(profile, agent, pane, rules);
     if (tlsDir === undefined) return this.#listen(serviceFor([]), { hostCheck });
@@ -187,7 +187,7 @@ export class ServingHalf implements Task {
         hostCheck: { ...hostCheck, anyHost: true },
         gates: [roleGate(rules)],
       });
-    return new TlsServing({ clock, logger, registry: metrics.registry, newServer }, given);
+    return new TlsServing({ clock, logger, health, registry: metrics.registry, newServer }, given);
   }
 
   #service(

@@ -9,13 +9,14 @@ import type { Clock } from "../base/clock.ts";
 import { DomainError } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
 import { runTasks, type Task } from "../base/task-group.ts";
-
+import type { HealthState } from "../rpcserver/health.ts";
 import type { RpcServer, RpcServerOptions } from "../rpcserver/server.ts";
 
 export interface TlsServingDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly registry: Registry;
+  readonly health: HealthState;
   /** Makes the server, once there is a certificate to serve with. */
   readonly newServer: (
     trust: Required<Pick<RpcServerOptions, "tls" | "admit">>,
@@ -32,7 +33,8 @@ export interface TlsServingOptions {
 
 /**
  * The RPC server of a sidecar with a TLS folder. It begins to listen once the folder can be used, uses what is put there
- * later, and asks of every connection, again whenever that changes, whether its owner is still welcome.
+ * later, and asks of every connection, again whenever that changes, whether its owner is still welcome. While what is in
+ * use has expired, nothing is ready.
  */
 export class TlsServing implements Task {
   readonly #deps: TlsServingDeps;
@@ -41,7 +43,7 @@ export class TlsServing implements Task {
   #server: RpcServer | undefined;
 
   constructor(deps: TlsServingDeps, options: TlsServingOptions) {
-    const { clock, logger, registry } = deps;
+    const { clock, logger, registry, health } = deps;
     this.#deps = deps;
     this.#options = options;
     const metrics = new TlsMetrics(registry);
@@ -54,6 +56,7 @@ export class TlsServing implements Task {
           metrics.loaded();
         },
         onRefused: (reason) => metrics.refused(reason),
+        onUsable: (usable) => health.hinder("the certificate has expired", !usable),
       },
       { dir: options.dir, side: "server", check: ({ leaf }) => checkSession(leaf, options.sessionId) },
     );

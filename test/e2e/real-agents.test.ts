@@ -26,7 +26,7 @@ const AGENTS: readonly (readonly [component: Component, program: AgentProgram])[
   ["opencode", "opencode-1.18.33"],
 ];
 
-describe.each(AGENTS)("a real agent under a sidecar: %s %s", (component, program) => {
+describe.concurrent.each(AGENTS)("a real agent under a sidecar: %s %s", (component, program) => {
   it("takes each kind of message once, by the model's own log, and the receipt says so", async (context) => {
     await requireComponent(context, component);
     await using agent = await startRealAgent({ program });

@@ -50,7 +50,7 @@ const MESSAGES = [
 
 const PROGRAMS: readonly AgentProgram[] = ["claude-2.1.330", "claude-2.1.197", "codex-0.169.0", "opencode-1.18.33"];
 
-describe.each(PROGRAMS)("%s", (program) => {
+describe.concurrent.each(PROGRAMS)("%s", (program) => {
   it("gets each defused message once and unchanged, and shows when it is idle", { timeout: LONG }, async () => {
     await using session = await AgentSession.start({ program });
     await writeFile(join(session.home.workdir, "note.txt"), "x");
@@ -102,7 +102,7 @@ async function framesSeen(session: AgentSession, ms: number): Promise<number> {
   return frames;
 }
 
-describe.each(PROGRAMS)("%s, whatever its words are,", (program) => {
+describe.concurrent.each(PROGRAMS)("%s, whatever its words are,", (program) => {
   it("moves something around its composer while it works, and nothing while it rests", { timeout: LONG }, async () => {
     await using session = await AgentSession.start({ program });
     await session.idle(90_000);
@@ -117,10 +117,10 @@ describe.each(PROGRAMS)("%s, whatever its words are,", (program) => {
   });
 });
 
-describe.each(["claude-2.1.330", "claude-2.1.197"] as const)("the hooks of %s", (program) => {
+describe.concurrent.each(["claude-2.1.330", "claude-2.1.197"] as const)("the hooks of %s", (program) => {
   it("tell start, prompt and end, beside the person's own, and leave the person's files alone", {
     timeout: LONG,
-  }, async () => {
+  }, async ({ expect }) => {
     const own = { hooks: { Stop: [{ hooks: [{ type: "command", command: "touch own-hook-ran" }] }] } };
     await using session = await AgentSession.start({
       program,
@@ -147,7 +147,7 @@ describe.each(["claude-2.1.330", "claude-2.1.197"] as const)("the hooks of %s", 
     await expect.poll(() => readdir(session.home.workdir)).toEqual(["own-hook-ran"]);
   });
 
-  it("are backed by its state file", { timeout: LONG }, async () => {
+  it("are backed by its state file", { timeout: LONG }, async ({ expect }) => {
     await using session = await AgentSession.start({ program });
     await session.idle();
     const pid = Number((await session.tmux("display-message", "-p", "-t", "claude:", "#{pane_pid}")).trim());
@@ -166,7 +166,7 @@ describe.each(["claude-2.1.330", "claude-2.1.197"] as const)("the hooks of %s", 
   });
 });
 
-it("codex-0.169.0 shows its work without the title too", { timeout: LONG }, async () => {
+it.concurrent("codex-0.169.0 shows its work without the title too", { timeout: LONG }, async () => {
   await using session = await AgentSession.start({
     program: "codex-0.169.0",
     args: ["-c", "tui.terminal_title=[]"],
@@ -186,7 +186,9 @@ it("codex-0.169.0 shows its work without the title too", { timeout: LONG }, asyn
   await session.until("its end", (view) => view.busy === undefined && view.composer !== undefined);
 });
 
-it("the plugin of opencode-1.18.33 tells prompts, a waiting dialog and ends", { timeout: LONG }, async () => {
+it.concurrent("the plugin of opencode-1.18.33 tells prompts, a waiting dialog and ends", { timeout: LONG }, async ({
+  expect,
+}) => {
   await using session = await AgentSession.start({ program: "opencode-1.18.33" });
   await session.idle(90_000);
   const words = () =>

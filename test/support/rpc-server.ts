@@ -55,8 +55,9 @@ export async function startTlsFolderServer(
     server.listening.then(listening.resolve, listening.reject);
     return server;
   };
-  const { clock, logger, metrics } = parts.deps;
-  const serving = new TlsServing({ clock, logger, registry: metrics.registry, newServer }, { dir, sessionId: "s1" });
+  const { clock, logger, health, metrics } = parts.deps;
+  const deps = { clock, logger, health, registry: metrics.registry, newServer };
+  const serving = new TlsServing(deps, { dir, sessionId: "s1" });
   const { port, stop } = await start(serving, listening.promise);
   return { ...parts.seen, port, url: `https://127.0.0.1:${port}`, stop, [Symbol.asyncDispose]: stop };
 }
