@@ -1,26 +1,45 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { readTlsFiles } from "../../internal/auth/read-tls-files.ts";
 import { serverRevocation } from "../../internal/auth/server-revocation.ts";
 import { DomainError, errorText } from "../../internal/base/errors.ts";
+import type { TlsFiles } from "../../internal/pki/tls-files.ts";
 import type { ClientTls } from "../../internal/rpcserver/tls.ts";
 import type { PlaceConfig } from "./config.ts";
 
 /**
- * Reads certificate, key and CA: from the folder (`tls.crt`, `tls.key`, `ca.crt`, optional `crl.pem`), or from the files
- * given one by one, which win. Undefined when nothing was given.
- * @throws DomainError `invalid` when one of the three is missing or cannot be read, or the revocation list is none.
+ * Reads certificate, key and CA as they are now: from the folder (`tls.crt`, `tls.key`, `ca.crt`, optional `crl.pem`), or
+ * from the files given one by one, which win. Undefined when nothing was given.
+ * @throws DomainError `invalid` when one of the three is missing or cannot be read
  */
-export async function readTls(tls: PlaceConfig["tls"]): Promise<ClientTls | undefined> {
-  if ((tls.dir ?? tls.ca ?? tls.cert ?? tls.key) === undefined) return undefined;
-  const path = (given: string | undefined, name: string) =>
-    given ?? (tls.dir === undefined ? undefined : join(tls.dir, name));
-  const [cert, key, ca] = await Promise.all([
-    read("--cert", path(tls.cert, "tls.crt")),
-    read("--key", path(tls.key, "tls.key")),
-    read("--ca", path(tls.ca, "ca.crt")),
+export async function readTls({ dir, ca, cert, key }: PlaceConfig["tls"]): Promise<TlsFiles | undefined> {
+  const given = { "--cert": cert, "--key": key, "--ca": ca };
+  if (Object.values(given).every((path) => path === undefined)) {
+    return dir === undefined ? undefined : readFolder(dir);
+  }
+  const path = (file: string | undefined, name: string) => file ?? (dir === undefined ? undefined : join(dir, name));
+  const [certText, keyText, caText] = await Promise.all([
+    read("--cert", path(cert, "tls.crt")),
+    read("--key", path(key, "tls.key")),
+    read("--ca", path(ca, "ca.crt")),
   ]);
-  const crl = tls.dir === undefined ? undefined : await readIfThere(join(tls.dir, "crl.pem"));
-  return crl === undefined ? { cert, key, ca } : { cert, key, ca, refuse: serverRevocation(ca, crl, Date.now) };
+  const crl = dir === undefined ? undefined : await readIfThere(join(dir, "crl.pem"));
+  return { cert: certText, key: keyText, ca: caText, ...(crl !== undefined && { crl }) };
+}
+
+/** What a connection is made with. @throws DomainError `invalid` when the revocation list is none. */
+export function clientTls({ crl, ...files }: TlsFiles): ClientTls {
+  return crl === undefined ? files : { ...files, refuse: serverRevocation(files.ca, crl, Date.now) };
+}
+
+/** Of a mounted Secret, all of one version. */
+async function readFolder(dir: string): Promise<TlsFiles> {
+  try {
+    return await readTlsFiles(dir);
+  } catch (err) {
+    if (!(err instanceof DomainError) || err.cause === undefined) throw err;
+    throw new DomainError("invalid", `${err.message}: ${errorText(err.cause)}`, { cause: err });
+  }
 }
 
 async function read(flag: string, path: string | undefined): Promise<string> {
