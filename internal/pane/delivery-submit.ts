@@ -42,7 +42,9 @@ async function pressOnText(attempt: Attempt, probe: Probe): Promise<Press> {
       return confirm(attempt, probe, { left: true, busy: now.busy });
     }
     if (now.dialog || signs.waitsForPerson()) {
-      return attempt.leave("stranded", "a dialog opened before it could be submitted");
+      // After an Enter that a slow agent had still to read, the dialog may be this text's own.
+      const result = attempt.isSubmitted ? await awaitSubmitted(attempt, probe, attempt.submittedAt) : undefined;
+      return result ?? attempt.leave("stranded", "a dialog opened before it could be submitted");
     }
     if (now.standing !== "there") return unsubmitted(attempt, now.standing);
     const at = clock.monotonicMs();

@@ -443,6 +443,21 @@ describe("the agent's own word", () => {
     };
     expect(await delivered()).toMatchObject({ outcome: "submitted" });
   });
+
+  it.each([
+    ["its own word tells what came of it", true, "submitted"],
+    ["nothing tells what came of it", false, "unknown"],
+  ])("when a slow agent opens a dialog more than a second after the Enter, and %s", async (_, tells, outcome) => {
+    pane.onEnter = () => {
+      pane.cursorMoved = true;
+      pane.after(1100, () => {
+        if (tells) pane.hook(TEXT);
+        pane.show({ dialog: DIALOG });
+      });
+    };
+    expect(await delivered()).toMatchObject({ outcome });
+    expect(pane.enters).toBe(1);
+  });
 });
 
 describe("a program of which nothing is known", () => {

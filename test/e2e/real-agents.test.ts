@@ -49,7 +49,7 @@ describe.concurrent.each(AGENTS)("a real agent under a sidecar: %s %s", (compone
     const { client } = agent.sidecar;
     await agent.sidecar.untilState(AgentState.IDLE);
     const asked = await client.nudge({ message: "RUN-TOOL touch made-by-tool", timeoutMs: 30_000n });
-    expect(asked.outcome).toBe(NudgeOutcome.SUBMITTED);
+    expect(asked).toMatchObject({ outcome: NudgeOutcome.SUBMITTED, error: "" });
     const dialog = await until("the dialog", 30_000, async () => (await client.status({})).dialog);
     expect(dialog.kind).toBe(DialogKind.PERMISSION);
     for (const mode of [NudgeMode.WAIT_IDLE, NudgeMode.IMMEDIATE]) {
