@@ -28,11 +28,14 @@ export async function makeAgentHome(options: AgentHomeOptions): Promise<AgentHom
   const home = join(options.dir, "home");
   const workdir = join(options.dir, "proj");
   await mkdir(home, { recursive: true, mode: 0o700 });
+  const tmp = join(home, "tmp");
+  await mkdir(tmp, { mode: 0o700 });
   await mkdir(workdir, { recursive: true });
   const common = {
     PATH: process.env["PATH"] ?? "/usr/bin:/bin",
     LANG: "C.UTF-8",
     HOME: home,
+    TMPDIR: tmp, // two of the agents unpack 13 MB of libraries there at every start
     NO_PROXY: "127.0.0.1,localhost",
     no_proxy: "127.0.0.1,localhost",
     XDG_CONFIG_HOME: join(home, ".config"),
