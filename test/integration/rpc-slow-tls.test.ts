@@ -1,0 +1,104 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type ConnectionOptions, connect as connectTls } from "node:tls";
+import { createClient } from "@connectrpc/connect";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { Health } from "../../internal/gen/grpc/health/v1/health_pb.ts";
+import { sidecarTransport } from "../../internal/rpcserver/transport.ts";
+import { TestCa } from "../support/certificates.ts";
+import { startRpcServer } from "../support/rpc-server.ts";
+
+const HANDSHAKE_MS = 400;
+const REQUEST_MS = 600;
+const limits = {
+  handshakeTimeoutMs: HANDSHAKE_MS,
+  requestTimeoutMs: REQUEST_MS,
+  pingIntervalMs: 200,
+  pingTimeoutMs: 400,
+};
+/** What the slowest bound may take: what is too slow is looked for now and then. */
+const BOUND_MS = 3000;
+
+const PEEK = "/gastown.v1.SidecarService/Peek";
+const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+const SETTINGS = "\0\0\0\x04\0\0\0\0\0";
+/** The frame of a request's headers that says it has 200 bytes, and the first of them. */
+const HALF_HEADERS = "\0\0\xc8\x01\x04\0\0\0\x01\x83";
+/** The record of a ClientHello that says it has 512 bytes. */
+const HELLO = "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03";
+const HEAD = `POST ${PEEK} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: 4000\r\n`;
+
+const ca = new TestCa("town");
+const caller = ca.issue({ uris: ["spiffe://town/client/ann"] });
+let server: Awaited<ReturnType<typeof startRpcServer>>;
+
+beforeAll(async () => {
+  server = await startRpcServer({ tls: ca.issue({ ips: ["127.0.0.1"] }), limits });
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+/** Sends `begin`, then `rest` byte by byte, and noise, for as long as the server keeps the connection; how long that was, ms. */
+async function drip(socket: Socket, ready: "connect" | "secureConnect", begin: string, rest = ""): Promise<number> {
+  socket.resume().on("error", () => {});
+  const closed = new Promise((resolve) => socket.once("close", resolve));
+  await once(socket, ready);
+  const start = performance.now();
+  if (begin !== "") socket.write(begin, "latin1");
+  for (let at = 0; !socket.destroyed; at++) {
+    await Promise.race([sleep(25), closed]);
+    socket.write(rest[at] ?? "a", "latin1");
+  }
+  await closed;
+  return performance.now() - start;
+}
+
+function expectInTime(keptMs: number): void {
+  expect(keptMs).toBeGreaterThan(HANDSHAKE_MS / 2);
+  expect(keptMs).toBeLessThan(BOUND_MS);
+}
+
+function finished(protocol: string | undefined): Socket {
+  const options: ConnectionOptions = { ...caller, host: "127.0.0.1", port: server.port };
+  return connectTls(protocol === undefined ? options : { ...options, ALPNProtocols: [protocol] });
+}
+
+it("a caller that drips its ClientHello is cut off", async () => {
+  expectInTime(await drip(connect(server.port, "127.0.0.1"), "connect", HELLO));
+});
+
+it.each([
+  ["an HTTP/2 preface", "h2", "", PREFACE],
+  ["the first SETTINGS", "h2", `${PREFACE}\0\0\x60\x04\0\0\0\0\0`, ""],
+  ["the headers of an HTTP/2 request", "h2", PREFACE + SETTINGS + HALF_HEADERS, ""],
+  ["the headers of an HTTP/1.1 request", "http/1.1", "", HEAD],
+  ["the body of an HTTP/1.1 request", "http/1.1", `${HEAD}\r\n`, ""],
+  ["an HTTP/1.1 request without having asked for a protocol", undefined, "", HEAD],
+])("a caller with a certificate that drips %s is cut off", async (_, protocol, begin, rest) => {
+  expectInTime(await drip(finished(protocol), "secureConnect", begin, rest));
+});
+
+it.each(["h2", "http/1.1", undefined])(
+  "a caller with a certificate that says nothing after its handshake (ALPN %s) is cut off",
+  async (protocol) => {
+    const socket = finished(protocol);
+    await new Promise((resolve) => socket.once("secureConnect", resolve));
+    const start = performance.now();
+    await new Promise((resolve) =>
+      socket
+        .resume()
+        .on("error", () => {})
+        .once("close", resolve),
+    );
+    expectInTime(performance.now() - start);
+  },
+);
+
+it("500 slow callers at once hold nobody out, and all are cut off", async () => {
+  const slow = Array.from({ length: 500 }, () => drip(connect(server.port, "127.0.0.1"), "connect", HELLO));
+  for (let i = 0; i < 5; i++) {
+    using connection = sidecarTransport({ baseUrl: server.url, tls: caller });
+    expect((await createClient(Health, connection.transport).check({}, { timeoutMs: 5000 })).status).toBe(1);
+  }
+  await Promise.all(slow);
+});
