@@ -16,6 +16,7 @@ import { measurePeek } from "./peek.ts";
 import { measurePhase } from "./phase.ts";
 import { runFacts, table, writeResults } from "./report.ts";
 import { type Measured, rowOf } from "./row.ts";
+import { measureStalled } from "./stalled.ts";
 import { measureStart } from "./start.ts";
 
 const MEASURES: Readonly<Record<Section, (context: BenchContext) => Promise<readonly Measured[]>>> = {
@@ -23,6 +24,7 @@ const MEASURES: Readonly<Record<Section, (context: BenchContext) => Promise<read
   peek: measurePeek,
   output: measureOutput,
   latency: measureLatency,
+  stalled: measureStalled,
   watchers: measureWatchers,
   nudge: measureNudge,
   attach: measureAttach,

@@ -6,6 +6,7 @@ export const SECTIONS = [
   "peek",
   "output",
   "latency",
+  "stalled",
   "watchers",
   "nudge",
   "phase",

@@ -15,6 +15,10 @@ export interface Written {
 export interface PaneProgram extends AsyncDisposable {
   readonly command: readonly [string, ...string[]];
   flood(bytes: number): Promise<Written>;
+  /** The same with a tick in front of each 256 KiB. */
+  tickingFlood(bytes: number): Promise<Written>;
+  /** `endedAt`: when it saw the Ctrl-C. */
+  floodUntilInterrupted(): Promise<Written>;
   tick(count: number): Promise<Written>;
 }
 
@@ -40,6 +44,8 @@ export async function paneProgram(): Promise<PaneProgram> {
   return {
     command: [process.execPath, ...process.execArgv, file, path],
     flood: (bytes) => tell(`flood ${bytes}`),
+    tickingFlood: (bytes) => tell(`ticking-flood ${bytes}`),
+    floodUntilInterrupted: () => tell("flood-until-interrupted"),
     tick: (count) => tell(`tick ${count}`),
     [Symbol.asyncDispose]: async () => {
       server.close();

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { UpdateKind, WatchMode } from "../internal/gen/gastown/v1/sidecar_pb.ts";
 import { abortOnExit } from "../internal/rpcserver/transport.ts";
-import { startSidecar, until } from "../test/support/sidecar.ts";
+import { type RunningSidecar, startSidecar, until } from "../test/support/sidecar.ts";
 import { tmuxSandbox } from "../test/support/tmux-sandbox.ts";
 import type { BenchContext } from "./context.ts";
 import { type Mark, MarkScanner } from "./marks.ts";
@@ -21,8 +21,12 @@ export interface WatchedPane extends AsyncDisposable {
   gaps(): number;
 }
 
+export interface WatchedBySidecar extends WatchedPane {
+  readonly sidecar: RunningSidecar;
+}
+
 /** Ours: the sidecar, and a RAW watcher over plaintext HTTP/2. */
-export async function watchedBySidecar({ program, env }: BenchContext): Promise<WatchedPane> {
+export async function watchedBySidecar({ program, env }: BenchContext): Promise<WatchedBySidecar> {
   await using stack = new AsyncDisposableStack();
   const writer = stack.use(await paneProgram());
   const sidecar = stack.use(await startSidecar({ program, env, agent: "generic", command: writer.command }));
@@ -49,6 +53,7 @@ export async function watchedBySidecar({ program, env }: BenchContext): Promise<
   await until("the first update", 10_000, () => updates > 0 || undefined);
   const all = stack.move();
   return {
+    sidecar,
     writer,
     marks,
     cpuMs: () => cpuMs(sidecar.servingPid()),

@@ -2,7 +2,7 @@
 import { writeSync } from "node:fs";
 import { connect } from "node:net";
 import { createInterface } from "node:readline";
-import { setTimeout as sleep } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import { markLine } from "../marks.ts";
 import { seeded } from "../stats.ts";
 
@@ -15,6 +15,8 @@ for await (const line of createInterface({ input: socket })) {
   const [op, amount = 0] = [line.split(" ")[0], Number(line.split(" ")[1])];
   const startedAt = nowMs();
   if (op === "flood") flood(amount);
+  if (op === "ticking-flood") tickingFlood(amount);
+  if (op === "flood-until-interrupted") await floodUntilInterrupted();
   if (op === "tick") await tick(amount);
   socket.write(`${JSON.stringify({ startedAt, endedAt: nowMs() })}\n`);
 }
@@ -22,6 +24,29 @@ for await (const line of createInterface({ input: socket })) {
 function flood(bytes: number): void {
   for (let written = 0; written < bytes; written += lines.length) put(lines);
   put(Buffer.from(markLine("end", 0)));
+}
+
+/** The time stands in the flood itself. */
+function tickingFlood(bytes: number): void {
+  const piece = lines.subarray(0, lines.lastIndexOf("\n", BLOCK_BYTES / 4) + 1);
+  for (let written = 0; written < bytes; written += piece.length) {
+    put(Buffer.from(markLine("tick", nowMs())));
+    put(piece);
+  }
+  put(Buffer.from(markLine("end", 0)));
+}
+
+/** Until somebody presses Ctrl-C. */
+async function floodUntilInterrupted(): Promise<void> {
+  let isInterrupted = false;
+  process.once("SIGINT", () => {
+    isInterrupted = true;
+  });
+  while (!isInterrupted) {
+    put(lines.subarray(0, 16_384));
+    await nextTurn();
+  }
+  put(Buffer.from(`\n${markLine("end", 0)}`));
 }
 
 /** At uneven times, so that nobody's period meets them. */
