@@ -53,7 +53,11 @@ export class ServingProcesses {
 
   #spawn(): ChildProcess {
     const { program, args, env } = this.#program;
-    const child = spawn(program, [...args], { stdio: ["pipe", "inherit", "inherit"], env: { ...env } });
+    const child = spawn(program, [...args], {
+      stdio: ["pipe", "inherit", "inherit"],
+      env: { ...env },
+      detached: true, // a terminal's Ctrl-C and Ctrl-\ are for this process, also while that one does not heed signals yet
+    });
     child.on("error", () => {}); // an `exit` never follows; the caller listens for itself
     child.stdin?.on("error", () => {}); // it ended before it was told to begin
     return child;

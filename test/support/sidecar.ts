@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { type Client, createClient } from "@connectrpc/connect";
 import { SidecarService } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
 import { sidecarTransport } from "../../internal/rpcserver/transport.ts";
+import { firstProcessOf, PID_NAMESPACE } from "./pid-namespace.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const SIDECAR = join(root, "cmd/gt-sidecar/main.ts");
@@ -20,6 +21,8 @@ export interface SidecarSetup {
   readonly env?: Readonly<Record<string, string>>;
   /** The file to run instead of the sources: the bundle, as it is shipped. */
   readonly program?: string;
+  /** As the first process of a pid namespace of its own; see `permitsPidNamespace`. */
+  readonly isFirst?: boolean;
 }
 
 /** A real gt-sidecar with a real tmux and a real agent program, on free ports in a folder of its own. */
@@ -42,6 +45,8 @@ export interface RunningSidecar extends AsyncDisposable {
   servingPid(): number;
   /** Waits until the agent is in one of these states. */
   untilState(...states: number[]): Promise<void>;
+  /** Sends it a signal. */
+  signal(name: NodeJS.Signals): void;
   /** Its exit code, once it has ended. */
   readonly exited: Promise<number>;
 }
@@ -64,11 +69,14 @@ export async function startSidecar(
     flags = [],
     env = {},
     program = SIDECAR,
+    isFirst = false,
   } = typeof setup === "function" ? setup(dir) : setup;
   const stateDir = join(dir, "state");
   const args = ["--agent", agent, "--state-dir", stateDir, "--workdir", dir, "--address", "test/polecats/demo"];
   const listen = ["--listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0", "--grace", "5s"];
-  const child = spawn(process.execPath, [program, ...args, ...listen, ...flags, "--", ...command], {
+  const argv = [process.execPath, program, ...args, ...listen, ...flags, "--", ...command];
+  const [runs = "", ...its] = isFirst ? [...PID_NAMESPACE, ...argv] : argv;
+  const child = spawn(runs, its, {
     stdio: ["ignore", "ignore", "pipe"],
     env: { PATH: process.env["PATH"], HOME: dir, LANG: "C.UTF-8", XDG_RUNTIME_DIR: dir, ...env },
   });
@@ -77,6 +85,10 @@ export async function startSidecar(
     log += chunk;
   });
   const exited = new Promise<number>((resolve) => child.on("exit", (code) => resolve(code ?? -1)));
+  const signal = (name: NodeJS.Signals) => {
+    const pid = child.pid ?? 0;
+    process.kill(isFirst ? firstProcessOf(pid) : pid, name);
+  };
   const announced = (message: string) => () => {
     if (child.exitCode !== null) throw new Error(`the sidecar ended with ${child.exitCode}\n${log}`);
     return lastLine(log, message);
@@ -106,6 +118,7 @@ export async function startSidecar(
     dir,
     stateDir,
     runtimeDir: dir,
+    signal,
     exited,
     taken: () => takenMessages(join(dir, "taken.jsonl")),
     log: () => log,
@@ -123,7 +136,7 @@ export async function startSidecar(
     },
     [Symbol.asyncDispose]: async () => {
       connection[Symbol.dispose]();
-      if (child.exitCode === null && child.signalCode === null) child.kill("SIGTERM");
+      if (child.exitCode === null && child.signalCode === null) signal("SIGTERM");
       await exited;
       if (folder === undefined) await rm(dir, { recursive: true, force: true, maxRetries: 5 });
     },

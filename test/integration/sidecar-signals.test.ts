@@ -1,0 +1,102 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { spawn as spawnPty } from "@lydell/node-pty";
+import { describe, expect, it } from "vitest";
+import { AgentState } from "../../internal/gen/gastown/v1/common_pb.ts";
+import { firstProcessOf, PID_NAMESPACE, permitsPidNamespace } from "../support/pid-namespace.ts";
+import { demoCommand, type RunningSidecar, startSidecar, until } from "../support/sidecar.ts";
+
+const isPermitted = permitsPidNamespace();
+
+async function endOfStream(sidecar: RunningSidecar): Promise<string> {
+  let reason = "";
+  for await (const update of sidecar.client.watchOutput({ lines: 1 })) reason = update.endReason;
+  return reason;
+}
+
+describe.runIf(isPermitted)("gt-sidecar as the first process of a container", () => {
+  it.each(["SIGTERM", "SIGINT", "SIGQUIT", "SIGHUP"] as const)(
+    "without a terminal ends in order on %s: streams end with a reason, and its code is the agent's",
+    async (signal) => {
+      await using sidecar = await startSidecar({ isFirst: true });
+      await sidecar.untilState(AgentState.IDLE);
+      const last = endOfStream(sidecar);
+      await sleep(300); // the stream stands
+      sidecar.signal(signal);
+      expect(await last).toContain("shutting down");
+      expect(await sidecar.exited).toBe(0);
+    },
+  );
+
+  it("opens no inspector on SIGUSR1, and is not ended by SIGUSR2", async () => {
+    await using sidecar = await startSidecar({ isFirst: true });
+    await sidecar.untilState(AgentState.IDLE);
+    const pid = sidecar.servingPid();
+    for (const signal of ["SIGUSR1", "SIGUSR2"] as const) sidecar.signal(signal);
+    await sleep(500);
+    expect(await sidecar.client.status({})).toMatchObject({ sessionAlive: true });
+    expect(sidecar.servingPid()).toBe(pid);
+    expect(sidecar.log()).not.toContain("Debugger");
+  });
+
+  it("with a terminal takes Ctrl-C and Ctrl-\\ for keys: neither half ends; SIGTERM still ends it in order", async () => {
+    await using sidecar = await inTerminal();
+    for (const key of ["\x03", "\x1c", "\x03"]) {
+      sidecar.type(key);
+      await sleep(300);
+    }
+    await sleep(500);
+    expect(sidecar.seen()).not.toContain("ended");
+    process.kill(sidecar.pid, "SIGTERM");
+    expect(await sidecar.exited).toBe(0);
+  });
+});
+
+/** A sidecar as the first process of a container that was given a terminal (`docker run -it`). */
+async function inTerminal() {
+  const dir = await mkdtemp(join(tmpdir(), "gt-test-"));
+  const main = fileURLToPath(new URL("../../cmd/gt-sidecar/main.ts", import.meta.url));
+  const flags = ["--agent", "demo", "--state-dir", join(dir, "state"), "--workdir", dir, "--grace", "5s"];
+  const listen = ["--listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0"];
+  const args = [...PID_NAMESPACE, process.execPath, main, ...flags, ...listen, "--", ...demoCommand(dir)];
+  const env = { PATH: process.env["PATH"] ?? "", HOME: dir, LANG: "C.UTF-8", XDG_RUNTIME_DIR: dir };
+  // unshare would end by the keys; Node takes none of what is ignored here over from it.
+  const pty = spawnPty("/bin/sh", ["-c", `trap "" INT QUIT; exec "$@"`, "sh", ...args], {
+    name: "xterm-256color",
+    cols: 1000,
+    rows: 50,
+    cwd: dir,
+    env,
+  });
+  let seen = "";
+  let over = false;
+  pty.onData((data) => {
+    seen += data;
+  });
+  const exited = new Promise<number>((resolve) =>
+    pty.onExit(({ exitCode }) => {
+      over = true;
+      resolve(exitCode);
+    }),
+  );
+  await until(
+    "it to serve",
+    20_000,
+    () => seen.includes('"msg":"serving"') || undefined,
+    () => seen,
+  );
+  return {
+    type: (keys: string) => pty.write(keys),
+    pid: firstProcessOf(pty.pid),
+    exited,
+    seen: () => seen,
+    [Symbol.asyncDispose]: async () => {
+      if (!over) pty.kill("SIGKILL");
+      await exited;
+      await rm(dir, { recursive: true, force: true, maxRetries: 5 });
+    },
+  };
+}
