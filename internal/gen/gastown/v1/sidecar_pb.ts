@@ -1230,7 +1230,8 @@ export const AttachEndSchema: GenMessage<AttachEnd> = /*@__PURE__*/
  */
 export type SidecarStopAgentRequest = Message<"gastown.v1.SidecarStopAgentRequest"> & {
   /**
-   * Time between asking and killing, milliseconds. 0: the sidecar's own.
+   * Time between asking and killing, milliseconds. 0: the sidecar's own (`--grace`); below 0 or more than 600,000 is
+   * `invalid_argument`. Its end not noticed 10 s after that time is `deadline_exceeded`.
    *
    * @generated from field: int64 grace_ms = 1;
    */
