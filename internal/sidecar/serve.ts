@@ -24,6 +24,7 @@ import { roleGate } from "./access.ts";
 import { AgentFileReader } from "./agent-file.ts";
 import type { StopRequest } from "./agent-stopper.ts";
 import { ControlClient } from "./control.ts";
+import { FirstLook } from "./first-look.ts";
 import { HookReader } from "./hook-reader.ts";
 import { openJournal, type Restored, type SidecarRecord } from "./journal-records.ts";
 import { LiveAgent } from "./live-agent.ts";
@@ -77,10 +78,12 @@ export class ServingHalf implements Task {
   readonly #deps: ServeDeps;
   readonly #options: ServeOptions;
   readonly #listening = Promise.withResolvers<void>();
+  readonly #firstLook: FirstLook;
 
   constructor(deps: ServeDeps, options: ServeOptions) {
     this.#deps = deps;
     this.#options = options;
+    this.#firstLook = new FirstLook(deps.clock);
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -139,7 +142,10 @@ export class ServingHalf implements Task {
     const { clock, logger, health } = this.#deps;
     const { sidecar } = this.#options;
     const listener: LifeListener = {
-      alive: agent.alive.bind(agent),
+      alive: (life) => {
+        agent.alive(life);
+        this.#firstLook.done();
+      },
       arm: async (pane) => {
         await output.arm(pane);
         void this.#listening.promise.then(() => {
@@ -147,7 +153,10 @@ export class ServingHalf implements Task {
         });
       },
       renewed: () => agent.output.renew(),
-      dead: agent.dead.bind(agent),
+      dead: (end) => {
+        agent.dead(end);
+        this.#firstLook.done();
+      },
       finished: (exitCode) => void this.#finish(control, agent, exitCode, signal),
     };
     const plan = profile.launch(launchContext(sidecar));
@@ -219,13 +228,17 @@ export class ServingHalf implements Task {
     });
   }
 
-  #listen(service: Routes, trust: Pick<RpcServerOptions, "tls" | "admit" | "gates" | "hostCheck">): RpcServer {
+  #listen(
+    service: Routes,
+    { gates = [], ...trust }: Pick<RpcServerOptions, "tls" | "admit" | "gates" | "hostCheck">,
+  ): RpcServer {
     const { clock, logger, health, metrics } = this.#deps;
     const server = new RpcServer(
       { clock, logger, health, metrics },
       {
         ...this.#options.listen,
         ...trust,
+        gates: [...gates, this.#firstLook.gate],
         routes: (router) => {
           service(router);
           healthRoutes(health)(router);

@@ -1,0 +1,30 @@
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { kill } from "node:process";
+import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
+import { expect, it } from "vitest";
+import { AgentState } from "../../internal/gen/gastown/v1/common_pb.ts";
+import { startSidecar, until } from "../support/sidecar.ts";
+
+it("a serving half that has just begun does not call an agent dead that it has not looked at", async () => {
+  await using sidecar = await startSidecar();
+  await sidecar.untilState(AgentState.IDLE);
+  const { client, stateDir, servingPid } = sidecar;
+  const tmux = ["-S", join(stateDir, "tmux.sock"), "display-message", "-p", "#{pid}"];
+  const tmuxPid = Number((await promisify(execFile)("tmux", tmux)).stdout);
+  const before = servingPid();
+  kill(tmuxPid, "SIGSTOP"); // so that the look takes longer than the calls need to come
+  try {
+    kill(before, "SIGKILL");
+    await until("another serving half", 20_000, () => servingPid() !== before || undefined);
+    const answers = Promise.all([client.status({}), client.peek({ lines: 1 })]);
+    answers.catch(() => {});
+    await sleep(50);
+    kill(tmuxPid, "SIGCONT");
+    const [status, peek] = await answers;
+    expect([status.sessionAlive, peek.sessionAlive]).toEqual([true, true]);
+  } finally {
+    kill(tmuxPid, "SIGCONT");
+  }
+});
