@@ -260,18 +260,27 @@ export class TmuxPane {
     return text.value;
   }
 
-  /** The text of a buffer, which is deleted. */
+  /**
+   * The text of a buffer, which is deleted. Of a capture without a single byte tmux makes no buffer: a blank row that the next
+   * one continues has no LF either.
+   */
   async #bring(buffer: string): Promise<string> {
     const path = join(this.#options.dir, buffer);
     try {
       const saved = this.#client.command(saveLine(buffer, path));
       const dropped = this.#client.command(`delete-buffer -b ${buffer}`);
-      for (const step of await Promise.allSettled([saved, dropped])) if (step.status === "rejected") throw step.reason;
+      const [save, drop] = await Promise.allSettled([saved, dropped]);
+      if (save.status === "rejected" && isNoBuffer(save.reason)) return "";
+      for (const step of [save, drop]) if (step.status === "rejected") throw step.reason;
       return await readFile(path, "utf8");
     } finally {
       await unlink(path).catch(() => {});
     }
   }
+}
+
+function isNoBuffer(err: unknown): boolean {
+  return err instanceof TmuxCommandError && err.message.includes("no buffer");
 }
 
 function checkAll(name: string, replies: readonly Reply[], expected: number): void {

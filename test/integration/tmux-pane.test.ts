@@ -405,3 +405,10 @@ describe("respawn", () => {
     expect(await renamed).toMatch(/^@\d+ dead$/);
   });
 });
+
+it("cuts an alternate screen that begins with a blank row which the next one continues", async () => {
+  // The cursor stays behind the last column, and there is no history.
+  await using box = await receiver(`${"x".repeat(80)}\\033[?1049h`);
+  const { main, text, facts } = await box.pane.cut(0);
+  expect([facts.alternate, facts.historySize, main?.history, text.trimEnd()]).toEqual([true, 0, "", "ready"]);
+});
