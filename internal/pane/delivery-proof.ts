@@ -13,7 +13,11 @@ const LINE_MAX_BYTES = process.platform === "linux" ? 4095 : 1023;
  * An agent that has just started draws its screen anew and drops what stood in its composer: that a text left says nothing
  * then. One that reports the messages it takes is given longer to do so for the first of them.
  */
-const FIRST_GRACE_MS = 3000;
+export const FIRST_GRACE_MS = 3000;
+
+export function isFirstOfLife({ deps: { signs } }: Attempt): boolean {
+  return signs.reportsPrompts() && !signs.hasReported();
+}
 
 /** The agent's own word that it took this text. */
 export function hookProof({ deps, job }: Attempt, since: number): Evidence | undefined {

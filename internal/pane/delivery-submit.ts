@@ -1,6 +1,6 @@
 import { type Attempt, type DeliveryEnd, LOOK_MS, type Look, MIXED } from "./delivery-attempt.ts";
 import { isAway } from "./delivery-paste.ts";
-import { confirm, hookProof } from "./delivery-proof.ts";
+import { confirm, FIRST_GRACE_MS, hookProof, isFirstOfLife } from "./delivery-proof.ts";
 import type { Probe, Standing } from "./probe.ts";
 
 /**
@@ -23,6 +23,12 @@ export async function submitText(attempt: Attempt, probe: Probe): Promise<Delive
     if (result !== undefined) return result;
   }
   if (pressed === 0) return attempt.leave("stranded", "the agent's terminal took no Enter");
+  if (isFirstOfLife(attempt)) {
+    return attempt.leave(
+      "unknown",
+      `Enter was pressed ${pressed}× for an agent that had just started: it may take it yet`,
+    );
+  }
   return attempt.leave("stranded", `it stands in the composer: Enter was pressed ${pressed}× and did not submit it`);
 }
 
@@ -73,7 +79,8 @@ async function pressEnter({ deps }: Attempt, cursor: Look["cursor"] | undefined)
 /** Undefined when the text is proven to be in the composer still. */
 async function awaitSubmitted(attempt: Attempt, probe: Probe, pressedAt: number): Promise<DeliveryEnd | undefined> {
   const { clock, source } = attempt.deps;
-  const end = clock.monotonicMs() + ENTER_MS;
+  // An agent that is still starting takes its time: a second Enter would be one too many.
+  const end = clock.monotonicMs() + (isFirstOfLife(attempt) ? FIRST_GRACE_MS : ENTER_MS);
   for (;;) {
     const { standing, busy } = await attempt.look(probe);
     if (standing === "absent") {

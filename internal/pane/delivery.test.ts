@@ -444,6 +444,14 @@ describe("the agent's own word", () => {
     expect(await delivered()).toMatchObject({ outcome: "submitted" });
   });
 
+  it("leaves an agent that is still starting three seconds for each Enter, and calls nothing stranded that it may yet take", async () => {
+    pane.hooks = true;
+    pane.fresh = true;
+    pane.onEnter = () => {};
+    expect(await delivered()).toMatchObject({ outcome: "unknown", stands: true });
+    expect([pane.enters, clock.monotonicMs()]).toEqual([3, 25 + 3 * 3000]);
+  });
+
   it.each([
     ["its own word tells what came of it", true, "submitted"],
     ["nothing tells what came of it", false, "unknown"],
