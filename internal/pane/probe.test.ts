@@ -79,8 +79,17 @@ describe("a text that has left its composer", () => {
     expect(repeated(["", "", ""], ["❯ a path to C:\\", "", ""], "a path to C:\\ ")).toBe("alone");
   });
 
-  it("is not to be told when it is short", () => {
+  it("is looked for at the beginning of what the agent repeats when it is short", () => {
     expect(repeated(["", "", ""], ["sky", "", ""], "k")).toBe("unseen");
+    expect(repeated(["", "", ""], ["› sky", "", ""], "k")).toBe("unseen");
+    expect(repeated(["", "", ""], ["› k", "", ""], "k")).toBe("alone");
+    expect(repeated(["", "", ""], ["› C-cb", "", ""], "C-c")).toBe("more");
+    expect(repeated(["", "", ""], ["❯ kk", "", ""], "k")).toBe("more");
+    expect(repeated(["› C-cb", "", ""], ["› C-cb", "", ""], "C-c")).toBe("unseen");
+  });
+
+  it("is not to be told when only its last line is short", () => {
+    expect(repeated(["", "", ""], ["› okay", "", ""], "two lines\nok")).toBe("unseen");
   });
 });
 

@@ -21,6 +21,8 @@ const EDITED_SHARE = 0.75;
 /** The end of a text by which it is found where the agent repeats it: characters, at most and at least. */
 const ENDING_LENGTH = 20;
 const ENDING_LEAST = 6;
+/** A row on which an agent repeats a message from its beginning. A shorter text is looked for there alone. */
+const REPEATED_ROW = /^\s*[›❯>]\s(.*)$/u;
 /** A paste that the agent shows folded, such as `[Pasted text #1 +4 lines]` or `[Pasted Content 5000 chars]`. */
 const PASTE_MARKER = /\[Pasted[^\]\n]*\]/g;
 const WITHOUT_LETTERS = /[^\p{L}\p{N}]/gu;
@@ -107,10 +109,12 @@ export class ComposerProbe implements Probe {
 
   #repeats(screen: Screen, composer?: ComposerView): Repeats {
     const found = { alone: 0, more: 0 };
-    if (this.#ending.length < ENDING_LEAST) return found;
-    screen.lines.forEach(({ text }, y) => {
+    const isShort = this.#ending.length < ENDING_LEAST;
+    if (isShort && (this.#ending === "" || this.#message.trim() !== this.#ending)) return found;
+    screen.lines.forEach((line, y) => {
       if (composer !== undefined && y >= composer.top && y <= composer.bottom) return;
-      const at = text.lastIndexOf(this.#ending);
+      const text = isShort ? (REPEATED_ROW.exec(line.text)?.[1] ?? "").trimStart() : line.text;
+      const at = text.lastIndexOf(this.#ending, isShort ? 0 : undefined);
       if (at < 0) return;
       // A blank of its own at its end is no sign that nothing follows.
       const isAlone = (text[at + this.#ending.length + this.#blanks] ?? " ").trim() === "";
