@@ -13,6 +13,7 @@ function project(name: string, groupOrder: number, include: string, timeoutMs: n
       testTimeout: timeoutMs,
       hookTimeout: timeoutMs,
       setupFiles: ["test/support/leak-check.ts"],
+      ...(name === "unit" ? {} : { globalSetup: ["test/support/build-programs.ts"] }),
       pool: "forks" as const,
       maxWorkers: WORKERS,
       maxConcurrency: 3, // of the tests that say so themselves: those that mostly wait for real programs

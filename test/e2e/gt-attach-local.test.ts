@@ -2,13 +2,13 @@ import { execFile } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { OWN_TERMINAL, terminalState } from "../support/attached.ts";
 import { type PersonTerminal, personTerminal } from "../support/person-terminal.ts";
+import { ownProgram } from "../support/programs.ts";
 
-const MAIN = fileURLToPath(new URL("../../cmd/gt/main.ts", import.meta.url));
+const MAIN = ownProgram("gt");
 const run = promisify(execFile);
 let dir: string;
 let socket: string;

@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { AgentState } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { OWN_TERMINAL, terminalState } from "../support/attached.ts";
 import { type PersonTerminal, personTerminal } from "../support/person-terminal.ts";
+import { ownProgram } from "../support/programs.ts";
 import { type RunningSidecar, startSidecar, until } from "../support/sidecar.ts";
 
 const LOST = "the connection was lost, trying again (127.0.0.1:";
@@ -92,7 +92,7 @@ it("gt peek -f says that the serving half was gone, and prints what came then on
 
 it("gt watch --json goes on as well, with nothing but JSON in its output", async () => {
   await using sidecar = await idleSidecar();
-  const main = fileURLToPath(new URL("../../cmd/gt/main.ts", import.meta.url));
+  const main = ownProgram("gt");
   const args = [main, "watch", "test/polecats/demo", "--json", "--host", sidecar.host, "--port", `${sidecar.port}`];
   const child = spawn(process.execPath, args, { env: environment(sidecar), stdio: ["ignore", "pipe", "pipe"] });
   const ended = new Promise((resolve) => child.on("close", resolve));

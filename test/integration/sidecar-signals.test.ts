@@ -2,11 +2,11 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { spawn as spawnPty } from "@lydell/node-pty";
 import { describe, expect, it } from "vitest";
 import { AgentState } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { firstProcessOf, PID_NAMESPACE, permitsPidNamespace } from "../support/pid-namespace.ts";
+import { ownProgram } from "../support/programs.ts";
 import { demoCommand, type RunningSidecar, startSidecar, until } from "../support/sidecar.ts";
 
 const isPermitted = permitsPidNamespace();
@@ -58,7 +58,7 @@ describe.runIf(isPermitted)("gt-sidecar as the first process of a container", ()
 /** A sidecar as the first process of a container that was given a terminal (`docker run -it`). */
 async function inTerminal() {
   const dir = await mkdtemp(join(tmpdir(), "gt-test-"));
-  const main = fileURLToPath(new URL("../../cmd/gt-sidecar/main.ts", import.meta.url));
+  const main = ownProgram("gt-sidecar");
   const flags = ["--agent", "demo", "--state-dir", join(dir, "state"), "--workdir", dir, "--grace", "5s"];
   const listen = ["--listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0"];
   const args = [...PID_NAMESPACE, process.execPath, main, ...flags, ...listen, "--", ...demoCommand(dir)];

@@ -3,16 +3,15 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { AgentState, DialogKind, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { NudgeMode } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
+import { ownProgram } from "../support/programs.ts";
 import { demoCommand, type RunningSidecar, startSidecar, until } from "../support/sidecar.ts";
 import { inItsTmux } from "../support/sidecar-hands.ts";
 
 const run = promisify(execFile);
-const SIDECAR = fileURLToPath(new URL("../../cmd/gt-sidecar/main.ts", import.meta.url));
 
 const withFlags = (...flags: string[]) => startSidecar((dir) => ({ command: demoCommand(dir, ...flags) }));
 
@@ -131,7 +130,7 @@ describe("an agent that cannot be started", () => {
     const dir = await mkdtemp(join(tmpdir(), "gt-none-"));
     try {
       const listen = ["--listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0", "--state-dir", join(dir, "state")];
-      const args = [SIDECAR, "--agent", "generic", ...listen, "--", "no-such-agent-program"];
+      const args = [ownProgram("gt-sidecar"), "--agent", "generic", ...listen, "--", "no-such-agent-program"];
       const env = { PATH: process.env["PATH"], HOME: dir, LANG: "C.UTF-8", XDG_RUNTIME_DIR: dir };
       const ended = await run(process.execPath, args, { env, timeout: 30_000 }).catch((err: unknown) => err);
       expect(ended).toMatchObject({ code: 127, stderr: expect.stringContaining("no-such-agent-program") });

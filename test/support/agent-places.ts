@@ -2,7 +2,6 @@ import { execFile, spawn } from "node:child_process";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { agentsHere } from "../../cmd/gt/agents-here.ts";
 import { type PlaceConfig, readConfig } from "../../cmd/gt/config.ts";
@@ -10,6 +9,7 @@ import { systemClock } from "../../internal/base/clock.ts";
 import type { Backend } from "../../internal/terminal/backend.ts";
 import { type LocalSidecar, listLocalSidecars } from "../../internal/terminal/local-sidecars.ts";
 import { resolveBackend } from "../../internal/terminal/resolve.ts";
+import { ownProgram } from "./programs.ts";
 import { eventually } from "./tmux-sandbox.ts";
 
 export interface PlaceOptions {
@@ -34,12 +34,11 @@ export interface AgentPlace extends AsyncDisposable {
 }
 
 const run = promisify(execFile);
-const at = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 
 /** The demo agent; it writes each message that it really took into `taken.jsonl` in the test's folder. */
 export function demoAgent(dir: string, ...flags: string[]): [string, ...string[]] {
   const log = join(dir, "taken.jsonl");
-  return [process.execPath, at("cmd/demo-agent/main.ts"), "--turn-ms", "300", "--steps", "1", "--log", log, ...flags];
+  return [process.execPath, ownProgram("demo-agent"), "--turn-ms", "300", "--steps", "1", "--log", log, ...flags];
 }
 
 /** A program that prints a text and stays. */
@@ -120,7 +119,7 @@ export async function inSidecar(options: PlaceOptions): Promise<AgentPlace> {
     "warn",
   ];
   const size = ["--cols", String(cols), "--rows", String(rows)];
-  const args = [at("cmd/gt-sidecar/main.ts"), ...listen, ...agent, ...size, "--", ...options.argv(dir)];
+  const args = [ownProgram("gt-sidecar"), ...listen, ...agent, ...size, "--", ...options.argv(dir)];
   const child = spawn(process.execPath, args, { cwd: dir, env, stdio: ["ignore", "ignore", "pipe"] });
   let said = "";
   child.stderr.on("data", (chunk: Buffer) => {

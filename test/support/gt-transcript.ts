@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import { spawn as spawnPty } from "@lydell/node-pty";
+import { ownProgram } from "./programs.ts";
 
-const MAIN = fileURLToPath(new URL("../../cmd/gt/main.ts", import.meta.url));
+const MAIN = ownProgram("gt");
 const LIMIT_MS = 60_000;
 
 export interface Transcript {

@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import { spawn } from "@lydell/node-pty";
 import xterm from "@xterm/headless";
+import { ownProgram } from "./programs.ts";
 import { until } from "./sidecar.ts";
 
-const MAIN = fileURLToPath(new URL("../../cmd/gt/main.ts", import.meta.url));
+const MAIN = ownProgram("gt");
 
 export interface PersonSetup {
   /** Typed at a shell; default: nothing. `gt` is the program of these sources. */

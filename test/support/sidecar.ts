@@ -2,15 +2,11 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { type Client, createClient } from "@connectrpc/connect";
 import { SidecarService } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
 import { sidecarTransport } from "../../internal/rpcserver/transport.ts";
 import { firstProcessOf, PID_NAMESPACE } from "./pid-namespace.ts";
-
-const root = fileURLToPath(new URL("../../", import.meta.url));
-const SIDECAR = join(root, "cmd/gt-sidecar/main.ts");
-const DEMO_AGENT = join(root, "cmd/demo-agent/main.ts");
+import { ownProgram } from "./programs.ts";
 
 export interface SidecarSetup {
   /** Default `demo`. */
@@ -19,7 +15,7 @@ export interface SidecarSetup {
   readonly command?: readonly string[];
   readonly flags?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** The file to run instead of the sources: the bundle, as it is shipped. */
+  /** The file to run instead. */
   readonly program?: string;
   /** As the first process of a pid namespace of its own; see `permitsPidNamespace`. */
   readonly isFirst?: boolean;
@@ -54,7 +50,7 @@ export interface RunningSidecar extends AsyncDisposable {
 /** Flags of the demo agent that make it quick and its log findable. */
 export function demoCommand(dir: string, ...flags: string[]): readonly string[] {
   const log = ["--log", join(dir, "taken.jsonl"), "--tool-log", join(dir, "tools.log")];
-  return [process.execPath, DEMO_AGENT, "--turn-ms", "300", "--steps", "1", ...log, ...flags];
+  return [process.execPath, ownProgram("demo-agent"), "--turn-ms", "300", "--steps", "1", ...log, ...flags];
 }
 
 /** `folder`: the folder of an earlier one that was killed, which then stays; else a new one that goes with it. */
@@ -68,7 +64,7 @@ export async function startSidecar(
     command = demoCommand(dir),
     flags = [],
     env = {},
-    program = SIDECAR,
+    program = ownProgram("gt-sidecar"),
     isFirst = false,
   } = typeof setup === "function" ? setup(dir) : setup;
   const stateDir = join(dir, "state");
