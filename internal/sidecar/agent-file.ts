@@ -3,12 +3,15 @@ import type { AgentProfile, FileState } from "../agents/profile.ts";
 import { aborted } from "../base/abort.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Task } from "../base/task-group.ts";
+import type { ProcessFacts } from "./control-messages.ts";
 
 export interface AgentFileDeps {
   readonly clock: Clock;
   readonly profile: AgentProfile;
-  /** The agent's pid as this process sees it; undefined while none is known. */
+  /** The agent's pid as the supervising half sees it; undefined while none is known. */
   readonly pid: () => number | undefined;
+  /** See `ControlClient.process`. */
+  readonly process: (pid: number) => Promise<ProcessFacts | undefined>;
   readonly onState: (state: FileState | undefined) => void;
 }
 
@@ -44,22 +47,14 @@ export class AgentFileReader implements Task {
       const version = `${pid}:${ino}:${mtimeNs}:${size}`;
       if (version === this.#seen || size > MAX_BYTES) return;
       const text = await readFile(path, "utf8");
-      this.#deps.onState(this.#deps.profile.readStateFile(text, { pid, startTicks: await startTicks(pid) }));
+      const facts = await this.#deps.process(pid);
+      if (facts === undefined) return; // whose file it is will be known at a later look
+      this.#deps.onState(this.#deps.profile.readStateFile(text, { pid, startTicks: facts.startTicks }));
       this.#seen = version;
     } catch (err) {
       if ((err as NodeJS.ErrnoException).code !== "ENOENT") throw err;
       if (this.#seen !== "") this.#deps.onState(undefined);
       this.#seen = "";
     }
-  }
-}
-
-/** Field 22 of /proc/PID/stat: tells a process from a later one with the same pid. */
-async function startTicks(pid: number): Promise<number | undefined> {
-  try {
-    const text = await readFile(`/proc/${pid}/stat`, "latin1");
-    return Number(text.slice(text.lastIndexOf(")") + 2).split(" ")[19]);
-  } catch {
-    return undefined;
   }
 }

@@ -1,12 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
-
-/** What a program and everything it started have done so far. */
-export interface WorkSample {
-  /** Processor time in milliseconds, that of children which have ended included. */
-  readonly cpuMs: number;
-  /** Bytes written to files, pipes and terminals. */
-  readonly writtenBytes: number;
-}
+import type { WorkSample } from "./control-messages.ts";
 
 /** Length of the kernel's tick in /proc, the same on every Linux. */
 const TICK_MS = 10;
@@ -51,8 +44,7 @@ interface Process {
 
 function listProcesses(): ReadonlyMap<number, Process> {
   const found = new Map<number, Process>();
-  for (const name of readdirSync("/proc")) {
-    if (!/^[1-9]\d*$/.test(name)) continue;
+  for (const name of pids()) {
     const text = readOrEmpty(`/proc/${name}/stat`);
     // From the state on: the name before it may hold blanks and brackets.
     const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
@@ -62,6 +54,15 @@ function listProcesses(): ReadonlyMap<number, Process> {
     found.set(Number(name), { parent: Number(parent), cpuMs: ticks * TICK_MS });
   }
   return found;
+}
+
+/** None where there is no /proc. */
+function pids(): readonly string[] {
+  try {
+    return readdirSync("/proc").filter((name) => /^[1-9]\d*$/.test(name));
+  } catch {
+    return [];
+  }
 }
 
 /** 0 where the system does not tell. */

@@ -23,7 +23,7 @@ import type { TmuxPane } from "../tmux/pane.ts";
 import { roleGate } from "./access.ts";
 import { AgentFileReader } from "./agent-file.ts";
 import type { StopRequest } from "./agent-stopper.ts";
-import { ControlClient } from "./control.ts";
+import { ControlClient } from "./control-client.ts";
 import { FirstLook } from "./first-look.ts";
 import { HookReader } from "./hook-reader.ts";
 import { openJournal, type Restored, type SidecarRecord } from "./journal-records.ts";
@@ -32,7 +32,6 @@ import { type LifeListener, SessionMonitor, type SessionMonitorOptions } from ".
 import { Operator } from "./operator.ts";
 import { agentCommand, launchContext, SESSION, type SidecarOptions } from "./options.ts";
 import { OutputReader } from "./output-reader.ts";
-import { sampleWork } from "./process-work.ts";
 import { sidecarRoutes } from "./server.ts";
 import { SidecarMetrics } from "./sidecar-metrics.ts";
 import { type StatePaths, statePaths } from "./state-dir.ts";
@@ -172,15 +171,20 @@ export class ServingHalf implements Task {
   }
 
   /** What the agent says about itself. */
-  #readers({ paths, profile }: Parts, agent: LiveAgent, monitor: SessionMonitor): readonly Task[] {
+  #readers({ paths, profile, control }: Parts, agent: LiveAgent, monitor: SessionMonitor): readonly Task[] {
     const { clock, logger } = this.#deps;
     const { home, stallAfterMs } = this.#options.sidecar;
     const pid = () => (monitor.life.alive ? monitor.life.pid : undefined);
+    const facts = (agentPid: number) => control.process(agentPid, { work: false });
+    const work = async () => {
+      const agentPid = pid();
+      return agentPid === undefined ? undefined : (await control.process(agentPid, { work: true }))?.work;
+    };
     const hookFiles = { fifo: paths.hookFifo, dir: paths.hookDir };
     return [
       new HookReader({ logger, profile, onEvent: agent.heard.bind(agent) }, hookFiles),
-      new AgentFileReader({ clock, profile, pid, onState: agent.read.bind(agent) }, { home }),
-      new WorkWatch({ clock, monitor: agent.monitor, sample: () => sampleWork(pid() ?? 0) }, { stallAfterMs }),
+      new AgentFileReader({ clock, profile, pid, process: facts, onState: agent.read.bind(agent) }, { home }),
+      new WorkWatch({ clock, monitor: agent.monitor, sample: work }, { stallAfterMs }),
     ];
   }
 

@@ -6,10 +6,11 @@ import type { Logger } from "../base/logger.ts";
 import { runTasks, type Task } from "../base/task-group.ts";
 import { serverConfig } from "../tmux/server-config.ts";
 import { codeOfEnd, stopAgent } from "./agent-stop.ts";
-import { ControlListener, type ControlMessage } from "./control.ts";
+import { ControlListener, type ControlListenerDeps } from "./control-listener.ts";
 import type { SidecarRecord } from "./journal-records.ts";
 import { agentCommand, launchContext, SESSION, type SidecarOptions } from "./options.ts";
 import { takeOver } from "./predecessor.ts";
+import { ProcessInspector } from "./process-inspector.ts";
 import { ServingKeeper } from "./serving-keeper.ts";
 import { makeStateDir, statePaths } from "./state-dir.ts";
 import { StateKeeper } from "./state-keeper.ts";
@@ -82,7 +83,7 @@ export class SupervisingHalf implements Task {
         clock,
         logger,
         uid,
-        listener: () => new ControlListener({ logger, onMessage: (message) => this.#hear(message) }, paths.control),
+        listener: () => new ControlListener(this.#listenerDeps(), paths.control),
         restored: () => {
           keeper.signal("SIGUSR1"); // tmux makes its socket again
           this.#serving?.renew();
@@ -118,7 +119,17 @@ export class SupervisingHalf implements Task {
     await limit;
   }
 
-  #hear(message: ControlMessage): void {
+  #listenerDeps(): ControlListenerDeps {
+    const { clock, logger } = this.#deps;
+    const inspector = new ProcessInspector(clock);
+    return {
+      logger,
+      onMessage: (message) => this.#hear(message),
+      inspect: (pid, work) => inspector.facts(pid, work),
+    };
+  }
+
+  #hear(message: Parameters<ControlListenerDeps["onMessage"]>[0]): void {
     this.#serving?.heard();
     switch (message.type) {
       case "alive":

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { FakeClock } from "../../test/support/fake-clock.ts";
-import { didWork, sampleWork, type WorkSample } from "./process-work.ts";
+import type { WorkSample } from "./control-messages.ts";
+import { didWork, sampleWork } from "./process-work.ts";
 import { WorkWatch } from "./work-watch.ts";
 
 const STALL_AFTER_MS = 600_000;
@@ -49,7 +50,7 @@ describe("the watch for silent work", () => {
     const deps = {
       clock,
       monitor,
-      sample: () => {
+      sample: async () => {
         samples++;
         return sample;
       },

@@ -1,7 +1,8 @@
 import { untilAborted } from "../base/abort.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Task } from "../base/task-group.ts";
-import { didWork, type WorkSample } from "./process-work.ts";
+import type { WorkSample } from "./control-messages.ts";
+import { didWork } from "./process-work.ts";
 
 export interface WorkWatchDeps {
   readonly clock: Clock;
@@ -11,7 +12,7 @@ export interface WorkWatchDeps {
     worked(): void;
   };
   /** Of the agent's processes now; undefined when they cannot be seen. */
-  readonly sample: () => WorkSample | undefined;
+  readonly sample: () => Promise<WorkSample | undefined>;
 }
 
 /** Two samples are this far apart; less where an agent counts as stalled sooner. */
@@ -42,10 +43,10 @@ export class WorkWatch implements Task {
       return await clock.sleep(Math.min(LOOK_EVERY_MS, this.#windowMs / 4), signal);
     }
     const forMs = leftMs > 0 ? Math.min(leftMs, this.#windowMs) * 0.9 : this.#windowMs;
-    const before = this.#deps.sample();
+    const before = await this.#deps.sample();
     const since = clock.monotonicMs();
     await clock.sleep(forMs, signal);
-    const after = this.#deps.sample();
+    const after = await this.#deps.sample();
     if (before === undefined || after === undefined || monitor.stallsAt === undefined) return;
     if (didWork(before, after, clock.monotonicMs() - since)) monitor.worked();
   }

@@ -1,0 +1,70 @@
+/** What the serving half tells the supervising one; one JSON object a line. */
+export type ControlMessage =
+  /** The event loop turns. */
+  | { readonly type: "alive" }
+  /** End the agent; 0 ms: as long as the supervising half has. */
+  | { readonly type: "stop"; readonly graceMs: number; readonly force: boolean }
+  /** The agent has ended for good: leave with this exit code. */
+  | { readonly type: "finish"; readonly exitCode: number }
+  /** Asks about a process beside the agent; `work`: also what it and its descendants have done. */
+  | { readonly type: "process"; readonly id: number; readonly pid: number; readonly work: boolean };
+
+/** What a program and everything it started have done so far. */
+export interface WorkSample {
+  /** Processor time in milliseconds, that of children which have ended included. */
+  readonly cpuMs: number;
+  /** Bytes written to files, pipes and terminals. */
+  readonly writtenBytes: number;
+}
+
+/** What the supervising half knows of a process; what it cannot see is missing. */
+export interface ProcessFacts {
+  /** When it began, in the kernel's ticks since the start of the machine: tells it from a later one with its pid. */
+  readonly startTicks?: number;
+  readonly work?: WorkSample;
+}
+
+/** The answer to a question, on the connection that it came by. */
+export interface ControlAnswer extends ProcessFacts {
+  readonly id: number;
+}
+
+/** Undefined for anything that is not a message: the agent shares the folder, so it may write here. */
+export function parseControlMessage(line: string): ControlMessage | undefined {
+  const value = parse(line);
+  if (value?.["type"] === "alive") return { type: "alive" };
+  const { type, graceMs, force, exitCode, id, pid, work } = value ?? {};
+  if (type === "stop" && isCount(graceMs)) return { type, graceMs, force: force === true };
+  if (type === "finish" && isCount(exitCode) && exitCode <= 255) return { type, exitCode };
+  if (type === "process" && isCount(id) && isCount(pid) && pid > 0) return { type, id, pid, work: work === true };
+  return undefined;
+}
+
+/** Undefined for anything that is not an answer: the agent may listen in the supervising half's place. */
+export function parseControlAnswer(line: string): ControlAnswer | undefined {
+  const { id, startTicks, work } = parse(line) ?? {};
+  if (!isCount(id)) return undefined;
+  const { cpuMs, writtenBytes } = isObject(work) ? work : {};
+  return {
+    id,
+    ...(isCount(startTicks) && { startTicks }),
+    ...(isCount(cpuMs) && isCount(writtenBytes) && { work: { cpuMs, writtenBytes } }),
+  };
+}
+
+function parse(line: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null;
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
