@@ -150,7 +150,15 @@ function figuresOf(target: string, victim: string, sent: readonly Sent[]): Crash
     if (end.outcome === again) counts.ended++;
     const name = nameOf(end.outcome);
     told[name] = (told[name] ?? 0) + 1;
-    const nothing = { person: [], early: [], effects: [], dialogGone: false, leftover: "", typing: false };
+    const nothing = {
+      person: [],
+      early: [],
+      effects: [],
+      dialogGone: false,
+      leftover: "",
+      typing: false,
+      isLast: false,
+    };
     const { faults } = judge({ ...nothing, told: name, message, received });
     for (const { kind, why } of faults) {
       if (kind === "lost" || kind === "doubled" || kind === "wrong") counts[kind]++;

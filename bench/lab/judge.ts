@@ -23,6 +23,8 @@ export interface Observed {
   readonly leftover: string;
   /** A person was typing at the very moment: what they type onto a text that is under way is theirs. */
   readonly typing: boolean;
+  /** The message was one on which the program hangs or ends: what a person typed after it went nowhere. */
+  readonly isLast: boolean;
 }
 
 export type Arrived = "nothing" | "once" | "changed" | "twice";
@@ -71,7 +73,7 @@ export function judge(seen: Observed): Verdict {
   const isRace = seen.typing && (told === "stranded" || told === "unknown");
   for (const text of missing) {
     const joined = changed.some((got) => got.includes(text.slice(0, 6)));
-    if (!isRace) fault("draft", joined ? `joined: ${shown(changed)}` : "lost");
+    if (!isRace && (joined || !seen.isLast)) fault("draft", joined ? `joined: ${shown(changed)}` : "lost");
   }
   if (seen.early.some((got) => person.some((text) => got.includes(text)))) fault("draft", "submitted for the person");
   for (const effect of seen.effects) fault("dialog", `ran: ${effect.slice(0, 60)}`);

@@ -86,8 +86,8 @@ export async function sendOnce(plan: Plan): Promise<Sample> {
   await staged.resolve?.();
   const end = await ended(plan, first, staged.stays === true ? STAYS_MS : END_MS);
   const told = end === undefined ? "invalid" : nameOf(end.outcome);
-  const rests =
-    staged.isDead !== true && staged.stays !== true && (target.fatal === undefined || !message.includes(target.fatal));
+  const isLast = target.fatal !== undefined && message.includes(target.fatal);
+  const rests = staged.isDead !== true && staged.stays !== true && !isLast;
   const leftover = rests && (await isLeftOver(bed)) ? await composerRows(bed) : "";
   if (rests) await bed.calm(signal);
   if (told === "submitted") await arrival(bed, before.length + (staged.person?.length ?? 0) + 1);
@@ -102,6 +102,7 @@ export async function sendOnce(plan: Plan): Promise<Sample> {
     dialogGone,
     leftover,
     typing: staged.typing ?? false,
+    isLast,
   };
   const verdict = judge(observed);
   const faults = [...verdict.faults, ...(await askedAgain(plan, end))];

@@ -74,7 +74,7 @@ describe("every receipt is true against what the agent received", () => {
     expect(samples.length).toBeGreaterThan(3);
   });
 
-  it("claude-2.1.330, a real agent", { timeout: LONG }, async (context) => {
+  it.concurrent("claude-2.1.330, a real agent", { timeout: LONG }, async (context) => {
     await requireComponent(context, "claude");
     const samples = await samplesOf("claude-2.1.330", 20, 40);
     expect(untrue(samples)).toEqual([]);
@@ -96,7 +96,7 @@ describe("fifty callers at once", () => {
 });
 
 describe("the laboratory's own judgement", () => {
-  const quiet = { person: [], early: [], effects: [], dialogGone: false, leftover: "", typing: false };
+  const quiet = { person: [], early: [], effects: [], dialogGone: false, leftover: "", typing: false, isLast: false };
   const kinds = (told: Told, received: readonly string[], more: object = {}) => {
     const verdict = judge({ ...quiet, told, message: "hello\tthere  ", received, ...more });
     return [verdict.arrived, ...verdict.faults.map((fault) => fault.kind)];
@@ -123,6 +123,7 @@ describe("the laboratory's own judgement", () => {
     expect(kinds("submitted", ["my draft", "hello    there"], person)).toEqual(["once"]);
     expect(kinds("submitted", ["my drafthello    there"], person)).toEqual(["changed", "wrong", "draft"]);
     expect(kinds("composer-busy", [], person)).toEqual(["nothing", "draft"]);
+    expect(kinds("submitted", ["hello    there"], { ...person, isLast: true })).toEqual(["once"]);
     expect(kinds("composer-busy", ["my draft"], { ...person, early: ["my draft"] })).toEqual(["nothing", "draft"]);
     expect(kinds("blocked-by-dialog", [], { dialogGone: true })).toEqual(["nothing", "dialog"]);
     expect(kinds("submitted", ["hello    there"], { effects: ["task-1"] })).toEqual(["once", "dialog"]);
