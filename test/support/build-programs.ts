@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { buildBinary } from "../../scripts/build.ts";
-import { PROGRAMS_VARIABLE } from "./programs.ts";
+import { BUNDLES_VARIABLE } from "./programs.ts";
 
 export async function setup(): Promise<() => Promise<void>> {
   // Inside node_modules, so that what cannot be bundled is found.
@@ -12,6 +12,6 @@ export async function setup(): Promise<() => Promise<void>> {
   await mkdir(cache, { recursive: true });
   const folder = await mkdtemp(join(cache, "gt-test-"));
   for (const name of ["gt-sidecar", "gt", "demo-agent"]) await buildBinary(name, folder);
-  process.env[PROGRAMS_VARIABLE] = folder;
+  process.env[BUNDLES_VARIABLE] = folder;
   return () => rm(folder, { recursive: true, force: true });
 }
