@@ -1,5 +1,12 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
+import { ModelServer } from "../fakes/model-server.ts";
+import { type AgentKind, makeAgentHome } from "../support/agents-home.ts";
 import { Containers, HARDENED, untilShown } from "../support/containers.ts";
 import { until } from "../support/sidecar.ts";
 
@@ -60,7 +67,7 @@ describe("the image for any program", () => {
       const containers = await Containers.here(context);
       const image = await containers.build("none");
       await using container = containers.run(image, { options: HARDENED, args: ["--", "sh", "-c", PROBE] });
-      const text = await untilShown(container, /^probed$/m, 120_000);
+      const text = await untilShown(container, /^probed$/m, 120_000 + ORPHANS * 40);
       expect(text).toMatch(/^first: node .*gt-sidecar/m);
       expect(text).toMatch(/^uid: 54321$/m);
       expect(text).toMatch(/^CapEff:\s+0+$/m);
@@ -75,3 +82,50 @@ describe("the image for any program", () => {
     LIMIT_MS,
   );
 });
+
+/** Claude Code decides by itself what it asks for, unless it is told to ask. */
+const COMMANDS: Readonly<Record<AgentKind, readonly string[]>> = {
+  claude: ["--", "claude", "--permission-mode", "default"],
+  codex: [],
+  opencode: [],
+};
+
+// Each of these images takes minutes to build, and no other test needs them.
+if (process.env["GT_E2E"] === "full") {
+  it.for<AgentKind>(["claude", "codex", "opencode"])(
+    "the image with %s takes a message once, shows its dialog, and ends when it is asked to",
+    { timeout: 2 * LIMIT_MS },
+    async (agent, context) => {
+      const containers = await Containers.here(context);
+      const image = await containers.build(agent);
+      const dir = await mkdtemp(join(tmpdir(), "gt-image-"));
+      context.onTestFinished(() => rm(dir, { recursive: true, force: true }));
+      await using model = await ModelServer.listen({ wordDelayMs: 0 });
+      const { workdir, env } = await makeAgentHome({ agent, dir, modelUrl: model.url });
+      await promisify(execFile)("chmod", ["-R", "a+rwX", dir]);
+      const { PATH: _, ...own } = env;
+      const named = Object.entries({ ...own, GT_AGENT_WORKDIR: workdir }).flatMap(([key, value]) => [
+        "--env",
+        `${key}=${value}`,
+      ]);
+      await using container = containers.run(image, {
+        options: [...HARDENED, "--memory", "2g", "--memory-swap", "2g", "--volume", `${dir}:${dir}`, ...named],
+        args: ["--restart", "never", "--linger", "10s", ...COMMANDS[agent]],
+      });
+      const { client } = container;
+      const state = (wanted: AgentState) => async () => (await client.status({})).state === wanted || undefined;
+      await container.firstPeek();
+      await until("an idle agent", 120_000, state(AgentState.IDLE), container.log);
+      const receipt = await client.nudge({ message: "marker: hello in there", timeoutMs: 60_000n });
+      expect(receipt).toMatchObject({ outcome: NudgeOutcome.SUBMITTED, error: "" });
+      await until("its arrival", 10_000, () => model.arrivals("marker: hello in there") === 1 || undefined);
+      await until("an idle agent", 60_000, state(AgentState.IDLE), container.log);
+      await client.nudge({ message: "RUN-TOOL touch made-by-tool", timeoutMs: 60_000n });
+      await until("its dialog", 60_000, state(AgentState.DIALOG), container.log);
+      const stopped = await client.stopAgent({ graceMs: 20_000n });
+      expect(stopped).toMatchObject({ alreadyStopped: false, signal: "" });
+      container.signal("SIGTERM");
+      expect(await container.exited).toBe(stopped.exitCode);
+    },
+  );
+}
