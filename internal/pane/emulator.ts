@@ -1,11 +1,12 @@
 import { TextDecoder } from "node:util";
-import xterm, { type IBuffer, type IBufferCell, type IBufferLine, type IMarker } from "@xterm/headless";
-import type { Screen, ScreenLine, ScreenRun } from "../agents/screen.ts";
+import type { IBuffer, IBufferCell } from "@xterm/headless";
+import type { Screen, ScreenLine } from "../agents/screen.ts";
 import type { TextRow } from "./peek-text.ts";
+import { readLine, rowText } from "./screen-lines.ts";
 import { drawRows, REDRAW_RESET, sgrOf } from "./screen-redraw.ts";
+import { type ScrollListener, ScrollTeller } from "./scroll-teller.ts";
 import { TerminalModes } from "./terminal-modes.ts";
-import { learnTmuxHabits } from "./tmux-habits.ts";
-import { TMUX_WIDTHS, TmuxWidths } from "./tmux-widths.ts";
+import { type TmuxTerminal, tmuxTerminal } from "./tmux-terminal.ts";
 
 export interface EmulatorOptions {
   readonly cols: number;
@@ -14,52 +15,35 @@ export interface EmulatorOptions {
   readonly scrollback: number;
 }
 
-/** A row of the history. */
-export interface HistoryRow extends TextRow {
-  /** The row below goes on from it without a line break. */
-  readonly goesOn: boolean;
-}
-
-/** Hears what becomes final on the screen. Called between two chunks; must not throw. */
-export interface ScrollListener {
-  /** Rows that have left the main screen for the history, oldest first. */
-  scrolled(rows: readonly HistoryRow[]): void;
-  /** More rows went by at once than the history holds: some before the next ones were never told. */
-  overflowed(): void;
-  /** The program has thrown the history away: it may print the same rows again. */
-  cleared(): void;
-}
+/** The main screen, everything as at the start, no history and no title. */
+const FORGET = "\x1b[?1049l\x1bc\x1b[3J\x1b]2;\x07";
 
 /**
  * The agent's screen as a terminal would show it, fed with the bytes the agent printed. Answers to terminal queries are
  * dropped: tmux gives them.
  */
 export class Emulator {
-  readonly #terminal: InstanceType<typeof xterm.Terminal>;
+  readonly #terminal: TmuxTerminal;
   readonly #modes: TerminalModes;
-  readonly #scrollback: number;
+  readonly #teller: ScrollTeller;
   #decoder = utf8Decoder();
   #title = "";
   #version = 0;
   #cached: { readonly version: number; readonly screen: Screen } | undefined;
   #redrawn: { readonly version: number; readonly text: string } | undefined;
-  #listener: ScrollListener | undefined;
-  /** Stands at the last row of the history that has been told, and moves with the text; undefined: none has been. */
-  #told: IMarker | undefined;
-  /** Rows below the mark that were told while it could not be moved. */
-  #toldBeyond = 0;
-  /** Stands at the last row that has been told where that came back to the screen. */
-  #cameBack: IMarker | undefined;
 
   constructor(options: EmulatorOptions) {
-    this.#terminal = new xterm.Terminal({ ...options, allowProposedApi: true, logLevel: "off" });
-    this.#scrollback = options.scrollback;
-    this.#terminal.unicode.register(new TmuxWidths());
-    this.#terminal.unicode.activeVersion = TMUX_WIDTHS;
-    learnTmuxHabits(this.#terminal);
+    this.#terminal = tmuxTerminal(options, (move) => this.#teller.erasing(move));
+    this.#teller = new ScrollTeller(this.#terminal, options.scrollback);
     this.#modes = new TerminalModes(this.#terminal);
-    this.#terminal.parser.registerCsiHandler({ final: "J" }, ([what]) => what === 3 && this.#clearing(false));
-    this.#terminal.parser.registerEscHandler({ final: "c" }, () => this.#clearing(true));
+    this.#terminal.parser.registerCsiHandler({ final: "J" }, ([what]) => {
+      if (what === 3 && !this.alternate) this.#teller.clearing();
+      return false;
+    });
+    this.#terminal.parser.registerEscHandler({ final: "c" }, () => {
+      this.#teller.listener?.cleared();
+      return false;
+    });
     this.#terminal.onTitleChange((title) => {
       this.#title = title;
     });
@@ -94,8 +78,12 @@ export class Emulator {
 
   /** From now on rows that scroll off the main screen are told. One listener; give chunks of fewer lines than `scrollback`. */
   listen(listener: ScrollListener): void {
-    this.#listener = listener;
-    this.#markAnew();
+    this.#teller.listen(listener);
+  }
+
+  /** Rows at the top of the screen that have been told: the window was smaller when they scrolled off. */
+  get toldRows(): number {
+    return this.#teller.toldRows;
   }
 
   /** Resolves when the bytes have been taken in; a chunk is never seen half done. `onTaken` runs at that very moment. */
@@ -105,7 +93,7 @@ export class Emulator {
     return new Promise((resolve) => {
       this.#terminal.write(text, () => {
         this.#version++;
-        if (this.#listener !== undefined) this.#tell(this.#listener);
+        this.#teller.tell();
         onTaken?.();
         resolve();
       });
@@ -116,92 +104,12 @@ export class Emulator {
   replace(text: string, cols: number, rows: number, onTaken?: () => void): Promise<void> {
     this.#decoder = utf8Decoder();
     this.resize(cols, rows);
-    const listener = this.#listener;
-    this.#listener = undefined; // what is drawn here has been told, or is not known to be new
-    return this.write(`\x1bc\x1b]2;\x07${text}`, () => {
-      this.#listener = listener;
-      this.#markAnew();
+    const { listener } = this.#teller;
+    this.#teller.listen(undefined); // what is drawn here has been told, or is not known to be new
+    return this.write(`${FORGET}${text}`, () => {
+      this.#teller.listen(listener);
       onTaken?.();
     });
-  }
-
-  /** Rows at the top of the screen that have been told: the window was smaller when they scrolled off. */
-  get toldRows(): number {
-    return this.alternate ? 0 : Math.max(0, this.#nextToTell - this.historyLines);
-  }
-
-  /** The first row that has not been told; 0 too when the history has lost the last that was. */
-  get #nextToTell(): number {
-    if (this.#cameBack?.isDisposed === false) return this.#cameBack.line + 1;
-    if (this.#told === undefined) return this.#toldBeyond;
-    return this.#told.isDisposed ? 0 : this.#told.line + 1 + this.#toldBeyond;
-  }
-
-  /** Tells what can still be told of rows that are about to go. Returns false: the terminal does the rest. */
-  #clearing(isAll: boolean): false {
-    const listener = this.#listener;
-    if (listener === undefined || (this.alternate && !isAll)) return false;
-    this.#tell(listener);
-    this.#markAnew(0);
-    listener.cleared();
-    return false;
-  }
-
-  #tell(listener: ScrollListener): void {
-    const { normal } = this.#terminal.buffer;
-    const from = this.#nextToTell;
-    // Without a mark nobody knows what a full history has dropped.
-    const isLost =
-      this.#told === undefined ? from < normal.baseY && normal.baseY >= this.#scrollback : this.#told.isDisposed;
-    // Rows that came back from the history stay told.
-    if (from >= normal.baseY && !isLost) {
-      this.#markBoth(this.#cameBack);
-      return;
-    }
-    if (isLost) listener.overflowed();
-    const rows: HistoryRow[] = [];
-    for (let y = from; y < normal.baseY; y++) rows.push(rowText(normal, y));
-    if (rows.length > 0) listener.scrolled(rows);
-    this.#markHistory();
-  }
-
-  /** All of the history counts as told. */
-  #markHistory(): void {
-    const { baseY, cursorY } = this.#terminal.buffer.normal;
-    if (this.alternate) {
-      // Marks can be set while the main screen shows only; behind the alternate one it does not scroll.
-      if (this.#told?.isDisposed === true) this.#told = undefined;
-      this.#toldBeyond = baseY - (this.#told === undefined ? 0 : this.#told.line + 1);
-      return;
-    }
-    this.#told?.dispose();
-    this.#cameBack = undefined;
-    // Not on the screen: a row that is erased takes its mark with it.
-    this.#told = baseY === 0 ? undefined : this.#terminal.registerMarker(-cursorY - 1);
-    this.#toldBeyond = 0;
-  }
-
-  /** All of the history counts as told, or none of it: then `rows` is 0. */
-  #markAnew(rows?: number): void {
-    this.#told = undefined;
-    this.#cameBack = undefined;
-    this.#toldBeyond = 0;
-    if (this.#listener !== undefined && rows === undefined) this.#markHistory();
-  }
-
-  /** A larger window takes rows back from the history. There an erased row takes its mark with it: one stays above. */
-  #markReturned(): void {
-    const { baseY } = this.#terminal.buffer.normal;
-    if (this.alternate || this.#told === undefined || this.#told.isDisposed || this.#told.line < baseY) return;
-    const cameBack = this.#told;
-    this.#told = undefined;
-    this.#markBoth(cameBack);
-  }
-
-  #markBoth(cameBack: IMarker | undefined): void {
-    if (cameBack === undefined || this.alternate) return;
-    this.#markHistory();
-    this.#cameBack = cameBack;
   }
 
   /** Forgets everything, history and modes included. */
@@ -211,7 +119,7 @@ export class Emulator {
     this.#decoder = utf8Decoder();
     this.#title = "";
     this.#version++;
-    this.#markAnew();
+    this.#teller.begin();
   }
 
   resize(cols: number, rows: number): void {
@@ -219,9 +127,7 @@ export class Emulator {
     this.#terminal.resize(cols, rows);
     this.#modes.resized();
     this.#version++;
-    if (this.#listener === undefined) return;
-    this.#tell(this.#listener);
-    this.#markReturned();
+    this.#teller.resized();
   }
 
   /** The screen as data; the same object until something was written. */
@@ -270,23 +176,27 @@ export class Emulator {
     const { active, normal } = this.#terminal.buffer;
     const [cols, rows] = [this.cols, this.rows];
     const behind =
-      active.type === "alternate" ? `${drawRows(normal, cols, rows)}${moveTo(normal)}\x1b[?1049h\x1b[H` : "";
+      active.type === "alternate"
+        ? `${drawRows(normal, cols, rows)}${this.#moveTo(normal)}\x1b[0m\x1b[?1049h\x1b[H`
+        : "";
     const top = this.#terminal.modes.originMode ? this.#modes.scrollTop : 0;
     const screen = drawRows(active, cols, rows);
-    // Behind the last column it was left by what was printed last: there the next character wraps.
-    const isPending = active.cursorX >= cols;
-    const cursor = isPending ? this.#pendingWrap(active) : moveTo(active, top);
-    return `${REDRAW_RESET}${behind}${screen}${this.#modes.sequence()}${cursor}${this.#penSequence()}`;
+    return `${REDRAW_RESET}${behind}${screen}${this.#modes.sequence()}${this.#moveTo(active, top)}${this.#penSequence()}`;
+  }
+
+  /** Behind the last column the cursor was left by what was printed last: there the next character wraps. */
+  #moveTo(buffer: IBuffer, top = 0): string {
+    return buffer.cursorX >= this.cols ? this.#pendingWrap(buffer, top) : moveTo(buffer, top);
   }
 
   /** Prints the last cell of the cursor's row again: nothing else brings a cursor behind it. */
-  #pendingWrap(buffer: IBuffer): string {
+  #pendingWrap(buffer: IBuffer, top: number): string {
     const line = buffer.getLine(buffer.baseY + buffer.cursorY);
     const wide = line?.getCell(this.cols - 1)?.getWidth() === 0;
     const x = this.cols - (wide ? 2 : 1);
     const cell = line?.getCell(x);
-    if (cell === undefined) return moveTo(buffer);
-    return `\x1b[${buffer.cursorY + 1};${x + 1}H\x1b[${sgrOf(cell)}m${cell.getChars() || " "}`;
+    if (cell === undefined) return moveTo(buffer, top);
+    return `\x1b[${buffer.cursorY - top + 1};${x + 1}H\x1b[${sgrOf(cell)}m${cell.getChars() || " "}`;
   }
 
   /** The style of what is printed next. */
@@ -306,67 +216,4 @@ function moveTo({ cursorX, cursorY }: IBuffer, top = 0): string {
 /** Bytes that are no UTF-8 become U+FFFD. */
 function utf8Decoder(): TextDecoder {
   return new TextDecoder("utf-8", { ignoreBOM: true });
-}
-
-function rowText(buffer: IBuffer, y: number): HistoryRow {
-  const line = buffer.getLine(y);
-  const next = buffer.getLine(y + 1);
-  const continues = next?.isWrapped ?? false;
-  const text = line?.translateToString(!continues) ?? "";
-  const wrapped = line?.isWrapped ?? false;
-  if (!continues) return { text, wrapped, goesOn: false };
-  // A wide character that did not fit at the end of the row left a cell there that nobody wrote.
-  const unwritten = line?.getCell(line.length - 1)?.getChars() === "" && next?.getCell(0)?.getWidth() === 2;
-  const isGap = unwritten && line?.getCell(line.length - 1)?.getWidth() === 1;
-  return { text: isGap ? text.slice(0, -1) : text, wrapped, goesOn: true };
-}
-
-function readLine(line: IBufferLine | undefined, cell: IBufferCell, cols: number): ScreenLine {
-  if (line === undefined) return { text: "", runs: [], wrapped: false };
-  const runs: ScreenRun[] = [];
-  let run: { text: string; bold: boolean; dim: boolean; inverse: boolean; fg: string } | undefined;
-  let attributes = -1;
-  let colour = -1;
-  for (let x = 0; x < cols; x++) {
-    line.getCell(x, cell);
-    if (cell.getWidth() === 0) continue;
-    const bits = (cell.isBold() ? 1 : 0) | (cell.isDim() ? 2 : 0) | (cell.isInverse() ? 4 : 0) | cell.getFgColorMode();
-    const fg = cell.getFgColor();
-    if (run === undefined || bits !== attributes || fg !== colour) {
-      run = {
-        text: "",
-        bold: (bits & 1) !== 0,
-        dim: (bits & 2) !== 0,
-        inverse: (bits & 4) !== 0,
-        fg: colourName(cell),
-      };
-      runs.push(run);
-      attributes = bits;
-      colour = fg;
-    }
-    run.text += cell.getChars() || " ";
-  }
-  return {
-    text: line.translateToString(true).trimEnd(),
-    runs: withoutTrailingBlanks(runs),
-    wrapped: line.isWrapped,
-  };
-}
-
-function colourName(cell: IBufferCell): string {
-  if (cell.isFgDefault()) return "default";
-  if (cell.isFgRGB()) return `#${cell.getFgColor().toString(16).padStart(6, "0")}`;
-  return String(cell.getFgColor());
-}
-
-function withoutTrailingBlanks(runs: readonly ScreenRun[]): readonly ScreenRun[] {
-  const kept = [...runs];
-  for (let last = kept.at(-1); last !== undefined && !last.inverse; last = kept.at(-1)) {
-    const text = last.text.trimEnd();
-    kept.pop();
-    if (text === "") continue;
-    kept.push({ ...last, text });
-    break;
-  }
-  return kept;
 }

@@ -1,7 +1,8 @@
 import type { Screen } from "../agents/screen.ts";
 import type { Clock } from "../base/clock.ts";
-import { Emulator, type HistoryRow } from "./emulator.ts";
+import { Emulator } from "./emulator.ts";
 import { RawRing } from "./raw-ring.ts";
+import type { HistoryRow } from "./screen-lines.ts";
 import type { ScreenSource } from "./screen-source.ts";
 import { SignalBus } from "./signal-bus.ts";
 import type { Gap } from "./types.ts";

@@ -27,6 +27,8 @@ export function drawRows(buffer: IBuffer, cols: number, rows: number): string {
     for (let x = 0; x < (isGap ? cols - 1 : cols); x++) {
       if (line?.getCell(x, cell) === undefined) continue;
       if (cell.getWidth() > 0) pen.draw(cell);
+      // The first cell of a wrapped row is printed: stepping over it would not leave the row above.
+      if (x === 0 && line.isWrapped) pen.printBlanks();
     }
     if (next?.isWrapped === true) pen.printBlanks();
     else pen.forgetBlanks();

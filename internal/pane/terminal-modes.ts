@@ -5,7 +5,6 @@ export interface ModedTerminal {
   readonly parser: IParser;
   readonly rows: number;
   readonly modes: IModes;
-  readonly buffer: { readonly active: { readonly type: "normal" | "alternate" } };
 }
 
 const MOUSE = { none: "", x10: "\x1b[?9h", vt200: "\x1b[?1000h", drag: "\x1b[?1002h", any: "\x1b[?1003h" } as const;
@@ -28,7 +27,8 @@ export class TerminalModes {
   /** As DECSCUSR: 0 is the terminal's own. */
   #cursorStyle = 0;
   #mouseEncoding: Encoding | undefined;
-  #regions: { normal?: Region; alternate?: Region } = {};
+  /** undefined: every row scrolls. */
+  #region: Region | undefined;
 
   constructor(terminal: ModedTerminal) {
     this.#terminal = terminal;
@@ -39,7 +39,7 @@ export class TerminalModes {
     parser.registerCsiHandler({ final: "r" }, ([top, bottom]) => this.#scrolls(top, bottom));
     parser.registerCsiHandler({ intermediates: "!", final: "p" }, () => {
       this.#cursorHidden = false;
-      this.#regions = {};
+      this.#region = undefined;
       return false;
     });
     parser.registerEscHandler({ final: "c" }, () => {
@@ -67,25 +67,24 @@ export class TerminalModes {
     this.#cursorHidden = false;
     this.#cursorStyle = 0;
     this.#mouseEncoding = undefined;
-    this.#regions = {};
+    this.#region = undefined;
   }
 
   /** To be called when the terminal's size has changed: every row scrolls then. */
   resized(): void {
-    this.#regions = {};
+    this.#region = undefined;
   }
 
   /** The first row that scrolls, from 0. */
   get scrollTop(): number {
-    return (this.#regions[this.#terminal.buffer.active.type]?.top ?? 1) - 1;
+    return (this.#region?.top ?? 1) - 1;
   }
 
   /** Bytes that set a fresh terminal to the same modes; the cursor may be elsewhere after them. */
   sequence(): string {
     const { modes } = this.#terminal;
-    const region = this.#regions[this.#terminal.buffer.active.type];
     return [
-      region === undefined ? "" : `\x1b[${region.top};${region.bottom}r`,
+      this.#region === undefined ? "" : `\x1b[${this.#region.top};${this.#region.bottom}r`,
       modes.originMode ? "\x1b[?6h" : "",
       modes.insertMode ? "\x1b[4h" : "",
       modes.wraparoundMode ? "" : "\x1b[?7l",
@@ -119,12 +118,11 @@ export class TerminalModes {
   }
 
   #scrolls(first: number | number[] | undefined, last: number | number[] | undefined): boolean {
-    const { rows, buffer } = this.#terminal;
+    const { rows } = this.#terminal;
     const top = typeof first === "number" && first > 0 ? first : 1;
     const bottom = typeof last === "number" && last > 0 ? Math.min(last, rows) : rows;
     if (bottom <= top) return false; // no region: ignored by terminals
-    if (top === 1 && bottom === rows) delete this.#regions[buffer.active.type];
-    else this.#regions[buffer.active.type] = { top, bottom };
+    this.#region = top === 1 && bottom === rows ? undefined : { top, bottom };
     return false;
   }
 }

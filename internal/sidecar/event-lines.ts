@@ -1,5 +1,5 @@
-import type { HistoryRow } from "../pane/emulator.ts";
 import type { TextRow } from "../pane/peek-text.ts";
+import type { HistoryRow } from "../pane/screen-lines.ts";
 
 /** A line longer than this many characters is told in pieces, and is not known again when it comes a second time. */
 const LINE_MAX_CHARS = 4096;

@@ -1,7 +1,7 @@
-import xterm, { type IBufferCell, type IBufferLine } from "@xterm/headless";
+import type { IBufferCell, IBufferLine } from "@xterm/headless";
 import { plainText } from "../base/sanitise.ts";
 import { TerminalModes } from "../pane/terminal-modes.ts";
-import { TMUX_WIDTHS, TmuxWidths } from "../pane/tmux-widths.ts";
+import { type TmuxTerminal, tmuxTerminal } from "../pane/tmux-terminal.ts";
 
 /** What a program wants of the terminal in front of a person, as far as it is passed on. */
 export interface WantedModes {
@@ -33,15 +33,13 @@ const TITLE_MAX = 200;
  * no byte of the agent reaches a person's terminal.
  */
 export class AttachScreen {
-  readonly #terminal: InstanceType<typeof xterm.Terminal>;
+  readonly #terminal: TmuxTerminal;
   readonly #modes: TerminalModes;
   #title = "";
   #bells = 0;
 
   constructor(cols: number, rows: number) {
-    this.#terminal = new xterm.Terminal({ cols, rows, scrollback: 0, allowProposedApi: true, logLevel: "off" });
-    this.#terminal.unicode.register(new TmuxWidths());
-    this.#terminal.unicode.activeVersion = TMUX_WIDTHS;
+    this.#terminal = tmuxTerminal({ cols, rows, scrollback: 0 });
     this.#modes = new TerminalModes(this.#terminal);
     this.#terminal.onTitleChange((title) => {
       this.#title = plainText(title).replaceAll(/\s+/g, " ").slice(0, TITLE_MAX);

@@ -1,0 +1,91 @@
+import { act, type Habitual, type Inside, type InsideBuffer, insideOf, inWholeScreen } from "./tmux-inside.ts";
+
+/** Called with what moves rows; it must call it. */
+export type Moved = (move: () => void) => void;
+
+/**
+ * What tmux brings into the history: what stood on the main screen when all of it is erased, and the first row of any
+ * region that scrolls. And rows that come by wrapping have no colour, and none goes on from an erased one.
+ */
+export function learnTmuxErasing(terminal: Habitual, moved: Moved): void {
+  const { parser } = terminal;
+  const inside = insideOf(terminal);
+  const { _inputHandler: handler, _bufferService: screen } = inside;
+  const plain = handler._curAttrData.clone();
+  const scroll = screen.scroll.bind(screen);
+  const hasHistory = () => terminal.buffer.active.type === "normal";
+  screen.scroll = (erase, isWrapped) => {
+    if (inside.buffer.scrollTop > 0 && hasHistory()) keepFirstRow(inside.buffer);
+    scroll(isWrapped === true ? plain : erase, isWrapped);
+  };
+  parser.registerCsiHandler({ final: "J" }, ([what]) => {
+    const { x, y } = inside.buffer;
+    const isAll = what === 2 || (what === 0 && x === 0 && y === 0);
+    if (isAll && hasHistory()) moved(() => moveUp(inside));
+    if (what !== 1 || x < inside.cols - 1) return false; // what is left is erased
+    eraseToRowEnd(inside);
+    return true;
+  });
+  parser.registerCsiHandler({ final: "K" }, ([what]) => {
+    const { x, y, ybase, lines } = inside.buffer;
+    const isAll = what === 2 || (what === 0 && x === 0) || (what === 1 && x >= inside.cols - 1);
+    const below = lines.get(ybase + y + 1);
+    if (isAll && below !== undefined) below.isWrapped = false; // nothing is left that it could go on from
+    return false;
+  });
+  parser.registerEscHandler({ final: "c" }, () => {
+    handler._curAttrData = plain.clone();
+    if (hasHistory()) moved(() => moveUp(inside));
+    act(inside, "eraseInDisplay", 2);
+    reset(inside);
+    return true;
+  });
+}
+
+/** The first row of the region, also at the end of the history. */
+function keepFirstRow(buffer: InsideBuffer): void {
+  const { lines, ybase, scrollTop } = buffer;
+  const first = lines.get(ybase + scrollTop);
+  if (first === undefined) return;
+  const { isFull } = lines;
+  lines.splice(ybase, 0, first.clone());
+  if (isFull) return;
+  buffer.ybase++;
+  buffer.ydisp++;
+}
+
+/** Rows up to the last that holds anything. */
+function moveUp(inside: Inside): void {
+  const { buffer, rows, _inputHandler: handler, _bufferService: screen } = inside;
+  let used = rows;
+  while (used > 0 && (buffer.lines.get(buffer.ybase + used - 1)?.getTrimmedLength() ?? 0) === 0) used--;
+  inWholeScreen(inside, () => {
+    for (let n = 0; n < used; n++) screen.scroll(handler._eraseAttrData());
+  });
+}
+
+/**
+ * All up to the last cell of the cursor's row. The emulator then takes a wrong row for the one below, and throws where that is
+ * not there: it is kept from seeing that the row is erased whole.
+ */
+function eraseToRowEnd(inside: Inside): void {
+  const { buffer, cols } = inside;
+  const { x, y, ybase } = buffer;
+  buffer.x = cols - 2;
+  act(inside, "eraseInDisplay", 1);
+  buffer.x = cols - 1;
+  act(inside, "eraseChars", 1);
+  buffer.x = x;
+  const below = buffer.lines.get(ybase + y + 1);
+  if (below !== undefined) below.isWrapped = false;
+}
+
+/** As at the start, but for the screen's kind, its title and its history. */
+function reset({ buffer, rows, coreService, coreMouseService, _charsetService }: Inside): void {
+  [buffer.x, buffer.y] = [0, 0];
+  [buffer.scrollTop, buffer.scrollBottom] = [0, rows - 1];
+  buffer.setupTabStops();
+  coreService.reset();
+  coreMouseService.reset();
+  _charsetService.reset();
+}
