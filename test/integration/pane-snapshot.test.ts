@@ -1,16 +1,11 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { redrawOfCut } from "../../internal/pane/cut-redraw.ts";
 import { Emulator } from "../../internal/pane/emulator.ts";
-import { makeFifo, readFifo } from "../../internal/tmux/output-fifo.ts";
-import type { PaneCut } from "../../internal/tmux/pane.ts";
 import { type Component, requireComponent } from "../support/components.ts";
-import { fuzzEmulator } from "../support/emulator-fuzz.ts";
+import { DrawnAgent } from "../support/drawn-agent.ts";
+import { COLS, type DrawnProgram, drawnProgram, ROWS } from "../support/drawn-program.ts";
+import { fuzzEmulator, UNKNOWN } from "../support/emulator-fuzz.ts";
 import { loadScreenCases } from "../support/screen-corpus.ts";
-import { eventually, tmuxSandbox } from "../support/tmux-sandbox.ts";
 import { comparablePane, TmuxStage } from "../support/tmux-stage.ts";
 
 /** What a RAW watcher's snapshot makes on a terminal: drawn by the emulator from `bytes`, redrawn on a real tmux. */
@@ -18,6 +13,17 @@ async function snapshotOf(bytes: Uint8Array | string, cols: number, rows: number
   const emulator = new Emulator({ cols, rows, scrollback: 1000 });
   await emulator.write(bytes);
   return emulator.redraw();
+}
+
+/** The same screen made by the emulator's redraw, and by one that begins with what tmux tells in the middle. */
+async function expectSameScreen(program: DrawnProgram, stage: TmuxStage, when: string): Promise<void> {
+  const { truth, redraw } = await program.still();
+  const wanted = comparablePane(truth);
+  expect(wanted.rows.length, "something on the screen").toBeGreaterThan(3);
+  expect(comparablePane(await stage.show(redraw)), when).toEqual(wanted);
+  const fresh = redrawOfCut(truth, { history: 1000, freshTitle: "" });
+  const again = await snapshotOf(fresh.text, COLS, ROWS);
+  expect(comparablePane(await stage.show(again)), `armed ${when}`).toEqual(wanted);
 }
 
 it("the snapshot of every recorded screen makes the same screen in tmux, cell by cell, with cursor and modes", async () => {
@@ -47,52 +53,17 @@ it("what most programs print makes the same screen in tmux, in whatever order it
   expect(compared).toBe(500);
 }, 120_000);
 
-/** A program in a real tmux, its output drawn here from its first byte on. */
-async function running(argv: readonly [string, ...string[]], files: Readonly<Record<string, string>>) {
-  await using stack = new AsyncDisposableStack();
-  const dir = await mkdtemp(join(tmpdir(), "gt-snapshot-"));
-  stack.defer(() => rm(dir, { recursive: true, force: true, maxRetries: 5 }));
-  for (const [name, text] of Object.entries(files)) await writeFile(join(dir, name), text);
-  const env = { TERM: "tmux-256color", LANG: "C.UTF-8", HOME: dir };
-  const script = 'while [ ! -e "$0" ]; do sleep 0.02; done; exec "$@"';
-  const go = join(dir, "go");
-  const box = stack.use(
-    await tmuxSandbox({ argv: ["sh", "-c", script, go, ...argv], cols: 100, rows: 30, env, cwd: dir }),
+it("whatever is printed differs from tmux in known ways only", async () => {
+  const { compared, kinds } = await fuzzEmulator({ sequences: 2500, seed: 1 }, new AbortController().signal);
+  expect([...kinds].filter(([kind]) => kind.startsWith(UNKNOWN)).map(([kind, { example }]) => [kind, example])).toEqual(
+    [],
   );
-  const fifo = join(dir, "out.fifo");
-  await makeFifo(fifo, process.env);
-  const emulator = new Emulator({ cols: 100, rows: 30, scrollback: 1000 });
-  await box.pane.cut(0, fifo);
-  const stop = new AbortController();
-  let printedAt = performance.now();
-  let printed = 0;
-  const reading = readFifo(
-    fifo,
-    async (chunk) => {
-      printedAt = performance.now();
-      printed += chunk.length;
-      await emulator.write(chunk);
-    },
-    stop.signal,
-  );
-  stack.defer(async () => {
-    stop.abort();
-    await reading;
-  });
-  await writeFile(go, "");
-  const all = stack.move();
-  /** The pane and its snapshot at the same byte: once nothing has been printed for a moment. */
-  const still = async (): Promise<{ readonly truth: PaneCut; readonly redraw: string }> =>
-    eventually("a still screen", async () => {
-      const before = printedAt;
-      if (printed < 500) return undefined; // it has not drawn itself yet
-      await sleep(Math.max(0, 150 - (performance.now() - printedAt)));
-      const truth = await box.pane.cut(1000);
-      await sleep(50);
-      return printedAt === before && { truth, redraw: emulator.redraw() };
-    });
-  return { box, still, [Symbol.asyncDispose]: () => all.disposeAsync() };
-}
+  expect(compared).toBe(2500);
+  expect(
+    [...kinds.values()].reduce((sum, { count }) => sum + count, 0),
+    "of 100 screens",
+  ).toBeLessThan(40);
+}, 120_000);
 
 const FILE = Array.from({ length: 200 }, (_, i) => `line ${i} of a file: 日本語, é, emoji 🎉 and\ta tab`).join("\n");
 
@@ -115,19 +86,34 @@ const NAMED: ReadonlySet<string> = new Set(["Escape", "Enter", "Space", "Down", 
 describe.each(PROGRAMS)("the snapshot of $component", ({ component, args, keys }) => {
   it("equals tmux's own screen, and so does one that begins in the middle", async (context) => {
     const path = await requireComponent(context, component);
-    await using program = await running([path, ...args], { "file.txt": FILE });
-    await using stage = await TmuxStage.open(100, 30);
+    await using program = await drawnProgram([path, ...args], { files: { "file.txt": FILE } });
+    await using stage = await TmuxStage.open(COLS, ROWS);
     for (const pressed of [[], ...keys]) {
       for (const key of pressed) {
-        await (NAMED.has(key) ? program.box.pane.sendKeys([key]) : program.box.pane.sendText(key));
+        await (NAMED.has(key) ? program.pane.sendKeys([key]) : program.pane.sendText(key));
       }
-      const { truth, redraw } = await program.still();
-      const wanted = comparablePane(truth);
-      expect(wanted.rows.length, "something on the screen").toBeGreaterThan(3);
-      expect(comparablePane(await stage.show(redraw)), `after ${pressed.join(" ")}`).toEqual(wanted);
-      const fresh = redrawOfCut(truth, { history: 1000, freshTitle: "" });
-      const again = await snapshotOf(fresh.text, 100, 30);
-      expect(comparablePane(await stage.show(again)), `armed after ${pressed.join(" ")}`).toEqual(wanted);
+      await expectSameScreen(program, stage, `after ${pressed.join(" ")}`);
     }
   });
 });
+
+it("the snapshot of a real Claude Code equals tmux's own screen, idle, in the middle of an answer, and in a dialog", async (context) => {
+  await requireComponent(context, "claude");
+  await using agent = await DrawnAgent.start("claude-2.1.330", ["--permission-mode", "default"]);
+  await using stage = await TmuxStage.open(COLS, ROWS);
+  const same = async (when: string) => {
+    using _frozen = await agent.freeze();
+    await expectSameScreen(agent.program, stage, when);
+  };
+  await agent.until("an empty composer", (view) => view.composer?.text === "" && view.busy === undefined);
+  await same("idle");
+  agent.model.wordDelayMs = 40;
+  await agent.say("TALK 400");
+  await agent.until("an answer under way", (view, text) => view.busy !== undefined && text.includes("word90"));
+  await same("in the middle of an answer");
+  agent.model.wordDelayMs = 0;
+  await agent.until("its end", (view) => view.busy === undefined);
+  await agent.say("RUN-TOOL touch tool-ran");
+  await agent.until("a dialog", (view) => view.dialog?.kind === "permission");
+  await same("in a permission dialog");
+}, 120_000);

@@ -67,19 +67,22 @@ export async function fuzzEmulator(
   signal: AbortSignal,
 ): Promise<EmulatorDifferences> {
   const random = generator(options.seed);
-  const names = options.only ?? Object.keys(KINDS);
+  const all = options.only ?? Object.keys(KINDS);
   const kinds = new Map<string, { count: number; example: string }>();
   await using stage = await TmuxStage.open(COLS, ROWS);
   let compared = 0;
   for (; compared < options.sequences && !signal.aborted; compared += BATCH) {
     const pieces = Array.from({ length: BATCH }, (): Piece => {
-      const kind = random() < 0.35 ? "text" : (names[below(random, names.length)] ?? "text");
+      const kind = random() < 0.35 ? "text" : (all[below(random, all.length)] ?? "text");
       return { kind, text: KINDS[kind]?.(random) ?? "" };
     });
-    if (compared % 1000 === 0) options.say?.(`${compared} sequences, ${kinds.size} kinds of differences`);
-    if (!(await differs(stage, pieces))) continue;
-    const fewest = await reduced(stage, pieces);
-    const kind = [...new Set(fewest.map((piece) => piece.kind))].sort().join(" + ");
+    if (compared % 5000 === 0) options.say?.(`${compared} sequences, ${kinds.size} kinds of differences`);
+    const found = await difference(stage, pieces);
+    if (found === undefined) continue;
+    const fewest = await reduced(stage, pieces, found);
+    const names = new Set(fewest.map((piece) => piece.kind));
+    const why = causeOf(found, names);
+    const kind = why === UNKNOWN ? `${why}: ${found}, ${[...names].sort().join(" + ")}` : why;
     const known = kinds.get(kind);
     if (known === undefined) kinds.set(kind, { count: 1, example: fewest.map(({ text }) => text).join("") });
     else known.count++;
@@ -87,22 +90,60 @@ export async function fuzzEmulator(
   return { compared, kinds };
 }
 
-async function differs(stage: TmuxStage, pieces: readonly Piece[]): Promise<boolean> {
-  const text = pieces.map((piece) => piece.text).join("");
-  const truth = comparablePane(await stage.show(text));
-  const emulator = new Emulator({ cols: COLS, rows: ROWS, scrollback: 100 });
+/** What the cursor and the mode that sequences restore begin with, on both. */
+const BEGIN = "\x1b[?1049h\x1b[?1049l\x1b7";
+
+/** Why the two differ where that is known, and no harm: what is found, and kinds of sequences that are all needed for it. */
+const CAUSES: readonly (readonly [why: string, found: Difference | "any", kinds: readonly string[]])[] = [
+  ["which rows the next one continues", "joins", []],
+  ["insertion mode at the end of a row", "any", ["insertion"]],
+  ["inserting as many characters as a row has left", "screen", ["insert", "text"]],
+  ["a cursor outside of the region under origin mode", "screen", ["origin", "region"]],
+  ["wrapping turned off", "any", ["wrap"]],
+  ["a row of erased cells that goes into the history, or does not", "history", ["erase"]],
+  ["half of a wide character that was overwritten or erased", "screen", ["wide"]],
+  ["half of a wide character that was overwritten or erased", "history", ["wide"]],
+  ["repeating behind a sequence that tmux does not know", "any", ["rare move", "repeat"]],
+];
+
+export const UNKNOWN = "not explained";
+
+function causeOf(found: Difference, kinds: ReadonlySet<string>): string {
+  const known = CAUSES.find(
+    ([, what, needed]) => (what === "any" || what === found) && needed.every((kind) => kinds.has(kind)),
+  );
+  return known?.[0] ?? UNKNOWN;
+}
+
+/** Undefined: both show the same. `joins`: only which rows are continued by the next. `history`: only what has scrolled off. */
+type Difference = "screen" | "history" | "joins" | undefined;
+
+async function difference(stage: TmuxStage, pieces: readonly Piece[]): Promise<Difference> {
+  const text = BEGIN + pieces.map((piece) => piece.text).join("");
+  const emulator = new Emulator({ cols: COLS, rows: ROWS, scrollback: 1000 });
   await emulator.write(text);
-  const shown = comparablePane(await stage.show(emulator.redraw()));
-  return JSON.stringify(truth) !== JSON.stringify(shown);
+  const truth = comparablePane(await stage.show(text), "blank");
+  const { alternate } = truth.facts;
+  const history = alternate ? [] : await stage.history();
+  const cells = await stage.cells();
+  const shown = comparablePane(await stage.show(emulator.redraw()), "blank");
+  if (!same(await stage.cells(), cells) || !same(shown.facts, truth.facts)) return "screen";
+  const held = alternate ? [] : emulator.rowsText(1000 + ROWS).map((row) => row.text.trimEnd());
+  if (!same(held.slice(0, held.findLastIndex((row) => row !== "") + 1), history)) return "history";
+  return same(shown, truth) ? undefined : "joins";
+}
+
+function same(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
 }
 
 /** Leaves out what is not needed to show the difference. */
-async function reduced(stage: TmuxStage, pieces: readonly Piece[]): Promise<readonly Piece[]> {
+async function reduced(stage: TmuxStage, pieces: readonly Piece[], found: Difference): Promise<readonly Piece[]> {
   let rest = pieces;
   for (let size = Math.ceil(rest.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
     for (let at = 0; at < rest.length; ) {
       const without = [...rest.slice(0, at), ...rest.slice(at + size)];
-      if (without.length > 0 && (await differs(stage, without))) rest = without;
+      if (without.length > 0 && (await difference(stage, without)) === found) rest = without;
       else at += size;
     }
   }
