@@ -11,6 +11,7 @@ import {
   type SidecarStreamEventsRequest,
 } from "../gen/gastown/v1/sidecar_pb.ts";
 import type { NudgeReceipt } from "../pane/types.ts";
+import { sendHead } from "../rpcserver/response-head.ts";
 import type { SessionEvent } from "./event-types.ts";
 import type { SessionEvents } from "./events.ts";
 import type { SidecarIdentity } from "./options.ts";
@@ -38,7 +39,10 @@ export interface EventServiceDeps {
   readonly provider: string;
 }
 
-/** StreamEvents and AckEvents. A stream takes an event from the log when the transport has taken the one before. */
+/**
+ * StreamEvents and AckEvents. A stream's headers tell that it has begun: from then on no event is missed, however long the
+ * first one takes. It takes an event from the log when the transport has taken the one before.
+ */
 export function eventMethods({ clock, agent, identity, provider }: EventServiceDeps) {
   const { events } = agent;
   const { sessionId, project } = identity;
@@ -48,6 +52,7 @@ export function eventMethods({ clock, agent, identity, provider }: EventServiceD
       const { afterSeq, subscriberId: subscriber, epoch: wanted } = request;
       const after = afterSeq === undefined ? {} : { after: afterSeq };
       const followed = events.follow({ ...after, subscriber, epoch: wanted }, context.signal);
+      sendHead(context);
       for await (const each of followed) yield { ...eventMessage(each, clock.now()), ...session };
     },
     ackEvents({ subscriberId, ackSeq, epoch }: SidecarAckEventsRequest) {

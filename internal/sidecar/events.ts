@@ -157,12 +157,17 @@ export class SessionEvents implements Task {
   }
 
   /**
-   * Events after a position, then live ones; ends after the session's last event.
-   * @throws DomainError `precondition`, `invalid` (the subscriber's name), `unavailable` when this process ends.
+   * Events after a position, which is that of this call, then live ones; ends after the session's last event.
+   * @throws DomainError `precondition`, `invalid` (the subscriber's name); while it is read also `unavailable`, when this
+   * process ends.
    */
-  async *follow(request: EventsRequest, signal: AbortSignal): AsyncGenerator<Followed<SessionEvent>, void> {
+  follow(request: EventsRequest, signal: AbortSignal): AsyncGenerator<Followed<SessionEvent>, void> {
     const after = request.after ?? this.#positionOf(request.subscriber);
-    yield* follow(this.#log, { epoch: request.epoch, ...(after === undefined ? {} : { after }) }, signal);
+    return this.#toEnd(follow(this.#log, { epoch: request.epoch, ...(after === undefined ? {} : { after }) }, signal));
+  }
+
+  async *#toEnd(followed: AsyncGenerator<Followed<SessionEvent>, void>): AsyncGenerator<Followed<SessionEvent>, void> {
+    yield* followed;
     if (this.#ended !== undefined) throw new DomainError("unavailable", this.#ended);
   }
 

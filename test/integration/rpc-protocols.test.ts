@@ -45,6 +45,19 @@ describe.each(Object.entries(transports))("%s", (_name, transport) => {
     expect(await collect(client().watchOutput({ lines: 500 }))).toEqual(["first", ...numbers(1, 500)]);
   });
 
+  it("has the headers of a stream before its first message when the handler sends them, and all the rest after", async () => {
+    const began = Promise.withResolvers<Headers>();
+    const got: string[] = [];
+    const failed = collect(client().watchOutput({ lines: ASK.headFirst }, { onHeader: began.resolve }), got).catch(
+      (err: unknown) => err,
+    );
+    expect((await began.promise).get("content-type")).toMatch(/^application\/(connect|grpc|grpc-web)\+(proto|json)/);
+    expect(got).toEqual([]);
+    await client().peek({ lines: ASK.release });
+    expect(domainErrorOf(await failed)).toMatchObject({ kind: "precondition", fields: { epoch: "e2" } });
+    expect(got).toEqual(["first"]);
+  });
+
   it("carries a failure's kind, sentence and fields", async () => {
     const err = domainErrorOf(
       await client()

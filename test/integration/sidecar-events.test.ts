@@ -178,6 +178,22 @@ describe("a reader", () => {
     expect(resumed.gap?.to).toBe(resumed.seq + 1n);
   });
 
+  it("is told that its stream has begun while nothing happens, and gets what happens then", async () => {
+    await using sidecar = await startSidecar();
+    await sidecar.untilState(AgentState.IDLE);
+    await using before = new EventReader(sidecar.client);
+    await before.until("idle", ({ state }) => state === AgentState.IDLE);
+    const { seq: afterSeq = 0n, epoch = "" } = before.events.at(-1) ?? {};
+    const began = Promise.withResolvers<void>();
+    const stop = new AbortController();
+    const options = { signal: stop.signal, onHeader: () => began.resolve() };
+    const first = sidecar.client.streamEvents({ afterSeq, epoch }, options)[Symbol.asyncIterator]().next();
+    await began.promise;
+    await sidecar.client.nudge({ message: "now", requestId: "now", mode: 3 });
+    expect((await first).value).toMatchObject({ seq: afterSeq + 1n, type: EventType.INPUT_RECEIVED, requestId: "now" });
+    stop.abort();
+  });
+
   it("is refused another epoch and a number that is not there yet, and told what there is", async () => {
     await using sidecar = await startSidecar();
     await sidecar.untilState(AgentState.IDLE);

@@ -11,11 +11,12 @@ import { HealthState, healthRoutes } from "../../internal/rpcserver/health.ts";
 import { Metrics } from "../../internal/rpcserver/metrics.ts";
 import { type Peer, peerKey } from "../../internal/rpcserver/peer.ts";
 import { reflectionRoutes } from "../../internal/rpcserver/reflection.ts";
+import { sendHead } from "../../internal/rpcserver/response-head.ts";
 import { RpcServer, type RpcServerOptions } from "../../internal/rpcserver/server.ts";
 import { TlsServing, type TlsServingDeps } from "../../internal/sidecar/tls-serving.ts";
 
-/** What Peek's and WatchOutput's `lines` ask of the test service. */
-export const ASK = { notFound: -404, failLate: -405, bug: -500, wait: -600 } as const;
+/** What Peek's and WatchOutput's `lines` ask of the test service; `release`, by Peek, lets go on what `headFirst` began. */
+export const ASK = { notFound: -404, failLate: -405, bug: -500, wait: -600, headFirst: -700, release: -701 } as const;
 
 export interface RpcFixture extends AsyncDisposable {
   readonly server: RpcServer;
@@ -94,10 +95,12 @@ function fixtureParts() {
 }
 
 function sidecarRoutes(opened: { count: number }, peers: Peer[]): Routes {
+  let released = Promise.withResolvers<void>();
   return (router) =>
     router.service(SidecarService, {
       async peek({ lines }, { signal, values }) {
         peers.push(values.get(peerKey));
+        if (lines === ASK.release) released.resolve();
         if (lines === ASK.bug) throw new Error("the secret of the house");
         if (lines === ASK.notFound)
           throw new DomainError("not-found", 'no session "x"', { fields: { epoch: "e1", head: 7 } });
@@ -107,11 +110,17 @@ function sidecarRoutes(opened: { count: number }, peers: Peer[]): Routes {
       nudge({ message, requestId }) {
         return { delivered: true, requestId, outcome: NudgeOutcome.SUBMITTED, deliveredText: message };
       },
-      async *watchOutput({ lines }, { signal }) {
+      async *watchOutput({ lines }, context) {
+        const { signal } = context;
         opened.count++;
         try {
+          if (lines === ASK.headFirst) {
+            sendHead(context);
+            await released.promise;
+            released = Promise.withResolvers();
+          }
           yield { kind: UpdateKind.SNAPSHOT, output: "first" };
-          if (lines === ASK.failLate)
+          if (lines === ASK.failLate || lines === ASK.headFirst)
             throw new DomainError("precondition", "the epoch is stale", { fields: { epoch: "e2" } });
           if (lines === ASK.bug) throw new TypeError("the secret of the house");
           if (lines === ASK.wait) await untilAborted(signal);
