@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import { expect, it } from "vitest";
 import { HalfOpen } from "./half-open.ts";
 
-function socket(remotePort: number) {
+function socket(remotePort: number, remoteAddress = "10.0.0.1") {
   const emitter = new EventEmitter();
   const cut = { value: false };
   const destroy = () => {
@@ -11,7 +11,7 @@ function socket(remotePort: number) {
     emitter.emit("close");
   };
   return {
-    socket: Object.assign(emitter, { remoteAddress: "10.0.0.1", remotePort, destroy }) as unknown as Socket,
+    socket: Object.assign(emitter, { remoteAddress, remotePort, destroy }) as unknown as Socket,
     cut,
   };
 }
@@ -23,6 +23,17 @@ it("cuts the oldest when there is one too many, and tells", () => {
   for (const each of [a, b, c]) halfOpen.add(each.socket);
   expect([a.cut.value, b.cut.value, c.cut.value]).toEqual([true, false, false]);
   expect([told, halfOpen.size]).toEqual([["cut"], 2]);
+});
+
+it("cuts the oldest of the address that has the most, however old another one's is", () => {
+  const halfOpen = new HalfOpen(3, () => {});
+  const other = socket(1, "10.0.0.2");
+  halfOpen.add(other.socket);
+  const flood = Array.from({ length: 100 }, (_, i) => socket(i));
+  for (const each of flood) halfOpen.add(each.socket);
+  expect(other.cut.value).toBe(false);
+  expect(flood.map(({ cut }) => cut.value)).toEqual([...Array(98).fill(true), false, false]);
+  expect(halfOpen.size).toBe(3);
 });
 
 it("counts neither those that are done nor those that have gone, and tells of the latter", () => {

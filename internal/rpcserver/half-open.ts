@@ -2,13 +2,15 @@ import type { Socket } from "node:net";
 
 /**
  * Connections whose other end has not said yet who it is, or what it speaks. There may be so many of them; one more and
- * the oldest is cut: who means it needs milliseconds, who holds them open holds no others out.
+ * the oldest is cut of the address that has the most: who means it needs milliseconds, who holds them open holds no others
+ * out.
  */
 export class HalfOpen {
   readonly #max: number;
   readonly #tell: (what: "cut" | "gone") => void;
-  /** Oldest first. */
-  readonly #sockets = new Map<string, Socket>();
+  /** By address and port, oldest first. */
+  readonly #sockets = new Map<string, Map<number, Socket>>();
+  #size = 0;
 
   /** `tell`: one was cut for a newer one, or has gone (or was sent away) before it was done. */
   constructor(max: number, tell: (what: "cut" | "gone") => void) {
@@ -17,31 +19,45 @@ export class HalfOpen {
   }
 
   get size(): number {
-    return this.#sockets.size;
+    return this.#size;
   }
 
   add(socket: Socket): void {
-    const key = keyOf(socket);
-    this.#sockets.set(key, socket);
+    const [address, port] = placeOf(socket);
+    const there = this.#sockets.get(address) ?? new Map<number, Socket>();
+    this.#sockets.set(address, there.set(port, socket));
+    this.#size++;
     socket.once("close", () => {
-      if (this.#sockets.get(key) !== socket) return;
-      this.#sockets.delete(key);
-      this.#tell("gone");
+      if (this.#sockets.get(address)?.get(port) === socket && this.#remove(address, port)) this.#tell("gone");
     });
-    const [oldest] = this.#sockets;
-    if (this.#sockets.size <= this.#max || oldest === undefined) return;
-    this.#sockets.delete(oldest[0]);
-    this.#tell("cut");
-    oldest[1].destroy();
+    if (this.#size > this.#max) this.#cutOne();
   }
 
   /** `socket` or one that wraps it, as TLS does. */
   done(socket: Socket): void {
-    this.#sockets.delete(keyOf(socket));
+    this.#remove(...placeOf(socket));
+  }
+
+  #remove(address: string, port: number): boolean {
+    const there = this.#sockets.get(address);
+    if (there?.delete(port) !== true) return false;
+    if (there.size === 0) this.#sockets.delete(address);
+    this.#size--;
+    return true;
+  }
+
+  #cutOne(): void {
+    let [most] = this.#sockets;
+    for (const each of this.#sockets) if (most === undefined || each[1].size > most[1].size) most = each;
+    const [oldest] = most?.[1] ?? [];
+    if (most === undefined || oldest === undefined) return;
+    this.#remove(most[0], oldest[0]);
+    this.#tell("cut");
+    oldest[1].destroy();
   }
 }
 
 /** Of all connections to one port no two have the same. */
-function keyOf({ remoteAddress, remotePort }: Socket): string {
-  return `${remoteAddress} ${remotePort}`;
+function placeOf({ remoteAddress = "", remotePort = 0 }: Socket): [address: string, port: number] {
+  return [remoteAddress, remotePort];
 }

@@ -10,11 +10,12 @@ import { createServer, type Server, type Socket } from "node:net";
 import type { Clock } from "../base/clock.ts";
 import type { ServerRequest, ServerResponse12 } from "./adapter.ts";
 import { HalfOpen } from "./half-open.ts";
+import { type HandshakeRate, HandshakeTurns } from "./handshake-turns.ts";
 import { MAX_HEADER_BYTES } from "./header-limit.ts";
 import { sniffHttpVersion } from "./sniff.ts";
 import { serverTlsOptions, type TlsMaterial } from "./tls.ts";
 
-export interface ListenerLimits {
+export interface ListenerLimits extends HandshakeRate {
   /** TLS handshake, first bytes of a plaintext connection, headers of an HTTP/1.1 request. */
   readonly handshakeTimeoutMs: number;
   /** A whole HTTP/1.1 request. */
@@ -66,10 +67,15 @@ const KEEP_ALIVE = { noDelay: true, keepAlive: true, keepAliveInitialDelay: 30_0
 
 /**
  * TLS 1.3 with client certificates; ALPN chooses the protocol. An HTTP/1.1 request is refused without certificate like
- * any other: the handshake fails first.
+ * any other: the handshake fails first. Node's server gets its connections from one that listens, each when it is its turn.
  */
-export function createTlsListener(tls: TlsMaterial, limits: ListenerLimits, handlers: ListenerHandlers): Listener {
-  const server = createSecureServer({
+export function createTlsListener(
+  clock: Clock,
+  tls: TlsMaterial,
+  limits: ListenerLimits,
+  handlers: ListenerHandlers,
+): Listener {
+  const secure = createSecureServer({
     ...serverTlsOptions(tls),
     ...HTTP2_OPTIONS,
     ...KEEP_ALIVE,
@@ -77,14 +83,25 @@ export function createTlsListener(tls: TlsMaterial, limits: ListenerLimits, hand
     handshakeTimeout: limits.handshakeTimeoutMs,
     http1Options: http1Limits(limits),
   } as Parameters<typeof createSecureServer>[0]);
-  wireHttp2(server, handlers);
+  wireHttp2(secure, handlers);
+  const server = createServer(KEEP_ALIVE);
   const halfOpen = bounded(server, limits, handlers);
-  server.on("connection", (socket) => halfOpen.add(socket));
-  server.on("secureConnection", (socket) => halfOpen.done(socket));
+  const turns = new HandshakeTurns(clock, limits);
+  server.on("connection", (socket) => {
+    socket.on("error", () => socket.destroy());
+    halfOpen.add(socket);
+    turns.add(socket, () => secure.emit("connection", socket));
+  });
+  secure.on("secureConnection", (socket) => halfOpen.done(socket));
+  watchSlowRequests(secure);
   return {
     server,
-    close: () => server.close(),
-    setTls: (material) => server.setSecureContext(serverTlsOptions(material)),
+    close: () => {
+      turns.close();
+      server.close();
+      secure.close();
+    },
+    setTls: (material) => secure.setSecureContext(serverTlsOptions(material)),
   };
 }
 
@@ -108,8 +125,7 @@ export function createPlainListener(clock: Clock, limits: ListenerLimits, handle
     halfOpen.done(socket);
     handOver(socket, version === "1" ? http1 : http2);
   });
-  // Node starts the watch over slow HTTP/1.1 requests when its server begins to listen, which this one never does.
-  http1.emit("listening");
+  watchSlowRequests(http1);
   return {
     server,
     close: () => {
@@ -117,6 +133,11 @@ export function createPlainListener(clock: Clock, limits: ListenerLimits, handle
       http1.close();
     },
   };
+}
+
+/** Node does it when its server begins to listen, which one that is handed its connections never does. */
+function watchSlowRequests(server: Http1Server | Http2SecureServer): void {
+  server.emit("listening");
 }
 
 function bounded(server: Server, limits: ListenerLimits, { onFault }: ListenerHandlers): HalfOpen {

@@ -73,6 +73,8 @@ const LIMITS: ListenerLimits & SessionLimits = {
   requestTimeoutMs: 60_000,
   maxConnections: 4000,
   maxHalfOpen: 512,
+  handshakesPerSecond: 100,
+  handshakeBurst: 256,
   pingIntervalMs: 30_000,
   pingTimeoutMs: 15_000,
   connectionWindowBytes: 1024 * 1024,
@@ -206,8 +208,9 @@ export class RpcServer implements Task {
         adapter.handle(req, res);
       },
     };
+    const { clock } = this.#deps;
     const { tls } = this.#options;
-    return tls ? createTlsListener(tls, limits, handlers) : createPlainListener(this.#deps.clock, limits, handlers);
+    return tls ? createTlsListener(clock, tls, limits, handlers) : createPlainListener(clock, limits, handlers);
   }
 
   async #stop(

@@ -2,8 +2,9 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { connect as connectHttp2 } from "node:http2";
-import { connect, type Socket } from "node:net";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import { connect as connectTls } from "node:tls";
 import { fileURLToPath } from "node:url";
 import { createClient } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -71,6 +72,46 @@ describe("10,000 connections that never finish their handshake", () => {
     expect(most - before).toBeLessThan(150);
     for (const socket of open) socket.destroy();
   });
+});
+
+describe("handshakes that are asked for faster than they may begin", () => {
+  const RATE = { handshakesPerSecond: 50, handshakeBurst: 10 };
+
+  it("begin at their rate, and hold up nobody who comes from another address", async () => {
+    const ca = new TestCa("town");
+    await using fixture = await startRpcServer({ tls: ca.issue({ ips: ["127.0.0.1"] }), limits: RATE });
+    const hello = await clientHello();
+    let answered = 0;
+    const start = performance.now();
+    const flood = Array.from({ length: 300 }, () => {
+      const socket = connect({ port: fixture.port, host: "127.0.0.1", localAddress: "127.0.0.2" });
+      socket.on("error", () => {}).once("data", () => answered++);
+      socket.write(hello);
+      return socket;
+    });
+    await eventually("the first are answered", () => answered >= RATE.handshakeBurst);
+    for (let i = 0; i < 5; i++) {
+      using newcomer = sidecarTransport({ baseUrl: fixture.url, tls: ca.issue({ uris: ["spiffe://a/client/b"] }) });
+      expect((await createClient(Health, newcomer.transport).check({}, { timeoutMs: 5000 })).status).toBe(1);
+    }
+    const most = RATE.handshakeBurst + ((performance.now() - start) / 1000) * RATE.handshakesPerSecond;
+    expect(answered).toBeLessThanOrEqual(most);
+    for (const socket of flood) socket.destroy();
+  });
+
+  /** What a TLS client says first. */
+  async function clientHello(): Promise<Buffer> {
+    const server = createServer().listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    const client = connectTls({ port, host: "127.0.0.1", minVersion: "TLSv1.3", ALPNProtocols: ["h2"] });
+    client.on("error", () => {});
+    const [socket] = (await once(server, "connection")) as [Socket];
+    const [bytes] = (await once(socket, "data")) as [Buffer];
+    socket.destroy();
+    server.close();
+    return bytes;
+  }
 });
 
 describe("one connection too many", () => {
