@@ -52,6 +52,7 @@ it.each<[what: string, bytes: string, rows: readonly string[]]>([
   ["it is reset", "a\r\n\r\nb\x1bc", ["a", "", "b"]],
   ["a region below its first row scrolls", "a\r\nb\r\nc\x1b[2;3r\x1b[3;1H\n", ["b"]],
   ["it is scrolled by a number of rows", "a\r\nb\x1b[2S", ["a", "b"]],
+  ["a region is scrolled by more rows than it has", "a\r\nb\r\nc\x1b[2;3r\x1b[9S", ["b", "c"]],
 ])("what stood on the main screen goes into the history when %s", async (_, bytes, rows) => {
   expect(await history(bytes)).toEqual(rows);
 });

@@ -82,6 +82,7 @@ function learnEdits(terminal: Habitual): void {
   const { parser } = terminal;
   const inside = insideOf(terminal);
   const { _inputHandler: handler, _bufferService: screen } = inside;
+  const regionRows = () => inside.buffer.scrollBottom - inside.buffer.scrollTop + 1;
   const isAtEnd = () => inside.buffer.x >= inside.cols;
   const lines = (name: "insertLines" | "deleteLines") => (params: readonly (number | number[])[]) => {
     const { buffer } = inside;
@@ -97,7 +98,7 @@ function learnEdits(terminal: Habitual): void {
   // Behind the last column there is nothing to change, and the next character still wraps.
   for (const final of ["@", "P", "X"]) parser.registerCsiHandler({ final }, isAtEnd);
   parser.registerCsiHandler({ final: "S" }, (params) => {
-    for (let n = Math.min(count(params), inside.rows); n > 0; n--) screen.scroll(handler._eraseAttrData());
+    for (let n = Math.min(count(params), regionRows()); n > 0; n--) screen.scroll(handler._eraseAttrData());
     return true;
   });
   parser.registerCsiHandler({ final: "T" }, (params) => {
@@ -105,7 +106,7 @@ function learnEdits(terminal: Habitual): void {
     const { buffer } = inside;
     const { x, y } = buffer;
     buffer.y = buffer.scrollTop;
-    for (let n = Math.min(count(params), inside.rows); n > 0; n--) handler.reverseIndex();
+    for (let n = Math.min(count(params), regionRows()); n > 0; n--) handler.reverseIndex();
     [buffer.x, buffer.y] = [x, y];
     return true;
   });

@@ -81,10 +81,11 @@ export async function fuzzEmulator(
     if (found === undefined) continue;
     const fewest = await reduced(stage, pieces, found);
     const names = new Set(fewest.map((piece) => piece.kind));
-    const why = causeOf(found, names);
+    const example = fewest.map(({ text }) => text).join("");
+    const why = causeOf(found, names, example);
     const kind = why === UNKNOWN ? `${why}: ${found}, ${[...names].sort().join(" + ")}` : why;
     const known = kinds.get(kind);
-    if (known === undefined) kinds.set(kind, { count: 1, example: fewest.map(({ text }) => text).join("") });
+    if (known === undefined) kinds.set(kind, { count: 1, example });
     else known.count++;
   }
   return { compared, kinds };
@@ -94,23 +95,26 @@ export async function fuzzEmulator(
 const BEGIN = "\x1b[?1049h\x1b[?1049l\x1b7";
 
 /** Why the two differ where that is known, and no harm: what is found, and kinds of sequences that are all needed for it. */
-const CAUSES: readonly (readonly [why: string, found: Difference | "any", kinds: readonly string[]])[] = [
-  ["which rows the next one continues", "joins", []],
-  ["insertion mode at the end of a row", "any", ["insertion"]],
-  ["inserting as many characters as a row has left", "screen", ["insert", "text"]],
-  ["a cursor outside of the region under origin mode", "screen", ["origin", "region"]],
-  ["wrapping turned off", "any", ["wrap"]],
-  ["a row of erased cells that goes into the history, or does not", "history", ["erase"]],
-  ["half of a wide character that was overwritten or erased", "screen", ["wide"]],
-  ["half of a wide character that was overwritten or erased", "history", ["wide"]],
-  ["repeating behind a sequence that tmux does not know", "any", ["rare move", "repeat"]],
-];
+const CAUSES: readonly (readonly [why: string, found: Difference | "any", kinds: readonly string[], text?: RegExp])[] =
+  [
+    ["which rows the next one continues", "joins", []],
+    ["which rows the next one continues", "screen", ["line end"], /\x08/],
+    ["insertion mode at the end of a row", "any", ["insertion"]],
+    ["inserting as many characters as a row has left", "any", ["insert", "text"]],
+    ["a cursor outside of the region under origin mode", "screen", ["origin", "region"]],
+    ["wrapping turned off", "any", ["wrap"]],
+    ["a row of erased cells that goes into the history, or does not", "history", ["erase"]],
+    ["half of a wide character that was overwritten or erased", "screen", ["wide"]],
+    ["half of a wide character that was overwritten or erased", "history", ["wide"]],
+    ["repeating behind a sequence that tmux does not know", "any", ["rare move", "repeat"]],
+  ];
 
 export const UNKNOWN = "not explained";
 
-function causeOf(found: Difference, kinds: ReadonlySet<string>): string {
+function causeOf(found: Difference, kinds: ReadonlySet<string>, text: string): string {
   const known = CAUSES.find(
-    ([, what, needed]) => (what === "any" || what === found) && needed.every((kind) => kinds.has(kind)),
+    ([, what, needed, part = /./]) =>
+      (what === "any" || what === found) && needed.every((kind) => kinds.has(kind)) && part.test(text),
   );
   return known?.[0] ?? UNKNOWN;
 }
