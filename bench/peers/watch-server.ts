@@ -16,7 +16,6 @@ import {
 } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
 import { OutputStream } from "../../internal/pane/output.ts";
 import { Peeker } from "../../internal/pane/peek.ts";
-import { watch } from "../../internal/pane/watch.ts";
 import { WatchHub } from "../../internal/pane/watch-hub.ts";
 import { Frame } from "../../internal/rpcserver/frames.ts";
 import { Metrics } from "../../internal/rpcserver/metrics.ts";
@@ -24,6 +23,7 @@ import { RpcServer } from "../../internal/rpcserver/server.ts";
 import { FrameSink } from "../../internal/rpcserver/shared-stream.ts";
 import { outputUpdate, watchRequestOf } from "../../internal/sidecar/to-proto.ts";
 import { markLine } from "../marks.ts";
+import { naiveWatch } from "./naive-watch.ts";
 
 const PIECE_BYTES = 1024;
 const PIECE_EVERY_MS = 50;
@@ -74,7 +74,7 @@ function routesFor(output: OutputStream) {
       async *watchOutput(request: SidecarWatchRequest, context: HandlerContext) {
         const wanted = watchRequestOf(request);
         if (request.lines === 1) {
-          for await (const update of watch(deps, wanted, context.signal)) yield outputUpdate(update);
+          for await (const update of naiveWatch(deps, wanted, context.signal)) yield outputUpdate(update);
           return;
         }
         const { first, rest } = await hub.watch(wanted, context.signal);

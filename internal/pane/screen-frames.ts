@@ -1,7 +1,6 @@
 import { type Picture, type ScreenCursor, screenUpdate, takePicture } from "./screen-cursor.ts";
 import type { WatchRequest, WatchUpdate } from "./types.ts";
-import { intervalOf, WATCH_LOOK_MS } from "./watch.ts";
-import { pause, type WatchDeps } from "./watch-facts.ts";
+import { intervalOf, pause, WATCH_LOOK_MS, type WatchDeps } from "./watch-facts.ts";
 import type { Made } from "./watch-sink.ts";
 
 /** SCREEN updates for all who watch the same lines: one look at the screen for everybody, each update made once. */

@@ -1,7 +1,7 @@
 import type { Clock } from "../base/clock.ts";
 import type { OutputStream } from "./output.ts";
 import type { Peeker } from "./peek.ts";
-import type { WatchUpdate } from "./types.ts";
+import type { WatchRequest, WatchUpdate } from "./types.ts";
 
 export interface WatchDeps {
   readonly clock: Clock;
@@ -13,6 +13,15 @@ export interface WatchDeps {
 }
 
 export const NO_BYTES = new Uint8Array(0);
+const DEFAULT_INTERVAL_MS = 100;
+const MIN_INTERVAL_MS = 10;
+/** A wait is never longer: heartbeats and ends are looked for then. */
+export const WATCH_LOOK_MS = 1000;
+
+/** Least time between two updates, ms. */
+export function intervalOf(request: WatchRequest): number {
+  return request.intervalMs <= 0 ? DEFAULT_INTERVAL_MS : Math.max(MIN_INTERVAL_MS, request.intervalMs);
+}
 
 /** What every update tells, whatever its kind. */
 export function updateFacts(deps: WatchDeps): Omit<WatchUpdate, "kind" | "output" | "data" | "gap"> {

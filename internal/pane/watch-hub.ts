@@ -4,8 +4,7 @@ import { RawFrames } from "./raw-frames.ts";
 import { ScreenCursor, screenUpdate, takePicture } from "./screen-cursor.ts";
 import { ScreenFrames } from "./screen-frames.ts";
 import type { WatchRequest, WatchUpdate } from "./types.ts";
-import { intervalOf, WATCH_LOOK_MS } from "./watch.ts";
-import { pause, type WatchDeps } from "./watch-facts.ts";
+import { intervalOf, pause, WATCH_LOOK_MS, type WatchDeps } from "./watch-facts.ts";
 import { WatchGroup } from "./watch-group.ts";
 import { SinkMember, type WatchSink } from "./watch-sink.ts";
 
@@ -22,7 +21,8 @@ interface ScreenGroup<F> {
 
 /**
  * Watchers of one agent's terminal, each update made once for all who get it: `encode` makes of an update what sinks take.
- * What a watcher is sent is what `watch` gives.
+ * SCREEN: the last lines, whole, each time they differ from what was sent. RAW: the bytes themselves, each with its offset;
+ * a snapshot that redraws the screen first, and again after a hole. Both until the agent has ended for good.
  */
 export class WatchHub<F> {
   readonly #deps: WatchDeps;
@@ -37,7 +37,7 @@ export class WatchHub<F> {
     this.#frames = new RawFrames(encode);
   }
 
-  /** @throws DomainError as `watch` does */
+  /** @throws DomainError `invalid` (more than 100,000 lines), `precondition` (an offset that is yet to come) */
   watch(request: WatchRequest, signal: AbortSignal): Promise<Watching<F>> {
     return request.mode === "raw" ? this.#watchRaw(request, signal) : this.#watchScreen(request, signal);
   }

@@ -1,0 +1,21 @@
+import { FIRST_SCREEN_MS } from "../../internal/pane/peek.ts";
+import { RawCursor } from "../../internal/pane/raw-cursor.ts";
+import type { WatchRequest, WatchUpdate } from "../../internal/pane/types.ts";
+import { intervalOf, WATCH_LOOK_MS, type WatchDeps } from "../../internal/pane/watch-facts.ts";
+
+/** RAW updates of one watcher, as a handler that knows of no other would make them: everything for itself. */
+export async function* naiveWatch(
+  deps: WatchDeps,
+  request: WatchRequest,
+  signal: AbortSignal,
+): AsyncGenerator<WatchUpdate> {
+  const { clock, output } = deps;
+  await output.known(FIRST_SCREEN_MS);
+  const cursor = new RawCursor(deps, request);
+  for (;;) {
+    const end = output.ring.end;
+    for (let update = cursor.next(); update !== undefined; update = cursor.next()) yield update;
+    if (output.ring.end === end) await output.bytes.nextOrAfter(WATCH_LOOK_MS, clock, signal);
+    else await clock.sleep(intervalOf(request), signal);
+  }
+}
