@@ -28,7 +28,8 @@ export class ClientSessions extends Http2SessionManager {
       this.#open.delete(session);
       this.#tellRetired();
     });
-    // Connect destroys a connection with an error when a GOAWAY comes late, and listens no more by then: nobody is to die of it.
+    // At a GOAWAY Connect destroys an idle connection with an error. When another call begins before that is emitted it does
+    // not listen any more, and nobody is to die of it.
     session.on("error", () => {});
     if (this.#onRetired) session.close();
     session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);

@@ -1,0 +1,52 @@
+import { errorMonitor, once } from "node:events";
+import { type ClientHttp2Stream, createServer, type ServerHttp2Session } from "node:http2";
+import type { AddressInfo } from "node:net";
+import { expect, it } from "vitest";
+import { ClientSessions } from "./client-sessions.ts";
+
+/** A server that answers every call with nothing but headers. */
+async function emptyServer() {
+  const server = createServer();
+  const connected: ServerHttp2Session[] = [];
+  server.on("session", (session) => void connected.push(session));
+  server.on("stream", (stream) => stream.respond({ ":status": 204 }, { endStream: true }));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    connected,
+    [Symbol.asyncDispose]: async () => {
+      for (const session of connected) session.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+async function answered(stream: ClientHttp2Stream): Promise<void> {
+  stream.resume().end();
+  await once(stream, "close");
+}
+
+it("outlives an idle connection that Connect ends with an error when it has another one already", async () => {
+  await using server = await emptyServer();
+  const sessions = new ClientSessions(server.url);
+  const first = await sessions.request("POST", "/", {}, {});
+  const old = first.session;
+  if (old === undefined) throw new Error("a call without a connection");
+  await answered(first);
+  const errors: string[] = [];
+  // A monitor is no listener: an error that nobody listens for ends the process, also with it.
+  old.on(errorMonitor, (err: Error) => void errors.push(err.message));
+  // Right behind Connect's own handler, which gives the connection up, another call begins.
+  const next = new Promise<ClientHttp2Stream>((resolve) =>
+    old.once("goaway", () => resolve(sessions.request("POST", "/", {}, {}))),
+  );
+  const closed = new Promise((resolve) => old.once("close", resolve)); // not `once` of events: that listens for errors
+  server.connected[0]?.goaway();
+  await answered(await next);
+  await closed;
+  expect(errors).toEqual([expect.stringContaining("received GOAWAY")]);
+  expect(server.connected).toHaveLength(2);
+  sessions.abort();
+});
