@@ -46,7 +46,7 @@ export class CheckedStream {
   #snapshot({ offset, gap }: SidecarOutputUpdate): void {
     this.snapshots++;
     if (gap !== undefined) {
-      const name = nameOf(gap.reason);
+      const name = reasonName(gap.reason);
       this.gaps[name] = (this.gaps[name] ?? 0) + 1;
       if (gap.first !== this.due || gap.to !== offset) {
         this.#fault(`a gap ${gap.first}-${gap.to} where ${this.due} was due and ${offset} comes`);
@@ -84,6 +84,6 @@ export class CheckedStream {
   }
 }
 
-function nameOf(reason: GapReason): string {
+export function reasonName(reason: GapReason): string {
   return Object.entries(GapReason).find(([, value]) => value === reason)?.[0] ?? String(reason);
 }

@@ -12,6 +12,7 @@ export function streamRows(result: StreamSoakResult): readonly Measured[] {
     measured(name("lost, doubled, wrong or unnamed"), result.faults.length, "faults", { atMost: 0 }),
     measured(name("printed"), result.printed / MIB, "MiB"),
     measured(name("delivered and checked"), result.checked / MIB, "MiB"),
+    measured(name("events delivered and checked"), result.events, "events"),
     measured(name("connections cut"), done.cut, "times"),
     measured(name("serving half killed"), done.kill, "times"),
     measured(name("readers stalled"), done.pause, "times"),

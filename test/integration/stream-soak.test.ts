@@ -5,14 +5,15 @@ import { soakStreams } from "../../bench/soak/streams.ts";
 const CUTS = Number(process.env["GT_CUTS"] ?? 40);
 
 it(
-  `loses, doubles and hides not one byte over ${CUTS} cut connections, stalls, floods, restarts and kills of the serving half`,
+  `loses, doubles and hides not one byte or event over ${CUTS} cut connections, stalls, floods, restarts and kills of the serving half`,
   async () => {
     const options = { ms: 600_000, cuts: CUTS, everyMs: 80, seed: 5, program: undefined, say: () => {} };
-    const { faults, done, checked, connects } = await soakStreams(options, new AbortController().signal);
+    const { faults, done, checked, events, connects } = await soakStreams(options, new AbortController().signal);
     expect(faults).toEqual([]);
     expect(done.cut).toBe(CUTS);
     expect(done.kill).toBeGreaterThan(0);
     expect(checked).toBeGreaterThan(100_000);
+    expect(events).toBeGreaterThan(20);
     expect(connects).toBeGreaterThan(CUTS / 4);
   },
   240_000 + CUTS * 2000,
