@@ -45,8 +45,13 @@ function answered<T>(container: RunningContainer, ask: () => Promise<T>): Promis
 
 /** It takes messages, and brings them. */
 async function brings(container: RunningContainer, message: string): Promise<void> {
-  const receipt = await answered(container, () => container.client.nudge({ message, timeoutMs: 30_000n }));
-  expect([NudgeOutcome.SUBMITTED, NudgeOutcome.UNKNOWN]).toContain(receipt.outcome);
+  const { client } = container;
+  const { requestId } = await answered(container, () => client.nudge({ message, timeoutMs: 30_000n }));
+  const outcome = await until("the outcome", 60_000, async () => {
+    const receipt = await answered(container, () => client.getNudge({ requestId }));
+    return receipt.outcome === NudgeOutcome.QUEUED ? undefined : receipt.outcome;
+  });
+  expect([NudgeOutcome.SUBMITTED, NudgeOutcome.UNKNOWN]).toContain(outcome);
   await untilShown(container, new RegExp(`^told: ${message}$`, "m"));
 }
 
