@@ -90,20 +90,20 @@ it("gives the terminal to the shell while it is stopped, and draws everything an
   const pid = await person.childPid();
   process.kill(pid, "SIGTSTP");
   await person.sees("what stood here");
-  expect(terminalState(person)).toEqual(OWN_TERMINAL);
+  await expect.poll(() => terminalState(person)).toEqual(OWN_TERMINAL);
   // Somebody lets it go on while the shell has the terminal: it keeps its hands off.
   process.kill(pid, "SIGCONT");
   person.type("echo the shell; echo is here\r");
   await person.sees("the shell\nis here");
-  expect(terminalState(person)).toEqual(OWN_TERMINAL);
+  await expect.poll(() => terminalState(person)).toEqual(OWN_TERMINAL);
   person.type("fg\r");
   await person.sees("> Type a message");
-  expect(terminalState(person)).toMatchObject({ screen: "alternate", bracketedPaste: true });
+  await expect.poll(() => terminalState(person)).toMatchObject({ screen: "alternate", bracketedPaste: true });
   person.type("after a pause");
   await person.sees("> after a pause");
   person.type("\x1d");
   await person.sees("gt: note: detached from test/polecats/demo");
-  expect(terminalState(person)).toEqual(OWN_TERMINAL);
+  await expect.poll(() => terminalState(person)).toEqual(OWN_TERMINAL);
 });
 
 it("says in one line why there is nothing to attach to, and touches no terminal", async () => {
