@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import type { AgentProfile, FileState, HookEvent } from "../agents/profile.ts";
-import { comparable, normalise } from "../agents/safe-text.ts";
+import { normalise } from "../agents/safe-text.ts";
 import type { Clock } from "../base/clock.ts";
 import { DomainError } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
@@ -9,18 +9,16 @@ import { Redactor } from "../base/redact.ts";
 import type { Journal } from "../eventlog/journal.ts";
 import { People } from "../pane/attach-people.ts";
 import { redrawOfCut } from "../pane/cut-redraw.ts";
-import { deliver, recoverDelivery } from "../pane/delivery.ts";
-import type { DeliveryDeps, DeliveryResult } from "../pane/delivery-attempt.ts";
-import type { Situation } from "../pane/delivery-policy.ts";
-import { Leftover, textLeftBy } from "../pane/leftover.ts";
-import type { Letter } from "../pane/letter.ts";
+import { textLeftBy } from "../pane/leftover.ts";
 import { Mailbox, RECEIPT_KEEP, RECEIPT_KEEP_MS } from "../pane/mailbox.ts";
 import { Monitor } from "../pane/monitor.ts";
-import { type NudgeRecord, recordsOf, restoreNudges } from "../pane/nudge-record.ts";
+import { type RestoredNudge, recordsOf, restoreNudges } from "../pane/nudge-record.ts";
 import { OutputStream } from "../pane/output.ts";
 import { Peeker } from "../pane/peek.ts";
 import type { NudgeReceipt, PaneStatus } from "../pane/types.ts";
 import type { PaneCut, TmuxPane } from "../tmux/pane.ts";
+import { AgentDeliveries } from "./agent-deliveries.ts";
+import { AgentJournal } from "./agent-journal.ts";
 import { AgentStopper, type StopRequest } from "./agent-stopper.ts";
 import { EventRecorder } from "./event-recorder.ts";
 import { SessionEvents } from "./events.ts";
@@ -59,11 +57,6 @@ export interface LiveAgentOptions {
 
 /** Offsets are promised in steps of this many bytes, so that the journal is written once a step. */
 const RESERVE_BYTES = 64n * 1024n * 1024n;
-/** As many messages as an agent holds, and more. */
-const TYPED_KEEP = 100;
-/** A slow agent may still show a text that it has taken, for so long. */
-const OLD_DRAWING_MS = 1000;
-const JOURNAL_MAX_BYTES = 32 * 1024 * 1024;
 
 /** One agent's terminal as the serving half knows it: output, state, messages. */
 export class LiveAgent {
@@ -77,30 +70,26 @@ export class LiveAgent {
   readonly stopper: AgentStopper;
   readonly #deps: LiveAgentDeps;
   readonly #options: LiveAgentOptions;
-  #typed: readonly string[] = [];
+  readonly #journal: AgentJournal;
+  readonly #deliveries: AgentDeliveries;
   #reservedTo: bigint;
-  #compactAt = JOURNAL_MAX_BYTES;
   #restartDue = true;
   #ended: string | undefined;
-  readonly #leftover: Leftover | undefined;
-  /** Monotonic ms: when the last message was. */
-  #submittedAt = Number.NEGATIVE_INFINITY;
-  /** It was idle or worked in this life. */
-  #proven = false;
 
   constructor(deps: LiveAgentDeps, options: LiveAgentOptions, restored: Restored) {
     this.#deps = deps;
     this.#options = options;
     const { clock, logger, profile } = deps;
+    this.#journal = new AgentJournal({ logger, journal: deps.journal, everything: () => this.#everything() });
     const { epoch = randomUUID(), reservedTo = "0" } = restored.stream ?? {};
     const startOffset = BigInt(reservedTo);
     this.#reservedTo = startOffset + RESERVE_BYTES;
-    const promised = this.#tryKeep({ type: "stream", epoch, reservedTo: this.#reservedTo.toString() });
+    const promised = this.#journal.tryKeep({ type: "stream", epoch, reservedTo: this.#reservedTo.toString() });
     // Offsets that nobody could promise belong to an epoch that no later process continues.
     this.output = new OutputStream({ clock }, { ...options, epoch: promised ? epoch : randomUUID(), startOffset });
     this.output.bytes.listen(() => this.#reserve());
     this.monitor = new Monitor({ clock, profile, source: this.output }, { stallAfterMs: options.stallAfterMs });
-    const keep = (record: SidecarRecord) => this.#tryKeep(record);
+    const keep = (record: SidecarRecord) => this.#journal.tryKeep(record);
     const redactor = new Redactor(options.redactPatterns);
     this.events = new SessionEvents({ clock, redactor, keep }, options, restored.events);
     this.recorder = new EventRecorder(
@@ -113,31 +102,12 @@ export class LiveAgent {
       { own: { cols: options.cols, rows: options.rows } },
     );
     const nudges = restoreNudges(restored.nudges, clock.now(), RECEIPT_KEEP_MS, RECEIPT_KEEP);
-    this.#leftover = profile.idleProof === "silence" ? new Leftover() : undefined;
-    const left = textLeftBy(nudges, restored.agent?.startedAt ?? 0);
-    if (left !== undefined) this.#leftover?.left(left);
-    this.mailbox = new Mailbox(
-      {
-        clock,
-        logger,
-        keep: (record) => this.#keep(record),
-        clean: (message) => {
-          const normal = normalise(message);
-          return normal.type === "safe" ? profile.defuse(normal.text) : normal;
-        },
-        situation: (signal) => this.#situation(signal),
-        changes: this.monitor.changes,
-        deliver: (letter, onIntent, signal) => this.#deliver(letter, onIntent, signal),
-        recover: (letter, signal) => this.#recover(letter, signal),
-        ended: (receipt) => {
-          this.events.receipt(receipt);
-          deps.onReceipt(receipt);
-        },
-        newId: randomUUID,
-        ...(this.#leftover === undefined ? {} : { leftover: this.#leftover }),
-      },
-      nudges,
+    const { output, monitor, people } = this;
+    this.#deliveries = new AgentDeliveries(
+      { clock, profile, pane: deps.pane, output, monitor, people, restartDue: () => this.#restartDue },
+      textLeftBy(nudges, restored.agent?.startedAt ?? 0),
     );
+    this.mailbox = this.#newMailbox(nudges);
     this.stopper = new AgentStopper(
       {
         clock,
@@ -149,7 +119,43 @@ export class LiveAgent {
     );
     const standing = { type: "standing" as const, lines: restored.events.standing };
     const life = restored.agent ? [restored.agent] : [];
-    this.#rewrite([...this.#streamRecords(), ...this.events.records(), standing, ...recordsOf(nudges), ...life]);
+    this.#journal.rewrite([
+      ...this.#streamRecords(),
+      ...this.events.records(),
+      standing,
+      ...recordsOf(nudges),
+      ...life,
+    ]);
+  }
+
+  #newMailbox(nudges: readonly RestoredNudge[]): Mailbox {
+    const { clock, logger, profile, onReceipt } = this.#deps;
+    const deliveries = this.#deliveries;
+    return new Mailbox(
+      {
+        clock,
+        logger,
+        keep: (record) => {
+          this.#journal.keep(record);
+          if (record.type === "accepted") this.events.accepted(record.nudge);
+        },
+        clean: (message) => {
+          const normal = normalise(message);
+          return normal.type === "safe" ? profile.defuse(normal.text) : normal;
+        },
+        situation: (signal) => deliveries.situation(signal),
+        changes: this.monitor.changes,
+        deliver: (letter, onIntent, signal) => deliveries.deliver(letter, onIntent, signal),
+        recover: (letter, signal) => deliveries.recover(letter, signal),
+        ended: (receipt) => {
+          this.events.receipt(receipt);
+          onReceipt(receipt);
+        },
+        newId: randomUUID,
+        ...(deliveries.leftover === undefined ? {} : { leftover: deliveries.leftover }),
+      },
+      nudges,
+    );
   }
 
   /** Undefined while tmux is away. */
@@ -171,9 +177,8 @@ export class LiveAgent {
     this.#ended = undefined;
     this.recorder.alive(life);
     if (life.fresh) {
-      this.#leftover?.gone();
-      this.#proven = false;
-      this.#tryKeep({ type: "agent", pid: life.pid, startedAt, restarts });
+      this.#deliveries.newLife();
+      this.#journal.tryKeep({ type: "agent", pid: life.pid, startedAt, restarts });
       this.monitor.started();
       if (restarts > 0) this.people.tell(`the agent was started again (${restarts} so far)`);
     } else {
@@ -255,128 +260,24 @@ export class LiveAgent {
     await this.output.resize(cols, rows);
   }
 
-  async #situation(signal: AbortSignal): Promise<Situation> {
-    const { state, composerSeen, draft } = await this.monitor.look(signal);
-    const quietMs = this.output.quietMs();
-    this.#proven ||= state === "idle" || state === "busy";
-    return {
-      state,
-      restartDue: this.#restartDue,
-      composerSeen,
-      draft,
-      typing: this.people.isTyping,
-      idleIsUnprovable: this.#deps.profile.idleProof === "silence",
-      quietMs,
-      justSubmitted: this.#deps.clock.monotonicMs() - this.#submittedAt < OLD_DRAWING_MS,
-      unproven: !this.#proven && this.#deps.profile.idleProof === "screen",
-      leftover: this.#leftover?.stands(await this.output.current(), quietMs) === true,
-    };
-  }
-
-  async #deliver(letter: Letter, onIntent: () => void, signal: AbortSignal): Promise<DeliveryResult> {
-    const deps = this.#deliveryDeps();
-    if (deps === undefined) return { type: "retry", reason: "tmux is away" };
-    // A key that was written a moment ago may not be on the screen yet.
-    if (this.people.isTyping) return { type: "retry", reason: "a person is typing" };
-    const job = { buffer: bufferOf(letter), text: letter.nudge.text, onIntent, typedBefore: this.#typed };
-    this.#typed = [...this.#typed, job.text].slice(-TYPED_KEEP);
-    this.monitor.typing(true);
-    try {
-      const result = await deliver(deps, job, signal);
-      if (result.type === "done" && result.outcome === "submitted") {
-        this.monitor.submitted();
-        this.#submittedAt = this.#deps.clock.monotonicMs();
-      }
-      if (result.type === "done" && result.outcome === "agent-dead" && (await this.#isAboutToRestart())) {
-        return { type: "retry", reason: "the agent has ended; a restart is due" };
-      }
-      return result;
-    } finally {
-      this.monitor.typing(false);
-    }
-  }
-
-  /** The agent has ended, which may not have been noticed yet: what becomes of a message is then for the policy to say. */
-  async #isAboutToRestart(): Promise<boolean> {
-    const facts = await this.#deps
-      .pane()
-      ?.facts()
-      .catch(() => undefined);
-    return this.#restartDue && facts?.dead !== false;
-  }
-
-  async #recover(letter: Letter, signal: AbortSignal): Promise<DeliveryResult> {
-    for (;;) {
-      const deps = this.#deliveryDeps();
-      if (deps !== undefined) {
-        return recoverDelivery(deps, { buffer: bufferOf(letter), text: letter.nudge.text, onIntent: () => {} }, signal);
-      }
-      await this.#deps.clock.sleep(50, signal);
-    }
-  }
-
-  #deliveryDeps(): DeliveryDeps | undefined {
-    const writer = this.#deps.pane();
-    if (writer === undefined) return undefined;
-    const sameText = (a: string, b: string) => comparable(a) === comparable(b);
-    const { clock, profile } = this.#deps;
-    return { clock, profile, sameText, writer, source: this.output, signs: this.monitor };
-  }
-
-  /**
-   * Nothing is accepted or typed that the journal does not hold. How it ended may be missing there: a later process then finds
-   * an intent without an end, and judges it.
-   */
-  #keep(record: NudgeRecord): void {
-    if (!this.#tryKeep(record) && (record.type === "accepted" || record.type === "intent")) {
-      throw new DomainError("exhausted", "cannot take a message: the journal cannot be written");
-    }
-    if (record.type === "accepted") this.events.accepted(record.nudge);
-  }
-
-  #tryKeep(record: SidecarRecord): boolean {
-    try {
-      this.#deps.journal.append(record);
-      // Not at once: what this record tells of may not be in place yet.
-      if (this.#deps.journal.bytes > this.#compactAt) queueMicrotask(() => this.#compact());
-      return true;
-    } catch (err) {
-      this.#deps.logger.error({ err, record: record.type }, "the journal cannot be written");
-      return false;
-    }
-  }
-
   /** Leaves a journal that holds everything, whatever became of the file. */
   leave(): void {
-    this.#rewriteAll();
+    this.#journal.rewrite();
   }
 
   /** It is asked to end for good: nothing more is typed. */
   #noteStop(): void {
     const { pid, startedAt, restarts } = this.#deps.life();
-    this.#tryKeep({ type: "agent", pid, startedAt, restarts, stopping: true });
+    this.#journal.tryKeep({ type: "agent", pid, startedAt, restarts, stopping: true });
     this.monitor.process({ type: "stopping" });
   }
 
-  #compact(): void {
-    if (this.#deps.journal.bytes > this.#compactAt) this.#rewriteAll();
-  }
-
-  #rewriteAll(): void {
+  #everything(): readonly SidecarRecord[] {
     const { pid, startedAt, restarts } = this.#deps.life();
     const agent = { type: "agent" as const, pid, startedAt, restarts, stopping: this.stopper.asked.aborted };
     const standing = { type: "standing" as const, lines: this.recorder.standing };
     const events = [...this.events.records(), standing];
-    this.#rewrite([...this.#streamRecords(), ...events, ...recordsOf(this.mailbox.snapshot()), agent]);
-  }
-
-  #rewrite(records: readonly SidecarRecord[]): void {
-    try {
-      this.#deps.journal.rewrite(records);
-      this.#compactAt = Math.max(JOURNAL_MAX_BYTES, 2 * this.#deps.journal.bytes);
-    } catch (err) {
-      this.#deps.logger.error({ err }, "the journal cannot be shortened"); // the old one holds the same
-    }
+    return [...this.#streamRecords(), ...events, ...recordsOf(this.mailbox.snapshot()), agent];
   }
 
   #streamRecords(): readonly SidecarRecord[] {
@@ -387,10 +288,6 @@ export class LiveAgent {
   #reserve(): void {
     if (this.output.ring.end + RESERVE_BYTES / 2n < this.#reservedTo) return;
     this.#reservedTo = this.output.ring.end + RESERVE_BYTES;
-    for (const record of this.#streamRecords()) this.#tryKeep(record);
+    for (const record of this.#streamRecords()) this.#journal.tryKeep(record);
   }
-}
-
-function bufferOf(letter: Letter): string {
-  return `gt-${letter.nudge.requestId}`;
 }
