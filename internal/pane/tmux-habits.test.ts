@@ -109,3 +109,17 @@ it("the redraw of a wrapped row that begins with cells nobody wrote puts its tex
   expect(after.screen().lines).toEqual(before.screen().lines);
   expect(before.screen().lines[1]?.text).toBe("   d");
 });
+
+it("is held up by no number, however large, in whatever sequence it comes", async () => {
+  const finals = Array.from({ length: 0x7f - 0x40 }, (_, i) => String.fromCharCode(0x40 + i));
+  const sequences = ["", " ", "'", "$", "!"].flatMap((between) =>
+    ["2147483647", "?2147483647", "2147483647;2147483647"].flatMap((numbers) =>
+      finals.map((final) => `\x1b[${numbers}${between}${final}`),
+    ),
+  );
+  const started = performance.now();
+  const emulator = await drawn(sequences.map((sequence) => `abc\x1b[2;3H${sequence}`).join(""));
+  expect(performance.now() - started).toBeLessThan(2000);
+  await emulator.write("\x1bcstill here");
+  expect(emulator.rowsText(4).map((row) => row.text)).toEqual(["still here", "", "", ""]);
+});

@@ -73,6 +73,16 @@ function learnMoves(terminal: Habitual): void {
     withoutOrigin(inside, () => act(inside, "setScrollRegion", ...numbersOf(params)));
     return true;
   });
+  // The emulator counts to whatever number is given, however many stops there are.
+  for (const [final, name] of [
+    ["I", "cursorForwardTab"],
+    ["Z", "cursorBackwardTab"],
+  ] as const) {
+    parser.registerCsiHandler({ final }, (params) => {
+      act(inside, name, Math.min(count(params), inside.cols));
+      return true;
+    });
+  }
   // Not known to tmux.
   for (const final of ["a", "e"]) parser.registerCsiHandler({ final }, () => true);
 }
@@ -102,7 +112,6 @@ function learnEdits(terminal: Habitual): void {
     return true;
   });
   parser.registerCsiHandler({ final: "T" }, (params) => {
-    if (params.length > 1) return false;
     const { buffer } = inside;
     const { x, y } = buffer;
     buffer.y = buffer.scrollTop;

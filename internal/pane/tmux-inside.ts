@@ -62,6 +62,8 @@ export interface Inside {
     lineFeed(): boolean;
     index(): boolean;
     reverseIndex(): boolean;
+    readonly cursorForwardTab: Act;
+    readonly cursorBackwardTab: Act;
     readonly insertLines: Act;
     readonly deleteLines: Act;
     readonly insertChars: Act;
