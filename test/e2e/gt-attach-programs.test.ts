@@ -47,6 +47,7 @@ it("drives vim: editing, its keys, mouse, paste, a resize, and the alternate scr
     return text.split("\n")[5] === "pasted 漢字" ? true : undefined;
   });
   await person.sees(() => terminalState(person).mouse === "none");
+  await person.sees(/^[$#]$/m); // what is typed before the prompt is still vim's, which drops it
   person.type("echo back in the shell\r");
   await person.sees(/^back in the shell/m);
   person.type("\x1d");
