@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -36,7 +37,7 @@ export class DrawnAgent implements AsyncDisposable {
     // Not tmux's own child, which it would let go on at once after a SIGSTOP.
     const shell = ["sh", "-c", '"$@"; true', "sh"];
     const argv = ["env", "-i", ...assignments, ...shell, path, ...args] as const;
-    const program = stack.use(await drawnProgram(argv, { cwd: workdir }));
+    const program = await drawnProgram(argv, { cwd: workdir });
     return new DrawnAgent(program, model, profileNamed(kind), stack.move());
   }
 
@@ -61,14 +62,23 @@ export class DrawnAgent implements AsyncDisposable {
 
   /** Stops the program where it is, until this is disposed: an agent at work never stands still. */
   async freeze(): Promise<Disposable> {
-    const { pid: shell } = await this.program.pane.facts();
-    const children = await readFile(`/proc/${shell}/task/${shell}/children`, "utf8");
-    const pid = Number(children.split(" ")[0]);
+    const pid = await this.#pid();
     process.kill(pid, "SIGSTOP");
     return { [Symbol.dispose]: () => process.kill(pid, "SIGCONT") };
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.#stack.disposeAsync();
+  /** The shell's one child. */
+  async #pid(): Promise<number> {
+    const { pid: shell } = await this.program.pane.facts();
+    const children = await readFile(`/proc/${shell}/task/${shell}/children`, "utf8");
+    return Number(children.split(" ")[0]);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const pid = await this.#pid().catch(() => 0); // it may have ended
+    await this.program[Symbol.asyncDispose]();
+    // Until it has ended it writes to the folder that is to go.
+    await until("the agent's end", 10_000, () => (existsSync(`/proc/${pid}`) ? undefined : true));
+    await this.#stack.disposeAsync();
   }
 }
