@@ -3,7 +3,7 @@ import { createLogger } from "../../internal/base/logger.ts";
 import { Redactor } from "../../internal/base/redact.ts";
 import { runMain } from "../../internal/cli/run-main.ts";
 import { version } from "../../internal/cli/version.ts";
-import { HEAP_FLAG } from "../../internal/sidecar/serving-processes.ts";
+import { HEAP_FLAGS } from "../../internal/sidecar/serving-processes.ts";
 import { readConfig, serveArgs } from "./config.ts";
 import { help } from "./help.ts";
 import { signalsFor } from "./signals.ts";
@@ -38,7 +38,7 @@ await runMain({ name: "gt-sidecar", exitCodes: { "not-found": 127 }, signals }, 
   }
   const program = {
     program: process.execPath,
-    args: [...process.execArgv, HEAP_FLAG, process.argv[1] ?? "", STANDBY, ...(await serveArgs(config))],
+    args: [...process.execArgv, ...HEAP_FLAGS, process.argv[1] ?? "", STANDBY, ...(await serveArgs(config))],
   };
   const { SupervisingHalf } = await import("../../internal/sidecar/supervise.ts");
   const supervising = new SupervisingHalf(

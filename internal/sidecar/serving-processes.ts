@@ -10,7 +10,16 @@ export interface ServingProgram {
  * Keeps a leak of the serving half from taking the container's memory, and with it the agent: it ends itself far below that.
  * Buffers (raw output, connections) have bounds of their own and are not counted here.
  */
-export const HEAP_FLAG = "--max-old-space-size=384";
+const HEAP_FLAG = "--max-old-space-size=384";
+
+/**
+ * Floods make much that is soon forgotten. Node would let the space for that grow until a serving half of 60 MiB takes 200,
+ * and keep it; with 4 MiB it costs the same time and stays under 80 (measured).
+ */
+const YOUNG_FLAG = "--max-semi-space-size=4";
+
+/** For the Node of each serving half. */
+export const HEAP_FLAGS = [HEAP_FLAG, YOUNG_FLAG] as const;
 
 /** What tells a process of the serving half, which waits on stdin with its code loaded, to begin. */
 export const GO = "go\n";
