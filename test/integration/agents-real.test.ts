@@ -11,6 +11,8 @@ import { AgentSession } from "../support/agents-session.ts";
 
 /** The first use installs the programs. */
 const LONG = 300_000;
+/** OpenCode works for ten seconds before it shows anything, and shares two processors with others here. */
+const START_MS = 180_000;
 
 /** What Claude Code puts around a longer pasted text on its way to the model. */
 const bare = (text: string): string =>
@@ -54,7 +56,7 @@ describe.concurrent.each(PROGRAMS)("%s", (program) => {
   it("gets each defused message once and unchanged, and shows when it is idle", { timeout: LONG }, async () => {
     await using session = await AgentSession.start({ program });
     await writeFile(join(session.home.workdir, "note.txt"), "x");
-    await session.idle(90_000);
+    await session.idle(START_MS);
     for (const message of MESSAGES) {
       const safe = session.profile.defuse(message);
       if (safe.type !== "safe") throw new Error(safe.reason);
@@ -72,7 +74,7 @@ describe.concurrent.each(PROGRAMS)("%s", (program) => {
       program,
       args: program.startsWith("claude") ? ["--permission-mode", "default"] : [],
     });
-    await session.idle(90_000);
+    await session.idle(START_MS);
     session.model.wordDelayMs = 100;
     await submit(session, "TALK 20");
     await session.until("work", (view) => view.busy !== undefined);
@@ -105,7 +107,7 @@ async function framesSeen(session: AgentSession, ms: number): Promise<number> {
 describe.concurrent.each(PROGRAMS)("%s, whatever its words are,", (program) => {
   it("moves something around its composer while it works, and nothing while it rests", { timeout: LONG }, async () => {
     await using session = await AgentSession.start({ program });
-    await session.idle(90_000);
+    await session.idle(START_MS);
     await sleep(2000);
     expect(await framesSeen(session, 6000)).toBe(1);
     session.model.wordDelayMs = 5000; // a model that thinks before its first word
@@ -171,7 +173,7 @@ it.concurrent("codex-0.169.0 shows its work without the title too", { timeout: L
     program: "codex-0.169.0",
     args: ["-c", "tui.terminal_title=[]"],
   });
-  await session.idle(90_000);
+  await session.idle(START_MS);
   session.model.wordDelayMs = 2500;
   await submit(session, "TALK 3");
   await session.until("a model that thinks", (view, { title }) => view.busy === "Working" && title === "");
@@ -190,7 +192,7 @@ it.concurrent("the plugin of opencode-1.18.33 tells prompts, a waiting dialog an
   expect,
 }) => {
   await using session = await AgentSession.start({ program: "opencode-1.18.33" });
-  await session.idle(90_000);
+  await session.idle(START_MS);
   const words = () =>
     session.hookLines.filter((line) => line !== "activity").map((line) => line.replace(/ payload.*/, ""));
   const text = `first line\n${"x".repeat(20_000)}`;
