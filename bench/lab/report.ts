@@ -1,11 +1,7 @@
-import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { writeSection } from "../results-section.ts";
 import type { LabEvent } from "./record.ts";
 import type { Sample } from "./send.ts";
 import { crashTable, crowdTable, latencyTable, matrixTable, summaryTable } from "./tables.ts";
-
-const BEGIN = "<!-- lab: begin -->";
-const END = "<!-- lab: end -->";
 
 const INTRO = `Written by \`npm run lab -- --write\`. Each send is judged by what the program itself received: the requests to a pretended model, or the
 test program's own log. Starts: how often an agent was started with an empty home, at the latest after 50 sends. In brackets: the 95 % upper
@@ -66,13 +62,5 @@ function faultList(samples: readonly Sample[]): readonly string[] {
 
 /** Puts the report between its marks in bench/RESULTS.md; the rest of the file stays as it is. */
 export function writeReport(report: string): void {
-  const path = join(import.meta.dirname, "../RESULTS.md");
-  const text = readFileSync(path, "utf8");
-  const section = `${BEGIN}\n\n${report}\n\n${END}`;
-  const [from, to] = [text.indexOf(BEGIN), text.indexOf(END)];
-  const whole =
-    from < 0 || to < from
-      ? `${text.trimEnd()}\n\n${section}\n`
-      : `${text.slice(0, from)}${section}${text.slice(to + END.length)}`;
-  writeFileSync(path, whole);
+  writeSection("lab", report);
 }

@@ -1,12 +1,9 @@
-import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import type { RunFacts } from "../report.ts";
+import { writeSection } from "../results-section.ts";
 import { type Measured, measured } from "../row.ts";
 import { quantile } from "../stats.ts";
 import type { PhaseRun } from "./play.ts";
 
-const BEGIN = "<!-- phases: begin -->";
-const END = "<!-- phases: end -->";
 const percent = (share: number) => Math.round(share * 100_000) / 1000;
 
 /** The figures of one agent with what they should be. */
@@ -58,19 +55,8 @@ export function writePhases(
   facts: RunFacts,
   minutes: number,
 ): void {
-  const path = join(import.meta.dirname, "../RESULTS.md");
-  const text = readFileSync(path, "utf8");
   const table = ["| what | value | | | aim | |", "|---|---:|---:|---:|---|---|", ...rows].join("\n");
   const title = `## State, told and true (${minutes} minutes)`;
-  const section = [
-    BEGIN,
-    title,
-    HOW,
-    `${facts.date}; ${facts.machine}.`,
-    table,
-    runs.map(phaseText).join("\n"),
-    END,
-  ].join("\n\n");
-  const old = new RegExp(`${BEGIN}[\\s\\S]*${END}`);
-  writeFileSync(path, old.test(text) ? text.replace(old, () => section) : `${text.trimEnd()}\n\n${section}\n`);
+  const parts = [title, HOW, `${facts.date}; ${facts.machine}.`, table, runs.map(phaseText).join("\n")];
+  writeSection("phases", parts.join("\n\n"));
 }

@@ -1,3 +1,5 @@
+import { type RunFacts, rowLine } from "../report.ts";
+import { writeSection } from "../results-section.ts";
 import { type Measured, measured } from "../row.ts";
 import { median } from "../stats.ts";
 import type { Sample } from "./sample.ts";
@@ -40,4 +42,21 @@ function growth(samples: readonly Sample[], name: (what: string) => string): rea
     row("descriptors of the serving half", "open", (sample) => sample.servingDescriptors),
     row("descriptors of the supervising half", "open", (sample) => sample.supervisingDescriptors),
   ];
+}
+
+const HOW = `One agent that prints what can be told from its position; four readers of raw output and two of events, on two protocols, through
+proxies that cut connections at any byte. At random times a connection is cut, a reader stalls, the serving half is killed with -9, a
+flood comes, or the agent is restarted. Every byte that arrives is compared with what was printed at its position, every event with the number before
+it: a byte or event that comes twice, differs, or is missing without having been named is a fault. Repeat: \`npm run soak -- --only streams\`.`;
+
+/** Writes the section of bench/RESULTS.md. */
+export function writeStreams(rows: readonly Measured[], facts: RunFacts, minutes: number): void {
+  const table = ["| what | value | baseline | ratio | aim | |", "|---|---:|---:|---:|---|---|", ...rows.map(rowLine)];
+  const parts = [
+    `## Streams under faults (${minutes} minutes)`,
+    HOW,
+    `${facts.date}; ${facts.machine}.`,
+    table.join("\n"),
+  ];
+  writeSection("streams", parts.join("\n\n"));
 }

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buildBinary } from "../../scripts/build.ts";
 import { runFacts, table } from "../report.ts";
-import { streamRows } from "./report.ts";
+import { streamRows, writeStreams } from "./report.ts";
 import { soakStreams } from "./streams.ts";
 
 interface Streams {
@@ -18,6 +18,7 @@ interface Values {
   readonly every?: number;
   readonly seed?: number;
   readonly json?: string;
+  readonly write?: boolean;
 }
 
 /** `soak --only streams`: the exit code. */
@@ -30,7 +31,9 @@ export async function soakOfStreams(values: Values, { stdout, stderr, signal }: 
     const say = (text: string) => void stderr.write(`${new Date().toISOString()} ${text}\n`);
     const options = { ms: minutes * 60_000, cuts, everyMs: every, seed, program, say, samples: json };
     const result = await soakStreams(options, signal);
-    stdout.write(`${facts.date}; ${facts.machine}\n\n${table(streamRows(result))}\n`);
+    const rows = streamRows(result);
+    stdout.write(`${facts.date}; ${facts.machine}\n\n${table(rows)}\n`);
+    if (values.write) writeStreams(rows, facts, minutes);
     for (const fault of result.faults) stdout.write(`${fault}\n`);
     return result.faults.length > 0 ? 1 : 0;
   } finally {
