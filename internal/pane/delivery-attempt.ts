@@ -27,6 +27,8 @@ export interface AgentSigns {
   reportsPrompts(): boolean;
   /** It has reported one since it was started, or since somebody began to look at it. */
   hasReported(): boolean;
+  /** It was seen to start, and nothing says that it has taken a message since. */
+  isNew(): boolean;
   /** A source stronger than the screen says that the agent waits for a person. */
   waitsForPerson(): boolean;
 }

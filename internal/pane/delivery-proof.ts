@@ -15,10 +15,6 @@ const LINE_MAX_BYTES = process.platform === "linux" ? 4095 : 1023;
  */
 export const FIRST_GRACE_MS = 3000;
 
-export function isFirstOfLife({ deps: { signs } }: Attempt): boolean {
-  return signs.reportsPrompts() && !signs.hasReported();
-}
-
 /** The agent's own word that it took this text. */
 export function hookProof({ deps, job }: Attempt, since: number): Evidence | undefined {
   const taken = deps.signs.promptTakenSince(since);

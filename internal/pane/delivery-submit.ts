@@ -1,6 +1,6 @@
 import { type Attempt, type DeliveryEnd, LOOK_MS, type Look, MIXED } from "./delivery-attempt.ts";
 import { isAway } from "./delivery-paste.ts";
-import { confirm, FIRST_GRACE_MS, hookProof, isFirstOfLife } from "./delivery-proof.ts";
+import { confirm, FIRST_GRACE_MS, hookProof } from "./delivery-proof.ts";
 import type { Probe, Standing } from "./probe.ts";
 
 /**
@@ -23,7 +23,7 @@ export async function submitText(attempt: Attempt, probe: Probe): Promise<Delive
     if (result !== undefined) return result;
   }
   if (pressed === 0) return attempt.leave("stranded", "the agent's terminal took no Enter");
-  if (isFirstOfLife(attempt)) {
+  if (attempt.deps.signs.isNew()) {
     return attempt.leave(
       "unknown",
       `Enter was pressed ${pressed}× for an agent that had just started: it may take it yet`,
@@ -78,9 +78,9 @@ async function pressEnter({ deps }: Attempt, cursor: Look["cursor"] | undefined)
 
 /** Undefined when the text is proven to be in the composer still. */
 async function awaitSubmitted(attempt: Attempt, probe: Probe, pressedAt: number): Promise<DeliveryEnd | undefined> {
-  const { clock, source } = attempt.deps;
+  const { clock, signs, source } = attempt.deps;
   // An agent that is still starting takes its time: a second Enter would be one too many.
-  const end = clock.monotonicMs() + (isFirstOfLife(attempt) ? FIRST_GRACE_MS : ENTER_MS);
+  const end = clock.monotonicMs() + (signs.isNew() ? FIRST_GRACE_MS : ENTER_MS);
   for (;;) {
     const { standing, busy } = await attempt.look(probe);
     if (standing === "absent") {

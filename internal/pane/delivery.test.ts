@@ -445,7 +445,6 @@ describe("the agent's own word", () => {
   });
 
   it("leaves an agent that is still starting three seconds for each Enter, and calls nothing stranded that it may yet take", async () => {
-    pane.hooks = true;
     pane.fresh = true;
     pane.onEnter = () => {};
     expect(await delivered()).toMatchObject({ outcome: "unknown", stands: true });

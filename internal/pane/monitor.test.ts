@@ -53,6 +53,20 @@ describe("a monitor", () => {
     }
   });
 
+  it("calls an agent new from its start to the first message that it took, and none of which it did not see the start", () => {
+    monitor.resumed();
+    expect(monitor.isNew()).toBe(false);
+    monitor.started();
+    expect(monitor.isNew()).toBe(true);
+    monitor.submitted();
+    expect(monitor.isNew()).toBe(false);
+    monitor.started();
+    monitor.heard({ type: "activity" });
+    expect(monitor.isNew()).toBe(true);
+    monitor.heard({ type: "prompt-submitted", prompt: "by hand" });
+    expect(monitor.isNew()).toBe(false);
+  });
+
   it("keeps what an agent reported before anybody had looked for it", async () => {
     monitor.heard({ type: "activity" });
     monitor.started();

@@ -45,6 +45,7 @@ export class Monitor implements AgentSigns {
   #process: ProcessSign = { type: "expected" };
   #startedAt: number;
   #everReady = false;
+  #sawStart = false;
   #hook: Signals["hook"];
   #prompt: { readonly prompt?: string; readonly at: number } | undefined;
   #hooksLive = false;
@@ -77,6 +78,7 @@ export class Monitor implements AgentSigns {
   started(): void {
     this.#startedAt = this.#deps.clock.monotonicMs();
     this.#everReady = false;
+    this.#sawStart = true;
     // An agent may have reported before anybody looked for it.
     if (this.#process.type !== "expected") this.#hook = undefined;
     this.#file = undefined;
@@ -164,6 +166,10 @@ export class Monitor implements AgentSigns {
 
   hasReported(): boolean {
     return this.promptTakenSince(this.#startedAt) !== undefined;
+  }
+
+  isNew(): boolean {
+    return this.#sawStart && this.#submittedAt === undefined && !this.hasReported();
   }
 
   waitsForPerson(): boolean {

@@ -144,6 +144,10 @@ export class FakePane implements PaneWriter, ScreenSource, AgentSigns {
     return !this.fresh;
   }
 
+  isNew(): boolean {
+    return this.fresh;
+  }
+
   waitsForPerson(): boolean {
     return this.waiting;
   }
