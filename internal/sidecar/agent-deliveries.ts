@@ -3,12 +3,13 @@ import { comparable } from "../agents/safe-text.ts";
 import type { Clock } from "../base/clock.ts";
 import type { People } from "../pane/attach-people.ts";
 import { deliver, recoverDelivery } from "../pane/delivery.ts";
-import type { DeliveryDeps, DeliveryResult } from "../pane/delivery-attempt.ts";
+import type { AgentSigns, DeliveryDeps, DeliveryResult } from "../pane/delivery-attempt.ts";
 import type { Situation } from "../pane/delivery-policy.ts";
 import { Leftover } from "../pane/leftover.ts";
 import type { Letter } from "../pane/letter.ts";
 import type { Monitor } from "../pane/monitor.ts";
-import type { OutputStream } from "../pane/output.ts";
+import { ComposerProbe } from "../pane/probe.ts";
+import type { ScreenSource } from "../pane/screen-source.ts";
 import type { TmuxPane } from "../tmux/pane.ts";
 
 export interface AgentDeliveriesDeps {
@@ -16,17 +17,18 @@ export interface AgentDeliveriesDeps {
   readonly profile: AgentProfile;
   /** Undefined while tmux is away. */
   readonly pane: () => TmuxPane | undefined;
-  readonly output: OutputStream;
-  readonly monitor: Monitor;
-  readonly people: People;
+  readonly output: ScreenSource;
+  readonly monitor: AgentSigns & Pick<Monitor, "look" | "typing" | "submitted">;
+  readonly people: Pick<People, "isTyping">;
   /** An agent that has ended will be started again. */
   readonly restartDue: () => boolean;
 }
 
 /** As many messages as an agent holds, and more. */
 const TYPED_KEEP = 100;
-/** A slow agent may still show a text that it has taken, for so long. */
+/** A slow agent may still show a text that it has taken, for so long; and for longer when it is seen to be that text. */
 const OLD_DRAWING_MS = 1000;
+const SAME_DRAWING_MS = 5000;
 
 /** Brings messages to one agent, and knows what stands in their way. */
 export class AgentDeliveries {
@@ -56,6 +58,7 @@ export class AgentDeliveries {
     const { clock, monitor, output, people, profile, restartDue } = this.#deps;
     const { state, composerSeen, draft } = await monitor.look(signal);
     const quietMs = output.quietMs();
+    const sinceMs = clock.monotonicMs() - this.#submittedAt;
     this.#proven ||= state === "idle" || state === "busy";
     return {
       state,
@@ -65,9 +68,10 @@ export class AgentDeliveries {
       typing: people.isTyping,
       idleIsUnprovable: profile.idleProof === "silence",
       quietMs,
-      justSubmitted: clock.monotonicMs() - this.#submittedAt < OLD_DRAWING_MS,
+      justSubmitted:
+        sinceMs < OLD_DRAWING_MS || (draft && sinceMs < SAME_DRAWING_MS && (await this.#showsLast(signal))),
       unproven: !this.#proven && profile.idleProof === "screen",
-      leftover: this.leftover?.stands(await output.current(), quietMs) === true,
+      leftover: this.leftover?.stands(await output.current(signal), quietMs) === true,
     };
   }
 
@@ -104,6 +108,12 @@ export class AgentDeliveries {
       }
       await this.#deps.clock.sleep(50, signal);
     }
+  }
+
+  async #showsLast(signal: AbortSignal): Promise<boolean> {
+    const { output, profile } = this.#deps;
+    const screen = await output.current(signal);
+    return new ComposerProbe(this.#typed.at(-1) ?? "").look(screen, profile.view(screen)) === "there";
   }
 
   /** The agent has ended, which may not have been noticed yet: what becomes of a message is then for the policy to say. */
