@@ -3,13 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { spawn as spawnPty } from "@lydell/node-pty";
-import { describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { AgentState } from "../../internal/gen/gastown/v1/common_pb.ts";
-import { firstProcessOf, PID_NAMESPACE, permitsPidNamespace } from "../support/pid-namespace.ts";
+import { firstProcessOf, PID_NAMESPACE, requirePidNamespace } from "../support/pid-namespace.ts";
 import { ownProgram } from "../support/programs.ts";
 import { demoCommand, type RunningSidecar, startSidecar, until } from "../support/sidecar.ts";
-
-const isPermitted = permitsPidNamespace();
 
 async function endOfStream(sidecar: RunningSidecar): Promise<string> {
   let reason = "";
@@ -17,7 +15,9 @@ async function endOfStream(sidecar: RunningSidecar): Promise<string> {
   return reason;
 }
 
-describe.runIf(isPermitted)("gt-sidecar as the first process of a container", () => {
+describe("gt-sidecar as the first process of a container", () => {
+  beforeEach(requirePidNamespace);
+
   it.each(["SIGTERM", "SIGINT", "SIGQUIT", "SIGHUP"] as const)(
     "without a terminal ends in order on %s: streams end with a reason, and its code is the agent's",
     async (signal) => {

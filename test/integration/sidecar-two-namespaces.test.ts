@@ -6,11 +6,11 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { createClient } from "@connectrpc/connect";
-import { describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { AgentState } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { SidecarService } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
 import { sidecarTransport } from "../../internal/rpcserver/transport.ts";
-import { firstProcessOf, PID_NAMESPACE, permitsPidNamespace } from "../support/pid-namespace.ts";
+import { firstProcessOf, PID_NAMESPACE, requirePidNamespace } from "../support/pid-namespace.ts";
 import { until } from "../support/sidecar.ts";
 
 const MAIN = fileURLToPath(new URL("../../cmd/gt-sidecar/main.ts", import.meta.url));
@@ -66,7 +66,9 @@ async function twoHalves(work: string) {
   };
 }
 
-describe.runIf(permitsPidNamespace())("an agent whose pids are not those of the serving half", () => {
+describe("an agent whose pids are not those of the serving half", () => {
+  beforeEach(requirePidNamespace);
+
   it("is busy while it computes in silence: its work is seen by who shares its pids", async () => {
     await using halves = await twoHalves("(while :; do :; done) & wait");
     await halves.untilState(AgentState.BUSY);

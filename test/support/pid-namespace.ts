@@ -1,18 +1,19 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
+import type { TestContext } from "vitest";
 
 /** Runs the program whose argv follows as the first process of a pid namespace of its own, which ends with it. */
 export const PID_NAMESPACE = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"] as const;
 
-/** Whether this machine lets its user make one; says so on stderr when it does not. */
-export function permitsPidNamespace(): boolean {
+/** Skips a test where its user may not make one, with a line that says why. With `CI=true` that is a failure. */
+export function requirePidNamespace(context: TestContext): void {
   const [program, ...args] = PID_NAMESPACE;
   try {
     execFileSync(program, [...args, "true"], { stdio: "ignore", timeout: 5000, killSignal: "SIGKILL" });
-    return true;
   } catch {
-    process.stderr.write("first process: skipped, this machine does not permit pid namespaces (unshare --pid)\n");
-    return false;
+    const missing = "no pid namespace of its own for a process here; root, or CAP_SYS_ADMIN, has one (unshare --pid)";
+    if (process.env["CI"] === "true") throw new Error(missing);
+    context.skip(missing);
   }
 }
 
