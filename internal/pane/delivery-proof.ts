@@ -32,10 +32,16 @@ export interface Leaving {
   /** The screen shows that it is not in the composer any more. */
   readonly left: boolean;
   readonly busy: boolean;
+  /** How that was seen. */
+  readonly value?: string;
 }
 
 /** The end of a text that was submitted: gathers the evidence, and looks for a person's keys that went with it. */
-export async function confirm(attempt: Attempt, probe: Probe, { left, busy }: Leaving): Promise<DeliveryEnd> {
+export async function confirm(
+  attempt: Attempt,
+  probe: Probe,
+  { left, busy, value = "it left the composer" }: Leaving,
+): Promise<DeliveryEnd> {
   const { clock, signs, source } = attempt.deps;
   const since = attempt.submittedAt;
   const confirmedMs = attempt.elapsed();
@@ -58,7 +64,7 @@ export async function confirm(attempt: Attempt, probe: Probe, { left, busy }: Le
   const doubt = hook === undefined ? doubtAbout(attempt) : undefined;
   if (doubt !== undefined) return attempt.end("unknown", `it left the prompt; ${doubt}`);
   const evidence: Evidence[] = hook === undefined ? [] : [hook];
-  if (left) evidence.push({ source: "screen", value: "it left the composer", ageMs: 0, confidence: "strong" });
+  if (left) evidence.push({ source: "screen", value, ageMs: 0, confidence: "strong" });
   if (busy) evidence.push({ source: "screen", value: "the agent works", ageMs: 0, confidence: "weak" });
   return { ...attempt.end("submitted", "", evidence), confirmedMs };
 }
@@ -82,7 +88,7 @@ function doubtAbout({ deps, job }: Attempt): string | undefined {
   return undefined;
 }
 
-async function repeatedAs({ deps, signal }: Attempt, probe: Probe): Promise<"alone" | "more" | "unseen"> {
+export async function repeatedAs({ deps, signal }: Attempt, probe: Probe): Promise<"alone" | "more" | "unseen"> {
   if (!(probe instanceof ComposerProbe)) return "unseen";
   const screen = await deps.source.current(signal);
   return probe.repeated(screen, deps.profile.view(screen));

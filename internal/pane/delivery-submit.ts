@@ -1,6 +1,6 @@
 import { type Attempt, type DeliveryEnd, LOOK_MS, type Look, MIXED } from "./delivery-attempt.ts";
 import { isAway } from "./delivery-paste.ts";
-import { confirm, FIRST_GRACE_MS, hookProof } from "./delivery-proof.ts";
+import { confirm, FIRST_GRACE_MS, hookProof, repeatedAs } from "./delivery-proof.ts";
 import type { Probe, Standing } from "./probe.ts";
 
 /**
@@ -86,6 +86,10 @@ async function awaitSubmitted(attempt: Attempt, probe: Probe, pressedAt: number)
     if (standing === "absent") {
       if (!attempt.isSubmitted) return unsubmitted(attempt, standing);
       return confirm(attempt, probe, { left: true, busy });
+    }
+    // A dialog came so fast that nobody saw the empty composer; above it stands the text as the agent repeats what it took.
+    if (standing === "hidden" && attempt.isSubmitted && (await repeatedAs(attempt, probe)) === "alone") {
+      return confirm(attempt, probe, { left: true, busy, value: "the agent repeats it" });
     }
     const late = clock.monotonicMs() >= end;
     // The agent's word may come before it draws: its old drawing must not be taken for a draft afterwards.

@@ -444,6 +444,18 @@ describe("the agent's own word", () => {
     expect(await delivered()).toMatchObject({ outcome: "submitted" });
   });
 
+  it("proves a submit after which a dialog opens at once by the text above the dialog", async () => {
+    pane.onEnter = () => pane.show({ dialog: DIALOG }, screenOf([`❯ ${TEXT}`, "Run it?"]));
+    const result = await delivered();
+    expect(result).toMatchObject({ outcome: "submitted" });
+    expect(result.type === "done" && result.evidence.map((item) => item.value)).toEqual(["the agent repeats it"]);
+  });
+
+  it("does not take more than the text above a dialog for its submit", async () => {
+    pane.onEnter = () => pane.show({ dialog: DIALOG }, screenOf([`❯ ${TEXT}b`, "Run it?"]));
+    expect(await delivered()).toMatchObject({ outcome: "unknown" });
+  });
+
   it("leaves an agent that is still starting three seconds for each Enter, and calls nothing stranded that it may yet take", async () => {
     pane.fresh = true;
     pane.onEnter = () => {};
