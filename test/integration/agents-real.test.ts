@@ -25,7 +25,14 @@ async function submit(session: AgentSession, text: string): Promise<void> {
     (view) => (view.composer?.text ?? "") !== "" || (view.composer?.pasteMarkers ?? 0) > 0,
   );
   await sleep(150);
-  await session.key("Enter");
+  // An agent that has just started drops an Enter, or takes it late.
+  for (let tries = 0; tries < 3; tries++) {
+    await session.key("Enter");
+    for (const end = performance.now() + 5000; performance.now() < end; await sleep(25)) {
+      const { composer } = session.profile.view(await session.screen());
+      if (composer === undefined || (composer.text === "" && composer.pasteMarkers === 0)) return;
+    }
+  }
 }
 
 async function arrivedAs(session: AgentSession, from: number): Promise<string> {

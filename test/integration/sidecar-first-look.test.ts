@@ -7,6 +7,8 @@ import { expect, it } from "vitest";
 import { AgentState } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { startSidecar, until } from "../support/sidecar.ts";
 
+const STOPPED_MS = 700;
+
 it("a serving half that has just begun does not call an agent dead that it has not looked at", async () => {
   await using sidecar = await startSidecar();
   await sidecar.untilState(AgentState.IDLE);
@@ -14,17 +16,12 @@ it("a serving half that has just begun does not call an agent dead that it has n
   const tmux = ["-S", join(stateDir, "tmux.sock"), "display-message", "-p", "#{pid}"];
   const tmuxPid = Number((await promisify(execFile)("tmux", tmux)).stdout);
   const before = servingPid();
-  kill(tmuxPid, "SIGSTOP"); // so that the look takes longer than the calls need to come
-  try {
-    kill(before, "SIGKILL");
-    await until("another serving half", 20_000, () => servingPid() !== before || undefined);
-    const answers = Promise.all([client.status({}), client.peek({ lines: 1 })]);
-    answers.catch(() => {});
-    await sleep(50);
-    kill(tmuxPid, "SIGCONT");
-    const [status, peek] = await answers;
-    expect([status.sessionAlive, peek.sessionAlive]).toEqual([true, true]);
-  } finally {
-    kill(tmuxPid, "SIGCONT");
-  }
+  // So that the look takes longer than the calls need to come; one that stands still for longer is taken for hung.
+  kill(tmuxPid, "SIGSTOP");
+  const goesOn = sleep(STOPPED_MS).then(() => kill(tmuxPid, "SIGCONT"));
+  kill(before, "SIGKILL");
+  await until("another serving half", 20_000, () => servingPid() !== before || undefined);
+  const [status, peek] = await Promise.all([client.status({}), client.peek({ lines: 1 })]);
+  await goesOn;
+  expect([status.sessionAlive, peek.sessionAlive]).toEqual([true, true]);
 });
