@@ -1,8 +1,7 @@
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
-/** More than two processors: the tests of programs wait most of their time. */
-const WORKERS = Math.min(4, availableParallelism() + 1);
+const WORKERS = Math.min(4, Math.max(2, availableParallelism()));
 
 /** The groups run one after the other, so that what is timed against real programs does not share the cores with unit tests. */
 function project(name: string, groupOrder: number, include: string, timeoutMs: number) {
