@@ -1,5 +1,6 @@
-import { readdirSync, readFileSync } from "node:fs";
-import type { Children, ChildState } from "./reaper.ts";
+import { readFileSync } from "node:fs";
+import { listPids, parseStat, pidsOf, readOrEmpty, statFields } from "./proc-files.ts";
+import type { Children } from "./reaper.ts";
 
 /** Do not block; answer 0 when it has not ended. */
 const WNOHANG = 1;
@@ -29,35 +30,9 @@ export async function linuxChildren(): Promise<Children> {
  */
 function listChildren(): readonly number[] {
   try {
-    return numbers(readFileSync(`/proc/self/task/${process.pid}/children`, "latin1").split(" "));
+    return pidsOf(readFileSync(`/proc/self/task/${process.pid}/children`, "latin1").split(" "));
   } catch {
     const parent = String(process.pid);
-    return numbers(readdirSync("/proc")).filter((pid) => statFields(readOrEmpty(`/proc/${pid}/stat`))[1] === parent);
-  }
-}
-
-function numbers(words: readonly string[]): readonly number[] {
-  return words.filter((word) => /^[1-9]\d*$/.test(word)).map(Number);
-}
-
-/** Reads /proc/PID/stat; undefined for what is not one. */
-export function parseStat(text: string): ChildState | undefined {
-  const fields = statFields(text);
-  const startedAt = fields[19];
-  return startedAt === undefined ? undefined : { startedAt, isZombie: fields[0] === "Z" };
-}
-
-/** From the state on: the name before it may hold blanks and brackets. */
-function statFields(text: string): readonly string[] {
-  const end = text.lastIndexOf(")");
-  return end < 0 ? [] : text.slice(end + 2).split(" ");
-}
-
-/** Empty for a file that is not there (any more). */
-export function readOrEmpty(path: string): string {
-  try {
-    return readFileSync(path, "latin1");
-  } catch {
-    return ""; // it has ended
+    return listPids().filter((pid) => statFields(readOrEmpty(`/proc/${pid}/stat`))[1] === parent);
   }
 }

@@ -1,4 +1,4 @@
-import { parseStat, readOrEmpty } from "./linux-children.ts";
+import { parseStat, readOrEmpty } from "./proc-files.ts";
 
 /** False for one that has ended, also while nobody has waited for it. The pid may be another's by now. */
 export function processLives(pid: number): boolean {

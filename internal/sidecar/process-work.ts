@@ -1,5 +1,5 @@
-import { readdirSync, readFileSync } from "node:fs";
 import type { WorkSample } from "./control-messages.ts";
+import { listPids, readOrEmpty, statFields } from "./proc-files.ts";
 
 /** Length of the kernel's tick in /proc, the same on every Linux. */
 const TICK_MS = 10;
@@ -44,22 +44,20 @@ interface Process {
 
 function listProcesses(): ReadonlyMap<number, Process> {
   const found = new Map<number, Process>();
-  for (const name of pids()) {
-    const text = readOrEmpty(`/proc/${name}/stat`);
-    // From the state on: the name before it may hold blanks and brackets.
-    const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
+  for (const pid of pids()) {
+    const fields = statFields(readOrEmpty(`/proc/${pid}/stat`));
     const [, parent] = fields;
     if (parent === undefined) continue;
     const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
-    found.set(Number(name), { parent: Number(parent), cpuMs: ticks * TICK_MS });
+    found.set(pid, { parent: Number(parent), cpuMs: ticks * TICK_MS });
   }
   return found;
 }
 
 /** None where there is no /proc. */
-function pids(): readonly string[] {
+function pids(): readonly number[] {
   try {
-    return readdirSync("/proc").filter((name) => /^[1-9]\d*$/.test(name));
+    return listPids();
   } catch {
     return [];
   }
@@ -68,13 +66,4 @@ function pids(): readonly string[] {
 /** 0 where the system does not tell. */
 function writtenBy(pid: number): number {
   return Number(/^wchar: (\d+)$/m.exec(readOrEmpty(`/proc/${pid}/io`))?.[1] ?? 0);
-}
-
-/** A process may end at any moment. */
-function readOrEmpty(path: string): string {
-  try {
-    return readFileSync(path, "latin1");
-  } catch {
-    return "";
-  }
 }

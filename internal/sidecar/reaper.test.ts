@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { FakeClock } from "../../test/support/fake-clock.ts";
-import { parseStat } from "./linux-children.ts";
+import { parseStat } from "./proc-files.ts";
 import { type ChildState, Reaper } from "./reaper.ts";
 
 function setUp() {

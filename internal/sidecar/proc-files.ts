@@ -1,0 +1,33 @@
+import { readdirSync, readFileSync } from "node:fs";
+
+/** Empty for a file that is not there (any more): a process may end at any moment. */
+export function readOrEmpty(path: string): string {
+  try {
+    return readFileSync(path, "latin1");
+  } catch {
+    return "";
+  }
+}
+
+/** All that can be seen from here. @throws where there is no /proc */
+export function listPids(): readonly number[] {
+  return pidsOf(readdirSync("/proc"));
+}
+
+/** Those of the words that are pids. */
+export function pidsOf(words: readonly string[]): readonly number[] {
+  return words.filter((word) => /^[1-9]\d*$/.test(word)).map(Number);
+}
+
+/** Of /proc/PID/stat, from the state on: the name before it may hold blanks and brackets. Empty for what is not one. */
+export function statFields(text: string): readonly string[] {
+  const end = text.lastIndexOf(")");
+  return end < 0 ? [] : text.slice(end + 2).split(" ");
+}
+
+/** When a process began, in the kernel's ticks, and whether it has ended; undefined for what is no /proc/PID/stat. */
+export function parseStat(text: string): { readonly startedAt: string; readonly isZombie: boolean } | undefined {
+  const fields = statFields(text);
+  const startedAt = fields[19];
+  return startedAt === undefined ? undefined : { startedAt, isZombie: fields[0] === "Z" };
+}
