@@ -1,11 +1,9 @@
 import type { Clock } from "../base/clock.ts";
 import { DomainError } from "../base/errors.ts";
 import type { PeekRequest, PeekResult, WatchRequest, WatchUpdate } from "../pane/types.ts";
+import { intervalOf, NO_BYTES } from "../pane/watch-facts.ts";
 
-const DEFAULT_INTERVAL_MS = 100;
-const MIN_INTERVAL_MS = 10;
 const HEARTBEAT_MS = 15_000;
-const NO_BYTES = new Uint8Array(0);
 
 /** Updates of a local session's screen, looked at once an interval, until its agent ends, the loop is left or `signal` aborts. */
 export async function* watchLocal(
@@ -14,7 +12,7 @@ export async function* watchLocal(
   signal: AbortSignal,
 ): AsyncGenerator<WatchUpdate, void, undefined> {
   const { clock } = deps;
-  const intervalMs = request.intervalMs <= 0 ? DEFAULT_INTERVAL_MS : Math.max(MIN_INTERVAL_MS, request.intervalMs);
+  const intervalMs = intervalOf(request);
   const wanted = { lines: request.lines, all: false, ansi: request.ansi, joinWrapped: false };
   let kind: WatchUpdate["kind"] = "snapshot";
   let sent = "";
