@@ -119,13 +119,7 @@ export class LiveAgent {
     );
     const standing = { type: "standing" as const, lines: restored.events.standing };
     const life = restored.agent ? [restored.agent] : [];
-    this.#journal.rewrite([
-      ...this.#streamRecords(),
-      ...this.events.records(),
-      standing,
-      ...recordsOf(nudges),
-      ...life,
-    ]);
+    this.#journal.rewrite([this.#streamRecord(), ...this.events.records(), standing, ...recordsOf(nudges), ...life]);
   }
 
   #newMailbox(nudges: readonly RestoredNudge[]): Mailbox {
@@ -277,17 +271,17 @@ export class LiveAgent {
     const agent = { type: "agent" as const, pid, startedAt, restarts, stopping: this.stopper.asked.aborted };
     const standing = { type: "standing" as const, lines: this.recorder.standing };
     const events = [...this.events.records(), standing];
-    return [...this.#streamRecords(), ...events, ...recordsOf(this.mailbox.snapshot()), agent];
+    return [this.#streamRecord(), ...events, ...recordsOf(this.mailbox.snapshot()), agent];
   }
 
-  #streamRecords(): readonly SidecarRecord[] {
-    return [{ type: "stream", epoch: this.output.epoch, reservedTo: this.#reservedTo.toString() }];
+  #streamRecord(): SidecarRecord {
+    return { type: "stream", epoch: this.output.epoch, reservedTo: this.#reservedTo.toString() };
   }
 
   /** Before an offset is handed out it is promised in the journal, so that no later process uses it again. */
   #reserve(): void {
     if (this.output.ring.end + RESERVE_BYTES / 2n < this.#reservedTo) return;
     this.#reservedTo = this.output.ring.end + RESERVE_BYTES;
-    for (const record of this.#streamRecords()) this.#journal.tryKeep(record);
+    this.#journal.tryKeep(this.#streamRecord());
   }
 }
