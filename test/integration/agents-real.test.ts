@@ -25,12 +25,16 @@ async function submit(session: AgentSession, text: string): Promise<void> {
     (view) => (view.composer?.text ?? "") !== "" || (view.composer?.pasteMarkers ?? 0) > 0,
   );
   await sleep(150);
-  // An agent that has just started drops an Enter, or takes it late.
+  // An agent that has just started drops an Enter, or takes it late; one whose composer cannot be seen gets no other.
+  const before = session.model.requests.length;
   for (let tries = 0; tries < 3; tries++) {
+    const { composer: standing } = session.profile.view(await session.screen());
+    if (tries > 0 && standing === undefined) return;
     await session.key("Enter");
     for (const end = performance.now() + 5000; performance.now() < end; await sleep(25)) {
       const { composer } = session.profile.view(await session.screen());
-      if (composer === undefined || (composer.text === "" && composer.pasteMarkers === 0)) return;
+      if (composer?.text === "" && composer.pasteMarkers === 0) return;
+      if (session.model.requests.length > before) return;
     }
   }
 }

@@ -120,6 +120,9 @@ describe("output that looks like something else", () => {
 
   it("reaches a RAW watcher byte for byte, whatever it is", async () => {
     const bytes = Buffer.from(Array.from({ length: 5000 }, (_, i) => (i * 7 + (i >> 8)) & 0xff));
+    // What was printed before has come when its last byte is seen; else it would be taken for the first of these.
+    await sidecar.print("here");
+    await lastLine(sidecar, "here");
     const parts: Buffer[] = [];
     for await (const update of abortOnExit((signal) =>
       sidecar.client.watchOutput({ mode: WatchMode.RAW, intervalMs: 10 }, { signal }),
