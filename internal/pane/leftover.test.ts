@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { screenOf } from "../../test/support/screens.ts";
 import { Leftover, textLeftBy } from "./leftover.ts";
-import type { RestoredNudge } from "./nudge-record.ts";
+import { hashOf, type RestoredNudge } from "./nudge-record.ts";
 import type { NudgeOutcome } from "./types.ts";
 
 const TEXT = "please look at the tests";
@@ -55,6 +55,7 @@ describe("after a restart of the serving half", () => {
     const times = { acceptedAt: 0, expiresAt: 9 };
     const nudge = {
       requestId: text,
+      messageHash: hashOf(text),
       message: text,
       text,
       mode: "wait-idle",

@@ -1,11 +1,13 @@
 import { expect, it } from "vitest";
 import type { DeliveryResult } from "./delivery-attempt.ts";
 import { type Letter, receiptOf } from "./letter.ts";
+import { hashOf } from "./nudge-record.ts";
 import { SignalBus } from "./signal-bus.ts";
 
 function letter(part: { readonly text?: string; readonly startedAt?: number } = {}): Letter {
   const nudge = {
     requestId: "r1",
+    messageHash: hashOf("hi"),
     message: "hi",
     text: part.text ?? "hi",
     mode: "wait-idle",

@@ -5,7 +5,7 @@ import type { NudgeOutcome, NudgeReceipt } from "./types.ts";
 
 /** One message on its way; owned and changed by the mailbox only. */
 export interface Letter {
-  readonly nudge: AcceptedNudge;
+  nudge: AcceptedNudge;
   /** `unseen`: an earlier process was typing it when it died. */
   phase: "waiting" | "delivering" | "unseen" | "ended";
   /** The caller has its answer (QUEUED) or is gone. */

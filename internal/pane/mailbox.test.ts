@@ -8,7 +8,7 @@ import type { Situation } from "./delivery-policy.ts";
 import { Leftover } from "./leftover.ts";
 import type { Letter } from "./letter.ts";
 import { Mailbox, type MailboxDeps, QUEUE_LIMIT, RECEIPT_KEEP, RECEIPT_KEEP_MS } from "./mailbox.ts";
-import { type NudgeRecord, type RestoredNudge, restoreNudges } from "./nudge-record.ts";
+import { hashOf, type NudgeRecord, type RestoredNudge, recordsOf, restoreNudges } from "./nudge-record.ts";
 import { SignalBus } from "./signal-bus.ts";
 import type { NudgeReceipt, NudgeRequest } from "./types.ts";
 
@@ -242,6 +242,18 @@ describe("the same request id", () => {
     await expect(office.send("other", { requestId: "r" })).rejects.toMatchObject({ kind: "already-exists" });
   });
 
+  it("is known again by what a journal keeps in the end, which is not its text", async () => {
+    office.become({ state: "dialog" });
+    const text = "x".repeat(60_000);
+    await office.sent(text, { requestId: "r" });
+    const records = recordsOf(office.mailbox.snapshot());
+    expect(JSON.stringify(records).length).toBeLessThan(1000);
+    await office.close();
+    open(restoreNudges(records, office.clock.now(), RECEIPT_KEEP_MS, RECEIPT_KEEP));
+    expect((await office.sent(text, { requestId: "r" })).outcome).toBe("blocked-by-dialog");
+    await expect(office.send(`${text}y`, { requestId: "r" })).rejects.toMatchObject({ kind: "already-exists" });
+  });
+
   it("of a refusal does not type it later either", async () => {
     office.become({ state: "dialog" });
     await office.sent("hello", { requestId: "r" });
@@ -392,6 +404,7 @@ describe("the pen", () => {
 function letterLeft(requestId: string, intent: boolean, ended?: { readonly at: number }): RestoredNudge {
   const nudge = {
     requestId,
+    messageHash: hashOf(requestId),
     message: requestId,
     text: requestId,
     mode: "wait-idle",

@@ -5,9 +5,10 @@ import type { Logger } from "../base/logger.ts";
 import { Serial } from "../base/serial.ts";
 import type { DeliveryResult } from "./delivery-attempt.ts";
 import { decide, type Situation } from "./delivery-policy.ts";
+import { EndedTexts } from "./ended-texts.ts";
 import type { Leftover } from "./leftover.ts";
 import { type Letter, receiptOf } from "./letter.ts";
-import type { NudgeRecord, RestoredNudge } from "./nudge-record.ts";
+import { hashOf, type NudgeRecord, type RestoredNudge } from "./nudge-record.ts";
 import { type Cleaner, checkedNudge } from "./nudge-request.ts";
 import { SignalBus } from "./signal-bus.ts";
 import type { NudgeOutcome, NudgeReceipt, NudgeRequest } from "./types.ts";
@@ -50,6 +51,7 @@ const MAX_PAUSE_MS = 1000;
 export class Mailbox {
   readonly #deps: MailboxDeps;
   readonly #letters = new Map<string, Letter>();
+  readonly #texts = new EndedTexts();
   readonly #woken = new SignalBus();
   /** Whoever writes to the pane holds it. */
   readonly #pen = new Serial();
@@ -68,6 +70,8 @@ export class Mailbox {
         phase,
       });
     }
+    const ended = [...this.#letters.values()].filter((letter) => letter.phase === "ended");
+    for (const letter of ended.sort((a, b) => (a.endedAt ?? 0) - (b.endedAt ?? 0))) this.#texts.ended(letter);
   }
 
   /** Messages not yet typed. */
@@ -83,7 +87,7 @@ export class Mailbox {
   async send(request: NudgeRequest, signal: AbortSignal): Promise<NudgeReceipt> {
     const checked = checkedNudge(request, this.#deps.newId);
     const known = this.#remembered(checked.requestId);
-    if (known !== undefined && known.nudge.message !== checked.message) {
+    if (known !== undefined && known.nudge.messageHash !== hashOf(checked.message)) {
       throw new DomainError(
         "already-exists",
         `request id ${JSON.stringify(checked.requestId)} belongs to another message`,
@@ -174,7 +178,8 @@ export class Mailbox {
     const { requestId, message, mode, priority, sender } = request;
     const text = safe.type === "safe" ? safe.text : "";
     const expiresAt = acceptedAt + request.ttlMs;
-    const nudge = { requestId, message, text, mode, priority, sender, acceptedAt, expiresAt };
+    const messageHash = hashOf(message);
+    const nudge = { requestId, messageHash, message, text, mode, priority, sender, acceptedAt, expiresAt };
     const letter: Letter = { nudge, phase: "waiting", told: false, waiting: 0, attempts: 0, changed: new SignalBus() };
     this.#forget();
     this.#deps.keep({ type: "accepted", nudge });
@@ -269,6 +274,7 @@ export class Mailbox {
     letter.phase = "ended";
     letter.receipt = receipt;
     letter.endedAt = at;
+    this.#texts.ended(letter);
     this.#deps.ended(receipt);
     letter.changed.notify();
   }
@@ -303,10 +309,12 @@ export class Mailbox {
   #forget(): void {
     const now = this.#deps.clock.now();
     let surplus = this.#letters.size + 1 - RECEIPT_KEEP;
-    for (const [id, { phase, endedAt }] of this.#letters) {
+    for (const [id, letter] of this.#letters) {
+      const { phase, endedAt } = letter;
       if (phase !== "ended") continue;
       if (surplus <= 0 && now - (endedAt ?? now) < RECEIPT_KEEP_MS) break;
       this.#letters.delete(id);
+      this.#texts.forgotten(letter);
       surplus--;
     }
   }

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { type NudgeRecord, recordsOf, restoreNudges } from "./nudge-record.ts";
+import { hashOf, type NudgeRecord, recordsOf, restoreNudges } from "./nudge-record.ts";
 import type { NudgeReceipt } from "./types.ts";
 
 const HOUR = 3_600_000;
@@ -9,6 +9,7 @@ const accepted = (requestId: string): NudgeRecord & { readonly type: "accepted" 
   type: "accepted",
   nudge: {
     requestId,
+    messageHash: hashOf("m"),
     message: "m",
     text: "m",
     mode: "wait-idle",

@@ -1,8 +1,12 @@
+import { createHash } from "node:crypto";
 import type { NudgeMode, NudgePriority, NudgeReceipt } from "./types.ts";
 
 /** A message that was accepted; wall clock in ms. */
 export interface AcceptedNudge {
   readonly requestId: string;
+  /** Knows the message again; see `hashOf`. */
+  readonly messageHash: string;
+  /** Empty some time after its end, like `text`. */
   readonly message: string;
   /** What will be typed. */
   readonly text: string;
@@ -28,6 +32,11 @@ export interface RestoredNudge {
   /** It may be in front of the agent: nobody lived to see how the attempt ended. */
   readonly intent: boolean;
   readonly ended?: { readonly receipt: NudgeReceipt; readonly at: number };
+}
+
+/** SHA-256, base64url. */
+export function hashOf(message: string): string {
+  return createHash("sha256").update(message).digest("base64url");
 }
 
 /** Replays the records; later ones win. Ended messages older than `keepMs` are dropped, and of the rest the last `keep` stay. */

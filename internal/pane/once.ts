@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { Clock } from "../base/clock.ts";
 import { DomainError } from "../base/errors.ts";
 import { REQUEST_ID } from "./nudge-request.ts";
@@ -7,7 +8,8 @@ export const ONCE_KEEP_MS = 3_600_000;
 export const ONCE_KEEP = 1000;
 
 interface Entry<T> {
-  readonly content: string;
+  /** SHA-256 of the content, which may have 64 KiB. */
+  readonly hash: string;
   readonly at: number;
   readonly result: Promise<T>;
 }
@@ -33,16 +35,17 @@ export class Once<T> {
     if (id === "") return work(() => {});
     if (!REQUEST_ID.test(id)) throw new DomainError("invalid", "a request id is 1 to 128 of A-Z a-z 0-9 . _ -");
     this.#forget();
+    const hash = createHash("sha256").update(content).digest("base64url");
     const known = this.#entries.get(id);
     if (known !== undefined) {
-      if (known.content === content) return known.result;
+      if (known.hash === hash) return known.result;
       throw new DomainError("already-exists", `request id ${JSON.stringify(id)} belongs to another request`);
     }
     let pressed = false;
     const result = work(() => {
       pressed = true;
     });
-    const entry = { content, at: this.#clock.monotonicMs(), result };
+    const entry = { hash, at: this.#clock.monotonicMs(), result };
     this.#entries.set(id, entry);
     result.catch(() => {
       if (!pressed && this.#entries.get(id) === entry) this.#entries.delete(id);

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { FakeClock, settle } from "../../test/support/fake-clock.ts";
 import { Redactor } from "../base/redact.ts";
+import { hashOf } from "../pane/nudge-record.ts";
 import { type EventRecord, restoreEvents } from "./event-records.ts";
 import { SessionEvents } from "./events.ts";
 
@@ -51,6 +52,7 @@ describe("the log of a session", () => {
     events.dialog("dialog-opened", { id: "d", kind: "other", title: secret, text: secret, choices, since: 0 });
     const nudge = {
       requestId: "r",
+      messageHash: hashOf(secret),
       message: secret,
       text: "",
       mode: "queue",

@@ -6,6 +6,7 @@ import { openJournal, parseRecord, type SidecarRecord } from "./journal-records.
 
 const nudge = {
   requestId: "r",
+  messageHash: "h",
   message: "m",
   text: "m",
   mode: "wait-idle",

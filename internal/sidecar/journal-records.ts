@@ -91,6 +91,7 @@ const SHAPES: Readonly<Record<string, Shape>> = {
   accepted: has({
     nudge: has({
       requestId: isText,
+      messageHash: isText,
       message: isText,
       text: isText,
       mode: (mode) => mode === "wait-idle" || mode === "immediate" || mode === "queue",

@@ -119,7 +119,13 @@ export class LiveAgent {
     );
     const standing = { type: "standing" as const, lines: restored.events.standing };
     const life = restored.agent ? [restored.agent] : [];
-    this.#journal.rewrite([this.#streamRecord(), ...this.events.records(), standing, ...recordsOf(nudges), ...life]);
+    this.#journal.rewrite([
+      this.#streamRecord(),
+      ...this.events.records(),
+      standing,
+      ...recordsOf(this.mailbox.snapshot()),
+      ...life,
+    ]);
   }
 
   #newMailbox(nudges: readonly RestoredNudge[]): Mailbox {

@@ -58,8 +58,10 @@ export class LocalReceipts {
     const known = this.find(record.type === "ended" ? record.receipt.requestId : record.requestId);
     if (known === undefined) return;
     const { nudge, intent } = known;
-    if (record.type === "ended") this.#write({ nudge, intent, ended: { receipt: record.receipt, at: record.at } });
-    else this.#write({ nudge, intent: record.type === "intent" });
+    if (record.type === "ended") {
+      const ended = { receipt: record.receipt, at: record.at };
+      this.#write({ nudge: { ...nudge, message: "", text: "" }, intent, ended }); // its hash knows the message again
+    } else this.#write({ nudge, intent: record.type === "intent" });
   }
 
   #file(requestId: string): string {

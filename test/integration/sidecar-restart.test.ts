@@ -1,3 +1,5 @@
+import { statSync } from "node:fs";
+import { join } from "node:path";
 import { kill } from "node:process";
 import { expect, it } from "vitest";
 import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
@@ -24,4 +26,26 @@ it("keeps a held message for the next life of an agent that died right before it
   }
   expect(submitted).not.toEqual([]);
   expect(await sidecar.taken()).toEqual(submitted);
+});
+
+it("keeps the receipts of many long messages, and little of their text", { timeout: 60_000 }, async () => {
+  await using sidecar = await startSidecar();
+  await sidecar.untilState(AgentState.IDLE);
+  const message = `\t${"x".repeat(65_000)}`;
+  for (let i = 0; i < 800; i++) {
+    const requestId = `long-${i}`;
+    await sidecar.client.nudge({ message, requestId, mode: NudgeMode.QUEUE });
+    await sidecar.client.cancelNudge({ requestId });
+  }
+  const pid = sidecar.servingPid();
+  kill(pid, "SIGKILL");
+  await until("another serving half", 20_000, async () => {
+    const status = await sidecar.client.status({}, { timeoutMs: 1000 }).catch(() => undefined);
+    return (status !== undefined && sidecar.servingPid() !== pid) || undefined;
+  });
+  expect(statSync(join(sidecar.stateDir, "journal.jsonl")).size).toBeLessThan(8 * 1024 * 1024); // of 100 MiB; some were typed before they were called off
+  for (const requestId of ["long-0", "long-799"]) {
+    expect((await sidecar.client.nudge({ message, requestId })).requestId).toBe(requestId);
+    await expect(sidecar.client.nudge({ message: "another", requestId })).rejects.toThrow("belongs to another message");
+  }
 });

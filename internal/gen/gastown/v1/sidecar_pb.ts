@@ -275,7 +275,7 @@ export type SidecarNudgeResponse = Message<"gastown.v1.SidecarNudgeResponse"> & 
   timings?: NudgeTimings | undefined;
 
   /**
-   * What was typed, set only when it differs from `message`.
+   * What was typed, set only when it differs from `message`. Kept for the newest receipts: 8 Mi characters of all together.
    *
    * @generated from field: string delivered_text = 8;
    */
