@@ -1,8 +1,18 @@
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { Journal } from "./journal.ts";
+import { JOURNAL_MAX_BYTES, Journal } from "./journal.ts";
 
 interface Word {
   readonly word: string;
@@ -103,4 +113,39 @@ it("takes a file that others appended to as it is", () => {
 
 it("fails when the folder is not there", () => {
   expect(() => Journal.open(join(dir, "none", "journal"), parse)).toThrow(/ENOENT/);
+});
+
+it.each([
+  ["a FIFO", () => execFileSync("mkfifo", [path])],
+  ["a folder", () => mkdirSync(join(path, "deep"), { recursive: true })],
+  ["a link to a device without end", () => symlinkSync("/dev/zero", path)],
+  ["a link to another file", () => symlinkSync(join(dir, "other"), path)],
+  ["a file larger than any of ours", () => execFileSync("truncate", ["-s", `${JOURNAL_MAX_BYTES + 1}`, path])],
+])("puts a new one in the place of %s, and says so", (_, put) => {
+  writeFileSync(join(dir, "other"), '{"word":"not ours"}\n');
+  put();
+  const { journal, records, replaced } = Journal.open(path, parse);
+  expect([records, replaced]).toEqual([[], true]);
+  journal.append({ word: "a" });
+  journal.close();
+  expect(reopened().words).toEqual(["a"]);
+  expect(readFileSync(join(dir, "other"), "utf8")).toBe('{"word":"not ours"}\n');
+});
+
+it.each([
+  ["removed", () => {}],
+  ["another file", () => writeFileSync(path, '{"word":"not ours"}\n')],
+  ["a folder", () => mkdirSync(join(path, "deep"), { recursive: true })],
+])("sees that its file was taken away (%s), and is in place again once it was rewritten", (_, put) => {
+  const { journal } = Journal.open(path, parse);
+  journal.append({ word: "a" });
+  expect(journal.isInPlace).toBe(true);
+  rmSync(path);
+  put();
+  expect(journal.isInPlace).toBe(false);
+  journal.rewrite([{ word: "a" }, { word: "b" }]);
+  expect(journal.isInPlace).toBe(true);
+  journal.append({ word: "c" });
+  journal.close();
+  expect(reopened().words).toEqual(["a", "b", "c"]);
 });

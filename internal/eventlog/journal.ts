@@ -1,6 +1,20 @@
-import { closeSync, ftruncateSync, openSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  ftruncateSync,
+  lstatSync,
+  openSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from "node:fs";
+import { DomainError } from "../base/errors.ts";
+import { openPlainFile, readAll } from "../base/plain-file.ts";
 
 const LF = 0x0a;
+/** A larger one is not read: whoever writes it keeps it shorter. */
+export const JOURNAL_MAX_BYTES = 128 * 1024 * 1024;
 
 /**
  * An append-only file of JSON records, one a line, mode 0600. A record is in the kernel when `append` returns, so it
@@ -19,13 +33,14 @@ export class Journal<T> {
 
   /**
    * Opens or makes the file and returns what it holds, oldest first. A torn last line (a writer killed in the middle) is
-   * cut off; lines that `parse` does not understand are left out and counted.
+   * cut off; lines that `parse` does not understand are left out and counted. What stands there and is no file, or is larger
+   * than `JOURNAL_MAX_BYTES`, is removed for a new one (`replaced`).
    */
   static open<T>(path: string, parse: (value: unknown) => T | undefined) {
-    const { records, unreadable, wholeBytes } = readJournal(path, parse);
-    const fd = openSync(path, "a", 0o600);
+    const { fd, replaced } = openJournal(path);
+    const { records, unreadable, wholeBytes } = readJournal(readAll(fd), parse);
     ftruncateSync(fd, wholeBytes);
-    return { journal: new Journal<T>(path, fd, wholeBytes), records, unreadable };
+    return { journal: new Journal<T>(path, fd, wholeBytes), records, unreadable, replaced };
   }
 
   /** Size of the file. */
@@ -44,12 +59,20 @@ export class Journal<T> {
     this.#bytes += line.length;
   }
 
+  /** False when another file, or none, has the name: nobody who opens it would find these records. */
+  get isInPlace(): boolean {
+    const found = lstatSync(this.#path, { throwIfNoEntry: false, bigint: true });
+    const { ino, dev } = fstatSync(this.#fd, { bigint: true });
+    return found !== undefined && found.ino === ino && found.dev === dev;
+  }
+
   /** Replaces the content in one step: a reader, or the next start, sees either all old or all new records. */
   rewrite(records: readonly T[]): void {
     const next = `${this.#path}.next`;
-    rmSync(next, { force: true });
+    rmSync(next, { recursive: true, force: true });
     const fresh = new Journal<T>(next, openSync(next, "ax", 0o600), 0);
     for (const record of records) fresh.append(record);
+    if (lstatSync(this.#path, { throwIfNoEntry: false })?.isDirectory()) rmSync(this.#path, { recursive: true });
     renameSync(next, this.#path);
     closeSync(this.#fd);
     this.#fd = fresh.#fd;
@@ -61,27 +84,33 @@ export class Journal<T> {
   }
 }
 
-function readJournal<T>(path: string, parse: (value: unknown) => T | undefined) {
-  const data = readIfThere(path);
-  const wholeBytes = data.lastIndexOf(LF) + 1;
+function openJournal(path: string): { readonly fd: number; readonly replaced: boolean } {
+  const flags = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT;
+  try {
+    const fd = openPlainFile(path, flags);
+    if (fstatSync(fd).size <= JOURNAL_MAX_BYTES) return { fd, replaced: false };
+    closeSync(fd);
+  } catch (err) {
+    if (!(err instanceof DomainError)) throw err;
+  }
+  rmSync(path, { recursive: true, force: true });
+  return { fd: openPlainFile(path, flags | constants.O_EXCL), replaced: true };
+}
+
+/** Line by line: the whole as one text would take as much again. */
+function readJournal<T>(data: Buffer, parse: (value: unknown) => T | undefined) {
   const records: T[] = [];
   let unreadable = 0;
-  for (const line of data.toString("utf8", 0, wholeBytes).split("\n")) {
+  let begin = 0;
+  for (let end = data.indexOf(LF); end >= 0; end = data.indexOf(LF, begin)) {
+    const line = data.toString("utf8", begin, end);
+    begin = end + 1;
     if (line === "") continue;
     const record = parseLine(line, parse);
     if (record === undefined) unreadable++;
     else records.push(record);
   }
-  return { records, unreadable, wholeBytes };
-}
-
-function readIfThere(path: string): Buffer {
-  try {
-    return readFileSync(path);
-  } catch (err) {
-    if ((err as NodeJS.ErrnoException).code === "ENOENT") return Buffer.alloc(0);
-    throw err;
-  }
+  return { records, unreadable, wholeBytes: begin };
 }
 
 function parseLine<T>(line: string, parse: (value: unknown) => T | undefined): T | undefined {

@@ -1,4 +1,5 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -79,4 +80,29 @@ it("says nothing while nobody tells which process that is, and tells it then", a
   facts = { startTicks: 4000 };
   await look(2);
   expect(told).toEqual([{ type: "idle" }]);
+});
+
+it.each([
+  ["a folder", (path: string) => mkdirSync(path)],
+  ["a FIFO that nobody writes to", (path: string) => execFileSync("mkfifo", [path])],
+  ["a link to a device without end", (path: string) => symlinkSync("/dev/zero", path)],
+  ["larger than any", (path: string) => writeFileSync(path, " ".repeat(65 * 1024))],
+])("takes a file that is %s for none, and reads the next one", async (_, put) => {
+  const path = join(home, `.claude/sessions/${PID}.json`);
+  put(path);
+  await look(3);
+  expect(told).toEqual([]);
+  rmSync(path, { recursive: true });
+  write("busy", 4000);
+  await look(3);
+  expect(told).toEqual([{ type: "busy" }]);
+});
+
+it("takes a home that cannot be looked into for one without the file", async () => {
+  write("busy", 4000);
+  await look(2);
+  rmSync(join(home, ".claude"), { recursive: true });
+  writeFileSync(join(home, ".claude"), "a file");
+  await look(3);
+  expect(told).toEqual([{ type: "busy" }, undefined]);
 });

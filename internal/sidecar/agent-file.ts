@@ -1,7 +1,8 @@
-import { readFile, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import type { AgentProfile, FileState } from "../agents/profile.ts";
 import { aborted } from "../base/abort.ts";
 import type { Clock } from "../base/clock.ts";
+import { readPlainFile } from "../base/plain-file.ts";
 import type { Task } from "../base/task-group.ts";
 import type { ProcessFacts } from "./control-messages.ts";
 
@@ -23,7 +24,8 @@ const MAX_BYTES = 64 * 1024;
 export class AgentFileReader implements Task {
   readonly #deps: AgentFileDeps;
   readonly #home: string;
-  #seen = "";
+  /** Version of the file that was told of last. */
+  #seen: string | undefined;
 
   constructor(deps: AgentFileDeps, options: { readonly home: string }) {
     this.#deps = deps;
@@ -42,19 +44,28 @@ export class AgentFileReader implements Task {
     const pid = this.#deps.pid();
     const path = pid === undefined ? undefined : this.#deps.profile.stateFile(this.#home, pid);
     if (pid === undefined || path === undefined) return;
-    try {
-      const { mtimeNs, size, ino } = await stat(path, { bigint: true });
-      const version = `${pid}:${ino}:${mtimeNs}:${size}`;
-      if (version === this.#seen || size > MAX_BYTES) return;
-      const text = await readFile(path, "utf8");
-      const facts = await this.#deps.process(pid);
-      if (facts === undefined) return; // whose file it is will be known at a later look
-      this.#deps.onState(this.#deps.profile.readStateFile(text, { pid, startTicks: facts.startTicks }));
-      this.#seen = version;
-    } catch (err) {
-      if ((err as NodeJS.ErrnoException).code !== "ENOENT") throw err;
-      if (this.#seen !== "") this.#deps.onState(undefined);
-      this.#seen = "";
-    }
+    const version = await versionOf(path, pid);
+    if (version !== undefined && version === this.#seen) return;
+    const text = version === undefined ? undefined : await readPlainFile(path, MAX_BYTES);
+    if (text === undefined) return this.#lost();
+    const facts = await this.#deps.process(pid);
+    if (facts === undefined) return; // whose file it is will be known at a later look
+    this.#deps.onState(this.#deps.profile.readStateFile(text, { pid, startTicks: facts.startTicks }));
+    this.#seen = version;
+  }
+
+  #lost(): void {
+    if (this.#seen !== undefined) this.#deps.onState(undefined);
+    this.#seen = undefined;
+  }
+}
+
+/** Undefined: there is nothing that could be looked at. */
+async function versionOf(path: string, pid: number): Promise<string | undefined> {
+  try {
+    const { mtimeNs, size, ino } = await stat(path, { bigint: true });
+    return `${pid}:${ino}:${mtimeNs}:${size}`;
+  } catch {
+    return undefined;
   }
 }

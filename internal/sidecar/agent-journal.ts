@@ -28,6 +28,10 @@ export class AgentJournal {
     const { journal, logger } = this.#deps;
     try {
       journal.append(record);
+      if (!journal.isInPlace) {
+        logger.error("the journal was removed, making it again");
+        this.#shortenAt = 0;
+      }
       // Not at once: what this record tells of may not be in place yet.
       if (journal.bytes > this.#shortenAt) queueMicrotask(() => this.#shorten());
       return true;

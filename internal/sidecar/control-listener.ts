@@ -28,7 +28,7 @@ export class ControlListener implements Task {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    rmSync(this.#path, { force: true });
+    rmSync(this.#path, { recursive: true, force: true });
     const sockets = new Set<Socket>();
     const server = createServer((socket) => {
       sockets.add(socket);

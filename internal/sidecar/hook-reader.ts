@@ -1,8 +1,9 @@
-import { lstat, readFile, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { payloadName } from "../agents/hook-lines.ts";
 import type { AgentProfile, HookEvent } from "../agents/profile.ts";
 import type { Logger } from "../base/logger.ts";
+import { readPlainFile } from "../base/plain-file.ts";
 import type { Task } from "../base/task-group.ts";
 import { readFifo } from "../tmux/output-fifo.ts";
 
@@ -55,9 +56,7 @@ export class HookReader implements Task {
   async #payload(name: string): Promise<string | undefined> {
     const path = join(this.#options.dir, name);
     try {
-      const found = await lstat(path);
-      if (!found.isFile() || found.size > MAX_PAYLOAD_BYTES) return undefined;
-      return await readFile(path, "utf8");
+      return await readPlainFile(path, MAX_PAYLOAD_BYTES);
     } catch {
       return undefined;
     } finally {

@@ -31,7 +31,7 @@ export interface Restored {
 }
 
 export function openJournal(path: string) {
-  const { journal, records, unreadable } = Journal.open<SidecarRecord>(path, parseRecord);
+  const { journal, records, unreadable, replaced } = Journal.open<SidecarRecord>(path, parseRecord);
   const restored: { nudges: NudgeRecord[]; stream?: StreamRecord; agent?: AgentRecord } = { nudges: [] };
   const events: EventRecord[] = [];
   for (const record of records) {
@@ -40,7 +40,7 @@ export function openJournal(path: string) {
     else if (record.type === "agent") restored.agent = record;
     else restored.nudges.push(record);
   }
-  return { journal, restored: { ...restored, events: restoreEvents(events) } as Restored, unreadable };
+  return { journal, restored: { ...restored, events: restoreEvents(events) } as Restored, unreadable, replaced };
 }
 
 /** The folder is shared with the agent, so a record is taken only if it has the shape that we write. */

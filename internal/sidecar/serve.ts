@@ -90,7 +90,8 @@ export class ServingHalf implements Task {
     const { sidecar } = this.#options;
     const paths = statePaths(sidecar.stateDir);
     const { tmuxProgram, env } = sidecar;
-    const { journal, restored, unreadable } = openJournal(paths.journal);
+    const { journal, restored, unreadable, replaced } = openJournal(paths.journal);
+    if (replaced) logger.error("the journal was no file of ours: earlier receipts are lost");
     if (unreadable > 0) logger.warn({ records: unreadable }, "some records of the journal were not understood");
     const socket = { tmuxProgram, socketPath: paths.tmuxSocket, session: SESSION, env };
     const client = new CommandClient({ clock, logger }, socket);

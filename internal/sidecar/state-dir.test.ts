@@ -3,6 +3,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -58,6 +59,18 @@ describe("a state folder", () => {
     prepareStateDir(statePaths(fits), uid);
     expect(Buffer.byteLength(statePaths(fits).control)).toBe(107);
     expect(() => prepareStateDir(statePaths(`${fits}x`), uid)).toThrow(expect.objectContaining({ kind: "invalid" }));
+  });
+
+  it("loses whatever else was put where a file or a socket of ours should be", () => {
+    const paths = statePaths(join(root, "s"));
+    prepareStateDir(paths, uid);
+    writeFileSync(join(root, "precious"), "x");
+    for (const path of [paths.journal, paths.hookFifo]) symlinkSync(join(root, "precious"), path);
+    for (const path of [paths.lock, paths.control, paths.tmuxSocket, paths.tmuxConfig])
+      mkdirSync(join(path, "deep"), { recursive: true });
+    prepareStateDir(paths, uid);
+    expect(readdirSync(paths.dir).sort()).toEqual(["captures", "hooks"]);
+    expect(readFileSync(join(root, "precious"), "utf8")).toBe("x");
   });
 
   it("does not remove what a planted link points to", () => {

@@ -10,10 +10,41 @@ export interface StatePaths {
   /** Socket of the supervising half. */
   readonly control: string;
   readonly journal: string;
+  /** A secret, see `lockState`. */
+  readonly lock: string;
   readonly hookFifo: string;
   readonly hookDir: string;
   /** What comes from tmux: captures on their way, FIFOs of the output. */
   readonly captures: string;
+}
+
+export type Kind = "folder" | "file" | "FIFO" | "socket";
+
+/** What stands in the folder while a sidecar runs; the journal and the lock come and stay by themselves. */
+export function partsOf(paths: StatePaths): ReadonlyMap<string, Kind> {
+  return new Map<string, Kind>([
+    [paths.hookDir, "folder"],
+    [paths.captures, "folder"],
+    [paths.tmuxConfig, "file"],
+    [paths.hookFifo, "FIFO"],
+    [paths.control, "socket"],
+    [paths.tmuxSocket, "socket"],
+  ]);
+}
+
+/** Links are of no kind. */
+export function isOfKind(path: string, kind: Kind): boolean {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  switch (kind) {
+    case "folder":
+      return found?.isDirectory() === true;
+    case "file":
+      return found?.isFile() === true;
+    case "FIFO":
+      return found?.isFIFO() === true;
+    case "socket":
+      return found?.isSocket() === true;
+  }
 }
 
 /** Unix socket paths end after 107 bytes; `control.sock` is the longest name here. */
@@ -26,6 +57,7 @@ export function statePaths(dir: string): StatePaths {
     tmuxConfig: join(dir, "tmux.conf"),
     control: join(dir, "control.sock"),
     journal: join(dir, "journal.jsonl"),
+    lock: join(dir, "lock"),
     hookFifo: join(dir, "hooks.fifo"),
     hookDir: join(dir, "hooks"),
     captures: join(dir, "captures"),
@@ -50,6 +82,18 @@ export function makeStateDir(paths: StatePaths, uid: number): void {
     throw new DomainError("denied", `cannot use the state folder ${paths.dir}: it is not a folder of ours`);
   }
   chmodSync(paths.dir, 0o700);
+  removeStrange(paths);
+}
+
+/** The agent is the same user: where it put something of another kind, waiting for a FIFO or following a link would be the end. */
+function removeStrange(paths: StatePaths): void {
+  const own: readonly (readonly [string, Kind])[] = [
+    [paths.lock, "file"],
+    [paths.journal, "file"],
+  ];
+  for (const [path, kind] of [...partsOf(paths), ...own]) {
+    if (!isOfKind(path, kind)) rmSync(path, { recursive: true, force: true });
+  }
 }
 
 /** `makeStateDir`, and its parts: what a killed predecessor left of one-use files is removed, its journal stays. */
@@ -67,7 +111,7 @@ export function writeStateFiles(paths: StatePaths, files: Readonly<Record<string
     if (path !== resolve(path) || !path.startsWith(`${paths.dir}/`))
       throw new Error(`a launch file outside of the state folder: ${path}`);
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    rmSync(path, { force: true });
+    rmSync(path, { recursive: true, force: true });
     writeFileSync(path, content, { mode: 0o600, flag: "wx" });
   }
 }

@@ -1,9 +1,9 @@
-import { lstatSync } from "node:fs";
+import { rmSync } from "node:fs";
 import type { Clock } from "../base/clock.ts";
 import type { Logger } from "../base/logger.ts";
 import { runTasks, type Task } from "../base/task-group.ts";
 import { FifoHolder, makeFifo } from "../tmux/output-fifo.ts";
-import { prepareStateDir, type StatePaths, writeStateFiles } from "./state-dir.ts";
+import { isOfKind, partsOf, prepareStateDir, type StatePaths, writeStateFiles } from "./state-dir.ts";
 
 export interface StateKeeperDeps {
   readonly clock: Clock;
@@ -25,8 +25,8 @@ export interface StateKeeperOptions {
 const LOOK_EVERY_MS = 1000;
 
 /**
- * Keeps the state folder: the agent is the same user, so it may remove what is in it. What is missing is made again; what the
- * journal held is then what the serving half still knows.
+ * Keeps the state folder: the agent is the same user, so it may remove what is in it, or put something else in its place. What
+ * is missing is made again; what the journal held is then what the serving half still knows.
  */
 export class StateKeeper implements Task {
   readonly #deps: StateKeeperDeps;
@@ -58,6 +58,7 @@ export class StateKeeper implements Task {
       await runTasks(signal, [new FifoHolder(paths.hookFifo), listener(), looking]);
       if (missing === undefined || signal.aborted) return;
       logger.error({ missing }, "something in the state folder was removed, making it again");
+      if (!isOfKind(paths.dir, "folder")) rmSync(paths.dir, { force: true }); // what a link leads to stays
       await this.make();
       restored();
     }
@@ -65,25 +66,15 @@ export class StateKeeper implements Task {
 
   async #untilMissing(signal: AbortSignal): Promise<string | undefined> {
     const { paths, files } = this.#options;
-    const needed = [
-      paths.hookDir,
-      paths.captures,
-      paths.hookFifo,
-      paths.control,
-      paths.tmuxSocket,
-      ...Object.keys(files),
-    ];
+    const written = Object.keys(files).map((path) => [path, "file"] as const);
+    const needed = [[paths.dir, "folder"] as const, ...partsOf(paths), ...written];
     for (let before: string | undefined; ; ) {
       await this.#deps.clock.sleep(LOOK_EVERY_MS, signal).catch(() => {});
       if (signal.aborted) return undefined;
-      const missing = needed.find((path) => !isThere(path));
+      const missing = needed.find(([path, kind]) => !isOfKind(path, kind))?.[0];
       // Twice: tmux's socket is away for a moment while a lost server is made anew.
       if (missing !== undefined && missing === before) return missing;
       before = missing;
     }
   }
-}
-
-function isThere(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }

@@ -1,9 +1,9 @@
 import { createHash, randomBytes } from "node:crypto";
-import { existsSync, linkSync, lstatSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { linkSync, lstatSync, rmSync, writeFileSync } from "node:fs";
 import { createConnection, createServer } from "node:net";
-import { join } from "node:path";
 import type { Clock } from "../base/clock.ts";
 import { DomainError } from "../base/errors.ts";
+import { readPlainFileSync } from "../base/plain-file.ts";
 import type { StatePaths } from "./state-dir.ts";
 
 export interface LockOptions {
@@ -14,6 +14,7 @@ export interface LockOptions {
 }
 
 const LOOK_EVERY_MS = 50;
+const MAX_SECRET_BYTES = 1024;
 
 /**
  * Takes a state folder for this process alone; the system gives it back when the process ends, however it ends. Linux only:
@@ -47,16 +48,21 @@ async function tryLock(paths: StatePaths, { half }: LockOptions): Promise<AsyncD
  * taking it; the inode tells a copied folder from its original.
  */
 function lockName(paths: StatePaths, half: string): string {
-  const secret = secretOf(join(paths.dir, "lock"));
+  const secret = secretOf(paths.lock);
   const hash = createHash("sha256")
     .update(`${half} ${lstatSync(paths.dir).ino} ${secret}`)
     .digest("hex");
   return `\0gt-sidecar-${hash}`;
 }
 
-/** Written by the first who comes; linked into its place whole, so that nobody reads a part of it. */
+/**
+ * Written by the first who comes; linked into its place whole, so that nobody reads a part of it.
+ * @throws DomainError `denied` where something else stands
+ */
 function secretOf(path: string): string {
-  if (existsSync(path)) return readFileSync(path, "utf8");
+  const there = readPlainFileSync(path, MAX_SECRET_BYTES);
+  if (there !== undefined) return there;
+  if (lstatSync(path, { throwIfNoEntry: false })?.isFile() === false) rmSync(path, { recursive: true });
   const fresh = `${path}.${process.pid}.${randomBytes(4).toString("hex")}`;
   writeFileSync(fresh, randomBytes(16).toString("hex"), { mode: 0o600, flag: "wx" });
   try {
@@ -66,7 +72,10 @@ function secretOf(path: string): string {
   } finally {
     rmSync(fresh, { force: true });
   }
-  return readFileSync(path, "utf8");
+  const secret = readPlainFileSync(path, MAX_SECRET_BYTES);
+  if (secret === undefined)
+    throw new DomainError("denied", `cannot lock the state folder: ${path} is not a file of ours`);
+  return secret;
 }
 
 function listen(name: string): Promise<AsyncDisposable | undefined> {

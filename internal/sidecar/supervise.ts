@@ -1,8 +1,9 @@
-import { appendFileSync, existsSync, readFileSync } from "node:fs";
+import { closeSync, constants, existsSync, writeSync } from "node:fs";
 import { profileNamed } from "../agents/registry.ts";
 import { aborted } from "../base/abort.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Logger } from "../base/logger.ts";
+import { openPlainFile, readPlainFileSync } from "../base/plain-file.ts";
 import { runTasks, type Task } from "../base/task-group.ts";
 import { serverConfig } from "../tmux/server-config.ts";
 import { codeOfEnd, stopAgent } from "./agent-stop.ts";
@@ -40,6 +41,7 @@ export interface SuperviseOptions {
 const KILL_MS = 1500;
 /** A killed predecessor's folder is free at once; one that is ending needs a moment. */
 const LOCK_WAIT_MS = 3000;
+const MAX_CONFIG_BYTES = 1024 * 1024;
 
 /**
  * The supervising half: small, parses nothing from the agent, serves nothing. It owns tmux's process, the serving half and
@@ -74,7 +76,7 @@ export class SupervisingHalf implements Task {
     makeStateDir(paths, uid);
     await using _lock = await lockState(clock, paths, { half: "supervise", waitMs: LOCK_WAIT_MS });
     const files = filesOf(sidecar);
-    const sameConfig = textOf(paths.tmuxConfig) === files[paths.tmuxConfig];
+    const sameConfig = readPlainFileSync(paths.tmuxConfig, MAX_CONFIG_BYTES) === files[paths.tmuxConfig];
     const adopted = await takeOver({ clock, logger }, { sidecar, sameConfig, graceMs });
 
     const keeper = new TmuxKeeper({ clock, logger }, sidecar, adopted);
@@ -168,9 +170,7 @@ function filesOf(sidecar: SidecarOptions): Readonly<Record<string, string>> {
 function forgetAgent(journal: string, now: number): void {
   if (!existsSync(journal)) return;
   const record: SidecarRecord = { type: "agent", pid: 0, startedAt: now, restarts: 0 };
-  appendFileSync(journal, `\n${JSON.stringify(record)}\n`);
-}
-
-function textOf(path: string): string | undefined {
-  return existsSync(path) ? readFileSync(path, "utf8") : undefined;
+  const fd = openPlainFile(journal, constants.O_WRONLY | constants.O_APPEND);
+  writeSync(fd, `\n${JSON.stringify(record)}\n`);
+  closeSync(fd);
 }

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { closeSync, constants, open } from "node:fs";
+import { closeSync, constants, fstatSync, open } from "node:fs";
 import { lstat, unlink } from "node:fs/promises";
 import { Socket } from "node:net";
 import { aborted } from "../base/abort.ts";
@@ -52,7 +52,7 @@ export class FifoHolder implements Task {
 /**
  * Reads a FIFO until `signal` is aborted; resolves then, at once when idle. At most about 128 KiB are read ahead of
  * `onChunk`, which is awaited, so a slow one slows the writers. Writers may come and go; one reader at a time.
- * @throws DomainError `unavailable` when it cannot be opened or read; whatever `onChunk` throws
+ * @throws DomainError `unavailable` when it is no FIFO, or cannot be opened or read; whatever `onChunk` throws
  */
 export async function readFifo(
   path: string,
@@ -84,7 +84,11 @@ function openFifo(path: string): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   open(path, constants.O_RDWR | constants.O_NONBLOCK, (err, fd) => {
     if (err) reject(new DomainError("unavailable", `cannot open the FIFO ${path}: ${err.message}`, { cause: err }));
-    else resolve(fd);
+    else if (fstatSync(fd).isFIFO()) resolve(fd);
+    else {
+      closeSync(fd);
+      reject(new DomainError("unavailable", `cannot open the FIFO ${path}: it is another kind of file`));
+    }
   });
   return promise;
 }

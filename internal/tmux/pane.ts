@@ -1,7 +1,8 @@
 import { randomBytes, randomUUID } from "node:crypto";
-import { readFile, unlink } from "node:fs/promises";
+import { unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { DomainError } from "../base/errors.ts";
+import { readPlainFile } from "../base/plain-file.ts";
 import { type AgentCommand, commandArguments, cwdCommand } from "./agent-command.ts";
 import type { CommandClient, Reply } from "./command-client.ts";
 import { TmuxCommandError } from "./errors.ts";
@@ -52,6 +53,8 @@ export interface TmuxPaneOptions {
 /** What of a client a pane needs. */
 export type Commands = Pick<CommandClient, "command" | "script">;
 
+/** Far more than a history of 100,000 lines. */
+const CAPTURE_MAX_BYTES = 256 * 1024 * 1024;
 /** The terminal closes a moment before the process counts as ended; on a busy machine two attempts were seen. */
 const RECOVER_ATTEMPTS = 20;
 
@@ -272,7 +275,9 @@ export class TmuxPane {
       const [save, drop] = await Promise.allSettled([saved, dropped]);
       if (save.status === "rejected" && isNoBuffer(save.reason)) return "";
       for (const step of [save, drop]) if (step.status === "rejected") throw step.reason;
-      return await readFile(path, "utf8");
+      const text = await readPlainFile(path, CAPTURE_MAX_BYTES);
+      if (text === undefined) throw new DomainError("unavailable", "a capture of the pane was taken away");
+      return text;
     } finally {
       await unlink(path).catch(() => {});
     }

@@ -1,12 +1,12 @@
 import { execFile } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { kill } from "node:process";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
-import { demoCommand, type RunningSidecar, type SidecarSetup, startSidecar } from "../support/sidecar.ts";
+import { demoCommand, type RunningSidecar, type SidecarSetup, startSidecar, until } from "../support/sidecar.ts";
 
 const run = promisify(execFile);
 
@@ -79,6 +79,40 @@ it("a state folder that the agent deletes is made again: the same agent, every r
   expect((await sidecar.client.nudge({ message: "told after" })).outcome).toBe(NudgeOutcome.SUBMITTED);
   expect(await sidecar.taken()).toEqual(["told before", "told after"]);
 });
+
+it("what the agent puts in the place of the state folder's parts is put away: the same agent, and new messages", async () => {
+  await using sidecar = await startSidecar();
+  await sidecar.untilState(AgentState.IDLE);
+  const { agentPid } = await sidecar.client.status({});
+  await using elsewhere = await temporaryFolder();
+  const fifo = (path: string) => run("mkfifo", [path]);
+  const folder = (path: string) => mkdir(join(path, "deep"), { recursive: true });
+  const file = (path: string) => writeFile(path, "a file");
+  const link = (path: string) => symlink(elsewhere.path, path);
+  const steps: readonly (readonly [what: string, put: Readonly<Record<string, (path: string) => Promise<unknown>>>])[] =
+    [
+      ["read by the next serving half", { "journal.jsonl": fifo, "hooks.fifo": file }],
+      ["seen by the supervising half", { lock: folder, "control.sock": folder, captures: file, "tmux.conf": fifo }],
+      ["tmux's own", { "tmux.sock": folder }],
+      ["the folder itself", { ".": link }],
+    ];
+  for (const [what, put] of steps) {
+    for (const [name, make] of Object.entries(put)) {
+      await rm(join(sidecar.stateDir, name), { recursive: true });
+      await make(join(sidecar.stateDir, name));
+    }
+    if ("journal.jsonl" in put) kill(sidecar.servingPid(), "SIGKILL");
+    await untilServedAnew(sidecar);
+    const status = await until("an idle agent", 20_000, async () => {
+      const now = await sidecar.client.status({}).catch(() => undefined); // nobody serves for a moment
+      return now?.state === AgentState.IDLE ? now : undefined;
+    });
+    expect([what, status.agentPid]).toEqual([what, agentPid]);
+    expect((await sidecar.client.nudge({ message: what })).outcome, what).toBe(NudgeOutcome.SUBMITTED);
+  }
+  expect(await sidecar.taken()).toEqual(steps.map(([what]) => what));
+  expect(await readdir(elsewhere.path)).toEqual([]);
+}, 60_000);
 
 async function untilServedAnew(sidecar: RunningSidecar): Promise<void> {
   const pid = sidecar.servingPid();

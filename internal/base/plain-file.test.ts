@@ -1,0 +1,73 @@
+import { execFileSync } from "node:child_process";
+import {
+  closeSync,
+  constants,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { openPlainFile, readAll, readPlainFile, readPlainFileSync } from "./plain-file.ts";
+
+let dir = "";
+let path = "";
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), "gt-plain-"));
+  path = join(dir, "file");
+});
+afterEach(() => rmSync(dir, { recursive: true }));
+
+const STRANGE: readonly (readonly [string, () => unknown])[] = [
+  ["a folder", () => mkdirSync(path)],
+  ["a FIFO that nobody writes to", () => execFileSync("mkfifo", [path])],
+  ["a link to a device without end", () => symlinkSync("/dev/zero", path)],
+  ["a link to a file", () => symlinkSync("/etc/passwd", path)],
+];
+
+describe.each([
+  ["readPlainFile", readPlainFile],
+  ["readPlainFileSync", async (name: string, max: number) => readPlainFileSync(name, max)],
+])("%s", (_, read) => {
+  it("reads a file of at most so many bytes", async () => {
+    writeFileSync(path, "grün");
+    expect([await read(path, 5), await read(path, 4)]).toEqual(["grün", undefined]);
+  });
+
+  it("knows no file where there is none", async () => {
+    expect([await read(path, 9), await read(join(path, "below"), 9)]).toEqual([undefined, undefined]);
+    writeFileSync(path, "a file, not a folder");
+    expect(await read(join(path, "below"), 9)).toBe(undefined);
+  });
+
+  it.each(STRANGE)("takes %s for none", async (_, put) => {
+    put();
+    expect(await read(path, 100)).toBe(undefined);
+  });
+});
+
+describe("openPlainFile", () => {
+  it("makes a private file, and opens it again", () => {
+    const fd = openPlainFile(path, constants.O_RDWR | constants.O_CREAT);
+    writeFileSync(fd, "text");
+    expect(readAll(fd).toString()).toBe("text");
+    closeSync(fd);
+    expect([readFileSync(path, "utf8"), statSync(path).mode & 0o777]).toEqual(["text", 0o600]);
+  });
+
+  it.each(STRANGE)("refuses %s", (_, put) => {
+    put();
+    expect(() => openPlainFile(path, constants.O_RDWR | constants.O_CREAT)).toThrow(
+      expect.objectContaining({ kind: "precondition" }),
+    );
+  });
+
+  it("says like the system that there is none", () => {
+    expect(() => openPlainFile(path, constants.O_RDONLY)).toThrow(expect.objectContaining({ code: "ENOENT" }));
+  });
+});
