@@ -199,9 +199,10 @@ export class OutputStream implements ScreenSource {
   /** The window has another size from now on. What stands on it is moved as terminals do it, until it is known exactly. */
   resize(cols: number, rows: number): Promise<void> {
     return this.#turn(this.ring.end, false, (drawn) => {
+      drawn();
+      if (cols === this.emulator.cols && rows === this.emulator.rows) return Promise.resolve();
       this.emulator.resize(cols, rows);
       this.#isExact = false;
-      drawn();
       this.bytes.notify();
       this.lags.notify();
       return Promise.resolve();

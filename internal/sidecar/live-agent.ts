@@ -203,6 +203,12 @@ export class LiveAgent {
     this.output.screens.notify();
   }
 
+  /** The pane's size as tmux has it. */
+  sized({ cols, rows }: { readonly cols: number; readonly rows: number }): void {
+    const { emulator } = this.output;
+    if (cols !== emulator.cols || rows !== emulator.rows) void this.output.resize(cols, rows);
+  }
+
   heard(event: HookEvent): void {
     this.monitor.heard(event);
     this.output.screens.notify(); // a delivery that waits for the screen takes this word as well
@@ -257,7 +263,8 @@ export class LiveAgent {
     const { pane } = this;
     if (pane === undefined) throw new DomainError("unavailable", "cannot resize the window: tmux is away");
     await pane.resize(cols, rows);
-    await this.output.resize(cols, rows);
+    const { cols: width, rows: height } = await pane.facts(); // less than asked for where somebody has split the window
+    await this.output.resize(width, height);
   }
 
   /** Leaves a journal that holds everything, whatever became of the file. */

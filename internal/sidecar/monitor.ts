@@ -12,6 +12,8 @@ import { type AgentExit, decideRestart, exitCodeOf, type RestartMode } from "./r
 export interface LifeListener {
   /** The agent runs, in this pane. `fresh`: it was started just now; else it had been running before. */
   alive(life: { readonly pid: number; readonly fresh: boolean }): void;
+  /** The pane has this size, whoever gave it: an agent can do that, too. Told again and again. */
+  sized(size: { readonly cols: number; readonly rows: number }): void;
   /** The pane's output must be piped (again): the pane is new, or the pipe was lost. */
   arm(pane: TmuxPane): Promise<void>;
   /** The pane's screen starts anew, as tmux does it for a new life. */
@@ -128,6 +130,7 @@ export class SessionMonitor implements Task {
         await this.#handleEnd(pane, facts, signal);
       } else {
         this.#noticeLife(facts);
+        this.#deps.listener.sized(facts);
         if (!facts.piped) await this.#arm(pane, facts);
       }
       await this.#woken.nextOrAfter(LOOK_EVERY_MS, clock, signal);

@@ -146,6 +146,7 @@ export class ServingHalf implements Task {
         agent.alive(life);
         this.#firstLook.done();
       },
+      sized: (size) => agent.sized(size),
       arm: async (pane) => {
         await output.arm(pane);
         void this.#listening.promise.then(() => {
