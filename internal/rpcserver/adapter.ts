@@ -10,6 +10,8 @@ import {
 } from "@connectrpc/connect";
 import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from "@connectrpc/connect-node";
 import type { Logger } from "../base/logger.ts";
+import { type Call, callKey } from "./calls.ts";
+import { heldBody, heldMessages } from "./request-body.ts";
 import { responseKey } from "./shared-response.ts";
 
 export type ServerRequest = IncomingMessage | Http2ServerRequest;
@@ -21,6 +23,8 @@ export type Routes = (router: ConnectRouter) => void;
 export interface AdapterOptions extends ConnectRouterOptions {
   readonly routes: Routes;
   readonly contextValues: (req: ServerRequest) => ContextValues;
+  /** Called when a call begins, which is told of its end. Undefined: it is cut off. */
+  readonly enter: (values: ContextValues) => Call | undefined;
   /** The signal of a call, given the one that is aborted when its stream closes. Default: that one. */
   readonly callSignal?: (req: ServerRequest, signal: AbortSignal, unary: boolean) => AbortSignal;
   /** Answers requests that are no RPC of ours. Default: 404. */
@@ -38,24 +42,34 @@ export interface Adapter {
  * is no host name, ends a response whose handler failed, and writes to our log instead of the console.
  */
 export function createAdapter(logger: Logger, options: AdapterOptions): Adapter {
-  const { routes, contextValues, callSignal, fallback = notFound, ...routerOptions } = options;
+  const { routes, contextValues, enter, callSignal, fallback = notFound, ...routerOptions } = options;
   const router = createConnectRouter(routerOptions);
   routes(router);
   const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
   const openEnded = router.handlers.filter(({ method: { methodKind: kind } }) => /^(client|bidi)_/.test(kind));
+  const openEndedPaths = new Set(openEnded.map(({ requestPath }) => requestPath));
 
   async function answer(path: string, req: ServerRequest, res: ServerResponse12): Promise<void> {
     const handler = handlers.get(path);
     if (handler === undefined) return fallback(req, res);
     if (!URL.canParse(`http://${authorityOf(req)}`)) return refuse(res, 400);
     const values = contextValues(req).set(responseKey, res);
-    const request = { ...universalRequestFromNodeRequest(req, res, undefined, values), ...bodyOf(req) };
-    const signal = callSignal?.(req, request.signal, handler.method.methodKind === "unary") ?? request.signal;
-    await universalResponseToNodeResponse(await handler({ ...request, signal }), res);
+    const call = enter(values);
+    if (call === undefined) return cutOff(req, res);
+    ("stream" in req ? req.stream : res).once("close", call.closed);
+    values.set(callKey, call);
+    try {
+      const body = (openEndedPaths.has(path) ? heldMessages : heldBody)(bodyOf(req), call);
+      const request = { ...universalRequestFromNodeRequest(req, res, undefined, values), body };
+      const signal = callSignal?.(req, request.signal, handler.method.methodKind === "unary") ?? request.signal;
+      await universalResponseToNodeResponse(await handler({ ...request, signal }), res);
+    } finally {
+      call.answered();
+    }
   }
 
   return {
-    openEndedPaths: new Set(openEnded.map(({ requestPath }) => requestPath)),
+    openEndedPaths,
     handle(req, res) {
       ("stream" in req ? req.stream : res).once("finish", () => discardRest(req));
       const path = req.url?.split("?", 1)[0] ?? "";
@@ -72,8 +86,8 @@ export function createAdapter(logger: Logger, options: AdapterOptions): Adapter 
  * connection's next request; over HTTP/2 its sender waits for room for it, and may not look at the answer before that. So
  * the request must survive its reader, and the rest is read when the answer is out.
  */
-function bodyOf(req: ServerRequest) {
-  return { body: req.iterator({ destroyOnReturn: false }) };
+function bodyOf(req: ServerRequest): AsyncIterable<Uint8Array> {
+  return req.iterator({ destroyOnReturn: false });
 }
 
 /**
@@ -111,6 +125,12 @@ export function refuse(res: ServerResponse12, status: number): void {
   }
   res.statusCode = status;
   res.end();
+}
+
+/** Without a word: HTTP/2 has a sign that says nothing of it was looked at. */
+function cutOff(req: ServerRequest, res: ServerResponse12): void {
+  if ("stream" in req) req.stream.close(constants.NGHTTP2_REFUSED_STREAM);
+  else refuse(res, 503);
 }
 
 function notFound(_req: ServerRequest, res: ServerResponse12): void {

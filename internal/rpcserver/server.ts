@@ -15,6 +15,7 @@ import {
   type ServerRequest,
   type ServerResponse12,
 } from "./adapter.ts";
+import { type CallLimits, Calls, callKey } from "./calls.ts";
 import { ConnectionMetrics } from "./connection-metrics.ts";
 import { type Admission, Connections } from "./connections.ts";
 import { errorInterceptor } from "./error-interceptor.ts";
@@ -65,10 +66,12 @@ export interface RpcServerOptions {
   readonly drainDelayMs?: number;
   /** How long calls may go on after they were told to stop. Default 5 s. */
   readonly graceMs?: number;
-  readonly limits?: Partial<ListenerLimits & SessionLimits>;
+  readonly limits?: Partial<Limits>;
 }
 
-const LIMITS: ListenerLimits & SessionLimits = {
+type Limits = ListenerLimits & SessionLimits & CallLimits;
+
+const LIMITS: Limits = {
   handshakeTimeoutMs: 10_000,
   requestTimeoutMs: 60_000,
   maxConnections: 4000,
@@ -78,6 +81,9 @@ const LIMITS: ListenerLimits & SessionLimits = {
   pingIntervalMs: 30_000,
   pingTimeoutMs: 15_000,
   connectionWindowBytes: 1024 * 1024,
+  maxCalls: 4096,
+  maxCallsOfOne: 3072,
+  maxRequestBytes: 32 * 1024 * 1024,
 };
 
 /**
@@ -133,8 +139,8 @@ export class RpcServer implements Task {
   async #serve(signal: AbortSignal): Promise<void> {
     const shutdown = new AbortController();
     setMaxListeners(0, shutdown.signal);
-    const adapter = this.#createAdapter(shutdown.signal);
     const limits = { ...LIMITS, ...this.#options.limits };
+    const adapter = this.#createAdapter(shutdown.signal, limits);
     const sessions = new Sessions(this.#deps, limits, adapter.openEndedPaths);
     const listener = this.#createListener(adapter, sessions, limits, shutdown.signal);
     const sockets = trackSockets(listener);
@@ -154,10 +160,11 @@ export class RpcServer implements Task {
     await this.#stop(listener, sessions, shutdown, sockets);
   }
 
-  #createAdapter(shutdownSignal: AbortSignal): Adapter {
+  #createAdapter(shutdownSignal: AbortSignal, limits: CallLimits): Adapter {
     const { routes, interceptors = [], fallback, readMaxBytes = 512 * 1024 } = this.#options;
     const { logger, metrics } = this.#deps;
     const connections = this.#connections;
+    const calls = new Calls(limits);
     return createAdapter(logger, {
       routes,
       ...(fallback && { fallback }),
@@ -167,6 +174,7 @@ export class RpcServer implements Task {
       requestGate: (context) => this.#gate(context),
       interceptors: [...(metrics ? [metrics.interceptor()] : []), errorInterceptor(logger), ...interceptors],
       contextValues: (req) => createContextValues().set(peerKey, connections.peerOf(req)),
+      enter: (values) => calls.enter(values.get(peerKey)),
       callSignal: (req, signal, unary) => connections.signalOf(connections.peerOf(req), signal, unary),
     });
   }
@@ -176,6 +184,8 @@ export class RpcServer implements Task {
     try {
       const unwanted = this.#connections.refusalOf(context.values.get(peerKey));
       if (unwanted) throw unwanted;
+      const tooMany = context.values.get(callKey)?.refusal;
+      if (tooMany) throw tooMany;
       if (hostCheck) {
         const refusal = hostRefusal(new URL(context.url).host, context.requestHeader.get("origin"), hostCheck);
         if (refusal !== undefined) throw new DomainError("denied", refusal);
@@ -188,12 +198,7 @@ export class RpcServer implements Task {
     }
   }
 
-  #createListener(
-    adapter: Adapter,
-    sessions: Sessions,
-    limits: ListenerLimits & SessionLimits,
-    shutdown: AbortSignal,
-  ): Listener {
+  #createListener(adapter: Adapter, sessions: Sessions, limits: Limits, shutdown: AbortSignal): Listener {
     const connections = this.#connections;
     const handlers = {
       onSession(session: ServerHttp2Session) {

@@ -1,17 +1,19 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { connect as connectHttp2 } from "node:http2";
+import { connect as connectHttp2, constants } from "node:http2";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { connect as connectTls } from "node:tls";
 import { fileURLToPath } from "node:url";
-import { createClient } from "@connectrpc/connect";
+import { Code, createClient } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { SidecarService } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
 import { Health } from "../../internal/gen/grpc/health/v1/health_pb.ts";
 import { sidecarTransport } from "../../internal/rpcserver/transport.ts";
 import { TestCa } from "../support/certificates.ts";
-import { eventually, startRpcServer } from "../support/rpc-server.ts";
+import { ASK, eventually, startRpcServer } from "../support/rpc-server.ts";
+import { until } from "../support/sidecar.ts";
 
 const PEEK = "/gastown.v1.SidecarService/Peek";
 const PROGRAM = fileURLToPath(new URL("../fakes/tls-server-main.ts", import.meta.url));
@@ -218,6 +220,69 @@ describe("requests that are too large", () => {
     }
     expect(sent).toBeLessThan(16 * 1024 * 1024);
     session.destroy();
+  });
+});
+
+describe("calls that take more together than there is", () => {
+  it("are refused beyond their number, each in its protocol, and answered again once others have ended", async () => {
+    await using fixture = await startRpcServer({ limits: { maxCalls: 4, maxCallsOfOne: 2 } });
+    const protocols = (["connect", "grpc"] as const).map((protocol) =>
+      sidecarTransport({ baseUrl: fixture.url, protocol }),
+    );
+    const clients = protocols.map(({ transport }) => createClient(SidecarService, transport));
+    const stop = new AbortController();
+    const open = clients.map((client) => client.peek({ lines: ASK.wait }, { signal: stop.signal }).catch(() => {}));
+    await eventually("two calls are open", () => fixture.open() === 2);
+    for (const client of clients) {
+      await expect(client.peek({})).rejects.toMatchObject({ code: Code.ResourceExhausted });
+      await expect(client.watchOutput({})[Symbol.asyncIterator]().next()).rejects.toMatchObject({
+        code: Code.ResourceExhausted,
+      });
+    }
+    stop.abort();
+    await Promise.all(open);
+    await eventually("they have ended", () => fixture.open() === 0);
+    expect((await clients[0]?.peek({ lines: 1 }))?.output).toBe("line\n");
+    for (const connection of protocols) connection[Symbol.dispose]();
+  });
+
+  it("are refused where their requests hold too much, and small ones are not", async () => {
+    await using fixture = await startRpcServer({ limits: { maxRequestBytes: 1024 * 1024 } });
+    const session = connectHttp2(fixture.url);
+    const nudge = "/gastown.v1.SidecarService/Nudge";
+    const begin = (type: string) => {
+      const stream = session.request({ ":method": "POST", ":path": nudge, "content-type": type, te: "trailers" });
+      stream.on("error", () => {}).resume();
+      return stream;
+    };
+    const halves = Array.from({ length: 5 }, () => begin("application/json"));
+    const refused = Promise.race(halves.map((stream) => once(stream, "response")));
+    for (const stream of halves) stream.write(Buffer.alloc(250_000, 0x20)); // and no end
+    expect((await refused)[0][":status"]).toBe(429);
+    using connection = sidecarTransport({ baseUrl: fixture.url });
+    const { nudge: send } = createClient(SidecarService, connection.transport);
+    expect((await send({ message: "small" })).deliveredText).toBe("small");
+    await expect(send({ message: "x".repeat(100_000) })).rejects.toMatchObject({ code: Code.ResourceExhausted });
+    for (const stream of halves) stream.close();
+    await until("room", 5000, () => send({ message: "x".repeat(100_000) }).catch(() => undefined));
+    session.destroy();
+  });
+
+  it("are cut off when those who were refused keep their streams", async () => {
+    await using fixture = await startRpcServer({ limits: { maxCalls: 2, maxCallsOfOne: 2 } });
+    const session = connectHttp2(fixture.url);
+    const codes: number[] = [];
+    for (let i = 0; i < 6; i++) {
+      const stream = session.request({ ":method": "POST", ":path": PEEK, "content-type": "application/proto" });
+      stream.on("error", () => {}).on("close", () => codes.push(stream.rstCode));
+      stream.write(Buffer.alloc(1)); // and no end
+    }
+    await eventually("two are cut off", () => codes.length === 2);
+    expect(codes).toEqual([constants.NGHTTP2_REFUSED_STREAM, constants.NGHTTP2_REFUSED_STREAM]);
+    session.destroy();
+    using connection = sidecarTransport({ baseUrl: fixture.url });
+    const health = createClient(Health, connection.transport);
+    await until("room", 5000, () => health.check({}).catch(() => undefined));
   });
 });
 

@@ -1,0 +1,71 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import type { Call } from "./calls.ts";
+import { heldBody, heldMessages } from "./request-body.ts";
+
+/** A call that writes down how much is held. */
+function call() {
+  const state = { held: 0 };
+  const counted: Call = {
+    refusal: undefined,
+    hold: (bytes) => {
+      state.held += bytes;
+    },
+    release: (bytes) => {
+      state.held -= bytes;
+    },
+    answered: () => {},
+    closed: () => {},
+  };
+  return { state, call: counted };
+}
+
+async function* chunksOf(chunks: readonly Uint8Array[]) {
+  yield* chunks;
+}
+
+function message(length: number): Uint8Array {
+  const framed = Buffer.alloc(5 + length, 0x61);
+  framed[0] = 0;
+  framed.writeUInt32BE(length, 1);
+  return framed;
+}
+
+it("a body with one message is held whole, and passed on as it is", async () => {
+  const { state, call: counted } = call();
+  const chunks = [Buffer.from("ab"), Buffer.from("cde")];
+  const seen: [string, number][] = [];
+  for await (const chunk of heldBody(chunksOf(chunks), counted)) seen.push([Buffer.from(chunk).toString(), state.held]);
+  expect(seen).toEqual([
+    ["ab", 2],
+    ["cde", 5],
+  ]);
+  expect(state.held).toBe(5);
+});
+
+it("of a body with many messages what is held is the message that is not whole yet, however it is cut", async () => {
+  const lengths = fc.array(fc.integer({ min: 0, max: 40 }), { maxLength: 12 });
+  const cuts = fc.array(fc.integer({ min: 1, max: 60 }), { minLength: 1, maxLength: 30 });
+  await fc.assert(
+    fc.asyncProperty(lengths, cuts, async (sizes, steps) => {
+      const whole = Buffer.concat(sizes.map(message));
+      const ends = sizes.map((_, i) => sizes.slice(0, i + 1).reduce((sum, size) => sum + size + 5, 0));
+      const chunks: Uint8Array[] = [];
+      for (let at = 0, i = 0; at < whole.length; i++) {
+        const step = steps[i % steps.length] ?? 1;
+        chunks.push(whole.subarray(at, at + step));
+        at += step;
+      }
+      const { state, call: counted } = call();
+      let passed = 0;
+      let sinceEnd = 0;
+      for await (const chunk of heldMessages(chunksOf(chunks), counted)) {
+        // Held: what was not whole before this chunk, and the chunk.
+        expect(state.held).toBe(sinceEnd + chunk.length);
+        passed += chunk.length;
+        sinceEnd = passed - (ends.findLast((end) => end <= passed) ?? 0);
+      }
+      expect([passed, state.held]).toEqual([whole.length, sinceEnd]);
+    }),
+  );
+});
