@@ -7,6 +7,7 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  truncateSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -30,6 +31,11 @@ beforeEach(() => {
   path = join(dir, "journal.jsonl");
 });
 afterEach(() => rmSync(dir, { recursive: true }));
+
+function emptyFile(): string {
+  writeFileSync(path, "");
+  return path;
+}
 
 function reopened(): { readonly words: readonly string[]; readonly unreadable: number; readonly bytes: number } {
   const { journal, records, unreadable } = Journal.open(path, parse);
@@ -120,7 +126,7 @@ it.each([
   ["a folder", () => mkdirSync(join(path, "deep"), { recursive: true })],
   ["a link to a device without end", () => symlinkSync("/dev/zero", path)],
   ["a link to another file", () => symlinkSync(join(dir, "other"), path)],
-  ["a file larger than any of ours", () => execFileSync("truncate", ["-s", `${JOURNAL_MAX_BYTES + 1}`, path])],
+  ["a file larger than any of ours", () => truncateSync(emptyFile(), JOURNAL_MAX_BYTES + 1)],
 ])("puts a new one in the place of %s, and says so", (_, put) => {
   writeFileSync(join(dir, "other"), '{"word":"not ours"}\n');
   put();
