@@ -7,6 +7,12 @@ export interface TextRow {
 /** The largest answer to a peek, in bytes; older lines go first. */
 export const PEEK_MAX_BYTES = 3 * 1024 * 1024;
 
+export interface LastLines {
+  readonly output: string;
+  /** Older lines were left out to stay within `PEEK_MAX_BYTES`. */
+  readonly truncated: boolean;
+}
+
 /** Rows put together where the terminal wrapped them. The first row stands alone even if its beginning has been cut off. */
 export function joinRows(rows: readonly TextRow[]): string[] {
   const lines: string[] = [];
@@ -26,7 +32,7 @@ export function lastLines(
   lines: readonly string[],
   count: number,
   isBlank: (line: string) => boolean = (line) => line.trim() === "",
-): { readonly output: string; readonly truncated: boolean } {
+): LastLines {
   let end = lines.length;
   while (end > 0 && isBlank(lines[end - 1] ?? "")) end--;
   const wanted = lines.slice(Math.max(0, end - count), end);

@@ -1,28 +1,19 @@
+import type { Clock } from "../base/clock.ts";
 import { DomainError } from "../base/errors.ts";
-import { plainText, styledText } from "../base/sanitise.ts";
+import { plainText } from "../base/sanitise.ts";
+import { DeepPeek, type PaneCapture } from "./deep-peek.ts";
 import type { OutputStream } from "./output.ts";
-import { joinRows, lastLines } from "./peek-text.ts";
-import { standingAlone } from "./styled-lines.ts";
+import { joinRows, type LastLines, lastLines } from "./peek-text.ts";
 import type { PeekRequest, PeekResult } from "./types.ts";
-
-/** Reads history and screen from tmux: deep, exact, and dear (10 ms for 10,000 lines). */
-export interface PaneCapture {
-  capture(options: {
-    readonly start: number | "-";
-    readonly escapes: boolean;
-    readonly join: boolean;
-  }): Promise<string>;
-}
 
 /** How long a peek waits for bytes that have come to be drawn, before it asks tmux: a flood is drawn late, or not at all. */
 const DRAW_WAIT_MS = 50;
 
 const PEEK_DEFAULT_LINES = 50;
 const PEEK_MAX_LINES = 100_000;
-/** An answer of tmux serves everybody who asks the same within this time. */
-const CACHE_MS = 250;
 /** A serving half that has just started waits this long for the screen. */
 export const FIRST_SCREEN_MS = 2000;
+const NEVER = new AbortController().signal;
 
 /** @throws DomainError `invalid` for more than 100,000 lines. */
 export function linesWanted(lines: number): number {
@@ -34,32 +25,33 @@ export function linesWanted(lines: number): number {
 
 /** Answers peeks: from the emulator where it holds enough, else from tmux, asked once for all who ask at the same time. */
 export class Peeker {
-  readonly #clock: { monotonicMs(): number };
   readonly #output: OutputStream;
   readonly #pane: () => PaneCapture | undefined;
   readonly #alive: () => boolean;
-  readonly #captures = new Map<string, { readonly at: number; readonly text: Promise<string> }>();
+  readonly #deep: DeepPeek;
   #nearest: { readonly key: string; readonly found: LastLines | undefined } | undefined;
 
   constructor(deps: {
-    readonly clock: { monotonicMs(): number };
+    readonly clock: Clock;
     readonly output: OutputStream;
     /** Undefined while tmux is away: then the emulator's part has to do. */
     readonly pane: () => PaneCapture | undefined;
     readonly alive: () => boolean;
   }) {
-    this.#clock = deps.clock;
+    this.#deep = new DeepPeek(deps.clock);
     this.#output = deps.output;
     this.#pane = deps.pane;
     this.#alive = deps.alive;
   }
 
-  async peek(request: PeekRequest): Promise<PeekResult> {
+  /** What comes from tmux is not fetched any more once `signal` is aborted. */
+  async peek(request: PeekRequest, signal = NEVER): Promise<PeekResult> {
     const count = request.all ? Number.POSITIVE_INFINITY : linesWanted(request.lines);
     await this.#output.known(FIRST_SCREEN_MS);
     const isDrawn = this.#output.drawnTo === this.#output.ring.end || (await this.#output.drawn(DRAW_WAIT_MS));
     const near = request.all || request.ansi || !isDrawn ? undefined : this.#near(count, request.joinWrapped);
-    const found = near ?? (await this.#fromTmux(count, request)) ?? this.#allOfEmulator(count, request.joinWrapped);
+    const found =
+      near ?? (await this.#fromTmux(count, request, signal)) ?? this.#allOfEmulator(count, request.joinWrapped);
     return { ...found, ...this.#facts() };
   }
 
@@ -90,32 +82,16 @@ export class Peeker {
     return cleanLastLines(asLines(rows, join), count);
   }
 
-  async #fromTmux(count: number, request: PeekRequest) {
+  async #fromTmux(count: number, request: PeekRequest, signal: AbortSignal) {
     const pane = this.#pane();
     if (pane === undefined) return undefined;
-    const start = request.joinWrapped || count > PEEK_MAX_LINES ? "-" : -count;
-    const clean = request.ansi ? styledText : plainText;
+    const { ansi, joinWrapped: join } = request;
     try {
-      const text = await this.#captureOnce(pane, { start, escapes: request.ansi, join: request.joinWrapped });
-      const rows = text.split("\n").map((line) => line.trimEnd());
-      const lines = (request.ansi ? standingAlone(rows) : rows).map(clean);
-      return lastLines(lines, count, (line) => plainText(line).trim() === "");
+      return await this.#deep.lines(pane, { count, ansi, join }, this.#output.emulator.version, signal);
     } catch (err) {
       if (err instanceof DomainError && (err.kind === "unavailable" || err.kind === "precondition")) return undefined;
       throw err;
     }
-  }
-
-  #captureOnce(pane: PaneCapture, options: Parameters<PaneCapture["capture"]>[0]): Promise<string> {
-    const now = this.#clock.monotonicMs();
-    for (const [key, entry] of this.#captures) if (now - entry.at > CACHE_MS) this.#captures.delete(key);
-    const key = JSON.stringify([options, this.#output.emulator.version]);
-    const known = this.#captures.get(key);
-    if (known !== undefined) return known.text;
-    const text = pane.capture(options);
-    this.#captures.set(key, { at: now, text });
-    text.catch(() => this.#captures.delete(key));
-    return text;
   }
 
   #facts() {
@@ -143,5 +119,3 @@ function cleanLastLines(lines: readonly string[], count: number): LastLines {
   const { output, truncated } = lastLines(lines, count);
   return { output: plainText(output), truncated };
 }
-
-type LastLines = ReturnType<typeof lastLines>;

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { HEARTBEAT_MS } from "./raw-cursor.ts";
 import type { WatchRequest, WatchUpdate } from "./types.ts";
 import { NO_BYTES, updateFacts, type WatchDeps } from "./watch-facts.ts";
@@ -15,7 +16,8 @@ export async function takePicture(deps: WatchDeps, request: WatchRequest): Promi
   const { output, peeker, alive, ended } = deps;
   const wanted = { lines: request.lines, all: false, ansi: request.ansi, joinWrapped: false };
   const { output: text } = await peeker.peek(wanted);
-  const content = JSON.stringify([text, alive(), output.emulator.cols, output.emulator.rows]);
+  const hash = createHash("sha256").update(text).digest("base64"); // each watcher keeps it
+  const content = JSON.stringify([hash, alive(), output.emulator.cols, output.emulator.rows]);
   return { text, content, endReason: ended() };
 }
 
