@@ -10,8 +10,8 @@ import {
 } from "@connectrpc/connect";
 import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from "@connectrpc/connect-node";
 import type { Logger } from "../base/logger.ts";
+import { heldAnswer, heldBody, heldMessages } from "./bodies.ts";
 import { type Call, callKey } from "./calls.ts";
-import { heldBody, heldMessages } from "./request-body.ts";
 import { responseKey } from "./shared-response.ts";
 
 export type ServerRequest = IncomingMessage | Http2ServerRequest;
@@ -62,7 +62,8 @@ export function createAdapter(logger: Logger, options: AdapterOptions): Adapter 
       const body = (openEndedPaths.has(path) ? heldMessages : heldBody)(bodyOf(req), call);
       const request = { ...universalRequestFromNodeRequest(req, res, undefined, values), body };
       const signal = callSignal?.(req, request.signal, handler.method.methodKind === "unary") ?? request.signal;
-      await universalResponseToNodeResponse(await handler({ ...request, signal }), res);
+      const { body: answered, ...head } = await handler({ ...request, signal });
+      await universalResponseToNodeResponse({ ...head, ...(answered && { body: heldAnswer(answered, call) }) }, res);
     } finally {
       call.answered();
     }
@@ -74,6 +75,7 @@ export function createAdapter(logger: Logger, options: AdapterOptions): Adapter 
       ("stream" in req ? req.stream : res).once("finish", () => discardRest(req));
       const path = req.url?.split("?", 1)[0] ?? "";
       answer(path, req, res).catch((err: unknown) => {
+        if (isOverload(err) && "stream" in req) return req.stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
         if (!res.writableEnded) refuse(res, 500);
         if (!isHangUp(err)) logger.error({ err, path }, "a request could not be answered");
       });
@@ -113,8 +115,14 @@ function authorityOf(req: ServerRequest): string {
 
 /** The caller went away while we were writing: nothing is wrong here. */
 function isHangUp(err: unknown): boolean {
-  const { code } = ConnectError.from(err);
-  return code === Code.Aborted || code === Code.Canceled;
+  const { code, cause } = ConnectError.from(err);
+  const wasCut = (cause as NodeJS.ErrnoException | undefined)?.code === "ECANCELED"; // a write on a socket that is closed
+  return wasCut || code === Code.Aborted || code === Code.Canceled;
+}
+
+/** HTTP/2 has a sign for it, which clients know. */
+function isOverload(err: unknown): boolean {
+  return ConnectError.from(err).code === Code.ResourceExhausted;
 }
 
 /** Ends an answer with nothing but a status, or the connection under one that has begun. */

@@ -1,3 +1,4 @@
+import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { type Call, Calls } from "./calls.ts";
 import type { Peer } from "./peer.ts";
@@ -10,7 +11,14 @@ const known = (uri: string, address = "10.0.0.9:1"): Peer => ({
   notAfter: 0,
   address,
 });
-const limits = { maxCalls: 3, maxCallsOfOne: 2, maxRequestBytes: 10_000 };
+const KIB = 1024;
+const limits = {
+  maxCalls: 3,
+  maxCallsOfOne: 2,
+  maxRequestBytes: 10_000,
+  maxAnswerBytes: 500 * KIB,
+  maxAnswerBytesOfOne: 300 * KIB,
+};
 const exhausted = expect.objectContaining({ kind: "exhausted" });
 
 describe("calls at a time", () => {
@@ -54,14 +62,14 @@ describe("calls at a time", () => {
   });
 });
 
+const entered = (calls: Calls, address: string): Call => {
+  const call = calls.enter(at(address));
+  if (call === undefined) throw new Error("cut off");
+  return call;
+};
+
 describe("what requests hold together", () => {
   const full = expect.objectContaining({ rawMessage: "too much is sent here at a time" });
-
-  const entered = (calls: Calls, address: string): Call => {
-    const call = calls.enter(at(address));
-    if (call === undefined) throw new Error("cut off");
-    return call;
-  };
 
   it("is bounded, and free again with the answers", () => {
     const calls = new Calls(limits);
@@ -82,5 +90,28 @@ describe("what requests hold together", () => {
     const small = entered(calls, "b:1");
     small.hold(4096);
     expect(() => small.hold(1)).toThrow(full);
+  });
+});
+
+describe("what answers hold together until they are taken", () => {
+  it("is bounded for one caller and for all, and free again with each part that is taken", () => {
+    const calls = new Calls(limits);
+    const [first, second, other] = [entered(calls, "a:1"), entered(calls, "a:2"), entered(calls, "b:1")];
+    first.answering(200 * KIB);
+    expect(() => second.answering(200 * KIB)).toThrow(expect.objectContaining({ code: Code.ResourceExhausted }));
+    second.answering(100 * KIB);
+    expect(() => other.answering(250 * KIB)).toThrow(expect.objectContaining({ code: Code.ResourceExhausted }));
+    other.answering(200 * KIB);
+    first.answering(0);
+    other.answering(250 * KIB);
+    second.closed();
+    first.answering(250 * KIB);
+  });
+
+  it("keeps back no small answer", () => {
+    const calls = new Calls(limits);
+    entered(calls, "a:1").answering(300 * KIB);
+    entered(calls, "b:1").answering(200 * KIB);
+    entered(calls, "a:2").answering(64 * KIB);
   });
 });

@@ -1,4 +1,4 @@
-import { type ContextKey, createContextKey } from "@connectrpc/connect";
+import { type ConnectError, type ContextKey, createContextKey, type HandlerContext } from "@connectrpc/connect";
 import { DomainError } from "../base/errors.ts";
 import { connectErrorOf } from "./errors.ts";
 import type { Peer } from "./peer.ts";
@@ -10,10 +10,16 @@ export interface CallLimits {
   readonly maxCallsOfOne: number;
   /** What the requests of all calls may have together, bytes; small ones are taken beyond that. */
   readonly maxRequestBytes: number;
+  /** What is written of all answers and not yet taken by their callers, bytes; small ones go beyond that. */
+  readonly maxAnswerBytes: number;
+  /** Of these, how many may be one caller's. */
+  readonly maxAnswerBytesOfOne: number;
 }
 
 /** A request of no more than this is never refused for its size. */
 const SMALL_BYTES = 4096;
+/** Nor is an answer of no more than this. */
+const SMALL_ANSWER_BYTES = 64 * 1024;
 
 /** One call on its way. */
 export interface Call {
@@ -23,6 +29,8 @@ export interface Call {
   hold(bytes: number): void;
   /** They are not any more. */
   release(bytes: number): void;
+  /** So many bytes of its answer wait to be taken, instead of those before. @throws ConnectError `resource_exhausted` */
+  answering(bytes: number): void;
   /** Nothing of its request is held any more. */
   answered(): void;
   /** Its stream is closed. */
@@ -34,12 +42,26 @@ export const callKey: ContextKey<Call | undefined> = createContextKey<Call | und
   description: "the call among the others of its server",
 });
 
+/** Whether so many bytes at a time count. */
+export function isLargeAnswer(bytes: number): boolean {
+  return bytes > SMALL_ANSWER_BYTES;
+}
+
+/** To be called with the size of what a handler is about to return, before it is encoded. @throws as `Call.answering` */
+export function answering(context: HandlerContext, bytes: number): void {
+  context.values.get(callKey)?.answering(bytes);
+}
+
+interface Share {
+  calls: number;
+  answerBytes: number;
+}
+
 /** Counts what the calls of a server take from it: each costs memory for as long as its caller likes. */
 export class Calls {
   readonly #limits: CallLimits;
-  readonly #byCaller = new Map<string, number>();
-  #count = 0;
-  #requestBytes = 0;
+  readonly #callers = new Map<string, Share>();
+  readonly #all = { calls: 0, requestBytes: 0, answerBytes: 0 };
 
   constructor(limits: CallLimits) {
     this.#limits = limits;
@@ -47,47 +69,62 @@ export class Calls {
 
   /** Undefined: cut it off. Callers who are refused need not go: what their open streams take is bounded, too. */
   enter(peer: Peer): Call | undefined {
-    const { maxCalls, maxCallsOfOne, maxRequestBytes } = this.#limits;
-    if (this.#count >= 2 * maxCalls) return undefined;
-    const caller = callerOf(peer);
-    const own = this.#byCaller.get(caller) ?? 0;
-    const refusal =
-      this.#count >= maxCalls
-        ? tooMany("", maxCalls)
-        : own >= maxCallsOfOne
-          ? tooMany(" of one caller", maxCallsOfOne)
-          : undefined;
-    this.#count++;
-    this.#byCaller.set(caller, own + 1);
-    let held = 0;
-    const change = (bytes: number) => {
-      held += bytes;
-      this.#requestBytes += bytes;
+    const { maxCalls, maxCallsOfOne } = this.#limits;
+    if (this.#all.calls >= 2 * maxCalls) return undefined;
+    const name = callerOf(peer);
+    const caller = this.#callers.get(name) ?? { calls: 0, answerBytes: 0 };
+    this.#callers.set(name, caller);
+    let refusal: DomainError | undefined;
+    if (this.#all.calls >= maxCalls) refusal = tooMany("", maxCalls);
+    else if (caller.calls >= maxCallsOfOne) refusal = tooMany(" of one caller", maxCallsOfOne);
+    this.#all.calls++;
+    caller.calls++;
+    return this.#call(refusal, caller, () => {
+      this.#all.calls--;
+      if (--caller.calls === 0) this.#callers.delete(name);
+    });
+  }
+
+  #call(refusal: DomainError | undefined, caller: Share, leave: () => void): Call {
+    const { maxRequestBytes, maxAnswerBytes, maxAnswerBytesOfOne } = this.#limits;
+    const all = this.#all;
+    const own = { requestBytes: 0, answerBytes: 0 };
+    const hold = (bytes: number) => {
+      own.requestBytes += bytes;
+      all.requestBytes += bytes;
+    };
+    const wait = (bytes: number) => {
+      caller.answerBytes += bytes - own.answerBytes;
+      all.answerBytes += bytes - own.answerBytes;
+      own.answerBytes = bytes;
     };
     return {
       refusal,
       hold: (bytes) => {
-        change(bytes);
-        if (this.#requestBytes <= maxRequestBytes || held <= SMALL_BYTES) return;
-        const fields = { limit: maxRequestBytes };
-        // Where a body is read nobody makes an answer of other errors.
-        throw connectErrorOf(new DomainError("exhausted", "too much is sent here at a time", { fields }));
+        hold(bytes);
+        if (all.requestBytes > maxRequestBytes && own.requestBytes > SMALL_BYTES)
+          throw tooMuch("sent here", maxRequestBytes);
       },
-      release: (bytes) => change(-Math.min(bytes, held)),
-      answered: () => change(-held),
+      release: (bytes) => hold(-Math.min(bytes, own.requestBytes)),
+      answering: (bytes) => {
+        wait(bytes);
+        if (!isLargeAnswer(bytes)) return;
+        if (all.answerBytes > maxAnswerBytes) throw tooMuch("asked for", maxAnswerBytes);
+        if (caller.answerBytes > maxAnswerBytesOfOne) throw tooMuch("asked for and not taken", maxAnswerBytesOfOne);
+      },
+      answered: () => hold(-own.requestBytes),
       closed: () => {
-        change(-held); // a request that was broken off is waited for in vain
-        this.#leave(caller);
+        hold(-own.requestBytes); // a request that was broken off is waited for in vain
+        wait(0);
+        leave();
       },
     };
   }
+}
 
-  #leave(caller: string): void {
-    this.#count--;
-    const left = (this.#byCaller.get(caller) ?? 1) - 1;
-    if (left === 0) this.#byCaller.delete(caller);
-    else this.#byCaller.set(caller, left);
-  }
+/** As it goes over the wire: where bodies are read and written nobody makes an answer of other errors. */
+function tooMuch(what: string, limit: number): ConnectError {
+  return connectErrorOf(new DomainError("exhausted", `too much is ${what} at a time`, { fields: { limit } }));
 }
 
 function tooMany(whose: string, limit: number): DomainError {

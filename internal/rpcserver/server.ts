@@ -84,6 +84,8 @@ const LIMITS: Limits = {
   maxCalls: 4096,
   maxCallsOfOne: 3072,
   maxRequestBytes: 32 * 1024 * 1024,
+  maxAnswerBytes: 128 * 1024 * 1024,
+  maxAnswerBytesOfOne: 96 * 1024 * 1024,
 };
 
 /**

@@ -1,5 +1,7 @@
+import { constants, type ServerHttp2Stream } from "node:http2";
 import type { Writable } from "node:stream";
 import type { HandlerContext } from "@connectrpc/connect";
+import { type Call, callKey, isLargeAnswer } from "./calls.ts";
 import type { Frame } from "./frames.ts";
 import { responseKey } from "./shared-response.ts";
 
@@ -10,6 +12,7 @@ import { responseKey } from "./shared-response.ts";
  */
 export class FrameSink {
   readonly #out: Writable;
+  readonly #call: Call | undefined;
   readonly #isJson: boolean;
 
   /** @throws Error for a call that did not come through the adapter */
@@ -17,6 +20,7 @@ export class FrameSink {
     const response = context.values.get(responseKey);
     if (response === undefined) throw new Error("a call without a response to write to");
     this.#out = "stream" in response ? response.stream : (response as unknown as Writable);
+    this.#call = context.values.get(callKey);
     this.#isJson = (context.requestHeader.get("content-type") ?? "").includes("json");
   }
 
@@ -27,11 +31,26 @@ export class FrameSink {
 
   send(frame: Frame): void {
     if (this.#out.destroyed || this.#out.writableEnded) return;
-    this.#out.write(frame.bytes(this.#isJson));
+    const bytes = frame.bytes(this.#isJson);
+    if (isLargeAnswer(bytes.length) && !this.#mayWait(bytes.length)) return;
+    this.#out.write(bytes);
   }
 
   /** Calls `fn` once when the backlog is gone; never when the connection breaks first. */
   onDrain(fn: () => void): void {
     this.#out.once("drain", fn);
+  }
+
+  /** False: too much waits to be taken already, and this stream has been cut off. */
+  #mayWait(bytes: number): boolean {
+    try {
+      this.#call?.answering(this.backlog + bytes);
+      this.#out.once("drain", () => this.#call?.answering(0));
+      return true;
+    } catch (err) {
+      if ("rstCode" in this.#out) (this.#out as ServerHttp2Stream).close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+      else this.#out.destroy(err as Error);
+      return false;
+    }
   }
 }

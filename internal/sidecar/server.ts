@@ -5,6 +5,7 @@ import { DomainError } from "../base/errors.ts";
 import { type SidecarAttachInput, SidecarOutputUpdateSchema, SidecarService } from "../gen/gastown/v1/sidecar_pb.ts";
 import { TerminalService } from "../gen/gastown/v1/terminal_pb.ts";
 import { WatchHub } from "../pane/watch-hub.ts";
+import { answering } from "../rpcserver/calls.ts";
 import { Frame } from "../rpcserver/frames.ts";
 import { peerKey } from "../rpcserver/peer.ts";
 import { FrameSink } from "../rpcserver/shared-stream.ts";
@@ -53,8 +54,10 @@ function sidecarService({ clock, agent, operator, identity, provider, roleRules 
     (update) => new Frame(SidecarOutputUpdateSchema, outputUpdate(update)),
   );
   return {
-    async peek(request: { lines: number; all: boolean; ansi: boolean; joinWrapped: boolean }) {
-      return peekResponse(await agent.peeker.peek(request));
+    async peek(request: { lines: number; all: boolean; ansi: boolean; joinWrapped: boolean }, context: HandlerContext) {
+      const result = await agent.peeker.peek(request, context.signal);
+      answering(context, result.output.length);
+      return peekResponse(result);
     },
     status() {
       return statusResponse(agent.status(), identity, provider);
@@ -86,6 +89,7 @@ function sidecarService({ clock, agent, operator, identity, provider, roleRules 
     async *watchOutput(request: Parameters<typeof watchRequestOf>[0], context: HandlerContext) {
       const signal = withLastWord(clock, context.signal, () => agent.ended);
       const { first, rest } = await hub.watch(watchRequestOf(request), signal);
+      answering(context, first.output.length + first.data.length);
       yield outputUpdate(first);
       await rest(new FrameSink(context));
     },

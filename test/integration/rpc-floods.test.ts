@@ -268,6 +268,31 @@ describe("calls that take more together than there is", () => {
     session.destroy();
   });
 
+  it.each([
+    ["a handler that says what it is about to answer has it refused", "Peek", { lines: 150_000 }],
+    ["one that does not is cut off", "Nudge", { message: "x".repeat(500_000) }],
+  ])("are held back where answers are not taken, and small ones are not: %s", async (_, method, request) => {
+    await using fixture = await startRpcServer({ limits: { maxAnswerBytesOfOne: 3 * 1024 * 1024 } });
+    const session = connectHttp2(fixture.url);
+    const ends: (number | undefined)[] = [];
+    for (let i = 0; i < 10; i++) {
+      const path = `/gastown.v1.SidecarService/${method}`;
+      const stream = session.request({ ":method": "POST", ":path": path, "content-type": "application/json" });
+      stream.on("response", (headers) => headers[":status"] === 429 && ends.push(429)); // and never read
+      stream.on("error", () => {}).on("close", () => ends.push(stream.rstCode));
+      stream.end(JSON.stringify(request));
+    }
+    // As JSON it may be larger than was said.
+    const refused = method === "Peek" ? 429 : constants.NGHTTP2_ENHANCE_YOUR_CALM;
+    await eventually("some are held back", () => ends.includes(refused));
+    expect(ends.length).toBeLessThan(10);
+    using connection = sidecarTransport({ baseUrl: fixture.url });
+    const { peek } = createClient(SidecarService, connection.transport);
+    expect((await peek({ lines: 1 })).output).toBe("line\n");
+    session.destroy();
+    await until("room", 5000, () => peek({ lines: 150_000 }).catch(() => undefined));
+  });
+
   it("are cut off when those who were refused keep their streams", async () => {
     await using fixture = await startRpcServer({ limits: { maxCalls: 2, maxCallsOfOne: 2 } });
     const session = connectHttp2(fixture.url);

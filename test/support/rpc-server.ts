@@ -7,6 +7,7 @@ import { NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { SidecarService, UpdateKind } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
 import { Health } from "../../internal/gen/grpc/health/v1/health_pb.ts";
 import type { Routes } from "../../internal/rpcserver/adapter.ts";
+import { answering } from "../../internal/rpcserver/calls.ts";
 import { HealthState, healthRoutes } from "../../internal/rpcserver/health.ts";
 import { Metrics } from "../../internal/rpcserver/metrics.ts";
 import { type Peer, peerKey } from "../../internal/rpcserver/peer.ts";
@@ -98,14 +99,17 @@ function sidecarRoutes(opened: { count: number }, peers: Peer[]): Routes {
   let released = Promise.withResolvers<void>();
   return (router) =>
     router.service(SidecarService, {
-      async peek({ lines }, { signal, values }) {
+      async peek({ lines }, context) {
+        const { signal, values } = context;
         peers.push(values.get(peerKey));
         if (lines === ASK.release) released.resolve();
         if (lines === ASK.bug) throw new Error("the secret of the house");
         if (lines === ASK.notFound)
           throw new DomainError("not-found", 'no session "x"', { fields: { epoch: "e1", head: 7 } });
         if (lines === ASK.wait) await counted(opened, () => untilAborted(signal));
-        return { output: "line\n".repeat(Math.max(lines, 1)), sessionAlive: true, offset: 2n ** 60n };
+        const output = "line\n".repeat(Math.max(lines, 1));
+        answering(context, output.length);
+        return { output, sessionAlive: true, offset: 2n ** 60n };
       },
       nudge({ message, requestId }) {
         return { delivered: true, requestId, outcome: NudgeOutcome.SUBMITTED, deliveredText: message };

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
+import { heldAnswer, heldBody, heldMessages } from "./bodies.ts";
 import type { Call } from "./calls.ts";
-import { heldBody, heldMessages } from "./request-body.ts";
 
 /** A call that writes down how much is held. */
 function call() {
@@ -13,6 +13,9 @@ function call() {
     },
     release: (bytes) => {
       state.held -= bytes;
+    },
+    answering: (bytes) => {
+      state.held = bytes;
     },
     answered: () => {},
     closed: () => {},
@@ -68,4 +71,16 @@ it("of a body with many messages what is held is the message that is not whole y
       expect([passed, state.held]).toEqual([whole.length, sinceEnd]);
     }),
   );
+});
+
+it("each part of an answer is held until the next one is asked for", async () => {
+  const { state, call: counted } = call();
+  const seen: [number, number][] = [];
+  for await (const part of heldAnswer(chunksOf([Buffer.alloc(3), Buffer.alloc(5)]), counted))
+    seen.push([part.length, state.held]);
+  expect(seen).toEqual([
+    [3, 3],
+    [5, 5],
+  ]);
+  expect(state.held).toBe(0);
 });

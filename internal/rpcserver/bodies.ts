@@ -30,6 +30,23 @@ export async function* heldMessages(body: AsyncIterable<Uint8Array>, call: Call)
   }
 }
 
+/** An answer, each part of which waits until the caller has taken it: the next is asked for then. @throws as `Call.answering` */
+export function heldAnswer(body: AsyncIterable<Uint8Array>, call: Call): AsyncIterable<Uint8Array> {
+  const parts = body[Symbol.asyncIterator]();
+  const held: AsyncIterator<Uint8Array> = {
+    async next() {
+      call.answering(0);
+      const part = await parts.next();
+      if (part.done !== true) call.answering(part.value.length);
+      return part;
+    },
+  };
+  // Whoever writes tells the handler of its failures, if it wants to know.
+  if (parts.throw) held.throw = (err) => parts.throw?.(err) ?? Promise.reject(err);
+  if (parts.return) held.return = () => parts.return?.() ?? Promise.resolve({ done: true, value: undefined });
+  return { [Symbol.asyncIterator]: () => held };
+}
+
 /** Where messages end: each has its length before it (gRPC's framing, which Connect's streams have as well). */
 class Framing {
   readonly #prefix = Buffer.alloc(PREFIX_BYTES);
