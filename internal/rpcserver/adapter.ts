@@ -56,7 +56,7 @@ export function createAdapter(logger: Logger, options: AdapterOptions): Adapter 
     const values = contextValues(req).set(responseKey, res);
     const call = enter(values);
     if (call === undefined) return cutOff(req, res);
-    ("stream" in req ? req.stream : res).once("close", call.closed);
+    ("stream" in req ? req.stream : res).once("close", () => call.closed());
     values.set(callKey, call);
     try {
       const body = (openEndedPaths.has(path) ? heldMessages : heldBody)(bodyOf(req), call);

@@ -52,6 +52,7 @@ export function answering(context: HandlerContext, bytes: number): void {
   context.values.get(callKey)?.answering(bytes);
 }
 
+/** What the calls of one caller, or of all, take together. */
 interface Share {
   calls: number;
   answerBytes: number;
@@ -59,66 +60,85 @@ interface Share {
 
 /** Counts what the calls of a server take from it: each costs memory for as long as its caller likes. */
 export class Calls {
-  readonly #limits: CallLimits;
+  readonly limits: CallLimits;
+  readonly all = { calls: 0, requestBytes: 0, answerBytes: 0 };
   readonly #callers = new Map<string, Share>();
-  readonly #all = { calls: 0, requestBytes: 0, answerBytes: 0 };
 
   constructor(limits: CallLimits) {
-    this.#limits = limits;
+    this.limits = limits;
   }
 
   /** Undefined: cut it off. Callers who are refused need not go: what their open streams take is bounded, too. */
   enter(peer: Peer): Call | undefined {
-    const { maxCalls, maxCallsOfOne } = this.#limits;
-    if (this.#all.calls >= 2 * maxCalls) return undefined;
+    const { maxCalls, maxCallsOfOne } = this.limits;
+    if (this.all.calls >= 2 * maxCalls) return undefined;
     const name = callerOf(peer);
     const caller = this.#callers.get(name) ?? { calls: 0, answerBytes: 0 };
     this.#callers.set(name, caller);
     let refusal: DomainError | undefined;
-    if (this.#all.calls >= maxCalls) refusal = tooMany("", maxCalls);
+    if (this.all.calls >= maxCalls) refusal = tooMany("", maxCalls);
     else if (caller.calls >= maxCallsOfOne) refusal = tooMany(" of one caller", maxCallsOfOne);
-    this.#all.calls++;
+    this.all.calls++;
     caller.calls++;
-    return this.#call(refusal, caller, () => {
-      this.#all.calls--;
-      if (--caller.calls === 0) this.#callers.delete(name);
-    });
+    return new CountedCall(this, name, caller, refusal);
   }
 
-  #call(refusal: DomainError | undefined, caller: Share, leave: () => void): Call {
-    const { maxRequestBytes, maxAnswerBytes, maxAnswerBytesOfOne } = this.#limits;
-    const all = this.#all;
-    const own = { requestBytes: 0, answerBytes: 0 };
-    const hold = (bytes: number) => {
-      own.requestBytes += bytes;
-      all.requestBytes += bytes;
-    };
-    const wait = (bytes: number) => {
-      caller.answerBytes += bytes - own.answerBytes;
-      all.answerBytes += bytes - own.answerBytes;
-      own.answerBytes = bytes;
-    };
-    return {
-      refusal,
-      hold: (bytes) => {
-        hold(bytes);
-        if (all.requestBytes > maxRequestBytes && own.requestBytes > SMALL_BYTES)
-          throw tooMuch("sent here", maxRequestBytes);
-      },
-      release: (bytes) => hold(-Math.min(bytes, own.requestBytes)),
-      answering: (bytes) => {
-        wait(bytes);
-        if (!isLargeAnswer(bytes)) return;
-        if (all.answerBytes > maxAnswerBytes) throw tooMuch("asked for", maxAnswerBytes);
-        if (caller.answerBytes > maxAnswerBytesOfOne) throw tooMuch("asked for and not taken", maxAnswerBytesOfOne);
-      },
-      answered: () => hold(-own.requestBytes),
-      closed: () => {
-        hold(-own.requestBytes); // a request that was broken off is waited for in vain
-        wait(0);
-        leave();
-      },
-    };
+  left(name: string, caller: Share): void {
+    this.all.calls--;
+    if (--caller.calls === 0) this.#callers.delete(name);
+  }
+}
+
+class CountedCall implements Call {
+  readonly refusal: DomainError | undefined;
+  readonly #calls: Calls;
+  readonly #name: string;
+  readonly #caller: Share;
+  #requestBytes = 0;
+  #answerBytes = 0;
+
+  constructor(calls: Calls, name: string, caller: Share, refusal: DomainError | undefined) {
+    this.#calls = calls;
+    this.#name = name;
+    this.#caller = caller;
+    this.refusal = refusal;
+  }
+
+  hold(bytes: number): void {
+    this.#hold(bytes);
+    const { maxRequestBytes } = this.#calls.limits;
+    if (this.#calls.all.requestBytes <= maxRequestBytes || this.#requestBytes <= SMALL_BYTES) return;
+    throw tooMuch("sent here", maxRequestBytes);
+  }
+
+  release(bytes: number): void {
+    this.#hold(-Math.min(bytes, this.#requestBytes));
+  }
+
+  answering(bytes: number): void {
+    const more = bytes - this.#answerBytes;
+    this.#answerBytes = bytes;
+    this.#caller.answerBytes += more;
+    this.#calls.all.answerBytes += more;
+    if (!isLargeAnswer(bytes)) return;
+    const { maxAnswerBytes, maxAnswerBytesOfOne } = this.#calls.limits;
+    if (this.#calls.all.answerBytes > maxAnswerBytes) throw tooMuch("asked for", maxAnswerBytes);
+    if (this.#caller.answerBytes > maxAnswerBytesOfOne) throw tooMuch("asked for and not taken", maxAnswerBytesOfOne);
+  }
+
+  answered(): void {
+    this.#hold(-this.#requestBytes);
+  }
+
+  closed(): void {
+    this.answered(); // a request that was broken off is waited for in vain
+    this.answering(0);
+    this.#calls.left(this.#name, this.#caller);
+  }
+
+  #hold(bytes: number): void {
+    this.#requestBytes += bytes;
+    this.#calls.all.requestBytes += bytes;
   }
 }
 
