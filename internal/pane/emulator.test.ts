@@ -55,6 +55,17 @@ describe("a screen", () => {
     expect(emulator.cursor).toEqual({ x: 6, y: 0 });
   });
 
+  it.each([
+    ["accents", "a", "\u0301"],
+    ["joined people", "👩", "\u200d👩"],
+    ["variation selectors", "a", "\ufe0f"],
+  ])("gives a cell room for so many that combine and no more, and goes on after it: %s", async (_, first, more) => {
+    const emulator = await drawn(`${first}${more.repeat(10_000)}\r\nnext`);
+    const [line, next] = emulator.screen().lines;
+    expect(line?.text.length).toBeLessThan(100);
+    expect([line?.text.startsWith(`${first}${more.repeat(5)}`), next?.text]).toEqual([true, "next"]);
+  });
+
   it("marks rows that go on from the one above", async () => {
     const emulator = await drawn("a".repeat(25));
     expect(emulator.screen().lines.map((line) => line.wrapped)).toEqual([false, true, false, false, false]);

@@ -1,3 +1,4 @@
+import { boundCells } from "./tmux-cells.ts";
 import { learnTmuxErasing, type Moved } from "./tmux-erasing.ts";
 import { act, count, type Habitual, insideOf, inWholeScreen, numbersOf, withoutOrigin } from "./tmux-inside.ts";
 import { learnTmuxSaving } from "./tmux-saving.ts";
@@ -12,6 +13,7 @@ export function learnTmuxHabits(terminal: Habitual, moved: Moved = (move) => mov
   learnEdits(terminal);
   learnTmuxErasing(terminal, moved);
   learnTmuxSaving(terminal);
+  boundCells(terminal);
   // Links are not shown as underlined.
   terminal.parser.registerOscHandler(8, () => true);
 }

@@ -5,6 +5,8 @@ interface InsideLine {
   isWrapped: boolean;
   getTrimmedLength(): number;
   getString(x: number): string;
+  /** Adds a character to a cell that has one. Of all lines, by their prototype. */
+  addCodepointToCell(x: number, codePoint: number, width: number): void;
   clone(): InsideLine;
 }
 
