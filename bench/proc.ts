@@ -28,6 +28,10 @@ function kibOf(file: string, key: string): number {
   return Number(/(\d+) kB/.exec(line ?? "")?.[1]);
 }
 
+export function childrenOf(pid: number): readonly number[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, "latin1").split(" ").filter(Boolean).map(Number);
+}
+
 export function tmuxPid(socketPath: string): number {
   return Number(
     execFileSync("tmux", ["-N", "-S", socketPath, "display-message", "-p", "#{pid}"], { encoding: "utf8" }),

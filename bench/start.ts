@@ -1,10 +1,12 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { STANDBY } from "../cmd/gt-sidecar/standby.ts";
 import { type RunningSidecar, startSidecar, until } from "../test/support/sidecar.ts";
 import type { BenchContext } from "./context.ts";
-import { anonymousMiB, residentMiB, tmuxPid } from "./proc.ts";
+import { anonymousMiB, childrenOf, residentMiB, tmuxPid } from "./proc.ts";
 import { type Measured, measured } from "./row.ts";
 import { interleave, median, quantile } from "./stats.ts";
 
@@ -55,6 +57,7 @@ async function memoryAndCrashes({ program, env, quick, signal, say }: BenchConte
   try {
     await sleep(IDLE_MS, undefined, { signal });
     const [supervising, serving] = [sidecar.process.pid ?? 0, sidecar.servingPid()].map(anonymousMiB);
+    const spare = childrenOf(sidecar.process.pid ?? 0).find((pid) => isSpare(pid, sidecar.servingPid()));
     const idle = anonymousMiB(bare.pid ?? 0);
     const tmux = residentMiB(tmuxPid(join(sidecar.stateDir, "tmux.sock")));
     const total = (supervising ?? 0) + (serving ?? 0);
@@ -65,6 +68,14 @@ async function memoryAndCrashes({ program, env, quick, signal, say }: BenchConte
       }),
       measured("memory, idle: serving half, anonymous", serving ?? 0, "MiB", { baseline: idle }),
       measured("memory, idle: supervising half, anonymous", supervising ?? 0, "MiB", { baseline: idle }),
+      measured(
+        "memory, idle: the next serving half, which waits with its code loaded",
+        anonymousMiB(spare ?? 0),
+        "MiB",
+        {
+          baseline: idle,
+        },
+      ),
       measured("memory, idle: tmux, resident", tmux, "MiB"),
       ...(await crashes(sidecar, quick ? 5 : 20, signal, say)),
     ];
@@ -91,6 +102,10 @@ async function crashes(sidecar: RunningSidecar, count: number, signal: AbortSign
     measured("kill -9 of the serving half: service back, p50", median(away), "ms"),
     measured("kill -9 of the serving half: service back, longest", quantile(away, 1), "ms", { atMost: 1000 }),
   ];
+}
+
+function isSpare(pid: number, serving: number): boolean {
+  return pid !== serving && readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").includes(STANDBY);
 }
 
 /** Wall clock, milliseconds, of the first log line with this message. */

@@ -98,7 +98,9 @@ describe("a pod on a real cluster, in a namespace that enforces Pod Security res
       const logs = kubectl("logs", "-f", POD);
       const before = performance.now();
       await kubectl("delete", "pod", POD, "--wait=true");
-      expect(performance.now() - before).toBeLessThan(30_000);
+      const deletedMs = performance.now() - before;
+      if (isFull) process.stderr.write(`deleted ${Math.round(deletedMs)} ms after it was asked for, its agent busy\n`);
+      expect(deletedMs).toBeLessThan(30_000);
       expect(await logs).toMatch(/"msg":"agent stopped".*"exit_code":\d+,"msg":"ended"/s);
     },
     LIMIT_MS,
