@@ -49,9 +49,10 @@ export class ServingProcesses {
     if (this.#spare !== undefined) return;
     const spare = this.#spawn();
     this.#spare = spare;
-    spare.once("exit", () => {
+    const gone = () => {
       if (this.#spare === spare) this.#spare = undefined;
-    });
+    };
+    spare.once("exit", gone).once("error", gone); // where it could not be started there is no exit
   }
 
   /** Ends the one that waits. */
