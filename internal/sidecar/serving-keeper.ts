@@ -32,13 +32,23 @@ const SERVE_STOP_MS = 2000;
 /** Keeps a serving half: one that ended is replaced, one that does not answer is killed. */
 export class ServingKeeper implements Task {
   readonly #deps: ServingKeeperDeps;
-  readonly #program: ServingProgram;
+  readonly #processes: ServingProcesses;
   #child: ChildProcess | undefined;
   #heardAt = 0;
 
   constructor(deps: ServingKeeperDeps, program: ServingProgram) {
     this.#deps = deps;
-    this.#program = program;
+    this.#processes = new ServingProcesses(program);
+  }
+
+  /** Has the first one load its code while `run` is not called yet. */
+  prepare(): void {
+    this.#processes.prepare();
+  }
+
+  /** For who does not call `run` in the end. */
+  dismiss(): void {
+    this.#processes.dismiss();
   }
 
   /** It gave a sign of life. */
@@ -54,7 +64,7 @@ export class ServingKeeper implements Task {
   /** @throws DomainError `invalid` when it does not start with these flags */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#deps;
-    const processes = new ServingProcesses(this.#program);
+    const processes = this.#processes;
     let stillborn = 0;
     try {
       while (!signal.aborted) {

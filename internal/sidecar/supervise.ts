@@ -70,8 +70,22 @@ export class SupervisingHalf implements Task {
 
   /** @throws DomainError as `makeStateDir`, `lockState`, `takeOver` and `TmuxKeeper.run` */
   async run(signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.#deps;
+    const { sidecar, serve } = this.#options;
+    if (serve !== undefined) {
+      this.#serving = new ServingKeeper({ clock, logger }, { ...serve, env: sidecar.env });
+      this.#serving.prepare(); // it loads its code meanwhile
+    }
+    try {
+      await this.#supervise(signal);
+    } finally {
+      this.#serving?.dismiss();
+    }
+  }
+
+  async #supervise(signal: AbortSignal): Promise<void> {
     const { clock, logger, uid } = this.#deps;
-    const { sidecar, graceMs, serve } = this.#options;
+    const { sidecar, graceMs } = this.#options;
     const paths = statePaths(sidecar.stateDir);
     makeStateDir(paths, uid);
     await using _lock = await lockState(clock, paths, { half: "supervise", waitMs: LOCK_WAIT_MS });
@@ -96,7 +110,6 @@ export class SupervisingHalf implements Task {
     await state.make();
     // Of an earlier agent, maybe with the pid that the next one gets: pids begin anew in a container that is started again.
     if (adopted === undefined) forgetAgent(paths.journal, clock.now());
-    if (serve !== undefined) this.#serving = new ServingKeeper({ clock, logger }, { ...serve, env: sidecar.env });
     const serverStop = new AbortController();
     await runTasks(AbortSignal.any([signal, this.#finish.signal]), [
       state,
