@@ -1,10 +1,10 @@
-import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { AgentProfile, ScreenView } from "../../internal/agents/profile.ts";
 import { profileNamed } from "../../internal/agents/registry.ts";
+import { processLives } from "../../internal/sidecar/process-lives.ts";
 import { ModelServer } from "../fakes/model-server.ts";
 import { type AgentKind, makeAgentHome } from "./agents-home.ts";
 import { type AgentProgram, agentProgram } from "./agents-install.ts";
@@ -78,7 +78,7 @@ export class DrawnAgent implements AsyncDisposable {
     const pid = await this.#pid().catch(() => 0); // it may have ended
     await this.program[Symbol.asyncDispose]();
     // Until it has ended it writes to the folder that is to go.
-    await until("the agent's end", 10_000, () => (existsSync(`/proc/${pid}`) ? undefined : true));
+    await until("the agent's end", 10_000, () => !processLives(pid) || undefined);
     await this.#stack.disposeAsync();
   }
 }
