@@ -37,7 +37,7 @@ export class Journal<T> {
    * than `JOURNAL_MAX_BYTES`, is removed for a new one (`replaced`).
    */
   static open<T>(path: string, parse: (value: unknown) => T | undefined) {
-    const { fd, replaced } = openJournal(path);
+    const { fd, replaced } = openOrReplace(path);
     const { records, unreadable, wholeBytes } = readJournal(readAll(fd), parse);
     ftruncateSync(fd, wholeBytes);
     return { journal: new Journal<T>(path, fd, wholeBytes), records, unreadable, replaced };
@@ -61,9 +61,13 @@ export class Journal<T> {
 
   /** False when another file, or none, has the name: nobody who opens it would find these records. */
   get isInPlace(): boolean {
-    const found = lstatSync(this.#path, { throwIfNoEntry: false, bigint: true });
-    const { ino, dev } = fstatSync(this.#fd, { bigint: true });
-    return found !== undefined && found.ino === ino && found.dev === dev;
+    try {
+      const found = lstatSync(this.#path, { bigint: true });
+      const { ino, dev } = fstatSync(this.#fd, { bigint: true });
+      return found.ino === ino && found.dev === dev;
+    } catch {
+      return false; // the folder may be no folder any more
+    }
   }
 
   /** Replaces the content in one step: a reader, or the next start, sees either all old or all new records. */
@@ -84,7 +88,7 @@ export class Journal<T> {
   }
 }
 
-function openJournal(path: string): { readonly fd: number; readonly replaced: boolean } {
+function openOrReplace(path: string): { readonly fd: number; readonly replaced: boolean } {
   const flags = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT;
   try {
     const fd = openPlainFile(path, flags);

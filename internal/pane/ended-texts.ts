@@ -1,4 +1,5 @@
 import type { Letter } from "./letter.ts";
+import { withoutText } from "./nudge-record.ts";
 import type { NudgeReceipt } from "./types.ts";
 
 /** Of all delivered texts together, characters; the oldest receipts tell theirs no longer then. */
@@ -28,7 +29,7 @@ export class EndedTexts {
     for (const oldest of this.#delivered) {
       if (this.#chars <= DELIVERED_TEXTS_KEEP) break;
       this.forgotten(oldest);
-      if (oldest.receipt !== undefined) oldest.receipt = withoutText(oldest.receipt);
+      if (oldest.receipt !== undefined) oldest.receipt = withoutDelivered(oldest.receipt);
     }
   }
 
@@ -38,10 +39,10 @@ export class EndedTexts {
   }
 }
 
-function withoutText({ deliveredText: _, ...receipt }: NudgeReceipt): NudgeReceipt {
+function withoutDelivered({ deliveredText: _, ...receipt }: NudgeReceipt): NudgeReceipt {
   return receipt;
 }
 
 function dropText(letter: Letter): void {
-  letter.nudge = { ...letter.nudge, message: "", text: "" };
+  letter.nudge = withoutText(letter.nudge);
 }

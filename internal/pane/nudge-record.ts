@@ -34,9 +34,14 @@ export interface RestoredNudge {
   readonly ended?: { readonly receipt: NudgeReceipt; readonly at: number };
 }
 
-/** SHA-256, base64url. */
-export function hashOf(message: string): string {
-  return createHash("sha256").update(message).digest("base64url");
+/** SHA-256, base64url: knows a text again without keeping it. */
+export function hashOf(text: string): string {
+  return createHash("sha256").update(text).digest("base64url");
+}
+
+/** What is kept of a message that has ended: its hash knows it again. */
+export function withoutText(nudge: AcceptedNudge): AcceptedNudge {
+  return { ...nudge, message: "", text: "" };
 }
 
 /** Replays the records; later ones win. Ended messages older than `keepMs` are dropped, and of the rest the last `keep` stay. */

@@ -1,6 +1,6 @@
-import { createHash } from "node:crypto";
 import type { Clock } from "../base/clock.ts";
 import { DomainError } from "../base/errors.ts";
+import { hashOf } from "./nudge-record.ts";
 import { REQUEST_ID } from "./nudge-request.ts";
 
 /** Results are kept this long after the call, and at most this many. */
@@ -8,7 +8,7 @@ export const ONCE_KEEP_MS = 3_600_000;
 export const ONCE_KEEP = 1000;
 
 interface Entry<T> {
-  /** SHA-256 of the content, which may have 64 KiB. */
+  /** Of the content, which may have 64 KiB. */
   readonly hash: string;
   readonly at: number;
   readonly result: Promise<T>;
@@ -35,7 +35,7 @@ export class Once<T> {
     if (id === "") return work(() => {});
     if (!REQUEST_ID.test(id)) throw new DomainError("invalid", "a request id is 1 to 128 of A-Z a-z 0-9 . _ -");
     this.#forget();
-    const hash = createHash("sha256").update(content).digest("base64url");
+    const hash = hashOf(content);
     const known = this.#entries.get(id);
     if (known !== undefined) {
       if (known.hash === hash) return known.result;

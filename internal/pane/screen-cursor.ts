@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hashOf } from "./nudge-record.ts";
 import { HEARTBEAT_MS } from "./raw-cursor.ts";
 import type { WatchRequest, WatchUpdate } from "./types.ts";
 import { NO_BYTES, updateFacts, type WatchDeps } from "./watch-facts.ts";
@@ -16,8 +16,8 @@ export async function takePicture(deps: WatchDeps, request: WatchRequest): Promi
   const { output, peeker, alive, ended } = deps;
   const wanted = { lines: request.lines, all: false, ansi: request.ansi, joinWrapped: false };
   const { output: text } = await peeker.peek(wanted);
-  const hash = createHash("sha256").update(text).digest("base64"); // each watcher keeps it
-  const content = JSON.stringify([hash, alive(), output.emulator.cols, output.emulator.rows]);
+  // Each watcher keeps it: the text itself may be large.
+  const content = JSON.stringify([hashOf(text), alive(), output.emulator.cols, output.emulator.rows]);
   return { text, content, endReason: ended() };
 }
 

@@ -4,13 +4,13 @@ const SGR = /\x1b\[([0-9;:]*)m/g;
  * Lines that each stand alone: a style that began on an earlier line is said again at the beginning of every line that it
  * reaches. tmux says a style once, where it begins.
  */
-export function standingAlone(lines: readonly string[]): string[] {
+export function* standingAlone(lines: Iterable<string>): Generator<string> {
   const style = new Map<string, string>();
-  return lines.map((line) => {
+  for (const line of lines) {
     const before = [...style.values()].join("");
     for (const [sequence, parameters = ""] of line.matchAll(SGR)) take(style, sequence, parameters);
-    return line === "" ? line : before + line;
-  });
+    yield line === "" ? line : before + line;
+  }
 }
 
 function take(style: Map<string, string>, sequence: string, parameters: string): void {

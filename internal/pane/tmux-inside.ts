@@ -1,7 +1,7 @@
 import type { IParser } from "@xterm/headless";
 
 /** A line of the emulator's buffer. */
-interface InsideLine {
+export interface InsideLine {
   isWrapped: boolean;
   getTrimmedLength(): number;
   getString(x: number): string;

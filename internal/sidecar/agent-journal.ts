@@ -28,12 +28,8 @@ export class AgentJournal {
     const { journal, logger } = this.#deps;
     try {
       journal.append(record);
-      if (!journal.isInPlace) {
-        logger.error("the journal was removed, making it again");
-        this.#shortenAt = 0;
-      }
       // Not at once: what this record tells of may not be in place yet.
-      if (journal.bytes > this.#shortenAt) queueMicrotask(() => this.#shorten());
+      if (this.#isDue) queueMicrotask(() => this.#isDue && this.rewrite());
       return true;
     } catch (err) {
       logger.error({ err, record: record.type }, "the journal cannot be written");
@@ -55,6 +51,7 @@ export class AgentJournal {
   rewrite(records: readonly SidecarRecord[] = this.#deps.everything()): void {
     const { journal, logger } = this.#deps;
     try {
+      if (!journal.isInPlace) logger.error("the journal was removed, making it again");
       journal.rewrite(records);
       this.#shortenAt = Math.max(MAX_BYTES, 2 * journal.bytes);
     } catch (err) {
@@ -62,7 +59,9 @@ export class AgentJournal {
     }
   }
 
-  #shorten(): void {
-    if (this.#deps.journal.bytes > this.#shortenAt) this.rewrite();
+  /** It has grown long, or was taken away. */
+  get #isDue(): boolean {
+    const { journal } = this.#deps;
+    return journal.bytes > this.#shortenAt || !journal.isInPlace;
   }
 }

@@ -71,7 +71,7 @@ async function ask(
   for (const key of farewellOf(options.agent)) {
     const left = end - clock.monotonicMs();
     if (left <= 0 || hurry.aborted) return undefined;
-    await callTmux(options, "send-keys", "-t", `=${SESSION}:`, key);
+    await callTmux(clock, options, "send-keys", "-t", `=${SESSION}:`, key);
     const ended = await waitForEnd(options, clock, Math.min(KEY_EVERY_MS, left), hurry);
     if (ended !== undefined) return ended;
   }
@@ -101,19 +101,22 @@ interface PaneLife {
 
 /** Undefined when tmux or the session is gone. */
 async function look(options: SidecarOptions, clock: Clock): Promise<PaneLife | undefined> {
-  let seen = await lookOnce(options);
+  let seen = await lookOnce(options, clock);
   // tmux may tell that it is dead before it knows how that came: it looks when a program of its own has ended.
   for (let i = 0; i < END_LOOKS && seen?.endIsUnknown === true; i++) {
-    await callTmux(options, "run-shell", "true");
+    await callTmux(clock, options, "run-shell", "true");
     await clock.sleep(LOOK_EVERY_MS);
-    seen = await lookOnce(options);
+    seen = await lookOnce(options, clock);
   }
   return seen;
 }
 
-async function lookOnce(options: SidecarOptions): Promise<(PaneLife & { readonly endIsUnknown: boolean }) | undefined> {
+async function lookOnce(
+  options: SidecarOptions,
+  clock: Clock,
+): Promise<(PaneLife & { readonly endIsUnknown: boolean }) | undefined> {
   const format = "#{pane_pid} #{pane_dead} #{pane_dead_status} #{pane_dead_signal}";
-  const answer = await callTmux(options, "list-panes", "-t", `=${SESSION}:`, "-F", format);
+  const answer = await callTmux(clock, options, "list-panes", "-t", `=${SESSION}:`, "-F", format);
   const [pid = "", dead, status = "", signal = ""] = (answer?.split("\n")[0] ?? "").split(" ");
   if (!/^\d+$/.test(pid)) return undefined;
   const exit = signal === "" ? { code: Number(status === "" ? 1 : status) } : { signal: Number(signal) };

@@ -33,10 +33,10 @@ export async function takeOver(
   deps: PredecessorDeps,
   { sidecar, sameConfig, graceMs }: PredecessorOptions,
 ): Promise<AdoptedServer | undefined> {
-  const pid = await serverPid(sidecar);
+  const pid = await serverPid(deps.clock, sidecar);
   if (pid === undefined) return undefined;
   const adopted = new AdoptedServer(deps, sidecar, pid);
-  if (sameConfig && (await callTmux(sidecar, "has-session", "-t", `=${SESSION}`)) !== undefined) {
+  if (sameConfig && (await callTmux(deps.clock, sidecar, "has-session", "-t", `=${SESSION}`)) !== undefined) {
     deps.logger.warn({ pid }, "took over the agent of a sidecar that was killed");
     return adopted;
   }
@@ -66,7 +66,7 @@ class AdoptedServer implements Task {
     const { clock } = this.#deps;
     while (!signal.aborted && processLives(this.pid)) await clock.sleep(LOOK_EVERY_MS, signal).catch(() => {});
     const steps = [
-      () => callTmux(this.#sidecar, "kill-server"),
+      () => callTmux(clock, this.#sidecar, "kill-server"),
       () => kill(this.pid, "SIGTERM"),
       () => kill(this.pid, "SIGKILL"),
     ];
@@ -79,8 +79,8 @@ class AdoptedServer implements Task {
   }
 }
 
-async function serverPid(sidecar: SidecarOptions): Promise<number | undefined> {
-  const answer = await callTmux(sidecar, "display-message", "-p", "#{pid}");
+async function serverPid(clock: Clock, sidecar: SidecarOptions): Promise<number | undefined> {
+  const answer = await callTmux(clock, sidecar, "display-message", "-p", "#{pid}");
   const pid = Number(answer?.trim());
   return Number.isInteger(pid) && pid > 1 ? pid : undefined;
 }

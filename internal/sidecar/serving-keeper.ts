@@ -4,6 +4,7 @@ import { DomainError } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Task } from "../base/task-group.ts";
 import { ServingProcesses, type ServingProgram } from "./serving-processes.ts";
+import { isWantOfRoom } from "./want-of-room.ts";
 
 export interface ServingKeeperDeps {
   readonly clock: Clock;
@@ -24,8 +25,6 @@ const MAX_RESTART_DELAY_MS = 500;
 /** Bad flags or files: the same start would fail the same way. */
 const USAGE_EXIT = 2;
 const PREPARE_AFTER_MS = 300;
-/** Processes, files or memory have run out, by the agent's doing perhaps: that may pass. */
-const NO_ROOM: ReadonlySet<string> = new Set(["EAGAIN", "EMFILE", "ENFILE", "ENOMEM"]);
 /** What the serving half gets to end its streams. */
 const SERVE_STOP_MS = 2000;
 
@@ -89,7 +88,7 @@ export class ServingKeeper implements Task {
     const done = new AbortController();
     const { promise, resolve, reject } = Promise.withResolvers<ProcessEnd>();
     child.on("error", (err: NodeJS.ErrnoException) => {
-      if (NO_ROOM.has(err.code ?? "")) resolve({ code: null, signal: null, error: err.code ?? "" });
+      if (isWantOfRoom(err)) resolve({ code: null, signal: null, error: err.code ?? "" });
       else reject(err);
     });
     child.on("exit", (code, by) => resolve({ code, signal: by }));

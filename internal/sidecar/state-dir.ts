@@ -1,4 +1,4 @@
-import { chmodSync, lstatSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, lstatSync, mkdirSync, rmSync, type Stats, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { DomainError } from "../base/errors.ts";
 
@@ -32,19 +32,26 @@ export function partsOf(paths: StatePaths): ReadonlyMap<string, Kind> {
   ]);
 }
 
+const IS_OF: Readonly<Record<Kind, (found: Stats) => boolean>> = {
+  folder: (found) => found.isDirectory(),
+  file: (found) => found.isFile(),
+  FIFO: (found) => found.isFIFO(),
+  socket: (found) => found.isSocket(),
+};
+
 /** Links are of no kind. */
 export function isOfKind(path: string, kind: Kind): boolean {
   const found = lstatSync(path, { throwIfNoEntry: false });
-  switch (kind) {
-    case "folder":
-      return found?.isDirectory() === true;
-    case "file":
-      return found?.isFile() === true;
-    case "FIFO":
-      return found?.isFIFO() === true;
-    case "socket":
-      return found?.isSocket() === true;
-  }
+  return found !== undefined && IS_OF[kind](found);
+}
+
+/**
+ * The agent is the same user: where it put something of another kind, waiting for a FIFO or following a link would be the end.
+ * What is not there is left alone, for it may be made this very moment; of a link what it leads to stays.
+ */
+export function removeStrange(path: string, kind: Kind): void {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (found !== undefined && !IS_OF[kind](found)) rmSync(path, { recursive: true, force: true });
 }
 
 /** Unix socket paths end after 107 bytes; `control.sock` is the longest name here. */
@@ -82,18 +89,8 @@ export function makeStateDir(paths: StatePaths, uid: number): void {
     throw new DomainError("denied", `cannot use the state folder ${paths.dir}: it is not a folder of ours`);
   }
   chmodSync(paths.dir, 0o700);
-  removeStrange(paths);
-}
-
-/** The agent is the same user: where it put something of another kind, waiting for a FIFO or following a link would be the end. */
-function removeStrange(paths: StatePaths): void {
-  const own: readonly (readonly [string, Kind])[] = [
-    [paths.lock, "file"],
-    [paths.journal, "file"],
-  ];
-  for (const [path, kind] of [...partsOf(paths), ...own]) {
-    if (!isOfKind(path, kind)) rmSync(path, { recursive: true, force: true });
-  }
+  for (const path of [paths.lock, paths.journal]) removeStrange(path, "file");
+  for (const [path, kind] of partsOf(paths)) removeStrange(path, kind);
 }
 
 /** `makeStateDir`, and its parts: what a killed predecessor left of one-use files is removed, its journal stays. */

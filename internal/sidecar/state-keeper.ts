@@ -1,9 +1,8 @@
-import { rmSync } from "node:fs";
 import type { Clock } from "../base/clock.ts";
 import type { Logger } from "../base/logger.ts";
 import { runTasks, type Task } from "../base/task-group.ts";
 import { FifoHolder, makeFifo } from "../tmux/output-fifo.ts";
-import { isOfKind, partsOf, prepareStateDir, type StatePaths, writeStateFiles } from "./state-dir.ts";
+import { isOfKind, partsOf, prepareStateDir, removeStrange, type StatePaths, writeStateFiles } from "./state-dir.ts";
 
 export interface StateKeeperDeps {
   readonly clock: Clock;
@@ -58,7 +57,7 @@ export class StateKeeper implements Task {
       await runTasks(signal, [new FifoHolder(paths.hookFifo), listener(), looking]);
       if (missing === undefined || signal.aborted) return;
       logger.error({ missing }, "something in the state folder was removed, making it again");
-      if (!isOfKind(paths.dir, "folder")) rmSync(paths.dir, { force: true }); // what a link leads to stays
+      removeStrange(paths.dir, "folder");
       await this.make();
       restored();
     }
@@ -67,7 +66,7 @@ export class StateKeeper implements Task {
   async #untilMissing(signal: AbortSignal): Promise<string | undefined> {
     const { paths, files } = this.#options;
     const written = Object.keys(files).map((path) => [path, "file"] as const);
-    const needed = [[paths.dir, "folder"] as const, ...partsOf(paths), ...written];
+    const needed = [...new Map([[paths.dir, "folder"] as const, ...partsOf(paths), ...written])];
     for (let before: string | undefined; ; ) {
       await this.#deps.clock.sleep(LOOK_EVERY_MS, signal).catch(() => {});
       if (signal.aborted) return undefined;

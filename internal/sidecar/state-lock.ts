@@ -4,7 +4,7 @@ import { createConnection, createServer } from "node:net";
 import type { Clock } from "../base/clock.ts";
 import { DomainError } from "../base/errors.ts";
 import { readPlainFileSync } from "../base/plain-file.ts";
-import type { StatePaths } from "./state-dir.ts";
+import { removeStrange, type StatePaths } from "./state-dir.ts";
 
 export interface LockOptions {
   /** The two halves lock the same folder, each for its kind. */
@@ -62,7 +62,7 @@ function lockName(paths: StatePaths, half: string): string {
 function secretOf(path: string): string {
   const there = readPlainFileSync(path, MAX_SECRET_BYTES);
   if (there !== undefined) return there;
-  if (lstatSync(path, { throwIfNoEntry: false })?.isFile() === false) rmSync(path, { recursive: true });
+  removeStrange(path, "file");
   const fresh = `${path}.${process.pid}.${randomBytes(4).toString("hex")}`;
   writeFileSync(fresh, randomBytes(16).toString("hex"), { mode: 0o600, flag: "wx" });
   try {

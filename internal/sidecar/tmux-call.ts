@@ -1,9 +1,10 @@
 import { execFile } from "node:child_process";
-import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
+import type { Clock } from "../base/clock.ts";
 import { withoutTmux } from "../tmux/environment.ts";
 import type { SidecarOptions } from "./options.ts";
 import { statePaths } from "./state-dir.ts";
+import { isWantOfRoom } from "./want-of-room.ts";
 
 const run = promisify(execFile);
 
@@ -11,12 +12,12 @@ const run = promisify(execFile);
 const ANSWER_MS = 2000;
 
 /** Where an agent makes processes for ever, a moment with room for one more is waited for. */
-const NO_ROOM: ReadonlySet<unknown> = new Set(["EAGAIN", "ENOMEM"]);
 const TRIES = 100;
 const TRY_EVERY_MS = 20;
 
 /** One command to the sidecar's tmux by a program of its own, for when no client may be there: its output, or undefined if it failed. */
 export async function callTmux(
+  clock: Clock,
   { tmuxProgram, stateDir, env }: Pick<SidecarOptions, "tmuxProgram" | "stateDir" | "env">,
   ...command: readonly string[]
 ): Promise<string | undefined> {
@@ -26,8 +27,8 @@ export async function callTmux(
     try {
       return (await run(tmuxProgram, args, limits)).stdout;
     } catch (err) {
-      if (!NO_ROOM.has((err as NodeJS.ErrnoException).code)) return undefined;
-      await sleep(TRY_EVERY_MS);
+      if (!isWantOfRoom(err)) return undefined;
+      await clock.sleep(TRY_EVERY_MS);
     }
   }
   return undefined;

@@ -81,7 +81,7 @@ export class TmuxKeeper implements Task {
   }
 
   #hasSession(): Promise<string | undefined> {
-    return callTmux(this.#sidecar, "has-session", "-t", `=${SESSION}`);
+    return callTmux(this.#deps.clock, this.#sidecar, "has-session", "-t", `=${SESSION}`);
   }
 
   /** Sends a signal to the present server, if there is one. */

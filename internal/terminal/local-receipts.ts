@@ -2,7 +2,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DomainError } from "../base/errors.ts";
-import type { NudgeRecord, RestoredNudge } from "../pane/nudge-record.ts";
+import { type NudgeRecord, type RestoredNudge, withoutText } from "../pane/nudge-record.ts";
 
 const KEEP_MS = 24 * 3_600_000;
 const KEEP = 10_000;
@@ -60,7 +60,7 @@ export class LocalReceipts {
     const { nudge, intent } = known;
     if (record.type === "ended") {
       const ended = { receipt: record.receipt, at: record.at };
-      this.#write({ nudge: { ...nudge, message: "", text: "" }, intent, ended }); // its hash knows the message again
+      this.#write({ nudge: withoutText(nudge), intent, ended });
     } else this.#write({ nudge, intent: record.type === "intent" });
   }
 
