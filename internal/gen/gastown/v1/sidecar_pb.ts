@@ -19,7 +19,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file gastown/v1/sidecar.proto.
  */
 export const file_gastown_v1_sidecar: GenFile = /*@__PURE__*/
-  fileDesc("ChhnYXN0b3duL3YxL3NpZGVjYXIucHJvdG8SCmdhc3Rvd24udjEiVAoSU2lkZWNhclBlZWtSZXF1ZXN0Eg0KBWxpbmVzGAEgASgFEgsKA2FsbBgCIAEoCBIMCgRhbnNpGAMgASgIEhQKDGpvaW5fd3JhcHBlZBgEIAEoCCLfAQoTU2lkZWNhclBlZWtSZXNwb25zZRIOCgZvdXRwdXQYASABKAkSFQoNc2Vzc2lvbl9hbGl2ZRgCIAEoCBIRCgl0cnVuY2F0ZWQYAyABKAgSGAoQYWx0ZXJuYXRlX3NjcmVlbhgEIAEoCBIMCgRjb2xzGAUgASgFEgwKBHJvd3MYBiABKAUSEAoIY3Vyc29yX3gYByABKAUSEAoIY3Vyc29yX3kYCCABKAUSDQoFZXBvY2gYCSABKAkSDgoGb2Zmc2V0GAogASgEEhUKDWhpc3RvcnlfbGluZXMYCyABKAUiwAEKE1NpZGVjYXJOdWRnZVJlcXVlc3QSDwoHbWVzc2FnZRgBIAEoCRISCgpyZXF1ZXN0X2lkGAIgASgJEiMKBG1vZGUYAyABKA4yFS5nYXN0b3duLnYxLk51ZGdlTW9kZRISCgp0aW1lb3V0X21zGAQgASgDEg4KBnNlbmRlchgFIAEoCRIrCghwcmlvcml0eRgGIAEoDjIZLmdhc3Rvd24udjEuTnVkZ2VQcmlvcml0eRIOCgZ0dGxfbXMYByABKAMi+gEKFFNpZGVjYXJOdWRnZVJlc3BvbnNlEhEKCWRlbGl2ZXJlZBgBIAEoCBINCgVlcnJvchgCIAEoCRIpCgdvdXRjb21lGAMgASgOMhguZ2FzdG93bi52MS5OdWRnZU91dGNvbWUSEgoKcmVxdWVzdF9pZBgEIAEoCRIWCg5xdWV1ZV9wb3NpdGlvbhgFIAEoBRImCghldmlkZW5jZRgGIAMoCzIULmdhc3Rvd24udjEuRXZpZGVuY2USKQoHdGltaW5ncxgHIAEoCzIYLmdhc3Rvd24udjEuTnVkZ2VUaW1pbmdzEhYKDmRlbGl2ZXJlZF90ZXh0GAggASgJIiwKFlNpZGVjYXJHZXROdWRnZVJlcXVlc3QSEgoKcmVxdWVzdF9pZBgBIAEoCSIvChlTaWRlY2FyQ2FuY2VsTnVkZ2VSZXF1ZXN0EhIKCnJlcXVlc3RfaWQYASABKAkiFgoUU2lkZWNhclN0YXR1c1JlcXVlc3QigAUKFVNpZGVjYXJTdGF0dXNSZXNwb25zZRIVCg1zZXNzaW9uX2FsaXZlGAEgASgIEhMKC2FnZW50X3BoYXNlGAIgASgJEhYKDnVwdGltZV9zZWNvbmRzGAMgASgDEhYKDmxhc3Rfb3V0cHV0X2F0GAQgASgJEiUKBXN0YXRlGAUgASgOMhYuZ2FzdG93bi52MS5BZ2VudFN0YXRlEiIKBmRpYWxvZxgGIAEoCzISLmdhc3Rvd24udjEuRGlhbG9nEiYKCGV2aWRlbmNlGAcgAygLMhQuZ2FzdG93bi52MS5FdmlkZW5jZRIRCglhZ2VudF9waWQYCCABKAUSFgoJZXhpdF9jb2RlGAkgASgFSACIAQESEAoIcmVzdGFydHMYCiABKAUSEwoLcXVldWVfZGVwdGgYCyABKAUSEAoIYXR0YWNoZWQYDCABKAUSDQoFZXBvY2gYDSABKAkSDAoEY29scxgOIAEoBRIMCgRyb3dzGA8gASgFEkEKCHZlcnNpb25zGBAgAygLMi8uZ2FzdG93bi52MS5TaWRlY2FyU3RhdHVzUmVzcG9uc2UuVmVyc2lvbnNFbnRyeRINCgVhZ2VudBgRIAEoCRISCgpzZXNzaW9uX2lkGBIgASgJEhIKCnByb2plY3RfaWQYEyABKAkSEAoIcHJvdmlkZXIYFCABKAkSDQoFZHJhZnQYFSABKAgSLwoLc3RhdGVfc2luY2UYFiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wGi8KDVZlcnNpb25zRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIMCgpfZXhpdF9jb2RlIqcBChNTaWRlY2FyV2F0Y2hSZXF1ZXN0Eg0KBWxpbmVzGAEgASgFEhMKC2ludGVydmFsX21zGAIgASgFEiMKBG1vZGUYAyABKA4yFS5nYXN0b3duLnYxLldhdGNoTW9kZRINCgVlcG9jaBgEIAEoCRIZCgxhZnRlcl9vZmZzZXQYBSABKARIAIgBARIMCgRhbnNpGAYgASgIQg8KDV9hZnRlcl9vZmZzZXQirgIKE1NpZGVjYXJPdXRwdXRVcGRhdGUSDgoGb3V0cHV0GAEgASgJEhUKDXNlc3Npb25fYWxpdmUYAiABKAgSEQoJdGltZXN0YW1wGAMgASgJEiQKBGtpbmQYBCABKA4yFi5nYXN0b3duLnYxLlVwZGF0ZUtpbmQSDAoEZGF0YRgFIAEoDBINCgVlcG9jaBgGIAEoCRIOCgZvZmZzZXQYByABKAQSHAoDZ2FwGAggASgLMg8uZ2FzdG93bi52MS5HYXASDAoEY29scxgJIAEoBRIMCgRyb3dzGAogASgFEhgKEGFsdGVybmF0ZV9zY3JlZW4YCyABKAgSEAoIY3Vyc29yX3gYDCABKAUSEAoIY3Vyc29yX3kYDSABKAUSEgoKZW5kX3JlYXNvbhgOIAEoCSJoChpTaWRlY2FyU3RyZWFtRXZlbnRzUmVxdWVzdBIWCglhZnRlcl9zZXEYASABKARIAIgBARIVCg1zdWJzY3JpYmVyX2lkGAIgASgJEg0KBWVwb2NoGAMgASgJQgwKCl9hZnRlcl9zZXEiUAoXU2lkZWNhckFja0V2ZW50c1JlcXVlc3QSFQoNc3Vic2NyaWJlcl9pZBgBIAEoCRIPCgdhY2tfc2VxGAIgASgEEg0KBWVwb2NoGAMgASgJIhoKGFNpZGVjYXJBY2tFdmVudHNSZXNwb25zZSKbAwoMU2lkZWNhckV2ZW50EgsKA3NlcRgBIAEoBBItCgl0aW1lc3RhbXAYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCnNlc3Npb25faWQYAyABKAkSEgoKcHJvamVjdF9pZBgEIAEoCRIQCghwcm92aWRlchgFIAEoCRIjCgR0eXBlGAYgASgOMhUuZ2FzdG93bi52MS5FdmVudFR5cGUSDgoGc3RyZWFtGAcgASgJEgwKBHRleHQYCCABKAkSDAoEZG9uZRgJIAEoCBINCgVlcnJvchgKIAEoCRINCgVlcG9jaBgLIAEoCRIcCgNnYXAYDCABKAsyDy5nYXN0b3duLnYxLkdhcBISCgpyZXF1ZXN0X2lkGA0gASgJEikKB3JlY2VpcHQYDiABKAsyGC5nYXN0b3duLnYxLk51ZGdlUmVjZWlwdBIlCgVzdGF0ZRgPIAEoDjIWLmdhc3Rvd24udjEuQWdlbnRTdGF0ZRIiCgZkaWFsb2cYECABKAsyEi5nYXN0b3duLnYxLkRpYWxvZyJIChZTaWRlY2FyU2VuZEtleXNSZXF1ZXN0EgwKBGtleXMYASADKAkSDAoEdGV4dBgCIAEoCRISCgpyZXF1ZXN0X2lkGAMgASgJIicKF1NpZGVjYXJTZW5kS2V5c1Jlc3BvbnNlEgwKBHNlbnQYASABKAgiXAoVU2lkZWNhclJlc3BvbmRSZXF1ZXN0EhEKCWRpYWxvZ19pZBgBIAEoCRIOCgZjaG9pY2UYAiABKAkSDAoEdGV4dBgDIAEoCRISCgpyZXF1ZXN0X2lkGAQgASgJIm0KFlNpZGVjYXJSZXNwb25kUmVzcG9uc2USKwoHb3V0Y29tZRgBIAEoDjIaLmdhc3Rvd24udjEuUmVzcG9uZE91dGNvbWUSJgoIZXZpZGVuY2UYAiADKAsyFC5nYXN0b3duLnYxLkV2aWRlbmNlIoEBChJTaWRlY2FyQXR0YWNoSW5wdXQSKAoFaGVsbG8YASABKAsyFy5nYXN0b3duLnYxLkF0dGFjaEhlbGxvSAASDgoEZGF0YRgCIAEoDEgAEigKBnJlc2l6ZRgDIAEoCzIWLmdhc3Rvd24udjEuQXR0YWNoU2l6ZUgAQgcKBWlucHV0IkoKC0F0dGFjaEhlbGxvEgwKBGNvbHMYASABKAUSDAoEcm93cxgCIAEoBRIRCglyZWFkX29ubHkYAyABKAgSDAoEbmFtZRgEIAEoCSIoCgpBdHRhY2hTaXplEgwKBGNvbHMYASABKAUSDAoEcm93cxgCIAEoBSKSAQoTU2lkZWNhckF0dGFjaE91dHB1dBIOCgRkYXRhGAEgASgMSAASKQoHcmVzaXplZBgCIAEoCzIWLmdhc3Rvd24udjEuQXR0YWNoU2l6ZUgAEhAKBm5vdGljZRgDIAEoCUgAEiQKA2VuZBgEIAEoCzIVLmdhc3Rvd24udjEuQXR0YWNoRW5kSABCCAoGb3V0cHV0Ii4KCUF0dGFjaEVuZBIOCgZyZWFzb24YASABKAkSEQoJZXhpdF9jb2RlGAIgASgFIjoKF1NpZGVjYXJTdG9wQWdlbnRSZXF1ZXN0EhAKCGdyYWNlX21zGAEgASgDEg0KBWZvcmNlGAIgASgIIlYKGFNpZGVjYXJTdG9wQWdlbnRSZXNwb25zZRIRCglleGl0X2NvZGUYASABKAUSDgoGc2lnbmFsGAIgASgJEhcKD2FscmVhZHlfc3RvcHBlZBgDIAEoCCpxCglOdWRnZU1vZGUSGgoWTlVER0VfTU9ERV9VTlNQRUNJRklFRBAAEhgKFE5VREdFX01PREVfV0FJVF9JRExFEAESGAoUTlVER0VfTU9ERV9JTU1FRElBVEUQAhIUChBOVURHRV9NT0RFX1FVRVVFEAMqZQoNTnVkZ2VQcmlvcml0eRIeChpOVURHRV9QUklPUklUWV9VTlNQRUNJRklFRBAAEhkKFU5VREdFX1BSSU9SSVRZX05PUk1BTBABEhkKFU5VREdFX1BSSU9SSVRZX1VSR0VOVBACKlIKCVdhdGNoTW9kZRIaChZXQVRDSF9NT0RFX1VOU1BFQ0lGSUVEEAASFQoRV0FUQ0hfTU9ERV9TQ1JFRU4QARISCg5XQVRDSF9NT0RFX1JBVxACKosBCgpVcGRhdGVLaW5kEhsKF1VQREFURV9LSU5EX1VOU1BFQ0lGSUVEEAASGAoUVVBEQVRFX0tJTkRfU05BUFNIT1QQARIWChJVUERBVEVfS0lORF9DSEFOR0UQAhIZChVVUERBVEVfS0lORF9IRUFSVEJFQVQQAxITCg9VUERBVEVfS0lORF9FTkQQBCqJAQoOUmVzcG9uZE91dGNvbWUSHwobUkVTUE9ORF9PVVRDT01FX1VOU1BFQ0lGSUVEEAASHAoYUkVTUE9ORF9PVVRDT01FX0FOU1dFUkVEEAESGwoXUkVTUE9ORF9PVVRDT01FX0NIQU5HRUQQAhIbChdSRVNQT05EX09VVENPTUVfVU5LTk9XThADMvoHCg5TaWRlY2FyU2VydmljZRJMCgRQZWVrEh4uZ2FzdG93bi52MS5TaWRlY2FyUGVla1JlcXVlc3QaHy5nYXN0b3duLnYxLlNpZGVjYXJQZWVrUmVzcG9uc2UiA5ACARJSCgZTdGF0dXMSIC5nYXN0b3duLnYxLlNpZGVjYXJTdGF0dXNSZXF1ZXN0GiEuZ2FzdG93bi52MS5TaWRlY2FyU3RhdHVzUmVzcG9uc2UiA5ACARJRCgtXYXRjaE91dHB1dBIfLmdhc3Rvd24udjEuU2lkZWNhcldhdGNoUmVxdWVzdBofLmdhc3Rvd24udjEuU2lkZWNhck91dHB1dFVwZGF0ZTABElIKDFN0cmVhbUV2ZW50cxImLmdhc3Rvd24udjEuU2lkZWNhclN0cmVhbUV2ZW50c1JlcXVlc3QaGC5nYXN0b3duLnYxLlNpZGVjYXJFdmVudDABElYKCUFja0V2ZW50cxIjLmdhc3Rvd24udjEuU2lkZWNhckFja0V2ZW50c1JlcXVlc3QaJC5nYXN0b3duLnYxLlNpZGVjYXJBY2tFdmVudHNSZXNwb25zZRJKCgVOdWRnZRIfLmdhc3Rvd24udjEuU2lkZWNhck51ZGdlUmVxdWVzdBogLmdhc3Rvd24udjEuU2lkZWNhck51ZGdlUmVzcG9uc2USVQoIR2V0TnVkZ2USIi5nYXN0b3duLnYxLlNpZGVjYXJHZXROdWRnZVJlcXVlc3QaIC5nYXN0b3duLnYxLlNpZGVjYXJOdWRnZVJlc3BvbnNlIgOQAgESVgoLQ2FuY2VsTnVkZ2USJS5nYXN0b3duLnYxLlNpZGVjYXJDYW5jZWxOdWRnZVJlcXVlc3QaIC5nYXN0b3duLnYxLlNpZGVjYXJOdWRnZVJlc3BvbnNlElMKCFNlbmRLZXlzEiIuZ2FzdG93bi52MS5TaWRlY2FyU2VuZEtleXNSZXF1ZXN0GiMuZ2FzdG93bi52MS5TaWRlY2FyU2VuZEtleXNSZXNwb25zZRJQCgdSZXNwb25kEiEuZ2FzdG93bi52MS5TaWRlY2FyUmVzcG9uZFJlcXVlc3QaIi5nYXN0b3duLnYxLlNpZGVjYXJSZXNwb25kUmVzcG9uc2USTQoGQXR0YWNoEh4uZ2FzdG93bi52MS5TaWRlY2FyQXR0YWNoSW5wdXQaHy5nYXN0b3duLnYxLlNpZGVjYXJBdHRhY2hPdXRwdXQoATABElYKCVN0b3BBZ2VudBIjLmdhc3Rvd24udjEuU2lkZWNhclN0b3BBZ2VudFJlcXVlc3QaJC5nYXN0b3duLnYxLlNpZGVjYXJTdG9wQWdlbnRSZXNwb25zZWIGcHJvdG8z", [file_gastown_v1_common, file_google_protobuf_timestamp]);
+  fileDesc("ChhnYXN0b3duL3YxL3NpZGVjYXIucHJvdG8SCmdhc3Rvd24udjEiVAoSU2lkZWNhclBlZWtSZXF1ZXN0Eg0KBWxpbmVzGAEgASgFEgsKA2FsbBgCIAEoCBIMCgRhbnNpGAMgASgIEhQKDGpvaW5fd3JhcHBlZBgEIAEoCCLfAQoTU2lkZWNhclBlZWtSZXNwb25zZRIOCgZvdXRwdXQYASABKAkSFQoNc2Vzc2lvbl9hbGl2ZRgCIAEoCBIRCgl0cnVuY2F0ZWQYAyABKAgSGAoQYWx0ZXJuYXRlX3NjcmVlbhgEIAEoCBIMCgRjb2xzGAUgASgFEgwKBHJvd3MYBiABKAUSEAoIY3Vyc29yX3gYByABKAUSEAoIY3Vyc29yX3kYCCABKAUSDQoFZXBvY2gYCSABKAkSDgoGb2Zmc2V0GAogASgEEhUKDWhpc3RvcnlfbGluZXMYCyABKAUi0gEKE1NpZGVjYXJOdWRnZVJlcXVlc3QSDwoHbWVzc2FnZRgBIAEoCRISCgpyZXF1ZXN0X2lkGAIgASgJEiMKBG1vZGUYAyABKA4yFS5nYXN0b3duLnYxLk51ZGdlTW9kZRISCgp0aW1lb3V0X21zGAQgASgDEg4KBnNlbmRlchgFIAEoCRIrCghwcmlvcml0eRgGIAEoDjIZLmdhc3Rvd24udjEuTnVkZ2VQcmlvcml0eRIOCgZ0dGxfbXMYByABKAMSEAoIcXVpZXRfbXMYCCABKAMi+gEKFFNpZGVjYXJOdWRnZVJlc3BvbnNlEhEKCWRlbGl2ZXJlZBgBIAEoCBINCgVlcnJvchgCIAEoCRIpCgdvdXRjb21lGAMgASgOMhguZ2FzdG93bi52MS5OdWRnZU91dGNvbWUSEgoKcmVxdWVzdF9pZBgEIAEoCRIWCg5xdWV1ZV9wb3NpdGlvbhgFIAEoBRImCghldmlkZW5jZRgGIAMoCzIULmdhc3Rvd24udjEuRXZpZGVuY2USKQoHdGltaW5ncxgHIAEoCzIYLmdhc3Rvd24udjEuTnVkZ2VUaW1pbmdzEhYKDmRlbGl2ZXJlZF90ZXh0GAggASgJIiwKFlNpZGVjYXJHZXROdWRnZVJlcXVlc3QSEgoKcmVxdWVzdF9pZBgBIAEoCSIvChlTaWRlY2FyQ2FuY2VsTnVkZ2VSZXF1ZXN0EhIKCnJlcXVlc3RfaWQYASABKAkiFgoUU2lkZWNhclN0YXR1c1JlcXVlc3Qi2AYKFVNpZGVjYXJTdGF0dXNSZXNwb25zZRIVCg1zZXNzaW9uX2FsaXZlGAEgASgIEhMKC2FnZW50X3BoYXNlGAIgASgJEhYKDnVwdGltZV9zZWNvbmRzGAMgASgDEhYKDmxhc3Rfb3V0cHV0X2F0GAQgASgJEiUKBXN0YXRlGAUgASgOMhYuZ2FzdG93bi52MS5BZ2VudFN0YXRlEiIKBmRpYWxvZxgGIAEoCzISLmdhc3Rvd24udjEuRGlhbG9nEiYKCGV2aWRlbmNlGAcgAygLMhQuZ2FzdG93bi52MS5FdmlkZW5jZRIRCglhZ2VudF9waWQYCCABKAUSFgoJZXhpdF9jb2RlGAkgASgFSACIAQESEAoIcmVzdGFydHMYCiABKAUSEwoLcXVldWVfZGVwdGgYCyABKAUSEAoIYXR0YWNoZWQYDCABKAUSDQoFZXBvY2gYDSABKAkSDAoEY29scxgOIAEoBRIMCgRyb3dzGA8gASgFEkEKCHZlcnNpb25zGBAgAygLMi8uZ2FzdG93bi52MS5TaWRlY2FyU3RhdHVzUmVzcG9uc2UuVmVyc2lvbnNFbnRyeRINCgVhZ2VudBgRIAEoCRISCgpzZXNzaW9uX2lkGBIgASgJEhIKCnByb2plY3RfaWQYEyABKAkSEAoIcHJvdmlkZXIYFCABKAkSDQoFZHJhZnQYFSABKAgSLwoLc3RhdGVfc2luY2UYFiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCnRsc19zZXJpYWwYFyABKAkSEQoJY2Ffc2hhMjU2GBggAygJEjMKD3BlcnNvbl9pbnB1dF9hdBgZIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGAoQYWdlbnRfc2Vzc2lvbl9pZBgaIAEoCRIuCgpiYWNrZ3JvdW5kGBsgAygLMhouZ2FzdG93bi52MS5CYWNrZ3JvdW5kVGFzaxIwCgxwYXJrZWRfdW50aWwYHCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wGi8KDVZlcnNpb25zRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIMCgpfZXhpdF9jb2RlImQKDkJhY2tncm91bmRUYXNrEgoKAmlkGAEgASgJEgwKBGtpbmQYAiABKAkSDQoFdGl0bGUYAyABKAkSKQoFc2luY2UYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIqcBChNTaWRlY2FyV2F0Y2hSZXF1ZXN0Eg0KBWxpbmVzGAEgASgFEhMKC2ludGVydmFsX21zGAIgASgFEiMKBG1vZGUYAyABKA4yFS5nYXN0b3duLnYxLldhdGNoTW9kZRINCgVlcG9jaBgEIAEoCRIZCgxhZnRlcl9vZmZzZXQYBSABKARIAIgBARIMCgRhbnNpGAYgASgIQg8KDV9hZnRlcl9vZmZzZXQirgIKE1NpZGVjYXJPdXRwdXRVcGRhdGUSDgoGb3V0cHV0GAEgASgJEhUKDXNlc3Npb25fYWxpdmUYAiABKAgSEQoJdGltZXN0YW1wGAMgASgJEiQKBGtpbmQYBCABKA4yFi5nYXN0b3duLnYxLlVwZGF0ZUtpbmQSDAoEZGF0YRgFIAEoDBINCgVlcG9jaBgGIAEoCRIOCgZvZmZzZXQYByABKAQSHAoDZ2FwGAggASgLMg8uZ2FzdG93bi52MS5HYXASDAoEY29scxgJIAEoBRIMCgRyb3dzGAogASgFEhgKEGFsdGVybmF0ZV9zY3JlZW4YCyABKAgSEAoIY3Vyc29yX3gYDCABKAUSEAoIY3Vyc29yX3kYDSABKAUSEgoKZW5kX3JlYXNvbhgOIAEoCSJoChpTaWRlY2FyU3RyZWFtRXZlbnRzUmVxdWVzdBIWCglhZnRlcl9zZXEYASABKARIAIgBARIVCg1zdWJzY3JpYmVyX2lkGAIgASgJEg0KBWVwb2NoGAMgASgJQgwKCl9hZnRlcl9zZXEiUAoXU2lkZWNhckFja0V2ZW50c1JlcXVlc3QSFQoNc3Vic2NyaWJlcl9pZBgBIAEoCRIPCgdhY2tfc2VxGAIgASgEEg0KBWVwb2NoGAMgASgJIhoKGFNpZGVjYXJBY2tFdmVudHNSZXNwb25zZSKbAwoMU2lkZWNhckV2ZW50EgsKA3NlcRgBIAEoBBItCgl0aW1lc3RhbXAYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCnNlc3Npb25faWQYAyABKAkSEgoKcHJvamVjdF9pZBgEIAEoCRIQCghwcm92aWRlchgFIAEoCRIjCgR0eXBlGAYgASgOMhUuZ2FzdG93bi52MS5FdmVudFR5cGUSDgoGc3RyZWFtGAcgASgJEgwKBHRleHQYCCABKAkSDAoEZG9uZRgJIAEoCBINCgVlcnJvchgKIAEoCRINCgVlcG9jaBgLIAEoCRIcCgNnYXAYDCABKAsyDy5nYXN0b3duLnYxLkdhcBISCgpyZXF1ZXN0X2lkGA0gASgJEikKB3JlY2VpcHQYDiABKAsyGC5nYXN0b3duLnYxLk51ZGdlUmVjZWlwdBIlCgVzdGF0ZRgPIAEoDjIWLmdhc3Rvd24udjEuQWdlbnRTdGF0ZRIiCgZkaWFsb2cYECABKAsyEi5nYXN0b3duLnYxLkRpYWxvZyJIChZTaWRlY2FyU2VuZEtleXNSZXF1ZXN0EgwKBGtleXMYASADKAkSDAoEdGV4dBgCIAEoCRISCgpyZXF1ZXN0X2lkGAMgASgJIicKF1NpZGVjYXJTZW5kS2V5c1Jlc3BvbnNlEgwKBHNlbnQYASABKAgiXAoVU2lkZWNhclJlc3BvbmRSZXF1ZXN0EhEKCWRpYWxvZ19pZBgBIAEoCRIOCgZjaG9pY2UYAiABKAkSDAoEdGV4dBgDIAEoCRISCgpyZXF1ZXN0X2lkGAQgASgJIm0KFlNpZGVjYXJSZXNwb25kUmVzcG9uc2USKwoHb3V0Y29tZRgBIAEoDjIaLmdhc3Rvd24udjEuUmVzcG9uZE91dGNvbWUSJgoIZXZpZGVuY2UYAiADKAsyFC5nYXN0b3duLnYxLkV2aWRlbmNlIoEBChJTaWRlY2FyQXR0YWNoSW5wdXQSKAoFaGVsbG8YASABKAsyFy5nYXN0b3duLnYxLkF0dGFjaEhlbGxvSAASDgoEZGF0YRgCIAEoDEgAEigKBnJlc2l6ZRgDIAEoCzIWLmdhc3Rvd24udjEuQXR0YWNoU2l6ZUgAQgcKBWlucHV0IkoKC0F0dGFjaEhlbGxvEgwKBGNvbHMYASABKAUSDAoEcm93cxgCIAEoBRIRCglyZWFkX29ubHkYAyABKAgSDAoEbmFtZRgEIAEoCSIoCgpBdHRhY2hTaXplEgwKBGNvbHMYASABKAUSDAoEcm93cxgCIAEoBSKSAQoTU2lkZWNhckF0dGFjaE91dHB1dBIOCgRkYXRhGAEgASgMSAASKQoHcmVzaXplZBgCIAEoCzIWLmdhc3Rvd24udjEuQXR0YWNoU2l6ZUgAEhAKBm5vdGljZRgDIAEoCUgAEiQKA2VuZBgEIAEoCzIVLmdhc3Rvd24udjEuQXR0YWNoRW5kSABCCAoGb3V0cHV0Ii4KCUF0dGFjaEVuZBIOCgZyZWFzb24YASABKAkSEQoJZXhpdF9jb2RlGAIgASgFIjoKF1NpZGVjYXJTdG9wQWdlbnRSZXF1ZXN0EhAKCGdyYWNlX21zGAEgASgDEg0KBWZvcmNlGAIgASgIIlYKGFNpZGVjYXJTdG9wQWdlbnRSZXNwb25zZRIRCglleGl0X2NvZGUYASABKAUSDgoGc2lnbmFsGAIgASgJEhcKD2FscmVhZHlfc3RvcHBlZBgDIAEoCCpxCglOdWRnZU1vZGUSGgoWTlVER0VfTU9ERV9VTlNQRUNJRklFRBAAEhgKFE5VREdFX01PREVfV0FJVF9JRExFEAESGAoUTlVER0VfTU9ERV9JTU1FRElBVEUQAhIUChBOVURHRV9NT0RFX1FVRVVFEAMqZQoNTnVkZ2VQcmlvcml0eRIeChpOVURHRV9QUklPUklUWV9VTlNQRUNJRklFRBAAEhkKFU5VREdFX1BSSU9SSVRZX05PUk1BTBABEhkKFU5VREdFX1BSSU9SSVRZX1VSR0VOVBACKlIKCVdhdGNoTW9kZRIaChZXQVRDSF9NT0RFX1VOU1BFQ0lGSUVEEAASFQoRV0FUQ0hfTU9ERV9TQ1JFRU4QARISCg5XQVRDSF9NT0RFX1JBVxACKosBCgpVcGRhdGVLaW5kEhsKF1VQREFURV9LSU5EX1VOU1BFQ0lGSUVEEAASGAoUVVBEQVRFX0tJTkRfU05BUFNIT1QQARIWChJVUERBVEVfS0lORF9DSEFOR0UQAhIZChVVUERBVEVfS0lORF9IRUFSVEJFQVQQAxITCg9VUERBVEVfS0lORF9FTkQQBCqJAQoOUmVzcG9uZE91dGNvbWUSHwobUkVTUE9ORF9PVVRDT01FX1VOU1BFQ0lGSUVEEAASHAoYUkVTUE9ORF9PVVRDT01FX0FOU1dFUkVEEAESGwoXUkVTUE9ORF9PVVRDT01FX0NIQU5HRUQQAhIbChdSRVNQT05EX09VVENPTUVfVU5LTk9XThADMvoHCg5TaWRlY2FyU2VydmljZRJMCgRQZWVrEh4uZ2FzdG93bi52MS5TaWRlY2FyUGVla1JlcXVlc3QaHy5nYXN0b3duLnYxLlNpZGVjYXJQZWVrUmVzcG9uc2UiA5ACARJSCgZTdGF0dXMSIC5nYXN0b3duLnYxLlNpZGVjYXJTdGF0dXNSZXF1ZXN0GiEuZ2FzdG93bi52MS5TaWRlY2FyU3RhdHVzUmVzcG9uc2UiA5ACARJRCgtXYXRjaE91dHB1dBIfLmdhc3Rvd24udjEuU2lkZWNhcldhdGNoUmVxdWVzdBofLmdhc3Rvd24udjEuU2lkZWNhck91dHB1dFVwZGF0ZTABElIKDFN0cmVhbUV2ZW50cxImLmdhc3Rvd24udjEuU2lkZWNhclN0cmVhbUV2ZW50c1JlcXVlc3QaGC5nYXN0b3duLnYxLlNpZGVjYXJFdmVudDABElYKCUFja0V2ZW50cxIjLmdhc3Rvd24udjEuU2lkZWNhckFja0V2ZW50c1JlcXVlc3QaJC5nYXN0b3duLnYxLlNpZGVjYXJBY2tFdmVudHNSZXNwb25zZRJKCgVOdWRnZRIfLmdhc3Rvd24udjEuU2lkZWNhck51ZGdlUmVxdWVzdBogLmdhc3Rvd24udjEuU2lkZWNhck51ZGdlUmVzcG9uc2USVQoIR2V0TnVkZ2USIi5nYXN0b3duLnYxLlNpZGVjYXJHZXROdWRnZVJlcXVlc3QaIC5nYXN0b3duLnYxLlNpZGVjYXJOdWRnZVJlc3BvbnNlIgOQAgESVgoLQ2FuY2VsTnVkZ2USJS5nYXN0b3duLnYxLlNpZGVjYXJDYW5jZWxOdWRnZVJlcXVlc3QaIC5nYXN0b3duLnYxLlNpZGVjYXJOdWRnZVJlc3BvbnNlElMKCFNlbmRLZXlzEiIuZ2FzdG93bi52MS5TaWRlY2FyU2VuZEtleXNSZXF1ZXN0GiMuZ2FzdG93bi52MS5TaWRlY2FyU2VuZEtleXNSZXNwb25zZRJQCgdSZXNwb25kEiEuZ2FzdG93bi52MS5TaWRlY2FyUmVzcG9uZFJlcXVlc3QaIi5nYXN0b3duLnYxLlNpZGVjYXJSZXNwb25kUmVzcG9uc2USTQoGQXR0YWNoEh4uZ2FzdG93bi52MS5TaWRlY2FyQXR0YWNoSW5wdXQaHy5nYXN0b3duLnYxLlNpZGVjYXJBdHRhY2hPdXRwdXQoATABElYKCVN0b3BBZ2VudBIjLmdhc3Rvd24udjEuU2lkZWNhclN0b3BBZ2VudFJlcXVlc3QaJC5nYXN0b3duLnYxLlNpZGVjYXJTdG9wQWdlbnRSZXNwb25zZWIGcHJvdG8z", [file_gastown_v1_common, file_google_protobuf_timestamp]);
 
 /**
  * What to show of the terminal.
@@ -205,11 +205,20 @@ export type SidecarNudgeRequest = Message<"gastown.v1.SidecarNudgeRequest"> & {
   priority: NudgePriority;
 
   /**
-   * How long it may stay queued, milliseconds. 0 means 30 minutes, urgent 2 hours.
+   * How long it may stay queued, milliseconds. 0 means 30 minutes, urgent 2 hours; below 0 or more than 86,400,000
+   * (24 h) is `invalid_argument`.
    *
    * @generated from field: int64 ttl_ms = 7;
    */
   ttlMs: bigint;
+
+  /**
+   * How long ago a person's last key must be before the message is typed, milliseconds. 0 means 2,000; below 0 or more
+   * than 600,000 is `invalid_argument`.
+   *
+   * @generated from field: int64 quiet_ms = 8;
+   */
+  quietMs: bigint;
 };
 
 /**
@@ -505,6 +514,48 @@ export type SidecarStatusResponse = Message<"gastown.v1.SidecarStatusResponse"> 
    * @generated from field: google.protobuf.Timestamp state_since = 22;
    */
   stateSince?: Timestamp | undefined;
+
+  /**
+   * Serial number of the certificate that new connections get, upper-case hexadecimal. Empty: plaintext.
+   *
+   * @generated from field: string tls_serial = 23;
+   */
+  tlsSerial: string;
+
+  /**
+   * SHA-256 of each CA certificate (DER) that callers are checked against, lower-case hexadecimal. Empty: plaintext.
+   *
+   * @generated from field: repeated string ca_sha256 = 24;
+   */
+  caSha256: string[];
+
+  /**
+   * When a person last pressed a key in an attached terminal. Absent: not since the sidecar started.
+   *
+   * @generated from field: google.protobuf.Timestamp person_input_at = 25;
+   */
+  personInputAt?: Timestamp | undefined;
+
+  /**
+   * The agent program's own id of its conversation. Empty: not known.
+   *
+   * @generated from field: string agent_session_id = 26;
+   */
+  agentSessionId: string;
+
+  /**
+   * What the agent started and that still runs after its turn ended. Empty: nothing, or not known.
+   *
+   * @generated from field: repeated gastown.v1.BackgroundTask background = 27;
+   */
+  background: BackgroundTask[];
+
+  /**
+   * PARKED: when the limit ends. Absent: the agent does not tell.
+   *
+   * @generated from field: google.protobuf.Timestamp parked_until = 28;
+   */
+  parkedUntil?: Timestamp | undefined;
 };
 
 /**
@@ -513,6 +564,48 @@ export type SidecarStatusResponse = Message<"gastown.v1.SidecarStatusResponse"> 
  */
 export const SidecarStatusResponseSchema: GenMessage<SidecarStatusResponse> = /*@__PURE__*/
   messageDesc(file_gastown_v1_sidecar, 7);
+
+/**
+ * Something that the agent started and that runs behind its turns.
+ *
+ * @generated from message gastown.v1.BackgroundTask
+ */
+export type BackgroundTask = Message<"gastown.v1.BackgroundTask"> & {
+  /**
+   * The agent program's own id of it.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * `subagent`, `shell`, `workflow` or `other`.
+   *
+   * @generated from field: string kind = 2;
+   */
+  kind: string;
+
+  /**
+   * A few words for a person, plain text. May be empty.
+   *
+   * @generated from field: string title = 3;
+   */
+  title: string;
+
+  /**
+   * When it was first seen.
+   *
+   * @generated from field: google.protobuf.Timestamp since = 4;
+   */
+  since?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message gastown.v1.BackgroundTask.
+ * Use `create(BackgroundTaskSchema)` to create a new message.
+ */
+export const BackgroundTaskSchema: GenMessage<BackgroundTask> = /*@__PURE__*/
+  messageDesc(file_gastown_v1_sidecar, 8);
 
 /**
  * What to watch.
@@ -569,7 +662,7 @@ export type SidecarWatchRequest = Message<"gastown.v1.SidecarWatchRequest"> & {
  * Use `create(SidecarWatchRequestSchema)` to create a new message.
  */
 export const SidecarWatchRequestSchema: GenMessage<SidecarWatchRequest> = /*@__PURE__*/
-  messageDesc(file_gastown_v1_sidecar, 8);
+  messageDesc(file_gastown_v1_sidecar, 9);
 
 /**
  * One update of a watch.
@@ -681,7 +774,7 @@ export type SidecarOutputUpdate = Message<"gastown.v1.SidecarOutputUpdate"> & {
  * Use `create(SidecarOutputUpdateSchema)` to create a new message.
  */
 export const SidecarOutputUpdateSchema: GenMessage<SidecarOutputUpdate> = /*@__PURE__*/
-  messageDesc(file_gastown_v1_sidecar, 9);
+  messageDesc(file_gastown_v1_sidecar, 10);
 
 /**
  * Which events to stream. Without `after_seq` and `subscriber_id`: from the oldest that is held.
@@ -718,7 +811,7 @@ export type SidecarStreamEventsRequest = Message<"gastown.v1.SidecarStreamEvents
  * Use `create(SidecarStreamEventsRequestSchema)` to create a new message.
  */
 export const SidecarStreamEventsRequestSchema: GenMessage<SidecarStreamEventsRequest> = /*@__PURE__*/
-  messageDesc(file_gastown_v1_sidecar, 10);
+  messageDesc(file_gastown_v1_sidecar, 11);
 
 /**
  * How far a subscriber has got.
@@ -753,7 +846,7 @@ export type SidecarAckEventsRequest = Message<"gastown.v1.SidecarAckEventsReques
  * Use `create(SidecarAckEventsRequestSchema)` to create a new message.
  */
 export const SidecarAckEventsRequestSchema: GenMessage<SidecarAckEventsRequest> = /*@__PURE__*/
-  messageDesc(file_gastown_v1_sidecar, 11);
+  messageDesc(file_gastown_v1_sidecar, 12);
 
 /**
  * Nothing to tell.
@@ -768,7 +861,7 @@ export type SidecarAckEventsResponse = Message<"gastown.v1.SidecarAckEventsRespo
  * Use `create(SidecarAckEventsResponseSchema)` to create a new message.
  */
 export const SidecarAckEventsResponseSchema: GenMessage<SidecarAckEventsResponse> = /*@__PURE__*/
-  messageDesc(file_gastown_v1_sidecar, 12);
+  messageDesc(file_gastown_v1_sidecar, 13);
 
 /**
  * One event of the agent's session. Field by field the same as bridge.v1.SessionEvent, so that a controller passes the
@@ -898,7 +991,7 @@ export type SidecarEvent = Message<"gastown.v1.SidecarEvent"> & {
  * Use `create(SidecarEventSchema)` to create a new message.
  */
 export const SidecarEventSchema: GenMessage<SidecarEvent> = /*@__PURE__*/
-  messageDesc(file_gastown_v1_sidecar, 13);
+  messageDesc(file_gastown_v1_sidecar, 14);
 
 /**
  * Keys to press: either `keys` or `text`, otherwise `invalid_argument`.
@@ -934,7 +1027,7 @@ export type SidecarSendKeysRequest = Message<"gastown.v1.SidecarSendKeysRequest"
  * Use `create(SidecarSendKeysRequestSchema)` to create a new message.
  */
 export const SidecarSendKeysRequestSchema: GenMessage<SidecarSendKeysRequest> = /*@__PURE__*/
-  messageDesc(file_gastown_v1_sidecar, 14);
+  messageDesc(file_gastown_v1_sidecar, 15);
 
 /**
  * What became of the keys.
@@ -955,7 +1048,7 @@ export type SidecarSendKeysResponse = Message<"gastown.v1.SidecarSendKeysRespons
  * Use `create(SidecarSendKeysResponseSchema)` to create a new message.
  */
 export const SidecarSendKeysResponseSchema: GenMessage<SidecarSendKeysResponse> = /*@__PURE__*/
-  messageDesc(file_gastown_v1_sidecar, 15);
+  messageDesc(file_gastown_v1_sidecar, 16);
 
 /**
  * An answer to a dialog.
@@ -997,7 +1090,7 @@ export type SidecarRespondRequest = Message<"gastown.v1.SidecarRespondRequest"> 
  * Use `create(SidecarRespondRequestSchema)` to create a new message.
  */
 export const SidecarRespondRequestSchema: GenMessage<SidecarRespondRequest> = /*@__PURE__*/
-  messageDesc(file_gastown_v1_sidecar, 16);
+  messageDesc(file_gastown_v1_sidecar, 17);
 
 /**
  * What became of the answer.
@@ -1025,7 +1118,7 @@ export type SidecarRespondResponse = Message<"gastown.v1.SidecarRespondResponse"
  * Use `create(SidecarRespondResponseSchema)` to create a new message.
  */
 export const SidecarRespondResponseSchema: GenMessage<SidecarRespondResponse> = /*@__PURE__*/
-  messageDesc(file_gastown_v1_sidecar, 17);
+  messageDesc(file_gastown_v1_sidecar, 18);
 
 /**
  * What a person's terminal sends. The first is `hello`, otherwise `invalid_argument`.
@@ -1070,7 +1163,7 @@ export type SidecarAttachInput = Message<"gastown.v1.SidecarAttachInput"> & {
  * Use `create(SidecarAttachInputSchema)` to create a new message.
  */
 export const SidecarAttachInputSchema: GenMessage<SidecarAttachInput> = /*@__PURE__*/
-  messageDesc(file_gastown_v1_sidecar, 18);
+  messageDesc(file_gastown_v1_sidecar, 19);
 
 /**
  * Who attaches.
@@ -1112,7 +1205,7 @@ export type AttachHello = Message<"gastown.v1.AttachHello"> & {
  * Use `create(AttachHelloSchema)` to create a new message.
  */
 export const AttachHelloSchema: GenMessage<AttachHello> = /*@__PURE__*/
-  messageDesc(file_gastown_v1_sidecar, 19);
+  messageDesc(file_gastown_v1_sidecar, 20);
 
 /**
  * Size of a window.
@@ -1140,7 +1233,7 @@ export type AttachSize = Message<"gastown.v1.AttachSize"> & {
  * Use `create(AttachSizeSchema)` to create a new message.
  */
 export const AttachSizeSchema: GenMessage<AttachSize> = /*@__PURE__*/
-  messageDesc(file_gastown_v1_sidecar, 20);
+  messageDesc(file_gastown_v1_sidecar, 21);
 
 /**
  * What a person's terminal gets.
@@ -1193,7 +1286,7 @@ export type SidecarAttachOutput = Message<"gastown.v1.SidecarAttachOutput"> & {
  * Use `create(SidecarAttachOutputSchema)` to create a new message.
  */
 export const SidecarAttachOutputSchema: GenMessage<SidecarAttachOutput> = /*@__PURE__*/
-  messageDesc(file_gastown_v1_sidecar, 21);
+  messageDesc(file_gastown_v1_sidecar, 22);
 
 /**
  * Why an attachment ended.
@@ -1221,7 +1314,7 @@ export type AttachEnd = Message<"gastown.v1.AttachEnd"> & {
  * Use `create(AttachEndSchema)` to create a new message.
  */
 export const AttachEndSchema: GenMessage<AttachEnd> = /*@__PURE__*/
-  messageDesc(file_gastown_v1_sidecar, 22);
+  messageDesc(file_gastown_v1_sidecar, 23);
 
 /**
  * How to stop the agent.
@@ -1250,7 +1343,7 @@ export type SidecarStopAgentRequest = Message<"gastown.v1.SidecarStopAgentReques
  * Use `create(SidecarStopAgentRequestSchema)` to create a new message.
  */
 export const SidecarStopAgentRequestSchema: GenMessage<SidecarStopAgentRequest> = /*@__PURE__*/
-  messageDesc(file_gastown_v1_sidecar, 23);
+  messageDesc(file_gastown_v1_sidecar, 24);
 
 /**
  * How the agent ended.
@@ -1285,7 +1378,7 @@ export type SidecarStopAgentResponse = Message<"gastown.v1.SidecarStopAgentRespo
  * Use `create(SidecarStopAgentResponseSchema)` to create a new message.
  */
 export const SidecarStopAgentResponseSchema: GenMessage<SidecarStopAgentResponse> = /*@__PURE__*/
-  messageDesc(file_gastown_v1_sidecar, 24);
+  messageDesc(file_gastown_v1_sidecar, 25);
 
 /**
  * When a nudge is typed.
