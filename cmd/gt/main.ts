@@ -1,7 +1,7 @@
 import type { ErrorKind } from "../../internal/base/errors.ts";
 import { type MainContext, runMain } from "../../internal/cli/run-main.ts";
 import { version } from "../../internal/cli/version.ts";
-import { commandContext } from "./command-context.ts";
+import { commandContext } from "./common/command-context.ts";
 import { completionScript } from "./completion.ts";
 import { readConfig } from "./config.ts";
 import { helpTexts, overview } from "./help-texts.ts";
@@ -35,19 +35,19 @@ async function main(context: MainContext): Promise<number> {
       context.stdout.write(completionScript(command.shell));
       return 0;
     case "peek":
-      return await (await import("./peek.ts")).peek(command, own);
+      return await (await import("./peek/peek.ts")).peek(command, own);
     case "nudge":
-      return await (await import("./nudge.ts")).nudge(command, own);
+      return await (await import("./nudge/nudge.ts")).nudge(command, own);
     case "respond":
-      return await (await import("./respond.ts")).respond(command, own);
+      return await (await import("./respond/respond.ts")).respond(command, own);
     case "status":
-      return await (await import("./status.ts")).status(command, own);
+      return await (await import("./status/status.ts")).status(command, own);
     case "watch":
-      return await (await import("./watch.ts")).watch(command, own);
+      return await (await import("./watch/watch.ts")).watch(command, own);
     case "attach":
-      return await (await import("./attach.ts")).attach(command, own);
+      return await (await import("./attach/attach.ts")).attach(command, own);
     case "agents":
-      return await (await import("./agents.ts")).agents(command, own);
+      return await (await import("./agents/agents.ts")).agents(command, own);
   }
 }
 

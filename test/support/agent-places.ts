@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { agentsHere } from "../../cmd/gt/agents-here.ts";
+import { agentsHere } from "../../cmd/gt/common/agents-here.ts";
 import { type PlaceConfig, readConfig } from "../../cmd/gt/config.ts";
 import { systemClock } from "../../internal/base/clock.ts";
 import type { Backend } from "../../internal/terminal/backend.ts";

@@ -1,0 +1,35 @@
+import type { Clock } from "../../../internal/base/clock.ts";
+import { lookUpBead } from "../../../internal/terminal/bead.ts";
+import { listLocalSidecars } from "../../../internal/terminal/local-sidecars.ts";
+import { runtimeFolder } from "../../../internal/terminal/private-folder.ts";
+import type { OpenDeps, ResolveDeps } from "../../../internal/terminal/resolve.ts";
+import { runCommand } from "../../../internal/terminal/run-command.ts";
+import { socketPaths } from "../../../internal/terminal/socket.ts";
+import { findTown } from "../../../internal/terminal/town.ts";
+import type { PlaceConfig } from "../config.ts";
+import { listTmuxSessions } from "./tmux-sessions.ts";
+
+const BD_TIMEOUT_MS = 5000;
+/** The ways to find and to open agents from here: what `resolveBackend` needs. */
+export async function agentsHere(config: PlaceConfig, clock: Clock): Promise<ResolveDeps & OpenDeps> {
+  const town = await findTown({ cwd: config.cwd, ...(config.townRoot !== undefined && { root: config.townRoot }) });
+  const { socket, townSocket, tmux, tmuxTmpdir, uid } = config;
+  const bead = { run: runCommand, env: config.env, cwd: town?.root ?? config.cwd, timeoutMs: BD_TIMEOUT_MS };
+  return {
+    town,
+    socketPaths: socketPaths({
+      uid,
+      ...(socket !== undefined && { socket }),
+      ...(town !== undefined && { townRoot: town.root }),
+      ...(townSocket !== undefined && { townSocket }),
+      ...(tmux !== undefined && { tmux }),
+      ...(tmuxTmpdir !== undefined && { tmuxTmpdir }),
+    }),
+    lookUpBead: (ids, signal) => lookUpBead(ids, bead, signal),
+    listSessions: (path, signal) => listTmuxSessions(path, config, signal),
+    listSidecars: () => listLocalSidecars(runtimeFolder(config)),
+    // Each brings a library that the other does not need, and gt is started often.
+    openSidecar: async (place) => (await import("./open-sidecar.ts")).openSidecar(place, config, clock),
+    openTmux: async (place) => (await import("./local-tmux.ts")).openLocalTmux(place, config, clock),
+  };
+}

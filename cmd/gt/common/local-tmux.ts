@@ -1,0 +1,45 @@
+import { randomUUID } from "node:crypto";
+import { homedir } from "node:os";
+import { comparable } from "../../../internal/agents/safe-text.ts";
+import type { Clock } from "../../../internal/base/clock.ts";
+import { createLogger } from "../../../internal/base/logger.ts";
+import type { Backend } from "../../../internal/terminal/backend.ts";
+import { TmuxBackend } from "../../../internal/terminal/local.ts";
+import { runtimeFolder } from "../../../internal/terminal/private-folder.ts";
+import { systemProcesses } from "../../../internal/terminal/process-alive.ts";
+import type { Place } from "../../../internal/terminal/resolve.ts";
+import { probeVersion } from "../../../internal/tmux/version.ts";
+import type { PlaceConfig } from "../config.ts";
+import { localProgram } from "./local-program.ts";
+
+/** An agent's local tmux session, ready to talk to. @throws DomainError `precondition` when tmux is missing or too old. */
+export async function openLocalTmux(
+  place: Place & { type: "tmux" },
+  config: PlaceConfig,
+  clock: Clock,
+): Promise<Backend> {
+  const version = await probeVersion("tmux", config.env);
+  const program = { asked: config.profile, home: config.env["HOME"] ?? homedir() };
+  return new TmuxBackend(
+    {
+      clock,
+      logger: createLogger("gt", "silent"),
+      processes: systemProcesses,
+      identify: (facts, session) => localProgram(facts, session.agent, program),
+      newId: randomUUID,
+      random: Math.random,
+      sameText: (a, b) => comparable(a) === comparable(b),
+    },
+    {
+      tmuxProgram: "tmux",
+      socketPath: place.socketPath,
+      session: place.session,
+      agent: place.agent,
+      folder: runtimeFolder(config),
+      env: config.env,
+      tmuxVersion: version.text,
+      pid: process.pid,
+      uid: config.uid,
+    },
+  );
+}

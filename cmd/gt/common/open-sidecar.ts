@@ -1,0 +1,58 @@
+import { randomUUID } from "node:crypto";
+import type { Clock } from "../../../internal/base/clock.ts";
+import { DomainError } from "../../../internal/base/errors.ts";
+import type { TlsFiles } from "../../../internal/pki/tls-files.ts";
+import { domainErrorOf } from "../../../internal/rpcserver/errors.ts";
+import { type SidecarConnection, sidecarTransport } from "../../../internal/rpcserver/transport.ts";
+import type { Backend } from "../../../internal/terminal/backend.ts";
+import { GRPCSidecarBackend } from "../../../internal/terminal/grpc-sidecar.ts";
+import type { Place } from "../../../internal/terminal/resolve.ts";
+import type { PlaceConfig } from "../config.ts";
+import { currentTls } from "./current-tls.ts";
+import { clientTls, readTls } from "./tls-files.ts";
+
+const RECONNECT_MS = 15_000;
+/** What to do when a sidecar cannot be reached, by who said that it is there. */
+const HINTS: Readonly<Record<(Place & { type: "sidecar" })["source"], string>> = {
+  flags: "is gt-sidecar running there? gt agents lists those of this machine",
+  bead: "the agent's bead says that it is there; from outside of the cluster forward a port and give --host and --port",
+  "this machine": "it is running but does not answer; its log tells why",
+};
+
+/**
+ * A sidecar, ready to talk to; connects at the first call, and each call uses the certificate that lies there then.
+ * @throws DomainError `unauthenticated` when it serves TLS and no certificate was given
+ */
+export async function openSidecar(
+  place: Place & { type: "sidecar" },
+  config: PlaceConfig,
+  clock: Clock,
+): Promise<Backend> {
+  const tls = place.tls === false ? undefined : await readTls(config.tls);
+  const authority = place.host.includes(":") ? `[${place.host}]:${place.port}` : `${place.host}:${place.port}`;
+  if (place.tls === true && tls === undefined) {
+    throw new DomainError("unauthenticated", `${authority} wants a certificate`, {
+      fields: { hint: "give --tls-dir, or --ca, --cert and --key" },
+    });
+  }
+  const connection =
+    tls === undefined ? sidecarTransport({ baseUrl: `http://${authority}` }) : openTls(authority, tls, config.tls);
+  return new GRPCSidecarBackend(
+    {
+      transport: connection.transport,
+      clock,
+      newId: randomUUID,
+      toError: domainErrorOf,
+      random: Math.random,
+      close: () => connection[Symbol.dispose](),
+    },
+    { where: authority, hint: HINTS[place.source], reconnectMs: RECONNECT_MS },
+  );
+}
+
+function openTls(authority: string, tls: TlsFiles, where: PlaceConfig["tls"]): SidecarConnection {
+  const use = (files: TlsFiles) => connection.setTls(clientTls(files));
+  const interceptors = [currentTls({ read: () => readTls(where), use }, tls)];
+  const connection = sidecarTransport({ baseUrl: `https://${authority}`, tls: clientTls(tls), interceptors });
+  return connection;
+}

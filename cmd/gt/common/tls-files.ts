@@ -1,0 +1,65 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { readTlsFiles } from "../../../internal/auth/read-tls-files.ts";
+import { serverRevocation } from "../../../internal/auth/server-revocation.ts";
+import { DomainError, errorText } from "../../../internal/base/errors.ts";
+import type { TlsFiles } from "../../../internal/pki/tls-files.ts";
+import type { ClientTls } from "../../../internal/rpcserver/tls.ts";
+import type { PlaceConfig } from "../config.ts";
+
+/**
+ * Reads certificate, key and CA as they are now: from the folder (`tls.crt`, `tls.key`, `ca.crt`, optional `crl.pem`), or
+ * from the files given one by one, which win. Undefined when nothing was given.
+ * @throws DomainError `invalid` when one of the three is missing or cannot be read
+ */
+export async function readTls({ dir, ca, cert, key }: PlaceConfig["tls"]): Promise<TlsFiles | undefined> {
+  const given = { "--cert": cert, "--key": key, "--ca": ca };
+  if (Object.values(given).every((path) => path === undefined)) {
+    return dir === undefined ? undefined : readFolder(dir);
+  }
+  const path = (file: string | undefined, name: string) => file ?? (dir === undefined ? undefined : join(dir, name));
+  const [certText, keyText, caText] = await Promise.all([
+    read("--cert", path(cert, "tls.crt")),
+    read("--key", path(key, "tls.key")),
+    read("--ca", path(ca, "ca.crt")),
+  ]);
+  const crl = dir === undefined ? undefined : await readIfThere(join(dir, "crl.pem"));
+  return { cert: certText, key: keyText, ca: caText, ...(crl !== undefined && { crl }) };
+}
+
+/** What a connection is made with. @throws DomainError `invalid` when the revocation list is none. */
+export function clientTls({ crl, ...files }: TlsFiles): ClientTls {
+  return crl === undefined ? files : { ...files, refuse: serverRevocation(files.ca, crl, Date.now) };
+}
+
+/** Of a mounted Secret, all of one version. */
+async function readFolder(dir: string): Promise<TlsFiles> {
+  try {
+    return await readTlsFiles(dir);
+  } catch (err) {
+    if (!(err instanceof DomainError) || err.cause === undefined) throw err;
+    throw new DomainError("invalid", `${err.message}: ${errorText(err.cause)}`, { cause: err });
+  }
+}
+
+async function read(flag: string, path: string | undefined): Promise<string> {
+  if (path === undefined) {
+    throw new DomainError("invalid", `${flag} is missing`, {
+      fields: { hint: "give --ca, --cert and --key, or --tls-dir" },
+    });
+  }
+  try {
+    return await readFile(path, "utf8");
+  } catch (err) {
+    throw new DomainError("invalid", `cannot read ${path}: ${errorText(err)}`, { cause: err });
+  }
+}
+
+async function readIfThere(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw new DomainError("invalid", `cannot read ${path}: ${errorText(err)}`, { cause: err });
+  }
+}

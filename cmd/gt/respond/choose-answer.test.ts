@@ -1,0 +1,63 @@
+import { describe, expect, it } from "vitest";
+import { dialogLines } from "../common/dialog-text.ts";
+import { respondLine } from "../common/respond-line.ts";
+import type { PlaceConfig } from "../config.ts";
+import { chosenKey } from "./choose-answer.ts";
+
+const labels = ["Yes", "Yes, and do not ask again", "No", "3"];
+const dialog = {
+  id: "d",
+  kind: "permission",
+  title: "Bash command",
+  text: "Bash command\n1. not a choice\n❯ 1. Yes\n2. Yes, and do not ask again\n3. No\n4. 3",
+  choices: labels.map((label, i) => ({ key: String(i + 1), label, selected: i === 0 })),
+  since: 0,
+} as const;
+const place: PlaceConfig = { localOnly: false, tls: {}, uid: 0, cwd: "/", env: {} };
+
+describe("the choice that a person meant", () => {
+  it.each([
+    ["a key", "2", "2"],
+    ["a key that is also a label", "3", "3"],
+    ["a whole label that others begin with", "yes", "1"],
+    ["a beginning that is unique", "Yes, a", "2"],
+    ["another letter case and more blanks", "  YES,   and ", "2"],
+    ["one letter", "n", "3"],
+  ])("is told by %s", (_, said, key) => {
+    expect(chosenKey(dialog, said)).toBe(key);
+  });
+
+  it.each([
+    ["a beginning of several", "y", '"y" may be 1 (Yes), 2 (Yes, and do not ask again)'],
+    ["no beginning", "o", 'no choice "o" in this dialog'],
+    ["nothing", "  ", 'no choice "  " in this dialog'],
+  ])("is not told by %s", (_, said, message) => {
+    expect(() => chosenKey(dialog, said)).toThrow(expect.objectContaining({ kind: "invalid", message }));
+  });
+});
+
+describe("a dialog in words", () => {
+  it("has the line to type beside each choice, and drops no line of the question", () => {
+    expect(dialogLines(dialog, "rig/toast", place)).toEqual([
+      "permission: Bash command",
+      "1. not a choice",
+      "> 1. Yes                         gt respond rig/toast 1",
+      "  2. Yes, and do not ask again   gt respond rig/toast 2",
+      "  3. No                          gt respond rig/toast 3",
+      "  4. 3                           gt respond rig/toast 4",
+    ]);
+  });
+
+  it("says how much is left out", () => {
+    const text = Array.from({ length: 20 }, (_, i) => `line ${i}`).join("\n");
+    expect(dialogLines({ ...dialog, text, choices: [] }, "a", place).at(-1)).toBe("… 8 more lines: gt peek shows them");
+  });
+
+  it("leads to the same agent, and quotes what a shell would take apart", () => {
+    const there = { ...place, host: "10.0.0.7", port: 9090, tls: { dir: "/my certs" }, socket: "from-the-environment" };
+    expect(respondLine("a b", "1", there)).toBe("gt respond 'a b' 1 --host 10.0.0.7 --port 9090 --tls-dir '/my certs'");
+    expect(respondLine("toast", "1", { ...place, socket: "work", localOnly: true })).toBe(
+      "gt respond toast 1 --socket work",
+    );
+  });
+});

@@ -1,0 +1,120 @@
+import { clipText, textWidth } from "../../../internal/base/text-width.ts";
+import { durationText } from "../../../internal/cli/wording.ts";
+import type { AgentStatus } from "../../../internal/terminal/backend.ts";
+import { clean, type Paint, STATE_STYLES, type StatusRow } from "../common/status-text.ts";
+
+interface Column {
+  readonly head: string;
+  readonly text: (row: StatusRow, now: number) => string;
+  /** Left out where there is no room, the highest first. Absent: never. */
+  readonly expendable?: number;
+  /** What is longer is cut; the rest is told by `gt status AGENT`. */
+  readonly most?: number;
+}
+
+const COLUMNS: readonly Column[] = [
+  { head: "AGENT", text: ({ agent }) => clean(agent) },
+  { head: "STATE", text: (row) => (row.type === "failed" ? "unreachable" : row.status.state) },
+  { head: "FOR", text: (row, now) => (row.type === "failed" ? "" : since(row.status.stateSince, now)) },
+  {
+    head: "QUEUE",
+    text: (row) => (row.type === "failed" || row.status.queueDepth === 0 ? "" : `${row.status.queueDepth}`),
+  },
+  { head: "WAITS FOR", text: waitsFor, most: 60 },
+  { head: "PRINTED", text: (row, now) => (row.type === "failed" ? "" : printed(row.status, now)), expendable: 2 },
+  { head: "WHERE", text: ({ where }) => clean(where), expendable: 1 },
+];
+
+/**
+ * Many agents, one line each, within `columns`: columns that say less are left out before anything is cut, and so are those
+ * in which no agent has anything. Several agents are counted below. `now` is the wall clock, ms.
+ */
+export function statusTable(rows: readonly StatusRow[], now: number, columns: number, paint: Paint): string {
+  const shown = columnsFor(rows, now, columns);
+  const cells = rows.map((row) =>
+    shown.map(({ text, most }) => clipText(text(row, now), most ?? Number.POSITIVE_INFINITY)),
+  );
+  const widths = shown.map(({ head }, i) => Math.max(head.length, ...cells.map((row) => textWidth(row[i] ?? ""))));
+  const line = (texts: readonly string[]) => {
+    const padded = texts.map((text, i) =>
+      i === texts.length - 1 ? text : text + " ".repeat((widths[i] ?? 0) - textWidth(text)),
+    );
+    return clipText(padded.join("  "), columns).trimEnd();
+  };
+  const lines = rows.map((row, i) =>
+    painted(row, line(cells[i] ?? []), cells[i]?.[0] ?? "", paint, (widths[0] ?? 0) + 2),
+  );
+  const counts = rows.length > 1 ? [paint("dim", clipText(counted(rows), columns))] : [];
+  return [paint("dim", line(shown.map(({ head }) => head))), ...lines, ...counts].join("\n");
+}
+
+function columnsFor(rows: readonly StatusRow[], now: number, columns: number): readonly Column[] {
+  let shown = COLUMNS.filter(({ head, text }) => head === "STATE" || rows.some((row) => text(row, now) !== ""));
+  const width = () =>
+    shown.reduce((sum, { head, text, most = Number.POSITIVE_INFINITY }) => {
+      return sum + 2 + Math.max(head.length, ...rows.map((row) => Math.min(most, textWidth(text(row, now)))));
+    }, -2);
+  while (width() > columns) {
+    const least = shown.reduce<Column | undefined>(
+      (found, column) => ((column.expendable ?? 0) > (found?.expendable ?? 0) ? column : found),
+      undefined,
+    );
+    if (least === undefined) break;
+    shown = shown.filter((column) => column !== least);
+  }
+  return shown;
+}
+
+/** The state's word in its colour, where the line was not cut before it. */
+function painted(row: StatusRow, line: string, agent: string, paint: Paint, widthBefore: number): string {
+  const state = row.type === "failed" ? "unreachable" : row.status.state;
+  const at = agent.length + widthBefore - textWidth(agent);
+  if (line.slice(at, at + state.length) !== state) return line;
+  const style = row.type === "failed" ? "red" : STATE_STYLES[row.status.state];
+  return line.slice(0, at) + paint(style, state) + line.slice(at + state.length);
+}
+
+/** What has to happen before it takes a message, as far as that is known. */
+function waitsFor(row: StatusRow): string {
+  if (row.type === "failed") return clean(row.reason);
+  const { status } = row;
+  if (status.dialog !== undefined) return clean(`${status.dialog.kind}: ${status.dialog.title}`);
+  switch (status.state) {
+    case "dialog":
+      return "a person";
+    case "parked":
+      return "a limit to pass";
+    case "crash-loop":
+      return "its next start";
+    case "dead":
+      return status.exitCode === undefined ? "" : `nothing: exit code ${status.exitCode}`;
+    default:
+      return status.draft ? "a person's draft" : "";
+  }
+}
+
+/** The largest unit is enough to see which one stands for long. */
+function since(at: number, now: number): string {
+  return at > 0 ? shortly(now - at) : "";
+}
+
+function printed({ lastOutputAt }: AgentStatus, now: number): string {
+  return lastOutputAt === undefined ? "nothing yet" : `${shortly(now - lastOutputAt)} ago`;
+}
+
+function shortly(ms: number): string {
+  if (ms < 1000) return "0 s";
+  return durationText(Math.round(ms / 1000) * 1000)
+    .split(" ", 2)
+    .join(" ")
+    .replace(/\.0 /, " ");
+}
+
+function counted(rows: readonly StatusRow[]): string {
+  const counts = new Map<string, number>();
+  for (const row of rows) {
+    const state = row.type === "failed" ? "unreachable" : row.status.state;
+    counts.set(state, (counts.get(state) ?? 0) + 1);
+  }
+  return `${rows.length} agents: ${[...counts].map(([state, count]) => `${count} ${state}`).join(", ")}`;
+}

@@ -1,0 +1,104 @@
+import { DomainError } from "../../../internal/base/errors.ts";
+import type { WatchUpdate } from "../../../internal/pane/types.ts";
+import type { AgentStatus } from "../../../internal/terminal/backend.ts";
+import type { CommandContext, FoundAgent } from "../common/command-context.ts";
+import { watchAgain } from "../common/watch-again.ts";
+import type { WatchCommand } from "../config.ts";
+import { LiveScreen } from "./live-screen.ts";
+import { watchPicture } from "./watch-picture.ts";
+
+const STATUS_EVERY_MS = 1000;
+/** More than the tallest terminal shows. */
+const MAX_LINES = 500;
+/** How long it is said that the connection is back. */
+const BACK_MS = 4000;
+
+interface Live {
+  picture: WatchUpdate | undefined;
+  status: AgentStatus | undefined;
+  /** Why the status could not be asked. */
+  trouble: string;
+  /** The connection of the watch broke: the words for it, until it is back. */
+  lost: string;
+  back: { readonly text: string; readonly at: number } | undefined;
+}
+
+/** The terminal on the person's, redrawn in place until it ends. A connection that breaks leaves the picture and says so above. */
+export async function watchLive(found: FoundAgent, command: WatchCommand, context: CommandContext): Promise<number> {
+  const { signal, stdout, clock } = context;
+  const live: Live = { picture: undefined, status: undefined, trouble: "", lost: "", back: undefined };
+  using screen = new LiveScreen(stdout);
+  const draw = () => screen.draw(pictureOf(live, found, command, screen, context));
+  const stop = new AbortController();
+  const poll = pollStatus(found, live, draw, context, AbortSignal.any([signal, stop.signal]));
+  stdout.on("resize", draw);
+  try {
+    const { ansi, intervalMs, lines = MAX_LINES } = command;
+    const request = { mode: "screen", lines, intervalMs, ansi, epoch: "" } as const;
+    const lost = (text: string) => {
+      live.lost = text;
+      draw();
+    };
+    const back = (text: string) => Object.assign(live, { lost: "", back: { text, at: clock.monotonicMs() } });
+    for await (const update of watchAgain(found.backend, request, { clock, signal, lost, back })) {
+      if (update.kind === "end") return ended(update, context, screen);
+      if (update.kind !== "heartbeat") live.picture = update;
+      draw();
+    }
+    return 0;
+  } finally {
+    stdout.off("resize", draw);
+    stop.abort();
+    await poll;
+  }
+}
+
+function ended(update: WatchUpdate, { note }: CommandContext, screen: LiveScreen): number {
+  screen[Symbol.dispose]();
+  note(`the terminal ended${update.endReason === "" ? "" : `: ${update.endReason}`}`);
+  return 0;
+}
+
+/** The state beside the picture, asked once a second: a picture comes only when something changes. */
+async function pollStatus(
+  found: FoundAgent,
+  live: Live,
+  draw: () => void,
+  context: CommandContext,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      live.status = await found.backend.status(signal);
+      live.trouble = "";
+    } catch (err) {
+      if (signal.aborted) return;
+      if (!(err instanceof DomainError)) throw err;
+      live.trouble = err.message;
+    }
+    if (live.picture !== undefined) draw();
+    await context.clock.sleep(STATUS_EVERY_MS, signal).catch(() => {});
+  }
+}
+
+function pictureOf(
+  live: Live,
+  { agent, backend }: FoundAgent,
+  command: WatchCommand,
+  screen: LiveScreen,
+  { out, clock }: CommandContext,
+): readonly string[] {
+  const { picture, status, trouble, lost, back } = live;
+  const isBack = back !== undefined && clock.monotonicMs() - back.at < BACK_MS;
+  const remark = isBack ? back.text : trouble;
+  return watchPicture(
+    { agent, where: backend.where, picture, status, lost, remark },
+    {
+      columns: screen.columns,
+      room: Math.min(command.lines ?? Number.POSITIVE_INFINITY, screen.maxLines - 1),
+      ansi: command.ansi,
+      paint: (style, text) => out.paint(style, text),
+      now: clock.now(),
+    },
+  );
+}

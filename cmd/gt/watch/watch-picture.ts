@@ -1,0 +1,58 @@
+import { plainText, styledText } from "../../../internal/base/sanitise.ts";
+import { clipText, textWidth } from "../../../internal/base/text-width.ts";
+import { clipStyled } from "../../../internal/cli/styled-width.ts";
+import { durationText } from "../../../internal/cli/wording.ts";
+import type { WatchUpdate } from "../../../internal/pane/types.ts";
+import type { AgentStatus } from "../../../internal/terminal/backend.ts";
+import { type Paint, STATE_STYLES } from "../common/status-text.ts";
+
+/** What is known of an agent while it is watched. */
+export interface Watched {
+  readonly agent: string;
+  readonly where: string;
+  readonly picture: WatchUpdate | undefined;
+  readonly status: AgentStatus | undefined;
+  /** Why the picture stands still; while it is not empty nobody knows the state. */
+  readonly lost: string;
+  /** Worth knowing, and no harm to the picture. */
+  readonly remark: string;
+}
+
+export interface PictureOptions {
+  readonly columns: number;
+  /** Lines under the first. */
+  readonly room: number;
+  readonly ansi: boolean;
+  readonly paint: Paint;
+  /** Wall clock, ms. */
+  readonly now: number;
+}
+
+/** One line about the agent, and the last of its terminal's lines below; each fits the columns and is safe to print. */
+export function watchPicture(watched: Watched, options: PictureOptions): readonly string[] {
+  const { columns, room, ansi } = options;
+  const output = watched.picture?.output ?? "";
+  const lines = output === "" ? [] : output.split("\n");
+  const clip = ansi
+    ? (line: string) => clipStyled(styledText(expandTabs(line)), columns)
+    : (line: string) => clipText(plainText(expandTabs(line)), columns);
+  return [headerLine(watched, options), ...lines.slice(-room).map(clip)];
+}
+
+function headerLine(watched: Watched, { columns, paint, now }: PictureOptions): string {
+  const { status, picture, where, lost, remark } = watched;
+  const agent = clipText(plainText(watched.agent), Math.max(0, columns - 20));
+  const room = Math.max(0, columns - textWidth(agent) - 3);
+  if (lost !== "") return `${paint("bold", agent)} · ${paint("yellow", clipText(plainText(lost), room))}`;
+  const state = status?.state ?? (picture?.alive === false ? "dead" : "…");
+  const since = status === undefined || status.stateSince <= 0 ? "" : ` ${durationText(now - status.stateSince)}`;
+  const queue = status !== undefined && status.queueDepth > 0 ? ` · ${status.queueDepth} queued` : "";
+  const more = remark === "" ? "" : ` · ${remark}`;
+  const rest = clipText(plainText(`${since}${queue} · ${where}${more}`), Math.max(0, room - state.length - 1));
+  const style = status === undefined ? "dim" : STATE_STYLES[status.state];
+  return `${paint("bold", agent)} · ${paint(style, state)}${paint("dim", rest)}`;
+}
+
+function expandTabs(line: string): string {
+  return line.replaceAll("\t", "    ");
+}
