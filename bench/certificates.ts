@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { TlsMaterial } from "../internal/rpcserver/tls.ts";
+import type { TlsMaterial } from "../internal/rpc/common/tls.ts";
 import { TestCa } from "../test/support/certificates.ts";
 
 /** The client of every measurement. */

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import type { TlsMaterial } from "../internal/rpcserver/tls.ts";
+import type { TlsMaterial } from "../internal/rpc/common/tls.ts";
 import { until } from "../test/support/sidecar.ts";
 import { makeCertificates } from "./certificates.ts";
 import type { BenchContext } from "./context.ts";

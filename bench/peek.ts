@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Client, createClient } from "@connectrpc/connect";
 import { SidecarService } from "../internal/gen/gastown/v1/sidecar_pb.ts";
-import { sidecarTransport } from "../internal/rpcserver/transport.ts";
+import { sidecarTransport } from "../internal/rpc/client/transport.ts";
 import { startSidecar, until } from "../test/support/sidecar.ts";
 import { BENCH_URI, makeCertificates } from "./certificates.ts";
 import type { BenchContext } from "./context.ts";

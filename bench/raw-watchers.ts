@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { type ClientHttp2Session, connect } from "node:http2";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { SidecarWatchRequestSchema, WatchMode } from "../internal/gen/gastown/v1/sidecar_pb.ts";
-import type { TlsMaterial } from "../internal/rpcserver/tls.ts";
+import type { TlsMaterial } from "../internal/rpc/common/tls.ts";
 import { type Mark, MarkScanner } from "./marks.ts";
 
 export type Protocol = "connect" | "grpc" | "grpc-web";

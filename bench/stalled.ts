@@ -8,7 +8,7 @@ import {
   UpdateKind,
   WatchMode,
 } from "../internal/gen/gastown/v1/sidecar_pb.ts";
-import { sidecarTransport } from "../internal/rpcserver/transport.ts";
+import { sidecarTransport } from "../internal/rpc/client/transport.ts";
 import { attachCall } from "../test/support/attach-client.ts";
 import { type RunningSidecar, until } from "../test/support/sidecar.ts";
 import { tmuxSandbox } from "../test/support/tmux-sandbox.ts";

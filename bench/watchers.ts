@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { UpdateKind, WatchMode } from "../internal/gen/gastown/v1/sidecar_pb.ts";
-import { abortOnExit } from "../internal/rpcserver/transport.ts";
+import { abortOnExit } from "../internal/rpc/client/transport.ts";
 import { type RunningSidecar, startSidecar, until } from "../test/support/sidecar.ts";
 import { tmuxSandbox } from "../test/support/tmux-sandbox.ts";
 import type { BenchContext } from "./context.ts";

@@ -5,7 +5,7 @@
 // Look at the case.json that it writes, and for anything private in screen.ansi, before you commit them.
 import { parseArgs } from "node:util";
 import type { DialogKind } from "../internal/agents/profile.ts";
-import { profileNamed } from "../internal/agents/registry.ts";
+import { profileNamed } from "../internal/agents/programs/registry.ts";
 import { recordPane } from "../test/support/record-pane.ts";
 import { saveScreenCase, type Truth } from "../test/support/screen-corpus.ts";
 import { screenFromRecording } from "../test/support/screen-from-ansi.ts";

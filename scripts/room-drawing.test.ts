@@ -1,5 +1,5 @@
 import { readdirSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { drawing, replaceBetween } from "./room-drawing.ts";
 import { rooms } from "./rooms.mjs";
@@ -12,7 +12,22 @@ describe("drawing", () => {
       { from: "internal/pane/b.ts", to: "internal/tmux/y.ts" },
       { from: "cmd/gt/main.ts", to: "internal/pane/a.ts" },
     ]);
-    expect(text).toBe(["```mermaid", "graph TD", '  cmd_gt[["cmd/gt"]] --> pane', "  pane --> tmux", "```"].join("\n"));
+    const nodes = ['  cmd_gt[["cmd/gt"]]', '  pane["pane"]', '  tmux["tmux"]'];
+    expect(text).toBe(["```mermaid", "graph TD", ...nodes, "  cmd_gt --> pane", "  pane --> tmux", "```"].join("\n"));
+  });
+
+  it("puts the rooms of a floor into one box, the room of the floor's own name too", () => {
+    const text = drawing([
+      { from: "internal/terminal/a.ts", to: "internal/terminal/finding/b.ts" },
+      { from: "internal/terminal/a.ts", to: "internal/gen/gastown/v1/c.ts" },
+    ]);
+    const box = [
+      '  subgraph terminal_floor["terminal"]',
+      '    terminal["terminal"]',
+      '    terminal_finding["terminal/finding"]',
+    ];
+    const arrows = ["  terminal --> gen", "  terminal --> terminal_finding"];
+    expect(text).toBe(["```mermaid", "graph TD", '  gen["gen"]', ...box, "  end", ...arrows, "```"].join("\n"));
   });
 
   it("leaves out base, tests, packages and a room's own files", () => {
@@ -22,7 +37,7 @@ describe("drawing", () => {
       { from: "internal/pane/a.ts", to: "node_modules/pino/pino.js" },
       { from: "internal/pane/a.test.ts", to: "internal/tmux/x.ts" },
     ]);
-    expect(text).toBe(["```mermaid", "graph TD", "  pane", "```"].join("\n"));
+    expect(text).toBe(["```mermaid", "graph TD", '  pane["pane"]', "```"].join("\n"));
   });
 });
 
@@ -37,9 +52,9 @@ describe("replaceBetween", () => {
 });
 
 describe("the table of rooms", () => {
-  it("names every folder under internal/", () => {
+  it("names every folder with code under internal/", () => {
     const inside = readdirSync(join(root, "internal"), { recursive: true, encoding: "utf8" });
-    const folders = new Set(inside.filter((path) => path.includes("/")).map((path) => path.split("/")[0]));
+    const folders = new Set(inside.filter((path) => path.endsWith(".ts") && !path.startsWith("gen/")).map(dirname));
     expect(Object.keys(rooms)).toEqual(expect.arrayContaining([...folders]));
   });
 

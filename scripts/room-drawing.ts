@@ -5,23 +5,32 @@ export interface Dependency {
 }
 
 /**
- * The rooms' imports as a Mermaid graph: binaries above, arrows in alphabetical order. `base`, which everything may
- * import, and tests are left out.
+ * The rooms' imports as a Mermaid graph: binaries above, floors as boxes around their rooms, arrows in alphabetical order.
+ * `base`, which everything may import, and tests are left out.
  */
 export function drawing(dependencies: readonly Dependency[]): string {
   const arrows = new Set<string>();
-  const alone = new Set<string>();
-  const linked = new Set<string>(["base"]);
+  const seen = new Set<string>();
   for (const { from, to } of dependencies) {
     const [source, target] = [roomOf(from), roomOf(to)];
-    if (source === undefined || from.endsWith(".test.ts")) continue;
-    alone.add(source);
+    if (source === undefined || source === "base" || from.endsWith(".test.ts")) continue;
+    seen.add(source);
     if (target === undefined || target === source || target === "base") continue;
-    arrows.add(`  ${node(source)} --> ${node(target)}`);
-    linked.add(source).add(target);
+    seen.add(target);
+    arrows.add(`  ${idOf(source)} --> ${idOf(target)}`);
   }
-  const others = [...alone.difference(linked)].map((room) => `  ${node(room)}`);
-  return ["```mermaid", "graph TD", ...[...arrows].sort(), ...others.sort(), "```"].join("\n");
+  const names = [...seen].sort();
+  return ["```mermaid", "graph TD", ...boxes(names), ...[...arrows].sort(), "```"].join("\n");
+}
+
+/** The nodes, those of a floor together in its box. */
+function boxes(names: readonly string[]): readonly string[] {
+  const floors = Map.groupBy(names, (name) => (isBinary(name) ? name : (name.split("/")[0] ?? name)));
+  return [...floors].flatMap(([floor, inside]) =>
+    inside.length === 1 && inside[0] === floor
+      ? [`  ${node(floor)}`]
+      : [`  subgraph ${floor}_floor["${floor}"]`, ...inside.map((name) => `    ${node(name)}`), "  end"],
+  );
 }
 
 /** `text` with what stands between the two markers replaced. Throws when a marker is missing. */
@@ -33,13 +42,16 @@ export function replaceBetween(text: string, begin: string, end: string, body: s
 }
 
 function roomOf(path: string): string | undefined {
-  const [top, name, file] = path.split("/");
-  if (file === undefined) return undefined;
-  if (top === "internal") return name;
+  const [top, name, ...rest] = path.split("/");
+  if (rest.length === 0) return undefined;
+  if (top === "internal") return rest.length === 1 || name === "gen" ? name : `${name}/${rest[0]}`;
   return top === "cmd" || top === "pkg" ? `${top}/${name}` : undefined;
 }
 
-/** Binaries and packages are drawn with their own shape, so that a room and a binary of one name stay apart. */
-function node(room: string): string {
-  return room.includes("/") ? `${room.replace("/", "_")}[["${room}"]]` : room;
+const isBinary = (name: string): boolean => /^(cmd|pkg)\//.test(name);
+const idOf = (name: string): string => name.replaceAll("/", "_");
+
+/** Binaries and packages are drawn with their own shape. */
+function node(name: string): string {
+  return isBinary(name) ? `${idOf(name)}[["${name}"]]` : `${idOf(name)}["${name}"]`;
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { createClient } from "@connectrpc/connect";
 import { NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { NudgeMode, SidecarService } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
-import { sidecarTransport } from "../../internal/rpcserver/transport.ts";
+import { sidecarTransport } from "../../internal/rpc/client/transport.ts";
 import { until } from "../../test/support/sidecar.ts";
 import type { Bed } from "./bed.ts";
 import { isSame } from "./judge.ts";

@@ -1,4 +1,4 @@
-import type { NudgeOutcome } from "../../internal/pane/types.ts";
+import type { NudgeOutcome } from "../../internal/session/types.ts";
 
 /** What a caller was told: a receipt's outcome, or that the call itself was refused. */
 export type Told = NudgeOutcome | "invalid";

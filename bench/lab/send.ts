@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { NudgeMode, type SidecarNudgeResponse } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
-import type { NudgeOutcome as OutcomeName } from "../../internal/pane/types.ts";
+import type { NudgeOutcome as OutcomeName } from "../../internal/session/types.ts";
 import type { Bed } from "./bed.ts";
 import { judge, type Observed, type Told, type Verdict } from "./judge.ts";
 import type { MessageKind } from "./messages.ts";

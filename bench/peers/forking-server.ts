@@ -8,9 +8,9 @@ import { createLogger } from "../../internal/base/logger.ts";
 import { runTasks } from "../../internal/base/task-group.ts";
 import { runMain } from "../../internal/cli/run-main.ts";
 import { SidecarService } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
-import type { Routes } from "../../internal/rpcserver/adapter.ts";
-import { Metrics } from "../../internal/rpcserver/metrics.ts";
-import { RpcServer } from "../../internal/rpcserver/server.ts";
+import type { Routes } from "../../internal/rpc/server/adapter.ts";
+import { Metrics } from "../../internal/rpc/server/metrics.ts";
+import { RpcServer } from "../../internal/rpc/server/server.ts";
 
 const run = promisify(execFile);
 const FACTS = "#{alternate_on} #{pane_width} #{pane_height} #{cursor_x} #{cursor_y} #{history_size}";

@@ -14,14 +14,14 @@ import {
   SidecarService,
   type SidecarWatchRequest,
 } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
-import { OutputStream } from "../../internal/pane/output.ts";
-import { Peeker } from "../../internal/pane/peek.ts";
-import { WatchHub } from "../../internal/pane/watch-hub.ts";
-import { Frame } from "../../internal/rpcserver/frames.ts";
-import { Metrics } from "../../internal/rpcserver/metrics.ts";
-import { RpcServer } from "../../internal/rpcserver/server.ts";
-import { FrameSink } from "../../internal/rpcserver/shared-stream.ts";
-import { outputUpdate, watchRequestOf } from "../../internal/sidecar/to-proto.ts";
+import { OutputStream } from "../../internal/pane/screen/output.ts";
+import { Peeker } from "../../internal/pane/screen/peek.ts";
+import { WatchHub } from "../../internal/pane/watch/watch-hub.ts";
+import { Frame } from "../../internal/rpc/server/frames.ts";
+import { Metrics } from "../../internal/rpc/server/metrics.ts";
+import { RpcServer } from "../../internal/rpc/server/server.ts";
+import { FrameSink } from "../../internal/rpc/server/shared-stream.ts";
+import { outputUpdate, watchRequestOf } from "../../internal/wire/to-proto.ts";
 import { markLine } from "../marks.ts";
 import { naiveWatch } from "./naive-watch.ts";
 

@@ -1,6 +1,6 @@
 import { type Client, createClient } from "@connectrpc/connect";
 import { SidecarService } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
-import { sidecarTransport } from "../../internal/rpcserver/transport.ts";
+import { sidecarTransport } from "../../internal/rpc/client/transport.ts";
 import type { CuttingProxy } from "./cutting-proxy.ts";
 
 const RECONNECT_MS = 20;

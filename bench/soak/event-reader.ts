@@ -1,6 +1,6 @@
 import type { Client } from "@connectrpc/connect";
 import type { SidecarEvent, SidecarService } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
-import { abortOnExit } from "../../internal/rpcserver/transport.ts";
+import { abortOnExit } from "../../internal/rpc/client/transport.ts";
 import { reasonName } from "./checked-stream.ts";
 import { CutReader } from "./cut-reader.ts";
 import { type CuttingProxy, cuttingProxy } from "./cutting-proxy.ts";

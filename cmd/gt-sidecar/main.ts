@@ -3,7 +3,7 @@ import { createLogger } from "../../internal/base/logger.ts";
 import { Redactor } from "../../internal/base/redact.ts";
 import { runMain } from "../../internal/cli/run-main.ts";
 import { version } from "../../internal/cli/version.ts";
-import { HEAP_FLAGS } from "../../internal/sidecar/serving-processes.ts";
+import { HEAP_FLAGS } from "../../internal/sidecar/supervisor/serving-processes.ts";
 import { readConfig, serveArgs } from "./config.ts";
 import { help } from "./help.ts";
 import { signalsFor } from "./signals.ts";
@@ -40,14 +40,14 @@ await runMain({ name: "gt-sidecar", exitCodes: { "not-found": 127 }, signals }, 
     program: process.execPath,
     args: [...process.execArgv, ...HEAP_FLAGS, process.argv[1] ?? "", STANDBY, ...(await serveArgs(config))],
   };
-  const { SupervisingHalf } = await import("../../internal/sidecar/supervise.ts");
+  const { SupervisingHalf } = await import("../../internal/sidecar/supervisor/supervise.ts");
   const supervising = new SupervisingHalf(
     { clock, logger, uid: process.getuid?.() ?? 0 },
     { sidecar, graceMs, ...(half === "both" ? { serve: program } : {}) },
   );
   logger.info({ state_dir: sidecar.stateDir, session: sidecar.identity.sessionId, agent: sidecar.agent }, "starting");
   if (isFirst) {
-    const { asFirstProcess } = await import("../../internal/sidecar/first-process.ts");
+    const { asFirstProcess } = await import("../../internal/process/first-process.ts");
     await asFirstProcess({ clock, logger }, () => supervising.run(signal));
   } else await supervising.run(signal);
   if (config.ownStateDir) await rm(sidecar.stateDir, { recursive: true, force: true });

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { GO } from "../../internal/sidecar/serving-processes.ts";
+import { GO } from "../../internal/sidecar/supervisor/serving-processes.ts";
 
 /** First argument of a process that loads its code and waits to be told to begin. */
 export const STANDBY = "--standby";

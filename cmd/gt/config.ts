@@ -2,7 +2,7 @@ import { hostname, userInfo } from "node:os";
 import { DomainError } from "../../internal/base/errors.ts";
 import { type FlagValues, parseFlags } from "../../internal/cli/flags.ts";
 import { nearestName } from "../../internal/cli/nearest-name.ts";
-import type { NudgeMode, NudgePriority } from "../../internal/pane/types.ts";
+import type { NudgeMode, NudgePriority } from "../../internal/session/types.ts";
 import { DEFAULT_DETACH_KEYS, type DetachKeys, parseDetachKeys } from "./attach/detach-keys.ts";
 import { COMMAND_FLAGS, COMMANDS, type CommandName, type PLACE_FLAGS } from "./flags.ts";
 

@@ -1,4 +1,4 @@
-/** What kind of failure it is; each maps to one RPC code (`internal/rpcserver/errors.ts`) and back. */
+/** What kind of failure it is; each maps to one RPC code (`internal/rpc/common/errors.ts`) and back. */
 export type ErrorKind =
   | "invalid" // the request itself is wrong and will be wrong again
   | "not-found"

@@ -10,7 +10,7 @@ import {
   writeSync,
 } from "node:fs";
 import { DomainError } from "../base/errors.ts";
-import { openPlainFile, readAll } from "../base/plain-file.ts";
+import { openPlainFile, readAll } from "../files/plain-file.ts";
 
 const LF = 0x0a;
 /** A larger one is not read: whoever writes it keeps it shorter. */

@@ -1,4 +1,4 @@
-import type { AttachHello, AttachInput, AttachOutput } from "../pane/attach-types.ts";
+import type { AttachHello, AttachInput, AttachOutput } from "../session/attach.ts";
 import type {
   NudgeReceipt,
   NudgeRequest,
@@ -9,7 +9,7 @@ import type {
   RespondResult,
   WatchRequest,
   WatchUpdate,
-} from "../pane/types.ts";
+} from "../session/types.ts";
 
 /** Status of an agent with who it is, as far as the place where it lives can tell. */
 export interface AgentStatus extends PaneStatus {

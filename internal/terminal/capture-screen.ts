@@ -1,8 +1,8 @@
 import type { Clock } from "../base/clock.ts";
 import { DomainError } from "../base/errors.ts";
-import { Emulator } from "../pane/emulator.ts";
-import type { ScreenSource } from "../pane/screen-source.ts";
-import type { PaneFacts, TmuxPane } from "../tmux/pane.ts";
+import { Emulator } from "../pane/screen/emulator.ts";
+import type { ScreenSource } from "../pane/screen/screen-source.ts";
+import type { PaneFacts, TmuxPane } from "../tmux/pane/pane.ts";
 
 type Screen = Awaited<ReturnType<ScreenSource["current"]>>;
 

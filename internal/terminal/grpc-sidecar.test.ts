@@ -5,7 +5,7 @@ import { DomainError } from "../base/errors.ts";
 import { AgentState, DialogKind, EvidenceConfidence, NudgeOutcome } from "../gen/gastown/v1/common_pb.ts";
 import { NudgeMode, NudgePriority, SidecarService, UpdateKind, WatchMode } from "../gen/gastown/v1/sidecar_pb.ts";
 import { ErrorInfoSchema } from "../gen/google/rpc/error_details_pb.ts";
-import type { NudgeRequest, WatchRequest } from "../pane/types.ts";
+import type { NudgeRequest, WatchRequest } from "../session/types.ts";
 import { GRPCSidecarBackend } from "./grpc-sidecar.ts";
 import { NudgeInterruptedError } from "./nudge-interrupted-error.ts";
 

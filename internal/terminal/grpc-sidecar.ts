@@ -3,7 +3,7 @@ import { backoffMs } from "../base/backoff.ts";
 import type { Clock } from "../base/clock.ts";
 import { DomainError, errorText } from "../base/errors.ts";
 import { SidecarService } from "../gen/gastown/v1/sidecar_pb.ts";
-import type { AttachHello, AttachInput, AttachOutput } from "../pane/attach-types.ts";
+import type { AttachHello, AttachInput, AttachOutput } from "../session/attach.ts";
 import type {
   NudgeReceipt,
   NudgeRequest,
@@ -13,10 +13,10 @@ import type {
   RespondResult,
   WatchRequest,
   WatchUpdate,
-} from "../pane/types.ts";
-import { attachOutputs, attachRequests } from "./attach-convert.ts";
+} from "../session/types.ts";
+import { attachOutputs, attachRequests } from "../wire/attach-convert.ts";
+import * as convert from "../wire/convert.ts";
 import type { AgentStatus, Backend } from "./backend.ts";
-import * as convert from "./convert.ts";
 import { NudgeInterruptedError } from "./nudge-interrupted-error.ts";
 
 export interface SidecarDeps {

@@ -1,9 +1,9 @@
 import type { Clock } from "../base/clock.ts";
 import { DomainError } from "../base/errors.ts";
-import type { ProcessSign } from "../pane/judge.ts";
-import { Monitor, type MonitorDeps } from "../pane/monitor.ts";
-import type { Cleaner } from "../pane/nudge-request.ts";
-import type { PaneFacts } from "../tmux/pane.ts";
+import type { ProcessSign } from "../pane/state/judge.ts";
+import { Monitor, type MonitorDeps } from "../pane/state/monitor.ts";
+import type { Cleaner } from "../session/nudge-request.ts";
+import type { PaneFacts } from "../tmux/pane/pane.ts";
 import { CaptureScreen } from "./capture-screen.ts";
 import type { LocalSession, SessionFacts } from "./local-session.ts";
 

@@ -2,7 +2,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DomainError } from "../base/errors.ts";
-import { type NudgeRecord, type RestoredNudge, withoutText } from "../pane/nudge-record.ts";
+import { type NudgeRecord, type RestoredNudge, withoutText } from "../session/nudge-record.ts";
 
 const KEEP_MS = 24 * 3_600_000;
 const KEEP = 10_000;

@@ -1,7 +1,7 @@
 import type { Clock } from "../base/clock.ts";
 import { runTasks } from "../base/task-group.ts";
-import { respond } from "../pane/respond.ts";
-import type { RespondRequest, RespondResult } from "../pane/types.ts";
+import { respond } from "../pane/delivery/respond.ts";
+import type { RespondRequest, RespondResult } from "../session/types.ts";
 import type { LocalAgent } from "./local-agent.ts";
 import type { LocalSession } from "./local-session.ts";
 import type { SessionLock } from "./session-lock.ts";

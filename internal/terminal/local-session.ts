@@ -2,12 +2,12 @@ import { withTimeout } from "../base/abort.ts";
 import type { Clock } from "../base/clock.ts";
 import { DomainError } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
-import { CommandClient } from "../tmux/command-client.ts";
-import { TmuxCommandError } from "../tmux/errors.ts";
-import { ForkedCommands } from "../tmux/forked-commands.ts";
-import { type Commands, TmuxPane } from "../tmux/pane.ts";
-import { quoteArgument } from "../tmux/quote.ts";
-import { compareVersions, probeVersion } from "../tmux/version.ts";
+import { ForkedCommands } from "../tmux/client/forked-commands.ts";
+import { compareVersions, probeVersion } from "../tmux/client/version.ts";
+import { CommandClient } from "../tmux/control/command-client.ts";
+import { TmuxCommandError } from "../tmux/pane/errors.ts";
+import { type Commands, TmuxPane } from "../tmux/pane/pane.ts";
+import { quoteArgument } from "../tmux/pane/quote.ts";
 
 export interface LocalSessionOptions {
   readonly tmuxProgram: string;

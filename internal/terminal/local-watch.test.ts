@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { FakeClock } from "../../test/support/fake-clock.ts";
 import { DomainError } from "../base/errors.ts";
-import type { PeekResult } from "../pane/types.ts";
+import type { PeekResult } from "../session/types.ts";
 import { watchLocal } from "./local-watch.ts";
 
 const request = { mode: "screen", lines: 10, intervalMs: 100, ansi: false, epoch: "" } as const;

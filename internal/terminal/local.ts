@@ -2,8 +2,10 @@ import type { Clock } from "../base/clock.ts";
 import { DomainError } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
 import { plainText, styledText } from "../base/sanitise.ts";
-import { linesWanted } from "../pane/peek.ts";
-import { lastLines } from "../pane/peek-text.ts";
+import { openPrivateFolder } from "../files/private-folder.ts";
+import { linesWanted } from "../pane/screen/peek.ts";
+import { lastLines } from "../pane/screen/peek-text.ts";
+import type { Processes } from "../process/process-alive.ts";
 import type {
   NudgeReceipt,
   NudgeRequest,
@@ -13,7 +15,7 @@ import type {
   RespondResult,
   WatchRequest,
   WatchUpdate,
-} from "../pane/types.ts";
+} from "../session/types.ts";
 import type { AgentStatus, Backend } from "./backend.ts";
 import { type IdentifyProgram, isGone, LocalAgent, withExitCode } from "./local-agent.ts";
 import { LocalNudge } from "./local-nudge.ts";
@@ -21,8 +23,6 @@ import { LocalReceipts } from "./local-receipts.ts";
 import { respondLocal } from "./local-respond.ts";
 import { LocalSession, type LocalSessionOptions } from "./local-session.ts";
 import { watchLocal } from "./local-watch.ts";
-import { openPrivateFolder } from "./private-folder.ts";
-import type { Processes } from "./process-alive.ts";
 import { SessionLock } from "./session-lock.ts";
 
 export interface TmuxBackendDeps {

@@ -3,8 +3,8 @@ import { link, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../base/clock.ts";
 import { DomainError } from "../base/errors.ts";
-import { openPrivateFolder } from "./private-folder.ts";
-import type { Processes } from "./process-alive.ts";
+import { openPrivateFolder } from "../files/private-folder.ts";
+import type { Processes } from "../process/process-alive.ts";
 
 export interface LockDeps {
   readonly clock: Clock;

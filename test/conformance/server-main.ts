@@ -4,8 +4,8 @@ import { buffer } from "node:stream/consumers";
 import { create, createRegistry, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { systemClock } from "../../internal/base/clock.ts";
 import { createLogger } from "../../internal/base/logger.ts";
-import { Metrics } from "../../internal/rpcserver/metrics.ts";
-import { RpcServer, type RpcServerOptions } from "../../internal/rpcserver/server.ts";
+import { Metrics } from "../../internal/rpc/server/metrics.ts";
+import { RpcServer, type RpcServerOptions } from "../../internal/rpc/server/server.ts";
 import {
   ConformanceService,
   file_conformance,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { Emulator } from "../../internal/pane/emulator.ts";
+import { Emulator } from "../../internal/pane/screen/emulator.ts";
 import { type AgentPlace, demoAgent, inLocalTmux, inSidecar, takenMessages } from "../support/agent-places.ts";
 import { gt, gtInTerminal, type Transcript } from "../support/gt-transcript.ts";
 import { eventually } from "../support/tmux-sandbox.ts";

@@ -1,7 +1,7 @@
 import { createClient } from "@connectrpc/connect";
 import { expect, it } from "vitest";
 import { Health, HealthCheckResponse_ServingStatus as Status } from "../../internal/gen/grpc/health/v1/health_pb.ts";
-import { sidecarTransport } from "../../internal/rpcserver/transport.ts";
+import { sidecarTransport } from "../../internal/rpc/client/transport.ts";
 import { TestCa } from "../support/certificates.ts";
 import { MountedSecret } from "../support/secret.ts";
 import { startSidecar, until } from "../support/sidecar.ts";

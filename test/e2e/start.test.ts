@@ -10,7 +10,7 @@ import { systemClock } from "../../internal/base/clock.ts";
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, "../..");
-const launch = [join(root, "scripts/launch.mjs"), "cmd/start/main.ts"];
+const launch = [join(root, "scripts/launch.mjs"), "scripts/start/main.ts"];
 
 let dir: string;
 let env: NodeJS.ProcessEnv;

@@ -2,9 +2,9 @@ import { answerByArrows, VERTICAL } from "../../internal/agents/answer-by-arrows
 import type { AgentProfile, ScreenView } from "../../internal/agents/profile.ts";
 import type { Screen } from "../../internal/agents/screen.ts";
 import { DomainError } from "../../internal/base/errors.ts";
-import type { AgentSigns, PaneWriter } from "../../internal/pane/delivery-attempt.ts";
-import type { ScreenSource } from "../../internal/pane/screen-source.ts";
-import { SignalBus } from "../../internal/pane/signal-bus.ts";
+import { SignalBus } from "../../internal/base/signal-bus.ts";
+import type { AgentSigns, PaneWriter } from "../../internal/pane/delivery/delivery-attempt.ts";
+import type { ScreenSource } from "../../internal/pane/screen/screen-source.ts";
 import type { FakeClock } from "../support/fake-clock.ts";
 import { screenOf } from "../support/screens.ts";
 

@@ -8,8 +8,8 @@ import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promi
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { spawn as spawnPty } from "@lydell/node-pty";
 import { systemClock } from "../../internal/base/clock.ts";
-import { linuxChildren } from "../../internal/sidecar/linux-children.ts";
-import { Reaper } from "../../internal/sidecar/reaper.ts";
+import { linuxChildren } from "../../internal/process/linux-children.ts";
+import { Reaper } from "../../internal/process/reaper.ts";
 
 const AT_ONCE = 20;
 const OTHERS_MOST = 1000;

@@ -3,8 +3,8 @@
 import { createInterface } from "node:readline";
 import { systemClock } from "../../internal/base/clock.ts";
 import { createLogger } from "../../internal/base/logger.ts";
-import { HealthState, healthRoutes } from "../../internal/rpcserver/health.ts";
-import { RpcServer } from "../../internal/rpcserver/server.ts";
+import { HealthState, healthRoutes } from "../../internal/rpc/server/health.ts";
+import { RpcServer } from "../../internal/rpc/server/server.ts";
 
 const lines = createInterface(process.stdin)[Symbol.asyncIterator]();
 const tls = JSON.parse((await lines.next()).value ?? "");

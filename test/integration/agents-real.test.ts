@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { payloadName } from "../../internal/agents/hook-lines.ts";
 import { comparable } from "../../internal/agents/safe-text.ts";
-import { surroundingsOf } from "../../internal/pane/surroundings.ts";
+import { surroundingsOf } from "../../internal/pane/state/surroundings.ts";
 import type { AgentProgram } from "../support/agents-install.ts";
 import { AgentSession } from "../support/agents-session.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { NudgeRequest, PeekRequest, WatchRequest, WatchUpdate } from "../../internal/pane/types.ts";
+import type { NudgeRequest, PeekRequest, WatchRequest, WatchUpdate } from "../../internal/session/types.ts";
 import type { AgentStatus, Backend } from "../../internal/terminal/backend.ts";
 import { type AgentPlace, demoAgent, type PlaceOptions, printer, takenMessages } from "../support/agent-places.ts";
 import { eventually } from "../support/tmux-sandbox.ts";

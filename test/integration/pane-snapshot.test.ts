@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { redrawOfCut } from "../../internal/pane/cut-redraw.ts";
-import { Emulator } from "../../internal/pane/emulator.ts";
+import { Emulator } from "../../internal/pane/screen/emulator.ts";
+import { redrawOfCut } from "../../internal/sidecar/agent/cut-redraw.ts";
 import { type Component, requireComponent } from "../support/components.ts";
 import { DrawnAgent } from "../support/drawn-agent.ts";
 import { COLS, type DrawnProgram, drawnProgram, ROWS } from "../support/drawn-program.ts";

@@ -10,7 +10,7 @@ import { Code, createClient } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { SidecarService } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
 import { Health } from "../../internal/gen/grpc/health/v1/health_pb.ts";
-import { sidecarTransport } from "../../internal/rpcserver/transport.ts";
+import { sidecarTransport } from "../../internal/rpc/client/transport.ts";
 import { TestCa } from "../support/certificates.ts";
 import { ASK, eventually, startRpcServer } from "../support/rpc-server.ts";
 import { until } from "../support/sidecar.ts";

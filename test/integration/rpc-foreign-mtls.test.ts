@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { credentials, loadPackageDefinition, type ServiceClientConstructor, status } from "@grpc/grpc-js";
 import { loadSync } from "@grpc/proto-loader";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { TlsMaterial } from "../../internal/rpcserver/tls.ts";
+import type { TlsMaterial } from "../../internal/rpc/common/tls.ts";
 import { TestCa } from "../support/certificates.ts";
 import { requireComponent } from "../support/components.ts";
 import { requireGrpcPython } from "../support/python-grpc.ts";

@@ -9,10 +9,10 @@ import { DomainError } from "../../internal/base/errors.ts";
 import { createLogger } from "../../internal/base/logger.ts";
 import { SidecarService } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
 import { Health, HealthCheckResponse_ServingStatus as Status } from "../../internal/gen/grpc/health/v1/health_pb.ts";
-import { domainErrorOf } from "../../internal/rpcserver/errors.ts";
-import { createHealthServer } from "../../internal/rpcserver/health-http.ts";
-import { RpcServer } from "../../internal/rpcserver/server.ts";
-import { abortOnExit, sidecarTransport } from "../../internal/rpcserver/transport.ts";
+import { abortOnExit, sidecarTransport } from "../../internal/rpc/client/transport.ts";
+import { domainErrorOf } from "../../internal/rpc/common/errors.ts";
+import { createHealthServer } from "../../internal/rpc/server/health-http.ts";
+import { RpcServer } from "../../internal/rpc/server/server.ts";
 import { muteHttp2Client, silentAfter } from "../support/raw-http2.ts";
 import { ASK, eventually, startRpcServer } from "../support/rpc-server.ts";
 

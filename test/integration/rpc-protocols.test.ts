@@ -5,8 +5,8 @@ import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } f
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DomainError } from "../../internal/base/errors.ts";
 import { SidecarPeekRequestSchema, SidecarService } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
-import { domainErrorOf } from "../../internal/rpcserver/errors.ts";
-import { sidecarTransport } from "../../internal/rpcserver/transport.ts";
+import { sidecarTransport } from "../../internal/rpc/client/transport.ts";
+import { domainErrorOf } from "../../internal/rpc/common/errors.ts";
 import { ASK, type RpcFixture, startRpcServer } from "../support/rpc-server.ts";
 
 let fixture: RpcFixture;

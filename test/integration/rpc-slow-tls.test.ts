@@ -5,7 +5,7 @@ import { type ConnectionOptions, connect as connectTls } from "node:tls";
 import { createClient } from "@connectrpc/connect";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { Health } from "../../internal/gen/grpc/health/v1/health_pb.ts";
-import { sidecarTransport } from "../../internal/rpcserver/transport.ts";
+import { sidecarTransport } from "../../internal/rpc/client/transport.ts";
 import { TestCa } from "../support/certificates.ts";
 import { startRpcServer } from "../support/rpc-server.ts";
 

@@ -5,10 +5,10 @@ import { describe, expect, it } from "vitest";
 import { systemClock } from "../../internal/base/clock.ts";
 import { createLogger } from "../../internal/base/logger.ts";
 import { SidecarService } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
-import { domainErrorOf } from "../../internal/rpcserver/errors.ts";
-import { RpcServer } from "../../internal/rpcserver/server.ts";
-import type { TlsMaterial } from "../../internal/rpcserver/tls.ts";
-import { sidecarTransport } from "../../internal/rpcserver/transport.ts";
+import { sidecarTransport } from "../../internal/rpc/client/transport.ts";
+import { domainErrorOf } from "../../internal/rpc/common/errors.ts";
+import type { TlsMaterial } from "../../internal/rpc/common/tls.ts";
+import { RpcServer } from "../../internal/rpc/server/server.ts";
 import { TestCa } from "../support/certificates.ts";
 import { ASK, startRpcServer } from "../support/rpc-server.ts";
 

@@ -9,7 +9,7 @@ import { createClient } from "@connectrpc/connect";
 import { beforeEach, describe, expect, it } from "vitest";
 import { AgentState } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { SidecarService } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
-import { sidecarTransport } from "../../internal/rpcserver/transport.ts";
+import { sidecarTransport } from "../../internal/rpc/client/transport.ts";
 import { firstProcessOf, PID_NAMESPACE, requirePidNamespace } from "../support/pid-namespace.ts";
 import { until } from "../support/sidecar.ts";
 

@@ -2,9 +2,13 @@ import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { CommandClient, type CommandClientOptions, type Notification } from "../../internal/tmux/command-client.ts";
-import { quoteArgument } from "../../internal/tmux/quote.ts";
-import { TmuxServer } from "../../internal/tmux/server.ts";
+import { TmuxServer } from "../../internal/tmux/client/server.ts";
+import {
+  CommandClient,
+  type CommandClientOptions,
+  type Notification,
+} from "../../internal/tmux/control/command-client.ts";
+import { quoteArgument } from "../../internal/tmux/pane/quote.ts";
 import { eventually, type TmuxSandbox, testDeps, tmuxSandbox } from "../support/tmux-sandbox.ts";
 
 const print = (text: string) => `display-message -p ${quoteArgument(text)}`;

@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
-import { TmuxCommandError, TmuxUnavailableError } from "../../internal/tmux/errors.ts";
-import { ForkedCommands } from "../../internal/tmux/forked-commands.ts";
-import { TmuxPane } from "../../internal/tmux/pane.ts";
+import { ForkedCommands } from "../../internal/tmux/client/forked-commands.ts";
+import { TmuxCommandError, TmuxUnavailableError } from "../../internal/tmux/pane/errors.ts";
+import { TmuxPane } from "../../internal/tmux/pane/pane.ts";
 import { eventually, tmuxSandbox } from "../support/tmux-sandbox.ts";
 
 const run = promisify(execFile);

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, open, readFile, rm, stat, writeFile } from "node:fs/pro
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { FifoHolder, makeFifo, readFifo } from "../../internal/tmux/output-fifo.ts";
+import { FifoHolder, makeFifo, readFifo } from "../../internal/files/fifo.ts";
 import { eventually, testDeps, tmuxSandbox } from "../support/tmux-sandbox.ts";
 
 /** A FIFO in a folder of its own, held open. */

@@ -1,8 +1,8 @@
 import { mkdir, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { FifoHolder, makeFifo, readFifo } from "../../internal/tmux/output-fifo.ts";
-import { TmuxPane } from "../../internal/tmux/pane.ts";
+import { FifoHolder, makeFifo, readFifo } from "../../internal/files/fifo.ts";
+import { TmuxPane } from "../../internal/tmux/pane/pane.ts";
 import { eventually, type SandboxOptions, testDeps, tmuxSandbox } from "../support/tmux-sandbox.ts";
 
 const SCREEN = { escapes: false, join: false };

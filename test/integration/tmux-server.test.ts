@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { spawn as spawnPty } from "@lydell/node-pty";
 import { describe, expect, it } from "vitest";
-import { TmuxServer } from "../../internal/tmux/server.ts";
-import { probeVersion } from "../../internal/tmux/version.ts";
+import { TmuxServer } from "../../internal/tmux/client/server.ts";
+import { probeVersion } from "../../internal/tmux/client/version.ts";
 import { eventually, testDeps, tmuxSandbox } from "../support/tmux-sandbox.ts";
 
 const exec = promisify(execFile);

@@ -7,8 +7,8 @@ import { agentsHere } from "../../cmd/gt/common/agents-here.ts";
 import { type PlaceConfig, readConfig } from "../../cmd/gt/config.ts";
 import { systemClock } from "../../internal/base/clock.ts";
 import type { Backend } from "../../internal/terminal/backend.ts";
-import { type LocalSidecar, listLocalSidecars } from "../../internal/terminal/local-sidecars.ts";
-import { resolveBackend } from "../../internal/terminal/resolve.ts";
+import { type LocalSidecar, listLocalSidecars } from "../../internal/terminal/finding/local-sidecars.ts";
+import { resolveBackend } from "../../internal/terminal/finding/resolve-place.ts";
 import { ownProgram } from "./programs.ts";
 import { eventually } from "./tmux-sandbox.ts";
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import type { AgentProfile, LaunchPlan, ScreenView } from "../../internal/agents/profile.ts";
-import { profileNamed } from "../../internal/agents/registry.ts";
+import { profileNamed } from "../../internal/agents/programs/registry.ts";
 import type { Screen } from "../../internal/agents/screen.ts";
 import { ModelServer } from "../fakes/model-server.ts";
 import { type AgentHome, type AgentHomeOptions, type AgentKind, makeAgentHome } from "./agents-home.ts";

@@ -1,8 +1,8 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { type Client, ConnectError } from "@connectrpc/connect";
 import xterm from "@xterm/headless";
+import { SignalBus } from "../../internal/base/signal-bus.ts";
 import { SidecarAttachInputSchema, type SidecarService } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
-import { SignalBus } from "../../internal/pane/signal-bus.ts";
 import { until } from "./sidecar.ts";
 
 type Input = MessageInitShape<typeof SidecarAttachInputSchema>["input"];

@@ -1,5 +1,5 @@
 import { generateKeyPairSync, type KeyObject, randomBytes, sign, X509Certificate } from "node:crypto";
-import type { TlsMaterial } from "../../internal/rpcserver/tls.ts";
+import type { TlsMaterial } from "../../internal/rpc/common/tls.ts";
 
 /** What a leaf is for. */
 export interface LeafNames {

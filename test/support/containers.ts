@@ -9,7 +9,7 @@ import { promisify } from "node:util";
 import { type Client, createClient } from "@connectrpc/connect";
 import type { TestContext } from "vitest";
 import { SidecarService } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
-import { sidecarTransport } from "../../internal/rpcserver/transport.ts";
+import { sidecarTransport } from "../../internal/rpc/client/transport.ts";
 import { requireComponent } from "./components.ts";
 import { until } from "./sidecar.ts";
 

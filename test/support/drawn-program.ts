@@ -2,9 +2,9 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Emulator } from "../../internal/pane/emulator.ts";
-import { makeFifo, readFifo } from "../../internal/tmux/output-fifo.ts";
-import type { PaneCut, TmuxPane } from "../../internal/tmux/pane.ts";
+import { makeFifo, readFifo } from "../../internal/files/fifo.ts";
+import { Emulator } from "../../internal/pane/screen/emulator.ts";
+import type { PaneCut, TmuxPane } from "../../internal/tmux/pane/pane.ts";
 import { eventually, tmuxSandbox } from "./tmux-sandbox.ts";
 
 export const COLS = 100;

@@ -1,4 +1,4 @@
-import { Emulator } from "../../internal/pane/emulator.ts";
+import { Emulator } from "../../internal/pane/screen/emulator.ts";
 import { comparablePane, TmuxStage } from "./tmux-stage.ts";
 
 const COLS = 40;

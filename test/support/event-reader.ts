@@ -1,7 +1,7 @@
 import type { Client } from "@connectrpc/connect";
 import type { Gap, GapReason } from "../../internal/gen/gastown/v1/common_pb.ts";
 import type { SidecarEvent, SidecarService } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
-import { abortOnExit } from "../../internal/rpcserver/transport.ts";
+import { abortOnExit } from "../../internal/rpc/client/transport.ts";
 import { until } from "./sidecar.ts";
 
 /**

@@ -6,15 +6,15 @@ import type { Task } from "../../internal/base/task-group.ts";
 import { NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { SidecarService, UpdateKind } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
 import { Health } from "../../internal/gen/grpc/health/v1/health_pb.ts";
-import type { Routes } from "../../internal/rpcserver/adapter.ts";
-import { answering } from "../../internal/rpcserver/calls.ts";
-import { HealthState, healthRoutes } from "../../internal/rpcserver/health.ts";
-import { Metrics } from "../../internal/rpcserver/metrics.ts";
-import { type Peer, peerKey } from "../../internal/rpcserver/peer.ts";
-import { reflectionRoutes } from "../../internal/rpcserver/reflection.ts";
-import { sendHead } from "../../internal/rpcserver/response-head.ts";
-import { RpcServer, type RpcServerOptions } from "../../internal/rpcserver/server.ts";
-import { TlsServing, type TlsServingDeps } from "../../internal/sidecar/tls-serving.ts";
+import { type Peer, peerKey } from "../../internal/rpc/port/peer.ts";
+import type { Routes } from "../../internal/rpc/server/adapter.ts";
+import { answering } from "../../internal/rpc/server/calls.ts";
+import { HealthState, healthRoutes } from "../../internal/rpc/server/health.ts";
+import { Metrics } from "../../internal/rpc/server/metrics.ts";
+import { reflectionRoutes } from "../../internal/rpc/server/reflection.ts";
+import { sendHead } from "../../internal/rpc/server/response-head.ts";
+import { RpcServer, type RpcServerOptions } from "../../internal/rpc/server/server.ts";
+import { TlsServing, type TlsServingDeps } from "../../internal/sidecar/serving/tls-serving.ts";
 
 /** What Peek's and WatchOutput's `lines` ask of the test service; `release`, by Peek, lets go on what `headFirst` began. */
 export const ASK = { notFound: -404, failLate: -405, bug: -500, wait: -600, headFirst: -700, release: -701 } as const;

@@ -1,5 +1,5 @@
 import type { Screen } from "../../internal/agents/screen.ts";
-import { Emulator } from "../../internal/pane/emulator.ts";
+import { Emulator } from "../../internal/pane/screen/emulator.ts";
 
 /** A terminal's screen as `tmux capture-pane -e` gives it, with what that does not tell. */
 export interface RecordedScreen {

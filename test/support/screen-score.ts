@@ -1,5 +1,5 @@
-import { profileNamed } from "../../internal/agents/registry.ts";
-import { judge } from "../../internal/pane/judge.ts";
+import { profileNamed } from "../../internal/agents/programs/registry.ts";
+import { judge } from "../../internal/pane/state/judge.ts";
 import type { ScreenCase, Truth } from "./screen-corpus.ts";
 import { screenFromRecording } from "./screen-from-ansi.ts";
 

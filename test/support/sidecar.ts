@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Client, createClient } from "@connectrpc/connect";
 import { SidecarService } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
-import { sidecarTransport } from "../../internal/rpcserver/transport.ts";
+import { sidecarTransport } from "../../internal/rpc/client/transport.ts";
 import { firstProcessOf, PID_NAMESPACE } from "./pid-namespace.ts";
 import { ownProgram } from "./programs.ts";
 

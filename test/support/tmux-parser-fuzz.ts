@@ -1,4 +1,4 @@
-import { type ControlEvent, ControlParser } from "../../internal/tmux/control-parser.ts";
+import { type ControlEvent, ControlParser } from "../../internal/tmux/control/control-parser.ts";
 
 /** A generated stream of a control client, and the events it stands for. */
 interface FuzzStream {

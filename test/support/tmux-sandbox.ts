@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "../../internal/base/clock.ts";
 import { createLogger } from "../../internal/base/logger.ts";
-import { CommandClient } from "../../internal/tmux/command-client.ts";
-import { TmuxPane } from "../../internal/tmux/pane.ts";
-import { TmuxServer } from "../../internal/tmux/server.ts";
-import { serverConfig } from "../../internal/tmux/server-config.ts";
+import { TmuxServer } from "../../internal/tmux/client/server.ts";
+import { CommandClient } from "../../internal/tmux/control/command-client.ts";
+import { TmuxPane } from "../../internal/tmux/pane/pane.ts";
+import { serverConfig } from "../../internal/tmux/pane/server-config.ts";
 
 export interface SandboxOptions {
   /** The pane's command; default `cat`. */

@@ -1,6 +1,6 @@
 import { constants, openSync } from "node:fs";
 import { ReadStream, WriteStream } from "node:tty";
-import type { PaneCut } from "../../internal/tmux/pane.ts";
+import type { PaneCut } from "../../internal/tmux/pane/pane.ts";
 import { capturedCells } from "./captured-cells.ts";
 import { eventually, type TmuxSandbox, tmuxSandbox } from "./tmux-sandbox.ts";
 

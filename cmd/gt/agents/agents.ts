@@ -1,7 +1,7 @@
 import { plainText } from "../../../internal/base/sanitise.ts";
 import { textWidth } from "../../../internal/base/text-width.ts";
-import type { KnownAgent } from "../../../internal/terminal/known-agents.ts";
-import { listPlaces } from "../../../internal/terminal/resolve.ts";
+import type { KnownAgent } from "../../../internal/terminal/finding/known-agents.ts";
+import { listPlaces } from "../../../internal/terminal/finding/resolve-place.ts";
 import { agentsHere } from "../common/agents-here.ts";
 import type { CommandContext } from "../common/command-context.ts";
 import { isoTime, jsonText } from "../common/json-text.ts";

@@ -1,5 +1,5 @@
-import type { AttachInput } from "../../../internal/pane/attach-types.ts";
-import { SignalBus } from "../../../internal/pane/signal-bus.ts";
+import { SignalBus } from "../../../internal/base/signal-bus.ts";
+import type { AttachInput } from "../../../internal/session/attach.ts";
 
 /** What may wait to be sent, bytes: what is more is not taken. */
 const WAITING_MAX_BYTES = 1024 * 1024;

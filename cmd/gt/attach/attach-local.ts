@@ -1,5 +1,5 @@
 import { basename, dirname } from "node:path";
-import { withoutTmux } from "../../../internal/tmux/environment.ts";
+import { withoutTmux } from "../../../internal/tmux/client/environment.ts";
 
 export interface TmuxAttach {
   readonly args: readonly string[];

@@ -1,6 +1,6 @@
 import { backoffMs } from "../../../internal/base/backoff.ts";
 import { DomainError } from "../../../internal/base/errors.ts";
-import { ATTACH_COLS, ATTACH_ROWS, type AttachOutput } from "../../../internal/pane/attach-types.ts";
+import { ATTACH_COLS, ATTACH_ROWS, type AttachOutput } from "../../../internal/session/attach.ts";
 import type { CommandContext, FoundAgent } from "../common/command-context.ts";
 import type { AttachCommand } from "../config.ts";
 import { AttachInputs } from "./attach-inputs.ts";

@@ -1,7 +1,7 @@
 import type { IBufferCell, IBufferLine } from "@xterm/headless";
 import { plainText } from "../../../internal/base/sanitise.ts";
-import { TerminalModes } from "../../../internal/pane/terminal-modes.ts";
-import { type TmuxTerminal, tmuxTerminal } from "../../../internal/pane/tmux-terminal.ts";
+import { TerminalModes } from "../../../internal/pane/screen/terminal-modes.ts";
+import { type TmuxTerminal, tmuxTerminal } from "../../../internal/pane/screen/tmux-terminal.ts";
 
 /** What a program wants of the terminal in front of a person, as far as it is passed on. */
 export interface WantedModes {

@@ -1,5 +1,5 @@
 import { DomainError } from "../../../internal/base/errors.ts";
-import type { Place } from "../../../internal/terminal/resolve.ts";
+import type { Place } from "../../../internal/terminal/finding/resolve-place.ts";
 import { type CommandContext, withAgent } from "../common/command-context.ts";
 import type { AttachCommand } from "../config.ts";
 import { tmuxAttachCommand } from "./attach-local.ts";

@@ -1,11 +1,11 @@
 import type { Clock } from "../../../internal/base/clock.ts";
-import { lookUpBead } from "../../../internal/terminal/bead.ts";
-import { listLocalSidecars } from "../../../internal/terminal/local-sidecars.ts";
-import { runtimeFolder } from "../../../internal/terminal/private-folder.ts";
-import type { OpenDeps, ResolveDeps } from "../../../internal/terminal/resolve.ts";
-import { runCommand } from "../../../internal/terminal/run-command.ts";
-import { socketPaths } from "../../../internal/terminal/socket.ts";
-import { findTown } from "../../../internal/terminal/town.ts";
+import { runtimeFolder } from "../../../internal/files/private-folder.ts";
+import { runCommand } from "../../../internal/process/run-command.ts";
+import { lookUpBead } from "../../../internal/terminal/finding/bead.ts";
+import { listLocalSidecars } from "../../../internal/terminal/finding/local-sidecars.ts";
+import type { OpenDeps, ResolveDeps } from "../../../internal/terminal/finding/resolve-place.ts";
+import { socketPaths } from "../../../internal/terminal/finding/socket.ts";
+import { findTown } from "../../../internal/terminal/finding/town.ts";
 import type { PlaceConfig } from "../config.ts";
 import { listTmuxSessions } from "./tmux-sessions.ts";
 

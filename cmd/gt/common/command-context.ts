@@ -3,7 +3,7 @@ import { plainText } from "../../../internal/base/sanitise.ts";
 import { Output } from "../../../internal/cli/output.ts";
 import type { MainContext } from "../../../internal/cli/run-main.ts";
 import type { Backend } from "../../../internal/terminal/backend.ts";
-import { type AgentQuery, type Place, resolveBackend } from "../../../internal/terminal/resolve.ts";
+import { type AgentQuery, type Place, resolveBackend } from "../../../internal/terminal/finding/resolve-place.ts";
 import type { PlaceConfig } from "../config.ts";
 import { agentsHere } from "./agents-here.ts";
 

@@ -2,7 +2,7 @@ import { createClient, createRouterTransport } from "@connectrpc/connect";
 import { expect, it } from "vitest";
 import { Health } from "../../../internal/gen/grpc/health/v1/health_pb.ts";
 import type { TlsFiles } from "../../../internal/pki/tls-files.ts";
-import { HealthState, healthRoutes } from "../../../internal/rpcserver/health.ts";
+import { HealthState, healthRoutes } from "../../../internal/rpc/server/health.ts";
 import { currentTls } from "./current-tls.ts";
 
 const files = (cert: string): TlsFiles => ({ cert, key: "key", ca: "ca" });

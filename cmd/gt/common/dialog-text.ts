@@ -1,6 +1,6 @@
 import { plainText } from "../../../internal/base/sanitise.ts";
 import { textWidth } from "../../../internal/base/text-width.ts";
-import type { Dialog } from "../../../internal/pane/types.ts";
+import type { Dialog } from "../../../internal/session/types.ts";
 import type { PlaceConfig } from "../config.ts";
 import { respondLine } from "./respond-line.ts";
 

@@ -1,4 +1,4 @@
-import type { WatchUpdate } from "../../../internal/pane/types.ts";
+import type { WatchUpdate } from "../../../internal/session/types.ts";
 import type { CommandContext, FoundAgent } from "./command-context.ts";
 import { NewLines } from "./new-lines.ts";
 import { watchAgain } from "./watch-again.ts";

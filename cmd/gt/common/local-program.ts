@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import type { AgentProfile, FileState } from "../../../internal/agents/profile.ts";
-import { profileNamed } from "../../../internal/agents/registry.ts";
+import { profileNamed } from "../../../internal/agents/programs/registry.ts";
 import { normalise } from "../../../internal/agents/safe-text.ts";
+import { processStartedAt, systemProcesses } from "../../../internal/process/process-alive.ts";
 import type { LocalProgram } from "../../../internal/terminal/local-agent.ts";
-import { processStartedAt, systemProcesses } from "../../../internal/terminal/process-alive.ts";
-import type { PaneFacts } from "../../../internal/tmux/pane.ts";
+import type { PaneFacts } from "../../../internal/tmux/pane/pane.ts";
 import { chooseProgram } from "./choose-program.ts";
 
 export interface ProgramOptions {

@@ -3,12 +3,12 @@ import { homedir } from "node:os";
 import { comparable } from "../../../internal/agents/safe-text.ts";
 import type { Clock } from "../../../internal/base/clock.ts";
 import { createLogger } from "../../../internal/base/logger.ts";
+import { runtimeFolder } from "../../../internal/files/private-folder.ts";
+import { systemProcesses } from "../../../internal/process/process-alive.ts";
 import type { Backend } from "../../../internal/terminal/backend.ts";
+import type { Place } from "../../../internal/terminal/finding/resolve-place.ts";
 import { TmuxBackend } from "../../../internal/terminal/local.ts";
-import { runtimeFolder } from "../../../internal/terminal/private-folder.ts";
-import { systemProcesses } from "../../../internal/terminal/process-alive.ts";
-import type { Place } from "../../../internal/terminal/resolve.ts";
-import { probeVersion } from "../../../internal/tmux/version.ts";
+import { probeVersion } from "../../../internal/tmux/client/version.ts";
 import type { PlaceConfig } from "../config.ts";
 import { localProgram } from "./local-program.ts";
 

@@ -1,6 +1,6 @@
 import { plainText } from "../../../internal/base/sanitise.ts";
 import { durationText, ordinal } from "../../../internal/cli/wording.ts";
-import type { NudgeOutcome, NudgeReceipt } from "../../../internal/pane/types.ts";
+import type { NudgeOutcome, NudgeReceipt } from "../../../internal/session/types.ts";
 
 /** A nudge's receipt, said to a person. All of it is safe to print. */
 export interface ReceiptText {

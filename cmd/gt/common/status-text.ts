@@ -1,6 +1,6 @@
 import { plainText } from "../../../internal/base/sanitise.ts";
 import { durationText } from "../../../internal/cli/wording.ts";
-import type { AgentStateName } from "../../../internal/pane/types.ts";
+import type { AgentStateName } from "../../../internal/session/types.ts";
 import type { AgentStatus } from "../../../internal/terminal/backend.ts";
 import type { PlaceConfig } from "../config.ts";
 import { dialogLines } from "./dialog-text.ts";

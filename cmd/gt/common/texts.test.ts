@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { durationText, ordinal } from "../../../internal/cli/wording.ts";
-import type { NudgeOutcome, NudgeReceipt } from "../../../internal/pane/types.ts";
+import type { NudgeOutcome, NudgeReceipt } from "../../../internal/session/types.ts";
 import type { AgentStatus } from "../../../internal/terminal/backend.ts";
 import { jsonText } from "./json-text.ts";
 import { receiptJson, receiptText } from "./receipt-text.ts";

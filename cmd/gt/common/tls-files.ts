@@ -4,7 +4,7 @@ import { readTlsFiles } from "../../../internal/auth/read-tls-files.ts";
 import { serverRevocation } from "../../../internal/auth/server-revocation.ts";
 import { DomainError, errorText } from "../../../internal/base/errors.ts";
 import type { TlsFiles } from "../../../internal/pki/tls-files.ts";
-import type { ClientTls } from "../../../internal/rpcserver/tls.ts";
+import type { ClientTls } from "../../../internal/rpc/common/tls.ts";
 import type { PlaceConfig } from "../config.ts";
 
 /**

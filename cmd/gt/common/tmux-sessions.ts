@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { DomainError } from "../../../internal/base/errors.ts";
-import { runCommand } from "../../../internal/terminal/run-command.ts";
+import { runCommand } from "../../../internal/process/run-command.ts";
 import type { PlaceConfig } from "../config.ts";
 
 const TIMEOUT_MS = 5000;

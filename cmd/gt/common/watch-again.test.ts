@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from "vitest";
 import { DomainError } from "../../../internal/base/errors.ts";
-import type { WatchUpdate } from "../../../internal/pane/types.ts";
+import type { WatchUpdate } from "../../../internal/session/types.ts";
 import { FakeClock } from "../../../test/support/fake-clock.ts";
 import { watchAgain } from "./watch-again.ts";
 

@@ -2,7 +2,7 @@ import { backoffMs } from "../../../internal/base/backoff.ts";
 import type { Clock } from "../../../internal/base/clock.ts";
 import { DomainError } from "../../../internal/base/errors.ts";
 import { durationText } from "../../../internal/cli/wording.ts";
-import type { WatchRequest, WatchUpdate } from "../../../internal/pane/types.ts";
+import type { WatchRequest, WatchUpdate } from "../../../internal/session/types.ts";
 import type { Backend } from "../../../internal/terminal/backend.ts";
 
 export interface WatchAgainDeps {

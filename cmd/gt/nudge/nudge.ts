@@ -1,5 +1,5 @@
 import { DomainError } from "../../../internal/base/errors.ts";
-import type { NudgeReceipt } from "../../../internal/pane/types.ts";
+import type { NudgeReceipt } from "../../../internal/session/types.ts";
 import { NudgeInterruptedError } from "../../../internal/terminal/nudge-interrupted-error.ts";
 import { type CommandContext, type FoundAgent, withAgent } from "../common/command-context.ts";
 import { jsonText } from "../common/json-text.ts";

@@ -1,4 +1,4 @@
-import type { PeekResult } from "../../../internal/pane/types.ts";
+import type { PeekResult } from "../../../internal/session/types.ts";
 import { type CommandContext, type FoundAgent, withAgent } from "../common/command-context.ts";
 import { followLines } from "../common/follow.ts";
 import { jsonText } from "../common/json-text.ts";

@@ -1,5 +1,5 @@
 import { DomainError } from "../../../internal/base/errors.ts";
-import type { Dialog } from "../../../internal/pane/types.ts";
+import type { Dialog } from "../../../internal/session/types.ts";
 
 /** The key of the choice that a person meant: its key, its label, or a beginning that no other label has. @throws DomainError `invalid`. */
 export function chosenKey({ choices }: Dialog, said: string): string {

@@ -1,6 +1,6 @@
 import { DomainError } from "../../../internal/base/errors.ts";
 import { plainText } from "../../../internal/base/sanitise.ts";
-import type { Dialog, RespondResult } from "../../../internal/pane/types.ts";
+import type { Dialog, RespondResult } from "../../../internal/session/types.ts";
 import { type CommandContext, type FoundAgent, withAgent } from "../common/command-context.ts";
 import { dialogLines } from "../common/dialog-text.ts";
 import { isoTime, jsonText } from "../common/json-text.ts";

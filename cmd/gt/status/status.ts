@@ -1,7 +1,12 @@
 import { DomainError } from "../../../internal/base/errors.ts";
 import type { Backend } from "../../../internal/terminal/backend.ts";
-import type { KnownAgent } from "../../../internal/terminal/known-agents.ts";
-import { listPlaces, type OpenDeps, type Place, splitListen } from "../../../internal/terminal/resolve.ts";
+import type { KnownAgent } from "../../../internal/terminal/finding/known-agents.ts";
+import {
+  listPlaces,
+  type OpenDeps,
+  type Place,
+  splitListen,
+} from "../../../internal/terminal/finding/resolve-place.ts";
 import { agentsHere } from "../common/agents-here.ts";
 import { type CommandContext, withAgent } from "../common/command-context.ts";
 import { jsonText } from "../common/json-text.ts";

@@ -1,5 +1,5 @@
 import { DomainError } from "../../../internal/base/errors.ts";
-import type { WatchUpdate } from "../../../internal/pane/types.ts";
+import type { WatchUpdate } from "../../../internal/session/types.ts";
 import type { AgentStatus } from "../../../internal/terminal/backend.ts";
 import type { CommandContext, FoundAgent } from "../common/command-context.ts";
 import { watchAgain } from "../common/watch-again.ts";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { textWidth } from "../../../internal/base/text-width.ts";
-import type { WatchUpdate } from "../../../internal/pane/types.ts";
+import type { WatchUpdate } from "../../../internal/session/types.ts";
 import type { AgentStatus } from "../../../internal/terminal/backend.ts";
 import { type Watched, watchPicture } from "./watch-picture.ts";
 

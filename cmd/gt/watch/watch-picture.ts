@@ -2,7 +2,7 @@ import { plainText, styledText } from "../../../internal/base/sanitise.ts";
 import { clipText, textWidth } from "../../../internal/base/text-width.ts";
 import { clipStyled } from "../../../internal/cli/styled-width.ts";
 import { durationText } from "../../../internal/cli/wording.ts";
-import type { WatchUpdate } from "../../../internal/pane/types.ts";
+import type { WatchUpdate } from "../../../internal/session/types.ts";
 import type { AgentStatus } from "../../../internal/terminal/backend.ts";
 import { type Paint, STATE_STYLES } from "../common/status-text.ts";
 

@@ -1,4 +1,4 @@
-import type { WatchUpdate } from "../../../internal/pane/types.ts";
+import type { WatchUpdate } from "../../../internal/session/types.ts";
 import { type CommandContext, type FoundAgent, withAgent } from "../common/command-context.ts";
 import { followLines } from "../common/follow.ts";
 import { isoTime, jsonText } from "../common/json-text.ts";

@@ -1,0 +1,164 @@
+import { type ChoiceList, cursorChoices, numberedChoices } from "../choices.ts";
+import type { ComposerView, DialogKind, DialogView, ScreenView } from "../profile.ts";
+import type { Screen } from "../screen.ts";
+import { block, firstWords, isRule, lastRow, lineAt, ruleAbove, typedText } from "../screen-text.ts";
+
+/** How far from the cursor the box's lines may be: a draft fills at most the screen. */
+const REACH = 200;
+const PASTE = /\[(?:Pasted text #\d+(?: \+\d+ lines)?|\.\.\.Truncated text #\d+[^\]]{0,40}\.\.\.|Image #\d+)\]/g;
+const SPINNER = /^[·✢✳✶✻✽*∗] \S[^…]{0,80}…/;
+const INTERRUPT = /\besc to interrupt\b/;
+/** Titles while it works; a static title says nothing, so this proves busy and never idle. */
+const BUSY_TITLE = /^[⠀-⣿◐◑◒◓] /u;
+const FOOTER =
+  /\b(?:Esc to (?:cancel|exit|go back|close|skip)|Enter to (?:confirm|select|continue|save|submit|set))\b/i;
+const PARKED = /(?:usage|session|weekly|rate) limit (?:reached|hit)|hit your (?:\w+ )?limit/i;
+
+/**
+ * What Claude Code's screen says. The composer is the box between the two full-width lines around the cursor; only it, the
+ * rows below it and the block right above it count, so that nothing in the transcript can pass for them.
+ */
+export function claudeView(screen: Screen): ScreenView {
+  const composer = composerBox(screen);
+  if (composer === undefined) {
+    const dialog = dialogBox(screen);
+    return dialog === undefined ? {} : { dialog };
+  }
+  const above = aboveComposer(screen, composer.top - 2);
+  const busy = above.spinner ?? statusMark(screen, composer.bottom + 2) ?? titleMark(screen);
+  return {
+    composer,
+    ...(busy === undefined ? {} : { busy }),
+    ...(above.parked === undefined ? {} : { parked: above.parked }),
+    ...(above.queued.length === 0 ? {} : { queued: above.queued }),
+  };
+}
+
+function composerBox(screen: Screen): ComposerView | undefined {
+  const upper = ruleAbove(screen, screen.cursorY - 1, REACH);
+  if (upper < 0 || !wide(screen, upper) || !/^[❯!](?:\s|$)/.test(lineAt(screen, upper + 1))) return undefined;
+  let lower = screen.cursorY + 1;
+  while (lower < screen.rows && !isRule(lineAt(screen, lower))) lower += 1;
+  if (lower >= screen.rows || !wide(screen, lower)) return undefined;
+  for (let row = lower + 1; row <= lastRow(screen); row += 1) if (FOOTER.test(lineAt(screen, row))) return undefined;
+  const rows: string[] = [];
+  for (let row = upper + 1; row < lower; row += 1)
+    rows.push(typedText(screen.lines[row]).replace(/^(?:[❯!]\s?|\s{1,2})/, ""));
+  // In shell mode the mark itself is what was typed.
+  const shell = lineAt(screen, upper + 1).startsWith("!") ? "!" : "";
+  const text = `${shell}${rows.join("\n")}`.trimEnd();
+  return { top: upper + 1, bottom: lower - 1, text, pasteMarkers: text.match(PASTE)?.length ?? 0 };
+}
+
+/** The agent's own lines span the screen; one inside a message does not start at the first column or is shorter. */
+function wide(screen: Screen, row: number): boolean {
+  const text = lineAt(screen, row);
+  return text.startsWith("─") && text.length >= screen.cols - 2;
+}
+
+interface Above {
+  readonly spinner?: string;
+  readonly parked?: string;
+  readonly queued: readonly string[];
+}
+
+/**
+ * The block right above the composer, from the bottom up: hints and queued messages are indented or led by `❯`, the spinner
+ * starts at the first column. The first other row at the first column ends it.
+ */
+function aboveComposer(screen: Screen, from: number): Above {
+  const queued: string[] = [];
+  let pending = "";
+  let spinner: string | undefined;
+  let sawQueueHint = false;
+  for (let row = from; row >= Math.max(0, from - 40); row -= 1) {
+    const text = lineAt(screen, row);
+    if (SPINNER.test(text)) spinner ??= text.split("…", 1)[0]?.slice(0, 60);
+    else if (/^ {2}❯\s/.test(text)) {
+      queued.unshift(`${text.slice(4)}${pending}`);
+      pending = "";
+    } else if (/^ {2}⎿ +Queued\b/.test(text)) sawQueueHint = true;
+    else if (/^❯\s/.test(text) && (sawQueueHint || queued.length > 0) && spinner !== undefined) {
+      queued.unshift(`${text.slice(2)}${pending}`);
+      pending = "";
+    } else if (/^ {2,4}\S/.test(text)) pending = `\n${text.trim()}${pending}`;
+    else if (text.trim() === "" || /^\s/.test(text)) pending = "";
+    else
+      return {
+        ...(spinner === undefined ? {} : { spinner }),
+        ...parkedIn(text),
+        queued: spinner === undefined ? [] : queued,
+      };
+  }
+  return { ...(spinner === undefined ? {} : { spinner }), queued: spinner === undefined ? [] : queued };
+}
+
+function parkedIn(text: string): { readonly parked?: string } {
+  const match = text.length < 400 ? PARKED.exec(text) : null;
+  return match === null ? {} : { parked: match[0] };
+}
+
+function statusMark(screen: Screen, from: number): string | undefined {
+  for (let row = from; row <= lastRow(screen); row += 1) {
+    const match = INTERRUPT.exec(lineAt(screen, row));
+    if (match !== null) return match[0];
+  }
+  return undefined;
+}
+
+function titleMark(screen: Screen): string | undefined {
+  return BUSY_TITLE.test(screen.title) ? "title" : undefined;
+}
+
+const KINDS: readonly (readonly [DialogKind, RegExp])[] = [
+  ["trust", /trust this folder|Do you trust|Accessing workspace|Bypass Permissions mode/i],
+  ["theme", /text style that looks best|^\s*Theme$/m],
+  ["login", /Select login method|custom API key|Paste code here|log ?in/i],
+  ["limit", /limit (?:reached|hit)|hit your (?:\w+ )?limit/i],
+  ["plan", /Exit plan mode|Ready to code|Claude has written up a plan|Would you like to proceed\?/i],
+  ["permission", /Do you want to (?:proceed|make|create|allow|overwrite|run|use)|needs your permission/i],
+  ["question", /^\s*[☐☒✔]\s|Type something|Chat about this/m],
+  ["picker", /Select model|Rewind|Resume|Choose|Switch between/i],
+];
+
+/** A dialog fills everything from its line down to the last row and holds a list with the cursor mark. */
+function dialogBox(screen: Screen): DialogView | undefined {
+  const last = lastRow(screen);
+  const top = dialogTop(screen, last);
+  if (top < 0) return undefined;
+  const list = numberedChoices(screen, top, last) ?? cursorChoices(screen, top, last);
+  const footer = footerRow(screen, last);
+  if (list === undefined ? footer < 0 : !fitsBottom(list, footer, last)) return undefined;
+  if (list !== undefined && !list.choices.some((choice) => choice.selected)) return undefined;
+  const end = footer < 0 ? last : footer - 1;
+  const text = block(screen, top, end);
+  const kind = KINDS.find(([, pattern]) => pattern.test(text))?.[0] ?? "other";
+  return { kind, title: firstWords(text), text, choices: list?.choices ?? [] };
+}
+
+/** The line a dialog begins under; a dialog may have more of them inside, so the highest one with no composer above the list counts. */
+function dialogTop(screen: Screen, last: number): number {
+  let top = ruleAbove(screen, last, REACH);
+  if (top < 0 || !wide(screen, top)) return -1;
+  for (
+    let above = ruleAbove(screen, top - 1, 30);
+    above >= 0 && wide(screen, above);
+    above = ruleAbove(screen, above - 1, 30)
+  ) {
+    // Within one dialog no row between its lines belongs to the transcript.
+    const between = block(screen, above + 1, top - 1);
+    if (/^[●❯⏺]\s(?!\d+\.)|^ {2}⎿/m.test(between) || between === "") break;
+    top = above;
+  }
+  return top + 1;
+}
+
+function footerRow(screen: Screen, last: number): number {
+  for (let row = last; row > last - 3 && row >= 0; row -= 1) if (FOOTER.test(lineAt(screen, row))) return row;
+  return -1;
+}
+
+/** Without a footer the list itself must be the last thing on the screen. */
+function fitsBottom(list: ChoiceList, footer: number, last: number): boolean {
+  return footer >= 0 || last - list.bottom <= 1;
+}

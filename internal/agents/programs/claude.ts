@@ -1,0 +1,71 @@
+import { join } from "node:path";
+import { answerByArrows, VERTICAL } from "../answer-by-arrows.ts";
+import { defuseBy, LEAVING } from "../defuse.ts";
+import { hookFile, plainLaunch, withFlags } from "../launch.ts";
+import type { AgentProfile, LaunchContext, LaunchPlan } from "../profile.ts";
+import { claudeSettings, readClaudeHook } from "./claude-hooks.ts";
+import { claudeView } from "./claude-screen.ts";
+import { claudeStateFile, readClaudeState } from "./claude-state-file.ts";
+
+const PROGRAM = /^claude(?:-\d[\d.]*)?(?:\.exe)?$/;
+
+/** Set by Claude Code for the programs it starts; inherited, they make another one a child of that session. */
+const OWN_ENV = [
+  "CLAUDECODE",
+  "CLAUDE_CODE_ENTRYPOINT",
+  "CLAUDE_CODE_CHILD_SESSION",
+  "CLAUDE_CODE_CHILD_NOTES_DIR",
+  "CLAUDE_CODE_MESSAGING_TOKEN",
+  "CLAUDE_CODE_SESSION_ATTENDED",
+  "CLAUDE_CODE_SESSION_ID",
+  "AI_AGENT",
+];
+
+/** `!` runs a shell command, `/` a command of its own (also behind blanks), `#` `@` `&` open helpers. */
+const RULES = {
+  command: /^\s*[!/#@&]/,
+  leaving: LEAVING,
+  openEnd: /(?:\\|(?:^|\s)@\S*)$/,
+  // It does so with messages that it holds while it works (2.1.330).
+  cutsStart: true,
+  dropsInvisible: true,
+};
+
+/** A question's last choice is a field: once it is selected, what is typed stands in its place. */
+const LIST = { ...VERTICAL, asksText: /^Type something/i, textField: "inline" } as const;
+
+/**
+ * Claude Code. What a bracketed paste shows in its composer (2.1.197 and 2.1.330 alike, 160 columns): up to
+ * 800 characters on up to three lines stand there verbatim, wrapped; more is folded to `[Pasted text #1]` (one long
+ * line) or `[Pasted text #1 +4 lines]` (five lines; 64 KiB too), the number counting up over the session, with
+ * `paste again to expand` below the box. Submitted, the composer is empty at once and the whole text is echoed in the transcript.
+ * While it works the composer takes text as before; Enter puts it into the agent's own queue, shown above the box
+ * (2.1.330: at the first column above the spinner, `⎿  Queued` below it; 2.1.197: indented below the spinner), and the box
+ * shows the dim hint `Press up to edit queued messages`. The hint `esc to interrupt` is gone while a draft stands there;
+ * the spinner line is not.
+ */
+export const claude: AgentProfile = {
+  name: "claude",
+  command: ["claude"],
+  launch: planLaunch,
+  view: claudeView,
+  idleProof: "screen",
+  submit: { key: "Enter", settleMs: 25 },
+  queuesWhileBusy: true,
+  defuse: (message) => defuseBy(RULES, message),
+  answer: (...asked) => answerByArrows(LIST, ...asked),
+  readHook: readClaudeHook,
+  stateFile: claudeStateFile,
+  readStateFile: readClaudeState,
+};
+
+/** Hooks go in by `--settings`; a command that brings its own `--settings` keeps them and has no hooks. */
+function planLaunch(context: LaunchContext): LaunchPlan {
+  const plain = plainLaunch(context, OWN_ENV);
+  if (context.command.some((word) => word === "--settings" || word.startsWith("--settings="))) return plain;
+  const settings = join(context.stateDir, "claude-settings.json");
+  const argv = withFlags(context.command, PROGRAM, ["--settings", settings]);
+  if (argv === context.command) return plain;
+  const hook = hookFile(context);
+  return { ...plain, argv, files: { ...hook.files, [settings]: claudeSettings(hook.path) } };
+}

@@ -1,0 +1,54 @@
+import { answerByArrows, VERTICAL } from "../answer-by-arrows.ts";
+import { defuseBy } from "../defuse.ts";
+import { readHookLine } from "../hook-lines.ts";
+import { plainLaunch, withFlags } from "../launch.ts";
+import type { AgentProfile, LaunchContext, LaunchPlan } from "../profile.ts";
+import { codexView } from "./codex-screen.ts";
+
+const PROGRAM = /^codex(?:\.exe)?$/;
+
+/**
+ * Settings of this launch only. The inline screen keeps the transcript in the terminal's history; without the daemon the
+ * work happens in the pane's own process, whose end is the agent's end, and nothing is left behind; the title shows
+ * whether it works. Codex ignores features and keys that it does not know.
+ */
+const FLAGS = [
+  "-c",
+  'tui.alternate_screen="never"',
+  "-c",
+  "features.daemon_auto_start=false",
+  "-c",
+  'tui.terminal_title=["activity","project-name"]',
+];
+
+/** `!` runs a shell command, `/` a command of its own, `$` a skill, `@` and `#` open helpers. */
+const RULES = { command: /^\s*[!/#@&$]/, openEnd: /(?:\\|(?:^|\s)[@$]\S*)$/, cutsStart: true };
+
+/**
+ * Codex. What a bracketed paste shows in its composer (0.169.0): up to 1,000 characters stand there verbatim, wrapped, and
+ * the composer grows with them; a draft taller than the screen is scrolled to its end and pushes the status rows out
+ * (`clipped`). More is folded to `[Pasted Content 1024 chars]`, 64 KiB too. White space at the start of a message is dropped.
+ * Submitted, the composer is empty at once and the whole text is echoed in the transcript, dim `›` in front.
+ * While an answer streams nothing on the screen says that it works: only the title's spinner does. Then Enter steers: the
+ * running answer is cut off and the message goes to the model at once. While a tool runs Enter holds the message back
+ * (`Messages to be submitted after next tool call`, `↳` rows above the composer); Tab would queue it for after the turn.
+ */
+export const codex: AgentProfile = {
+  name: "codex",
+  command: ["codex"],
+  launch: planLaunch,
+  view: codexView,
+  idleProof: "screen",
+  submit: { key: "Enter", settleMs: 25 },
+  queuesWhileBusy: true,
+  defuse: (message) => defuseBy(RULES, message),
+  answer: (...asked) => answerByArrows(VERTICAL, ...asked),
+  // Codex runs hooks only after a person has reviewed them, and `notify` would replace the person's own: none is set.
+  readHook: (line, payload) => readHookLine(line, payload),
+  stateFile: () => undefined,
+  readStateFile: () => undefined,
+};
+
+function planLaunch(context: LaunchContext): LaunchPlan {
+  return { ...plainLaunch(context), argv: withFlags(context.command, PROGRAM, FLAGS) };
+}

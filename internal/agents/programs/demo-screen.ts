@@ -1,0 +1,78 @@
+import { numberedChoices } from "../choices.ts";
+import type { ComposerView, DialogKind, DialogView, ScreenView } from "../profile.ts";
+import type { Screen } from "../screen.ts";
+import { block, lastRow, lineAt, typedText } from "../screen-text.ts";
+
+const WORKING = /^[✳✶✻✽] Working…/;
+const QUEUED = /^ {2}⏳ queued: (.*)$/;
+const FOOTER = "Enter to choose · Esc to cancel";
+const PASTE = /\[Pasted text #\d+ \+\d+ lines\]/g;
+
+/**
+ * What the demo agent's screen says: its last row is the status line, above it stands the composer or a dialog between two
+ * full-width lines, above that its queue and its busy line.
+ */
+export function demoView(screen: Screen): ScreenView {
+  const status = lastRow(screen);
+  const lower = status - 1;
+  if (lower < 1 || !fullRule(screen, lower)) return {};
+  let upper = lower - 1;
+  while (upper >= 0 && !fullRule(screen, upper)) upper -= 1;
+  if (upper < 0 || upper === lower - 1) return {};
+  if (lineAt(screen, upper + 1).startsWith("? ")) {
+    const dialog = dialogIn(screen, upper + 1, lower - 1);
+    return dialog === undefined ? {} : { dialog };
+  }
+  if (!/^[> ]( |$)/.test(lineAt(screen, upper + 1))) return {};
+  const queued = queuedAbove(screen, upper - 1);
+  const busy = busyMark(screen, upper - 1, status);
+  return {
+    composer: composerIn(screen, upper + 1, lower - 1),
+    ...(busy === undefined ? {} : { busy }),
+    ...(queued.length === 0 ? {} : { queued }),
+  };
+}
+
+function fullRule(screen: Screen, row: number): boolean {
+  const text = lineAt(screen, row);
+  return text.length >= Math.max(1, screen.cols - 1) && /^─+$/.test(text);
+}
+
+function composerIn(screen: Screen, top: number, bottom: number): ComposerView {
+  const rows: string[] = [];
+  for (let row = top; row <= bottom; row += 1) rows.push(typedText(screen.lines[row]).slice(2));
+  const text = rows.join("\n").trimEnd();
+  return { top, bottom, text, pasteMarkers: text.match(PASTE)?.length ?? 0 };
+}
+
+function busyMark(screen: Screen, from: number, status: number): string | undefined {
+  const above = WORKING.exec(lineAt(screen, from));
+  if (above !== null) return above[0];
+  return lineAt(screen, status).startsWith("esc to interrupt") ? "esc to interrupt" : undefined;
+}
+
+function queuedAbove(screen: Screen, from: number): string[] {
+  const queued: string[] = [];
+  for (let row = from; row >= 0; row -= 1) {
+    const text = lineAt(screen, row);
+    const match = QUEUED.exec(text);
+    if (match !== null) queued.unshift(match[1] ?? "");
+    else if (!WORKING.test(text)) break;
+  }
+  return queued;
+}
+
+const KINDS: readonly (readonly [DialogKind, RegExp])[] = [
+  ["trust", /\btrust\b/i],
+  ["permission", /\b(?:allow|run|proceed|permission)\b/i],
+  ["plan", /\bplan\b/i],
+  ["picker", /\b(?:model|select|pick|choose)\b/i],
+];
+
+function dialogIn(screen: Screen, top: number, bottom: number): DialogView | undefined {
+  if (!lineAt(screen, bottom).startsWith(FOOTER.slice(0, Math.max(1, screen.cols - 1)))) return undefined;
+  const title = lineAt(screen, top).slice(2).trim();
+  const choices = numberedChoices(screen, top + 1, bottom - 1)?.choices ?? [];
+  const kind = KINDS.find(([, pattern]) => pattern.test(title))?.[0] ?? "question";
+  return { kind, title, text: block(screen, top, bottom - 1), choices };
+}

@@ -1,0 +1,24 @@
+import { defuseBy, LEAVING } from "../defuse.ts";
+import { readHookLine } from "../hook-lines.ts";
+import { plainLaunch } from "../launch.ts";
+import type { AgentProfile } from "../profile.ts";
+
+/**
+ * Any program with a prompt, of which nothing is known: it is never said to be idle, its screen is not read, and Enter is
+ * pressed only after a longer pause, because some take an Enter close behind a burst of text for a newline. A program that
+ * wants to say more may write the lines of `hook-lines.ts` to `$GT_HOOK_FIFO`.
+ */
+export const generic: AgentProfile = {
+  name: "generic",
+  command: [],
+  launch: (context) => plainLaunch(context),
+  view: () => ({}),
+  idleProof: "silence",
+  submit: { key: "Enter", settleMs: 150 },
+  queuesWhileBusy: false,
+  // A first `!` or `/` and a last `\` change what most prompts do with a line; elsewhere they are plain text.
+  defuse: (message) => defuseBy({ command: /^\s*[!/#@&]/, leaving: LEAVING, openEnd: /\\$/ }, message),
+  readHook: (line, payload) => readHookLine(line, payload),
+  stateFile: () => undefined,
+  readStateFile: () => undefined,
+};

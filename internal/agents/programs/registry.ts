@@ -1,0 +1,21 @@
+import { DomainError } from "../../base/errors.ts";
+import type { AgentProfile, ProfileName } from "../profile.ts";
+import { claude } from "./claude.ts";
+import { codex } from "./codex.ts";
+import { demo } from "./demo.ts";
+import { generic } from "./generic.ts";
+import { opencode } from "./opencode.ts";
+
+const PROFILES: Readonly<Record<ProfileName, AgentProfile>> = { claude, codex, opencode, demo, generic };
+
+/** Names that `profileNamed` knows, in the order to show them. */
+export const profileNames: readonly string[] = Object.keys(PROFILES);
+
+/** The profile of that name; an `invalid` error listing the names if there is none. */
+export function profileNamed(name: string): AgentProfile {
+  const profile = Object.hasOwn(PROFILES, name) ? PROFILES[name as ProfileName] : undefined;
+  if (profile === undefined) {
+    throw new DomainError("invalid", `no agent profile is named "${name}"; there are ${profileNames.join(", ")}`);
+  }
+  return profile;
+}

@@ -1,0 +1,74 @@
+import { describe, expect, it } from "vitest";
+import { loadScreenCases } from "../../../test/support/screen-corpus.ts";
+import { screenFromRecording } from "../../../test/support/screen-from-ansi.ts";
+import { screenReport, writtenReport } from "../../../test/support/screen-report.ts";
+import { scoreScreens } from "../../../test/support/screen-score.ts";
+import type { ScreenView } from "../profile.ts";
+import { profileNamed } from "./registry.ts";
+
+const cases = await loadScreenCases();
+const named = cases.map((screen) => [screen.name, screen] as const);
+
+/** What a monitor may conclude from one view. */
+function claim(view: ScreenView): string {
+  if (view.dialog !== undefined) return "dialog";
+  if (view.composer === undefined) return "uncertain";
+  const draft = view.composer.text !== "" || view.composer.pasteMarkers > 0;
+  return `${draft ? "draft" : "empty"}${view.busy === undefined ? "" : ", busy"}`;
+}
+
+describe("recorded screens", () => {
+  it("cover each agent program", () => {
+    const programs = new Set(cases.map((screen) => screen.name.split("/").slice(0, 2).join("/")));
+    expect([...programs].sort()).toEqual([
+      "claude/2.1.197",
+      "claude/2.1.270",
+      "claude/2.1.330",
+      "codex/0.163.0",
+      "codex/0.169.0",
+      "opencode/1.18.20",
+      "opencode/1.18.33",
+    ]);
+  });
+
+  it.each(named)("%s is read as it was", async (_name, { profile, recording, truth, view }) => {
+    const seen = profileNamed(profile).view(await screenFromRecording(recording));
+    expect(seen).toEqual(view);
+    switch (truth.state) {
+      case "idle":
+        return expect(claim(seen)).toBe("empty");
+      case "busy":
+        return expect(claim(seen)).toBe("empty, busy");
+      case "draft":
+        return expect(claim(seen)).toBe(truth.busy ? "draft, busy" : "draft");
+      case "dialog":
+        return expect({ kind: seen.dialog?.kind, composer: seen.composer }).toEqual({
+          kind: truth.kind,
+          composer: undefined,
+        });
+      case "other":
+        return expect(claim(seen)).not.toMatch(/^empty$/);
+    }
+  });
+
+  it("are never taken for an idle agent's, and at least 99 of 100 of an idle agent's are", async () => {
+    for (const { version, falseIdle, idle, resting } of await scoreScreens(cases)) {
+      expect(falseIdle, version).toEqual([]);
+      expect(idle / resting, version).toBeGreaterThanOrEqual(0.99);
+    }
+  });
+
+  it("are counted in the published figures as they are", async () => {
+    expect(await writtenReport()).toBe(screenReport(await scoreScreens(cases)));
+  });
+
+  it("never let one profile see an idle composer in another agent's dialog", async () => {
+    for (const { recording, truth } of cases) {
+      if (truth.state !== "dialog") continue;
+      const screen = await screenFromRecording(recording);
+      for (const name of ["claude", "codex", "opencode", "demo"]) {
+        expect(profileNamed(name).view(screen).composer).toBeUndefined();
+      }
+    }
+  });
+});

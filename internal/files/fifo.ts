@@ -1,0 +1,94 @@
+import { execFile } from "node:child_process";
+import { closeSync, constants, fstatSync, open } from "node:fs";
+import { lstat, unlink } from "node:fs/promises";
+import { Socket } from "node:net";
+import { aborted } from "../base/abort.ts";
+import { DomainError, errorText } from "../base/errors.ts";
+import type { Task } from "../base/task-group.ts";
+import type { Environment } from "../tmux/client/environment.ts";
+
+/** Node has no call for it. */
+const MAKE_FIFO = "mkfifo";
+
+/**
+ * Makes a FIFO with mode 0600; one that is there is replaced.
+ * @throws DomainError `already-exists` when something else has that path; `unavailable` when it cannot be made
+ */
+export async function makeFifo(path: string, env: Environment): Promise<void> {
+  const old = await lstat(path).catch(() => undefined);
+  if (old && !old.isFIFO())
+    throw new DomainError("already-exists", `cannot make the FIFO ${path}: a file is in the way`);
+  if (old) await unlink(path);
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  execFile(MAKE_FIFO, ["-m", "0600", "--", path], { env: { ...env }, timeout: 5000 }, (err) => {
+    if (err) reject(new DomainError("unavailable", `cannot make the FIFO ${path}: ${errorText(err)}`, { cause: err }));
+    else resolve();
+  });
+  await promise;
+}
+
+/**
+ * Keeps a FIFO open for reading and writing without ever reading, so that its reader and its writers may come and go: what
+ * is in it stays, and no writer gets SIGPIPE. While nobody reads it holds one pipe full (64 KiB); writers wait then.
+ */
+export class FifoHolder implements Task {
+  readonly #path: string;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** Holds it until `signal` is aborted. @throws DomainError `unavailable` when it cannot be opened */
+  async run(signal: AbortSignal): Promise<void> {
+    const fd = await openFifo(this.#path);
+    try {
+      await aborted(signal);
+    } finally {
+      closeSync(fd);
+    }
+  }
+}
+
+/**
+ * Reads a FIFO until `signal` is aborted; resolves then, at once when idle. At most about 128 KiB are read ahead of
+ * `onChunk`, which is awaited, so a slow one slows the writers. Writers may come and go; one reader at a time.
+ * @throws DomainError `unavailable` when it is no FIFO, or cannot be opened or read; whatever `onChunk` throws
+ */
+export async function readFifo(
+  path: string,
+  onChunk: (chunk: Uint8Array) => void | Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
+  if (signal.aborted) return;
+  const fd = await openFifo(path);
+  // A socket polls the descriptor; a file stream would block one of the few pool threads for as long as nothing comes.
+  const socket = new Socket({ fd, readable: true, writable: false });
+  const onAbort = () => socket.destroy();
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    if (signal.aborted) return;
+    for await (const chunk of socket) await onChunk(chunk);
+  } catch (err) {
+    if (!signal.aborted) throw err;
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+    socket.destroy();
+  }
+}
+
+/**
+ * For writing too: with a writer of its own a reader sees no end of file, and opening waits for nobody. A bare descriptor,
+ * because the socket that gets it closes it.
+ */
+function openFifo(path: string): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  open(path, constants.O_RDWR | constants.O_NONBLOCK, (err, fd) => {
+    if (err) reject(new DomainError("unavailable", `cannot open the FIFO ${path}: ${err.message}`, { cause: err }));
+    else if (fstatSync(fd).isFIFO()) resolve(fd);
+    else {
+      closeSync(fd);
+      reject(new DomainError("unavailable", `cannot open the FIFO ${path}: it is another kind of file`));
+    }
+  });
+  return promise;
+}

@@ -1,0 +1,171 @@
+import { randomUUID } from "node:crypto";
+import { raceSignal, untilAborted } from "../../base/abort.ts";
+import type { Clock } from "../../base/clock.ts";
+import { DomainError } from "../../base/errors.ts";
+import { SignalBus } from "../../base/signal-bus.ts";
+import type { Mailbox } from "../delivery/mailbox.ts";
+import { AttachInputParser, type KeyPiece } from "./attach-input.ts";
+
+/** The one way into the pane; `internal/tmux/pane/pane.ts` is it. */
+export interface AttachPane {
+  sendBytes(data: Uint8Array): Promise<"sent" | "refused">;
+  stage(buffer: string, text: string): Promise<void>;
+  paste(buffer: string): Promise<"pasted" | "refused">;
+  dropBuffer(buffer: string): Promise<void>;
+}
+
+export interface AttachKeysDeps {
+  readonly clock: Clock;
+  readonly mailbox: Pick<Mailbox, "exclusively" | "interrupt">;
+  /** Undefined while tmux is away. */
+  readonly pane: () => AttachPane | undefined;
+  /** Keys reached nobody; called for each piece. */
+  readonly lost: (why: string) => void;
+}
+
+/** What one terminal may have waiting; more is not read from it. */
+const PENDING_MAX_BYTES = 1024 * 1024;
+/** Written to the pane at once. */
+const WRITE_MAX_BYTES = 4096;
+/** A key sequence that is cut may be held so long, and a paste without an end. */
+const CUT_KEY_MS = 50;
+const CUT_PASTE_MS = 2000;
+/** Who holds the pen for longer than this is a delivery: a key that stops the agent does not wait for it. */
+const PEN_MS = 20;
+const CTRL_C = 0x03;
+const ESCAPE = 0x1b;
+
+/**
+ * Keys of one person on their way to the pane: in their order, through the mailbox's pen, so that they never mix with a
+ * delivery. Ctrl-C, and Escape alone, wait for no delivery; what the same person typed before and is still held is dropped
+ * then, as a terminal does it.
+ */
+export class AttachKeys {
+  readonly #deps: AttachKeysDeps;
+  readonly #parser = new AttachInputParser();
+  readonly #changed = new SignalBus();
+  #pending: KeyPiece[] = [];
+  #bytes = 0;
+  #isWriting = false;
+  /** Pieces ever put into `#pending`, and taken out of it. */
+  #pushed = 0;
+  #taken = 0;
+
+  constructor(deps: AttachKeysDeps) {
+    this.#deps = deps;
+  }
+
+  /** Keys wait to be written. */
+  get isWaiting(): boolean {
+    return this.#bytes > 0;
+  }
+
+  /** Takes keys in. Resolves when there is room for more. */
+  async push(data: Uint8Array, signal: AbortSignal): Promise<void> {
+    this.#queue(this.#parser.push(data));
+    if (urgentKey(data) >= 0) void this.#overtake(this.#pushed, signal);
+    this.#changed.notify();
+    while (this.#bytes > PENDING_MAX_BYTES) await this.#changed.next(signal);
+  }
+
+  /** Resolves when everything taken in was written. */
+  async written(signal: AbortSignal): Promise<void> {
+    while (this.#bytes > 0 || this.#isWriting) await this.#changed.next(signal);
+  }
+
+  /** Writes until the signal is aborted. */
+  run(signal: AbortSignal): Promise<void> {
+    return untilAborted(signal, () => {
+      if (this.#pending.length === 0) return this.#awaitMore(signal);
+      const written = this.#deps.mailbox.exclusively(() => this.#writeNext(signal));
+      return raceSignal(written, signal);
+    });
+  }
+
+  #queue(pieces: readonly KeyPiece[]): void {
+    for (const piece of pieces) {
+      this.#pending.push(piece);
+      this.#bytes += lengthOf(piece);
+      this.#pushed++;
+    }
+  }
+
+  async #awaitMore(signal: AbortSignal): Promise<void> {
+    if (!this.#parser.isWaiting) return await this.#changed.next(signal);
+    const before = this.#pushed;
+    const ms = this.#parser.isPasting ? CUT_PASTE_MS : CUT_KEY_MS;
+    const deadline = this.#deps.clock.monotonicMs() + ms;
+    await this.#changed.nextOrAfter(ms, this.#deps.clock, signal);
+    const isLate = this.#deps.clock.monotonicMs() >= deadline;
+    if (isLate && this.#pushed === before) this.#queue(this.#parser.flush());
+  }
+
+  /** Called with the pen in hand. */
+  async #writeNext(signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return; // the person left while their keys waited: nobody wants them pressed any more
+    const piece = this.#pending[0];
+    if (piece === undefined) return;
+    const cut = piece.type === "keys" && piece.data.length > WRITE_MAX_BYTES;
+    const now: KeyPiece = cut ? { type: "keys", data: piece.data.subarray(0, WRITE_MAX_BYTES) } : piece;
+    if (cut) this.#pending[0] = { type: "keys", data: piece.data.subarray(WRITE_MAX_BYTES) };
+    else this.#drop(1);
+    if (cut) this.#bytes -= WRITE_MAX_BYTES;
+    this.#isWriting = true;
+    await this.#write((pane) => (now.type === "keys" ? pane.sendBytes(now.data) : pasteInto(pane, now.text)));
+    this.#isWriting = false;
+    this.#changed.notify();
+  }
+
+  /** The urgent key in the last of the first `count` pieces goes now, if a delivery keeps it from being written. */
+  async #overtake(count: number, signal: AbortSignal): Promise<void> {
+    const { clock, mailbox } = this.#deps;
+    await clock.sleep(PEN_MS, signal).catch(() => {});
+    const last = this.#pending[count - this.#taken - 1];
+    if (signal.aborted || this.#taken >= count || last?.type !== "keys") return;
+    const at = urgentKey(last.data);
+    if (at < 0) return;
+    this.#drop(count - this.#taken);
+    const rest = last.data.subarray(at + 1);
+    if (rest.length > 0) {
+      this.#pending.unshift({ type: "keys", data: rest });
+      this.#bytes += rest.length;
+      this.#taken--;
+    }
+    await mailbox.interrupt(() => this.#write((pane) => pane.sendBytes(last.data.subarray(at, at + 1))));
+    this.#changed.notify();
+  }
+
+  #drop(count: number): void {
+    for (const piece of this.#pending.splice(0, count)) this.#bytes -= lengthOf(piece);
+    this.#taken += count;
+  }
+
+  async #write(write: (pane: AttachPane) => Promise<"sent" | "pasted" | "refused">): Promise<void> {
+    const pane = this.#deps.pane();
+    if (pane === undefined) return this.#deps.lost("tmux is away");
+    try {
+      if ((await write(pane)) === "refused") this.#deps.lost("the agent is dead");
+    } catch (err) {
+      if (!(err instanceof DomainError)) throw err;
+      this.#deps.lost("tmux is away");
+    }
+  }
+}
+
+/** tmux adds the brackets if the program asked for them. */
+async function pasteInto(pane: AttachPane, text: string): Promise<"pasted" | "refused"> {
+  const buffer = `gt-person-${randomUUID()}`;
+  await pane.stage(buffer, text);
+  const done = await pane.paste(buffer);
+  if (done === "refused") await pane.dropBuffer(buffer);
+  return done;
+}
+
+/** Where it stands; -1 without one. */
+function urgentKey(data: Uint8Array): number {
+  return data.length === 1 && data[0] === ESCAPE ? 0 : data.lastIndexOf(CTRL_C);
+}
+
+function lengthOf(piece: KeyPiece): number {
+  return piece.type === "keys" ? piece.data.length : piece.text.length;
+}

@@ -1,0 +1,151 @@
+import type { AgentProfile } from "../../agents/profile.ts";
+import type { Clock } from "../../base/clock.ts";
+import type { Evidence, NudgeOutcome } from "../../session/types.ts";
+import type { ScreenSource } from "../screen/screen-source.ts";
+import type { Probe, Standing } from "./probe.ts";
+
+/** The one way into the pane; `internal/tmux/pane/pane.ts` is it. Every call may fail with `unavailable` while tmux is away. */
+export interface PaneWriter {
+  /** Puts text into a tmux buffer of that name. */
+  stage(buffer: string, text: string): Promise<void>;
+  bufferExists(buffer: string): Promise<boolean>;
+  dropBuffer(buffer: string): Promise<void>;
+  /** Pastes the buffer and drops it in one step; `refused` (pane dead, input off) leaves it. */
+  paste(buffer: string): Promise<"pasted" | "refused">;
+  /**
+   * One literal carriage return, past copy mode and the like; `refused`: pane dead, input off; `moved`: the cursor does not
+   * stand at the place that was asked for.
+   */
+  enter(cursor?: Look["cursor"]): Promise<"sent" | "refused" | "moved">;
+}
+
+/** What the agent itself reports, newest first; times are monotonic milliseconds. */
+export interface AgentSigns {
+  /** The newest report that a message was taken, if it came after `since`. */
+  promptTakenSince(since: number): { readonly prompt?: string; readonly at: number } | undefined;
+  /** The agent is known to report messages that it takes, so the report is worth a short wait. */
+  reportsPrompts(): boolean;
+  /** It has reported one since it was started, or since somebody began to look at it. */
+  hasReported(): boolean;
+  /** It was seen to start, and nothing says that it has taken a message since. */
+  isNew(): boolean;
+  /** A source stronger than the screen says that the agent waits for a person. */
+  waitsForPerson(): boolean;
+}
+
+export interface DeliveryDeps {
+  readonly clock: Clock;
+  readonly writer: PaneWriter;
+  readonly source: ScreenSource;
+  readonly profile: AgentProfile;
+  readonly signs: AgentSigns;
+  /** Same text by the contract's equality. */
+  readonly sameText: (a: string, b: string) => boolean;
+}
+
+export interface DeliveryJob {
+  /** Name of the tmux buffer that holds the text until it is pasted. */
+  readonly buffer: string;
+  /** Safe text, as it shall arrive. */
+  readonly text: string;
+  /** Called after the text was staged and before the paste: from now on it may be in front of the agent. If it throws, it is not. */
+  readonly onIntent: () => void;
+  /** Texts typed before this one, which the agent may hold and report only now. */
+  readonly typedBefore?: readonly string[];
+}
+
+/** How one attempt ended. `retry`: not one byte was typed and the reason may pass. Times are milliseconds from the start. */
+export type DeliveryResult = { readonly type: "retry"; readonly reason: string } | DeliveryEnd;
+
+export interface DeliveryEnd {
+  readonly type: "done";
+  readonly outcome: NudgeOutcome;
+  readonly error: string;
+  readonly evidence: readonly Evidence[];
+  readonly typedMs?: number;
+  readonly submittedMs?: number;
+  readonly confirmedMs?: number;
+  /** Something was typed, and nobody saw it leave: it may stand in the prompt still. */
+  readonly stands?: true;
+}
+
+/** What one screen shows of a text under way. */
+export interface Look {
+  readonly standing: Standing;
+  readonly dialog: boolean;
+  readonly busy: boolean;
+  readonly cursor: { readonly x: number; readonly y: number };
+}
+
+/** The longest pause between two looks at the screen. */
+export const LOOK_MS = 10;
+export const MIXED = "other text stands with it, as when a person types into it; it was not submitted";
+
+/** One attempt at one text: what it works with, and how far it has come. */
+export class Attempt {
+  readonly deps: DeliveryDeps;
+  readonly job: DeliveryJob;
+  readonly signal: AbortSignal;
+  readonly #startedAt: number;
+  #typedMs: number | undefined;
+  #submittedMs: number | undefined;
+
+  constructor(deps: DeliveryDeps, job: DeliveryJob, signal: AbortSignal) {
+    this.deps = deps;
+    this.job = job;
+    this.signal = signal;
+    this.#startedAt = deps.clock.monotonicMs();
+  }
+
+  /** The text may be in front of the agent from now on; `atMs` only of one that an earlier process typed. */
+  typed(atMs = this.elapsed()): void {
+    this.#typedMs = atMs;
+  }
+
+  /** Enter was pressed. */
+  submitted(): void {
+    this.#submittedMs ??= this.elapsed();
+  }
+
+  get isSubmitted(): boolean {
+    return this.#submittedMs !== undefined;
+  }
+
+  /** Monotonic ms of the first Enter; of one that an earlier process pressed nobody knows. */
+  get submittedAt(): number {
+    return this.#submittedMs === undefined ? Number.NEGATIVE_INFINITY : this.#startedAt + this.#submittedMs;
+  }
+
+  elapsed(): number {
+    return Math.round(this.deps.clock.monotonicMs() - this.#startedAt);
+  }
+
+  async look(probe: Probe): Promise<Look> {
+    const screen = await this.deps.source.current(this.signal);
+    const view = this.deps.profile.view(screen);
+    return {
+      standing: probe.look(screen, view),
+      dialog: view.dialog !== undefined,
+      busy: view.busy !== undefined,
+      cursor: { x: screen.cursorX, y: screen.cursorY },
+    };
+  }
+
+  /** The end of a text that nobody saw leave. */
+  leave(outcome: NudgeOutcome, error: string): DeliveryEnd {
+    return { ...this.end(outcome, error), stands: true };
+  }
+
+  end(outcome: NudgeOutcome, error: string, evidence: readonly Evidence[] = []): DeliveryEnd {
+    const seen: readonly Evidence[] =
+      evidence.length > 0 ? evidence : [{ source: "screen", value: error, ageMs: 0, confidence: "strong" }];
+    return {
+      type: "done",
+      outcome,
+      error,
+      evidence: seen,
+      ...(this.#typedMs === undefined ? {} : { typedMs: this.#typedMs }),
+      ...(this.#submittedMs === undefined ? {} : { submittedMs: this.#submittedMs }),
+    };
+  }
+}

@@ -1,0 +1,62 @@
+import { DomainError } from "../../base/errors.ts";
+import type { Attempt, DeliveryResult } from "./delivery-attempt.ts";
+
+/** Puts the text in front of the agent, or says for certain that not one byte of it is. Undefined: it has been typed. */
+export async function pasteText(attempt: Attempt): Promise<DeliveryResult | undefined> {
+  const { writer } = attempt.deps;
+  const { buffer, text, onIntent } = attempt.job;
+  try {
+    await writer.stage(buffer, text);
+  } catch (err) {
+    if (!isUnavailable(err)) throw err;
+    return { type: "retry", reason: "tmux does not answer" };
+  }
+  try {
+    onIntent();
+  } catch {
+    await dropBuffer(attempt);
+    return { type: "retry", reason: "the intent could not be kept" };
+  }
+  try {
+    if ((await writer.paste(buffer)) === "pasted") return undefined;
+  } catch (err) {
+    if (!isAway(err)) throw err;
+    // The answer is lost. tmux drops the buffer in the same step as the paste, so the buffer tells.
+    if (!(await isBufferThere(attempt))) return undefined;
+    // Without its buffer a command that tmux has still to read types nothing.
+    await dropBuffer(attempt);
+    return { type: "retry", reason: "tmux went away before the text was typed" };
+  }
+  await dropBuffer(attempt);
+  return attempt.end("agent-dead", "the agent's terminal takes no input");
+}
+
+/** A buffer that stays does no harm: the next attempt replaces it. */
+export async function dropBuffer({ deps, job }: Attempt): Promise<void> {
+  try {
+    await deps.writer.dropBuffer(job.buffer);
+  } catch (err) {
+    if (!isAway(err)) throw err;
+  }
+}
+
+/** Asks until tmux answers. */
+export async function isBufferThere({ deps, job, signal }: Attempt): Promise<boolean> {
+  for (;;) {
+    try {
+      return await deps.writer.bufferExists(job.buffer);
+    } catch (err) {
+      if (!isUnavailable(err)) throw err;
+      await deps.clock.sleep(50, signal);
+    }
+  }
+}
+
+function isUnavailable(err: unknown): boolean {
+  return err instanceof DomainError && err.kind === "unavailable";
+}
+
+/** tmux does not answer, or the pane has gone. */
+export function isAway(err: unknown): boolean {
+  return isUnavailable(err) || (err instanceof DomainError && err.kind === "precondition");
+}

@@ -1,0 +1,85 @@
+import type { AgentStateName, NudgeMode, NudgeOutcome } from "../../session/types.ts";
+
+/** What a decision about one message looks at. */
+export interface Situation {
+  readonly state: AgentStateName;
+  /** A restart will be tried: dead is then only a pause. */
+  readonly restartDue: boolean;
+  /** A place to type into is on the screen. */
+  readonly composerSeen: boolean;
+  /** Text that is not ours stands in the composer. */
+  readonly draft: boolean;
+  /** A person at an attached terminal is typing. */
+  readonly typing?: boolean;
+  /** A message of ours was submitted a moment ago: what stands in the composer may be the agent's old drawing of it. */
+  readonly justSubmitted?: boolean;
+  /** In this life the agent has not yet shown by any source that it is idle or works; one that can prove it. */
+  readonly unproven?: boolean;
+  /** An earlier message of ours may stand in a prompt that cannot be read. */
+  readonly leftover?: boolean;
+  /** Nobody has a way to prove idle for this agent: type into it when it is quiet. */
+  readonly idleIsUnprovable: boolean;
+  /** Milliseconds since the last output. */
+  readonly quietMs: number;
+}
+
+export interface Candidate {
+  readonly mode: NudgeMode;
+  /** The caller has been told QUEUED: the message waits for better times until its ttl. */
+  readonly parked: boolean;
+  readonly expired: boolean;
+}
+
+export type Decision =
+  | { readonly type: "deliver" }
+  | { readonly type: "wait" }
+  | { readonly type: "end"; readonly outcome: NudgeOutcome; readonly error: string };
+
+const DELIVER: Decision = { type: "deliver" };
+const WAIT: Decision = { type: "wait" };
+const end = (outcome: NudgeOutcome, error: string): Decision => ({ type: "end", outcome, error });
+
+const LEFTOVER = "an earlier message may still stand in the prompt: clear it with a key, or start the agent anew";
+/** A program that never proves idle counts as idle after this long without output. */
+const UNPROVABLE_QUIET_MS = 2000;
+
+type Check = (candidate: Candidate, now: Situation) => Decision | undefined;
+
+/** In this order; the first that answers decides. */
+const CHECKS: readonly Check[] = [
+  (c) => (c.expired ? end("expired", "its time to live ended before it could be typed") : undefined),
+
+  // Nobody to talk to, and nobody coming.
+  (_, s) => (s.state === "stopping" ? end("agent-dead", "the agent is being stopped") : undefined),
+  (_, s) => (s.state === "dead" && !s.restartDue ? end("agent-dead", "the agent has ended") : undefined),
+  // A crash loop tries again after a while: held messages wait for it, a caller does not.
+  (c, s) => (s.state === "crash-loop" && !c.parked ? end("agent-dead", "the agent keeps crashing") : undefined),
+  (_, s) => (s.state === "dead" || s.state === "crash-loop" || s.state === "starting" ? WAIT : undefined),
+
+  // A dialog or a person comes first: a caller is told, a held message waits.
+  (c, s) => (s.state === "dialog" ? (c.parked ? WAIT : end("blocked-by-dialog", "a dialog is open")) : undefined),
+  (c, s) => (s.typing === true ? (c.parked ? WAIT : end("composer-busy", "a person is typing")) : undefined),
+  (_, s) => (s.draft && s.justSubmitted === true ? WAIT : undefined),
+  (c, s) =>
+    s.draft ? (c.parked ? WAIT : end("composer-busy", "text that is not ours stands in the composer")) : undefined,
+
+  (c, s) => (s.leftover === true ? (c.parked ? WAIT : end("composer-busy", LEFTOVER)) : undefined),
+
+  // No place to type into: an unknown screen may be anything.
+  (_, s) => (!s.composerSeen && !s.idleIsUnprovable ? WAIT : undefined),
+
+  // A composer that is drawn first may not take anything yet.
+  (_, s) => (s.unproven === true && s.state === "uncertain" ? WAIT : undefined),
+  (c) => (c.mode === "immediate" ? DELIVER : undefined),
+  (_, s) => (s.state === "idle" ? DELIVER : undefined),
+  (_, s) => (s.idleIsUnprovable && s.state === "uncertain" && s.quietMs >= UNPROVABLE_QUIET_MS ? DELIVER : undefined),
+];
+
+/** What to do with one message now. Pure; asked again whenever anything changes. */
+export function decide(candidate: Candidate, now: Situation): Decision {
+  for (const check of CHECKS) {
+    const decision = check(candidate, now);
+    if (decision !== undefined) return decision;
+  }
+  return WAIT;
+}

@@ -1,0 +1,95 @@
+import type { Evidence } from "../../session/types.ts";
+import { type Attempt, type DeliveryEnd, LOOK_MS } from "./delivery-attempt.ts";
+import { ComposerProbe, type Probe } from "./probe.ts";
+
+/** A hook's word usually comes after the screen: how long a receipt waits for this stronger evidence. */
+const HOOK_GRACE_MS = 40;
+/** The same while the screen does not show what was taken: only the hook can tell then that a person's keys went with it. */
+const UNSEEN_GRACE_MS = 1000;
+/** A terminal keeps no longer line for a program that reads by the line. */
+const LINE_MAX_BYTES = process.platform === "linux" ? 4095 : 1023;
+
+/**
+ * An agent that has just started draws its screen anew and drops what stood in its composer: that a text left says nothing
+ * then. One that reports the messages it takes is given longer to do so for the first of them.
+ */
+export const FIRST_GRACE_MS = 3000;
+
+/** The agent's own word that it took this text. */
+export function hookProof({ deps, job }: Attempt, since: number): Evidence | undefined {
+  const taken = deps.signs.promptTakenSince(since);
+  if (taken === undefined) return undefined;
+  if (taken.prompt !== undefined && !deps.sameText(taken.prompt, job.text)) return undefined;
+  const value = taken.prompt === undefined ? "the agent took a message" : "the agent took this text";
+  const ageMs = Math.round(deps.clock.monotonicMs() - taken.at);
+  return { source: "hook", value, ageMs, confidence: taken.prompt === undefined ? "strong" : "proof" };
+}
+
+const DROPPED = "it left the composer of an agent that had just started, which did not say that it took it";
+
+/** What the screen said when the text was found to be gone. */
+export interface Leaving {
+  /** The screen shows that it is not in the composer any more. */
+  readonly left: boolean;
+  readonly busy: boolean;
+  /** How that was seen. */
+  readonly value?: string;
+}
+
+/** The end of a text that was submitted: gathers the evidence, and looks for a person's keys that went with it. */
+export async function confirm(
+  attempt: Attempt,
+  probe: Probe,
+  { left, busy, value = "it left the composer" }: Leaving,
+): Promise<DeliveryEnd> {
+  const { clock, signs, source } = attempt.deps;
+  const since = attempt.submittedAt;
+  const confirmedMs = attempt.elapsed();
+  const leftAt = clock.monotonicMs();
+  const isFirst = !signs.hasReported();
+  const unseenMs = isFirst ? FIRST_GRACE_MS : UNSEEN_GRACE_MS;
+  let hook = hookProof(attempt, since);
+  while (hook === undefined) {
+    const repeated = left ? await repeatedAs(attempt, probe) : "alone";
+    if (repeated === "more" || tookMore(attempt, since)) {
+      return attempt.end("unknown", "the agent took it together with something else");
+    }
+    if (!signs.reportsPrompts()) break;
+    const late = clock.monotonicMs() >= leftAt + (repeated === "alone" ? HOOK_GRACE_MS : unseenMs);
+    if (late && repeated !== "alone" && isFirst) return attempt.end("unknown", DROPPED);
+    if (late) break;
+    await source.changed(LOOK_MS, attempt.signal);
+    hook = hookProof(attempt, since);
+  }
+  const doubt = hook === undefined ? doubtAbout(attempt) : undefined;
+  if (doubt !== undefined) return attempt.end("unknown", `it left the prompt; ${doubt}`);
+  const evidence: Evidence[] = hook === undefined ? [] : [hook];
+  if (left) evidence.push({ source: "screen", value, ageMs: 0, confidence: "strong" });
+  if (busy) evidence.push({ source: "screen", value: "the agent works", ageMs: 0, confidence: "weak" });
+  return { ...attempt.end("submitted", "", evidence), confirmedMs };
+}
+
+/** The agent says that it took our text with something else in it: a person's keys that no screen had shown yet. */
+function tookMore({ deps, job }: Attempt, since: number): boolean {
+  const prompt = deps.signs.promptTakenSince(since)?.prompt;
+  if (prompt === undefined) return false;
+  // A held message that it takes up now may differ from this one in no more than a number.
+  if ([job.text, ...(job.typedBefore ?? [])].some((text) => deps.sameText(prompt, text))) return false;
+  return new ComposerProbe(job.text).standingOf({ text: prompt, pasteMarkers: 0 }) === "mixed";
+}
+
+/** A line reader's screen looks as if it had taken a text that it got in pieces, or in part. Undefined when it cannot have. */
+function doubtAbout({ deps, job }: Attempt): string | undefined {
+  if (deps.profile.idleProof === "screen") return undefined;
+  const lines = job.text.split("\n");
+  if (lines.length > 1) return "this program may have taken each of its lines by itself";
+  // The terminal repeats on the screen what it then throws away.
+  if (Buffer.byteLength(job.text) > LINE_MAX_BYTES) return "a terminal may have cut so long a line for this program";
+  return undefined;
+}
+
+export async function repeatedAs({ deps, signal }: Attempt, probe: Probe): Promise<"alone" | "more" | "unseen"> {
+  if (!(probe instanceof ComposerProbe)) return "unseen";
+  const screen = await deps.source.current(signal);
+  return probe.repeated(screen, deps.profile.view(screen));
+}

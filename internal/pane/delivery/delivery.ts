@@ -1,0 +1,106 @@
+import type { Screen } from "../../agents/screen.ts";
+import { waitForQuiet } from "../screen/screen-source.ts";
+import {
+  Attempt,
+  type DeliveryDeps,
+  type DeliveryEnd,
+  type DeliveryJob,
+  type DeliveryResult,
+  LOOK_MS,
+  MIXED,
+} from "./delivery-attempt.ts";
+import { dropBuffer, isBufferThere, pasteText } from "./delivery-paste.ts";
+import { confirm, hookProof } from "./delivery-proof.ts";
+import { submitText } from "./delivery-submit.ts";
+import { ComposerProbe, type Probe, type Standing, TailProbe } from "./probe.ts";
+
+/** The echo of a paste must show within this time, or Enter is never pressed. */
+const ECHO_MS = 4000;
+/** How long output may keep the screen busy before Enter is pressed all the same. */
+const SETTLE_CAP_MS = 400;
+/** How long a recovered text is looked for. */
+const RECOVER_MS = 1000;
+
+/**
+ * Types one text and submits it: stage, paste, see it in the composer, wait until the screen is quiet, press Enter, see it
+ * leave. Presses Enter only on a composer that holds this text and nothing else, and again only while that is still so.
+ * Nothing else may write to the pane meanwhile.
+ */
+export async function deliver(deps: DeliveryDeps, job: DeliveryJob, signal: AbortSignal): Promise<DeliveryResult> {
+  const attempt = new Attempt(deps, job, signal);
+  const before = await deps.source.current(signal);
+  const obstacle = obstacleOn(before, deps);
+  if (obstacle !== undefined) return { type: "retry", reason: obstacle };
+  const { profile, source, clock } = deps;
+  const probe: Probe =
+    profile.idleProof === "screen" ? new ComposerProbe(job.text, before) : new TailProbe(job.text, before);
+  const notTyped = await pasteText(attempt);
+  if (notTyped !== undefined) return notTyped;
+  attempt.typed();
+  const typedMs = attempt.elapsed();
+
+  const echo = await awaitEcho(attempt, probe);
+  if (echo !== "there") return withoutEcho(attempt, echo);
+  // The slower it is to show a text, the slower it is to show what else came of it, such as a dialog.
+  const settleMs = Math.max(profile.submit.settleMs, Math.min((attempt.elapsed() - typedMs) / 2, SETTLE_CAP_MS));
+  await waitForQuiet(source, settleMs, Math.max(SETTLE_CAP_MS, settleMs), clock, signal);
+  return submitText(attempt, probe);
+}
+
+/**
+ * Judges an attempt of an earlier process whose end nobody saw. A buffer that is still there was never pasted (`retry`); a
+ * text that stands in the composer alone is submitted now; for anything else nobody can know.
+ */
+export async function recoverDelivery(
+  deps: DeliveryDeps,
+  job: DeliveryJob,
+  signal: AbortSignal,
+): Promise<DeliveryResult> {
+  const attempt = new Attempt(deps, job, signal);
+  if (await isBufferThere(attempt)) {
+    await dropBuffer(attempt);
+    return { type: "retry", reason: "it had not been typed yet" };
+  }
+  attempt.typed(0);
+  const unseen = "the sidecar was started anew while it was being typed";
+  if (deps.profile.idleProof !== "screen") return attempt.leave("unknown", unseen);
+  const probe = new ComposerProbe(job.text);
+  const end = deps.clock.monotonicMs() + RECOVER_MS;
+  for (;;) {
+    // A hook's word that came while nobody listened waits in its FIFO.
+    if (hookProof(attempt, Number.NEGATIVE_INFINITY)?.confidence === "proof") {
+      return confirm(attempt, probe, { left: false, busy: false });
+    }
+    const { standing } = await attempt.look(probe);
+    if (standing === "there") return submitText(attempt, probe);
+    if (deps.clock.monotonicMs() >= end) return attempt.leave("unknown", unseen);
+    await deps.source.changed(LOOK_MS, signal);
+  }
+}
+
+/** The caller judged an older screen; a dialog or a draft may have come since. */
+function obstacleOn(screen: Screen, { profile, signs }: DeliveryDeps): string | undefined {
+  if (signs.waitsForPerson()) return "the agent waits for a person";
+  if (profile.idleProof !== "screen") return undefined;
+  const { dialog, composer } = profile.view(screen);
+  if (dialog !== undefined) return "a dialog is open";
+  if (composer === undefined) return "no composer is on the screen";
+  return composer.text !== "" || composer.pasteMarkers > 0 ? "the composer is not empty" : undefined;
+}
+
+async function awaitEcho(attempt: Attempt, probe: Probe): Promise<Standing> {
+  const { clock, source } = attempt.deps;
+  const end = clock.monotonicMs() + ECHO_MS;
+  for (;;) {
+    const { standing, dialog } = await attempt.look(probe);
+    if (standing === "there") return standing;
+    if (dialog || clock.monotonicMs() >= end) return dialog ? "hidden" : standing;
+    await source.changed(LOOK_MS, attempt.signal);
+  }
+}
+
+function withoutEcho(attempt: Attempt, echo: Standing): DeliveryEnd {
+  if (echo === "hidden") return attempt.leave("unknown", "a dialog opened while it was typed; it was not submitted");
+  if (echo === "mixed") return attempt.leave("stranded", MIXED);
+  return attempt.leave("unknown", "it was typed but never appeared in the composer; it was not submitted");
+}

@@ -1,0 +1,70 @@
+import { expect, it } from "vitest";
+import { SignalBus } from "../../base/signal-bus.ts";
+import { hashOf } from "../../session/nudge-record.ts";
+import { DELIVERED_TEXTS_KEEP, EndedTexts } from "./ended-texts.ts";
+import type { Letter } from "./letter.ts";
+
+/** One that has ended; `typed`: its text was in front of the agent. */
+function letter(message: string, { typed = false, deliveredText }: { typed?: boolean; deliveredText?: string } = {}) {
+  const told = deliveredText === undefined ? {} : { deliveredText };
+  const letter: Letter = {
+    nudge: {
+      requestId: message,
+      messageHash: hashOf(message),
+      message,
+      text: message,
+      mode: "queue",
+      priority: "normal",
+      sender: "",
+      acceptedAt: 0,
+      expiresAt: 1,
+    },
+    phase: "ended",
+    told: true,
+    waiting: 0,
+    attempts: 0,
+    changed: new SignalBus(),
+    receipt: {
+      requestId: message,
+      outcome: "submitted",
+      error: "",
+      sender: "",
+      queuePosition: 0,
+      evidence: [],
+      timings: typed ? { typedMs: 1 } : {},
+      ...told,
+    },
+  };
+  return letter;
+}
+
+it("keeps no text of what has ended but that of the last one that was typed, and each one's hash", () => {
+  const texts = new EndedTexts();
+  const all = [letter("first", { typed: true }), letter("last", { typed: true }), letter("expired")];
+  for (const each of all) texts.ended(each);
+  expect(all.map(({ nudge }) => [nudge.message, nudge.text])).toEqual([
+    ["", ""],
+    ["last", "last"],
+    ["", ""],
+  ]);
+  expect(all.map(({ nudge }) => nudge.messageHash)).toEqual(["first", "last", "expired"].map(hashOf));
+});
+
+it("keeps delivered texts up to a bound, the newest ones", () => {
+  const texts = new EndedTexts();
+  const half = "x".repeat(DELIVERED_TEXTS_KEEP / 2);
+  const [a, b, c, d] = ["a", "b", "c", "d"].map((id) => letter(id, { typed: true, deliveredText: half })) as [
+    Letter,
+    Letter,
+    Letter,
+    Letter,
+  ];
+  for (const each of [a, b]) texts.ended(each);
+  expect([a, b].map(({ receipt }) => receipt?.deliveredText?.length)).toEqual([half.length, half.length]);
+  texts.ended(c);
+  expect([a, b, c].map(({ receipt }) => receipt?.deliveredText?.length)).toEqual([undefined, half.length, half.length]);
+  expect(a.receipt).toMatchObject({ requestId: "a", outcome: "submitted" });
+  texts.forgotten(b); // with its receipt: there is room for another
+  texts.ended(d);
+  expect([c, d].map(({ receipt }) => receipt?.deliveredText?.length)).toEqual([half.length, half.length]);
+});

@@ -1,0 +1,81 @@
+import { describe, expect, it } from "vitest";
+import { screenOf } from "../../../test/support/screens.ts";
+import { hashOf, type RestoredNudge } from "../../session/nudge-record.ts";
+import type { NudgeOutcome } from "../../session/types.ts";
+import { Leftover, textLeftBy } from "./leftover.ts";
+
+const TEXT = "please look at the tests";
+const STANDING = screenOf(["$ make", "done", `$ ${TEXT}`]);
+const QUIET = 2000;
+
+function left(): Leftover {
+  const leftover = new Leftover();
+  leftover.left(TEXT);
+  return leftover;
+}
+
+describe("a text that nobody saw leave an unreadable prompt", () => {
+  it("stands while it is on the screen, and while it was never seen there", () => {
+    const leftover = left();
+    expect(leftover.stands(screenOf(["$ make"]), QUIET)).toBe(true);
+    expect(leftover.stands(STANDING, QUIET)).toBe(true);
+    expect(leftover.stands(STANDING, QUIET)).toBe(true);
+  });
+
+  it.each([
+    ["was cleared", screenOf(["$ make", "done", "$ "])],
+    ["went up as somebody sent it off", screenOf([`$ ${TEXT}`, "please: not found", "$ "])],
+  ])("is gone once it %s", (_, after) => {
+    const leftover = left();
+    expect(leftover.stands(STANDING, QUIET)).toBe(true);
+    expect(leftover.stands(after, QUIET)).toBe(false);
+    expect(leftover.stands(STANDING, QUIET)).toBe(false);
+  });
+
+  it("is not judged by a screen that still prints", () => {
+    const leftover = left();
+    expect(leftover.stands(STANDING, QUIET)).toBe(true);
+    expect(leftover.stands(screenOf([""]), 10)).toBe(true);
+    expect(leftover.stands(STANDING, QUIET)).toBe(true);
+  });
+
+  it("is gone when somebody else pressed keys or the program ended", () => {
+    const leftover = left();
+    leftover.gone();
+    expect(leftover.stands(STANDING, QUIET)).toBe(false);
+  });
+
+  it("was never there to begin with", () => {
+    expect(new Leftover().stands(STANDING, QUIET)).toBe(false);
+  });
+});
+
+describe("after a restart of the serving half", () => {
+  const ended = (text: string, outcome: NudgeOutcome, at: number, typedMs?: number): RestoredNudge => {
+    const times = { acceptedAt: 0, expiresAt: 9 };
+    const nudge = {
+      requestId: text,
+      messageHash: hashOf(text),
+      message: text,
+      text,
+      mode: "wait-idle",
+      priority: "normal",
+      sender: "",
+      ...times,
+    } as const;
+    const timings = typedMs === undefined ? {} : { typedMs };
+    const receipt = { requestId: text, outcome, error: "", sender: "", queuePosition: 0, evidence: [], timings };
+    return { nudge, intent: false, ended: { receipt, at } };
+  };
+
+  it.each([
+    ["the last one was stranded", [ended("a", "submitted", 1, 5), ended("b", "stranded", 2, 5)], "b"],
+    ["nobody knows what came of the last one", [ended("a", "unknown", 2, 5)], "a"],
+    ["the last one was submitted", [ended("b", "stranded", 1, 5), ended("a", "submitted", 2, 5)], undefined],
+    ["it was typed to an earlier life of the agent", [ended("b", "stranded", -1, 5)], undefined],
+    ["the last one was never typed", [ended("b", "stranded", 1, 5), ended("a", "expired", 2)], "b"],
+    ["nothing was sent", [], undefined],
+  ])("it is known what stands there: %s", (_, nudges, text) => {
+    expect(textLeftBy(nudges, 0)).toBe(text);
+  });
+});

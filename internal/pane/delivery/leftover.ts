@@ -1,0 +1,55 @@
+import type { Screen } from "../../agents/screen.ts";
+import type { RestoredNudge } from "../../session/nudge-record.ts";
+import { TailProbe } from "./probe.ts";
+
+/** A screen that printed anything within this time is not judged. */
+const QUIET_MS = 1500;
+const NOTHING: Screen = {
+  cols: 1,
+  rows: 1,
+  lines: [],
+  cursorX: 0,
+  cursorY: 0,
+  alternate: false,
+  bracketedPaste: false,
+  title: "",
+};
+
+/**
+ * Remembers a text of ours that may stand in the prompt of a program of which nothing is known: the next one would be glued
+ * to it, and both sent as one. It is taken to be gone once it was seen and then left its place on a quiet screen, when
+ * somebody else pressed keys, or with the program itself.
+ */
+export class Leftover {
+  #probe: TailProbe | undefined;
+  #wasSeen = false;
+
+  /** This text was typed, and nobody saw it leave. */
+  left(text: string): void {
+    this.#probe = new TailProbe(text, NOTHING);
+    this.#wasSeen = false;
+  }
+
+  gone(): void {
+    this.#probe = undefined;
+  }
+
+  /** It may stand there still. */
+  stands(screen: Screen, quietMs: number): boolean {
+    if (this.#probe === undefined || quietMs < QUIET_MS) return this.#probe !== undefined;
+    const isThere = this.#probe.look(screen) === "there";
+    if (this.#wasSeen && !isThere) this.gone();
+    this.#wasSeen ||= isThere;
+    return this.#probe !== undefined;
+  }
+}
+
+/** The text that an earlier process left behind in the agent's present life, which began at `since` (wall clock, ms). */
+export function textLeftBy(nudges: readonly RestoredNudge[], since: number): string | undefined {
+  const ends = nudges.flatMap(({ nudge, ended }) => (ended === undefined ? [] : [{ text: nudge.text, ...ended }]));
+  const typed = ends.filter(({ receipt, at }) => at >= since && receipt.timings.typedMs !== undefined);
+  const last = typed.toSorted((a, b) => a.at - b.at).at(-1);
+  if (last === undefined) return undefined;
+  // Of an UNKNOWN nobody wrote down whether it was seen to leave.
+  return last.receipt.outcome === "stranded" || last.receipt.outcome === "unknown" ? last.text : undefined;
+}

@@ -1,0 +1,65 @@
+import { expect, it } from "vitest";
+import { SignalBus } from "../../base/signal-bus.ts";
+import { hashOf } from "../../session/nudge-record.ts";
+import type { DeliveryResult } from "./delivery-attempt.ts";
+import { type Letter, receiptOf } from "./letter.ts";
+
+function letter(part: { readonly text?: string; readonly startedAt?: number } = {}): Letter {
+  const nudge = {
+    requestId: "r1",
+    messageHash: hashOf("hi"),
+    message: "hi",
+    text: part.text ?? "hi",
+    mode: "wait-idle",
+    priority: "normal",
+    sender: "me",
+    acceptedAt: 10_000,
+    expiresAt: 99_000,
+  } as const;
+  const started = part.startedAt === undefined ? {} : { startedAt: part.startedAt };
+  return { nudge, phase: "waiting", told: false, waiting: 0, attempts: 0, changed: new SignalBus(), ...started };
+}
+
+const evidence = [{ source: "hook", value: "took it", ageMs: 1, confidence: "proof" }] as const;
+const done = (times: object): DeliveryResult & { readonly type: "done" } => ({
+  type: "done",
+  outcome: "submitted",
+  error: "",
+  evidence,
+  ...times,
+});
+
+it("tells every step's time from the acceptance on", () => {
+  const receipt = receiptOf(
+    letter({ startedAt: 10_300 }),
+    "submitted",
+    "",
+    done({ typedMs: 5, submittedMs: 40, confirmedMs: 60 }),
+  );
+  expect(receipt).toEqual({
+    requestId: "r1",
+    outcome: "submitted",
+    error: "",
+    sender: "me",
+    queuePosition: 0,
+    evidence,
+    timings: { queuedMs: 300, typedMs: 305, submittedMs: 340, confirmedMs: 360 },
+  });
+});
+
+it("leaves out the times of steps that were not reached", () => {
+  expect(receiptOf(letter(), "cancelled", "called off").timings).toEqual({});
+  expect(receiptOf(letter({ startedAt: 10_000 }), "agent-dead", "dead", done({})).timings).toEqual({ queuedMs: 0 });
+});
+
+it("is never negative when the wall clock went back", () => {
+  expect(receiptOf(letter({ startedAt: 9000 }), "queued", "").timings).toEqual({ queuedMs: 0 });
+});
+
+it("tells what was typed only when it differs from the message and was typed", () => {
+  expect(receiptOf(letter({ text: "[nudge] hi" }), "submitted", "", done({ typedMs: 1 })).deliveredText).toBe(
+    "[nudge] hi",
+  );
+  expect(receiptOf(letter({ text: "[nudge] hi" }), "cancelled", "called off")).not.toHaveProperty("deliveredText");
+  expect(receiptOf(letter(), "submitted", "", done({ typedMs: 1 }))).not.toHaveProperty("deliveredText");
+});

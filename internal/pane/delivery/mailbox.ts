@@ -1,0 +1,342 @@
+import { untilAborted } from "../../base/abort.ts";
+import type { Clock } from "../../base/clock.ts";
+import { DomainError } from "../../base/errors.ts";
+import type { Logger } from "../../base/logger.ts";
+import { Serial } from "../../base/serial.ts";
+import { SignalBus } from "../../base/signal-bus.ts";
+import { hashOf, type NudgeRecord, type RestoredNudge } from "../../session/nudge-record.ts";
+import { type Cleaner, checkedNudge } from "../../session/nudge-request.ts";
+import type { NudgeOutcome, NudgeReceipt, NudgeRequest } from "../../session/types.ts";
+import type { DeliveryResult } from "./delivery-attempt.ts";
+import { decide, type Situation } from "./delivery-policy.ts";
+import { EndedTexts } from "./ended-texts.ts";
+import type { Leftover } from "./leftover.ts";
+import { type Letter, receiptOf } from "./letter.ts";
+
+export interface MailboxDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Keeps a record where it outlives this process, before the call returns. */
+  readonly keep: (record: NudgeRecord) => void;
+  readonly clean: Cleaner;
+  /** The situation by a fresh look at the screen. */
+  readonly situation: (signal: AbortSignal) => Promise<Situation>;
+  /** Tells that the situation may have changed. */
+  readonly changes: SignalBus;
+  /** One attempt; `onIntent` is called right before the first byte is typed. */
+  readonly deliver: (letter: Letter, onIntent: () => void, signal: AbortSignal) => Promise<DeliveryResult>;
+  /** Judges an attempt whose end nobody saw: typed, or `retry` when it is certain that nothing was. */
+  readonly recover: (letter: Letter, signal: AbortSignal) => Promise<DeliveryResult>;
+  /** Called with each final receipt. */
+  readonly ended: (receipt: NudgeReceipt) => void;
+  readonly newId: () => string;
+  /** For programs whose prompt cannot be read. */
+  readonly leftover?: Leftover;
+}
+
+/** Messages that wait; one more is refused. */
+export const QUEUE_LIMIT = 50;
+/** Receipts are kept this long and this many. */
+export const RECEIPT_KEEP_MS = 24 * 3_600_000;
+export const RECEIPT_KEEP = 10_000;
+/** Without any change the queue is looked at this often: time-outs, quiet output. */
+const LOOK_MS = 250;
+/** Between attempts that typed nothing; the first pauses are shorter. */
+const MAX_PAUSE_MS = 1000;
+
+/**
+ * Accepts messages, keeps them in order, hands them one at a time to the delivery when the situation allows, and remembers
+ * every receipt. One per agent: nothing else types.
+ */
+export class Mailbox {
+  readonly #deps: MailboxDeps;
+  readonly #letters = new Map<string, Letter>();
+  readonly #texts = new EndedTexts();
+  readonly #woken = new SignalBus();
+  /** Whoever writes to the pane holds it. */
+  readonly #pen = new Serial();
+  readonly #stop = new AbortController();
+  #interrupts = 0;
+
+  /** `restored`: what an earlier process left behind. */
+  constructor(deps: MailboxDeps, restored: readonly RestoredNudge[]) {
+    this.#deps = deps;
+    for (const { nudge, intent, ended } of restored) {
+      const phase = ended !== undefined ? "ended" : intent ? "unseen" : "waiting";
+      const common = { nudge, told: true, waiting: 0, attempts: 0, changed: new SignalBus() };
+      this.#letters.set(nudge.requestId, {
+        ...common,
+        ...(ended === undefined ? {} : { receipt: ended.receipt, endedAt: ended.at }),
+        phase,
+      });
+    }
+    const ended = [...this.#letters.values()].filter((letter) => letter.phase === "ended");
+    for (const letter of ended.sort((a, b) => (a.endedAt ?? 0) - (b.endedAt ?? 0))) this.#texts.ended(letter);
+  }
+
+  /** Messages not yet typed. */
+  get depth(): number {
+    return this.#waiting().length;
+  }
+
+  /**
+   * Accepts a message and waits for its end, at most the request's time-out (mode `queue`: not at all). The same request id
+   * with the same message returns that message's receipt and types nothing.
+   * @throws DomainError `invalid` (see `checkedNudge`), `already-exists` (same id, other message), `exhausted` (queue full).
+   */
+  async send(request: NudgeRequest, signal: AbortSignal): Promise<NudgeReceipt> {
+    const checked = checkedNudge(request, this.#deps.newId);
+    const known = this.#remembered(checked.requestId);
+    if (known !== undefined && known.nudge.messageHash !== hashOf(checked.message)) {
+      throw new DomainError(
+        "already-exists",
+        `request id ${JSON.stringify(checked.requestId)} belongs to another message`,
+      );
+    }
+    const letter = known ?? this.#accept(checked);
+    await this.#awaitEnd(letter, checked, signal);
+    return this.#receipt(letter);
+  }
+
+  /** @throws DomainError `not-found`: never accepted, or forgotten. */
+  get(requestId: string): NudgeReceipt {
+    return this.#receipt(this.#find(requestId));
+  }
+
+  /** Calls a message off if nothing of it has been typed yet; returns its receipt either way. */
+  cancel(requestId: string): NudgeReceipt {
+    const letter = this.#find(requestId);
+    if (letter.phase === "waiting") this.#end(letter, "cancelled", "cancelled before it was typed");
+    return this.#receipt(letter);
+  }
+
+  /** Runs `work` while nothing is delivered: the one other way to the pane. */
+  async exclusively<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    return this.#pen.run(async () => {
+      try {
+        return await work(this.#stop.signal);
+      } finally {
+        this.#deps.leftover?.gone();
+        this.#woken.notify();
+      }
+    });
+  }
+
+  /**
+   * Runs `work`, which presses Ctrl-C or Escape, at once: past all that waits and past a delivery under way. Such a key may
+   * empty the composer, so a text that left it meanwhile counts as submitted only when the agent itself says so.
+   */
+  async interrupt<T>(work: () => Promise<T>): Promise<T> {
+    const mark = () => {
+      this.#interrupts++;
+      for (const letter of this.#letters.values()) {
+        if (letter.phase === "delivering" || letter.phase === "unseen") letter.interrupted = true;
+      }
+    };
+    mark();
+    try {
+      return await work();
+    } finally {
+      mark();
+      this.#deps.leftover?.gone();
+    }
+  }
+
+  /** Changes with every interruption. */
+  get interrupts(): number {
+    return this.#interrupts;
+  }
+
+  /** All messages as a journal would leave them. */
+  snapshot(): readonly RestoredNudge[] {
+    return [...this.#letters.values()].map(({ nudge, phase, receipt, endedAt }) => ({
+      nudge,
+      intent: phase === "delivering" || phase === "unseen",
+      ...(receipt === undefined ? {} : { ended: { receipt, at: endedAt ?? nudge.acceptedAt } }),
+    }));
+  }
+
+  /** Delivers until the signal is aborted. What is under way then ends first or is left to `recover`. */
+  async run(signal: AbortSignal): Promise<void> {
+    signal.addEventListener("abort", () => this.#stop.abort(signal.reason), { once: true });
+    await untilAborted(signal, async () => {
+      await this.#recoverUnseen(signal);
+      const next = await this.#next(signal);
+      if (next !== undefined) await this.#pen.run(() => this.#deliver(next, signal));
+      else await this.#pause(signal);
+    });
+  }
+
+  #accept(request: NudgeRequest): Letter {
+    if (this.depth >= QUEUE_LIMIT) {
+      throw new DomainError("exhausted", `the queue holds ${QUEUE_LIMIT} messages already`, {
+        fields: { limit: QUEUE_LIMIT },
+      });
+    }
+    const safe = this.#deps.clean(request.message);
+    const acceptedAt = this.#deps.clock.now();
+    const { requestId, message, mode, priority, sender } = request;
+    const text = safe.type === "safe" ? safe.text : "";
+    const expiresAt = acceptedAt + request.ttlMs;
+    const messageHash = hashOf(message);
+    const nudge = { requestId, messageHash, message, text, mode, priority, sender, acceptedAt, expiresAt };
+    const letter: Letter = { nudge, phase: "waiting", told: false, waiting: 0, attempts: 0, changed: new SignalBus() };
+    this.#forget();
+    this.#deps.keep({ type: "accepted", nudge });
+    if (safe.type === "unsafe") this.#end(letter, "unsafe", safe.reason);
+    this.#letters.delete(requestId); // of a message that is forgotten
+    this.#letters.set(requestId, letter);
+    this.#woken.notify();
+    return letter;
+  }
+
+  async #awaitEnd(letter: Letter, request: NudgeRequest, signal: AbortSignal): Promise<void> {
+    const deadline = this.#deps.clock.monotonicMs() + request.timeoutMs;
+    letter.waiting++;
+    while (letter.phase !== "ended") {
+      const left = deadline - this.#deps.clock.monotonicMs();
+      if (request.mode === "queue" || left <= 0) break;
+      try {
+        await letter.changed.nextOrAfter(left, this.#deps.clock, signal);
+      } catch (err) {
+        if (!signal.aborted) throw err;
+        break;
+      }
+    }
+    // When nobody waits for an answer any more, the message may wait for better times.
+    letter.waiting--;
+    if (letter.waiting === 0) letter.told = true;
+  }
+
+  async #next(signal: AbortSignal): Promise<Letter | undefined> {
+    if (this.depth === 0) return undefined;
+    const situation = await this.#deps.situation(signal);
+    const now = this.#deps.clock.now();
+    for (const letter of this.#waiting()) {
+      const candidate = {
+        mode: letter.nudge.mode,
+        parked: letter.told || letter.nudge.mode === "queue",
+        expired: now >= letter.nudge.expiresAt,
+      };
+      const decision = decide(candidate, situation);
+      if (decision.type === "deliver") return letter;
+      if (decision.type === "end") this.#end(letter, decision.outcome, decision.error);
+    }
+    return undefined;
+  }
+
+  async #deliver(letter: Letter, signal: AbortSignal): Promise<void> {
+    if (letter.phase !== "waiting") return; // cancelled while another held the pen
+    letter.phase = "delivering";
+    letter.startedAt = this.#deps.clock.now();
+    let intended = false;
+    const result = await this.#deps.deliver(
+      letter,
+      () => {
+        intended = true;
+        this.#deps.keep({ type: "intent", requestId: letter.nudge.requestId });
+      },
+      signal,
+    );
+    this.#settle(letter, result, intended);
+    if (result.type === "retry")
+      await this.#deps.clock.sleep(Math.min(MAX_PAUSE_MS, 20 * 2 ** letter.attempts++), signal);
+  }
+
+  async #recoverUnseen(signal: AbortSignal): Promise<void> {
+    for (const letter of this.#letters.values()) {
+      if (letter.phase !== "unseen") continue;
+      await this.#pen.run(async () => this.#settle(letter, await this.#deps.recover(letter, signal), true));
+    }
+  }
+
+  #settle(letter: Letter, result: DeliveryResult, intended: boolean): void {
+    if (result.type === "retry") {
+      letter.phase = "waiting";
+      if (intended) this.#deps.keep({ type: "withdrawn", requestId: letter.nudge.requestId });
+      this.#deps.logger.debug({ request_id: letter.nudge.requestId, reason: result.reason }, "delivery is tried again");
+      return;
+    }
+    if (result.stands === true) this.#deps.leftover?.left(letter.nudge.text);
+    const told = letter.interrupted === true ? interruptedResult(result) : result;
+    this.#end(letter, told.outcome, told.error, told);
+  }
+
+  #end(
+    letter: Letter,
+    outcome: NudgeOutcome,
+    error: string,
+    result?: DeliveryResult & { readonly type: "done" },
+  ): void {
+    const at = this.#deps.clock.now();
+    const receipt = receiptOf(letter, outcome, error, result);
+    this.#deps.keep({ type: "ended", receipt, at });
+    letter.phase = "ended";
+    letter.receipt = receipt;
+    letter.endedAt = at;
+    this.#texts.ended(letter);
+    this.#deps.ended(receipt);
+    letter.changed.notify();
+  }
+
+  #receipt(letter: Letter): NudgeReceipt {
+    if (letter.receipt !== undefined) return letter.receipt;
+    const position = this.#waiting().indexOf(letter) + 1;
+    const error = position === 0 ? "it is being typed" : "it waits for the agent";
+    return { ...receiptOf(letter, "queued", error), queuePosition: position };
+  }
+
+  #find(requestId: string): Letter {
+    const letter = this.#remembered(requestId);
+    if (letter === undefined)
+      throw new DomainError("not-found", `no message with request id ${JSON.stringify(requestId)}`);
+    return letter;
+  }
+
+  #remembered(requestId: string): Letter | undefined {
+    const letter = this.#letters.get(requestId);
+    const endedAt = letter?.endedAt;
+    return endedAt !== undefined && this.#deps.clock.now() - endedAt >= RECEIPT_KEEP_MS ? undefined : letter;
+  }
+
+  /** Urgent ones first, else in the order of acceptance. */
+  #waiting(): Letter[] {
+    const waiting = [...this.#letters.values()].filter((letter) => letter.phase === "waiting");
+    const urgent = (letter: Letter) => letter.nudge.priority === "urgent";
+    return [...waiting.filter(urgent), ...waiting.filter((letter) => !urgent(letter))];
+  }
+
+  #forget(): void {
+    const now = this.#deps.clock.now();
+    let surplus = this.#letters.size + 1 - RECEIPT_KEEP;
+    for (const [id, letter] of this.#letters) {
+      const { phase, endedAt } = letter;
+      if (phase !== "ended") continue;
+      if (surplus <= 0 && now - (endedAt ?? now) < RECEIPT_KEEP_MS) break;
+      this.#letters.delete(id);
+      this.#texts.forgotten(letter);
+      surplus--;
+    }
+  }
+
+  async #pause(signal: AbortSignal): Promise<void> {
+    const ms = this.depth > 0 ? LOOK_MS : 60_000;
+    const done = new AbortController();
+    const either = AbortSignal.any([signal, done.signal]);
+    const waits = [this.#woken.next(either), this.#deps.changes.nextOrAfter(ms, this.#deps.clock, either)];
+    try {
+      await Promise.race(waits);
+    } finally {
+      for (const wait of waits) wait.catch(() => {});
+      done.abort();
+    }
+  }
+}
+
+/** What may be said of a delivery during which somebody pressed Ctrl-C or Escape. */
+function interruptedResult(result: DeliveryResult & { readonly type: "done" }): typeof result {
+  const proven = result.evidence.some((one) => one.source === "hook" && one.confidence === "proof");
+  if (result.outcome !== "submitted" || proven) return result;
+  const error = "Ctrl-C or Escape was pressed while it was typed, and the agent did not say that it took it";
+  return { ...result, outcome: "unknown", error };
+}

@@ -1,0 +1,185 @@
+import type { ComposerView, ScreenView } from "../../agents/profile.ts";
+import type { Screen } from "../../agents/screen.ts";
+
+/** How our text stands in front of the agent. */
+export type Standing =
+  | "absent" // nothing of it is there (yet, or any more)
+  | "partial" // a part of it: still being drawn
+  | "there" // whole, as far as the screen can show it, and nothing else
+  | "mixed" // there with something that is not ours
+  | "hidden"; // no place to look at: a dialog or an unknown screen covers the composer
+
+/** Looks for one delivery's text on screens; made before the text is typed. */
+export interface Probe {
+  look(screen: Screen, view: ScreenView): Standing;
+}
+
+/** Letters and digits tell texts apart; borders, wraps and emoji widths differ from terminal to terminal. */
+const TAIL_LENGTH = 14;
+/** A composer that holds this much of our text, in its place, holds our text with a person's changes. */
+const EDITED_SHARE = 0.75;
+/** The end of a text by which it is found where the agent repeats it: characters, at most and at least. */
+const ENDING_LENGTH = 20;
+const ENDING_LEAST = 6;
+/** A row on which an agent repeats a message from its beginning. A shorter text is looked for there alone. */
+const REPEATED_ROW = /^\s*[›❯>]\s(.*)$/u;
+/** A paste that the agent shows folded, such as `[Pasted text #1 +4 lines]` or `[Pasted Content 5000 chars]`. */
+const PASTE_MARKER = /\[Pasted[^\]\n]*\]/g;
+const WITHOUT_LETTERS = /[^\p{L}\p{N}]/gu;
+
+/** Skin tones, variation selectors, and what is joined to an emoji: terminals drop them. */
+const EMOJI_PARTS = /\p{Emoji_Modifier}|[\ufe0e\ufe0f\u20e3]|\u200d[\s\S]?/gu;
+
+/** What is compared: letters and digits, or for texts without any, all that is not blank. */
+function signature(text: string, like: string): string {
+  const normal = text.normalize("NFC");
+  const letters = normal.replace(WITHOUT_LETTERS, "");
+  if (like.normalize("NFC").replace(WITHOUT_LETTERS, "") !== "") return letters;
+  const shown = normal.replace(/\s/g, "");
+  return shown.replace(EMOJI_PARTS, "") || shown;
+}
+
+/** Rows that show a text's end, with nothing or with more right behind it. */
+interface Repeats {
+  readonly alone: number;
+  readonly more: number;
+}
+
+/**
+ * For agents whose composer is known. The composer was empty before, so whatever is in it came from us or from a person
+ * who began to type meanwhile.
+ */
+export class ComposerProbe implements Probe {
+  readonly #message: string;
+  readonly #wanted: string;
+  readonly #ending: string;
+  /** How many blanks the text ends with. */
+  readonly #blanks: number;
+  readonly #before: Repeats;
+
+  /** `before`: the screen before the text was typed. */
+  constructor(message: string, before?: Screen) {
+    this.#message = message;
+    this.#wanted = signature(message, message);
+    this.#ending = (message.trimEnd().split("\n").at(-1) ?? "").slice(-ENDING_LENGTH).trimStart();
+    this.#blanks = message.length - message.trimEnd().length;
+    this.#before = before === undefined ? { alone: 0, more: 0 } : this.#repeats(before);
+  }
+
+  look(_screen: Screen, view: ScreenView): Standing {
+    if (view.composer === undefined) return "hidden";
+    return this.standingOf(view.composer);
+  }
+
+  /** The same for a text that is known by other means than the screen. */
+  standingOf(composer: Pick<ComposerView, "text" | "pasteMarkers">): Standing {
+    const folded = composer.pasteMarkers > 0;
+    const seen = signature(folded ? composer.text.replace(PASTE_MARKER, "") : composer.text, this.#message);
+    if (seen === "") return folded ? "there" : "absent";
+    if (seen === this.#wanted) return "there";
+    if (this.#wanted.includes(seen)) return folded || this.#isTail(seen) ? "there" : "partial";
+    const ours = folded || seen.includes(this.#wanted.slice(-TAIL_LENGTH)) || this.#isEdited(seen);
+    return ours ? "mixed" : "absent";
+  }
+
+  /** Somebody typed into the middle or took letters away: most of its beginning and its end still stand. */
+  #isEdited(seen: string): boolean {
+    const most = Math.min(seen.length, this.#wanted.length);
+    let head = 0;
+    while (head < most && seen[head] === this.#wanted[head]) head++;
+    let tail = 0;
+    while (tail < most - head && seen.at(-1 - tail) === this.#wanted.at(-1 - tail)) tail++;
+    return head + tail >= EDITED_SHARE * this.#wanted.length;
+  }
+
+  /** A long text is shown scrolled: a part of it that reaches its end stands in the box. */
+  #isTail(seen: string): boolean {
+    return seen.length >= TAIL_LENGTH && this.#wanted.endsWith(seen);
+  }
+
+  /**
+   * How an agent repeats the text above its composer once it took it: with nothing behind it, or with more, which then are
+   * a person's keys that came between the last look and Enter. Unseen when it is folded, wrapped or too short to tell.
+   */
+  repeated(screen: Screen, view: ScreenView): "alone" | "more" | "unseen" {
+    const { alone, more } = this.#repeats(screen, view.composer);
+    if (more > this.#before.more) return "more";
+    return alone > this.#before.alone ? "alone" : "unseen";
+  }
+
+  #repeats(screen: Screen, composer?: ComposerView): Repeats {
+    const found = { alone: 0, more: 0 };
+    const isShort = this.#ending.length < ENDING_LEAST;
+    if (isShort && (this.#ending === "" || this.#message.trim() !== this.#ending)) return found;
+    screen.lines.forEach((line, y) => {
+      if (composer !== undefined && y >= composer.top && y <= composer.bottom) return;
+      const text = isShort ? (REPEATED_ROW.exec(line.text)?.[1] ?? "").trimStart() : line.text;
+      const at = text.lastIndexOf(this.#ending, isShort ? 0 : undefined);
+      if (at < 0) return;
+      // A blank of its own at its end is no sign that nothing follows.
+      const isAlone = (text[at + this.#ending.length + this.#blanks] ?? " ").trim() === "";
+      found[isAlone ? "alone" : "more"]++;
+    });
+    return found;
+  }
+}
+
+interface TailFacts {
+  readonly hits: number;
+  /** Rows from the last row with text up to the lowest hit. */
+  readonly distance: number;
+  /** Rows from the lowest hit down to the cursor: 0 while the text is being typed, unless the program keeps it elsewhere. */
+  readonly cursorBelow: number;
+}
+
+/**
+ * For programs of which nothing is known: the end of the text is looked for anywhere on the screen. It is there when it
+ * occurs more often, or lower down, than before; it has been taken when it moved up or vanished after that, or when the
+ * cursor stood behind it and went to a new line, which is all that a silent program, or one that repeats it, shows.
+ */
+export class TailProbe implements Probe {
+  readonly #key: string;
+  readonly #message: string;
+  readonly #before: TailFacts;
+  #echo: TailFacts | undefined;
+
+  constructor(message: string, before: Screen) {
+    this.#message = message;
+    this.#key = signature(message, message).slice(-TAIL_LENGTH);
+    this.#before = this.#facts(before);
+  }
+
+  look(screen: Screen): Standing {
+    const now = this.#facts(screen);
+    if (this.#echo === undefined) {
+      const isNew = now.hits > this.#before.hits || (now.hits > 0 && now.distance < this.#before.distance);
+      if (!isNew) return "absent";
+      this.#echo = now;
+      return "there";
+    }
+    const { hits, distance, cursorBelow } = this.#echo;
+    const newLine = cursorBelow === 0 && now.cursorBelow > 0;
+    const taken = now.hits === 0 || now.hits < hits || now.distance > distance || newLine;
+    return taken ? "absent" : "there";
+  }
+
+  #facts(screen: Screen): TailFacts {
+    let text = "";
+    const rowAt: number[] = [];
+    let last = 0;
+    screen.lines.forEach((line, y) => {
+      const part = signature(line.text, this.#message);
+      if (line.text !== "") last = y;
+      for (let i = 0; i < part.length; i++) rowAt.push(y);
+      text += part;
+    });
+    let hits = 0;
+    let lowest = -1;
+    for (let at = text.indexOf(this.#key); at !== -1; at = text.indexOf(this.#key, at + 1)) {
+      hits++;
+      lowest = rowAt[at + this.#key.length - 1] ?? lowest;
+    }
+    if (hits === 0) return { hits, distance: Number.POSITIVE_INFINITY, cursorBelow: 0 };
+    return { hits, distance: last - lowest, cursorBelow: screen.cursorY - lowest };
+  }
+}

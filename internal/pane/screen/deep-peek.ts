@@ -1,0 +1,109 @@
+import type { Clock } from "../../base/clock.ts";
+import { DomainError } from "../../base/errors.ts";
+import { plainText, styledText } from "../../base/sanitise.ts";
+import { Serial } from "../../base/serial.ts";
+import { type LastLines, lastLines } from "./peek-text.ts";
+import { standingAlone } from "./styled-lines.ts";
+
+/** Reads history and screen from tmux: deep, exact, and dear (10 ms for 10,000 lines). */
+export interface PaneCapture {
+  capture(options: {
+    readonly start: number | "-";
+    readonly escapes: boolean;
+    readonly join: boolean;
+  }): Promise<string>;
+}
+
+export interface DeepRequest {
+  /** Infinity: all. */
+  readonly count: number;
+  readonly ansi: boolean;
+  readonly join: boolean;
+}
+
+interface Entry {
+  readonly at: number;
+  readonly found: Promise<LastLines>;
+  /** Of those who wait for it. */
+  readonly signals: Set<AbortSignal>;
+}
+
+/** An answer serves everybody who asks the same within this time. */
+const CACHE_MS = 250;
+/** Lines that are fetched first: where each is large they fill an answer, else it takes another, deeper look. */
+const DEPTHS = [1000, 5000] as const;
+/** Cleaned at once; others get their turn in between. */
+const SLICE_CHARS = 128 * 1024;
+
+/**
+ * The last lines as tmux has them. A terminal full of styles takes a thousand times the work of a plain one, and a caller can ask
+ * for all of it again and again: so one answer is made at a time, of no more lines than it needs, in slices, for all who ask
+ * the same, and for nobody who has gone.
+ */
+export class DeepPeek {
+  readonly #clock: Clock;
+  readonly #line = new Serial();
+  readonly #entries = new Map<string, Entry>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** `version` changes with the screen. @throws as `capture`; DomainError `cancelled` when all who asked have gone */
+  lines(pane: PaneCapture, request: DeepRequest, version: number, signal: AbortSignal): Promise<LastLines> {
+    const now = this.#clock.monotonicMs();
+    for (const [key, { at }] of this.#entries) if (now - at > CACHE_MS) this.#entries.delete(key);
+    const key = JSON.stringify([request.count, request.ansi, request.join, version]);
+    const known = this.#entries.get(key);
+    if (known !== undefined) {
+      known.signals.add(signal);
+      return known.found;
+    }
+    const signals = new Set([signal]);
+    const found = this.#line.run(async () => {
+      if ([...signals].every((each) => each.aborted))
+        throw new DomainError("cancelled", "nobody waits for it any more");
+      return await this.#search(pane, request);
+    });
+    this.#entries.set(key, { at: now, found, signals });
+    found.catch(() => this.#entries.delete(key));
+    return found;
+  }
+
+  async #search(pane: PaneCapture, request: DeepRequest): Promise<LastLines> {
+    const { count, ansi, join } = request;
+    for (const depth of DEPTHS) {
+      if (count <= depth && !join) break; // the last look is no deeper
+      const text = await pane.capture({ start: -depth, escapes: ansi, join });
+      const lines = await this.#cleaned(text, ansi);
+      const isAll = !join && lines.length <= depth; // with the screen's rows there would be more
+      if (join) lines.shift(); // its beginning may be further up
+      const found = lastLines(lines, count, isBlank);
+      const isEnough = join && lines.findLastIndex((line) => !isBlank(line)) + 1 >= count;
+      if (found.truncated || isAll || isEnough) return found;
+    }
+    const start = join || count === Number.POSITIVE_INFINITY ? "-" : -count;
+    const text = await pane.capture({ start, escapes: ansi, join });
+    return lastLines(await this.#cleaned(text, ansi), count, isBlank);
+  }
+
+  async #cleaned(text: string, ansi: boolean): Promise<string[]> {
+    const raw = text.split("\n").map((line) => line.trimEnd());
+    const rows = ansi ? standingAlone(raw) : raw;
+    const clean = ansi ? styledText : plainText;
+    const lines: string[] = [];
+    let chars = 0;
+    for (const row of rows) {
+      lines.push(clean(row));
+      chars += row.length;
+      if (chars < SLICE_CHARS) continue;
+      chars = 0;
+      await this.#clock.sleep(0);
+    }
+    return lines;
+  }
+}
+
+function isBlank(line: string): boolean {
+  return plainText(line).trim() === "";
+}

@@ -1,0 +1,103 @@
+import { describe, expect, it } from "vitest";
+import { FakeClock } from "../../../test/support/fake-clock.ts";
+import { OutputStream } from "./output.ts";
+
+function stream(clock = new FakeClock(), startOffset = 0n): OutputStream {
+  return new OutputStream({ clock }, { cols: 20, rows: 4, rawBytes: 1000, epoch: "e1", startOffset });
+}
+const redraw = (text: string, cols = 20, rows = 4) => ({ text, cols, rows, hasHistory: true });
+/** Bytes that are drawn before anything else happens. */
+async function print(output: OutputStream, text: string): Promise<void> {
+  output.take(Buffer.from(text));
+  await output.drawn();
+}
+const texts = (output: OutputStream) => output.emulator.rowsText(100).map((row) => row.text);
+
+describe("what the agent printed", () => {
+  it("is held as bytes with their offsets, and drawn", async () => {
+    const output = stream(new FakeClock(), 100n);
+    expect(output.drawnTo).toBe(100n);
+    await print(output, "hello");
+    expect([output.ring.start, output.ring.end, output.drawnTo]).toEqual([100n, 105n, 105n]);
+    expect(texts(output)[0]).toBe("hello");
+  });
+
+  it("is told to those who wait, bytes first and the screen when it shows them", async () => {
+    const output = stream();
+    const told: string[] = [];
+    output.bytes.listen(() => told.push(`bytes to ${output.ring.end}, drawn to ${output.drawnTo}`));
+    output.screens.listen(() => told.push(`screen, drawn to ${output.drawnTo}`));
+    await print(output, "abc");
+    expect(told).toEqual(["bytes to 3, drawn to 0", "screen, drawn to 3"]);
+  });
+
+  it("tells when it was, and for how long it has been quiet", async () => {
+    const clock = new FakeClock();
+    const output = stream(clock);
+    expect([output.lastOutputAt, output.quietMs()]).toEqual([undefined, Number.POSITIVE_INFINITY]);
+    await print(output, "x");
+    const at = clock.now();
+    await clock.advance(500);
+    expect([output.lastOutputAt, output.quietMs()]).toEqual([at, 500]);
+  });
+});
+
+describe("after an interruption", () => {
+  it("skips an offset that nobody gets, names the gap, and shows the screen as it is", async () => {
+    const output = stream();
+    await print(output, "old");
+    await output.restart(redraw("new screen\r\nsecond row", 30, 6));
+    expect(output.lastGap).toEqual({ first: 3n, to: 4n, reason: "restart" });
+    expect([output.ring.start, output.ring.end, output.drawnTo]).toEqual([0n, 4n, 4n]);
+    expect([output.emulator.cols, output.emulator.rows]).toEqual([30, 6]);
+    expect(texts(output).slice(0, 3)).toEqual(["new screen", "second row", ""]);
+  });
+
+  it("is not output of the agent", async () => {
+    const clock = new FakeClock();
+    const output = stream(clock);
+    await output.restart(redraw("x"));
+    expect(output.lastOutputAt).toBeUndefined();
+    await clock.advance(100);
+    expect(output.quietMs()).toBe(100);
+  });
+
+  it("draws nothing of the bytes before it over the new screen, also when they were being drawn", async () => {
+    const output = stream();
+    output.take(Buffer.from("old bytes\r\n"));
+    const restarting = output.restart(redraw("new screen"));
+    await restarting;
+    expect(texts(output).filter((text) => text !== "")).toEqual(["new screen"]);
+    expect(output.drawnTo).toBe(output.ring.end);
+  });
+
+  it("draws the bytes that come while it is under way on top of the new screen", async () => {
+    const output = stream();
+    const restarting = output.restart(redraw("new screen"));
+    output.take(Buffer.from(" and more"));
+    await restarting;
+    await output.drawn();
+    expect(texts(output)[0]).toBe("new screen and more");
+    expect([output.drawnTo, output.ring.end]).toEqual([10n, 10n]);
+  });
+});
+
+it("draws what comes at the very moment at which it has drawn all there was", async () => {
+  const output = stream();
+  await output.restart(redraw("screen"));
+  for (let i = 0; i < 20; i++) await print(output, `${i % 10}`);
+  await output.drawn();
+  output.screens.listen(() => Promise.resolve().then(() => output.ring.end < 40n && output.take(Buffer.from("."))));
+  await print(output, "!");
+  await expect.poll(() => output.drawnTo).toBe(40n);
+});
+
+it("moves the old screen to the history for a new life, and ends its modes", async () => {
+  const output = stream();
+  await print(output, "last words\x1b[?2004h");
+  await output.renew();
+  await print(output, "first words");
+  expect(output.emulator.screen()).toMatchObject({ bracketedPaste: false, alternate: false, cursorY: 0 });
+  expect(output.emulator.screen().lines[0]?.text).toBe("first words");
+  expect(texts(output)).toContain("last words");
+});

@@ -1,0 +1,121 @@
+import type { Clock } from "../../base/clock.ts";
+import { DomainError } from "../../base/errors.ts";
+import { plainText } from "../../base/sanitise.ts";
+import type { PeekRequest, PeekResult } from "../../session/types.ts";
+import { DeepPeek, type PaneCapture } from "./deep-peek.ts";
+import type { OutputStream } from "./output.ts";
+import { joinRows, type LastLines, lastLines } from "./peek-text.ts";
+
+/** How long a peek waits for bytes that have come to be drawn, before it asks tmux: a flood is drawn late, or not at all. */
+const DRAW_WAIT_MS = 50;
+
+const PEEK_DEFAULT_LINES = 50;
+const PEEK_MAX_LINES = 100_000;
+/** A serving half that has just started waits this long for the screen. */
+export const FIRST_SCREEN_MS = 2000;
+const NEVER = new AbortController().signal;
+
+/** @throws DomainError `invalid` for more than 100,000 lines. */
+export function linesWanted(lines: number): number {
+  if (lines > PEEK_MAX_LINES) {
+    throw new DomainError("invalid", `cannot peek ${lines} lines: at most ${PEEK_MAX_LINES}`);
+  }
+  return lines <= 0 ? PEEK_DEFAULT_LINES : lines;
+}
+
+/** Answers peeks: from the emulator where it holds enough, else from tmux, asked once for all who ask at the same time. */
+export class Peeker {
+  readonly #output: OutputStream;
+  readonly #pane: () => PaneCapture | undefined;
+  readonly #alive: () => boolean;
+  readonly #deep: DeepPeek;
+  #nearest: { readonly key: string; readonly found: LastLines | undefined } | undefined;
+
+  constructor(deps: {
+    readonly clock: Clock;
+    readonly output: OutputStream;
+    /** Undefined while tmux is away: then the emulator's part has to do. */
+    readonly pane: () => PaneCapture | undefined;
+    readonly alive: () => boolean;
+  }) {
+    this.#deep = new DeepPeek(deps.clock);
+    this.#output = deps.output;
+    this.#pane = deps.pane;
+    this.#alive = deps.alive;
+  }
+
+  /** What comes from tmux is not fetched any more once `signal` is aborted. */
+  async peek(request: PeekRequest, signal = NEVER): Promise<PeekResult> {
+    const count = request.all ? Number.POSITIVE_INFINITY : linesWanted(request.lines);
+    await this.#output.known(FIRST_SCREEN_MS);
+    const isDrawn = this.#output.drawnTo === this.#output.ring.end || (await this.#output.drawn(DRAW_WAIT_MS));
+    const near = request.all || request.ansi || !isDrawn ? undefined : this.#near(count, request.joinWrapped);
+    const found =
+      near ?? (await this.#fromTmux(count, request, signal)) ?? this.#allOfEmulator(count, request.joinWrapped);
+    return { ...found, ...this.#facts() };
+  }
+
+  /** As `#fromEmulator`; the same question about the same screen is answered once. */
+  #near(count: number, join: boolean) {
+    const key = `${this.#output.emulator.version} ${count} ${join}`;
+    if (this.#nearest?.key !== key) this.#nearest = { key, found: this.#fromEmulator(count, join) };
+    return this.#nearest.found;
+  }
+
+  /** The last lines as the emulator has them, without asking tmux; undefined when it does not hold enough. */
+  #fromEmulator(count: number, join: boolean) {
+    const { emulator } = this.#output;
+    const held = emulator.historyLines + emulator.rows;
+    const limit = Math.min(held, count * 2 + emulator.rows);
+    const rows = emulator.rowsText(limit);
+    // Rows that go on from one that was not read are not a line.
+    const whole = rows.findIndex((row) => !row.wrapped);
+    const lines = asLines(join ? rows.slice(whole < 0 ? rows.length : whole) : rows, join);
+    const used = lines.findLastIndex((line) => line.trim() !== "") + 1;
+    const isAll = this.#output.isWhole && emulator.historyLines === 0 && !emulator.alternate && limit === held;
+    if (used < count && !isAll) return undefined;
+    return cleanLastLines(lines, count);
+  }
+
+  #allOfEmulator(count: number, join: boolean) {
+    const rows = this.#output.emulator.rowsText(Number.POSITIVE_INFINITY);
+    return cleanLastLines(asLines(rows, join), count);
+  }
+
+  async #fromTmux(count: number, request: PeekRequest, signal: AbortSignal) {
+    const pane = this.#pane();
+    if (pane === undefined) return undefined;
+    const { ansi, joinWrapped: join } = request;
+    try {
+      return await this.#deep.lines(pane, { count, ansi, join }, this.#output.emulator.version, signal);
+    } catch (err) {
+      if (err instanceof DomainError && (err.kind === "unavailable" || err.kind === "precondition")) return undefined;
+      throw err;
+    }
+  }
+
+  #facts() {
+    const { emulator, epoch, drawnTo } = this.#output;
+    return {
+      alive: this.#alive(),
+      alternateScreen: emulator.alternate,
+      cols: emulator.cols,
+      rows: emulator.rows,
+      cursorX: emulator.cursor.x,
+      cursorY: emulator.cursor.y,
+      epoch,
+      offset: drawnTo,
+      historyLines: emulator.historyLines,
+    };
+  }
+}
+
+function asLines(rows: readonly { readonly text: string; readonly wrapped: boolean }[], join: boolean): string[] {
+  return join ? joinRows(rows) : rows.map((row) => row.text.trimEnd());
+}
+
+/** An emulator's text has no control characters, but what it shows may hold overrides of the direction of writing. */
+function cleanLastLines(lines: readonly string[], count: number): LastLines {
+  const { output, truncated } = lastLines(lines, count);
+  return { output: plainText(output), truncated };
+}

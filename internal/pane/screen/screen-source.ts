@@ -1,0 +1,29 @@
+import type { Screen } from "../../agents/screen.ts";
+
+/** Where the pane's code looks at the agent's screen: an emulator fed by the output, or captures of a local tmux. */
+export interface ScreenSource {
+  /** The newest screen known. */
+  current(signal: AbortSignal): Promise<Screen>;
+  /** Resolves when the screen may have changed since `current`, at the latest after `ms`. */
+  changed(ms: number, signal: AbortSignal): Promise<void>;
+  /** Milliseconds since the last output that was seen. */
+  quietMs(): number;
+}
+
+/** Waits until nothing was printed for `ms`, at the longest `capMs`. Returns whether it became quiet. */
+export async function waitForQuiet(
+  source: ScreenSource,
+  ms: number,
+  capMs: number,
+  clock: { monotonicMs(): number },
+  signal: AbortSignal,
+): Promise<boolean> {
+  const end = clock.monotonicMs() + capMs;
+  for (;;) {
+    const quiet = source.quietMs();
+    if (quiet >= ms) return true;
+    const left = end - clock.monotonicMs();
+    if (left <= 0) return false;
+    await source.changed(Math.min(ms - quiet, left), signal);
+  }
+}

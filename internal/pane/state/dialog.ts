@@ -1,0 +1,29 @@
+import { createHash } from "node:crypto";
+import type { DialogView, ScreenView } from "../../agents/profile.ts";
+import { plainText } from "../../base/sanitise.ts";
+import type { Dialog } from "../../session/types.ts";
+
+/** Stands in front of the selected choice, or blanks in front of the others. */
+const SELECTION_MARK = /^[ \t]*(?:[❯›▶>→●•] ?)?[ \t]*/gm;
+
+/** A dialog as it is told to callers: plain text only, with an id that changes when its content does, not when the selection moves. */
+export function dialogFrom(view: DialogView, since: number): Dialog {
+  const labels = view.choices.map((choice) => [choice.key, choice.label]);
+  const content = JSON.stringify([view.kind, view.title, view.text.replace(SELECTION_MARK, "  "), labels]);
+  return {
+    id: createHash("sha256").update(content).digest("hex").slice(0, 16),
+    kind: view.kind,
+    title: plainText(view.title),
+    text: plainText(view.text),
+    choices: view.choices.map((choice) => ({ ...choice, label: plainText(choice.label) })),
+    since,
+  };
+}
+
+/** What of a view matters for the agent's state; equal keys mean that nothing that matters has changed. */
+export function viewKey(view: ScreenView): string {
+  const { composer: box } = view;
+  const composer = box === undefined ? "none" : box.text === "" && box.pasteMarkers === 0 ? "empty" : "text";
+  const dialog = view.dialog === undefined ? "" : dialogFrom(view.dialog, 0).id;
+  return [composer, view.busy === undefined ? "" : "busy", view.parked === undefined ? "" : "parked", dialog].join("|");
+}

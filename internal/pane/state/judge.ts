@@ -1,0 +1,211 @@
+import type { FileState, HookEvent, ScreenView } from "../../agents/profile.ts";
+import type { AgentStateName, Evidence } from "../../session/types.ts";
+
+/** All that is known about the agent at one moment. Times are monotonic milliseconds. */
+export interface Signals {
+  readonly process: ProcessSign;
+  /** The agent's life so far: when it was started, and whether it ever showed that it takes messages. */
+  readonly startedAt: number;
+  readonly everReady: boolean;
+  readonly hook?: { readonly event: HookEvent; readonly at: number };
+  readonly file?: { readonly state: FileState; readonly at: number };
+  readonly screen?: ScreenSign;
+  readonly lastOutputAt?: number;
+  /** When the agent's processes were last seen to compute or to write, which is looked for only before it counts as stalled. */
+  readonly lastWorkAt?: number;
+  /** When our last message was submitted: idle seen before that says nothing about now. */
+  readonly submittedAt?: number;
+}
+
+export interface ScreenSign {
+  readonly view: ScreenView;
+  /** When what the profile reads from the screen last changed. */
+  readonly since: number;
+  /** When anything around the composer last changed: a working agent moves something there, whatever its words are. */
+  readonly stillSince: number;
+  readonly idleProof: "screen" | "silence";
+}
+
+export type ProcessSign =
+  /** Nobody has looked for it yet. */
+  | { readonly type: "expected" }
+  | { readonly type: "alive" }
+  | { readonly type: "stopping" }
+  /** `restartDue`: it will be started again. */
+  | { readonly type: "dead"; readonly restartDue: boolean; readonly crashLoop: boolean };
+
+export interface Verdict {
+  readonly state: AgentStateName;
+  readonly evidence: readonly Evidence[];
+  /** Monotonic time at which the verdict may change without any new signal. */
+  readonly reconsiderAt?: number;
+  /** Of `busy` and `stalled`: the monotonic time at which the one becomes the other. */
+  readonly stallsAt?: number;
+}
+
+export interface JudgeOptions {
+  /** Busy without output or work for this long is `stalled`. */
+  readonly stallAfterMs: number;
+}
+
+/**
+ * By the screen alone an agent is idle only after this long without a busy mark and with nothing moving: agents show no mark
+ * for up to 900 ms between steps, and a working agent whose marks are not understood still moves something.
+ */
+const SCREEN_IDLE_MS = 1500;
+/** An unknown program that shows nothing is taken to have started after this long. */
+const SILENT_START_MS = 5000;
+/** A state file lags behind the agent by up to half a second, and is only written on changes. */
+export const FILE_LAG_MS = 2000;
+/** A hook that says "waiting" is the word of a moment; after this the screen or the file must say it too. */
+const WAITING_HOOK_MS = 1500;
+/** A busy word of a hook that nothing else supports for this long is doubted (an interrupted turn ends without a hook). */
+const LONELY_HOOK_MS = 5000;
+/** After such a word the screen alone says idle only when nothing has moved for this long: a counter of seconds has moved by then. */
+const STILL_AFTER_HOOK_MS = 5000;
+
+/**
+ * The agent's state from all evidence. The strongest source wins; the screen alone may raise an alarm (dialog, busy) but
+ * never claims idle that a stronger source denies. Pure.
+ */
+export function judge(signals: Signals, now: number, options: JudgeOptions): Verdict {
+  const { process } = signals;
+  if (process.type === "dead") return judgeDead(process);
+  if (process.type === "expected") return verdict("starting", "process", "it has not been seen yet", "weak", 0);
+  if (process.type === "stopping") return verdict("stopping", "process", "it was asked to stop", "proof", 0);
+  return (
+    judgeWaiting(signals, now) ??
+    judgeStarting(signals, now) ??
+    judgeBusy(signals, now, options) ??
+    judgeIdle(signals, now) ??
+    uncertain(signals, now)
+  );
+}
+
+function judgeDead(process: { readonly restartDue: boolean; readonly crashLoop: boolean }): Verdict {
+  if (process.crashLoop) return verdict("crash-loop", "process", "it keeps ending soon after its start", "proof", 0);
+  return verdict("dead", "process", process.restartDue ? "it ended; a restart is due" : "it ended", "proof", 0);
+}
+
+/** A person is needed. Any source may say so: a false alarm costs a wait, a missed one an answer nobody gave. */
+function judgeWaiting({ screen, file, hook }: Signals, now: number): Verdict | undefined {
+  if (screen?.view.dialog !== undefined) {
+    return verdict("dialog", "screen", `${screen.view.dialog.kind} dialog`, "strong", now - screen.since);
+  }
+  if (file?.state.type === "waiting")
+    return verdict("dialog", "agent-file", "it waits for a person", "strong", now - file.at);
+  if (hook?.event.type === "waiting" && now - hook.at < WAITING_HOOK_MS) {
+    const until = { reconsiderAt: hook.at + WAITING_HOOK_MS };
+    return { ...verdict("dialog", "hook", "it waits for a person", "strong", now - hook.at), ...until };
+  }
+  if (screen?.view.parked !== undefined)
+    return verdict("parked", "screen", "it waits for a limit", "strong", now - screen.since);
+  return undefined;
+}
+
+function judgeStarting(signals: Signals, now: number): Verdict | undefined {
+  if (signals.everReady || signals.hook !== undefined || signals.file !== undefined) return undefined;
+  const starting = verdict(
+    "starting",
+    "process",
+    "it has not yet shown that it takes messages",
+    "strong",
+    now - signals.startedAt,
+  );
+  if (signals.screen?.idleProof !== "silence") return starting;
+  // What is typed before an unknown program shows anything goes to the terminal itself, and is gone when the program begins to read.
+  const until = signals.startedAt + SILENT_START_MS;
+  return now < until ? { ...starting, reconsiderAt: until } : undefined;
+}
+
+function judgeBusy(signals: Signals, now: number, options: JudgeOptions): Verdict | undefined {
+  const evidence = busyEvidence(signals, now);
+  if (evidence === undefined) return undefined;
+  const quietSince = Math.max(
+    signals.lastOutputAt ?? signals.startedAt,
+    signals.lastWorkAt ?? 0,
+    signals.submittedAt ?? 0,
+    signals.hook?.at ?? 0,
+  );
+  const stalledAt = quietSince + options.stallAfterMs;
+  if (now >= stalledAt) return { state: "stalled", evidence: [evidence], stallsAt: stalledAt };
+  const lonelyAt = evidence.source === "hook" ? (signals.hook?.at ?? now) + LONELY_HOOK_MS : stalledAt;
+  const reconsiderAt =
+    evidence.source === "output" ? (signals.submittedAt ?? now) + SCREEN_IDLE_MS : Math.min(stalledAt, lonelyAt);
+  return {
+    state: "busy",
+    evidence: [evidence],
+    reconsiderAt: reconsiderAt > now ? reconsiderAt : stalledAt,
+    stallsAt: stalledAt,
+  };
+}
+
+function busyEvidence({ screen, file, hook, submittedAt }: Signals, now: number): Evidence | undefined {
+  if (file?.state.type === "busy") return sign("agent-file", "it says busy", "strong", now - file.at);
+  if (screen?.view.busy !== undefined) return sign("screen", "busy mark", "strong", now - screen.since);
+  if (hook !== undefined && hookSaysBusy(hook.event)) {
+    const doubted = file?.state.type === "idle" && file.at > hook.at;
+    // A file that still says idle does not support it either: the turn was over before the file was written.
+    const lonely = now - hook.at >= LONELY_HOOK_MS && screen?.view.composer !== undefined;
+    if (!doubted && !lonely) return sign("hook", hook.event.type, "strong", now - hook.at);
+  }
+  const justSubmitted = submittedAt !== undefined && now - submittedAt < SCREEN_IDLE_MS;
+  if (justSubmitted && !turnEndedSince(submittedAt, hook, file)) {
+    return sign("output", "a message was submitted", "weak", now - submittedAt);
+  }
+  return undefined;
+}
+
+function hookSaysBusy(event: HookEvent): boolean {
+  return event.type === "prompt-submitted" || event.type === "activity";
+}
+
+function turnEndedSince(since: number, hook: Signals["hook"], file: Signals["file"]): boolean {
+  if (hook?.event.type === "turn-ended" && hook.at >= since) return true;
+  return file?.state.type === "idle" && file.at >= since;
+}
+
+function judgeIdle(signals: Signals, now: number): Verdict | undefined {
+  const { screen, hook, file, submittedAt = Number.NEGATIVE_INFINITY } = signals;
+  // Idle means that a message can be typed: without a composer on the screen nothing says so.
+  if (screen?.idleProof === "screen" && screen.view.composer === undefined) return undefined;
+  if (hook?.event.type === "turn-ended" && hook.at >= submittedAt) {
+    return verdict("idle", "hook", "the turn ended", "strong", now - hook.at);
+  }
+  if (file?.state.type === "idle" && (file.at >= submittedAt || now - submittedAt > FILE_LAG_MS)) {
+    return verdict("idle", "agent-file", "it says idle", "strong", now - file.at);
+  }
+  return screen?.idleProof === "screen" ? judgeStill(screen, signals, now) : undefined;
+}
+
+/** Idle by the screen alone. A busy word of a hook must be old, and nothing may have moved for longer. */
+function judgeStill(screen: ScreenSign, { hook, submittedAt = 0 }: Signals, now: number): Verdict {
+  const since = Math.max(screen.since, screen.stillSince);
+  const denied = hook !== undefined && hookSaysBusy(hook.event);
+  const idleAt = denied
+    ? Math.max(since, submittedAt, hook.at) + STILL_AFTER_HOOK_MS
+    : Math.max(since, submittedAt) + SCREEN_IDLE_MS;
+  if (now >= idleAt)
+    return verdict("idle", "screen", "a composer, no busy mark, and nothing moves", "weak", now - since);
+  const value = "a composer and no busy mark, not for long";
+  return { ...verdict("uncertain", "screen", value, "weak", now - since), reconsiderAt: idleAt };
+}
+
+function uncertain(signals: Signals, now: number): Verdict {
+  const since = signals.lastOutputAt ?? signals.startedAt;
+  return verdict("uncertain", "output", "no source tells busy from idle", "weak", now - since);
+}
+
+function sign(source: Evidence["source"], value: string, confidence: Evidence["confidence"], ageMs: number): Evidence {
+  return { source, value, confidence, ageMs: Math.max(0, Math.round(ageMs)) };
+}
+
+function verdict(
+  state: AgentStateName,
+  source: Evidence["source"],
+  value: string,
+  confidence: Evidence["confidence"],
+  ageMs: number,
+): Verdict {
+  return { state, evidence: [sign(source, value, confidence, ageMs)] };
+}

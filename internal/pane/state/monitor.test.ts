@@ -1,0 +1,301 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { composerOf, FakePane, fakeProfile } from "../../../test/fakes/fake-pane.ts";
+import { FakeClock } from "../../../test/support/fake-clock.ts";
+import { screenOf } from "../../../test/support/screens.ts";
+import type { DialogView } from "../../agents/profile.ts";
+import { Monitor } from "./monitor.ts";
+
+const { signal } = new AbortController();
+const DIALOG: DialogView = { kind: "permission", title: "Run it?", text: "rm x", choices: [] };
+
+let clock: FakeClock;
+let pane: FakePane;
+let monitor: Monitor;
+let changes: number;
+beforeEach(() => {
+  clock = new FakeClock();
+  pane = new FakePane(clock);
+  monitor = new Monitor({ clock, profile: fakeProfile(pane), source: pane }, { stallAfterMs: 60_000 });
+  changes = 0;
+  monitor.changes.listen(() => {
+    changes++;
+  });
+});
+
+const state = async () => (await monitor.look(signal)).state;
+const composer = composerOf("");
+
+describe("a monitor", () => {
+  it("waits for an agent that nobody has seen yet, and calls it neither alive nor dead", async () => {
+    expect(await state()).toBe("starting");
+  });
+
+  it("calls a new agent starting until its composer is seen", async () => {
+    pane.show({});
+    monitor.started();
+    expect(await state()).toBe("starting");
+    pane.show({ composer });
+    expect(await state()).toBe("uncertain");
+    await clock.advance(1500);
+    expect(await state()).toBe("idle");
+  });
+
+  it("takes an unknown program for starting until it shows something, anew in each life", async () => {
+    monitor = new Monitor({ clock, profile: fakeProfile(pane, "generic"), source: pane }, { stallAfterMs: 60_000 });
+    for (let life = 0; life < 2; life++) {
+      pane.show({}, screenOf([""]));
+      monitor.started();
+      expect(await state()).toBe("starting");
+      pane.show({}, screenOf(["> "]));
+      expect(await state()).toBe("uncertain");
+      pane.show({}, screenOf([""]));
+      expect(await state()).toBe("uncertain");
+    }
+  });
+
+  it("calls an agent new from its start to the first message that it took, and none of which it did not see the start", () => {
+    monitor.resumed();
+    expect(monitor.isNew()).toBe(false);
+    monitor.started();
+    expect(monitor.isNew()).toBe(true);
+    monitor.submitted();
+    expect(monitor.isNew()).toBe(false);
+    monitor.started();
+    monitor.heard({ type: "activity" });
+    expect(monitor.isNew()).toBe(true);
+    monitor.heard({ type: "prompt-submitted", prompt: "by hand" });
+    expect(monitor.isNew()).toBe(false);
+  });
+
+  it("keeps what an agent reported before anybody had looked for it", async () => {
+    monitor.heard({ type: "activity" });
+    monitor.started();
+    expect(await state()).toBe("busy");
+  });
+
+  it("is not idle by the screen while something moves around the composer, and is in spite of what a person types", async () => {
+    monitor.started();
+    const rows = (spinner: string) => screenOf([`${spinner} Frobnicating`, "> ", "status"]);
+    const view = { composer: { ...composer, top: 1, bottom: 1 } };
+    for (const frame of ["✶", "✻", "✽", "✻", "✶"]) {
+      pane.show(view, rows(frame));
+      expect(await state()).toBe("uncertain");
+      await clock.advance(1000);
+    }
+    await clock.advance(500);
+    expect(await state()).toBe("idle");
+    pane.show(view, screenOf(["✶ Frobnicating", "> ", "another status"]));
+    expect(await state()).toBe("idle");
+  });
+
+  it("counts movement below the composer for an agent that shows its work there", async () => {
+    const profile = { ...fakeProfile(pane), movesBelow: true as const };
+    monitor = new Monitor({ clock, profile, source: pane }, { stallAfterMs: 60_000 });
+    monitor.started();
+    const view = { composer: { ...composer, top: 0, bottom: 0 } };
+    for (const frame of ["■⬝⬝", "⬝■⬝", "⬝⬝■"]) {
+      pane.show(view, screenOf(["> ", frame]));
+      expect(await state()).toBe("uncertain");
+      await clock.advance(1400);
+    }
+  });
+
+  it("calls an agent busy that works in silence, and stalled once it does not", async () => {
+    monitor.started();
+    pane.show({ composer, busy: "working" });
+    monitor.printed();
+    await clock.advance(59_000);
+    expect(await state()).toBe("busy");
+    expect(monitor.stallsAt).toBe(clock.monotonicMs() + 1000);
+    monitor.worked();
+    await clock.advance(59_999);
+    expect(await state()).toBe("busy");
+    await clock.advance(1);
+    expect(await state()).toBe("stalled");
+    monitor.worked();
+    expect(await state()).toBe("busy");
+  });
+
+  it("forgets everything of the life before", async () => {
+    monitor.started();
+    monitor.heard({ type: "turn-ended" });
+    monitor.read({ type: "idle" });
+    expect(await state()).toBe("idle");
+    pane.show({});
+    monitor.started();
+    expect(await state()).toBe("starting");
+  });
+
+  it("forgets that the agent waited once the dialog is answered, until it waits anew", async () => {
+    monitor.started();
+    monitor.heard({ type: "waiting", reason: "permission" });
+    monitor.read({ type: "waiting", reason: "permission" });
+    expect(await state()).toBe("dialog");
+    monitor.answered();
+    monitor.read({ type: "waiting", reason: "permission" }); // the file lags behind
+    expect(await state()).not.toBe("dialog");
+    monitor.read({ type: "busy" });
+    monitor.read({ type: "waiting", reason: "permission" });
+    expect(await state()).toBe("dialog");
+    monitor.answered();
+    await clock.advance(2000);
+    monitor.read({ type: "waiting", reason: "permission" });
+    expect(await state()).toBe("dialog");
+  });
+
+  it("counts from when the screen changed, not from when it looked", async () => {
+    monitor.started();
+    await state();
+    pane.show({ composer, busy: "working" });
+    await clock.advance(40);
+    expect((await monitor.look(signal)).evidence[0]?.ageMs).toBe(40);
+  });
+
+  it("tells the evidence's age as of now, not as of its last look", async () => {
+    monitor.started();
+    monitor.heard({ type: "activity" });
+    await monitor.look(signal);
+    await clock.advance(700);
+    expect(monitor.report.evidence[0]?.ageMs).toBe(700);
+  });
+
+  it("keeps since when a state holds", async () => {
+    monitor.started();
+    pane.show({ composer, busy: "working" });
+    const { since } = await monitor.look(signal);
+    await clock.advance(3000);
+    expect((await monitor.look(signal)).since).toBe(since);
+    pane.show({ composer });
+    expect((await monitor.look(signal)).since).toBe(since + 3000);
+  });
+
+  it("keeps a dialog's beginning while it stays the same, and tells when it becomes another", async () => {
+    monitor.started();
+    pane.show({ dialog: DIALOG });
+    const first = (await monitor.look(signal)).dialog;
+    await clock.advance(500);
+    pane.show({ dialog: { ...DIALOG } });
+    expect((await monitor.look(signal)).dialog).toEqual(first);
+    changes = 0;
+    pane.show({ dialog: { ...DIALOG, title: "Run that?" } });
+    const second = (await monitor.look(signal)).dialog;
+    expect(second?.id).not.toBe(first?.id);
+    expect(changes).toBe(1);
+    expect(monitor.waitsForPerson()).toBe(true);
+  });
+
+  it("tells a person's draft, and does not take our own text for one", async () => {
+    monitor.started();
+    pane.compose("half a thou");
+    expect((await monitor.look(signal)).draft).toBe(true);
+    monitor.typing(true);
+    expect((await monitor.look(signal)).draft).toBe(false);
+    monitor.typing(false);
+    pane.compose("", 1);
+    expect((await monitor.look(signal)).draft).toBe(true);
+  });
+
+  it("takes what a delivery left standing for a draft at once, without waiting for the screen to change", async () => {
+    const stop = new AbortController();
+    const running = monitor.run(stop.signal);
+    monitor.started();
+    monitor.typing(true);
+    pane.compose("stranded");
+    await clock.advance(100);
+    expect(monitor.report.draft).toBe(false);
+    monitor.typing(false);
+    await clock.advance(0);
+    expect(monitor.report.draft).toBe(true);
+    stop.abort();
+    await running;
+  });
+
+  it("does not believe an idle from before our own message", async () => {
+    monitor.started();
+    monitor.heard({ type: "turn-ended" });
+    expect(await state()).toBe("idle");
+    await clock.advance(10);
+    monitor.submitted();
+    expect(await state()).toBe("busy");
+    await clock.advance(10);
+    monitor.heard({ type: "turn-ended" });
+    expect(await state()).toBe("idle");
+  });
+
+  it("remembers what the agent took, and since when", async () => {
+    expect(monitor.reportsPrompts()).toBe(false);
+    await clock.advance(100);
+    monitor.heard({ type: "prompt-submitted", prompt: "hello" });
+    expect(monitor.reportsPrompts()).toBe(true);
+    monitor.heard({ type: "activity" });
+    expect(monitor.promptTakenSince(100)).toEqual({ prompt: "hello", at: 100 });
+    expect(monitor.promptTakenSince(101)).toBeUndefined();
+  });
+
+  it("tells each change once", async () => {
+    monitor.started();
+    await monitor.look(signal);
+    changes = 0;
+    await monitor.look(signal);
+    expect(changes).toBe(0);
+    pane.show({ composer, busy: "working" });
+    await monitor.look(signal);
+    await monitor.look(signal);
+    expect(changes).toBe(1);
+  });
+});
+
+describe("a monitor that runs", () => {
+  it("looks when something happens, and again when the verdict may change by itself", async () => {
+    const stop = new AbortController();
+    const running = monitor.run(stop.signal);
+    monitor.started();
+    await clock.advance(20);
+    pane.show({ composer, busy: "working" });
+    await clock.advance(60);
+    expect(monitor.report.state).toBe("busy");
+    pane.show({ composer });
+    await clock.advance(60);
+    expect(monitor.report.state).toBe("uncertain");
+    await clock.advance(1450);
+    expect(monitor.report.state).toBe("idle");
+    monitor.process({ type: "dead", restartDue: false, crashLoop: false });
+    await clock.advance(1);
+    expect(monitor.report.state).toBe("dead");
+    stop.abort(new Error("stopping"));
+    await clock.until(running);
+    expect(clock.sleeping).toBe(0);
+  });
+
+  it.each([160, 400, 900])("is never idle when the busy mark is away for %i ms between steps", async (ms) => {
+    const stop = new AbortController();
+    const seen = new Set<string>();
+    monitor.started();
+    pane.show({ composer, busy: "working" });
+    const running = monitor.run(stop.signal);
+    await clock.advance(100);
+    monitor.changes.listen(() => seen.add(monitor.report.state));
+    for (let step = 0; step < 20; step++) {
+      pane.show({ composer });
+      await clock.advance(ms);
+      pane.show({ composer, busy: "working" });
+      await clock.advance(100);
+    }
+    stop.abort(new Error("stopping"));
+    await clock.until(running);
+    expect([...seen].sort()).toEqual(["busy", "uncertain"]);
+  });
+
+  it("judges a screen that never stops changing", async () => {
+    const stop = new AbortController();
+    monitor.started();
+    const running = monitor.run(stop.signal);
+    for (let i = 0; i < 30; i++) {
+      pane.show({ composer, busy: `working ${i}` });
+      await clock.advance(10);
+    }
+    expect(monitor.report.state).toBe("busy");
+    stop.abort(new Error("stopping"));
+    await clock.until(running);
+  });
+});

@@ -1,0 +1,275 @@
+import type { AgentProfile, FileState, HookEvent, ScreenView } from "../../agents/profile.ts";
+import { untilAborted } from "../../base/abort.ts";
+import type { Clock } from "../../base/clock.ts";
+import { SignalBus } from "../../base/signal-bus.ts";
+import type { AgentStateName, Dialog, Evidence } from "../../session/types.ts";
+import type { AgentSigns } from "../delivery/delivery-attempt.ts";
+import type { ScreenSource } from "../screen/screen-source.ts";
+import { dialogFrom, viewKey } from "./dialog.ts";
+import { FILE_LAG_MS, judge, type ProcessSign, type ScreenSign, type Signals, type Verdict } from "./judge.ts";
+import { surroundingsOf } from "./surroundings.ts";
+
+export interface MonitorDeps {
+  readonly clock: Clock;
+  readonly profile: AgentProfile;
+  readonly source: ScreenSource;
+}
+
+/** The agent's state at one moment. */
+export interface StateReport {
+  readonly state: AgentStateName;
+  /** Wall clock, ms. */
+  readonly since: number;
+  readonly evidence: readonly Evidence[];
+  readonly dialog?: Dialog;
+  readonly composerSeen: boolean;
+  /** Text in the composer. */
+  readonly draft: boolean;
+}
+
+/** A screen that keeps changing is judged at least this often; a quiet one once, this long after its last change. */
+const LOOK_EVERY_MS = 50;
+const LOOK_QUIET_MS = 16;
+/** The longest sleep without any signal. */
+const IDLE_LOOK_MS = 1000;
+
+/**
+ * Keeps the agent's state from evidence: screens, hooks, the agent's own state file, the process. Others tell it what they
+ * saw (`heard`, `read`, `process`, `submitted`) and listen on `changes` for a new state, dialog or draft.
+ */
+export class Monitor implements AgentSigns {
+  readonly changes = new SignalBus();
+  readonly #deps: MonitorDeps;
+  readonly #stallAfterMs: number;
+  readonly #woken = new SignalBus();
+  #process: ProcessSign = { type: "expected" };
+  #startedAt: number;
+  #everReady = false;
+  #sawStart = false;
+  #hook: Signals["hook"];
+  #prompt: { readonly prompt?: string; readonly at: number } | undefined;
+  #hooksLive = false;
+  #file: Signals["file"];
+  #oldWaitingUntil = 0;
+  #screen: (Omit<ScreenSign, "idleProof"> & { readonly key: string; readonly surroundings: string }) | undefined;
+  #lastOutputAt: number | undefined;
+  #lastWorkAt: number | undefined;
+  #typing = false;
+  #submittedAt: number | undefined;
+  #verdict: Verdict = { state: "starting", evidence: [] };
+  #report: StateReport;
+  #judgedAt = 0;
+
+  constructor(deps: MonitorDeps, options: { readonly stallAfterMs: number }) {
+    this.#deps = deps;
+    this.#stallAfterMs = options.stallAfterMs;
+    this.#startedAt = deps.clock.monotonicMs();
+    this.#report = { state: "starting", since: deps.clock.now(), evidence: [], composerSeen: false, draft: false };
+  }
+
+  /** The state as of the last look, with the evidence's age brought up to now. */
+  get report(): StateReport {
+    const passed = Math.round(this.#deps.clock.monotonicMs() - this.#judgedAt);
+    const evidence = this.#report.evidence.map((item) => ({ ...item, ageMs: item.ageMs + passed }));
+    return { ...this.#report, evidence };
+  }
+
+  /** A new life of the agent: nothing that was known of the old one holds. */
+  started(): void {
+    this.#startedAt = this.#deps.clock.monotonicMs();
+    this.#everReady = false;
+    this.#sawStart = true;
+    // An agent may have reported before anybody looked for it.
+    if (this.#process.type !== "expected") this.#hook = undefined;
+    this.#file = undefined;
+    this.#screen = undefined;
+    this.#submittedAt = undefined;
+    this.process({ type: "alive" });
+  }
+
+  /** The agent had been running before this process began to look. */
+  resumed(): void {
+    this.process({ type: "alive" });
+  }
+
+  process(sign: ProcessSign): void {
+    if (JSON.stringify(sign) === JSON.stringify(this.#process)) return;
+    this.#process = sign;
+    this.#wake();
+  }
+
+  heard(event: HookEvent): void {
+    const at = this.#deps.clock.monotonicMs();
+    this.#hooksLive = true;
+    this.#hook = { event, at };
+    if (event.type === "prompt-submitted") {
+      this.#prompt = event.prompt === undefined ? { at } : { at, prompt: event.prompt };
+    }
+    this.#wake();
+  }
+
+  /** What the agent's state file says now; undefined when there is none that can be trusted. */
+  read(state: FileState | undefined): void {
+    if (state?.type === "waiting" && this.#deps.clock.monotonicMs() < this.#oldWaitingUntil) return;
+    this.#oldWaitingUntil = 0;
+    if (state?.type === this.#file?.state.type) return;
+    this.#file = state === undefined ? undefined : { state, at: this.#deps.clock.monotonicMs() };
+    this.#wake();
+  }
+
+  /** Our own text stands in the composer while a delivery is under way: that is no draft. */
+  typing(now: boolean): void {
+    this.#typing = now;
+    if (!now) this.#wake(); // what it left standing is a draft from now on
+  }
+
+  submitted(): void {
+    this.#submittedAt = this.#deps.clock.monotonicMs();
+    this.#wake();
+  }
+
+  /**
+   * The dialog that was on the screen has been answered and is gone: a word of "waiting" from before is over, also in a
+   * state file that has still to be written anew.
+   */
+  answered(): void {
+    if (this.#hook?.event.type === "waiting") this.#hook = undefined;
+    if (this.#file?.state.type === "waiting") {
+      this.#file = undefined;
+      this.#oldWaitingUntil = this.#deps.clock.monotonicMs() + FILE_LAG_MS;
+    }
+    this.#wake();
+  }
+
+  printed(): void {
+    this.#lastOutputAt = this.#deps.clock.monotonicMs();
+  }
+
+  /** Its processes compute or write, though it may print nothing. */
+  worked(): void {
+    this.#lastWorkAt = this.#deps.clock.monotonicMs();
+    this.#wake();
+  }
+
+  /** Monotonic time at which a busy agent counts as stalled unless it prints or works before that; undefined when it is not busy. */
+  get stallsAt(): number | undefined {
+    return this.#verdict.stallsAt;
+  }
+
+  promptTakenSince(since: number): { readonly prompt?: string; readonly at: number } | undefined {
+    return this.#prompt !== undefined && this.#prompt.at >= since ? this.#prompt : undefined;
+  }
+
+  reportsPrompts(): boolean {
+    return this.#hooksLive;
+  }
+
+  hasReported(): boolean {
+    return this.promptTakenSince(this.#startedAt) !== undefined;
+  }
+
+  isNew(): boolean {
+    return this.#sawStart && this.#submittedAt === undefined && !this.hasReported();
+  }
+
+  waitsForPerson(): boolean {
+    return this.#report.state === "dialog";
+  }
+
+  /** Looks at the screen and judges until the signal is aborted. */
+  run(signal: AbortSignal): Promise<void> {
+    return untilAborted(signal, async () => {
+      await this.look(signal);
+      await this.#pause(signal);
+    });
+  }
+
+  /** Takes in the newest screen and judges once. */
+  async look(signal: AbortSignal): Promise<StateReport> {
+    const { clock, source, profile } = this.#deps;
+    const screen = await source.current(signal);
+    const view = profile.view(screen);
+    const key = viewKey(view);
+    const surroundings = surroundingsOf(screen, view, profile.movesBelow === true);
+    // A screen cannot have changed after the last output, so it has been like this since then at the latest.
+    const quietMs = source.quietMs();
+    const drawnAt = clock.monotonicMs() - (Number.isFinite(quietMs) ? quietMs : 0);
+    const before = this.#screen;
+    const since = before?.key === key ? before.since : drawnAt;
+    const stillSince = before?.surroundings === surroundings ? before.stillSince : drawnAt;
+    this.#screen = { view, key, since, surroundings, stillSince };
+    const takes = profile.idleProof === "screen" ? view.composer !== undefined : screen.lines.some(showsSomething);
+    if (takes && this.#process.type === "alive") this.#everReady = true;
+    return this.#judge(view);
+  }
+
+  #judge(view: ScreenView): StateReport {
+    const now = this.#deps.clock.monotonicMs();
+    this.#judgedAt = now;
+    this.#verdict = judge(this.#signals(), now, { stallAfterMs: this.#stallAfterMs });
+    const before = this.#report;
+    const wall = this.#deps.clock.now();
+    const { state, evidence } = this.#verdict;
+    const dialog = view.dialog === undefined ? undefined : dialogFrom(view.dialog, wall);
+    const kept = dialog?.id === before.dialog?.id ? before.dialog : dialog;
+    this.#report = {
+      state,
+      since: state === before.state ? before.since : wall,
+      evidence,
+      ...(kept === undefined || state !== "dialog" ? {} : { dialog: kept }),
+      composerSeen: view.composer !== undefined,
+      draft: !this.#typing && view.composer !== undefined && holdsText(view.composer),
+    };
+    const same = state === before.state && kept === before.dialog && this.#report.draft === before.draft;
+    if (!same || this.#report.composerSeen !== before.composerSeen) this.changes.notify();
+    return this.#report;
+  }
+
+  #signals(): Signals {
+    return {
+      process: this.#process,
+      startedAt: this.#startedAt,
+      everReady: this.#everReady,
+      ...(this.#hook === undefined ? {} : { hook: this.#hook }),
+      ...(this.#file === undefined ? {} : { file: this.#file }),
+      ...(this.#screen === undefined ? {} : { screen: { ...this.#screen, idleProof: this.#deps.profile.idleProof } }),
+      ...(this.#lastOutputAt === undefined ? {} : { lastOutputAt: this.#lastOutputAt }),
+      ...(this.#lastWorkAt === undefined ? {} : { lastWorkAt: this.#lastWorkAt }),
+      ...(this.#submittedAt === undefined ? {} : { submittedAt: this.#submittedAt }),
+    };
+  }
+
+  /** Waits for the next reason to look: a signal, a change on the screen that has calmed down, or the verdict's own time. */
+  async #pause(signal: AbortSignal): Promise<void> {
+    const { clock, source } = this.#deps;
+    const until = Math.min(this.#verdict.reconsiderAt ?? Number.POSITIVE_INFINITY, clock.monotonicMs() + IDLE_LOOK_MS);
+    const done = new AbortController();
+    const either = AbortSignal.any([signal, done.signal]);
+    const woken = this.#woken.next(either);
+    const changed = source.changed(Math.max(1, until - clock.monotonicMs()), either).then(async () => {
+      const settled = clock.monotonicMs() + LOOK_EVERY_MS;
+      while (source.quietMs() < LOOK_QUIET_MS && clock.monotonicMs() < settled) {
+        await clock.sleep(LOOK_QUIET_MS - source.quietMs() + 1, either);
+      }
+    });
+    try {
+      await Promise.race([woken, changed]);
+    } finally {
+      woken.catch(() => {});
+      changed.catch(() => {});
+      done.abort();
+    }
+  }
+
+  #wake(): void {
+    this.#woken.notify();
+  }
+}
+
+function showsSomething({ text }: { readonly text: string }): boolean {
+  return text.trim() !== "";
+}
+
+function holdsText(composer: { readonly text: string; readonly pasteMarkers: number }): boolean {
+  return composer.text !== "" || composer.pasteMarkers > 0;
+}

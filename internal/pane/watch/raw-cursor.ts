@@ -1,0 +1,122 @@
+import { DomainError } from "../../base/errors.ts";
+import type { Gap, WatchRequest, WatchUpdate } from "../../session/types.ts";
+import { NO_BYTES, updateFacts, type WatchDeps } from "./watch-facts.ts";
+
+/** A watcher of a silent agent hears this often that the connection lives. */
+export const HEARTBEAT_MS = 15_000;
+/** The most bytes one RAW update carries. */
+const RAW_CHUNK_BYTES = 64 * 1024;
+
+/**
+ * One RAW watcher's place in the stream: which update comes next for it, decided each time from what is held. It never waits
+ * and holds no bytes, so a watcher that does not read costs nothing here.
+ */
+export class RawCursor {
+  readonly #deps: WatchDeps;
+  /** Where it came back: bytes that are missing from there on went before it came. */
+  readonly #resumed: bigint | undefined;
+  #offset: bigint | undefined;
+  #gap: Gap | undefined;
+  #sentAt: number;
+  #isFirst = true;
+  /** The last place at which it was shown the screen whole. */
+  #shownAt: bigint | undefined;
+
+  /** @throws DomainError `precondition` for an offset that is yet to come */
+  constructor(deps: WatchDeps, request: WatchRequest) {
+    this.#deps = deps;
+    this.#offset = this.#resumed = resumeAt(deps, request);
+    if (this.#offset === undefined) this.#gap = missed(deps, request);
+    this.#sentAt = deps.clock.monotonicMs();
+  }
+
+  /** The next byte wanted; undefined before the first snapshot, and when the next update is no plain CHANGE. */
+  get plainOffset(): bigint | undefined {
+    return this.#offset === undefined || this.#turning(this.#offset)?.offset === this.#offset
+      ? undefined
+      : this.#offset;
+  }
+
+  /** It was sent a CHANGE that another cursor at the same place gave, with the bytes up to `offset`. */
+  passTo(offset: bigint): void {
+    this.#offset = offset;
+    this.#isFirst = false;
+    this.#sentAt = this.#deps.clock.monotonicMs();
+  }
+
+  /** What it is to be sent now; undefined when there is nothing. After an `end` nothing more comes. */
+  next(): WatchUpdate | undefined {
+    const update = this.#decide();
+    if (update === undefined) return undefined;
+    this.#isFirst = false;
+    this.#sentAt = this.#deps.clock.monotonicMs();
+    return update;
+  }
+
+  #decide(): WatchUpdate | undefined {
+    const { output } = this.#deps;
+    const offset = this.#offset;
+    const turning = offset === undefined ? undefined : this.#turning(offset);
+    if (offset !== undefined && turning?.offset === offset) {
+      this.#shownAt = offset;
+      return this.#update("snapshot", Buffer.from(turning.redraw), offset);
+    }
+    const room = offset === undefined || turning === undefined ? RAW_CHUNK_BYTES : Number(turning.offset - offset);
+    const data = offset === undefined ? undefined : output.ring.read(offset, Math.min(room, RAW_CHUNK_BYTES));
+    if (offset === undefined || data === undefined) return this.#snapshot();
+    if (data.length > 0) {
+      this.#offset = offset + BigInt(data.length);
+      return this.#update("change", data, offset);
+    }
+    const endReason = this.#deps.ended();
+    if (endReason !== undefined) return { ...this.#update("end", NO_BYTES, offset), endReason };
+    const isSilent = this.#deps.clock.monotonicMs() - this.#sentAt >= HEARTBEAT_MS;
+    return this.#isFirst || isSilent ? this.#update("heartbeat", NO_BYTES, offset) : undefined;
+  }
+
+  /** Shows the screen as it is; not while it is behind what was sent, or the bytes that follow it are not held. */
+  #snapshot(): WatchUpdate | undefined {
+    const { output } = this.#deps;
+    const first = this.#offset;
+    const offset = output.drawnTo;
+    if (!output.ring.holds(offset) || (first !== undefined && offset <= first)) return undefined;
+    const gap = first === undefined ? this.#gap : { first, to: offset, reason: this.#reason(first) };
+    this.#gap = undefined;
+    this.#offset = this.#shownAt = offset;
+    const update = this.#update("snapshot", Buffer.from(output.emulator.redraw()), offset);
+    return gap === undefined ? update : { ...update, gap };
+  }
+
+  #update(kind: WatchUpdate["kind"], data: Uint8Array, offset: bigint): WatchUpdate {
+    return { ...updateFacts(this.#deps), kind, output: "", data, offset };
+  }
+
+  /** The next place at which the screen changed without a byte, unless it was shown there. */
+  #turning(offset: bigint) {
+    return this.#deps.output.turningFrom(offset === this.#shownAt ? offset + 1n : offset);
+  }
+
+  #reason(first: bigint): Gap["reason"] {
+    const { lastGap, drawnTo } = this.#deps.output;
+    const late = first === this.#resumed ? "evicted" : "slow-reader";
+    return lastGap !== undefined && first <= lastGap.first && lastGap.to <= drawnTo ? "restart" : late;
+  }
+}
+
+/** Where a watcher that comes back goes on; undefined when it starts anew with a snapshot. */
+function resumeAt({ output }: WatchDeps, request: WatchRequest): bigint | undefined {
+  const { afterOffset } = request;
+  if (afterOffset === undefined || request.epoch !== output.epoch) return undefined;
+  const head = output.ring.end;
+  if (afterOffset <= head) return afterOffset;
+  const fields = { epoch: output.epoch, head: head.toString() };
+  throw new DomainError("precondition", `cannot resume at offset ${afterOffset}: the stream ends at ${head}`, {
+    fields,
+  });
+}
+
+/** A watcher of another epoch asked to go on: what it misses has no offsets here. */
+function missed({ output }: WatchDeps, request: WatchRequest): Gap | undefined {
+  if (request.afterOffset === undefined) return undefined;
+  return { first: request.afterOffset, to: output.drawnTo, reason: "restart" };
+}

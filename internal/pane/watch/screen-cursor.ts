@@ -1,0 +1,51 @@
+import { hashOf } from "../../session/nudge-record.ts";
+import type { WatchRequest, WatchUpdate } from "../../session/types.ts";
+import { HEARTBEAT_MS } from "./raw-cursor.ts";
+import { NO_BYTES, updateFacts, type WatchDeps } from "./watch-facts.ts";
+
+/** The last lines as they are now. */
+export interface Picture {
+  readonly text: string;
+  /** Equal for pictures between which a watcher sees no difference. */
+  readonly content: string;
+  readonly endReason: string | undefined;
+}
+
+/** Looks once for everybody who wants the same lines. */
+export async function takePicture(deps: WatchDeps, request: WatchRequest): Promise<Picture> {
+  const { output, peeker, alive, ended } = deps;
+  const wanted = { lines: request.lines, all: false, ansi: request.ansi, joinWrapped: false };
+  const { output: text } = await peeker.peek(wanted);
+  // Each watcher keeps it: the text itself may be large.
+  const content = JSON.stringify([hashOf(text), alive(), output.emulator.cols, output.emulator.rows]);
+  return { text, content, endReason: ended() };
+}
+
+/** What one SCREEN watcher has been shown, and so what it is to be shown next. */
+export class ScreenCursor {
+  readonly #deps: WatchDeps;
+  #shown: string | undefined;
+  #sentAt = 0;
+
+  constructor(deps: WatchDeps) {
+    this.#deps = deps;
+  }
+
+  /** Which kind of update it is to be sent with this picture, if any. Before the `end` it is shown the last picture. */
+  kindFor(picture: Picture): WatchUpdate["kind"] | undefined {
+    if (this.#shown === undefined) return "snapshot";
+    if (picture.content !== this.#shown) return "change";
+    if (picture.endReason !== undefined) return "end";
+    return this.#deps.clock.monotonicMs() - this.#sentAt >= HEARTBEAT_MS ? "heartbeat" : undefined;
+  }
+
+  sent(picture: Picture): void {
+    this.#shown = picture.content;
+    this.#sentAt = this.#deps.clock.monotonicMs();
+  }
+}
+
+export function screenUpdate(deps: WatchDeps, kind: WatchUpdate["kind"], picture: Picture): WatchUpdate {
+  const update = { ...updateFacts(deps), kind, output: picture.text, data: NO_BYTES };
+  return kind === "end" ? { ...update, endReason: picture.endReason ?? "" } : update;
+}

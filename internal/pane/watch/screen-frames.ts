@@ -1,0 +1,43 @@
+import type { WatchRequest, WatchUpdate } from "../../session/types.ts";
+import { type Picture, type ScreenCursor, screenUpdate, takePicture } from "./screen-cursor.ts";
+import { intervalOf, pause, WATCH_LOOK_MS, type WatchDeps } from "./watch-facts.ts";
+import type { Made } from "./watch-sink.ts";
+
+/** SCREEN updates for all who watch the same lines: one look at the screen for everybody, each update made once. */
+export class ScreenFrames<F> {
+  readonly #deps: WatchDeps;
+  readonly #request: WatchRequest;
+  readonly #encode: (update: WatchUpdate) => F;
+  readonly #made = new Map<WatchUpdate["kind"], Made<F>>();
+  #picture: Picture | undefined;
+  #version = -1;
+
+  constructor(deps: WatchDeps, request: WatchRequest, encode: (update: WatchUpdate) => F) {
+    this.#deps = deps;
+    this.#request = request;
+    this.#encode = encode;
+  }
+
+  /** Resolves with another look at the screen: when it has changed, not before the interval has passed, at the latest after a second. */
+  async untilNext(signal: AbortSignal): Promise<void> {
+    const { output } = this.#deps;
+    await pause(this.#deps, intervalOf(this.#request), signal);
+    if (output.emulator.version === this.#version) await output.changed(WATCH_LOOK_MS, signal);
+    this.#version = output.emulator.version;
+    this.#picture = await takePicture(this.#deps, this.#request);
+    this.#made.clear();
+  }
+
+  /** What comes next for `cursor`, which moves on; undefined when there is nothing. */
+  next(cursor: ScreenCursor): Made<F> | undefined {
+    const picture = this.#picture;
+    const kind = picture === undefined ? undefined : cursor.kindFor(picture);
+    if (picture === undefined || kind === undefined) return undefined;
+    cursor.sent(picture);
+    const known = this.#made.get(kind);
+    if (known !== undefined) return known;
+    const made = { frame: this.#encode(screenUpdate(this.#deps, kind, picture)), isEnd: kind === "end" };
+    this.#made.set(kind, made);
+    return made;
+  }
+}

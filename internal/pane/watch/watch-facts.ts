@@ -1,0 +1,50 @@
+import type { Clock } from "../../base/clock.ts";
+import type { WatchRequest, WatchUpdate } from "../../session/types.ts";
+import type { OutputStream } from "../screen/output.ts";
+import type { Peeker } from "../screen/peek.ts";
+
+export interface WatchDeps {
+  readonly clock: Clock;
+  readonly output: OutputStream;
+  readonly peeker: Peeker;
+  readonly alive: () => boolean;
+  /** Set once nothing more will come: why. */
+  readonly ended: () => string | undefined;
+}
+
+export const NO_BYTES = new Uint8Array(0);
+const DEFAULT_INTERVAL_MS = 100;
+const MIN_INTERVAL_MS = 10;
+/** A wait is never longer: heartbeats and ends are looked for then. */
+export const WATCH_LOOK_MS = 1000;
+
+/** Least time between two updates, ms. */
+export function intervalOf(request: WatchRequest): number {
+  return request.intervalMs <= 0 ? DEFAULT_INTERVAL_MS : Math.max(MIN_INTERVAL_MS, request.intervalMs);
+}
+
+/** What every update tells, whatever its kind. */
+export function updateFacts(deps: WatchDeps): Omit<WatchUpdate, "kind" | "output" | "data" | "gap"> {
+  const { emulator, epoch, drawnTo } = deps.output;
+  const { x, y } = emulator.cursor;
+  return {
+    alive: deps.alive(),
+    timestamp: deps.clock.now(),
+    epoch,
+    offset: drawnTo,
+    cols: emulator.cols,
+    rows: emulator.rows,
+    alternateScreen: emulator.alternate,
+    cursorX: x,
+    cursorY: y,
+    endReason: "",
+  };
+}
+
+/** Waits for `ms`; no longer once nothing more will come, for then the end is to be told. */
+export async function pause({ clock, output, ended }: WatchDeps, ms: number, signal: AbortSignal): Promise<void> {
+  const until = clock.monotonicMs() + ms;
+  for (let left = ms; left > 0 && ended() === undefined; left = until - clock.monotonicMs()) {
+    await output.screens.nextOrAfter(left, clock, signal);
+  }
+}

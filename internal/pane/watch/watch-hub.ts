@@ -1,0 +1,99 @@
+import type { WatchRequest, WatchUpdate } from "../../session/types.ts";
+import { FIRST_SCREEN_MS } from "../screen/peek.ts";
+import { RawCursor } from "./raw-cursor.ts";
+import { RawFrames } from "./raw-frames.ts";
+import { ScreenCursor, screenUpdate, takePicture } from "./screen-cursor.ts";
+import { ScreenFrames } from "./screen-frames.ts";
+import { intervalOf, pause, WATCH_LOOK_MS, type WatchDeps } from "./watch-facts.ts";
+import { WatchGroup } from "./watch-group.ts";
+import { SinkMember, type WatchSink } from "./watch-sink.ts";
+
+export interface Watching<F> {
+  readonly first: WatchUpdate;
+  /** Sends all others to a sink; resolves after the `end`, rejects with the signal's reason when that comes first. */
+  readonly rest: (sink: WatchSink<F>) => Promise<void>;
+}
+
+interface ScreenGroup<F> {
+  readonly group: WatchGroup;
+  readonly frames: ScreenFrames<F>;
+}
+
+/**
+ * Watchers of one agent's terminal, each update made once for all who get it: `encode` makes of an update what sinks take.
+ * SCREEN: the last lines, whole, each time they differ from what was sent. RAW: the bytes themselves, each with its offset;
+ * a snapshot that redraws the screen first, and again after a hole. Both until the agent has ended for good.
+ */
+export class WatchHub<F> {
+  readonly #deps: WatchDeps;
+  readonly #encode: (update: WatchUpdate) => F;
+  readonly #frames: RawFrames<F>;
+  readonly #rawGroups = new Map<number, WatchGroup>();
+  readonly #screenGroups = new Map<string, ScreenGroup<F>>();
+
+  constructor(deps: WatchDeps, encode: (update: WatchUpdate) => F) {
+    this.#deps = deps;
+    this.#encode = encode;
+    this.#frames = new RawFrames(encode);
+  }
+
+  /** @throws DomainError `invalid` (more than 100,000 lines), `precondition` (an offset that is yet to come) */
+  watch(request: WatchRequest, signal: AbortSignal): Promise<Watching<F>> {
+    return request.mode === "raw" ? this.#watchRaw(request, signal) : this.#watchScreen(request, signal);
+  }
+
+  async #watchRaw(request: WatchRequest, signal: AbortSignal): Promise<Watching<F>> {
+    const { output } = this.#deps;
+    await output.known(FIRST_SCREEN_MS);
+    const cursor = new RawCursor(this.#deps, request);
+    let first = cursor.next();
+    for (; first === undefined; first = cursor.next()) await output.screens.next(signal);
+    const isEnd = first.kind === "end";
+    const rest = async (sink: WatchSink<F>) => {
+      if (isEnd) return;
+      const group = this.#rawGroup(intervalOf(request));
+      await group.join((end) => new SinkMember(sink, () => this.#frames.next(cursor), end), signal);
+    };
+    return { first, rest };
+  }
+
+  async #watchScreen(request: WatchRequest, signal: AbortSignal): Promise<Watching<F>> {
+    const cursor = new ScreenCursor(this.#deps);
+    const picture = await takePicture(this.#deps, request);
+    cursor.sent(picture);
+    const rest = async (sink: WatchSink<F>) => {
+      const { group, frames } = this.#screenGroup(request);
+      await group.join((end) => new SinkMember(sink, () => frames.next(cursor), end), signal);
+    };
+    return { first: screenUpdate(this.#deps, "snapshot", picture), rest };
+  }
+
+  #rawGroup(interval: number): WatchGroup {
+    const known = this.#rawGroups.get(interval);
+    if (known !== undefined) return known;
+    const { clock, output } = this.#deps;
+    let seen = output.ring.end;
+    const untilNext = async (signal: AbortSignal) => {
+      await pause(this.#deps, interval, signal);
+      if (output.ring.end === seen) await output.bytes.nextOrAfter(WATCH_LOOK_MS, clock, signal);
+      seen = output.ring.end;
+    };
+    const group = new WatchGroup(untilNext, () => this.#rawGroups.delete(interval));
+    this.#rawGroups.set(interval, group);
+    return group;
+  }
+
+  #screenGroup(request: WatchRequest): ScreenGroup<F> {
+    const key = `${intervalOf(request)} ${request.lines} ${request.ansi}`;
+    const known = this.#screenGroups.get(key);
+    if (known !== undefined) return known;
+    const frames = new ScreenFrames(this.#deps, request, this.#encode);
+    const group = new WatchGroup(
+      (signal) => frames.untilNext(signal),
+      () => this.#screenGroups.delete(key),
+    );
+    const made = { group, frames };
+    this.#screenGroups.set(key, made);
+    return made;
+  }
+}

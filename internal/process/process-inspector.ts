@@ -1,0 +1,34 @@
+import type { Clock } from "../base/clock.ts";
+import type { ProcessFacts } from "../sidecar/halves/halves-link-messages.ts";
+import { parseStat, readOrEmpty } from "./proc-files.ts";
+import { sampleWork } from "./process-work.ts";
+
+/** All processes are looked at for one sample, which takes milliseconds: nobody who asks on and on may take them all. */
+const SAMPLE_EVERY_MS = 100;
+
+/** What this process can see of others, by /proc. */
+export class ProcessInspector {
+  readonly #clock: Clock;
+  #sampledAt = Number.NEGATIVE_INFINITY;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Without `work` when that was asked for a moment ago, and without anything when there is no such process. */
+  facts(pid: number, work: boolean): ProcessFacts {
+    const startedAt = parseStat(readOrEmpty(`/proc/${pid}/stat`))?.startedAt;
+    const sample = work ? this.#sample(pid) : undefined;
+    return {
+      ...(startedAt !== undefined && { startTicks: Number(startedAt) }),
+      ...(sample !== undefined && { work: sample }),
+    };
+  }
+
+  #sample(pid: number) {
+    const now = this.#clock.monotonicMs();
+    if (now - this.#sampledAt < SAMPLE_EVERY_MS) return undefined;
+    this.#sampledAt = now;
+    return sampleWork(pid);
+  }
+}

@@ -1,0 +1,65 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import { DomainError, type ErrorFields, type ErrorKind } from "../../base/errors.ts";
+import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
+import { networkFailureOf } from "./network-errors.ts";
+
+/** `domain` of the `google.rpc.ErrorInfo` detail that goes with each DomainError. */
+const ERROR_DOMAIN = "gastown";
+
+const CODES: Readonly<Record<ErrorKind, Code>> = {
+  invalid: Code.InvalidArgument,
+  "not-found": Code.NotFound,
+  "already-exists": Code.AlreadyExists,
+  precondition: Code.FailedPrecondition,
+  exhausted: Code.ResourceExhausted,
+  unauthenticated: Code.Unauthenticated,
+  denied: Code.PermissionDenied,
+  unavailable: Code.Unavailable,
+  deadline: Code.DeadlineExceeded,
+  cancelled: Code.Canceled,
+  unimplemented: Code.Unimplemented,
+};
+
+/** What a code means that came without our detail. Absent ones (internal, unknown, data loss) are somebody's bug. */
+const KINDS: ReadonlyMap<Code, ErrorKind> = new Map([
+  ...Object.entries(CODES).map(([kind, code]) => [code, kind as ErrorKind] as const),
+  [Code.OutOfRange, "invalid"],
+  [Code.Aborted, "unavailable"], // how connect-node reports a connection that was cut
+]);
+
+/** The RPC code of a kind. */
+export function codeOfKind(kind: ErrorKind): Code {
+  return CODES[kind];
+}
+
+/** A DomainError as it goes over the wire: code, sentence, and kind and fields as `google.rpc.ErrorInfo`. */
+export function connectErrorOf(err: DomainError): ConnectError {
+  const metadata = Object.fromEntries(Object.entries(err.fields).map(([key, value]) => [key, String(value)]));
+  const detail = { desc: ErrorInfoSchema, value: { reason: err.kind, domain: ERROR_DOMAIN, metadata } };
+  return new ConnectError(err.message, codeOfKind(err.kind), undefined, [detail], err);
+}
+
+/**
+ * What a failed call means to the caller: a DomainError with the server's kind, sentence and fields (all of them
+ * strings), also for a server that is not ours; `unavailable` when it could not be reached, `unauthenticated` when one
+ * side does not trust the other's certificate. Anything that is a bug, of either side, comes back as it is.
+ */
+export function domainErrorOf(err: unknown): unknown {
+  if (err instanceof DomainError) return err;
+  const sent = err instanceof ConnectError ? sentFailureOf(err) : undefined;
+  if (sent) return new DomainError(sent.kind, sent.message, { fields: sent.fields, cause: err });
+  const network = networkFailureOf(err);
+  if (network) return new DomainError(network.kind, network.message, { cause: err });
+  const kind = err instanceof ConnectError ? KINDS.get(err.code) : undefined;
+  return kind ? new DomainError(kind, (err as ConnectError).rawMessage, { cause: err }) : err;
+}
+
+function sentFailureOf(err: ConnectError): { kind: ErrorKind; message: string; fields: ErrorFields } | undefined {
+  const info = err.findDetails(ErrorInfoSchema).find((detail) => detail.domain === ERROR_DOMAIN);
+  if (info === undefined || !isKind(info.reason)) return undefined;
+  return { kind: info.reason, message: err.rawMessage, fields: { ...info.metadata } };
+}
+
+function isKind(text: string): text is ErrorKind {
+  return Object.hasOwn(CODES, text);
+}

@@ -1,0 +1,93 @@
+import type { ErrorKind } from "../../base/errors.ts";
+
+/** Names that Node gives to failures of certificates; those of OpenSSL begin with `ERR_SSL_` or `ERR_TLS_`. */
+const CERTIFICATE_CODES: ReadonlySet<string> = new Set([
+  "CERT_HAS_EXPIRED",
+  "CERT_NOT_YET_VALID",
+  "CERT_REJECTED",
+  "CERT_REVOKED",
+  "CERT_SIGNATURE_FAILURE",
+  "CERT_UNTRUSTED",
+  "CRL_HAS_EXPIRED",
+  "DEPTH_ZERO_SELF_SIGNED_CERT",
+  "HOSTNAME_MISMATCH",
+  "INVALID_CA",
+  "INVALID_PURPOSE",
+  "SELF_SIGNED_CERT_IN_CHAIN",
+  "UNABLE_TO_GET_CRL",
+  "UNABLE_TO_GET_ISSUER_CERT",
+  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+]);
+
+/** The other end does not speak TLS at all: nothing to do with trust. */
+const NOT_TLS = /WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST|RECORD_LAYER/;
+
+const UNREACHABLE_CODES: ReadonlySet<string> = new Set([
+  "EADDRNOTAVAIL",
+  "EAI_AGAIN",
+  "EAI_FAIL",
+  "EAI_NODATA",
+  "EAI_NONAME",
+  "ECONNABORTED",
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "EHOSTDOWN",
+  "EHOSTUNREACH",
+  "ENETDOWN",
+  "ENETUNREACH",
+  "ENOENT", // a unix socket that is not there
+  "ENOTFOUND",
+  "EPIPE",
+  "EPROTO",
+  "ETIMEDOUT",
+  "ERR_HTTP2_ERROR", // the other end does not speak HTTP/2
+  "ERR_HTTP2_GOAWAY_SESSION",
+  "ERR_HTTP2_INVALID_SESSION",
+  "ERR_HTTP2_PING_CANCEL",
+  "ERR_HTTP2_SESSION_ERROR",
+  "ERR_HTTP2_STREAM_CANCEL",
+  "ERR_SOCKET_CLOSED",
+  "ERR_SOCKET_CONNECTION_TIMEOUT",
+  "ERR_STREAM_PREMATURE_CLOSE",
+]);
+
+/** Errors within errors within …; more than this is somebody's loop. */
+const MAX_CAUSES = 8;
+
+export interface NetworkFailure {
+  readonly kind: Extract<ErrorKind, "unavailable" | "unauthenticated">;
+  readonly message: string;
+}
+
+/** What a failure of the network or of TLS means, looking through `cause` and aggregated errors; undefined: not one. */
+export function networkFailureOf(err: unknown): NetworkFailure | undefined {
+  const chain = errorChain(err);
+  const untrusted = chain.find(({ code }) => isTrustCode(code));
+  if (untrusted) return { kind: "unauthenticated", message: `not trusted: ${untrusted.message}` };
+  const unreachable = chain.find(({ code }) => UNREACHABLE_CODES.has(code) || isTlsCode(code));
+  if (unreachable) return { kind: "unavailable", message: `cannot be reached: ${unreachable.message}` };
+  return undefined;
+}
+
+function isTlsCode(code: string): boolean {
+  return code.startsWith("ERR_SSL_") || code.startsWith("ERR_TLS_");
+}
+
+function isTrustCode(code: string): boolean {
+  return CERTIFICATE_CODES.has(code) || (isTlsCode(code) && !NOT_TLS.test(code));
+}
+
+function errorChain(err: unknown): { readonly code: string; readonly message: string }[] {
+  const chain: { readonly code: string; readonly message: string }[] = [];
+  const pending = [err];
+  while (pending.length > 0 && chain.length < MAX_CAUSES) {
+    const next = pending.shift();
+    if (!(next instanceof Error)) continue;
+    const code = "code" in next && typeof next.code === "string" ? next.code : "";
+    chain.push({ code, message: next.message || code });
+    if (next instanceof AggregateError) pending.push(...next.errors);
+    pending.push(next.cause);
+  }
+  return chain;
+}

@@ -1,0 +1,150 @@
+import { X509Certificate } from "node:crypto";
+import { EventEmitter } from "node:events";
+import type { TLSSocket } from "node:tls";
+import { describe, expect, it } from "vitest";
+import { TestCa } from "../../../test/support/certificates.ts";
+import { FakeClock } from "../../../test/support/fake-clock.ts";
+import { silentLogger } from "../../../test/support/silent-logger.ts";
+import { DomainError } from "../../base/errors.ts";
+import { Connections } from "./connections.ts";
+
+const DAY = 86_400_000;
+const certificate = new X509Certificate(new TestCa("town").issue({ uris: ["spiffe://town/client/ann"], days: 2 }).cert);
+const GONE = new DomainError("unavailable", "connect again");
+const REVOKED = new DomainError("unauthenticated", "revoked");
+
+/** An HTTP/2 connection as far as it matters here. */
+function session() {
+  const socket = {
+    encrypted: true,
+    authorized: true,
+    getPeerX509Certificate: () => certificate,
+  } as unknown as TLSSocket;
+  const done: string[] = [];
+  const emitter = new EventEmitter();
+  const connection = Object.assign(emitter, {
+    socket,
+    close: () => done.push("goaway"),
+    destroy() {
+      done.push("destroyed");
+      emitter.emit("close");
+    },
+  });
+  return { connection: connection as never, done };
+}
+
+function watched() {
+  const clock = new FakeClock(Date.now());
+  let refusal: DomainError | undefined;
+  const connections = new Connections({ clock, logger: silentLogger }, () =>
+    clock.now() >= certificate.validToDate.getTime() ? GONE : refusal,
+  );
+  const stop = new AbortController();
+  const running = connections.run(stop.signal);
+  return {
+    clock,
+    connections,
+    judge(next: DomainError | undefined) {
+      refusal = next;
+      connections.reconsider();
+    },
+    async end() {
+      stop.abort();
+      await running;
+      expect(clock.sleeping).toBe(0);
+    },
+  };
+}
+
+describe("a connection whose owner", () => {
+  it("stays welcome is left alone, and its calls with it", async () => {
+    const { clock, connections, judge, end } = watched();
+    const { connection, done } = session();
+    const call = connections.signalOf(connections.add(connection), new AbortController().signal, false);
+    judge(undefined);
+    await clock.advance(DAY);
+    expect([done, call.aborted]).toEqual([[], false]);
+    await end();
+  });
+
+  it("may come again with another certificate ends in order: no new calls, streams at once, others within 5 s", async () => {
+    const { clock, connections, judge, end } = watched();
+    const { connection, done } = session();
+    const peer = connections.add(connection);
+    const stream = connections.signalOf(peer, new AbortController().signal, false);
+    const unary = connections.signalOf(peer, new AbortController().signal, true);
+    judge(GONE);
+    await clock.advance(1);
+    expect(done).toEqual(["goaway"]);
+    expect([stream.aborted, stream.reason, unary.aborted]).toEqual([true, GONE, false]);
+    expect(connections.refusalOf(peer)).toBe(GONE);
+    await clock.advance(5000);
+    expect(unary.reason).toBe(GONE);
+    await clock.advance(1000);
+    expect(done).toEqual(["goaway", "destroyed"]);
+    await end();
+  });
+
+  it("is not trusted at all is answered so for a second, without patience", async () => {
+    const { clock, connections, judge, end } = watched();
+    const { connection, done } = session();
+    const peer = connections.add(connection);
+    const unary = connections.signalOf(peer, new AbortController().signal, true);
+    judge(REVOKED);
+    await clock.advance(1);
+    expect([unary.reason, connections.refusalOf(peer), done]).toEqual([REVOKED, REVOKED, []]);
+    await clock.advance(1000);
+    expect(done).toEqual(["destroyed"]);
+    await end();
+  });
+
+  it("comes with a certificate that is refused is refused from its first call on", async () => {
+    const { connections, judge, clock, end } = watched();
+    judge(REVOKED);
+    const { connection, done } = session();
+    expect(connections.refusalOf(connections.add(connection))).toBe(REVOKED);
+    await clock.advance(1000);
+    expect(done).toEqual(["destroyed"]);
+    await end();
+  });
+
+  it("has a certificate that ends is ended when it does, to the millisecond", async () => {
+    const { clock, connections, end } = watched();
+    const { connection, done } = session();
+    connections.add(connection);
+    const left = certificate.validToDate.getTime() - clock.now();
+    await clock.advance(left - 1);
+    expect(done).toEqual([]);
+    await clock.advance(1);
+    expect(done).toEqual(["goaway"]);
+    await clock.advance(10_000);
+    await end();
+  });
+
+  it("closes by itself leaves nothing behind", async () => {
+    const { clock, connections, judge, end } = watched();
+    const { connection, done } = session();
+    connections.add(connection);
+    (connection as EventEmitter).emit("close");
+    judge(REVOKED);
+    await clock.advance(10_000);
+    expect(done).toEqual([]);
+    await end();
+  });
+});
+
+describe("the signal of a call", () => {
+  it("ends like its stream does, with the same reason", () => {
+    const { connections } = watched();
+    const stream = new AbortController();
+    const call = connections.signalOf(connections.add(session().connection), stream.signal, true);
+    stream.abort("closed");
+    expect(call.reason).toBe("closed");
+  });
+
+  it("is the stream's own where there is no certificate", () => {
+    const connections = new Connections({ clock: new FakeClock(), logger: silentLogger });
+    const { signal } = new AbortController();
+    expect(connections.signalOf(connections.add(session().connection), signal, false)).toBe(signal);
+  });
+});

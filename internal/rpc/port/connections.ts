@@ -1,0 +1,175 @@
+import type { X509Certificate } from "node:crypto";
+import type { Http2Session } from "node:http2";
+import type { Socket } from "node:net";
+import type { Clock } from "../../base/clock.ts";
+import type { DomainError } from "../../base/errors.ts";
+import type { Logger } from "../../base/logger.ts";
+import type { Task } from "../../base/task-group.ts";
+import type { ServerRequest } from "../server/adapter.ts";
+import { type Peer, peerOfSocket } from "./peer.ts";
+
+/** Says why the owner of a certificate may not call, or not any more (`isNew` false). Asked again and again: must be cheap. */
+export type Admission = (
+  certificate: X509Certificate,
+  uris: readonly string[],
+  isNew: boolean,
+) => DomainError | undefined;
+
+/** A certificate may end at any time; that somebody has set the clock is found out after this. */
+const LOOK_AT_LEAST_EVERY_MS = 60_000;
+/** Calls with an answer of their own may get it although their connection ends. */
+const PATIENCE_MS = 5000;
+/** From the last answer of a connection to its end, so that the answer arrives. */
+const FLUSH_MS = 1000;
+/** Looked at in one go; then others get their turn. */
+const BATCH = 50;
+
+interface Call {
+  readonly abort: AbortController;
+  readonly unary: boolean;
+}
+
+interface Connection {
+  readonly peer: Peer;
+  readonly certificate: X509Certificate;
+  readonly calls: Set<Call>;
+  /** Aborted when it is closed. */
+  readonly closed: AbortSignal;
+  refusal?: DomainError;
+  /** No more new calls, where the protocol can say that. */
+  goAway(): void;
+  destroy(): void;
+}
+
+/**
+ * The connections of a server by who is at their other end. Those with a certificate are looked at when they come, when
+ * their certificate ends and when our trust changes (`reconsider`); one whose owner may not call any more ends:
+ *
+ * - `unavailable`, a certificate that may have a successor: no new calls, streams end at once with that error, other calls
+ *   within 5 s;
+ * - anything else: every call is answered with the error, and the connection is cut after 1 s.
+ */
+export class Connections implements Task {
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #admit: Admission | undefined;
+  readonly #peers = new WeakMap<object, Peer>();
+  readonly #byPeer = new WeakMap<Peer, Connection>();
+  readonly #open = new Set<Connection>();
+  #wake = new AbortController();
+  #nextLook = Number.POSITIVE_INFINITY;
+
+  constructor(deps: { readonly clock: Clock; readonly logger: Logger }, admit?: Admission) {
+    this.#clock = deps.clock;
+    this.#logger = deps.logger;
+    this.#admit = admit;
+  }
+
+  /** Looks at each connection once. */
+  peerOf(req: ServerRequest): Peer {
+    const connection = "stream" in req ? req.stream.session : req.socket;
+    if (connection === undefined) return { type: "unverified", address: "" };
+    return this.#peers.get(connection) ?? this.add(connection);
+  }
+
+  add(connection: Http2Session | Socket): Peer {
+    const isHttp2 = "socket" in connection;
+    const { peer, certificate } = peerOfSocket(isHttp2 ? connection.socket : connection);
+    this.#peers.set(connection, peer);
+    if (certificate === undefined || this.#admit === undefined) return peer;
+    const closed = new AbortController();
+    const record: Connection = {
+      peer,
+      certificate,
+      calls: new Set(),
+      closed: closed.signal,
+      goAway: () => isHttp2 && connection.close(),
+      destroy: () => connection.destroy(),
+    };
+    this.#open.add(record);
+    this.#byPeer.set(peer, record);
+    connection.once("close", () => {
+      this.#open.delete(record);
+      closed.abort();
+    });
+    this.#consider(record, true);
+    const notAfter = certificate.validToDate.getTime();
+    if (notAfter < this.#nextLook) this.reconsider();
+    return peer;
+  }
+
+  /** Why this peer's calls are refused; undefined: they are not. */
+  refusalOf(peer: Peer): DomainError | undefined {
+    return this.#byPeer.get(peer)?.refusal;
+  }
+
+  /** The signal of one call: `signal`, and the end of what its connection is trusted for. */
+  signalOf(peer: Peer, signal: AbortSignal, unary: boolean): AbortSignal {
+    const record = this.#byPeer.get(peer);
+    if (record === undefined) return signal;
+    const call = { abort: new AbortController(), unary };
+    record.calls.add(call);
+    const end = () => {
+      record.calls.delete(call);
+      call.abort.abort(signal.reason);
+    };
+    if (signal.aborted) end();
+    else signal.addEventListener("abort", end, { once: true });
+    return call.abort.signal;
+  }
+
+  /** Our trust has changed: every connection is looked at again, soon. */
+  reconsider(): void {
+    this.#wake.abort();
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      this.#wake = new AbortController();
+      await this.#considerAll();
+      const now = this.#clock.now();
+      const ends = [...this.#open].map((record) => (record.refusal ? Number.POSITIVE_INFINITY : endOf(record)));
+      this.#nextLook = ends.reduce((first, end) => Math.min(first, end), now + LOOK_AT_LEAST_EVERY_MS);
+      const wake = AbortSignal.any([signal, this.#wake.signal]);
+      await this.#clock.sleep(Math.max(1, this.#nextLook - now), wake).catch(() => {});
+    }
+  }
+
+  async #considerAll(): Promise<void> {
+    let looked = 0;
+    for (const record of [...this.#open]) {
+      this.#consider(record, false);
+      if (++looked % BATCH === 0) await this.#clock.sleep(0);
+    }
+  }
+
+  #consider(record: Connection, isNew: boolean): void {
+    if (record.refusal !== undefined) return;
+    const { peer, certificate } = record;
+    const uris = peer.type === "certificate" ? peer.uris : [];
+    const refusal = this.#admit?.(certificate, uris, isNew);
+    if (refusal === undefined) return;
+    record.refusal = refusal;
+    const who = { peer: peer.address, uri: uris[0], serial: certificate.serialNumber };
+    this.#logger.info({ ...who, why: refusal.message }, isNew ? "refusing a caller" : "ending a caller's connection");
+    void this.#end(record, refusal);
+  }
+
+  async #end(record: Connection, refusal: DomainError): Promise<void> {
+    const patient = refusal.kind === "unavailable";
+    if (patient) record.goAway();
+    for (const { abort, unary } of record.calls) if (!unary || !patient) abort.abort(refusal);
+    try {
+      if (patient) await this.#clock.sleep(PATIENCE_MS, record.closed);
+      for (const { abort } of record.calls) abort.abort(refusal);
+      await this.#clock.sleep(FLUSH_MS, record.closed);
+    } catch {
+      // It closed by itself.
+    }
+    record.destroy();
+  }
+}
+
+function endOf({ certificate }: Connection): number {
+  return certificate.validToDate.getTime();
+}

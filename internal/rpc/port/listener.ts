@@ -1,0 +1,168 @@
+import { createServer as createHttp1Server, type Server as Http1Server } from "node:http";
+import {
+  createServer as createHttp2Server,
+  createSecureServer,
+  type Http2SecureServer,
+  type Http2Server,
+  type ServerHttp2Session,
+} from "node:http2";
+import { createServer, type Server, type Socket } from "node:net";
+import type { Clock } from "../../base/clock.ts";
+import { serverTlsOptions, type TlsMaterial } from "../common/tls.ts";
+import type { ServerRequest, ServerResponse12 } from "../server/adapter.ts";
+import { HalfOpen } from "./half-open.ts";
+import { type HandshakeRate, HandshakeTurns } from "./handshake-turns.ts";
+import { MAX_HEADER_BYTES } from "./header-limit.ts";
+import { sniffHttpVersion } from "./sniff.ts";
+
+export interface ListenerLimits extends HandshakeRate {
+  /** TLS handshake, first bytes of a plaintext connection, headers of an HTTP/1.1 request. */
+  readonly handshakeTimeoutMs: number;
+  /** A whole HTTP/1.1 request. */
+  readonly requestTimeoutMs: number;
+  /** One more is closed as soon as it is there. */
+  readonly maxConnections: number;
+  /** Of these, how many may be before the end of their handshake (TLS) or their first bytes; one more cuts the oldest. */
+  readonly maxHalfOpen: number;
+}
+
+/** Why a connection came to nothing before its first request. */
+export type ConnectionFault = "limit" | "half-open" | "handshake";
+
+export interface ListenerHandlers {
+  onRequest(req: ServerRequest, res: ServerResponse12): void;
+  onSession(session: ServerHttp2Session): void;
+  onFault(fault: ConnectionFault): void;
+}
+
+/** One port that speaks HTTP/1.1 and HTTP/2. */
+export interface Listener {
+  /** What listens and counts the connections. */
+  readonly server: Server;
+  /** Stops listening and closes idle HTTP/1.1 connections; the others go on. HTTP/2 sessions are the caller's. */
+  close(): void;
+  /** TLS for new connections from now on. @throws Error for bad PEM; the old one stays then. */
+  setTls?(material: TlsMaterial): void;
+}
+
+/**
+ * Of each HTTP/2 connection; the stream window bounds what one upload may have on its way to us. A caller may cancel all
+ * streams it can have at once, and then so many a second: opening and cancelling for ever ("rapid reset") ends the
+ * connection. PING and SETTINGS are answered as long as the answers are read, up to 1,000 that are not (nghttp2's own).
+ */
+const HTTP2_OPTIONS = {
+  maxSessionMemory: 64,
+  streamResetBurst: 4096,
+  streamResetRate: 200,
+  settings: {
+    initialWindowSize: 65_535,
+    maxConcurrentStreams: 4096,
+    maxHeaderListSize: MAX_HEADER_BYTES,
+    enablePush: false,
+  },
+};
+
+/** A client that was stopped keeps its sockets; the kernel finds out about one that is gone. */
+const KEEP_ALIVE = { noDelay: true, keepAlive: true, keepAliveInitialDelay: 30_000 };
+
+/**
+ * TLS 1.3 with client certificates; ALPN chooses the protocol. An HTTP/1.1 request is refused without certificate like
+ * any other: the handshake fails first. Node's server gets its connections from one that listens, each when it is its turn.
+ */
+export function createTlsListener(
+  clock: Clock,
+  tls: TlsMaterial,
+  limits: ListenerLimits,
+  handlers: ListenerHandlers,
+): Listener {
+  const secure = createSecureServer({
+    ...serverTlsOptions(tls),
+    ...HTTP2_OPTIONS,
+    ...KEEP_ALIVE,
+    allowHTTP1: true,
+    handshakeTimeout: limits.handshakeTimeoutMs,
+    http1Options: http1Limits(limits),
+  } as Parameters<typeof createSecureServer>[0]);
+  wireHttp2(secure, handlers);
+  const server = createServer(KEEP_ALIVE);
+  const halfOpen = bounded(server, limits, handlers);
+  const turns = new HandshakeTurns(clock, limits);
+  server.on("connection", (socket) => {
+    socket.on("error", () => socket.destroy());
+    halfOpen.add(socket);
+    turns.add(socket, () => secure.emit("connection", socket));
+  });
+  secure.on("secureConnection", (socket) => halfOpen.done(socket));
+  watchSlowRequests(secure);
+  return {
+    server,
+    close: () => {
+      turns.close();
+      server.close();
+      secure.close();
+    },
+    setTls: (material) => secure.setSecureContext(serverTlsOptions(material)),
+  };
+}
+
+/**
+ * Plaintext. Node's HTTP/2 server refuses HTTP/1.1 here (there is no ALPN to ask), so two servers that do not listen
+ * themselves get their connections from one that does, by the first bytes of each.
+ */
+export function createPlainListener(clock: Clock, limits: ListenerLimits, handlers: ListenerHandlers): Listener {
+  const http1 = createHttp1Server({ ...http1Limits(limits), ...KEEP_ALIVE });
+  http1.on("request", handlers.onRequest);
+  const http2 = createHttp2Server(HTTP2_OPTIONS);
+  wireHttp2(http2, handlers);
+  // Half-open, because an HTTP/1.1 client may close its side once the request is written.
+  const server = createServer({ ...KEEP_ALIVE, allowHalfOpen: true });
+  const halfOpen = bounded(server, limits, handlers);
+  server.on("connection", async (socket) => {
+    socket.on("error", () => socket.destroy());
+    halfOpen.add(socket);
+    const version = await sniffHttpVersion(socket, clock, limits.handshakeTimeoutMs);
+    if (version === undefined) return;
+    halfOpen.done(socket);
+    handOver(socket, version === "1" ? http1 : http2);
+  });
+  watchSlowRequests(http1);
+  return {
+    server,
+    close: () => {
+      server.close();
+      http1.close();
+    },
+  };
+}
+
+/** Node does it when its server begins to listen, which one that is handed its connections never does. */
+function watchSlowRequests(server: Http1Server | Http2SecureServer): void {
+  server.emit("listening");
+}
+
+function bounded(server: Server, limits: ListenerLimits, { onFault }: ListenerHandlers): HalfOpen {
+  server.maxConnections = limits.maxConnections;
+  server.on("drop", () => onFault("limit"));
+  return new HalfOpen(limits.maxHalfOpen, (what) => onFault(what === "cut" ? "half-open" : "handshake"));
+}
+
+function handOver(socket: Socket, to: Http1Server | Http2Server): void {
+  if (!("requestTimeout" in to)) socket.allowHalfOpen = false;
+  to.emit("connection", socket);
+}
+
+function wireHttp2(server: Http2Server | Http2SecureServer, handlers: ListenerHandlers): void {
+  server.on("request", handlers.onRequest);
+  server.on("session", handlers.onSession);
+  server.on("sessionError", () => {}); // the session is destroyed and its owner sees that
+}
+
+function http1Limits(limits: ListenerLimits) {
+  return {
+    headersTimeout: limits.handshakeTimeoutMs,
+    requestTimeout: limits.requestTimeoutMs,
+    connectionsCheckingInterval: Math.max(100, Math.min(5000, Math.round(limits.handshakeTimeoutMs / 2))),
+    maxHeaderSize: MAX_HEADER_BYTES,
+    keepAliveTimeout: 60_000,
+  };
+}

@@ -1,0 +1,108 @@
+import { constants, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
+import { raceSignal, withTimeout } from "../../base/abort.ts";
+import type { Clock } from "../../base/clock.ts";
+import { DomainError } from "../../base/errors.ts";
+import type { Logger } from "../../base/logger.ts";
+
+export interface SessionLimits {
+  /** A new connection's SETTINGS must have come after this. */
+  readonly handshakeTimeoutMs: number;
+  readonly pingIntervalMs: number;
+  readonly pingTimeoutMs: number;
+  /** A request must be complete after this; looked at once per ping. */
+  readonly requestTimeoutMs: number;
+  /** How much the connection may send before we have read it, all its streams together, bytes. */
+  readonly connectionWindowBytes: number;
+}
+
+/**
+ * The HTTP/2 connections of a server. Each is asked now and then whether it still lives (a client that was stopped or
+ * unplugged is noticed by nothing else) and destroyed when it does not answer.
+ */
+export class Sessions {
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #limits: SessionLimits;
+  readonly #openEndedPaths: ReadonlySet<string>;
+  readonly #watches = new Map<ServerHttp2Session, Promise<void>>();
+
+  constructor(
+    deps: { readonly clock: Clock; readonly logger: Logger },
+    limits: SessionLimits,
+    openEndedPaths: ReadonlySet<string>,
+  ) {
+    this.#clock = deps.clock;
+    this.#logger = deps.logger;
+    this.#limits = limits;
+    this.#openEndedPaths = openEndedPaths;
+  }
+
+  add(session: ServerHttp2Session): void {
+    this.#watches.set(
+      session,
+      this.#watch(session).finally(() => this.#watches.delete(session)),
+    );
+  }
+
+  /** GOAWAY to all: streams go on, new ones are refused, and each connection closes with its last stream. */
+  close(): void {
+    for (const session of this.#watches.keys()) session.close();
+  }
+
+  destroy(): void {
+    for (const session of this.#watches.keys()) session.destroy();
+  }
+
+  /** Resolves when every connection there was is closed. */
+  async closed(): Promise<void> {
+    await Promise.all(this.#watches.values());
+  }
+
+  async #watch(session: ServerHttp2Session): Promise<void> {
+    const closed = new AbortController();
+    session.once("close", () => closed.abort());
+    session.setLocalWindowSize(this.#limits.connectionWindowBytes);
+    const unfinished = this.#trackRequests(session);
+    try {
+      const settings = new Promise((resolve) => session.once("remoteSettings", resolve));
+      await this.#inTime(this.#limits.handshakeTimeoutMs, "settings", settings, closed.signal);
+      for (;;) {
+        await this.#clock.sleep(this.#limits.pingIntervalMs, closed.signal);
+        await this.#inTime(this.#limits.pingTimeoutMs, "ping", ping(session), closed.signal);
+        this.#cancelOverdue(unfinished);
+      }
+    } catch (err) {
+      if (closed.signal.aborted) return;
+      this.#logger.info({ err, peer: session.socket?.remoteAddress }, "closing a connection that does not answer");
+      session.destroy();
+    }
+  }
+
+  #inTime(ms: number, what: string, promise: Promise<unknown>, signal: AbortSignal): Promise<unknown> {
+    return withTimeout(this.#clock, ms, what, raceSignal(promise, signal));
+  }
+
+  /** Requests that have not arrived whole, with when they began. */
+  #trackRequests(session: ServerHttp2Session): Map<ServerHttp2Stream, number> {
+    const unfinished = new Map<ServerHttp2Stream, number>();
+    session.on("stream", (stream: ServerHttp2Stream, headers) => {
+      if (stream.endAfterHeaders || this.#openEndedPaths.has(String(headers[":path"]))) return;
+      unfinished.set(stream, this.#clock.monotonicMs());
+      const forget = () => unfinished.delete(stream);
+      stream.once("end", forget).once("close", forget);
+    });
+    return unfinished;
+  }
+
+  #cancelOverdue(unfinished: ReadonlyMap<ServerHttp2Stream, number>): void {
+    const oldest = this.#clock.monotonicMs() - this.#limits.requestTimeoutMs;
+    for (const [stream, since] of unfinished) if (since <= oldest) stream.close(constants.NGHTTP2_CANCEL);
+  }
+}
+
+function ping(session: ServerHttp2Session): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (session.destroyed) return reject(new DomainError("unavailable", "the connection is closed"));
+    session.ping((err) => (err ? reject(err) : resolve()));
+  });
+}

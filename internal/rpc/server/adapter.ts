@@ -1,0 +1,146 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { constants, type Http2ServerRequest, type Http2ServerResponse } from "node:http2";
+import {
+  Code,
+  ConnectError,
+  type ConnectRouter,
+  type ConnectRouterOptions,
+  type ContextValues,
+  createConnectRouter,
+} from "@connectrpc/connect";
+import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from "@connectrpc/connect-node";
+import type { Logger } from "../../base/logger.ts";
+import { heldAnswer, heldBody, heldMessages } from "./bodies.ts";
+import { type Call, callKey } from "./calls.ts";
+import { responseKey } from "./shared-response.ts";
+
+export type ServerRequest = IncomingMessage | Http2ServerRequest;
+export type ServerResponse12 = ServerResponse | Http2ServerResponse;
+
+/** Registers services on a router; rooms export these and `cmd` hands them to the server. */
+export type Routes = (router: ConnectRouter) => void;
+
+export interface AdapterOptions extends ConnectRouterOptions {
+  readonly routes: Routes;
+  readonly contextValues: (req: ServerRequest) => ContextValues;
+  /** Called when a call begins, which is told of its end. Undefined: it is cut off. */
+  readonly enter: (values: ContextValues) => Call | undefined;
+  /** The signal of a call, given the one that is aborted when its stream closes. Default: that one. */
+  readonly callSignal?: (req: ServerRequest, signal: AbortSignal, unary: boolean) => AbortSignal;
+  /** Answers requests that are no RPC of ours. Default: 404. */
+  readonly fallback?: (req: ServerRequest, res: ServerResponse12) => void | Promise<void>;
+}
+
+export interface Adapter {
+  handle(req: ServerRequest, res: ServerResponse12): void;
+  /** Paths of methods whose request may stay open as long as the caller likes. */
+  readonly openEndedPaths: ReadonlySet<string>;
+}
+
+/**
+ * From Node's requests to Connect's handlers. Unlike connect-node's own adapter it survives a request whose authority
+ * is no host name, ends a response whose handler failed, and writes to our log instead of the console.
+ */
+export function createAdapter(logger: Logger, options: AdapterOptions): Adapter {
+  const { routes, contextValues, enter, callSignal, fallback = notFound, ...routerOptions } = options;
+  const router = createConnectRouter(routerOptions);
+  routes(router);
+  const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
+  const openEnded = router.handlers.filter(({ method: { methodKind: kind } }) => /^(client|bidi)_/.test(kind));
+  const openEndedPaths = new Set(openEnded.map(({ requestPath }) => requestPath));
+
+  async function answer(path: string, req: ServerRequest, res: ServerResponse12): Promise<void> {
+    const handler = handlers.get(path);
+    if (handler === undefined) return fallback(req, res);
+    if (!URL.canParse(`http://${authorityOf(req)}`)) return refuse(res, 400);
+    const values = contextValues(req).set(responseKey, res);
+    const call = enter(values);
+    if (call === undefined) return cutOff(req, res);
+    ("stream" in req ? req.stream : res).once("close", () => call.closed());
+    values.set(callKey, call);
+    try {
+      const body = (openEndedPaths.has(path) ? heldMessages : heldBody)(bodyOf(req), call);
+      const request = { ...universalRequestFromNodeRequest(req, res, undefined, values), body };
+      const signal = callSignal?.(req, request.signal, handler.method.methodKind === "unary") ?? request.signal;
+      const { body: answered, ...head } = await handler({ ...request, signal });
+      await universalResponseToNodeResponse({ ...head, ...(answered && { body: heldAnswer(answered, call) }) }, res);
+    } finally {
+      call.answered();
+    }
+  }
+
+  return {
+    openEndedPaths,
+    handle(req, res) {
+      ("stream" in req ? req.stream : res).once("finish", () => discardRest(req));
+      const path = req.url?.split("?", 1)[0] ?? "";
+      answer(path, req, res).catch((err: unknown) => {
+        if (isOverload(err) && "stream" in req) return req.stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+        if (!res.writableEnded) refuse(res, 500);
+        if (!isHangUp(err)) logger.error({ err, path }, "a request could not be answered");
+      });
+    },
+  };
+}
+
+/**
+ * A handler may answer before it has read the whole request. Over HTTP/1.1 what is left of it stands before the
+ * connection's next request; over HTTP/2 its sender waits for room for it, and may not look at the answer before that. So
+ * the request must survive its reader, and the rest is read when the answer is out.
+ */
+function bodyOf(req: ServerRequest): AsyncIterable<Uint8Array> {
+  return req.iterator({ destroyOnReturn: false });
+}
+
+/**
+ * Who has sent this much after the answer was out has had word from us since, and so the answer: over HTTP/2 it can be cut
+ * off without losing that.
+ */
+const MAX_DISCARDED_BYTES = 1024 * 1024;
+
+function discardRest(req: ServerRequest): void {
+  let discarded = 0;
+  const discard = () => {
+    for (let chunk = req.read(); chunk !== null; chunk = req.read()) discarded += chunk.length;
+    if ("stream" in req && discarded > MAX_DISCARDED_BYTES) req.stream.close(constants.NGHTTP2_NO_ERROR);
+  };
+  if (req.readableEnded) return;
+  req.on("readable", discard);
+  discard();
+}
+
+function authorityOf(req: ServerRequest): string {
+  return ("authority" in req ? req.authority : req.headers.host) ?? "";
+}
+
+/** The caller went away while we were writing: nothing is wrong here. */
+function isHangUp(err: unknown): boolean {
+  const { code, cause } = ConnectError.from(err);
+  const wasCut = (cause as NodeJS.ErrnoException | undefined)?.code === "ECANCELED"; // a write on a socket that is closed
+  return wasCut || code === Code.Aborted || code === Code.Canceled;
+}
+
+/** HTTP/2 has a sign for it, which clients know. */
+function isOverload(err: unknown): boolean {
+  return ConnectError.from(err).code === Code.ResourceExhausted;
+}
+
+/** Ends an answer with nothing but a status, or the connection under one that has begun. */
+export function refuse(res: ServerResponse12, status: number): void {
+  if (res.headersSent) {
+    res.destroy();
+    return;
+  }
+  res.statusCode = status;
+  res.end();
+}
+
+/** Without a word: HTTP/2 has a sign that says nothing of it was looked at. */
+function cutOff(req: ServerRequest, res: ServerResponse12): void {
+  if ("stream" in req) req.stream.close(constants.NGHTTP2_REFUSED_STREAM);
+  else refuse(res, 503);
+}
+
+function notFound(_req: ServerRequest, res: ServerResponse12): void {
+  refuse(res, 404);
+}

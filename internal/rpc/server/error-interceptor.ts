@@ -1,0 +1,39 @@
+import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
+import { DomainError } from "../../base/errors.ts";
+import type { Logger } from "../../base/logger.ts";
+import { connectErrorOf } from "../common/errors.ts";
+import { mapFailures } from "../common/map-failures.ts";
+
+/**
+ * Gives what a handler throws its code: DomainErrors theirs, ConnectErrors as they are, the reason of an aborted call
+ * when the handler stopped for that. Anything else is a bug: logged with its stack, answered as `internal`. Covers the
+ * bodies of streams as well as the calls themselves.
+ */
+export function errorInterceptor(logger: Logger): Interceptor {
+  return (next) => async (req) => {
+    const answer = (err: unknown) => answerOf(err, req.signal, logger, `${req.service.typeName}/${req.method.name}`);
+    try {
+      const res = await next(req);
+      return res.stream ? { ...res, message: mapFailures(res.message, answer) } : res;
+    } catch (err) {
+      throw answer(err);
+    }
+  };
+}
+
+function answerOf(err: unknown, signal: AbortSignal, logger: Logger, method: string): ConnectError {
+  if (err instanceof ConnectError) return err;
+  if (err instanceof DomainError) return connectErrorOf(err);
+  if (signal.aborted && (err === signal.reason || isAbortError(err))) return reasonOf(signal);
+  logger.error({ err, method }, "a handler failed in a way that is a bug");
+  return new ConnectError("internal error", Code.Internal, undefined, undefined, err);
+}
+
+function reasonOf(signal: AbortSignal): ConnectError {
+  if (signal.reason instanceof DomainError) return connectErrorOf(signal.reason);
+  return ConnectError.from(signal.reason, Code.Canceled);
+}
+
+function isAbortError(err: unknown): boolean {
+  return err instanceof Error && err.name === "AbortError";
+}

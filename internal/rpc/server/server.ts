@@ -1,0 +1,266 @@
+import { setMaxListeners } from "node:events";
+import type { ServerHttp2Session } from "node:http2";
+import type { AddressInfo, Socket } from "node:net";
+import { createContextValues, type HandlerContext, type Interceptor } from "@connectrpc/connect";
+import { aborted } from "../../base/abort.ts";
+import type { Clock } from "../../base/clock.ts";
+import { DomainError, errorText } from "../../base/errors.ts";
+import type { Logger } from "../../base/logger.ts";
+import type { Task } from "../../base/task-group.ts";
+import { connectErrorOf } from "../common/errors.ts";
+import type { TlsMaterial } from "../common/tls.ts";
+import { ConnectionMetrics } from "../port/connection-metrics.ts";
+import { type Admission, Connections } from "../port/connections.ts";
+import { hasTooManyHeaders } from "../port/header-limit.ts";
+import {
+  type ConnectionFault,
+  createPlainListener,
+  createTlsListener,
+  type Listener,
+  type ListenerLimits,
+} from "../port/listener.ts";
+import { peerKey } from "../port/peer.ts";
+import { type SessionLimits, Sessions } from "../port/sessions.ts";
+import {
+  type Adapter,
+  createAdapter,
+  type Routes,
+  refuse,
+  type ServerRequest,
+  type ServerResponse12,
+} from "./adapter.ts";
+import { type CallLimits, Calls, callKey } from "./calls.ts";
+import { errorInterceptor } from "./error-interceptor.ts";
+import type { HealthState } from "./health.ts";
+import { type HostCheck, hostRefusal } from "./host-check.ts";
+import type { Metrics } from "./metrics.ts";
+
+export interface RpcServerDeps {
+  readonly logger: Logger;
+  readonly clock: Clock;
+  /** Set to NOT_SERVING when the server is told to stop. */
+  readonly health?: HealthState;
+  readonly metrics?: Metrics;
+}
+
+export interface RpcServerOptions {
+  readonly host: string;
+  /** 0: any free one; see `listening`. */
+  readonly port: number;
+  readonly routes: Routes;
+  /** With it: TLS 1.3 and client certificates only. Without: plaintext. */
+  readonly tls?: TlsMaterial;
+  /** With `tls`: who of those with a good certificate may not call; asked again when a certificate ends and on `setTls`. */
+  readonly admit?: Admission;
+  /** Which `Host` and `Origin` are answered; without it any. For plaintext listeners. */
+  readonly hostCheck?: HostCheck;
+  /** Run before a request's body is read, in order; what they throw is the answer. The place to authenticate. */
+  readonly gates?: readonly ((context: HandlerContext) => void | Promise<void>)[];
+  /** Run inside those of the server (metrics, errors). */
+  readonly interceptors?: readonly Interceptor[];
+  /** Answers requests that are no RPC. Default: 404. */
+  readonly fallback?: (req: ServerRequest, res: ServerResponse12) => void | Promise<void>;
+  /** Largest request message, bytes; over it `resource_exhausted`. Default 512 KiB. */
+  readonly readMaxBytes?: number;
+  /** Between NOT_SERVING and the end of listening, so that callers can turn away. Default 0. */
+  readonly drainDelayMs?: number;
+  /** How long calls may go on after they were told to stop. Default 5 s. */
+  readonly graceMs?: number;
+  readonly limits?: Partial<Limits>;
+}
+
+type Limits = ListenerLimits & SessionLimits & CallLimits;
+
+const LIMITS: Limits = {
+  handshakeTimeoutMs: 10_000,
+  requestTimeoutMs: 60_000,
+  maxConnections: 4000,
+  maxHalfOpen: 512,
+  handshakesPerSecond: 100,
+  handshakeBurst: 256,
+  pingIntervalMs: 30_000,
+  pingTimeoutMs: 15_000,
+  connectionWindowBytes: 1024 * 1024,
+  maxCalls: 4096,
+  maxCallsOfOne: 3072,
+  maxRequestBytes: 32 * 1024 * 1024,
+  maxAnswerBytes: 128 * 1024 * 1024,
+  maxAnswerBytesOfOne: 96 * 1024 * 1024,
+};
+
+/**
+ * Serves Connect, gRPC and gRPC-Web over HTTP/2 and HTTP/1.1 on one port. Streams may stay silent for ever: there is no
+ * write time-out, dead peers are found by PING (HTTP/2) or the kernel (HTTP/1.1). Nothing is compressed.
+ *
+ * `run` stops in this order: health says NOT_SERVING; no more connections, GOAWAY on the ones there are; calls are
+ * aborted with `unavailable: the server is shutting down`; after the grace time what is left is cut.
+ */
+export class RpcServer implements Task {
+  readonly #deps: RpcServerDeps;
+  readonly #options: RpcServerOptions;
+  readonly #listening = Promise.withResolvers<{ readonly host: string; readonly port: number }>();
+  readonly #connections: Connections;
+  readonly #connectionMetrics: ConnectionMetrics | undefined;
+  #listener: Listener | undefined;
+
+  constructor(deps: RpcServerDeps, options: RpcServerOptions) {
+    this.#deps = deps;
+    this.#options = options;
+    this.#connections = new Connections(deps, options.admit);
+    this.#connectionMetrics = deps.metrics && new ConnectionMetrics(deps.metrics.registry);
+    this.#listening.promise.catch(() => {}); // `run` throws the same
+  }
+
+  /** Where it listens; rejects when it never will. */
+  get listening(): Promise<{ readonly host: string; readonly port: number }> {
+    return this.#listening.promise;
+  }
+
+  /**
+   * New handshakes use `material` from now on. Connections there are go on, but for those that `admit` does not want any
+   * more: it is asked about each of them, soon after. @throws Error for bad PEM, changes nothing then.
+   */
+  setTls(material: TlsMaterial): void {
+    this.#listener?.setTls?.(material);
+    this.#connections.reconsider();
+  }
+
+  /**
+   * @throws DomainError `unavailable` when the address cannot be listened on
+   * @throws Error for TLS material that is no PEM
+   */
+  async run(signal: AbortSignal): Promise<void> {
+    try {
+      await this.#serve(signal);
+    } catch (err) {
+      this.#listening.reject(err);
+      throw err;
+    }
+  }
+
+  async #serve(signal: AbortSignal): Promise<void> {
+    const shutdown = new AbortController();
+    setMaxListeners(0, shutdown.signal);
+    const limits = { ...LIMITS, ...this.#options.limits };
+    const adapter = this.#createAdapter(shutdown.signal, limits);
+    const sessions = new Sessions(this.#deps, limits, adapter.openEndedPaths);
+    const listener = this.#createListener(adapter, sessions, limits, shutdown.signal);
+    const sockets = trackSockets(listener);
+    this.#listener = listener;
+    this.#connectionMetrics?.observe(() => sockets.size);
+    try {
+      this.#listening.resolve(await listen(listener, this.#options));
+    } catch (err) {
+      listener.close();
+      throw err;
+    }
+    // Failures of single connections, such as too many open files; without a listener they would end the process.
+    listener.server.on("error", (err) => this.#deps.logger.warn({ err }, "cannot accept a connection"));
+    const watching = this.#options.admit && this.#connections.run(signal);
+    await aborted(signal);
+    await watching;
+    await this.#stop(listener, sessions, shutdown, sockets);
+  }
+
+  #createAdapter(shutdownSignal: AbortSignal, limits: CallLimits): Adapter {
+    const { routes, interceptors = [], fallback, readMaxBytes = 512 * 1024 } = this.#options;
+    const { logger, metrics } = this.#deps;
+    const connections = this.#connections;
+    const calls = new Calls(limits);
+    return createAdapter(logger, {
+      routes,
+      ...(fallback && { fallback }),
+      readMaxBytes,
+      shutdownSignal,
+      acceptCompression: [],
+      requestGate: (context) => this.#gate(context),
+      interceptors: [...(metrics ? [metrics.interceptor()] : []), errorInterceptor(logger), ...interceptors],
+      contextValues: (req) => createContextValues().set(peerKey, connections.peerOf(req)),
+      enter: (values) => calls.enter(values.get(peerKey)),
+      callSignal: (req, signal, unary) => connections.signalOf(connections.peerOf(req), signal, unary),
+    });
+  }
+
+  async #gate(context: HandlerContext): Promise<void> {
+    const { hostCheck, gates = [] } = this.#options;
+    try {
+      const unwanted = this.#connections.refusalOf(context.values.get(peerKey));
+      if (unwanted) throw unwanted;
+      const tooMany = context.values.get(callKey)?.refusal;
+      if (tooMany) throw tooMany;
+      if (hostCheck) {
+        const refusal = hostRefusal(new URL(context.url).host, context.requestHeader.get("origin"), hostCheck);
+        if (refusal !== undefined) throw new DomainError("denied", refusal);
+      }
+      for (const gate of gates) await gate(context);
+    } catch (err) {
+      const answer = err instanceof DomainError ? connectErrorOf(err) : err;
+      this.#deps.metrics?.countRefusal(context, answer);
+      throw answer;
+    }
+  }
+
+  #createListener(adapter: Adapter, sessions: Sessions, limits: Limits, shutdown: AbortSignal): Listener {
+    const connections = this.#connections;
+    const handlers = {
+      onSession(session: ServerHttp2Session) {
+        sessions.add(session);
+        connections.add(session);
+      },
+      onFault: (fault: ConnectionFault) => this.#connectionMetrics?.fault(fault),
+      onRequest(req: ServerRequest, res: ServerResponse12) {
+        if (hasTooManyHeaders(req.rawHeaders)) return refuse(res, 431);
+        // A kept-alive HTTP/1.1 connection has no GOAWAY: it ends with the answer under way.
+        if (!("stream" in req)) res.once("finish", () => shutdown.aborted && req.socket.end());
+        adapter.handle(req, res);
+      },
+    };
+    const { clock } = this.#deps;
+    const { tls } = this.#options;
+    return tls ? createTlsListener(clock, tls, limits, handlers) : createPlainListener(clock, limits, handlers);
+  }
+
+  async #stop(
+    listener: Listener,
+    sessions: Sessions,
+    shutdown: AbortController,
+    sockets: ReadonlySet<Socket>,
+  ): Promise<void> {
+    const { drainDelayMs = 0, graceMs = 5000 } = this.#options;
+    const { clock, health } = this.#deps;
+    health?.shutDown();
+    if (drainDelayMs > 0) await clock.sleep(drainDelayMs);
+    const closed = new Promise<void>((resolve) => listener.server.once("close", resolve));
+    listener.close();
+    sessions.close();
+    shutdown.abort(connectErrorOf(new DomainError("unavailable", "the server is shutting down")));
+    const early = new AbortController();
+    await Promise.race([closed, clock.sleep(graceMs, early.signal).catch(() => {})]);
+    early.abort();
+    sessions.destroy();
+    for (const socket of sockets) socket.destroy();
+    await closed;
+    await sessions.closed();
+  }
+}
+
+function trackSockets(listener: Listener): ReadonlySet<Socket> {
+  const sockets = new Set<Socket>();
+  listener.server.on("connection", (socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+  });
+  return sockets;
+}
+
+function listen(listener: Listener, { host, port }: RpcServerOptions): Promise<{ host: string; port: number }> {
+  return new Promise((resolve, reject) => {
+    listener.server.once("error", (err) => {
+      reject(new DomainError("unavailable", `cannot listen on ${host}:${port}: ${errorText(err)}`, { cause: err }));
+    });
+    listener.server.listen(port, host, () => {
+      const address = listener.server.address() as AddressInfo;
+      resolve({ host: address.address, port: address.port });
+    });
+  });
+}

@@ -1,0 +1,87 @@
+import type { Clock } from "../base/clock.ts";
+import { type Redactor, RedactStream } from "../base/redact.ts";
+import { plainText } from "../base/sanitise.ts";
+import { SignalBus } from "../base/signal-bus.ts";
+import type { Task } from "../base/task-group.ts";
+import { EVENT_TEXT_CHARS } from "./event-types.ts";
+
+/** Text is given out when no more has come for this long, so that a secret in two parts is seen whole … */
+const QUIET_MS = 100;
+/** … or when it has waited this long. */
+const WAIT_MS = 500;
+
+/** Looked through for secrets at once: each lot is looked through together with what was held back before it. */
+const LOT_CHARS = 32 * 1024;
+
+/** Gathers the text of final lines into events of bounded size, without the secrets in it, wherever those are cut. */
+export class OutputText implements Task {
+  readonly #clock: Clock;
+  readonly #redact: RedactStream;
+  readonly #emit: (text: string) => void;
+  readonly #woken = new SignalBus();
+  #raw = "";
+  #safe = "";
+  /** Text waits since, and came last at. */
+  #since: number | undefined;
+  #lastAt = 0;
+
+  constructor(deps: { readonly clock: Clock; readonly redactor: Redactor; readonly emit: (text: string) => void }) {
+    this.#clock = deps.clock;
+    this.#redact = new RedactStream(deps.redactor);
+    this.#emit = deps.emit;
+  }
+
+  push(text: string): void {
+    this.#raw += text;
+    this.#lastAt = this.#clock.monotonicMs();
+    if (this.#since === undefined) {
+      this.#since = this.#lastAt;
+      this.#woken.notify();
+    }
+    if (this.#raw.length < LOT_CHARS) return;
+    this.#take(this.#redact.push(plainText(this.#raw)));
+    this.#raw = "";
+  }
+
+  /** Gives out everything now: what follows in the log is to stand after it. */
+  flush(): void {
+    if (this.#since === undefined) return;
+    this.#since = undefined;
+    this.#take(this.#redact.push(plainText(this.#raw)) + this.#redact.flush());
+    this.#raw = "";
+    if (this.#safe !== "") this.#emit(this.#safe);
+    this.#safe = "";
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      if (this.#since === undefined) await this.#woken.next(signal).catch(() => {});
+      else await this.#wait(this.#since, signal);
+    }
+    this.flush();
+  }
+
+  async #wait(since: number, signal: AbortSignal): Promise<void> {
+    const at = Math.min(this.#lastAt + QUIET_MS, since + WAIT_MS);
+    const left = at - this.#clock.monotonicMs();
+    if (left > 0) await this.#clock.sleep(left, signal).catch(() => {});
+    else this.flush();
+  }
+
+  #take(text: string): void {
+    this.#safe += text;
+    while (this.#safe.length >= EVENT_TEXT_CHARS) {
+      const end = cutOf(this.#safe);
+      this.#emit(this.#safe.slice(0, end));
+      this.#safe = this.#safe.slice(end);
+    }
+  }
+}
+
+/** After the last whole line, else where no character is cut. */
+function cutOf(text: string): number {
+  const lines = text.lastIndexOf("\n", EVENT_TEXT_CHARS - 1) + 1;
+  if (lines > 0) return lines;
+  const code = text.charCodeAt(EVENT_TEXT_CHARS);
+  return code >= 0xdc00 && code <= 0xdfff ? EVENT_TEXT_CHARS - 1 : EVENT_TEXT_CHARS;
+}

@@ -1,0 +1,20 @@
+import type { AgentStateName, Dialog, NudgeReceipt } from "./types.ts";
+
+/** What happened in the agent's session. `at`: wall clock, ms. Texts hold no secrets any more (`Redactor`). */
+export type SessionEvent = { readonly at: number } & (
+  | { readonly type: "session-started" }
+  /** `done`: nothing follows. */
+  | { readonly type: "session-stopped"; readonly done: boolean }
+  | { readonly type: "session-failed"; readonly done: boolean; readonly error: string }
+  /** Lines that became final, each ended by LF; a text without one at its end goes on in the next. */
+  | { readonly type: "stdout"; readonly text: string }
+  /** Output that was never made into lines stands here; `error` says how much. */
+  | { readonly type: "output-lost"; readonly reason: "restart" | "truncated"; readonly error: string }
+  | { readonly type: "input-received"; readonly requestId: string; readonly text: string }
+  | { readonly type: "nudge-receipt"; readonly receipt: NudgeReceipt }
+  | { readonly type: "phase-changed"; readonly state: AgentStateName }
+  | { readonly type: "dialog-opened" | "dialog-closed"; readonly dialog: Dialog }
+);
+
+/** The most characters of one `stdout` event. */
+export const EVENT_TEXT_CHARS = 8192;

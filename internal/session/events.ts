@@ -1,0 +1,234 @@
+import type { Clock } from "../base/clock.ts";
+import { DomainError } from "../base/errors.ts";
+import type { Redactor } from "../base/redact.ts";
+import { plainText } from "../base/sanitise.ts";
+import type { Task } from "../base/task-group.ts";
+import { Cursors } from "../eventlog/cursors.ts";
+import { EventLog } from "../eventlog/event-log.ts";
+import { checkPosition, type Followed, follow } from "../eventlog/follow.ts";
+import { OutputText } from "./event-output.ts";
+import { cursorRecord, type EventRecord, promiseRecord, type RestoredEvents } from "./event-records.ts";
+import type { SessionEvent } from "./event-types.ts";
+import type { AcceptedNudge } from "./nudge-record.ts";
+import type { AgentStateName, Dialog, NudgeReceipt } from "./types.ts";
+
+export interface SessionEventsDeps {
+  readonly clock: Clock;
+  readonly redactor: Redactor;
+  /** Keeps a record where it outlives this process; false when that cannot be done. */
+  readonly keep: (record: EventRecord) => boolean;
+}
+
+export interface SessionEventsOptions {
+  readonly eventBuffer: number;
+  readonly eventBytes: number;
+}
+
+/** A request of StreamEvents in the domain's words. */
+export interface EventsRequest {
+  readonly after?: bigint;
+  /** Empty: none. */
+  readonly subscriber: string;
+  readonly epoch: string;
+}
+
+/** Subscribers whose positions are kept; one more takes the place of the one that was idle longest. */
+const MAX_SUBSCRIBERS = 256;
+/** A subscriber that has not been heard of for this long begins anew. */
+const SUBSCRIBER_IDLE_MS = 24 * 3_600_000;
+const MAX_SUBSCRIBER_BYTES = 128;
+/** What an event takes in memory besides its text, roughly. */
+const EVENT_BYTES = 256;
+
+/**
+ * The events of one agent's session: takes them, without secrets, and hands them to readers; see `EventLog` for what a
+ * reader can rely on. Text of the terminal is given in by `print` and comes before whatever is added after it.
+ */
+export class SessionEvents implements Task {
+  readonly #deps: SessionEventsDeps;
+  readonly #log: EventLog<SessionEvent>;
+  readonly #cursors: Cursors;
+  readonly #text: OutputText;
+  #epoch: string;
+  #ended: string | undefined;
+  #wasLost = false;
+
+  constructor(deps: SessionEventsDeps, options: SessionEventsOptions, restored: RestoredEvents) {
+    this.#deps = deps;
+    this.#cursors = new Cursors({ max: MAX_SUBSCRIBERS, idleMs: SUBSCRIBER_IDLE_MS }, restored.cursors);
+    this.#log = new EventLog<SessionEvent>(
+      { keep: (promise) => deps.keep(promiseRecord(promise)) },
+      {
+        maxEvents: options.eventBuffer,
+        maxBytes: options.eventBytes,
+        ...(restored.promise === undefined ? {} : { before: restored.promise }),
+      },
+    );
+    this.#epoch = this.#log.epoch;
+    if (this.#epoch !== restored.promise?.epoch) this.#cursors.clear();
+    const { clock, redactor } = deps;
+    this.#text = new OutputText({
+      clock,
+      redactor,
+      emit: (text) => this.#append({ ...this.#now, type: "stdout", text }),
+    });
+  }
+
+  get epoch(): string {
+    return this.#log.epoch;
+  }
+
+  /** The last event's number. */
+  get head(): bigint {
+    return this.#log.head;
+  }
+
+  get bytes(): number {
+    return this.#log.bytes;
+  }
+
+  /** The last event has been added. */
+  get isOver(): boolean {
+    return this.#log.closed;
+  }
+
+  run(signal: AbortSignal): Promise<void> {
+    return this.#text.run(signal);
+  }
+
+  /** Lines of the terminal that became final. */
+  print(text: string): void {
+    this.#wasLost = false;
+    this.#text.push(text);
+  }
+
+  /** What was printed so far stands in the log when this returns. */
+  flush(): void {
+    this.#text.flush();
+  }
+
+  /** Output that never became lines. Told once until something is printed again. */
+  lost(reason: "restart" | "truncated", error: string): void {
+    if (this.#wasLost) return;
+    this.#add({ ...this.#now, type: "output-lost", reason, error });
+    this.#wasLost = true;
+  }
+
+  started(): void {
+    this.#add({ ...this.#now, type: "session-started" });
+  }
+
+  /** The agent has ended. `error`: it failed. After `done` nothing is taken any more. */
+  stopped({ done, error }: { readonly done: boolean; readonly error?: string }): void {
+    if (error === undefined) this.#add({ ...this.#now, type: "session-stopped", done });
+    else this.#add({ ...this.#now, type: "session-failed", done, error: this.#clean(error) });
+    if (done) this.#log.close();
+  }
+
+  accepted({ requestId, message, acceptedAt }: AcceptedNudge): void {
+    this.#add({ at: acceptedAt, type: "input-received", requestId, text: this.#clean(message) });
+  }
+
+  receipt(receipt: NudgeReceipt): void {
+    this.#add({ ...this.#now, type: "nudge-receipt", receipt: { ...receipt, error: this.#clean(receipt.error) } });
+  }
+
+  /** `at`: since when, wall clock, ms. */
+  phase(state: AgentStateName, at: number): void {
+    this.#add({ at, type: "phase-changed", state });
+  }
+
+  dialog(type: "dialog-opened" | "dialog-closed", dialog: Dialog): void {
+    const { title, text, choices } = dialog;
+    const clean = {
+      title: this.#clean(title),
+      text: this.#clean(text),
+      choices: choices.map((choice) => ({ ...choice, label: this.#clean(choice.label) })),
+    };
+    this.#add({ ...this.#now, type, dialog: { ...dialog, ...clean } });
+  }
+
+  /** Nothing more will come from this process: readers get what is there, then an error with this reason. */
+  end(reason: string): void {
+    if (this.#log.closed) return;
+    this.#ended = reason;
+    this.#text.flush();
+    this.#log.close();
+  }
+
+  /**
+   * Events after a position, which is that of this call, then live ones; ends after the session's last event.
+   * @throws DomainError `precondition`, `invalid` (the subscriber's name); while it is read also `unavailable`, when this
+   * process ends.
+   */
+  follow(request: EventsRequest, signal: AbortSignal): AsyncGenerator<Followed<SessionEvent>, void> {
+    const after = request.after ?? this.#positionOf(request.subscriber);
+    return this.#toEnd(follow(this.#log, { epoch: request.epoch, ...(after === undefined ? {} : { after }) }, signal));
+  }
+
+  async *#toEnd(followed: AsyncGenerator<Followed<SessionEvent>, void>): AsyncGenerator<Followed<SessionEvent>, void> {
+    yield* followed;
+    if (this.#ended !== undefined) throw new DomainError("unavailable", this.#ended);
+  }
+
+  /**
+   * A subscriber is done with all events up to `seq`. An older number than the acknowledged one changes nothing.
+   * @throws DomainError `invalid`, `precondition`
+   */
+  acknowledge(subscriber: string, seq: bigint, epoch: string): void {
+    if (subscriber === "") throw new DomainError("invalid", "an acknowledgement needs a subscriber_id");
+    checkSubscriber(subscriber);
+    if (epoch === "") throw new DomainError("invalid", "an acknowledgement needs the epoch of its ack_seq");
+    checkPosition(this.#log, epoch, seq);
+    const cursor = this.#cursors.advance(subscriber, seq, this.#deps.clock.now());
+    if (cursor !== undefined) this.#deps.keep(cursorRecord(epoch, cursor));
+  }
+
+  /** The shortest list of records that says the same; without the standing lines. */
+  records(): readonly EventRecord[] {
+    const { promise } = this.#log;
+    if (promise === undefined) return [];
+    const cursors = this.#cursors.list(this.#deps.clock.now());
+    return [promiseRecord(promise), ...cursors.map((cursor) => cursorRecord(promise.epoch, cursor))];
+  }
+
+  #positionOf(subscriber: string): bigint | undefined {
+    if (subscriber === "") return undefined;
+    checkSubscriber(subscriber);
+    return this.#cursors.position(subscriber, this.#deps.clock.now());
+  }
+
+  get #now(): { readonly at: number } {
+    return { at: this.#deps.clock.now() };
+  }
+
+  #clean(text: string): string {
+    return this.#deps.redactor.redact(plainText(text));
+  }
+
+  #add(event: SessionEvent): void {
+    this.#text.flush();
+    this.#append(event);
+  }
+
+  #append(event: SessionEvent): void {
+    this.#log.append(event, EVENT_BYTES + 2 * charsOf(event));
+    if (this.#log.epoch === this.#epoch) return;
+    this.#epoch = this.#log.epoch;
+    this.#cursors.clear();
+  }
+}
+
+function charsOf(event: SessionEvent): number {
+  if (event.type === "stdout" || event.type === "input-received") return event.text.length;
+  if (event.type === "dialog-opened" || event.type === "dialog-closed") return JSON.stringify(event.dialog).length;
+  if (event.type === "nudge-receipt") return JSON.stringify(event.receipt).length;
+  return 0;
+}
+
+/** @throws DomainError `invalid` */
+function checkSubscriber(subscriber: string): void {
+  // Printable, without blanks: it stands in the journal and in a person's command line.
+  if (/^[^\s\p{C}]+$/u.test(subscriber) && Buffer.byteLength(subscriber) <= MAX_SUBSCRIBER_BYTES) return;
+  throw new DomainError("invalid", `a subscriber_id is 1 to ${MAX_SUBSCRIBER_BYTES} bytes without blanks and controls`);
+}

@@ -1,0 +1,108 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { FakeClock, settle } from "../../../test/support/fake-clock.ts";
+import type { FileState } from "../../agents/profile.ts";
+import { profileNamed } from "../../agents/programs/registry.ts";
+import type { ProcessFacts } from "../halves/halves-link-messages.ts";
+import { AgentFileReader } from "./agent-file.ts";
+
+const PID = 7;
+
+let home: string;
+let clock: FakeClock;
+let told: (FileState | undefined)[];
+let facts: ProcessFacts | undefined;
+let asked: number[];
+let stop: AbortController;
+let running: Promise<void>;
+
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), "gt-agent-file-"));
+  mkdirSync(join(home, ".claude/sessions"), { recursive: true });
+  clock = new FakeClock();
+  told = [];
+  asked = [];
+  facts = { startTicks: 4000 };
+  stop = new AbortController();
+  const deps = {
+    clock,
+    profile: profileNamed("claude"),
+    pid: () => PID,
+    process: async (pid: number) => {
+      asked.push(pid);
+      return facts;
+    },
+    onState: (state: FileState | undefined) => void told.push(state),
+  };
+  running = new AgentFileReader(deps, { home }).run(stop.signal);
+});
+afterEach(async () => {
+  stop.abort();
+  await running;
+  rmSync(home, { recursive: true });
+});
+
+const write = (status: string, procStart: number) =>
+  writeFileSync(join(home, `.claude/sessions/${PID}.json`), JSON.stringify({ pid: PID, status, procStart }));
+
+/** Lets it look so many times, each look to its end. */
+async function look(times: number): Promise<void> {
+  const atRest = async () => {
+    while (clock.sleeping === 0) await settle();
+  };
+  for (let i = 0; i < times; i++) {
+    await atRest();
+    await clock.advance(100);
+    await atRest();
+  }
+}
+
+it("tells what the agent wrote, and asks about its process only when the file has changed", async () => {
+  write("busy", 4000);
+  await look(5);
+  expect([told, asked]).toEqual([[{ type: "busy" }], [PID]]);
+});
+
+it("takes no word of an earlier process that had the same pid", async () => {
+  write("idle", 3999);
+  await look(3);
+  expect(told).toEqual([undefined]);
+});
+
+it("says nothing while nobody tells which process that is, and tells it then", async () => {
+  facts = undefined;
+  write("idle", 4000);
+  await look(3);
+  expect(told).toEqual([]);
+  facts = { startTicks: 4000 };
+  await look(2);
+  expect(told).toEqual([{ type: "idle" }]);
+});
+
+it.each([
+  ["a folder", (path: string) => mkdirSync(path)],
+  ["a FIFO that nobody writes to", (path: string) => execFileSync("mkfifo", [path])],
+  ["a link to a device without end", (path: string) => symlinkSync("/dev/zero", path)],
+  ["larger than any", (path: string) => writeFileSync(path, " ".repeat(65 * 1024))],
+])("takes a file that is %s for none, and reads the next one", async (_, put) => {
+  const path = join(home, `.claude/sessions/${PID}.json`);
+  put(path);
+  await look(3);
+  expect(told).toEqual([]);
+  rmSync(path, { recursive: true });
+  write("busy", 4000);
+  await look(3);
+  expect(told).toEqual([{ type: "busy" }]);
+});
+
+it("takes a home that cannot be looked into for one without the file", async () => {
+  write("busy", 4000);
+  await look(2);
+  rmSync(join(home, ".claude"), { recursive: true });
+  writeFileSync(join(home, ".claude"), "a file");
+  await look(3);
+  expect(told).toEqual([{ type: "busy" }, undefined]);
+});

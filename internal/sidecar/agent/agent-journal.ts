@@ -1,0 +1,67 @@
+import { DomainError } from "../../base/errors.ts";
+import type { Logger } from "../../base/logger.ts";
+import type { Journal } from "../../eventlog/journal.ts";
+import type { NudgeRecord } from "../../session/nudge-record.ts";
+import type { SidecarRecord } from "./journal-records.ts";
+
+export interface AgentJournalDeps {
+  readonly logger: Logger;
+  readonly journal: Journal<SidecarRecord>;
+  /** All that must be known after a crash, in as few records as will do. */
+  readonly everything: () => readonly SidecarRecord[];
+}
+
+/** It is shortened when it has this many bytes, and later when it has twice as many as were left. */
+const MAX_BYTES = 32 * 1024 * 1024;
+
+/** What a later process of this agent must know, on disk before anybody is told of it. */
+export class AgentJournal {
+  readonly #deps: AgentJournalDeps;
+  #shortenAt = MAX_BYTES;
+
+  constructor(deps: AgentJournalDeps) {
+    this.#deps = deps;
+  }
+
+  /** False when it could not be written, which was logged. */
+  tryKeep(record: SidecarRecord): boolean {
+    const { journal, logger } = this.#deps;
+    try {
+      journal.append(record);
+      // Not at once: what this record tells of may not be in place yet.
+      if (this.#isDue) queueMicrotask(() => this.#isDue && this.rewrite());
+      return true;
+    } catch (err) {
+      logger.error({ err, record: record.type }, "the journal cannot be written");
+      return false;
+    }
+  }
+
+  /**
+   * Nothing is accepted or typed that the journal does not hold. How it ended may be missing there: a later process then finds
+   * an intent without an end, and judges it. @throws DomainError `exhausted`
+   */
+  keep(record: NudgeRecord): void {
+    if (!this.tryKeep(record) && (record.type === "accepted" || record.type === "intent")) {
+      throw new DomainError("exhausted", "cannot take a message: the journal cannot be written");
+    }
+  }
+
+  /** Leaves a journal that holds everything, whatever became of the file. */
+  rewrite(records: readonly SidecarRecord[] = this.#deps.everything()): void {
+    const { journal, logger } = this.#deps;
+    try {
+      if (!journal.isInPlace) logger.error("the journal was removed, making it again");
+      journal.rewrite(records);
+      this.#shortenAt = Math.max(MAX_BYTES, 2 * journal.bytes);
+    } catch (err) {
+      logger.error({ err }, "the journal cannot be shortened"); // the old one holds the same
+    }
+  }
+
+  /** It has grown long, or was taken away. */
+  get #isDue(): boolean {
+    const { journal } = this.#deps;
+    return journal.bytes > this.#shortenAt || !journal.isInPlace;
+  }
+}

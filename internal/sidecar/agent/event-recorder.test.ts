@@ -1,0 +1,231 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { FakeClock, settle } from "../../../test/support/fake-clock.ts";
+import type { ScreenView } from "../../agents/profile.ts";
+import { profileNamed } from "../../agents/programs/registry.ts";
+import { Redactor } from "../../base/redact.ts";
+import { SignalBus } from "../../base/signal-bus.ts";
+import { OutputStream } from "../../pane/screen/output.ts";
+import type { StateReport } from "../../pane/state/monitor.ts";
+import { type EventRecord, restoreEvents } from "../../session/event-records.ts";
+import { SessionEvents } from "../../session/events.ts";
+import type { AgentStateName, Dialog } from "../../session/types.ts";
+import { EventRecorder } from "./event-recorder.ts";
+
+const REPORT: StateReport = { state: "starting", since: 0, evidence: [], composerSeen: false, draft: false };
+const LIFE = { restartDue: false, crashLoop: false };
+
+/** An agent whose states are told by hand, and what is recorded of it. */
+class Stage {
+  readonly clock = new FakeClock();
+  readonly journal: EventRecord[] = [];
+  readonly output: OutputStream;
+  readonly events: SessionEvents;
+  readonly recorder: EventRecorder;
+  view: ScreenView = {};
+  readonly #stop = new AbortController();
+  readonly #running: Promise<unknown>;
+  readonly #monitor = { changes: new SignalBus(), report: REPORT };
+
+  constructor(setup: { readonly silent?: boolean; readonly standing?: readonly number[] } = {}) {
+    const { clock } = this;
+    const keep = (record: EventRecord) => this.journal.push(record) > 0;
+    this.output = new OutputStream({ clock }, { cols: 40, rows: 6, rawBytes: 1e6, epoch: "e", startOffset: 0n });
+    const options = { eventBuffer: 1000, eventBytes: 1e6 };
+    this.events = new SessionEvents({ clock, redactor: new Redactor([]), keep }, options, restoreEvents([]));
+    const idleProof = setup.silent === true ? ("silence" as const) : ("screen" as const);
+    const profile = { ...profileNamed("demo"), idleProof, view: () => this.view };
+    this.recorder = new EventRecorder(
+      { clock, profile, keep, events: this.events, monitor: this.#monitor, output: this.output },
+      setup.standing === undefined ? {} : { standing: setup.standing },
+    );
+    this.#running = Promise.all([this.recorder.run(this.#stop.signal), this.events.run(this.#stop.signal)]);
+  }
+
+  async draw(text: string): Promise<void> {
+    await this.output.restart({ text, cols: 40, rows: 6, hasHistory: true });
+    this.recorder.drawn();
+  }
+
+  async print(text: string): Promise<void> {
+    this.output.take(Buffer.from(text));
+    await this.output.drawn();
+  }
+
+  is(state: AgentStateName, dialog?: Dialog): void {
+    const since = this.clock.now();
+    this.#monitor.report = { ...REPORT, state, since, ...(dialog === undefined ? {} : { dialog }) };
+    this.#monitor.changes.notify();
+  }
+
+  /** What has been recorded until now. */
+  async told(): Promise<string[]> {
+    const told: string[] = [];
+    const followed = this.events.follow({ subscriber: "", epoch: "" }, new AbortController().signal);
+    for (;;) {
+      const next = await Promise.race([followed.next(), settle().then(() => undefined)]);
+      if (next === undefined || next.done) return told;
+      if (next.value.type === "missing") continue;
+      const { event } = next.value;
+      if (event.type === "stdout") told.push(event.text);
+      else if (event.type === "phase-changed") told.push(`is ${event.state}`);
+      else if (event.type === "session-failed") told.push(`failed: ${event.error}${event.done ? ", done" : ""}`);
+      else told.push(event.type + ("done" in event && event.done ? ", done" : ""));
+    }
+  }
+
+  async end(): Promise<void> {
+    this.#stop.abort(new Error("stop"));
+    await this.#running;
+  }
+}
+
+let stage: Stage;
+beforeEach(() => {
+  stage = new Stage();
+});
+afterEach(async () => {
+  await stage.end();
+  expect(stage.clock.sleeping).toBe(0);
+});
+
+describe("an agent that becomes idle", () => {
+  it("has the lines on its screen told, and then that it is idle", async () => {
+    await stage.draw("");
+    stage.is("busy");
+    await stage.print("answer\r\nmore of it\r\n");
+    stage.is("idle");
+    await stage.clock.advance(300);
+    expect(await stage.told()).toEqual(["is busy", "answer\nmore of it\n", "is idle"]);
+  });
+
+  it("is given a moment to draw the end of its turn", async () => {
+    await stage.draw("");
+    stage.is("idle");
+    await stage.clock.advance(20);
+    await stage.print("the last line\r\n");
+    await stage.clock.advance(300);
+    expect(await stage.told()).toEqual(["the last line\n", "is idle"]);
+  });
+
+  it("has its input box left out, with what was typed there and what stands below", async () => {
+    await stage.draw("");
+    stage.view = { composer: { top: 2, bottom: 2, text: "draft", pasteMarkers: 0 } };
+    await stage.print("answer\r\n────────\r\n> draft\r\n────────\r\nhint");
+    stage.is("idle");
+    await stage.clock.advance(300);
+    expect(await stage.told()).toEqual(["answer\n", "is idle"]);
+  });
+
+  it("and goes on at once has both told, in order, and its lines at the next stop", async () => {
+    await stage.draw("");
+    await stage.print("answer");
+    stage.is("idle");
+    stage.is("busy");
+    await stage.clock.advance(300);
+    stage.is("idle");
+    await stage.clock.advance(300);
+    expect(await stage.told()).toEqual(["is idle", "is busy", "answer\n", "is idle"]);
+  });
+
+  it("has the journal told which lines stand, so that another process does not tell them again", async () => {
+    await stage.draw("");
+    await stage.print("answer");
+    stage.is("idle");
+    await stage.clock.advance(300);
+    const { standing } = restoreEvents(stage.journal);
+    await stage.end();
+    stage = new Stage({ standing });
+    await stage.draw("older\r\n1\r\n2\r\n3\r\n4\r\n5\r\nanswer\r\nwhat came meanwhile");
+    stage.is("idle");
+    await stage.clock.advance(300);
+    expect(await stage.told()).toEqual(["2\n3\n4\n5\nwhat came meanwhile\n", "is idle"]);
+  });
+});
+
+describe("an agent that ends", () => {
+  it("has its last output told first, however long that takes to come", async () => {
+    await stage.draw("");
+    stage.recorder.alive({ fresh: true });
+    stage.recorder.dead({ ...LIFE, exit: { code: 0 } });
+    for (let i = 0; i < 20; i++) {
+      await stage.print(`${i}\r\n`);
+      await stage.clock.advance(60);
+    }
+    await stage.clock.until(stage.recorder.over);
+    const lines = Array.from({ length: 20 }, (_, i) => `${i}\n`).join("");
+    const told = await stage.told();
+    expect(told.slice(1, -1).join("")).toBe(lines);
+    expect([told[0], told.at(-1)]).toEqual(["session-started", "session-stopped, done"]);
+  });
+
+  it("and is started again has failed for now", async () => {
+    await stage.draw("");
+    stage.recorder.dead({ exit: { signal: 11 }, restartDue: true, crashLoop: false });
+    stage.recorder.alive({ fresh: true });
+    await stage.clock.advance(10_000);
+    expect(await stage.told()).toEqual(["failed: the agent ended with signal 11", "session-started"]);
+  });
+
+  it("because it was asked to has not failed, whatever its exit code", async () => {
+    await stage.draw("");
+    stage.is("stopping");
+    stage.recorder.dead({ ...LIFE, exit: { signal: 15 } });
+    await stage.clock.until(stage.recorder.over);
+    expect(await stage.told()).toEqual(["is stopping", "session-stopped, done"]);
+  });
+
+  it("without being asked has failed", async () => {
+    await stage.draw("");
+    stage.recorder.dead({ ...LIFE, exit: { code: 3 }, crashLoop: true });
+    await stage.clock.until(stage.recorder.over);
+    expect(await stage.told()).toEqual(["failed: the agent ended with exit code 3, again and again, done"]);
+  });
+});
+
+describe("a program of which no state is known", () => {
+  beforeEach(async () => {
+    await stage.end();
+    stage = new Stage({ silent: true });
+    await stage.draw("");
+    stage.is("uncertain");
+  });
+
+  it("has the lines on its screen told when it prints nothing for two seconds, each once", async () => {
+    await stage.print("$ ");
+    await stage.clock.advance(1500);
+    await stage.print("ls\r\nfile\r\n$ ");
+    await stage.clock.advance(1500);
+    expect(await stage.told()).toEqual(["is uncertain"]);
+    await stage.clock.advance(60_000);
+    expect(await stage.told()).toEqual(["is uncertain", "$ ls\nfile\n$\n"]);
+  });
+});
+
+describe("output that was never drawn", () => {
+  it("is named, but for what was before this process", async () => {
+    await stage.draw("");
+    expect(await stage.told()).toEqual([]);
+    await stage.draw("");
+    await stage.draw("");
+    expect(await stage.told()).toEqual(["output-lost"]);
+  });
+});
+
+it("tells what stands above the screen when nobody has told anything before", async () => {
+  await stage.draw("banner 1\r\nbanner 2\r\n3\r\n4\r\n5\r\n6\r\n7\r\n8");
+  await stage.print("\r\n9");
+  stage.is("idle");
+  await stage.clock.advance(300);
+  expect((await stage.told()).slice(0, -1).join("")).toBe("banner 1\nbanner 2\n3\n4\n5\n6\n7\n8\n9\n");
+});
+
+it("tells when dialogs open, change and close", async () => {
+  await stage.draw("");
+  const dialog = (id: string): Dialog => ({ id, kind: "other", title: "", text: "", choices: [], since: 0 });
+  stage.is("dialog", dialog("a"));
+  stage.is("dialog", dialog("a"));
+  stage.is("dialog", dialog("b"));
+  stage.is("busy");
+  const expected = ["dialog-opened", "is dialog", "dialog-closed", "dialog-opened", "dialog-closed", "is busy"];
+  expect(await stage.told()).toEqual(expected);
+});

@@ -1,0 +1,228 @@
+import type { AgentProfile } from "../../agents/profile.ts";
+import { untilAborted } from "../../base/abort.ts";
+import type { Clock } from "../../base/clock.ts";
+import { SignalBus } from "../../base/signal-bus.ts";
+import type { Task } from "../../base/task-group.ts";
+import type { OutputStream } from "../../pane/screen/output.ts";
+import type { TextRow } from "../../pane/screen/peek-text.ts";
+import { waitForQuiet } from "../../pane/screen/screen-source.ts";
+import type { Monitor, StateReport } from "../../pane/state/monitor.ts";
+import { type AgentExit, exitCodeOf } from "../../process/restart-policy.ts";
+import type { EventRecord } from "../../session/event-records.ts";
+import type { SessionEvents } from "../../session/events.ts";
+import type { AgentStateName, Dialog, Gap } from "../../session/types.ts";
+import { FinalLines } from "./final-lines.ts";
+
+export interface EventRecorderDeps {
+  readonly clock: Clock;
+  readonly profile: AgentProfile;
+  readonly events: SessionEvents;
+  readonly monitor: Pick<Monitor, "changes" | "report">;
+  readonly output: OutputStream;
+  readonly keep: (record: EventRecord) => boolean;
+}
+
+export interface EventRecorderOptions {
+  /** Hashes of the lines that an earlier process told while they stood; absent: there was none, so nothing has been told. */
+  readonly standing?: readonly number[];
+}
+
+/** How an agent's life ended. */
+export interface LifeEnd {
+  readonly exit: AgentExit;
+  readonly restartDue: boolean;
+  readonly crashLoop: boolean;
+}
+
+/** The end of a turn is often said a moment before it is drawn. */
+const IDLE_QUIET_MS = 50;
+const IDLE_WAIT_MS = 250;
+/** An agent that never says that it is idle is taken to have paused after this long without output. */
+const PAUSE_MS = 2000;
+/** What an agent printed last may still be on its way when its end is known. */
+const LAST_QUIET_MS = 100;
+const LAST_WAIT_MS = 5000;
+
+/** A row of line-drawing characters: the upper edge of an input box. */
+const BORDER = /^[\s\u2500-\u259f]+$/;
+
+/** Turns what is seen of the agent into events: lives, states, dialogs, and the lines of its terminal. */
+export class EventRecorder implements Task {
+  readonly #deps: EventRecorderDeps;
+  readonly #isSilent: boolean;
+  readonly #lines: FinalLines;
+  readonly #woken = new SignalBus();
+  readonly #over = Promise.withResolvers<void>();
+  #isNew: boolean;
+  #cuts = 0;
+  #state: AgentStateName | undefined;
+  #dialog: Dialog | undefined;
+  #wasAsked = false;
+  #idle: StateReport | undefined;
+  #end: LifeEnd | undefined;
+  /** Version of the screen whose standing lines were told last. */
+  #toldVersion = -1;
+
+  constructor(deps: EventRecorderDeps, options: EventRecorderOptions) {
+    this.#deps = deps;
+    this.#isSilent = deps.profile.idleProof === "silence";
+    this.#isNew = options.standing === undefined;
+    this.#lines = new FinalLines((text) => deps.events.print(text), options.standing);
+    deps.monitor.changes.listen(() => this.#observe());
+    deps.output.listen({
+      scrolled: (rows) => this.#lines.scrolled(rows),
+      lost: (range) => this.#lost(range),
+      cleared: () => this.#lines.cleared(),
+    });
+  }
+
+  /** Resolves when the session's last event has been recorded. */
+  get over(): Promise<void> {
+    return this.#over.promise;
+  }
+
+  /** Hashes of the lines that stand on the screen and have been told. */
+  get standing(): readonly number[] {
+    return this.#lines.standing;
+  }
+
+  /** A life begins (`fresh`), or goes on that this process has not seen begin. */
+  alive({ fresh }: { readonly fresh: boolean }): void {
+    this.#settleEnd();
+    this.#wasAsked = false;
+    if (fresh) this.#deps.events.started();
+  }
+
+  /** A life has ended. Its last output is waited for before that is recorded. */
+  dead(end: LifeEnd): void {
+    this.#end = end;
+    this.#woken.notify();
+  }
+
+  /** The screen has been drawn anew. Where nobody has told lines before, those above the screen are new too. */
+  drawn(): void {
+    if (!this.#isNew) return;
+    this.#isNew = false;
+    const { emulator } = this.#deps.output;
+    if (emulator.alternate) return;
+    const all = emulator.rowsText(Number.POSITIVE_INFINITY);
+    const history = all.slice(0, -emulator.rows);
+    this.#lines.scrolled(history.map((row, i) => ({ ...row, goesOn: all[i + 1]?.wrapped ?? false })));
+  }
+
+  run(signal: AbortSignal): Promise<void> {
+    return untilAborted(signal, () => this.#step(signal));
+  }
+
+  async #step(signal: AbortSignal): Promise<void> {
+    const { clock, output } = this.#deps;
+    if (this.#end !== undefined) {
+      const before = this.#end;
+      await waitForQuiet(output, LAST_QUIET_MS, LAST_WAIT_MS, clock, signal);
+      const isWhole = await output.drawn(LAST_WAIT_MS);
+      if (this.#end !== before) return;
+      if (!isWhole) this.#lost({ first: output.drawnTo, to: output.ring.end, reason: "truncated" });
+      this.#settleEnd();
+    } else if (this.#idle !== undefined) {
+      const before = this.#idle;
+      await waitForQuiet(output, IDLE_QUIET_MS, IDLE_WAIT_MS, clock, signal);
+      await output.drawn(IDLE_WAIT_MS);
+      if (this.#idle !== before) return;
+      this.#tellScreen();
+      this.#settleIdle();
+    } else if (this.#isSilent && this.#state === "uncertain") {
+      await this.#awaitPause(signal);
+    } else {
+      await this.#woken.next(signal);
+    }
+  }
+
+  /** No state says that such an agent is done: its silence does. */
+  async #awaitPause(signal: AbortSignal): Promise<void> {
+    const { clock, output } = this.#deps;
+    const leftMs = PAUSE_MS - output.quietMs();
+    if (leftMs <= 0 && this.#toldVersion !== output.emulator.version) this.#tellScreen();
+    const done = new AbortController();
+    const either = AbortSignal.any([signal, done.signal]);
+    const paused = leftMs > 0 ? clock.sleep(leftMs, either) : output.changed(PAUSE_MS, either);
+    const woken = this.#woken.next(either);
+    try {
+      await Promise.race([woken, paused]);
+    } finally {
+      woken.catch(() => {});
+      paused.catch(() => {});
+      done.abort();
+    }
+  }
+
+  #observe(): void {
+    const { events, monitor } = this.#deps;
+    const report = monitor.report;
+    this.#observeDialog(report.dialog);
+    if (report.state === this.#state) return;
+    this.#settleIdle();
+    this.#state = report.state;
+    if (report.state === "stopping") this.#wasAsked = true;
+    if (report.state === "idle") this.#idle = report;
+    else events.phase(report.state, report.since);
+    this.#woken.notify();
+  }
+
+  #observeDialog(dialog: Dialog | undefined): void {
+    if (dialog?.id === this.#dialog?.id) return;
+    if (this.#dialog !== undefined) this.#deps.events.dialog("dialog-closed", this.#dialog);
+    if (dialog !== undefined) this.#deps.events.dialog("dialog-opened", dialog);
+    this.#dialog = dialog;
+  }
+
+  #settleIdle(): void {
+    if (this.#idle !== undefined) this.#deps.events.phase("idle", this.#idle.since);
+    this.#idle = undefined;
+  }
+
+  #settleEnd(): void {
+    const end = this.#end;
+    if (end === undefined) return;
+    this.#end = undefined;
+    this.#settleIdle();
+    this.#tellScreen(true);
+    this.#lines.interrupted();
+    const error = this.#wasAsked || exitCodeOf(end.exit) === 0 ? undefined : errorOf(end);
+    this.#deps.events.stopped({ done: !end.restartDue, ...(error === undefined ? {} : { error }) });
+    if (!end.restartDue) this.#over.resolve();
+  }
+
+  /** `isLast`: nobody types there any more. */
+  #tellScreen(isLast = false): void {
+    const { output, events, keep } = this.#deps;
+    const { emulator } = output;
+    this.#toldVersion = emulator.version;
+    const rows = emulator.rowsText(emulator.rows).slice(emulator.toldRows);
+    this.#lines.stood(isLast ? rows : this.#aboveComposer(rows), emulator.alternate);
+    events.flush();
+    keep({ type: "standing", lines: this.#lines.standing });
+  }
+
+  /** The input box, what a person has typed there and what stands below it is no output. */
+  #aboveComposer(rows: readonly TextRow[]): readonly TextRow[] {
+    const { profile, output } = this.#deps;
+    const top = profile.view(output.emulator.screen()).composer?.top;
+    if (top === undefined) return rows;
+    const above = rows.slice(0, Math.max(0, top - output.emulator.toldRows));
+    return BORDER.test(above.at(-1)?.text ?? "") ? above.slice(0, -1) : above;
+  }
+
+  #lost({ first, to, reason }: Gap): void {
+    // The first cut is where this process begins: what was before is nobody's, or an earlier process's, whose end is named.
+    if (reason === "restart" && this.#cuts++ === 0) return;
+    this.#lines.interrupted();
+    const how = reason === "restart" ? "restart" : "truncated";
+    const size = to > first && how === "truncated" ? `${to - first} bytes of output` : "output";
+    this.#deps.events.lost(how, `${size} went by without being made into lines`);
+  }
+}
+
+function errorOf({ exit, crashLoop }: LifeEnd): string {
+  const how = exit.signal === undefined ? `exit code ${exit.code ?? 1}` : `signal ${exit.signal}`;
+  return `the agent ended with ${how}${crashLoop ? ", again and again" : ""}`;
+}

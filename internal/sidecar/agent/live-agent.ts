@@ -1,0 +1,300 @@
+import { randomUUID } from "node:crypto";
+import { hostname } from "node:os";
+import type { AgentProfile, FileState, HookEvent } from "../../agents/profile.ts";
+import { normalise } from "../../agents/safe-text.ts";
+import type { Clock } from "../../base/clock.ts";
+import { DomainError } from "../../base/errors.ts";
+import type { Logger } from "../../base/logger.ts";
+import { Redactor } from "../../base/redact.ts";
+import type { Journal } from "../../eventlog/journal.ts";
+import { People } from "../../pane/attach/attach-people.ts";
+import { AgentDeliveries } from "../../pane/delivery/agent-deliveries.ts";
+import { textLeftBy } from "../../pane/delivery/leftover.ts";
+import { Mailbox, RECEIPT_KEEP, RECEIPT_KEEP_MS } from "../../pane/delivery/mailbox.ts";
+import { OutputStream } from "../../pane/screen/output.ts";
+import { Peeker } from "../../pane/screen/peek.ts";
+import { Monitor } from "../../pane/state/monitor.ts";
+import type { AgentExit } from "../../process/restart-policy.ts";
+import { SessionEvents } from "../../session/events.ts";
+import { type RestoredNudge, recordsOf, restoreNudges } from "../../session/nudge-record.ts";
+import type { NudgeReceipt, PaneStatus } from "../../session/types.ts";
+import type { PaneCut, TmuxPane } from "../../tmux/pane/pane.ts";
+import { AgentJournal } from "./agent-journal.ts";
+import { redrawOfCut } from "./cut-redraw.ts";
+import { EventRecorder } from "./event-recorder.ts";
+import type { Restored, SidecarRecord } from "./journal-records.ts";
+import { AgentStopper, type StopRequest } from "./stop-request.ts";
+
+export interface LiveAgentDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly profile: AgentProfile;
+  readonly journal: Journal<SidecarRecord>;
+  /** Present or last life, see `SessionMonitor.life`. */
+  readonly life: () => {
+    readonly pid: number;
+    readonly startedAt: number;
+    readonly restarts: number;
+    readonly alive: boolean;
+    readonly exitCode: number | undefined;
+  };
+  readonly pane: () => TmuxPane | undefined;
+  readonly onReceipt: (receipt: NudgeReceipt) => void;
+  /** Has the agent ended for good, see `AgentStopper`. */
+  readonly onStop: (request: StopRequest) => void;
+}
+
+export interface LiveAgentOptions {
+  readonly cols: number;
+  readonly rows: number;
+  readonly rawBytes: number;
+  readonly stallAfterMs: number;
+  readonly eventBuffer: number;
+  readonly eventBytes: number;
+  readonly redactPatterns: readonly string[];
+  readonly versions: Readonly<Record<string, string>>;
+}
+
+/** Offsets are promised in steps of this many bytes, so that the journal is written once a step. */
+const RESERVE_BYTES = 64n * 1024n * 1024n;
+
+/** One agent's terminal as the serving half knows it: output, state, messages. */
+export class LiveAgent {
+  readonly output: OutputStream;
+  readonly monitor: Monitor;
+  readonly mailbox: Mailbox;
+  readonly peeker: Peeker;
+  readonly people: People;
+  readonly events: SessionEvents;
+  readonly recorder: EventRecorder;
+  readonly stopper: AgentStopper;
+  readonly #deps: LiveAgentDeps;
+  readonly #options: LiveAgentOptions;
+  readonly #journal: AgentJournal;
+  readonly #deliveries: AgentDeliveries;
+  #reservedTo: bigint;
+  #restartDue = true;
+  #ended: string | undefined;
+
+  constructor(deps: LiveAgentDeps, options: LiveAgentOptions, restored: Restored) {
+    this.#deps = deps;
+    this.#options = options;
+    const { clock, logger, profile } = deps;
+    this.#journal = new AgentJournal({ logger, journal: deps.journal, everything: () => this.#everything() });
+    const { epoch = randomUUID(), reservedTo = "0" } = restored.stream ?? {};
+    const startOffset = BigInt(reservedTo);
+    this.#reservedTo = startOffset + RESERVE_BYTES;
+    const promised = this.#journal.tryKeep({ type: "stream", epoch, reservedTo: this.#reservedTo.toString() });
+    // Offsets that nobody could promise belong to an epoch that no later process continues.
+    this.output = new OutputStream({ clock }, { ...options, epoch: promised ? epoch : randomUUID(), startOffset });
+    this.output.bytes.listen(() => this.#reserve());
+    this.monitor = new Monitor({ clock, profile, source: this.output }, { stallAfterMs: options.stallAfterMs });
+    const keep = (record: SidecarRecord) => this.#journal.tryKeep(record);
+    const redactor = new Redactor(options.redactPatterns);
+    this.events = new SessionEvents({ clock, redactor, keep }, options, restored.events);
+    this.recorder = new EventRecorder(
+      { clock, profile, events: this.events, monitor: this.monitor, output: this.output, keep },
+      restored.events.promise === undefined ? {} : { standing: restored.events.standing },
+    );
+    this.peeker = new Peeker({ clock, output: this.output, pane: deps.pane, alive: () => deps.life().alive });
+    this.people = new People(
+      { clock, size: () => this.output.emulator, resize: (size) => this.#resize(size) },
+      { own: { cols: options.cols, rows: options.rows } },
+    );
+    const nudges = restoreNudges(restored.nudges, clock.now(), RECEIPT_KEEP_MS, RECEIPT_KEEP);
+    const { output, monitor, people } = this;
+    this.#deliveries = new AgentDeliveries(
+      { clock, profile, pane: deps.pane, output, monitor, people, restartDue: () => this.#restartDue },
+      textLeftBy(nudges, restored.agent?.startedAt ?? 0),
+    );
+    this.mailbox = this.#newMailbox(nudges);
+    this.stopper = new AgentStopper(
+      {
+        clock,
+        order: deps.onStop,
+        stopping: () => this.#noteStop(),
+        exclusively: (work) => this.mailbox.exclusively(work),
+      },
+      restored.agent?.stopping === true,
+    );
+    const standing = { type: "standing" as const, lines: restored.events.standing };
+    const life = restored.agent ? [restored.agent] : [];
+    this.#journal.rewrite([
+      this.#streamRecord(),
+      ...this.events.records(),
+      standing,
+      ...recordsOf(this.mailbox.snapshot()),
+      ...life,
+    ]);
+  }
+
+  #newMailbox(nudges: readonly RestoredNudge[]): Mailbox {
+    const { clock, logger, profile, onReceipt } = this.#deps;
+    const deliveries = this.#deliveries;
+    return new Mailbox(
+      {
+        clock,
+        logger,
+        keep: (record) => {
+          this.#journal.keep(record);
+          if (record.type === "accepted") this.events.accepted(record.nudge);
+        },
+        clean: (message) => {
+          const normal = normalise(message);
+          return normal.type === "safe" ? profile.defuse(normal.text) : normal;
+        },
+        situation: (signal) => deliveries.situation(signal),
+        changes: this.monitor.changes,
+        deliver: (letter, onIntent, signal) => deliveries.deliver(letter, onIntent, signal),
+        recover: (letter, signal) => deliveries.recover(letter, signal),
+        ended: (receipt) => {
+          this.events.receipt(receipt);
+          onReceipt(receipt);
+        },
+        newId: randomUUID,
+        ...(deliveries.leftover === undefined ? {} : { leftover: deliveries.leftover }),
+      },
+      nudges,
+    );
+  }
+
+  /** Undefined while tmux is away. */
+  get pane(): TmuxPane | undefined {
+    return this.#deps.pane();
+  }
+
+  /** Why nothing more will come; undefined while something may. */
+  get ended(): string | undefined {
+    return this.#ended;
+  }
+
+  get isAlive(): boolean {
+    return this.#deps.life().alive;
+  }
+
+  alive(life: { readonly pid: number; readonly fresh: boolean }): void {
+    const { startedAt, restarts } = this.#deps.life();
+    this.#ended = undefined;
+    this.recorder.alive(life);
+    if (life.fresh) {
+      this.#deliveries.newLife();
+      this.#journal.tryKeep({ type: "agent", pid: life.pid, startedAt, restarts });
+      this.monitor.started();
+      if (restarts > 0) this.people.tell(`the agent was started again (${restarts} so far)`);
+    } else {
+      this.monitor.resumed();
+    }
+    this.stopper.alive();
+  }
+
+  dead(end: { readonly exit: AgentExit; readonly restartDue: boolean; readonly crashLoop: boolean }): void {
+    this.#restartDue = end.restartDue;
+    this.recorder.dead(end);
+    this.stopper.dead(end.exit, end.restartDue);
+    this.monitor.process({ type: "dead", restartDue: end.restartDue, crashLoop: end.crashLoop });
+    if (!end.restartDue) this.end("the agent has ended");
+    else this.people.tell(end.crashLoop ? "the agent keeps ending" : "the agent has ended and is started again");
+  }
+
+  /** Ends the watchers' streams. */
+  end(reason: string): void {
+    this.#ended = reason;
+    this.output.bytes.notify();
+    this.output.screens.notify();
+  }
+
+  /** The pane's size as tmux has it. */
+  sized({ cols, rows }: { readonly cols: number; readonly rows: number }): void {
+    const { emulator } = this.output;
+    if (cols !== emulator.cols || rows !== emulator.rows) void this.output.resize(cols, rows);
+  }
+
+  heard(event: HookEvent): void {
+    this.monitor.heard(event);
+    this.output.screens.notify(); // a delivery that waits for the screen takes this word as well
+  }
+
+  read(state: FileState | undefined): void {
+    this.monitor.read(state);
+  }
+
+  take(chunk: Uint8Array): void {
+    this.monitor.printed();
+    this.output.take(chunk);
+  }
+
+  /** The screen as it is at a cut; the bytes that follow are drawn from there. */
+  async restart(cut: PaneCut, history: number): Promise<void> {
+    await this.output.restart(redrawOfCut(cut, { history, freshTitle: hostname() }), cut.facts.activityAt);
+    this.recorder.drawn();
+  }
+
+  /** The screen as tmux had it when the stream had come to `at`; see `OutputStream.redraw`. */
+  redraw(cut: PaneCut, history: number, at: bigint, isExact: boolean): Promise<void> {
+    return this.output.redraw(redrawOfCut(cut, { history, freshTitle: hostname() }), at, isExact);
+  }
+
+  status(): PaneStatus {
+    const { life, clock } = { life: this.#deps.life(), clock: this.#deps.clock };
+    const { state, since, evidence, dialog, draft } = this.monitor.report;
+    const { output } = this;
+    return {
+      alive: life.alive,
+      state,
+      stateSince: since,
+      ...(dialog === undefined ? {} : { dialog }),
+      evidence,
+      agentPid: life.pid,
+      ...(life.exitCode === undefined ? {} : { exitCode: life.exitCode }),
+      restarts: life.restarts,
+      uptimeSeconds: life.alive ? Math.max(0, Math.floor((clock.now() - life.startedAt) / 1000)) : 0,
+      ...(output.lastOutputAt === undefined ? {} : { lastOutputAt: output.lastOutputAt }),
+      queueDepth: this.mailbox.depth,
+      attached: this.people.count,
+      epoch: output.epoch,
+      cols: output.emulator.cols,
+      rows: output.emulator.rows,
+      draft,
+      versions: this.#options.versions,
+    };
+  }
+
+  async #resize({ cols, rows }: { readonly cols: number; readonly rows: number }): Promise<void> {
+    const { pane } = this;
+    if (pane === undefined) throw new DomainError("unavailable", "cannot resize the window: tmux is away");
+    await pane.resize(cols, rows);
+    const { cols: width, rows: height } = await pane.facts(); // less than asked for where somebody has split the window
+    await this.output.resize(width, height);
+  }
+
+  /** Leaves a journal that holds everything, whatever became of the file. */
+  leave(): void {
+    this.#journal.rewrite();
+  }
+
+  /** It is asked to end for good: nothing more is typed. */
+  #noteStop(): void {
+    const { pid, startedAt, restarts } = this.#deps.life();
+    this.#journal.tryKeep({ type: "agent", pid, startedAt, restarts, stopping: true });
+    this.monitor.process({ type: "stopping" });
+  }
+
+  #everything(): readonly SidecarRecord[] {
+    const { pid, startedAt, restarts } = this.#deps.life();
+    const agent = { type: "agent" as const, pid, startedAt, restarts, stopping: this.stopper.asked.aborted };
+    const standing = { type: "standing" as const, lines: this.recorder.standing };
+    const events = [...this.events.records(), standing];
+    return [this.#streamRecord(), ...events, ...recordsOf(this.mailbox.snapshot()), agent];
+  }
+
+  #streamRecord(): SidecarRecord {
+    return { type: "stream", epoch: this.output.epoch, reservedTo: this.#reservedTo.toString() };
+  }
+
+  /** Before an offset is handed out it is promised in the journal, so that no later process uses it again. */
+  #reserve(): void {
+    if (this.output.ring.end + RESERVE_BYTES / 2n < this.#reservedTo) return;
+    this.#reservedTo = this.output.ring.end + RESERVE_BYTES;
+    this.#journal.tryKeep(this.#streamRecord());
+  }
+}

@@ -1,0 +1,217 @@
+import type { Clock } from "../../base/clock.ts";
+import { DomainError } from "../../base/errors.ts";
+import type { Logger } from "../../base/logger.ts";
+import { SignalBus } from "../../base/signal-bus.ts";
+import type { Task } from "../../base/task-group.ts";
+import { type AgentExit, decideRestart, exitCodeOf, type RestartMode } from "../../process/restart-policy.ts";
+import type { CommandClient } from "../../tmux/control/command-client.ts";
+import type { AgentCommand } from "../../tmux/pane/agent-command.ts";
+import { type PaneFacts, TmuxPane } from "../../tmux/pane/pane.ts";
+
+/** What others learn about the agent's life. */
+export interface LifeListener {
+  /** The agent runs, in this pane. `fresh`: it was started just now; else it had been running before. */
+  alive(life: { readonly pid: number; readonly fresh: boolean }): void;
+  /** The pane has this size, whoever gave it: an agent can do that, too. Told again and again. */
+  sized(size: { readonly cols: number; readonly rows: number }): void;
+  /** The pane's output must be piped (again): the pane is new, or the pipe was lost. */
+  arm(pane: TmuxPane): Promise<void>;
+  /** The pane's screen starts anew, as tmux does it for a new life. */
+  renewed(): Promise<void>;
+  dead(end: { readonly exit: AgentExit; readonly restartDue: boolean; readonly crashLoop: boolean }): void;
+  /** It has ended for good. */
+  finished(exitCode: number): void;
+}
+
+export interface SessionMonitorDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly client: CommandClient;
+  readonly listener: LifeListener;
+}
+
+export interface SessionMonitorOptions {
+  readonly session: string;
+  readonly captureDir: string;
+  readonly agent: AgentCommand;
+  readonly restart: RestartMode;
+  /** Aborted once the agent is to end for good: it is not started again then. */
+  readonly stopAsked: AbortSignal;
+  /** What the journal knows: the pid that ran, since when (wall clock ms), and how often it was started again. */
+  readonly before?: { readonly pid: number; readonly startedAt: number; readonly restarts: number };
+}
+
+/** Without a notification the pane is asked this often. */
+const LOOK_EVERY_MS = 1000;
+/** After a failed look (tmux away) the next try waits this long. */
+const RETRY_MS = 50;
+/** How often, and with what pauses, tmux is asked how the agent ended before that counts as unknown. */
+const STATUS_LOOKS = 20;
+const STATUS_LOOK_MS = 100;
+
+/**
+ * Watches over the agent's tmux session: finds the pane, notices the agent's end, starts it again by the policy, keeps the
+ * output piped. A tmux server made anew means a new life of the agent.
+ */
+export class SessionMonitor implements Task {
+  readonly #deps: SessionMonitorDeps;
+  readonly #options: SessionMonitorOptions;
+  readonly #woken = new SignalBus();
+  #pane: TmuxPane | undefined;
+  #pid = 0;
+  #startedAt: number;
+  #restarts: number;
+  #quickEnds = 0;
+  #exit: AgentExit | undefined;
+  #done = false;
+  /** An agent has been seen alive by this process. */
+  #met = false;
+  /** The pid of the life whose output is piped. */
+  #armedFor: number | undefined;
+
+  constructor(deps: SessionMonitorDeps, options: SessionMonitorOptions) {
+    this.#deps = deps;
+    this.#options = options;
+    this.#pid = options.before?.pid ?? 0;
+    this.#startedAt = options.before?.startedAt ?? deps.clock.now();
+    this.#restarts = options.before?.restarts ?? 0;
+  }
+
+  /** Undefined until it was found, and while tmux is away. */
+  get pane(): TmuxPane | undefined {
+    return this.#pane;
+  }
+
+  /** Of the agent's present or last life; wall clock ms. */
+  get life() {
+    const exit = this.#exit;
+    const exitCode = exit === undefined ? undefined : exitCodeOf(exit);
+    return {
+      pid: this.#pid,
+      startedAt: this.#startedAt,
+      restarts: this.#restarts,
+      alive: this.#met && exit === undefined,
+      exitCode,
+    };
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const stopListening = this.#deps.client.onNotification(() => this.#woken.notify());
+    try {
+      while (!signal.aborted) {
+        try {
+          await this.#deps.client.attached(signal);
+          await this.#watchPane(signal);
+        } catch (err) {
+          if (signal.aborted) return;
+          if (!isPassing(err)) throw err;
+          this.#deps.logger.debug({ err }, "tmux is away");
+        }
+        this.#pane = undefined;
+        await this.#deps.clock.sleep(RETRY_MS, signal).catch(() => {});
+      }
+    } finally {
+      stopListening();
+    }
+  }
+
+  /** Follows one pane until tmux goes away, which is thrown. */
+  async #watchPane(signal: AbortSignal): Promise<void> {
+    const { client, clock } = this.#deps;
+    const pane = await TmuxPane.find(client, this.#options.session, { dir: this.#options.captureDir });
+    const met = await pane.facts();
+    this.#noticeLife(met);
+    // After a broken client the pipe of the same life goes on: arming again would tear a hole.
+    if (!met.piped || this.#armedFor !== met.pid) await this.#arm(pane, met);
+    this.#pane = pane;
+    while (!signal.aborted) {
+      const facts = await this.#factsWithEnd(pane, signal);
+      if (facts.dead) {
+        await this.#handleEnd(pane, facts, signal);
+      } else {
+        this.#noticeLife(facts);
+        this.#deps.listener.sized(facts);
+        if (!facts.piped) await this.#arm(pane, facts);
+      }
+      await this.#woken.nextOrAfter(LOOK_EVERY_MS, clock, signal);
+    }
+  }
+
+  /** tmux can be slow to tell how a pane's program ended, or miss it until it looks again. */
+  async #factsWithEnd(pane: TmuxPane, signal: AbortSignal): Promise<PaneFacts> {
+    let facts = await pane.facts();
+    for (let i = 0; i < STATUS_LOOKS && isEndUnknown(facts); i++) {
+      if (i > 0) await this.#deps.clock.sleep(STATUS_LOOK_MS, signal);
+      facts = await pane.recoverDeadStatus();
+    }
+    return facts;
+  }
+
+  async #arm(pane: TmuxPane, facts: PaneFacts): Promise<void> {
+    this.#armedFor = undefined;
+    await this.#deps.listener.arm(pane);
+    this.#armedFor = facts.pid;
+  }
+
+  #noticeLife(facts: PaneFacts): void {
+    if (facts.dead) return;
+    this.#met = true;
+    const known = this.#pid === facts.pid;
+    if (known && this.#exit === undefined && this.#pane !== undefined) return;
+    if (!known) {
+      if (this.#pid !== 0) this.#restarts++;
+      this.#pid = facts.pid;
+      this.#startedAt = this.#deps.clock.now();
+    }
+    this.#exit = undefined;
+    this.#done = false;
+    this.#deps.listener.alive({ pid: facts.pid, fresh: !known });
+  }
+
+  async #handleEnd(pane: TmuxPane, facts: PaneFacts, signal: AbortSignal): Promise<void> {
+    if (this.#done) return;
+    const { clock, listener, logger } = this.#deps;
+    const exit = exitOf(facts);
+    this.#pid = facts.pid;
+    this.#exit = exit;
+    const life = { exit, livedMs: clock.now() - this.#startedAt, quickEnds: this.#quickEnds };
+    const { restart, stopAsked } = this.#options;
+    const decision = decideRestart(stopAsked.aborted ? "never" : restart, life);
+    if (decision.type === "finish") return this.#finish(exit);
+    this.#quickEnds = decision.quickEnds;
+    listener.dead({ exit, restartDue: true, crashLoop: decision.crashLoop });
+    logger.warn(
+      { ...exit, delay_ms: decision.delayMs, quick_ends: decision.quickEnds },
+      "agent ended, starting it again",
+    );
+    await clock.sleep(decision.delayMs, AbortSignal.any([signal, stopAsked])).catch(() => {});
+    signal.throwIfAborted();
+    if (stopAsked.aborted) return this.#finish(exit);
+    await listener.renewed();
+    await pane.respawn(this.#options.agent);
+    this.#noticeLife(await pane.facts());
+  }
+
+  #finish(exit: AgentExit): void {
+    const { listener, logger } = this.#deps;
+    this.#done = true;
+    const exitCode = exitCodeOf(exit);
+    listener.dead({ exit, restartDue: false, crashLoop: false });
+    logger.info({ exit_code: exitCode }, "agent ended for good");
+    listener.finished(exitCode);
+  }
+}
+
+function isEndUnknown(facts: PaneFacts): boolean {
+  return facts.dead && facts.deadStatus === undefined && facts.deadSignal === undefined;
+}
+
+function exitOf(facts: PaneFacts): AgentExit {
+  if (facts.deadSignal !== undefined && facts.deadSignal > 0) return { signal: facts.deadSignal };
+  return { code: facts.deadStatus ?? 1 };
+}
+
+/** tmux is away, or the session or pane is: both come back, or the supervising half makes them anew. */
+function isPassing(err: unknown): boolean {
+  return err instanceof DomainError && (err.kind === "unavailable" || err.kind === "precondition");
+}

@@ -1,0 +1,127 @@
+import type { AgentProfile } from "../../agents/profile.ts";
+import { normalise } from "../../agents/safe-text.ts";
+import type { Clock } from "../../base/clock.ts";
+import { DomainError } from "../../base/errors.ts";
+import type { Mailbox } from "../../pane/delivery/mailbox.ts";
+import { answersOf, type KeyWriter, respond } from "../../pane/delivery/respond.ts";
+import type { ScreenSource } from "../../pane/screen/screen-source.ts";
+import type { KeysRequest, RespondRequest, RespondResult } from "../../session/types.ts";
+import { checkKeys } from "../../tmux/pane/keys.ts";
+import { Once } from "./once.ts";
+
+export interface OperatorDeps {
+  readonly clock: Clock;
+  readonly mailbox: Pick<Mailbox, "exclusively" | "interrupt" | "interrupts">;
+  readonly source: ScreenSource;
+  readonly profile: AgentProfile;
+  /** Undefined while tmux is away. */
+  readonly pane: () => KeyWriter | undefined;
+  readonly alive: () => boolean;
+  /** Called when a dialog has been answered. */
+  readonly answered: () => void;
+}
+
+const TEXT_MAX_BYTES = 65_536;
+/** Keys that stop what the agent does: they wait for nobody. */
+const OVERTAKES: ReadonlySet<string> = new Set(["C-c", "Escape"]);
+
+/** What a person does at the agent's terminal beside sending messages: presses keys and answers dialogs. */
+export class Operator {
+  readonly #deps: OperatorDeps;
+  readonly #keys: Once<void>;
+  readonly #answers: Once<RespondResult>;
+
+  constructor(deps: OperatorDeps) {
+    this.#deps = deps;
+    this.#keys = new Once(deps.clock);
+    this.#answers = new Once(deps.clock);
+  }
+
+  /**
+   * Presses keys, or types a text as it is, into whatever is on the screen. Waits until a delivery under way has ended;
+   * a request of Ctrl-C and Escape alone does not.
+   * @throws DomainError `invalid`: keys and text, neither, not a key, text over 65,536 bytes or with NUL; `already-exists`:
+   * see `Once`; `precondition`: the agent is dead; `unavailable`: tmux is away.
+   */
+  async sendKeys(request: KeysRequest, signal: AbortSignal): Promise<void> {
+    const { keys, text, requestId } = request;
+    if (keys.length > 0 && text !== "") throw new DomainError("invalid", "give keys or a text, not both");
+    if (text === "") checkKeys(keys);
+    else checkText(text);
+    await this.#keys.run(requestId, JSON.stringify([keys, text]), (onPress) => {
+      const work = () => this.#type(request, onPress, signal);
+      const urgent = keys.length > 0 && keys.every((key) => OVERTAKES.has(key));
+      return urgent ? this.#deps.mailbox.interrupt(work) : this.#deps.mailbox.exclusively(work);
+    });
+  }
+
+  /** Answers a dialog: see `respond`. @throws DomainError as `respond` and `Once`; `unavailable`: tmux is away. */
+  async respond(request: RespondRequest, signal: AbortSignal): Promise<RespondResult> {
+    const { dialogId, choice, text, requestId } = request;
+    answersOf(this.#deps.profile);
+    if (dialogId === "")
+      throw new DomainError("invalid", "no dialog_id: Status tells the one of the dialog that is open");
+    if (text !== undefined) checkAnswer(text);
+    return await this.#answers.run(requestId, JSON.stringify([dialogId, choice, text]), (onPress) =>
+      this.#deps.mailbox.exclusively((stop) => this.#answer(request, onPress, signal, stop)),
+    );
+  }
+
+  /** Once begun it is finished, whether the caller stays or not. */
+  async #answer(
+    request: RespondRequest,
+    onPress: () => void,
+    caller: AbortSignal,
+    stop: AbortSignal,
+  ): Promise<RespondResult> {
+    const { clock, source, profile, alive, mailbox } = this.#deps;
+    refuseWhenGone(caller);
+    const before = mailbox.interrupts;
+    const deps = { clock, source, profile, alive, writer: this.#pane(), onPress };
+    const result = await respond(deps, request, stop).catch((err: unknown) => {
+      if (stop.aborted) throw new DomainError("unavailable", "the sidecar is shutting down", { cause: err });
+      throw err;
+    });
+    if (result.outcome === "answered") this.#deps.answered();
+    if (result.outcome === "unknown" || mailbox.interrupts === before) return result;
+    const value = "Ctrl-C or Escape was pressed meanwhile";
+    return { outcome: "unknown", evidence: [{ source: "screen", value, ageMs: 0, confidence: "strong" }] };
+  }
+
+  async #type({ keys, text }: KeysRequest, onPress: () => void, signal: AbortSignal): Promise<void> {
+    refuseWhenGone(signal);
+    const pane = this.#pane();
+    if (!this.#deps.alive()) throw new DomainError("precondition", "cannot press keys: the agent is dead");
+    onPress();
+    const sent = await (text === "" ? pane.sendKeys(keys) : pane.sendText(text));
+    if (sent === "refused") throw new DomainError("precondition", "cannot press keys: the agent is dead");
+  }
+
+  #pane(): KeyWriter {
+    const pane = this.#deps.pane();
+    if (pane === undefined) throw new DomainError("unavailable", "cannot reach the agent's terminal: tmux is away");
+    return pane;
+  }
+}
+
+/** A caller that left while it waited for its turn wants nothing pressed any more. */
+function refuseWhenGone(caller: AbortSignal): void {
+  if (caller.aborted) throw new DomainError("cancelled", "the caller left before its turn came");
+}
+
+function checkText(text: string): void {
+  const bytes = Buffer.byteLength(text);
+  if (bytes > TEXT_MAX_BYTES) {
+    throw new DomainError("invalid", `cannot type a text of ${bytes} bytes: at most ${TEXT_MAX_BYTES}`);
+  }
+  if (text.includes("\0")) throw new DomainError("invalid", "cannot type a text with a NUL byte");
+}
+
+/** A line break would confirm and a control character is a key. */
+function checkAnswer(text: string): void {
+  checkText(text);
+  const clean = normalise(text);
+  if (clean.type === "unsafe" || clean.text !== text.normalize("NFC").trimEnd() || text.includes("\n")) {
+    throw new DomainError("invalid", "the text of an answer is one line without control characters");
+  }
+}

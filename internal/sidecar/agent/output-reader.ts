@@ -1,0 +1,113 @@
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { aborted } from "../../base/abort.ts";
+import type { Clock } from "../../base/clock.ts";
+import { DomainError } from "../../base/errors.ts";
+import type { Task } from "../../base/task-group.ts";
+import { makeFifo, readFifo } from "../../files/fifo.ts";
+import { EMULATOR_SCROLLBACK } from "../../pane/screen/output.ts";
+import type { Environment } from "../../tmux/client/environment.ts";
+import type { PaneCut, TmuxPane } from "../../tmux/pane/pane.ts";
+import type { LiveAgent } from "./live-agent.ts";
+
+/** Between two redraws in a flood: the drawing in between shows that it lives. */
+const REDRAW_PAUSE_MS = 100;
+/** Without output for this long a screen belongs to an offset. */
+const QUIET_MS = 50;
+
+/**
+ * Brings the pane's output to the agent's terminal. Each cut has a FIFO of its own: what an earlier pipe left in a shared
+ * one would come after the cut, and be drawn twice.
+ */
+export class OutputReader implements Task {
+  readonly #dir: string;
+  readonly #env: Environment;
+  readonly #agent: LiveAgent;
+  readonly #clock: Clock;
+  readonly #failed = Promise.withResolvers<never>();
+  #reading: { readonly stop: AbortController; readonly done: Promise<void>; readonly fifo: string } | undefined;
+  #pane: TmuxPane | undefined;
+  #count = 0;
+
+  /** `dir`: a private folder for the FIFOs. */
+  constructor(
+    deps: { readonly clock: Clock; readonly agent: LiveAgent },
+    options: { readonly dir: string; readonly env: Environment },
+  ) {
+    this.#clock = deps.clock;
+    this.#agent = deps.agent;
+    this.#dir = options.dir;
+    this.#env = options.env;
+    this.#failed.promise.catch(() => {}); // `run` throws it
+  }
+
+  /** Draws the pane anew and pipes what it prints from now on. tmux pipes no dead pane: its last screen is what there is. */
+  async arm(pane: TmuxPane): Promise<void> {
+    await this.#disarm();
+    this.#pane = pane;
+    if ((await pane.facts()).dead) return await this.#restart(await pane.cut(EMULATOR_SCROLLBACK));
+    const fifo = join(this.#dir, `output-${process.pid}-${this.#count++}.fifo`);
+    await makeFifo(fifo, this.#env);
+    await this.#restart(await pane.cut(EMULATOR_SCROLLBACK, fifo));
+    const stop = new AbortController();
+    const done = readFifo(fifo, (chunk) => this.#agent.take(chunk), stop.signal);
+    done.catch((err: unknown) => this.#failed.reject(err));
+    this.#reading = { stop, done, fifo };
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    try {
+      await Promise.race([aborted(signal), this.#failed.promise, this.#keepDrawn(signal)]);
+    } finally {
+      await this.#disarm();
+    }
+  }
+
+  #restart(cut: PaneCut): Promise<void> {
+    return this.#agent.restart(cut, EMULATOR_SCROLLBACK);
+  }
+
+  /** While the drawing cannot follow a flood, the screen is fetched from tmux instead; exactly once it is over. */
+  async #keepDrawn(signal: AbortSignal): Promise<void> {
+    const { output } = this.#agent;
+    for (;;) {
+      await output.lags.next(signal);
+      while (output.isBehind || !output.isExact) {
+        await this.#redraw(signal).catch((err: unknown) => {
+          if (!isPassing(err)) throw err;
+        });
+        await this.#clock.sleep(REDRAW_PAUSE_MS, signal);
+      }
+    }
+  }
+
+  async #redraw(signal: AbortSignal): Promise<void> {
+    const { output } = this.#agent;
+    const pane = this.#pane;
+    if (pane === undefined) return;
+    const from = output.ring.end;
+    if (output.isBehind) {
+      // The cut is of a moment after `from`: what lies between is drawn twice, which the next redraw mends.
+      return await this.#agent.redraw(await pane.cut(0), 0, from, false);
+    }
+    if (output.quietMs() < QUIET_MS || output.drawnTo < from) return;
+    const cut = await pane.cut(EMULATOR_SCROLLBACK);
+    // What tmux had printed before the cut would have come by now.
+    await this.#clock.sleep(QUIET_MS, signal);
+    if (output.ring.end === from) await this.#agent.redraw(cut, EMULATOR_SCROLLBACK, from, true);
+  }
+
+  async #disarm(): Promise<void> {
+    const reading = this.#reading;
+    this.#reading = undefined;
+    if (reading === undefined) return;
+    reading.stop.abort();
+    await reading.done.catch(() => {});
+    await rm(reading.fifo, { force: true });
+  }
+}
+
+/** tmux is away, or the pane is: both come back, and the output is piped anew then. */
+function isPassing(err: unknown): boolean {
+  return err instanceof DomainError && (err.kind === "unavailable" || err.kind === "precondition");
+}

@@ -1,0 +1,115 @@
+import { constants } from "node:os";
+import type { Clock } from "../../base/clock.ts";
+import { DomainError } from "../../base/errors.ts";
+import { SignalBus } from "../../base/signal-bus.ts";
+import { type AgentExit, exitCodeOf } from "../../process/restart-policy.ts";
+
+export interface StopRequest {
+  /** From asking to killing; 0: what the sidecar was started with. */
+  readonly graceMs: number;
+  /** Kill at once. */
+  readonly force: boolean;
+}
+
+/** How the agent ended for good. */
+export interface StopResult {
+  readonly exitCode: number;
+  /** E.g. `SIGTERM`; empty when none ended it. */
+  readonly signal: string;
+  readonly alreadyStopped: boolean;
+}
+
+export interface AgentStopperDeps {
+  readonly clock: Clock;
+  /** Has the supervising half end the agent: it can reach its processes, and this process may die meanwhile. */
+  readonly order: (request: StopRequest) => void;
+  /** Nothing more is typed; remembered for a process after this one. */
+  readonly stopping: () => void;
+  /** Runs `work` when no delivery is under way. */
+  readonly exclusively: (work: () => Promise<void>) => Promise<void>;
+}
+
+const MAX_GRACE_MS = 600_000;
+/** A delivery under way may take this long before the agent is asked. */
+const DELIVERY_MS = 5000;
+/** Beyond the grace time: KILL, and until its end is noticed. */
+const NOTICE_MS = 10_000;
+
+/** Ends the agent for good: it is not started again, and the restart policy has no say. */
+export class AgentStopper {
+  readonly #deps: AgentStopperDeps;
+  readonly #asked = new AbortController();
+  readonly #changed = new SignalBus();
+  #isDead = false;
+  #end: AgentExit | undefined;
+
+  /** `asked`: an earlier serving half was asked already. */
+  constructor(deps: AgentStopperDeps, asked: boolean) {
+    this.#deps = deps;
+    if (asked) this.#asked.abort(new Error("the agent is to stop"));
+  }
+
+  /** Aborted once the agent is to end for good. */
+  get asked(): AbortSignal {
+    return this.#asked.signal;
+  }
+
+  /** The agent runs. */
+  alive(): void {
+    this.#isDead = false;
+    this.#end = undefined;
+    if (!this.#asked.signal.aborted) return;
+    this.#deps.stopping();
+    this.#deps.order({ graceMs: 0, force: false });
+  }
+
+  dead(exit: AgentExit, restartDue: boolean): void {
+    this.#isDead = true;
+    this.#end = restartDue ? undefined : exit;
+    this.#changed.notify();
+  }
+
+  /**
+   * Asks the agent to leave in its own way, then TERM, HUP, and KILL after the grace time. Resolves when it has ended.
+   * @throws DomainError `invalid` for a grace time below 0 or over 10 minutes; `deadline` when its end is not noticed
+   */
+  async stop(request: StopRequest, signal: AbortSignal): Promise<StopResult> {
+    const { graceMs } = request;
+    if (!Number.isSafeInteger(graceMs) || graceMs < 0 || graceMs > MAX_GRACE_MS) {
+      throw new DomainError("invalid", `cannot stop the agent with grace_ms ${graceMs}: 0 to ${MAX_GRACE_MS}`);
+    }
+    const alreadyStopped = this.#isDead;
+    if (!alreadyStopped) await this.#begin(request);
+    this.#asked.abort(new Error("the agent is to stop")); // also wakes a restart that was due
+    return { ...describe(await this.#ended(graceMs, signal)), alreadyStopped };
+  }
+
+  async #begin(request: StopRequest): Promise<void> {
+    const { clock, order, stopping, exclusively } = this.#deps;
+    stopping();
+    if (!request.force) {
+      const turn = exclusively(async () => {});
+      turn.catch(() => {}); // the sidecar ends meanwhile
+      const done = new AbortController();
+      await Promise.race([turn.catch(() => {}), clock.sleep(DELIVERY_MS, done.signal).catch(() => {})]);
+      done.abort();
+    }
+    order(request);
+  }
+
+  async #ended(graceMs: number, signal: AbortSignal): Promise<AgentExit> {
+    const { clock } = this.#deps;
+    const end = clock.monotonicMs() + (graceMs === 0 ? MAX_GRACE_MS : graceMs) + NOTICE_MS;
+    while (this.#end === undefined) {
+      const left = end - clock.monotonicMs();
+      if (left <= 0) throw new DomainError("deadline", "the agent was asked to stop, and its end was not noticed");
+      await this.#changed.nextOrAfter(left, clock, signal);
+    }
+    return this.#end;
+  }
+}
+
+function describe(exit: AgentExit): { readonly exitCode: number; readonly signal: string } {
+  const name = Object.entries(constants.signals).find(([, number]) => number === exit.signal)?.[0] ?? "";
+  return { exitCode: exitCodeOf(exit), signal: name };
+}

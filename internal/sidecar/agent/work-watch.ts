@@ -1,0 +1,53 @@
+import { untilAborted } from "../../base/abort.ts";
+import type { Clock } from "../../base/clock.ts";
+import type { Task } from "../../base/task-group.ts";
+import { didWork } from "../../process/process-work.ts";
+import type { WorkSample } from "../halves/halves-link-messages.ts";
+
+export interface WorkWatchDeps {
+  readonly clock: Clock;
+  readonly monitor: {
+    /** See `Monitor`. */
+    readonly stallsAt: number | undefined;
+    worked(): void;
+  };
+  /** Of the agent's processes now; undefined when they cannot be seen. */
+  readonly sample: () => Promise<WorkSample | undefined>;
+}
+
+/** Two samples are this far apart; less where an agent counts as stalled sooner. */
+const WINDOW_MS = 30_000;
+const LOOK_EVERY_MS = 1000;
+
+/**
+ * Tells the monitor when an agent that prints nothing works all the same. Looks at its processes only shortly before it
+ * would count as stalled, and while it does.
+ */
+export class WorkWatch implements Task {
+  readonly #deps: WorkWatchDeps;
+  readonly #windowMs: number;
+
+  constructor(deps: WorkWatchDeps, options: { readonly stallAfterMs: number }) {
+    this.#deps = deps;
+    this.#windowMs = Math.min(WINDOW_MS, options.stallAfterMs / 2);
+  }
+
+  run(signal: AbortSignal): Promise<void> {
+    return untilAborted(signal, () => this.#step(signal));
+  }
+
+  async #step(signal: AbortSignal): Promise<void> {
+    const { clock, monitor } = this.#deps;
+    const leftMs = (monitor.stallsAt ?? Number.POSITIVE_INFINITY) - clock.monotonicMs();
+    if (leftMs > this.#windowMs) {
+      return await clock.sleep(Math.min(LOOK_EVERY_MS, this.#windowMs / 4), signal);
+    }
+    const forMs = leftMs > 0 ? Math.min(leftMs, this.#windowMs) * 0.9 : this.#windowMs;
+    const before = await this.#deps.sample();
+    const since = clock.monotonicMs();
+    await clock.sleep(forMs, signal);
+    const after = await this.#deps.sample();
+    if (before === undefined || after === undefined || monitor.stallsAt === undefined) return;
+    if (didWork(before, after, clock.monotonicMs() - since)) monitor.worked();
+  }
+}

@@ -1,0 +1,64 @@
+import { rmSync } from "node:fs";
+import { createServer, type Socket } from "node:net";
+import { aborted } from "../../base/abort.ts";
+import type { Logger } from "../../base/logger.ts";
+import type { Task } from "../../base/task-group.ts";
+import { onLines } from "./halves-link-lines.ts";
+import {
+  type ControlAnswer,
+  type ControlMessage,
+  type ProcessFacts,
+  parseControlMessage,
+} from "./halves-link-messages.ts";
+
+export interface ControlListenerDeps {
+  readonly logger: Logger;
+  /** What is told; questions are answered here. */
+  readonly onMessage: (message: Exclude<ControlMessage, { readonly type: "process" }>) => void;
+  /** Facts about a process as this one sees it. */
+  readonly inspect: (pid: number, work: boolean) => ProcessFacts;
+}
+
+/** Who asks and does not read the answers is cut off. */
+const MAX_UNREAD_BYTES = 64 * 1024;
+
+/** The supervising half's ear: a unix socket in the state folder. */
+export class ControlListener implements Task {
+  readonly #path: string;
+  readonly #deps: ControlListenerDeps;
+
+  constructor(deps: ControlListenerDeps, path: string) {
+    this.#deps = deps;
+    this.#path = path;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    rmSync(this.#path, { recursive: true, force: true });
+    const sockets = new Set<Socket>();
+    const server = createServer((socket) => {
+      sockets.add(socket);
+      socket.on("close", () => sockets.delete(socket));
+      socket.on("error", () => {});
+      onLines(socket, (line) => this.#take(line, socket));
+    });
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    server.on("error", reject);
+    server.listen(this.#path, resolve);
+    await promise;
+    await aborted(signal);
+    for (const socket of sockets) socket.destroy();
+    await new Promise((closed) => server.close(closed));
+  }
+
+  #take(line: string, socket: Socket): void {
+    const message = parseControlMessage(line);
+    if (message === undefined) this.#deps.logger.warn("a line on the control socket was not understood");
+    else if (message.type !== "process") this.#deps.onMessage(message);
+    else if (socket.writableLength > MAX_UNREAD_BYTES) socket.destroy();
+    else {
+      const { id, pid, work } = message;
+      const answer: ControlAnswer = { id, ...this.#deps.inspect(pid, work) };
+      socket.write(`${JSON.stringify(answer)}\n`);
+    }
+  }
+}

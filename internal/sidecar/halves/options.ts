@@ -1,0 +1,50 @@
+import type { LaunchContext, LaunchPlan, ProfileName } from "../../agents/profile.ts";
+import type { RestartMode } from "../../process/restart-policy.ts";
+import { statePaths } from "./state-dir.ts";
+
+/** Everything both halves need to know; read once from flags and environment by `cmd/gt-sidecar`. */
+export interface SidecarOptions {
+  readonly stateDir: string;
+  readonly agent: ProfileName;
+  readonly command: readonly [string, ...string[]];
+  /** Absolute. */
+  readonly workdir: string;
+  readonly home: string;
+  readonly tmuxProgram: string;
+  /** Environment of tmux and so of the agent. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cols: number;
+  readonly rows: number;
+  readonly historyLimit: number;
+  readonly rawBytes: number;
+  /** Events kept for readers that come back, by count and by bytes. */
+  readonly eventBuffer: number;
+  readonly eventBytes: number;
+  /** Secrets in the text of events and in our logs, in RE2's syntax. */
+  readonly redactPatterns: readonly string[];
+  readonly restart: RestartMode;
+  readonly lingerMs: number;
+  readonly stallAfterMs: number;
+  readonly identity: SidecarIdentity;
+}
+
+export interface SidecarIdentity {
+  readonly sessionId: string;
+  readonly project: string;
+  /** The agent's address. */
+  readonly address: string;
+}
+
+/** The one session of a sidecar. */
+export const SESSION = "claude";
+
+/** What tmux starts. */
+export function agentCommand(options: SidecarOptions, plan: LaunchPlan) {
+  return { argv: plan.argv, env: plan.env, unsetEnv: plan.unsetEnv, cwd: options.workdir };
+}
+
+/** What the profile's launch is made of; both halves must come to the same plan. */
+export function launchContext({ stateDir, command, home, env }: SidecarOptions): LaunchContext {
+  const { hookFifo, hookDir } = statePaths(stateDir);
+  return { command, stateDir, hookFifo, hookDir, home, env };
+}

@@ -1,0 +1,103 @@
+import { createHash, randomBytes } from "node:crypto";
+import { linkSync, lstatSync, rmSync, writeFileSync } from "node:fs";
+import { createConnection, createServer } from "node:net";
+import type { Clock } from "../../base/clock.ts";
+import { DomainError } from "../../base/errors.ts";
+import { readPlainFileSync } from "../../files/plain-file.ts";
+import { removeStrange, type StatePaths } from "./state-dir.ts";
+
+export interface LockOptions {
+  /** The two halves lock the same folder, each for its kind. */
+  readonly half: "supervise" | "serve";
+  /** How long another one that is about to end is waited for. */
+  readonly waitMs: number;
+}
+
+const LOOK_EVERY_MS = 50;
+const MAX_SECRET_BYTES = 1024;
+
+/**
+ * Takes a state folder for this process alone; the system gives it back when the process ends, however it ends. Linux only:
+ * elsewhere nothing is locked. Holds among the processes of one network namespace, so between the containers of a pod; a
+ * supervising half in another one is noticed by its socket, if it has one by then.
+ * @throws DomainError `already-exists` when another process still has it after `waitMs`
+ */
+export async function lockState(clock: Clock, paths: StatePaths, options: LockOptions): Promise<AsyncDisposable> {
+  const end = clock.monotonicMs() + options.waitMs;
+  for (;;) {
+    const lock = await tryLock(paths, options);
+    if (lock !== undefined) return lock;
+    if (clock.monotonicMs() >= end) break;
+    await clock.sleep(LOOK_EVERY_MS);
+  }
+  throw new DomainError("already-exists", `another gt-sidecar uses the state folder ${paths.dir}`, {
+    fields: { hint: "end that one first, or give this one another --state-dir" },
+  });
+}
+
+async function tryLock(paths: StatePaths, { half }: LockOptions): Promise<AsyncDisposable | undefined> {
+  const lock = await listen(lockName(paths, half));
+  if (lock === undefined) return undefined;
+  if (half === "serve" || !(await answers(paths.control))) return lock;
+  await lock[Symbol.asyncDispose]();
+  return undefined;
+}
+
+/**
+ * A name in the kernel's own table of sockets, which lasts as long as its process. The secret in it keeps other users from
+ * taking it; the inode tells a copied folder from its original.
+ */
+function lockName(paths: StatePaths, half: string): string {
+  const secret = secretOf(paths.lock);
+  const hash = createHash("sha256")
+    .update(`${half} ${lstatSync(paths.dir).ino} ${secret}`)
+    .digest("hex");
+  return `\0gt-sidecar-${hash}`;
+}
+
+/**
+ * Written by the first who comes; linked into its place whole, so that nobody reads a part of it.
+ * @throws DomainError `denied` where something else stands
+ */
+function secretOf(path: string): string {
+  const there = readPlainFileSync(path, MAX_SECRET_BYTES);
+  if (there !== undefined) return there;
+  removeStrange(path, "file");
+  const fresh = `${path}.${process.pid}.${randomBytes(4).toString("hex")}`;
+  writeFileSync(fresh, randomBytes(16).toString("hex"), { mode: 0o600, flag: "wx" });
+  try {
+    linkSync(fresh, path);
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code !== "EEXIST") throw err;
+  } finally {
+    rmSync(fresh, { force: true });
+  }
+  const secret = readPlainFileSync(path, MAX_SECRET_BYTES);
+  if (secret === undefined)
+    throw new DomainError("denied", `cannot lock the state folder: ${path} is not a file of ours`);
+  return secret;
+}
+
+function listen(name: string): Promise<AsyncDisposable | undefined> {
+  if (process.platform !== "linux") return Promise.resolve({ [Symbol.asyncDispose]: async () => {} });
+  const server = createServer((socket) => socket.destroy());
+  return new Promise((resolve, reject) => {
+    server.on("error", (err: NodeJS.ErrnoException) => {
+      if (err.code === "EADDRINUSE") resolve(undefined);
+      else reject(err);
+    });
+    server.listen(name, () => {
+      server.unref(); // it keeps nobody from ending
+      resolve({ [Symbol.asyncDispose]: () => new Promise((closed) => server.close(() => closed())) });
+    });
+  });
+}
+
+function answers(socketPath: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = createConnection(socketPath);
+    socket.on("connect", () => resolve(true));
+    socket.on("connect", () => socket.destroy());
+    socket.on("error", () => resolve(false));
+  });
+}

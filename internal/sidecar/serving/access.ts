@@ -1,0 +1,49 @@
+import type { HandlerContext } from "@connectrpc/connect";
+import { includes, type Role, type RoleRule, roleOf } from "../../auth/roles.ts";
+import { DomainError } from "../../base/errors.ts";
+import { SidecarService } from "../../gen/gastown/v1/sidecar_pb.ts";
+import { TerminalService } from "../../gen/gastown/v1/terminal_pb.ts";
+import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
+import { ServerReflection as ReflectionV1 } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
+import { ServerReflection as ReflectionV1Alpha } from "../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
+import { peerKey } from "../../rpc/port/peer.ts";
+
+/** What they tell is no agent's: they need a certificate and nothing more. */
+const FREE_SERVICES: ReadonlySet<string> = new Set([Health, ReflectionV1, ReflectionV1Alpha].map((it) => it.typeName));
+
+/** The least role for each RPC. One that is not listed is nobody's. */
+const NEEDED: Readonly<Record<string, Readonly<Record<string, Role>>>> = {
+  [SidecarService.typeName]: {
+    Peek: "read",
+    Status: "read",
+    WatchOutput: "read",
+    StreamEvents: "read",
+    AckEvents: "read",
+    Nudge: "nudge",
+    GetNudge: "nudge",
+    CancelNudge: "nudge",
+    SendKeys: "operate",
+    Respond: "operate",
+    Attach: "read", // to type takes more: see attach.ts
+    StopAgent: "operate",
+  },
+  [TerminalService.typeName]: { SendInput: "nudge" },
+};
+
+/** The caller's role; without TLS nobody is known and everybody has all of it. */
+export function callerRole(context: HandlerContext, rules: readonly RoleRule[]): Role | undefined {
+  const peer = context.values.get(peerKey);
+  return peer.type === "certificate" ? roleOf(peer.uris, rules) : "operate";
+}
+
+/** Refuses callers whose role is too low, before their request is read. */
+export function roleGate(rules: readonly RoleRule[]): (context: HandlerContext) => void {
+  return (context) => {
+    const { service, method } = context;
+    if (FREE_SERVICES.has(service.typeName)) return;
+    const needed = NEEDED[service.typeName]?.[method.name];
+    if (needed === undefined) throw new DomainError("denied", `nobody may call ${method.name}: no role is set for it`);
+    if (includes(callerRole(context, rules), needed)) return;
+    throw new DomainError("denied", `this caller may not call ${method.name}: it needs the role ${needed}`);
+  };
+}

@@ -1,0 +1,93 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { HandlerContext } from "@connectrpc/connect";
+import { includes, type RoleRule } from "../../auth/roles.ts";
+import { withTimeout } from "../../base/abort.ts";
+import type { Clock } from "../../base/clock.ts";
+import { DomainError } from "../../base/errors.ts";
+import type { AttachHello, SidecarAttachInput, SidecarAttachOutputSchema } from "../../gen/gastown/v1/sidecar_pb.ts";
+import { attach } from "../../pane/attach/attach.ts";
+import type { AttachInput, AttachOutput } from "../../session/attach.ts";
+import type { LiveAgent } from "../agent/live-agent.ts";
+import { callerRole } from "./access.ts";
+
+export interface AttachServiceDeps {
+  readonly clock: Clock;
+  readonly agent: LiveAgent;
+  readonly roleRules: readonly RoleRule[];
+  /** Who somebody is who says to be `claimed`. */
+  readonly nameOf: (claimed: string, context: HandlerContext) => string;
+}
+
+type Output = MessageInitShape<typeof SidecarAttachOutputSchema>;
+
+/** The first message must have come after this. */
+const HELLO_MS = 5000;
+
+/** Attach: see `attach` in `internal/pane`. */
+export async function* attachCall(
+  { clock, agent, roleRules, nameOf }: AttachServiceDeps,
+  requests: AsyncIterable<SidecarAttachInput>,
+  context: HandlerContext,
+): AsyncGenerator<Output, void, undefined> {
+  const iterator = requests[Symbol.asyncIterator]();
+  const { cols, rows, readOnly, name } = await helloOf(iterator, clock);
+  if (!readOnly && !includes(callerRole(context, roleRules), "operate")) {
+    throw new DomainError("denied", "this caller may only look: it needs the role operate to type", {
+      fields: { hint: "attach read-only" },
+    });
+  }
+  const { people, output, mailbox } = agent;
+  const deps = {
+    ...{ clock, people, output, mailbox },
+    pane: () => agent.pane,
+    ended: () => agent.ended,
+    exitCode: () => agent.status().exitCode ?? 0,
+  };
+  const hello = { cols, rows, readOnly, name: nameOf(name, context) };
+  for await (const message of attach(deps, hello, inputsOf(iterator), context.signal)) yield outputOf(message);
+}
+
+async function helloOf(iterator: AsyncIterator<SidecarAttachInput>, clock: Clock): Promise<AttachHello> {
+  const first = await withTimeout(clock, HELLO_MS, "hello", iterator.next()).catch((err: unknown) => {
+    if (err instanceof DomainError && err.kind === "deadline") throw noHello(err);
+    throw err;
+  });
+  if (first.done || first.value.input.case !== "hello") throw noHello();
+  return first.value.input.value;
+}
+
+function noHello(cause?: unknown): DomainError {
+  return new DomainError("invalid", `the first message of an attachment is hello, within ${HELLO_MS} ms`, { cause });
+}
+
+async function* inputsOf(iterator: AsyncIterator<SidecarAttachInput>): AsyncGenerator<AttachInput, void, undefined> {
+  for (;;) {
+    const { done, value } = await iterator.next();
+    if (done) return;
+    switch (value.input.case) {
+      case "data":
+        yield { type: "data", data: value.input.value };
+        break;
+      case "resize":
+        yield { type: "resize", cols: value.input.value.cols, rows: value.input.value.rows };
+        break;
+      case "hello":
+        throw new DomainError("invalid", "hello is said once");
+      default:
+        break; // of a newer caller
+    }
+  }
+}
+
+function outputOf(message: AttachOutput): Output {
+  switch (message.type) {
+    case "data":
+      return { output: { case: "data", value: message.data } };
+    case "resized":
+      return { output: { case: "resized", value: { cols: message.cols, rows: message.rows } } };
+    case "notice":
+      return { output: { case: "notice", value: message.text } };
+    case "end":
+      return { output: { case: "end", value: { reason: message.reason, exitCode: message.exitCode } } };
+  }
+}

@@ -1,0 +1,294 @@
+import type { AgentProfile } from "../../agents/profile.ts";
+import { profileNamed } from "../../agents/programs/registry.ts";
+import type { RoleRule } from "../../auth/roles.ts";
+import { aborted, raceSignal } from "../../base/abort.ts";
+import type { Clock } from "../../base/clock.ts";
+import { DomainError } from "../../base/errors.ts";
+import type { Logger } from "../../base/logger.ts";
+import { runTasks, type Task } from "../../base/task-group.ts";
+import type { Journal } from "../../eventlog/journal.ts";
+import { SidecarService } from "../../gen/gastown/v1/sidecar_pb.ts";
+import { TerminalService } from "../../gen/gastown/v1/terminal_pb.ts";
+import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
+import type { Routes } from "../../rpc/server/adapter.ts";
+import { type HealthState, healthRoutes } from "../../rpc/server/health.ts";
+import { createHealthServer } from "../../rpc/server/health-http.ts";
+import type { HostCheck } from "../../rpc/server/host-check.ts";
+import type { Metrics } from "../../rpc/server/metrics.ts";
+import { reflectionRoutes } from "../../rpc/server/reflection.ts";
+import { RpcServer, type RpcServerOptions } from "../../rpc/server/server.ts";
+import type { NudgeReceipt } from "../../session/types.ts";
+import { CommandClient } from "../../tmux/control/command-client.ts";
+import type { TmuxPane } from "../../tmux/pane/pane.ts";
+import { AgentFileReader } from "../agent/agent-file.ts";
+import { HookReader } from "../agent/hook-reader.ts";
+import { openJournal, type Restored, type SidecarRecord } from "../agent/journal-records.ts";
+import { LiveAgent } from "../agent/live-agent.ts";
+import { type LifeListener, SessionMonitor, type SessionMonitorOptions } from "../agent/monitor.ts";
+import { Operator } from "../agent/operator.ts";
+import { OutputReader } from "../agent/output-reader.ts";
+import type { StopRequest } from "../agent/stop-request.ts";
+import { WorkWatch } from "../agent/work-watch.ts";
+import { ControlClient } from "../halves/halves-link-client.ts";
+import { agentCommand, launchContext, SESSION, type SidecarOptions } from "../halves/options.ts";
+import { type StatePaths, statePaths } from "../halves/state-dir.ts";
+import { roleGate } from "./access.ts";
+import { FirstLook } from "./first-look.ts";
+import { sidecarRoutes } from "./server.ts";
+import { SidecarMetrics } from "./sidecar-metrics.ts";
+import { TlsServing, type TlsServingDeps } from "./tls-serving.ts";
+
+export interface ServeDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly health: HealthState;
+  readonly metrics: Metrics;
+  /** Called once with the address of the RPC listener. */
+  readonly onListening: (address: { readonly host: string; readonly port: number }) => Promise<void>;
+}
+
+export interface ServeOptions {
+  readonly sidecar: SidecarOptions;
+  readonly listen: { readonly host: string; readonly port: number };
+  readonly healthListen: { readonly host: string; readonly port: number };
+  /** Folder with certificate, key and CA; without it plaintext is served. */
+  readonly tlsDir?: string;
+  /** Who may do what over TLS; without them the controllers of the certificate's trust domain everything. */
+  readonly roleRules?: readonly RoleRule[];
+  readonly hostCheck: HostCheck;
+  readonly versions: Readonly<Record<string, string>>;
+}
+
+/** What the parts of one run share. */
+interface Parts {
+  readonly paths: StatePaths;
+  readonly profile: AgentProfile;
+  readonly client: CommandClient;
+  readonly control: ControlClient;
+  readonly counters: SidecarMetrics;
+  readonly restored: Restored;
+}
+
+/**
+ * The serving half: RPC, state, messages. It may die at any instant; the next one goes on from tmux, the journal and the
+ * hook FIFO. Stops with the signal: no new calls, streams end with a reason, a delivery under way is left to the next one.
+ */
+export class ServingHalf implements Task {
+  readonly #deps: ServeDeps;
+  readonly #options: ServeOptions;
+  readonly #listening = Promise.withResolvers<void>();
+  readonly #firstLook: FirstLook;
+
+  constructor(deps: ServeDeps, options: ServeOptions) {
+    this.#deps = deps;
+    this.#options = options;
+    this.#firstLook = new FirstLook(deps.clock);
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, logger, metrics } = this.#deps;
+    const { sidecar } = this.#options;
+    const paths = statePaths(sidecar.stateDir);
+    const { tmuxProgram, env } = sidecar;
+    const { journal, restored, unreadable, replaced } = openJournal(paths.journal);
+    if (replaced) logger.error("the journal was no file of ours: earlier receipts are lost");
+    if (unreadable > 0) logger.warn({ records: unreadable }, "some records of the journal were not understood");
+    const socket = { tmuxProgram, socketPath: paths.tmuxSocket, session: SESSION, env };
+    const client = new CommandClient({ clock, logger }, socket);
+    const control = new ControlClient({ clock }, paths.control);
+    const counters = new SidecarMetrics(metrics.registry);
+    const parts: Parts = { paths, profile: profileNamed(sidecar.agent), client, control, counters, restored };
+
+    const agent: LiveAgent = this.#liveAgent(parts, journal, () => monitor);
+    const output = new OutputReader({ clock, agent }, { dir: paths.captures, env });
+    const monitor: SessionMonitor = this.#sessionMonitor(parts, agent, output, signal);
+    counters.observe(agent);
+    await runTasks(signal, [
+      client,
+      monitor,
+      control,
+      output,
+      ...this.#readers(parts, agent, monitor),
+      agent.monitor,
+      agent.mailbox,
+      agent.people,
+      agent.events,
+      agent.recorder,
+      { run: (stop) => this.#endStreams(agent, stop) },
+      this.#rpcServer(parts.profile, agent, () => monitor.pane),
+      this.#healthServer(),
+    ]);
+    agent.leave();
+    journal.close();
+  }
+
+  #liveAgent(parts: Parts, journal: Journal<SidecarRecord>, monitor: () => SessionMonitor): LiveAgent {
+    const { clock, logger } = this.#deps;
+    const { sidecar, versions } = this.#options;
+    const onReceipt = (receipt: NudgeReceipt) => {
+      parts.counters.ended(receipt);
+      const { requestId, outcome, sender } = receipt;
+      logger.info({ request_id: requestId, outcome, sender }, "nudge ended");
+    };
+    const life = () => monitor().life;
+    const pane = () => monitor().pane;
+    const onStop = (request: StopRequest) => parts.control.stop(request);
+    const deps = { clock, logger, profile: parts.profile, journal, life, pane, onReceipt, onStop };
+    return new LiveAgent(deps, { ...sidecar, versions }, parts.restored);
+  }
+
+  #sessionMonitor(parts: Parts, agent: LiveAgent, output: OutputReader, signal: AbortSignal): SessionMonitor {
+    const { paths, profile, client, control, restored } = parts;
+    const { clock, logger, health } = this.#deps;
+    const { sidecar } = this.#options;
+    const listener: LifeListener = {
+      alive: (life) => {
+        agent.alive(life);
+        this.#firstLook.done();
+      },
+      sized: (size) => agent.sized(size),
+      arm: async (pane) => {
+        await output.arm(pane);
+        void this.#listening.promise.then(() => {
+          for (const service of ["", SidecarService.typeName]) health.set(service, true);
+        });
+      },
+      renewed: () => agent.output.renew(),
+      dead: (end) => {
+        agent.dead(end);
+        this.#firstLook.done();
+      },
+      finished: (exitCode) => void this.#finish(control, agent, exitCode, signal),
+    };
+    const plan = profile.launch(launchContext(sidecar));
+    const options: SessionMonitorOptions = {
+      session: SESSION,
+      captureDir: paths.captures,
+      agent: agentCommand(sidecar, plan),
+      restart: sidecar.restart,
+      stopAsked: agent.stopper.asked,
+      ...(restored.agent === undefined ? {} : { before: restored.agent }),
+    };
+    return new SessionMonitor({ clock, logger, client, listener }, options);
+  }
+
+  /** What the agent says about itself. */
+  #readers({ paths, profile, control }: Parts, agent: LiveAgent, monitor: SessionMonitor): readonly Task[] {
+    const { clock, logger } = this.#deps;
+    const { home, stallAfterMs } = this.#options.sidecar;
+    const pid = () => (monitor.life.alive ? monitor.life.pid : undefined);
+    const facts = (agentPid: number) => control.process(agentPid, { work: false });
+    const work = async () => {
+      const agentPid = pid();
+      return agentPid === undefined ? undefined : (await control.process(agentPid, { work: true }))?.work;
+    };
+    const hookFiles = { fifo: paths.hookFifo, dir: paths.hookDir };
+    return [
+      new HookReader({ logger, profile, onEvent: agent.heard.bind(agent) }, hookFiles),
+      new AgentFileReader({ clock, profile, pid, process: facts, onState: agent.read.bind(agent) }, { home }),
+      new WorkWatch({ clock, monitor: agent.monitor, sample: work }, { stallAfterMs }),
+    ];
+  }
+
+  #rpcServer(profile: AgentProfile, agent: LiveAgent, pane: () => TmuxPane | undefined): Task {
+    const { clock, logger, metrics, health } = this.#deps;
+    const { sidecar, tlsDir, roleRules, hostCheck } = this.#options;
+    const serviceFor = (rules: readonly RoleRule[]) => this.#service(profile, agent, pane, rules);
+    if (tlsDir === undefined) return this.#listen(serviceFor([]), { hostCheck });
+    const given = { dir: tlsDir, sessionId: sidecar.identity.sessionId, ...(roleRules && { roleRules }) };
+    const newServer: TlsServingDeps["newServer"] = (trust, rules) =>
+      this.#listen(serviceFor(rules), {
+        ...trust,
+        hostCheck: { ...hostCheck, anyHost: true },
+        gates: [roleGate(rules)],
+      });
+    return new TlsServing({ clock, logger, health, registry: metrics.registry, newServer }, given);
+  }
+
+  #service(
+    profile: AgentProfile,
+    agent: LiveAgent,
+    pane: () => TmuxPane | undefined,
+    roleRules: readonly RoleRule[],
+  ): Routes {
+    const { clock } = this.#deps;
+    const { sidecar } = this.#options;
+    const { mailbox, output: source } = agent;
+    const alive = () => agent.status().alive;
+    return sidecarRoutes({
+      clock,
+      agent,
+      operator: new Operator({
+        clock,
+        mailbox,
+        source,
+        profile,
+        pane,
+        alive,
+        answered: () => agent.monitor.answered(),
+      }),
+      identity: sidecar.identity,
+      provider: sidecar.agent,
+      roleRules,
+      typeText: (text) => typeText(agent, pane(), text),
+    });
+  }
+
+  #listen(
+    service: Routes,
+    { gates = [], ...trust }: Pick<RpcServerOptions, "tls" | "admit" | "gates" | "hostCheck">,
+  ): RpcServer {
+    const { clock, logger, health, metrics } = this.#deps;
+    const server = new RpcServer(
+      { clock, logger, health, metrics },
+      {
+        ...this.#options.listen,
+        ...trust,
+        gates: [...gates, this.#firstLook.gate],
+        routes: (router) => {
+          service(router);
+          healthRoutes(health)(router);
+          reflectionRoutes([SidecarService, TerminalService, Health])(router);
+        },
+        graceMs: 1000,
+      },
+    );
+    const listening = server.listening.then((address) => this.#deps.onListening(address));
+    listening.then(this.#listening.resolve, () => {});
+    return server;
+  }
+
+  #healthServer(): RpcServer {
+    const { clock, logger, health, metrics } = this.#deps;
+    const server = createHealthServer({ clock, logger, health, metrics }, this.#options.healthListen);
+    server.listening
+      .then(({ host, port }) => logger.info({ listen: `${host}:${port}` }, "health served"))
+      .catch(() => {});
+    return server;
+  }
+
+  async #endStreams(agent: LiveAgent, signal: AbortSignal): Promise<void> {
+    await aborted(signal);
+    agent.end("the sidecar is shutting down");
+    agent.events.end("the sidecar is shutting down");
+  }
+
+  /** Serves on for the linger time, then tells the supervising half to leave. */
+  async #finish(control: ControlClient, agent: LiveAgent, exitCode: number, signal: AbortSignal): Promise<void> {
+    await raceSignal(agent.recorder.over, signal).catch(() => {});
+    await this.#deps.clock.sleep(this.#options.sidecar.lingerMs, signal).catch(() => {});
+    if (!signal.aborted) control.finish(exitCode);
+  }
+}
+
+/** @throws DomainError `precondition` when a dialog is open or something stands in the composer; `unavailable` without tmux. */
+async function typeText(agent: LiveAgent, pane: TmuxPane | undefined, text: string): Promise<void> {
+  if (pane === undefined) throw new DomainError("unavailable", "cannot type: tmux is away");
+  await agent.mailbox.exclusively(async (signal) => {
+    const report = await agent.monitor.look(signal);
+    if (report.state === "dialog") throw new DomainError("precondition", "cannot type: a dialog is open");
+    if (report.draft) throw new DomainError("precondition", "cannot type: something stands in the composer");
+    if ((await pane.sendText(text)) === "refused")
+      throw new DomainError("precondition", "cannot type: the agent is dead");
+  });
+}

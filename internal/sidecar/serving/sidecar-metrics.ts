@@ -1,0 +1,69 @@
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import type { NudgeReceipt } from "../../session/types.ts";
+import type { LiveAgent } from "../agent/live-agent.ts";
+
+const LATENCY_BUCKETS_SECONDS = [0.025, 0.05, 0.1, 0.15, 0.25, 0.5, 1, 2, 5];
+
+/** Numbers about the agent and its messages; never what was typed or printed. */
+export class SidecarMetrics {
+  readonly #registry: Registry;
+  readonly #receipts: Counter<"outcome">;
+  readonly #latency: Histogram;
+
+  constructor(registry: Registry) {
+    this.#registry = registry;
+    const registers = [registry];
+    this.#receipts = new Counter({
+      name: "gastown_nudges_ended_total",
+      help: "Messages that ended, by outcome.",
+      labelNames: ["outcome"],
+      registers,
+    });
+    this.#latency = new Histogram({
+      name: "gastown_nudge_delivery_seconds",
+      help: "From the start of the delivery to its confirmation, of submitted messages.",
+      buckets: LATENCY_BUCKETS_SECONDS,
+      registers,
+    });
+  }
+
+  ended(receipt: NudgeReceipt): void {
+    this.#receipts.inc({ outcome: receipt.outcome });
+    const { confirmedMs, queuedMs = 0 } = receipt.timings;
+    if (confirmedMs !== undefined) this.#latency.observe((confirmedMs - queuedMs) / 1000);
+  }
+
+  /** Values that are read when somebody asks. */
+  observe(agent: LiveAgent): void {
+    const gauges: Readonly<Record<string, readonly [help: string, value: () => number]>> = {
+      gastown_agent_alive: ["1 while the agent's process lives.", () => Number(agent.status().alive)],
+      gastown_agent_restarts: ["How often the agent was started again.", () => agent.status().restarts],
+      gastown_nudge_queue_depth: ["Messages that wait.", () => agent.mailbox.depth],
+      gastown_output_bytes: ["Offset of the next byte of the agent's output.", () => Number(agent.output.ring.end)],
+      gastown_event_seq: ["Number of the last event.", () => Number(agent.events.head)],
+      gastown_event_log_bytes: ["What the held events take in memory, roughly.", () => agent.events.bytes],
+    };
+    for (const [name, [help, value]] of Object.entries(gauges)) {
+      const registers = [this.#registry];
+      new Gauge({
+        name,
+        help,
+        registers,
+        collect() {
+          this.set(value());
+        },
+      });
+    }
+    const registers = [this.#registry];
+    new Gauge({
+      name: "gastown_agent_state",
+      help: "1 for the state the agent is in.",
+      labelNames: ["state"],
+      registers,
+      collect() {
+        this.reset();
+        this.set({ state: agent.status().state }, 1);
+      },
+    });
+  }
+}

@@ -1,0 +1,86 @@
+import { kill } from "node:process";
+import type { Clock } from "../../base/clock.ts";
+import { DomainError } from "../../base/errors.ts";
+import type { Logger } from "../../base/logger.ts";
+import type { Task } from "../../base/task-group.ts";
+import { processLives } from "../../process/process-lives.ts";
+import { SESSION, type SidecarOptions } from "../halves/options.ts";
+import { codeOfEnd, stopAgent } from "./terminate-agent.ts";
+import { callTmux } from "./tmux-call.ts";
+
+export interface PredecessorDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export interface PredecessorOptions {
+  readonly sidecar: SidecarOptions;
+  /** Its tmux was started with the same configuration: the same agent, command and size. */
+  readonly sameConfig: boolean;
+  /** For an agent that is not taken over. */
+  readonly graceMs: number;
+}
+
+const LOOK_EVERY_MS = 250;
+const STOP_STEP_MS = 1000;
+
+/**
+ * A supervising half that was killed leaves its tmux server and the agent alive. Takes both over when they are what this one
+ * would start; else ends the agent in order, and the server. Undefined: there is nothing to take over (any more).
+ * @throws DomainError `unavailable` when the old server will not end
+ */
+export async function takeOver(
+  deps: PredecessorDeps,
+  { sidecar, sameConfig, graceMs }: PredecessorOptions,
+): Promise<AdoptedServer | undefined> {
+  const pid = await serverPid(deps.clock, sidecar);
+  if (pid === undefined) return undefined;
+  const adopted = new AdoptedServer(deps, sidecar, pid);
+  if (sameConfig && (await callTmux(deps.clock, sidecar, "has-session", "-t", `=${SESSION}`)) !== undefined) {
+    deps.logger.warn({ pid }, "took over the agent of a sidecar that was killed");
+    return adopted;
+  }
+  deps.logger.warn({ pid }, "ending the agent of a sidecar that was killed: it was started in another way");
+  const end = await stopAgent(sidecar, deps.clock, { graceMs, hurry: new AbortController().signal });
+  await adopted.run(AbortSignal.abort());
+  if (processLives(pid))
+    throw new DomainError("unavailable", `the tmux server of an earlier sidecar does not end: ${pid}`);
+  deps.logger.warn({ pid, exit_code: codeOfEnd(end) }, "ended the agent of a sidecar that was killed");
+  return undefined;
+}
+
+/** A tmux server that is nobody's child here. */
+class AdoptedServer implements Task {
+  readonly #deps: PredecessorDeps;
+  readonly #sidecar: SidecarOptions;
+  readonly pid: number;
+
+  constructor(deps: PredecessorDeps, sidecar: SidecarOptions, pid: number) {
+    this.#deps = deps;
+    this.#sidecar = sidecar;
+    this.pid = pid;
+  }
+
+  /** Resolves when it has gone: by itself, or ended because `signal` is aborted. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#deps;
+    while (!signal.aborted && processLives(this.pid)) await clock.sleep(LOOK_EVERY_MS, signal).catch(() => {});
+    const steps = [
+      () => callTmux(clock, this.#sidecar, "kill-server"),
+      () => kill(this.pid, "SIGTERM"),
+      () => kill(this.pid, "SIGKILL"),
+    ];
+    for (const step of steps) {
+      if (!processLives(this.pid)) return;
+      await step();
+      const end = clock.monotonicMs() + STOP_STEP_MS;
+      while (processLives(this.pid) && clock.monotonicMs() < end) await clock.sleep(20);
+    }
+  }
+}
+
+async function serverPid(clock: Clock, sidecar: SidecarOptions): Promise<number | undefined> {
+  const answer = await callTmux(clock, sidecar, "display-message", "-p", "#{pid}");
+  const pid = Number(answer?.trim());
+  return Number.isInteger(pid) && pid > 1 ? pid : undefined;
+}

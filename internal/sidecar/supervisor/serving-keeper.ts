@@ -1,0 +1,129 @@
+import type { ChildProcess } from "node:child_process";
+import type { Clock } from "../../base/clock.ts";
+import { DomainError } from "../../base/errors.ts";
+import type { Logger } from "../../base/logger.ts";
+import type { Task } from "../../base/task-group.ts";
+import { isWantOfRoom } from "../../process/out-of-resources.ts";
+import { ServingProcesses, type ServingProgram } from "./serving-processes.ts";
+
+export interface ServingKeeperDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+interface ProcessEnd {
+  readonly code: number | null;
+  readonly signal: string | null;
+  /** It was never started, for want of this. */
+  readonly error?: string;
+}
+
+/** A serving half that says nothing for this long is killed; it speaks once a second. */
+const SILENT_MS = 15_000;
+/** A serving half that had been up is replaced at once; one that ends before that is given pauses, up to this long. */
+const MAX_RESTART_DELAY_MS = 500;
+/** Bad flags or files: the same start would fail the same way. */
+const USAGE_EXIT = 2;
+const PREPARE_AFTER_MS = 300;
+/** What the serving half gets to end its streams. */
+const SERVE_STOP_MS = 2000;
+
+/** Keeps a serving half: one that ended is replaced, one that does not answer is killed. */
+export class ServingKeeper implements Task {
+  readonly #deps: ServingKeeperDeps;
+  readonly #processes: ServingProcesses;
+  #child: ChildProcess | undefined;
+  #heardAt = 0;
+
+  constructor(deps: ServingKeeperDeps, program: ServingProgram) {
+    this.#deps = deps;
+    this.#processes = new ServingProcesses(program);
+  }
+
+  /** Has the first one load its code while `run` is not called yet. */
+  prepare(): void {
+    this.#processes.prepare();
+  }
+
+  /** For who does not call `run` in the end. */
+  dismiss(): void {
+    this.#processes.dismiss();
+  }
+
+  /** It gave a sign of life. */
+  heard(): void {
+    this.#heardAt = this.#deps.clock.monotonicMs();
+  }
+
+  /** Has the present one end in order, so that the next one finds things anew. */
+  renew(): void {
+    this.#child?.kill("SIGTERM");
+  }
+
+  /** @throws DomainError `invalid` when it does not start with these flags */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.#deps;
+    const processes = this.#processes;
+    let stillborn = 0;
+    try {
+      while (!signal.aborted) {
+        const startedAt = clock.monotonicMs();
+        const exit = await this.#serveOnce(processes, signal);
+        if (signal.aborted) break;
+        stillborn = this.#heardAt > startedAt ? 0 : stillborn + 1;
+        const delayMs = Math.min(MAX_RESTART_DELAY_MS, stillborn * 100);
+        logger.error({ ...exit, stillborn }, "serving half ended, starting it again");
+        if (exit.code === USAGE_EXIT)
+          throw new DomainError("invalid", "the serving half does not start with these flags");
+        if (delayMs > 0) await clock.sleep(delayMs, signal).catch(() => {});
+      }
+    } finally {
+      processes.dismiss();
+    }
+  }
+
+  async #serveOnce(processes: ServingProcesses, stop: AbortSignal): Promise<ProcessEnd> {
+    const child = processes.next();
+    this.#child = child;
+    const done = new AbortController();
+    const { promise, resolve, reject } = Promise.withResolvers<ProcessEnd>();
+    child.on("error", (err: NodeJS.ErrnoException) => {
+      if (isWantOfRoom(err)) resolve({ code: null, signal: null, error: err.code ?? "" });
+      else reject(err);
+    });
+    child.on("exit", (code, by) => resolve({ code, signal: by }));
+    const watching = this.#watch(child, stop, done.signal);
+    const preparing = this.#prepareNext(processes, AbortSignal.any([stop, done.signal]));
+    try {
+      return await promise;
+    } finally {
+      this.#child = undefined;
+      done.abort();
+      await Promise.all([watching, preparing]);
+    }
+  }
+
+  /** Not while the present one starts: they would wait for each other's processor. */
+  async #prepareNext(processes: ServingProcesses, stop: AbortSignal): Promise<void> {
+    await this.#deps.clock.sleep(PREPARE_AFTER_MS, stop).catch(() => {});
+    if (!stop.aborted) processes.prepare();
+  }
+
+  /** Asks it to stop when it is time, and kills it when it does not answer. */
+  async #watch(child: ChildProcess, stop: AbortSignal, gone: AbortSignal): Promise<void> {
+    const { clock, logger } = this.#deps;
+    const startedAt = clock.monotonicMs();
+    const either = AbortSignal.any([stop, gone]);
+    while (!either.aborted) {
+      await clock.sleep(1000, either).catch(() => {});
+      if (clock.monotonicMs() - Math.max(startedAt, this.#heardAt) <= SILENT_MS) continue;
+      logger.error({ pid: child.pid }, "serving half does not answer, killing it");
+      child.kill("SIGKILL");
+      return;
+    }
+    if (gone.aborted) return;
+    child.kill("SIGTERM");
+    await clock.sleep(SERVE_STOP_MS, gone).catch(() => {});
+    if (!gone.aborted) child.kill("SIGKILL");
+  }
+}

@@ -1,0 +1,86 @@
+import type { Clock } from "../../base/clock.ts";
+import type { Logger } from "../../base/logger.ts";
+import { runTasks, type Task } from "../../base/task-group.ts";
+import { FifoHolder, makeFifo } from "../../files/fifo.ts";
+import {
+  isOfKind,
+  partsOf,
+  prepareStateDir,
+  removeStrange,
+  type StatePaths,
+  writeStateFiles,
+} from "../halves/state-dir.ts";
+
+export interface StateKeeperDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly uid: number;
+  /** Where the serving half is listened to: a task for each time that the folder is made. */
+  readonly listener: () => Task;
+  /** Called after the folder was made again. */
+  readonly restored: () => void;
+}
+
+export interface StateKeeperOptions {
+  readonly paths: StatePaths;
+  /** What stands in it, by absolute path. */
+  readonly files: Readonly<Record<string, string>>;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+const LOOK_EVERY_MS = 1000;
+
+/**
+ * Keeps the state folder: the agent is the same user, so it may remove what is in it, or put something else in its place. What
+ * is missing is made again; what the journal held is then what the serving half still knows.
+ */
+export class StateKeeper implements Task {
+  readonly #deps: StateKeeperDeps;
+  readonly #options: StateKeeperOptions;
+
+  constructor(deps: StateKeeperDeps, options: StateKeeperOptions) {
+    this.#deps = deps;
+    this.#options = options;
+  }
+
+  /** Makes the folder with everything in it. @throws DomainError as `prepareStateDir` and `makeFifo` */
+  async make(): Promise<void> {
+    const { paths, files, env } = this.#options;
+    prepareStateDir(paths, this.#deps.uid);
+    writeStateFiles(paths, files);
+    await makeFifo(paths.hookFifo, env);
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { logger, listener, restored } = this.#deps;
+    const { paths } = this.#options;
+    while (!signal.aborted) {
+      let missing: string | undefined;
+      const looking = {
+        run: async (stop: AbortSignal) => {
+          missing = await this.#untilMissing(stop);
+        },
+      };
+      await runTasks(signal, [new FifoHolder(paths.hookFifo), listener(), looking]);
+      if (missing === undefined || signal.aborted) return;
+      logger.error({ missing }, "something in the state folder was removed, making it again");
+      removeStrange(paths.dir, "folder");
+      await this.make();
+      restored();
+    }
+  }
+
+  async #untilMissing(signal: AbortSignal): Promise<string | undefined> {
+    const { paths, files } = this.#options;
+    const written = Object.keys(files).map((path) => [path, "file"] as const);
+    const needed = [...new Map([[paths.dir, "folder"] as const, ...partsOf(paths), ...written])];
+    for (let before: string | undefined; ; ) {
+      await this.#deps.clock.sleep(LOOK_EVERY_MS, signal).catch(() => {});
+      if (signal.aborted) return undefined;
+      const missing = needed.find(([path, kind]) => !isOfKind(path, kind))?.[0];
+      // Twice: tmux's socket is away for a moment while a lost server is made anew.
+      if (missing !== undefined && missing === before) return missing;
+      before = missing;
+    }
+  }
+}

@@ -1,0 +1,189 @@
+import { closeSync, constants, existsSync, writeSync } from "node:fs";
+import { profileNamed } from "../../agents/programs/registry.ts";
+import { aborted } from "../../base/abort.ts";
+import type { Clock } from "../../base/clock.ts";
+import type { Logger } from "../../base/logger.ts";
+import { runTasks, type Task } from "../../base/task-group.ts";
+import { openPlainFile, readPlainFileSync } from "../../files/plain-file.ts";
+import { ProcessInspector } from "../../process/process-inspector.ts";
+import { serverConfig } from "../../tmux/pane/server-config.ts";
+import type { SidecarRecord } from "../agent/journal-records.ts";
+import { ControlListener, type ControlListenerDeps } from "../halves/halves-link-listener.ts";
+import { agentCommand, launchContext, SESSION, type SidecarOptions } from "../halves/options.ts";
+import { makeStateDir, statePaths } from "../halves/state-dir.ts";
+import { lockState } from "../halves/state-lock.ts";
+import { takeOver } from "./predecessor.ts";
+import { ServingKeeper } from "./serving-keeper.ts";
+import { StateKeeper } from "./state-keeper.ts";
+import { codeOfEnd, stopAgent } from "./terminate-agent.ts";
+import { TmuxKeeper } from "./tmux-keeper.ts";
+
+export interface SuperviseDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly uid: number;
+}
+
+export interface Serve {
+  readonly program: string;
+  readonly args: readonly string[];
+}
+
+export interface SuperviseOptions {
+  readonly sidecar: SidecarOptions;
+  /** Program and arguments of the serving half; absent when it runs elsewhere (a container of its own). */
+  readonly serve?: Serve;
+  /** From the request to stop to the end of everything. */
+  readonly graceMs: number;
+}
+
+/** What is left of the grace period for KILL and tmux itself. */
+const KILL_MS = 1500;
+/** A killed predecessor's folder is free at once; one that is ending needs a moment. */
+const LOCK_WAIT_MS = 3000;
+const MAX_CONFIG_BYTES = 1024 * 1024;
+
+/**
+ * The supervising half: small, parses nothing from the agent, serves nothing. It owns tmux's process, the serving half and
+ * the state folder, and knows how to end all of them. `run` resolves when everything has ended; `exitCode` then
+ * tells how the agent did.
+ */
+export class SupervisingHalf implements Task {
+  readonly #deps: SuperviseDeps;
+  readonly #options: SuperviseOptions;
+  readonly #finish = new AbortController();
+  /** The agent's end is not waited for any longer. */
+  readonly #hurry = new AbortController();
+  #serving: ServingKeeper | undefined;
+  #exitCode: number | undefined;
+  #stopping: Promise<void> | undefined;
+
+  constructor(deps: SuperviseDeps, options: SuperviseOptions) {
+    this.#deps = deps;
+    this.#options = options;
+  }
+
+  /** The agent's; 128+n when a signal ended it. */
+  get exitCode(): number {
+    return this.#exitCode ?? 0;
+  }
+
+  /** @throws DomainError as `makeStateDir`, `lockState`, `takeOver` and `TmuxKeeper.run` */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.#deps;
+    const { sidecar, serve } = this.#options;
+    if (serve !== undefined) {
+      this.#serving = new ServingKeeper({ clock, logger }, { ...serve, env: sidecar.env });
+      this.#serving.prepare(); // it loads its code meanwhile
+    }
+    try {
+      await this.#supervise(signal);
+    } finally {
+      this.#serving?.dismiss();
+    }
+  }
+
+  async #supervise(signal: AbortSignal): Promise<void> {
+    const { clock, logger, uid } = this.#deps;
+    const { sidecar, graceMs } = this.#options;
+    const paths = statePaths(sidecar.stateDir);
+    makeStateDir(paths, uid);
+    await using _lock = await lockState(clock, paths, { half: "supervise", waitMs: LOCK_WAIT_MS });
+    const files = filesOf(sidecar);
+    const sameConfig = readPlainFileSync(paths.tmuxConfig, MAX_CONFIG_BYTES) === files[paths.tmuxConfig];
+    const adopted = await takeOver({ clock, logger }, { sidecar, sameConfig, graceMs });
+
+    const keeper = new TmuxKeeper({ clock, logger }, sidecar, adopted);
+    const state = new StateKeeper(
+      {
+        clock,
+        logger,
+        uid,
+        listener: () => new ControlListener(this.#listenerDeps(), paths.control),
+        restored: () => {
+          keeper.signal("SIGUSR1"); // tmux makes its socket again
+          this.#serving?.renew();
+        },
+      },
+      { paths, files, env: sidecar.env },
+    );
+    await state.make();
+    // Of an earlier agent, maybe with the pid that the next one gets: pids begin anew in a container that is started again.
+    if (adopted === undefined) forgetAgent(paths.journal, clock.now());
+    const serverStop = new AbortController();
+    await runTasks(AbortSignal.any([signal, this.#finish.signal]), [
+      state,
+      { run: () => keeper.run(serverStop.signal) },
+      { run: (ended) => this.#endAgent(ended).finally(() => serverStop.abort()) },
+      ...(this.#serving === undefined ? [] : [this.#serving]),
+    ]);
+  }
+
+  async #endAgent(ended: AbortSignal): Promise<void> {
+    await aborted(ended);
+    const { clock } = this.#deps;
+    const { graceMs } = this.#options;
+    const done = new AbortController();
+    const limit = clock.sleep(Math.max(0, graceMs - KILL_MS), done.signal).then(
+      () => this.#hurry.abort(),
+      () => {},
+    );
+    await this.#stopping; // asked for by a caller, maybe with more time than there is now
+    await this.#stopOnce(graceMs);
+    done.abort();
+    await limit;
+  }
+
+  #listenerDeps(): ControlListenerDeps {
+    const { clock, logger } = this.#deps;
+    const inspector = new ProcessInspector(clock);
+    return {
+      logger,
+      onMessage: (message) => this.#hear(message),
+      inspect: (pid, work) => inspector.facts(pid, work),
+    };
+  }
+
+  #hear(message: Parameters<ControlListenerDeps["onMessage"]>[0]): void {
+    this.#serving?.heard();
+    switch (message.type) {
+      case "alive":
+        return;
+      case "stop":
+        if (message.force) this.#hurry.abort();
+        this.#stopping ??= this.#stopOnce(message.graceMs === 0 ? this.#options.graceMs : message.graceMs).finally(
+          () => {
+            this.#stopping = undefined; // should there be another agent, it can be ended, too
+          },
+        );
+        return;
+      case "finish":
+        this.#exitCode = message.exitCode;
+        this.#finish.abort(new Error("the agent has ended"));
+    }
+  }
+
+  async #stopOnce(graceMs: number): Promise<void> {
+    const { clock, logger } = this.#deps;
+    const end = await stopAgent(this.#options.sidecar, clock, { graceMs, hurry: this.#hurry.signal });
+    this.#exitCode ??= codeOfEnd(end);
+    logger.info({ ...end }, "agent stopped");
+  }
+}
+
+/** What stands in the state folder, by absolute path. */
+function filesOf(sidecar: SidecarOptions): Readonly<Record<string, string>> {
+  const plan = profileNamed(sidecar.agent).launch(launchContext(sidecar));
+  const { cols, rows, historyLimit, stateDir } = sidecar;
+  const config = serverConfig({ session: SESSION, cols, rows, historyLimit, agent: agentCommand(sidecar, plan) });
+  return { ...plan.files, [statePaths(stateDir).tmuxConfig]: config };
+}
+
+/** A line break first: a writer that was killed may have left half a record. */
+function forgetAgent(journal: string, now: number): void {
+  if (!existsSync(journal)) return;
+  const record: SidecarRecord = { type: "agent", pid: 0, startedAt: now, restarts: 0 };
+  const fd = openPlainFile(journal, constants.O_WRONLY | constants.O_APPEND);
+  writeSync(fd, `\n${JSON.stringify(record)}\n`);
+  closeSync(fd);
+}

@@ -1,0 +1,35 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import type { Clock } from "../../base/clock.ts";
+import { isWantOfRoom } from "../../process/out-of-resources.ts";
+import { withoutTmux } from "../../tmux/client/environment.ts";
+import type { SidecarOptions } from "../halves/options.ts";
+import { statePaths } from "../halves/state-dir.ts";
+
+const run = promisify(execFile);
+
+/** tmux may take this long for one answer. */
+const ANSWER_MS = 2000;
+
+/** Where an agent makes processes for ever, a moment with room for one more is waited for. */
+const TRIES = 100;
+const TRY_EVERY_MS = 20;
+
+/** One command to the sidecar's tmux by a program of its own, for when no client may be there: its output, or undefined if it failed. */
+export async function callTmux(
+  clock: Clock,
+  { tmuxProgram, stateDir, env }: Pick<SidecarOptions, "tmuxProgram" | "stateDir" | "env">,
+  ...command: readonly string[]
+): Promise<string | undefined> {
+  const args = ["-N", "-S", statePaths(stateDir).tmuxSocket, ...command];
+  const limits = { env: withoutTmux(env), timeout: ANSWER_MS, killSignal: "SIGKILL" } as const;
+  for (let i = 0; i < TRIES; i++) {
+    try {
+      return (await run(tmuxProgram, args, limits)).stdout;
+    } catch (err) {
+      if (!isWantOfRoom(err)) return undefined;
+      await clock.sleep(TRY_EVERY_MS);
+    }
+  }
+  return undefined;
+}

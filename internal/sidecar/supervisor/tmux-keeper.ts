@@ -1,0 +1,95 @@
+import type { Clock } from "../../base/clock.ts";
+import { DomainError } from "../../base/errors.ts";
+import type { Logger } from "../../base/logger.ts";
+import type { Task } from "../../base/task-group.ts";
+import { TmuxServer } from "../../tmux/client/server.ts";
+import { SESSION, type SidecarOptions } from "../halves/options.ts";
+import { statePaths } from "../halves/state-dir.ts";
+import { callTmux } from "./tmux-call.ts";
+
+export interface TmuxKeeperDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Something that runs until the server has gone, or ends it with the signal. */
+interface Server extends Task {
+  readonly pid: number | undefined;
+}
+
+/** tmux servers lost in a row before giving up, each living less than a minute. */
+const MAX_LOSSES = 5;
+const STABLE_MS = 60_000;
+/** tmux that does not answer at all: a program may have stopped it. */
+const LOOK_EVERY_MS = 5000;
+
+/** Keeps a tmux server: a lost one is made anew, and the agent with it. */
+export class TmuxKeeper implements Task {
+  readonly #deps: TmuxKeeperDeps;
+  readonly #sidecar: SidecarOptions;
+  #server: Server | undefined;
+
+  /** `adopted`: a server that runs already. */
+  constructor(deps: TmuxKeeperDeps, sidecar: SidecarOptions, adopted: Server | undefined) {
+    this.#deps = deps;
+    this.#sidecar = sidecar;
+    this.#server = adopted;
+  }
+
+  /** Of the present server. */
+  get pid(): number | undefined {
+    return this.#server?.pid;
+  }
+
+  /** @throws DomainError `unavailable` when servers keep ending; as `TmuxServer.run` */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.#deps;
+    let losses = 0;
+    while (!signal.aborted) {
+      const startedAt = clock.monotonicMs();
+      this.#server ??= this.#fresh();
+      const done = new AbortController();
+      const looking = this.#look(AbortSignal.any([signal, done.signal]));
+      await this.#server.run(signal).finally(() => done.abort());
+      this.#server = undefined;
+      await looking;
+      if (signal.aborted) return;
+      losses = clock.monotonicMs() - startedAt < STABLE_MS ? losses + 1 : 1;
+      if (losses >= MAX_LOSSES) throw new DomainError("unavailable", "the tmux server keeps ending");
+      logger.error({ losses }, "tmux server was lost, making it anew");
+      await clock.sleep(100 * losses, signal).catch(() => {});
+    }
+  }
+
+  #fresh(): TmuxServer {
+    const { tmuxProgram, env, stateDir } = this.#sidecar;
+    const { tmuxSocket: socketPath, tmuxConfig: configPath } = statePaths(stateDir);
+    return new TmuxServer(this.#deps, { tmuxProgram, socketPath, configPath, env });
+  }
+
+  /**
+   * tmux makes the session when its first client comes: this is the first, whatever the serving half does. Afterwards
+   * a server that was stopped (SIGSTOP) is told to go on; another one does not mind.
+   */
+  async #look(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#deps;
+    while (!signal.aborted && (await this.#hasSession()) === undefined) await clock.sleep(20, signal).catch(() => {});
+    while (!signal.aborted) {
+      await clock.sleep(LOOK_EVERY_MS, signal).catch(() => {});
+      if (!signal.aborted) this.signal("SIGCONT");
+    }
+  }
+
+  #hasSession(): Promise<string | undefined> {
+    return callTmux(this.#deps.clock, this.#sidecar, "has-session", "-t", `=${SESSION}`);
+  }
+
+  /** Sends a signal to the present server, if there is one. */
+  signal(name: NodeJS.Signals): void {
+    try {
+      if (this.pid !== undefined) process.kill(this.pid, name);
+    } catch {
+      // it has gone meanwhile
+    }
+  }
+}

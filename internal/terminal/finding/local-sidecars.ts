@@ -1,0 +1,149 @@
+import { randomUUID } from "node:crypto";
+import { readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { checkPrivateFolder, openPrivateFolder } from "../../files/private-folder.ts";
+import type { Processes } from "../../process/process-alive.ts";
+import { systemProcesses } from "../../process/process-alive.ts";
+
+/** One running sidecar of this machine, as it announces itself. */
+export interface LocalSidecar {
+  /** The agent's address. */
+  readonly agent: string;
+  /** `host:port` of its RPC listener. */
+  readonly listen: string;
+  readonly pid: number;
+  readonly sessionId: string;
+  readonly project: string;
+  readonly provider: string;
+  readonly tls: boolean;
+  /** Wall clock, ms. */
+  readonly startedAt: number;
+}
+
+export interface FolderDeps {
+  readonly uid: number;
+  readonly processes: Processes;
+}
+
+const FILE = /^([A-Za-z0-9._-]{1,128})\.json$/;
+const LISTEN = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):([0-9]{1,5})$/;
+const MAX_BYTES = 16 * 1024;
+const MAX_FILES = 10_000;
+
+/**
+ * Writes the sidecar's file into `folder` (see `runtimeFolder`), all at once, so that `gt` finds it. Disposing the answer
+ * takes it away again. A sidecar that is killed leaves it behind: `listLocalSidecars` removes it.
+ * @throws DomainError `denied` when the folder is not ours alone.
+ */
+export async function announceSidecar(
+  folder: string,
+  sidecar: LocalSidecar,
+  deps: FolderDeps = systemDeps(),
+): Promise<AsyncDisposable> {
+  await openPrivateFolder(folder, deps.uid);
+  const file = join(folder, `${sidecar.sessionId}.json`);
+  const part = join(folder, `.${sidecar.sessionId}.${randomUUID()}.tmp`);
+  await writeFile(part, `${JSON.stringify(encode(sidecar, deps.processes.identity(sidecar.pid)))}\n`, {
+    mode: 0o600,
+    flag: "wx",
+  });
+  await rename(part, file);
+  return { [Symbol.asyncDispose]: () => rm(file, { force: true }) };
+}
+
+/**
+ * The sidecars that run on this machine, by address and session. Files of ended processes are removed; files that are not
+ * understood are left alone and not listed. No folder: none.
+ * @throws DomainError `denied` when the folder is not ours alone.
+ */
+export async function listLocalSidecars(
+  folder: string,
+  deps: FolderDeps = systemDeps(),
+): Promise<readonly LocalSidecar[]> {
+  if (!(await checkPrivateFolder(folder, deps.uid))) return [];
+  const names = (await readdir(folder)).filter((name) => FILE.test(name)).slice(0, MAX_FILES);
+  const found: LocalSidecar[] = [];
+  for (const name of names) {
+    const path = join(folder, name);
+    const file = await readSmallFile(path);
+    const read = file === undefined ? undefined : parseSidecar(file.text, name);
+    if (read === undefined) continue;
+    if (isRunning(read, deps.processes)) found.push(read.sidecar);
+    else await removeIfSame(path, file?.text ?? "");
+  }
+  return found.sort((a, b) => compare(a.agent, b.agent) || compare(a.sessionId, b.sessionId));
+}
+
+interface ReadSidecar {
+  readonly sidecar: LocalSidecar;
+  readonly identity: string | undefined;
+}
+
+/** Reads one file's text; undefined when anything in it is not as announced. `name` is the file's. */
+export function parseSidecar(text: string, name: string): ReadSidecar | undefined {
+  let value: Record<string, unknown>;
+  try {
+    const parsed: unknown = JSON.parse(text);
+    if (typeof parsed !== "object" || parsed === null) return undefined;
+    value = parsed as Record<string, unknown>;
+  } catch {
+    return undefined;
+  }
+  const { agent, listen, pid, session_id, project, provider, tls, started_at, process_identity } = value;
+  if (!isShort(agent) || !isShort(project) || !isShort(provider) || !isShort(session_id)) return undefined;
+  if (session_id !== FILE.exec(name)?.[1] || typeof tls !== "boolean") return undefined;
+  if (typeof pid !== "number" || !Number.isSafeInteger(pid) || pid < 1) return undefined;
+  const port = typeof listen === "string" ? Number(LISTEN.exec(listen)?.[1]) : Number.NaN;
+  const startedAt = typeof started_at === "string" ? Date.parse(started_at) : Number.NaN;
+  if (typeof listen !== "string" || !(port >= 1 && port <= 65_535) || Number.isNaN(startedAt)) return undefined;
+  const identity = typeof process_identity === "string" ? process_identity : undefined;
+  return { sidecar: { agent, listen, pid, sessionId: session_id, project, provider, tls, startedAt }, identity };
+}
+
+function encode(sidecar: LocalSidecar, identity: string | undefined): Record<string, unknown> {
+  return {
+    agent: sidecar.agent,
+    listen: sidecar.listen,
+    pid: sidecar.pid,
+    session_id: sidecar.sessionId,
+    project: sidecar.project,
+    provider: sidecar.provider,
+    tls: sidecar.tls,
+    started_at: new Date(sidecar.startedAt).toISOString(),
+    ...(identity === undefined ? {} : { process_identity: identity }),
+  };
+}
+
+/** A pid that now belongs to another process does not count. */
+function isRunning(read: ReadSidecar, processes: Processes): boolean {
+  if (!processes.exists(read.sidecar.pid)) return false;
+  const now = processes.identity(read.sidecar.pid);
+  return read.identity === undefined || now === undefined || now === read.identity;
+}
+
+async function readSmallFile(path: string): Promise<{ readonly text: string } | undefined> {
+  try {
+    const found = await stat(path);
+    if (!found.isFile() || found.size > MAX_BYTES) return undefined;
+    return { text: await readFile(path, "utf8") };
+  } catch {
+    return undefined; // taken away meanwhile
+  }
+}
+
+/** Not the file of a successor that began meanwhile. */
+async function removeIfSame(path: string, text: string): Promise<void> {
+  if ((await readSmallFile(path))?.text === text) await rm(path, { force: true });
+}
+
+function isShort(value: unknown): value is string {
+  return typeof value === "string" && value.length <= 512;
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function systemDeps(): FolderDeps {
+  return { uid: process.getuid?.() ?? 0, processes: systemProcesses };
+}

@@ -1,0 +1,161 @@
+import { describe, expect, it } from "vitest";
+import type { BeadLookup } from "./bead.ts";
+import type { LocalSidecar } from "./local-sidecars.ts";
+import { type AgentQuery, listPlaces, type ResolveDeps, resolvePlace, splitListen } from "./resolve-place.ts";
+import type { Town } from "./town.ts";
+
+const signal = new AbortController().signal;
+const town: Town = { root: "/town", prefixes: new Map([["gastown", "gt"]]) };
+
+function sidecar(agent: string, change: Partial<LocalSidecar> = {}): LocalSidecar {
+  const sessionId = `id-${agent.replaceAll("/", "-")}`;
+  return {
+    agent,
+    listen: "127.0.0.1:9090",
+    pid: 1,
+    sessionId,
+    project: "p",
+    provider: "demo",
+    tls: false,
+    startedAt: 0,
+    ...change,
+  };
+}
+
+interface World {
+  readonly bead?: BeadLookup;
+  readonly tmux?: Readonly<Record<string, readonly string[]>>;
+  readonly sidecars?: readonly LocalSidecar[];
+}
+
+function world(what: World): ResolveDeps {
+  const tmux = what.tmux ?? {};
+  return {
+    town,
+    socketPaths: Object.keys(tmux),
+    lookUpBead: async () => what.bead ?? { type: "absent" },
+    listSessions: async (path) => tmux[path] ?? [],
+    listSidecars: async () => what.sidecars ?? [],
+  };
+}
+
+function find(agent: string, what: World, query: Partial<AgentQuery> = {}) {
+  return resolvePlace({ agent, localOnly: false, ...query }, world(what), signal);
+}
+
+const k8s: BeadLookup = { type: "k8s", id: "b", muted: false, host: "10.0.0.7", port: 9099 };
+const everything: World = { bead: k8s, tmux: { "/s": ["gt-toast"] }, sidecars: [sidecar("gastown/polecats/toast")] };
+
+describe("where an agent lives", () => {
+  it("is what the flags say, whatever else is known", async () => {
+    expect(await find("gastown/toast", everything, { host: "h", port: 1 })).toMatchObject({
+      host: "h",
+      port: 1,
+      source: "flags",
+    });
+    expect(await find("toast", everything, { host: "h" })).toMatchObject({ host: "h", port: 9090 });
+    expect(await find("toast", everything, { port: 7 })).toMatchObject({ host: "127.0.0.1", port: 7 });
+  });
+
+  it("is what its bead says, before local tmux", async () => {
+    expect(await find("gastown/toast", everything)).toMatchObject({
+      type: "sidecar",
+      host: "10.0.0.7",
+      port: 9099,
+      source: "bead",
+    });
+  });
+
+  it("is a local tmux session, before a local sidecar", async () => {
+    const place = await find("gastown/toast", { ...everything, bead: { type: "local", id: "b", muted: true } });
+    expect(place).toEqual({
+      type: "tmux",
+      agent: "gastown/polecats/toast",
+      socketPath: "/s",
+      session: "gt-toast",
+      muted: true,
+    });
+  });
+
+  it("is the first tmux server that has the session", async () => {
+    const tmux = { "/a": ["x"], "/b": ["gt-toast"], "/c": ["gt-toast"] };
+    expect(await find("toast", { tmux })).toMatchObject({ socketPath: "/b" });
+  });
+
+  it("is a sidecar of this machine, by address, by name alone or by session id", async () => {
+    const what = {
+      sidecars: [sidecar("gastown/polecats/toast", { tls: true }), sidecar("demo", { listen: "[::]:9191" })],
+    };
+    expect(await find("gastown/polecats/toast", what)).toMatchObject({
+      agent: "gastown/polecats/toast",
+      port: 9090,
+      tls: true,
+    });
+    expect(await find("toast", what)).toMatchObject({ agent: "gastown/polecats/toast" });
+    expect(await find("gastown/toast", what)).toMatchObject({ agent: "gastown/polecats/toast" });
+    expect(await find("id-demo", what)).toMatchObject({ agent: "demo", host: "::1", port: 9191 });
+  });
+
+  it("is local tmux alone when a socket was given by flag", async () => {
+    expect(await find("toast", everything, { localOnly: true })).toMatchObject({ type: "tmux" });
+    await expect(find("demo", { sidecars: [sidecar("demo")] }, { localOnly: true })).rejects.toMatchObject({
+      kind: "not-found",
+    });
+  });
+});
+
+describe("an agent that cannot be resolved", () => {
+  it("is never looked for locally when its bead cannot be understood", async () => {
+    const bead: BeadLookup = { type: "error", id: "b", message: "bead b is odd", hint: "mend it" };
+    await expect(find("toast", { ...everything, bead })).rejects.toMatchObject({
+      kind: "precondition",
+      message: "bead b is odd",
+      fields: { hint: "mend it" },
+    });
+  });
+
+  it("is not found, with what exists", async () => {
+    const what = { tmux: { "/s": ["gt-nux", "my-notes", "hq-mayor"] }, sidecars: [sidecar("demo")] };
+    await expect(find("toast", what)).rejects.toMatchObject({
+      kind: "not-found",
+      message: 'no agent "toast"; running here: demo, gastown/polecats/nux, mayor',
+    });
+    await expect(find("toast", {})).rejects.toThrow('no agent "toast"; no agent runs here');
+  });
+
+  it("is ambiguous when two sidecars fit", async () => {
+    const what = { sidecars: [sidecar("a/polecats/toast"), sidecar("b/polecats/toast")] };
+    await expect(find("toast", what)).rejects.toThrow(/a\/polecats\/toast \(session .*\), b\/polecats\/toast/);
+  });
+
+  it("says that a control plane cannot be asked yet", async () => {
+    await expect(find("toast", everything, { server: "x:9445" })).rejects.toMatchObject({ kind: "unimplemented" });
+  });
+
+  it("is refused for what is no address", async () => {
+    await expect(find("a b", everything)).rejects.toMatchObject({ kind: "invalid" });
+    await expect(find("a b", everything, { host: "h" })).rejects.toMatchObject({ kind: "invalid" });
+  });
+});
+
+describe("listPlaces", () => {
+  const what = { tmux: { "/s": ["gt-nux", "my-notes"] }, sidecars: [sidecar("demo")] };
+
+  it("leaves a person's own tmux sessions out", async () => {
+    const agents = await listPlaces(world(what), { localOnly: false }, signal);
+    expect(agents.map((one) => one.agent)).toEqual(["demo", "gastown/polecats/nux"]);
+  });
+
+  it("lists every session of a server that was asked for", async () => {
+    const agents = await listPlaces(world(what), { localOnly: true }, signal);
+    expect(agents.map((one) => one.agent)).toEqual(["gastown/polecats/nux", "my-notes"]);
+  });
+});
+
+it.each([
+  ["127.0.0.1:9090", { host: "127.0.0.1", port: 9090 }],
+  ["0.0.0.0:1", { host: "127.0.0.1", port: 1 }],
+  ["[::1]:9090", { host: "::1", port: 9090 }],
+])("a listener on %s is reached at %j", (listen, expected) => {
+  expect(splitListen(listen)).toEqual(expected);
+});

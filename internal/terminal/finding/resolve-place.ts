@@ -1,0 +1,179 @@
+import { DomainError } from "../../base/errors.ts";
+import type { Backend } from "../backend.ts";
+import { type AgentAddress, addressMatches, formatAddress, parseAddress } from "./address.ts";
+import type { BeadLookup } from "./bead.ts";
+import { beadIds } from "./bead-id.ts";
+import { type KnownAgent, knownAgents } from "./known-agents.ts";
+import type { LocalSidecar } from "./local-sidecars.ts";
+import { chooseSession } from "./session-names.ts";
+import type { Town } from "./town.ts";
+
+/** Which agent is meant, and what was said about where it lives. */
+export interface AgentQuery {
+  /** An address; empty is allowed only with `host` or `port`. */
+  readonly agent: string;
+  readonly host?: string;
+  readonly port?: number;
+  readonly server?: string;
+  /** A local tmux server was asked for by flag: nothing else is looked at. */
+  readonly localOnly: boolean;
+}
+
+/** Where an agent lives. */
+export type Place =
+  | {
+      readonly type: "sidecar";
+      readonly agent: string;
+      readonly host: string;
+      readonly port: number;
+      /** Whether it serves TLS; undefined where nobody has said so. */
+      readonly tls?: boolean;
+      readonly source: "flags" | "bead" | "this machine";
+      readonly muted: boolean;
+    }
+  | {
+      readonly type: "tmux";
+      readonly agent: string;
+      readonly socketPath: string;
+      readonly session: string;
+      readonly muted: boolean;
+    };
+
+export interface ResolveDeps {
+  readonly town: Town | undefined;
+  /** Local tmux servers to ask, in order. */
+  readonly socketPaths: readonly string[];
+  lookUpBead(ids: readonly string[], signal: AbortSignal): Promise<BeadLookup>;
+  /** Names of a server's sessions; none when no server answers there. */
+  listSessions(socketPath: string, signal: AbortSignal): Promise<readonly string[]>;
+  listSidecars(): Promise<readonly LocalSidecar[]>;
+}
+
+export interface OpenDeps {
+  openSidecar(place: Place & { type: "sidecar" }): Promise<Backend>;
+  openTmux(place: Place & { type: "tmux" }): Promise<Backend>;
+}
+
+const DEFAULT_PORT = 9090;
+
+/**
+ * Where an agent lives: the address given by flag or environment; what its bead says; a local tmux session of that name;
+ * a sidecar that runs on this machine. The first that knows decides, and one that fails is an error, never a reason to
+ * look further.
+ * @throws DomainError `not-found` (the message lists what exists), `invalid` (no address, or one with several meanings),
+ * `precondition` (a bead that cannot be read or followed), `unimplemented` (`server`).
+ */
+export async function resolvePlace(query: AgentQuery, deps: ResolveDeps, signal: AbortSignal): Promise<Place> {
+  if (query.host !== undefined || query.port !== undefined) {
+    const { host = "127.0.0.1", port = DEFAULT_PORT } = query;
+    const agent = query.agent === "" ? "" : formatAddress(parseAddress(query.agent));
+    return { type: "sidecar", agent, host, port, source: "flags", muted: false };
+  }
+  if (query.server !== undefined) {
+    throw new DomainError("unimplemented", "this gt cannot ask a control plane yet (--server, GT_SERVER)", {
+      fields: { hint: "reach the agent's sidecar directly: --host and --port" },
+    });
+  }
+  const address = parseAddress(query.agent);
+  const bead = query.localOnly ? ABSENT : await deps.lookUpBead(beadIds(address, deps.town), signal);
+  if (bead.type === "error") throw new DomainError("precondition", bead.message, { fields: { hint: bead.hint } });
+  if (bead.type === "k8s") {
+    const { host, port, muted } = bead;
+    return { type: "sidecar", agent: formatAddress(address), host, port, source: "bead", muted };
+  }
+  const muted = bead.type === "local" && bead.muted;
+  return (await findTmux(address, deps, muted, signal)) ?? (await findSidecar(query, address, deps, muted, signal));
+}
+
+/** `resolvePlace`, and a backend to talk to what was found. @throws as `resolvePlace`, and what opening throws. */
+export async function resolveBackend(
+  query: AgentQuery,
+  deps: ResolveDeps & OpenDeps,
+  signal: AbortSignal,
+): Promise<{ readonly place: Place; readonly backend: Backend }> {
+  const place = await resolvePlace(query, deps, signal);
+  return { place, backend: place.type === "sidecar" ? await deps.openSidecar(place) : await deps.openTmux(place) };
+}
+
+/** Everything that can be found on this machine without a name. */
+export async function listPlaces(
+  deps: ResolveDeps,
+  options: { readonly localOnly: boolean },
+  signal: AbortSignal,
+): Promise<readonly KnownAgent[]> {
+  const sessions = [];
+  for (const socketPath of deps.socketPaths) {
+    for (const session of await deps.listSessions(socketPath, signal)) sessions.push({ socketPath, session });
+  }
+  const sidecars = options.localOnly ? [] : await deps.listSidecars();
+  return knownAgents({ sessions, sidecars, town: deps.town, everySession: options.localOnly });
+}
+
+/** A sidecar's listener as host and port. */
+export function splitListen(listen: string): { readonly host: string; readonly port: number } {
+  const at = listen.lastIndexOf(":");
+  const host = listen.slice(0, at).replace(/^\[|\]$/g, "");
+  // A listener on every address is reached on this machine's own.
+  return { host: host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host, port: Number(listen.slice(at + 1)) };
+}
+
+const ABSENT: BeadLookup = { type: "absent" };
+
+async function findTmux(
+  address: AgentAddress,
+  deps: ResolveDeps,
+  muted: boolean,
+  signal: AbortSignal,
+): Promise<Place | undefined> {
+  for (const socketPath of deps.socketPaths) {
+    const live = new Set(await deps.listSessions(socketPath, signal));
+    const found = chooseSession(address, deps.town, live);
+    if (found === undefined) continue;
+    return { type: "tmux", agent: formatAddress(found.address), socketPath, session: found.session, muted };
+  }
+  return undefined;
+}
+
+async function findSidecar(
+  query: AgentQuery,
+  address: AgentAddress,
+  deps: ResolveDeps,
+  muted: boolean,
+  signal: AbortSignal,
+): Promise<Place> {
+  const sidecars = query.localOnly ? [] : await deps.listSidecars();
+  const asked = formatAddress(address);
+  const exact = sidecars.filter((one) => one.sessionId === asked || one.agent === asked);
+  const fitting = exact.length > 0 ? exact : sidecars.filter((one) => addressMatches(address, one.agent));
+  const [first, second] = fitting;
+  if (first === undefined) throw await notFound(query, asked, deps, signal);
+  if (second !== undefined) {
+    const names = fitting.map((one) => `${one.agent} (session ${one.sessionId})`).join(", ");
+    throw new DomainError(
+      "invalid",
+      `${JSON.stringify(asked)} may mean several agents: ${names}; write the full address or the session id`,
+    );
+  }
+  return {
+    type: "sidecar",
+    agent: first.agent,
+    ...splitListen(first.listen),
+    tls: first.tls,
+    source: "this machine",
+    muted,
+  };
+}
+
+async function notFound(
+  query: AgentQuery,
+  asked: string,
+  deps: ResolveDeps,
+  signal: AbortSignal,
+): Promise<DomainError> {
+  const names = (await listPlaces(deps, query, signal)).map((one) => one.agent);
+  const shown = names.slice(0, 20).join(", ") + (names.length > 20 ? ` and ${names.length - 20} more` : "");
+  const text = names.length === 0 ? "no agent runs here" : `running here: ${shown}`;
+  return new DomainError("not-found", `no agent ${JSON.stringify(asked)}; ${text}`, {
+    fields: { hint: "--host and --port reach a sidecar elsewhere, --socket another tmux server" },
+  });
+}

@@ -1,0 +1,149 @@
+import { randomUUID } from "node:crypto";
+import { raceSignal } from "../../base/abort.ts";
+import { backoffMs } from "../../base/backoff.ts";
+import type { Clock } from "../../base/clock.ts";
+import type { Logger } from "../../base/logger.ts";
+import type { Task } from "../../base/task-group.ts";
+import { ControlConnection, type Notification } from "../client/control-connection.ts";
+import type { Environment } from "../client/environment.ts";
+import { TmuxUnavailableError } from "../pane/errors.ts";
+import { type Asked, commandRequest, type Reply, scriptRequest } from "./requests.ts";
+
+export type { Notification } from "../client/control-connection.ts";
+export type { Reply } from "./requests.ts";
+
+export interface CommandClientOptions {
+  readonly tmuxProgram: string;
+  readonly socketPath: string;
+  /** Name of the session to attach to; matched exactly. */
+  readonly session: string;
+  /** Environment of the tmux client; variables named `TMUX…` are removed. Give at least PATH. */
+  readonly env: Environment;
+  /** A server that owes an answer and gives none for this long is given up, and attached to again. Default 2000. */
+  readonly timeoutMs?: number;
+  /** Commands written and not yet answered; more wait. Default 64. */
+  readonly maxInFlight?: number;
+}
+
+export interface AskOptions {
+  /** Gives the caller up, with the signal's reason; a command that was written still runs. */
+  readonly signal?: AbortSignal;
+}
+
+const RETRY = { firstMs: 10, maxMs: 1000, factor: 1.6 };
+const MAX_WAITING = 1024;
+
+/**
+ * Commands for a tmux server over one attached control client that gets no pane output. Attaches again, with back-off,
+ * whenever the client ends or the server does not answer; while it is not attached every command fails at once.
+ *
+ * On a server with other sessions keep one client rather than attach for each call: tmux 3.3a crashes when a session is
+ * made or closed at the moment at which a control client connects (seen; not when one is attached or leaves).
+ */
+export class CommandClient implements Task {
+  readonly #deps: { readonly clock: Clock; readonly logger: Logger };
+  readonly #options: CommandClientOptions;
+  readonly #listeners = new Set<(notification: Notification) => void>();
+  #attached = Promise.withResolvers<void>();
+  #connection: ControlConnection | undefined;
+  #reason = "not attached yet";
+  #failures = 0;
+
+  constructor(deps: { readonly clock: Clock; readonly logger: Logger }, options: CommandClientOptions) {
+    this.#deps = deps;
+    this.#options = options;
+  }
+
+  /** Attached at this moment. */
+  get isAttached(): boolean {
+    return this.#connection !== undefined;
+  }
+
+  /** Clients that ended since a command was last answered: several in a row mean that the server itself is sick or gone. */
+  get failures(): number {
+    return this.#connection?.answered ? 0 : this.#failures;
+  }
+
+  /** Stays attached until `signal` is aborted; never ends by itself. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const connection = this.#connect();
+      const reason = await connection.run(signal);
+      if (this.#connection === connection) {
+        this.#connection = undefined;
+        this.#attached = Promise.withResolvers<void>();
+      }
+      this.#reason = reason;
+      if (signal.aborted) return;
+      const waitMs = backoffMs(RETRY, connection.answered ? 0 : this.#failures, Math.random);
+      this.#failures = connection.answered ? 1 : this.#failures + 1;
+      this.#deps.logger.debug(
+        { reason, failures: this.#failures, wait_ms: waitMs },
+        "tmux client ended, attaching again",
+      );
+      await this.#deps.clock.sleep(waitMs, signal).catch(() => {});
+    }
+  }
+
+  /** Resolves while attached (at once, or at the next attach); rejects with the signal's reason. */
+  attached(signal: AbortSignal): Promise<void> {
+    return raceSignal(this.#attached.promise, signal);
+  }
+
+  /**
+   * Output lines of one plain command (no list, no conditional; quote arguments with `quoteArgument`).
+   * @throws TmuxCommandError when tmux refused it
+   * @throws TmuxUnavailableError when it was not, or may not have been, run
+   * @throws DomainError `invalid` for a line without exactly one reply; `exhausted` when too many wait or the reply is too long
+   */
+  async command(line: string, options: AskOptions = {}): Promise<readonly string[]> {
+    return await this.#ask(commandRequest(line), options);
+  }
+
+  /**
+   * Replies of a command list or a conditional, one per command that ran, in their order. A refused command is a reply
+   * with `ok: false` and ends its list.
+   * @throws like `command`, but never TmuxCommandError
+   */
+  async script(line: string, options: AskOptions = {}): Promise<readonly Reply[]> {
+    return await this.#ask(scriptRequest(line, `gt-${randomUUID()}`), options);
+  }
+
+  /** Calls `listener` for each notification (name without the `%`), `exit` included. It must not throw. Answers how to stop that. */
+  onNotification(listener: (notification: Notification) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  #connect(): ControlConnection {
+    const { timeoutMs = 2000, maxInFlight = 64 } = this.#options;
+    const connection: ControlConnection = new ControlConnection(
+      this.#deps,
+      { ...this.#options, timeoutMs, maxInFlight, maxWaiting: MAX_WAITING },
+      {
+        onReady: () => {
+          this.#connection = connection;
+          this.#attached.resolve();
+        },
+        onNotification: (notification) => {
+          for (const listener of this.#listeners) listener(notification);
+        },
+      },
+    );
+    return connection;
+  }
+
+  async #ask<T>(asked: Asked<T>, options: AskOptions): Promise<T> {
+    options.signal?.throwIfAborted();
+    const connection = this.#connection;
+    if (!connection) throw new TmuxUnavailableError(this.#reason, false);
+    connection.submit(asked.request);
+    if (!options.signal) return await asked.answer;
+    try {
+      return await raceSignal(asked.answer, options.signal);
+    } catch (err) {
+      if (options.signal.aborted) connection.withdraw(asked.request);
+      throw err;
+    }
+  }
+}

@@ -1,0 +1,56 @@
+import { DomainError } from "../../base/errors.ts";
+import { commandName, plainCommandName } from "../client/command-line.ts";
+import { TmuxCommandError } from "../pane/errors.ts";
+import type { ControlBlock } from "./control-parser.ts";
+import type { Request } from "./reply-queue.ts";
+
+/** What one command of a script answered. */
+export interface Reply {
+  readonly ok: boolean;
+  /** Its output, or tmux's words when it is not ok. */
+  readonly lines: readonly string[];
+}
+
+export interface Asked<T> {
+  readonly request: Request;
+  readonly answer: Promise<T>;
+}
+
+/** A single plain command: exactly one block answers it. */
+export function commandRequest(line: string): Asked<readonly string[]> {
+  const name = plainCommandName(line);
+  const { promise, resolve, reject } = Promise.withResolvers<readonly string[]>();
+  const accept = (block: ControlBlock): boolean => {
+    if (block.truncated) reject(tooLong(name));
+    else if (block.ok) resolve(block.body);
+    else reject(new TmuxCommandError(name, block.body));
+    return true;
+  };
+  return { request: { text: `${line}\n`, accept, fail: reject }, answer: promise };
+}
+
+/**
+ * A list or a conditional. tmux tells neither how many blocks will come nor when they are all there, so a second line
+ * follows that prints `nonce`: it is a group of its own and runs even after an error.
+ */
+export function scriptRequest(line: string, nonce: string): Asked<readonly Reply[]> {
+  const name = commandName(line);
+  const { promise, resolve, reject } = Promise.withResolvers<readonly Reply[]>();
+  const replies: Reply[] = [];
+  let truncated = false;
+  const accept = (block: ControlBlock): boolean => {
+    if (block.ok && block.body.length === 1 && block.body[0] === nonce) {
+      if (truncated) reject(tooLong(name));
+      else resolve(replies);
+      return true;
+    }
+    truncated ||= block.truncated;
+    replies.push({ ok: block.ok, lines: block.body });
+    return false;
+  };
+  return { request: { text: `${line}\ndisplay-message -p ${nonce}\n`, accept, fail: reject }, answer: promise };
+}
+
+function tooLong(name: string): DomainError {
+  return new DomainError("exhausted", `the reply to ${name} is too long`, { fields: { command: name } });
+}

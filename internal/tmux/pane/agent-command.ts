@@ -1,0 +1,49 @@
+import { DomainError } from "../../base/errors.ts";
+import { quoteArgument } from "./quote.ts";
+
+/** What runs in a pane, and how. */
+export interface AgentCommand {
+  /** Program and arguments; no shell is around them. */
+  readonly argv: readonly [string, ...string[]];
+  /** Added to the environment that the server passes on. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Removed from it. `TMUX` and `TMUX_PANE`, which tmux sets for every pane, are removed always. */
+  readonly unsetEnv: readonly string[];
+  /** Absolute path; a folder that does not exist makes tmux use another one without a word. */
+  readonly cwd: string;
+}
+
+/** Option of the server that carries the folder: `-c` expands formats, and an option's value is not expanded again. */
+const CWD_OPTION = "@gt-cwd";
+
+/** The command line that must run before one with `commandArguments`. */
+export function cwdCommand(command: AgentCommand): string {
+  return `set-option -s ${CWD_OPTION} ${quoteArgument(command.cwd)}`;
+}
+
+/**
+ * `-c … -e … -- program argument…`: the end of a new-session or respawn-pane line. tmux executes a command of several
+ * words directly, and `env` replaces itself, so the pane's pid is the agent's.
+ * @throws DomainError `invalid` for an impossible variable name, or a NUL anywhere
+ */
+export function commandArguments(command: AgentCommand): string {
+  const words = ["-c", quoteArgument(`#{${CWD_OPTION}}`)];
+  for (const [name, value] of Object.entries(command.env)) {
+    words.push("-e", quoteArgument(`${checkName(name)}=${value}`));
+  }
+  return [...words, "--", ...paneArgv(command).map(quoteArgument)].join(" ");
+}
+
+/** What tmux executes. */
+export function paneArgv(command: AgentCommand): readonly string[] {
+  const unset = ["TMUX", "TMUX_PANE", ...command.unsetEnv].flatMap((name) => ["-u", checkName(name)]);
+  // `env` would take a program with "=" in its name for a variable; a shell that replaces itself does not.
+  const viaShell = command.argv[0].includes("=") ? ["sh", "-c", 'exec "$@"', "sh"] : [];
+  return ["env", ...unset, ...viaShell, ...command.argv];
+}
+
+function checkName(name: string): string {
+  if (name === "" || name.includes("="))
+    throw new DomainError("invalid", `not a variable's name: ${JSON.stringify(name)}`);
+  return name;
+}

@@ -1,0 +1,28 @@
+import { DomainError } from "../../base/errors.ts";
+
+const NAMED = new Set(
+  (
+    "Enter Escape Tab BTab Space BSpace Up Down Left Right Home End PageUp PPage PgUp PageDown NPage PgDn " +
+    "IC Insert DC Delete F1 F2 F3 F4 F5 F6 F7 F8 F9 F10 F11 F12"
+  ).split(" "),
+);
+const MODIFIERS = /^(?:[CMS]-|\^(?=.))*/;
+const PRINTABLE = /^[^\p{C}\p{Z}]$/u;
+
+/**
+ * Checks tmux key names: `Escape`, `Up`, `F1`, `C-c`, `M-x`, `C-M-Left`, or one printable character. Case counts.
+ * @throws DomainError `invalid` naming the first bad one, or when there is none or more than 256.
+ */
+export function checkKeys(names: readonly string[]): void {
+  if (names.length === 0) throw new DomainError("invalid", "no keys given");
+  if (names.length > 256) throw new DomainError("invalid", `${names.length} keys are too many: at most 256 at once`);
+  for (const name of names) {
+    if (!isKey(name)) throw new DomainError("invalid", `not a tmux key: ${JSON.stringify(name.slice(0, 40))}`);
+  }
+}
+
+function isKey(name: string): boolean {
+  if (PRINTABLE.test(name)) return true;
+  const key = name.replace(MODIFIERS, "");
+  return NAMED.has(key) || (key !== name && PRINTABLE.test(key));
+}

@@ -1,0 +1,106 @@
+import { DomainError } from "../../base/errors.ts";
+import { formatLiteral, quoteArgument, quoteShell } from "./quote.ts";
+import { rawKeysLine } from "./raw-keys.ts";
+
+const BUFFER = /^[A-Za-z0-9._-]{1,160}$/;
+const PANE = /^%\d{1,10}$/;
+
+/** Printed by the server when a guarded line did, or did not, do its work. */
+export const DONE = "gt-done";
+export const REFUSED = "gt-refused";
+export const MOVED = "gt-moved";
+
+/** A place on the screen, from 0 at the top left. */
+export interface CursorPlace {
+  readonly x: number;
+  readonly y: number;
+}
+
+/** @throws DomainError `invalid` */
+export function checkBufferName(name: string): string {
+  if (!BUFFER.test(name)) throw new DomainError("invalid", `not a buffer's name: ${JSON.stringify(name.slice(0, 40))}`);
+  return name;
+}
+
+/** @throws DomainError `invalid` */
+export function checkPaneId(id: string): string {
+  if (!PANE.test(id)) throw new DomainError("invalid", `not a pane's id: ${JSON.stringify(id.slice(0, 40))}`);
+  return id;
+}
+
+/**
+ * Input is dropped without a word by a pane that is dead or has its input turned off, and a paste into a dead one kills
+ * tmux 3.3a: so the server itself looks and acts in one step. Copy mode and the like are closed first.
+ */
+function guarded(paneId: string, command: string): string {
+  const words = [
+    `if-shell -F -t ${paneId} ${quoteArgument("#{||:#{pane_dead},#{pane_input_off}}")}`,
+    quoteArgument(`display-message -p ${REFUSED}`),
+    quoteArgument(`copy-mode -q -t ${paneId} ; ${command} ; display-message -p ${DONE}`),
+  ];
+  return words.join(" ");
+}
+
+/** `-p`: tmux adds the paste brackets if the program asked for them; `-r`: line feeds stay line feeds; `-d`: used up. */
+export function pasteLine(paneId: string, buffer: string): string {
+  return guarded(paneId, `paste-buffer -d -p -r -b ${checkBufferName(buffer)} -t ${paneId}`);
+}
+
+export function keysLine(paneId: string, names: readonly string[]): string {
+  return guarded(paneId, `send-keys -t ${paneId} -- ${names.map(quoteArgument).join(" ")}`);
+}
+
+export function textLine(paneId: string, text: string): string {
+  return guarded(paneId, `send-keys -t ${paneId} -l -- ${quoteArgument(text)}`);
+}
+
+export function rawLine(paneId: string, data: Uint8Array): string {
+  return guarded(paneId, rawKeysLine(paneId, data));
+}
+
+/**
+ * A literal CR: some releases translate the named key by what the program asked its keyboard to be. With a place, only while
+ * the cursor stands there: the server has then read nothing that moved it since, such as a dialog.
+ */
+export function enterLine(paneId: string, cursor?: CursorPlace): string {
+  const press = guarded(paneId, `send-keys -t ${paneId} -l -- ${quoteArgument("\r")}`);
+  if (cursor === undefined) return press;
+  const isThere = `#{&&:#{==:#{cursor_x},${cursor.x}},#{==:#{cursor_y},${cursor.y}}}`;
+  const otherwise = `display-message -p ${MOVED}`;
+  return `if-shell -F -t ${paneId} ${quoteArgument(isThere)} ${quoteArgument(press)} ${quoteArgument(otherwise)}`;
+}
+
+/** The pipe's command is a format, goes through strftime, and is then run by sh. */
+export function pipeLine(paneId: string, fifoPath: string): string {
+  const command = formatLiteral(`exec cat > ${quoteShell(fifoPath)}`, { time: true });
+  return `pipe-pane -O -t ${paneId} ${quoteArgument(command)}`;
+}
+
+export interface CaptureOptions {
+  /** First line: 0 is the top of the screen, negative ones are above it, `-` is the oldest. Default 0. */
+  readonly start?: number | "-";
+  /** Last line, inclusive; `-` is the bottom of the screen. Default the bottom. */
+  readonly end?: number | "-";
+  /** Keep styling as escape sequences. */
+  readonly escapes: boolean;
+  /** Join rows that the terminal wrapped; trailing blanks stay then. */
+  readonly join: boolean;
+  /** The screen behind the alternate one; empty when there is none. */
+  readonly savedScreen?: boolean;
+}
+
+/** Into a buffer, because `capture-pane -p` in a control client leaks the whole capture in tmux before 3.6. */
+export function captureLine(paneId: string, buffer: string, options: CaptureOptions): string {
+  const flags = [
+    ...(options.escapes ? ["-e"] : []),
+    ...(options.join ? ["-J"] : []),
+    ...(options.savedScreen ? ["-a", "-q"] : []),
+    ...(options.start === undefined ? [] : ["-S", String(options.start)]),
+    ...(options.end === undefined ? [] : ["-E", String(options.end)]),
+  ];
+  return ["capture-pane", ...flags, "-b", checkBufferName(buffer), "-t", paneId].join(" ");
+}
+
+export function saveLine(buffer: string, path: string): string {
+  return `save-buffer -b ${buffer} ${quoteArgument(formatLiteral(path))}`;
+}

@@ -1,0 +1,159 @@
+import { DomainError } from "../../base/errors.ts";
+import { quoteArgument } from "./quote.ts";
+
+/** How the pane's terminal is set; tmux tells no more than this (bracketed paste from 3.7 on). */
+export interface PaneModes {
+  readonly cursorVisible: boolean;
+  readonly insert: boolean;
+  readonly cursorKeys: boolean;
+  readonly keypad: boolean;
+  readonly origin: boolean;
+  readonly wrap: boolean;
+  readonly mouse: "none" | "standard" | "button" | "all";
+  readonly mouseSgr: boolean;
+  readonly mouseUtf8: boolean;
+  readonly bracketedPaste: boolean;
+  /** First and last row that scroll, from 0. */
+  readonly scrollTop: number;
+  readonly scrollBottom: number;
+  /** Where the cursor stands on the main screen while the alternate one is on. */
+  readonly savedX: number;
+  readonly savedY: number;
+}
+
+/** What the server knows of a pane at one moment. */
+export interface PaneFacts {
+  /** The pane's command has ended. */
+  readonly dead: boolean;
+  /** Its exit code; absent while it lives, when a signal ended it, or when tmux missed its end (`recoverDeadStatus`). */
+  readonly deadStatus?: number;
+  /** Number of the signal that ended it. Absent on tmux older than 3.3. */
+  readonly deadSignal?: number;
+  /** Copy, view, tree or clock mode is open: keys do not reach the program. */
+  readonly inMode: boolean;
+  /** Somebody disabled input to the pane: text is dropped without a word. */
+  readonly inputOff: boolean;
+  readonly alternate: boolean;
+  /** Of the last process started in it, also when that is dead. */
+  readonly pid: number;
+  readonly piped: boolean;
+  readonly cols: number;
+  readonly rows: number;
+  /** Lines above the screen. */
+  readonly historySize: number;
+  readonly cursorX: number;
+  readonly cursorY: number;
+  /** When something was printed last; wall clock, ms, told by tmux in whole seconds (the second's end). */
+  readonly activityAt?: number;
+  /** Names set by programs: hostile text, without control characters. */
+  readonly windowName: string;
+  readonly currentCommand: string;
+  readonly title: string;
+}
+
+const NUMBERS = [
+  "pane_dead",
+  "pane_dead_status",
+  "pane_dead_signal",
+  "pane_in_mode",
+  "pane_input_off",
+  "alternate_on",
+  "pane_pid",
+  "pane_pipe",
+  "pane_width",
+  "pane_height",
+  "history_size",
+  "cursor_x",
+  "cursor_y",
+  "window_activity",
+];
+const MODES = [
+  "cursor_flag",
+  "insert_flag",
+  "keypad_cursor_flag",
+  "keypad_flag",
+  "origin_flag",
+  "wrap_flag",
+  "mouse_standard_flag",
+  "mouse_button_flag",
+  "mouse_all_flag",
+  "mouse_sgr_flag",
+  "mouse_utf8_flag",
+  "bracket_paste_flag",
+  "scroll_region_upper",
+  "scroll_region_lower",
+  "alternate_saved_x",
+  "alternate_saved_y",
+];
+const NAMES = ["window_name", "pane_current_command", "pane_title"];
+
+/**
+ * The command that asks for everything. A program chooses the names itself, and one with a line break could imitate the end
+ * of a reply: tmux replaces their control characters. `separator` must be unguessable, since any printable one could be in a name.
+ */
+export function factsCommand(paneId: string, separator: string): string {
+  const numbers = NUMBERS.map((name) => `#{${name}}`).join(",");
+  const names = NAMES.map((name) => `${separator}#{s/[\x01-\x1f\x7f]/ /:${name}}`).join("");
+  return `display-message -p -t ${paneId} ${quoteArgument(numbers + names)}`;
+}
+
+/** @throws DomainError `unavailable` when the reply is not what `factsCommand` asks for: the pane is gone. */
+export function parseFacts(lines: readonly string[], separator: string): PaneFacts {
+  const [numbers = "", windowName, currentCommand, ...rest] = lines.join("\n").split(separator);
+  const values = numbers.split(",");
+  if (values.length !== NUMBERS.length || currentCommand === undefined || !/^\d+$/.test(values[6] ?? "")) {
+    throw new DomainError("unavailable", "cannot read the pane's state: it is gone");
+  }
+  const number = (name: string): number => Number(values[NUMBERS.indexOf(name)]);
+  const optional = (name: string): number | undefined =>
+    values[NUMBERS.indexOf(name)] === "" ? undefined : number(name);
+  const deadStatus = optional("pane_dead_status");
+  const deadSignal = optional("pane_dead_signal");
+  const activity = optional("window_activity");
+  return {
+    dead: number("pane_dead") !== 0,
+    ...(deadStatus === undefined ? {} : { deadStatus }),
+    ...(deadSignal === undefined ? {} : { deadSignal }),
+    ...(activity === undefined ? {} : { activityAt: activity * 1000 + 999 }),
+    inMode: number("pane_in_mode") !== 0,
+    inputOff: number("pane_input_off") !== 0,
+    alternate: number("alternate_on") !== 0,
+    pid: number("pane_pid"),
+    piped: number("pane_pipe") !== 0,
+    cols: number("pane_width"),
+    rows: number("pane_height"),
+    historySize: number("history_size"),
+    cursorX: number("cursor_x"),
+    cursorY: number("cursor_y"),
+    windowName: windowName ?? "",
+    currentCommand,
+    title: rest.join(separator),
+  };
+}
+
+export function modesCommand(paneId: string): string {
+  return `display-message -p -t ${paneId} ${quoteArgument(MODES.map((name) => `#{${name}}`).join(","))}`;
+}
+
+export function parseModes(line: string): PaneModes {
+  const values = line.split(",");
+  const number = (name: string): number => Number(values[MODES.indexOf(name)] ?? "");
+  const flag = (name: string): boolean => number(name) === 1;
+  const button = flag("mouse_button_flag") ? "button" : flag("mouse_standard_flag") ? "standard" : "none";
+  return {
+    cursorVisible: flag("cursor_flag"),
+    insert: flag("insert_flag"),
+    cursorKeys: flag("keypad_cursor_flag"),
+    keypad: flag("keypad_flag"),
+    origin: flag("origin_flag"),
+    wrap: flag("wrap_flag"),
+    mouse: flag("mouse_all_flag") ? "all" : button,
+    mouseSgr: flag("mouse_sgr_flag"),
+    mouseUtf8: flag("mouse_utf8_flag"),
+    bracketedPaste: flag("bracket_paste_flag"),
+    scrollTop: number("scroll_region_upper"),
+    scrollBottom: number("scroll_region_lower"),
+    savedX: number("alternate_saved_x"),
+    savedY: number("alternate_saved_y"),
+  };
+}

@@ -1,0 +1,295 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import { unlink } from "node:fs/promises";
+import { join } from "node:path";
+import { DomainError } from "../../base/errors.ts";
+import { readPlainFile } from "../../files/plain-file.ts";
+import type { CommandClient, Reply } from "../control/command-client.ts";
+import { type AgentCommand, commandArguments, cwdCommand } from "./agent-command.ts";
+import { TmuxCommandError } from "./errors.ts";
+import { checkKeys } from "./keys.ts";
+import {
+  type CaptureOptions,
+  type CursorPlace,
+  captureLine,
+  checkBufferName,
+  checkPaneId,
+  DONE,
+  enterLine,
+  keysLine,
+  MOVED,
+  pasteLine,
+  pipeLine,
+  REFUSED,
+  rawLine,
+  saveLine,
+  textLine,
+} from "./pane-commands.ts";
+import { factsCommand, modesCommand, type PaneFacts, type PaneModes, parseFacts, parseModes } from "./pane-facts.ts";
+import { quoteArgument } from "./quote.ts";
+import { RAW_KEYS_MAX_BYTES } from "./raw-keys.ts";
+import { WINDOW_NAME } from "./server-config.ts";
+
+export type { CaptureOptions } from "./pane-commands.ts";
+export type { PaneFacts, PaneModes } from "./pane-facts.ts";
+
+/** `refused`: the pane is dead or has its input turned off; nothing was typed. */
+export type Sent = "sent" | "refused";
+
+/** A pane at one moment. */
+export interface PaneCut {
+  /** History and screen; the screen alone while it is the alternate one. Each line with its LF. */
+  readonly text: string;
+  readonly facts: PaneFacts;
+  readonly modes: PaneModes;
+  /** What stands behind an alternate screen. */
+  readonly main?: { readonly history: string; readonly screen: string };
+}
+
+export interface TmuxPaneOptions {
+  /** Private folder (0700), best in memory, for captures on their way; no `#[` in its path. */
+  readonly dir: string;
+}
+
+/** What of a client a pane needs. */
+export type Commands = Pick<CommandClient, "command" | "script">;
+
+/** Far more than a history of 100,000 lines. */
+const CAPTURE_MAX_BYTES = 256 * 1024 * 1024;
+/** The terminal closes a moment before the process counts as ended; on a busy machine two attempts were seen. */
+const RECOVER_ATTEMPTS = 20;
+
+/**
+ * One pane, named by its id, which tmux never uses again while the server lives. Every method throws TmuxUnavailableError
+ * when the client is not attached, TmuxCommandError when tmux refuses (the pane is gone).
+ */
+export class TmuxPane {
+  readonly id: string;
+  readonly #client: Commands;
+  readonly #options: TmuxPaneOptions;
+
+  /** @throws DomainError `invalid` for anything but an id like `%0` */
+  constructor(client: Commands, paneId: string, options: TmuxPaneOptions) {
+    this.id = checkPaneId(paneId);
+    this.#client = client;
+    this.#options = options;
+  }
+
+  /**
+   * The session's first pane: the one made with it, unless that was closed.
+   * @throws TmuxCommandError when there is no such session
+   */
+  static async find(client: Commands, session: string, options: TmuxPaneOptions): Promise<TmuxPane> {
+    const ids = await client.command(`list-panes -s -t ${quoteArgument(`=${session}:`)} -F "#{pane_id}"`);
+    const first = ids.map((id) => Number(id.slice(1))).sort((a, b) => a - b)[0];
+    return new TmuxPane(client, `%${first}`, options);
+  }
+
+  /** @throws DomainError `unavailable` when the pane is gone */
+  async facts(): Promise<PaneFacts> {
+    const separator = `gt${randomBytes(8).toString("hex")}`;
+    return parseFacts(await this.#client.command(factsCommand(this.id, separator)), separator);
+  }
+
+  /**
+   * The facts, and for a dead pane also how its command ended. Some builds of tmux lose the signal that says so: then the
+   * pane is dead without a status, and no hook ran, until another child of the server ends. Takes up to 0.3 s when there
+   * is no status to be had, because a process that closed its terminal still runs.
+   */
+  async recoverDeadStatus(): Promise<PaneFacts> {
+    let facts = await this.facts();
+    for (let attempt = 0; attempt < RECOVER_ATTEMPTS; attempt++) {
+      if (!facts.dead || facts.deadStatus !== undefined || facts.deadSignal !== undefined) break;
+      // Not -b: the command after it waits until `true` was reaped, and with it everything that had ended before.
+      await this.#client.script(attempt === 0 ? "run-shell true" : "run-shell -d 0.01 true");
+      facts = await this.facts();
+    }
+    return facts;
+  }
+
+  /** Text of a range of lines, each with its LF. One at a time: the server does nothing else meanwhile (1 ms per 1000 lines). */
+  async capture(options: CaptureOptions): Promise<string> {
+    return await this.#fetch((buffer) => this.#client.command(captureLine(this.id, buffer, options)));
+  }
+
+  /**
+   * The screen with up to `history` lines above it, its cursor and modes, and what stands behind an alternate screen: all of
+   * one moment. Wrapped rows are joined. With a FIFO the output goes there from the very next byte on: nothing is lost or
+   * doubled between the two. Give a FIFO of its own to each cut: what is still on its way through an earlier pipe would come
+   * after it. The cut may fall between CR and LF.
+   */
+  async cut(history: number, fifoPath?: string): Promise<PaneCut> {
+    const separator = `gt${randomBytes(8).toString("hex")}`;
+    const [screen, above, behind] = ["screen", "above", "behind"].map((part) => `gtcap-${randomUUID()}-${part}`);
+    const both = { escapes: true, join: true };
+    const line = [
+      factsCommand(this.id, separator),
+      modesCommand(this.id),
+      captureLine(this.id, `${screen}`, { ...both, start: -history }),
+      // Behind an alternate screen the history and the main screen are fetched apart, for they are drawn before it.
+      `if-shell -F -t ${this.id} "#{alternate_on}" ${quoteArgument(
+        [
+          captureLine(this.id, `${screen}`, { ...both, start: 0 }),
+          captureLine(this.id, `${above}`, { ...both, start: -Math.max(1, history), end: -1 }),
+          captureLine(this.id, `${behind}`, { ...both, savedScreen: true }),
+        ].join(" ; "),
+      )}`,
+      ...(fifoPath === undefined ? [] : [pipeLine(this.id, fifoPath)]),
+    ];
+    const asked = this.#client.script(line.join(" ; "));
+    const text = this.#bring(`${screen}`);
+    const [replies] = await Promise.all([asked, text]);
+    checkAll("cut", replies, line.length);
+    const facts = parseFacts(replies[0]?.lines ?? [], separator);
+    const modes = parseModes(replies[1]?.lines[0] ?? "");
+    if (!facts.alternate) return { text: await text, facts, modes };
+    const hasAbove = history > 0 && facts.historySize > 0;
+    const [aboveText, behindText] = await Promise.all([this.#bring(`${above}`), this.#bring(`${behind}`)]);
+    return { text: await text, facts, modes, main: { history: hasAbove ? aboveText : "", screen: behindText } };
+  }
+
+  /** Output from now on goes to the FIFO as well; a pipe that was there is replaced. */
+  async pipeTo(fifoPath: string): Promise<void> {
+    await this.#client.command(pipeLine(this.id, fifoPath));
+  }
+
+  async unpipe(): Promise<void> {
+    await this.#client.command(`pipe-pane -t ${this.id}`);
+  }
+
+  /**
+   * Puts text into a named buffer of the server, replacing what was there.
+   * @throws DomainError `invalid` for empty text, NUL, or a name other than `[A-Za-z0-9._-]{1,160}`
+   */
+  async stage(buffer: string, text: string): Promise<void> {
+    if (text === "") throw new DomainError("invalid", "cannot stage an empty text");
+    await this.#client.command(`set-buffer -b ${checkBufferName(buffer)} -- ${quoteArgument(text)}`);
+  }
+
+  /** Names of the buffers that begin with `prefix`. */
+  async listBuffers(prefix = ""): Promise<readonly string[]> {
+    const names = await this.#client.command('list-buffers -F "#{buffer_name}"');
+    return names.filter((name) => name.startsWith(prefix));
+  }
+
+  async bufferExists(buffer: string): Promise<boolean> {
+    return (await this.listBuffers(checkBufferName(buffer))).includes(buffer);
+  }
+
+  /** Deletes a buffer; one that does not exist is fine. */
+  async dropBuffer(buffer: string): Promise<void> {
+    const replies = await this.#client.script(`delete-buffer -b ${checkBufferName(buffer)}`);
+    const failed = replies.find((reply) => !reply.ok);
+    if (failed && !failed.lines.join(" ").includes("unknown buffer"))
+      throw new TmuxCommandError("delete-buffer", failed.lines);
+  }
+
+  /**
+   * Types a staged buffer as one paste and deletes it; closes copy mode and the like first. When refused, the buffer is left.
+   * @throws TmuxCommandError when there is no such buffer
+   */
+  async paste(buffer: string): Promise<"pasted" | "refused"> {
+    return (await this.#guarded("paste-buffer", pasteLine(this.id, buffer))) === "sent" ? "pasted" : "refused";
+  }
+
+  /** Presses keys by name; closes copy mode and the like first. @throws DomainError `invalid`: see `checkKeys`. */
+  async sendKeys(names: readonly string[]): Promise<Sent> {
+    checkKeys(names);
+    return await this.#guarded("send-keys", keysLine(this.id, names));
+  }
+
+  /** Types text as it is, without paste brackets; closes copy mode and the like first. */
+  async sendText(text: string): Promise<Sent> {
+    return text === "" ? "sent" : await this.#guarded("send-keys", textLine(this.id, text));
+  }
+
+  /** Hands bytes of a person's terminal to the program as they are; closes copy mode and the like first. At most 4096. */
+  async sendBytes(data: Uint8Array): Promise<Sent> {
+    if (data.length > RAW_KEYS_MAX_BYTES) throw new DomainError("invalid", `${data.length} bytes are too many at once`);
+    return data.length === 0 ? "sent" : await this.#guarded("send-keys", rawLine(this.id, data));
+  }
+
+  /**
+   * Presses Enter; closes copy mode and the like first, as the paste before it did. `moved`: it was to be pressed only while
+   * the cursor stands at that place, and it does not.
+   */
+  async enter(cursor?: CursorPlace): Promise<Sent | "moved"> {
+    return await this.#guarded("send-keys", enterLine(this.id, cursor), { [MOVED]: "moved" });
+  }
+
+  /** Fixes the size of the pane's window, whoever attaches. @throws DomainError `invalid` outside of 1…10000 */
+  async resize(cols: number, rows: number): Promise<void> {
+    for (const cells of [cols, rows]) {
+      if (!Number.isInteger(cells) || cells < 1 || cells > 10_000)
+        throw new DomainError("invalid", `not a size: ${cols}x${rows}`);
+    }
+    await this.#client.command(`resize-window -t ${this.id} -x ${cols} -y ${rows}`);
+  }
+
+  /**
+   * Starts a command in the pane in place of one that has ended. What stood on the screen goes to the history, the window
+   * gets its name back, the pipe goes on, and variables of the first start stay set. On the alternate screen the last
+   * frame is lost: capture it before.
+   * @throws TmuxCommandError when the command in it still runs
+   */
+  async respawn(command: AgentCommand): Promise<void> {
+    const line = [
+      cwdCommand(command),
+      // A respawn clears the screen; a reset moves it into the history first. Only a dead pane's: -R wipes a living one.
+      `if-shell -F -t ${this.id} "#{pane_dead}" ${quoteArgument(`send-keys -R -t ${this.id}`)}`,
+      `respawn-pane -t ${this.id} ${commandArguments(command)}`,
+      `rename-window -t ${this.id} ${WINDOW_NAME}`,
+    ].join(" ; ");
+    checkAll("respawn-pane", await this.#client.script(line), 4);
+  }
+
+  async #guarded<T extends string = never>(
+    name: string,
+    line: string,
+    more?: Readonly<Record<string, T>>,
+  ): Promise<Sent | T> {
+    const replies = await this.#client.script(line);
+    const printed = replies.at(-1)?.lines[0] ?? "";
+    const answer = { [DONE]: "sent" as const, [REFUSED]: "refused" as const, ...more }[printed];
+    if (answer !== undefined) return answer;
+    throw new TmuxCommandError(name, replies.find((reply) => !reply.ok)?.lines ?? []);
+  }
+
+  /** Fills a buffer and brings its text here through a file: the three commands travel together. */
+  async #fetch(fill: (buffer: string) => Promise<unknown>): Promise<string> {
+    const buffer = `gtcap-${randomUUID()}`;
+    const [filled, text] = await Promise.allSettled([fill(buffer), this.#bring(buffer)]);
+    if (filled.status === "rejected") throw filled.reason;
+    if (text.status === "rejected") throw text.reason;
+    return text.value;
+  }
+
+  /**
+   * The text of a buffer, which is deleted. Of a capture without a single byte tmux makes no buffer: a blank row that the next
+   * one continues has no LF either.
+   */
+  async #bring(buffer: string): Promise<string> {
+    const path = join(this.#options.dir, buffer);
+    try {
+      const saved = this.#client.command(saveLine(buffer, path));
+      const dropped = this.#client.command(`delete-buffer -b ${buffer}`);
+      const [save, drop] = await Promise.allSettled([saved, dropped]);
+      if (save.status === "rejected" && isNoBuffer(save.reason)) return "";
+      for (const step of [save, drop]) if (step.status === "rejected") throw step.reason;
+      const text = await readPlainFile(path, CAPTURE_MAX_BYTES);
+      if (text === undefined) throw new DomainError("unavailable", "a capture of the pane was taken away");
+      return text;
+    } finally {
+      await unlink(path).catch(() => {});
+    }
+  }
+}
+
+function isNoBuffer(err: unknown): boolean {
+  return err instanceof TmuxCommandError && err.message.includes("no buffer");
+}
+
+function checkAll(name: string, replies: readonly Reply[], expected: number): void {
+  const failed = replies.find((reply) => !reply.ok);
+  if (failed) throw new TmuxCommandError(name, failed.lines);
+  if (replies.length < expected) throw new TmuxCommandError(name, ["the list ended early"]);
+}

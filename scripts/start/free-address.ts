@@ -1,0 +1,12 @@
+import { runtimeFolder } from "../../internal/files/private-folder.ts";
+import { listLocalSidecars } from "../../internal/terminal/finding/local-sidecars.ts";
+
+/** `name`, or `name-2`, `name-3` … when agents of that name run on this machine already: the printed commands must mean one. */
+export async function freeAddress(name: string, xdgRuntimeDir: string | undefined): Promise<string> {
+  const uid = process.getuid?.() ?? 0;
+  const folder = runtimeFolder(xdgRuntimeDir === undefined ? { uid } : { uid, xdgRuntimeDir });
+  const taken = new Set((await listLocalSidecars(folder)).map((sidecar) => sidecar.agent));
+  let address = name;
+  for (let number = 2; taken.has(address); number++) address = `${name}-${number}`;
+  return address;
+}
