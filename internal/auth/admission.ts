@@ -1,5 +1,6 @@
 import type { X509Certificate } from "node:crypto";
 import { DomainError, type ErrorKind } from "../base/errors.ts";
+import { hasWeakKey } from "../pki/key-strength.ts";
 import { isFor } from "../pki/tls-files.ts";
 import type { Standing, Trust } from "../pki/trust.ts";
 import { isSidecar } from "./identities.ts";
@@ -30,6 +31,9 @@ export function refusalOf({ certificate, uris, isNew }: Caller, trust: Trust, no
   if (!isFor(certificate, "client")) {
     return new DomainError("unauthenticated", "the caller's certificate is not one for callers (no clientAuth)");
   }
+  if (isNew && hasWeakKey(certificate)) {
+    return new DomainError("unauthenticated", "the key of the caller's certificate is too weak");
+  }
   if (uris.some(isSidecar)) {
     return new DomainError("denied", "the caller's certificate is a sidecar's: sidecars do not call");
   }
@@ -45,6 +49,7 @@ const NEW: Refusals = {
   "not-yet-valid": ["unauthenticated", "the caller's certificate is not valid yet"],
   untrusted: ["unauthenticated", "the caller's certificate is not from a CA that is trusted here itself"],
   revoked: ["unauthenticated", "the caller's certificate is revoked"],
+  "no-list": ["unauthenticated", "the CA of the caller's certificate has no current revocation list here"],
 };
 
 const OPEN: Refusals = {

@@ -4,6 +4,7 @@ import { DomainError, errorText } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Task } from "../base/task-group.ts";
 import { type CheckedTls, checkTls, type TlsFault, type TlsFiles } from "../pki/tls-files.ts";
+import type { TrustOptions } from "../pki/trust.ts";
 import { watchFolder } from "./folder-watch.ts";
 import { readTlsFiles } from "./read-tls-files.ts";
 
@@ -26,6 +27,8 @@ export interface TlsFolderOptions {
   readonly side: "server" | "client";
   /** Whatever else must hold of the files, beyond `checkTls`. @throws DomainError `invalid` */
   readonly check?: (tls: CheckedTls) => void;
+  /** Which CAs must have a current revocation list. Default: none. */
+  readonly trust?: TrustOptions;
   /** How often to look although nothing told of a change. Default 30 s. */
   readonly pollMs?: number;
   /** From a change to the look at it, so that what belongs together is written; the most often it is looked. Default 200 ms. */
@@ -115,7 +118,7 @@ export class TlsFolder implements Task {
     if (text === this.#inUse) return;
     try {
       if ("fault" in read) throw new DomainError("invalid", read.why, { fields: { reason: read.fault } });
-      const tls = checkTls(read, this.#options.side, now);
+      const tls = checkTls(read, this.#options.side, now, this.#options.trust);
       this.#options.check?.(tls);
       this.#deps.onLoaded?.(tls);
       this.#current = tls;

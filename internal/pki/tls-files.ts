@@ -3,7 +3,7 @@ import { createSecureContext } from "node:tls";
 import { DomainError, errorText } from "../base/errors.ts";
 import { certificatesOf } from "./pem.ts";
 import { type RevocationList, revocationListsOf } from "./revocation-list.ts";
-import { type Standing, Trust } from "./trust.ts";
+import { type Standing, Trust, type TrustOptions } from "./trust.ts";
 
 /** PEM texts of one side of a mutual TLS connection, as they lie in a folder. */
 export interface TlsFiles {
@@ -54,7 +54,12 @@ export function isFor(certificate: X509Certificate, side: keyof typeof USAGES): 
  * @param now wall clock, ms
  * @throws DomainError `invalid` that names the file and, as `reason` in its fields, the TlsFault
  */
-export function checkTls(files: TlsFiles, side: "server" | "client", now: number): CheckedTls {
+export function checkTls(
+  files: TlsFiles,
+  side: "server" | "client",
+  now: number,
+  options: TrustOptions = {},
+): CheckedTls {
   const [leaf, ...chain] = read("tls.crt", () => certificatesOf(files.cert));
   const key = read("tls.key", () => createPrivateKey(files.key));
   if (!leaf.checkPrivateKey(key)) throw fault("mismatch", "tls.key is not the key of tls.crt");
@@ -64,9 +69,9 @@ export function checkTls(files: TlsFiles, side: "server" | "client", now: number
   if (!isFor(leaf, side)) throw fault("usage", `tls.crt is not for this: it does not name ${USAGE_NAMES[side]}`);
   const { crl } = files;
   const lists = crl === undefined ? [] : checkLists(crl, [...cas, ...chain], now);
-  const trust = new Trust(cas, lists);
+  const trust = new Trust(cas, lists, options);
   const standing = trust.standing(leaf, now, chain);
-  if (standing !== "good") throw fault(standing, `tls.crt ${FAULTS[standing]}`);
+  if (standing !== "good") throw fault(standing === "no-list" ? "crl" : standing, `tls.crt ${FAULTS[standing]}`);
   usable(files);
   const due = lists.flatMap(({ nextUpdate }) => nextUpdate ?? []);
   const notAfter = trust.notAfter(leaf, chain);
@@ -78,6 +83,7 @@ const FAULTS: Readonly<Record<Exclude<Standing, "good">, string>> = {
   expired: "or a CA above it has expired",
   "not-yet-valid": "or a CA above it is not valid yet",
   revoked: "is revoked by crl.pem",
+  "no-list": "is of a CA that must have a current list in crl.pem, and has none",
 };
 
 function checkLists(pem: string, issuers: readonly X509Certificate[], now: number): readonly RevocationList[] {

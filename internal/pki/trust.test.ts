@@ -1,5 +1,5 @@
 import { X509Certificate } from "node:crypto";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { TestCa } from "../../test/support/certificates.ts";
 import { certificatesOf } from "./pem.ts";
 import { revocationListsOf } from "./revocation-list.ts";
@@ -52,4 +52,70 @@ it("hears a revocation list of the certificate's own issuer only", () => {
 it("does not take a leaf for a CA", () => {
   const leaf = leafOf(old.issue({}));
   expect(new Trust([leaf]).standing(leaf, now)).toBe("untrusted");
+});
+
+const bridge = new TestCa("bridge");
+const consumer = new TestCa("consumer");
+const pems = (...texts: string[]) => texts.map((pem) => new X509Certificate(pem));
+
+describe("a certificate below a cross-signature", () => {
+  const leaf = leafOf(consumer.issue({ days: 30 }));
+
+  it("is good while the cross-signature is, and says which CA has signed it", () => {
+    const cross = bridge.crossSign(consumer);
+    const trust = new Trust(pems(bridge.pem, cross));
+    expect(trust.standing(leaf, now)).toBe("good");
+    expect(trust.issuerOf(leaf, now)?.raw).toEqual(new X509Certificate(cross).raw);
+  });
+
+  it("ends with the cross-signature, and with the CA that signed that", () => {
+    const short = new Trust(pems(bridge.pem, bridge.crossSign(consumer, { days: 2 })));
+    expect(short.standing(leaf, now + 3 * DAY)).toBe("expired");
+    expect(Math.abs(short.notAfter(leaf) - now - 2 * DAY)).toBeLessThan(60_000);
+    const long = new Trust(pems(bridge.pem, bridge.crossSign(consumer, { days: 30 })));
+    expect(long.standing(leaf, now + 8 * DAY)).toBe("expired"); // the bridge's CA has 7 days
+    expect(long.issuerOf(leaf, now + 8 * DAY)).toBeUndefined();
+  });
+
+  it("is revoked with the cross-signature", () => {
+    const cross = bridge.crossSign(consumer);
+    const lists = revocationListsOf(bridge.revoke([{ ...bridge.issue({}), cert: cross }]));
+    expect(new Trust(pems(bridge.pem, cross), lists).standing(leaf, now)).toBe("revoked");
+  });
+
+  it("is good by the cross-signature that replaces a revoked or an ended one", () => {
+    const revoked = bridge.crossSign(consumer);
+    const replacing = bridge.crossSign(consumer, { days: 5 });
+    const lists = revocationListsOf(bridge.revoke([{ ...bridge.issue({}), cert: revoked }]));
+    const trust = new Trust(pems(bridge.pem, revoked, replacing), lists);
+    expect(trust.standing(leaf, now)).toBe("good");
+    expect(trust.issuerOf(leaf, now)?.raw).toEqual(new X509Certificate(replacing).raw);
+    expect(trust.standing(leaf, now + 6 * DAY)).toBe("revoked");
+  });
+
+  it("is followed to an end when CAs have signed each other in a circle", () => {
+    const third = new TestCa("third");
+    const all = pems(bridge.crossSign(consumer), consumer.crossSign(bridge), third.crossSign(bridge), bridge.pem);
+    expect(new Trust(all).standing(leaf, now)).toBe("good");
+  });
+});
+
+describe("a CA whose revocation list is required", () => {
+  const leaf = leafOf(old.issue({}));
+  const cas = pems(old.pem, next.pem);
+  const require = (crl?: string) =>
+    new Trust(cas, crl === undefined ? [] : revocationListsOf(crl), {
+      crlPolicyOf: (issuer) => (issuer.raw.equals(cas[0]?.raw as Buffer) ? "require" : "if-present"),
+    });
+
+  it("has no good certificate without a list, nor with one that is out of date", () => {
+    expect(require().standing(leaf, now)).toBe("no-list");
+    expect(require(next.revoke([])).standing(leaf, now)).toBe("no-list");
+    expect(require(old.revoke([], { days: 1 })).standing(leaf, now)).toBe("good");
+    expect(require(old.revoke([], { days: 1 })).standing(leaf, now + 2 * DAY)).toBe("no-list");
+  });
+
+  it("does not ask a list of the other CAs", () => {
+    expect(require().standing(leafOf(next.issue({})), now)).toBe("good");
+  });
 });

@@ -3,25 +3,53 @@ import type { RevocationList } from "./revocation-list.ts";
 
 /** Longer chains are somebody's loop. */
 const MAX_CHAIN = 8;
+/** CAs that sign each other have many chains; no honest bundle has more. */
+const MAX_CHAINS = 32;
 
 /** What a certificate is worth now. */
-export type Standing = "good" | "expired" | "not-yet-valid" | "untrusted" | "revoked";
+export type Standing = "good" | "expired" | "not-yet-valid" | "untrusted" | "revoked" | "no-list";
 
 /**
- * The CAs that certificates must lead to, and the revocation lists that go with them. Revocation is `if-present`: a
- * certificate is revoked when a list of its issuer names it; an issuer without a list has revoked nothing. A list that
- * was current when it was taken stays in force until it is replaced.
+ * What a CA without a current revocation list means. `if-present`: it has revoked nothing, and a list that was current
+ * when it was taken stays in force until it is replaced. `require`: none of its certificates counts.
+ */
+export type CrlPolicy = "require" | "if-present";
+
+type Chain = readonly X509Certificate[];
+
+export interface TrustOptions {
+  /** The policy of each CA. Default: `if-present` for all. */
+  readonly crlPolicyOf?: (issuer: X509Certificate) => CrlPolicy;
+}
+
+/**
+ * The CAs that certificates must lead to, and the revocation lists that go with them. A chain ends at a CA that is
+ * trusted and whose own issuer is not: the end or the revocation of a cross-signature ends every certificate below it. A
+ * certificate with several chains is good when one of them is.
  */
 export class Trust {
   readonly #cas: readonly X509Certificate[];
   readonly #lists: readonly RevocationList[];
+  readonly #crlPolicyOf: (issuer: X509Certificate) => CrlPolicy;
   /** Chains that were followed: looking at a connection again costs no signature check. */
-  readonly #chains = new WeakMap<X509Certificate, readonly X509Certificate[] | undefined>();
+  readonly #chains = new WeakMap<X509Certificate, readonly Chain[]>();
+  /** The trusted CAs that have signed a trusted CA. */
+  readonly #above = new Map<X509Certificate, readonly X509Certificate[]>();
   readonly #listsOf = new Map<string, readonly RevocationList[]>();
 
-  constructor(cas: readonly X509Certificate[], lists: readonly RevocationList[] = []) {
+  constructor(
+    cas: readonly X509Certificate[],
+    lists: readonly RevocationList[] = [],
+    { crlPolicyOf = () => "if-present" }: TrustOptions = {},
+  ) {
     this.#cas = cas;
     this.#lists = lists;
+    this.#crlPolicyOf = crlPolicyOf;
+  }
+
+  /** The CAs that are trusted, those included that are trusted through another. */
+  get cas(): readonly X509Certificate[] {
+    return this.#cas;
   }
 
   /**
@@ -29,48 +57,80 @@ export class Trust {
    * @param now wall clock, ms
    */
   standing(leaf: X509Certificate, now: number, others: readonly X509Certificate[] = []): Standing {
-    const chain = this.#chainOf(leaf, others);
-    if (chain === undefined) return "untrusted";
-    if (chain.some((certificate) => certificate.validToDate.getTime() <= now)) return "expired";
-    if (chain.some((certificate) => certificate.validFromDate.getTime() > now)) return "not-yet-valid";
-    const revoked = chain.slice(1).some((issuer, i) => this.#isRevoked(chain[i] as X509Certificate, issuer));
-    return revoked ? "revoked" : "good";
+    const standings = this.#chainsOf(leaf, others).map((chain) => this.#standingOf(chain, now));
+    if (standings.length === 0) return "untrusted";
+    return WORST_LAST.find((standing) => standings.includes(standing)) ?? "untrusted";
   }
 
-  /** When the first certificate of the chain ends, wall clock, ms; -Infinity without a chain. */
+  /** When the last chain ends that is left, wall clock, ms: each with its first certificate. -Infinity without a chain. */
   notAfter(leaf: X509Certificate, others: readonly X509Certificate[] = []): number {
-    const chain = this.#chainOf(leaf, others);
-    if (chain === undefined) return Number.NEGATIVE_INFINITY;
-    return Math.min(...chain.map((certificate) => certificate.validToDate.getTime()));
+    const ends = this.#chainsOf(leaf, others).map((chain) => Math.min(...chain.map(endOf)));
+    return Math.max(Number.NEGATIVE_INFINITY, ...ends);
   }
 
-  #chainOf(leaf: X509Certificate, others: readonly X509Certificate[]): readonly X509Certificate[] | undefined {
-    if (!this.#chains.has(leaf)) this.#chains.set(leaf, this.#follow(leaf, others));
-    return this.#chains.get(leaf);
+  /**
+   * The CA that has signed a certificate: of several certificates of that CA the one whose chain is good now.
+   * Undefined without a good chain.
+   */
+  issuerOf(leaf: X509Certificate, now: number): X509Certificate | undefined {
+    return this.#chainsOf(leaf, []).find((chain) => this.#standingOf(chain, now) === "good")?.[1];
   }
 
-  /** From the leaf to the first CA that is trusted. */
-  #follow(leaf: X509Certificate, others: readonly X509Certificate[]): readonly X509Certificate[] | undefined {
-    const chain = [leaf];
-    for (let last = leaf; chain.length < MAX_CHAIN; ) {
-      const root = this.#cas.find((ca) => isIssuedBy(last, ca));
-      if (root) return [...chain, root];
-      const next = others.find((other) => !chain.includes(other) && isIssuedBy(last, other));
-      if (next === undefined) return undefined;
-      chain.push(next);
-      last = next;
+  #standingOf(chain: Chain, now: number): Standing {
+    if (chain.some((certificate) => endOf(certificate) <= now)) return "expired";
+    if (chain.some((certificate) => certificate.validFromDate.getTime() > now)) return "not-yet-valid";
+    const states = chain.slice(1).map((issuer, i) => this.#revocation(chain[i] as X509Certificate, issuer, now));
+    return states.find((state) => state === "revoked") ?? states.find((state) => state === "no-list") ?? "good";
+  }
+
+  #chainsOf(leaf: X509Certificate, others: readonly X509Certificate[]): readonly Chain[] {
+    let chains = this.#chains.get(leaf);
+    if (chains === undefined) {
+      const found: Chain[] = [];
+      this.#follow([leaf], others, found);
+      this.#chains.set(leaf, found);
+      chains = found;
     }
-    return undefined;
+    return chains;
   }
 
-  #isRevoked(certificate: X509Certificate, issuer: X509Certificate): boolean {
+  /** Adds every chain that begins with `chain` to `found`. */
+  #follow(chain: Chain, others: readonly X509Certificate[], found: Chain[]): void {
+    const last = chain[chain.length - 1] as X509Certificate;
+    const isTrusted = chain.length > 1 && this.#cas.includes(last);
+    const issuers = isTrusted ? this.#issuersOf(last) : [...this.#cas, ...others].filter((ca) => isIssuedBy(last, ca));
+    const next = issuers.filter((issuer) => !chain.includes(issuer));
+    if (isTrusted && next.length === 0) found.push(chain);
+    if (chain.length >= MAX_CHAIN) return;
+    for (const issuer of next) if (found.length < MAX_CHAINS) this.#follow([...chain, issuer], others, found);
+  }
+
+  #issuersOf(ca: X509Certificate): readonly X509Certificate[] {
+    let above = this.#above.get(ca);
+    if (above === undefined) {
+      above = isIssuedBy(ca, ca) ? [] : this.#cas.filter((other) => isIssuedBy(ca, other));
+      this.#above.set(ca, above);
+    }
+    return above;
+  }
+
+  #revocation(certificate: X509Certificate, issuer: X509Certificate, now: number): "revoked" | "no-list" | "good" {
     let lists = this.#listsOf.get(issuer.fingerprint256);
     if (lists === undefined) {
       lists = this.#lists.filter((list) => list.isSignedBy(issuer));
       this.#listsOf.set(issuer.fingerprint256, lists);
     }
-    return lists.some((list) => list.names(certificate));
+    if (lists.some((list) => list.names(certificate))) return "revoked";
+    if (this.#crlPolicyOf(issuer) === "if-present") return "good";
+    return lists.some(({ nextUpdate }) => nextUpdate === undefined || nextUpdate > now) ? "good" : "no-list";
   }
+}
+
+/** Which of the standings of several chains counts. */
+const WORST_LAST: readonly Standing[] = ["good", "revoked", "no-list", "expired", "not-yet-valid"];
+
+function endOf(certificate: X509Certificate): number {
+  return certificate.validToDate.getTime();
 }
 
 function isIssuedBy(certificate: X509Certificate, issuer: X509Certificate): boolean {

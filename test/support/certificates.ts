@@ -24,8 +24,12 @@ export class TestCa {
   constructor(name: string, parent?: TestCa, days?: number) {
     this.#name = name;
     this.#parent = parent;
-    const extensions = [extension(BASIC_CONSTRAINTS, der(0x30, der(0x01, Buffer.from([0xff]))), true)];
-    this.pem = (parent ?? this).#certify(name, this.#keys.publicKey, extensions, days === undefined ? {} : { days });
+    this.pem = (parent ?? this).#certify(
+      name,
+      this.#keys.publicKey,
+      [CA_EXTENSION],
+      days === undefined ? {} : { days },
+    );
   }
 
   /** A leaf with these names, the CA's own certificate behind it if that is an intermediate, its key, and the root to trust. */
@@ -46,6 +50,15 @@ export class TestCa {
       key: privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
       ca: (this.#parent ?? this).pem,
     };
+  }
+
+  /** A certificate for the key and name of `other`, signed by this CA: a cross-signature. */
+  crossSign(
+    other: TestCa,
+    options: Pick<LeafNames, "days" | "startDays"> & { readonly extensions?: readonly Buffer[] } = {},
+  ): string {
+    const extensions = [CA_EXTENSION, ...(options.extensions ?? [])];
+    return this.#certify(other.#name, other.#keys.publicKey, extensions, options);
   }
 
   /** A revocation list of this CA that names these. */
@@ -101,6 +114,7 @@ const BASIC_CONSTRAINTS = [2, 5, 29, 19];
 const SUBJECT_ALT_NAME = [2, 5, 29, 17];
 const EXTENDED_KEY_USAGE = [2, 5, 29, 37];
 const SIGNATURE_ALGORITHM = der(0x30, oid(ECDSA_WITH_SHA256));
+const CA_EXTENSION = extension(BASIC_CONSTRAINTS, der(0x30, der(0x01, Buffer.from([0xff]))), true);
 
 function serialOf(cert: string): Buffer {
   return Buffer.from(new X509Certificate(cert).serialNumber, "hex");

@@ -15,6 +15,9 @@ export type Admission = (
   isNew: boolean,
 ) => DomainError | undefined;
 
+/** When what a caller is let in by ends, wall clock, ms: its certificate, or a CA above it. */
+export type AdmittedUntil = (certificate: X509Certificate) => number;
+
 /** A certificate may end at any time; that somebody has set the clock is found out after this. */
 const LOOK_AT_LEAST_EVERY_MS = 60_000;
 /** Calls with an answer of their own may get it although their connection ends. */
@@ -53,16 +56,23 @@ export class Connections implements Task {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #admit: Admission | undefined;
+  readonly #until: AdmittedUntil;
   readonly #peers = new WeakMap<object, Peer>();
   readonly #byPeer = new WeakMap<Peer, Connection>();
   readonly #open = new Set<Connection>();
   #wake = new AbortController();
   #nextLook = Number.POSITIVE_INFINITY;
 
-  constructor(deps: { readonly clock: Clock; readonly logger: Logger }, admit?: Admission) {
+  /** `until`: default, the end of the certificate itself. */
+  constructor(
+    deps: { readonly clock: Clock; readonly logger: Logger },
+    admit?: Admission,
+    until: AdmittedUntil = (certificate) => certificate.validToDate.getTime(),
+  ) {
     this.#clock = deps.clock;
     this.#logger = deps.logger;
     this.#admit = admit;
+    this.#until = until;
   }
 
   /** Looks at each connection once. */
@@ -93,8 +103,7 @@ export class Connections implements Task {
       closed.abort();
     });
     this.#consider(record, true);
-    const notAfter = certificate.validToDate.getTime();
-    if (notAfter < this.#nextLook) this.reconsider();
+    if (this.#until(certificate) < this.#nextLook) this.reconsider();
     return peer;
   }
 
@@ -128,7 +137,9 @@ export class Connections implements Task {
       this.#wake = new AbortController();
       await this.#considerAll();
       const now = this.#clock.now();
-      const ends = [...this.#open].map((record) => (record.refusal ? Number.POSITIVE_INFINITY : endOf(record)));
+      const ends = [...this.#open].map((record) =>
+        record.refusal ? Number.POSITIVE_INFINITY : this.#until(record.certificate),
+      );
       this.#nextLook = ends.reduce((first, end) => Math.min(first, end), now + LOOK_AT_LEAST_EVERY_MS);
       const wake = AbortSignal.any([signal, this.#wake.signal]);
       await this.#clock.sleep(Math.max(1, this.#nextLook - now), wake).catch(() => {});
@@ -168,8 +179,4 @@ export class Connections implements Task {
     }
     record.destroy();
   }
-}
-
-function endOf({ certificate }: Connection): number {
-  return certificate.validToDate.getTime();
 }

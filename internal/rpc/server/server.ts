@@ -10,7 +10,7 @@ import type { Task } from "../../base/task-group.ts";
 import { connectErrorOf } from "../common/errors.ts";
 import type { TlsMaterial } from "../common/tls.ts";
 import { ConnectionMetrics } from "../port/connection-metrics.ts";
-import { type Admission, Connections } from "../port/connections.ts";
+import { type Admission, type AdmittedUntil, Connections } from "../port/connections.ts";
 import { hasTooManyHeaders } from "../port/header-limit.ts";
 import {
   type ConnectionFault,
@@ -52,6 +52,8 @@ export interface RpcServerOptions {
   readonly tls?: TlsMaterial;
   /** With `tls`: who of those with a good certificate may not call; asked again when a certificate ends and on `setTls`. */
   readonly admit?: Admission;
+  /** With `admit`: when to ask it again about a caller, e.g. when a CA above its certificate ends. Default: at the certificate's end. */
+  readonly admittedUntil?: AdmittedUntil;
   /** Which `Host` and `Origin` are answered; without it any. For plaintext listeners. */
   readonly hostCheck?: HostCheck;
   /** Run before a request's body is read, in order; what they throw is the answer. The place to authenticate. */
@@ -106,7 +108,7 @@ export class RpcServer implements Task {
   constructor(deps: RpcServerDeps, options: RpcServerOptions) {
     this.#deps = deps;
     this.#options = options;
-    this.#connections = new Connections(deps, options.admit);
+    this.#connections = new Connections(deps, options.admit, options.admittedUntil);
     this.#connectionMetrics = deps.metrics && new ConnectionMetrics(deps.metrics.registry);
     this.#listening.promise.catch(() => {}); // `run` throws the same
   }

@@ -19,7 +19,7 @@ export interface TlsServingDeps {
   readonly health: HealthState;
   /** Makes the server, once there is a certificate to serve with. */
   readonly newServer: (
-    trust: Required<Pick<RpcServerOptions, "tls" | "admit">>,
+    trust: Required<Pick<RpcServerOptions, "tls" | "admit" | "admittedUntil">>,
     rules: readonly RoleRule[],
   ) => RpcServer;
 }
@@ -70,7 +70,10 @@ export class TlsServing implements Task {
   async #serve(signal: AbortSignal): Promise<void> {
     const { files, leaf } = await this.#folder.first(signal);
     const rules = this.#options.roleRules ?? controllerRule(identitiesOf(leaf));
-    this.#server = this.#deps.newServer({ tls: files, admit: (...caller) => this.#admit(...caller) }, rules);
+    const admit: RpcServerOptions["admit"] = (...caller) => this.#admit(...caller);
+    const admittedUntil = (certificate: X509Certificate) =>
+      this.#folder.current?.trust.notAfter(certificate) ?? Number.NEGATIVE_INFINITY;
+    this.#server = this.#deps.newServer({ tls: files, admit, admittedUntil }, rules);
     await this.#server.run(signal);
   }
 
