@@ -4,8 +4,6 @@ import { type MainContext, runMain } from "../../internal/cli/run-main.ts";
 import { version } from "../../internal/cli/version.ts";
 import { commandNamed, commandNames } from "./commands.ts";
 import { commandContext } from "./common/command-context.ts";
-import { helpText } from "./common/help-text.ts";
-import { unknownCommand } from "./common/unknown-command.ts";
 
 /** Usage 2, no such agent 3, unreachable or not trusted 4, refused 6; what is not here is 1. */
 const exitCodes: Readonly<Record<ErrorKind, number>> = {
@@ -28,11 +26,13 @@ async function main(context: MainContext): Promise<number> {
   const [name, argv] = first === "-h" || first === "--help" ? ["help", []] : [first, rest];
   if (name === "--version") return printVersion(stdout);
   const command = await commandNamed(name);
-  if (command === undefined) throw unknownCommand(name, commandNames);
+  if (command === undefined) {
+    throw (await import("./common/unknown-command.ts")).unknownCommand(name, commandNames);
+  }
   const { ask, ...given } = parseFlags(command.flags, argv, env);
   if (ask === "version") return printVersion(stdout);
   if (ask === "help") {
-    stdout.write(helpText(command));
+    stdout.write((await import("./common/help-text.ts")).helpText(command));
     return 0;
   }
   return await command.run(given, commandContext(context));
