@@ -17,7 +17,8 @@ export const VERTICAL: ListKeys = { next: "Down", previous: "Up" };
  * seen, and an Enter that comes too late finds an empty composer, where it does nothing.
  */
 export function answerByArrows(keys: ListKeys, dialog: DialogView, choice: string, text: string | undefined): Answer {
-  const { choices } = dialog;
+  const { choices, unclear } = dialog;
+  if (unclear !== undefined) return unsure(`its choices cannot be read with certainty: ${unclear}`);
   if (choices.length === 0) return cannot("this dialog shows no choices: answer it in the agent's terminal");
   const asks = (label: string) => keys.asksText?.test(label) === true;
   const wanted =
@@ -27,11 +28,14 @@ export function answerByArrows(keys: ListKeys, dialog: DialogView, choice: strin
   if (wanted === undefined) return wrong(choice, text, dialog);
   if (text === undefined && asks(wanted.label)) return invalid(`choice ${wanted.key} needs a text`);
   if (text !== undefined && !asks(wanted.label)) return invalid(`choice ${wanted.key} takes no text`);
+  if (choices.filter((one) => one.selected).length !== 1) return unsure("not exactly one of its choices is selected");
+  if (new Set(choices.map((one) => one.key)).size < choices.length)
+    return unsure("two of its choices have the same key");
   const from = choices.findIndex((one) => one.selected);
-  if (from < 0) return cannot("which choice is selected cannot be seen: answer it in the agent's terminal");
+  const { key, label } = wanted;
   return {
     type: "steps",
-    steps: [...walk(keys, dialog, from, choices.indexOf(wanted)), ...give(keys, wanted.key, text)],
+    steps: [...walk(keys, dialog, from, choices.indexOf(wanted)), ...give(keys, { key, label }, text)],
   };
 }
 
@@ -39,12 +43,12 @@ function walk(keys: ListKeys, { choices }: DialogView, from: number, to: number)
   const name = to > from ? keys.next : keys.previous;
   const step = Math.sign(to - from);
   return Array.from({ length: Math.abs(to - from) }, (_, i) => {
-    const on = choices[from + i * step]?.key ?? "";
-    return { press: { type: "key", name }, on } as const;
+    const { key = "", label = "" } = choices[from + i * step] ?? {};
+    return { press: { type: "key", name }, on: { key, label } } as const;
   });
 }
 
-function give(keys: ListKeys, on: string, text: string | undefined): AnswerStep[] {
+function give(keys: ListKeys, on: AnswerStep["on"], text: string | undefined): AnswerStep[] {
   const enter = { type: "key", name: "Enter" } as const;
   if (text === undefined) return [{ press: enter, on, decides: true }];
   const typed: AnswerStep = { press: { type: "text", text }, on };
@@ -59,5 +63,6 @@ function wrong(choice: string, text: string | undefined, { choices }: DialogView
   return invalid(`no choice ${JSON.stringify(choice.slice(0, 40))} in this dialog: there are ${known}`);
 }
 
+const unsure = (reason: string): Answer => ({ type: "unsure", reason });
 const invalid = (reason: string): Answer => ({ type: "refused", kind: "invalid", reason });
 const cannot = (reason: string): Answer => ({ type: "refused", kind: "unimplemented", reason });

@@ -1,55 +1,107 @@
 import type { DialogChoice } from "./profile.ts";
-import type { Screen } from "./screen.ts";
-import { lineAt } from "./screen-text.ts";
-
-/** `❯ 1. Yes`, `  2. No`, `› 3) …`; the cursor, the number and the label. */
-const NUMBERED = /^[ │┃]{0,4}([❯›>→▶] | {2}| )? ?(\d{1,2})[.)] +(\S.*)$/;
-const CURSOR = /^[ │┃]{0,4}[❯›>→▶] +(\S.*)$/;
 
 export interface ChoiceList {
   readonly choices: readonly DialogChoice[];
+  /** First and last row of the list, both inclusive. */
   readonly top: number;
   readonly bottom: number;
 }
 
-/** The numbered list between two rows (both inclusive) that counts 1, 2, 3…; the last one if there are several. */
-export function numberedChoices(screen: Screen, from: number, to: number): ChoiceList | undefined {
-  let found: { choices: DialogChoice[]; top: number; bottom: number } | undefined;
-  for (let row = from; row <= to; row += 1) {
-    const match = NUMBERED.exec(lineAt(screen, row).slice(0, 300));
-    if (match === null) continue;
-    const [, cursor = "", key = "", label = ""] = match;
-    if (key === "1") found = { choices: [], top: row, bottom: row };
-    if (found === undefined || Number(key) !== found.choices.length + 1) continue;
-    found.choices.push({ key, label: label.trim(), selected: cursor.trim() !== "" });
-    found.bottom = row;
-  }
-  return found !== undefined && found.choices.length > 1 ? found : undefined;
+/** What a place where a program draws its choices shows. `unclear`: a list that cannot be read with certainty, and why. */
+export type ChoiceReading =
+  | ({ readonly type: "list" } & ChoiceList)
+  | { readonly type: "unclear"; readonly why: string; readonly top: number; readonly bottom: number };
+
+/** Where and how a program draws a numbered list. Text that is quoted in a dialog stands elsewhere, or is indented. */
+export interface NumberedPlace {
+  /** A row, without what the program draws beside the list. */
+  readonly text: (row: number) => string;
+  /** Column of the numbers' first digit; what goes on in the next row is indented by three more at least. */
+  readonly column: number;
+  /** Whether an item's row may begin with this, the text before its number. */
+  readonly leads: (before: string) => boolean;
+  readonly isSelected: (row: number) => boolean;
+  /** A row between two items that belongs to the list. */
+  readonly isDivider?: (row: number) => boolean;
+  /** A row that is one of the items, and the rows that may belong to the list, both inclusive. */
+  readonly anchor: number;
+  readonly from: number;
+  readonly to: number;
+}
+
+interface Item {
+  readonly row: number;
+  readonly number: number;
+  readonly label: string;
 }
 
 /**
- * A list without numbers that is walked with the arrows: the row with the cursor and its neighbours that start in the same
- * column as its label. Keys are positions, `1` for the first.
+ * Reads the list around an item: numbers that count from 1 without a gap in one column, exactly one of them selected.
+ * Undefined when the anchor is no item.
  */
-export function cursorChoices(screen: Screen, from: number, to: number): ChoiceList | undefined {
-  for (let row = to; row >= from; row -= 1) {
-    const text = lineAt(screen, row).slice(0, 300);
-    const match = CURSOR.exec(text);
-    if (match === null) continue;
-    const column = text.length - (match[1] ?? "").length;
-    const sameColumn = (other: number): boolean => {
-      const line = lineAt(screen, other);
-      return other >= from && other <= to && line.slice(0, column).trim() === "" && /\S/.test(line.charAt(column));
-    };
-    let top = row;
-    while (sameColumn(top - 1)) top -= 1;
-    let bottom = row;
-    while (sameColumn(bottom + 1)) bottom += 1;
-    const choices: DialogChoice[] = [];
-    for (let at = top; at <= bottom; at += 1) {
-      choices.push({ key: String(at - top + 1), label: lineAt(screen, at).slice(column).trim(), selected: at === row });
-    }
-    return { choices, top, bottom };
+export function numberedChoices(place: NumberedPlace): ChoiceReading | undefined {
+  const anchor = itemAt(place, place.anchor);
+  if (anchor === undefined) return undefined;
+  const above = itemsAbove(place, anchor);
+  const items = above === undefined ? undefined : [...above, anchor, ...itemsBelow(place, anchor)];
+  const [top, bottom] = [items?.[0]?.row ?? anchor.row, items?.at(-1)?.row ?? anchor.row];
+  const unclear = (why: string): ChoiceReading => ({ type: "unclear", why, top, bottom });
+  if (items === undefined) return unclear("its choices do not count from 1 without a gap");
+  if (items.length < 2) return unclear("it shows one choice only");
+  const next = itemAt(place, rowBelow(place, bottom));
+  if (next !== undefined) return unclear(`after choice ${items.length} comes a choice ${next.number}`);
+  const choices = items.map(({ row, number, label }) => ({
+    key: String(number),
+    label,
+    selected: place.isSelected(row),
+  }));
+  if (choices.filter((one) => one.selected).length !== 1) return unclear("not exactly one of its choices is selected");
+  return { type: "list", choices, top, bottom };
+}
+
+function itemAt({ text, column, leads }: NumberedPlace, row: number): Item | undefined {
+  const line = text(row).slice(0, 1000);
+  if (!leads(line.slice(0, column))) return undefined;
+  const match = /^(\d{1,2})[.)] +(\S.*)$/.exec(line.slice(column));
+  return match === null ? undefined : { row, number: Number(match[1]), label: (match[2] ?? "").trim() };
+}
+
+/** Whether a row may stand between two items: nothing, what an item goes on with, a divider. */
+function isBetween({ text, column, isDivider }: NumberedPlace, row: number): boolean {
+  return (
+    text(row)
+      .slice(0, column + 3)
+      .trim() === "" || isDivider?.(row) === true
+  );
+}
+
+/** Undefined when the numbers do not go down to 1. */
+function itemsAbove(place: NumberedPlace, anchor: Item): Item[] | undefined {
+  const items: Item[] = [];
+  let row = anchor.row - 1;
+  for (let number = anchor.number - 1; number >= 1; number -= 1) {
+    while (row >= place.from && isBetween(place, row)) row -= 1;
+    const item = row < place.from ? undefined : itemAt(place, row);
+    if (item?.number !== number) return undefined;
+    items.unshift(item);
+    row -= 1;
   }
-  return undefined;
+  return anchor.number < 1 ? undefined : items;
+}
+
+function itemsBelow(place: NumberedPlace, anchor: Item): Item[] {
+  const items: Item[] = [];
+  for (let last = anchor; ; ) {
+    const item = itemAt(place, rowBelow(place, last.row));
+    if (item?.number !== last.number + 1) return items;
+    items.push(item);
+    last = item;
+  }
+}
+
+/** The next row below that is not between two items; one row beyond the place when there is none. */
+function rowBelow(place: NumberedPlace, from: number): number {
+  let row = from + 1;
+  while (row <= place.to && isBetween(place, row)) row += 1;
+  return row <= place.to ? row : Number.MAX_SAFE_INTEGER;
 }

@@ -37,7 +37,10 @@ export interface DialogView {
   readonly kind: DialogKind;
   readonly title: string;
   readonly text: string;
+  /** Only what the program itself draws as choices; empty when it draws none, and when they are `unclear`. */
   readonly choices: readonly DialogChoice[];
+  /** Why the choices cannot be read with certainty: then nothing may be pressed. */
+  readonly unclear?: string;
 }
 
 /** What a profile reads from one screen. Everything is absent unless seen. */
@@ -76,8 +79,8 @@ export type SafeText =
 /** One key, or a text typed literally, of an answer to a dialog, and what must be on the screen right before it. */
 export interface AnswerStep {
   readonly press: { readonly type: "key"; readonly name: string } | { readonly type: "text"; readonly text: string };
-  /** Key of the choice that must be the selected one. */
-  readonly on: string;
+  /** The choice that must be the selected one, by its key and by its label. */
+  readonly on: Pick<DialogChoice, "key" | "label">;
   /** What earlier steps made of the dialog: a field that is open by now, or a typed text that it shows. Absent: nothing. */
   readonly after?: { readonly type: "field" } | { readonly type: "text"; readonly text: string };
   /** The answer is given with this step; until then nothing is decided. */
@@ -86,6 +89,8 @@ export interface AnswerStep {
 
 export type Answer =
   | { readonly type: "steps"; readonly steps: readonly AnswerStep[] }
+  /** What the dialog would take for the answer cannot be seen with certainty: nothing may be pressed. */
+  | { readonly type: "unsure"; readonly reason: string }
   /** `invalid`: another choice or text would do; `unimplemented`: only a person at the terminal can answer this. */
   | { readonly type: "refused"; readonly kind: "invalid" | "unimplemented"; readonly reason: string };
 

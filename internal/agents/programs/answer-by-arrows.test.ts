@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { loadScreenCases } from "../../../test/support/screen-corpus.ts";
-import type { Answer, DialogView } from "../profile.ts";
+import type { Answer, DialogChoice, DialogView } from "../profile.ts";
 import { profileNamed } from "./registry.ts";
 
 const cases = await loadScreenCases();
@@ -21,7 +21,7 @@ function steps(given: Answer | undefined): string {
   return given.steps
     .map(({ press, on, after, decides }) => {
       const shown = after === undefined ? "" : after.type === "field" ? "(field)" : `(${after.text})`;
-      return `${press.type === "key" ? press.name : `"${press.text}"`}@${on}${shown}${decides === true ? "!" : ""}`;
+      return `${press.type === "key" ? press.name : `"${press.text}"`}@${on.key}${shown}${decides === true ? "!" : ""}`;
     })
     .join(" ");
 }
@@ -63,10 +63,29 @@ describe("an answer to a recorded dialog", () => {
     expect(steps(answer("codex", { ...dialog, choices }, "1"))).toBe("Up@3 Up@2 Enter@1!");
   });
 
-  it("is refused when the selection cannot be seen", () => {
+  it.each([
+    ["no choice is selected", (one: DialogChoice) => ({ ...one, selected: false })],
+    ["two are", (one: DialogChoice) => ({ ...one, selected: one.key !== "2" })],
+    ["two have the same number", (one: DialogChoice) => ({ ...one, key: one.key === "3" ? "2" : one.key })],
+  ])("presses nothing when %s", (_, change) => {
     const dialog = dialogOf("codex/0.169.0/permission-shell");
-    const choices = dialog.choices.map((one) => ({ ...one, selected: false }));
-    expect(steps(answer("codex", { ...dialog, choices }, "1"))).toBe("unimplemented");
+    expect(answer("codex", { ...dialog, choices: dialog.choices.map(change) }, "1")?.type).toBe("unsure");
+  });
+
+  it("presses nothing when the choices cannot be read with certainty", () => {
+    const dialog = dialogOf("codex/0.169.0/permission-shell");
+    expect(answer("codex", { ...dialog, unclear: "they do not count from 1" }, "1")).toEqual({
+      type: "unsure",
+      reason: "its choices cannot be read with certainty: they do not count from 1",
+    });
+  });
+
+  it("names the choice that each key must find selected, by its label too", () => {
+    const given = answer("codex", dialogOf("codex/0.169.0/permission-shell"), "2");
+    expect(given?.type === "steps" && given.steps.map((step) => step.on.label.slice(0, 12))).toEqual([
+      "Yes, proceed",
+      "Yes, and don",
+    ]);
   });
 
   it("lists the keys when there is no such choice", () => {
@@ -82,7 +101,7 @@ describe("an answer to a recorded dialog", () => {
         expect(given.steps.map((step) => step.decides === true)).toEqual(
           given.steps.map((_, i) => i === given.steps.length - 1),
         );
-        expect(given.steps.at(-1)).toMatchObject({ press: { name: "Enter" }, on: key });
+        expect(given.steps.at(-1)).toMatchObject({ press: { name: "Enter" }, on: { key } });
       }
     }
   });

@@ -1,7 +1,7 @@
-import { type ChoiceList, cursorChoices, numberedChoices } from "../choices.ts";
-import type { ComposerView, DialogKind, DialogView, ScreenView } from "../profile.ts";
+import type { ComposerView, ScreenView } from "../profile.ts";
 import type { Screen } from "../screen.ts";
-import { block, firstWords, isRule, lastRow, lineAt, ruleAbove, typedText } from "../screen-text.ts";
+import { isRule, lastRow, lineAt, ruleAbove, typedText } from "../screen-text.ts";
+import { claudeDialog, isFooter, isWide } from "./claude-dialog.ts";
 
 /** How far from the cursor the box's lines may be: a draft fills at most the screen. */
 const REACH = 200;
@@ -10,8 +10,6 @@ const SPINNER = /^[·✢✳✶✻✽*∗] \S[^…]{0,80}…/;
 const INTERRUPT = /\besc to interrupt\b/;
 /** Titles while it works; a static title says nothing, so this proves busy and never idle. */
 const BUSY_TITLE = /^[⠀-⣿◐◑◒◓] /u;
-const FOOTER =
-  /\b(?:Esc to (?:cancel|exit|go back|close|skip)|Enter to (?:confirm|select|continue|save|submit|set))\b/i;
 const PARKED = /(?:usage|session|weekly|rate) limit (?:reached|hit)|hit your (?:\w+ )?limit/i;
 
 /**
@@ -21,7 +19,7 @@ const PARKED = /(?:usage|session|weekly|rate) limit (?:reached|hit)|hit your (?:
 export function claudeView(screen: Screen): ScreenView {
   const composer = composerBox(screen);
   if (composer === undefined) {
-    const dialog = dialogBox(screen);
+    const dialog = claudeDialog(screen);
     return dialog === undefined ? {} : { dialog };
   }
   const above = aboveComposer(screen, composer.top - 2);
@@ -36,11 +34,11 @@ export function claudeView(screen: Screen): ScreenView {
 
 function composerBox(screen: Screen): ComposerView | undefined {
   const upper = ruleAbove(screen, screen.cursorY - 1, REACH);
-  if (upper < 0 || !wide(screen, upper) || !/^[❯!](?:\s|$)/.test(lineAt(screen, upper + 1))) return undefined;
+  if (upper < 0 || !isWide(screen, upper) || !/^[❯!](?:\s|$)/.test(lineAt(screen, upper + 1))) return undefined;
   let lower = screen.cursorY + 1;
   while (lower < screen.rows && !isRule(lineAt(screen, lower))) lower += 1;
-  if (lower >= screen.rows || !wide(screen, lower)) return undefined;
-  for (let row = lower + 1; row <= lastRow(screen); row += 1) if (FOOTER.test(lineAt(screen, row))) return undefined;
+  if (lower >= screen.rows || !isWide(screen, lower)) return undefined;
+  for (let row = lower + 1; row <= lastRow(screen); row += 1) if (isFooter(screen, row)) return undefined;
   const rows: string[] = [];
   for (let row = upper + 1; row < lower; row += 1)
     rows.push(typedText(screen.lines[row]).replace(/^(?:[❯!]\s?|\s{1,2})/, ""));
@@ -48,12 +46,6 @@ function composerBox(screen: Screen): ComposerView | undefined {
   const shell = lineAt(screen, upper + 1).startsWith("!") ? "!" : "";
   const text = `${shell}${rows.join("\n")}`.trimEnd();
   return { top: upper + 1, bottom: lower - 1, text, pasteMarkers: text.match(PASTE)?.length ?? 0 };
-}
-
-/** The agent's own lines span the screen; one inside a message does not start at the first column or is shorter. */
-function wide(screen: Screen, row: number): boolean {
-  const text = lineAt(screen, row);
-  return text.startsWith("─") && text.length >= screen.cols - 2;
 }
 
 interface Above {
@@ -108,57 +100,4 @@ function statusMark(screen: Screen, from: number): string | undefined {
 
 function titleMark(screen: Screen): string | undefined {
   return BUSY_TITLE.test(screen.title) ? "title" : undefined;
-}
-
-const KINDS: readonly (readonly [DialogKind, RegExp])[] = [
-  ["trust", /trust this folder|Do you trust|Accessing workspace|Bypass Permissions mode/i],
-  ["theme", /text style that looks best|^\s*Theme$/m],
-  ["login", /Select login method|custom API key|Paste code here|log ?in/i],
-  ["limit", /limit (?:reached|hit)|hit your (?:\w+ )?limit/i],
-  ["plan", /Exit plan mode|Ready to code|Claude has written up a plan|Would you like to proceed\?/i],
-  ["permission", /Do you want to (?:proceed|make|create|allow|overwrite|run|use)|needs your permission/i],
-  ["question", /^\s*[☐☒✔]\s|Type something|Chat about this/m],
-  ["picker", /Select model|Rewind|Resume|Choose|Switch between/i],
-];
-
-/** A dialog fills everything from its line down to the last row and holds a list with the cursor mark. */
-function dialogBox(screen: Screen): DialogView | undefined {
-  const last = lastRow(screen);
-  const top = dialogTop(screen, last);
-  if (top < 0) return undefined;
-  const list = numberedChoices(screen, top, last) ?? cursorChoices(screen, top, last);
-  const footer = footerRow(screen, last);
-  if (list === undefined ? footer < 0 : !fitsBottom(list, footer, last)) return undefined;
-  if (list !== undefined && !list.choices.some((choice) => choice.selected)) return undefined;
-  const end = footer < 0 ? last : footer - 1;
-  const text = block(screen, top, end);
-  const kind = KINDS.find(([, pattern]) => pattern.test(text))?.[0] ?? "other";
-  return { kind, title: firstWords(text), text, choices: list?.choices ?? [] };
-}
-
-/** The line a dialog begins under; a dialog may have more of them inside, so the highest one with no composer above the list counts. */
-function dialogTop(screen: Screen, last: number): number {
-  let top = ruleAbove(screen, last, REACH);
-  if (top < 0 || !wide(screen, top)) return -1;
-  for (
-    let above = ruleAbove(screen, top - 1, 30);
-    above >= 0 && wide(screen, above);
-    above = ruleAbove(screen, above - 1, 30)
-  ) {
-    // Within one dialog no row between its lines belongs to the transcript.
-    const between = block(screen, above + 1, top - 1);
-    if (/^[●❯⏺]\s(?!\d+\.)|^ {2}⎿/m.test(between) || between === "") break;
-    top = above;
-  }
-  return top + 1;
-}
-
-function footerRow(screen: Screen, last: number): number {
-  for (let row = last; row > last - 3 && row >= 0; row -= 1) if (FOOTER.test(lineAt(screen, row))) return row;
-  return -1;
-}
-
-/** Without a footer the list itself must be the last thing on the screen. */
-function fitsBottom(list: ChoiceList, footer: number, last: number): boolean {
-  return footer >= 0 || last - list.bottom <= 1;
 }

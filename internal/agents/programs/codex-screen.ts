@@ -1,7 +1,7 @@
-import { type ChoiceList, numberedChoices } from "../choices.ts";
-import type { ComposerView, DialogKind, DialogView, ScreenView } from "../profile.ts";
+import type { ComposerView, ScreenView } from "../profile.ts";
 import type { Screen, ScreenLine } from "../screen.ts";
-import { block, firstWords, hasHint, isBlank, lastRow, lineAt, typedText } from "../screen-text.ts";
+import { hasHint, isBlank, lastRow, lineAt, typedText } from "../screen-text.ts";
+import { asksByTitle, codexDialog, isFooter, isTurnOver } from "./codex-dialog.ts";
 
 const REACH = 200;
 /** The status rows, or the menu that stands in their place, are not more than this. */
@@ -10,13 +10,7 @@ const PASTE = /\[Pasted Content \d+ chars\](?: #\d+)?/g;
 const WORKING = /^[•◦] .{0,80}\((?:\d+[hms] ?)+ • esc to interrupt\)/u;
 /** The title's first item turns while it works. */
 const BUSY_TITLE = /^[⠀-⣿] /u;
-/** The title while a dialog waits. */
-const ASKS = "[ ! ]";
-const FOOTER =
-  /\b(?:enter (?:to )?(?:confirm|submit|review|select|continue)|esc (?:to )?(?:cancel|skip|close|go back|dismiss))\b/i;
 const QUEUED = /^ {2}↳ (.*)$/;
-/** The last row of a turn that is over, or of a session without one. */
-const TURN_OVER = /^(?: {2}Worked for |■ | {2}└ Tip:| {2}Tip:)/;
 const PARKED = /hit your usage limit|usage limit reached|rate limit reached/i;
 
 /**
@@ -27,7 +21,7 @@ const PARKED = /hit your usage limit|usage limit reached|rate limit reached/i;
 export function codexView(screen: Screen): ScreenView {
   const composer = composerRows(screen);
   if (composer === undefined) {
-    const dialog = dialogBox(screen);
+    const dialog = codexDialog(screen);
     return dialog === undefined ? {} : { dialog };
   }
   const above = aboveComposer(screen, composer.top - 1);
@@ -43,7 +37,7 @@ export function codexView(screen: Screen): ScreenView {
 function composerRows(screen: Screen): ComposerView | undefined {
   let top = Math.min(screen.cursorY, screen.rows - 1);
   while (top > 0 && /^(?: {2}|$)/.test(lineAt(screen, top)) && screen.cursorY - top < REACH) top -= 1;
-  if (screen.title.startsWith(ASKS) || !isPrompt(screen.lines[top])) return undefined;
+  if (asksByTitle(screen) || !isPrompt(screen.lines[top])) return undefined;
   const bottom = composerBottom(screen);
   if (bottom === undefined) return undefined;
   const clipped = top === 0 || bottom === screen.rows - 1;
@@ -77,7 +71,7 @@ function composerBottom(screen: Screen): number | undefined {
     return filled ? Math.min(screen.rows - 1, Math.max(last, screen.cursorY)) : undefined;
   }
   if (last - row > MENU_ROWS) return undefined;
-  for (let below = row; below <= last; below += 1) if (FOOTER.test(lineAt(screen, below))) return undefined;
+  for (let below = row; below <= last; below += 1) if (isFooter(screen, below)) return undefined;
   while (row > screen.cursorY && isBlank(screen, row)) row -= 1;
   return row;
 }
@@ -109,52 +103,10 @@ function ended(text: string, queued: readonly string[]): Above {
   return {
     queued,
     ...(parked === undefined ? {} : { parked }),
-    ...(TURN_OVER.test(text) ? {} : { unfinished: "a turn without its end" }),
+    ...(isTurnOver(text) ? {} : { unfinished: "a turn without its end" }),
   };
 }
 
 function titleMark(screen: Screen): string | undefined {
   return BUSY_TITLE.test(screen.title) ? "title" : undefined;
-}
-
-const KINDS: readonly (readonly [DialogKind, RegExp])[] = [
-  ["trust", /Do you trust|Hooks need review|Trust all/i],
-  ["login", /Sign in|log ?in|API key/i],
-  ["limit", /usage limit|rate limit/i],
-  ["plan", /Implement this plan|plan mode/i],
-  ["permission", /Would you like to|Do you want to|Allow .*\?|needs? your approval/i],
-  ["question", /Question \d+\/\d+|unanswered/i],
-  ["picker", /Select |Choose|Pick|Resume|Update Model Permissions/i],
-];
-
-/** A dialog takes the composer's place: indented rows, a numbered list with the cursor mark, a row that names its keys. */
-function dialogBox(screen: Screen): DialogView | undefined {
-  const last = lastRow(screen);
-  const footer = footerRow(screen, last);
-  if (footer < 0) return undefined;
-  const from = Math.max(0, footer - 60);
-  const list = numberedChoices(screen, from, footer - 1);
-  if (list === undefined && !screen.title.startsWith(ASKS)) return undefined;
-  if (list !== undefined && !list.choices.some((choice) => choice.selected)) return undefined;
-  const top = dialogTop(screen, list, footer);
-  const text = block(screen, top, footer - 1);
-  const kind = KINDS.find(([, pattern]) => pattern.test(text))?.[0] ?? "other";
-  return {
-    kind,
-    title: firstWords(text),
-    text,
-    choices: list?.choices ?? [],
-  };
-}
-
-function footerRow(screen: Screen, last: number): number {
-  for (let row = last; row > last - 3 && row >= 0; row -= 1) if (FOOTER.test(lineAt(screen, row))) return row;
-  return -1;
-}
-
-/** The transcript marks its rows in the first column or ends with its turn; a dialog indents all but the chosen row. */
-function dialogTop(screen: Screen, list: ChoiceList | undefined, footer: number): number {
-  let row = (list?.top ?? footer) - 1;
-  while (row >= 0 && /^(?:\s|$)/.test(lineAt(screen, row)) && !TURN_OVER.test(lineAt(screen, row))) row -= 1;
-  return row + 1;
 }

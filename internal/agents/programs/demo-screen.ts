@@ -1,4 +1,4 @@
-import { numberedChoices } from "../choices.ts";
+import { type ChoiceReading, numberedChoices } from "../choices.ts";
 import type { ComposerView, DialogKind, DialogView, ScreenView } from "../profile.ts";
 import type { Screen } from "../screen.ts";
 import { block, lastRow, lineAt, typedText } from "../screen-text.ts";
@@ -72,7 +72,22 @@ const KINDS: readonly (readonly [DialogKind, RegExp])[] = [
 function dialogIn(screen: Screen, top: number, bottom: number): DialogView | undefined {
   if (!lineAt(screen, bottom).startsWith(FOOTER.slice(0, Math.max(1, screen.cols - 1)))) return undefined;
   const title = lineAt(screen, top).slice(2).trim();
-  const choices = numberedChoices(screen, top + 1, bottom - 1)?.choices ?? [];
   const kind = KINDS.find(([, pattern]) => pattern.test(title))?.[0] ?? "question";
-  return { kind, title, text: block(screen, top, bottom - 1), choices };
+  const shown = { kind, title, text: block(screen, top, bottom - 1) };
+  const list = listAbove(screen, bottom);
+  if (list?.type === "list") return { ...shown, choices: list.choices };
+  return { ...shown, choices: [], unclear: list?.why ?? "they are not on the screen" };
+}
+
+/** The choices are the rows above the keys, one each; what is asked for stands above them. */
+function listAbove(screen: Screen, keys: number): ChoiceReading | undefined {
+  return numberedChoices({
+    text: (row) => lineAt(screen, row),
+    column: 2,
+    leads: (before) => before === "  " || before === "❯ ",
+    isSelected: (row) => lineAt(screen, row).startsWith("❯"),
+    anchor: keys - 1,
+    from: 0,
+    to: keys - 1,
+  });
 }

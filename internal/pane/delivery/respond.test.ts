@@ -21,6 +21,7 @@ class Asking implements KeyWriter {
   presses = 0;
   alive = true;
   labels = ["Yes", "Always", "No", "Type something"];
+  unclear: string | undefined;
   kind: DialogView["kind"] = "permission";
   text = "rm x";
   #selected = 0;
@@ -30,7 +31,8 @@ class Asking implements KeyWriter {
 
   get dialog(): DialogView {
     const choices = this.labels.map((label, i) => ({ key: String(i + 1), label, selected: i === this.#selected }));
-    return { kind: this.kind, title: "Run it?", text: [this.text, ...this.labels].join("\n"), choices };
+    const shown = { kind: this.kind, title: "Run it?", text: [this.text, ...this.labels].join("\n") };
+    return this.unclear === undefined ? { ...shown, choices } : { ...shown, choices: [], unclear: this.unclear };
   }
 
   get id(): string {
@@ -193,6 +195,47 @@ describe("an answer", () => {
     };
     expect((await answered()).outcome).toBe("unknown");
   });
+});
+
+describe("a dialog whose choices cannot be read with certainty", () => {
+  it("is not answered, and no key is pressed", async () => {
+    agent.unclear = "its choices do not count from 1 without a gap";
+    agent.draw();
+    const result = await answered({ choice: "1" });
+    expect([result.outcome, agent.keys, agent.presses]).toEqual(["unknown", [], 0]);
+    expect(values(result)).toEqual([
+      "nothing was pressed: its choices cannot be read with certainty: its choices do not count from 1 without a gap",
+    ]);
+  });
+
+  it("is not confirmed when that begins on the way to the choice", async () => {
+    const { id: dialogId } = agent;
+    agent.kind = "theme";
+    agent.draw();
+    agent.onKey = (_, byDefault) => {
+      byDefault();
+      agent.unclear = "not exactly one of its choices is selected";
+      agent.draw();
+    };
+    await expect(answered({ dialogId: dialogId === agent.id ? dialogId : agent.id })).rejects.toMatchObject({
+      kind: "precondition",
+    });
+    expect([agent.keys, agent.given]).toEqual([["Down"], []]);
+  });
+});
+
+it("is not confirmed when the selected choice has the wanted key and another label", async () => {
+  agent.kind = "picker";
+  agent.draw();
+  agent.onKey = (key, byDefault) => {
+    byDefault();
+    if (key === "Enter") return;
+    agent.labels[2] = "Yes, always";
+    agent.draw();
+  };
+  const result = await answered({ choice: "3" }).catch((err: unknown) => err);
+  expect(result).toMatchObject({ kind: "precondition" });
+  expect(agent.given).toEqual([]);
 });
 
 describe("no key is pressed", () => {

@@ -80,6 +80,7 @@ class Response {
     if (now.type === "gone" || now.id !== dialogId) throw otherDialog(now, "answer");
     this.#asked = now.view;
     const answer = answerOf(now.view, choice, text);
+    if (answer.type === "unsure") return unsure(`nothing was pressed: ${answer.reason}`);
     if (answer.type === "refused") {
       const choices = now.view.choices.map((one) => one.key).join(" ");
       throw new DomainError(answer.kind, answer.reason, { fields: { dialog_id: now.id, choices } });
@@ -131,8 +132,12 @@ class Response {
   }
 
   #fits(now: Look & { readonly type: "dialog" }, step: AnswerStep): boolean {
-    const selected = now.view.choices.find((one) => one.selected)?.key;
-    if (selected !== step.on || !this.#isSame(now, step)) return false;
+    const selected = now.view.choices.filter((one) => one.selected);
+    const [only] = selected;
+    if (now.view.unclear !== undefined || selected.length !== 1 || only?.key !== step.on.key) return false;
+    // What is typed on a choice stands in the place of its label.
+    if (only.label !== step.on.label && !isTyping(step)) return false;
+    if (!this.#isSame(now, step)) return false;
     if (step.after?.type === "field") return now.id !== this.#request.dialogId;
     return step.after === undefined || shows(now.view, step.after.text);
   }
@@ -143,10 +148,10 @@ class Response {
     const { view } = now;
     const asked = this.#asked;
     if (asked === undefined || view.kind !== asked.kind || view.title !== asked.title) return false;
-    const typing = step.press.type === "text" || step.after !== undefined;
+    const typing = isTyping(step);
     const loose = typing || view.kind === "theme" || view.kind === "picker";
     const same = (key: string, label: string, i: number) =>
-      asked.choices[i]?.key === key && (asked.choices[i]?.label === label || (typing && key === step.on));
+      asked.choices[i]?.key === key && (asked.choices[i]?.label === label || (typing && key === step.on.key));
     return (
       loose && view.choices.length === asked.choices.length && view.choices.every((c, i) => same(c.key, c.label, i))
     );
@@ -206,6 +211,8 @@ class Response {
     return this.#asked !== undefined && shape(now.view) === shape(this.#asked) ? ALIKE_MS : STANDS_MS;
   }
 }
+
+const isTyping = (step: AnswerStep): boolean => step.press.type === "text" || step.after !== undefined;
 
 /** Wraps and borders do not count. */
 function shows({ text }: DialogView, typed: string): boolean {

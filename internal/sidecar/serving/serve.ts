@@ -260,10 +260,7 @@ export class ServingHalf implements Task {
 
   #healthServer(): RpcServer {
     const { clock, logger, health, metrics } = this.#deps;
-    const server = createHealthServer(
-      { clock, logger, health, metrics },
-      { ...this.#options.healthListen, hostCheck: this.#options.hostCheck },
-    );
+    const server = createHealthServer({ clock, logger, health, metrics }, this.#options.healthListen);
     server.listening
       .then(({ host, port }) => logger.info({ listen: `${host}:${port}` }, "health served"))
       .catch(() => {});

@@ -1,0 +1,128 @@
+import { type ChoiceReading, numberedChoices } from "../choices.ts";
+import type { DialogKind, DialogView } from "../profile.ts";
+import type { Screen } from "../screen.ts";
+import { block, firstWords, isBlank, isRule, lastRow, lineAt, ruleAbove } from "../screen-text.ts";
+import { unnumberedChoices } from "../unnumbered-choices.ts";
+
+/** How far above its choices a dialog may begin. */
+const REACH = 200;
+/** A typed answer that wraps: so many rows below its choice the cursor may stand. */
+const TYPED_ROWS = 8;
+const MARK = "❯";
+const FOOTER =
+  /\b(?:Esc to (?:cancel|exit|go back|close|skip)|Enter to (?:confirm|select|continue|save|submit|set))\b/i;
+
+const KINDS: readonly (readonly [DialogKind, RegExp])[] = [
+  ["question", /^\s*(?:←\s+)?[☐☒✔]\s/],
+  ["trust", /trust this folder|Do you trust|Accessing workspace|Bypass Permissions mode/i],
+  ["theme", /text style that looks best|^\s*Theme$/m],
+  ["login", /Select login method|custom API key|Paste code here|log ?in/i],
+  ["limit", /limit (?:reached|hit)|hit your (?:\w+ )?limit/i],
+  ["plan", /Exit plan mode|Ready to code|Claude has written up a plan|Would you like to proceed\?/i],
+  ["permission", /Do you want to (?:proceed|make|create|allow|overwrite|run|use)|needs your permission/i],
+  ["question", /Type something|Chat about this/],
+  ["picker", /Select model|Rewind|Resume|Choose|Switch between/i],
+];
+
+/**
+ * A dialog fills everything from its line down to the last row. Its choices are the rows around the one that the program
+ * marks and puts its cursor on: what a command or a question quotes stands elsewhere.
+ */
+export function claudeDialog(screen: Screen): DialogView | undefined {
+  const last = lastRow(screen);
+  const footer = footerRow(screen, last);
+  const end = footer < 0 ? last : footer - 1;
+  const ruled = isWide(screen, ruleAbove(screen, last, REACH));
+  const atCursor = rowAtCursor(screen, end);
+  const marked = atCursor ?? (ruled ? lowestMarked(screen, end) : undefined);
+  // A dialog that is taller than the screen has lost its line.
+  if (!ruled && (atCursor === undefined || footer < 0)) return undefined;
+  const list = marked === undefined ? undefined : listAt(screen, marked, end);
+  // Without a footer the list itself must be the last thing on the screen.
+  if (footer < 0 && (list === undefined || last - list.bottom > 1)) return undefined;
+  const top = dialogTop(screen, list?.top ?? last);
+  const text = block(screen, top, end);
+  const kind = kindOf(screen, text, list);
+  const shown = { kind, title: firstWords(text), text };
+  if (list?.type === "list") return { ...shown, choices: list.choices };
+  const why = list?.why ?? (kind === "other" ? undefined : "none of its choices is marked");
+  return { ...shown, choices: [], ...(why === undefined ? {} : { unclear: why }) };
+}
+
+/** True for a row that names the keys of a dialog. */
+export function isFooter(screen: Screen, row: number): boolean {
+  return FOOTER.test(lineAt(screen, row));
+}
+
+/** The agent's own lines span the screen; one inside a message does not start at the first column or is shorter. */
+export function isWide(screen: Screen, row: number): boolean {
+  const text = lineAt(screen, row);
+  return text.startsWith("─") && text.length >= screen.cols - 2;
+}
+
+function footerRow(screen: Screen, last: number): number {
+  for (let row = last; row > last - 3 && row >= 0; row -= 1) if (isFooter(screen, row)) return row;
+  return -1;
+}
+
+const markColumn = (screen: Screen, row: number): number => lineAt(screen, row).search(/\S/);
+const isMarked = (screen: Screen, row: number): boolean => lineAt(screen, row).trimStart().startsWith(MARK);
+
+/** The cursor stands on the mark, or behind what is typed on the choice. */
+function rowAtCursor(screen: Screen, end: number): number | undefined {
+  for (let row = screen.cursorY; row > screen.cursorY - TYPED_ROWS && row >= 0 && row <= end; row -= 1) {
+    if (isMarked(screen, row)) return row;
+    if (isBlank(screen, row) || !lineAt(screen, row).startsWith("  ")) return undefined;
+  }
+  return undefined;
+}
+
+/** Some lists leave the cursor elsewhere. Nothing is quoted below the choices. */
+function lowestMarked(screen: Screen, end: number): number | undefined {
+  for (let row = end; row >= 0 && !isWide(screen, row - 1); row -= 1) if (isMarked(screen, row)) return row;
+  return undefined;
+}
+
+function listAt(screen: Screen, anchor: number, end: number): ChoiceReading | undefined {
+  const mark = markColumn(screen, anchor);
+  const numbered = numberedChoices({
+    text: (row) => lineAt(screen, row),
+    column: mark + 2,
+    leads: (before) => /^[ ❯↑↓]*$/.test(before) && before.slice(0, mark).trim() === "" && before.endsWith(" "),
+    isSelected: (row) => lineAt(screen, row).charAt(mark) === MARK,
+    isDivider: (row) => isWide(screen, row) && isRule(lineAt(screen, row)),
+    anchor,
+    from: 0,
+    to: end,
+  });
+  return numbered ?? unnumberedChoices(screen, { anchor, mark, to: end });
+}
+
+/** The line a dialog begins under; a dialog may have more of them inside, so the highest one with no composer above the list counts. */
+function dialogTop(screen: Screen, from: number): number {
+  let top = ruleAbove(screen, from, REACH);
+  if (top < 0 || !isWide(screen, top)) return 0;
+  for (
+    let above = ruleAbove(screen, top - 1, 30);
+    above >= 0 && isWide(screen, above);
+    above = ruleAbove(screen, above - 1, 30)
+  ) {
+    // Within one dialog no row between its lines belongs to the transcript.
+    const between = block(screen, above + 1, top - 1);
+    if (/^[●❯⏺]\s(?!\d+\.)|^ {2}⎿/m.test(between) || between === "") break;
+    top = above;
+  }
+  return top + 1;
+}
+
+/** By what the program writes, the first row and the one above the choices, before what is quoted between them. */
+function kindOf(screen: Screen, text: string, list: ChoiceReading | undefined): DialogKind {
+  let above = (list?.top ?? 0) - 1;
+  while (above > 0 && isBlank(screen, above)) above -= 1;
+  const title = text.split("\n").find((row) => row.trim() !== "") ?? "";
+  for (const words of [title, lineAt(screen, above), text]) {
+    const kind = KINDS.find(([, pattern]) => pattern.test(words))?.[0];
+    if (kind !== undefined) return kind;
+  }
+  return "other";
+}

@@ -1,0 +1,82 @@
+import { type ChoiceReading, numberedChoices } from "../choices.ts";
+import type { DialogKind, DialogView } from "../profile.ts";
+import type { Screen } from "../screen.ts";
+import { block, firstWords, isBlank, lastRow, lineAt } from "../screen-text.ts";
+
+/** The title while a dialog waits. */
+const ASKS = "[ ! ]";
+const FOOTER =
+  /\b(?:enter (?:to )?(?:confirm|submit|review|select|continue)|esc (?:to )?(?:cancel|skip|close|go back|dismiss))\b/i;
+/** The last row of a turn that is over, or of a session without one. */
+const TURN_OVER = /^(?: {2}Worked for |■ | {2}└ Tip:| {2}Tip:)/;
+/** The chosen row begins with its mark in the first column; every other row of a dialog is indented by two. */
+const NUMBERS = 2;
+const MARK = /^[›>] $/;
+
+const KINDS: readonly (readonly [DialogKind, RegExp])[] = [
+  ["trust", /Do you trust|Hooks need review|Trust all/i],
+  ["login", /Sign in|log ?in|API key/i],
+  ["limit", /usage limit|rate limit/i],
+  ["plan", /Implement this plan|plan mode/i],
+  ["permission", /Would you like to|Do you want to|Allow .*\?|needs? your approval/i],
+  ["question", /Question \d+\/\d+|unanswered/i],
+  ["picker", /Select |Choose|Pick|Resume|Update Model Permissions/i],
+];
+
+/**
+ * A dialog takes the composer's place: indented rows, a numbered list, a row that names its keys. The list is the last
+ * thing above that row; a command stands above the list, in the same column as its numbers.
+ */
+export function codexDialog(screen: Screen): DialogView | undefined {
+  const last = lastRow(screen);
+  const footer = footerRow(screen, last);
+  if (footer < 0 && !asksByTitle(screen)) return undefined;
+  const end = footer < 0 ? last : footer - 1;
+  const list = footer < 0 ? undefined : listAbove(screen, footer);
+  if (list === undefined && !asksByTitle(screen)) return undefined;
+  const text = block(screen, dialogTop(screen, list?.top ?? end + 1), end);
+  const title = firstWords(text);
+  const kind = [title, text].map(kindOf).find((one) => one !== undefined) ?? "other";
+  const shown = { kind, title, text };
+  if (list?.type === "list") return { ...shown, choices: list.choices };
+  return { ...shown, choices: [], unclear: list?.why ?? "they are not on the screen" };
+}
+
+export const asksByTitle = (screen: Screen): boolean => screen.title.startsWith(ASKS);
+export const isFooter = (screen: Screen, row: number): boolean => FOOTER.test(lineAt(screen, row));
+export const isTurnOver = (text: string): boolean => TURN_OVER.test(text);
+const kindOf = (words: string): DialogKind | undefined => KINDS.find(([, pattern]) => pattern.test(words))?.[0];
+
+function footerRow(screen: Screen, last: number): number {
+  for (let row = last; row > last - 3 && row >= 0; row -= 1) if (isFooter(screen, row)) return row;
+  return -1;
+}
+
+/** Upwards from the keys: what a choice goes on with is indented further than its number, an arrow says that there is more. */
+function listAbove(screen: Screen, footer: number): ChoiceReading | undefined {
+  let anchor = footer - 1;
+  while (anchor >= 0 && /^(?: {5}.*|\s*|[↑↓]\s*)$/.test(lineAt(screen, anchor))) anchor -= 1;
+  return numberedChoices({
+    text: (row) => lineAt(screen, row),
+    column: NUMBERS,
+    leads: (before) => before === "  " || MARK.test(before),
+    isSelected: (row) => MARK.test(lineAt(screen, row).slice(0, NUMBERS)),
+    anchor,
+    from: 0,
+    to: footer - 1,
+  });
+}
+
+/** The transcript marks its rows in the first column or ends with its turn, which is dim; a dialog indents all but the chosen row. */
+function dialogTop(screen: Screen, from: number): number {
+  let row = from - 1;
+  while (row >= 0 && /^(?:\s|$)/.test(lineAt(screen, row)) && !endsTurn(screen, row)) row -= 1;
+  while (isBlank(screen, row + 1) && row + 1 < from) row += 1;
+  return row + 1;
+}
+
+/** A command that quotes such a row has its first word neither dim nor bold. */
+function endsTurn(screen: Screen, row: number): boolean {
+  const first = screen.lines[row]?.runs.find((run) => run.text.trim() !== "");
+  return isTurnOver(lineAt(screen, row)) && (first?.dim === true || first?.bold === true);
+}
