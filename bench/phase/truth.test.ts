@@ -19,6 +19,7 @@ function span(
     userTexts: [text],
     lastUserText: text,
     afterTool: false,
+    toolResult: "",
     stream: true,
   } as const;
   return { request, act, ...(endedAt === undefined ? {} : { endedAt }) };

@@ -10,7 +10,8 @@ interface Wish {
   readonly act: (rest: string, tools: readonly string[]) => ModelAct | undefined;
 }
 
-const SHELL_TOOLS = ["Bash", "bash", "exec_command", "shell_command", "shell", "local_shell"];
+/** What the agent programs call the tool that runs a command. */
+export const SHELL_TOOLS = ["Bash", "bash", "exec_command", "shell_command", "shell", "local_shell"];
 
 function pick(tools: readonly string[], wanted: readonly string[]): string | undefined {
   return wanted.find((name) => tools.includes(name));

@@ -13,6 +13,8 @@ export interface ModelRequest {
   readonly lastUserText: string;
   /** The conversation ends with a tool's result. */
   readonly afterTool: boolean;
+  /** What the last tool gave back, as text; empty when none did. */
+  readonly toolResult: string;
   readonly stream: boolean;
 }
 
@@ -28,6 +30,8 @@ function textBlocks(content: unknown): string[] {
     .map((block) => asText(block["text"]));
 }
 
+const contentText = (content: unknown): string => textBlocks(content).join("\n");
+
 const isReminder = (text: string): boolean =>
   /^\s*<(system-reminder|environment_context|user_instructions|INSTRUCTIONS|permissions|turn_aborted)/.test(text);
 
@@ -37,6 +41,7 @@ function reduced(
   at: number,
   userTexts: string[],
   afterTool: boolean,
+  toolResult: string,
 ): ModelRequest {
   const tools = asArray(body["tools"]).map(
     (tool) => asText(tool["name"]) || asText((tool["function"] as Json | undefined)?.["name"]) || asText(tool["type"]),
@@ -50,6 +55,7 @@ function reduced(
     userTexts,
     lastUserText,
     afterTool,
+    toolResult,
     stream: body["stream"] === true,
   };
 }
@@ -67,6 +73,7 @@ export function readMessages(body: Json, at: number): ModelRequest {
     at,
     users.flatMap((message) => textBlocks(message["content"])),
     afterTool,
+    contentText(last[result]?.["content"]),
   );
 }
 
@@ -74,13 +81,14 @@ export function readResponses(body: Json, at: number): ModelRequest {
   const input =
     typeof body["input"] === "string" ? [{ role: "user", content: body["input"] } as Json] : asArray(body["input"]);
   const users = input.filter((item) => item["role"] === "user");
-  const afterTool = asText(input.at(-1)?.["type"]).endsWith("_output");
+  const isResult = (item: Json | undefined) => asText(item?.["type"]).endsWith("_output");
   return reduced(
     "responses",
     body,
     at,
     users.flatMap((item) => textBlocks(item["content"])),
-    afterTool,
+    isResult(input.at(-1)),
+    contentText(input.findLast(isResult)?.["output"]),
   );
 }
 
@@ -93,6 +101,7 @@ export function readChat(body: Json, at: number): ModelRequest {
     at,
     users.flatMap((m) => textBlocks(m["content"])),
     messages.at(-1)?.["role"] === "tool",
+    contentText(messages.findLast((message) => message["role"] === "tool")?.["content"]),
   );
 }
 

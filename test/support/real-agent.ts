@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ModelServer } from "../fakes/model-server.ts";
+import { ModelServer, type ModelServerOptions } from "../fakes/model-server.ts";
 import { type AgentHomeOptions, type AgentKind, makeAgentHome } from "./agents-home.ts";
 import { type AgentProgram, agentProgram } from "./agents-install.ts";
 import { type RunningSidecar, startSidecar } from "./sidecar.ts";
@@ -17,6 +17,8 @@ export interface RealAgentSetup {
   readonly program: AgentProgram;
   readonly state?: AgentHomeOptions["state"];
   readonly wordDelayMs?: number;
+  /** What the model does; default: what keywords in the messages ask for. */
+  readonly act?: ModelServerOptions["act"];
   /** Arguments of the agent. Claude Code asks for permission whatever its default mode is, unless others are given. */
   readonly args?: readonly string[];
   readonly flags?: readonly string[];
@@ -28,7 +30,10 @@ export async function startRealAgent(setup: RealAgentSetup): Promise<RealAgent> 
   const agent = setup.program.split("-", 1)[0] as AgentKind;
   const program = await agentProgram(setup.program);
   const dir = await mkdtemp(join(tmpdir(), "gt-real-"));
-  const model = await ModelServer.listen({ wordDelayMs: setup.wordDelayMs ?? 0 });
+  const model = await ModelServer.listen({
+    wordDelayMs: setup.wordDelayMs ?? 0,
+    ...(setup.act === undefined ? {} : { act: setup.act }),
+  });
   const state = setup.state === undefined ? {} : { state: setup.state };
   const home = await makeAgentHome({ agent, dir, modelUrl: model.url, ...state });
   // Under its usual name, by which the profile knows its program.
