@@ -55,7 +55,6 @@ export const transitional = {
   "pane/state": ["pane/delivery", "agents/programs"],
   "pane/delivery": ["pane/attach", "tmux/pane"],
   "pane/attach": ["tmux/pane"],
-  "sidecar/supervisor": ["sidecar/agent", "eventlog"],
   "sidecar/agent": ["tmux/client"],
   "sidecar/serving": ["agents", "agents/programs", "eventlog", "pane/screen", "tmux/control", "tmux/pane"],
   terminal: ["pane/watch", "agents/programs"],

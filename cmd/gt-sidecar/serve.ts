@@ -9,7 +9,6 @@ import { statePaths } from "../../internal/sidecar/halves/state-dir.ts";
 import { lockState } from "../../internal/sidecar/halves/state-lock.ts";
 import { ServingHalf } from "../../internal/sidecar/serving/serve.ts";
 import { announceSidecar } from "../../internal/terminal/finding/local-sidecars.ts";
-import { probeVersion } from "../../internal/tmux/client/version.ts";
 import type { SidecarConfig } from "./config.ts";
 import { formatListen } from "./listen.ts";
 
@@ -28,7 +27,6 @@ export async function serve(config: SidecarConfig, { logger, clock, signal }: Se
   await untilThere(paths.dir, clock, signal);
   // One that loses its supervising half needs a moment to end; two at a time would write over each other.
   await using _lock = await lockState(clock, paths, { half: "serve", waitMs: LOCK_WAIT_MS });
-  const tmux = await probeVersion(sidecar.tmuxProgram, sidecar.env);
   const metrics = new Metrics();
   metrics.collectProcess();
   await using announced = new AsyncDisposableStack();
@@ -40,7 +38,6 @@ export async function serve(config: SidecarConfig, { logger, clock, signal }: Se
       logger.warn({ err }, "cannot announce this sidecar on this machine: gt finds it by its address only");
     }
   };
-  const versions = { "gt-sidecar": version, tmux: tmux.text };
   const serving = new ServingHalf(
     { clock, logger, health: new HealthState(), metrics, onListening },
     {
@@ -48,7 +45,7 @@ export async function serve(config: SidecarConfig, { logger, clock, signal }: Se
       listen,
       healthListen,
       hostCheck: { allowHosts },
-      versions,
+      versions: { "gt-sidecar": version },
       ...(tlsDir === undefined ? {} : { tlsDir }),
       ...(roleRules && { roleRules }),
     },

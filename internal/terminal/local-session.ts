@@ -2,6 +2,7 @@ import { withTimeout } from "../base/abort.ts";
 import type { Clock } from "../base/clock.ts";
 import { DomainError } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
+import { controlClients } from "../tmux/client/control-connection.ts";
 import { ForkedCommands } from "../tmux/client/forked-commands.ts";
 import { compareVersions, probeVersion } from "../tmux/client/version.ts";
 import { CommandClient } from "../tmux/control/command-client.ts";
@@ -98,7 +99,7 @@ async function connect(deps: ConnectDeps, options: LocalSessionOptions, signal: 
 
 async function attach(deps: ConnectDeps, options: LocalSessionOptions, signal: AbortSignal): Promise<Connection> {
   const { socketPath, session } = options;
-  const client = new CommandClient(deps, options);
+  const client = new CommandClient(deps, { open: controlClients(deps, options) });
   const stop = new AbortController();
   const running = client.run(stop.signal);
   const close = async () => {

@@ -2,21 +2,18 @@ import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { type ControlClientOptions, controlClients } from "../../internal/tmux/client/control-connection.ts";
 import { TmuxServer } from "../../internal/tmux/client/server.ts";
-import {
-  CommandClient,
-  type CommandClientOptions,
-  type Notification,
-} from "../../internal/tmux/control/command-client.ts";
+import { CommandClient, type Notification } from "../../internal/tmux/control/command-client.ts";
 import { quoteArgument } from "../../internal/tmux/pane/quote.ts";
 import { eventually, type TmuxSandbox, testDeps, tmuxSandbox } from "../support/tmux-sandbox.ts";
 
 const print = (text: string) => `display-message -p ${quoteArgument(text)}`;
 
 /** A second client of the sandbox's server. */
-function clientOf(box: Pick<TmuxSandbox, "socketPath">, options: Partial<CommandClientOptions> = {}) {
+function clientOf(box: Pick<TmuxSandbox, "socketPath">, options: Partial<ControlClientOptions> = {}) {
   const common = { tmuxProgram: "tmux", socketPath: box.socketPath, session: "claude", env: process.env };
-  const client = new CommandClient(testDeps, { ...common, ...options });
+  const client = new CommandClient(testDeps, { open: controlClients(testDeps, { ...common, ...options }) });
   const stop = new AbortController();
   const done = client.run(stop.signal);
   const dispose = async () => {

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "../../internal/base/clock.ts";
 import { createLogger } from "../../internal/base/logger.ts";
+import { controlClients } from "../../internal/tmux/client/control-connection.ts";
 import { TmuxServer } from "../../internal/tmux/client/server.ts";
 import { CommandClient } from "../../internal/tmux/control/command-client.ts";
 import { TmuxPane } from "../../internal/tmux/pane/pane.ts";
@@ -53,7 +54,8 @@ export async function tmuxSandbox(options: SandboxOptions = {}): Promise<TmuxSan
   const stop = new AbortController();
   const common = { tmuxProgram: "tmux", socketPath, env: process.env };
   const server = new TmuxServer(testDeps, { ...common, configPath });
-  const client = new CommandClient(testDeps, { ...common, session, timeoutMs: options.timeoutMs ?? 2000 });
+  const open = controlClients(testDeps, { ...common, session });
+  const client = new CommandClient(testDeps, { open, timeoutMs: options.timeoutMs ?? 2000 });
   const serverDone = server.run(stop.signal);
   const clientStop = new AbortController();
   const clientDone = client.run(clientStop.signal);

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { openJournal, parseRecord, type SidecarRecord } from "./journal-records.ts";
+import { ofAgent, openJournal, parseRecord, type SidecarRecord } from "./journal-records.ts";
 
 const nudge = {
   requestId: "r",
@@ -96,4 +96,17 @@ it("sorts out what the journal holds: all of the messages, the last of everythin
   } finally {
     rmSync(dir, { recursive: true });
   }
+});
+
+describe("what the journal holds of an agent's life", () => {
+  const events = {} as ReturnType<typeof openJournal>["restored"]["events"];
+  const agent = { type: "agent", pid: 7, startedAt: 1, restarts: 3, agentId: "a", stopping: true } as const;
+
+  it.each([
+    ["applies to the same agent", "a", agent],
+    ["applies while nobody says which agent it is", undefined, agent],
+    ["does not apply to another agent", "b", { type: "agent", pid: 0, startedAt: 50, restarts: 0, agentId: "b" }],
+  ])("%s", (_, id, expected) => {
+    expect(ofAgent({ nudges: [], events, agent }, id, 50).agent).toEqual(expected);
+  });
 });

@@ -15,6 +15,8 @@ export type SidecarRecord =
       readonly pid: number;
       readonly startedAt: number;
       readonly restarts: number;
+      /** Which agent this was, see `ControlHello`. */
+      readonly agentId?: string;
       /** It is to end for good. */
       readonly stopping?: boolean;
     };
@@ -118,5 +120,16 @@ const SHAPES: Readonly<Record<string, Shape>> = {
   events: has({ epoch: isText, reservedTo: isSeq }),
   cursor: has({ epoch: isText, subscriber: isText, seq: isSeq, at: isNumber }),
   standing: has({ lines: (value) => Array.isArray(value) && value.length <= 300 && value.every(isCount) }),
-  agent: has({ pid: isNumber, startedAt: isNumber, restarts: isNumber }),
+  agent: has({
+    pid: isNumber,
+    startedAt: isNumber,
+    restarts: isNumber,
+    agentId: (id) => id === undefined || isText(id),
+  }),
 };
+
+/** What the journal holds as it applies to the agent of now: of another agent's life nothing applies. */
+export function ofAgent(restored: Restored, agentId: string | undefined, now: number): Restored {
+  if (agentId === undefined || restored.agent === undefined || restored.agent.agentId === agentId) return restored;
+  return { ...restored, agent: { type: "agent", pid: 0, startedAt: now, restarts: 0, agentId } };
+}

@@ -37,11 +37,14 @@ export interface LiveAgentDeps {
     readonly restarts: number;
     readonly alive: boolean;
     readonly exitCode: number | undefined;
+    readonly agentId: string | undefined;
   };
   readonly pane: () => TmuxPane | undefined;
   readonly onReceipt: (receipt: NudgeReceipt) => void;
   /** Has the agent ended for good, see `AgentStopper`. */
   readonly onStop: (request: StopRequest) => void;
+  /** Of the programs at work, by name. */
+  readonly versions: () => Readonly<Record<string, string>>;
 }
 
 export interface LiveAgentOptions {
@@ -52,7 +55,6 @@ export interface LiveAgentOptions {
   readonly eventBuffer: number;
   readonly eventBytes: number;
   readonly redactPatterns: readonly string[];
-  readonly versions: Readonly<Record<string, string>>;
 }
 
 /** Offsets are promised in steps of this many bytes, so that the journal is written once a step. */
@@ -69,7 +71,6 @@ export class LiveAgent {
   readonly recorder: EventRecorder;
   readonly stopper: AgentStopper;
   readonly #deps: LiveAgentDeps;
-  readonly #options: LiveAgentOptions;
   readonly #journal: AgentJournal;
   readonly #deliveries: AgentDeliveries;
   #reservedTo: bigint;
@@ -78,7 +79,6 @@ export class LiveAgent {
 
   constructor(deps: LiveAgentDeps, options: LiveAgentOptions, restored: Restored) {
     this.#deps = deps;
-    this.#options = options;
     const { clock, logger, profile } = deps;
     this.#journal = new AgentJournal({ logger, journal: deps.journal, everything: () => this.#everything() });
     const { epoch = randomUUID(), reservedTo = "0" } = restored.stream ?? {};
@@ -173,12 +173,13 @@ export class LiveAgent {
   }
 
   alive(life: { readonly pid: number; readonly fresh: boolean }): void {
-    const { startedAt, restarts } = this.#deps.life();
     this.#ended = undefined;
     this.recorder.alive(life);
     if (life.fresh) {
       this.#deliveries.newLife();
-      this.#journal.tryKeep({ type: "agent", pid: life.pid, startedAt, restarts });
+      const record = this.#agentRecord();
+      const { restarts } = record;
+      this.#journal.tryKeep({ ...record, pid: life.pid });
       this.monitor.started();
       if (restarts > 0) this.people.tell(`the agent was started again (${restarts} so far)`);
     } else {
@@ -255,7 +256,7 @@ export class LiveAgent {
       cols: output.emulator.cols,
       rows: output.emulator.rows,
       draft,
-      versions: this.#options.versions,
+      versions: this.#deps.versions(),
     };
   }
 
@@ -274,17 +275,20 @@ export class LiveAgent {
 
   /** It is asked to end for good: nothing more is typed. */
   #noteStop(): void {
-    const { pid, startedAt, restarts } = this.#deps.life();
-    this.#journal.tryKeep({ type: "agent", pid, startedAt, restarts, stopping: true });
+    this.#journal.tryKeep({ ...this.#agentRecord(), stopping: true });
     this.monitor.process({ type: "stopping" });
   }
 
   #everything(): readonly SidecarRecord[] {
-    const { pid, startedAt, restarts } = this.#deps.life();
-    const agent = { type: "agent" as const, pid, startedAt, restarts, stopping: this.stopper.asked.aborted };
+    const agent = { ...this.#agentRecord(), stopping: this.stopper.asked.aborted };
     const standing = { type: "standing" as const, lines: this.recorder.standing };
     const events = [...this.events.records(), standing];
     return [this.#streamRecord(), ...events, ...recordsOf(this.mailbox.snapshot()), agent];
+  }
+
+  #agentRecord() {
+    const { pid, startedAt, restarts, agentId } = this.#deps.life();
+    return { type: "agent" as const, pid, startedAt, restarts, ...(agentId !== undefined && { agentId }) };
   }
 
   #streamRecord(): SidecarRecord {

@@ -28,6 +28,8 @@ export interface SessionMonitorDeps {
   readonly logger: Logger;
   readonly client: CommandClient;
   readonly listener: LifeListener;
+  /** Which agent the supervising half has started, see `ControlHello`; undefined while that is not known. */
+  readonly agentId: () => string | undefined;
 }
 
 export interface SessionMonitorOptions {
@@ -38,7 +40,12 @@ export interface SessionMonitorOptions {
   /** Aborted once the agent is to end for good: it is not started again then. */
   readonly stopAsked: AbortSignal;
   /** What the journal knows: the pid that ran, since when (wall clock ms), and how often it was started again. */
-  readonly before?: { readonly pid: number; readonly startedAt: number; readonly restarts: number };
+  readonly before?: {
+    readonly pid: number;
+    readonly startedAt: number;
+    readonly restarts: number;
+    readonly agentId?: string;
+  };
 }
 
 /** Without a notification the pane is asked this often. */
@@ -59,6 +66,7 @@ export class SessionMonitor implements Task {
   readonly #woken = new SignalBus();
   #pane: TmuxPane | undefined;
   #pid = 0;
+  #agentId: string | undefined;
   #startedAt: number;
   #restarts: number;
   #quickEnds = 0;
@@ -73,6 +81,7 @@ export class SessionMonitor implements Task {
     this.#deps = deps;
     this.#options = options;
     this.#pid = options.before?.pid ?? 0;
+    this.#agentId = options.before?.agentId;
     this.#startedAt = options.before?.startedAt ?? deps.clock.now();
     this.#restarts = options.before?.restarts ?? 0;
   }
@@ -92,6 +101,7 @@ export class SessionMonitor implements Task {
       restarts: this.#restarts,
       alive: this.#met && exit === undefined,
       exitCode,
+      agentId: this.#agentId,
     };
   }
 
@@ -156,7 +166,10 @@ export class SessionMonitor implements Task {
   #noticeLife(facts: PaneFacts): void {
     if (facts.dead) return;
     this.#met = true;
-    const known = this.#pid === facts.pid;
+    const agentId = this.#deps.agentId() ?? this.#agentId;
+    // Another agent may have the pid of the one before.
+    const known = this.#pid === facts.pid && (this.#agentId === undefined || this.#agentId === agentId);
+    this.#agentId = agentId;
     if (known && this.#exit === undefined && this.#pane !== undefined) return;
     if (!known) {
       if (this.#pid !== 0) this.#restarts++;

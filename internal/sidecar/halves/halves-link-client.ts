@@ -1,27 +1,61 @@
-import { createConnection, type Socket } from "node:net";
-import { withTimeout } from "../../base/abort.ts";
+import type { Socket } from "node:net";
+import { raceSignal, withTimeout } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Task } from "../../base/task-group.ts";
-import { onLines } from "./halves-link-lines.ts";
-import { type ControlMessage, type ProcessFacts, parseControlAnswer } from "./halves-link-messages.ts";
+import { onLines, writeLine } from "./halves-link-lines.ts";
+import {
+  type ControlHello,
+  type ControlMessage,
+  type ProcessFacts,
+  parseControlAnswer,
+} from "./halves-link-messages.ts";
+
+export interface ControlClientDeps {
+  readonly clock: Clock;
+  /** Begins to connect to the supervising half. May throw when there is nothing to connect to. */
+  readonly connect: () => Socket;
+  /** What came is nothing that a supervising half says. Called once a connection at most. */
+  readonly onForeign: () => void;
+}
 
 const ALIVE_EVERY_MS = 1000;
 /** The supervising half has little else to do. */
 const ANSWER_MS = 2000;
+/** Between two attempts to connect; the first ones come sooner. */
+const RETRY_FIRST_MS = 20;
+const RETRY_MS = 200;
 
-/** The serving half's voice. Connects again for ever; the last `stop` and `finish` are told anew after each connect. */
+/**
+ * The serving half's end of the link. Connects again whenever the connection ends; the last `stop` and `finish` are sent
+ * again after each connect. What comes is hostile input: the agent can listen in the supervising half's place.
+ */
 export class ControlClient implements Task {
-  readonly #clock: Clock;
-  readonly #path: string;
+  readonly #deps: ControlClientDeps;
   readonly #asked = new Map<number, (facts: ProcessFacts | undefined) => void>();
+  readonly #greeted = Promise.withResolvers<ControlHello>();
+  #hello: ControlHello | undefined;
   #lastId = 0;
   #stop: ControlMessage | undefined;
   #finish: ControlMessage | undefined;
   #socket: Socket | undefined;
 
-  constructor(deps: { readonly clock: Clock }, path: string) {
-    this.#clock = deps.clock;
-    this.#path = path;
+  constructor(deps: ControlClientDeps) {
+    this.#deps = deps;
+  }
+
+  /** What the supervising half said of itself last; undefined before it did. */
+  get hello(): ControlHello | undefined {
+    return this.#hello;
+  }
+
+  /** The first hello; undefined when there is none within `ms`. @throws the signal's reason */
+  async greeted(ms: number, signal: AbortSignal): Promise<ControlHello | undefined> {
+    const { clock } = this.#deps;
+    const first = raceSignal(this.#greeted.promise, signal);
+    return await withTimeout(clock, ms, "the supervising half's first word", first).catch(() => {
+      signal.throwIfAborted();
+      return undefined;
+    });
   }
 
   stop(order: { readonly graceMs: number; readonly force: boolean }): void {
@@ -45,7 +79,7 @@ export class ControlClient implements Task {
     this.#asked.set(id, resolve);
     this.#tell({ type: "process", id, pid, work: what.work });
     try {
-      return await withTimeout(this.#clock, ANSWER_MS, "the supervising half's answer", promise);
+      return await withTimeout(this.#deps.clock, ANSWER_MS, "the supervising half's answer", promise);
     } catch {
       return undefined;
     } finally {
@@ -54,18 +88,23 @@ export class ControlClient implements Task {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
+    const { clock } = this.#deps;
+    for (let waitMs = RETRY_FIRST_MS; !signal.aborted; waitMs = Math.min(RETRY_MS, waitMs * 2)) {
+      const startedAt = clock.monotonicMs();
       await this.#connected(signal);
-      await this.#clock.sleep(200, signal).catch(() => {});
+      if (clock.monotonicMs() - startedAt > ALIVE_EVERY_MS) waitMs = RETRY_FIRST_MS;
+      await clock.sleep(waitMs, signal).catch(() => {});
     }
   }
 
   async #connected(signal: AbortSignal): Promise<void> {
-    const socket = createConnection(this.#path);
+    const socket = this.#open();
+    if (socket === undefined) return;
     const closed = new AbortController();
+    const foreign = onceOnly(this.#deps.onForeign);
     socket.on("error", () => {});
     socket.on("close", () => closed.abort());
-    onLines(socket, (line) => this.#hear(line));
+    onLines(socket, (line) => this.#hear(line, foreign), foreign);
     socket.on("connect", () => {
       this.#socket = socket;
       this.#tell({ type: "alive" });
@@ -73,7 +112,7 @@ export class ControlClient implements Task {
     });
     const either = AbortSignal.any([signal, closed.signal]);
     while (!either.aborted) {
-      await this.#clock.sleep(ALIVE_EVERY_MS, either).catch(() => {});
+      await this.#deps.clock.sleep(ALIVE_EVERY_MS, either).catch(() => {});
       this.#tell({ type: "alive" });
     }
     this.#socket = undefined;
@@ -81,14 +120,35 @@ export class ControlClient implements Task {
     socket.destroy();
   }
 
-  #hear(line: string): void {
-    const answer = parseControlAnswer(line);
-    if (answer === undefined) return;
-    const { id, ...facts } = answer;
-    this.#asked.get(id)?.(facts);
+  #open(): Socket | undefined {
+    try {
+      return this.#deps.connect();
+    } catch {
+      return undefined; // it is not there yet, or is made again this moment
+    }
+  }
+
+  #hear(line: string, foreign: () => void): void {
+    const heard = parseControlAnswer(line);
+    if (heard === undefined) foreign();
+    else if ("type" in heard) {
+      this.#hello = heard;
+      this.#greeted.resolve(heard);
+    } else {
+      const { id, ...facts } = heard;
+      this.#asked.get(id)?.(facts);
+    }
   }
 
   #tell(message: ControlMessage): void {
-    this.#socket?.write(`${JSON.stringify(message)}\n`);
+    if (this.#socket !== undefined) writeLine(this.#socket, message);
   }
+}
+
+function onceOnly(act: () => void): () => void {
+  let done = false;
+  return () => {
+    if (!done) act();
+    done = true;
+  };
 }

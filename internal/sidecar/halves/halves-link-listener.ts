@@ -3,9 +3,10 @@ import { createServer, type Socket } from "node:net";
 import { aborted } from "../../base/abort.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Task } from "../../base/task-group.ts";
-import { onLines } from "./halves-link-lines.ts";
+import { onLines, writeLine } from "./halves-link-lines.ts";
 import {
   type ControlAnswer,
+  type ControlHello,
   type ControlMessage,
   type ProcessFacts,
   parseControlMessage,
@@ -13,14 +14,16 @@ import {
 
 export interface ControlListenerDeps {
   readonly logger: Logger;
+  /** What each connection is told first. */
+  readonly hello: ControlHello;
   /** What is told; questions are answered here. */
   readonly onMessage: (message: Exclude<ControlMessage, { readonly type: "process" }>) => void;
   /** Facts about a process as this one sees it. */
   readonly inspect: (pid: number, work: boolean) => ProcessFacts;
 }
 
-/** Who asks and does not read the answers is cut off. */
-const MAX_UNREAD_BYTES = 64 * 1024;
+/** There is one serving half, and now and then one that takes over. A further connection replaces the oldest. */
+const MAX_CONNECTIONS = 8;
 
 /** The supervising half's ear: a unix socket in the state folder. */
 export class ControlListener implements Task {
@@ -35,8 +38,14 @@ export class ControlListener implements Task {
   async run(signal: AbortSignal): Promise<void> {
     rmSync(this.#path, { recursive: true, force: true });
     const sockets = new Set<Socket>();
+    const drop = (socket: Socket) => {
+      sockets.delete(socket);
+      socket.destroy();
+    };
     const server = createServer((socket) => {
+      for (const oldest of sockets) if (sockets.size >= MAX_CONNECTIONS) drop(oldest);
       sockets.add(socket);
+      writeLine(socket, this.#deps.hello);
       socket.on("close", () => sockets.delete(socket));
       socket.on("error", () => {});
       onLines(socket, (line) => this.#take(line, socket));
@@ -54,11 +63,10 @@ export class ControlListener implements Task {
     const message = parseControlMessage(line);
     if (message === undefined) this.#deps.logger.warn("a line on the control socket was not understood");
     else if (message.type !== "process") this.#deps.onMessage(message);
-    else if (socket.writableLength > MAX_UNREAD_BYTES) socket.destroy();
     else {
       const { id, pid, work } = message;
       const answer: ControlAnswer = { id, ...this.#deps.inspect(pid, work) };
-      socket.write(`${JSON.stringify(answer)}\n`);
+      writeLine(socket, answer);
     }
   }
 }

@@ -33,6 +33,10 @@ it.each([
 
 it.each([
   ['{"id":3}', { id: 3 }],
+  ['{"type":"hello","tmux":"next-3.8","agentId":"a-1"}', { type: "hello", tmux: "next-3.8", agentId: "a-1" }],
+  ['{"type":"hello","tmux":"3.3a","agentId":7}', undefined],
+  ['{"type":"hello","tmux":"3.3a \\u001b[2J","agentId":"a-1"}', undefined],
+  [`{"type":"hello","tmux":"3.3a","agentId":"${"a".repeat(65)}"}`, undefined],
   ['{"id":3,"startTicks":12,"more":1}', { id: 3, startTicks: 12 }],
   [
     '{"id":3,"startTicks":12,"work":{"cpuMs":1,"writtenBytes":2}}',

@@ -29,6 +29,15 @@ export interface ControlAnswer extends ProcessFacts {
   readonly id: number;
 }
 
+/** The first line on each connection: what the serving half cannot look up by itself. */
+export interface ControlHello {
+  readonly type: "hello";
+  /** Version of tmux, e.g. `3.3a`. */
+  readonly tmux: string;
+  /** Changes with each agent that a supervising half starts, and stays over restarts of that agent's program. */
+  readonly agentId: string;
+}
+
 /** Undefined for anything that is not a message: the agent shares the folder, so it may write here. */
 export function parseControlMessage(line: string): ControlMessage | undefined {
   const value = parse(line);
@@ -40,9 +49,13 @@ export function parseControlMessage(line: string): ControlMessage | undefined {
   return undefined;
 }
 
+const VERSION = /^[A-Za-z0-9.+-]{1,32}$/;
+const AGENT_ID = /^[A-Za-z0-9-]{1,64}$/;
+
 /** Undefined for anything that is not an answer: the agent may listen in the supervising half's place. */
-export function parseControlAnswer(line: string): ControlAnswer | undefined {
-  const { id, startTicks, work } = parse(line) ?? {};
+export function parseControlAnswer(line: string): ControlAnswer | ControlHello | undefined {
+  const { type, tmux, agentId, id, startTicks, work } = parse(line) ?? {};
+  if (type === "hello" && isLike(VERSION, tmux) && isLike(AGENT_ID, agentId)) return { type, tmux, agentId };
   if (!isCount(id)) return undefined;
   const { cpuMs, writtenBytes } = isObject(work) ? work : {};
   return {
@@ -63,6 +76,10 @@ function parse(line: string): Readonly<Record<string, unknown>> | undefined {
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null;
+}
+
+function isLike(pattern: RegExp, value: unknown): value is string {
+  return typeof value === "string" && pattern.test(value);
 }
 
 function isCount(value: unknown): value is number {

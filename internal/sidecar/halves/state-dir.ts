@@ -9,6 +9,8 @@ export interface StatePaths {
   readonly tmuxConfig: string;
   /** Socket of the supervising half. */
   readonly control: string;
+  /** Socket on which the supervising half hands out streams of tmux's control client. */
+  readonly clients: string;
   readonly journal: string;
   /** A secret, see `lockState`. */
   readonly lock: string;
@@ -28,6 +30,7 @@ export function partsOf(paths: StatePaths): ReadonlyMap<string, Kind> {
     [paths.tmuxConfig, "file"],
     [paths.hookFifo, "FIFO"],
     [paths.control, "socket"],
+    [paths.clients, "socket"],
     [paths.tmuxSocket, "socket"],
   ]);
 }
@@ -63,6 +66,7 @@ export function statePaths(dir: string): StatePaths {
     tmuxSocket: join(dir, "tmux.sock"),
     tmuxConfig: join(dir, "tmux.conf"),
     control: join(dir, "control.sock"),
+    clients: join(dir, "clients.sock"),
     journal: join(dir, "journal.jsonl"),
     lock: join(dir, "lock"),
     hookFifo: join(dir, "hooks.fifo"),

@@ -1,3 +1,4 @@
+import { createConnection } from "node:net";
 import type { AgentProfile } from "../../agents/profile.ts";
 import { profileNamed } from "../../agents/programs/registry.ts";
 import type { RoleRule } from "../../auth/roles.ts";
@@ -21,8 +22,9 @@ import type { NudgeReceipt } from "../../session/types.ts";
 import { CommandClient } from "../../tmux/control/command-client.ts";
 import type { TmuxPane } from "../../tmux/pane/pane.ts";
 import { AgentFileReader } from "../agent/agent-file.ts";
+import { clientStreams } from "../agent/client-stream.ts";
 import { HookReader } from "../agent/hook-reader.ts";
-import { openJournal, type Restored, type SidecarRecord } from "../agent/journal-records.ts";
+import { ofAgent, openJournal, type Restored, type SidecarRecord } from "../agent/journal-records.ts";
 import { LiveAgent } from "../agent/live-agent.ts";
 import { type LifeListener, SessionMonitor, type SessionMonitorOptions } from "../agent/monitor.ts";
 import { Operator } from "../agent/operator.ts";
@@ -56,6 +58,7 @@ export interface ServeOptions {
   /** Who may do what over TLS; without them the controllers of the certificate's trust domain everything. */
   readonly roleRules?: readonly RoleRule[];
   readonly hostCheck: HostCheck;
+  /** Of the programs of this half, by name. */
   readonly versions: Readonly<Record<string, string>>;
 }
 
@@ -68,6 +71,9 @@ interface Parts {
   readonly counters: SidecarMetrics;
   readonly restored: Restored;
 }
+
+/** How long the supervising half is waited for at the start: it tells whose journal this is. */
+const HELLO_MS = 2000;
 
 /**
  * The serving half: RPC, state, messages. It may die at any instant; the next one goes on from tmux, the journal and the
@@ -86,27 +92,32 @@ export class ServingHalf implements Task {
   }
 
   async run(signal: AbortSignal): Promise<void> {
+    const paths = statePaths(this.#options.sidecar.stateDir);
+    const connect = () => createConnection(paths.control);
+    const control = new ControlClient({ clock: this.#deps.clock, connect, onForeign: () => {} });
+    await runTasks(signal, [control, { run: (stop) => this.#serve(paths, control, stop) }]);
+  }
+
+  async #serve(paths: StatePaths, control: ControlClient, signal: AbortSignal): Promise<void> {
     const { clock, logger, metrics } = this.#deps;
     const { sidecar } = this.#options;
-    const paths = statePaths(sidecar.stateDir);
-    const { tmuxProgram, env } = sidecar;
-    const { journal, restored, unreadable, replaced } = openJournal(paths.journal);
+    const hello = await control.greeted(HELLO_MS, signal);
+    const { journal, restored: held, unreadable, replaced } = openJournal(paths.journal);
+    const restored = ofAgent(held, hello?.agentId, clock.now());
     if (replaced) logger.error("the journal was no file of ours: earlier receipts are lost");
     if (unreadable > 0) logger.warn({ records: unreadable }, "some records of the journal were not understood");
-    const socket = { tmuxProgram, socketPath: paths.tmuxSocket, session: SESSION, env };
-    const client = new CommandClient({ clock, logger }, socket);
-    const control = new ControlClient({ clock }, paths.control);
+    const open = clientStreams(() => createConnection(paths.clients));
+    const client = new CommandClient({ clock, logger }, { open });
     const counters = new SidecarMetrics(metrics.registry);
     const parts: Parts = { paths, profile: profileNamed(sidecar.agent), client, control, counters, restored };
 
     const agent: LiveAgent = this.#liveAgent(parts, journal, () => monitor);
-    const output = new OutputReader({ clock, agent }, { dir: paths.captures, env });
+    const output = new OutputReader({ clock, agent }, { dir: paths.captures, env: sidecar.env });
     const monitor: SessionMonitor = this.#sessionMonitor(parts, agent, output, signal);
     counters.observe(agent);
     await runTasks(signal, [
       client,
       monitor,
-      control,
       output,
       ...this.#readers(parts, agent, monitor),
       agent.monitor,
@@ -133,8 +144,22 @@ export class ServingHalf implements Task {
     const life = () => monitor().life;
     const pane = () => monitor().pane;
     const onStop = (request: StopRequest) => parts.control.stop(request);
-    const deps = { clock, logger, profile: parts.profile, journal, life, pane, onReceipt, onStop };
-    return new LiveAgent(deps, { ...sidecar, versions }, parts.restored);
+    const allVersions = () => {
+      const { hello } = parts.control;
+      return { ...versions, ...(hello && { tmux: hello.tmux }) };
+    };
+    const deps = {
+      clock,
+      logger,
+      profile: parts.profile,
+      journal,
+      life,
+      pane,
+      onReceipt,
+      onStop,
+      versions: allVersions,
+    };
+    return new LiveAgent(deps, sidecar, parts.restored);
   }
 
   #sessionMonitor(parts: Parts, agent: LiveAgent, output: OutputReader, signal: AbortSignal): SessionMonitor {
@@ -169,7 +194,7 @@ export class ServingHalf implements Task {
       stopAsked: agent.stopper.asked,
       ...(restored.agent === undefined ? {} : { before: restored.agent }),
     };
-    return new SessionMonitor({ clock, logger, client, listener }, options);
+    return new SessionMonitor({ clock, logger, client, listener, agentId: () => control.hello?.agentId }, options);
   }
 
   /** What the agent says about itself. */

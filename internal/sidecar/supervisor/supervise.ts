@@ -1,17 +1,19 @@
-import { closeSync, constants, existsSync, writeSync } from "node:fs";
+import { randomUUID } from "node:crypto";
 import { profileNamed } from "../../agents/programs/registry.ts";
 import { aborted } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Logger } from "../../base/logger.ts";
 import { runTasks, type Task } from "../../base/task-group.ts";
-import { openPlainFile, readPlainFileSync } from "../../files/plain-file.ts";
+import { readPlainFileSync } from "../../files/plain-file.ts";
 import { ProcessInspector } from "../../process/process-inspector.ts";
+import { probeVersion } from "../../tmux/client/version.ts";
 import { serverConfig } from "../../tmux/pane/server-config.ts";
-import type { SidecarRecord } from "../agent/journal-records.ts";
 import { ControlListener, type ControlListenerDeps } from "../halves/halves-link-listener.ts";
+import type { ControlHello } from "../halves/halves-link-messages.ts";
 import { agentCommand, launchContext, SESSION, type SidecarOptions } from "../halves/options.ts";
 import { makeStateDir, statePaths } from "../halves/state-dir.ts";
 import { lockState } from "../halves/state-lock.ts";
+import { ClientListener } from "./client-listener.ts";
 import { takeOver } from "./predecessor.ts";
 import { ServingKeeper } from "./serving-keeper.ts";
 import { StateKeeper } from "./state-keeper.ts";
@@ -88,10 +90,17 @@ export class SupervisingHalf implements Task {
     const { sidecar, graceMs } = this.#options;
     const paths = statePaths(sidecar.stateDir);
     makeStateDir(paths, uid);
+    const version = probeVersion(sidecar.tmuxProgram, sidecar.env);
+    version.catch(() => {}); // thrown below, once the folder is ours
     await using _lock = await lockState(clock, paths, { half: "supervise", waitMs: LOCK_WAIT_MS });
-    const files = filesOf(sidecar);
-    const sameConfig = readPlainFileSync(paths.tmuxConfig, MAX_CONFIG_BYTES) === files[paths.tmuxConfig];
+    const config = readPlainFileSync(paths.tmuxConfig, MAX_CONFIG_BYTES);
+    const earlierId = config === undefined ? undefined : agentIdIn(config);
+    const sameConfig = earlierId !== undefined && config === filesOf(sidecar, earlierId)[paths.tmuxConfig];
     const adopted = await takeOver({ clock, logger }, { sidecar, sameConfig, graceMs });
+    // A new agent may get the pid of an earlier one: pids begin again in a container that is started again.
+    const agentId = (adopted && earlierId) ?? randomUUID();
+    const files = filesOf(sidecar, agentId);
+    const hello = { type: "hello", tmux: (await version).text, agentId } as const;
 
     const keeper = new TmuxKeeper({ clock, logger }, sidecar, adopted);
     const state = new StateKeeper(
@@ -99,7 +108,7 @@ export class SupervisingHalf implements Task {
         clock,
         logger,
         uid,
-        listener: () => new ControlListener(this.#listenerDeps(), paths.control),
+        listener: () => this.#listeners(hello),
         restored: () => {
           keeper.signal("SIGUSR1"); // tmux makes its socket again
           this.#serving?.renew();
@@ -108,8 +117,6 @@ export class SupervisingHalf implements Task {
       { paths, files, env: sidecar.env },
     );
     await state.make();
-    // Of an earlier agent, maybe with the pid that the next one gets: pids begin anew in a container that is started again.
-    if (adopted === undefined) forgetAgent(paths.journal, clock.now());
     const serverStop = new AbortController();
     await runTasks(AbortSignal.any([signal, this.#finish.signal]), [
       state,
@@ -134,14 +141,24 @@ export class SupervisingHalf implements Task {
     await limit;
   }
 
-  #listenerDeps(): ControlListenerDeps {
+  /** Where the serving half connects to. */
+  #listeners(hello: ControlHello): Task {
     const { clock, logger } = this.#deps;
+    const { sidecar } = this.#options;
+    const paths = statePaths(sidecar.stateDir);
     const inspector = new ProcessInspector(clock);
-    return {
+    const deps: ControlListenerDeps = {
       logger,
+      hello,
       onMessage: (message) => this.#hear(message),
       inspect: (pid, work) => inspector.facts(pid, work),
     };
+    const client = { ...sidecar, socketPath: paths.tmuxSocket, session: SESSION };
+    const tasks = [
+      new ControlListener(deps, paths.control),
+      new ClientListener({ clock, logger }, paths.clients, client),
+    ];
+    return { run: (signal) => runTasks(signal, tasks) };
   }
 
   #hear(message: Parameters<ControlListenerDeps["onMessage"]>[0]): void {
@@ -172,18 +189,16 @@ export class SupervisingHalf implements Task {
 }
 
 /** What stands in the state folder, by absolute path. */
-function filesOf(sidecar: SidecarOptions): Readonly<Record<string, string>> {
+function filesOf(sidecar: SidecarOptions, agentId: string): Readonly<Record<string, string>> {
   const plan = profileNamed(sidecar.agent).launch(launchContext(sidecar));
   const { cols, rows, historyLimit, stateDir } = sidecar;
   const config = serverConfig({ session: SESSION, cols, rows, historyLimit, agent: agentCommand(sidecar, plan) });
-  return { ...plan.files, [statePaths(stateDir).tmuxConfig]: config };
+  return { ...plan.files, [statePaths(stateDir).tmuxConfig]: `${AGENT_ID_MARK}${agentId}\n${config}` };
 }
 
-/** A line break first: a writer that was killed may have left half a record. */
-function forgetAgent(journal: string, now: number): void {
-  if (!existsSync(journal)) return;
-  const record: SidecarRecord = { type: "agent", pid: 0, startedAt: now, restarts: 0 };
-  const fd = openPlainFile(journal, constants.O_WRONLY | constants.O_APPEND);
-  writeSync(fd, `\n${JSON.stringify(record)}\n`);
-  closeSync(fd);
+/** A comment in the configuration of tmux: a supervising half that takes the agent over knows it by this. */
+const AGENT_ID_MARK = "# agent ";
+
+function agentIdIn(config: string): string | undefined {
+  return /^# agent ([0-9a-f-]{36})\n/.exec(config)?.[1];
 }

@@ -4,25 +4,23 @@ import { backoffMs } from "../../base/backoff.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Task } from "../../base/task-group.ts";
-import { ControlConnection, type Notification } from "../client/control-connection.ts";
-import type { Environment } from "../client/environment.ts";
 import { TmuxUnavailableError } from "../pane/errors.ts";
+import type { OpenStream } from "./byte-stream.ts";
+import { ControlStream, type Notification } from "./control-stream.ts";
 import { type Asked, commandRequest, type Reply, scriptRequest } from "./requests.ts";
 
-export type { Notification } from "../client/control-connection.ts";
+export type { Notification } from "./control-stream.ts";
 export type { Reply } from "./requests.ts";
 
 export interface CommandClientOptions {
-  readonly tmuxProgram: string;
-  readonly socketPath: string;
-  /** Name of the session to attach to; matched exactly. */
-  readonly session: string;
-  /** Environment of the tmux client; variables named `TMUX…` are removed. Give at least PATH. */
-  readonly env: Environment;
+  /** The byte stream of a control client, for each attach. */
+  readonly open: OpenStream;
   /** A server that owes an answer and gives none for this long is given up, and attached to again. Default 2000. */
   readonly timeoutMs?: number;
   /** Commands written and not yet answered; more wait. Default 64. */
   readonly maxInFlight?: number;
+  /** Called when the other end of a stream turns out not to speak control mode, once for each stream. */
+  readonly onForeign?: () => void;
 }
 
 export interface AskOptions {
@@ -45,7 +43,7 @@ export class CommandClient implements Task {
   readonly #options: CommandClientOptions;
   readonly #listeners = new Set<(notification: Notification) => void>();
   #attached = Promise.withResolvers<void>();
-  #connection: ControlConnection | undefined;
+  #connection: ControlStream | undefined;
   #reason = "not attached yet";
   #failures = 0;
 
@@ -115,11 +113,11 @@ export class CommandClient implements Task {
     return () => this.#listeners.delete(listener);
   }
 
-  #connect(): ControlConnection {
-    const { timeoutMs = 2000, maxInFlight = 64 } = this.#options;
-    const connection: ControlConnection = new ControlConnection(
+  #connect(): ControlStream {
+    const { open, timeoutMs = 2000, maxInFlight = 64 } = this.#options;
+    const connection: ControlStream = new ControlStream(
       this.#deps,
-      { ...this.#options, timeoutMs, maxInFlight, maxWaiting: MAX_WAITING },
+      { open, timeoutMs, maxInFlight, maxWaiting: MAX_WAITING },
       {
         onReady: () => {
           this.#connection = connection;
@@ -128,6 +126,7 @@ export class CommandClient implements Task {
         onNotification: (notification) => {
           for (const listener of this.#listeners) listener(notification);
         },
+        onForeign: () => this.#options.onForeign?.(),
       },
     );
     return connection;

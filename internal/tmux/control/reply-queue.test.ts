@@ -101,4 +101,18 @@ describe("scriptRequest", () => {
     ]);
     expect(queue.inFlight).toBe(0);
   });
+
+  it.each([
+    ["more replies than any script has", 9000, 1],
+    ["larger replies than any script has", 40, 1 << 20],
+  ])("takes %s for none of tmux's", async (_, count, length) => {
+    const { queue } = queueOf();
+    const { request, answer } = scriptRequest("list-panes ; list-panes", "nonce");
+    queue.submit(request);
+    let taken = 0;
+    while (taken < count && queue.accept(reply(true, "x".repeat(length)))) taken++;
+    expect(taken).toBeLessThan(count);
+    queue.failAll("foreign");
+    await expect(answer).rejects.toMatchObject({ kind: "unavailable" });
+  });
 });

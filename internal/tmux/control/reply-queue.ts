@@ -6,8 +6,8 @@ import type { ControlBlock } from "./control-parser.ts";
 export interface Request {
   /** Whole lines, each with its LF. */
   readonly text: string;
-  /** Takes a block; true when the answer is complete. */
-  accept(block: ControlBlock): boolean;
+  /** Takes a block: `done` when the answer is complete, `foreign` when it is none that tmux would give. */
+  accept(block: ControlBlock): "more" | "done" | "foreign";
   fail(err: Error): void;
 }
 
@@ -55,11 +55,12 @@ export class ReplyQueue {
     return this.#waiting.length < before;
   }
 
-  /** False when nobody asked: the stream cannot be trusted any more. */
+  /** False when the block answers no request: the stream cannot be trusted any more. */
   accept(block: ControlBlock): boolean {
     const oldest = this.#inFlight[0];
     if (!oldest) return false;
-    if (!oldest.accept(block)) return true;
+    const taken = oldest.accept(block);
+    if (taken !== "done") return taken === "more";
     this.#inFlight.shift();
     const next = this.#waiting.shift();
     if (next) this.#send(next);

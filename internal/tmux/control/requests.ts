@@ -11,6 +11,10 @@ export interface Reply {
   readonly lines: readonly string[];
 }
 
+/** No script of ours has as many commands (4096 bytes of raw keys have most), and their replies are short. */
+const MAX_REPLIES = 8192;
+const MAX_REPLY_BYTES = 32 << 20;
+
 export interface Asked<T> {
   readonly request: Request;
   readonly answer: Promise<T>;
@@ -20,11 +24,11 @@ export interface Asked<T> {
 export function commandRequest(line: string): Asked<readonly string[]> {
   const name = plainCommandName(line);
   const { promise, resolve, reject } = Promise.withResolvers<readonly string[]>();
-  const accept = (block: ControlBlock): boolean => {
+  const accept = (block: ControlBlock) => {
     if (block.truncated) reject(tooLong(name));
     else if (block.ok) resolve(block.body);
     else reject(new TmuxCommandError(name, block.body));
-    return true;
+    return "done" as const;
   };
   return { request: { text: `${line}\n`, accept, fail: reject }, answer: promise };
 }
@@ -38,15 +42,18 @@ export function scriptRequest(line: string, nonce: string): Asked<readonly Reply
   const { promise, resolve, reject } = Promise.withResolvers<readonly Reply[]>();
   const replies: Reply[] = [];
   let truncated = false;
-  const accept = (block: ControlBlock): boolean => {
-    if (block.ok && block.body.length === 1 && block.body[0] === nonce) {
+  let bytes = 0;
+  const accept = (block: ControlBlock) => {
+    if (block.ok && block.bytes.length === nonce.length + 1 && block.body[0] === nonce) {
       if (truncated) reject(tooLong(name));
       else resolve(replies);
-      return true;
+      return "done";
     }
     truncated ||= block.truncated;
+    bytes += block.bytes.length;
+    if (replies.length >= MAX_REPLIES || bytes > MAX_REPLY_BYTES) return "foreign";
     replies.push({ ok: block.ok, lines: block.body });
-    return false;
+    return "more";
   };
   return { request: { text: `${line}\ndisplay-message -p ${nonce}\n`, accept, fail: reject }, answer: promise };
 }

@@ -1,0 +1,101 @@
+import { readdirSync, readFileSync, unlinkSync } from "node:fs";
+import { createConnection, createServer, type Socket } from "node:net";
+import { join } from "node:path";
+import { kill } from "node:process";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
+import { startSidecar, until } from "../support/sidecar.ts";
+import { inItsTmux } from "../support/sidecar-hands.ts";
+
+async function clientPid(sidecar: { readonly stateDir: string }): Promise<number> {
+  const lines = (await inItsTmux(sidecar, "list-clients", "-F", "#{client_pid}")).trim().split("\n");
+  expect(lines).toHaveLength(1);
+  return Number(lines[0]);
+}
+
+function childrenOf(pid: number): readonly string[] {
+  const tasks = readdirSync(`/proc/${pid}/task`);
+  return tasks
+    .flatMap((task) => readFileSync(`/proc/${pid}/task/${task}/children`, "latin1").split(" "))
+    .filter((child) => child !== "");
+}
+
+describe("tmux's control client", () => {
+  it("is a child of the supervising half: the serving half runs no program", async () => {
+    await using sidecar = await startSidecar();
+    await sidecar.untilState(AgentState.IDLE);
+    const status = readFileSync(`/proc/${await clientPid(sidecar)}/status`, "latin1");
+    expect(Number(/^PPid:\s+(\d+)/m.exec(status)?.[1])).toBe(sidecar.process.pid);
+    expect(childrenOf(sidecar.servingPid())).toEqual([]);
+    expect((await sidecar.client.status({})).versions["tmux"]).toMatch(/^\S*\d\.\d/);
+  });
+
+  it("is started again within a second after kill -9; the agent takes the next message", async () => {
+    await using sidecar = await startSidecar();
+    await sidecar.untilState(AgentState.IDLE);
+    const { agentPid } = await sidecar.client.status({});
+    for (let i = 0; i < 5; i++) {
+      const before = await clientPid(sidecar);
+      const startMs = performance.now();
+      kill(before, "SIGKILL");
+      await until("a deep peek", 5000, async () => {
+        const { output } = await sidecar.client.peek({ all: true }).catch(() => ({ output: "" }));
+        return output === "" ? undefined : true;
+      });
+      expect(performance.now() - startMs).toBeLessThan(1000);
+      expect(await clientPid(sidecar)).not.toBe(before);
+    }
+    const { outcome } = await sidecar.client.nudge({ message: "still there?" });
+    expect([outcome, (await sidecar.client.status({})).agentPid]).toEqual([NudgeOutcome.SUBMITTED, agentPid]);
+  });
+
+  it("is one at a time, however many connect: the sidecar has its own back", async () => {
+    await using sidecar = await startSidecar();
+    await sidecar.untilState(AgentState.IDLE);
+    const sockets = Array.from({ length: 50 }, () => createConnection(join(sidecar.stateDir, "clients.sock")));
+    for (const socket of sockets) socket.on("error", () => {});
+    await sleep(500);
+    for (const socket of sockets) socket.destroy();
+    const peek = () => sidecar.client.peek({ all: true }).catch(() => undefined);
+    await until("a deep peek", 10_000, peek);
+    await until("one client", 5000, async () => {
+      const lines = (await inItsTmux(sidecar, "list-clients")).trim().split("\n");
+      return lines.length === 1 || undefined;
+    });
+  });
+});
+
+describe("a stranger in the place of the supervising half's sockets", () => {
+  it.each(["control.sock", "clients.sock"])("on %s is put away, whatever it says", async (name) => {
+    await using sidecar = await startSidecar();
+    await sidecar.untilState(AgentState.IDLE);
+    const { agentPid } = await sidecar.client.status({});
+    const path = join(sidecar.stateDir, name);
+    unlinkSync(path);
+    const connected: Socket[] = [];
+    const stranger = createServer((socket) => {
+      connected.push(socket);
+      socket.on("error", () => {});
+      const flood = () => {
+        while (!socket.destroyed && socket.write(`%begin 1 2 1\n${"x".repeat(8000)}\n{"id":1}\n`));
+      };
+      socket.on("drain", flood);
+      flood();
+    });
+    await new Promise<void>((resolve) => stranger.listen(path, resolve));
+    try {
+      kill(sidecar.servingPid(), "SIGKILL");
+      await sleep(3000);
+      expect(await (await fetch(`${sidecar.healthUrl}/livez`)).text()).toBeDefined();
+      unlinkSync(path); // the supervising half makes what is missing again
+    } finally {
+      for (const socket of connected) socket.destroy();
+      stranger.close();
+    }
+    await until("the same agent, idle", 30_000, async () => {
+      const status = await sidecar.client.status({}).catch(() => undefined);
+      return (status?.state === AgentState.IDLE && status.agentPid === agentPid) || undefined;
+    });
+  });
+});
