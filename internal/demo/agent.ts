@@ -69,6 +69,7 @@ export class DemoAgent {
 
   #onResize(): void {
     const { cols, rows } = this.#deps.terminal;
+    this.#painter.resized();
     this.#dispatch({ type: "resize", cols, rows });
   }
 

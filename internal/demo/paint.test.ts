@@ -19,6 +19,14 @@ it("writes nothing when nothing has changed", () => {
   expect(paint.paint(frame(["a", "b"], 0, 1), [], 20)).toBe("");
 });
 
+it("draws the same frame once more after the terminal's size has changed", () => {
+  const paint = painter();
+  paint.paint(frame(["a", "b"], 0, 1), [], 20);
+  paint.resized();
+  expect(paint.paint(frame(["a", "b"], 0, 1), [], 20)).toContain("\x1b[2Ka\r\n\x1b[2Kb");
+  expect(paint.paint(frame(["a", "b"], 0, 1), [], 20)).toBe("");
+});
+
 it("draws over the old region from its top and puts the cursor in its place", () => {
   const paint = painter();
   paint.paint(frame(["a", "b", "c"], 1, 2), [], 20);

@@ -56,6 +56,14 @@ export class Painter {
     return "\x1b[2J\x1b[H";
   }
 
+  /**
+   * The terminal has another size, and may have dropped rows of the live region: tmux takes away what is below the cursor
+   * when it gets lower. The next paint draws the whole region, even where nothing else has changed.
+   */
+  resized(): void {
+    if (this.#drawn !== undefined) this.#drawn = { ...this.#drawn, frame: "" };
+  }
+
   /** Bytes that print `finished` above the frame and draw the frame; empty when nothing changes. */
   paint(frame: Frame, finished: readonly Line[], cols: number): string {
     const body = frame.lines.map(styled);

@@ -168,6 +168,21 @@ describe.concurrent("the demo agent in a real tmux", () => {
     }
   });
 
+  it("draws its last rows in a window that gets lower and higher at the same width", async () => {
+    await using pane = await DemoPane.ready({ args: FAST, cols: 80, rows: 24 });
+    await pane.type("lines: 60");
+    await pane.keys("Enter");
+    await pane.sees("ctx 13%");
+    for (const rows of [20, 12, 30, 8, 24]) {
+      await pane.tmux("resize-window", "-t", "demo", "-x", "80", "-y", String(rows));
+      await pane.until(`the last rows of ${rows}`, async () => {
+        const [mark, rule, status] = (await pane.screen()).slice(-3);
+        const isWhole = mark?.startsWith("> ") && /^─{80}$/.test(rule ?? "") && status?.startsWith("ready · ");
+        return isWhole === true ? true : undefined;
+      });
+    }
+  });
+
   it("uses the alternate screen when told to and gives the other one back", async () => {
     await using pane = await DemoPane.ready({ args: [...FAST, "--alternate-screen"] });
     expect(await pane.display("#{alternate_on}")).toBe("1");

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
 import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
+import { attachCall } from "../support/attach-client.ts";
 import { startSidecar, until } from "../support/sidecar.ts";
 
 const run = promisify(execFile);
@@ -36,4 +37,34 @@ it("a window whose size the agent changes is told as it is, drawn as it is, and 
   const plain = (text: string) => text.replace(/[ ]+$/gm, "");
   await until("the same screen", 5000, async () => plain(await asDrawn()) === plain(await asInTmux()) || undefined);
   expect(await size()).toBe(narrow);
+}, 60_000);
+
+it("the demo agent is idle, with its last rows on the screen, within a second of a person who comes, resizes and goes", async () => {
+  await using sidecar = await startSidecar();
+  await sidecar.untilState(AgentState.IDLE);
+  const { outcome } = await sidecar.client.nudge({ message: "a turn before" });
+  expect(outcome).toBe(NudgeOutcome.SUBMITTED);
+  await sidecar.untilState(AgentState.IDLE);
+  const idleWith = async (rows: number) => {
+    await until(
+      `a window of ${rows} rows`,
+      8000,
+      async () => (await sidecar.client.status({})).rows === rows || undefined,
+    );
+    await until(`idle at ${rows} rows`, 1000, async () => {
+      const { state } = await sidecar.client.status({});
+      const { output } = await sidecar.client.peek({ lines: 3 });
+      return (state === AgentState.IDLE && /^> [\s\S]*\n─+\nready · /.test(output)) || undefined;
+    });
+  };
+  const { cols, rows } = await sidecar.client.status({});
+  {
+    await using person = attachCall(sidecar.client, { cols, rows: 24 });
+    await idleWith(24);
+    person.resize(cols, 10);
+    await idleWith(10);
+    person.resize(cols, 40);
+    await idleWith(40);
+  }
+  await idleWith(rows);
 }, 60_000);
