@@ -17,6 +17,12 @@ const forbidden = [
   forbid("no-unresolvable", {}, { couldNotResolve: true }),
   forbid("nobody-imports-cmd", { pathNot: "^(cmd|test|scripts|bench)/" }, { path: "^cmd/" }),
   forbid("cmd-imports-no-other-cmd", { path: "^cmd/([^/]+)/" }, { path: "^cmd/", pathNot: "^cmd/$1/" }),
+  forbid(
+    "gt-command-imports-no-other-command",
+    { path: "^cmd/gt/([^/]+)/", pathNot: "[.]test[.]ts$" },
+    { path: "^cmd/gt/", pathNot: "^cmd/gt/(common|$1)/" },
+    "what two commands of gt share is in cmd/gt/common",
+  ),
   forbid("internal-imports-no-pkg", { path: "^internal/" }, { path: "^pkg/" }),
   forbid("pkg-imports-only-gen", { path: "^pkg/" }, { path: "^internal/", pathNot: "^internal/gen/" }),
   forbid(

@@ -1,8 +1,10 @@
 // Makes one file per binary: dist/<binary>.mjs, for images and packages. Starts in less than half of the sources' time.
 // What cannot be bundled lies beside them, in dist/node_modules, where Node looks for it.
-import { cpSync, existsSync, globSync } from "node:fs";
+import { cpSync, globSync, writeFileSync } from "node:fs";
+import { basename, dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build, stop } from "esbuild";
+import { thirdPartyNotices } from "./third-party-notices.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
@@ -14,9 +16,14 @@ const REQUIRE =
 const NATIVE = "koffi";
 
 /** Bundles `cmd/<binary>/main.ts`; answers with the file. */
-export async function buildBinary(binary: string, outDir = `${root}dist`): Promise<string> {
+export async function buildBinary(binary: string, outDir: string): Promise<string> {
+  return (await bundle(binary, outDir)).outfile;
+}
+
+/** Bundles a binary; `inputs` are the files that went into it, as paths from the repository's top. */
+async function bundle(binary: string, outDir: string) {
   const outfile = `${outDir}/${binary}.mjs`;
-  await build({
+  const { metafile } = await build({
     entryPoints: [`${root}cmd/${binary}/main.ts`],
     outfile,
     bundle: true,
@@ -28,13 +35,15 @@ export async function buildBinary(binary: string, outDir = `${root}dist`): Promi
     external: [NATIVE],
     banner: { js: REQUIRE },
     logLevel: "warning",
+    absWorkingDir: root,
+    metafile: true,
   });
   await stop(); // else a process of the bundler stays for the next build
-  return outfile;
+  return { outfile, inputs: Object.keys(metafile.inputs) };
 }
 
 /** Copies what runs of the native package, for this machine's system, to where `dist/*.mjs` finds it. */
-function copyNative(outDir = `${root}dist`): void {
+function copyNative(outDir: string): void {
   const parts = [`${NATIVE}/{package.json,LICENSE.txt,index.js}`, `${NATIVE}/src/**/*.js`, "@koromix/*"];
   for (const part of globSync(parts, { cwd: `${root}node_modules` })) {
     cpSync(`${root}node_modules/${part}`, `${outDir}/node_modules/${part}`, { recursive: true, dereference: true });
@@ -42,7 +51,13 @@ function copyNative(outDir = `${root}dist`): void {
 }
 
 if (import.meta.main) {
-  const binaries = ["gt-sidecar", "gt", "demo-agent"].filter((name) => existsSync(`${root}cmd/${name}/main.ts`));
-  for (const binary of binaries) console.log(await buildBinary(binary));
-  copyNative();
+  const outDir = `${root}dist`;
+  const inputs = new Set([`node_modules/${NATIVE}/index.js`]);
+  for (const main of globSync("cmd/*/main.ts", { cwd: root }).sort()) {
+    const made = await bundle(basename(dirname(main)), outDir);
+    for (const path of made.inputs) inputs.add(path);
+    console.log(made.outfile);
+  }
+  copyNative(outDir);
+  writeFileSync(`${outDir}/THIRD-PARTY-NOTICES`, thirdPartyNotices(root, inputs));
 }

@@ -39,6 +39,12 @@ describe("roles", () => {
     expect(controllerRule(["spiffe://*/ns/a/session/1"])).toEqual([]);
   });
 
+  it("match no empty segment with `*`", () => {
+    const anyone = [parseRoleRule("spiffe://town/ns/*/controller=operate")];
+    expect(roleOf(["spiffe://town/ns/x/controller"], anyone)).toBe("operate");
+    expect(roleOf(["spiffe://town/ns//controller"], anyone)).toBeUndefined();
+  });
+
   it.each([
     "",
     "spiffe://town/a",

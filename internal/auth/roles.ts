@@ -5,7 +5,7 @@ export type Role = "read" | "nudge" | "operate";
 
 const ROLES: readonly Role[] = ["read", "nudge", "operate"];
 
-/** Who gets a role: a SPIFFE id, in which a path segment `*` stands for any one segment. */
+/** Who gets a role: a SPIFFE id, in which a path segment `*` stands for any one segment that is not empty. */
 export interface RoleRule {
   readonly pattern: string;
   readonly role: Role;
@@ -45,5 +45,7 @@ export function includes(held: Role | undefined, needed: Role): boolean {
 function matches(pattern: string, identity: string): boolean {
   const wanted = pattern.split("/");
   const found = identity.split("/");
-  return wanted.length === found.length && wanted.every((part, i) => part === "*" || part === found[i]);
+  return (
+    wanted.length === found.length && wanted.every((part, i) => (part === "*" && found[i] !== "") || part === found[i])
+  );
 }

@@ -70,6 +70,21 @@ function folder(options: Partial<TlsFolderOptions> = {}, before: TlsFiles | unde
 }
 
 describe("a folder with TLS files", () => {
+  it("keeps its revocation list when one of a lower number is put there, and takes a higher one", async () => {
+    const revoked = ca.issue({ uris: ["spiffe://town/client/ann"] });
+    const older = { ...first, crl: ca.revoke([], { number: 6 }) };
+    const inUse = { ...first, crl: ca.revoke([revoked], { number: 7 }) };
+    const newer = { ...first, crl: ca.revoke([revoked], { number: 8 }) };
+    const { subject, told, put, end } = folder({}, inUse);
+    await subject.first(new AbortController().signal);
+    await put(older);
+    expect([subject.current?.files, told.refused]).toEqual([inUse, ["crl"]]);
+    expect(told.log.join()).toContain("number 6, which is older than number 7");
+    await put(newer);
+    expect(subject.current?.files).toBe(newer);
+    await end();
+  });
+
   it("is in use from its first good set on", async () => {
     const { subject, told, end } = folder();
     const tls = await subject.first(new AbortController().signal);

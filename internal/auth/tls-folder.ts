@@ -3,7 +3,7 @@ import type { Clock } from "../base/clock.ts";
 import { DomainError, errorText } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Task } from "../base/task-group.ts";
-import { type CheckedTls, checkTls, type TlsFault, type TlsFiles } from "../pki/tls-files.ts";
+import { type CheckedTls, checkListNumbers, checkTls, type TlsFault, type TlsFiles } from "../pki/tls-files.ts";
 import type { TrustOptions } from "../pki/trust.ts";
 import { watchFolder } from "./folder-watch.ts";
 import { readTlsFiles } from "./read-tls-files.ts";
@@ -119,6 +119,7 @@ export class TlsFolder implements Task {
     try {
       if ("fault" in read) throw new DomainError("invalid", read.why, { fields: { reason: read.fault } });
       const tls = checkTls(read, this.#options.side, now, this.#options.trust);
+      if (this.#current !== undefined) checkListNumbers(tls, this.#current);
       this.#options.check?.(tls);
       this.#deps.onLoaded?.(tls);
       this.#current = tls;

@@ -7,8 +7,23 @@ const REDACTED = "[redacted]";
 const MAX_PATTERNS = 32;
 const MAX_PATTERN_CHARS = 1000;
 
-/** Secrets that are looked for unless others are given: `name = value` pairs whose name says so. */
-export const DEFAULT_REDACT_PATTERNS: readonly string[] = ["(?i)(api[_-]?key|token|secret|password)\\s*[:=]\\s*\\S+"];
+/** A value in quotes, or up to the next blank. */
+const VALUE = `(?:\\\\?"[^"\\n]*"|'[^'\\n]*'|[^\\s"']\\S*)`;
+const NAME = "(api[_-]?key|access[_-]?key|private[_-]?key|token|secret|password|passwd|passphrase)";
+
+/**
+ * Secrets that are looked for unless others are given: `name = value` and `"name": "value"` whose name says so, options
+ * such as `--password x`, `Authorization` and `Bearer` credentials, the password in a URL, AWS and other well-known keys.
+ */
+export const DEFAULT_REDACT_PATTERNS: readonly string[] = [
+  `(?i)${NAME}[\\w-]*\\\\?["']?\\s*[:=]\\s*${VALUE}`,
+  `(?i)--[\\w-]*${NAME}\\s+${VALUE}`,
+  "(?i)\\bauthorization\\s*[:=]\\s*(basic|bearer|token)\\s+\\S+",
+  "(?i)\\bbearer\\s+([A-Za-z0-9._~+/=-]{8,}|[A-Za-z._~+/=-]*[0-9][A-Za-z0-9._~+/=-]*)",
+  "(?i)\\b[a-z][a-z0-9+.-]*://[^\\s/@:]*:[^\\s/@]+@",
+  "\\b(AKIA|ASIA)[A-Z0-9]{16}\\b",
+  "\\b(ghp|gho|ghs|ghu|github_pat|xox[abp]|sk-ant|sk-proj|glpat)[-_][A-Za-z0-9_-]{16,}",
+];
 
 /** A stretch of a text, `end` exclusive. */
 export interface Span {

@@ -22,6 +22,9 @@ const HASHES: ReadonlyMap<string, string | null> = new Map([
   ["2b6570", null], // Ed25519
 ]);
 
+/** The extension that numbers the lists of an issuer (2.5.29.20), in hex. */
+const CRL_NUMBER = "551d14";
+
 /** Extensions that change what a list means, and so must be understood: none of them is. */
 const CRITICAL = 0x01;
 
@@ -31,6 +34,8 @@ export class RevocationList {
   readonly thisUpdate: number;
   /** Wall clock, ms; undefined: its issuer promises no next one. */
   readonly nextUpdate: number | undefined;
+  /** Counts the lists of its issuer; undefined: not numbered. */
+  readonly number: bigint | undefined;
   readonly #serials: ReadonlySet<string>;
   readonly #signed: Uint8Array;
   readonly #hash: string | null;
@@ -45,6 +50,7 @@ export class RevocationList {
     const fields = readBody(body);
     this.thisUpdate = fields.thisUpdate;
     this.nextUpdate = fields.nextUpdate;
+    this.number = fields.number;
     this.#serials = fields.serials;
     this.#signed = body.whole;
     this.#hash = hashOf(algorithm);
@@ -90,6 +96,7 @@ function readBody(body: DerValue) {
   return {
     thisUpdate: timeOf(thisUpdate),
     nextUpdate: next && timeOf(next),
+    number: extensions && numberOf(extensions),
     serials: new Set(entries.map(serialOf)),
   };
 }
@@ -120,6 +127,19 @@ function refuseCriticalIn(extensions: DerValue): void {
       throw new DomainError("invalid", "a revocation list of a kind that is not understood (delta or indirect)");
     }
   }
+}
+
+function numberOf(extensions: DerValue): bigint | undefined {
+  const [inner] = readDer(extensions.content);
+  for (const extension of inner === undefined ? [] : readDer(inner.content)) {
+    const [id, value] = readDer(extension.content);
+    if (id === undefined || value === undefined || Buffer.from(id.content).toString("hex") !== CRL_NUMBER) continue;
+    const [number] = readDer(value.content);
+    const hex = Buffer.from(number?.content ?? []).toString("hex");
+    if (number?.tag !== INTEGER || hex === "") throw noList();
+    return BigInt(`0x${hex}`);
+  }
+  return undefined;
 }
 
 function hashOf(algorithm: DerValue): string | null {

@@ -1,4 +1,4 @@
-import { createPrivateKey, type X509Certificate } from "node:crypto";
+import { createHash, createPrivateKey, type X509Certificate } from "node:crypto";
 import { createSecureContext } from "node:tls";
 import { DomainError, errorText } from "../base/errors.ts";
 import { certificatesOf } from "./pem.ts";
@@ -25,6 +25,8 @@ export interface CheckedTls {
   readonly notAfter: number;
   /** When the first revocation list is due to be replaced, wall clock, ms. */
   readonly listsDue?: number;
+  /** The highest number of each issuer's revocation lists, by the SHA-256 of the issuer's public key. */
+  readonly listNumbers: ReadonlyMap<string, bigint>;
 }
 
 /** Why files cannot be used; `reason` in the fields of the error. */
@@ -68,14 +70,43 @@ export function checkTls(
   if (notCa) throw fault("untrusted", "ca.crt holds a certificate that is not of a CA");
   if (!isFor(leaf, side)) throw fault("usage", `tls.crt is not for this: it does not name ${USAGE_NAMES[side]}`);
   const { crl } = files;
-  const lists = crl === undefined ? [] : checkLists(crl, [...cas, ...chain], now);
+  const issuers = [...cas, ...chain];
+  const lists = crl === undefined ? [] : checkLists(crl, issuers, now);
   const trust = new Trust(cas, lists, options);
   const standing = trust.standing(leaf, now, chain);
   if (standing !== "good") throw fault(standing === "no-list" ? "crl" : standing, `tls.crt ${FAULTS[standing]}`);
   usable(files);
   const due = lists.flatMap(({ nextUpdate }) => nextUpdate ?? []);
   const notAfter = trust.notAfter(leaf, chain);
-  return { files, leaf, trust, notAfter, ...(due.length > 0 && { listsDue: Math.min(...due) }) };
+  const listNumbers = numbersOf(lists, issuers);
+  return { files, leaf, trust, notAfter, listNumbers, ...(due.length > 0 && { listsDue: Math.min(...due) }) };
+}
+
+/**
+ * An issuer numbers its lists upwards: one with a lower number than the one in use is an old list that was put back, and
+ * certificates revoked since then are missing in it.
+ * @throws DomainError `invalid` with the reason `crl`
+ */
+export function checkListNumbers(next: CheckedTls, inUse: CheckedTls): void {
+  for (const [issuer, number] of next.listNumbers) {
+    const known = inUse.listNumbers.get(issuer);
+    if (known === undefined || number >= known) continue;
+    throw fault("crl", `crl.pem holds list number ${number}, which is older than number ${known} in use`);
+  }
+}
+
+function numbersOf(lists: readonly RevocationList[], issuers: readonly X509Certificate[]): ReadonlyMap<string, bigint> {
+  const numbers = new Map<string, bigint>();
+  for (const list of lists) {
+    const issuer = issuers.find((one) => list.isSignedBy(one));
+    if (list.number === undefined || issuer === undefined) continue;
+    const key = createHash("sha256")
+      .update(issuer.publicKey.export({ type: "spki", format: "der" }))
+      .digest("hex");
+    const known = numbers.get(key);
+    if (known === undefined || list.number > known) numbers.set(key, list.number);
+  }
+  return numbers;
 }
 
 const FAULTS: Readonly<Record<Exclude<Standing, "good">, string>> = {

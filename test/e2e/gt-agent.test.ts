@@ -138,7 +138,8 @@ ready · demo model · ctx 12%
 
   it("finds it by name, and lists it", async () => {
     const flags = name === "in a sidecar" ? [] : place.flags;
-    const agents = await gt(["agents", "-q", ...flags], place.env);
+    const socket = flags.slice(0, flags.indexOf("--socket") + 2);
+    const agents = await gt(["agents", "-q", ...socket], place.env);
     expect(agents).toMatchObject({ code: 0, stderr: "" });
     expect(agents.stdout).toMatch(/^(toast|gt-toast)\n$/);
     expect(await gt(["peek", "toast", "1", ...flags], place.env)).toMatchObject({ code: 0 });

@@ -20,6 +20,7 @@ echo "uid: $(id -u)"
 grep -E '^(CapEff|CapBnd|NoNewPrivs|Seccomp):' /proc/self/status
 touch /probe 2>&1
 for p in sshd gcc cc g++ make ld python3 ssh; do command -v $p; done
+head -n 1 /opt/gt/THIRD-PARTY-NOTICES
 for p in tmux git curl; do command -v $p >/dev/null && echo "has $p"; done
 # An ended orphan counts against the limit of processes until it is waited for, half a second later.
 i=0; while [ $i -lt ${ORPHANS} ]; do (sleep 0.05 &); i=$((i+1)); [ $((i%50)) -ne 0 ] || sleep 1; done
@@ -75,6 +76,7 @@ describe("the image for any program", () => {
       expect(text).toMatch(/^NoNewPrivs:\s+1$/m);
       expect(text).toMatch(/^Seccomp:\s+2$/m);
       expect(text).toMatch(/Read-only file system/);
+      expect(text).toMatch(/^Licences of the packages/m);
       expect(text).toMatch(/has tmux\nhas git\nhas curl/);
       expect(text).not.toMatch(/bin\/(sshd|ssh|gcc|cc|g\+\+|make|ld|python3)$/m);
       expect(text).toMatch(/^zombies: 0$/m);

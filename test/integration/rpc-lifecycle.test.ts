@@ -279,11 +279,22 @@ describe("a connection that is cut under a call", () => {
 });
 
 describe("the port for probes", () => {
-  it("answers liveness, readiness, metrics and grpc.health.v1 in plaintext, whatever the Host", async () => {
+  const statusFor = (port: number, host: string) =>
+    new Promise<number | undefined>((resolve, reject) => {
+      const asked = httpRequest({ host: "127.0.0.1", port, path: "/metrics", headers: { host } });
+      asked.on("response", (answer) => resolve(answer.resume().statusCode)).on("error", reject);
+      asked.end();
+    });
+
+  it("answers liveness, readiness, metrics and grpc.health.v1 in plaintext, and refuses a foreign Host", async () => {
     await using fixture = await startRpcServer();
     const { health, metrics } = fixture;
     const deps = { clock: systemClock, logger: createLogger("test", "silent"), health, metrics };
-    const probes = createHealthServer(deps, { host: "127.0.0.1", port: 0 });
+    const probes = createHealthServer(deps, {
+      host: "127.0.0.1",
+      port: 0,
+      hostCheck: { allowHosts: ["probe.example"] },
+    });
     const stop = new AbortController();
     const running = probes.run(stop.signal);
     const { port } = await probes.listening;
@@ -295,6 +306,10 @@ describe("the port for probes", () => {
     expect(await get("/readyz")).toEqual([200, "ok\n"]);
     expect((await get("/metrics"))[1]).toContain("# TYPE gastown_rpc_requests_total counter");
     expect((await get("/"))[0]).toBe(404);
+    expect(await statusFor(port, "evil.example")).toBe(403);
+    expect(await statusFor(port, "evil.example:9091")).toBe(403);
+    expect(await statusFor(port, "probe.example")).toBe(200);
+    expect(await statusFor(port, "10.1.2.3:9091")).toBe(200);
     using connection = sidecarTransport({ baseUrl: `http://127.0.0.1:${port}`, protocol: "grpc" });
     const client = createClient(Health, connection.transport);
     expect((await client.check({})).status).toBe(Status.SERVING);

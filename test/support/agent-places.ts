@@ -4,8 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { agentsHere } from "../../cmd/gt/common/agents-here.ts";
-import { type PlaceConfig, readConfig } from "../../cmd/gt/config.ts";
+import { type PlaceConfig, readPlace } from "../../cmd/gt/common/place-config.ts";
+import { PLACE_FLAGS } from "../../cmd/gt/common/place-flags.ts";
 import { systemClock } from "../../internal/base/clock.ts";
+import { parseFlags } from "../../internal/cli/flags.ts";
 import type { Backend } from "../../internal/terminal/backend.ts";
 import { type LocalSidecar, listLocalSidecars } from "../../internal/terminal/finding/local-sidecars.ts";
 import { resolveBackend } from "../../internal/terminal/finding/resolve-place.ts";
@@ -168,9 +170,7 @@ async function announced(folder: string, lives: () => boolean): Promise<LocalSid
 }
 
 async function openBackend(flags: readonly string[], env: Record<string, string>): Promise<Backend> {
-  const command = readConfig(["status", "toast", ...flags], env);
-  if (command.type !== "status") throw new Error(command.type);
-  const place: PlaceConfig = command.place;
+  const place: PlaceConfig = readPlace(parseFlags(PLACE_FLAGS, flags, env).values, env);
   const deps = await agentsHere(place, systemClock);
   const { host, port, localOnly } = place;
   const query = { agent: "toast", localOnly, ...(host && { host }), ...(port && { port }) };

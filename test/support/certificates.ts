@@ -64,9 +64,9 @@ export class TestCa {
   /** A revocation list of this CA that names these. */
   revoke(
     certificates: readonly TlsMaterial[],
-    dates: { readonly days?: number; readonly startDays?: number } = {},
+    options: { readonly days?: number; readonly startDays?: number; readonly number?: number } = {},
   ): string {
-    const { days = 7, startDays = -1 } = dates;
+    const { days = 7, startDays = -1, number } = options;
     const entries = certificates.map(({ cert }) => der(0x30, der(0x02, serialOf(cert)), time(-0.5)));
     const body = der(
       0x30,
@@ -76,6 +76,9 @@ export class TestCa {
       time(startDays),
       time(days),
       ...(entries.length > 0 ? [der(0x30, ...entries)] : []),
+      ...(number === undefined
+        ? []
+        : [der(0xa0, der(0x30, extension(CRL_NUMBER, der(0x02, Buffer.from([0, number])))))]),
     );
     return this.#signed("X509 CRL", body);
   }
@@ -113,6 +116,7 @@ const COMMON_NAME = [2, 5, 4, 3];
 const BASIC_CONSTRAINTS = [2, 5, 29, 19];
 const SUBJECT_ALT_NAME = [2, 5, 29, 17];
 const EXTENDED_KEY_USAGE = [2, 5, 29, 37];
+const CRL_NUMBER = [2, 5, 29, 20];
 const SIGNATURE_ALGORITHM = der(0x30, oid(ECDSA_WITH_SHA256));
 const CA_EXTENSION = extension(BASIC_CONSTRAINTS, der(0x30, der(0x01, Buffer.from([0xff]))), true);
 

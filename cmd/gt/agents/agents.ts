@@ -1,55 +1,17 @@
-import { plainText } from "../../../internal/base/sanitise.ts";
-import { textWidth } from "../../../internal/base/text-width.ts";
-import type { KnownAgent } from "../../../internal/terminal/finding/known-agents.ts";
-import { listPlaces } from "../../../internal/terminal/finding/resolve-place.ts";
-import { agentsHere } from "../common/agents-here.ts";
-import type { CommandContext } from "../common/command-context.ts";
-import { isoTime, jsonText } from "../common/json-text.ts";
-import type { Command } from "../config.ts";
+import type { Command } from "../common/command.ts";
+import { AGENTS_FLAGS, type AgentsFlags } from "./agents-flags.ts";
 
-type AgentsCommand = Command & { readonly type: "agents" };
-
-/** `gt agents`: what can be reached from here without saying where it is. Connects to nothing. */
-export async function agents(command: AgentsCommand, context: CommandContext): Promise<number> {
-  const deps = await agentsHere(command.place, context.clock);
-  const known = await listPlaces(deps, command.place, context.signal);
-  const { out } = context;
-  if (command.json) out.line(jsonText(known.map(agentJson)));
-  else if (command.quiet) for (const one of known) out.line(plainText(one.agent));
-  else if (known.length === 0)
-    context.note("no agent runs here; gt looks at local tmux sessions and at sidecars of this machine");
-  else for (const line of table(known)) out.line(line);
-  return 0;
-}
-
-function table(known: readonly KnownAgent[]): readonly string[] {
-  const rows = [["AGENT", "PROVIDER", "WHERE"], ...known.map(agentCells)];
-  const width = (column: number) => Math.max(...rows.map((row) => textWidth(row[column] ?? "")));
-  const pad = (text: string, to: number) => text + " ".repeat(to - textWidth(text));
-  const [first, second] = [width(0), width(1)];
-  return rows.map(
-    ([agent = "", provider = "", where = ""]) => `${pad(agent, first)}  ${pad(provider, second)}  ${where}`,
-  );
-}
-
-function agentCells(one: KnownAgent): readonly string[] {
-  if (one.type === "tmux") return [plainText(one.agent), "-", `tmux ${plainText(one.session)} at ${one.socketPath}`];
-  const { provider, listen, sessionId } = one.sidecar;
-  return [plainText(one.agent), plainText(provider), plainText(`${listen}, session ${sessionId}`)];
-}
-
-function agentJson(one: KnownAgent): Record<string, unknown> {
-  if (one.type === "tmux") return { agent: one.agent, type: "tmux", socket: one.socketPath, session: one.session };
-  const { listen, sessionId, project, provider, tls, pid, startedAt } = one.sidecar;
-  return {
-    agent: one.agent,
-    type: "sidecar",
-    listen,
-    session_id: sessionId,
-    project_id: project,
-    provider,
-    tls,
-    pid,
-    started_at: isoTime(startedAt),
-  };
-}
+/** `gt agents`: what is found from here without saying where. */
+export const agents: Command<AgentsFlags> = {
+  name: "agents",
+  flags: AGENTS_FLAGS,
+  help: {
+    usage: "",
+    summary: "the agents that are found from here",
+    text: `Lists the agents that are found from here without saying where: local tmux sessions with upstream's names, and the
+sidecars of this machine. Connects to nothing.`,
+    examples: ["gt agents", "gt agents --quiet | xargs -n 1 gt peek -n 3", "gt agents --socket work"],
+  },
+  completion: [],
+  run: async (given, context) => (await import("./run-agents.ts")).runAgents(given, context),
+};

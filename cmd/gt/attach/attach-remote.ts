@@ -1,9 +1,10 @@
 import { backoffMs } from "../../../internal/base/backoff.ts";
 import { DomainError } from "../../../internal/base/errors.ts";
 import { ATTACH_COLS, ATTACH_ROWS, type AttachOutput } from "../../../internal/session/attach.ts";
-import type { CommandContext, FoundAgent } from "../common/command-context.ts";
-import type { AttachCommand } from "../config.ts";
+import type { CommandContext } from "../common/command-context.ts";
+import type { FoundAgent } from "../common/with-agent.ts";
 import { AttachInputs } from "./attach-inputs.ts";
+import type { AttachOptions } from "./attach-options.ts";
 import { PersonKeys } from "./attach-person-keys.ts";
 import { AttachTerminal } from "./attach-terminal.ts";
 import { AttachView } from "./attach-view.ts";
@@ -27,7 +28,7 @@ type Ending =
  */
 export class AttachRemote {
   readonly #found: FoundAgent;
-  readonly #command: AttachCommand;
+  readonly #command: AttachOptions;
   readonly #context: CommandContext;
   readonly #keys: PersonKeys;
   /** The person has pressed the keys that leave. */
@@ -38,7 +39,7 @@ export class AttachRemote {
   #terminal: AttachTerminal | undefined;
   #inputs: AttachInputs | undefined;
 
-  constructor(found: FoundAgent, command: AttachCommand, context: CommandContext) {
+  constructor(found: FoundAgent, command: AttachOptions, context: CommandContext) {
     this.#found = found;
     this.#command = command;
     this.#context = context;

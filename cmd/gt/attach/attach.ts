@@ -1,34 +1,28 @@
-import { DomainError } from "../../../internal/base/errors.ts";
-import type { Place } from "../../../internal/terminal/finding/resolve-place.ts";
-import { type CommandContext, withAgent } from "../common/command-context.ts";
-import type { AttachCommand } from "../config.ts";
-import { tmuxAttachCommand } from "./attach-local.ts";
-import { AttachRemote } from "./attach-remote.ts";
+import type { Command } from "../common/command.ts";
+import { PLACE_SECTION } from "../common/place-flags.ts";
+import { ATTACH_FLAGS, type AttachFlags } from "./attach-flags.ts";
 
 /** `gt attach`: a person's terminal on the agent's. */
-export function attach(command: AttachCommand, context: CommandContext): Promise<number> {
-  if (!context.stdin.isTTY || !context.stdout.isTTY) {
-    throw new DomainError("invalid", "gt attach needs a terminal", {
-      fields: { hint: "gt watch and gt peek show an agent without one, gt nudge talks to it" },
-    });
-  }
-  return withAgent(command.place, command.agent, context, async (found) => {
-    if (found.place.type === "tmux") return becomeTmux(found.place, command);
-    return await new AttachRemote(found, command, context).run();
-  });
-}
+export const attach: Command<AttachFlags> = {
+  name: "attach",
+  flags: ATTACH_FLAGS,
+  help: {
+    usage: "<agent>",
+    summary: "your terminal on its terminal",
+    text: `Puts your terminal on an agent's terminal: you see and type what a person in front of it would. What you had on your
+terminal before is there again afterwards.
 
-/**
- * Goes on as tmux, in this process: it then has the terminal to itself, and whoever stops or continues it talks to no one
- * else. Sessions of this machine need nothing of ours.
- */
-function becomeTmux(place: Place & { type: "tmux" }, { place: config, readOnly }: AttachCommand): never {
-  const { socketPath, session } = place;
-  const { args, env } = tmuxAttachCommand({ socketPath, session, readOnly, inside: config.tmux, env: config.env });
-  const known = Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined);
-  // The shell finds tmux by PATH, as everything else that gt runs.
-  process.execve?.("/bin/sh", ["sh", "-c", 'exec tmux "$@"', "tmux", ...args], Object.fromEntries(known));
-  throw new DomainError("unimplemented", "this Node.js cannot hand its terminal over to tmux", {
-    fields: { hint: `tmux ${args.join(" ")}` },
-  });
-}
+While you are the only one who can type, the window has the size of your terminal; with others it has its own, and you see
+the part around the cursor. Nudges wait while you type. A connection that breaks is made again by itself.
+
+tmux itself attaches you to an agent in local tmux: there its own keys leave (usually Ctrl-b d).`,
+    sections: [PLACE_SECTION],
+    examples: [
+      "gt attach gastown/toast",
+      "gt attach mayor --read-only",
+      "gt attach demo --host 10.0.3.7 --tls-dir ~/.gt/tls --detach-keys ctrl-p,ctrl-q",
+    ],
+  },
+  completion: "agent",
+  run: async (given, context) => (await import("./run-attach.ts")).runAttach(given, context),
+};

@@ -6,7 +6,7 @@ import { listLocalSidecars } from "../../../internal/terminal/finding/local-side
 import type { OpenDeps, ResolveDeps } from "../../../internal/terminal/finding/resolve-place.ts";
 import { socketPaths } from "../../../internal/terminal/finding/socket.ts";
 import { findTown } from "../../../internal/terminal/finding/town.ts";
-import type { PlaceConfig } from "../config.ts";
+import type { PlaceConfig } from "./place-config.ts";
 import { listTmuxSessions } from "./tmux-sessions.ts";
 
 const BD_TIMEOUT_MS = 5000;

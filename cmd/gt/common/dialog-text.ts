@@ -1,7 +1,7 @@
 import { plainText } from "../../../internal/base/sanitise.ts";
 import { textWidth } from "../../../internal/base/text-width.ts";
 import type { Dialog } from "../../../internal/session/types.ts";
-import type { PlaceConfig } from "../config.ts";
+import type { PlaceConfig } from "./place-config.ts";
 import { respondLine } from "./respond-line.ts";
 
 const MAX_LINES = 12;

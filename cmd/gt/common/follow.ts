@@ -1,7 +1,8 @@
 import type { WatchUpdate } from "../../../internal/session/types.ts";
-import type { CommandContext, FoundAgent } from "./command-context.ts";
+import type { CommandContext } from "./command-context.ts";
 import { NewLines } from "./new-lines.ts";
 import { watchAgain } from "./watch-again.ts";
+import type { FoundAgent } from "./with-agent.ts";
 
 export interface FollowOptions {
   /** How many lines to begin with. */

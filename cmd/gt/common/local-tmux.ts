@@ -9,8 +9,8 @@ import type { Backend } from "../../../internal/terminal/backend.ts";
 import type { Place } from "../../../internal/terminal/finding/resolve-place.ts";
 import { TmuxBackend } from "../../../internal/terminal/local.ts";
 import { probeVersion } from "../../../internal/tmux/client/version.ts";
-import type { PlaceConfig } from "../config.ts";
 import { localProgram } from "./local-program.ts";
+import type { PlaceConfig } from "./place-config.ts";
 
 /** An agent's local tmux session, ready to talk to. @throws DomainError `precondition` when tmux is missing or too old. */
 export async function openLocalTmux(

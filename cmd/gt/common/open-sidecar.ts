@@ -7,8 +7,8 @@ import { domainErrorOf } from "../../../internal/rpc/common/errors.ts";
 import type { Backend } from "../../../internal/terminal/backend.ts";
 import type { Place } from "../../../internal/terminal/finding/resolve-place.ts";
 import { GRPCSidecarBackend } from "../../../internal/terminal/grpc-sidecar.ts";
-import type { PlaceConfig } from "../config.ts";
 import { currentTls } from "./current-tls.ts";
+import type { PlaceConfig } from "./place-config.ts";
 import { clientTls, readTls } from "./tls-files.ts";
 
 const RECONNECT_MS = 15_000;

@@ -1,4 +1,4 @@
-import type { PlaceConfig } from "../config.ts";
+import type { PlaceConfig } from "./place-config.ts";
 
 /** The words that give one answer from a shell, with the flags that lead to the same agent. */
 export function respondLine(agent: string, choice: string, place: PlaceConfig): string {

@@ -2,9 +2,9 @@ import { plainText } from "../../../internal/base/sanitise.ts";
 import { durationText } from "../../../internal/cli/wording.ts";
 import type { AgentStateName } from "../../../internal/session/types.ts";
 import type { AgentStatus } from "../../../internal/terminal/backend.ts";
-import type { PlaceConfig } from "../config.ts";
 import { dialogLines } from "./dialog-text.ts";
 import { isoTime } from "./json-text.ts";
+import type { PlaceConfig } from "./place-config.ts";
 
 /** One agent of an overview: its status, or why there is none. */
 export type StatusRow =

@@ -5,7 +5,7 @@ import { serverRevocation } from "../../../internal/auth/server-revocation.ts";
 import { DomainError, errorText } from "../../../internal/base/errors.ts";
 import type { TlsFiles } from "../../../internal/pki/tls-files.ts";
 import type { ClientTls } from "../../../internal/rpc/common/tls.ts";
-import type { PlaceConfig } from "../config.ts";
+import type { PlaceConfig } from "./place-config.ts";
 
 /**
  * Reads certificate, key and CA as they are now: from the folder (`tls.crt`, `tls.key`, `ca.crt`, optional `crl.pem`), or

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { DomainError } from "../../../internal/base/errors.ts";
 import { runCommand } from "../../../internal/process/run-command.ts";
-import type { PlaceConfig } from "../config.ts";
+import type { PlaceConfig } from "./place-config.ts";
 
 const TIMEOUT_MS = 5000;
 const MAX_BYTES = 4 * 1024 * 1024;

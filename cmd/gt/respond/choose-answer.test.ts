@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { dialogLines } from "../common/dialog-text.ts";
+import type { PlaceConfig } from "../common/place-config.ts";
 import { respondLine } from "../common/respond-line.ts";
-import type { PlaceConfig } from "../config.ts";
 import { chosenKey } from "./choose-answer.ts";
 
 const labels = ["Yes", "Yes, and do not ask again", "No", "3"];

@@ -1,10 +1,11 @@
 import { DomainError } from "../../../internal/base/errors.ts";
 import type { WatchUpdate } from "../../../internal/session/types.ts";
 import type { AgentStatus } from "../../../internal/terminal/backend.ts";
-import type { CommandContext, FoundAgent } from "../common/command-context.ts";
+import type { CommandContext } from "../common/command-context.ts";
 import { watchAgain } from "../common/watch-again.ts";
-import type { WatchCommand } from "../config.ts";
+import type { FoundAgent } from "../common/with-agent.ts";
 import { LiveScreen } from "./live-screen.ts";
+import type { WatchOptions } from "./watch-options.ts";
 import { watchPicture } from "./watch-picture.ts";
 
 const STATUS_EVERY_MS = 1000;
@@ -24,7 +25,7 @@ interface Live {
 }
 
 /** The terminal on the person's, redrawn in place until it ends. A connection that breaks leaves the picture and says so above. */
-export async function watchLive(found: FoundAgent, command: WatchCommand, context: CommandContext): Promise<number> {
+export async function watchLive(found: FoundAgent, command: WatchOptions, context: CommandContext): Promise<number> {
   const { signal, stdout, clock } = context;
   const live: Live = { picture: undefined, status: undefined, trouble: "", lost: "", back: undefined };
   using screen = new LiveScreen(stdout);
@@ -84,7 +85,7 @@ async function pollStatus(
 function pictureOf(
   live: Live,
   { agent, backend }: FoundAgent,
-  command: WatchCommand,
+  command: WatchOptions,
   screen: LiveScreen,
   { out, clock }: CommandContext,
 ): readonly string[] {

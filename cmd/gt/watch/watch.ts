@@ -1,46 +1,19 @@
-import type { WatchUpdate } from "../../../internal/session/types.ts";
-import { type CommandContext, type FoundAgent, withAgent } from "../common/command-context.ts";
-import { followLines } from "../common/follow.ts";
-import { isoTime, jsonText } from "../common/json-text.ts";
-import { watchAgain } from "../common/watch-again.ts";
-import type { WatchCommand } from "../config.ts";
-import { watchLive } from "./watch-live.ts";
+import type { Command } from "../common/command.ts";
+import { PLACE_SECTION } from "../common/place-flags.ts";
+import { WATCH_FLAGS, type WatchFlags } from "./watch-flags.ts";
 
-const DEFAULT_LINES = 50;
-
-/** `gt watch`: the terminal as it changes; redrawn in place on a tty, line by line elsewhere. */
-export function watch(command: WatchCommand, context: CommandContext): Promise<number> {
-  return withAgent(command.place, command.agent, context, (found) => {
-    if (command.json) return watchJson(found, command, context);
-    if (context.out.isTTY) return watchLive(found, command, context);
-    const { lines = DEFAULT_LINES, ansi, intervalMs } = command;
-    return followLines(found, { lines, ansi, intervalMs }, context);
-  });
-}
-
-async function watchJson(found: FoundAgent, command: WatchCommand, context: CommandContext): Promise<number> {
-  const { lines = DEFAULT_LINES, ansi, intervalMs } = command;
-  const { clock, signal, note } = context;
-  const request = { mode: "screen", lines, intervalMs, ansi, epoch: "" } as const;
-  const updates = watchAgain(found.backend, request, { clock, signal, lost: note, back: note });
-  for await (const update of updates) context.out.line(jsonText(updateJson(update)));
-  return 0;
-}
-
-function updateJson(update: WatchUpdate): Record<string, unknown> {
-  return {
-    kind: update.kind,
-    timestamp: isoTime(update.timestamp),
-    alive: update.alive,
-    output: update.output,
-    cols: update.cols,
-    rows: update.rows,
-    alternate_screen: update.alternateScreen,
-    cursor_x: update.cursorX,
-    cursor_y: update.cursorY,
-    epoch: update.epoch,
-    offset: update.offset,
-    gap: update.gap,
-    end_reason: update.kind === "end" ? update.endReason : undefined,
-  };
-}
+/** `gt watch`: an agent's terminal as it changes. */
+export const watch: Command<WatchFlags> = {
+  name: "watch",
+  flags: WATCH_FLAGS,
+  help: {
+    usage: "<agent>",
+    summary: "its terminal as it changes",
+    text: `Shows an agent's terminal as it changes. On a terminal it is redrawn in place, with the agent's state above it; elsewhere
+new lines are printed as they come. Ctrl-C leaves.`,
+    sections: [PLACE_SECTION],
+    examples: ["gt watch gastown/toast", "gt watch mayor --ansi --lines 30", "gt watch demo --json | jq -r .output"],
+  },
+  completion: "agent",
+  run: async (given, context) => (await import("./run-watch.ts")).runWatch(given, context),
+};

@@ -9,7 +9,10 @@ import {
   createConnectRouter,
 } from "@connectrpc/connect";
 import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from "@connectrpc/connect-node";
+import { DomainError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
+import { connectErrorOf } from "../common/errors.ts";
+import { mapFailures } from "../common/map-failures.ts";
 import { heldAnswer, heldBody, heldMessages } from "./bodies.ts";
 import { type Call, callKey } from "./calls.ts";
 import { responseKey } from "./shared-response.ts";
@@ -89,7 +92,12 @@ export function createAdapter(logger: Logger, options: AdapterOptions): Adapter 
  * the request must survive its reader, and the rest is read when the answer is out.
  */
 function bodyOf(req: ServerRequest): AsyncIterable<Uint8Array> {
-  return req.iterator({ destroyOnReturn: false });
+  return mapFailures(req.iterator({ destroyOnReturn: false }), brokenOff);
+}
+
+/** Reading a request fails only when its caller, or the connection, goes away. */
+function brokenOff(cause: unknown): ConnectError {
+  return connectErrorOf(new DomainError("cancelled", "the caller went away before its request was whole", { cause }));
 }
 
 /**

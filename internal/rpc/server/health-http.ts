@@ -1,6 +1,7 @@
 import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
 import type { Routes, ServerRequest, ServerResponse12 } from "./adapter.ts";
 import { type HealthState, healthRoutes } from "./health.ts";
+import { type HostCheck, hostRefusal } from "./host-check.ts";
 import type { Metrics } from "./metrics.ts";
 import { reflectionRoutes } from "./reflection.ts";
 import { RpcServer, type RpcServerDeps } from "./server.ts";
@@ -8,11 +9,12 @@ import { RpcServer, type RpcServerDeps } from "./server.ts";
 export interface HealthListenerOptions {
   readonly host: string;
   readonly port: number;
+  readonly hostCheck: HostCheck;
 }
 
 /**
- * The plaintext port for probes: `GET /livez`, `/readyz`, `/metrics`, and `grpc.health.v1` (HTTP/2 and HTTP/1.1). Carries
- * no data of an agent and checks nobody. `/livez` answers as long as the event loop turns: it takes no lock and awaits
+ * The plaintext port for probes: `GET /livez`, `/readyz`, `/metrics`, and `grpc.health.v1` (HTTP/2 and HTTP/1.1). It carries
+ * no terminal content. A request whose `Host` or `Origin` is foreign (see `hostRefusal`) gets 403. `/livez` answers as long as the event loop turns: it takes no lock and awaits
  * nothing.
  */
 export function createHealthServer(
@@ -24,8 +26,16 @@ export function createHealthServer(
     healthRoutes(health)(router);
     reflectionRoutes([Health])(router);
   };
-  const fallback = (req: ServerRequest, res: ServerResponse12) => answerHttp(req, res, health, metrics);
+  const fallback = (req: ServerRequest, res: ServerResponse12) => {
+    const refusal = hostRefusal(hostOf(req), req.headers.origin, options.hostCheck);
+    if (refusal !== undefined) return send(res, { status: 403, body: `${refusal}\n` });
+    return answerHttp(req, res, health, metrics);
+  };
   return new RpcServer({ clock, logger }, { ...options, routes, fallback, readMaxBytes: 4096, graceMs: 500 });
+}
+
+function hostOf(req: ServerRequest): string | undefined {
+  return "authority" in req ? req.authority : req.headers.host;
 }
 
 interface Probe {

@@ -285,7 +285,10 @@ export class ServingHalf implements Task {
 
   #healthServer(): RpcServer {
     const { clock, logger, health, metrics } = this.#deps;
-    const server = createHealthServer({ clock, logger, health, metrics }, this.#options.healthListen);
+    const server = createHealthServer(
+      { clock, logger, health, metrics },
+      { ...this.#options.healthListen, hostCheck: this.#options.hostCheck },
+    );
     server.listening
       .then(({ host, port }) => logger.info({ listen: `${host}:${port}` }, "health served"))
       .catch(() => {});

@@ -1,0 +1,34 @@
+import { takeArguments } from "../common/arguments.ts";
+import type { Given } from "../common/command.ts";
+import { type PlaceConfig, readPlace } from "../common/place-config.ts";
+import { senderOf } from "../common/sender.ts";
+import type { AttachFlags } from "./attach-flags.ts";
+import { DEFAULT_DETACH_KEYS, type DetachKeys, parseDetachKeys } from "./detach-keys.ts";
+
+export interface AttachOptions {
+  readonly place: PlaceConfig;
+  readonly agent: string;
+  readonly readOnly: boolean;
+  readonly detachKeys: DetachKeys;
+  /** `--detach-keys` was given: it must mean something. */
+  readonly ownDetachKeys: boolean;
+  /** Who the caller claims to be. */
+  readonly name: string;
+}
+
+/** @throws DomainError `invalid` */
+export function readAttach(
+  { values, positionals }: Given<AttachFlags>,
+  env: Readonly<Record<string, string | undefined>>,
+): AttachOptions {
+  const [agent = ""] = takeArguments("attach", positionals, ["agent"]);
+  const keys = values["detach-keys"];
+  return {
+    place: readPlace(values, env),
+    agent,
+    readOnly: values["read-only"] ?? false,
+    detachKeys: parseDetachKeys(keys ?? DEFAULT_DETACH_KEYS),
+    ownDetachKeys: keys !== undefined,
+    name: senderOf(env),
+  };
+}

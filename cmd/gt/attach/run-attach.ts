@@ -1,0 +1,37 @@
+import { DomainError } from "../../../internal/base/errors.ts";
+import type { Place } from "../../../internal/terminal/finding/resolve-place.ts";
+import type { Given } from "../common/command.ts";
+import type { CommandContext } from "../common/command-context.ts";
+import { withAgent } from "../common/with-agent.ts";
+import type { AttachFlags } from "./attach-flags.ts";
+import { tmuxAttachCommand } from "./attach-local.ts";
+import { type AttachOptions, readAttach } from "./attach-options.ts";
+import { AttachRemote } from "./attach-remote.ts";
+
+export async function runAttach(given: Given<AttachFlags>, context: CommandContext): Promise<number> {
+  const command = readAttach(given, context.env);
+  if (!context.stdin.isTTY || !context.stdout.isTTY) {
+    throw new DomainError("invalid", "gt attach needs a terminal", {
+      fields: { hint: "gt watch and gt peek show an agent without one, gt nudge talks to it" },
+    });
+  }
+  return await withAgent(command.place, command.agent, context, async (found) => {
+    if (found.place.type === "tmux") return becomeTmux(found.place, command);
+    return await new AttachRemote(found, command, context).run();
+  });
+}
+
+/**
+ * Goes on as tmux, in this process: it then has the terminal to itself, and whoever stops or continues it talks to no one
+ * else. Sessions of this machine need nothing of ours.
+ */
+function becomeTmux(place: Place & { type: "tmux" }, { place: config, readOnly }: AttachOptions): never {
+  const { socketPath, session } = place;
+  const { args, env } = tmuxAttachCommand({ socketPath, session, readOnly, inside: config.tmux, env: config.env });
+  const known = Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  // The shell finds tmux by PATH, as everything else that gt runs.
+  process.execve?.("/bin/sh", ["sh", "-c", 'exec tmux "$@"', "tmux", ...args], Object.fromEntries(known));
+  throw new DomainError("unimplemented", "this Node.js cannot hand its terminal over to tmux", {
+    fields: { hint: `tmux ${args.join(" ")}` },
+  });
+}

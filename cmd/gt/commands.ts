@@ -1,0 +1,25 @@
+import type { Command } from "./common/command.ts";
+
+/** Every command in the order in which help lists them. Each is imported when it is asked for. */
+const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  peek: async () => (await import("./peek/peek.ts")).peek,
+  nudge: async () => (await import("./nudge/nudge.ts")).nudge,
+  respond: async () => (await import("./respond/respond.ts")).respond,
+  status: async () => (await import("./status/status.ts")).status,
+  watch: async () => (await import("./watch/watch.ts")).watch,
+  attach: async () => (await import("./attach/attach.ts")).attach,
+  agents: async () => (await import("./agents/agents.ts")).agents,
+  completion: async () => (await import("./completion/completion.ts")).completion(allCommands),
+  help: async () => (await import("./help/help.ts")).help(allCommands),
+};
+
+export const commandNames: readonly string[] = Object.keys(COMMANDS);
+
+/** The command of that name. */
+export async function commandNamed(name: string): Promise<Command | undefined> {
+  return Object.hasOwn(COMMANDS, name) ? await COMMANDS[name]?.() : undefined;
+}
+
+export function allCommands(): Promise<readonly Command[]> {
+  return Promise.all(Object.values(COMMANDS).map((load) => load()));
+}

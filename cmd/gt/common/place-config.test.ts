@@ -1,0 +1,41 @@
+import { describe, expect, it } from "vitest";
+import { parseFlags } from "../../../internal/cli/flags.ts";
+import { usageErrorOf } from "../../../test/support/gt-usage.ts";
+import { readPlace } from "./place-config.ts";
+import { PLACE_FLAGS } from "./place-flags.ts";
+
+type Env = Record<string, string>;
+
+const read = (argv: readonly string[], env: Env = {}) => readPlace(parseFlags(PLACE_FLAGS, argv, env).values, env);
+
+const nowhere = { host: undefined, port: undefined, server: undefined, socket: undefined, localOnly: false };
+
+describe("where an agent is", () => {
+  it.each<[string, Env, object]>([
+    ["", {}, {}],
+    ["", { GT_SIDECAR_HOST: "h", GT_SIDECAR_PORT: "7" }, { host: "h", port: 7 }],
+    ["--host x", { GT_SIDECAR_HOST: "h", GT_SIDECAR_PORT: "7" }, { host: "x" }],
+    ["--port 9", { GT_SERVER: "s" }, { port: 9 }],
+    ["--server s", { GT_SIDECAR_HOST: "h" }, { server: "s" }],
+    ["--socket t", { GT_SIDECAR_HOST: "h", GT_SERVER: "s" }, { socket: "t", localOnly: true }],
+    ["", { GT_TMUX_SOCKET: "t" }, { socket: "t" }],
+    ["", { GT_TMUX_SOCKET: "", GT_SIDECAR_HOST: "" }, {}],
+  ])("%j with %j is %j", (line, env, expected) => {
+    const { host, port, server, socket, localOnly } = read(line.split(" ").filter(Boolean), env);
+    expect({ host, port, server, socket, localOnly }).toEqual({ ...nowhere, ...expected });
+  });
+
+  it.each([
+    [
+      ["--socket", "a", "--host", "b"],
+      "--socket is for local tmux, --host, --port and --server are for elsewhere: give one of them",
+    ],
+    [["--port", "0"], "not a port: 0"],
+  ])("is not %j: %s", (argv, message) => {
+    expect(usageErrorOf(() => read(argv))[0]).toBe(message);
+  });
+
+  it("names the variable that is wrong", () => {
+    expect(usageErrorOf(() => read([], { GT_SIDECAR_PORT: "x" }))[0]).toBe('GT_SIDECAR_PORT needs a port, not "x"');
+  });
+});

@@ -1,0 +1,55 @@
+import type { CommandFlags, FlagSection } from "./command.ts";
+
+/** A local tmux server. The variable is read in `place-config.ts`: a flag for one place wins over a variable for another. */
+export const SOCKET_FLAG = {
+  socket: {
+    type: "string",
+    value: "NAME",
+    help: ["only this local tmux server, a name as for tmux -L or a path (GT_TMUX_SOCKET asks it first)"],
+  },
+} as const satisfies CommandFlags;
+
+/** Which sidecar, and how to reach it. */
+const SIDECAR_FLAGS = {
+  host: {
+    type: "string",
+    value: "HOST",
+    help: ["its sidecar's host (GT_SIDECAR_HOST), default 127.0.0.1 with --port"],
+  },
+  port: { type: "number", value: "PORT", help: ["its sidecar's port (GT_SIDECAR_PORT), default 9090 with --host"] },
+  server: { type: "string", value: "ADDR", help: ["a control plane (GT_SERVER)"] },
+  "tls-dir": {
+    type: "string",
+    env: "GT_TLS_DIR",
+    value: "DIR",
+    help: ["folder with tls.crt, tls.key and ca.crt for the sidecar (GT_TLS_DIR)"],
+    complete: "folder",
+  },
+  ca: {
+    type: "string",
+    value: "FILE",
+    help: ["the CA of the sidecar's certificate, instead of DIR/ca.crt"],
+    complete: "file",
+  },
+  cert: { type: "string", value: "FILE", help: ["your certificate, instead of DIR/tls.crt"], complete: "file" },
+  key: { type: "string", value: "FILE", help: ["its private key, instead of DIR/tls.key"], complete: "file" },
+} as const satisfies CommandFlags;
+
+const PROFILE_FLAG = {
+  "agent-profile": {
+    type: "string",
+    value: "NAME",
+    help: ["the program in a local session, where that cannot be seen: claude, codex, opencode, demo or generic"],
+    complete: ["claude", "codex", "opencode", "demo", "generic"],
+  },
+} as const satisfies CommandFlags;
+
+/** Flags of every command that reaches one agent, near or far. */
+export const PLACE_FLAGS = { ...SIDECAR_FLAGS, ...SOCKET_FLAG, ...PROFILE_FLAG } as const satisfies CommandFlags;
+
+/** The section of help for `PLACE_FLAGS`. */
+export const PLACE_SECTION: FlagSection = {
+  heading:
+    "Where the agent is (looked for in this order; without any of it: its bead, local tmux, sidecars of this machine):",
+  names: Object.keys(PLACE_FLAGS),
+};

@@ -1,0 +1,14 @@
+import { takeArguments } from "../common/arguments.ts";
+import type { Command, Given } from "../common/command.ts";
+import type { CommandContext } from "../common/command-context.ts";
+import { completionScript } from "./completion-script.ts";
+
+export async function runCompletion(
+  { positionals }: Given<Record<never, never>>,
+  commands: readonly Command[],
+  { stdout }: CommandContext,
+): Promise<number> {
+  const [shell = ""] = takeArguments("completion", positionals, ["shell"]);
+  stdout.write(completionScript(shell, commands));
+  return 0;
+}

@@ -1,0 +1,23 @@
+import { takeArguments } from "../common/arguments.ts";
+import type { Command, Given } from "../common/command.ts";
+import type { CommandContext } from "../common/command-context.ts";
+import { helpText } from "../common/help-text.ts";
+import { unknownCommand } from "../common/unknown-command.ts";
+import { overview } from "./overview.ts";
+
+export async function runHelp(
+  { positionals }: Given<Record<never, never>>,
+  commands: readonly Command[],
+  { stdout }: CommandContext,
+): Promise<number> {
+  const [topic] = takeArguments("help", positionals, [], ["command"]);
+  const command = commands.find(({ name }) => name === topic);
+  if (topic !== undefined && command === undefined) {
+    throw unknownCommand(
+      topic,
+      commands.map(({ name }) => name),
+    );
+  }
+  stdout.write(command === undefined ? overview(commands) : helpText(command));
+  return 0;
+}

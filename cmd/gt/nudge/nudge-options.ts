@@ -1,0 +1,52 @@
+import type { NudgeMode, NudgePriority } from "../../../internal/session/types.ts";
+import { oneOf, readRequestId, takeArguments, usageError } from "../common/arguments.ts";
+import type { Given } from "../common/command.ts";
+import { type PlaceConfig, readPlace } from "../common/place-config.ts";
+import { senderOf } from "../common/sender.ts";
+import type { NudgeFlags } from "./nudge-flags.ts";
+
+const MAX_TIMEOUT_MS = 600_000;
+const DEFAULT_TIMEOUT_MS = 75_000;
+
+export interface NudgeOptions {
+  readonly place: PlaceConfig;
+  readonly agent: string;
+  /** Absent: read stdin. */
+  readonly message?: string;
+  readonly force: boolean;
+  readonly ifFresh: boolean;
+  readonly mode: NudgeMode;
+  readonly priority: NudgePriority;
+  readonly json: boolean;
+  readonly timeoutMs: number;
+  readonly requestId: string;
+  readonly sender: string;
+}
+
+/** @throws DomainError `invalid` */
+export function readNudge(
+  { values, positionals, rest }: Given<NudgeFlags>,
+  env: Readonly<Record<string, string | undefined>>,
+): NudgeOptions {
+  const [agent = "", text] = takeArguments("nudge", [...positionals, ...(rest ?? [])], ["agent"], ["message"]);
+  const { stdin = false, timeout = DEFAULT_TIMEOUT_MS } = values;
+  if (stdin && values.message !== undefined) throw usageError("nudge", "give --message or --stdin, not both");
+  if (stdin && text !== undefined) throw usageError("nudge", "give a message behind the agent or --stdin, not both");
+  const message = values.message ?? text;
+  if (!stdin && message === undefined)
+    throw usageError("nudge", "no message", "write it behind the agent, with -m, or pipe it with --stdin");
+  if (timeout < 1 || timeout > MAX_TIMEOUT_MS) throw usageError("nudge", "--timeout is between 1ms and 10m");
+  return {
+    place: readPlace(values, env),
+    agent,
+    ...(message !== undefined && { message }),
+    force: values.force ?? false,
+    ifFresh: values["if-fresh"] ?? false,
+    mode: oneOf("--mode", values.mode, ["wait-idle", "immediate", "queue"] as const),
+    priority: oneOf("--priority", values.priority, ["normal", "urgent"] as const),
+    json: values.json ?? false,
+    timeoutMs: timeout,
+    requestId: readRequestId("nudge", values["request-id"]),
+    sender: senderOf(env),
+  };
+}

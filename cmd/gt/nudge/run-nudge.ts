@@ -1,0 +1,105 @@
+import { DomainError } from "../../../internal/base/errors.ts";
+import type { NudgeReceipt } from "../../../internal/session/types.ts";
+import { NudgeInterruptedError } from "../../../internal/terminal/nudge-interrupted-error.ts";
+import type { Given } from "../common/command.ts";
+import type { CommandContext } from "../common/command-context.ts";
+import { jsonText } from "../common/json-text.ts";
+import { receiptJson, receiptText } from "../common/receipt-text.ts";
+import { ownSessionStart } from "../common/tmux-sessions.ts";
+import { type FoundAgent, withAgent } from "../common/with-agent.ts";
+import type { NudgeFlags } from "./nudge-flags.ts";
+import { type NudgeOptions, readNudge } from "./nudge-options.ts";
+
+const MAX_MESSAGE_BYTES = 65_536;
+/** Upstream's measure for `--if-fresh`. */
+const FRESH_SECONDS = 60;
+const NOT_DELIVERED = 6;
+const UNVERIFIED = 7;
+
+export async function runNudge(given: Given<NudgeFlags>, context: CommandContext): Promise<number> {
+  const command = readNudge(given, context.env);
+  const message = command.message ?? (await readStdin(context));
+  checkSize(message);
+  if (command.ifFresh && !(await isFresh(command, context))) return 0;
+  return withAgent(command.place, command.agent, context, async (found) => {
+    if (found.place.muted && !command.force) return doNotDisturb(found, context);
+    try {
+      return report(await deliver(command, message, found, context.signal), command, found, context);
+    } catch (err) {
+      if (!(err instanceof NudgeInterruptedError)) throw err;
+      context.error(err.message, String(err.fields["hint"] ?? ""));
+      return UNVERIFIED;
+    }
+  });
+}
+
+function deliver(
+  command: NudgeOptions,
+  message: string,
+  found: FoundAgent,
+  signal: AbortSignal,
+): Promise<NudgeReceipt> {
+  const { requestId, mode, timeoutMs, sender, priority } = command;
+  return found.backend.nudge({ message, requestId, mode, timeoutMs, sender, priority, ttlMs: 0 }, signal);
+}
+
+function report(receipt: NudgeReceipt, command: NudgeOptions, found: FoundAgent, context: CommandContext): number {
+  const text = receiptText(receipt, found.agent);
+  const { out } = context;
+  if (command.json) {
+    out.line(jsonText(receiptJson(receipt, found.agent, found.backend.where)));
+    return text.exitCode;
+  }
+  if (text.tone === "error") {
+    context.error(text.headline, text.hint);
+    return text.exitCode;
+  }
+  out.line(`${out.paint(text.exitCode === 0 ? "green" : "yellow", text.exitCode === 0 ? "✓" : "…")} ${text.headline}`);
+  for (const line of text.details) out.line(out.paint("dim", `  ${line}`));
+  if (text.hint !== "") out.line(out.paint("dim", `  ${text.hint}`));
+  return text.exitCode;
+}
+
+/** An agent's bead says `notification_level: muted`: as refused as by a dialog, and as plainly said. */
+function doNotDisturb(found: FoundAgent, context: CommandContext): number {
+  context.error(
+    `not delivered to ${found.agent}: it does not want to be disturbed`,
+    "--force delivers it all the same",
+  );
+  return NOT_DELIVERED;
+}
+
+/** True outside of tmux too: then there is no session that could be old. */
+async function isFresh(command: NudgeOptions, context: CommandContext): Promise<boolean> {
+  const began = await ownSessionStart(command.place, context.signal);
+  return began === undefined || context.clock.now() / 1000 - began <= FRESH_SECONDS;
+}
+
+function checkSize(message: string): void {
+  const bytes = Buffer.byteLength(message);
+  if (bytes === 0) throw new DomainError("invalid", "the message is empty");
+  if (bytes > MAX_MESSAGE_BYTES) {
+    throw new DomainError("invalid", `the message has ${bytes} bytes: at most ${MAX_MESSAGE_BYTES} fit`);
+  }
+}
+
+/** All of stdin without the line feeds at its end, at most a little more than a message may have. */
+async function readStdin({ stdin, signal }: CommandContext): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  const stop = () => stdin.destroy(signal.reason);
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    for await (const chunk of stdin) {
+      const bytes = Buffer.from(chunk);
+      chunks.push(bytes);
+      size += bytes.length;
+      if (size > 2 * MAX_MESSAGE_BYTES) break;
+    }
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+  return Buffer.concat(chunks)
+    .toString("utf8")
+    .replace(/[\r\n]+$/, "");
+}

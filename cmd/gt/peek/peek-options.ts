@@ -1,0 +1,32 @@
+import { readLines, takeArguments, usageError } from "../common/arguments.ts";
+import type { Given } from "../common/command.ts";
+import { type PlaceConfig, readPlace } from "../common/place-config.ts";
+import type { PeekFlags } from "./peek-flags.ts";
+
+const DEFAULT_LINES = 100;
+
+export interface PeekOptions {
+  readonly place: PlaceConfig;
+  readonly agent: string;
+  readonly lines: number;
+  readonly all: boolean;
+  readonly ansi: boolean;
+  readonly join: boolean;
+  readonly json: boolean;
+  readonly follow: boolean;
+}
+
+/** @throws DomainError `invalid` */
+export function readPeek(
+  { values, positionals, rest }: Given<PeekFlags>,
+  env: Readonly<Record<string, string | undefined>>,
+): PeekOptions {
+  const [agent = "", count] = takeArguments("peek", [...positionals, ...(rest ?? [])], ["agent"], ["count"]);
+  const { all = false, ansi = false, join = false, json = false, follow = false } = values;
+  if (all && (count ?? values.lines) !== undefined)
+    throw usageError("peek", "give a number of lines or --all, not both");
+  if (follow && json) throw usageError("peek", "--follow prints lines; gt watch --json streams JSON");
+  if (follow && (all || join)) throw usageError("peek", `--follow does not take ${all ? "--all" : "--join"}`);
+  const lines = readLines(count ?? values.lines ?? DEFAULT_LINES);
+  return { place: readPlace(values, env), agent, lines, all, ansi, join, json, follow };
+}

@@ -1,0 +1,55 @@
+import type { PeekResult } from "../../../internal/session/types.ts";
+import type { Given } from "../common/command.ts";
+import type { CommandContext } from "../common/command-context.ts";
+import { followLines } from "../common/follow.ts";
+import { jsonText } from "../common/json-text.ts";
+import { type FoundAgent, withAgent } from "../common/with-agent.ts";
+import type { PeekFlags } from "./peek-flags.ts";
+import { type PeekOptions, readPeek } from "./peek-options.ts";
+
+const FOLLOW_INTERVAL_MS = 100;
+
+export async function runPeek(given: Given<PeekFlags>, context: CommandContext): Promise<number> {
+  const command = readPeek(given, context.env);
+  return await withAgent(command.place, command.agent, context, async (found) => {
+    if (command.follow) {
+      const { lines, ansi } = command;
+      return await followLines(found, { lines, ansi, intervalMs: FOLLOW_INTERVAL_MS }, context);
+    }
+    const { lines, all, ansi, join } = command;
+    const result = await found.backend.peek({ lines, all, ansi, joinWrapped: join }, context.signal);
+    if (command.json) context.out.line(jsonText(peekJson(result, found)));
+    else print(result, command, context);
+    return 0;
+  });
+}
+
+function print(result: PeekResult, command: PeekOptions, { out, note }: CommandContext): void {
+  if (result.output !== "") {
+    if (command.ansi) out.styled(result.output);
+    else out.plain(result.output);
+    out.line();
+  }
+  if (!result.alive) note("the agent does not run any more: this is the last screen known");
+  if (result.truncated) note("older lines were left out: the answer would have been larger than 3 MiB");
+  const wanted = command.all || command.lines > result.rows;
+  if (result.alternateScreen && wanted) note("the agent draws on the alternate screen: the terminal keeps no history");
+}
+
+function peekJson(result: PeekResult, { agent, backend }: FoundAgent): Record<string, unknown> {
+  return {
+    agent,
+    where: backend.where,
+    alive: result.alive,
+    output: result.output,
+    truncated: result.truncated,
+    alternate_screen: result.alternateScreen,
+    cols: result.cols,
+    rows: result.rows,
+    cursor_x: result.cursorX,
+    cursor_y: result.cursorY,
+    history_lines: result.historyLines,
+    epoch: result.epoch,
+    offset: result.offset,
+  };
+}

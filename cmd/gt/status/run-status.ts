@@ -1,0 +1,100 @@
+import { DomainError } from "../../../internal/base/errors.ts";
+import type { Backend } from "../../../internal/terminal/backend.ts";
+import type { KnownAgent } from "../../../internal/terminal/finding/known-agents.ts";
+import {
+  listPlaces,
+  type OpenDeps,
+  type Place,
+  splitListen,
+} from "../../../internal/terminal/finding/resolve-place.ts";
+import { agentsHere } from "../common/agents-here.ts";
+import { present, takeArguments } from "../common/arguments.ts";
+import type { Given } from "../common/command.ts";
+import type { CommandContext } from "../common/command-context.ts";
+import { jsonText } from "../common/json-text.ts";
+import { type PlaceConfig, readPlace } from "../common/place-config.ts";
+import { type StatusRow, statusBlock, statusJson } from "../common/status-text.ts";
+import { withAgent } from "../common/with-agent.ts";
+import type { StatusFlags } from "./status-flags.ts";
+import { statusTable } from "./status-table.ts";
+
+interface StatusOptions {
+  readonly place: PlaceConfig;
+  readonly agent?: string;
+  readonly json: boolean;
+}
+
+const AT_ONCE = 8;
+const PATIENCE_MS = 5000;
+
+export async function runStatus(given: Given<StatusFlags>, context: CommandContext): Promise<number> {
+  const command = readStatus(given, context.env);
+  const { place, agent } = command;
+  const direct = place.host !== undefined || place.port !== undefined || place.server !== undefined;
+  if (agent === undefined && !direct) return await overview(command, context);
+  return await withAgent(place, agent ?? "", context, async (found) => {
+    const answer = await found.backend.status(context.signal);
+    const name = agent === undefined && answer.agent !== "" ? answer.agent : found.agent;
+    const row = { type: "status", agent: name, where: found.backend.where, status: answer } as const;
+    const { out, clock } = context;
+    if (command.json) out.line(jsonText(statusJson(row)));
+    else {
+      const asked = { agent: agent ?? name, place };
+      out.line(statusBlock(row, clock.now(), (style, text) => out.paint(style, text), asked));
+    }
+    return 0;
+  });
+}
+
+function readStatus({ values, positionals }: Given<StatusFlags>, env: CommandContext["env"]): StatusOptions {
+  const [agent] = takeArguments("status", positionals, [], ["agent"]);
+  return { place: readPlace(values, env), json: values.json ?? false, ...present({ agent: agent || undefined }) };
+}
+
+async function overview(command: StatusOptions, context: CommandContext): Promise<number> {
+  const deps = await agentsHere(command.place, context.clock);
+  const known = await listPlaces(deps, command.place, context.signal);
+  const rows: StatusRow[] = new Array(known.length);
+  const waiting = known.entries();
+  const worker = async () => {
+    for (const [index, agent] of waiting) rows[index] = await ask(agent, deps, context.signal);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  const { out, clock } = context;
+  const columns = out.isTTY ? out.columns : Number.POSITIVE_INFINITY;
+  if (command.json) out.line(jsonText(rows.map(statusJson)));
+  else if (rows.length === 0) context.note("no agent runs here; gt status --host HOST asks a sidecar elsewhere");
+  else out.line(statusTable(rows, clock.now(), columns, (style, text) => out.paint(style, text)));
+  return 0;
+}
+
+/** One row of the overview; an agent that does not answer is a row that says so. */
+async function ask(agent: KnownAgent, deps: OpenDeps, signal: AbortSignal): Promise<StatusRow> {
+  const place = placeOf(agent);
+  const where = place.type === "tmux" ? `tmux ${place.session}` : `${place.host}:${place.port}`;
+  const patience = AbortSignal.timeout(PATIENCE_MS);
+  try {
+    await using backend = await open(place, deps);
+    const answer = await backend.status(AbortSignal.any([signal, patience]));
+    return { type: "status", agent: agent.agent, where: backend.where, status: answer };
+  } catch (err) {
+    if (signal.aborted) throw signal.reason;
+    if (patience.aborted)
+      return { type: "failed", agent: agent.agent, where, reason: `no answer in ${PATIENCE_MS} ms` };
+    if (!(err instanceof DomainError)) throw err;
+    return { type: "failed", agent: agent.agent, where, reason: err.message };
+  }
+}
+
+function open(place: Place, deps: OpenDeps): Promise<Backend> {
+  return place.type === "tmux" ? deps.openTmux(place) : deps.openSidecar(place);
+}
+
+function placeOf(agent: KnownAgent): Place {
+  if (agent.type === "tmux") {
+    const { socketPath, session } = agent;
+    return { type: "tmux", agent: agent.agent, socketPath, session, muted: false };
+  }
+  const { listen, tls } = agent.sidecar;
+  return { type: "sidecar", agent: agent.agent, ...splitListen(listen), tls, source: "this machine", muted: false };
+}

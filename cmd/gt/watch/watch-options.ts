@@ -1,0 +1,28 @@
+import { readLines, takeArguments, usageError } from "../common/arguments.ts";
+import type { Given } from "../common/command.ts";
+import { type PlaceConfig, readPlace } from "../common/place-config.ts";
+import type { WatchFlags } from "./watch-flags.ts";
+
+const DEFAULT_INTERVAL_MS = 100;
+
+export interface WatchOptions {
+  readonly place: PlaceConfig;
+  readonly agent: string;
+  /** Absent: what fits the terminal. */
+  readonly lines?: number;
+  readonly ansi: boolean;
+  readonly intervalMs: number;
+  readonly json: boolean;
+}
+
+/** @throws DomainError `invalid` */
+export function readWatch(
+  { values, positionals }: Given<WatchFlags>,
+  env: Readonly<Record<string, string | undefined>>,
+): WatchOptions {
+  const [agent = ""] = takeArguments("watch", positionals, ["agent"]);
+  const { ansi = false, interval = DEFAULT_INTERVAL_MS, json = false } = values;
+  if (interval < 10 || interval > 60_000) throw usageError("watch", "--interval is between 10ms and 1m");
+  const lines = values.lines === undefined ? {} : { lines: readLines(values.lines) };
+  return { place: readPlace(values, env), agent, ansi, intervalMs: interval, json, ...lines };
+}
