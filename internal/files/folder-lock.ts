@@ -1,0 +1,65 @@
+import { createHash } from "node:crypto";
+import { statSync } from "node:fs";
+import { createServer } from "node:net";
+import type { Clock } from "../base/clock.ts";
+import { DomainError } from "../base/errors.ts";
+
+const LOOK_EVERY_MS = 25;
+
+/**
+ * Takes folders for this process alone; the system gives them back when the process ends, however it ends. Held among the
+ * processes of one network namespace, on Linux; elsewhere nothing is locked.
+ * @throws DomainError `unavailable` when another process still has one of them after `waitMs`
+ */
+export async function lockFolders(
+  clock: Clock,
+  folders: readonly string[],
+  { waitMs, signal }: { readonly waitMs: number; readonly signal: AbortSignal },
+): Promise<AsyncDisposable> {
+  const end = clock.monotonicMs() + waitMs;
+  const held = new AsyncDisposableStack();
+  const names = new Map(folders.map((folder) => [lockName(folder), folder]));
+  try {
+    // Always in the same order: two processes that want the same folders do not wait for each other.
+    for (const [name, folder] of [...names].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+      held.use(await lock(name, folder));
+    }
+    return held;
+  } catch (err) {
+    await held[Symbol.asyncDispose]();
+    throw err;
+  }
+
+  async function lock(name: string, folder: string): Promise<AsyncDisposable> {
+    for (;;) {
+      const taken = await listen(name);
+      if (taken !== undefined) return taken;
+      if (clock.monotonicMs() >= end) {
+        throw new DomainError("unavailable", `another process has been writing to ${folder} for ${waitMs / 1000} s`, {
+          fields: { hint: "try again when it has ended" },
+        });
+      }
+      await clock.sleep(LOOK_EVERY_MS, signal);
+    }
+  }
+}
+
+/** A name in the kernel's table of sockets, which lasts as long as its process. */
+function lockName(folder: string): string {
+  const { dev, ino } = statSync(folder, { bigint: true });
+  return `\0gastown-folder-${createHash("sha256").update(`${dev} ${ino}`).digest("hex")}`;
+}
+
+function listen(name: string): Promise<AsyncDisposable | undefined> {
+  if (process.platform !== "linux") return Promise.resolve({ [Symbol.asyncDispose]: async () => {} });
+  const server = createServer((socket) => socket.destroy());
+  return new Promise((resolve, reject) => {
+    server.on("error", (err: NodeJS.ErrnoException) => {
+      if (err.code === "EADDRINUSE") resolve(undefined);
+      else reject(err);
+    });
+    server.listen(name, () => {
+      resolve({ [Symbol.asyncDispose]: () => new Promise((closed) => server.close(() => closed())) });
+    });
+  });
+}
