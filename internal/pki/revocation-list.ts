@@ -1,5 +1,6 @@
 import { verify, type X509Certificate } from "node:crypto";
 import { DomainError } from "../base/errors.ts";
+import { commonNameOf } from "./certificate-facts.ts";
 import { type DerValue, readDer } from "./der.ts";
 import { pemBlocks } from "./pem.ts";
 
@@ -34,6 +35,8 @@ export class RevocationList {
   readonly thisUpdate: number;
   /** Wall clock, ms; undefined: its issuer promises no next one. */
   readonly nextUpdate: number | undefined;
+  /** The common name of the CA that it says it is of. */
+  readonly issuerName: string | undefined;
   /** Counts the lists of its issuer; undefined: not numbered. */
   readonly number: bigint | undefined;
   readonly #serials: ReadonlySet<string>;
@@ -50,6 +53,7 @@ export class RevocationList {
     const fields = readBody(body);
     this.thisUpdate = fields.thisUpdate;
     this.nextUpdate = fields.nextUpdate;
+    this.issuerName = fields.issuerName;
     this.number = fields.number;
     this.#serials = fields.serials;
     this.#signed = body.whole;
@@ -94,6 +98,7 @@ function readBody(body: DerValue) {
   if (rest.length > 0) throw noList();
   if (extensions) refuseCritical(extensions);
   return {
+    issuerName: commonNameOf(issuer),
     thisUpdate: timeOf(thisUpdate),
     nextUpdate: next && timeOf(next),
     number: extensions && numberOf(extensions),

@@ -1,0 +1,106 @@
+import { DomainError } from "../base/errors.ts";
+import { REVOCATION_REASONS, type RevocationReason, type RevokedCertificate } from "./sign-revocation-list.ts";
+
+/** A certificate that a CA signed. */
+export interface IssuedCertificate {
+  /** Hex, as Node prints it. */
+  readonly serial: string;
+  readonly name: string;
+  readonly type: "server" | "client" | "sidecar" | "cross-signed";
+  /** Wall clock, ms. */
+  readonly notAfter: number;
+}
+
+export interface RevokedEntry extends RevokedCertificate {
+  readonly notAfter: number;
+}
+
+/** What a CA has to remember. No secrets. */
+export interface CaState {
+  /** Of the last revocation list; 0: there was none. */
+  readonly crlNumber: number;
+  readonly issued: readonly IssuedCertificate[];
+  readonly revoked: readonly RevokedEntry[];
+}
+
+export const NEW_CA_STATE: CaState = { crlNumber: 0, issued: [], revoked: [] };
+
+/** What has ended stays this long: a list that names it is published at least once after its end (RFC 5280 §3.3). */
+const KEPT_AFTER_END_MS = 90 * 86_400_000;
+
+/** Without what ended long ago, so that the file does not grow without end. */
+export function pruned(state: CaState, now: number): CaState {
+  const isKept = ({ notAfter }: { readonly notAfter: number }) => notAfter + KEPT_AFTER_END_MS > now;
+  return { ...state, issued: state.issued.filter(isKept), revoked: state.revoked.filter(isKept) };
+}
+
+/**
+ * The number of the next list. Lists that follow each other within seconds count on; otherwise the seconds since 1970 are the
+ * number, so that it rises even when this file is lost.
+ */
+export function nextCrlNumber({ crlNumber }: CaState, now: number): number {
+  return Math.max(crlNumber + 1, Math.floor(now / 1000));
+}
+
+/** As JSON with times in ISO 8601, one certificate a line. */
+export function stateText({ crlNumber, issued, revoked }: CaState): string {
+  const rows = (entries: readonly object[]) =>
+    entries.length === 0 ? "[]" : `[\n${entries.map((entry) => `    ${JSON.stringify(entry)}`).join(",\n")}\n  ]`;
+  const issuedRows = issued.map(({ notAfter, ...rest }) => ({ ...rest, not_after: iso(notAfter) }));
+  const revokedRows = revoked.map(({ at, notAfter, ...rest }) => ({ ...rest, at: iso(at), not_after: iso(notAfter) }));
+  return `{
+  "version": 1,
+  "crl_number": ${crlNumber},
+  "issued": ${rows(issuedRows)},
+  "revoked": ${rows(revokedRows)}
+}
+`;
+}
+
+/** @throws DomainError `invalid` for anything that `stateText` did not write; `name` stands in the error */
+export function parseState(text: string, name: string): CaState {
+  try {
+    const { version, crl_number: crlNumber, issued, revoked } = JSON.parse(text);
+    if (version !== 1 || !Number.isSafeInteger(crlNumber)) throw new Error("not version 1");
+    return {
+      crlNumber,
+      issued: issued.map((entry: Record<string, unknown>) => ({ ...common(entry), ...nameAndType(entry) })),
+      revoked: revoked.map((entry: Record<string, unknown>) => ({
+        ...common(entry),
+        at: timeOf(entry["at"]),
+        reason: reasonOf(entry["reason"]),
+      })),
+    };
+  } catch (cause) {
+    throw new DomainError("invalid", `${name} is not the state of a CA, or is damaged`, {
+      fields: { hint: "restore it from a copy: it says which certificates are revoked" },
+      cause,
+    });
+  }
+}
+
+function common(entry: Record<string, unknown>) {
+  const { serial } = entry;
+  if (typeof serial !== "string" || !/^[0-9A-F]{1,64}$/.test(serial)) throw new Error("no serial");
+  return { serial, notAfter: timeOf(entry["not_after"]) };
+}
+
+function nameAndType({ name, type }: Record<string, unknown>): Pick<IssuedCertificate, "name" | "type"> {
+  if (typeof name !== "string" || typeof type !== "string") throw new Error("no name");
+  return { name, type: type as IssuedCertificate["type"] };
+}
+
+function reasonOf(text: unknown): RevocationReason {
+  if (typeof text !== "string" || !Object.hasOwn(REVOCATION_REASONS, text)) throw new Error("no reason");
+  return text as RevocationReason;
+}
+
+function timeOf(text: unknown): number {
+  const ms = typeof text === "string" ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(ms)) throw new Error("no time");
+  return ms;
+}
+
+function iso(ms: number): string {
+  return new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
+}

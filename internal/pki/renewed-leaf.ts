@@ -1,0 +1,48 @@
+import type { KeyObject, X509Certificate } from "node:crypto";
+import { DomainError } from "../base/errors.ts";
+import { factsOf } from "./certificate-facts.ts";
+import { certify, type Signer } from "./certify.ts";
+import { crlDistributionPoints, extendedKeyUsage, keyUsage, leafConstraints, subjectAltName } from "./extensions.ts";
+import { usagesOf } from "./judge-chain.ts";
+import { leafDates } from "./leaf.ts";
+
+const DAY_MS = 86_400_000;
+
+export interface RenewalOptions {
+  /** Default: as long as the old one was valid. */
+  readonly days: number | undefined;
+  /** Wall clock, ms. */
+  readonly now: number;
+}
+
+/**
+ * A leaf with the names and usages of an old one, new dates and serial, from the same or another CA. PEM.
+ * @throws DomainError `denied` for a CA's certificate, or one with names that are not made here
+ */
+export function renewedLeaf(
+  old: X509Certificate,
+  publicKey: KeyObject,
+  signer: Signer,
+  options: RenewalOptions,
+): string {
+  const { subject, names, isCa, crlUrls } = factsOf(old);
+  if (isCa)
+    throw new DomainError("denied", "a CA's certificate is replaced, not renewed", {
+      fields: { hint: "docs/trust.md says how, in steps; a cross-signature is made again with cross-sign --force" },
+    });
+  const known = names.flatMap((name) => (name.type === "other" ? [] : [name]));
+  const usages = usagesOf(old);
+  if (known.length !== names.length || usages.length === 0) {
+    throw new DomainError("denied", "the certificate holds names or usages that bridge-ca does not issue");
+  }
+  const lifeDays = Math.max(1, (old.validToDate.getTime() - old.validFromDate.getTime()) / DAY_MS);
+  const dates = leafDates({ days: options.days ?? lifeDays, now: options.now }, signer);
+  const extensions = [
+    leafConstraints(),
+    keyUsage("digitalSignature"),
+    extendedKeyUsage(...usages.map((usage) => `${usage}Auth` as const)),
+    ...(known.length > 0 ? [subjectAltName(known)] : []),
+    ...(crlUrls.length > 0 ? [crlDistributionPoints(crlUrls)] : []),
+  ];
+  return certify({ subject, publicKey, ...dates, extensions }, signer);
+}

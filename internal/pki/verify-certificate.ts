@@ -1,0 +1,42 @@
+import type { X509Certificate } from "node:crypto";
+import { factsOf } from "./certificate-facts.ts";
+import { findChains } from "./find-chains.ts";
+import { type ChainRules, judgeChain } from "./judge-chain.ts";
+
+export type Verdict =
+  | { readonly type: "good"; readonly chain: readonly X509Certificate[] }
+  /** `why` is the end of a sentence about `certificate`, the link that fails; `chain` as far as it could be followed. */
+  | {
+      readonly type: "bad";
+      readonly chain: readonly X509Certificate[];
+      readonly certificate: X509Certificate;
+      readonly why: string;
+    };
+
+/**
+ * Whether a certificate leads to a root of a bundle, and if not, which link fails and why. Where several chains lead
+ * there, one that holds is enough.
+ * @param others certificates that came with `leaf` and may stand in between
+ */
+export function verifyCertificate(
+  leaf: X509Certificate,
+  bundle: readonly X509Certificate[],
+  others: readonly X509Certificate[],
+  rules: ChainRules,
+): Verdict {
+  const { chains, deadEnd } = findChains(leaf, bundle, others);
+  let first: Verdict | undefined;
+  for (const chain of chains) {
+    const fault = judgeChain(chain, rules);
+    if (fault === undefined) return { type: "good", chain };
+    first ??= { type: "bad", chain, certificate: chain[fault.link] ?? leaf, why: fault.why };
+  }
+  if (first !== undefined) return first;
+  const last = deadEnd?.chain.at(-1) ?? leaf;
+  const why = deadEnd?.hasNamesake
+    ? "was not signed by the key of the CA of its issuer's name in the bundle"
+    : factsOf(last).subject.equals(factsOf(last).issuer)
+      ? "is not in the bundle, and signs itself"
+      : "was signed by a CA that is not in the bundle";
+  return { type: "bad", chain: deadEnd?.chain ?? [leaf], certificate: last, why };
+}
