@@ -1,0 +1,47 @@
+import type { X509Certificate } from "node:crypto";
+import { lstatSync } from "node:fs";
+import { join } from "node:path";
+import {
+  type CaState,
+  type IssuedCertificate,
+  NEW_CA_STATE,
+  parseState,
+  pruned,
+  stateText,
+} from "../../internal/pki/ca-state.ts";
+import type { CommandContext } from "./context.ts";
+import { readFile } from "./read-files.ts";
+import { type Place, placeOf, privateFile, writeFiles } from "./write-files.ts";
+
+/** What a CA remembers lies beside its key: `ca.key` has `ca.state.json`. */
+export function statePlace(caKey: string): Place {
+  const { folder, name } = placeOf(caKey);
+  return { folder, name: `${name.replace(/\.(?:key|pem)$/, "")}.state.json` };
+}
+
+/** The state of a CA; a CA that has none yet has signed nothing. The folder must be taken. */
+export function readState(caKey: string): CaState {
+  const { folder, name } = statePlace(caKey);
+  const path = join(folder, name);
+  if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return NEW_CA_STATE;
+  return parseState(readFile(path).text, path);
+}
+
+/** Replaces the state of a CA. The folder must be taken. */
+export function writeState(context: CommandContext, caKey: string, state: CaState): void {
+  const { folder, name } = statePlace(caKey);
+  const text = stateText(pruned(state, context.clock.now()));
+  writeFiles(context, folder, [privateFile(name, text)], "replace");
+}
+
+/** Adds a certificate to what the CA has issued, before it is handed out. The folder must be taken. */
+export function recordIssued(
+  context: CommandContext,
+  caKey: string,
+  certificate: X509Certificate,
+  { name, type }: Pick<IssuedCertificate, "name" | "type">,
+): void {
+  const state = readState(caKey);
+  const entry = { serial: certificate.serialNumber, name, type, notAfter: certificate.validToDate.getTime() };
+  writeState(context, caKey, { ...state, issued: [...state.issued, entry] });
+}

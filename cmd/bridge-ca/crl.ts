@@ -1,0 +1,72 @@
+import type { X509Certificate } from "node:crypto";
+import { lstatSync } from "node:fs";
+import { join } from "node:path";
+import { DomainError } from "../../internal/base/errors.ts";
+import { maySign } from "../../internal/pki/authority.ts";
+import { nextCrlNumber } from "../../internal/pki/ca-state.ts";
+import { factsOf } from "../../internal/pki/certificate-facts.ts";
+import { BACKDATE_MS } from "../../internal/pki/certify.ts";
+import type { RevocationList } from "../../internal/pki/revocation-list.ts";
+import { signRevocationList } from "../../internal/pki/sign-revocation-list.ts";
+import { readState, statePlace, writeState } from "./ca-record.ts";
+import type { CrlCommand } from "./commands.ts";
+import type { CommandContext } from "./context.ts";
+import { openCa } from "./open-ca.ts";
+import { readCertificate, readLists } from "./read-files.ts";
+import { dayText } from "./words.ts";
+import { placeOf, publicFile, takeFolders, writeFiles } from "./write-files.ts";
+
+const DAY_MS = 86_400_000;
+
+/** Writes the revocation list of a CA. One that it wrote before is replaced. */
+export async function crl(context: CommandContext, command: CrlCommand): Promise<number> {
+  const { clock, out } = context;
+  const { folder, name } = placeOf(command.out);
+  const earlier = earlierList(command, readCertificate(command.ca));
+  const signer = await openCa(context, command);
+  if (!maySign(factsOf(signer.certificate).keyUsage, "crlSign")) {
+    throw new DomainError("denied", `${command.ca} may not sign revocation lists (key usage)`);
+  }
+  const now = clock.now();
+  const nextUpdate = Math.min(now + command.days * DAY_MS, signer.certificate.validToDate.getTime());
+  let count = 0;
+  {
+    await using _taken = await takeFolders(context, [statePlace(command.caKey).folder, folder]);
+    const state = readState(command.caKey);
+    checkNotForgotten(command, earlier);
+    const number = nextCrlNumber(state, now);
+    writeState(context, command.caKey, { ...state, crlNumber: number });
+    const { revoked } = readState(command.caKey);
+    const pem = signRevocationList({ number, thisUpdate: now - BACKDATE_MS, nextUpdate, revoked }, signer);
+    writeFiles(context, folder, [publicFile(name, pem)], "replace");
+    count = revoked.length;
+  }
+  const what = count === 0 ? "nothing is revoked" : `${count} ${count === 1 ? "certificate" : "certificates"} revoked`;
+  out.line(`${command.out}  ${what}; write the next list before ${dayText(new Date(nextUpdate))}`);
+  return 0;
+}
+
+/** What stands in the place: a list of this CA is replaced, anything else only when that is said. */
+function earlierList({ out, force, ca }: CrlCommand, authority: X509Certificate): RevocationList | undefined {
+  if (lstatSync(out, { throwIfNoEntry: false }) === undefined) return undefined;
+  try {
+    const [list, another] = readLists(out);
+    if (list !== undefined && another === undefined && list.isSignedBy(authority)) return list;
+  } catch (err) {
+    if (!(err instanceof DomainError && err.kind === "invalid")) throw err;
+  }
+  if (force) return undefined;
+  throw new DomainError("already-exists", `${out} is there already, and is not the revocation list of ${ca}`, {
+    fields: { hint: "--force replaces it" },
+  });
+}
+
+/** Without its memory the CA would write an empty list, and what it revoked would be good again. */
+function checkNotForgotten({ caKey, out }: CrlCommand, earlier: RevocationList | undefined): void {
+  const { folder, name } = statePlace(caKey);
+  const path = join(folder, name);
+  if (earlier === undefined || earlier.size === 0 || lstatSync(path, { throwIfNoEntry: false }) !== undefined) return;
+  throw new DomainError("not-found", `${path} is missing, and ${out} names ${earlier.size} revoked certificates`, {
+    fields: { hint: "restore it from a copy, or revoke those certificates again; then remove the old list" },
+  });
+}

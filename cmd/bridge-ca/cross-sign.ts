@@ -1,0 +1,44 @@
+import { X509Certificate } from "node:crypto";
+import { factsOf } from "../../internal/pki/certificate-facts.ts";
+import { crossSign as crossSignature } from "../../internal/pki/cross-signature.ts";
+import { nameText } from "../../internal/pki/general-names.ts";
+import { NO_NAME } from "../../internal/pki/name-constraints.ts";
+import { recordIssued, statePlace } from "./ca-record.ts";
+import { checkAbsent } from "./check-absent.ts";
+import type { CrossSignCommand } from "./commands.ts";
+import type { CommandContext } from "./context.ts";
+import { openCa } from "./open-ca.ts";
+import { readCertificate } from "./read-files.ts";
+import { endText, quotedName } from "./words.ts";
+import { placeOf, publicFile, takeFolders, writeFiles } from "./write-files.ts";
+
+/** Certifies another CA, within limits. */
+export async function crossSign(context: CommandContext, command: CrossSignCommand): Promise<number> {
+  const { limits, force } = command;
+  const { clock, out } = context;
+  const { folder, name } = placeOf(command.out);
+  if (!force) checkAbsent(folder, [name], "has-force");
+  const target = readCertificate(command.target);
+  const signer = await openCa(context, command);
+  const pem = crossSignature(target, signer, { ...limits, now: clock.now() });
+  const certificate = new X509Certificate(pem);
+  {
+    await using _taken = await takeFolders(context, [statePlace(command.caKey).folder, folder]);
+    const entry = { name: factsOf(certificate).commonName ?? "", type: "cross-signed" } as const;
+    recordIssued(context, command.caKey, certificate, entry);
+    writeFiles(context, folder, [publicFile(name, pem)], force ? "replace" : "create");
+  }
+  out.plain(`${command.out}  CA ${quotedName(certificate)}, ${endText(certificate, clock.now())}\n`);
+  out.plain(`  ${limitsText(certificate, limits.usage)}\n`);
+  return 0;
+}
+
+function limitsText(certificate: X509Certificate, usage: "client" | "server"): string {
+  const permitted = factsOf(certificate).constraints?.permitted ?? [];
+  const names = (types: readonly string[]) =>
+    permitted.filter((name) => types.includes(name.type) && nameText(name) !== NO_NAME).map(nameText);
+  const [domain] = names(["uri"]);
+  if (usage === "server") return `for servers only: it can certify ${names(["dns", "ip"]).join(", ")} and no CAs`;
+  const ids = domain === undefined ? "without ids (the CA has no trust domain)" : `with ids below spiffe://${domain}/`;
+  return `for clients only: it can certify clients ${ids}, no servers and no CAs`;
+}

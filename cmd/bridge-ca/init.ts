@@ -1,0 +1,49 @@
+import { X509Certificate } from "node:crypto";
+import { join } from "node:path";
+import { DomainError } from "../../internal/base/errors.ts";
+import { newAuthority } from "../../internal/pki/authority.ts";
+import { encryptedKeyPem } from "../../internal/pki/ca-key.ts";
+import { NEW_CA_STATE, stateText } from "../../internal/pki/ca-state.ts";
+import { newKeyPair } from "../../internal/pki/key-pair.ts";
+import { isTrustDomain } from "../../internal/pki/trust-domain.ts";
+import { checkAbsent } from "./check-absent.ts";
+import type { InitCommand } from "./commands.ts";
+import type { CommandContext } from "./context.ts";
+import { readPassphrase } from "./passphrase.ts";
+import { endText } from "./words.ts";
+import { privateFile, publicFile, takeFolders, writeFiles } from "./write-files.ts";
+
+const NAMES = { cert: "ca.crt", key: "ca.key", state: "ca.state.json" } as const;
+const MAX_NAME = 64;
+
+/** Makes a CA: its certificate, its key under a passphrase, and what it has to remember. */
+export async function init(context: CommandContext, command: InitCommand): Promise<number> {
+  const { name, out, keyType, days } = command;
+  const { clock } = context;
+  if ([...name].length > MAX_NAME || /[\x00-\x1f\x7f]/.test(name)) {
+    throw new DomainError("invalid", `--name takes up to ${MAX_NAME} characters, without control characters`);
+  }
+  checkAbsent(out, Object.values(NAMES), "no-force");
+  const keyName = join(out, NAMES.key);
+  const passphrase = await readPassphrase(context, command.passphrase, { name: keyName, twice: true });
+  const keys = await newKeyPair(keyType);
+  const key = await encryptedKeyPem(keys.privateKey, passphrase);
+  const trustDomain = command.trustDomain ?? (isTrustDomain(name) ? name : undefined);
+  const pem = newAuthority(keys, { name, trustDomain, days, now: clock.now() });
+  {
+    await using _taken = await takeFolders(context, [out]);
+    const files = [
+      privateFile(NAMES.key, key),
+      privateFile(NAMES.state, stateText(NEW_CA_STATE)),
+      publicFile(NAMES.cert, pem),
+    ];
+    writeFiles(context, out, files, "create");
+  }
+  const domain = trustDomain === undefined ? "no trust domain" : `trust domain ${trustDomain}`;
+  context.out.line(
+    `${join(out, NAMES.cert)}  CA ${JSON.stringify(name)}, ${domain}, ${endText(new X509Certificate(pem), clock.now())}`,
+  );
+  context.out.line(`${keyName}  its key, encrypted`);
+  context.out.line(`${join(out, NAMES.state)}  what it has issued and revoked: keep it with the key`);
+  return 0;
+}

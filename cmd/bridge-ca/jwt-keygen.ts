@@ -1,0 +1,22 @@
+import { join } from "node:path";
+import { newTokenKeyPair, privateKeyPem, publicKeyPem } from "../../internal/pki/key-pair.ts";
+import { checkAbsent } from "./check-absent.ts";
+import type { JwtKeygenCommand } from "./commands.ts";
+import type { CommandContext } from "./context.ts";
+import { placeOf, privateFile, publicFile, takeFolders, writeFiles } from "./write-files.ts";
+
+/** Makes an Ed25519 key pair that signs tokens. */
+export async function jwtKeygen(context: CommandContext, command: JwtKeygenCommand): Promise<number> {
+  const { folder, name } = placeOf(command.out);
+  const [key, pub] = [`${name}.key`, `${name}.pub`];
+  checkAbsent(folder, [key, pub], "no-force");
+  const keys = await newTokenKeyPair();
+  {
+    await using _taken = await takeFolders(context, [folder]);
+    const files = [privateFile(key, privateKeyPem(keys.privateKey)), publicFile(pub, publicKeyPem(keys.publicKey))];
+    writeFiles(context, folder, files, "create");
+  }
+  context.out.line(`${join(folder, key)}  signs tokens: it stays with the caller`);
+  context.out.line(`${join(folder, pub)}  checks them: it goes to the bridge`);
+  return 0;
+}

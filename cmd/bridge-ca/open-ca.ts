@@ -1,0 +1,40 @@
+import { DomainError } from "../../internal/base/errors.ts";
+import { checkSigner } from "../../internal/pki/authority.ts";
+import { isEncryptedKey, openKey } from "../../internal/pki/ca-key.ts";
+import type { Signer } from "../../internal/pki/certify.ts";
+import type { CaFiles, PassphraseSource } from "./commands.ts";
+import type { CommandContext } from "./context.ts";
+import { readPassphrase } from "./passphrase.ts";
+import { readCertificate, readFile } from "./read-files.ts";
+
+/**
+ * A CA that can sign: its certificate and its key, opened with the passphrase.
+ * @throws DomainError `precondition` for a key that others can read; `unauthenticated` without the right passphrase;
+ *   `denied` when the two do not belong together or are too weak
+ */
+export async function openCa(
+  context: CommandContext,
+  { ca, caKey, passphrase }: CaFiles & { readonly passphrase: PassphraseSource },
+): Promise<Signer> {
+  const certificate = readCertificate(ca);
+  const { text, mode } = readFile(caKey);
+  if ((mode & 0o077) !== 0) {
+    throw new DomainError(
+      "precondition",
+      `others can read or write ${caKey} (mode ${mode.toString(8).padStart(4, "0")})`,
+      {
+        fields: { hint: `chmod 600 ${shellWord(caKey)}; if others may have read it, replace the CA (docs/trust.md)` },
+      },
+    );
+  }
+  const isEncrypted = isEncryptedKey(text);
+  if (!isEncrypted) context.err.plain(`bridge-ca: warning: ${caKey} is not encrypted\n`);
+  const words = isEncrypted ? await readPassphrase(context, passphrase, { name: caKey, twice: false }) : undefined;
+  const signer = { certificate, key: openKey(text, caKey, words) };
+  checkSigner(signer, context.clock.now(), ca);
+  return signer;
+}
+
+function shellWord(text: string): string {
+  return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,78 @@
+import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { DomainError } from "../../internal/base/errors.ts";
+import type { PassphraseSource } from "./commands.ts";
+import type { CommandContext } from "./context.ts";
+import { fileError } from "./file-errors.ts";
+import { ask } from "./prompt.ts";
+
+const MAX_BYTES = 4096;
+
+/**
+ * The passphrase for a CA's key: the first line of a file or descriptor, the environment's, or what a person types.
+ * @param twice it is a new one, and is typed twice
+ * @throws DomainError `unauthenticated` when there is none
+ */
+export async function readPassphrase(
+  context: CommandContext,
+  source: PassphraseSource,
+  { name, twice }: { readonly name: string; readonly twice: boolean },
+): Promise<string> {
+  switch (source.type) {
+    case "environment":
+      return source.text;
+    case "file":
+      return firstLine(readFrom(source.path), source.path);
+    case "fd":
+      return firstLine(readDescriptor(source.fd, `descriptor ${source.fd}`), `descriptor ${source.fd}`);
+    case "prompt":
+      return await askFor(context, name, twice);
+  }
+}
+
+async function askFor(context: CommandContext, name: string, twice: boolean): Promise<string> {
+  if (!context.stdin.isTTY) {
+    throw new DomainError("unauthenticated", `no passphrase for ${name}, and no terminal to ask for it`, {
+      fields: { hint: "give it with --passphrase-file FILE, --passphrase-fd N or BRIDGE_CA_PASSPHRASE" },
+    });
+  }
+  const typed = await ask(context, `Passphrase for ${name}: `);
+  if (typed === "") throw new DomainError("unauthenticated", "the passphrase is empty");
+  if (twice && (await ask(context, "The same again: ")) !== typed) {
+    throw new DomainError("unauthenticated", "the two passphrases differ");
+  }
+  return typed;
+}
+
+function readFrom(path: string): string {
+  try {
+    const fd = openSync(path, "r");
+    try {
+      return readDescriptor(fd, path);
+    } finally {
+      closeSync(fd);
+    }
+  } catch (err) {
+    throw fileError("read", path, err);
+  }
+}
+
+/** To its end: a pipe gives its text in pieces. */
+function readDescriptor(fd: number, name: string): string {
+  try {
+    fstatSync(fd);
+    const buffer = Buffer.alloc(MAX_BYTES);
+    let length = 0;
+    for (let count = -1; count !== 0 && length < MAX_BYTES; length += count) {
+      count = readSync(fd, buffer, length, MAX_BYTES - length, null);
+    }
+    return buffer.toString("utf8", 0, length);
+  } catch (err) {
+    throw fileError("read", name, err);
+  }
+}
+
+function firstLine(text: string, name: string): string {
+  const line = text.split(/\r?\n/, 1)[0] ?? "";
+  if (line === "") throw new DomainError("unauthenticated", `the passphrase in ${name} is empty`);
+  return line;
+}

@@ -1,0 +1,42 @@
+import { DomainError } from "../../internal/base/errors.ts";
+import type { CommandContext } from "./context.ts";
+
+const ENTER = /[\r\n\x04]/;
+const INTERRUPT = "\x03";
+const BACKSPACE = /[\b\x7f]/;
+const CLEAR_LINE = "\x15";
+
+/**
+ * One line from the terminal, without showing it. The question goes to stderr.
+ * @throws DomainError `cancelled` for Ctrl-C
+ */
+export async function ask({ stdin, stderr, signal }: CommandContext, question: string): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  let typed: string[] = [];
+  const onData = (text: string) => {
+    const keys = [...text];
+    for (const [i, key] of keys.entries()) {
+      if (ENTER.test(key)) {
+        stdin.off("data", onData).pause();
+        if (i + 1 < keys.length) stdin.unshift(keys.slice(i + 1).join("")); // of the next answer
+        return resolve(typed.join(""));
+      }
+      if (key === INTERRUPT) return reject(new DomainError("cancelled", "interrupted"));
+      if (BACKSPACE.test(key)) typed.pop();
+      else if (key === CLEAR_LINE) typed = [];
+      else typed.push(key);
+    }
+  };
+  const onAbort = () => reject(signal.reason);
+  const onEnd = () => reject(new DomainError("unauthenticated", "the terminal was closed"));
+  stdin.setRawMode(true).setEncoding("utf8").on("data", onData).on("end", onEnd).resume();
+  stderr.write(question);
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    return await promise;
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+    stdin.off("data", onData).off("end", onEnd).pause().setRawMode(false);
+    stderr.write("\n");
+  }
+}

@@ -1,0 +1,126 @@
+import { X509Certificate } from "node:crypto";
+import { DomainError } from "../../internal/base/errors.ts";
+import { type NewFile, recoverFileSets } from "../../internal/files/file-set.ts";
+import { isIssuedBy } from "../../internal/pki/authority.ts";
+import { openKey } from "../../internal/pki/ca-key.ts";
+import { factsOf } from "../../internal/pki/certificate-facts.ts";
+import { usagesOf } from "../../internal/pki/judge-chain.ts";
+import { type KeyPair, type KeyType, newKeyPair, privateKeyPem } from "../../internal/pki/key-pair.ts";
+import { renewedLeaf } from "../../internal/pki/renewed-leaf.ts";
+import { trustDomainOf } from "../../internal/pki/trust-domain.ts";
+import { readState, recordIssued, statePlace } from "./ca-record.ts";
+import type { RenewCommand } from "./commands.ts";
+import type { CommandContext } from "./context.ts";
+import { fileError } from "./file-errors.ts";
+import { openCa } from "./open-ca.ts";
+import { readCertificate, readCertificates, readFile } from "./read-files.ts";
+import { endText } from "./words.ts";
+import { placeOf, privateFile, publicFile, takeFolders, writeFiles } from "./write-files.ts";
+
+/** Replaces a certificate by one with the same names and a later end, and its key by a new one unless it is kept. */
+export async function renew(context: CommandContext, command: RenewCommand): Promise<number> {
+  const { clock, out } = context;
+  const folders = [placeOf(command.cert).folder, placeOf(command.key).folder];
+  let old = readCertificates(command.cert)[0];
+  {
+    await using _taken = await takeFolders(context, folders);
+    recover(context, folders);
+    old = readCertificates(command.cert)[0];
+  }
+  checkOrigin(old, command);
+  if (!isDue(old, command, clock.now())) {
+    out.line(`${command.cert}  not due, ${endText(old, clock.now())}`);
+    return 0;
+  }
+  const signer = await openCa(context, command);
+  const keys = await keysFor(old, command);
+  const pem = renewedLeaf(old, keys.publicKey, signer, { days: command.days, now: clock.now() });
+  const certificate = new X509Certificate(pem);
+  {
+    await using _taken = await takeFolders(context, [...folders, statePlace(command.caKey).folder]);
+    if (readCertificates(command.cert)[0].fingerprint256 !== old.fingerprint256) {
+      throw new DomainError("unavailable", `${command.cert} was changed by another process meanwhile`);
+    }
+    if (readState(command.caKey).revoked.some(({ serial }) => serial === old.serialNumber)) {
+      throw new DomainError("denied", `${command.cert} is revoked and is not renewed`, {
+        fields: { hint: "issue a new certificate under another name: bridge-ca issue" },
+      });
+    }
+    const type = usagesOf(old).includes("client") ? "client" : "server";
+    recordIssued(context, command.caKey, certificate, { name: factsOf(old).commonName ?? "", type });
+    replace(context, command, pem, command.keepKey ? undefined : privateKeyPem(keys.privateKey));
+  }
+  const key = command.keepKey ? "same key" : "new key";
+  out.line(`${command.cert}  renewed, ${key}, ${endText(certificate, clock.now())}`);
+  return 0;
+}
+
+function recover({ ops }: CommandContext, folders: readonly string[]): void {
+  for (const folder of folders) {
+    try {
+      recoverFileSets(ops, folder);
+    } catch (err) {
+      throw fileError("write to", folder, err);
+    }
+  }
+}
+
+/** A certificate of a stranger must not become one of this CA. */
+function checkOrigin(old: X509Certificate, { cert, ca, fromCa }: RenewCommand): void {
+  const renewing = readCertificate(ca);
+  const from = fromCa === undefined ? renewing : readCertificate(fromCa);
+  if (!isIssuedBy(old, from)) {
+    throw new DomainError("denied", `${cert} was not issued by ${fromCa ?? ca}`, {
+      fields: { hint: "if your earlier CA issued it, name that one with --from-ca FILE" },
+    });
+  }
+  if (trustDomainOf(from) !== trustDomainOf(renewing)) {
+    throw new DomainError("denied", `${fromCa ?? ca} and ${ca} have different trust domains`);
+  }
+}
+
+/** A key that is not the certificate's is the trace of a renewal that came to nothing: then it is due. */
+function isDue(old: X509Certificate, { withinMs, key }: RenewCommand, now: number): boolean {
+  if (withinMs === undefined || old.validToDate.getTime() - now <= withinMs) return true;
+  try {
+    return !old.checkPrivateKey(openKey(readFile(key).text, key));
+  } catch {
+    return true;
+  }
+}
+
+async function keysFor(old: X509Certificate, command: RenewCommand): Promise<KeyPair> {
+  const { key, keepKey, keyType } = command;
+  const before: KeyType = old.publicKey.asymmetricKeyType === "rsa" ? "rsa-4096" : "ecdsa-p384";
+  if (!keepKey) return await newKeyPair(keyType ?? before);
+  const privateKey = openKey(readFile(key).text, key);
+  if (!old.checkPrivateKey(privateKey)) {
+    throw new DomainError("denied", `${key} is not the key of ${command.cert}`, {
+      fields: { hint: "leave --keep-key out to have a new one made, or name the right one with --key" },
+    });
+  }
+  return { publicKey: old.publicKey, privateKey };
+}
+
+/** The key first: a reader that looks in between sees that the two differ, and keeps what it has. */
+function replace(context: CommandContext, command: RenewCommand, cert: string, key: string | undefined): void {
+  const certPlace = placeOf(command.cert);
+  const certFile = likeBefore(publicFile(certPlace.name, cert), command.cert);
+  const keyPlace = placeOf(command.key);
+  const keyFiles = key === undefined ? [] : [likeBefore(privateFile(keyPlace.name, key), command.key)];
+  const isOneFolder = keyPlace.folder === certPlace.folder;
+  if (!isOneFolder && keyFiles.length > 0) writeFiles(context, keyPlace.folder, keyFiles, "replace");
+  writeFiles(context, certPlace.folder, [...(isOneFolder ? keyFiles : []), certFile], "replace");
+}
+
+/** With the mode of the file that it replaces, and as root its owner; a key that others can use becomes 0600. */
+function likeBefore(file: NewFile, path: string): NewFile {
+  try {
+    const { mode, uid, gid } = readFile(path);
+    const isOpenKey = file.mode === 0o600 && (mode & 0o027) !== 0;
+    const isOthers = process.getuid?.() === 0 && (uid !== 0 || gid !== 0);
+    return { ...file, mode: isOpenKey ? 0o600 : mode, ...(isOthers && { owner: { uid, gid } }) };
+  } catch {
+    return file; // there was none
+  }
+}

@@ -1,0 +1,36 @@
+import { DomainError } from "../../internal/base/errors.ts";
+import { isIssuedBy } from "../../internal/pki/authority.ts";
+import { readState, statePlace, writeState } from "./ca-record.ts";
+import type { RevokeCommand } from "./commands.ts";
+import type { CommandContext } from "./context.ts";
+import { readCertificate, readCertificates, readFile } from "./read-files.ts";
+import { quotedName } from "./words.ts";
+import { takeFolders } from "./write-files.ts";
+
+/** Adds a certificate to those that the CA's next revocation list names. */
+export async function revoke(context: CommandContext, command: RevokeCommand): Promise<number> {
+  const { cert, ca, caKey, reason } = command;
+  const { out, clock } = context;
+  const [certificate] = readCertificates(cert);
+  const authority = readCertificate(ca);
+  readFile(caKey); // what is remembered lies beside it: a copy of ca.crt alone is the wrong place
+  if (!isIssuedBy(certificate, authority)) {
+    throw new DomainError("denied", `${cert} was not issued by ${ca}: only the CA that issued it can revoke it`, {
+      fields: { hint: "name that CA with --ca FILE" },
+    });
+  }
+  const serial = certificate.serialNumber;
+  {
+    await using _taken = await takeFolders(context, [statePlace(caKey).folder]);
+    const state = readState(caKey);
+    if (state.revoked.some((entry) => entry.serial === serial)) {
+      out.plain(`${cert}  was revoked before: ${quotedName(certificate)}, serial ${serial}\n`);
+      return 0;
+    }
+    const entry = { serial, at: clock.now(), reason, notAfter: certificate.validToDate.getTime() };
+    writeState(context, caKey, { ...state, revoked: [...state.revoked, entry] });
+  }
+  out.plain(`${cert}  revoked: ${quotedName(certificate)}, serial ${serial}\n`);
+  context.err.line("bridge-ca: hint: it counts when the next list is in place: bridge-ca crl --out FILE");
+  return 0;
+}

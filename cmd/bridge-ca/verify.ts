@@ -1,0 +1,54 @@
+import type { X509Certificate } from "node:crypto";
+import { DomainError } from "../../internal/base/errors.ts";
+import { factsOf } from "../../internal/pki/certificate-facts.ts";
+import { nameText } from "../../internal/pki/general-names.ts";
+import { usagesOf } from "../../internal/pki/judge-chain.ts";
+import type { RevocationList } from "../../internal/pki/revocation-list.ts";
+import { verifyCertificate } from "../../internal/pki/verify-certificate.ts";
+import type { VerifyCommand } from "./commands.ts";
+import type { CommandContext } from "./context.ts";
+import { readCertificates, readLists } from "./read-files.ts";
+import { endText, quotedName } from "./words.ts";
+
+/** Says whether a certificate leads to a CA of a bundle, and if not, which link fails and why. */
+export async function verify({ out, clock }: CommandContext, command: VerifyCommand): Promise<number> {
+  const now = clock.now();
+  const [leaf, ...others] = readCertificates(command.cert);
+  const bundle = readCertificates(command.bundle);
+  const lists = command.lists.flatMap((path) => currentLists(path, now));
+  const verdict = verifyCertificate(leaf, bundle, others, { usage: command.usage, now, lists });
+  if (verdict.type === "bad") {
+    throw new DomainError(
+      "denied",
+      `${command.cert} is not trusted: ${quotedName(verdict.certificate)} ${verdict.why}`,
+      {
+        fields: { hint: `chain: ${verdict.chain.map(quotedName).join(" ← ")}` },
+      },
+    );
+  }
+  const [, issuer] = verdict.chain;
+  if (lists.length > 0 && issuer !== undefined && !lists.some((list) => list.isSignedBy(issuer))) {
+    throw new DomainError("denied", `${command.cert} cannot be checked: no list given is of ${quotedName(issuer)}`);
+  }
+  const uses = usagesOf(leaf).map((usage) => `${usage}s`);
+  const purpose = uses.length === 0 ? "" : ` for ${uses.join(" and ")}`;
+  out.plain(`${command.cert}: good${purpose}, ${endText(leaf, now)}\n`);
+  for (const [link, certificate] of verdict.chain.entries()) out.plain(chainLine(certificate, link));
+  return 0;
+}
+
+function chainLine(certificate: X509Certificate, link: number): string {
+  const names = factsOf(certificate).names.map(nameText).join(", ");
+  const indent = link === 0 ? "" : `${"  ".repeat(link - 1)}└ `;
+  return `  ${indent}${quotedName(certificate)}${names === "" ? "" : ` (${names})`}\n`;
+}
+
+function currentLists(path: string, now: number): readonly RevocationList[] {
+  const lists = readLists(path);
+  for (const { thisUpdate, nextUpdate } of lists) {
+    const why =
+      thisUpdate > now ? "is not valid yet" : nextUpdate !== undefined && nextUpdate <= now ? "is out of date" : "";
+    if (why !== "") throw new DomainError("denied", `the revocation list ${path} ${why}`);
+  }
+  return lists;
+}

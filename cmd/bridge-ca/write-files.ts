@@ -1,0 +1,50 @@
+import { mkdirSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { type NewFile, type Placing, writeFileSet } from "../../internal/files/file-set.ts";
+import { lockFolders } from "../../internal/files/folder-lock.ts";
+import type { CommandContext } from "./context.ts";
+import { fileError } from "./file-errors.ts";
+
+const LOCK_WAIT_MS = 30_000;
+
+/** Where to write one file: its folder and its name there. */
+export interface Place {
+  readonly folder: string;
+  readonly name: string;
+}
+
+export function placeOf(path: string): Place {
+  return { folder: dirname(path), name: basename(path) };
+}
+
+/**
+ * Makes folders that are missing (mode 0700) and takes them all for this process.
+ * @throws DomainError `unavailable` when another process has one for 30 s; `exhausted` when one cannot be made
+ */
+export async function takeFolders(context: CommandContext, folders: readonly string[]): Promise<AsyncDisposable> {
+  for (const folder of folders) {
+    try {
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+    } catch (err) {
+      throw fileError("make the folder", folder, err);
+    }
+  }
+  return await lockFolders(context.clock, folders, { waitMs: LOCK_WAIT_MS, signal: context.signal });
+}
+
+/** Writes files that belong together into a folder that is taken, as `writeFileSet`. */
+export function writeFiles({ ops }: CommandContext, folder: string, files: readonly NewFile[], placing: Placing): void {
+  try {
+    writeFileSet(ops, folder, files, placing);
+  } catch (err) {
+    throw fileError("write", join(folder, files[0]?.name ?? ""), err);
+  }
+}
+
+export function publicFile(name: string, content: string): NewFile {
+  return { name, content, mode: 0o644 };
+}
+
+export function privateFile(name: string, content: string): NewFile {
+  return { name, content, mode: 0o600 };
+}

@@ -1,0 +1,71 @@
+import { cp, mkdir, rm, writeFile } from "node:fs/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { helpTexts, overview } from "../../cmd/bridge-ca/help-texts.ts";
+import { CaSandbox, commandsIn, PASSPHRASE } from "../support/bridge-ca.ts";
+
+const BRIDGE = "ai-agent-bridge";
+const CONSUMER = "prd-manager-control-plane";
+
+let sandbox: CaSandbox;
+
+beforeAll(async () => {
+  sandbox = await CaSandbox.create();
+  await writeFile(sandbox.path(".bridge-ca-passphrase"), `${PASSPHRASE}\n`, { mode: 0o600 });
+  await mkdir(sandbox.path("as-told", BRIDGE), { recursive: true });
+  await mkdir(sandbox.path("as-told", CONSUMER));
+  const commands = commandsIn(overview.slice(overview.indexOf("The flows")));
+  expect(commands.length).toBeGreaterThan(10);
+  await sandbox.ok(commands.join("\n"), "as-told");
+});
+
+afterAll(() => sandbox[Symbol.asyncDispose]());
+
+describe("bridge and consumer, made as bridge-ca --help says", () => {
+  it.each([
+    ["the consumer's client", `${CONSUMER}/certs/client.crt`, BRIDGE, "sslclient"],
+    ["the bridge's server", `${BRIDGE}/certs/bridge.crt`, CONSUMER, "sslserver"],
+    ["the bridge's server", `${BRIDGE}/certs/bridge.crt`, BRIDGE, "sslserver"],
+  ])("trust %s (%s at %s), says openssl and says bridge-ca verify", async (_, cert, at, purpose) => {
+    const bundle = `${at}/certs/ca-bundle.crt`;
+    const openssl = `openssl verify -x509_strict -purpose ${purpose} -CAfile ${bundle} ${cert}`;
+    expect(await sandbox.ok(openssl, "as-told")).toContain("OK");
+    expect(await sandbox.ok(`bridge-ca verify --cert ${cert} --bundle ${bundle}`, "as-told")).toContain("good");
+  });
+
+  it.each([
+    ["the bridge's server at the bridge as a client", `${BRIDGE}/certs/bridge.crt`, BRIDGE, "client"],
+    ["the consumer's client as a server", `${CONSUMER}/certs/client.crt`, BRIDGE, "server"],
+  ])("do not trust %s", async (_, cert, at, usage) => {
+    const bundle = `${at}/certs/ca-bundle.crt`;
+    const { code, stderr } = await sandbox.sh(`bridge-ca verify --cert ${cert} --bundle ${bundle} --usage ${usage}`, {
+      folder: "as-told",
+    });
+    expect([code, stderr]).toEqual([4, expect.stringContaining(`is not for ${usage}s`)]);
+    const openssl = `openssl verify -purpose ssl${usage} -CAfile ${bundle} ${cert}`;
+    expect((await sandbox.sh(openssl, { folder: "as-told" })).code).not.toBe(0);
+  });
+});
+
+it.each(Object.entries(helpTexts))("the examples of bridge-ca %s --help run as they stand", async (name, help) => {
+  await cp(sandbox.path("as-told"), sandbox.path(name), { recursive: true });
+  const commands = commandsIn(help.slice(help.indexOf("\nExample")));
+  expect(commands.length).toBeGreaterThan(0);
+  for (const command of commands) {
+    const folder = command.includes("../ai-agent-bridge/") ? CONSUMER : BRIDGE;
+    if (name !== "revoke" && name !== "crl") await removeOutputs(command, `${name}/${folder}`);
+    if (name === "revoke")
+      await sandbox.sh("bridge-ca issue --type client --cn prd-manager --out certs/prd-manager-client", {
+        folder: `${name}/${folder}`,
+      });
+    await sandbox.ok(command, `${name}/${folder}`);
+  }
+});
+
+/** So that what stands there from the flows is not in the way of the same example. */
+async function removeOutputs(command: string, folder: string): Promise<void> {
+  const [, out] = /--out (\S+)/.exec(command) ?? [];
+  if (out === undefined) return;
+  for (const suffix of ["", ".crt", ".key", ".pub"]) {
+    await rm(sandbox.path(folder, `${out}${suffix}`), { recursive: true, force: true });
+  }
+}
