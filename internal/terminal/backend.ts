@@ -1,5 +1,6 @@
 import type { AttachHello, AttachInput, AttachOutput } from "../session/attach.ts";
 import type {
+  KeysRequest,
   NudgeReceipt,
   NudgeRequest,
   PaneStatus,
@@ -20,6 +21,24 @@ export interface AgentStatus extends PaneStatus {
   readonly provider: string;
 }
 
+/** How an agent is to end. */
+export interface StopRequest {
+  /** Time between asking and killing, ms; 0: what its sidecar was started with. At most 600,000. */
+  readonly graceMs: number;
+  /** Kill at once. */
+  readonly force: boolean;
+}
+
+/** How an agent ended for good. */
+export interface StopResult {
+  /** 128 + n for signal n. */
+  readonly exitCode: number;
+  /** E.g. `SIGTERM`; empty when no signal ended it. */
+  readonly signal: string;
+  /** It had ended before the request. */
+  readonly alreadyStopped: boolean;
+}
+
 /**
  * One agent's terminal, near or far. Methods throw DomainErrors: `not-found` (no such session), `unavailable` (cannot be
  * reached), `unauthenticated`/`denied` (not trusted), `invalid`, `exhausted`. A nudge's refusal is a receipt, not an error.
@@ -36,6 +55,14 @@ export interface Backend {
    * @throws DomainError `precondition` too: no dialog or another one is open now (its id is the field `dialog_id`).
    */
   respond(request: RespondRequest, signal: AbortSignal): Promise<RespondResult>;
+  /**
+   * Presses keys, or types a text as it is, into whatever is on the screen.
+   * @throws DomainError `invalid` for what is no key; `precondition` when the agent is dead; `already-exists` for a request
+   * id that was used for other keys
+   */
+  sendKeys(request: KeysRequest, signal: AbortSignal): Promise<void>;
+  /** Ends the agent for good. @throws DomainError `unimplemented` without a sidecar; `deadline` when its end is not seen */
+  stop(request: StopRequest, signal: AbortSignal): Promise<StopResult>;
   status(signal: AbortSignal): Promise<AgentStatus>;
   /** First update at once; ends with one of kind `end`, or by throwing. Stops when the loop is left or `signal` aborts. */
   watch(request: WatchRequest, signal: AbortSignal): AsyncIterable<WatchUpdate>;

@@ -5,6 +5,7 @@ import { DomainError, errorText } from "../base/errors.ts";
 import { SidecarService } from "../gen/gastown/v1/sidecar_pb.ts";
 import type { AttachHello, AttachInput, AttachOutput } from "../session/attach.ts";
 import type {
+  KeysRequest,
   NudgeReceipt,
   NudgeRequest,
   PeekRequest,
@@ -16,7 +17,7 @@ import type {
 } from "../session/types.ts";
 import { attachOutputs, attachRequests } from "../wire/attach-convert.ts";
 import * as convert from "../wire/convert.ts";
-import type { AgentStatus, Backend } from "./backend.ts";
+import type { AgentStatus, Backend, StopRequest, StopResult } from "./backend.ts";
 import { NudgeInterruptedError } from "./nudge-interrupted-error.ts";
 
 export interface SidecarDeps {
@@ -42,6 +43,9 @@ export interface SidecarOptions {
 }
 
 const CALL_MS = 30_000;
+/** On top of the grace time: a delivery under way, KILL, and until the end is noticed. */
+const STOP_MARGIN_MS = 30_000;
+const MAX_GRACE_MS = 600_000;
 /** On top of a nudge's own time-out: the sidecar ends the call by itself at that time. */
 const NUDGE_MARGIN_MS = 10_000;
 const DEFAULT_NUDGE_MS = 75_000;
@@ -85,6 +89,19 @@ export class GRPCSidecarBackend implements Backend {
     return this.#call(async () =>
       convert.respondResult(await this.#client.respond(convert.respondRequest(request), call(signal))),
     );
+  }
+
+  async sendKeys({ keys, text, requestId }: KeysRequest, signal: AbortSignal): Promise<void> {
+    await this.#call(() => this.#client.sendKeys({ keys: [...keys], text, requestId }, call(signal)));
+  }
+
+  async stop({ graceMs, force }: StopRequest, signal: AbortSignal): Promise<StopResult> {
+    const timeoutMs = (graceMs === 0 ? MAX_GRACE_MS : graceMs) + STOP_MARGIN_MS;
+    const request = { graceMs: BigInt(graceMs), force };
+    return this.#call(async () => {
+      const { exitCode, signal: name, alreadyStopped } = await this.#client.stopAgent(request, { signal, timeoutMs });
+      return { exitCode, signal: name, alreadyStopped };
+    });
   }
 
   /**

@@ -7,6 +7,7 @@ import { linesWanted } from "../pane/screen/peek.ts";
 import { lastLines } from "../pane/screen/peek-text.ts";
 import type { Processes } from "../process/process-alive.ts";
 import type {
+  KeysRequest,
   NudgeReceipt,
   NudgeRequest,
   PeekRequest,
@@ -18,6 +19,7 @@ import type {
 } from "../session/types.ts";
 import type { AgentStatus, Backend } from "./backend.ts";
 import { type IdentifyProgram, isGone, LocalAgent, withExitCode } from "./local-agent.ts";
+import { pressKeys } from "./local-keys.ts";
 import { LocalNudge } from "./local-nudge.ts";
 import { LocalReceipts } from "./local-receipts.ts";
 import { respondLocal } from "./local-respond.ts";
@@ -159,9 +161,40 @@ export class TmuxBackend implements Backend {
     };
   }
 
-  /** A message is called off by ending the `gt` that sends it: nobody else holds it. */
-  cancelNudge(requestId: string): Promise<NudgeReceipt> {
-    return this.getNudge(requestId);
+  /**
+   * The receipt of a nudge that has ended.
+   * @throws DomainError `precondition` for one that is on its way: the `gt` that sends it holds it
+   */
+  async cancelNudge(requestId: string): Promise<NudgeReceipt> {
+    const receipt = await this.getNudge(requestId);
+    if (receipt.outcome !== "queued") return receipt;
+    throw new DomainError("precondition", `cannot cancel ${JSON.stringify(requestId)}: the gt that sends it holds it`, {
+      fields: { hint: "end that gt, e.g. with Ctrl-C: without a sidecar there is no queue" },
+    });
+  }
+
+  /** @throws DomainError `unimplemented` for a request id too: only a sidecar remembers keys */
+  async sendKeys(request: KeysRequest, signal: AbortSignal): Promise<void> {
+    if (request.requestId !== "") {
+      throw new DomainError("unimplemented", "a local tmux session does not remember which keys were pressed", {
+        fields: { hint: "leave the request id out" },
+      });
+    }
+    const session = await this.#session(signal);
+    const [facts, known] = await this.#found(Promise.all([session.pane.facts(), session.facts()]));
+    const { absent } = this.#deps.identify(facts, known);
+    if (absent !== undefined) throw new DomainError("precondition", `cannot press keys: ${absent}`);
+    await this.#found(pressKeys({ clock: this.#deps.clock, pane: session.pane, lock: this.#lock() }, request, signal));
+  }
+
+  stop(): never {
+    throw new DomainError(
+      "unimplemented",
+      `${this.where} is not run by a sidecar, so nothing can end its agent safely`,
+      {
+        fields: { hint: "attach to it and end the agent there" },
+      },
+    );
   }
 
   async *watch(request: WatchRequest, signal: AbortSignal): AsyncGenerator<WatchUpdate, void, undefined> {

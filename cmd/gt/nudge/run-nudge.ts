@@ -3,8 +3,7 @@ import type { NudgeReceipt } from "../../../internal/session/types.ts";
 import { NudgeInterruptedError } from "../../../internal/terminal/nudge-interrupted-error.ts";
 import type { Given } from "../common/command.ts";
 import type { CommandContext } from "../common/command-context.ts";
-import { jsonText } from "../common/json-text.ts";
-import { receiptJson, receiptText } from "../common/receipt-text.ts";
+import { printReceipt } from "../common/print-receipt.ts";
 import { ownSessionStart } from "../common/tmux-sessions.ts";
 import { type FoundAgent, withAgent } from "../common/with-agent.ts";
 import type { NudgeFlags } from "./nudge-flags.ts";
@@ -24,7 +23,7 @@ export async function runNudge(given: Given<NudgeFlags>, context: CommandContext
   return withAgent(command.place, command.agent, context, async (found) => {
     if (found.place.muted && !command.force) return doNotDisturb(found, context);
     try {
-      return report(await deliver(command, message, found, context.signal), command, found, context);
+      return printReceipt(await deliver(command, message, found, context.signal), command.json, found, context);
     } catch (err) {
       if (!(err instanceof NudgeInterruptedError)) throw err;
       context.error(err.message, String(err.fields["hint"] ?? ""));
@@ -41,23 +40,6 @@ function deliver(
 ): Promise<NudgeReceipt> {
   const { requestId, mode, timeoutMs, sender, priority } = command;
   return found.backend.nudge({ message, requestId, mode, timeoutMs, sender, priority, ttlMs: 0 }, signal);
-}
-
-function report(receipt: NudgeReceipt, command: NudgeOptions, found: FoundAgent, context: CommandContext): number {
-  const text = receiptText(receipt, found.agent);
-  const { out } = context;
-  if (command.json) {
-    out.line(jsonText(receiptJson(receipt, found.agent, found.backend.where)));
-    return text.exitCode;
-  }
-  if (text.tone === "error") {
-    context.error(text.headline, text.hint);
-    return text.exitCode;
-  }
-  out.line(`${out.paint(text.exitCode === 0 ? "green" : "yellow", text.exitCode === 0 ? "✓" : "…")} ${text.headline}`);
-  for (const line of text.details) out.line(out.paint("dim", `  ${line}`));
-  if (text.hint !== "") out.line(out.paint("dim", `  ${text.hint}`));
-  return text.exitCode;
 }
 
 /** An agent's bead says `notification_level: muted`: as refused as by a dialog, and as plainly said. */

@@ -1,0 +1,55 @@
+import { DomainError } from "../../../internal/base/errors.ts";
+import type { NudgeOutcome } from "../../../internal/session/types.ts";
+import { readRequestId, takeArguments } from "../common/arguments.ts";
+import type { Given } from "../common/command.ts";
+import type { CommandContext } from "../common/command-context.ts";
+import { jsonText } from "../common/json-text.ts";
+import { readPlace } from "../common/place-config.ts";
+import { receiptJson, receiptText } from "../common/receipt-text.ts";
+import { withAgent } from "../common/with-agent.ts";
+import type { CancelFlags } from "./cancel-flags.ts";
+
+const NOT_CANCELLED = 6;
+
+export async function runCancel(
+  { values, positionals, rest }: Given<CancelFlags>,
+  context: CommandContext,
+): Promise<number> {
+  const [agent = "", id] = takeArguments("cancel", [...positionals, ...(rest ?? [])], ["agent", "id"]);
+  const requestId = readRequestId("cancel", id, "the id");
+  return await withAgent(readPlace(values, context.env), agent, context, async (found) => {
+    const { out, error, signal } = context;
+    try {
+      const receipt = await found.backend.cancelNudge(requestId, signal);
+      const code = exitCode(receipt.outcome);
+      const { headline, hint } = receiptText(receipt, found.agent);
+      if (values.json) out.line(jsonText(receiptJson(receipt, found.agent, found.backend.where)));
+      else if (code === 0) out.line(`${out.paint("green", "✓")} cancelled ${requestId}: nothing was typed`);
+      else error(`${requestId} was not cancelled: ${headline}`, hint);
+      return code;
+    } catch (err) {
+      if (!(err instanceof DomainError) || err.kind !== "precondition") throw err;
+      error(err.message, String(err.fields["hint"] ?? ""));
+      return NOT_CANCELLED;
+    }
+  });
+}
+
+function exitCode(outcome: NudgeOutcome): number {
+  switch (outcome) {
+    case "cancelled":
+      return 0;
+    case "queued":
+      return 5;
+    case "stranded":
+    case "unknown":
+      return 7;
+    case "submitted":
+    case "blocked-by-dialog":
+    case "composer-busy":
+    case "agent-dead":
+    case "expired":
+    case "unsafe":
+      return NOT_CANCELLED;
+  }
+}

@@ -1,0 +1,25 @@
+import type { NudgeReceipt } from "../../../internal/session/types.ts";
+import type { CommandContext } from "./command-context.ts";
+import { jsonText } from "./json-text.ts";
+import { receiptJson, receiptText } from "./receipt-text.ts";
+import type { FoundAgent } from "./with-agent.ts";
+
+/** Prints a receipt for a person, or as JSON; the exit code is the one for its outcome. */
+export function printReceipt(
+  receipt: NudgeReceipt,
+  asJson: boolean,
+  { agent, backend }: FoundAgent,
+  { out, error }: CommandContext,
+): number {
+  const { exitCode, tone, headline, details, hint } = receiptText(receipt, agent);
+  if (asJson) {
+    out.line(jsonText(receiptJson(receipt, agent, backend.where)));
+  } else if (tone === "error") {
+    error(headline, hint);
+  } else {
+    out.line(`${out.paint(exitCode === 0 ? "green" : "yellow", exitCode === 0 ? "✓" : "…")} ${headline}`);
+    for (const line of details) out.line(out.paint("dim", `  ${line}`));
+    if (hint !== "") out.line(out.paint("dim", `  ${hint}`));
+  }
+  return exitCode;
+}

@@ -1,0 +1,26 @@
+import { DomainError } from "../../../internal/base/errors.ts";
+import type { Given } from "../common/command.ts";
+import type { CommandContext } from "../common/command-context.ts";
+import { jsonText } from "../common/json-text.ts";
+import { withAgent } from "../common/with-agent.ts";
+import type { KeysFlags } from "./keys-flags.ts";
+import { readKeys } from "./keys-options.ts";
+
+const REFUSED = 6;
+
+export async function runKeys(given: Given<KeysFlags>, context: CommandContext): Promise<number> {
+  const { place, agent: asked, request, json } = readKeys(given, context.env);
+  return await withAgent(place, asked, context, async ({ agent, backend }) => {
+    const { out, error, signal } = context;
+    try {
+      await backend.sendKeys(request, signal);
+    } catch (err) {
+      if (!(err instanceof DomainError) || err.kind !== "precondition") throw err;
+      if (json) out.line(jsonText({ agent, where: backend.where, sent: false, error: err.message }));
+      else error(`${agent}: ${err.message}`, `gt status ${agent} shows how it ended`);
+      return REFUSED;
+    }
+    if (json) out.line(jsonText({ agent, where: backend.where, sent: true }));
+    return 0;
+  });
+}

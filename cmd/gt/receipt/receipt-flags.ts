@@ -1,0 +1,9 @@
+import type { CommandFlags } from "../common/command.ts";
+import { PLACE_FLAGS } from "../common/place-flags.ts";
+
+export const RECEIPT_FLAGS = {
+  ...PLACE_FLAGS,
+  json: { type: "boolean", help: ["the receipt as JSON"] },
+} as const satisfies CommandFlags;
+
+export type ReceiptFlags = typeof RECEIPT_FLAGS;

@@ -1,0 +1,19 @@
+import { readRequestId, takeArguments } from "../common/arguments.ts";
+import type { Given } from "../common/command.ts";
+import type { CommandContext } from "../common/command-context.ts";
+import { readPlace } from "../common/place-config.ts";
+import { printReceipt } from "../common/print-receipt.ts";
+import { withAgent } from "../common/with-agent.ts";
+import type { ReceiptFlags } from "./receipt-flags.ts";
+
+export async function runReceipt(
+  { values, positionals, rest }: Given<ReceiptFlags>,
+  context: CommandContext,
+): Promise<number> {
+  const [agent = "", id] = takeArguments("receipt", [...positionals, ...(rest ?? [])], ["agent", "id"]);
+  const requestId = readRequestId("receipt", id, "the id");
+  return await withAgent(readPlace(values, context.env), agent, context, async (found) => {
+    const known = await found.backend.getNudge(requestId, context.signal);
+    return printReceipt(known, values.json ?? false, found, context);
+  });
+}

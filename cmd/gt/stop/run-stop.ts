@@ -1,0 +1,34 @@
+import type { StopResult } from "../../../internal/terminal/backend.ts";
+import { takeArguments, usageError } from "../common/arguments.ts";
+import type { Given } from "../common/command.ts";
+import type { CommandContext } from "../common/command-context.ts";
+import { jsonText } from "../common/json-text.ts";
+import { readPlace } from "../common/place-config.ts";
+import { withAgent } from "../common/with-agent.ts";
+import type { StopFlags } from "./stop-flags.ts";
+
+const MAX_GRACE_MS = 600_000;
+
+export async function runStop({ values, positionals }: Given<StopFlags>, context: CommandContext): Promise<number> {
+  const [asked = ""] = takeArguments("stop", positionals, ["agent"]);
+  const { grace, force = false, json = false } = values;
+  if (force && grace !== undefined) throw usageError("stop", "give --grace or --force, not both");
+  if (grace !== undefined && (grace < 1 || grace > MAX_GRACE_MS))
+    throw usageError("stop", "--grace is between 1ms and 10m");
+  return await withAgent(readPlace(values, context.env), asked, context, async ({ agent, backend }) => {
+    const result = await backend.stop({ graceMs: grace ?? 0, force }, context.signal);
+    const { out } = context;
+    if (json) out.line(jsonText(resultJson(result, agent, backend.where)));
+    else out.line(`${out.paint("green", "✓")} ${resultText(result, agent)}`);
+    return 0;
+  });
+}
+
+function resultText({ exitCode, signal, alreadyStopped }: StopResult, agent: string): string {
+  const how = `exit code ${exitCode}${signal === "" ? "" : ` (${signal})`}`;
+  return alreadyStopped ? `${agent} had already ended: ${how}` : `stopped ${agent}: ${how}`;
+}
+
+function resultJson({ exitCode, signal, alreadyStopped }: StopResult, agent: string, where: string) {
+  return { agent, where, exit_code: exitCode, signal, already_stopped: alreadyStopped };
+}

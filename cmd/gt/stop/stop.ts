@@ -1,0 +1,20 @@
+import type { Command } from "../common/command.ts";
+import { PLACE_SECTION } from "../common/place-flags.ts";
+import { STOP_FLAGS, type StopFlags } from "./stop-flags.ts";
+
+/** `gt stop`: ends an agent for good. */
+export const stop: Command<StopFlags> = {
+  name: "stop",
+  flags: STOP_FLAGS,
+  help: {
+    usage: "<agent>",
+    summary: "end the agent for good",
+    text: `Ends an agent for good and prints how it ended: the agent is asked to leave in its own way, then terminated, then
+killed. It is not restarted. Waits until it has ended. Needs a sidecar.`,
+    sections: [PLACE_SECTION],
+    notes: "Exit codes: 0 it has ended (also when it had ended before), 4 its end was not seen.",
+    examples: ["gt stop gastown/toast", "gt stop gastown/toast --grace 1m", "gt stop mayor --force --json"],
+  },
+  completion: "agent",
+  run: async (given, context) => (await import("./run-stop.ts")).runStop(given, context),
+};

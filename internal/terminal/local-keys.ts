@@ -1,0 +1,46 @@
+import type { Clock } from "../base/clock.ts";
+import { DomainError } from "../base/errors.ts";
+import type { KeysRequest } from "../session/types.ts";
+import { checkKeys } from "../tmux/pane/keys.ts";
+import type { TmuxPane } from "../tmux/pane/pane.ts";
+import type { SessionLock } from "./session-lock.ts";
+
+export interface PressKeysDeps {
+  readonly clock: Clock;
+  readonly pane: Pick<TmuxPane, "sendKeys" | "sendText">;
+  readonly lock: Pick<SessionLock, "take">;
+}
+
+/** How long a delivery of another `gt` may go first. */
+const LOCK_MS = 30_000;
+const TEXT_MAX_BYTES = 65_536;
+/** Keys that stop what the agent does: they wait for no delivery. */
+const OVERTAKES: ReadonlySet<string> = new Set(["C-c", "Escape"]);
+
+/**
+ * Presses keys in a local session, or types a text as it is, while no other `gt` types; Ctrl-C and Escape alone do not wait.
+ * @throws DomainError `invalid` for keys and text, neither, what is no key, and a text over 65,536 bytes or with NUL;
+ * `precondition` when the agent is dead; `deadline` when others type for too long
+ */
+export async function pressKeys(
+  { clock, pane, lock }: PressKeysDeps,
+  { keys, text }: KeysRequest,
+  signal: AbortSignal,
+): Promise<void> {
+  if (keys.length > 0 && text !== "") throw new DomainError("invalid", "give keys or a text, not both");
+  if (text === "") checkKeys(keys);
+  else checkText(text);
+  const isUrgent = keys.length > 0 && keys.every((key) => OVERTAKES.has(key));
+  await using held = isUrgent ? undefined : await lock.take(LOCK_MS, signal);
+  const sent = await (text === "" ? pane.sendKeys(keys) : pane.sendText(text));
+  if (sent === "refused") throw new DomainError("precondition", "cannot press keys: the agent is dead");
+  await held?.typed(clock.now());
+}
+
+function checkText(text: string): void {
+  const bytes = Buffer.byteLength(text);
+  if (bytes > TEXT_MAX_BYTES) {
+    throw new DomainError("invalid", `cannot type a text of ${bytes} bytes: at most ${TEXT_MAX_BYTES}`);
+  }
+  if (text.includes("\0")) throw new DomainError("invalid", "cannot type a text with a NUL byte");
+}
