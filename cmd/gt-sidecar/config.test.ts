@@ -1,6 +1,7 @@
 import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { DEFAULT_REDACT_PATTERNS } from "../../internal/base/redact.ts";
 import { readConfig, type SidecarConfig, serveArgs } from "./config.ts";
 
 const ENV = { PATH: "/usr/bin:/bin", HOME: "/home/me", XDG_RUNTIME_DIR: "/run/user/7" };
@@ -36,7 +37,7 @@ describe("without flags", () => {
       stallAfterMs: 600_000,
       eventBuffer: 10_000,
       eventBytes: 16 * 1024 * 1024,
-      redactPatterns: ["(?i)(api[_-]?key|token|secret|password)\\s*[:=]\\s*\\S+"],
+      redactPatterns: DEFAULT_REDACT_PATTERNS,
       identity: { project: "default", sessionId: expect.stringMatching(/^[0-9a-f-]{36}$/) },
     });
     expect(sidecar.command[0]).toMatch(/^\/(?:usr\/)?bin\/sh$/);
