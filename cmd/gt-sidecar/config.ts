@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { mkdtempSync } from "node:fs";
+import { mkdtempSync, statSync } from "node:fs";
 import { homedir, hostname, tmpdir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import { profileNamed } from "../../internal/agents/programs/registry.ts";
@@ -127,6 +127,7 @@ function readSidecar(
 ): SidecarOptions {
   const profile = profileNamed(values.agent ?? "claude");
   const workdir = resolve(values.workdir ?? ".");
+  if (half !== "serve") checkWorkdir(workdir);
   const sessionId = values["session-id"] ?? session ?? randomUUID();
   if (!SESSION_ID.test(sessionId)) throw new DomainError("invalid", "--session-id takes 1 to 128 of A-Z a-z 0-9 . _ -");
   const given = rest !== undefined && rest.length > 0 ? rest : splitWords(env["GT_AGENT_COMMAND"] ?? "");
@@ -187,6 +188,12 @@ function sessionOfCertificate(dir: string | undefined, half: SidecarConfig["half
     if (half === "serve") return undefined;
     throw err;
   }
+}
+
+/** Asked at a first start only: an agent that is started again finds out by itself. */
+function checkWorkdir(workdir: string): void {
+  if (statSync(workdir, { throwIfNoEntry: false })?.isDirectory() === true) return;
+  throw new DomainError("invalid", `cannot work in ${workdir}: there is no such folder`);
 }
 
 /** Words as a person writes them in an environment variable: split at blanks; quotes keep a word together. */

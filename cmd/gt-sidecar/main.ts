@@ -3,6 +3,7 @@ import { createLogger } from "../../internal/base/logger.ts";
 import { Redactor } from "../../internal/base/redact.ts";
 import { runMain } from "../../internal/cli/run-main.ts";
 import { version } from "../../internal/cli/version.ts";
+import { asRefusal, startRefusal } from "../../internal/sidecar/halves/start-refusal.ts";
 import { HEAP_FLAGS } from "../../internal/sidecar/supervisor/serving-processes.ts";
 import { readConfig, serveArgs } from "./config.ts";
 import { help } from "./help.ts";
@@ -10,20 +11,18 @@ import { signalsFor } from "./signals.ts";
 import { endsWith, STANDBY, toldToGo } from "./standby.ts";
 
 const isFirst = process.pid === 1;
-const signals = signalsFor({
-  isFirst,
-  hasTerminal: process.stdin.isTTY === true,
-  isStandby: process.argv[2] === STANDBY,
-});
+const isStandby = process.argv[2] === STANDBY;
+const signals = signalsFor({ isFirst, hasTerminal: process.stdin.isTTY === true, isStandby });
+/** A serving half that is kept says by its exit code whether starting it again can help. */
+const exits = { exitCodes: { "not-found": 127 }, ...(isStandby ? { exitCodeOf: startRefusal } : {}) };
 
 // Each half loads its own code only: they start one after the other.
-await runMain({ name: "gt-sidecar", exitCodes: { "not-found": 127 }, signals }, async (context) => {
+await runMain({ name: "gt-sidecar", ...exits, signals }, async (context) => {
   const { env, stdin, stdout, signal, clock } = context;
-  const standby = context.argv[0] === STANDBY;
-  const argv = standby ? context.argv.slice(1) : context.argv;
-  if (standby) await import("./serve.ts"); // what takes time is done before it is needed
-  if (standby && !(await toldToGo(stdin))) return 0;
-  const config = readConfig(argv, env);
+  const argv = isStandby ? context.argv.slice(1) : context.argv;
+  if (isStandby) await import("./serve.ts"); // what takes time is done before it is needed
+  if (isStandby && !(await toldToGo(stdin))) return 0;
+  const config = asRefusal(() => readConfig(argv, env));
   if (config === "help" || config === "version") {
     stdout.write(config === "help" ? help : `gt-sidecar ${version}\n`);
     return 0;
@@ -34,7 +33,7 @@ await runMain({ name: "gt-sidecar", exitCodes: { "not-found": 127 }, signals }, 
   const logger = createLogger(half === "both" ? "gt-sidecar" : `gt-sidecar-${half}`, config.logLevel, { redact });
   if (half === "serve") {
     const { serve } = await import("./serve.ts");
-    return serve(config, { logger, clock, signal: standby ? endsWith(stdin, signal) : signal });
+    return serve(config, { logger, clock, signal: isStandby ? endsWith(stdin, signal) : signal });
   }
   const program = {
     program: process.execPath,

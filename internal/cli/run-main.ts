@@ -50,6 +50,8 @@ export interface RunMainOptions {
   readonly name: string;
   /** Exit codes of domain errors; without an entry `invalid` is 2 and everything else 1. */
   readonly exitCodes?: Partial<Readonly<Record<ErrorKind, number>>>;
+  /** Asked before `exitCodes`; undefined: as they say. */
+  readonly exitCodeOf?: (err: DomainError) => number | undefined;
   /** Default: SIGINT, SIGTERM and SIGHUP stop it, nothing is ignored. */
   readonly signals?: Signals;
 }
@@ -125,7 +127,7 @@ function report(options: RunMainOptions, err: unknown, signal: AbortSignal, stde
   stderr.write(`${options.name}: error: ${oneLine(err.message)}\n`);
   const hint = err.fields["hint"];
   if (typeof hint === "string" && hint !== "") stderr.write(`${options.name}: hint: ${oneLine(hint)}\n`);
-  return options.exitCodes?.[err.kind] ?? (err.kind === "invalid" ? 2 : 1);
+  return options.exitCodeOf?.(err) ?? options.exitCodes?.[err.kind] ?? (err.kind === "invalid" ? 2 : 1);
 }
 
 function doNothing(): void {}

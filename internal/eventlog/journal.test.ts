@@ -14,6 +14,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { JOURNAL_MAX_BYTES, Journal } from "./journal.ts";
+import { LINE_MAX_BYTES } from "./journal-lines.ts";
 
 interface Word {
   readonly word: string;
@@ -37,15 +38,26 @@ function emptyFile(): string {
   return path;
 }
 
-function reopened(): { readonly words: readonly string[]; readonly unreadable: number; readonly bytes: number } {
-  const { journal, records, unreadable } = Journal.open(path, parse);
+function opened() {
+  const words: string[] = [];
+  const heard: string[] = [];
+  const take = ({ word }: Word) => {
+    words.push(word);
+    heard.push(word);
+  };
+  const found = Journal.open<Word>(path, { parse, take, damaged: () => heard.push("(damaged)") });
+  return { ...found, words, heard };
+}
+
+function reopened() {
+  const { journal, ...found } = opened();
   journal.close();
-  return { words: records.map((record) => record.word), unreadable, bytes: journal.bytes };
+  return found;
 }
 
 it("keeps records in order from one opening to the next, in a private file", () => {
-  const { journal, records } = Journal.open(path, parse);
-  expect(records).toEqual([]);
+  const { journal, words } = opened();
+  expect(words).toEqual([]);
   journal.append({ word: "one" });
   journal.append({ word: "two\nlines and ü" });
   expect(journal.bytes).toBe(statSync(path).size);
@@ -55,28 +67,28 @@ it("keeps records in order from one opening to the next, in a private file", () 
 });
 
 it("has a record in the file when append returns", () => {
-  const { journal } = Journal.open(path, parse);
+  const { journal } = opened();
   journal.append({ word: "now" });
-  expect(readFileSync(path, "utf8")).toBe('{"word":"now"}\n');
+  expect(readFileSync(path, "utf8")).toMatch(/^[0-9a-f]{8} {"word":"now"}\n$/);
   journal.close();
 });
 
 it("cuts a torn last line off, so that the next record stands on a line of its own", () => {
   writeFileSync(path, '{"word":"whole"}\n{"word":"to');
-  const { journal, records, unreadable } = Journal.open(path, parse);
-  expect([records, unreadable]).toEqual([[{ word: "whole" }], 0]);
+  const { journal, words, damaged } = opened();
+  expect([words, damaged]).toEqual([["whole"], 0]);
   journal.append({ word: "next" });
   journal.close();
-  expect(readFileSync(path, "utf8")).toBe('{"word":"whole"}\n{"word":"next"}\n');
+  expect(readFileSync(path, "utf8")).toMatch(/^{"word":"whole"}\n[0-9a-f]{8} {"word":"next"}\n$/);
 });
 
 it("leaves out and counts lines that are no records, and keeps the others", () => {
   writeFileSync(path, '{"word":"a"}\nnot json\n\n{"word":1}\nnull\n{"word":"b"}\n');
-  expect(reopened()).toMatchObject({ words: ["a", "b"], unreadable: 3 });
+  expect(reopened()).toMatchObject({ words: ["a", "b"], damaged: 3 });
 });
 
 it("replaces everything in one step, and goes on behind it", () => {
-  const { journal } = Journal.open(path, parse);
+  const { journal } = opened();
   for (const word of ["a", "b", "c"]) journal.append({ word });
   const before = statSync(path).ino;
   journal.rewrite([{ word: "c" }]);
@@ -90,14 +102,14 @@ it("replaces everything in one step, and goes on behind it", () => {
 it("starts a rewrite over that an earlier process did not finish", () => {
   writeFileSync(path, '{"word":"old"}\n');
   writeFileSync(`${path}.next`, '{"word":"half');
-  const { journal } = Journal.open(path, parse);
+  const { journal } = opened();
   journal.rewrite([{ word: "new" }]);
   journal.close();
   expect(reopened().words).toEqual(["new"]);
 });
 
 it("leaves the old records in place when a record cannot be written anew", () => {
-  const { journal } = Journal.open(path, parse);
+  const { journal } = opened();
   journal.append({ word: "old" });
   const unwritable = {
     toJSON: () => {
@@ -111,14 +123,14 @@ it("leaves the old records in place when a record cannot be written anew", () =>
 });
 
 it("takes a file that others appended to as it is", () => {
-  const { journal } = Journal.open(path, parse);
+  const { journal } = opened();
   journal.close();
   appendFileSync(path, '{"word":"x"}\n');
   expect(reopened().words).toEqual(["x"]);
 });
 
 it("fails when the folder is not there", () => {
-  expect(() => Journal.open(join(dir, "none", "journal"), parse)).toThrow(/ENOENT/);
+  expect(() => Journal.open(join(dir, "none", "journal"), { parse, take: () => {} })).toThrow(/ENOENT/);
 });
 
 it.each([
@@ -130,8 +142,8 @@ it.each([
 ])("puts a new one in the place of %s, and says so", (_, put) => {
   writeFileSync(join(dir, "other"), '{"word":"not ours"}\n');
   put();
-  const { journal, records, replaced } = Journal.open(path, parse);
-  expect([records, replaced]).toEqual([[], true]);
+  const { journal, words, replaced } = opened();
+  expect([words, replaced]).toEqual([[], true]);
   journal.append({ word: "a" });
   journal.close();
   expect(reopened().words).toEqual(["a"]);
@@ -143,7 +155,7 @@ it.each([
   ["another file", () => writeFileSync(path, '{"word":"not ours"}\n')],
   ["a folder", () => mkdirSync(join(path, "deep"), { recursive: true })],
 ])("sees that its file was taken away (%s), and is in place again once it was rewritten", (_, put) => {
-  const { journal } = Journal.open(path, parse);
+  const { journal } = opened();
   journal.append({ word: "a" });
   expect(journal.isInPlace).toBe(true);
   rmSync(path);
@@ -154,4 +166,51 @@ it.each([
   journal.append({ word: "c" });
   journal.close();
   expect(reopened().words).toEqual(["a", "b", "c"]);
+});
+
+it("finds every single flipped bit of what it wrote, and loses the records that it hit only", () => {
+  const { journal } = opened();
+  const words = ["a", "b"];
+  for (const word of words) journal.append({ word });
+  journal.close();
+  const whole = readFileSync(path);
+  for (let bit = 0; bit < whole.length * 8; bit++) {
+    const flipped = Buffer.from(whole);
+    flipped[bit >> 3] = (flipped[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+    writeFileSync(path, flipped);
+    const found = reopened();
+    const isLastLineFeed = bit >> 3 === whole.length - 1;
+    expect(
+      words.filter((word) => found.words.includes(word)),
+      `bit ${bit}`,
+    ).toEqual(found.words);
+    expect(found.words.length < 2 && (found.damaged > 0 || isLastLineFeed), `bit ${bit}`).toBe(true);
+  }
+});
+
+it("tells of a loss at the place where it happened, and sets the bytes aside in a private file", () => {
+  const { journal } = opened();
+  for (const word of ["a", "b", "c"]) journal.append({ word });
+  journal.close();
+  writeFileSync(path, readFileSync(path, "utf8").replace('"b"', '"x"'));
+  expect(reopened().heard).toEqual(["a", "(damaged)", "c"]);
+  expect(readFileSync(`${path}.damaged`, "utf8")).toMatch(/^[0-9a-f]{8} {"word":"x"}\n$/);
+  expect(statSync(`${path}.damaged`).mode & 0o777).toBe(0o600);
+});
+
+it("takes no line without a checksum behind one that has it", () => {
+  const { journal } = opened();
+  journal.append({ word: "ours" });
+  journal.close();
+  appendFileSync(path, '{"word":"not ours"}\n');
+  expect(reopened()).toMatchObject({ words: ["ours"], damaged: 1 });
+});
+
+it("goes on behind a line that is longer than any record, whatever its length", () => {
+  const { journal } = opened();
+  journal.append({ word: "before" });
+  journal.append({ word: "x".repeat(LINE_MAX_BYTES) });
+  journal.append({ word: "after" });
+  journal.close();
+  expect(reopened()).toMatchObject({ words: ["before", "after"], damaged: 1 });
 });

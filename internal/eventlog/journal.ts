@@ -5,20 +5,34 @@ import {
   ftruncateSync,
   lstatSync,
   openSync,
+  readSync,
   renameSync,
   rmSync,
   writeSync,
 } from "node:fs";
 import { DomainError } from "../base/errors.ts";
-import { openPlainFile, readAll } from "../files/plain-file.ts";
+import { openPlainFile } from "../files/plain-file.ts";
+import { asidePath, setAside } from "../files/set-aside.ts";
+import { journalLine, readJournalLines } from "./journal-lines.ts";
 
-const LF = 0x0a;
-/** A larger one is not read: whoever writes it keeps it shorter. */
+/** A larger file is not read: its writer keeps it shorter. */
 export const JOURNAL_MAX_BYTES = 128 * 1024 * 1024;
+/** Of what is damaged so much is set aside. */
+const ASIDE_MAX_BYTES = 4 * 1024 * 1024;
+
+/** What the reader of a journal does with each of its lines, in order. */
+export interface JournalReader<T> {
+  /** Undefined: this is no record that we write. */
+  readonly parse: (value: unknown) => T | undefined;
+  /** A record; what has been superseded is best dropped at once, so that no more is held than counts in the end. */
+  readonly take: (record: T) => void;
+  /** A line that is damaged or no record. What it said is lost. */
+  readonly damaged?: () => void;
+}
 
 /**
- * An append-only file of JSON records, one a line, mode 0600. A record is in the kernel when `append` returns, so it
- * outlives a `kill -9` of this process; it is not synced to the disk, so it may be lost with the machine. One writer.
+ * An append-only file of JSON records with checksums, one a line, mode 0600. A record is in the kernel when `append` returns,
+ * so it outlives a `kill -9` of this process; it is not synced to the disk, so it may be lost with the machine. One writer.
  */
 export class Journal<T> {
   readonly #path: string;
@@ -32,15 +46,16 @@ export class Journal<T> {
   }
 
   /**
-   * Opens or makes the file and returns what it holds, oldest first. A torn last line (a writer killed in the middle) is
-   * cut off; lines that `parse` does not understand are left out and counted. What stands there and is no file, or is larger
-   * than `JOURNAL_MAX_BYTES`, is removed for a new one (`replaced`).
+   * Opens or makes the file and hands what it holds to `reader`, oldest first. A torn last line (a writer killed in the middle)
+   * is cut off. Damaged lines are counted, and set aside in `<path>.damaged` (0600, the first 4 MiB of them). What stands at
+   * `path` and is no file is removed, and a file larger than `JOURNAL_MAX_BYTES` is set aside, for a new one (`replaced`).
    */
-  static open<T>(path: string, parse: (value: unknown) => T | undefined) {
+  static open<T>(path: string, reader: JournalReader<T>) {
     const { fd, replaced } = openOrReplace(path);
-    const { records, unreadable, wholeBytes } = readJournal(readAll(fd), parse);
+    const damaged = readRecords(fd, reader, asidePath(path));
+    const wholeBytes = endOfLastLine(fd);
     ftruncateSync(fd, wholeBytes);
-    return { journal: new Journal<T>(path, fd, wholeBytes), records, unreadable, replaced };
+    return { journal: new Journal<T>(path, fd, wholeBytes), damaged, replaced };
   }
 
   /** Size of the file. */
@@ -49,7 +64,7 @@ export class Journal<T> {
   }
 
   append(record: T): void {
-    const line = Buffer.from(`${JSON.stringify(record)}\n`);
+    const line = journalLine(record);
     try {
       for (let done = 0; done < line.length; ) done += writeSync(this.#fd, line, done);
     } catch (err) {
@@ -94,33 +109,78 @@ function openOrReplace(path: string): { readonly fd: number; readonly replaced: 
     const fd = openPlainFile(path, flags);
     if (fstatSync(fd).size <= JOURNAL_MAX_BYTES) return { fd, replaced: false };
     closeSync(fd);
+    setAside(path);
   } catch (err) {
     if (!(err instanceof DomainError)) throw err;
+    rmSync(path, { recursive: true, force: true });
   }
-  rmSync(path, { recursive: true, force: true });
   return { fd: openPlainFile(path, flags | constants.O_EXCL), replaced: true };
 }
 
-/** Line by line: the whole as one text would take as much again. */
-function readJournal<T>(data: Buffer, parse: (value: unknown) => T | undefined) {
-  const records: T[] = [];
-  let unreadable = 0;
-  let begin = 0;
-  for (let end = data.indexOf(LF); end >= 0; end = data.indexOf(LF, begin)) {
-    const line = data.toString("utf8", begin, end);
-    begin = end + 1;
-    if (line === "") continue;
-    const record = parseLine(line, parse);
-    if (record === undefined) unreadable++;
-    else records.push(record);
+function readRecords<T>(fd: number, reader: JournalReader<T>, asidePath: string): number {
+  let damaged = 0;
+  let aside: SetAside | undefined;
+  for (const line of readJournalLines(fd)) {
+    const record = line.type === "record" ? parseJson(line.json, reader.parse) : undefined;
+    if (record !== undefined) {
+      reader.take(record);
+      continue;
+    }
+    damaged++;
+    aside ??= new SetAside(asidePath);
+    aside.add(line.type === "record" ? Buffer.from(line.json) : line.bytes);
+    reader.damaged?.();
   }
-  return { records, unreadable, wholeBytes: begin };
+  aside?.close();
+  return damaged;
 }
 
-function parseLine<T>(line: string, parse: (value: unknown) => T | undefined): T | undefined {
+function parseJson<T>(json: string, parse: (value: unknown) => T | undefined): T | undefined {
   try {
-    return parse(JSON.parse(line));
+    return parse(JSON.parse(json));
   } catch {
     return undefined;
   }
+}
+
+/** Where damaged lines go, for a person to look at; a disk that is full costs them and nothing else. */
+class SetAside {
+  readonly #fd: number | undefined;
+  #room = ASIDE_MAX_BYTES;
+
+  constructor(path: string) {
+    try {
+      rmSync(path, { recursive: true, force: true });
+      this.#fd = openSync(path, "ax", 0o600);
+    } catch {
+      this.#fd = undefined;
+    }
+  }
+
+  add(line: Buffer): void {
+    if (this.#fd === undefined || line.length >= this.#room) return;
+    this.#room -= line.length + 1;
+    try {
+      writeSync(this.#fd, Buffer.concat([line, Buffer.from("\n")]));
+    } catch {
+      this.#room = 0;
+    }
+  }
+
+  close(): void {
+    if (this.#fd !== undefined) closeSync(this.#fd);
+  }
+}
+
+/** Where the last line feed stands, plus one; looked for from the end, in pieces. */
+function endOfLastLine(fd: number): number {
+  const piece = Buffer.allocUnsafe(64 * 1024);
+  for (let end = fstatSync(fd).size; end > 0; ) {
+    const begin = Math.max(0, end - piece.length);
+    const read = readSync(fd, piece, 0, end - begin, begin);
+    const at = piece.subarray(0, read).lastIndexOf("\n");
+    if (at >= 0) return begin + at + 1;
+    end = begin;
+  }
+  return 0;
 }

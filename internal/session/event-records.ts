@@ -23,6 +23,36 @@ export interface RestoredEvents {
   readonly standing: readonly number[];
 }
 
+/** More positions than are kept. */
+const MAX_CURSORS = 8192;
+
+/** Folds the journal's records of the event log while they are read: of each kind, and of each position, the last stays. */
+export class EventFold {
+  readonly #cursors = new Map<string, EventRecord>();
+  #promise: EventRecord | undefined;
+  #standing: EventRecord | undefined;
+
+  take(record: EventRecord): void {
+    if (record.type === "events") this.#promise = record;
+    else if (record.type === "standing") this.#standing = record;
+    else this.#move(record);
+  }
+
+  /** The promise first: positions count in its epoch only. */
+  records(): readonly EventRecord[] {
+    return [this.#promise, this.#standing, ...this.#cursors.values()].filter((record) => record !== undefined);
+  }
+
+  #move(cursor: EventRecord & { readonly type: "cursor" }): void {
+    const { epoch: _epoch, seq: _seq, at: _at, ...whose } = cursor;
+    const key = JSON.stringify(whose);
+    this.#cursors.delete(key);
+    this.#cursors.set(key, cursor);
+    const oldest = this.#cursors.size > MAX_CURSORS ? this.#cursors.keys().next() : undefined;
+    if (oldest?.done === false) this.#cursors.delete(oldest.value);
+  }
+}
+
 /** Later records win; positions in another epoch than the last one are dropped. */
 export function restoreEvents(records: readonly EventRecord[]): RestoredEvents {
   let promise: SeqPromise | undefined;

@@ -258,7 +258,10 @@ function trackSockets(listener: Listener): ReadonlySet<Socket> {
 function listen(listener: Listener, { host, port }: RpcServerOptions): Promise<{ host: string; port: number }> {
   return new Promise((resolve, reject) => {
     listener.server.once("error", (err) => {
-      reject(new DomainError("unavailable", `cannot listen on ${host}:${port}: ${errorText(err)}`, { cause: err }));
+      const fields = { reason: "listen" };
+      reject(
+        new DomainError("unavailable", `cannot listen on ${host}:${port}: ${errorText(err)}`, { cause: err, fields }),
+      );
     });
     listener.server.listen(port, host, () => {
       const address = listener.server.address() as AddressInfo;

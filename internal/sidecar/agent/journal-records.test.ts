@@ -53,6 +53,8 @@ describe("a record that we would not write is not taken", () => {
     ["another mode", { type: "accepted", nudge: { ...nudge, mode: "now" } }],
     ["a time that is none", { type: "accepted", nudge: { ...nudge, expiresAt: "2" } }],
     ["no id", { type: "intent" }],
+    ["an id that no request may have", { type: "intent", requestId: "a;b" }],
+    ["a text longer than any", { type: "accepted", nudge: { ...nudge, text: "x".repeat(200_000) } }],
     ["another outcome", { type: "ended", at: 5, receipt: { ...receipt, outcome: "lost" } }],
     ["evidence that is none", { type: "ended", at: 5, receipt: { ...receipt, evidence: [null] } }],
     [
@@ -73,7 +75,7 @@ describe("a record that we would not write is not taken", () => {
   });
 });
 
-it("sorts out what the journal holds: all of the messages, the last of everything else", () => {
+it("sorts out what the journal holds: the end of each nudge, the last of everything else", () => {
   const dir = mkdtempSync(join(tmpdir(), "gt-records-"));
   try {
     const path = join(dir, "journal");
@@ -84,8 +86,11 @@ it("sorts out what the journal holds: all of the messages, the last of everythin
     journal.close();
     const again = openJournal(path);
     again.journal.close();
-    expect(again.unreadable).toBe(0);
-    expect(again.restored.nudges).toEqual(RECORDS.slice(0, 4));
+    expect(again.damaged).toBe(0);
+    expect(again.restored.nudges).toEqual([
+      { type: "accepted", nudge: { ...nudge, message: "", text: "" } },
+      { type: "ended", receipt, at: 5 },
+    ]);
     expect(again.restored.stream?.reservedTo).toBe("67108864");
     expect(again.restored.agent?.pid).toBe(9);
     expect(again.restored.events).toEqual({

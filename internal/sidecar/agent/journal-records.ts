@@ -1,6 +1,8 @@
 import { Journal } from "../../eventlog/journal.ts";
-import { type EventRecord, type RestoredEvents, restoreEvents } from "../../session/event-records.ts";
+import { EventFold, type EventRecord, type RestoredEvents, restoreEvents } from "../../session/event-records.ts";
+import { NudgeFold } from "../../session/nudge-fold.ts";
 import type { NudgeRecord } from "../../session/nudge-record.ts";
+import { REQUEST_ID } from "../../session/nudge-request.ts";
 import type { Confidence, NudgeOutcome } from "../../session/types.ts";
 
 /** What the serving half keeps in its journal. */
@@ -32,17 +34,31 @@ export interface Restored {
   readonly events: RestoredEvents;
 }
 
+/**
+ * Opens the journal and sorts out what it holds. Whatever the file holds, this takes bounded memory and does not throw for
+ * its content: what is damaged is counted and set aside, and no nudge that may have been typed is typed again.
+ */
 export function openJournal(path: string) {
-  const { journal, records, unreadable, replaced } = Journal.open<SidecarRecord>(path, parseRecord);
-  const restored: { nudges: NudgeRecord[]; stream?: StreamRecord; agent?: AgentRecord } = { nudges: [] };
-  const events: EventRecord[] = [];
-  for (const record of records) {
-    if (record.type === "events" || record.type === "cursor" || record.type === "standing") events.push(record);
-    else if (record.type === "stream") restored.stream = record;
-    else if (record.type === "agent") restored.agent = record;
-    else restored.nudges.push(record);
-  }
-  return { journal, restored: { ...restored, events: restoreEvents(events) } as Restored, unreadable, replaced };
+  const nudges = new NudgeFold();
+  const events = new EventFold();
+  let stream: StreamRecord | undefined;
+  let agent: AgentRecord | undefined;
+  const take = (record: SidecarRecord): void => {
+    if (record.type === "events" || record.type === "cursor" || record.type === "standing") events.take(record);
+    else if (record.type === "stream") stream = record;
+    else if (record.type === "agent") agent = record;
+    else nudges.take(record);
+  };
+  const damagedRecord = () => nudges.damaged();
+  const opened = Journal.open<SidecarRecord>(path, { parse: parseRecord, take, damaged: damagedRecord });
+  const restored: Restored = {
+    nudges: nudges.records(),
+    ...(stream === undefined ? {} : { stream }),
+    ...(agent === undefined ? {} : { agent }),
+    events: restoreEvents(events.records()),
+  };
+  const damaged = opened.damaged + nudges.forgotten;
+  return { journal: opened.journal, restored, damaged, replaced: opened.replaced };
 }
 
 /** The folder is shared with the agent, so a record is taken only if it has the shape that we write. */
@@ -55,8 +71,17 @@ export function parseRecord(value: unknown): SidecarRecord | undefined {
 
 type Shape = (record: Readonly<Record<string, unknown>>) => boolean;
 
-const isText = (value: unknown): boolean => typeof value === "string";
-const isNumber = (value: unknown): boolean => typeof value === "number" && Number.isFinite(value);
+/** A text of at most this many characters. */
+const isText =
+  (limit: number) =>
+  (value: unknown): boolean =>
+    typeof value === "string" && value.length <= limit;
+const isName = isText(1024);
+const isLong = isText(128 * 1024); // what is typed is a little longer than what was sent
+const isId = (value: unknown): boolean => typeof value === "string" && REQUEST_ID.test(value);
+/** Wall clock, ms. */
+const isTime = (value: unknown): boolean => typeof value === "number" && value >= 0 && value < 8.64e15;
+const isPid = (value: unknown): boolean => isCount(value) && Number(value) >= 0 && Number(value) <= 2 ** 22;
 const has =
   (shape: Readonly<Record<string, (value: unknown) => boolean>>) =>
   (value: unknown): boolean => {
@@ -84,7 +109,7 @@ const OUTCOMES: Readonly<Record<NudgeOutcome, true>> = {
   cancelled: true,
 };
 const CONFIDENCES: Readonly<Record<Confidence, true>> = { proof: true, strong: true, weak: true };
-const isEvidence = has({ source: isText, value: isText, ageMs: isCount, confidence: isOneOf(CONFIDENCES) });
+const isEvidence = has({ source: isName, value: isLong, ageMs: isCount, confidence: isOneOf(CONFIDENCES) });
 const isTimings = (value: unknown): boolean => has({})(value) && Object.values(value as object).every(isCount);
 
 const isSeq = (value: unknown): boolean => typeof value === "string" && /^\d{1,19}$/.test(value);
@@ -92,39 +117,39 @@ const isSeq = (value: unknown): boolean => typeof value === "string" && /^\d{1,1
 const SHAPES: Readonly<Record<string, Shape>> = {
   accepted: has({
     nudge: has({
-      requestId: isText,
-      messageHash: isText,
-      message: isText,
-      text: isText,
+      requestId: isId,
+      messageHash: isName,
+      message: isLong,
+      text: isLong,
       mode: (mode) => mode === "wait-idle" || mode === "immediate" || mode === "queue",
       priority: (priority) => priority === "normal" || priority === "urgent",
-      sender: isText,
-      acceptedAt: isNumber,
-      expiresAt: isNumber,
+      sender: isName,
+      acceptedAt: isTime,
+      expiresAt: isTime,
     }),
   }),
-  intent: has({ requestId: isText }),
-  withdrawn: has({ requestId: isText }),
+  intent: has({ requestId: isId }),
+  withdrawn: has({ requestId: isId }),
   ended: has({
-    at: isNumber,
+    at: isTime,
     receipt: has({
-      requestId: isText,
+      requestId: isId,
       outcome: isOneOf(OUTCOMES),
-      error: isText,
-      sender: isText,
-      evidence: (value) => Array.isArray(value) && value.every(isEvidence),
+      error: isLong,
+      sender: isName,
+      evidence: (value) => Array.isArray(value) && value.length <= 64 && value.every(isEvidence),
       timings: isTimings,
     }),
   }),
-  stream: has({ epoch: isText, reservedTo: isSeq }),
-  events: has({ epoch: isText, reservedTo: isSeq }),
-  cursor: has({ epoch: isText, subscriber: isText, seq: isSeq, at: isNumber }),
+  stream: has({ epoch: isName, reservedTo: isSeq }),
+  events: has({ epoch: isName, reservedTo: isSeq }),
+  cursor: has({ epoch: isName, subscriber: isName, seq: isSeq, at: isTime }),
   standing: has({ lines: (value) => Array.isArray(value) && value.length <= 300 && value.every(isCount) }),
   agent: has({
-    pid: isNumber,
-    startedAt: isNumber,
-    restarts: isNumber,
-    agentId: (id) => id === undefined || isText(id),
+    pid: isPid,
+    startedAt: isTime,
+    restarts: (value) => isCount(value) && Number(value) >= 0,
+    agentId: (id) => id === undefined || isName(id),
   }),
 };
 

@@ -26,8 +26,8 @@ const RETRY_FIRST_MS = 20;
 const RETRY_MS = 200;
 
 /**
- * The serving half's end of the link. Connects again whenever the connection ends; the last `stop` and `finish` are sent
- * again after each connect. What comes is hostile input: the agent can listen in the supervising half's place.
+ * The serving half's end of the link. Connects again whenever the connection ends; what was said last of serving,
+ * stopping and finishing is sent again after each connect. What comes is hostile input: the agent can listen in the supervising half's place.
  */
 export class ControlClient implements Task {
   readonly #deps: ControlClientDeps;
@@ -35,6 +35,7 @@ export class ControlClient implements Task {
   readonly #greeted = Promise.withResolvers<ControlHello>();
   #hello: ControlHello | undefined;
   #lastId = 0;
+  #serving: ControlMessage | undefined;
   #stop: ControlMessage | undefined;
   #finish: ControlMessage | undefined;
   #socket: Socket | undefined;
@@ -56,6 +57,12 @@ export class ControlClient implements Task {
       signal.throwIfAborted();
       return undefined;
     });
+  }
+
+  /** Says that calls are answered now. */
+  serving(): void {
+    this.#serving = { type: "serving" };
+    this.#tell(this.#serving);
   }
 
   stop(order: { readonly graceMs: number; readonly force: boolean }): void {
@@ -108,7 +115,7 @@ export class ControlClient implements Task {
     socket.on("connect", () => {
       this.#socket = socket;
       this.#tell({ type: "alive" });
-      for (const message of [this.#stop, this.#finish]) if (message !== undefined) this.#tell(message);
+      for (const message of [this.#serving, this.#stop, this.#finish]) if (message !== undefined) this.#tell(message);
     });
     const either = AbortSignal.any([signal, closed.signal]);
     while (!either.aborted) {

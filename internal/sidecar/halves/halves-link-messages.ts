@@ -2,6 +2,8 @@
 export type ControlMessage =
   /** The event loop turns. */
   | { readonly type: "alive" }
+  /** It serves: what it read back was no hindrance, and its addresses are its own. */
+  | { readonly type: "serving" }
   /** End the agent; 0 ms: as long as the supervising half has. */
   | { readonly type: "stop"; readonly graceMs: number; readonly force: boolean }
   /** The agent has ended for good: leave with this exit code. */
@@ -41,8 +43,8 @@ export interface ControlHello {
 /** Undefined for anything that is not a message: the agent shares the folder, so it may write here. */
 export function parseControlMessage(line: string): ControlMessage | undefined {
   const value = parse(line);
-  if (value?.["type"] === "alive") return { type: "alive" };
   const { type, graceMs, force, exitCode, id, pid, work } = value ?? {};
+  if (type === "alive" || type === "serving") return { type };
   if (type === "stop" && isCount(graceMs)) return { type, graceMs, force: force === true };
   if (type === "finish" && isCount(exitCode) && exitCode <= 255) return { type, exitCode };
   if (type === "process" && isCount(id) && isCount(pid) && pid > 0) return { type, id, pid, work: work === true };

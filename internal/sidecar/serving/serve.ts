@@ -102,10 +102,10 @@ export class ServingHalf implements Task {
     const { clock, logger, metrics } = this.#deps;
     const { sidecar } = this.#options;
     const hello = await control.greeted(HELLO_MS, signal);
-    const { journal, restored: held, unreadable, replaced } = openJournal(paths.journal);
+    const { journal, restored: held, damaged, replaced } = openJournal(paths.journal);
     const restored = ofAgent(held, hello?.agentId, clock.now());
     if (replaced) logger.error("the journal was no file of ours: earlier receipts are lost");
-    if (unreadable > 0) logger.warn({ records: unreadable }, "some records of the journal were not understood");
+    if (damaged > 0) logger.error({ records: damaged }, "the journal is damaged: these records are lost");
     const open = clientStreams(() => createConnection(paths.clients));
     const client = new CommandClient({ clock, logger }, { open });
     const counters = new SidecarMetrics(metrics.registry);
@@ -115,6 +115,11 @@ export class ServingHalf implements Task {
     const output = new OutputReader({ clock, agent }, { dir: paths.captures, env: sidecar.env });
     const monitor: SessionMonitor = this.#sessionMonitor(parts, agent, output, signal);
     counters.observe(agent);
+    const healthServer = this.#healthServer();
+    Promise.all([this.#listening.promise, healthServer.listening]).then(
+      () => control.serving(),
+      () => {}, // a server that cannot listen ends this half, and says why
+    );
     await runTasks(signal, [
       client,
       monitor,
@@ -127,7 +132,7 @@ export class ServingHalf implements Task {
       agent.recorder,
       { run: (stop) => this.#endStreams(agent, stop) },
       this.#rpcServer(parts.profile, agent, () => monitor.pane),
-      this.#healthServer(),
+      healthServer,
     ]);
     agent.leave();
     journal.close();

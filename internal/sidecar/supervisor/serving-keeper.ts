@@ -1,14 +1,18 @@
 import type { ChildProcess } from "node:child_process";
 import type { Clock } from "../../base/clock.ts";
-import { DomainError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Task } from "../../base/task-group.ts";
 import { isWantOfRoom } from "../../process/out-of-resources.ts";
+import { START_REFUSED } from "../halves/start-refusal.ts";
 import { ServingProcesses, type ServingProgram } from "./serving-processes.ts";
 
 export interface ServingKeeperDeps {
   readonly clock: Clock;
   readonly logger: Logger;
+  /** The first serving half cannot begin with these flags or addresses, and has said why: with this exit code it all ends. */
+  readonly refused: (exitCode: number) => void;
+  /** Takes out of the way what a serving half reads back. */
+  readonly setJournalAside: () => void;
 }
 
 interface ProcessEnd {
@@ -22,8 +26,18 @@ interface ProcessEnd {
 const SILENT_MS = 15_000;
 /** A serving half that had been up is replaced at once; one that ends before that is given pauses, up to this long. */
 const MAX_RESTART_DELAY_MS = 500;
-/** Bad flags or files: the same start would fail the same way. */
-const USAGE_EXIT = 2;
+/** So many in a row that ended by themselves before they served: it may be what they read back. */
+const STILLBORN_MAX = 5;
+/** Ways to end that are nobody's command. */
+const CRASHES: ReadonlySet<string | null> = new Set([
+  null,
+  "SIGABRT",
+  "SIGSEGV",
+  "SIGBUS",
+  "SIGILL",
+  "SIGTRAP",
+  "SIGFPE",
+]);
 const PREPARE_AFTER_MS = 300;
 /** What the serving half gets to end its streams. */
 const SERVE_STOP_MS = 2000;
@@ -34,6 +48,8 @@ export class ServingKeeper implements Task {
   readonly #processes: ServingProcesses;
   #child: ChildProcess | undefined;
   #heardAt = 0;
+  /** When the last one said that it serves; 0: none did yet. */
+  #upAt = 0;
 
   constructor(deps: ServingKeeperDeps, program: ServingProgram) {
     this.#deps = deps;
@@ -55,12 +71,17 @@ export class ServingKeeper implements Task {
     this.#heardAt = this.#deps.clock.monotonicMs();
   }
 
+  /** It serves. */
+  up(): void {
+    this.#upAt = this.#deps.clock.monotonicMs();
+  }
+
   /** Has the present one end in order, so that the next one finds things anew. */
   renew(): void {
     this.#child?.kill("SIGTERM");
   }
 
-  /** @throws DomainError `invalid` when it does not start with these flags */
+  /** Until `signal`; also when the first one refuses to begin, which `refused` hears. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#deps;
     const processes = this.#processes;
@@ -70,11 +91,15 @@ export class ServingKeeper implements Task {
         const startedAt = clock.monotonicMs();
         const exit = await this.#serveOnce(processes, signal);
         if (signal.aborted) break;
-        stillborn = this.#heardAt > startedAt ? 0 : stillborn + 1;
-        const delayMs = Math.min(MAX_RESTART_DELAY_MS, stillborn * 100);
+        stillborn = this.#upAt > startedAt ? 0 : stillborn + 1;
+        const refusal = this.#upAt === 0 ? START_REFUSED.get(exit.code ?? 0) : undefined;
+        if (refusal !== undefined) return this.#deps.refused(refusal);
         logger.error({ ...exit, stillborn }, "serving half ended, starting it again");
-        if (exit.code === USAGE_EXIT)
-          throw new DomainError("invalid", "the serving half does not start with these flags");
+        if (stillborn % STILLBORN_MAX === 0 && stillborn > 0 && exit.error === undefined && CRASHES.has(exit.signal)) {
+          logger.error({ stillborn }, "the serving half does not come up: setting the journal aside");
+          this.#deps.setJournalAside();
+        }
+        const delayMs = Math.min(MAX_RESTART_DELAY_MS, stillborn * 100);
         if (delayMs > 0) await clock.sleep(delayMs, signal).catch(() => {});
       }
     } finally {

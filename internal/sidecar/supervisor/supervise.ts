@@ -5,6 +5,7 @@ import type { Clock } from "../../base/clock.ts";
 import type { Logger } from "../../base/logger.ts";
 import { runTasks, type Task } from "../../base/task-group.ts";
 import { readPlainFileSync } from "../../files/plain-file.ts";
+import { setAside } from "../../files/set-aside.ts";
 import { ProcessInspector } from "../../process/process-inspector.ts";
 import { probeVersion } from "../../tmux/client/version.ts";
 import { serverConfig } from "../../tmux/pane/server-config.ts";
@@ -75,7 +76,15 @@ export class SupervisingHalf implements Task {
     const { clock, logger } = this.#deps;
     const { sidecar, serve } = this.#options;
     if (serve !== undefined) {
-      this.#serving = new ServingKeeper({ clock, logger }, { ...serve, env: sidecar.env });
+      this.#serving = new ServingKeeper(
+        {
+          clock,
+          logger,
+          refused: (exitCode) => this.#endWith(exitCode, "the serving half cannot begin"),
+          setJournalAside: () => setAside(statePaths(sidecar.stateDir).journal),
+        },
+        { ...serve, env: sidecar.env },
+      );
       this.#serving.prepare(); // it loads its code meanwhile
     }
     try {
@@ -166,6 +175,9 @@ export class SupervisingHalf implements Task {
     switch (message.type) {
       case "alive":
         return;
+      case "serving":
+        this.#serving?.up();
+        return;
       case "stop":
         if (message.force) this.#hurry.abort();
         this.#stopping ??= this.#stopOnce(message.graceMs === 0 ? this.#options.graceMs : message.graceMs).finally(
@@ -175,9 +187,13 @@ export class SupervisingHalf implements Task {
         );
         return;
       case "finish":
-        this.#exitCode = message.exitCode;
-        this.#finish.abort(new Error("the agent has ended"));
+        this.#endWith(message.exitCode, "the agent has ended");
     }
+  }
+
+  #endWith(exitCode: number, reason: string): void {
+    this.#exitCode = exitCode;
+    this.#finish.abort(new Error(reason));
   }
 
   async #stopOnce(graceMs: number): Promise<void> {

@@ -1,0 +1,98 @@
+import { type AcceptedNudge, type NudgeRecord, withoutText } from "./nudge-record.ts";
+import type { NudgeReceipt } from "./types.ts";
+
+interface Folded {
+  readonly nudge: AcceptedNudge;
+  readonly intent: boolean;
+  readonly ended?: { readonly receipt: NudgeReceipt; readonly at: number };
+}
+
+/** More than the queue and what is under way can be. */
+const MAX_OPEN = 128;
+/** Twice what is kept of ended ones. */
+const MAX_ENDED = 20_000;
+/** Texts of ended nudges that may still stand in the composer. */
+const MAX_TEXTS = 64;
+
+/**
+ * Folds the journal's records of nudges into as few as say the same, while they are read: what has ended keeps its receipt
+ * and, unless it may still stand in the composer, no text. Holds at most 128 open and 20,000 ended nudges; beyond that the
+ * oldest go.
+ */
+export class NudgeFold {
+  readonly #open = new Map<string, Folded>();
+  readonly #ended = new Map<string, Folded>();
+  readonly #texts: string[] = [];
+  #forgotten = 0;
+
+  /** Open nudges that were left out because there were more than can be. */
+  get forgotten(): number {
+    return this.#forgotten;
+  }
+
+  take(record: NudgeRecord): void {
+    if (record.type === "accepted") this.#accept(record.nudge);
+    else if (record.type === "ended") this.#end(record.receipt, record.at);
+    else {
+      const known = this.#open.get(record.requestId);
+      if (known !== undefined) this.#open.set(record.requestId, { ...known, intent: record.type === "intent" });
+    }
+  }
+
+  /**
+   * A record was lost. It may have been the intent or the end of any nudge that is open now, so all of them may be in front
+   * of the agent: none of them is typed a second time.
+   */
+  damaged(): void {
+    for (const [id, entry] of this.#open) this.#open.set(id, { ...entry, intent: true });
+  }
+
+  records(): readonly NudgeRecord[] {
+    return [...this.#ended.values(), ...this.#open.values()].flatMap(({ nudge, intent, ended }): NudgeRecord[] => [
+      { type: "accepted", nudge },
+      ...(intent ? [{ type: "intent" as const, requestId: nudge.requestId }] : []),
+      ...(ended === undefined ? [] : [{ type: "ended" as const, ...ended }]),
+    ]);
+  }
+
+  #accept(nudge: AcceptedNudge): void {
+    if (this.#ended.has(nudge.requestId)) return; // an id ends once
+    this.#open.set(nudge.requestId, { nudge, intent: false });
+    if (this.#open.size > MAX_OPEN && dropOldest(this.#open)) this.#forgotten++;
+  }
+
+  #end(receipt: NudgeReceipt, at: number): void {
+    const id = receipt.requestId;
+    const known = this.#open.get(id) ?? this.#ended.get(id);
+    this.#open.delete(id);
+    const mayStand = receipt.outcome === "stranded" || receipt.outcome === "unknown";
+    const nudge = known?.nudge ?? lostNudge(receipt, at);
+    this.#ended.set(id, {
+      nudge: mayStand ? nudge : withoutText(nudge),
+      intent: known?.intent ?? false,
+      ended: { receipt, at },
+    });
+    if (mayStand) this.#keepText(id);
+    if (this.#ended.size > MAX_ENDED) dropOldest(this.#ended);
+  }
+
+  #keepText(id: string): void {
+    this.#texts.push(id);
+    const oldest = this.#texts.length > MAX_TEXTS ? this.#texts.shift() : undefined;
+    const entry = oldest === undefined ? undefined : this.#ended.get(oldest);
+    if (oldest !== undefined && entry !== undefined) {
+      this.#ended.set(oldest, { ...entry, nudge: withoutText(entry.nudge) });
+    }
+  }
+}
+
+/** Of an end whose nudge is lost: the id stays taken, and no message is the same as this one. */
+function lostNudge({ requestId, sender }: NudgeReceipt, at: number): AcceptedNudge {
+  const nothing = { messageHash: "", message: "", text: "", mode: "wait-idle", priority: "normal" } as const;
+  return { requestId, sender, ...nothing, acceptedAt: at, expiresAt: at };
+}
+
+function dropOldest(entries: Map<string, Folded>): boolean {
+  const oldest = entries.keys().next();
+  return oldest.done !== true && entries.delete(oldest.value);
+}

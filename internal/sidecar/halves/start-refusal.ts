@@ -1,0 +1,29 @@
+import { DomainError } from "../../base/errors.ts";
+
+/** Exit code of a serving half that the supervising half started and that cannot begin with these flags. */
+const BAD_FLAGS = 78;
+/** As `BAD_FLAGS`; the address is not to be had. */
+const NO_ADDRESS = 75;
+
+/** From a serving half's exit code to the exit code of the whole, for starts that would fail the same way again. */
+export const START_REFUSED: ReadonlyMap<number, number> = new Map([
+  [BAD_FLAGS, 2],
+  [NO_ADDRESS, 1],
+]);
+
+/** The exit code that tells the supervising half why its serving half did not begin; undefined where trying again may help. */
+export function startRefusal(err: unknown): number | undefined {
+  if (!(err instanceof DomainError)) return undefined;
+  if (err.fields["reason"] === "listen") return NO_ADDRESS;
+  return err.fields["reason"] === "flags" ? BAD_FLAGS : undefined;
+}
+
+/** What reading flags says, with its errors marked as a start that cannot succeed. */
+export function asRefusal<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (err) {
+    if (!(err instanceof DomainError)) throw err;
+    throw new DomainError(err.kind, err.message, { fields: { ...err.fields, reason: "flags" }, cause: err });
+  }
+}

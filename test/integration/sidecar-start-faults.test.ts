@@ -1,0 +1,90 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, openSync, writeSync } from "node:fs";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { journalLine } from "../../internal/eventlog/journal-lines.ts";
+import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
+import { hashOf } from "../../internal/session/nudge-record.ts";
+import { ownProgram } from "../support/programs.ts";
+import { startSidecar, until } from "../support/sidecar.ts";
+
+let dir = "";
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), "gt-test-"));
+});
+afterEach(() => rm(dir, { recursive: true, maxRetries: 5 }));
+
+describe("a first start that cannot succeed ends with one line and its exit code", () => {
+  async function run(...flags: readonly string[]) {
+    const args = ["--agent", "generic", "--state-dir", join(dir, "state"), "--health-listen", "127.0.0.1:0"];
+    const child = spawn(process.execPath, [ownProgram("gt-sidecar"), ...args, ...flags, "--", "sleep", "1000"]);
+    let text = "";
+    child.stderr.setEncoding("utf8").on("data", (chunk: string) => {
+      text += chunk;
+    });
+    const [code] = await once(child, "close");
+    return { code, errors: text.split("\n").filter((line) => line !== "" && !line.startsWith("{")) };
+  }
+
+  it("a port in use: 1", async () => {
+    await using server = createServer().listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as { readonly port: number };
+    const { code, errors } = await run("--listen", `127.0.0.1:${port}`);
+    expect([code, errors]).toEqual([1, [expect.stringContaining(`cannot listen on 127.0.0.1:${port}`)]]);
+  });
+
+  it("a folder to work in that is not there: 2", async () => {
+    const { code, errors } = await run("--listen", "127.0.0.1:0", "--workdir", join(dir, "none"));
+    expect([code, errors]).toEqual([2, [expect.stringContaining("there is no such folder")]]);
+  });
+});
+
+function accepted(requestId: string, text: string) {
+  const how = { mode: "queue", priority: "normal", sender: "s", acceptedAt: 1, expiresAt: 8e15 } as const;
+  return { type: "accepted", nudge: { requestId, messageHash: hashOf(text), message: text, text, ...how } };
+}
+
+function ended(requestId: string) {
+  const nothing = { error: "", queuePosition: 0, evidence: [], timings: {} };
+  return { type: "ended", at: Date.now(), receipt: { requestId, outcome: "submitted", sender: "s", ...nothing } };
+}
+
+describe("a journal that is not as we wrote it never ends the agent", () => {
+  const journal = () => join(dir, "state", "journal.jsonl");
+  beforeEach(() => mkdir(join(dir, "state"), { mode: 0o700 }));
+
+  it("an id that no request may have is left out, named and set aside; what is beside it is delivered", async () => {
+    const odd = { ...accepted("x", "odd"), nudge: { ...accepted("x", "odd").nudge, requestId: "a b;kill-server" } };
+    await writeFile(journal(), [odd, accepted("good", "delivered")].map((one) => `${JSON.stringify(one)}\n`).join(""));
+    await using sidecar = await startSidecar({ flags: ["--restart", "never"] }, dir);
+    await until("the message", 30_000, async () => (await sidecar.taken()).includes("delivered") || undefined);
+    expect(await sidecar.taken()).toEqual(["delivered"]);
+    expect(sidecar.log()).toContain('"records":1');
+    expect(await readFile(`${journal()}.damaged`, "utf8")).toContain("kill-server");
+    expect((await sidecar.client.status({})).restarts).toBe(0);
+  });
+
+  it("120 MiB of valid records are read within bounded memory, and every receipt of the last ones is there", async () => {
+    const file = openSync(journal(), "a", 0o600);
+    const filling = "x".repeat(60_000);
+    for (let i = 0, bytes = 0; bytes < 120 * 1024 * 1024; i++) {
+      const lines = [accepted(`n${i}`, filling), ended(`n${i}`)].map(journalLine);
+      for (const line of lines) bytes += writeSync(file, line);
+    }
+    writeSync(file, journalLine(accepted("last", "last text")));
+    writeSync(file, journalLine(ended("last")));
+    closeSync(file);
+    await using sidecar = await startSidecar({}, dir);
+    await sidecar.untilState(AgentState.IDLE);
+    for (const requestId of ["n0", "n500", "last"]) {
+      expect((await sidecar.client.getNudge({ requestId })).outcome, requestId).toBe(NudgeOutcome.SUBMITTED);
+    }
+    expect(sidecar.log()).not.toContain("starting it again");
+    expect(await sidecar.taken()).toEqual([]);
+  });
+});
