@@ -1,5 +1,6 @@
+import { textWidth } from "../../base/text-width.ts";
 import type { ComposerView, ScreenView } from "../profile.ts";
-import type { Screen } from "../screen.ts";
+import type { Screen, ScreenLine, ScreenRun } from "../screen.ts";
 import { lineAt } from "../screen-text.ts";
 import { BAR, cut, isBarred, openCodeDialog, visible } from "./opencode-dialog.ts";
 
@@ -61,15 +62,29 @@ function composerIn(screen: Screen, box: Box): ComposerView {
   const top = Math.min(box.ceiling + 1, info);
   const bottom = Math.max(top, info - 2);
   const rows: string[] = [];
-  for (let row = top; row <= bottom; row += 1) rows.push(cut(lineAt(screen, row), box.left + 3, box.right).trimEnd());
-  const hint = screen.cursorY === top && screen.cursorX <= box.left + 3 && allMuted(screen, top, info);
+  const muted = mutedColour(screen, info);
+  for (let row = top; row <= bottom; row += 1)
+    rows.push(cut(withoutMuted(screen.lines[row], muted), box.left + 3, box.right).trimEnd());
+  const hint = screen.cursorY === top && screen.cursorX <= box.left + 3 && allMuted(screen, top, muted);
   const text = hint ? "" : rows.join("\n").trimEnd();
   return { top, bottom, text, pasteMarkers: text.match(PASTE)?.length ?? 0 };
 }
 
 /** A placeholder has the colour of the dot between the agent's and the model's name. */
-function allMuted(screen: Screen, row: number, info: number): boolean {
-  const muted = screen.lines[info]?.runs.find((run) => run.text.trim() === "·")?.fg;
+function mutedColour(screen: Screen, info: number): string | undefined {
+  return screen.lines[info]?.runs.find((run) => visible(run) === "·")?.fg;
+}
+
+/** Behind a character that OpenCode counts wider than the terminal does, letters of the placeholder stay visible in the text. */
+function withoutMuted(line: ScreenLine | undefined, muted: string | undefined): string {
+  if (line === undefined || muted === undefined) return line?.text ?? "";
+  const isTyped = (run: ScreenRun) => run.fg !== muted && visible(run) !== "" && visible(run) !== BAR;
+  // A theme may have one colour for both.
+  if (!line.runs.some(isTyped)) return line.text;
+  return line.runs.map((run) => (run.fg === muted ? " ".repeat(textWidth(run.text)) : run.text)).join("");
+}
+
+function allMuted(screen: Screen, row: number, muted: string | undefined): boolean {
   const shown = screen.lines[row]?.runs.filter((run) => visible(run) !== "" && visible(run) !== BAR) ?? [];
   return muted !== undefined && shown.length > 0 && shown.every((run) => run.fg === muted);
 }
