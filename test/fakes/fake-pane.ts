@@ -33,8 +33,11 @@ export class FakePane implements PaneWriter, ScreenSource, AgentSigns {
   /** The agent has just started. */
   fresh = false;
   waiting = false;
+  /** Bytes that the program has not read. */
+  unreadBytes: number | undefined = 0;
   onPaste: (text: string) => void = (text) => this.compose(text);
   onEnter: (nth: number) => void = () => this.take();
+  onErase: () => void = () => this.compose((this.view.composer?.text ?? "").split("\n").slice(0, -1).join("\n"));
   #enters = 0;
   #failures: {
     readonly call: Call;
@@ -118,6 +121,18 @@ export class FakePane implements PaneWriter, ScreenSource, AgentSigns {
       this.onEnter(++this.#enters);
       return "sent";
     });
+  }
+
+  /** Ctrl-U empties the row that the text ends with. */
+  async typeAt(text: string): Promise<"sent" | "refused" | "moved"> {
+    if (this.cursorMoved) return "moved";
+    this.typed.push(text);
+    this.onErase();
+    return "sent";
+  }
+
+  unread(): Promise<number | undefined> {
+    return Promise.resolve(this.unreadBytes);
   }
 
   current(): Promise<Screen> {

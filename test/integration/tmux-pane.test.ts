@@ -185,6 +185,16 @@ describe("keys and text", () => {
     expect(await box.received()).toBe("\r");
   });
 
+  it("tell how much of what was typed the program has not read, and type a text only where the cursor was seen", async () => {
+    const script = "stty raw -echo; printf ready; sleep 0.5; head -c 7 > got; sleep 60";
+    await using box = await tmuxSandbox({ argv: ["sh", "-c", script] });
+    await eventually("the program", async () => (await box.pane.capture(SCREEN)).includes("ready"));
+    expect(await box.pane.typeAt("nothing", { x: 1, y: 3 })).toBe("moved");
+    expect(await box.pane.typeAt("1234567", { x: 5, y: 0 })).toBe("sent");
+    await eventually("its arrival", async () => (await box.pane.unread()) === 7);
+    await eventually("its reading", async () => (await box.pane.unread()) === 0);
+  });
+
   it("are refused by a dead pane", async () => {
     await using box = await deadPane();
     expect(await box.pane.sendKeys(["Up"])).toBe("refused");

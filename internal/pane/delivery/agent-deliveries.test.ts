@@ -1,10 +1,11 @@
-import { beforeEach, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { composerOf, FakePane, fakeProfile } from "../../../test/fakes/fake-pane.ts";
 import { FakeClock } from "../../../test/support/fake-clock.ts";
 import type { TmuxPane } from "../../tmux/pane/pane.ts";
 import type { StateReport } from "../state/monitor.ts";
 import { AgentDeliveries } from "./agent-deliveries.ts";
 import type { Letter } from "./letter.ts";
+import { StandingTexts } from "./standing-texts.ts";
 
 const TEXT = "please look at the tests";
 const { signal } = new AbortController();
@@ -12,11 +13,17 @@ const { signal } = new AbortController();
 let clock: FakeClock;
 let pane: FakePane;
 let deliveries: AgentDeliveries;
+let standing: StandingTexts;
 beforeEach(() => {
   clock = new FakeClock();
   pane = new FakePane(clock);
+  standing = new StandingTexts();
   const look = async () =>
-    ({ state: "idle", composerSeen: true, draft: pane.view.composer?.text !== "" }) as StateReport;
+    ({
+      state: "idle",
+      composerSeen: true,
+      draft: pane.view.composer !== undefined && !standing.isOurs(pane.view.composer, pane.quietMs()),
+    }) as StateReport;
   const signs = {
     promptTakenSince: (since: number) => pane.promptTakenSince(since),
     reportsPrompts: () => true,
@@ -30,11 +37,12 @@ beforeEach(() => {
       profile: fakeProfile(pane, "known"),
       pane: () => pane as unknown as TmuxPane,
       output: pane,
-      monitor: { ...signs, look, typing: () => {}, submitted: () => {} },
+      monitor: { ...signs, look, typing: () => {}, typedInto: () => {}, submitted: () => {} },
       people: { isTyping: false },
+      standing,
       restartDue: () => false,
     },
-    undefined,
+    [],
   );
 });
 
@@ -65,4 +73,59 @@ it("takes any other text for a draft after a second", async () => {
   expect(await isOurs()).toBe(true);
   await clock.advance(1100);
   expect(await isOurs()).toBe(false);
+});
+
+describe("an agent that hangs", () => {
+  const nudge = (requestId: string, text: string) => ({ nudge: { requestId, text } }) as Letter;
+  const delivered = (requestId: string, text: string) =>
+    clock.until(
+      deliveries.deliver(nudge(requestId, text), () => {}, signal),
+      60_000,
+    );
+
+  beforeEach(async () => {
+    await clock.advance(10);
+    pane.onPaste = () => {
+      pane.unreadBytes = 40;
+    };
+    expect(await delivered("a", TEXT)).toMatchObject({ outcome: "unknown", error: expect.stringContaining("hangs") });
+  });
+
+  const thaw = (text: string) => {
+    pane.unreadBytes = 0;
+    pane.compose(text);
+  };
+
+  it("gets nothing more typed until it has drawn something since, read all, and had a second for it", async () => {
+    expect((await deliveries.situation(signal)).undrawn).toBe(true);
+    await clock.advance(60_000);
+    expect((await deliveries.situation(signal)).undrawn).toBe(true);
+    pane.compose(""); // it draws, and has not read yet
+    expect((await deliveries.situation(signal)).undrawn).toBe(true);
+    thaw(TEXT);
+    await clock.advance(10);
+    expect((await deliveries.situation(signal)).undrawn).toBe(true);
+    await clock.advance(1000);
+    expect(await deliveries.situation(signal)).toMatchObject({ undrawn: false, draft: false });
+  });
+
+  it("shows the text late: it is taken out and not submitted, and the next message goes through", async () => {
+    thaw(TEXT);
+    await clock.advance(10);
+    await deliveries.situation(signal);
+    await clock.advance(1000);
+    pane.onPaste = (text) => pane.compose(text);
+    pane.onErase = () => pane.compose("");
+    expect(await delivered("b", "the next one")).toMatchObject({ outcome: "submitted" });
+    expect(pane.typed).toEqual([TEXT, "\x15", "the next one", "\r"]);
+    expect(pane.taken).toEqual(["the next one"]);
+  });
+
+  it("shows the text together with a person's: nothing is taken out", async () => {
+    thaw(`${TEXT} and by hand`);
+    await clock.advance(1100);
+    expect(await deliveries.situation(signal)).toMatchObject({ draft: true });
+    expect(await delivered("b", "the next one")).toMatchObject({ type: "retry" });
+    expect(pane.typed).toEqual([TEXT]);
+  });
 });

@@ -5,12 +5,14 @@ import type { TmuxPane } from "../../tmux/pane/pane.ts";
 import type { People } from "../attach/attach-people.ts";
 import type { ScreenSource } from "../screen/screen-source.ts";
 import type { Monitor } from "../state/monitor.ts";
+import { clearOwnText } from "./clear-composer.ts";
 import { deliver, recoverDelivery } from "./delivery.ts";
 import type { AgentSigns, DeliveryDeps, DeliveryResult } from "./delivery-attempt.ts";
 import type { Situation } from "./delivery-policy.ts";
-import { Leftover } from "./leftover.ts";
+import { Leftover, type LeftText } from "./leftover.ts";
 import type { Letter } from "./letter.ts";
 import { ComposerProbe } from "./probe.ts";
+import type { StandingTexts } from "./standing-texts.ts";
 
 export interface AgentDeliveriesDeps {
   readonly clock: Clock;
@@ -18,8 +20,9 @@ export interface AgentDeliveriesDeps {
   /** Undefined while tmux is away. */
   readonly pane: () => TmuxPane | undefined;
   readonly output: ScreenSource;
-  readonly monitor: AgentSigns & Pick<Monitor, "look" | "typing" | "submitted">;
+  readonly monitor: AgentSigns & Pick<Monitor, "look" | "typing" | "typedInto" | "submitted">;
   readonly people: Pick<People, "isTyping">;
+  readonly standing: StandingTexts;
   /** An agent that has ended will be started again. */
   readonly restartDue: () => boolean;
 }
@@ -29,6 +32,8 @@ const TYPED_KEEP = 100;
 /** A slow agent may still show a text that it has taken, for so long; and for longer when it is seen to be that text. */
 const OLD_DRAWING_MS = 1000;
 const SAME_DRAWING_MS = 5000;
+/** An agent that goes on after a while draws first what it likes: what was typed before it may come this much later. */
+const THAW_MS = 1000;
 
 /** Brings messages to one agent, and knows what stands in their way. */
 export class AgentDeliveries {
@@ -38,39 +43,49 @@ export class AgentDeliveries {
   #typed: readonly string[] = [];
   /** Monotonic ms: when the last message was. */
   #submittedAt = Number.NEGATIVE_INFINITY;
+  /** Monotonic ms: what was typed then has not been drawn, or not been read. */
+  #undrawnSince: number | undefined;
+  #thawedAt = Number.NEGATIVE_INFINITY;
   /** It was idle or worked in this life. */
   #proven = false;
 
-  /** `left`: a text that an earlier process may have left in the agent's prompt. */
-  constructor(deps: AgentDeliveriesDeps, left: string | undefined) {
+  /** `left`: texts that an earlier process may have left in the agent's prompt. */
+  constructor(deps: AgentDeliveriesDeps, left: readonly LeftText[]) {
     this.#deps = deps;
     this.leftover = deps.profile.idleProof === "silence" ? new Leftover() : undefined;
-    if (left !== undefined) this.leftover?.left(left);
+    const last = left.at(-1);
+    if (last === undefined) return;
+    this.leftover?.left(last.text);
+    if (this.leftover === undefined) this.#hangsSince(deps.clock.monotonicMs() - (deps.clock.now() - last.at));
   }
 
   /** The agent has been started anew. */
   newLife(): void {
     this.leftover?.gone();
+    this.#deps.standing.gone();
+    this.#hangsSince(undefined);
     this.#proven = false;
   }
 
   async situation(signal: AbortSignal): Promise<Situation> {
     const { clock, monitor, output, people, profile, restartDue } = this.#deps;
+    const undrawn = await this.#isUndrawn();
     const { state, composerSeen, draft } = await monitor.look(signal);
     const quietMs = output.quietMs();
     const sinceMs = clock.monotonicMs() - this.#submittedAt;
     this.#proven ||= state === "idle" || state === "busy";
+    const isOld = sinceMs < SAME_DRAWING_MS && (await this.#showsLast(signal));
     return {
       state,
       restartDue: restartDue(),
       composerSeen,
-      draft,
+      draft: draft || isOld,
       typing: people.isTyping,
       idleIsUnprovable: profile.idleProof === "silence",
       quietMs,
-      justSubmitted:
-        sinceMs < OLD_DRAWING_MS || (draft && sinceMs < SAME_DRAWING_MS && (await this.#showsLast(signal))),
+      justSubmitted: sinceMs < OLD_DRAWING_MS || isOld,
       unproven: !this.#proven && profile.idleProof === "screen",
+      undrawn,
       leftover: this.leftover?.stands(await output.current(signal), quietMs) === true,
     };
   }
@@ -81,11 +96,18 @@ export class AgentDeliveries {
     if (deps === undefined) return { type: "retry", reason: "tmux is away" };
     // A key that was written a moment ago may not be on the screen yet.
     if (people.isTyping) return { type: "retry", reason: "a person is typing" };
-    const job = { buffer: bufferOf(letter), text: letter.nudge.text, onIntent, typedBefore: this.#typed };
-    this.#typed = [...this.#typed, job.text].slice(-TYPED_KEEP);
     monitor.typing(true);
     try {
-      const result = await deliver(deps, job, signal);
+      if (!(await this.#makeRoom(deps, signal)))
+        return { type: "retry", reason: "an earlier text could not be cleared" };
+      const intend = () => {
+        onIntent();
+        monitor.typedInto(clock.monotonicMs());
+      };
+      const job = { buffer: bufferOf(letter), text: letter.nudge.text, onIntent: intend, typedBefore: this.#typed };
+      this.#typed = [...this.#typed, job.text].slice(-TYPED_KEEP);
+      const result = await deliver({ ...deps, ghost: this.#deps.standing.ghost }, job, signal);
+      this.#note(result, job.text);
       if (result.type === "done" && result.outcome === "submitted") {
         monitor.submitted();
         this.#submittedAt = clock.monotonicMs();
@@ -104,10 +126,59 @@ export class AgentDeliveries {
     for (;;) {
       const deps = this.#deliveryDeps();
       if (deps !== undefined) {
-        return recoverDelivery(deps, { buffer: bufferOf(letter), text: letter.nudge.text, onIntent: () => {} }, signal);
+        const { text, acceptedAt } = letter.nudge;
+        const job = { buffer: bufferOf(letter), text, onIntent: () => {} };
+        // Nobody knows what the agent has drawn since, so nothing says that it is idle.
+        if (this.leftover === undefined) {
+          this.#hangsSince(this.#deps.clock.monotonicMs() - (this.#deps.clock.now() - acceptedAt));
+        }
+        const result = await recoverDelivery(deps, job, signal);
+        this.#note(result, job.text);
+        return result;
       }
       await this.#deps.clock.sleep(50, signal);
     }
+  }
+
+  /** What the end of an attempt says about the composer and the agent. */
+  #note(result: DeliveryResult, text: string): void {
+    if (result.type === "retry") {
+      this.#hangsSince(undefined);
+      return;
+    }
+    const { standing } = this.#deps;
+    standing.noteGhost(result.ghost);
+    if (result.stands === true || result.drawn !== undefined) standing.left(text, result.drawn);
+    this.#hangsSince(this.leftover === undefined ? result.undrawnSince : undefined);
+  }
+
+  #hangsSince(at: number | undefined): void {
+    const { standing, monitor } = this.#deps;
+    this.#undrawnSince = at;
+    standing.isUndrawn = at !== undefined;
+    monitor.typedInto(at);
+  }
+
+  /** What was typed last has not been drawn, or was not until a moment ago. */
+  async #isUndrawn(): Promise<boolean> {
+    const { clock, output, pane } = this.#deps;
+    const now = clock.monotonicMs();
+    if (this.#undrawnSince === undefined) return now - this.#thawedAt < THAW_MS;
+    if (now - output.quietMs() <= this.#undrawnSince) return true;
+    if (((await pane()?.unread()) ?? 0) > 0) return true;
+    this.#hangsSince(undefined);
+    this.#thawedAt = now;
+    return true;
+  }
+
+  /** Takes out what is left of earlier texts of ours. What cannot be taken out counts as a draft from then on. */
+  async #makeRoom(deps: DeliveryDeps, signal: AbortSignal): Promise<boolean> {
+    const { standing, profile, output } = this.#deps;
+    const { composer } = profile.view(await output.current(signal));
+    if (composer === undefined || standing.isEmpty(composer) || !standing.knows(composer)) return true;
+    if (await clearOwnText({ ...deps, standing }, signal)) return true;
+    standing.gone();
+    return false;
   }
 
   async #showsLast(signal: AbortSignal): Promise<boolean> {

@@ -2,6 +2,7 @@ import type { AgentProfile } from "../../agents/profile.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Evidence, NudgeOutcome } from "../../session/types.ts";
 import type { ScreenSource } from "../screen/screen-source.ts";
+import { ghostOn } from "./ghost.ts";
 import type { Probe, Standing } from "./probe.ts";
 
 /** The one way into the pane; `internal/tmux/pane/pane.ts` is it. Every call may fail with `unavailable` while tmux is away. */
@@ -17,6 +18,10 @@ export interface PaneWriter {
    * stand at the place that was asked for.
    */
   enter(cursor?: Look["cursor"]): Promise<"sent" | "refused" | "moved">;
+  /** Characters as they are, only while the cursor stands there. */
+  typeAt(text: string, cursor: Look["cursor"]): Promise<"sent" | "refused" | "moved">;
+  /** Bytes that were typed and that the program has not read; undefined when that cannot be known. */
+  unread(): Promise<number | undefined>;
 }
 
 /** What the agent itself reports, newest first; times are monotonic milliseconds. */
@@ -41,6 +46,8 @@ export interface DeliveryDeps {
   readonly signs: AgentSigns;
   /** Same text by the contract's equality. */
   readonly sameText: (a: string, b: string) => boolean;
+  /** What stands on the screen of an empty composer, see `ghostOn`. */
+  readonly ghost?: string;
 }
 
 export interface DeliveryJob {
@@ -67,6 +74,12 @@ export interface DeliveryEnd {
   readonly confirmedMs?: number;
   /** Something was typed, and nobody saw it leave: it may stand in the prompt still. */
   readonly stands?: true;
+  /** Monotonic ms: what was typed then the agent has not drawn, or not read: it may hang. */
+  readonly undrawnSince?: number;
+  /** The composer as it showed this text alone, when it did so last, and was not seen without it since. */
+  readonly drawn?: string;
+  /** What the screen shows of it in a composer that it has left; see `ghostOn`. */
+  readonly ghost?: string;
 }
 
 /** What one screen shows of a text under way. */
@@ -79,6 +92,8 @@ export interface Look {
 
 /** The longest pause between two looks at the screen. */
 export const LOOK_MS = 10;
+/** A text without some of its letters is whole when nothing is added for so long. */
+const WORN_MS = 150;
 export const MIXED = "other text stands with it, as when a person types into it; it was not submitted";
 
 /** One attempt at one text: what it works with, and how far it has come. */
@@ -89,6 +104,9 @@ export class Attempt {
   readonly #startedAt: number;
   #typedMs: number | undefined;
   #submittedMs: number | undefined;
+  #worn: { readonly text: string; readonly at: number } | undefined;
+  #drawn: string | undefined;
+  #ghost: string | undefined;
 
   constructor(deps: DeliveryDeps, job: DeliveryJob, signal: AbortSignal) {
     this.deps = deps;
@@ -116,6 +134,21 @@ export class Attempt {
     return this.#submittedMs === undefined ? Number.NEGATIVE_INFINITY : this.#startedAt + this.#submittedMs;
   }
 
+  /** Monotonic ms of the first byte. */
+  get typedAt(): number {
+    return this.#startedAt + (this.#typedMs ?? 0);
+  }
+
+  /** Something was printed after that time. */
+  hasDrawnSince(at: number): boolean {
+    return this.deps.clock.monotonicMs() - this.deps.source.quietMs() > at;
+  }
+
+  /** The agent has taken in what was typed at that time, though it may show nothing of it. */
+  async hasRead(at: number): Promise<boolean> {
+    return this.hasDrawnSince(at) || (await this.deps.writer.unread()) === 0;
+  }
+
   elapsed(): number {
     return Math.round(this.deps.clock.monotonicMs() - this.#startedAt);
   }
@@ -123,17 +156,34 @@ export class Attempt {
   async look(probe: Probe): Promise<Look> {
     const screen = await this.deps.source.current(this.signal);
     const view = this.deps.profile.view(screen);
+    this.#ghost = view.composer === undefined ? undefined : ghostOn(screen, view.composer, this.job.text);
+    const seen = this.#ghost === undefined ? probe.look(screen, view) : "absent";
+    const standing = this.#settled(seen, view.composer?.text ?? "");
+    if (standing !== "hidden" && standing !== "partial") {
+      this.#drawn = standing === "there" ? view.composer?.text : undefined;
+    }
     return {
-      standing: probe.look(screen, view),
+      standing,
       dialog: view.dialog !== undefined,
       busy: view.busy !== undefined,
       cursor: { x: screen.cursorX, y: screen.cursorY },
     };
   }
 
+  /** What is missing may be lost, or has still to be drawn. */
+  #settled(standing: Standing, text: string): Standing {
+    if (standing !== "worn") {
+      this.#worn = undefined;
+      return standing;
+    }
+    const now = this.deps.clock.monotonicMs();
+    if (this.#worn?.text !== text) this.#worn = { text, at: now };
+    return now - this.#worn.at >= WORN_MS ? "there" : "partial";
+  }
+
   /** The end of a text that nobody saw leave. */
-  leave(outcome: NudgeOutcome, error: string): DeliveryEnd {
-    return { ...this.end(outcome, error), stands: true };
+  leave(outcome: NudgeOutcome, error: string, undrawnSince?: number): DeliveryEnd {
+    return { ...this.end(outcome, error), stands: true, ...(undrawnSince === undefined ? {} : { undrawnSince }) };
   }
 
   end(outcome: NudgeOutcome, error: string, evidence: readonly Evidence[] = []): DeliveryEnd {
@@ -146,6 +196,8 @@ export class Attempt {
       evidence: seen,
       ...(this.#typedMs === undefined ? {} : { typedMs: this.#typedMs }),
       ...(this.#submittedMs === undefined ? {} : { submittedMs: this.#submittedMs }),
+      ...(this.#drawn === undefined ? {} : { drawn: this.#drawn }),
+      ...(this.#ghost === undefined ? {} : { ghost: this.#ghost }),
     };
   }
 }

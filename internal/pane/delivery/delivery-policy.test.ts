@@ -40,6 +40,8 @@ describe("what becomes of a message", () => {
     ["a person's draft in a busy agent", { draft: true, state: "busy" }, "composer-busy", "composer-busy", "wait"],
     ["a person who types", { typing: true }, "composer-busy", "composer-busy", "wait"],
     ["an earlier message in an unreadable prompt", { leftover: true }, "composer-busy", "composer-busy", "wait"],
+    ["an earlier message that was not drawn", { undrawn: true }, "wait", "composer-busy", "wait"],
+    ["the same in a stalled agent", { undrawn: true, state: "stalled" }, "wait", "composer-busy", "wait"],
     ["a draft right behind a message of ours", { draft: true, justSubmitted: true }, "wait", "wait", "wait"],
     ["a dialog over a draft", { state: "dialog", draft: true }, "blocked-by-dialog", "blocked-by-dialog", "wait"],
     ["no place to type into", { composerSeen: false }, "wait", "wait", "wait"],

@@ -17,6 +17,8 @@ export interface Situation {
   readonly unproven?: boolean;
   /** An earlier message of ours may stand in a prompt that cannot be read. */
   readonly leftover?: boolean;
+  /** What was typed last has not been drawn, or not been read: the agent may hang. */
+  readonly undrawn?: boolean;
   /** Nobody has a way to prove idle for this agent: type into it when it is quiet. */
   readonly idleIsUnprovable: boolean;
   /** Milliseconds since the last output. */
@@ -40,6 +42,7 @@ const WAIT: Decision = { type: "wait" };
 const end = (outcome: NudgeOutcome, error: string): Decision => ({ type: "end", outcome, error });
 
 const LEFTOVER = "an earlier message may still stand in the prompt: clear it with a key, or start the agent anew";
+const UNDRAWN = "an earlier message was typed, and the agent has drawn nothing since: it hangs, nothing more is typed";
 /** A program that never proves idle counts as idle after this long without output. */
 const UNPROVABLE_QUIET_MS = 2000;
 
@@ -59,6 +62,11 @@ const CHECKS: readonly Check[] = [
   // A dialog or a person comes first: a caller is told, a held message waits.
   (c, s) => (s.state === "dialog" ? (c.parked ? WAIT : end("blocked-by-dialog", "a dialog is open")) : undefined),
   (c, s) => (s.typing === true ? (c.parked ? WAIT : end("composer-busy", "a person is typing")) : undefined),
+  // Behind a text that an agent has still to draw nothing more is typed: both would stand in its composer as one.
+  (c, s) => {
+    if (s.undrawn !== true) return undefined;
+    return c.mode === "immediate" && !c.parked ? end("composer-busy", UNDRAWN) : WAIT;
+  },
   (_, s) => (s.draft && s.justSubmitted === true ? WAIT : undefined),
   (c, s) =>
     s.draft ? (c.parked ? WAIT : end("composer-busy", "text that is not ours stands in the composer")) : undefined,

@@ -75,7 +75,9 @@ function tookMore({ deps, job }: Attempt, since: number): boolean {
   if (prompt === undefined) return false;
   // A held message that it takes up now may differ from this one in no more than a number.
   if ([job.text, ...(job.typedBefore ?? [])].some((text) => deps.sameText(prompt, text))) return false;
-  return new ComposerProbe(job.text).standingOf({ text: prompt, pasteMarkers: 0 }) === "mixed";
+  const standing = new ComposerProbe(job.text).standingOf({ text: prompt, pasteMarkers: 0 });
+  // Its own word has lost no letters on a screen.
+  return standing === "mixed" || standing === "worn";
 }
 
 /** A line reader's screen looks as if it had taken a text that it got in pieces, or in part. Undefined when it cannot have. */

@@ -9,6 +9,10 @@ import type { Probe, Standing } from "./probe.ts";
  */
 const ENTER_MS = 1000;
 const MAX_ENTERS = 3;
+/** An agent that has neither read an Enter nor drawn anything since is waited for so long: another Enter would be one too many. */
+const HANGS_MS = 4000;
+const UNREAD_LOOK_MS = 50;
+const UNREAD = "Enter was pressed, and the agent has neither read it nor drawn anything since: it may take it yet";
 /** How long tmux is asked to press it only where the cursor was seen. */
 const CURSOR_MS = 300;
 
@@ -21,6 +25,8 @@ export async function submitText(attempt: Attempt, probe: Probe): Promise<Delive
     if (press.type === "pressed") pressed++;
     const result = await awaitSubmitted(attempt, probe, press.at);
     if (result !== undefined) return result;
+    const hangs = press.type === "pressed" ? await awaitRead(attempt, probe, press.at) : undefined;
+    if (hangs !== undefined) return hangs;
   }
   if (pressed === 0) return attempt.leave("stranded", "the agent's terminal took no Enter");
   if (attempt.deps.signs.isNew()) {
@@ -73,6 +79,18 @@ async function pressEnter({ deps }: Attempt, cursor: Look["cursor"] | undefined)
     // Whether it was pressed shows on the screen, where it is looked for next.
     if (!isAway(err)) throw err;
     return "sent";
+  }
+}
+
+/** Undefined once the agent has read the Enter, or drawn something since: then what it shows is what came of it. */
+async function awaitRead(attempt: Attempt, probe: Probe, pressedAt: number): Promise<DeliveryEnd | undefined> {
+  const { clock, source } = attempt.deps;
+  const end = pressedAt + HANGS_MS;
+  if (await attempt.hasRead(pressedAt)) return undefined;
+  for (;;) {
+    if (await attempt.hasRead(pressedAt)) return awaitSubmitted(attempt, probe, pressedAt);
+    if (clock.monotonicMs() >= end) return attempt.leave("unknown", UNREAD, pressedAt);
+    await source.changed(UNREAD_LOOK_MS, attempt.signal);
   }
 }
 

@@ -118,6 +118,38 @@ describe("a delivery", () => {
     expect(pane.enters).toBe(3);
   });
 
+  it("is unknown, with one Enter and not three, when the agent does not read it", async () => {
+    pane.onEnter = () => {
+      pane.unreadBytes = 1;
+    };
+    const result = await delivered();
+    expect(result).toMatchObject({ outcome: "unknown", error: expect.stringContaining("neither read it nor drawn") });
+    expect(result).toMatchObject({ undrawnSince: 25, drawn: TEXT });
+    expect(pane.enters).toBe(1);
+  });
+
+  it("waits for an agent that reads the Enter late", async () => {
+    pane.onEnter = () => {
+      pane.unreadBytes = 1;
+      pane.after(3500, () => {
+        pane.unreadBytes = 0;
+        pane.after(20, () => pane.take());
+      });
+    };
+    expect(await delivered()).toMatchObject({ outcome: "submitted" });
+    expect(pane.enters).toBe(1);
+  });
+
+  it("submits a text of which the terminal lost letters, once nothing more comes", async () => {
+    pane.onPaste = () => pane.compose("மனார் 𝐙𝐍𝐚𝐅  퓠귗");
+    expect(await delivered("known", "மனார் 𝐙𝐍𝐚𝐅 쳱퓠귗")).toMatchObject({ outcome: "submitted", submittedMs: 150 });
+  });
+
+  it("is submitted although its last letters stay on the screen of the empty composer", async () => {
+    pane.onEnter = () => pane.show({ composer: composerOf("      ᜎ") }, screenOf(["        ᜎ"], { cursor: [2, 0] }));
+    expect(await delivered("known", "ждъ ᜐᜎ")).toMatchObject({ outcome: "submitted", ghost: "      ᜎ" });
+  });
+
   it("is unknown when the composer is not seen any more after Enter", async () => {
     pane.onEnter = () => pane.show({});
     expect(await delivered()).toMatchObject({ outcome: "unknown" });

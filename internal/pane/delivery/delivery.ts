@@ -12,13 +12,15 @@ import {
 import { dropBuffer, isBufferThere, pasteText } from "./delivery-paste.ts";
 import { confirm, hookProof } from "./delivery-proof.ts";
 import { submitText } from "./delivery-submit.ts";
+import { isGhost } from "./ghost.ts";
 import { ComposerProbe, type Probe, type Standing, TailProbe } from "./probe.ts";
 
 /** The echo of a paste must show within this time, or Enter is never pressed. */
 const ECHO_MS = 4000;
 /** How long output may keep the screen busy before Enter is pressed all the same. */
 const SETTLE_CAP_MS = 400;
-/** How long a recovered text is looked for. */
+const HANGS = "it was typed, and the agent has drawn nothing since: it hangs; it was not submitted";
+/** How long a recovered text is looked for; longer while the agent has not read all that was typed. */
 const RECOVER_MS = 1000;
 
 /**
@@ -33,7 +35,7 @@ export async function deliver(deps: DeliveryDeps, job: DeliveryJob, signal: Abor
   if (obstacle !== undefined) return { type: "retry", reason: obstacle };
   const { profile, source, clock } = deps;
   const probe: Probe =
-    profile.idleProof === "screen" ? new ComposerProbe(job.text, before) : new TailProbe(job.text, before);
+    profile.idleProof === "screen" ? new ComposerProbe(job.text, before, deps.ghost) : new TailProbe(job.text, before);
   const notTyped = await pasteText(attempt);
   if (notTyped !== undefined) return notTyped;
   attempt.typed();
@@ -73,19 +75,23 @@ export async function recoverDelivery(
     }
     const { standing } = await attempt.look(probe);
     if (standing === "there") return submitText(attempt, probe);
-    if (deps.clock.monotonicMs() >= end) return attempt.leave("unknown", unseen);
+    const isLate = deps.clock.monotonicMs() >= end;
+    if (isLate && ((await deps.writer.unread()) ?? 0) === 0) return attempt.leave("unknown", unseen);
+    if (deps.clock.monotonicMs() >= end + ECHO_MS - RECOVER_MS)
+      return attempt.leave("unknown", unseen, attempt.typedAt);
     await deps.source.changed(LOOK_MS, signal);
   }
 }
 
 /** The caller judged an older screen; a dialog or a draft may have come since. */
-function obstacleOn(screen: Screen, { profile, signs }: DeliveryDeps): string | undefined {
+function obstacleOn(screen: Screen, { profile, signs, ghost = "" }: DeliveryDeps): string | undefined {
   if (signs.waitsForPerson()) return "the agent waits for a person";
   if (profile.idleProof !== "screen") return undefined;
   const { dialog, composer } = profile.view(screen);
   if (dialog !== undefined) return "a dialog is open";
   if (composer === undefined) return "no composer is on the screen";
-  return composer.text !== "" || composer.pasteMarkers > 0 ? "the composer is not empty" : undefined;
+  const isEmpty = composer.pasteMarkers === 0 && (composer.text === "" || isGhost(composer.text, ghost));
+  return isEmpty ? undefined : "the composer is not empty";
 }
 
 async function awaitEcho(attempt: Attempt, probe: Probe): Promise<Standing> {
@@ -102,5 +108,7 @@ async function awaitEcho(attempt: Attempt, probe: Probe): Promise<Standing> {
 function withoutEcho(attempt: Attempt, echo: Standing): DeliveryEnd {
   if (echo === "hidden") return attempt.leave("unknown", "a dialog opened while it was typed; it was not submitted");
   if (echo === "mixed") return attempt.leave("stranded", MIXED);
+  const { typedAt } = attempt;
+  if (!attempt.hasDrawnSince(typedAt)) return attempt.leave("unknown", HANGS, typedAt);
   return attempt.leave("unknown", "it was typed but never appeared in the composer; it was not submitted");
 }

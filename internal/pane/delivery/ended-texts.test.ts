@@ -1,11 +1,18 @@
 import { expect, it } from "vitest";
 import { SignalBus } from "../../base/signal-bus.ts";
 import { hashOf } from "../../session/nudge-record.ts";
+import type { NudgeOutcome } from "../../session/types.ts";
 import { DELIVERED_TEXTS_KEEP, EndedTexts } from "./ended-texts.ts";
 import type { Letter } from "./letter.ts";
 
+interface Ended {
+  readonly typed?: boolean;
+  readonly outcome?: NudgeOutcome;
+  readonly deliveredText?: string;
+}
+
 /** One that has ended; `typed`: its text was in front of the agent. */
-function letter(message: string, { typed = false, deliveredText }: { typed?: boolean; deliveredText?: string } = {}) {
+function letter(message: string, { typed = false, outcome = "submitted", deliveredText }: Ended = {}) {
   const told = deliveredText === undefined ? {} : { deliveredText };
   const letter: Letter = {
     nudge: {
@@ -26,7 +33,7 @@ function letter(message: string, { typed = false, deliveredText }: { typed?: boo
     changed: new SignalBus(),
     receipt: {
       requestId: message,
-      outcome: "submitted",
+      outcome,
       error: "",
       sender: "",
       queuePosition: 0,
@@ -38,16 +45,24 @@ function letter(message: string, { typed = false, deliveredText }: { typed?: boo
   return letter;
 }
 
-it("keeps no text of what has ended but that of the last one that was typed, and each one's hash", () => {
+it("keeps no text of what has ended but of the last ones that were typed and not submitted, and each one's hash", () => {
   const texts = new EndedTexts();
-  const all = [letter("first", { typed: true }), letter("last", { typed: true }), letter("expired")];
+  const all = [
+    letter("before", { typed: true, outcome: "stranded" }),
+    letter("submitted", { typed: true }),
+    letter("stranded", { typed: true, outcome: "stranded" }),
+    letter("unknown", { typed: true, outcome: "unknown" }),
+    letter("expired", { outcome: "expired" }),
+  ];
   for (const each of all) texts.ended(each);
   expect(all.map(({ nudge }) => [nudge.message, nudge.text])).toEqual([
     ["", ""],
-    ["last", "last"],
+    ["", ""],
+    ["stranded", "stranded"],
+    ["unknown", "unknown"],
     ["", ""],
   ]);
-  expect(all.map(({ nudge }) => nudge.messageHash)).toEqual(["first", "last", "expired"].map(hashOf));
+  expect(all.map(({ nudge }) => nudge.messageHash)).toEqual(all.map(({ nudge }) => hashOf(nudge.requestId)));
 });
 
 it("keeps delivered texts up to a bound, the newest ones", () => {

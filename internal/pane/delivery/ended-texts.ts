@@ -1,19 +1,22 @@
 import { withoutText } from "../../session/nudge-record.ts";
 import type { NudgeReceipt } from "../../session/types.ts";
+import { mayStand } from "./leftover.ts";
 import type { Letter } from "./letter.ts";
+import { STANDING_KEEP } from "./standing-texts.ts";
 
 /** Of all delivered texts together, characters; the oldest receipts tell theirs no longer then. */
 export const DELIVERED_TEXTS_KEEP = 8 * 1024 * 1024;
 
 /**
  * Takes the text out of messages that have ended: thousands of receipts are kept, and each message may have 64 KiB. Its hash
- * stays and knows it again. The last one that was typed keeps its text, which may stand in the agent's prompt still.
+ * stays and knows it again. The last ones that were typed and not submitted keep theirs, which may stand in the agent's prompt.
  */
 export class EndedTexts {
   /** Whose receipts tell a delivered text, oldest first. */
   readonly #delivered = new Set<Letter>();
   #chars = 0;
-  #lastTyped: Letter | undefined;
+  /** Typed, and not known to have left, oldest first. */
+  #standing: readonly Letter[] = [];
 
   /** Call it once for each, in the order of their ends. */
   ended(letter: Letter): void {
@@ -21,8 +24,9 @@ export class EndedTexts {
       dropText(letter);
       return;
     }
-    if (this.#lastTyped !== undefined) dropText(this.#lastTyped);
-    this.#lastTyped = letter;
+    const kept = mayStand(letter.receipt) ? [...this.#standing, letter].slice(-STANDING_KEEP) : [];
+    for (const one of [...this.#standing, letter]) if (!kept.includes(one)) dropText(one);
+    this.#standing = kept;
     if (letter.receipt.deliveredText === undefined) return;
     this.#delivered.add(letter);
     this.#chars += letter.receipt.deliveredText.length;

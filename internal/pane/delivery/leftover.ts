@@ -1,5 +1,6 @@
 import type { Screen } from "../../agents/screen.ts";
 import type { RestoredNudge } from "../../session/nudge-record.ts";
+import type { NudgeReceipt } from "../../session/types.ts";
 import { TailProbe } from "./probe.ts";
 
 /** A screen that printed anything within this time is not judged. */
@@ -44,12 +45,30 @@ export class Leftover {
   }
 }
 
-/** The text that an earlier process left behind in the agent's present life, which began at `since` (wall clock, ms). */
-export function textLeftBy(nudges: readonly RestoredNudge[], since: number): string | undefined {
-  const ends = nudges.flatMap(({ nudge, ended }) => (ended === undefined ? [] : [{ text: nudge.text, ...ended }]));
+/** A text that an earlier process typed, and of which nobody knows that it left; `at`: wall clock, ms. */
+export interface LeftText {
+  readonly text: string;
+  readonly at: number;
+}
+
+/**
+ * The texts that an earlier process left behind in the agent's present life, which began at `since` (wall clock, ms), oldest
+ * first. A message that was submitted after them took none of them along, so it ends their time.
+ */
+export function textsLeftBy(nudges: readonly RestoredNudge[], since: number): readonly LeftText[] {
+  const ends = nudges.flatMap(({ nudge, ended }) =>
+    ended === undefined ? [] : [{ text: nudge.text, acceptedAt: nudge.acceptedAt, ...ended }],
+  );
   const typed = ends.filter(({ receipt, at }) => at >= since && receipt.timings.typedMs !== undefined);
-  const last = typed.toSorted((a, b) => a.at - b.at).at(-1);
-  if (last === undefined) return undefined;
-  // Of an UNKNOWN nobody wrote down whether it was seen to leave.
-  return last.receipt.outcome === "stranded" || last.receipt.outcome === "unknown" ? last.text : undefined;
+  const inOrder = typed.toSorted((a, b) => a.at - b.at);
+  const last = inOrder.findLastIndex(({ receipt }) => !mayStand(receipt));
+  return inOrder.slice(last + 1).map(({ text, acceptedAt, receipt }) => ({
+    text,
+    at: acceptedAt + (receipt.timings.typedMs ?? 0),
+  }));
+}
+
+/** Of an UNKNOWN nobody wrote down whether it was seen to leave. */
+export function mayStand({ outcome, timings }: NudgeReceipt): boolean {
+  return timings.typedMs !== undefined && (outcome === "stranded" || outcome === "unknown");
 }

@@ -1,11 +1,13 @@
 import type { ComposerView, ScreenView } from "../../agents/profile.ts";
 import type { Screen } from "../../agents/screen.ts";
+import { DrawnLetters, lettersOf } from "./drawn-letters.ts";
 
 /** How our text stands in front of the agent. */
 export type Standing =
   | "absent" // nothing of it is there (yet, or any more)
   | "partial" // a part of it: still being drawn
   | "there" // whole, as far as the screen can show it, and nothing else
+  | "worn" // the same, without letters that the terminal may have lost (`DrawnLetters`): or still being drawn
   | "mixed" // there with something that is not ours
   | "hidden"; // no place to look at: a dialog or an unknown screen covers the composer
 
@@ -14,7 +16,7 @@ export interface Probe {
   look(screen: Screen, view: ScreenView): Standing;
 }
 
-/** Letters and digits tell texts apart; borders, wraps and emoji widths differ from terminal to terminal. */
+/** Of a text that is scrolled or looked for elsewhere, so many letters and digits tell it apart. */
 const TAIL_LENGTH = 14;
 /** A composer that holds this much of our text, in its place, holds our text with a person's changes. */
 const EDITED_SHARE = 0.75;
@@ -25,17 +27,14 @@ const ENDING_LEAST = 6;
 const REPEATED_ROW = /^\s*[›❯>]\s(.*)$/u;
 /** A paste that the agent shows folded, such as `[Pasted text #1 +4 lines]` or `[Pasted Content 5000 chars]`. */
 const PASTE_MARKER = /\[Pasted[^\]\n]*\]/g;
-const WITHOUT_LETTERS = /[^\p{L}\p{N}]/gu;
 
 /** Skin tones, variation selectors, and what is joined to an emoji: terminals drop them. */
 const EMOJI_PARTS = /\p{Emoji_Modifier}|[\ufe0e\ufe0f\u20e3]|\u200d[\s\S]?/gu;
 
 /** What is compared: letters and digits, or for texts without any, all that is not blank. */
 function signature(text: string, like: string): string {
-  const normal = text.normalize("NFC");
-  const letters = normal.replace(WITHOUT_LETTERS, "");
-  if (like.normalize("NFC").replace(WITHOUT_LETTERS, "") !== "") return letters;
-  const shown = normal.replace(/\s/g, "");
+  if (lettersOf(like) !== "") return lettersOf(text);
+  const shown = text.normalize("NFC").replace(/\s/g, "");
   return shown.replace(EMOJI_PARTS, "") || shown;
 }
 
@@ -52,15 +51,19 @@ interface Repeats {
 export class ComposerProbe implements Probe {
   readonly #message: string;
   readonly #wanted: string;
+  readonly #letters: DrawnLetters;
+  readonly #ghost: string;
   readonly #ending: string;
   /** How many blanks the text ends with. */
   readonly #blanks: number;
   readonly #before: Repeats;
 
-  /** `before`: the screen before the text was typed. */
-  constructor(message: string, before?: Screen) {
+  /** `before`: the screen before the text was typed; `ghost`: what it showed in the composer, which was empty. */
+  constructor(message: string, before?: Screen, ghost = "") {
     this.#message = message;
+    this.#ghost = signature(ghost, message);
     this.#wanted = signature(message, message);
+    this.#letters = new DrawnLetters(message);
     this.#ending = (message.trimEnd().split("\n").at(-1) ?? "").slice(-ENDING_LENGTH).trimStart();
     this.#blanks = message.length - message.trimEnd().length;
     this.#before = before === undefined ? { alone: 0, more: 0 } : this.#repeats(before);
@@ -75,9 +78,21 @@ export class ComposerProbe implements Probe {
   standingOf(composer: Pick<ComposerView, "text" | "pasteMarkers">): Standing {
     const folded = composer.pasteMarkers > 0;
     const seen = signature(folded ? composer.text.replace(PASTE_MARKER, "") : composer.text, this.#message);
+    const standing = this.#standingAs(seen, folded);
+    if (this.#ghost === "" || standing === "there" || standing === "absent") return standing;
+    // The text was drawn over the beginning of the ghost.
+    const ends = Array.from({ length: this.#ghost.length }, (_, i) => this.#ghost.slice(i));
+    const rests = ends.filter((end) => seen.endsWith(end)).map((end) => seen.slice(0, -end.length));
+    const whole = rests.map((rest) => this.#standingAs(rest, folded)).find((one) => one === "there" || one === "worn");
+    return whole ?? standing;
+  }
+
+  #standingAs(seen: string, folded: boolean): Standing {
     if (seen === "") return folded ? "there" : "absent";
     if (seen === this.#wanted) return "there";
-    if (this.#wanted.includes(seen)) return folded || this.#isTail(seen) ? "there" : "partial";
+    if (this.#wanted.includes(seen) && (folded || this.#isTail(seen))) return "there";
+    if (this.#letters.canBe(seen) || this.#isTail(seen, true)) return "worn";
+    if (this.#wanted.includes(seen)) return "partial";
     const ours = folded || seen.includes(this.#wanted.slice(-TAIL_LENGTH)) || this.#isEdited(seen);
     return ours ? "mixed" : "absent";
   }
@@ -93,8 +108,9 @@ export class ComposerProbe implements Probe {
   }
 
   /** A long text is shown scrolled: a part of it that reaches its end stands in the box. */
-  #isTail(seen: string): boolean {
-    return seen.length >= TAIL_LENGTH && this.#wanted.endsWith(seen);
+  #isTail(seen: string, isWorn = false): boolean {
+    if (seen.length < TAIL_LENGTH) return false;
+    return isWorn ? this.#letters.canBe(seen, true) : this.#wanted.endsWith(seen);
   }
 
   /**

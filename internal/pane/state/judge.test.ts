@@ -26,6 +26,8 @@ interface Seen {
   readonly outputAge?: number;
   readonly startedAge?: number;
   readonly submittedAge?: number;
+  /** Something was typed then; see `Signals.typedAt`. */
+  readonly typedAge?: number;
 }
 
 function signalsOf(seen: Seen): Signals {
@@ -46,6 +48,7 @@ function signalsOf(seen: Seen): Signals {
     }),
     lastOutputAt: NOW - (seen.outputAge ?? 100),
     ...(seen.submittedAge !== undefined && { submittedAt: NOW - seen.submittedAge }),
+    ...(seen.typedAge !== undefined && { typedAt: NOW - seen.typedAge }),
   };
 }
 
@@ -329,6 +332,27 @@ table("stalled: busy without output for too long", [
     "idle by agent-file (strong)",
   ],
 ]);
+
+describe("an agent that draws nothing after something was typed", () => {
+  const idle = { screen: [IDLE, 60_000], hook: ["turn-ended", 60_000], file: ["idle", 60_000] } as const;
+  it.each<[string, Seen, string]>([
+    ["is idle still while an echo may come", { ...idle, typedAge: 400, outputAge: 1000 }, "idle"],
+    ["is uncertain, whatever said idle before", { ...idle, typedAge: 600, outputAge: 1000 }, "uncertain"],
+    ["is stalled in the end", { ...idle, typedAge: STALL_AFTER_MS, outputAge: STALL_AFTER_MS + 1 }, "stalled"],
+    ["is idle again once it draws", { ...idle, typedAge: 5000, outputAge: 4000 }, "idle"],
+    ["is busy when it was", { ...idle, file: ["busy", 60_000], typedAge: 600, outputAge: 1000 }, "busy"],
+    ["waits in a dialog when it did", { screen: [DIALOG, 9000], typedAge: 600, outputAge: 1000 }, "dialog"],
+  ])("%s", (_, seen, state) => {
+    expect(verdictOf(seen).state).toBe(state);
+  });
+
+  it("is judged again when an echo is late, and when it becomes stalled", () => {
+    expect(verdictOf({ ...idle, typedAge: 400, outputAge: 1000 }).reconsiderAt).toBe(NOW + 100);
+    const late = verdictOf({ ...idle, typedAge: 600, outputAge: 1000 });
+    expect(late).toMatchObject({ reconsiderAt: NOW - 600 + STALL_AFTER_MS, stallsAt: NOW - 600 + STALL_AFTER_MS });
+    expect(late.evidence).toMatchObject([{ source: "output", confidence: "strong", ageMs: 600 }]);
+  });
+});
 
 describe("when to judge again without a new signal", () => {
   it.each([

@@ -13,6 +13,8 @@ export interface Signals {
   readonly lastOutputAt?: number;
   /** When the agent's processes were last seen to compute or to write, which is looked for only before it counts as stalled. */
   readonly lastWorkAt?: number;
+  /** When something was typed that the agent has not been seen to take in: until it prints something, it may hang. */
+  readonly typedAt?: number;
   /** When our last message was submitted: idle seen before that says nothing about now. */
   readonly submittedAt?: number;
 }
@@ -39,7 +41,7 @@ export interface Verdict {
   readonly evidence: readonly Evidence[];
   /** Monotonic time at which the verdict may change without any new signal. */
   readonly reconsiderAt?: number;
-  /** Of `busy` and `stalled`: the monotonic time at which the one becomes the other. */
+  /** The monotonic time at which a busy agent, or one that draws nothing, becomes a stalled one. */
   readonly stallsAt?: number;
 }
 
@@ -59,6 +61,8 @@ const SILENT_START_MS = 5000;
 export const FILE_LAG_MS = 2000;
 /** A hook that says "waiting" is the word of a moment; after this the screen or the file must say it too. */
 const WAITING_HOOK_MS = 1500;
+/** What was typed and is not drawn within this time may hang. */
+const UNDRAWN_MS = 500;
 /** A busy word of a hook that nothing else supports for this long is doubted (an interrupted turn ends without a hook). */
 const LONELY_HOOK_MS = 5000;
 /** After such a word the screen alone says idle only when nothing has moved for this long: a counter of seconds has moved by then. */
@@ -77,8 +81,8 @@ export function judge(signals: Signals, now: number, options: JudgeOptions): Ver
     judgeWaiting(signals, now) ??
     judgeStarting(signals, now) ??
     judgeBusy(signals, now, options) ??
-    judgeIdle(signals, now) ??
-    uncertain(signals, now)
+    judgeUndrawn(signals, now, options) ??
+    untilUndrawn(signals, now, judgeIdle(signals, now) ?? uncertain(signals, now))
   );
 }
 
@@ -163,6 +167,22 @@ function hookSaysBusy(event: HookEvent): boolean {
 function turnEndedSince(since: number, hook: Signals["hook"], file: Signals["file"]): boolean {
   if (hook?.event.type === "turn-ended" && hook.at >= since) return true;
   return file?.state.type === "idle" && file.at >= since;
+}
+
+/** What was typed has not been drawn: whatever said idle before says nothing about now. */
+function judgeUndrawn({ typedAt, lastOutputAt }: Signals, now: number, options: JudgeOptions): Verdict | undefined {
+  if (typedAt === undefined || (lastOutputAt ?? Number.NEGATIVE_INFINITY) > typedAt) return undefined;
+  if (now < typedAt + UNDRAWN_MS) return undefined;
+  const stallsAt = typedAt + options.stallAfterMs;
+  const evidence = sign("output", "it has drawn nothing since a message was typed", "strong", now - typedAt);
+  if (now >= stallsAt) return { state: "stalled", evidence: [evidence], stallsAt };
+  return { state: "uncertain", evidence: [evidence], reconsiderAt: stallsAt, stallsAt };
+}
+
+/** An echo takes some milliseconds: only then is its lack worth a word. */
+function untilUndrawn({ typedAt }: Signals, now: number, other: Verdict): Verdict {
+  const from = (typedAt ?? Number.NEGATIVE_INFINITY) + UNDRAWN_MS;
+  return now < from ? { ...other, reconsiderAt: Math.min(from, other.reconsiderAt ?? from) } : other;
 }
 
 function judgeIdle(signals: Signals, now: number): Verdict | undefined {

@@ -1,4 +1,4 @@
-import type { AgentProfile, FileState, HookEvent, ScreenView } from "../../agents/profile.ts";
+import type { AgentProfile, ComposerView, FileState, HookEvent, ScreenView } from "../../agents/profile.ts";
 import { untilAborted } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import { SignalBus } from "../../base/signal-bus.ts";
@@ -13,6 +13,8 @@ export interface MonitorDeps {
   readonly clock: Clock;
   readonly profile: AgentProfile;
   readonly source: ScreenSource;
+  /** Nothing of a person's stands in this composer: it is empty, or what stands there is ours (`StandingTexts`). */
+  readonly isOurs?: (composer: ComposerView, quietMs: number) => boolean;
 }
 
 /** The agent's state at one moment. */
@@ -23,7 +25,7 @@ export interface StateReport {
   readonly evidence: readonly Evidence[];
   readonly dialog?: Dialog;
   readonly composerSeen: boolean;
-  /** Text in the composer. */
+  /** Text in the composer that is not ours. */
   readonly draft: boolean;
 }
 
@@ -56,6 +58,7 @@ export class Monitor implements AgentSigns {
   #lastWorkAt: number | undefined;
   #typing = false;
   #submittedAt: number | undefined;
+  #typedAt: number | undefined;
   #verdict: Verdict = { state: "starting", evidence: [] };
   #report: StateReport;
   #judgedAt = 0;
@@ -84,6 +87,7 @@ export class Monitor implements AgentSigns {
     this.#file = undefined;
     this.#screen = undefined;
     this.#submittedAt = undefined;
+    this.#typedAt = undefined;
     this.process({ type: "alive" });
   }
 
@@ -121,6 +125,12 @@ export class Monitor implements AgentSigns {
   typing(now: boolean): void {
     this.#typing = now;
     if (!now) this.#wake(); // what it left standing is a draft from now on
+  }
+
+  /** Something was typed at that time; until the agent prints, or undefined is told, it may hang. Monotonic ms. */
+  typedInto(at: number | undefined): void {
+    this.#typedAt = at;
+    this.#wake();
   }
 
   submitted(): void {
@@ -218,11 +228,16 @@ export class Monitor implements AgentSigns {
       evidence,
       ...(kept === undefined || state !== "dialog" ? {} : { dialog: kept }),
       composerSeen: view.composer !== undefined,
-      draft: !this.#typing && view.composer !== undefined && holdsText(view.composer),
+      draft: !this.#typing && view.composer !== undefined && this.#isDraft(view.composer),
     };
     const same = state === before.state && kept === before.dialog && this.#report.draft === before.draft;
     if (!same || this.#report.composerSeen !== before.composerSeen) this.changes.notify();
     return this.#report;
+  }
+
+  #isDraft(composer: ComposerView): boolean {
+    const { isOurs, source } = this.#deps;
+    return isOurs === undefined ? holdsText(composer) : !isOurs(composer, source.quietMs());
   }
 
   #signals(): Signals {
@@ -236,6 +251,7 @@ export class Monitor implements AgentSigns {
       ...(this.#lastOutputAt === undefined ? {} : { lastOutputAt: this.#lastOutputAt }),
       ...(this.#lastWorkAt === undefined ? {} : { lastWorkAt: this.#lastWorkAt }),
       ...(this.#submittedAt === undefined ? {} : { submittedAt: this.#submittedAt }),
+      ...(this.#typedAt === undefined ? {} : { typedAt: this.#typedAt }),
     };
   }
 

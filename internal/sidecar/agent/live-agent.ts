@@ -9,8 +9,9 @@ import { Redactor } from "../../base/redact.ts";
 import type { Journal } from "../../eventlog/journal.ts";
 import { People } from "../../pane/attach/attach-people.ts";
 import { AgentDeliveries } from "../../pane/delivery/agent-deliveries.ts";
-import { textLeftBy } from "../../pane/delivery/leftover.ts";
+import { textsLeftBy } from "../../pane/delivery/leftover.ts";
 import { Mailbox, RECEIPT_KEEP, RECEIPT_KEEP_MS } from "../../pane/delivery/mailbox.ts";
+import { StandingTexts } from "../../pane/delivery/standing-texts.ts";
 import { OutputStream } from "../../pane/screen/output.ts";
 import { Peeker } from "../../pane/screen/peek.ts";
 import { Monitor } from "../../pane/state/monitor.ts";
@@ -88,7 +89,11 @@ export class LiveAgent {
     // Offsets that nobody could promise belong to an epoch that no later process continues.
     this.output = new OutputStream({ clock }, { ...options, epoch: promised ? epoch : randomUUID(), startOffset });
     this.output.bytes.listen(() => this.#reserve());
-    this.monitor = new Monitor({ clock, profile, source: this.output }, { stallAfterMs: options.stallAfterMs });
+    const nudges = restoreNudges(restored.nudges, clock.now(), RECEIPT_KEEP_MS, RECEIPT_KEEP);
+    const left = textsLeftBy(nudges, restored.agent?.startedAt ?? 0);
+    const standing = new StandingTexts(left.map(({ text }) => text));
+    const isOurs: StandingTexts["isOurs"] = (composer, quietMs) => standing.isOurs(composer, quietMs);
+    this.monitor = new Monitor({ clock, profile, source: this.output, isOurs }, { stallAfterMs: options.stallAfterMs });
     const keep = (record: SidecarRecord) => this.#journal.tryKeep(record);
     const redactor = new Redactor(options.redactPatterns);
     this.events = new SessionEvents({ clock, redactor, keep }, options, restored.events);
@@ -101,11 +106,10 @@ export class LiveAgent {
       { clock, size: () => this.output.emulator, resize: (size) => this.#resize(size) },
       { own: { cols: options.cols, rows: options.rows } },
     );
-    const nudges = restoreNudges(restored.nudges, clock.now(), RECEIPT_KEEP_MS, RECEIPT_KEEP);
     const { output, monitor, people } = this;
     this.#deliveries = new AgentDeliveries(
-      { clock, profile, pane: deps.pane, output, monitor, people, restartDue: () => this.#restartDue },
-      textLeftBy(nudges, restored.agent?.startedAt ?? 0),
+      { clock, profile, pane: deps.pane, output, monitor, people, standing, restartDue: () => this.#restartDue },
+      left,
     );
     this.mailbox = this.#newMailbox(nudges);
     this.stopper = new AgentStopper(
@@ -117,12 +121,12 @@ export class LiveAgent {
       },
       restored.agent?.stopping === true,
     );
-    const standing = { type: "standing" as const, lines: restored.events.standing };
+    const lines = { type: "standing" as const, lines: restored.events.standing };
     const life = restored.agent ? [restored.agent] : [];
     this.#journal.rewrite([
       this.#streamRecord(),
       ...this.events.records(),
-      standing,
+      lines,
       ...recordsOf(this.mailbox.snapshot()),
       ...life,
     ]);

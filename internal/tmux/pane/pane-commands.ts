@@ -63,8 +63,12 @@ export function rawLine(paneId: string, data: Uint8Array): string {
  * the cursor stands there: the server has then read nothing that moved it since, such as a dialog.
  */
 export function enterLine(paneId: string, cursor?: CursorPlace): string {
-  const press = guarded(paneId, `send-keys -t ${paneId} -l -- ${quoteArgument("\r")}`);
-  if (cursor === undefined) return press;
+  return cursor === undefined ? textLine(paneId, "\r") : textAtLine(paneId, "\r", cursor);
+}
+
+/** A text, only while the cursor stands there. */
+export function textAtLine(paneId: string, text: string, cursor: CursorPlace): string {
+  const press = textLine(paneId, text);
   const isThere = `#{&&:#{==:#{cursor_x},${cursor.x}},#{==:#{cursor_y},${cursor.y}}}`;
   const otherwise = `display-message -p ${MOVED}`;
   return `if-shell -F -t ${paneId} ${quoteArgument(isThere)} ${quoteArgument(press)} ${quoteArgument(otherwise)}`;

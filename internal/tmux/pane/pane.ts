@@ -22,12 +22,14 @@ import {
   REFUSED,
   rawLine,
   saveLine,
+  textAtLine,
   textLine,
 } from "./pane-commands.ts";
 import { factsCommand, modesCommand, type PaneFacts, type PaneModes, parseFacts, parseModes } from "./pane-facts.ts";
 import { quoteArgument } from "./quote.ts";
 import { RAW_KEYS_MAX_BYTES } from "./raw-keys.ts";
 import { WINDOW_NAME } from "./server-config.ts";
+import { unreadInput } from "./unread-input.ts";
 
 export type { CaptureOptions } from "./pane-commands.ts";
 export type { PaneFacts, PaneModes } from "./pane-facts.ts";
@@ -214,6 +216,17 @@ export class TmuxPane {
    */
   async enter(cursor?: CursorPlace): Promise<Sent | "moved"> {
     return await this.#guarded("send-keys", enterLine(this.id, cursor), { [MOVED]: "moved" });
+  }
+
+  /** Characters as they are, only while the cursor stands there. */
+  async typeAt(text: string, cursor: CursorPlace): Promise<Sent | "moved"> {
+    return await this.#guarded("send-keys", textAtLine(this.id, text, cursor), { [MOVED]: "moved" });
+  }
+
+  /** Bytes that were typed and that the program has not read; undefined when that cannot be known. */
+  async unread(): Promise<number | undefined> {
+    const [tty = ""] = await this.#client.command(`display-message -p -t ${this.id} "#{pane_tty}"`).catch(() => []);
+    return await unreadInput(tty);
   }
 
   /** Fixes the size of the pane's window, whoever attaches. @throws DomainError `invalid` outside of 1…10000 */

@@ -1,0 +1,79 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { composerOf, FakePane, fakeProfile } from "../../../test/fakes/fake-pane.ts";
+import { FakeClock } from "../../../test/support/fake-clock.ts";
+import { screenOf } from "../../../test/support/screens.ts";
+import { clearOwnText } from "./clear-composer.ts";
+import { StandingTexts } from "./standing-texts.ts";
+
+const ERASE = "\x15";
+const { signal } = new AbortController();
+
+let clock: FakeClock;
+let pane: FakePane;
+let standing: StandingTexts;
+beforeEach(() => {
+  clock = new FakeClock();
+  pane = new FakePane(clock);
+  standing = new StandingTexts();
+});
+
+const cleared = () =>
+  clock.until(
+    clearOwnText({ clock, writer: pane, source: pane, profile: fakeProfile(pane), standing }, signal),
+    60_000,
+  );
+
+describe("a text of ours is taken out of the composer", () => {
+  it("row by row, with a look after each key", async () => {
+    standing.left("one\ntwo\nthree");
+    pane.compose("one\ntwo\nthree");
+    pane.onErase = () => {
+      const rest = (pane.view.composer?.text ?? "").split("\n").slice(0, -1).join("\n");
+      pane.after(30, () => pane.compose(rest));
+    };
+    expect(await cleared()).toBe(true);
+    expect(pane.typed).toEqual([ERASE, ERASE, ERASE]);
+  });
+
+  it("also two that stand together", async () => {
+    standing.left("one");
+    standing.left("two");
+    pane.compose("onetwo");
+    expect(await cleared()).toBe(true);
+  });
+
+  it.each([
+    ["is a person's", () => pane.compose("by hand")],
+    ["is covered by a dialog", () => pane.show({})],
+  ])("but nothing is pressed on what %s", async (_, show) => {
+    standing.left("one\ntwo");
+    show();
+    expect(await cleared()).toBe(false);
+    expect(pane.typed).toEqual([]);
+  });
+
+  it("up to where a person begins to type", async () => {
+    standing.left("one\ntwo\nthree");
+    pane.compose("one\ntwo\nthree");
+    pane.onErase = () => pane.compose("one\ntwo by hand");
+    expect(await cleared()).toBe(false);
+    expect(pane.typed).toEqual([ERASE]);
+  });
+
+  it("not with a key that has no effect: it is pressed twice", async () => {
+    standing.left("one");
+    pane.compose("one");
+    pane.onErase = () => {};
+    expect(await cleared()).toBe(false);
+    expect(pane.typed).toEqual([ERASE, ERASE]);
+  });
+
+  it("except for what the program leaves on the screen of an empty composer", async () => {
+    standing.left("ᎢᏎᏚ ждъцбр ᜐᜎ");
+    pane.compose("ᎢᏎᏚ ждъцбр ᜐᜎ");
+    pane.onErase = () =>
+      pane.show({ composer: composerOf("          ᜎ") }, screenOf(["            ᜎ"], { cursor: [2, 0] }));
+    expect(await cleared()).toBe(true);
+    expect(standing.isEmpty(composerOf("          ᜎ"))).toBe(true);
+  });
+});

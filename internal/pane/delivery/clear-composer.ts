@@ -1,0 +1,63 @@
+import type { AgentProfile, ComposerView } from "../../agents/profile.ts";
+import type { Clock } from "../../base/clock.ts";
+import type { ScreenSource } from "../screen/screen-source.ts";
+import type { PaneWriter } from "./delivery-attempt.ts";
+import { ghostOn, isPartOf } from "./ghost.ts";
+import type { StandingTexts } from "./standing-texts.ts";
+
+export interface ClearDeps {
+  readonly clock: Clock;
+  readonly writer: Pick<PaneWriter, "typeAt">;
+  readonly source: ScreenSource;
+  readonly profile: AgentProfile;
+  readonly standing: StandingTexts;
+}
+
+/** Ctrl-U takes away what stands before the cursor in its row; every agent here knows it, and it never ends or stops one. */
+const ERASE = "\x15";
+/** A folded text goes at once, a text with lines row by row. */
+const MOST_KEYS = 400;
+const ALL_MS = 15_000;
+/** How long one key may take to show its effect. */
+const KEY_MS = 1000;
+/** Keys without effect, one after the other, before what is still shown is taken for good. */
+const MOST_VAIN = 2;
+const LOOK_MS = 10;
+
+/**
+ * Takes texts of ours out of the composer, from their end, with the agent's own key and a look after each. Stops as soon as
+ * anything stands there that is not the beginning of what stood there first: a person types. Returns whether the composer
+ * is empty. Nothing else may write to the pane meanwhile.
+ */
+export async function clearOwnText(deps: ClearDeps, signal: AbortSignal): Promise<boolean> {
+  const { clock, source, profile, standing, writer } = deps;
+  const end = clock.monotonicMs() + ALL_MS;
+  let rest: ComposerView | undefined;
+  let vain = 0;
+  for (let keys = 0; keys < MOST_KEYS && clock.monotonicMs() < end; keys++) {
+    const screen = await source.current(signal);
+    const { composer } = profile.view(screen);
+    if (composer === undefined) return false;
+    if (standing.isEmpty(composer)) return true;
+    if (rest === undefined ? !standing.knows(composer) : !isRestOf(composer, rest)) return false;
+    rest = composer;
+    if (vain === MOST_VAIN) return standing.noteGhost(ghostOn(screen, composer, composer.text));
+    await writer.typeAt(ERASE, { x: screen.cursorX, y: screen.cursorY });
+    vain = (await hasChanged(deps, composer.text, signal)) ? 0 : vain + 1;
+  }
+  return false;
+}
+
+async function hasChanged({ clock, source, profile }: ClearDeps, before: string, signal: AbortSignal) {
+  const end = clock.monotonicMs() + KEY_MS;
+  for (;;) {
+    const { composer } = profile.view(await source.current(signal));
+    if (composer?.text !== before) return true;
+    if (clock.monotonicMs() >= end) return false;
+    await source.changed(LOOK_MS, signal);
+  }
+}
+
+function isRestOf(composer: ComposerView, before: ComposerView): boolean {
+  return composer.pasteMarkers <= before.pasteMarkers && isPartOf(composer.text, before.text.normalize("NFC"));
+}

@@ -1,0 +1,88 @@
+/** Letters and digits tell texts apart; borders, wraps, marks and widths differ from terminal to terminal. */
+const LETTER = /[\p{L}\p{N}]/u;
+/**
+ * Characters that programs, tmux and libraries count as a different number of columns, or that a terminal may drop: the
+ * parts of Hangul syllables, spacing vowel signs, what is joined to an emoji, halves of flags, joiners.
+ */
+const JAMO = /[\u1100-\u11ff\ua960-\ua97c\ud7b0-\ud7fb]/u;
+const JOINED = /\p{Cf}|\p{Emoji_Modifier}|\p{Regional_Indicator}|\ufe0e|\ufe0f|\u20e3/u;
+const SPACING_MARK = /\p{Mc}|\uff9e|\uff9f/u;
+/** Of scripts that older tables of widths do not have. */
+const MARK = /[\p{Mn}\p{Me}]/u;
+const NEWER_SCRIPTS = 0x1700;
+const JAMO_COLUMNS = 2;
+const JOINED_COLUMNS = 2;
+
+interface DrawnLetter {
+  readonly letter: string;
+  /** How many columns the program and the terminal may have drifted apart right before this letter since the one before. */
+  readonly drift: number;
+}
+
+/**
+ * A message's letters and digits in order, and how many of them a terminal may have lost at most. Programs such as Codex
+ * place what follows a wide character by the column that they have counted; where they count fewer columns than tmux, that
+ * overwrites as many columns of what stands before it. So a letter may be missing only behind a character of disputed width,
+ * and no more letters than columns are in dispute up to there. Nothing is ever added.
+ */
+export class DrawnLetters {
+  readonly text: string;
+  readonly #letters: readonly DrawnLetter[];
+  readonly #isUneven: boolean;
+
+  constructor(message: string) {
+    const letters: DrawnLetter[] = [];
+    let drift = 0;
+    for (const character of message.normalize("NFC")) {
+      drift += disputedColumns(character);
+      if (!LETTER.test(character)) continue;
+      letters.push({ letter: character, drift });
+      drift = 0;
+    }
+    this.#letters = letters;
+    this.text = letters.map(({ letter }) => letter).join("");
+    this.#isUneven = letters.some(({ drift: columns }) => columns > 0) || drift > 0;
+  }
+
+  /** `seen`, the letters of a drawing, are what is left of this text: all of it, or its end where `isClipped`. */
+  canBe(seen: string, isClipped = false): boolean {
+    if (seen === this.text) return true;
+    if (!this.#isUneven || seen.length > this.text.length) return false;
+    return isClipped ? this.#endsAs([...seen]) : this.#isLeft([...seen]);
+  }
+
+  #isLeft(seen: readonly string[]): boolean {
+    let at = 0;
+    let columns = 0;
+    for (const { letter, drift } of this.#letters) {
+      columns += drift;
+      if (letter === seen[at]) at++;
+      else if (--columns < 0) return false;
+    }
+    return at === seen.length && at > 0;
+  }
+
+  #endsAs(seen: readonly string[]): boolean {
+    let at = seen.length - 1;
+    let columns = 0;
+    for (let i = this.#letters.length - 1; i >= 0 && at >= 0; i--) {
+      const { letter, drift } = this.#letters[i] as DrawnLetter;
+      if (letter === seen[at]) at--;
+      else columns--;
+      columns += drift;
+    }
+    return at < 0 && columns >= 0;
+  }
+}
+
+function disputedColumns(character: string): number {
+  if (JAMO.test(character)) return JAMO_COLUMNS;
+  if (JOINED.test(character)) return JOINED_COLUMNS;
+  const isNewer = (character.codePointAt(0) ?? 0) >= NEWER_SCRIPTS;
+  return SPACING_MARK.test(character) || (isNewer && MARK.test(character)) ? 1 : 0;
+}
+
+/** The letters and digits of a text. */
+export function lettersOf(text: string): string {
+  return text.normalize("NFC").replace(/[^\p{L}\p{N}]/gu, "");
+}

@@ -1,0 +1,33 @@
+import { closeSync, constants, openSync } from "node:fs";
+
+/** Asks a terminal how many bytes its program has still to read. */
+const FIONREAD = process.platform === "linux" ? 0x541b : 0x4004667f;
+
+type Ioctl = (fd: number, request: number, count: Buffer) => number;
+let ioctl: Promise<Ioctl> | undefined;
+
+/**
+ * How many bytes of what was typed into this terminal its program has not read: more than 0 for longer than a moment means
+ * that it hangs or is stopped. Undefined where that cannot be known, such as in another container. The native part is
+ * loaded by the first call, which takes up to 100 ms.
+ */
+export async function unreadInput(tty: string): Promise<number | undefined> {
+  if (!/^\/dev\/[\w/.-]{1,200}$/.test(tty)) return undefined;
+  let fd: number | undefined;
+  try {
+    ioctl ??= loadIoctl();
+    const ask = await ioctl;
+    fd = openSync(tty, constants.O_RDONLY | constants.O_NOCTTY | constants.O_NONBLOCK);
+    const count = Buffer.alloc(4);
+    return ask(fd, FIONREAD, count) === 0 ? count.readInt32LE(0) : undefined;
+  } catch {
+    return undefined;
+  } finally {
+    if (fd !== undefined) closeSync(fd);
+  }
+}
+
+async function loadIoctl(): Promise<Ioctl> {
+  const { default: koffi } = await import("koffi");
+  return koffi.load(null).func("int ioctl(int fd, unsigned long request, void *count)");
+}

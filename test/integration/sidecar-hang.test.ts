@@ -1,0 +1,93 @@
+import { readFile } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
+import { NudgeMode } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
+import { demoCommand, type RunningSidecar, startSidecar, until } from "../support/sidecar.ts";
+
+const UNKNOWN = { outcome: NudgeOutcome.UNKNOWN };
+
+/** tmux wakes a pane's process that is stopped, but not what that process has started. */
+const start = (...flags: string[]) =>
+  startSidecar((dir) => ({ command: ["sh", "-c", '"$@"; exit $?', "sh", ...demoCommand(dir)], flags }));
+
+async function agentOf({ client }: RunningSidecar): Promise<number> {
+  const { agentPid } = await client.status({});
+  return Number((await readFile(`/proc/${agentPid}/task/${agentPid}/children`, "latin1")).split(" ")[0]);
+}
+
+/** Stops the agent until it is disposed of. */
+async function stopped(sidecar: RunningSidecar): Promise<Disposable> {
+  await sidecar.untilState(AgentState.IDLE);
+  const pid = await agentOf(sidecar);
+  process.kill(pid, "SIGSTOP");
+  await sleep(100);
+  return { [Symbol.dispose]: () => process.kill(pid, "SIGCONT") };
+}
+
+const endOf = ({ client }: RunningSidecar, requestId: string) =>
+  until(`an end of ${requestId}`, 30_000, async () => {
+    const receipt = await client.getNudge({ requestId });
+    return receipt.outcome === NudgeOutcome.QUEUED ? undefined : receipt;
+  });
+
+describe("an agent that hangs while a message is typed", () => {
+  it("gets nothing more typed, is never idle, and takes the next message when it goes on, without the first", async () => {
+    await using sidecar = await start("--stall-after", "3s");
+    const { client } = sidecar;
+    const states = new Set<AgentState>();
+    {
+      using _frozen = await stopped(sidecar);
+      const first = client.nudge({ message: "the first one", requestId: "first" });
+      await sleep(1000);
+      for (let i = 0; i < 40; i++, await sleep(100)) {
+        const { state, evidence } = await client.status({});
+        states.add(state);
+        expect(evidence[0]?.value).toContain("drawn nothing");
+      }
+      expect(await first).toMatchObject(UNKNOWN);
+      expect([...states]).toEqual([AgentState.UNCERTAIN, AgentState.STALLED]);
+      const immediate = await client.nudge({ message: "now", mode: NudgeMode.IMMEDIATE });
+      expect(immediate).toMatchObject({ outcome: NudgeOutcome.COMPOSER_BUSY });
+      expect(immediate.timings?.typedMs ?? 0n).toBe(0n);
+      const waits = await client.nudge({ message: "the next one", requestId: "next", timeoutMs: 1000n });
+      expect(waits).toMatchObject({ outcome: NudgeOutcome.QUEUED });
+    }
+    expect(await endOf(sidecar, "next")).toMatchObject({ outcome: NudgeOutcome.SUBMITTED });
+    await sidecar.untilState(AgentState.IDLE);
+    expect(await sidecar.taken()).toEqual(["the next one"]);
+    expect((await client.status({})).draft).toBe(false);
+  });
+
+  it("has its text submitted when it goes on before the receipt was given", async () => {
+    await using sidecar = await start();
+    let receipt: ReturnType<typeof sidecar.client.nudge>;
+    {
+      using _frozen = await stopped(sidecar);
+      receipt = sidecar.client.nudge({ message: "late but whole" });
+      await sleep(2500);
+    }
+    expect(await receipt).toMatchObject({ outcome: NudgeOutcome.SUBMITTED });
+    expect(await sidecar.taken()).toEqual(["late but whole"]);
+  });
+
+  it("also when the serving half is killed meanwhile", async () => {
+    await using sidecar = await start();
+    const { client } = sidecar;
+    {
+      using _frozen = await stopped(sidecar);
+      const call = client.nudge({ message: "the first one", requestId: "first" }).catch(() => undefined);
+      await sleep(800);
+      process.kill(sidecar.servingPid(), "SIGKILL");
+      await call;
+      const again = await until("its successor", 20_000, () =>
+        client.nudge({ message: "the next one", requestId: "next", timeoutMs: 6000n }).catch(() => undefined),
+      );
+      expect(again).toMatchObject({ outcome: NudgeOutcome.QUEUED });
+      expect(await endOf(sidecar, "first")).toMatchObject(UNKNOWN);
+      expect((await client.status({})).state).toBe(AgentState.UNCERTAIN);
+    }
+    expect(await endOf(sidecar, "next")).toMatchObject({ outcome: NudgeOutcome.SUBMITTED });
+    expect(await sidecar.taken()).toEqual(["the next one"]);
+  });
+});
