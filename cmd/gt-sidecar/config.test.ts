@@ -128,3 +128,32 @@ it("gives the serving half the same configuration, with what was left open fille
   expect(serving.sidecar).toEqual(whole.sidecar);
   expect(serving.sidecar.stateDir).toBe(join("/run/user/7", "gt-sidecar"));
 });
+
+describe("keys of token issuers", () => {
+  it("are read, and so is whom tokens are for", () => {
+    const keys = ["--tls-dir", "/t", "--jwt-key", "shop=/k/shop.pub", "--jwt-key", "shop=next.pub"];
+    const serve = (...flags: string[]) =>
+      readConfig(["serve", ...AGENT, "--state-dir", "/s", ...flags, "--", "sh"], ENV);
+    expect(serve(...keys)).toMatchObject({
+      tokens: {
+        audience: "gt-sidecar",
+        keyFiles: [
+          { path: "/k/shop.pub", rule: { issuer: "shop" } },
+          { path: join(process.cwd(), "next.pub"), rule: { issuer: "shop" } },
+        ],
+      },
+    });
+    expect(serve(...keys, "--jwt-audience", "mine")).toMatchObject({ tokens: { audience: "mine" } });
+    expect(serve()).not.toHaveProperty("tokens");
+  });
+
+  it.each([
+    [["--jwt-key", "shop"], "ISSUER=FILE"],
+    [["--jwt-key", "=file"], "ISSUER=FILE"],
+    [["--jwt-key", "shop="], "ISSUER=FILE"],
+    [["--jwt-key", "shop=file"], "needs --tls-dir"],
+    [["--jwt-audience", "x"], "no --jwt-key"],
+  ])("are refused: %j", (flags, words) => {
+    expect(() => config([...AGENT, ...flags])).toThrow(words);
+  });
+});

@@ -14,6 +14,7 @@ import type { SidecarOptions } from "../../internal/sidecar/halves/options.ts";
 import { checkTlsFolder } from "./check-tls-folder.ts";
 import { findProgram } from "./find-program.ts";
 import { checkListen, formatListen, type ListenAddress, parseListen, withFixedPort } from "./listen.ts";
+import { readTokenFlags, type TokenFlags } from "./token-flags.ts";
 
 export interface SidecarConfig {
   readonly half: "both" | "supervise" | "serve";
@@ -23,6 +24,8 @@ export interface SidecarConfig {
   readonly tlsDir?: string;
   /** Undefined: not said. */
   readonly roleRules?: readonly RoleRule[];
+  /** Tokens that give roles; undefined: none. */
+  readonly tokens?: TokenFlags;
   readonly allowHosts: readonly string[];
   readonly graceMs: number;
   readonly logLevel: LogLevel;
@@ -44,6 +47,8 @@ const specs = {
   address: { type: "string", env: "GT_AGENT_ADDRESS" },
   "tls-dir": { type: "string", env: "GT_TLS_DIR" },
   "allow-client": { type: "list", env: "GT_ALLOW_CLIENTS" },
+  "jwt-key": { type: "list", env: "GT_JWT_KEYS" },
+  "jwt-audience": { type: "string", env: "GT_JWT_AUDIENCE" },
   "insecure-plaintext": { type: "boolean", env: "GT_SIDECAR_INSECURE" },
   "allow-host": { type: "list" },
   restart: { type: "string", env: "GT_AGENT_RESTART" },
@@ -85,6 +90,7 @@ export function readConfig(argv: readonly string[], env: Env): SidecarConfig | "
   const sidecar = readSidecar(values, flags.rest, env, half, sessionOfCertificate(tlsDir, half));
   const listen = parseListen(values.listen ?? "127.0.0.1:9090", "--listen");
   checkListen(listen, { tls: tlsDir !== undefined, insecure: values["insecure-plaintext"] ?? false });
+  const tokens = readTokenFlags(values["jwt-key"], values["jwt-audience"], { tlsDir, half });
   const own = argv.slice(half === "both" ? 0 : 1, argv.includes("--") ? argv.indexOf("--") : undefined);
   return {
     half,
@@ -93,6 +99,7 @@ export function readConfig(argv: readonly string[], env: Env): SidecarConfig | "
     healthListen: parseListen(values["health-listen"] ?? "127.0.0.1:9091", "--health-listen"),
     ...(tlsDir === undefined ? {} : { tlsDir }),
     ...(values["allow-client"] && { roleRules: values["allow-client"].map(parseRoleRule) }),
+    ...(tokens && { tokens }),
     allowHosts: values["allow-host"] ?? [],
     graceMs: values.grace ?? 10_000,
     logLevel: oneOf("--log-level", LEVELS, values["log-level"] ?? "info"),

@@ -23,6 +23,8 @@ Serving:
   --health-listen H:P      /livez, /readyz, /metrics (127.0.0.1:9091)               GT_SIDECAR_HEALTH_LISTEN
   --tls-dir DIR            tls.crt, tls.key, ca.crt, optional crl.pem               GT_TLS_DIR
   --allow-client RULE      spiffe://domain/path=read|nudge|operate, may repeat      GT_ALLOW_CLIENTS
+  --jwt-key ISSUER=FILE    whose tokens give roles too; a public Ed25519 key, may repeat   GT_JWT_KEYS
+  --jwt-audience NAME      whom those tokens are for (gt-sidecar)                   GT_JWT_AUDIENCE
   --insecure-plaintext     serve other addresses than loopback without TLS          GT_SIDECAR_INSECURE
   --allow-host NAME        a host name that plaintext callers may use, may repeat
   --raw-bytes N            raw output kept for watchers that come back (8 MiB)

@@ -22,7 +22,7 @@ const LOCK_WAIT_MS = 10_000;
 
 /** Runs the serving half until it is told to stop; 0 then. */
 export async function serve(config: SidecarConfig, { logger, clock, signal }: ServeContext): Promise<number> {
-  const { sidecar, listen, healthListen, tlsDir, roleRules, allowHosts } = config;
+  const { sidecar, listen, healthListen, tlsDir, roleRules, tokens, allowHosts } = config;
   const paths = statePaths(sidecar.stateDir);
   await untilThere(paths.dir, clock, signal);
   // One that loses its supervising half needs a moment to end; two at a time would write over each other.
@@ -48,6 +48,7 @@ export async function serve(config: SidecarConfig, { logger, clock, signal }: Se
       versions: { "gt-sidecar": version },
       ...(tlsDir === undefined ? {} : { tlsDir }),
       ...(roleRules && { roleRules }),
+      ...(tokens && { tokens }),
     },
   );
   await serving.run(signal);

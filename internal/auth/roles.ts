@@ -17,7 +17,6 @@ export interface RoleRule {
  */
 export function parseRoleRule(text: string): RoleRule {
   const [pattern = "", role = "", ...rest] = text.split("=");
-  const isRole = (word: string): word is Role => ROLES.some((known) => known === word);
   if (rest.length > 0 || !isRole(role) || !/^spiffe:\/\/[^/*]+(?:\/[^/]+)+$/.test(pattern)) {
     throw new DomainError("invalid", `not a rule for callers: ${JSON.stringify(text)}`, {
       fields: { hint: "write spiffe://domain/path=read, =nudge or =operate; * stands for one segment of the path" },
@@ -36,6 +35,15 @@ export function controllerRule(ownIdentities: readonly string[]): readonly RoleR
 export function roleOf(identities: readonly string[], rules: readonly RoleRule[]): Role | undefined {
   const given = rules.filter((rule) => identities.some((identity) => matches(rule.pattern, identity)));
   return ROLES.findLast((role) => given.some((rule) => rule.role === role));
+}
+
+export function isRole(word: string): word is Role {
+  return ROLES.some((known) => known === word);
+}
+
+/** The higher one. */
+export function higherOf(a: Role | undefined, b: Role | undefined): Role | undefined {
+  return ROLES.findLast((role) => role === a || role === b);
 }
 
 export function includes(held: Role | undefined, needed: Role): boolean {

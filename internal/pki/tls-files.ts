@@ -21,6 +21,8 @@ export interface CheckedTls {
   readonly files: TlsFiles;
   readonly leaf: X509Certificate;
   readonly trust: Trust;
+  /** The CAs above our own certificate, from the one that signed it up. */
+  readonly issuers: readonly X509Certificate[];
   /** When the first certificate of our own chain ends, wall clock, ms. */
   readonly notAfter: number;
   /** When the first revocation list is due to be replaced, wall clock, ms. */
@@ -70,16 +72,17 @@ export function checkTls(
   if (notCa) throw fault("untrusted", "ca.crt holds a certificate that is not of a CA");
   if (!isFor(leaf, side)) throw fault("usage", `tls.crt is not for this: it does not name ${USAGE_NAMES[side]}`);
   const { crl } = files;
-  const issuers = [...cas, ...chain];
-  const lists = crl === undefined ? [] : checkLists(crl, issuers, now);
+  const signers = [...cas, ...chain];
+  const lists = crl === undefined ? [] : checkLists(crl, signers, now);
   const trust = new Trust(cas, lists, options);
   const standing = trust.standing(leaf, now, chain);
   if (standing !== "good") throw fault(standing === "no-list" ? "crl" : standing, `tls.crt ${FAULTS[standing]}`);
   usable(files);
   const due = lists.flatMap(({ nextUpdate }) => nextUpdate ?? []);
   const notAfter = trust.notAfter(leaf, chain);
-  const listNumbers = numbersOf(lists, issuers);
-  return { files, leaf, trust, notAfter, listNumbers, ...(due.length > 0 && { listsDue: Math.min(...due) }) };
+  const listNumbers = numbersOf(lists, signers);
+  const issuers = trust.chainOf(leaf, now, chain)?.slice(1) ?? [];
+  return { files, leaf, trust, issuers, notAfter, listNumbers, ...(due.length > 0 && { listsDue: Math.min(...due) }) };
 }
 
 /**

@@ -68,12 +68,14 @@ export class Trust {
     return Math.max(Number.NEGATIVE_INFINITY, ...ends);
   }
 
-  /**
-   * The CA that has signed a certificate: of several certificates of that CA the one whose chain is good now.
-   * Undefined without a good chain.
-   */
+  /** A certificate and the CAs above it, by a chain that is good now; undefined without one. */
+  chainOf(leaf: X509Certificate, now: number, others: readonly X509Certificate[] = []): Chain | undefined {
+    return this.#chainsOf(leaf, others).find((chain) => this.#standingOf(chain, now) === "good");
+  }
+
+  /** The CA that has signed a certificate: of several certificates of that CA the one whose chain is good now. */
   issuerOf(leaf: X509Certificate, now: number): X509Certificate | undefined {
-    return this.#chainsOf(leaf, []).find((chain) => this.#standingOf(chain, now) === "good")?.[1];
+    return this.chainOf(leaf, now)?.[1];
   }
 
   #standingOf(chain: Chain, now: number): Standing {

@@ -1,6 +1,7 @@
+import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { DomainError, type ErrorFields, type ErrorKind } from "../../base/errors.ts";
-import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
+import { ErrorInfoSchema, RetryInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import { networkFailureOf } from "./network-errors.ts";
 
 /** `domain` of the `google.rpc.ErrorInfo` detail that goes with each DomainError. */
@@ -32,11 +33,20 @@ export function codeOfKind(kind: ErrorKind): Code {
   return CODES[kind];
 }
 
-/** A DomainError as it goes over the wire: code, sentence, and kind and fields as `google.rpc.ErrorInfo`. */
+/**
+ * A DomainError as it goes over the wire: code, sentence, kind and fields as `google.rpc.ErrorInfo`, and a field
+ * `retry_after_ms` as `google.rpc.RetryInfo` too.
+ */
 export function connectErrorOf(err: DomainError): ConnectError {
   const metadata = Object.fromEntries(Object.entries(err.fields).map(([key, value]) => [key, String(value)]));
   const detail = { desc: ErrorInfoSchema, value: { reason: err.kind, domain: ERROR_DOMAIN, metadata } };
-  return new ConnectError(err.message, codeOfKind(err.kind), undefined, [detail], err);
+  const details = [detail, ...retryDetails(err.fields["retry_after_ms"])];
+  return new ConnectError(err.message, codeOfKind(err.kind), undefined, details, err);
+}
+
+function retryDetails(ms: ErrorFields[string] | undefined) {
+  if (typeof ms !== "number") return [];
+  return [{ desc: RetryInfoSchema, value: { retryDelay: durationFromMs(ms) } }];
 }
 
 /**

@@ -60,7 +60,7 @@ describe("a connection whose owner", () => {
   it("stays welcome is left alone, and its calls with it", async () => {
     const { clock, connections, judge, end } = watched();
     const { connection, done } = session();
-    const call = connections.signalOf(connections.add(connection), new AbortController().signal, false);
+    const call = connections.signalOf(connections.add(connection), new AbortController().signal, false).signal;
     judge(undefined);
     await clock.advance(DAY);
     expect([done, call.aborted]).toEqual([[], false]);
@@ -71,8 +71,8 @@ describe("a connection whose owner", () => {
     const { clock, connections, judge, end } = watched();
     const { connection, done } = session();
     const peer = connections.add(connection);
-    const stream = connections.signalOf(peer, new AbortController().signal, false);
-    const unary = connections.signalOf(peer, new AbortController().signal, true);
+    const stream = connections.signalOf(peer, new AbortController().signal, false).signal;
+    const unary = connections.signalOf(peer, new AbortController().signal, true).signal;
     judge(GONE);
     await clock.advance(1);
     expect(done).toEqual(["goaway"]);
@@ -89,7 +89,7 @@ describe("a connection whose owner", () => {
     const { clock, connections, judge, end } = watched();
     const { connection, done } = session();
     const peer = connections.add(connection);
-    const unary = connections.signalOf(peer, new AbortController().signal, true);
+    const unary = connections.signalOf(peer, new AbortController().signal, true).signal;
     judge(REVOKED);
     await clock.advance(1);
     expect([unary.reason, connections.refusalOf(peer), done]).toEqual([REVOKED, REVOKED, []]);
@@ -137,7 +137,7 @@ describe("the signal of a call", () => {
   it("ends like its stream does, with the same reason", () => {
     const { connections } = watched();
     const stream = new AbortController();
-    const call = connections.signalOf(connections.add(session().connection), stream.signal, true);
+    const call = connections.signalOf(connections.add(session().connection), stream.signal, true).signal;
     stream.abort("closed");
     expect(call.reason).toBe("closed");
   });
@@ -145,6 +145,6 @@ describe("the signal of a call", () => {
   it("is the stream's own where there is no certificate", () => {
     const connections = new Connections({ clock: new FakeClock(), logger: silentLogger });
     const { signal } = new AbortController();
-    expect(connections.signalOf(connections.add(session().connection), signal, false)).toBe(signal);
+    expect(connections.signalOf(connections.add(session().connection), signal, false).signal).toBe(signal);
   });
 });

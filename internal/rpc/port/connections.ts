@@ -6,6 +6,7 @@ import type { DomainError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Task } from "../../base/task-group.ts";
 import type { ServerRequest } from "../server/adapter.ts";
+import type { ConnectionDecision } from "./connection-decision.ts";
 import { type Peer, peerOfSocket } from "./peer.ts";
 
 /** Says why the owner of a certificate may not call, or not any more (`isNew` false). Asked again and again: must be cheap. */
@@ -30,6 +31,11 @@ const BATCH = 50;
 interface Call {
   readonly abort: AbortController;
   readonly unary: boolean;
+}
+
+interface CallSignal {
+  readonly signal: AbortSignal;
+  readonly end?: (why: DomainError) => void;
 }
 
 interface Connection {
@@ -57,22 +63,25 @@ export class Connections implements Task {
   readonly #logger: Logger;
   readonly #admit: Admission | undefined;
   readonly #until: AdmittedUntil;
+  readonly #decided: (decision: ConnectionDecision) => void;
   readonly #peers = new WeakMap<object, Peer>();
   readonly #byPeer = new WeakMap<Peer, Connection>();
   readonly #open = new Set<Connection>();
   #wake = new AbortController();
   #nextLook = Number.POSITIVE_INFINITY;
 
-  /** `until`: default, the end of the certificate itself. */
+  /** `until`: default, the end of the certificate itself. `decided`: told of each connection that is refused or ended. */
   constructor(
     deps: { readonly clock: Clock; readonly logger: Logger },
     admit?: Admission,
     until: AdmittedUntil = (certificate) => certificate.validToDate.getTime(),
+    decided: (decision: ConnectionDecision) => void = () => {},
   ) {
     this.#clock = deps.clock;
     this.#logger = deps.logger;
     this.#admit = admit;
     this.#until = until;
+    this.#decided = decided;
   }
 
   /** Looks at each connection once. */
@@ -112,10 +121,10 @@ export class Connections implements Task {
     return this.#byPeer.get(peer)?.refusal;
   }
 
-  /** The signal of one call: `signal`, and the end of what its connection is trusted for. */
-  signalOf(peer: Peer, signal: AbortSignal, unary: boolean): AbortSignal {
+  /** The signal of one call: `signal`, the end of what its connection is trusted for, and what `end` is called with. */
+  signalOf(peer: Peer, signal: AbortSignal, unary: boolean): CallSignal {
     const record = this.#byPeer.get(peer);
-    if (record === undefined) return signal;
+    if (record === undefined) return { signal };
     const call = { abort: new AbortController(), unary };
     record.calls.add(call);
     const end = () => {
@@ -124,7 +133,7 @@ export class Connections implements Task {
     };
     if (signal.aborted) end();
     else signal.addEventListener("abort", end, { once: true });
-    return call.abort.signal;
+    return { signal: call.abort.signal, end: (why) => call.abort.abort(why) };
   }
 
   /** Our trust has changed: every connection is looked at again, soon. */
@@ -163,6 +172,9 @@ export class Connections implements Task {
     record.refusal = refusal;
     const who = { peer: peer.address, uri: uris[0], serial: certificate.serialNumber };
     this.#logger.info({ ...who, why: refusal.message }, isNew ? "refusing a caller" : "ending a caller's connection");
+    const { address } = peer;
+    const { serialNumber: serial } = certificate;
+    this.#decided({ address, serial, reason: refusal.message, ...(uris[0] !== undefined && { uri: uris[0] }) });
     void this.#end(record, refusal);
   }
 

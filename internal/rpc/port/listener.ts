@@ -10,9 +10,11 @@ import { createServer, type Server, type Socket } from "node:net";
 import type { Clock } from "../../base/clock.ts";
 import { serverTlsOptions, type TlsMaterial } from "../common/tls.ts";
 import type { ServerRequest, ServerResponse12 } from "../server/adapter.ts";
+import type { ConnectionDecision } from "./connection-decision.ts";
 import { HalfOpen } from "./half-open.ts";
 import { type HandshakeRate, HandshakeTurns } from "./handshake-turns.ts";
 import { MAX_HEADER_BYTES } from "./header-limit.ts";
+import { addressOf } from "./peer.ts";
 import { sniffHttpVersion } from "./sniff.ts";
 
 export interface ListenerLimits extends HandshakeRate {
@@ -33,6 +35,8 @@ export interface ListenerHandlers {
   onRequest(req: ServerRequest, res: ServerResponse12): void;
   onSession(session: ServerHttp2Session): void;
   onFault(fault: ConnectionFault): void;
+  /** A TLS handshake came to nothing. */
+  onHandshakeFailed(decision: ConnectionDecision): void;
 }
 
 /** One port that speaks HTTP/1.1 and HTTP/2. */
@@ -93,6 +97,11 @@ export function createTlsListener(
     turns.add(socket, () => secure.emit("connection", socket));
   });
   secure.on("secureConnection", (socket) => halfOpen.done(socket));
+  secure.on("tlsClientError", (err: NodeJS.ErrnoException, socket) => {
+    // Of a certificate that does not verify Node tells on the socket; its error says that the socket was closed.
+    const reason: unknown = socket.authorizationError ?? err.code;
+    handlers.onHandshakeFailed({ address: addressOf(socket), reason: String(reason ?? "handshake failed") });
+  });
   watchSlowRequests(secure);
   return {
     server,

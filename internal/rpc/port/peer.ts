@@ -12,6 +12,7 @@ export type Peer =
       /** URI SANs, e.g. `spiffe://example.org/client/alice`. May be empty. */
       readonly uris: readonly string[];
       readonly serial: string;
+      readonly certificate?: X509Certificate;
       /** Wall clock, ms. */
       readonly notAfter: number;
       readonly address: string;
@@ -26,13 +27,18 @@ export const peerKey = createContextKey<Peer>(
 
 /** Who is at the other end of a connection, and the certificate that proves it. */
 export function peerOfSocket(socket: Socket): { readonly peer: Peer; readonly certificate?: X509Certificate } {
-  const { remoteAddress: host, remotePort: port } = socket;
-  const address = host === undefined ? "" : `${isIPv6(host) ? `[${host}]` : host}:${port}`;
+  const address = addressOf(socket);
   const certificate = "encrypted" in socket ? certificateOf(socket as TLSSocket) : undefined;
   if (certificate === undefined) return { peer: { type: "unverified", address } };
   const uris = urisOf(certificate.subjectAltName ?? "");
   const { serialNumber: serial, validToDate } = certificate;
-  return { peer: { type: "certificate", uris, serial, notAfter: validToDate.getTime(), address }, certificate };
+  const peer = { type: "certificate", uris, serial, certificate, notAfter: validToDate.getTime(), address } as const;
+  return { peer, certificate };
+}
+
+/** `host:port` of the other end; empty when it has gone. */
+export function addressOf({ remoteAddress: host, remotePort: port }: Socket): string {
+  return host === undefined ? "" : `${isIPv6(host) ? `[${host}]` : host}:${port}`;
 }
 
 function certificateOf(socket: TLSSocket): X509Certificate | undefined {

@@ -29,7 +29,7 @@ export interface AdapterOptions extends ConnectRouterOptions {
   /** Called when a call begins, which is told of its end. Undefined: it is cut off. */
   readonly enter: (values: ContextValues) => Call | undefined;
   /** The signal of a call, given the one that is aborted when its stream closes. Default: that one. */
-  readonly callSignal?: (req: ServerRequest, signal: AbortSignal, unary: boolean) => AbortSignal;
+  readonly callSignal?: (values: ContextValues, signal: AbortSignal, unary: boolean) => AbortSignal;
   /** Answers requests that are no RPC of ours. Default: 404. */
   readonly fallback?: (req: ServerRequest, res: ServerResponse12) => void | Promise<void>;
 }
@@ -64,7 +64,7 @@ export function createAdapter(logger: Logger, options: AdapterOptions): Adapter 
     try {
       const body = (openEndedPaths.has(path) ? heldMessages : heldBody)(bodyOf(req), call);
       const request = { ...universalRequestFromNodeRequest(req, res, undefined, values), body };
-      const signal = callSignal?.(req, request.signal, handler.method.methodKind === "unary") ?? request.signal;
+      const signal = callSignal?.(values, request.signal, handler.method.methodKind === "unary") ?? request.signal;
       const { body: answered, ...head } = await handler({ ...request, signal });
       await universalResponseToNodeResponse({ ...head, ...(answered && { body: heldAnswer(answered, call) }) }, res);
     } finally {

@@ -9,6 +9,7 @@ import type { Logger } from "../../base/logger.ts";
 import type { Task } from "../../base/task-group.ts";
 import { connectErrorOf } from "../common/errors.ts";
 import type { TlsMaterial } from "../common/tls.ts";
+import type { ConnectionDecision } from "../port/connection-decision.ts";
 import { ConnectionMetrics } from "../port/connection-metrics.ts";
 import { type Admission, type AdmittedUntil, Connections } from "../port/connections.ts";
 import { hasTooManyHeaders } from "../port/header-limit.ts";
@@ -29,7 +30,9 @@ import {
   type ServerRequest,
   type ServerResponse12,
 } from "./adapter.ts";
+import { correlationKey, endCallKey, noteFacts } from "./call-facts.ts";
 import { type CallLimits, Calls, callKey } from "./calls.ts";
+import type { Decisions } from "./decisions.ts";
 import { errorInterceptor } from "./error-interceptor.ts";
 import type { HealthState } from "./health.ts";
 import { type HostCheck, hostRefusal } from "./host-check.ts";
@@ -41,6 +44,8 @@ export interface RpcServerDeps {
   /** Set to NOT_SERVING when the server is told to stop. */
   readonly health?: HealthState;
   readonly metrics?: Metrics;
+  /** For an audit log. With it a refusal's details name the call's correlation id. */
+  readonly decisions?: Decisions;
 }
 
 export interface RpcServerOptions {
@@ -108,7 +113,9 @@ export class RpcServer implements Task {
   constructor(deps: RpcServerDeps, options: RpcServerOptions) {
     this.#deps = deps;
     this.#options = options;
-    this.#connections = new Connections(deps, options.admit, options.admittedUntil);
+    this.#connections = new Connections(deps, options.admit, options.admittedUntil, (decision) =>
+      deps.decisions?.connection(decision),
+    );
     this.#connectionMetrics = deps.metrics && new ConnectionMetrics(deps.metrics.registry);
     this.#listening.promise.catch(() => {}); // `run` throws the same
   }
@@ -177,9 +184,13 @@ export class RpcServer implements Task {
       acceptCompression: [],
       requestGate: (context) => this.#gate(context),
       interceptors: [...(metrics ? [metrics.interceptor()] : []), errorInterceptor(logger), ...interceptors],
-      contextValues: (req) => createContextValues().set(peerKey, connections.peerOf(req)),
+      contextValues: (req) => noteFacts(createContextValues().set(peerKey, connections.peerOf(req)), req),
       enter: (values) => calls.enter(values.get(peerKey)),
-      callSignal: (req, signal, unary) => connections.signalOf(connections.peerOf(req), signal, unary),
+      callSignal: (values, closed, unary) => {
+        const { signal, end } = connections.signalOf(values.get(peerKey), closed, unary);
+        values.set(endCallKey, end);
+        return signal;
+      },
     });
   }
 
@@ -196,10 +207,23 @@ export class RpcServer implements Task {
       }
       for (const gate of gates) await gate(context);
     } catch (err) {
-      const answer = err instanceof DomainError ? connectErrorOf(err) : err;
+      const answer = err instanceof DomainError ? connectErrorOf(this.#refused(context, err)) : err;
       this.#deps.metrics?.countRefusal(context, answer);
       throw answer;
     }
+    this.#deps.decisions?.call(context, undefined);
+  }
+
+  /** Tells of a refusal; gives what the caller is answered. */
+  #refused(context: HandlerContext, refusal: DomainError): DomainError {
+    const { decisions } = this.#deps;
+    if (decisions === undefined) return refusal;
+    decisions.call(context, refusal);
+    const { kind, message, fields } = refusal;
+    return new DomainError(kind, message, {
+      fields: { ...fields, correlation_id: context.values.get(correlationKey) },
+      cause: refusal,
+    });
   }
 
   #createListener(adapter: Adapter, sessions: Sessions, limits: Limits, shutdown: AbortSignal): Listener {
@@ -210,6 +234,7 @@ export class RpcServer implements Task {
         connections.add(session);
       },
       onFault: (fault: ConnectionFault) => this.#connectionMetrics?.fault(fault),
+      onHandshakeFailed: (decision: ConnectionDecision) => this.#deps.decisions?.connection(decision),
       onRequest(req: ServerRequest, res: ServerResponse12) {
         if (hasTooManyHeaders(req.rawHeaders)) return refuse(res, 431);
         // A kept-alive HTTP/1.1 connection has no GOAWAY: it ends with the answer under way.

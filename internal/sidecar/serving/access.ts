@@ -1,5 +1,7 @@
 import type { HandlerContext } from "@connectrpc/connect";
-import { includes, type Role, type RoleRule, roleOf } from "../../auth/roles.ts";
+import { projectRefusal } from "../../auth/bridge-policy.ts";
+import { higherOf, includes, type Role, type RoleRule, roleOf } from "../../auth/roles.ts";
+import { tokenKey } from "../../auth/token-gate.ts";
 import { DomainError } from "../../base/errors.ts";
 import { SidecarService } from "../../gen/gastown/v1/sidecar_pb.ts";
 import { TerminalService } from "../../gen/gastown/v1/terminal_pb.ts";
@@ -9,7 +11,9 @@ import { ServerReflection as ReflectionV1Alpha } from "../../gen/grpc/reflection
 import { peerKey } from "../../rpc/port/peer.ts";
 
 /** What they tell is no agent's: they need a certificate and nothing more. */
-const FREE_SERVICES: ReadonlySet<string> = new Set([Health, ReflectionV1, ReflectionV1Alpha].map((it) => it.typeName));
+export const FREE_SERVICES: ReadonlySet<string> = new Set(
+  [Health, ReflectionV1, ReflectionV1Alpha].map((it) => it.typeName),
+);
 
 /** The least role for each RPC. One that is not listed is nobody's. */
 const NEEDED: Readonly<Record<string, Readonly<Record<string, Role>>>> = {
@@ -30,10 +34,19 @@ const NEEDED: Readonly<Record<string, Readonly<Record<string, Role>>>> = {
   [TerminalService.typeName]: { SendInput: "nudge" },
 };
 
-/** The caller's role; without TLS nobody is known and everybody has all of it. */
+/** The caller's role, by its certificate or its token; without TLS nobody is known and everybody has all of it. */
 export function callerRole(context: HandlerContext, rules: readonly RoleRule[]): Role | undefined {
   const peer = context.values.get(peerKey);
-  return peer.type === "certificate" ? roleOf(peer.uris, rules) : "operate";
+  if (peer.type !== "certificate") return "operate";
+  return higherOf(roleOf(peer.uris, rules), context.values.get(tokenKey)?.claims.role);
+}
+
+/** Refuses tokens that are for another project. */
+export function projectGate(project: string): (context: HandlerContext) => void {
+  return ({ values }) => {
+    const refusal = projectRefusal(values.get(tokenKey)?.claims ?? { project }, project);
+    if (refusal) throw refusal;
+  };
 }
 
 /** Refuses callers whose role is too low, before their request is read. */

@@ -2,6 +2,7 @@ import { createConnection } from "node:net";
 import type { AgentProfile } from "../../agents/profile.ts";
 import { profileNamed } from "../../agents/programs/registry.ts";
 import type { RoleRule } from "../../auth/roles.ts";
+import type { TokenLayerOptions } from "../../auth/token-layer.ts";
 import { aborted, raceSignal } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
@@ -57,6 +58,8 @@ export interface ServeOptions {
   readonly tlsDir?: string;
   /** Who may do what over TLS; without them the controllers of the certificate's trust domain everything. */
   readonly roleRules?: readonly RoleRule[];
+  /** Tokens that give roles over TLS, beside the rules. */
+  readonly tokens?: Pick<TokenLayerOptions, "keyFiles" | "audience">;
   readonly hostCheck: HostCheck;
   /** Of the programs of this half, by name. */
   readonly versions: Readonly<Record<string, string>>;
@@ -222,15 +225,20 @@ export class ServingHalf implements Task {
 
   #rpcServer(profile: AgentProfile, agent: LiveAgent, pane: () => TmuxPane | undefined): Task {
     const { clock, logger, metrics, health } = this.#deps;
-    const { sidecar, tlsDir, roleRules, hostCheck } = this.#options;
+    const { sidecar, tlsDir, roleRules, tokens, hostCheck } = this.#options;
     const serviceFor = (rules: readonly RoleRule[]) => this.#service(profile, agent, pane, rules);
     if (tlsDir === undefined) return this.#listen(serviceFor([]), { hostCheck });
-    const given = { dir: tlsDir, sessionId: sidecar.identity.sessionId, ...(roleRules && { roleRules }) };
+    const { sessionId, project } = sidecar.identity;
+    const given = {
+      ...{ dir: tlsDir, sessionId },
+      ...(roleRules && { roleRules }),
+      ...(tokens && { tokens: { ...tokens, project } }),
+    };
     const newServer: TlsServingDeps["newServer"] = (trust, rules) =>
       this.#listen(serviceFor(rules), {
         ...trust,
         hostCheck: { ...hostCheck, anyHost: true },
-        gates: [roleGate(rules)],
+        gates: [...trust.gates, roleGate(rules)],
       });
     return new TlsServing({ clock, logger, health, registry: metrics.registry, newServer }, given);
   }

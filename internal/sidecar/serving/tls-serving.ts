@@ -5,12 +5,14 @@ import { identitiesOf, sessionsOf } from "../../auth/identities.ts";
 import { controllerRule, type RoleRule } from "../../auth/roles.ts";
 import { TlsFolder } from "../../auth/tls-folder.ts";
 import { TlsMetrics } from "../../auth/tls-metrics.ts";
+import { TokenLayer, type TokenLayerOptions } from "../../auth/token-layer.ts";
 import type { Clock } from "../../base/clock.ts";
-import { DomainError } from "../../base/errors.ts";
+import { DomainError, errorText } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import { runTasks, type Task } from "../../base/task-group.ts";
 import type { HealthState } from "../../rpc/server/health.ts";
 import type { RpcServer, RpcServerOptions } from "../../rpc/server/server.ts";
+import { FREE_SERVICES, projectGate } from "./access.ts";
 
 export interface TlsServingDeps {
   readonly clock: Clock;
@@ -19,7 +21,7 @@ export interface TlsServingDeps {
   readonly health: HealthState;
   /** Makes the server, once there is a certificate to serve with. */
   readonly newServer: (
-    trust: Required<Pick<RpcServerOptions, "tls" | "admit" | "admittedUntil">>,
+    trust: Required<Pick<RpcServerOptions, "tls" | "admit" | "admittedUntil" | "gates">>,
     rules: readonly RoleRule[],
   ) => RpcServer;
 }
@@ -29,6 +31,8 @@ export interface TlsServingOptions {
   readonly sessionId: string;
   /** Who may do what. Default: the controller of the certificate's own trust domain may do everything. */
   readonly roleRules?: readonly RoleRule[];
+  /** Tokens that give roles too, and whose project must be `project`. Default: none; what callers show is not looked at. */
+  readonly tokens?: Pick<TokenLayerOptions, "keyFiles" | "audience"> & { readonly project: string };
 }
 
 /**
@@ -40,6 +44,7 @@ export class TlsServing implements Task {
   readonly #deps: TlsServingDeps;
   readonly #options: TlsServingOptions;
   readonly #folder: TlsFolder;
+  readonly #tokens: TokenLayer | undefined;
   #server: RpcServer | undefined;
 
   constructor(deps: TlsServingDeps, options: TlsServingOptions) {
@@ -61,20 +66,35 @@ export class TlsServing implements Task {
       { dir: options.dir, side: "server", check: ({ leaf }) => checkSession(leaf, options.sessionId) },
     );
     metrics.observe(() => this.#folder.current);
+    const { tokens } = options;
+    if (tokens === undefined) return;
+    const layer = { ...tokens, required: false, freeServices: FREE_SERVICES };
+    this.#tokens = new TokenLayer({ clock, logger, tls: () => this.#folder.current }, layer);
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    await runTasks(signal, [this.#folder, { run: (stop) => this.#serve(stop) }]);
+    const serving: Task = { run: (stop) => this.#serve(stop) };
+    await runTasks(signal, [this.#folder, serving, ...(this.#tokens ? [this.#tokens] : [])]);
   }
 
   async #serve(signal: AbortSignal): Promise<void> {
-    const { files, leaf } = await this.#folder.first(signal);
+    const tls = await this.#folder.first(signal);
+    const { files, leaf } = tls;
+    // They were good at the first start; a file that cannot be used now is taken when it can.
+    await this.#tokens?.load(tls).catch((err: unknown) => {
+      this.#deps.logger.warn({ err: errorText(err) }, "token keys are not used yet");
+    });
     const rules = this.#options.roleRules ?? controllerRule(identitiesOf(leaf));
     const admit: RpcServerOptions["admit"] = (...caller) => this.#admit(...caller);
     const admittedUntil = (certificate: X509Certificate) =>
       this.#folder.current?.trust.notAfter(certificate) ?? Number.NEGATIVE_INFINITY;
-    this.#server = this.#deps.newServer({ tls: files, admit, admittedUntil }, rules);
+    this.#server = this.#deps.newServer({ tls: files, admit, admittedUntil, gates: this.#gates() }, rules);
     await this.#server.run(signal);
+  }
+
+  #gates(): NonNullable<RpcServerOptions["gates"]> {
+    const { tokens } = this.#options;
+    return this.#tokens && tokens ? [this.#tokens.gate, projectGate(tokens.project)] : [];
   }
 
   #admit(certificate: X509Certificate, uris: readonly string[], isNew: boolean): DomainError | undefined {

@@ -1,0 +1,61 @@
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { checkIssuers } from "../../internal/auth/issuing-cas.ts";
+import { publicKeysOf, type TokenKeyFile } from "../../internal/auth/token-key-files.ts";
+import { DomainError } from "../../internal/base/errors.ts";
+import { certificatesOf } from "../../internal/pki/pem.ts";
+
+export interface TokenFlags {
+  readonly keyFiles: readonly TokenKeyFile[];
+  readonly audience: string;
+}
+
+/**
+ * Reads `--jwt-key ISSUER=FILE` and `--jwt-audience`; undefined without keys.
+ * @throws DomainError `invalid`, naming the flag
+ */
+export function readTokenFlags(
+  keys: readonly string[] | undefined,
+  audience: string | undefined,
+  place: { readonly tlsDir: string | undefined; readonly half: "both" | "supervise" | "serve" },
+): TokenFlags | undefined {
+  if (keys === undefined || keys.length === 0) {
+    if (audience === undefined) return undefined;
+    throw new DomainError("invalid", "--jwt-audience says whom tokens are for, and no --jwt-key says whose count");
+  }
+  if (audience === "") throw new DomainError("invalid", "--jwt-audience must not be empty");
+  const keyFiles = keys.map(keyFileOf);
+  if (place.half !== "supervise" && place.tlsDir === undefined) {
+    throw new DomainError("invalid", "--jwt-key needs --tls-dir: tokens count only over a certificate of their issuer");
+  }
+  if (place.half === "both" && place.tlsDir !== undefined) checkKeys(keyFiles, place.tlsDir);
+  return { keyFiles, audience: audience ?? "gt-sidecar" };
+}
+
+function keyFileOf(text: string): TokenKeyFile {
+  const at = text.indexOf("=");
+  const [issuer, path] = [text.slice(0, at), text.slice(at + 1)];
+  if (at < 1 || path === "") {
+    throw new DomainError("invalid", `--jwt-key takes ISSUER=FILE, not ${JSON.stringify(text)}`, {
+      fields: { hint: "FILE holds the issuer's public Ed25519 key, as PEM" },
+    });
+  }
+  return { path: resolve(path), rule: { issuer } };
+}
+
+/** What a start would fail with later. */
+function checkKeys(keyFiles: readonly TokenKeyFile[], tlsDir: string): void {
+  for (const { path } of keyFiles) publicKeysOf(read(path), path);
+  checkIssuers(
+    keyFiles.map(({ rule }) => rule),
+    certificatesOf(read(resolve(tlsDir, "ca.crt"))),
+  );
+}
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (cause) {
+    throw new DomainError("invalid", `cannot read ${path}`, { cause });
+  }
+}

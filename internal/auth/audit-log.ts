@@ -1,0 +1,71 @@
+import type { HandlerContext } from "@connectrpc/connect";
+import type { Clock } from "../base/clock.ts";
+import type { DomainError } from "../base/errors.ts";
+import type { ConnectionDecision } from "../rpc/port/connection-decision.ts";
+import { type Peer, peerKey } from "../rpc/port/peer.ts";
+import { correlationKey } from "../rpc/server/call-facts.ts";
+import type { Decisions } from "../rpc/server/decisions.ts";
+import { tokenKey } from "./token-gate.ts";
+
+/** What a decision was about, beyond the call itself. */
+export interface AuditSubject {
+  readonly project?: string;
+  readonly session?: string;
+}
+
+/**
+ * One JSON line for each decision about who may do what. A line names the caller, the call, the outcome, the reason and
+ * the correlation id that a refused caller is told; never a token, a text or anything else of a request's body.
+ */
+export class AuditLog implements Decisions {
+  readonly #clock: Clock;
+  readonly #write: (line: string) => void;
+
+  /** `write` takes a whole line, its end included, and must not block. */
+  constructor(deps: { readonly clock: Clock; readonly write: (line: string) => void }) {
+    this.#clock = deps.clock;
+    this.#write = deps.write;
+  }
+
+  call(context: HandlerContext, refusal: DomainError | undefined): void {
+    this.#record("call", factsOf(context), refusal);
+  }
+
+  connection({ address, uri, serial, reason }: ConnectionDecision): void {
+    this.#line({ event: "connection", outcome: "refused", address, identity: uri, serial, reason });
+  }
+
+  /** A decision on a call whose request was read, e.g. about the session that it names. */
+  policy(context: HandlerContext, about: AuditSubject, refusal: DomainError | undefined): void {
+    const { project, session } = about;
+    this.#record("policy", { ...factsOf(context), session, session_project: project }, refusal);
+  }
+
+  #record(event: string, facts: object, refusal: DomainError | undefined): void {
+    const outcome = refusal === undefined ? "allowed" : "refused";
+    this.#line({ event, outcome, ...facts, code: refusal?.kind, reason: refusal?.message });
+  }
+
+  #line(fields: object): void {
+    this.#write(`${JSON.stringify({ time: new Date(this.#clock.now()).toISOString(), audit: true, ...fields })}\n`);
+  }
+}
+
+function factsOf({ values, service, method }: HandlerContext) {
+  const peer = values.get(peerKey);
+  const claims = values.get(tokenKey)?.claims;
+  return {
+    correlation_id: values.get(correlationKey),
+    call: `${service.typeName}/${method.name}`,
+    address: peer.address,
+    ...identityOf(peer),
+    issuer: claims?.issuer,
+    subject: claims?.subject,
+    project: claims?.project,
+    scope: claims?.role,
+  };
+}
+
+function identityOf(peer: Peer) {
+  return peer.type === "certificate" ? { identity: peer.uris[0], serial: peer.serial } : {};
+}

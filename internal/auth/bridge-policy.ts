@@ -1,0 +1,54 @@
+import { DomainError } from "../base/errors.ts";
+import { includes, type Role } from "./roles.ts";
+import type { TokenClaims } from "./token-claims.ts";
+
+/** The least role for each RPC of BridgeService. One that is not listed is nobody's. */
+const NEEDED: ReadonlyMap<string, Role> = new Map([
+  ...["GetSession", "ListSessions", "ListProviders", "Health", "StreamEvents", "AckEvents"].map(forRole("read")),
+  ...["WatchSessions", "Peek", "Status", "WatchOutput"].map(forRole("read")),
+  ...["SendInput", "Nudge", "GetNudge", "CancelNudge"].map(forRole("nudge")),
+  ...["StartSession", "StopSession", "SendKeys", "Respond"].map(forRole("operate")),
+  ["Attach", "read"], // to type takes more: `attachRefusal`
+]);
+
+function forRole(role: Role): (method: string) => [string, Role] {
+  return (method) => [method, role];
+}
+
+type Caller = Pick<TokenClaims, "project" | "role">;
+
+/** Why a caller may not call an RPC, by its role; undefined: it may. Decided before the request is read. */
+export function roleRefusal(caller: Caller, method: string): DomainError | undefined {
+  const needed = NEEDED.get(method);
+  if (needed === undefined) return new DomainError("denied", `nobody may call ${method}: no role is set for it`);
+  if (includes(caller.role, needed)) return undefined;
+  return new DomainError("denied", `this token may not call ${method}: it needs the scope ${needed}`);
+}
+
+/** Why a caller may do nothing in a project, e.g. one that its request names; undefined: it may. */
+export function projectRefusal(caller: Pick<Caller, "project">, project: string): DomainError | undefined {
+  if (project === caller.project) return undefined;
+  return new DomainError("denied", "the token is for another project");
+}
+
+/**
+ * Why a caller is told nothing of a session; undefined: it may know it. Another project's session looks as one that does
+ * not exist: ids are not found out by asking.
+ * @param session the session that the request names, undefined when there is none
+ */
+export function sessionRefusal(
+  caller: Caller,
+  id: string,
+  session: { readonly project: string } | undefined,
+): DomainError | undefined {
+  if (session !== undefined && session.project === caller.project) return undefined;
+  return new DomainError("not-found", `no session ${JSON.stringify(id.slice(0, 128))}`);
+}
+
+/** Why a caller may not attach; undefined: it may. */
+export function attachRefusal(caller: Caller, readOnly: boolean): DomainError | undefined {
+  if (readOnly || includes(caller.role, "operate")) return undefined;
+  return new DomainError("denied", "this token may only look: it needs the scope operate to type", {
+    fields: { hint: "attach read-only" },
+  });
+}

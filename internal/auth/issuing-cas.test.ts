@@ -1,0 +1,72 @@
+import { X509Certificate } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { TestCa } from "../../test/support/certificates.ts";
+import { checkIssuers, countsOver, fingerprintOf, type IssuerRule, namelessIdentity } from "./issuing-cas.ts";
+
+const own = new TestCa("own");
+const shop = new TestCa("shop");
+const twin = new TestCa("shop");
+const read = (pem: string) => new X509Certificate(pem);
+const cross = read(own.crossSign(shop));
+const renewed = read(own.crossSign(shop));
+const cas = [read(own.pem), cross, read(own.crossSign(new TestCa("other")))];
+const ofShop = read(shop.issue({ cn: "app" }).cert);
+
+const counts = (rule: IssuerRule, more: Partial<Parameters<typeof countsOver>[1]> = {}) =>
+  countsOver(rule, { certificate: ofShop, issuer: cross, cas, isOwn: false, ...more });
+
+describe("tokens of an issuer count over certificates", () => {
+  it("of the CA with the issuer's name, and of no other", () => {
+    expect(counts({ issuer: "shop" })).toBe(true);
+    expect(counts({ issuer: "other" })).toBe(false);
+    expect(counts({ issuer: "SHOP" })).toBe(false);
+  });
+
+  it("of none when two CAs have that name", () => {
+    expect(counts({ issuer: "shop" }, { cas: [...cas, read(twin.pem)] })).toBe(false);
+    expect(counts({ issuer: "shop" }, { cas: [...cas, renewed] })).toBe(true);
+  });
+
+  it("of the CA that the configuration names by fingerprint, whichever of its certificates that is of", () => {
+    expect(counts({ issuer: "x", cas: [fingerprintOf(cross)] })).toBe(true);
+    expect(counts({ issuer: "x", cas: [fingerprintOf(renewed)] }, { cas: [...cas, renewed] })).toBe(true);
+    expect(counts({ issuer: "shop", cas: [fingerprintOf(read(own.pem))] })).toBe(false);
+  });
+
+  it("of the CA that the configuration names by file, also its own certificate where ours is a cross-signature", () => {
+    expect(counts({ issuer: "x", cas: [read(shop.pem)] })).toBe(true);
+    expect(counts({ issuer: "x", cas: [read(twin.pem)] })).toBe(false);
+  });
+
+  it("of our own CA for a client of the issuer's name", () => {
+    const named = (uri: string) => read(own.issue({ uris: [uri], cn: "shop" }).cert);
+    const facts = (certificate: X509Certificate, isOwn = true) => ({
+      certificate,
+      issuer: cas[0] as X509Certificate,
+      isOwn,
+    });
+    expect(counts({ issuer: "shop" }, facts(named("spiffe://own/client/shop")))).toBe(true);
+    expect(counts({ issuer: "shop" }, facts(named("spiffe://own/client/shop"), false))).toBe(false);
+    expect(counts({ issuer: "shop" }, facts(named("spiffe://own/client/other")))).toBe(false);
+    expect(counts({ issuer: "shop" }, facts(named("spiffe://own/client/x/shop")))).toBe(false);
+    expect(counts({ issuer: "shop" }, facts(read(own.issue({ cn: "shop" }).cert)))).toBe(true);
+  });
+});
+
+describe("a configuration", () => {
+  it("in which two CAs have an issuer's name is an error, unless it says which", () => {
+    const both = [read(shop.pem), read(twin.pem)];
+    expect(() => checkIssuers([{ issuer: "shop" }], both)).toThrow("two CAs are named");
+    checkIssuers([{ issuer: "shop", cas: [read(shop.pem)] }, { issuer: "unknown" }], both);
+    checkIssuers([{ issuer: "shop" }], [cross, renewed]);
+  });
+
+  it("that names a CA which is not there is one", () => {
+    expect(() => checkIssuers([{ issuer: "shop", cas: ["00".repeat(32)] }], cas)).toThrow("no trusted CA");
+  });
+});
+
+it("who has no URI name is known by CA and CN", () => {
+  expect(namelessIdentity(ofShop, cross)).toBe(`${fingerprintOf(cross)}/app`);
+  expect(fingerprintOf(cross)).toMatch(/^[0-9a-f]{64}$/);
+});

@@ -1,0 +1,35 @@
+import { hash, type KeyObject, sign, type X509Certificate } from "node:crypto";
+import type { Role } from "./roles.ts";
+
+export interface TokenRequest {
+  readonly issuer: string;
+  readonly subject: string;
+  readonly project: string;
+  readonly audience: string;
+  /** Default: everything. */
+  readonly scope?: Role;
+  readonly ttlMs: number;
+  /** The certificate that the token is bound to: over others it does not count. */
+  readonly certificate?: X509Certificate;
+}
+
+/**
+ * A token as `TokenVerifier` takes it.
+ * @param now wall clock, ms
+ */
+export function mintToken(key: KeyObject, request: TokenRequest, now: number): string {
+  const { issuer, subject, project, audience, scope, ttlMs, certificate } = request;
+  const issuedAt = Math.floor(now / 1000);
+  const claims = {
+    ...{ iss: issuer, sub: subject, project_id: project, aud: audience },
+    ...{ iat: issuedAt, exp: issuedAt + Math.floor(ttlMs / 1000) },
+    ...(scope && { scope }),
+    ...(certificate && { cnf: { "x5t#S256": hash("sha256", certificate.raw, "base64url") } }),
+  };
+  const signed = `${encoded({ alg: "EdDSA", typ: "JWT" })}.${encoded(claims)}`;
+  return `${signed}.${sign(null, Buffer.from(signed), key).toString("base64url")}`;
+}
+
+function encoded(value: object): string {
+  return Buffer.from(JSON.stringify(value)).toString("base64url");
+}

@@ -1,0 +1,67 @@
+import { parseStrictJson } from "../base/strict-json.ts";
+import { tokenError } from "./token-error.ts";
+
+/** Larger ones are refused unread. */
+const MAX_TOKEN_BYTES = 4096;
+
+/** The bytes of an Ed25519 signature. */
+const SIGNATURE_BYTES = 64;
+
+/** A signed token (JWS compact serialization, RFC 7515) that is well formed; its signature is not checked yet. */
+export interface DecodedToken {
+  readonly claims: Readonly<Record<string, unknown>>;
+  /** What the signature covers. */
+  readonly signed: Buffer;
+  readonly signature: Buffer;
+}
+
+const SEGMENTS = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)$/;
+
+/** @throws DomainError `unauthenticated` for anything but a small EdDSA token whose header says nothing more */
+export function decodeToken(text: string): DecodedToken {
+  if (text.length > MAX_TOKEN_BYTES) throw tokenError("malformed", `the token is larger than ${MAX_TOKEN_BYTES} bytes`);
+  const [, header = "", payload = "", end = ""] = SEGMENTS.exec(text) ?? [];
+  if (end === "") throw tokenError("malformed", "the token is no signed JWT (three parts in base64url)");
+  checkHeader(objectOf(header));
+  const claims = objectOf(payload);
+  const signature = bytesOf(end);
+  if (signature.length !== SIGNATURE_BYTES)
+    throw tokenError("signature", "the token's signature is not one of Ed25519");
+  return { claims, signed: Buffer.from(text.slice(0, text.lastIndexOf(".")), "latin1"), signature };
+}
+
+/**
+ * The key follows from the issuer alone: a header that names or brings one (`kid`, `jwk`, `jku`, `x5u`, `x5c`), or says
+ * something that its reader must understand (`crit`, `b64`, `zip`), is refused.
+ */
+function checkHeader(header: Readonly<Record<string, unknown>>): void {
+  if (header["alg"] !== "EdDSA") throw tokenError("algorithm", "the token is not signed with EdDSA");
+  const type = header["typ"];
+  if (type !== undefined && (typeof type !== "string" || type.toUpperCase() !== "JWT")) {
+    throw tokenError("malformed", "the token's type is not JWT");
+  }
+  if (Object.keys(header).some((name) => name !== "alg" && name !== "typ")) {
+    throw tokenError("malformed", "the token's header says more than alg and typ");
+  }
+}
+
+function objectOf(segment: string): Readonly<Record<string, unknown>> {
+  const bytes = bytesOf(segment);
+  let value: unknown;
+  try {
+    value = parseStrictJson(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));
+  } catch {
+    throw tokenError("malformed", "the token's header or claims are no JSON object, or name something twice");
+  }
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw tokenError("malformed", "the token's header or claims are no JSON object");
+  }
+  return value as Readonly<Record<string, unknown>>;
+}
+
+/** One text for the same bytes: otherwise one signature has several tokens. */
+function bytesOf(segment: string): Buffer {
+  const bytes = Buffer.from(segment, "base64url");
+  if (bytes.toString("base64url") !== segment) throw tokenError("malformed", "the token is not base64url");
+  return bytes;
+}

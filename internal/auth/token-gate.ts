@@ -1,0 +1,78 @@
+import type { X509Certificate } from "node:crypto";
+import { type ContextKey, createContextKey, type HandlerContext } from "@connectrpc/connect";
+import type { Clock } from "../base/clock.ts";
+import type { CheckedTls } from "../pki/tls-files.ts";
+import { type Peer, peerKey } from "../rpc/port/peer.ts";
+import { authorizationKey, endCallKey } from "../rpc/server/call-facts.ts";
+import { bearerOf } from "./bearer.ts";
+import { type CertificateFacts, caKeyOf } from "./issuing-cas.ts";
+import { tokenError } from "./token-error.ts";
+import type { TokenLeases } from "./token-leases.ts";
+import type { TokenVerifier, VerifiedToken } from "./token-verifier.ts";
+
+/** Where handlers find the token of a call: `context.values.get(tokenKey)`. */
+export const tokenKey: ContextKey<VerifiedToken | undefined> = createContextKey<VerifiedToken | undefined>(undefined, {
+  description: "the token that a call came with",
+});
+
+export interface TokenGateDeps {
+  readonly clock: Clock;
+  readonly verifier: TokenVerifier;
+  readonly leases: TokenLeases;
+  /** The files in use. */
+  readonly tls: () => CheckedTls | undefined;
+}
+
+export interface TokenGateOptions {
+  /** A call without a token is refused; otherwise it goes on with what its certificate allows. */
+  readonly required: boolean;
+  /** Services for which a certificate is enough, by type name. */
+  readonly freeServices: ReadonlySet<string>;
+}
+
+type Gate = (context: HandlerContext) => void;
+
+/**
+ * Verifies the token of a call before its body is read. A token that does not count is refused also where none is
+ * required. A stream that it lets in ends with it: see `TokenLeases`.
+ */
+export function tokenGate(deps: TokenGateDeps, { required, freeServices }: TokenGateOptions): Gate {
+  const owns = new OwnCas();
+  return (context) => {
+    const headers = context.values.get(authorizationKey);
+    if (freeServices.has(context.service.typeName)) return;
+    if (headers.length === 0 && !required) return;
+    const text = bearerOf(headers);
+    const peer = context.values.get(peerKey);
+    const token = deps.verifier.verify(text, factsOf(peer, deps, owns));
+    context.values.set(tokenKey, token);
+    deps.leases.shown(peer, token);
+    const end = context.values.get(endCallKey);
+    if (context.method.methodKind !== "unary" && end) deps.leases.hold(peer, token, end, context.signal);
+  };
+}
+
+function factsOf(peer: Peer, { tls, clock }: TokenGateDeps, owns: OwnCas): CertificateFacts {
+  const files = tls();
+  const certificate = peer.type === "certificate" ? peer.certificate : undefined;
+  const issuer = certificate && files?.trust.issuerOf(certificate, clock.now());
+  if (files === undefined || certificate === undefined || issuer === undefined) {
+    throw tokenError("certificate", "a token counts only over a certificate of its issuer");
+  }
+  return { certificate, issuer, cas: files.trust.cas, isOwn: owns.has(issuer, files) };
+}
+
+/**
+ * The CAs of our own certificate: those that it has now, and those that it had since we began, as long as they are
+ * trusted. So clients may be given certificates of a new CA after us.
+ */
+class OwnCas {
+  readonly #keys = new Set<string>();
+  #seen: CheckedTls | undefined;
+
+  has(issuer: X509Certificate, files: CheckedTls): boolean {
+    if (files !== this.#seen) for (const ca of files.issuers) this.#keys.add(caKeyOf(ca));
+    this.#seen = files;
+    return this.#keys.has(caKeyOf(issuer));
+  }
+}

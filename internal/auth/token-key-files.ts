@@ -1,0 +1,160 @@
+import { createPublicKey, type KeyObject } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import type { Clock } from "../base/clock.ts";
+import { DomainError, errorText } from "../base/errors.ts";
+import type { Logger } from "../base/logger.ts";
+import type { Task } from "../base/task-group.ts";
+import { pemBlocks } from "../pki/pem.ts";
+import { watchFolder } from "./folder-watch.ts";
+import type { IssuerRule } from "./issuing-cas.ts";
+import type { TokenKey, TokenKeySet } from "./token-verifier.ts";
+
+/** A file with public keys of an issuer: one PEM block (`PUBLIC KEY`, Ed25519) for each. */
+export interface TokenKeyFile {
+  readonly path: string;
+  readonly rule: IssuerRule;
+}
+
+export interface TokenKeyFilesDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** The keys in use have changed. */
+  readonly onChanged?: () => void;
+}
+
+export interface TokenKeyFilesOptions {
+  readonly files: readonly TokenKeyFile[];
+  /** How often to look although nothing told of a change. Default 30 s. */
+  readonly pollMs?: number;
+  /** From a change to the look at it, so that what belongs together is written. Default 200 ms. */
+  readonly settleMs?: number;
+}
+
+interface Loaded {
+  readonly text: string;
+  readonly keys: readonly TokenKey[];
+}
+
+const GONE: Loaded = { text: "", keys: [] };
+
+/**
+ * The public keys that tokens are verified with, from files that may change: a key that is added counts from then on, one
+ * that is taken out, or whose file is removed, counts no longer. While a file cannot be read or holds no key, what was
+ * read from it before stays in use.
+ */
+export class TokenKeyFiles implements Task {
+  readonly #deps: TokenKeyFilesDeps;
+  readonly #options: TokenKeyFilesOptions;
+  readonly #loaded = new Map<TokenKeyFile, Loaded>();
+  #refused = "";
+  #taken: string | undefined;
+  #current: TokenKeySet = new Map();
+
+  constructor(deps: TokenKeyFilesDeps, options: TokenKeyFilesOptions) {
+    this.#deps = deps;
+    this.#options = options;
+  }
+
+  /** The keys in use; the same object until they change. */
+  get current(): TokenKeySet {
+    return this.#current;
+  }
+
+  /** To be awaited before `run`. @throws DomainError `invalid`, naming the file, when one cannot be used */
+  async load(): Promise<void> {
+    for (const file of this.#options.files) this.#loaded.set(file, await readKeys(file));
+    this.#take();
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { files, pollMs = 30_000, settleMs = 200 } = this.#options;
+    const folders = [...new Set(files.map(({ path }) => dirname(path)))];
+    while (!signal.aborted) {
+      using watches = new DisposableStack();
+      const changes = folders.map((folder) => watches.use(watchFolder(folder)).changed);
+      await this.#look();
+      const done = new AbortController();
+      const polled = this.#deps.clock.sleep(pollMs, AbortSignal.any([signal, done.signal])).catch(() => {});
+      await Promise.race([...changes, polled]);
+      done.abort();
+      await polled;
+      await this.#deps.clock.sleep(settleMs, signal).catch(() => {});
+    }
+  }
+
+  async #look(): Promise<void> {
+    const faults: string[] = [];
+    for (const file of this.#options.files) {
+      try {
+        this.#loaded.set(file, await readKeys(file));
+      } catch (err) {
+        if (isGone(err)) this.#loaded.set(file, GONE);
+        faults.push(errorText(err));
+      }
+    }
+    if (faults.join() !== this.#refused && faults.length > 0) {
+      this.#deps.logger.warn(
+        { faults },
+        "a token key file is not used: what was read from it before stays, unless it is gone",
+      );
+    }
+    this.#refused = faults.join();
+    this.#take();
+  }
+
+  #take(): void {
+    const text = JSON.stringify([...this.#loaded.values()].map((loaded) => loaded.text));
+    if (text === this.#taken) return;
+    this.#taken = text;
+    const byIssuer = new Map<string, TokenKey[]>();
+    for (const { keys } of this.#loaded.values()) {
+      for (const key of keys)
+        byIssuer.set(key.rule.issuer, [...(byIssuer.get(key.rule.issuer) ?? []), this.#known(key)]);
+    }
+    this.#current = byIssuer;
+    const counts = Object.fromEntries([...byIssuer].map(([issuer, keys]) => [issuer, keys.length]));
+    this.#deps.logger.info({ keys: counts }, "token keys in use");
+    this.#deps.onChanged?.();
+  }
+
+  /** The one that is in use already, if it is the same: tokens that were verified with it still count. */
+  #known(key: TokenKey): TokenKey {
+    const same = this.#current.get(key.rule.issuer)?.find((one) => one.rule === key.rule && one.key.equals(key.key));
+    return same ?? key;
+  }
+}
+
+async function readKeys({ path, rule }: TokenKeyFile): Promise<Loaded> {
+  let text: string;
+  try {
+    text = await readFile(path, "utf8");
+  } catch (cause) {
+    throw new DomainError("invalid", `cannot read ${path}`, { cause });
+  }
+  return { text, keys: publicKeysOf(text, path).map((key) => ({ rule, key })) };
+}
+
+/** The keys of a PEM text. @throws DomainError `invalid`, naming the file, unless all of them are Ed25519 and public */
+export function publicKeysOf(text: string, path: string): readonly KeyObject[] {
+  if (/-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(text)) {
+    throw new DomainError("invalid", `${path} holds a private key: only its issuer may have that`);
+  }
+  const keys = pemBlocks(text, "PUBLIC KEY").map((key) => {
+    try {
+      return createPublicKey({ key, format: "der", type: "spki" });
+    } catch (cause) {
+      throw new DomainError("invalid", `${path} holds a key that cannot be read`, { cause });
+    }
+  });
+  if (keys.length === 0) throw new DomainError("invalid", `${path} holds no public key (PEM)`);
+  if (keys.some(({ asymmetricKeyType }) => asymmetricKeyType !== "ed25519")) {
+    throw new DomainError("invalid", `${path} holds a key that is not Ed25519`);
+  }
+  return keys;
+}
+
+function isGone(err: unknown): boolean {
+  const cause = err instanceof DomainError ? err.cause : undefined;
+  return (cause as NodeJS.ErrnoException | undefined)?.code === "ENOENT";
+}

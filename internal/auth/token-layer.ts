@@ -1,0 +1,59 @@
+import type { HandlerContext } from "@connectrpc/connect";
+import type { Clock } from "../base/clock.ts";
+import type { Logger } from "../base/logger.ts";
+import { runTasks, type Task } from "../base/task-group.ts";
+import type { CheckedTls } from "../pki/tls-files.ts";
+import { checkIssuers } from "./issuing-cas.ts";
+import { type TokenGateOptions, tokenGate } from "./token-gate.ts";
+import { type TokenKeyFile, TokenKeyFiles } from "./token-key-files.ts";
+import { TokenLeases } from "./token-leases.ts";
+import { MAX_TOKEN_TTL_MS, TokenVerifier } from "./token-verifier.ts";
+
+export interface TokenLayerOptions extends TokenGateOptions {
+  readonly keyFiles: readonly TokenKeyFile[];
+  readonly audience: string;
+  /** Default, and at most: 5 min. */
+  readonly maxTtlMs?: number;
+  /** Default 30 s. */
+  readonly clockSkewMs?: number;
+}
+
+export interface TokenLayerDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** The TLS files in use: they say which CA has signed a caller's certificate. */
+  readonly tls: () => CheckedTls | undefined;
+}
+
+/** The second of two layers: what tokens say, over the connections that certificates let in. */
+export class TokenLayer implements Task {
+  /** For the server's `gates`. */
+  readonly gate: (context: HandlerContext) => void;
+  readonly #keys: TokenKeyFiles;
+  readonly #leases: TokenLeases;
+  readonly #options: TokenLayerOptions;
+
+  constructor({ clock, logger, tls }: TokenLayerDeps, options: TokenLayerOptions) {
+    const { keyFiles, audience, maxTtlMs = MAX_TOKEN_TTL_MS, clockSkewMs = 30_000 } = options;
+    this.#options = options;
+    this.#keys = new TokenKeyFiles({ clock, logger, onChanged: () => this.#leases.reconsider() }, { files: keyFiles });
+    const keys = () => this.#keys.current;
+    const verifier = new TokenVerifier({ clock, keys }, { audience, maxTtlMs, clockSkewMs });
+    this.#leases = new TokenLeases({ clock, holds: (token) => verifier.holds(token) });
+    this.gate = tokenGate({ clock, verifier, leases: this.#leases, tls }, options);
+  }
+
+  /**
+   * Reads the keys; to be awaited before `run`.
+   * @throws DomainError `invalid` for a file that cannot be used, and for an issuer whose CA is not clear among `tls`
+   */
+  async load(tls: CheckedTls): Promise<void> {
+    const rules = this.#options.keyFiles.map(({ rule }) => rule);
+    checkIssuers(rules, tls.trust.cas);
+    await this.#keys.load();
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    await runTasks(signal, [this.#keys, this.#leases]);
+  }
+}

@@ -1,0 +1,121 @@
+import type { Clock } from "../base/clock.ts";
+import type { DomainError } from "../base/errors.ts";
+import type { Task } from "../base/task-group.ts";
+import { includes, type Role } from "./roles.ts";
+import { tokenError } from "./token-error.ts";
+import type { VerifiedToken } from "./token-verifier.ts";
+
+/** A stream that was let in by a token. */
+interface Held {
+  readonly lease: Lease;
+  readonly role: Role;
+  readonly end: (why: DomainError) => void;
+}
+
+/** The streams of one connection that tokens of one issuer, subject and project let in. */
+interface Lease {
+  /** The last to end of each role. */
+  readonly tokens: Map<Role, VerifiedToken>;
+  streams: number;
+}
+
+/** The wall clock may be set; that is found out after this. */
+const LOOK_AT_LEAST_EVERY_MS = 60_000;
+
+/**
+ * Ends streams with the token that let them in, unless a newer one was shown over the same connection: of the same
+ * issuer, subject and project, for at least the same role. A token whose key is not in use any more counts no longer.
+ */
+export class TokenLeases implements Task {
+  readonly #clock: Clock;
+  readonly #holds: (token: VerifiedToken) => boolean;
+  readonly #leases = new WeakMap<object, Map<string, Lease>>();
+  readonly #held = new Set<Held>();
+  #wake = new AbortController();
+  #nextLook = Number.POSITIVE_INFINITY;
+
+  /** `holds`: a token's key is still in use. */
+  constructor(deps: { readonly clock: Clock; readonly holds: (token: VerifiedToken) => boolean }) {
+    this.#clock = deps.clock;
+    this.#holds = deps.holds;
+  }
+
+  /** Streams that are held now. */
+  get size(): number {
+    return this.#held.size;
+  }
+
+  /** A call came with `token` over `connection`. */
+  shown(connection: object, token: VerifiedToken): void {
+    const lease = this.#leases.get(connection)?.get(nameOf(token));
+    if (lease !== undefined) keep(lease, token);
+  }
+
+  /** A stream begins that `token` lets in; `end` ends it. `closed` is aborted when it has ended. */
+  hold(connection: object, token: VerifiedToken, end: (why: DomainError) => void, closed: AbortSignal): void {
+    if (closed.aborted) return;
+    const leases = this.#leases.get(connection) ?? new Map<string, Lease>();
+    this.#leases.set(connection, leases);
+    const name = nameOf(token);
+    const lease: Lease = leases.get(name) ?? { tokens: new Map(), streams: 0 };
+    leases.set(name, lease);
+    lease.streams++;
+    keep(lease, token);
+    const held: Held = { lease, role: token.claims.role, end };
+    this.#held.add(held);
+    const release = () => {
+      this.#held.delete(held);
+      if (--lease.streams === 0) leases.delete(name);
+    };
+    closed.addEventListener("abort", release, { once: true });
+    if (token.claims.expiresAt < this.#nextLook) this.reconsider();
+  }
+
+  /** The keys in use have changed. */
+  reconsider(): void {
+    this.#wake.abort();
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      this.#wake = new AbortController();
+      const now = this.#clock.now();
+      this.#nextLook = this.#endOverdue(now, now + LOOK_AT_LEAST_EVERY_MS);
+      const wake = AbortSignal.any([signal, this.#wake.signal]);
+      await this.#clock.sleep(Math.max(1, this.#nextLook - now), wake).catch(() => {});
+    }
+  }
+
+  /** When the next stream ends, at the latest `latest`. */
+  #endOverdue(now: number, latest: number): number {
+    let next = latest;
+    for (const held of [...this.#held]) {
+      const until = this.#untilOf(held);
+      if (until > now) next = Math.min(next, until);
+      else {
+        this.#held.delete(held);
+        held.end(tokenError("expired", "the token has expired, and no newer one was shown over this connection"));
+      }
+    }
+    return next;
+  }
+
+  #untilOf({ lease, role }: Held): number {
+    let until = Number.NEGATIVE_INFINITY;
+    for (const token of lease.tokens.values()) {
+      const counts = includes(token.claims.role, role) && this.#holds(token);
+      if (counts) until = Math.max(until, token.claims.expiresAt);
+    }
+    return until;
+  }
+}
+
+function keep({ tokens }: Lease, token: VerifiedToken): void {
+  const { role, expiresAt } = token.claims;
+  const before = tokens.get(role);
+  if (before === undefined || before.claims.expiresAt <= expiresAt) tokens.set(role, token);
+}
+
+function nameOf({ claims: { issuer, subject, project } }: VerifiedToken): string {
+  return JSON.stringify([issuer, subject, project]);
+}

@@ -1,0 +1,69 @@
+import { generateKeyPairSync, type KeyObject, X509Certificate } from "node:crypto";
+import { beforeEach, describe, expect, it } from "vitest";
+import { TestCa } from "../../test/support/certificates.ts";
+import { FakeClock } from "../../test/support/fake-clock.ts";
+import { mintToken } from "./mint-token.ts";
+import { type TokenKeySet, TokenVerifier } from "./token-verifier.ts";
+
+const ca = new TestCa("shop");
+const issuer = new X509Certificate(ca.pem);
+const over = { certificate: new X509Certificate(ca.issue({}).cert), issuer, cas: [issuer], isOwn: false };
+const rule = { issuer: "shop" };
+const [first, second] = [generateKeyPairSync("ed25519"), generateKeyPairSync("ed25519")];
+const setOf = (...keys: KeyObject[]): TokenKeySet => new Map([["shop", keys.map((key) => ({ rule, key }))]]);
+
+let clock: FakeClock;
+let keys: TokenKeySet;
+let verifier: TokenVerifier;
+beforeEach(() => {
+  clock = new FakeClock();
+  keys = setOf(first.publicKey);
+  const options = { audience: "bridge", maxTtlMs: 3_600_000, clockSkewMs: 30_000, cacheEntries: 3 };
+  verifier = new TokenVerifier({ clock, keys: () => keys }, options);
+});
+const token = (pair = first, ttlMs = 60_000, subject = "app") =>
+  mintToken(pair.privateKey, { issuer: "shop", subject, project: "p", audience: "bridge", ttlMs }, clock.now());
+
+it("verifies a token once, and looks at its times each time", async () => {
+  const text = token();
+  const verified = verifier.verify(text, over);
+  expect(verifier.verify(text, over)).toBe(verified);
+  await clock.advance(60_000);
+  expect(() => verifier.verify(text, over)).toThrow("has expired");
+  expect(verifier.cached).toBe(0);
+});
+
+it("does not let a verified token count over another certificate", () => {
+  const other = new TestCa("other");
+  const text = token();
+  verifier.verify(text, over);
+  const elsewhere = { ...over, issuer: new X509Certificate(other.pem), cas: [issuer, new X509Certificate(other.pem)] };
+  expect(() => verifier.verify(text, elsewhere)).toThrow("does not count over this certificate");
+});
+
+it("takes no life beyond five minutes, whatever its options say", () => {
+  verifier.verify(token(first, 300_000), over);
+  expect(() => verifier.verify(token(first, 301_000), over)).toThrow("lives longer than 300 seconds");
+});
+
+it("remembers a bounded number of tokens, right and wrong", () => {
+  for (let i = 0; i < 10; i++) {
+    verifier.verify(token(first, 60_000, `a${i}`), over);
+    expect(() => verifier.verify(token(second, 60_000, `b${i}`), over)).toThrow("signature");
+  }
+  expect(verifier.cached).toBe(6);
+});
+
+describe("a key", () => {
+  it("counts as soon as it is there, and no longer than that", () => {
+    const [old, next] = [token(first), token(second)];
+    const verified = verifier.verify(old, over);
+    expect(() => verifier.verify(next, over)).toThrow("signature");
+    keys = new Map([["shop", [...(keys.get("shop") ?? []), { rule, key: second.publicKey }]]]);
+    verifier.verify(next, over);
+    expect(verifier.verify(old, over).key).toBe(verified.key);
+    keys = setOf(second.publicKey);
+    expect(() => verifier.verify(old, over)).toThrow("signature");
+    expect(verifier.holds(verified)).toBe(false);
+  });
+});

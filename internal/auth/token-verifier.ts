@@ -1,0 +1,141 @@
+import { hash, type KeyObject, verify } from "node:crypto";
+import type { Clock } from "../base/clock.ts";
+import { DomainError } from "../base/errors.ts";
+import { BoundedMap } from "./bounded-map.ts";
+import { type CertificateFacts, countsOver, type IssuerRule } from "./issuing-cas.ts";
+import { checkTimes, readClaims, type TokenClaims, type TokenTimes } from "./token-claims.ts";
+import { tokenError } from "./token-error.ts";
+import { type DecodedToken, decodeToken } from "./token-format.ts";
+
+/** A public key of an issuer. */
+export interface TokenKey {
+  readonly rule: IssuerRule;
+  readonly key: KeyObject;
+}
+
+/** All keys in use. A set is never changed: another takes its place. */
+export type TokenKeySet = ReadonlyMap<string, readonly TokenKey[]>;
+
+/** A token that counts. */
+export interface VerifiedToken {
+  readonly claims: TokenClaims;
+  /** What its signature was checked with. */
+  readonly key: TokenKey;
+}
+
+export interface TokenVerifierOptions extends TokenTimes {
+  readonly audience: string;
+  /** Tokens that are remembered until their end, and again as many that are wrong. Default 4,096. */
+  readonly cacheEntries?: number;
+}
+
+/** Requirement, whatever a configuration says. */
+export const MAX_TOKEN_TTL_MS = 300_000;
+
+/**
+ * Tells which tokens count: signed with EdDSA by a key of their issuer, for this audience, now, and shown over a
+ * certificate of their issuer. A token is verified once; its times and its certificate are looked at each time. What
+ * costs least is checked first, the signature last.
+ */
+export class TokenVerifier {
+  readonly #clock: Clock;
+  readonly #keys: () => TokenKeySet;
+  readonly #options: TokenVerifierOptions;
+  /** By hash, so that nobody finds a token in our memory by chance. */
+  readonly #good: BoundedMap<VerifiedToken>;
+  readonly #wrong: BoundedMap<DomainError>;
+  #cachedFor: TokenKeySet | undefined;
+
+  /** `keys`: those in use now; another set empties the cache. */
+  constructor(deps: { readonly clock: Clock; readonly keys: () => TokenKeySet }, options: TokenVerifierOptions) {
+    this.#clock = deps.clock;
+    this.#keys = deps.keys;
+    this.#options = { ...options, maxTtlMs: Math.min(options.maxTtlMs, MAX_TOKEN_TTL_MS) };
+    const { cacheEntries = 4096 } = options;
+    this.#good = new BoundedMap(cacheEntries);
+    this.#wrong = new BoundedMap(cacheEntries);
+  }
+
+  /** How many tokens are remembered, wrong ones too. */
+  get cached(): number {
+    return this.#good.size + this.#wrong.size;
+  }
+
+  /** @throws DomainError `unauthenticated` for a token that does not count, `denied` for a project its issuer may not speak for */
+  verify(text: string, over: CertificateFacts): VerifiedToken {
+    const keys = this.#keys();
+    if (keys !== this.#cachedFor) this.#forget(keys);
+    const id = hash("sha256", text, "base64");
+    const known = this.#good.get(id);
+    if (known !== undefined) return this.#checkAgain(id, known, over);
+    const wrong = this.#wrong.get(id + over.certificate.fingerprint256);
+    if (wrong !== undefined) throw wrong;
+    const decoded = decodeToken(text);
+    const claims = readClaims(decoded.claims);
+    const token = { claims, key: this.#signerOf(id, decoded, claims, keys, over) };
+    this.#good.set(id, token);
+    return token;
+  }
+
+  /** The key that a token was checked with is still in use. */
+  holds({ key }: VerifiedToken): boolean {
+    return this.#keys().get(key.rule.issuer)?.includes(key) ?? false;
+  }
+
+  #checkAgain(id: string, token: VerifiedToken, over: CertificateFacts): VerifiedToken {
+    try {
+      checkTimes(token.claims, this.#clock.now(), this.#options);
+    } catch (err) {
+      this.#good.delete(id);
+      throw err;
+    }
+    checkBond(token.claims, [token.key], over);
+    return token;
+  }
+
+  #signerOf(
+    id: string,
+    { signed, signature }: DecodedToken,
+    claims: TokenClaims,
+    keys: TokenKeySet,
+    over: CertificateFacts,
+  ): TokenKey {
+    const ofIssuer = keys.get(claims.issuer);
+    if (ofIssuer === undefined) throw tokenError("issuer", "the token's issuer is not known here");
+    if (!claims.audiences.includes(this.#options.audience)) {
+      throw tokenError("audience", "the token is for another audience");
+    }
+    checkTimes(claims, this.#clock.now(), this.#options);
+    const candidates = checkBond(claims, ofIssuer, over);
+    const signer = candidates.find(({ key }) => verify(null, signed, key, signature));
+    if (signer !== undefined) return signer;
+    const wrong = tokenError("signature", "the token's signature is not its issuer's");
+    this.#wrong.set(id + over.certificate.fingerprint256, wrong);
+    throw wrong;
+  }
+
+  #forget(keys: TokenKeySet): void {
+    this.#good.clear();
+    this.#wrong.clear();
+    this.#cachedFor = keys;
+  }
+}
+
+/** The keys with which a token counts over this certificate. */
+function checkBond(claims: TokenClaims, keys: readonly TokenKey[], over: CertificateFacts): readonly TokenKey[] {
+  const { boundTo, project } = claims;
+  if (boundTo !== undefined && boundTo !== hash("sha256", over.certificate.raw, "base64url")) {
+    throw tokenError("certificate", "the token is bound to another certificate (cnf)");
+  }
+  const here = keys.filter(({ rule }) => countsOver(rule, over));
+  if (here.length === 0)
+    throw tokenError(
+      "certificate",
+      "the token does not count over this certificate: its issuer's CA has not signed it",
+    );
+  const speaking = here.filter(({ rule }) => rule.projects?.includes(project) ?? true);
+  if (speaking.length > 0) return speaking;
+  throw new DomainError("denied", "the token's issuer may not speak for this project", {
+    fields: { token: "project" },
+  });
+}

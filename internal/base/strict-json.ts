@@ -1,0 +1,35 @@
+import { DomainError } from "./errors.ts";
+
+/** A string, with the colon behind it if it is a key; or what opens or closes an object or a list. */
+const TOKEN = /"(?:[^"\\]|\\.)*"(\s*:)?|[{}[\]]/g;
+
+/**
+ * The value of a JSON text in which no object names a key twice: readers differ in which of the two they take.
+ * @throws DomainError `invalid` without any of the text
+ */
+export function parseStrictJson(text: string): unknown {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new DomainError("invalid", "not JSON"); // the parser's own error quotes the text
+  }
+  if (hasDuplicateKey(text)) throw new DomainError("invalid", "a key stands twice in an object");
+  return value;
+}
+
+/** `text` is JSON. */
+function hasDuplicateKey(text: string): boolean {
+  const open: Set<string>[] = [];
+  for (const [token, colon] of text.matchAll(TOKEN)) {
+    if (token === "{" || token === "[") open.push(new Set());
+    else if (token === "}" || token === "]") open.pop();
+    else if (colon !== undefined) {
+      const key = String(JSON.parse(token.slice(0, -colon.length)));
+      const keys = open.at(-1);
+      if (keys?.has(key)) return true;
+      keys?.add(key);
+    }
+  }
+  return false;
+}

@@ -1,0 +1,10 @@
+/** A connection that is refused or ended: by the handshake, or for its certificate. */
+export interface ConnectionDecision {
+  /** `host:port` of the other end. */
+  readonly address: string;
+  /** First URI name of its certificate, where there was one. */
+  readonly uri?: string;
+  readonly serial?: string;
+  /** Node's or OpenSSL's code of a handshake that failed; a sentence otherwise. */
+  readonly reason: string;
+}

@@ -1,0 +1,41 @@
+import { randomUUID } from "node:crypto";
+import { type ContextKey, type ContextValues, createContextKey } from "@connectrpc/connect";
+import type { DomainError } from "../../base/errors.ts";
+import type { ServerRequest } from "./adapter.ts";
+
+/** Every `authorization` header of the request: Node itself shows the first one only. */
+export const authorizationKey: ContextKey<readonly string[]> = createContextKey<readonly string[]>([], {
+  description: "authorization headers of a call",
+});
+
+/** What a call is known by in logs here and at its caller: `x-request-id` if that is a name, else made here. */
+export const correlationKey: ContextKey<string> = createContextKey("", { description: "correlation id of a call" });
+
+/** Ends the call with an error, for a gate that let it in for some time only. Undefined where calls have no end of their own. */
+export const endCallKey: ContextKey<EndCall | undefined> = createContextKey<EndCall | undefined>(undefined, {
+  description: "ends a call",
+});
+
+type EndCall = (why: DomainError) => void;
+
+const CORRELATION_ID = /^[A-Za-z0-9._-]{1,128}$/;
+const AUTHORIZATION = "authorization";
+const REQUEST_ID = "x-request-id";
+
+/** Notes what gates need of a request beyond what Connect gives them. */
+export function noteFacts(values: ContextValues, { rawHeaders }: ServerRequest): ContextValues {
+  const authorization: string[] = [];
+  let id = "";
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] ?? "";
+    const value = rawHeaders[i + 1] ?? "";
+    if (isNamed(name, AUTHORIZATION)) authorization.push(value);
+    else if (isNamed(name, REQUEST_ID)) id = value;
+  }
+  if (authorization.length > 0) values.set(authorizationKey, authorization);
+  return values.set(correlationKey, CORRELATION_ID.test(id) ? id : randomUUID());
+}
+
+function isNamed(name: string, wanted: string): boolean {
+  return name.length === wanted.length && name.toLowerCase() === wanted;
+}
