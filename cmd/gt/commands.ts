@@ -12,6 +12,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   attach: async () => (await import("./attach/attach.ts")).attach,
   keys: async () => (await import("./keys/keys.ts")).keys,
   stop: async () => (await import("./stop/stop.ts")).stop,
+  token: async () => (await import("./token/token.ts")).token,
   agents: async () => (await import("./agents/agents.ts")).agents,
   completion: async () => (await import("./completion/completion.ts")).completion(allCommands),
   help: async () => (await import("./help/help.ts")).help(allCommands),

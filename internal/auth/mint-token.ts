@@ -1,4 +1,5 @@
-import { hash, type KeyObject, sign, type X509Certificate } from "node:crypto";
+import { createPrivateKey, hash, type KeyObject, sign, type X509Certificate } from "node:crypto";
+import { DomainError } from "../base/errors.ts";
 import type { Role } from "./roles.ts";
 
 export interface TokenRequest {
@@ -28,6 +29,20 @@ export function mintToken(key: KeyObject, request: TokenRequest, now: number): s
   };
   const signed = `${encoded({ alg: "EdDSA", typ: "JWT" })}.${encoded(claims)}`;
   return `${signed}.${sign(null, Buffer.from(signed), key).toString("base64url")}`;
+}
+
+/** The private key of a PEM text. @throws DomainError `invalid`, naming `source`, for anything but an Ed25519 key */
+export function signingKeyOf(pem: string, source: string): KeyObject {
+  let key: KeyObject;
+  try {
+    key = createPrivateKey(pem);
+  } catch {
+    throw new DomainError("invalid", `${source} holds no private key that can be read (PEM, not encrypted)`);
+  }
+  if (key.asymmetricKeyType === "ed25519") return key;
+  throw new DomainError("invalid", `${source} holds a key that is not Ed25519`, {
+    fields: { hint: "make one with: bridge-ca jwt-keygen, or openssl genpkey -algorithm ed25519" },
+  });
 }
 
 function encoded(value: object): string {

@@ -7,8 +7,10 @@ import { domainErrorOf } from "../../../internal/rpc/common/errors.ts";
 import type { Backend } from "../../../internal/terminal/backend.ts";
 import type { Place } from "../../../internal/terminal/finding/resolve-place.ts";
 import { GRPCSidecarBackend } from "../../../internal/terminal/grpc-sidecar.ts";
+import { callerToken } from "./caller-token.ts";
 import { currentTls } from "./current-tls.ts";
 import type { PlaceConfig } from "./place-config.ts";
+import { senderOf } from "./sender.ts";
 import { clientTls, readTls } from "./tls-files.ts";
 
 const RECONNECT_MS = 15_000;
@@ -35,8 +37,13 @@ export async function openSidecar(
       fields: { hint: "give --tls-dir, or --ca, --cert and --key" },
     });
   }
+  if (tls === undefined && config.token?.type === "signed") {
+    throw new DomainError("invalid", `${authority} is reached in plaintext, and a token is sent over TLS only`, {
+      fields: { hint: "give --tls-dir, or --ca, --cert and --key" },
+    });
+  }
   const connection =
-    tls === undefined ? sidecarTransport({ baseUrl: `http://${authority}` }) : openTls(authority, tls, config.tls);
+    tls === undefined ? sidecarTransport({ baseUrl: `http://${authority}` }) : openTls(authority, tls, config, clock);
   return new GRPCSidecarBackend(
     {
       transport: connection.transport,
@@ -50,9 +57,17 @@ export async function openSidecar(
   );
 }
 
-function openTls(authority: string, tls: TlsFiles, where: PlaceConfig["tls"]): SidecarConnection {
-  const use = (files: TlsFiles) => connection.setTls(clientTls(files));
-  const interceptors = [currentTls({ read: () => readTls(where), use }, tls)];
+function openTls(authority: string, tls: TlsFiles, config: PlaceConfig, clock: Clock): SidecarConnection {
+  let certificate = tls.cert;
+  const use = (files: TlsFiles) => {
+    connection.setTls(clientTls(files));
+    certificate = files.cert;
+  };
+  const interceptors = [currentTls({ read: () => readTls(config.tls), use }, tls)];
+  if (config.token !== undefined) {
+    const deps = { clock, certificate: () => certificate, subject: senderOf(config.env) };
+    interceptors.push(callerToken(deps, config.token));
+  }
   const connection = sidecarTransport({ baseUrl: `https://${authority}`, tls: clientTls(tls), interceptors });
   return connection;
 }

@@ -2,6 +2,7 @@ import { DomainError } from "../../../internal/base/errors.ts";
 import type { FlagValues } from "../../../internal/cli/flags.ts";
 import { present } from "./arguments.ts";
 import type { PLACE_FLAGS } from "./place-flags.ts";
+import { readTokenSource, type TokenSource } from "./token-source.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 type PlaceValues = FlagValues<typeof PLACE_FLAGS>;
@@ -16,6 +17,8 @@ export interface PlaceConfig {
   /** The socket was given by flag: only that tmux server is looked at. */
   readonly localOnly: boolean;
   readonly tls: { readonly ca?: string; readonly cert?: string; readonly key?: string; readonly dir?: string };
+  /** What calls are sent with, beside a certificate. */
+  readonly token?: TokenSource;
   /** Which agent program runs in a local session. */
   readonly profile?: string;
   readonly townRoot?: string;
@@ -44,6 +47,7 @@ export function readPlace(flags: PlaceValues, env: Env): PlaceConfig {
   const port = flags.port ?? numberOf("GT_SIDECAR_PORT", variable("GT_SIDECAR_PORT"));
   if (port !== undefined && (port < 1 || port > 65_535)) throw new DomainError("invalid", `not a port: ${port}`);
   const { ca, cert, key } = flags;
+  const token = readTokenSource(flags, env);
   return {
     ...present({
       host,
@@ -53,6 +57,7 @@ export function readPlace(flags: PlaceValues, env: Env): PlaceConfig {
     }),
     localOnly: flags.socket !== undefined,
     tls: present({ ca, cert, key, dir: flags["tls-dir"] }),
+    ...(token && { token }),
     ...present({
       profile: flags["agent-profile"],
       townRoot: env["GT_TOWN_ROOT"] || undefined,

@@ -44,8 +44,26 @@ const PROFILE_FLAG = {
   },
 } as const satisfies CommandFlags;
 
+/** Tokens that every call is sent with. */
+const TOKEN_FLAGS = {
+  "jwt-key": {
+    type: "string",
+    value: "FILE",
+    help: ["send a token with each call, signed with this Ed25519 key (GT_TOKEN: this token)"],
+    complete: "file",
+  },
+  "jwt-issuer": { type: "string", value: "NAME", help: ["whose key that is"] },
+  "jwt-audience": { type: "string", value: "NAME", help: ["whom tokens are for (gt-sidecar)"] },
+  project: { type: "string", value: "NAME", help: ["the agent's project"] },
+} as const satisfies CommandFlags;
+
 /** Flags of every command that reaches one agent, near or far. */
-export const PLACE_FLAGS = { ...SIDECAR_FLAGS, ...SOCKET_FLAG, ...PROFILE_FLAG } as const satisfies CommandFlags;
+export const PLACE_FLAGS = {
+  ...SIDECAR_FLAGS,
+  ...TOKEN_FLAGS,
+  ...SOCKET_FLAG,
+  ...PROFILE_FLAG,
+} as const satisfies CommandFlags;
 
 /** The section of help for `PLACE_FLAGS`. */
 export const PLACE_SECTION: FlagSection = {

@@ -1,0 +1,15 @@
+import { mintToken, signingKeyOf } from "../../../internal/auth/mint-token.ts";
+import { certificatesOf } from "../../../internal/pki/pem.ts";
+import type { Given } from "../common/command.ts";
+import type { CommandContext } from "../common/command-context.ts";
+import { readText } from "../common/read-text.ts";
+import type { TokenFlags } from "./token-flags.ts";
+import { readToken } from "./token-options.ts";
+
+export async function runToken(given: Given<TokenFlags>, { out, env, clock }: CommandContext): Promise<number> {
+  const { keyPath, certificatePath, request } = readToken(given, env);
+  const key = signingKeyOf(await readText(keyPath), keyPath);
+  const [certificate] = certificatePath === undefined ? [] : certificatesOf(await readText(certificatePath));
+  out.line(mintToken(key, { ...request, ...(certificate && { certificate }) }, clock.now()));
+  return 0;
+}

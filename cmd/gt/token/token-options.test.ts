@@ -1,0 +1,37 @@
+import { expect, it } from "vitest";
+import { givenTo, usageErrorOf } from "../../../test/support/gt-usage.ts";
+import { token } from "./token.ts";
+import { readToken } from "./token-options.ts";
+
+const MUST = ["--jwt-key", "k", "--jwt-issuer", "shop", "--project", "p"];
+const read = (...argv: string[]) => readToken(givenTo(token, argv), { GT_ROLE: "mayor" });
+
+it("asks for key, issuer and project, and has defaults for the rest", () => {
+  expect(read(...MUST)).toEqual({
+    keyPath: "k",
+    request: { issuer: "shop", project: "p", audience: "bridge", subject: "mayor", ttlMs: 300_000, scope: "operate" },
+  });
+  expect(
+    read(...MUST, "--audience", "gt-sidecar", "--subject", "ci", "--scope", "read", "--ttl", "1m", "--cert", "c"),
+  ).toEqual({
+    keyPath: "k",
+    certificatePath: "c",
+    request: { issuer: "shop", project: "p", audience: "gt-sidecar", subject: "ci", ttlMs: 60_000, scope: "read" },
+  });
+});
+
+it.each([
+  [[], "--jwt-key is missing"],
+  [["--jwt-key", "k", "--project", "p"], "--jwt-issuer is missing"],
+  [["--jwt-key", "k", "--jwt-issuer", "shop"], "--project is missing"],
+  [[...MUST, "--ttl", "6m"], "--ttl is between 1s and 5m"],
+  [[...MUST, "--ttl", "0"], "--ttl is between 1s and 5m"],
+  [[...MUST, "--audience", ""], "--audience is empty"],
+  [[...MUST, "extra"], 'too many arguments: "extra"'],
+])("refuses %j: %s", (argv, message) => {
+  expect(usageErrorOf(() => read(...argv))[0]).toBe(message);
+});
+
+it("refuses an unknown scope", () => {
+  expect(() => read(...MUST, "--scope", "admin")).toThrow("--scope is");
+});

@@ -1,0 +1,39 @@
+import type { TokenRequest } from "../../../internal/auth/mint-token.ts";
+import { MAX_TOKEN_TTL_MS } from "../../../internal/auth/token-verifier.ts";
+import { oneOf, takeArguments, usageError } from "../common/arguments.ts";
+import type { Given } from "../common/command.ts";
+import { senderOf } from "../common/sender.ts";
+import type { TokenFlags } from "./token-flags.ts";
+
+export interface TokenOptions {
+  readonly keyPath: string;
+  readonly certificatePath?: string;
+  readonly request: Omit<TokenRequest, "certificate">;
+}
+
+/** @throws DomainError `invalid` */
+export function readToken(
+  { values, positionals, rest }: Given<TokenFlags>,
+  env: Readonly<Record<string, string | undefined>>,
+): TokenOptions {
+  takeArguments("token", [...positionals, ...(rest ?? [])], []);
+  const { audience = "bridge", subject = senderOf(env), ttl = MAX_TOKEN_TTL_MS, cert, scope } = values;
+  if (ttl < 1000 || ttl > MAX_TOKEN_TTL_MS) throw usageError("token", "--ttl is between 1s and 5m");
+  for (const [flag, text] of Object.entries({ audience, subject })) {
+    if (text === "") throw usageError("token", `--${flag} is empty`);
+  }
+  return {
+    keyPath: must(values["jwt-key"], "--jwt-key"),
+    ...(cert !== undefined && { certificatePath: cert }),
+    request: {
+      issuer: must(values["jwt-issuer"], "--jwt-issuer"),
+      project: must(values.project, "--project"),
+      ...{ audience, subject, ttlMs: ttl, scope: oneOf("--scope", scope, ["operate", "read", "nudge"] as const) },
+    },
+  };
+}
+
+function must(value: string | undefined, flag: string): string {
+  if (value) return value;
+  throw usageError("token", `${flag} is missing`);
+}

@@ -1,0 +1,22 @@
+import type { Command } from "../common/command.ts";
+import { TOKEN_FLAGS, type TokenFlags } from "./token-flags.ts";
+
+/** `gt token`: prints a token for scripts and curl. */
+export const token: Command<TokenFlags> = {
+  name: "token",
+  flags: TOKEN_FLAGS,
+  help: {
+    usage: "--jwt-key FILE --jwt-issuer NAME --project NAME",
+    summary: "print a token for scripts and curl",
+    text: `Prints a token that a bridge or a sidecar takes in "authorization: Bearer", and nothing else. It counts only over a
+certificate of its issuer, and for 5 minutes at most. Other commands make their own with the same flags, or send
+what GT_TOKEN holds.`,
+    examples: [
+      "gt token --jwt-key shop.key --jwt-issuer shop --project shop",
+      "gt token --jwt-key shop.key --jwt-issuer shop --project shop --scope read --ttl 1m --cert tls.crt",
+      'curl --cert tls.crt --key tls.key --cacert ca.crt -H "authorization: Bearer $(gt token ...)" ...',
+    ],
+  },
+  completion: [],
+  run: async (given, context) => (await import("./run-token.ts")).runToken(given, context),
+};
