@@ -64,7 +64,7 @@ export function claudePermission({ quoted, labels, selected }: DrawnDialog): Scr
   return screenOf(lines, (top) => [1, top + asks.length + selected]);
 }
 
-/** Claude Code: the question begins in the first column, where the marks stand. */
+/** Claude Code: the question begins in the first column, where the marks stand; on its last choice the cursor is elsewhere. */
 export function claudeQuestion({ quoted, labels, descriptions, selected }: DrawnDialog): Screen {
   const head = [row([RULE]), row([" ☐ Colour"]), row(), ...quoted.map((text) => row([text])), row()];
   const items = labels.flatMap((label, i) => [
@@ -74,7 +74,7 @@ export function claudeQuestion({ quoted, labels, descriptions, selected }: Drawn
   ]);
   const at = items.findIndex((line) => line.text.startsWith("❯ ") && line.text.startsWith(`❯ ${selected + 1}. `));
   const lines = [...head, ...items, row(), row(["Enter to select · ↑/↓ to navigate · Esc to cancel"])];
-  return screenOf(lines, (top) => [0, top + head.length + at]);
+  return screenOf(lines, (top) => [0, selected === labels.length - 1 ? ROWS - 1 : top + head.length + at]);
 }
 
 /** Codex: everything is indented by two, the numbers too; the chosen row begins in the first column. */

@@ -77,9 +77,10 @@ function rowAtCursor(screen: Screen, end: number): number | undefined {
   return undefined;
 }
 
-/** Some lists leave the cursor elsewhere. Nothing is quoted below the choices. */
+/** Some choices leave the cursor elsewhere ("Chat about this" below its line). Nothing is quoted below the choices. */
 function lowestMarked(screen: Screen, end: number): number | undefined {
-  for (let row = end; row >= 0 && !isWide(screen, row - 1); row -= 1) if (isMarked(screen, row)) return row;
+  const top = dialogTop(screen, end);
+  for (let row = end; row >= top; row -= 1) if (isMarked(screen, row)) return row;
   return undefined;
 }
 

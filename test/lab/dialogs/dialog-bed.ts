@@ -15,6 +15,9 @@ const PROGRAMS: Readonly<Record<AgentKind, AgentProgram>> = {
   opencode: "opencode-1.18.33",
 };
 
+/** Long, for machines with other work: OpenCode takes 10 s of a core. */
+const STARTS_MS = 300_000;
+
 const RAN = `#!/bin/sh\nbasename "$0" >> ran.log\n`;
 
 /** A real agent that asks for what the cases say, and what it really did. */
@@ -42,7 +45,8 @@ export class DialogBed {
     });
     workdir = agent.workdir;
     try {
-      await agent.sidecar.untilState(AgentState.IDLE);
+      const isIdle = async () => (await agent.sidecar.client.status({})).state === AgentState.IDLE || undefined;
+      await until("an agent that has started", STARTS_MS, isIdle);
     } catch (err) {
       await agent[Symbol.asyncDispose]();
       throw err;

@@ -40,7 +40,7 @@ export function judgeCase(one: DialogCase, facts: CaseFacts): CaseResult {
     detail: detail.slice(0, 200),
     choices: choices.map((choice) => `${choice.selected ? "*" : ""}${choice.key} ${choice.label.slice(0, 60)}`),
     ran,
-    result: result.slice(0, 300),
+    result: result.slice(-300),
     faults: faultsOf(one, facts),
   };
 }
@@ -68,7 +68,7 @@ function questionFaults(one: DialogCase, { answered, result }: CaseFacts): strin
   if (one.ask.type !== "question") return [];
   const claimed = answered === "answered" || answered === "changed";
   if (result === undefined || result === "") return claimed && one.answer !== "chat" ? ["nothing was answered"] : [];
-  const plain = (text: string) => text.replace(/\s+/g, " ");
+  const plain = (text: string) => text.replace(/[\s\ufffd]+/g, " ");
   const taken = (text: string) => plain(result).includes(`="${plain(text)}"`);
   if (one.answer === "text") return claimed && !taken(TYPED) ? ["the text was not given"] : [];
   const options = one.ask.question.options.map((option) => option.label);
