@@ -94,6 +94,9 @@ export type Answer =
   /** `invalid`: another choice or text would do; `unimplemented`: only a person at the terminal can answer this. */
   | { readonly type: "refused"; readonly kind: "invalid" | "unimplemented"; readonly reason: string };
 
+/** Whether what a program shows of an answer is the choice that was named. */
+export type ShownAnswer = "named" | "other";
+
 export interface LaunchContext {
   /** The agent command asked for: program and arguments. */
   readonly command: readonly [string, ...string[]];
@@ -147,6 +150,11 @@ export interface AgentProfile {
    * Absent when nothing is known of the program's dialogs.
    */
   answer?(dialog: DialogView, choice: string, text: string | undefined): Answer;
+  /**
+   * What the screen after `dialog` shows of the answer; `given` is the label of the named choice, or the text. Undefined when
+   * it shows nothing of it. Pure; absent when the program never shows it.
+   */
+  shownAnswer?(screen: Screen, dialog: DialogView, given: string): ShownAnswer | undefined;
   /** Reads one line of the hook FIFO; `payload` is the content of the file that the line names, if any. */
   readHook(line: string, payload: string | undefined): HookEvent | undefined;
   /** Where the agent with this pid keeps a state file, if it does. */

@@ -6,6 +6,7 @@ import type { AgentProfile, LaunchContext, LaunchPlan } from "../profile.ts";
 import { claudeSettings, readClaudeHook } from "./claude-hooks.ts";
 import { claudeView } from "./claude-screen.ts";
 import { claudeStateFile, readClaudeState } from "./claude-state-file.ts";
+import { claudeShownAnswer } from "./shown-answers.ts";
 
 const PROGRAM = /^claude(?:-\d[\d.]*)?(?:\.exe)?$/;
 
@@ -54,6 +55,7 @@ export const claude: AgentProfile = {
   queuesWhileBusy: true,
   defuse: (message) => defuseBy(RULES, message),
   answer: (...asked) => answerByArrows(LIST, ...asked),
+  shownAnswer: claudeShownAnswer,
   readHook: readClaudeHook,
   stateFile: claudeStateFile,
   readStateFile: readClaudeState,

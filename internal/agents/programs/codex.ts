@@ -4,6 +4,7 @@ import { readHookLine } from "../hook-lines.ts";
 import { plainLaunch, withFlags } from "../launch.ts";
 import type { AgentProfile, LaunchContext, LaunchPlan } from "../profile.ts";
 import { codexView } from "./codex-screen.ts";
+import { codexShownAnswer } from "./shown-answers.ts";
 
 const PROGRAM = /^codex(?:\.exe)?$/;
 
@@ -43,6 +44,7 @@ export const codex: AgentProfile = {
   queuesWhileBusy: true,
   defuse: (message) => defuseBy(RULES, message),
   answer: (...asked) => answerByArrows(VERTICAL, ...asked),
+  shownAnswer: codexShownAnswer,
   // Codex runs hooks only after a person has reviewed them, and `notify` would replace the person's own: none is set.
   readHook: (line, payload) => readHookLine(line, payload),
   stateFile: () => undefined,

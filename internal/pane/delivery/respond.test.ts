@@ -197,6 +197,24 @@ describe("an answer", () => {
   });
 });
 
+describe("what the program shows of the answer", () => {
+  it("proves the choice that was named", async () => {
+    profile = {
+      ...profile,
+      shownAnswer: (_screen, dialog, given) => (dialog.choices[2]?.label === given ? "named" : "other"),
+    };
+    const result = await answered();
+    expect([result.outcome, values(result)[1]]).toEqual(["answered", "the agent shows the choice as taken"]);
+  });
+
+  it("denies it: the answer is not certain", async () => {
+    profile = { ...profile, shownAnswer: () => "other" };
+    const result = await answered();
+    expect(result.outcome).toBe("unknown");
+    expect(values(result)).toEqual(["the dialog is gone, and the agent shows that another choice was taken"]);
+  });
+});
+
 describe("a dialog whose choices cannot be read with certainty", () => {
   it("is not answered, and no key is pressed", async () => {
     agent.unclear = "its choices do not count from 1 without a gap";

@@ -1,5 +1,6 @@
 import type { AgentProfile, AnswerStep, DialogView, ScreenView } from "../../agents/profile.ts";
 import { lettersAndDigits } from "../../agents/safe-text.ts";
+import type { Screen } from "../../agents/screen.ts";
 import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
 import type { Evidence, RespondRequest, RespondResult } from "../../session/types.ts";
@@ -35,7 +36,7 @@ const ALIKE_MS = 1000;
 const LOOK_MS = 10;
 
 type Look =
-  | { readonly type: "gone"; readonly busy: boolean }
+  | { readonly type: "gone"; readonly busy: boolean; readonly screen: Screen }
   | { readonly type: "dialog"; readonly id: string; readonly view: DialogView };
 
 /**
@@ -90,7 +91,8 @@ class Response {
       if (obstacle !== undefined) return obstacle;
       if (!(await this.#press(step))) return unsure("tmux went away while the key was pressed");
     }
-    return this.#awaitEnd();
+    const given = answer.steps.at(-1)?.on.label ?? "";
+    return this.#awaitEnd(text ?? given);
   }
 
   /** A dialog on a screen that changed a moment ago may have opened then: it is left alone for as long as that may be so. */
@@ -107,8 +109,9 @@ class Response {
 
   async #look(): Promise<Look> {
     const { source, profile } = this.#deps;
-    const view: ScreenView = profile.view(await source.current(this.#signal));
-    if (view.dialog === undefined) return { type: "gone", busy: view.busy !== undefined };
+    const screen = await source.current(this.#signal);
+    const view: ScreenView = profile.view(screen);
+    if (view.dialog === undefined) return { type: "gone", busy: view.busy !== undefined, screen };
     return { type: "dialog", id: dialogFrom(view.dialog, 0).id, view: view.dialog };
   }
 
@@ -183,7 +186,7 @@ class Response {
     return press.name === "Enter" ? writer.sendText("\r") : writer.sendKeys([press.name]);
   }
 
-  async #awaitEnd(): Promise<RespondResult> {
+  async #awaitEnd(given: string): Promise<RespondResult> {
     const { clock, source, alive } = this.#deps;
     const end = clock.monotonicMs() + END_MS;
     let stands: { readonly key: string; readonly since: number } | undefined;
@@ -192,7 +195,7 @@ class Response {
       const key = now.type === "gone" ? "" : now.id;
       if (key !== stands?.key) stands = { key, since: clock.monotonicMs() };
       const stood = clock.monotonicMs() - stands.since;
-      if (now.type === "gone" && stood >= STANDS_MS) return answered(now.busy);
+      if (now.type === "gone" && stood >= STANDS_MS) return this.#gone(now, given);
       if (!alive()) return { outcome: "answered", evidence: [seen("process", "the agent ended", "strong")] };
       const otherAfterMs = now.type === "dialog" ? this.#otherAfterMs(now) : undefined;
       if (otherAfterMs !== undefined && stood >= otherAfterMs) {
@@ -201,6 +204,15 @@ class Response {
       if (clock.monotonicMs() >= end) return unsure("the key was pressed and the dialog is still there");
       await source.changed(LOOK_MS, this.#signal);
     }
+  }
+
+  /** Answered, unless the program shows that it took another choice. */
+  #gone({ busy, screen }: Look & { readonly type: "gone" }, given: string): RespondResult {
+    const shown = this.#asked && this.#deps.profile.shownAnswer?.(screen, this.#asked, given);
+    if (shown === "other") return unsure("the dialog is gone, and the agent shows that another choice was taken");
+    const told = shown === "named" ? [seen("screen", "the agent shows the choice as taken", "strong")] : [];
+    const working = busy ? [seen("screen", "the agent works", "weak")] : [];
+    return { outcome: "answered", evidence: [seen("screen", "the dialog is gone", "strong"), ...told, ...working] };
   }
 
   /** Undefined: the one that was answered. A dialog may mark the given choice before it goes: one that looks alike gets longer. */
@@ -219,11 +231,6 @@ function shows({ text }: DialogView, typed: string): boolean {
   const wanted = lettersAndDigits(typed);
   if (wanted === "") return text.includes(typed.trim());
   return lettersAndDigits(text).includes(wanted);
-}
-
-function answered(busy: boolean): RespondResult {
-  const gone = seen("screen", "the dialog is gone", "strong");
-  return { outcome: "answered", evidence: busy ? [gone, seen("screen", "the agent works", "weak")] : [gone] };
 }
 
 function unsure(why: string): RespondResult {
