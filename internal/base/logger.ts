@@ -1,4 +1,5 @@
 import { type DestinationStream, type Logger, pino } from "pino";
+import { LogDestination } from "./log-destination.ts";
 
 export type { Logger };
 
@@ -18,13 +19,20 @@ export interface LoggerOptions {
 export function createLogger(
   name: string,
   level: LogLevel,
-  { destination = pino.destination({ dest: 2, sync: true }), redact }: LoggerOptions = {},
+  { destination = LogDestination.open(2, (lines) => droppedLine(name, lines)), redact }: LoggerOptions = {},
 ): Logger {
   const options = { name, level, base: { name }, timestamp: pino.stdTimeFunctions.isoTime };
   if (redact === undefined) return pino(options, destination);
   const fields = (object: Record<string, unknown>) => redacted(object, redact, 0) as Record<string, unknown>;
   const err = (value: Error) => redacted(pino.stdSerializers.err(value), redact, 0);
   return pino({ ...options, formatters: { log: fields }, serializers: { err } }, destination);
+}
+
+const WARN = 40;
+
+function droppedLine(name: string, lines: number): string {
+  const msg = "log lines were dropped: their reader had stopped";
+  return `${JSON.stringify({ level: WARN, time: new Date().toISOString(), name, lines, msg })}\n`;
 }
 
 /** Below this, fields are left as they are. */
