@@ -15,9 +15,10 @@ export class ProcessInspector {
     this.#clock = clock;
   }
 
-  /** Without `work` when that was asked for a moment ago, and without anything when there is no such process. */
+  /** Without `work` when that was asked for a moment ago, and without anything when there is no such process, or it has ended. */
   facts(pid: number, work: boolean): ProcessFacts {
-    const startedAt = parseStat(readOrEmpty(`/proc/${pid}/stat`))?.startedAt;
+    const stat = parseStat(readOrEmpty(`/proc/${pid}/stat`));
+    const startedAt = stat?.isZombie === false ? stat.startedAt : undefined;
     const sample = work ? this.#sample(pid) : undefined;
     return {
       ...(startedAt !== undefined && { startTicks: Number(startedAt) }),

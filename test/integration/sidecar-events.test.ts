@@ -68,7 +68,7 @@ describe("a session's events", () => {
     expect(of("first")[1]?.receipt?.evidence.length).toBeGreaterThan(0);
     const states = reader.events.filter(({ type }) => type === EventType.PHASE_CHANGED).map(({ state }) => state);
     expect(states).toEqual(
-      expect.arrayContaining([AgentState.BUSY, AgentState.DIALOG, AgentState.IDLE, AgentState.DEAD]),
+      expect.arrayContaining([AgentState.BUSY, AgentState.DIALOG, AgentState.IDLE, AgentState.STARTING]),
     );
     for (const event of reader.events) expect(event.sessionId).toBe(reader.events[0]?.sessionId);
     expect(JSON.stringify(reader.events, (_, value) => (typeof value === "bigint" ? 0 : value))).not.toContain(

@@ -120,7 +120,8 @@ describe("a sidecar with the demo agent", () => {
       command: demoCommand(dir, "--faults", "exit-on=crash,exit-code=1"),
     }));
     await sidecar.client.nudge({ message: "crash" });
-    await sidecar.untilState(AgentState.DEAD);
+    await sidecar.untilState(AgentState.STARTING);
+    expect(await sidecar.client.status({})).toMatchObject({ sessionAlive: false, agentPid: 0 });
     const receipt = await sidecar.client.nudge({ message: "hello again" });
     expect(receipt.outcome).toBe(NudgeOutcome.SUBMITTED);
     expect((await sidecar.client.status({})).restarts).toBe(1);

@@ -1,7 +1,7 @@
 import { kill } from "node:process";
 import { describe, expect, it } from "vitest";
 import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
-import { demoCommand, type RunningSidecar, startSidecar } from "../support/sidecar.ts";
+import { demoCommand, type RunningSidecar, startSidecar, until } from "../support/sidecar.ts";
 
 const LINGER = ["--linger", "60s"];
 /** A program that heeds nothing but KILL. */
@@ -50,7 +50,7 @@ describe("StopAgent", () => {
   it("calls off a restart that is due", async () => {
     const command = ["sh", "-c", "sleep 1; exit 7"];
     await using sidecar = await startSidecar({ agent: "generic", command, flags: ["--restart", "always", ...LINGER] });
-    await sidecar.untilState(AgentState.DEAD);
+    await until("its end", 10_000, async () => (await sidecar.client.status({})).exitCode === 7 || undefined);
     expect(await stop(sidecar, 1000)).toMatchObject({ exitCode: 7, signal: "", alreadyStopped: true });
     await new Promise((resolve) => setTimeout(resolve, 2000));
     expect(await sidecar.client.status({})).toMatchObject({ state: AgentState.DEAD, exitCode: 7, restarts: 0 });

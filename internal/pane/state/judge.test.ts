@@ -84,7 +84,7 @@ table("the process comes first", [
     "starting by process (weak)",
   ],
   ["it ended", { process: dead(false), screen: [IDLE, 9000] }, "dead by process (proof)"],
-  ["it will be started again", { process: dead(true), file: ["busy", 0] }, "dead by process (proof)"],
+  ["it will be started again", { process: dead(true), file: ["busy", 0] }, "starting by process (proof)"],
   ["it keeps ending", { process: dead(true, true) }, "crash-loop by process (proof)"],
   ["it was asked to stop", { process: { type: "stopping" }, screen: [DIALOG, 10] }, "stopping by process (proof)"],
 ]);

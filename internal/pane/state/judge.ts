@@ -88,7 +88,8 @@ export function judge(signals: Signals, now: number, options: JudgeOptions): Ver
 
 function judgeDead(process: { readonly restartDue: boolean; readonly crashLoop: boolean }): Verdict {
   if (process.crashLoop) return verdict("crash-loop", "process", "it keeps ending soon after its start", "proof", 0);
-  return verdict("dead", "process", process.restartDue ? "it ended; a restart is due" : "it ended", "proof", 0);
+  if (process.restartDue) return verdict("starting", "process", "it ended; it is started again", "proof", 0);
+  return verdict("dead", "process", "it ended", "proof", 0);
 }
 
 /** A person is needed. Any source may say so: a false alarm costs a wait, a missed one an answer nobody gave. */

@@ -249,7 +249,7 @@ export class LiveAgent {
       stateSince: since,
       ...(dialog === undefined ? {} : { dialog }),
       evidence,
-      agentPid: life.pid,
+      agentPid: life.alive ? life.pid : 0,
       ...(life.exitCode === undefined ? {} : { exitCode: life.exitCode }),
       restarts: life.restarts,
       uptimeSeconds: life.alive ? Math.max(0, Math.floor((clock.now() - life.startedAt) / 1000)) : 0,

@@ -8,6 +8,18 @@ import type { CommandClient } from "../../tmux/control/command-client.ts";
 import type { AgentCommand } from "../../tmux/pane/agent-command.ts";
 import { type PaneFacts, TmuxPane } from "../../tmux/pane/pane.ts";
 
+/** The supervising half, which can reach the processes beside the agent and run tmux. */
+export interface SessionHelp {
+  /** The agent's process, to be ended with its session. */
+  agent(pid: number): void;
+  /** What became of the session of the agent with this pid; undefined when that is not known (yet). */
+  session(pid: number): Promise<"there" | "gone" | undefined>;
+  /** Facts of a process; without `startTicks` it has ended; undefined when nobody answers. */
+  process(pid: number, what: { readonly work: false }): Promise<{ readonly startTicks?: number } | undefined>;
+  /** Has the tmux server made again, and the agent with it. */
+  renew(): void;
+}
+
 /** What others learn about the agent's life. */
 export interface LifeListener {
   /** The agent runs, in this pane. `fresh`: it was started just now; else it had been running before. */
@@ -27,6 +39,7 @@ export interface SessionMonitorDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly client: CommandClient;
+  readonly help: SessionHelp;
   readonly listener: LifeListener;
   /** Which agent the supervising half has started, see `ControlHello`; undefined while that is not known. */
   readonly agentId: () => string | undefined;
@@ -52,19 +65,28 @@ export interface SessionMonitorOptions {
 const LOOK_EVERY_MS = 1000;
 /** After a failed look (tmux away) the next try waits this long. */
 const RETRY_MS = 50;
+/** While tmux or the session is away, what became of the agent is asked this often. */
+const LOST_LOOK_MS = 50;
+/** A session that does not come within this time, though none is known to have ended, is made again. */
+const MAKE_MS = 5000;
+/** A terminal that goes away hangs up: so ends an agent whose pane or tmux server has gone. */
+const HUNG_UP: AgentExit = { signal: 1 };
 /** How often, and with what pauses, tmux is asked how the agent ended before that counts as unknown. */
 const STATUS_LOOKS = 20;
 const STATUS_LOOK_MS = 100;
 
 /**
  * Watches over the agent's tmux session: finds the pane, notices the agent's end, starts it again by the policy, keeps the
- * output piped. A tmux server made anew means a new life of the agent.
+ * output piped. A session or pane that is gone is the agent's end too. A tmux server that was lost is made again by the
+ * supervising half whatever the policy says, and the agent with it.
  */
 export class SessionMonitor implements Task {
   readonly #deps: SessionMonitorDeps;
   readonly #options: SessionMonitorOptions;
   readonly #woken = new SignalBus();
   #pane: TmuxPane | undefined;
+  /** Of the pane that was followed last. */
+  #paneId: string | undefined;
   #pid = 0;
   #agentId: string | undefined;
   #startedAt: number;
@@ -110,7 +132,7 @@ export class SessionMonitor implements Task {
     try {
       while (!signal.aborted) {
         try {
-          await this.#deps.client.attached(signal);
+          await this.#attached(signal);
           await this.#watchPane(signal);
         } catch (err) {
           if (signal.aborted) return;
@@ -125,10 +147,71 @@ export class SessionMonitor implements Task {
     }
   }
 
+  /** Resolves when tmux can be asked. Until then it is looked whether the agent's session, or its process, still is. */
+  async #attached(signal: AbortSignal): Promise<void> {
+    const { client, clock, help } = this.#deps;
+    const since = clock.monotonicMs();
+    const attached = client.attached(signal);
+    for (;;) {
+      const done = new AbortController();
+      const pause = clock.sleep(LOST_LOOK_MS, AbortSignal.any([signal, done.signal])).then(() => false);
+      const isAttached = await Promise.race([attached.then(() => true), pause]);
+      done.abort();
+      if (isAttached) return;
+      if (client.isSessionMissing) await this.#seekSession(clock.monotonicMs() - since > MAKE_MS, signal);
+      else if (this.life.alive && (await isGone(help, this.#pid))) await this.#ended(signal);
+    }
+  }
+
+  /** The server answers and has no such session, or the session has no such pane. `isOverdue`: one should have come by now. */
+  async #seekSession(isOverdue: boolean, signal: AbortSignal): Promise<void> {
+    const { help } = this.#deps;
+    const isExpected = this.#pid === 0 || this.#exit !== undefined;
+    if (this.#done || (isExpected && !isOverdue)) return;
+    if (this.#pid !== 0 && (await help.session(this.#pid)) !== "gone") return;
+    await this.#handleEnd(HUNG_UP, signal, () => this.#renew(signal));
+  }
+
+  /** The process has ended, and tmux cannot be asked by the client: with its session or pane, or with the server. */
+  async #ended(signal: AbortSignal): Promise<void> {
+    if ((await this.#deps.help.session(this.#pid)) === undefined) this.#vanished();
+    else await this.#seekSession(false, signal);
+  }
+
+  async #renew(signal: AbortSignal): Promise<void> {
+    const { client, clock, help } = this.#deps;
+    this.#paneId = undefined;
+    this.#armedFor = undefined;
+    help.renew();
+    // Until the old server has gone, its panes are not the agent's.
+    const end = clock.monotonicMs() + MAKE_MS;
+    while (client.isAttached && clock.monotonicMs() < end) await clock.sleep(LOST_LOOK_MS, signal);
+  }
+
+  /** The agent went with its tmux server, or somebody put another in its place: nobody is asked whether it is started again. */
+  #vanished(): void {
+    this.#exit = HUNG_UP;
+    this.#deps.listener.dead({ exit: HUNG_UP, restartDue: true, crashLoop: false });
+    this.#deps.logger.warn({ pid: this.#pid }, "agent went without its end being seen");
+  }
+
+  /** The agent's pane, wherever on the server it is; in a session that was not looked at before, the first one. */
+  async #findPane(signal: AbortSignal): Promise<TmuxPane> {
+    const { client } = this.#deps;
+    const { session, captureDir: dir } = this.#options;
+    const panes = await listPanes(client);
+    const own = panes.find(({ pid }) => pid === this.#pid) ?? panes.find(({ id }) => id === this.#paneId);
+    if (own !== undefined) return new TmuxPane(client, own.id, { dir });
+    if (this.#paneId === undefined) return await TmuxPane.find(client, session, { dir });
+    await this.#seekSession(false, signal);
+    throw new DomainError("unavailable", "the agent's pane is gone");
+  }
+
   /** Follows one pane until tmux goes away, which is thrown. */
   async #watchPane(signal: AbortSignal): Promise<void> {
-    const { client, clock } = this.#deps;
-    const pane = await TmuxPane.find(client, this.#options.session, { dir: this.#options.captureDir });
+    const { clock } = this.#deps;
+    const pane = await this.#findPane(signal);
+    this.#paneId = pane.id;
     const met = await pane.facts();
     this.#noticeLife(met);
     // After a broken client the pipe of the same life goes on: arming again would tear a hole.
@@ -137,11 +220,12 @@ export class SessionMonitor implements Task {
     while (!signal.aborted) {
       const facts = await this.#factsWithEnd(pane, signal);
       if (facts.dead) {
-        await this.#handleEnd(pane, facts, signal);
+        this.#pid = facts.pid;
+        await this.#handleEnd(exitOf(facts), signal, () => this.#respawn(pane));
       } else {
         this.#noticeLife(facts);
         this.#deps.listener.sized(facts);
-        if (!facts.piped) await this.#arm(pane, facts);
+        if (!facts.piped || this.#armedFor !== facts.pid) await this.#arm(pane, facts);
       }
       await this.#woken.nextOrAfter(LOOK_EVERY_MS, clock, signal);
     }
@@ -165,27 +249,28 @@ export class SessionMonitor implements Task {
 
   #noticeLife(facts: PaneFacts): void {
     if (facts.dead) return;
-    this.#met = true;
     const agentId = this.#deps.agentId() ?? this.#agentId;
     // Another agent may have the pid of the one before.
     const known = this.#pid === facts.pid && (this.#agentId === undefined || this.#agentId === agentId);
     this.#agentId = agentId;
     if (known && this.#exit === undefined && this.#pane !== undefined) return;
     if (!known) {
+      if (this.life.alive && this.#pid !== 0) this.#vanished(); // nobody saw its end
       if (this.#pid !== 0) this.#restarts++;
       this.#pid = facts.pid;
       this.#startedAt = this.#deps.clock.now();
     }
+    this.#met = true;
     this.#exit = undefined;
     this.#done = false;
+    this.#deps.help.agent(facts.pid);
     this.#deps.listener.alive({ pid: facts.pid, fresh: !known });
   }
 
-  async #handleEnd(pane: TmuxPane, facts: PaneFacts, signal: AbortSignal): Promise<void> {
+  /** What the policy says about this end: `again` has the agent started once more. */
+  async #handleEnd(exit: AgentExit, signal: AbortSignal, again: () => Promise<void>): Promise<void> {
     if (this.#done) return;
     const { clock, listener, logger } = this.#deps;
-    const exit = exitOf(facts);
-    this.#pid = facts.pid;
     this.#exit = exit;
     const life = { exit, livedMs: clock.now() - this.#startedAt, quickEnds: this.#quickEnds };
     const { restart, stopAsked } = this.#options;
@@ -200,9 +285,15 @@ export class SessionMonitor implements Task {
     await clock.sleep(decision.delayMs, AbortSignal.any([signal, stopAsked])).catch(() => {});
     signal.throwIfAborted();
     if (stopAsked.aborted) return this.#finish(exit);
-    await listener.renewed();
+    await again();
+  }
+
+  async #respawn(pane: TmuxPane): Promise<void> {
+    await this.#deps.listener.renewed();
     await pane.respawn(this.#options.agent);
-    this.#noticeLife(await pane.facts());
+    const facts = await pane.facts();
+    this.#noticeLife(facts);
+    this.#armedFor = facts.pid; // its pipe goes on
   }
 
   #finish(exit: AgentExit): void {
@@ -222,6 +313,20 @@ function isEndUnknown(facts: PaneFacts): boolean {
 function exitOf(facts: PaneFacts): AgentExit {
   if (facts.deadSignal !== undefined && facts.deadSignal > 0) return { signal: facts.deadSignal };
   return { code: facts.deadStatus ?? 1 };
+}
+
+async function isGone(help: SessionHelp, pid: number): Promise<boolean> {
+  const facts = await help.process(pid, { work: false });
+  return facts !== undefined && facts.startTicks === undefined;
+}
+
+/** Of the whole server. */
+async function listPanes(client: CommandClient): Promise<readonly { readonly id: string; readonly pid: number }[]> {
+  const lines = await client.command('list-panes -a -F "#{pane_id} #{pane_pid}"');
+  return lines.map((line) => {
+    const [id = "", pid] = line.split(" ");
+    return { id, pid: Number(pid) };
+  });
 }
 
 /** tmux is away, or the session or pane is: both come back, or the supervising half makes them anew. */

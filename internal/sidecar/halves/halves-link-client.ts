@@ -4,10 +4,12 @@ import type { Clock } from "../../base/clock.ts";
 import type { Task } from "../../base/task-group.ts";
 import { onLines, writeLine } from "./halves-link-lines.ts";
 import {
+  type ControlAnswer,
   type ControlHello,
   type ControlMessage,
   type ProcessFacts,
   parseControlAnswer,
+  type SessionFate,
 } from "./halves-link-messages.ts";
 
 export interface ControlClientDeps {
@@ -26,16 +28,18 @@ const RETRY_FIRST_MS = 20;
 const RETRY_MS = 200;
 
 /**
- * The serving half's end of the link. Connects again whenever the connection ends; what was said last of serving,
- * stopping and finishing is sent again after each connect. What comes is hostile input: the agent can listen in the supervising half's place.
+ * The serving half's end of the link. Connects again whenever the connection ends; what was said last of the agent, of serving,
+ * stopping and finishing is sent again after each connect. What comes is hostile input: the agent can listen in the
+ * supervising half's place.
  */
 export class ControlClient implements Task {
   readonly #deps: ControlClientDeps;
-  readonly #asked = new Map<number, (facts: ProcessFacts | undefined) => void>();
+  readonly #asked = new Map<number, (answer: ControlAnswer | undefined) => void>();
   readonly #greeted = Promise.withResolvers<ControlHello>();
   #hello: ControlHello | undefined;
   #lastId = 0;
   #serving: ControlMessage | undefined;
+  #agent: ControlMessage | undefined;
   #stop: ControlMessage | undefined;
   #finish: ControlMessage | undefined;
   #socket: Socket | undefined;
@@ -65,6 +69,17 @@ export class ControlClient implements Task {
     this.#tell(this.#serving);
   }
 
+  /** The agent's process is this one from now on. */
+  agent(pid: number): void {
+    this.#agent = { type: "agent", pid };
+    this.#tell(this.#agent);
+  }
+
+  /** Has the tmux server made again, with a new agent; lost while the link is broken. */
+  renew(): void {
+    this.#tell({ type: "renew" });
+  }
+
   stop(order: { readonly graceMs: number; readonly force: boolean }): void {
     this.#stop = { type: "stop", ...order };
     this.#tell(this.#stop);
@@ -80,11 +95,20 @@ export class ControlClient implements Task {
    * two containers. Undefined when nobody answers.
    */
   async process(pid: number, what: { readonly work: boolean }): Promise<ProcessFacts | undefined> {
+    return await this.#ask((id) => ({ type: "process", id, pid, work: what.work }));
+  }
+
+  /** What became of the session of the agent with this pid, see `SessionRescue.settle`. Undefined when nobody knows (yet). */
+  async session(pid: number): Promise<SessionFate | undefined> {
+    return (await this.#ask((id) => ({ type: "session", id, pid })))?.session;
+  }
+
+  async #ask(question: (id: number) => ControlMessage): Promise<ControlAnswer | undefined> {
     if (this.#socket === undefined) return undefined;
     const id = ++this.#lastId;
-    const { promise, resolve } = Promise.withResolvers<ProcessFacts | undefined>();
+    const { promise, resolve } = Promise.withResolvers<ControlAnswer | undefined>();
     this.#asked.set(id, resolve);
-    this.#tell({ type: "process", id, pid, work: what.work });
+    this.#tell(question(id));
     try {
       return await withTimeout(this.#deps.clock, ANSWER_MS, "the supervising half's answer", promise);
     } catch {
@@ -115,7 +139,8 @@ export class ControlClient implements Task {
     socket.on("connect", () => {
       this.#socket = socket;
       this.#tell({ type: "alive" });
-      for (const message of [this.#serving, this.#stop, this.#finish]) if (message !== undefined) this.#tell(message);
+      const said = [this.#agent, this.#serving, this.#stop, this.#finish];
+      for (const message of said) if (message !== undefined) this.#tell(message);
     });
     const either = AbortSignal.any([signal, closed.signal]);
     while (!either.aborted) {
@@ -141,10 +166,7 @@ export class ControlClient implements Task {
     else if ("type" in heard) {
       this.#hello = heard;
       this.#greeted.resolve(heard);
-    } else {
-      const { id, ...facts } = heard;
-      this.#asked.get(id)?.(facts);
-    }
+    } else this.#asked.get(heard.id)?.(heard);
   }
 
   #tell(message: ControlMessage): void {

@@ -10,6 +10,7 @@ import {
   type ControlMessage,
   type ProcessFacts,
   parseControlMessage,
+  type SessionFate,
 } from "./halves-link-messages.ts";
 
 export interface ControlListenerDeps {
@@ -17,9 +18,11 @@ export interface ControlListenerDeps {
   /** What each connection is told first. */
   readonly hello: ControlHello;
   /** What is told; questions are answered here. */
-  readonly onMessage: (message: Exclude<ControlMessage, { readonly type: "process" }>) => void;
+  readonly onMessage: (message: Exclude<ControlMessage, { readonly type: "process" | "session" }>) => void;
   /** Facts about a process as this one sees it. */
   readonly inspect: (pid: number, work: boolean) => ProcessFacts;
+  /** What became of the session of the agent with this pid; must not reject. */
+  readonly settle: (pid: number) => Promise<SessionFate | undefined>;
 }
 
 /** There is one serving half, and now and then one that takes over. A further connection replaces the oldest. */
@@ -62,11 +65,14 @@ export class ControlListener implements Task {
   #take(line: string, socket: Socket): void {
     const message = parseControlMessage(line);
     if (message === undefined) this.#deps.logger.warn("a line on the control socket was not understood");
-    else if (message.type !== "process") this.#deps.onMessage(message);
-    else {
-      const { id, pid, work } = message;
-      const answer: ControlAnswer = { id, ...this.#deps.inspect(pid, work) };
-      writeLine(socket, answer);
-    }
+    else if (message.type !== "process" && message.type !== "session") this.#deps.onMessage(message);
+    else void this.#answer(message).then((answer) => writeLine(socket, answer));
+  }
+
+  async #answer(message: Extract<ControlMessage, { readonly type: "process" | "session" }>): Promise<ControlAnswer> {
+    const { id, pid } = message;
+    if (message.type === "process") return { id, ...this.#deps.inspect(pid, message.work) };
+    const session = await this.#deps.settle(pid);
+    return { id, ...(session !== undefined && { session }) };
   }
 }

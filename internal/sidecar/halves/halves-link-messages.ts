@@ -8,6 +8,12 @@ export type ControlMessage =
   | { readonly type: "stop"; readonly graceMs: number; readonly force: boolean }
   /** The agent has ended for good: leave with this exit code. */
   | { readonly type: "finish"; readonly exitCode: number }
+  /** The agent's process, from now on. */
+  | { readonly type: "agent"; readonly pid: number }
+  /** The server with its session is to be made again. */
+  | { readonly type: "renew" }
+  /** Asks what became of the session of the agent with that pid, see `SessionRescue.settle`. */
+  | { readonly type: "session"; readonly id: number; readonly pid: number }
   /** Asks about a process beside the agent; `work`: also what it and its descendants have done. */
   | { readonly type: "process"; readonly id: number; readonly pid: number; readonly work: boolean };
 
@@ -26,9 +32,13 @@ export interface ProcessFacts {
   readonly work?: WorkSample;
 }
 
+/** `there`: the agent's pane lives, under the session's name again; `gone`: the tmux server has no such pane. */
+export type SessionFate = "there" | "gone";
+
 /** The answer to a question, on the connection that it came by. */
 export interface ControlAnswer extends ProcessFacts {
   readonly id: number;
+  readonly session?: SessionFate;
 }
 
 /** The first line on each connection: what the serving half cannot look up by itself. */
@@ -47,6 +57,9 @@ export function parseControlMessage(line: string): ControlMessage | undefined {
   if (type === "alive" || type === "serving") return { type };
   if (type === "stop" && isCount(graceMs)) return { type, graceMs, force: force === true };
   if (type === "finish" && isCount(exitCode) && exitCode <= 255) return { type, exitCode };
+  if (type === "renew") return { type };
+  if (type === "agent" && isCount(pid) && pid > 0) return { type, pid };
+  if (type === "session" && isCount(id) && isCount(pid) && pid > 0) return { type, id, pid };
   if (type === "process" && isCount(id) && isCount(pid) && pid > 0) return { type, id, pid, work: work === true };
   return undefined;
 }
@@ -56,12 +69,13 @@ const AGENT_ID = /^[A-Za-z0-9-]{1,64}$/;
 
 /** Undefined for anything that is not an answer: the agent may listen in the supervising half's place. */
 export function parseControlAnswer(line: string): ControlAnswer | ControlHello | undefined {
-  const { type, tmux, agentId, id, startTicks, work } = parse(line) ?? {};
+  const { type, tmux, agentId, id, startTicks, work, session } = parse(line) ?? {};
   if (type === "hello" && isLike(VERSION, tmux) && isLike(AGENT_ID, agentId)) return { type, tmux, agentId };
   if (!isCount(id)) return undefined;
   const { cpuMs, writtenBytes } = isObject(work) ? work : {};
   return {
     id,
+    ...((session === "there" || session === "gone") && { session }),
     ...(isCount(startTicks) && { startTicks }),
     ...(isCount(cpuMs) && isCount(writtenBytes) && { work: { cpuMs, writtenBytes } }),
   };

@@ -174,22 +174,29 @@ export class ServingHalf implements Task {
     const { paths, profile, client, control, restored } = parts;
     const { clock, logger, health } = this.#deps;
     const { sidecar } = this.#options;
+    let isPiped = false;
+    const setReady = (able: boolean) => {
+      void this.#listening.promise.then(() => {
+        for (const service of ["", SidecarService.typeName]) health.set(service, able && agent.isAlive);
+      });
+    };
     const listener: LifeListener = {
       alive: (life) => {
         agent.alive(life);
         this.#firstLook.done();
+        setReady(isPiped);
       },
       sized: (size) => agent.sized(size),
       arm: async (pane) => {
         await output.arm(pane);
-        void this.#listening.promise.then(() => {
-          for (const service of ["", SidecarService.typeName]) health.set(service, true);
-        });
+        isPiped = true;
+        setReady(true);
       },
       renewed: () => agent.output.renew(),
       dead: (end) => {
         agent.dead(end);
         this.#firstLook.done();
+        setReady(false);
       },
       finished: (exitCode) => void this.#finish(control, agent, exitCode, signal),
     };
@@ -202,7 +209,8 @@ export class ServingHalf implements Task {
       stopAsked: agent.stopper.asked,
       ...(restored.agent === undefined ? {} : { before: restored.agent }),
     };
-    return new SessionMonitor({ clock, logger, client, listener, agentId: () => control.hello?.agentId }, options);
+    const agentId = () => control.hello?.agentId;
+    return new SessionMonitor({ clock, logger, client, help: control, listener, agentId }, options);
   }
 
   /** What the agent says about itself. */

@@ -14,9 +14,11 @@ import type { ControlHello } from "../halves/halves-link-messages.ts";
 import { agentCommand, launchContext, SESSION, type SidecarOptions } from "../halves/options.ts";
 import { makeStateDir, statePaths } from "../halves/state-dir.ts";
 import { lockState } from "../halves/state-lock.ts";
+import { AgentProcesses } from "./agent-processes.ts";
 import { ClientListener } from "./client-listener.ts";
 import { takeOver } from "./predecessor.ts";
 import { ServingKeeper } from "./serving-keeper.ts";
+import { SessionRescue } from "./session-rescue.ts";
 import { StateKeeper } from "./state-keeper.ts";
 import { codeOfEnd, stopAgent } from "./terminate-agent.ts";
 import { TmuxKeeper } from "./tmux-keeper.ts";
@@ -57,6 +59,7 @@ export class SupervisingHalf implements Task {
   readonly #finish = new AbortController();
   /** The agent's end is not waited for any longer. */
   readonly #hurry = new AbortController();
+  readonly #processes: AgentProcesses;
   #serving: ServingKeeper | undefined;
   #exitCode: number | undefined;
   #stopping: Promise<void> | undefined;
@@ -64,6 +67,7 @@ export class SupervisingHalf implements Task {
   constructor(deps: SuperviseDeps, options: SuperviseOptions) {
     this.#deps = deps;
     this.#options = options;
+    this.#processes = new AgentProcesses(deps);
   }
 
   /** The agent's; 128+n when a signal ended it. */
@@ -111,13 +115,15 @@ export class SupervisingHalf implements Task {
     const files = filesOf(sidecar, agentId);
     const hello = { type: "hello", tmux: (await version).text, agentId } as const;
 
-    const keeper = new TmuxKeeper({ clock, logger }, sidecar, adopted);
+    const processes = this.#processes;
+    const keeper = new TmuxKeeper({ clock, logger, endAgent: () => processes.end() }, sidecar, adopted);
+    const rescue = new SessionRescue({ clock, logger, processes, renewServer: () => keeper.renew() }, sidecar);
     const state = new StateKeeper(
       {
         clock,
         logger,
         uid,
-        listener: () => this.#listeners(hello),
+        listener: () => this.#listeners(hello, keeper, rescue),
         restored: () => {
           keeper.signal("SIGUSR1"); // tmux makes its socket again
           this.#serving?.renew();
@@ -151,7 +157,7 @@ export class SupervisingHalf implements Task {
   }
 
   /** Where the serving half connects to. */
-  #listeners(hello: ControlHello): Task {
+  #listeners(hello: ControlHello, keeper: TmuxKeeper, rescue: SessionRescue): Task {
     const { clock, logger } = this.#deps;
     const { sidecar } = this.#options;
     const paths = statePaths(sidecar.stateDir);
@@ -159,8 +165,13 @@ export class SupervisingHalf implements Task {
     const deps: ControlListenerDeps = {
       logger,
       hello,
-      onMessage: (message) => this.#hear(message),
+      onMessage: (message) => {
+        if (message.type === "agent") this.#processes.note(message.pid, keeper.pid);
+        else if (message.type === "renew") void rescue.renew();
+        else this.#hear(message);
+      },
       inspect: (pid, work) => inspector.facts(pid, work),
+      settle: (pid) => rescue.settle(pid),
     };
     const client = { ...sidecar, socketPath: paths.tmuxSocket, session: SESSION };
     const tasks = [
@@ -170,7 +181,7 @@ export class SupervisingHalf implements Task {
     return { run: (signal) => runTasks(signal, tasks) };
   }
 
-  #hear(message: Parameters<ControlListenerDeps["onMessage"]>[0]): void {
+  #hear(message: Exclude<Parameters<ControlListenerDeps["onMessage"]>[0], { readonly type: "agent" | "renew" }>): void {
     this.#serving?.heard();
     switch (message.type) {
       case "alive":
@@ -199,6 +210,7 @@ export class SupervisingHalf implements Task {
   async #stopOnce(graceMs: number): Promise<void> {
     const { clock, logger } = this.#deps;
     const end = await stopAgent(this.#options.sidecar, clock, { graceMs, hurry: this.#hurry.signal });
+    if (end === undefined) await this.#processes.end(); // its session is gone, it may be not
     this.#exitCode ??= codeOfEnd(end);
     logger.info({ ...end }, "agent stopped");
   }

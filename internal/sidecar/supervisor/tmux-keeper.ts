@@ -10,6 +10,8 @@ import { callTmux } from "./tmux-call.ts";
 export interface TmuxKeeperDeps {
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Ends what a lost server left of the agent: two must not run at the same time. */
+  readonly endAgent: () => Promise<void>;
 }
 
 /** Something that runs until the server has gone, or ends it with the signal. */
@@ -22,12 +24,16 @@ const MAX_LOSSES = 5;
 const STABLE_MS = 60_000;
 /** tmux that does not answer at all: a program may have stopped it. */
 const LOOK_EVERY_MS = 5000;
+/** A server that is to be replaced has this long to end after each step. */
+const RENEW_STEP_MS = 1000;
 
 /** Keeps a tmux server: a lost one is made anew, and the agent with it. */
 export class TmuxKeeper implements Task {
   readonly #deps: TmuxKeeperDeps;
   readonly #sidecar: SidecarOptions;
   #server: Server | undefined;
+  /** The present server's end was asked for: it is no loss. */
+  #isAsked = false;
 
   /** `adopted`: a server that runs already. */
   constructor(deps: TmuxKeeperDeps, sidecar: SidecarOptions, adopted: Server | undefined) {
@@ -54,10 +60,34 @@ export class TmuxKeeper implements Task {
       this.#server = undefined;
       await looking;
       if (signal.aborted) return;
+      await this.#deps.endAgent();
+      if (this.#isAsked) {
+        this.#isAsked = false;
+        continue;
+      }
       losses = clock.monotonicMs() - startedAt < STABLE_MS ? losses + 1 : 1;
       if (losses >= MAX_LOSSES) throw new DomainError("unavailable", "the tmux server keeps ending");
       logger.error({ losses }, "tmux server was lost, making it anew");
       await clock.sleep(100 * losses, signal).catch(() => {});
+    }
+  }
+
+  /** Ends the present server; the next one follows at once and counts as no loss. */
+  async renew(): Promise<void> {
+    const { clock } = this.#deps;
+    const { pid } = this;
+    if (pid === undefined) return; // one is being made
+    this.#isAsked = true;
+    const steps = [
+      () => callTmux(clock, this.#sidecar, "kill-server"),
+      () => this.signal("SIGTERM"),
+      () => this.signal("SIGKILL"),
+    ];
+    for (const step of steps) {
+      await step();
+      const end = clock.monotonicMs() + RENEW_STEP_MS;
+      while (this.pid === pid && clock.monotonicMs() < end) await clock.sleep(10);
+      if (this.pid !== pid) return;
     }
   }
 

@@ -30,6 +30,8 @@ export interface AskOptions {
 
 const RETRY = { firstMs: 10, maxMs: 1000, factor: 1.6 };
 const MAX_WAITING = 1024;
+/** tmux's words when an attach finds no session at all, or none of that name. */
+const NO_SESSION = /^(no sessions|can't find session)/;
 
 /**
  * Commands for a tmux server over one attached control client that gets no pane output. Attaches again, with back-off,
@@ -55,6 +57,11 @@ export class CommandClient implements Task {
   /** Attached at this moment. */
   get isAttached(): boolean {
     return this.#connection !== undefined;
+  }
+
+  /** The server answers, and has no session of that name: it was closed or renamed, or the server is starting. */
+  get isSessionMissing(): boolean {
+    return this.#connection === undefined && NO_SESSION.test(this.#reason);
   }
 
   /** Clients that ended since a command was last answered: several in a row mean that the server itself is sick or gone. */

@@ -411,7 +411,7 @@ export type SidecarStatusResponse = Message<"gastown.v1.SidecarStatusResponse"> 
   evidence: Evidence[];
 
   /**
-   * Process id of the agent in the sidecar's namespace; 0: none.
+   * Process id of the agent as the tmux server sees it; 0 while none lives.
    *
    * @generated from field: int32 agent_pid = 8;
    */

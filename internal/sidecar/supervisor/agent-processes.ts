@@ -1,0 +1,97 @@
+import type { Clock } from "../../base/clock.ts";
+import { listPids, parseStat, readOrEmpty, statFields } from "../../process/proc-files.ts";
+
+/** What a program whose terminal has gone gets to end by itself. */
+const HANG_UP_MS = 300;
+/** From TERM to KILL. */
+const TERM_MS = 1000;
+/** The kernel ends what was killed within this time, or cannot. */
+const KILL_MS = 500;
+const LOOK_EVERY_MS = 20;
+
+interface Leader {
+  readonly pid: number;
+  readonly startedAt: string;
+}
+
+/**
+ * The agent's program and what it started on its terminal: a pane's program leads a session of its own, and its pid names it.
+ * Only a process that was a child of the tmux server when it was noted is ever sent a signal.
+ */
+export class AgentProcesses {
+  readonly #clock: Clock;
+  #leader: Leader | undefined;
+
+  constructor(deps: { readonly clock: Clock }) {
+    this.#clock = deps.clock;
+  }
+
+  /** From now on `pid` is the agent's, if the tmux server with that pid started it. */
+  note(pid: number, serverPid: number | undefined): void {
+    const text = readOrEmpty(`/proc/${pid}/stat`);
+    const stat = parseStat(text);
+    const [, parent, , session] = statFields(text);
+    if (stat === undefined || serverPid === undefined) return;
+    if (
+      Number(parent) !== serverPid ||
+      Number(session) !== pid ||
+      isSame(this.#leader, { pid, startedAt: stat.startedAt })
+    )
+      return;
+    const before = this.#leader;
+    this.#leader = { pid, startedAt: stat.startedAt };
+    // Put out of its pane, it may not have left.
+    if (before !== undefined && lives(before)) void this.#end(before);
+  }
+
+  /**
+   * Ends what is left of the agent noted last: it has the time of a hang-up to leave, then TERM, then KILL. Resolves when none
+   * of it lives, at once when none does.
+   */
+  async end(): Promise<void> {
+    if (this.#leader !== undefined) await this.#end(this.#leader);
+  }
+
+  async #end(leader: Leader): Promise<void> {
+    const steps = [
+      { signals: [], ms: HANG_UP_MS },
+      { signals: ["SIGTERM", "SIGCONT"], ms: TERM_MS },
+      { signals: ["SIGKILL"], ms: KILL_MS },
+    ] as const;
+    for (const { signals, ms } of steps) {
+      for (const pid of membersOf(leader)) for (const name of signals) send(pid, name);
+      const until = this.#clock.monotonicMs() + ms;
+      while (membersOf(leader).length > 0 && this.#clock.monotonicMs() < until) await this.#clock.sleep(LOOK_EVERY_MS);
+    }
+  }
+}
+
+function isSame(one: Leader | undefined, other: Leader): boolean {
+  return one?.pid === other.pid && one.startedAt === other.startedAt;
+}
+
+function lives({ pid, startedAt }: Leader): boolean {
+  const stat = parseStat(readOrEmpty(`/proc/${pid}/stat`));
+  return stat?.isZombie === false && stat.startedAt === startedAt;
+}
+
+/** Its group; while it lives, everything on its terminal. What it had left to run by itself stays once it has ended. */
+function membersOf(leader: Leader): readonly number[] {
+  const { pid } = leader;
+  const stat = parseStat(readOrEmpty(`/proc/${pid}/stat`));
+  if (stat !== undefined && stat.startedAt !== leader.startedAt) return []; // the pid is another's by now
+  const isThere = lives(leader);
+  return listPids().filter((each) => {
+    const [state, , group, session] = statFields(readOrEmpty(`/proc/${each}/stat`));
+    if (state === "Z" || state === "X") return false;
+    return Number(group) === pid || (isThere && Number(session) === pid);
+  });
+}
+
+function send(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // it has ended meanwhile
+  }
+}

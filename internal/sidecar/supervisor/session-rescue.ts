@@ -1,0 +1,75 @@
+import type { Clock } from "../../base/clock.ts";
+import type { Logger } from "../../base/logger.ts";
+import type { SessionFate } from "../halves/halves-link-messages.ts";
+import { SESSION, type SidecarOptions } from "../halves/options.ts";
+import type { AgentProcesses } from "./agent-processes.ts";
+import { callTmux } from "./tmux-call.ts";
+
+export interface SessionRescueDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly processes: AgentProcesses;
+  /** Has the tmux server replaced by a new one, with the agent in it. */
+  readonly renewServer: () => Promise<void>;
+}
+
+interface ListedPane {
+  readonly pid: number;
+  readonly session: string;
+  readonly sessionId: string;
+}
+
+/** What the supervising half does when the session is not there under its name: somebody closed, renamed or moved it. */
+export class SessionRescue {
+  readonly #deps: SessionRescueDeps;
+  readonly #sidecar: SidecarOptions;
+  #renewing: Promise<void> | undefined;
+
+  constructor(deps: SessionRescueDeps, sidecar: SidecarOptions) {
+    this.#deps = deps;
+    this.#sidecar = sidecar;
+  }
+
+  /**
+   * Looks for the pane of the agent with this pid on the whole server. In another session, while none has the name, it gets
+   * that name back. Undefined when the server does not answer: it is away, or being made.
+   */
+  async settle(pid: number): Promise<SessionFate | undefined> {
+    if ((await this.#call("display-message", "-p", "#{pid}")) === undefined) return undefined;
+    const panes = await this.#panes();
+    const own = panes.find((pane) => pane.pid === pid);
+    if (own === undefined) return "gone";
+    if (panes.every(({ session }) => session !== SESSION)) {
+      this.#deps.logger.warn("the session was renamed or its window moved: it gets its name back");
+      await this.#call("rename-session", "-t", own.sessionId, SESSION);
+    }
+    return "there";
+  }
+
+  /** A new server with a new agent; what is left of the old agent is ended before. One at a time: who asks meanwhile asked for the same. */
+  renew(): Promise<void> {
+    this.#renewing ??= this.#renew().finally(() => {
+      this.#renewing = undefined;
+    });
+    return this.#renewing;
+  }
+
+  async #renew(): Promise<void> {
+    await this.#deps.processes.end();
+    await this.#deps.renewServer();
+  }
+
+  /** None when there is no session at all, which tmux calls an error. */
+  async #panes(): Promise<readonly ListedPane[]> {
+    const format = "#{pane_pid} #{session_id} #{session_name}";
+    const lines = (await this.#call("list-panes", "-a", "-F", format))?.split("\n") ?? [];
+    return lines.flatMap((line) => {
+      const [pid, sessionId = "", ...name] = line.split(" ");
+      return /^\$\d+$/.test(sessionId) ? [{ pid: Number(pid), sessionId, session: name.join(" ") }] : [];
+    });
+  }
+
+  #call(...command: readonly string[]): Promise<string | undefined> {
+    return callTmux(this.#deps.clock, this.#sidecar, ...command);
+  }
+}
