@@ -6,12 +6,21 @@ const SAN_ENTRY = /(?:^|, )([A-Za-z ]+):("(?:[^"\\]|\\.)*"|[^,"]*)(?=, |$)/gy;
  * gives no names at all.
  */
 export function urisOf(subjectAltName: string): string[] {
-  const uris: string[] = [];
+  return namesOf(subjectAltName, "URI");
+}
+
+/** DNS names in the same way. */
+export function dnsNamesOf(subjectAltName: string): string[] {
+  return namesOf(subjectAltName, "DNS");
+}
+
+function namesOf(subjectAltName: string, wanted: "URI" | "DNS"): string[] {
+  const names: string[] = [];
   let end = 0;
   for (const entry of subjectAltName.matchAll(SAN_ENTRY)) {
     const [text, type, value = ""] = entry;
     end = entry.index + text.length;
-    if (type === "URI") uris.push(value.startsWith('"') ? String(JSON.parse(value)) : value);
+    if (type === wanted) names.push(value.startsWith('"') ? String(JSON.parse(value)) : value);
   }
-  return end === subjectAltName.length ? uris : [];
+  return end === subjectAltName.length ? names : [];
 }

@@ -93,8 +93,17 @@ it("ends quietly when the reader of stdout goes away", async () => {
   });
   host.stdout.emit("error", Object.assign(new Error("write EPIPE"), { code: "EPIPE" }));
   await done;
-  expect(host.codes).toEqual([0]);
+  expect(host.codes).toEqual([141]);
   expect(host.errors()).toBe("");
+});
+
+it("says with 1 that its output cannot be written, and that is no bug", async () => {
+  const { host, done } = start(({ signal }) => aborted(signal).then(() => 0));
+  host.stdout.emit("error", Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" }));
+  expect(host.codes).toEqual([1]);
+  expect(host.errors()).toBe("prog: error: cannot write to stdout: ENOSPC: no space left on device, write\n");
+  host.emit("SIGTERM", "SIGTERM");
+  await done;
 });
 
 it("treats an error nobody caught as a bug", async () => {

@@ -82,8 +82,10 @@ export async function runMain(options: RunMainOptions, main: Main, host: Host = 
     stop.abort(new StopRequest(name as StopSignal));
   };
   const onStdoutError = (err: NodeJS.ErrnoException) => {
-    if (err.code === "EPIPE") stop.abort(new StopRequest("SIGPIPE"));
-    else onBug(err);
+    if (err.code === "EPIPE") return stop.abort(new StopRequest("SIGPIPE"));
+    if (!host.stdout.destroyed) host.stdout.destroy();
+    host.stderr.write(`${options.name}: error: cannot write to stdout: ${oneLine(err.message)}\n`);
+    host.exit(1);
   };
   const onBug = (err: unknown) => {
     host.stderr.write(describeBug(options.name, err));
@@ -104,6 +106,7 @@ export async function runMain(options: RunMainOptions, main: Main, host: Host = 
     code = report(options, err, stop.signal, stderr);
   }
   await flush(stdout);
+  if (code === 0 && isClosedPipe(stop.signal)) code = exitCodeOfStop(stop.signal.reason as StopRequest);
   for (const name of stopSignals) host.off(name, onSignal);
   for (const name of ignore) host.off(name, doNothing);
   host.exit(code);
@@ -116,7 +119,7 @@ export function exitCodeOfStop(request: StopRequest): number {
 
 function report(options: RunMainOptions, err: unknown, signal: AbortSignal, stderr: NodeJS.WriteStream): number {
   if (signal.aborted && signal.reason instanceof StopRequest) {
-    if (signal.reason.stopSignal === "SIGPIPE") return 0;
+    if (signal.reason.stopSignal === "SIGPIPE") return exitCodeOfStop(signal.reason);
     const ours = err === signal.reason || (err instanceof DomainError && err.kind === "cancelled");
     if (ours || (err instanceof Error && err.name === "AbortError")) return exitCodeOfStop(signal.reason);
   }
@@ -130,6 +133,10 @@ function report(options: RunMainOptions, err: unknown, signal: AbortSignal, stde
   return options.exitCodeOf?.(err) ?? options.exitCodes?.[err.kind] ?? (err.kind === "invalid" ? 2 : 1);
 }
 
+function isClosedPipe(signal: AbortSignal): boolean {
+  return signal.reason instanceof StopRequest && signal.reason.stopSignal === "SIGPIPE";
+}
+
 function doNothing(): void {}
 
 function oneLine(text: string): string {
@@ -141,9 +148,11 @@ function describeBug(name: string, err: unknown): string {
   return `${name}: bug: this should not have happened, please report it\n${plainText(stack)}\n`;
 }
 
+/** Resolves when everything has been written, or has failed and the listeners for that have been called. */
 function flush(stream: NodeJS.WriteStream): Promise<void> {
   return new Promise((resolve) => {
-    if (stream.destroyed || stream.errored) resolve();
-    else stream.write("", () => resolve());
+    const settle = () => setImmediate(resolve);
+    if (stream.destroyed || stream.errored) settle();
+    else stream.write("", settle);
   });
 }

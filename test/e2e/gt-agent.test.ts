@@ -100,8 +100,11 @@ ready · demo model · ctx 12%
     const shown = await run("nudge", "hello");
     expect(shown).toMatchObject({ code: 6, stdout: "" });
     expect(shown.stderr).toMatch(
-      /^gt: error: not delivered to \S*toast: text that is not ours stands in the composer\ngt: hint: send or clear that text first, or use --mode queue/,
+      /^gt: error: not delivered to \S*toast: text that is not ours stands in the composer\ngt: hint: send or clear that text first; /,
     );
+    expect(shown.stderr.includes("--mode queue")).toBe(name === "in a sidecar");
+    expect(shown.stderr).toContain(`gt peek toast ${place.flags.join(" ")} shows the screen`);
+    expect(shown.stderr).toMatch(/\ngt: note: demo in \S*toast is idle for /);
     await place.keys("C-u");
     await idle();
   });
@@ -112,7 +115,7 @@ ready · demo model · ctx 12%
     const shown = await run("nudge", "yes");
     expect(shown).toMatchObject({ code: 6, stdout: "" });
     expect(shown.stderr).toMatch(
-      /^gt: error: not delivered to \S*toast: a dialog is open\ngt: hint: gt respond \S+ shows the dialog and answers it/,
+      /^gt: error: not delivered to \S*toast: a dialog is open\ngt: hint: gt respond toast .+ shows the dialog and answers it/,
     );
     const status = await run("status");
     expect(status.stdout).toMatch(/ {2}dialog {6}permission/);
@@ -207,7 +210,7 @@ ready · demo model · ctx 12%
     const shown = await run("nudge", "hello");
     expect(shown).toMatchObject({ code: 6, stdout: "" });
     expect(shown.stderr).toMatch(
-      /^gt: error: not delivered to \S*toast: the agent has ended\ngt: hint: gt status \S*toast tells how it ended\n$/,
+      /^gt: error: not delivered to \S*toast: the agent has ended\ngt: hint: gt status toast .+ shows how it ended\n$/,
     );
     expect((await run("status")).stdout).toMatch(/toast {2}dead for .*\n {2}process {5}ended with exit code 0\n/);
     const peek = await run("peek", "3");

@@ -48,12 +48,68 @@ it("reaches the agent where its bead's metadata says", async () => {
   expect(shown.stdout.split("\n")).toHaveLength(2);
 });
 
-it("reaches it by lines of the notes, for a crew member and for the mayor", async () => {
+it("reaches it by lines of the notes or of the description", async () => {
   const notes = `backend: k8s\nsidecar_host: 127.0.0.1\nsidecar_port: ${port()}\n`;
-  await bead("gt-gastown-crew-max", { notes });
-  await bead("hq-mayor", { description: notes });
-  expect(await gt(["peek", "gastown/crew/max", "1"], env, { cwd: town })).toMatchObject({ code: 0 });
-  expect(await gt(["peek", "hq/mayor", "1"], env, { cwd: town })).toMatchObject({ code: 0 });
+  await bead("gt-gastown-crew-toast", { notes });
+  await bead("gt-gastown-polecat-toast", { description: notes });
+  expect(await gt(["peek", "gastown/crew/toast", "1"], env, { cwd: town })).toMatchObject({ code: 0 });
+  expect(await gt(["peek", "gastown/polecats/toast", "1"], env, { cwd: town })).toMatchObject({ code: 0 });
+});
+
+it.each(["peek", "nudge", "keys", "respond", "stop", "status"])(
+  "%s refuses with 4 the sidecar of another agent, naming both",
+  async (command) => {
+    const metadata = { backend: "k8s", sidecar_host: "127.0.0.1", sidecar_port: port() };
+    await bead("gt-gastown-polecat-gone", { metadata });
+    const words = command === "nudge" ? ["hello"] : command === "keys" ? ["Enter"] : [];
+    const before = await place.backend.peek(
+      { lines: 50, all: false, ansi: false, joinWrapped: false },
+      AbortSignal.timeout(10_000),
+    );
+    const shown = await gt([command, "gastown/polecats/gone", ...words], env, { cwd: town });
+    expect(shown).toMatchObject({ code: 4, stdout: "" });
+    expect(shown.stderr).toMatch(
+      /^gt: error: toast \(session \S+\) answers at 127\.0\.0\.1:\d+, and gastown\/polecats\/gone was asked for\ngt: hint: nothing was sent/,
+    );
+    const after = await place.backend.peek(
+      { lines: 50, all: false, ansi: false, joinWrapped: false },
+      AbortSignal.timeout(10_000),
+    );
+    expect(after.output).toBe(before.output);
+  },
+);
+
+it("refuses another session than the bead has, although the name is right", async () => {
+  const { sessionId } = await place.backend.status(AbortSignal.timeout(10_000));
+  const metadata = { backend: "k8s", sidecar_host: "127.0.0.1", sidecar_port: port() };
+  await bead("gt-gastown-polecat-toast", { metadata: { ...metadata, sidecar_session: "an-earlier-one" } });
+  const shown = await gt(["nudge", "gastown/polecats/toast", "hello"], env, { cwd: town });
+  expect(shown).toMatchObject({ code: 4, stdout: "" });
+  expect(shown.stderr).toContain("gastown/polecats/toast (session an-earlier-one) was asked for");
+  await bead("gt-gastown-polecat-toast", { metadata: { ...metadata, sidecar_session: sessionId } });
+  expect(await gt(["peek", "gastown/polecats/toast", "1"], env, { cwd: town })).toMatchObject({ code: 0, stderr: "" });
+});
+
+it("notes whose sidecar answers at --port when it has another name, and refuses another full address", async () => {
+  const noted = await gt(["peek", "someone", "1", "--port", port()], env);
+  expect(noted.code).toBe(0);
+  expect(noted.stderr).toMatch(
+    /^gt: note: toast \(session \S+\) answers at 127\.0\.0\.1:\d+, and someone was asked for\n$/,
+  );
+});
+
+it("does not talk in plaintext to a bead's address in the network, unless that is said openly", async () => {
+  const metadata = { backend: "k8s", sidecar_host: "198.51.100.7", sidecar_port: "9" };
+  await bead("gt-gastown-polecat-toast", { metadata });
+  expect(await gt(["nudge", "gastown/polecats/toast", "hello"], env, { cwd: town })).toEqual({
+    code: 4,
+    stdout: "",
+    stderr:
+      "gt: error: will not talk in plaintext to 198.51.100.7:9, which the agent's bead names\ngt: hint: give --tls-dir, or --insecure-plaintext where the network itself keeps strangers out\n",
+  });
+  await bead("gt-gastown-polecat-toast", { metadata: { ...metadata, sidecar_host: "no-such-host.invalid" } });
+  const open = await gt(["peek", "gastown/polecats/toast", "--insecure-plaintext"], env, { cwd: town });
+  expect(open.stderr).toMatch(/^gt: error: no-such-host\.invalid:9: cannot be reached/);
 });
 
 it.each([

@@ -1,8 +1,12 @@
-import { execFileSync } from "node:child_process";
-import { rm } from "node:fs/promises";
+import { execFileSync, spawnSync } from "node:child_process";
+import { chmod, mkdir, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { commandNames } from "../../cmd/gt/commands.ts";
 import { privatePlace } from "../support/agent-places.ts";
 import { gt } from "../support/gt-transcript.ts";
+import { ownProgram } from "../support/programs.ts";
 
 let place: Awaited<ReturnType<typeof privatePlace>>;
 beforeAll(async () => {
@@ -18,15 +22,12 @@ describe("gt without an agent", () => {
     expect(await gt(["--help"], place.env)).toEqual(shown);
   });
 
-  it.each(["peek", "nudge", "status", "watch", "agents", "completion", "help"])(
-    "explains %s, with an example",
-    async (command) => {
-      const shown = await gt([command, "--help"], place.env);
-      expect(shown).toMatchObject({ code: 0, stderr: "" });
-      expect(shown.stdout).toContain(`Usage: gt ${command}`);
-      expect(shown.stdout).toMatch(/Examples?:\n {2}\S/);
-    },
-  );
+  it.each(commandNames)("explains %s, with an example", async (command) => {
+    const shown = await gt([command, "--help"], place.env);
+    expect(shown).toMatchObject({ code: 0, stderr: "" });
+    expect(shown.stdout).toContain(`Usage: gt ${command}`);
+    expect(shown.stdout).toMatch(/Examples?:\n {2}\S/);
+  });
 
   it("tells its version", async () => {
     expect(await gt(["--version"], place.env)).toEqual({ code: 0, stdout: "gt 0.1.0\n", stderr: "" });
@@ -109,4 +110,62 @@ describe("gt without an agent", () => {
     expect(await gt(["status", "--json"], place.env)).toEqual({ code: 0, stdout: "[]\n", stderr: "" });
     expect(await gt(["agents", "-q"], place.env)).toEqual({ code: 0, stdout: "", stderr: "" });
   });
+});
+
+describe("gt whose output cannot be written", () => {
+  const shell = (line: string) => {
+    const script = line.replaceAll("GT", `${process.execPath} ${ownProgram("gt")}`);
+    const run = spawnSync("bash", ["-c", script], { env: place.env, encoding: "utf8" });
+    return { code: run.status, stderr: run.stderr };
+  };
+
+  it("says so with 1 where the disk is full", () => {
+    expect(shell("GT --help > /dev/full")).toEqual({
+      code: 1,
+      stderr: "gt: error: cannot write to stdout: ENOSPC: no space left on device, write\n",
+    });
+  });
+
+  it("ends with 141 without a word when the reader has gone", () => {
+    expect(shell("set -o pipefail; GT --help | true")).toEqual({ code: 141, stderr: "" });
+  });
+});
+
+it.each<[string, string]>([
+  ["a b", "as in toast.example, 10.0.3.7 or ::1"],
+  ["http://toast", "leave out the scheme"],
+  ["toast:9090", "give the port with --port"],
+])("takes the host %j for a mistake", async (host, hint) => {
+  expect(await gt(["status", "--host", host], place.env)).toEqual({
+    code: 2,
+    stdout: "",
+    stderr: `gt: error: --host takes a host name or an address, not ${JSON.stringify(host)}\ngt: hint: ${hint}\n`,
+  });
+});
+
+it.each([
+  [["agents", "--host", "x"], "unknown flag --host"],
+  [["status", "--host", ""], "--host is empty"],
+  [["nudge", "toast", "x", "--stdin"], "give a message behind the agent or --stdin, not both"],
+  [["peek", "toast", "--socket", "s", "--ca", "f"], "--ca is for a sidecar, --socket for local tmux: give one of them"],
+  [
+    ["peek", "toast", "--port", "1", "--agent-profile", "demo"],
+    "--agent-profile is for local tmux: a sidecar knows its agent",
+  ],
+])("refuses what means nothing there: %j", async (args, message) => {
+  const shown = await gt(args, place.env);
+  expect(shown).toMatchObject({ code: 2, stdout: "" });
+  expect(shown.stderr.split("\n")[0]).toBe(`gt: error: ${message}`);
+});
+
+it("does not talk to a tmux server in a folder that others may use", async () => {
+  const open = join(place.dir, "open");
+  await mkdir(open);
+  await chmod(open, 0o777);
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(join(open, "s"), resolve));
+  const shown = await gt(["peek", "toast", "--socket", join(open, "s")], place.env);
+  server.close();
+  expect(shown).toMatchObject({ code: 4, stdout: "" });
+  expect(shown.stderr).toMatch(/^gt: error: cannot trust the tmux server at \S+: others may use \S+ \(mode 777\)\n/);
 });

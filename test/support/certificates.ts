@@ -3,6 +3,7 @@ import type { TlsMaterial } from "../../internal/rpc/common/tls.ts";
 
 /** What a leaf is for. */
 export interface LeafNames {
+  readonly dns?: readonly string[];
   readonly uris?: readonly string[];
   readonly ips?: readonly string[];
   /** Days from now until it ends; default 7. */
@@ -41,10 +42,11 @@ export class TestCa {
 
   /** A leaf with these names, the CA's own certificate behind it if that is an intermediate, its key, and the root to trust. */
   issue(names: LeafNames): TlsMaterial {
-    const { uris = [], ips = [], usages = ips.length > 0 ? ["server"] : ["client"] } = names;
+    const { uris = [], dns = [], ips = [], usages = ips.length > 0 ? ["server"] : ["client"] } = names;
     const { publicKey, privateKey } = names.keys ?? generateKeyPairSync("ec", { namedCurve: "P-256" });
     const alternatives = [
       ...uris.map((uri) => der(0x86, Buffer.from(uri, "latin1"))),
+      ...dns.map((name) => der(0x82, Buffer.from(name, "latin1"))),
       ...ips.map((ip) => der(0x87, Buffer.from(ip.split(".").map(Number)))),
     ];
     const extensions = [...(names.extensions ?? [])];

@@ -7,6 +7,9 @@ import { AttachScreen } from "./attach-screen.ts";
 /** Pictures come no faster than this; the first after a pause comes at once. */
 const FRAME_MS = 8;
 const NOTICE_MS = 4000;
+/** No window is larger; a server that says otherwise would have us fill the memory. */
+const MAX_COLS = 500;
+const MAX_ROWS = 300;
 /** A notice is shown so long when others wait. */
 const CROWDED_NOTICE_MS = 1500;
 /** A window that has another size than the terminal for this long keeps it. */
@@ -45,8 +48,10 @@ export class AttachView {
     this.#changed();
   }
 
-  /** The window's size from now on; what is on it comes next. */
-  resized(cols: number, rows: number): void {
+  /** The window's size from now on; what is on it comes next. A size that no window has is cut to one that it may have. */
+  resized(wantedCols: number, wantedRows: number): void {
+    const cols = clamped(wantedCols, MAX_COLS);
+    const rows = clamped(wantedRows, MAX_ROWS);
     if (this.#screen === undefined) this.#screen = new AttachScreen(cols, rows);
     else this.#screen.resize(cols, rows);
     void this.#after(SIZE_SETTLED_MS, () => this.#compareSizes(cols, rows));
@@ -128,4 +133,8 @@ export class AttachView {
     }
     work();
   }
+}
+
+function clamped(size: number, most: number): number {
+  return Number.isSafeInteger(size) ? Math.min(Math.max(size, 1), most) : 1;
 }

@@ -16,6 +16,7 @@ export async function runAttach(given: Given<AttachFlags>, context: CommandConte
     });
   }
   return await withAgent(command.place, command.agent, context, async (found) => {
+    if (found.place.type === "tmux" && command.ownDetachKeys) throw noDetachKeys();
     if (found.place.type === "tmux") return becomeTmux(found.place, command);
     return await new AttachRemote(found, command, context).run();
   });
@@ -34,4 +35,14 @@ function becomeTmux(place: Place & { type: "tmux" }, { place: config, readOnly }
   throw new DomainError("unimplemented", "this Node.js cannot hand its terminal over to tmux", {
     fields: { hint: `tmux ${args.join(" ")}` },
   });
+}
+
+function noDetachKeys(): DomainError {
+  return new DomainError(
+    "invalid",
+    "--detach-keys is for an agent behind a sidecar: in local tmux its own keys leave",
+    {
+      fields: { hint: "usually Ctrl-b d" },
+    },
+  );
 }

@@ -5,6 +5,7 @@ import type { Given } from "../common/command.ts";
 import type { CommandContext } from "../common/command-context.ts";
 import { jsonText } from "../common/json-text.ts";
 import { readPlace } from "../common/place-config.ts";
+import { receiptPlace } from "../common/print-receipt.ts";
 import { receiptJson, receiptText } from "../common/receipt-text.ts";
 import { withAgent } from "../common/with-agent.ts";
 import type { CancelFlags } from "./cancel-flags.ts";
@@ -22,7 +23,7 @@ export async function runCancel(
     try {
       const receipt = await found.backend.cancelNudge(requestId, signal);
       const code = exitCode(receipt.outcome);
-      const { headline, hint } = receiptText(receipt, found.agent);
+      const { headline, hint } = receiptText(receipt, receiptPlace(found));
       if (values.json) out.line(jsonText(receiptJson(receipt, found.agent, found.backend.where)));
       else if (code === 0) out.line(`${out.paint("green", "✓")} cancelled ${requestId}: nothing was typed`);
       else error(`${requestId} was not cancelled: ${headline}`, hint);

@@ -1,8 +1,8 @@
 import { plainText } from "../../../internal/base/sanitise.ts";
 import { textWidth } from "../../../internal/base/text-width.ts";
 import type { Dialog } from "../../../internal/session/types.ts";
+import { gtLine } from "./gt-line.ts";
 import type { PlaceConfig } from "./place-config.ts";
-import { respondLine } from "./respond-line.ts";
 
 const MAX_LINES = 12;
 /** Labels up to this width are aligned. */
@@ -26,7 +26,7 @@ export function dialogLines(dialog: Dialog, agent: string, place: PlaceConfig): 
   const choices = dialog.choices.map((one, i) => {
     const label = labels[i] ?? "";
     const gap = " ".repeat(Math.max(0, width - textWidth(label)) + 3);
-    return `${label}${gap}${respondLine(clean(agent), one.key, place)}`;
+    return `${label}${gap}${gtLine(["respond", clean(agent), one.key], place)}`;
   });
   return [title, ...text.slice(0, MAX_LINES), ...more, ...choices];
 }

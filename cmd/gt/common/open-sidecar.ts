@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../../../internal/base/clock.ts";
 import { DomainError } from "../../../internal/base/errors.ts";
+import { isLoopbackAddress } from "../../../internal/base/loopback.ts";
 import type { TlsFiles } from "../../../internal/pki/tls-files.ts";
 import { type SidecarConnection, sidecarTransport } from "../../../internal/rpc/client/transport.ts";
 import { domainErrorOf } from "../../../internal/rpc/common/errors.ts";
@@ -32,6 +33,7 @@ export async function openSidecar(
 ): Promise<Backend> {
   const tls = place.tls === false ? undefined : await readTls(config.tls);
   const authority = place.host.includes(":") ? `[${place.host}]:${place.port}` : `${place.host}:${place.port}`;
+  if (place.source === "bead" && tls === undefined && !config.insecure) refuseNetworkPlaintext(place.host, authority);
   if (place.tls === true && tls === undefined) {
     throw new DomainError("unauthenticated", `${authority} wants a certificate`, {
       fields: { hint: "give --tls-dir, or --ca, --cert and --key" },
@@ -43,7 +45,9 @@ export async function openSidecar(
     });
   }
   const connection =
-    tls === undefined ? sidecarTransport({ baseUrl: `http://${authority}` }) : openTls(authority, tls, config, clock);
+    tls === undefined
+      ? sidecarTransport({ baseUrl: `http://${authority}` })
+      : openTls(authority, tls, { place, config, clock });
   return new GRPCSidecarBackend(
     {
       transport: connection.transport,
@@ -57,10 +61,16 @@ export async function openSidecar(
   );
 }
 
-function openTls(authority: string, tls: TlsFiles, config: PlaceConfig, clock: Clock): SidecarConnection {
+interface TlsCall {
+  readonly place: Place & { readonly type: "sidecar" };
+  readonly config: PlaceConfig;
+  readonly clock: Clock;
+}
+
+function openTls(authority: string, tls: TlsFiles, { place, config, clock }: TlsCall): SidecarConnection {
   let certificate = tls.cert;
   const use = (files: TlsFiles) => {
-    connection.setTls(clientTls(files));
+    connection.setTls(clientTls(files, place.session));
     certificate = files.cert;
   };
   const interceptors = [currentTls({ read: () => readTls(config.tls), use }, tls)];
@@ -68,6 +78,15 @@ function openTls(authority: string, tls: TlsFiles, config: PlaceConfig, clock: C
     const deps = { clock, certificate: () => certificate, subject: senderOf(config.env) };
     interceptors.push(callerToken(deps, config.token));
   }
-  const connection = sidecarTransport({ baseUrl: `https://${authority}`, tls: clientTls(tls), interceptors });
+  const first = clientTls(tls, place.session);
+  const connection = sidecarTransport({ baseUrl: `https://${authority}`, tls: first, interceptors });
   return connection;
+}
+
+/** Whoever may write a bead could have a message sent in the clear to any machine. */
+function refuseNetworkPlaintext(host: string, authority: string): void {
+  if (host === "localhost" || isLoopbackAddress(host)) return;
+  throw new DomainError("denied", `will not talk in plaintext to ${authority}, which the agent's bead names`, {
+    fields: { hint: "give --tls-dir, or --insecure-plaintext where the network itself keeps strangers out" },
+  });
 }

@@ -1,5 +1,6 @@
 import { DomainError } from "../../../internal/base/errors.ts";
 import type { FlagValues } from "../../../internal/cli/flags.ts";
+import { isHostName } from "../../../internal/terminal/finding/host-name.ts";
 import { present } from "./arguments.ts";
 import type { PLACE_FLAGS } from "./place-flags.ts";
 import { readTokenSource, type TokenSource } from "./token-source.ts";
@@ -16,6 +17,8 @@ export interface PlaceConfig {
   readonly socket?: string;
   /** The socket was given by flag: only that tmux server is looked at. */
   readonly localOnly: boolean;
+  /** Plaintext is allowed for an address that is not loopback and came from a bead. */
+  readonly insecure?: boolean;
   readonly tls: { readonly ca?: string; readonly cert?: string; readonly key?: string; readonly dir?: string };
   /** What calls are sent with, beside a certificate. */
   readonly token?: TokenSource;
@@ -35,6 +38,7 @@ export interface PlaceConfig {
 
 /** A flag that names a place wins over every variable that names another. @throws DomainError `invalid` */
 export function readPlace(flags: PlaceValues, env: Env): PlaceConfig {
+  refuseUnused(flags, env);
   const flagged = flags.host ?? flags.port ?? flags.socket ?? flags.server;
   if (flags.socket !== undefined && (flags.host ?? flags.port ?? flags.server) !== undefined) {
     throw new DomainError(
@@ -46,16 +50,19 @@ export function readPlace(flags: PlaceValues, env: Env): PlaceConfig {
   const host = flags.host ?? variable("GT_SIDECAR_HOST");
   const port = flags.port ?? numberOf("GT_SIDECAR_PORT", variable("GT_SIDECAR_PORT"));
   if (port !== undefined && (port < 1 || port > 65_535)) throw new DomainError("invalid", `not a port: ${port}`);
+  const where =
+    host === undefined ? undefined : checkHost(host, flags.host === undefined ? "GT_SIDECAR_HOST" : "--host");
   const { ca, cert, key } = flags;
   const token = readTokenSource(flags, env);
   return {
     ...present({
-      host,
+      host: where,
       port,
       server: flags.server ?? variable("GT_SERVER"),
       socket: flags.socket ?? (env["GT_TMUX_SOCKET"] || undefined),
     }),
     localOnly: flags.socket !== undefined,
+    ...present({ insecure: flags["insecure-plaintext"] }),
     tls: present({ ca, cert, key, dir: flags["tls-dir"] }),
     ...(token && { token }),
     ...present({
@@ -71,6 +78,39 @@ export function readPlace(flags: PlaceValues, env: Env): PlaceConfig {
     cwd: process.cwd(),
     env,
   };
+}
+
+/** A flag that cannot mean anything beside the others is a mistake, not a wish. */
+function refuseUnused(flags: PlaceValues, env: Env): void {
+  const refuse = (flag: string, why: string) => {
+    throw new DomainError("invalid", `--${flag} ${why}`);
+  };
+  for (const name of ["host", "socket", "server", "ca", "cert", "key", "tls-dir", "agent-profile"] as const) {
+    if (flags[name] === "") refuse(name, "is empty");
+  }
+  if (flags.socket !== undefined) {
+    for (const name of ["ca", "cert", "key", "insecure-plaintext"] as const) {
+      if (flags[name] !== undefined) refuse(name, "is for a sidecar, --socket for local tmux: give one of them");
+    }
+    if (flags["tls-dir"] !== undefined && flags["tls-dir"] !== env["GT_TLS_DIR"])
+      refuse("tls-dir", "is for a sidecar, --socket for local tmux: give one of them");
+  }
+  if (flags["agent-profile"] !== undefined && (flags.host ?? flags.port ?? flags.server) !== undefined)
+    refuse("agent-profile", "is for local tmux: a sidecar knows its agent");
+}
+
+/** The host as it is dialled: an IPv6 address may stand in brackets. */
+function checkHost(host: string, source: string): string {
+  const bare = /^\[(.*)\]$/.exec(host)?.[1] ?? host;
+  if (isHostName(bare)) return bare;
+  const hint = /^[a-z][a-z0-9+.-]*:\/\//i.test(host)
+    ? "leave out the scheme"
+    : /:\d+$/.test(host)
+      ? "give the port with --port"
+      : "as in toast.example, 10.0.3.7 or ::1";
+  throw new DomainError("invalid", `${source} takes a host name or an address, not ${JSON.stringify(host)}`, {
+    fields: { hint },
+  });
 }
 
 function numberOf(name: string, text: string | undefined): number | undefined {

@@ -25,6 +25,10 @@ const SIDECAR_FLAGS = {
     help: ["folder with tls.crt, tls.key and ca.crt for the sidecar (GT_TLS_DIR)"],
     complete: "folder",
   },
+  "insecure-plaintext": {
+    type: "boolean",
+    help: ["talk in plaintext to the address that its bead names, although that is not on this machine"],
+  },
   ca: {
     type: "string",
     value: "FILE",

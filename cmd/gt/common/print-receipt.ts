@@ -1,19 +1,19 @@
 import type { NudgeReceipt } from "../../../internal/session/types.ts";
 import type { CommandContext } from "./command-context.ts";
 import { jsonText } from "./json-text.ts";
-import { receiptJson, receiptText } from "./receipt-text.ts";
+import { type ReceiptPlace, receiptJson, receiptText } from "./receipt-text.ts";
 import type { FoundAgent } from "./with-agent.ts";
 
 /** Prints a receipt for a person, or as JSON; the exit code is the one for its outcome. */
 export function printReceipt(
   receipt: NudgeReceipt,
   asJson: boolean,
-  { agent, backend }: FoundAgent,
+  found: FoundAgent,
   { out, error }: CommandContext,
 ): number {
-  const { exitCode, tone, headline, details, hint } = receiptText(receipt, agent);
+  const { exitCode, tone, headline, details, hint } = receiptText(receipt, receiptPlace(found));
   if (asJson) {
-    out.line(jsonText(receiptJson(receipt, agent, backend.where)));
+    out.line(jsonText(receiptJson(receipt, found.agent, found.backend.where)));
   } else if (tone === "error") {
     error(headline, hint);
   } else {
@@ -22,4 +22,9 @@ export function printReceipt(
     if (hint !== "") out.line(out.paint("dim", `  ${hint}`));
   }
   return exitCode;
+}
+
+/** What a receipt's hints need of an agent that was found. */
+export function receiptPlace({ agent, line, place }: FoundAgent): ReceiptPlace {
+  return { agent, line, hasQueue: place.type === "sidecar" };
 }

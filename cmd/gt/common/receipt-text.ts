@@ -30,10 +30,20 @@ const EXIT_CODES: Readonly<Record<NudgeOutcome, 0 | 5 | 6 | 7>> = {
 const MAX_EVIDENCE = 6;
 const MAX_SHOWN_TEXT = 200;
 
-/** `agent` is its address. */
-export function receiptText(receipt: NudgeReceipt, agent: string): ReceiptText {
+/** What hints are made of. */
+export interface ReceiptPlace {
+  /** The agent's address. */
+  readonly agent: string;
+  /** A call of `gt` for the same agent. */
+  readonly line: (command: string, ...words: readonly string[]) => string;
+  /** Nudges can be queued there. */
+  readonly hasQueue: boolean;
+}
+
+export function receiptText(receipt: NudgeReceipt, place: ReceiptPlace): ReceiptText {
+  const { agent } = place;
   const exitCode = EXIT_CODES[receipt.outcome];
-  const said = { headline: headline(receipt, agent), details: details(receipt), hint: hint(receipt, agent) };
+  const said = { headline: headline(receipt, agent), details: details(receipt), hint: hint(receipt, place) };
   return { exitCode, tone: exitCode === 0 || exitCode === 5 ? "done" : "error", ...said };
 }
 
@@ -103,29 +113,29 @@ function details(receipt: NudgeReceipt): readonly string[] {
   return [...lines, `typed as: ${JSON.stringify(shorten(plainText(receipt.deliveredText)))}`];
 }
 
-function hint(receipt: NudgeReceipt, agent: string): string {
-  const look = `gt peek ${oneLine(agent)} shows the screen`;
+function hint(receipt: NudgeReceipt, { line, hasQueue }: ReceiptPlace): string {
+  const look = `${line("peek")} shows the screen`;
+  const orQueue = hasQueue ? "; or send with --mode queue to have it typed afterwards" : "";
   switch (receipt.outcome) {
     case "submitted":
+    case "cancelled":
       return "";
     case "queued":
-      return `it is typed at the next idle moment; the same message with --request-id ${oneLine(receipt.requestId)} asks for its receipt and is never typed twice`;
+      return `it is typed at the next idle moment; ${line("receipt", receipt.requestId)} shows what became of it`;
     case "blocked-by-dialog":
-      return `gt respond ${oneLine(agent)} shows the dialog and answers it; or send with --mode queue to have it typed afterwards; ${look}`;
+      return `${line("respond")} shows the dialog and answers it${orQueue}; ${look}`;
     case "composer-busy":
-      return `send or clear that text first, or use --mode queue to have this typed afterwards; ${look}`;
+      return `send or clear that text first${orQueue}; ${look}`;
     case "agent-dead":
-      return `gt status ${oneLine(agent)} tells how it ended`;
+      return `${line("status")} shows how it ended`;
     case "expired":
       return "send it again";
     case "unsafe":
       return "change the message";
-    case "cancelled":
-      return "";
     case "stranded":
       return `it stands in the agent's composer: ${look}; do not send it again before that is cleared`;
     case "unknown":
-      return `${look}; it is not sent again by itself`;
+      return `${look}; gt does not send it again by itself`;
   }
 }
 

@@ -19,10 +19,25 @@ function receipt(change: Partial<NudgeReceipt>): NudgeReceipt {
   };
 }
 
+const TOAST = {
+  agent: "toast",
+  line: (...words: readonly string[]) => ["gt", words[0], "toast", ...words.slice(1), "--port", "9"].join(" "),
+  hasQueue: true,
+};
+
 describe("a receipt", () => {
+  it("repeats in its hint the flags in use, and names no mode that the place refuses", () => {
+    const blocked = (hasQueue: boolean) => receiptText(receipt({ outcome: "composer-busy" }), { ...TOAST, hasQueue });
+    expect(blocked(true).hint).toBe(
+      "send or clear that text first; or send with --mode queue to have it typed afterwards; gt peek toast --port 9 shows the screen",
+    );
+    expect(blocked(false).hint).toBe("send or clear that text first; gt peek toast --port 9 shows the screen");
+    expect(receiptText(receipt({ outcome: "queued" }), TOAST).hint).toContain("gt receipt toast r1 --port 9 shows");
+  });
+
   it("says that it was submitted, how long it took and from what that is known", () => {
     const evidence = [{ source: "hook", value: "prompt submitted", ageMs: 3, confidence: "proof" }] as const;
-    const text = receiptText(receipt({ evidence, timings: { typedMs: 20, confirmedMs: 142 } }), "toast");
+    const text = receiptText(receipt({ evidence, timings: { typedMs: 20, confirmedMs: 142 } }), TOAST);
     expect(text).toEqual({
       exitCode: 0,
       tone: "done",
@@ -43,16 +58,16 @@ describe("a receipt", () => {
     ["stranded", 7, "typed into toast but not submitted: the agent is busy"],
     ["unknown", 7, "typed into toast, and nothing proves that it arrived: the agent is busy"],
   ])("%s leaves with %d", (outcome, exitCode, headline) => {
-    const text = receiptText(receipt({ outcome, error: "the agent is busy", queuePosition: 2 }), "toast");
+    const text = receiptText(receipt({ outcome, error: "the agent is busy", queuePosition: 2 }), TOAST);
     expect([text.exitCode, text.headline]).toEqual([exitCode, headline]);
-    expect(receiptText(receipt({ outcome }), "toast").headline).not.toMatch(/undefined|: $/);
+    expect(receiptText(receipt({ outcome }), TOAST).headline).not.toMatch(/undefined|: $/);
   });
 
   it("shows what was typed instead, and lets no escape sequence through", () => {
-    const text = receiptText(
-      receipt({ deliveredText: "a\x1b[2Jb\n", error: "x\x1b[31m\ny", outcome: "unknown" }),
-      "to\x1b[Hast",
-    );
+    const text = receiptText(receipt({ deliveredText: "a\x1b[2Jb\n", error: "x\x1b[31m\ny", outcome: "unknown" }), {
+      ...TOAST,
+      agent: "to\x1b[Hast",
+    });
     expect(text.headline).toBe("typed into toast, and nothing proves that it arrived: x y");
     expect(text.details).toEqual(['typed as: "ab\\n"']);
   });

@@ -1,7 +1,9 @@
+import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { readTlsFiles } from "../../../internal/auth/read-tls-files.ts";
 import { serverRevocation } from "../../../internal/auth/server-revocation.ts";
+import { sessionClaim, trustDomainOf } from "../../../internal/auth/session-name.ts";
 import { DomainError, errorText } from "../../../internal/base/errors.ts";
 import type { TlsFiles } from "../../../internal/pki/tls-files.ts";
 import type { ClientTls } from "../../../internal/rpc/common/tls.ts";
@@ -27,9 +29,31 @@ export async function readTls({ dir, ca, cert, key }: PlaceConfig["tls"]): Promi
   return { cert: certText, key: keyText, ca: caText, ...(crl !== undefined && { crl }) };
 }
 
-/** What a connection is made with. @throws DomainError `invalid` when the revocation list is none. */
-export function clientTls({ crl, ...files }: TlsFiles): ClientTls {
-  return crl === undefined ? files : { ...files, refuse: serverRevocation(files.ca, crl, Date.now) };
+/**
+ * What a connection is made with. `session`: the one that must answer, checked against the certificate where that names one.
+ * @throws DomainError `invalid` when the revocation list is none
+ */
+export function clientTls({ crl, ...files }: TlsFiles, session?: string): ClientTls {
+  const refuse = crl === undefined ? {} : { refuse: serverRevocation(files.ca, crl, Date.now) };
+  return { ...files, ...refuse, ...(session !== undefined && { identify: sessionCheck(files.cert, session) }) };
+}
+
+function sessionCheck(ownCert: string, session: string): NonNullable<ClientTls["identify"]> {
+  const own = trustDomainOf(new X509Certificate(ownCert));
+  return (server) => {
+    const claim = sessionClaim(server, session, own);
+    switch (claim.type) {
+      case "by-name":
+        return "instead";
+      case "by-uri":
+      case "silent":
+        return "also";
+      case "another": {
+        const text = `the certificate is that of ${claim.named}, and session ${JSON.stringify(session)} was asked for`;
+        return Object.assign(new Error(text), { code: "HOSTNAME_MISMATCH" });
+      }
+    }
+  };
 }
 
 /** Of a mounted Secret, all of one version. */

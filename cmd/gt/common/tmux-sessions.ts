@@ -1,6 +1,6 @@
-import { existsSync } from "node:fs";
 import { DomainError } from "../../../internal/base/errors.ts";
 import { runCommand } from "../../../internal/process/run-command.ts";
+import { checkTmuxSocket } from "../../../internal/terminal/finding/socket-trust.ts";
 import type { PlaceConfig } from "./place-config.ts";
 
 const TIMEOUT_MS = 5000;
@@ -8,14 +8,14 @@ const MAX_BYTES = 4 * 1024 * 1024;
 
 /**
  * Names of the sessions of the tmux server at `socketPath`; none when no server answers there.
- * @throws DomainError `unavailable` when that server was asked for by flag and does not answer, or hangs.
+ * @throws DomainError `denied` for a socket that is not this user's own; `unavailable` when that server was asked for by flag and does not answer, or hangs.
  */
 export async function listTmuxSessions(
   socketPath: string,
   place: PlaceConfig,
   signal: AbortSignal,
 ): Promise<readonly string[]> {
-  if (!existsSync(socketPath)) {
+  if (!(await checkTmuxSocket(socketPath, place.uid))) {
     if (place.localOnly) throw noServer(socketPath);
     return [];
   }
@@ -30,7 +30,7 @@ export async function listTmuxSessions(
 /** Seconds since 1970 when the tmux session that we run in began; undefined outside of tmux. */
 export async function ownSessionStart(place: PlaceConfig, signal: AbortSignal): Promise<number | undefined> {
   const [socketPath = ""] = (place.tmux ?? "").split(",");
-  if (socketPath === "") return undefined;
+  if (socketPath === "" || !(await checkTmuxSocket(socketPath, place.uid))) return undefined;
   const target = place.tmuxPane === undefined ? [] : ["-t", place.tmuxPane];
   const result = await askTmux(socketPath, ["display-message", "-p", ...target, "#{session_created}"], place, signal);
   const seconds = result.type === "exit" && result.code === 0 ? Number(result.stdout.trim()) : Number.NaN;

@@ -1,8 +1,11 @@
+import { DomainError } from "../../../internal/base/errors.ts";
 import type { Backend } from "../../../internal/terminal/backend.ts";
 import { type AgentQuery, type Place, resolveBackend } from "../../../internal/terminal/finding/resolve-place.ts";
 import { agentsHere } from "./agents-here.ts";
 import type { CommandContext } from "./command-context.ts";
+import { gtLine } from "./gt-line.ts";
 import type { PlaceConfig } from "./place-config.ts";
+import { whoAnswers } from "./who-answers.ts";
 
 /** An agent that was found, and the way to it. */
 export interface FoundAgent {
@@ -10,9 +13,18 @@ export interface FoundAgent {
   readonly agent: string;
   readonly place: Place;
   readonly backend: Backend;
+  /** A call of `gt` for the same agent, with the flags that lead to it; for hints. */
+  readonly line: (command: string, ...words: readonly string[]) => string;
 }
 
-/** Finds one agent and hands it to `use`; its connections are gone afterwards. @throws as `resolveBackend`, and what `use` throws. */
+type SidecarPlace = Place & { readonly type: "sidecar" };
+
+/**
+ * Finds one agent, makes sure that it is the one that answers, and hands it to `use`; its connections are gone afterwards.
+ * A sidecar that a bead names is asked who it is before anything else; one at `--host` and `--port` while `use` is at work,
+ * and a note says whose it is when it calls itself otherwise.
+ * @throws as `resolveBackend`, and what `use` throws; DomainError `denied` when another agent's sidecar answers
+ */
 export async function withAgent<T>(
   config: PlaceConfig,
   agent: string,
@@ -22,7 +34,61 @@ export async function withAgent<T>(
   const deps = await agentsHere(config, context.clock);
   const { place, backend } = await resolveBackend(agentQuery(config, agent), deps, context.signal);
   await using _closed = backend;
-  return await use({ agent: place.agent === "" ? backend.where : place.agent, place, backend });
+  const name = place.agent === "" ? backend.where : place.agent;
+  const line = (command: string, ...words: readonly string[]) => gtLine([command, agent || name, ...words], config);
+  const found = { agent: name, place, backend, line };
+  if (place.type === "tmux" || place.source === "this machine") return await use(found);
+  const identity = compare(place, backend, context.signal);
+  const mismatch = async (err: unknown) => {
+    const { tlsMismatch } = await import("./tls-mismatch.ts");
+    return await tlsMismatch(err, place, Object.keys(config.tls).length > 0);
+  };
+  try {
+    if (canBeAnother(place)) await identity;
+    const note = await besideIdentity(identity, use(found), mismatch);
+    if (note.text !== undefined) context.note(note.text);
+    return note.result;
+  } catch (err) {
+    throw (await mismatch(err)) ?? err;
+  }
+}
+
+/** An address by flag is the caller's word: only two full addresses can contradict each other. */
+function canBeAnother(place: SidecarPlace): boolean {
+  return place.source === "bead" || place.agent.includes("/");
+}
+
+/** What to note about who answers. @throws DomainError `denied` when it is certainly another one */
+async function compare(place: SidecarPlace, backend: Backend, signal: AbortSignal): Promise<string | undefined> {
+  const answer = await backend.status(signal);
+  const who = whoAnswers(place, answer);
+  switch (who.type) {
+    case "same":
+      return undefined;
+    case "unclear":
+      return who.message;
+    case "another":
+      throw new DomainError("denied", who.message, {
+        fields: { hint: "nothing was sent; correct the agent's bead, or the address that you gave" },
+      });
+  }
+}
+
+/** Waits for the work; a sidecar that cannot even be asked who it is, because one side speaks TLS, ends it at once. */
+async function besideIdentity<T>(
+  identity: Promise<string | undefined>,
+  work: Promise<T>,
+  mismatch: (err: unknown) => Promise<DomainError | undefined>,
+): Promise<{ readonly result: T; readonly text: string | undefined }> {
+  const failed = new Promise<never>((_, reject) => {
+    identity.catch(async (err) => {
+      const known = await mismatch(err).catch(() => undefined);
+      if (known !== undefined) reject(known);
+    });
+  });
+  work.catch(() => {}); // when `failed` comes first
+  const result = await Promise.race([work, failed]);
+  return { result, text: await identity.catch(() => undefined) };
 }
 
 function agentQuery(config: PlaceConfig, agent: string): AgentQuery {

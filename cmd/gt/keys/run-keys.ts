@@ -10,14 +10,14 @@ const REFUSED = 6;
 
 export async function runKeys(given: Given<KeysFlags>, context: CommandContext): Promise<number> {
   const { place, agent: asked, request, json } = readKeys(given, context.env);
-  return await withAgent(place, asked, context, async ({ agent, backend }) => {
+  return await withAgent(place, asked, context, async ({ agent, backend, line }) => {
     const { out, error, signal } = context;
     try {
       await backend.sendKeys(request, signal);
     } catch (err) {
       if (!(err instanceof DomainError) || err.kind !== "precondition") throw err;
       if (json) out.line(jsonText({ agent, where: backend.where, sent: false, error: err.message }));
-      else error(`${agent}: ${err.message}`, `gt status ${agent} shows how it ended`);
+      else error(`${agent}: ${err.message}`, `${line("status")} shows how it ended`);
       return REFUSED;
     }
     if (json) out.line(jsonText({ agent, where: backend.where, sent: true }));

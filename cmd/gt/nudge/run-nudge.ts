@@ -1,5 +1,6 @@
 import { DomainError } from "../../../internal/base/errors.ts";
-import type { NudgeReceipt } from "../../../internal/session/types.ts";
+import { durationText } from "../../../internal/cli/wording.ts";
+import type { AgentStateName, NudgeReceipt } from "../../../internal/session/types.ts";
 import { NudgeInterruptedError } from "../../../internal/terminal/nudge-interrupted-error.ts";
 import type { Given } from "../common/command.ts";
 import type { CommandContext } from "../common/command-context.ts";
@@ -14,16 +15,35 @@ const MAX_MESSAGE_BYTES = 65_536;
 const FRESH_SECONDS = 60;
 const NOT_DELIVERED = 6;
 const UNVERIFIED = 7;
+const STATE_MS = 3000;
+/** States as the end of a sentence. */
+const STATES: Readonly<Record<AgentStateName, string>> = {
+  starting: "starting",
+  idle: "idle",
+  busy: "busy",
+  dialog: "waiting in a dialog",
+  parked: "parked by a limit",
+  stopping: "stopping",
+  dead: "dead",
+  "crash-loop": "in a crash loop",
+  stalled: "stalled",
+  uncertain: "in a state that is not certain",
+};
 
 export async function runNudge(given: Given<NudgeFlags>, context: CommandContext): Promise<number> {
   const command = readNudge(given, context.env);
   const message = command.message ?? (await readStdin(context));
   checkSize(message);
-  if (command.ifFresh && !(await isFresh(command, context))) return 0;
+  if (command.ifFresh && !(await isFresh(command, context))) {
+    context.note(`nothing was sent: the tmux session you call from is older than ${FRESH_SECONDS} s (--if-fresh)`);
+    return 0;
+  }
   return withAgent(command.place, command.agent, context, async (found) => {
     if (found.place.muted && !command.force) return doNotDisturb(found, context);
     try {
-      return printReceipt(await deliver(command, message, found, context.signal), command.json, found, context);
+      const code = printReceipt(await deliver(command, message, found, context.signal), command.json, found, context);
+      if (code === NOT_DELIVERED && !command.json) await noteState(found, context);
+      return code;
     } catch (err) {
       if (!(err instanceof NudgeInterruptedError)) throw err;
       context.error(err.message, String(err.fields["hint"] ?? ""));
@@ -49,6 +69,16 @@ function doNotDisturb(found: FoundAgent, context: CommandContext): number {
     "--force delivers it all the same",
   );
   return NOT_DELIVERED;
+}
+
+/** The agent program and its state beside a refusal; nothing where that cannot be asked. */
+async function noteState({ agent, backend }: FoundAgent, { note, signal, clock }: CommandContext): Promise<void> {
+  const patience = AbortSignal.any([signal, AbortSignal.timeout(STATE_MS)]);
+  const status = await backend.status(patience).catch(() => undefined);
+  if (status === undefined || !status.alive) return; // the refusal says that it has ended
+  const since = status.stateSince > 0 ? ` for ${durationText(clock.now() - status.stateSince)}` : "";
+  const dialog = status.dialog === undefined ? "" : `: ${status.dialog.kind}, ${status.dialog.title}`;
+  note(`${status.provider} in ${agent} is ${STATES[status.state]}${since}${dialog}`);
 }
 
 /** True outside of tmux too: then there is no session that could be old. */

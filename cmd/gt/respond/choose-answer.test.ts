@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { dialogLines } from "../common/dialog-text.ts";
+import { gtLine } from "../common/gt-line.ts";
 import type { PlaceConfig } from "../common/place-config.ts";
-import { respondLine } from "../common/respond-line.ts";
 import { chosenKey } from "./choose-answer.ts";
 
 const labels = ["Yes", "Yes, and do not ask again", "No", "3"];
@@ -55,8 +55,10 @@ describe("a dialog in words", () => {
 
   it("leads to the same agent, and quotes what a shell would take apart", () => {
     const there = { ...place, host: "10.0.0.7", port: 9090, tls: { dir: "/my certs" }, socket: "from-the-environment" };
-    expect(respondLine("a b", "1", there)).toBe("gt respond 'a b' 1 --host 10.0.0.7 --port 9090 --tls-dir '/my certs'");
-    expect(respondLine("toast", "1", { ...place, socket: "work", localOnly: true })).toBe(
+    expect(gtLine(["respond", "a b", "1"], there)).toBe(
+      "gt respond 'a b' 1 --host 10.0.0.7 --port 9090 --tls-dir '/my certs'",
+    );
+    expect(gtLine(["respond", "toast", "1"], { ...place, socket: "work", localOnly: true })).toBe(
       "gt respond toast 1 --socket work",
     );
   });

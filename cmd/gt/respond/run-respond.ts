@@ -100,7 +100,7 @@ function report({ outcome, evidence }: RespondResult, answer: string, told: Told
     return code;
   }
   const name = clean(found.agent);
-  const look = `gt respond ${name} shows what is open now`;
+  const look = `${found.line("respond")} shows what is open now`;
   if (outcome === "answered") {
     const { out } = context;
     out.line(`${out.paint("green", "✓")} answered ${name} ${answer}`);
@@ -128,7 +128,9 @@ function refused(err: DomainError, command: RespondOptions, found: FoundAgent, c
   }
   const name = clean(found.agent);
   const hint =
-    current === "" ? `gt status ${name} tells what it does` : `gt respond ${name} shows the dialog that is open`;
+    current === ""
+      ? `${found.line("status")} shows what it does`
+      : `${found.line("respond")} shows the dialog that is open`;
   context.error(`${name} was not answered: ${err.message}`, hint);
   return REFUSED;
 }

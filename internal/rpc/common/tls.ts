@@ -18,6 +18,11 @@ export interface TlsMaterial {
 
 /** What a client knows beside its own files. */
 export interface ClientTls extends TlsMaterial {
+  /**
+   * Whether the server's certificate is the one that is meant: `instead` of the check that it has the name that was dialled,
+   * `also` beside it, or an error. Default `also`.
+   */
+  readonly identify?: (server: X509Certificate) => "instead" | "also" | Error;
   /** Why this server is not spoken to although its chain and name are good, e.g. because it is revoked. */
   readonly refuse?: (server: X509Certificate, chain: readonly X509Certificate[]) => Error | undefined;
 }
@@ -41,10 +46,15 @@ export function serverTlsOptions(material: TlsMaterial): TlsOptions {
 
 /** The same for a client: TLS 1.3 only, the server's certificate and name are verified. */
 export function clientTlsOptions(tls: ClientTls): ConnectionOptions {
-  const { refuse } = tls;
-  if (refuse === undefined) return commonOptions(tls);
-  const check = (host: string, server: PeerCertificate) =>
-    checkServerIdentity(host, server) ?? refuse(new X509Certificate(server.raw), chainOf(server));
+  const { refuse, identify } = tls;
+  if (refuse === undefined && identify === undefined) return commonOptions(tls);
+  const check = (host: string, server: PeerCertificate) => {
+    const certificate = new X509Certificate(server.raw);
+    const identity = identify?.(certificate) ?? "also";
+    if (identity instanceof Error) return identity;
+    const wrongName = identity === "also" ? checkServerIdentity(host, server) : undefined;
+    return wrongName ?? refuse?.(certificate, chainOf(server));
+  };
   return { ...commonOptions(tls), checkServerIdentity: check };
 }
 

@@ -1,7 +1,10 @@
+import { isHostName } from "./host-name.ts";
+
 /** What an agent's bead says about where the agent lives. */
 export type BeadPlace =
   | { readonly type: "local" }
-  | { readonly type: "k8s"; readonly host: string; readonly port: number }
+  /** `session`: id of the agent's session, where the bead has it. */
+  | { readonly type: "k8s"; readonly host: string; readonly port: number; readonly session?: string }
   /** It says something that we cannot follow; never taken for local. */
   | { readonly type: "malformed"; readonly reason: string };
 
@@ -13,11 +16,9 @@ export interface BeadRecord {
 
 type Fields = ReadonlyMap<string, string>;
 
-const KEYS = new Set(["backend", "sidecar_host", "sidecar_port", "notification_level"]);
+const KEYS = new Set(["backend", "sidecar_host", "sidecar_port", "sidecar_session", "notification_level"]);
 const LINE = /^\s*([A-Za-z_]+)\s*:\s*(.*?)\s*$/;
-const HOST =
-  /^(?=.{1,253}$)(?:[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?)(?:\.[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?)*\.?$/;
-const IPV6 = /^[0-9A-Fa-f:.]{2,45}$/;
+const SESSION = /^[A-Za-z0-9._-]{1,128}$/;
 
 /**
  * Reads what `bd show ID --json` printed: an array whose first element is the bead. Its `metadata` is asked first, then
@@ -41,14 +42,17 @@ function readPlace(fields: Fields): BeadPlace {
   const host = fields.get("sidecar_host") ?? "";
   const port = fields.get("sidecar_port") ?? "";
   if (host === "") return malformed("backend=k8s without sidecar_host");
-  if (!HOST.test(host) && !(IPV6.test(host) && host.includes(":")))
-    return malformed(`sidecar_host is no host: ${JSON.stringify(host)}`);
+  if (!isHostName(host)) return malformed(`sidecar_host is no host: ${JSON.stringify(host)}`);
   if (!/^\d{1,5}$/.test(port) || Number(port) < 1 || Number(port) > 65_535) {
     return malformed(
       port === "" ? "backend=k8s without sidecar_port" : `sidecar_port is no port: ${JSON.stringify(port)}`,
     );
   }
-  return { type: "k8s", host, port: Number(port) };
+  const session = fields.get("sidecar_session") ?? "";
+  if (session !== "" && !SESSION.test(session)) {
+    return malformed(`sidecar_session is no session: ${JSON.stringify(session)}`);
+  }
+  return { type: "k8s", host, port: Number(port), ...(session !== "" && { session }) };
 }
 
 /** A sidecar's address without a backend is a half-written record, not a local agent. */

@@ -4,7 +4,14 @@ import { parseBead } from "./bead-record.ts";
 /** What the beads database says about an agent. */
 export type BeadLookup =
   | { readonly type: "local"; readonly id: string; readonly muted: boolean }
-  | { readonly type: "k8s"; readonly id: string; readonly muted: boolean; readonly host: string; readonly port: number }
+  | {
+      readonly type: "k8s";
+      readonly id: string;
+      readonly muted: boolean;
+      readonly host: string;
+      readonly port: number;
+      readonly session?: string;
+    }
   /** There is no `bd`, no database or no such bead. */
   | { readonly type: "absent" }
   /** Not known: never to be taken for local. */
@@ -54,7 +61,7 @@ function read(id: string, stdout: string): BeadLookup {
     case "local":
       return { type: "local", id, muted };
     case "k8s":
-      return { type: "k8s", id, muted, host: place.host, port: place.port };
+      return { ...place, id, muted };
     case "malformed":
       return {
         type: "error",

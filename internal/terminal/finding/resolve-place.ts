@@ -29,6 +29,8 @@ export type Place =
       /** Whether it serves TLS; undefined where nobody has said so. */
       readonly tls?: boolean;
       readonly source: "flags" | "bead" | "this machine";
+      /** Id of the session that must answer there, where that is known. */
+      readonly session?: string;
       readonly muted: boolean;
     }
   | {
@@ -78,8 +80,9 @@ export async function resolvePlace(query: AgentQuery, deps: ResolveDeps, signal:
   const bead = query.localOnly ? ABSENT : await deps.lookUpBead(beadIds(address, deps.town), signal);
   if (bead.type === "error") throw new DomainError("precondition", bead.message, { fields: { hint: bead.hint } });
   if (bead.type === "k8s") {
-    const { host, port, muted } = bead;
-    return { type: "sidecar", agent: formatAddress(address), host, port, source: "bead", muted };
+    const { host, port, muted, session } = bead;
+    const place = { type: "sidecar", agent: formatAddress(address), host, port, source: "bead", muted } as const;
+    return session === undefined ? place : { ...place, session };
   }
   const muted = bead.type === "local" && bead.muted;
   return (await findTmux(address, deps, muted, signal)) ?? (await findSidecar(query, address, deps, muted, signal));

@@ -1,0 +1,65 @@
+import { lstat, realpath, stat } from "node:fs/promises";
+import { basename, dirname } from "node:path";
+import { DomainError } from "../../base/errors.ts";
+
+/** What of a file decides whether it is trusted. */
+export interface FileFacts {
+  readonly uid: number;
+  /** As in `stat`, with the sticky bit. */
+  readonly mode: number;
+  readonly isDirectory: boolean;
+  readonly isSocket: boolean;
+}
+
+const STICKY = 0o1000;
+/** Folders of tmux's own: `tmux-UID`. tmux refuses one that others may use in any way. */
+const TMUX_FOLDER = /^tmux-\d+$/;
+
+/**
+ * Checks that the tmux server behind a socket is this user's own, because a client obeys its server: another user's could
+ * have it read files or run programs. The folder must belong to this user (or be a system folder in which no one may
+ * replace the files of others), and the socket to this user alone. False when there is no socket.
+ * @throws DomainError `denied`, naming what is not trusted and why
+ */
+export async function checkTmuxSocket(path: string, uid: number): Promise<boolean> {
+  const folder = await facts(dirname(path), TMUX_FOLDER.test(basename(dirname(path))) ? "itself" : "target");
+  if (folder === undefined) return false;
+  const socket = await facts(path, "itself");
+  if (socket === undefined) return false;
+  const reason = distrust({ path, uid, folder, socket });
+  if (reason === undefined) return true;
+  throw new DomainError("denied", `cannot trust the tmux server at ${path}: ${reason}`, {
+    fields: { hint: "a tmux client obeys its server, so gt talks to your own servers only" },
+  });
+}
+
+/** Why a tmux socket is not trusted; undefined when it is. */
+export function distrust(seen: {
+  readonly path: string;
+  readonly uid: number;
+  readonly folder: FileFacts;
+  readonly socket: FileFacts;
+}): string | undefined {
+  const { path, uid, folder, socket } = seen;
+  const isTmuxFolder = TMUX_FOLDER.test(basename(dirname(path)));
+  const name = dirname(path);
+  if (!folder.isDirectory) return `${name} is no folder`;
+  if (folder.uid !== uid && (isTmuxFolder || folder.uid !== 0)) return `${name} belongs to user ${folder.uid}`;
+  const open = isTmuxFolder ? folder.mode & 0o007 : folder.mode & STICKY ? 0 : folder.mode & 0o022;
+  if (open !== 0) return `others may use ${name} (mode ${(folder.mode & 0o777).toString(8)})`;
+  if (!socket.isSocket) return "it is no socket";
+  if (socket.uid !== uid) return `it belongs to user ${socket.uid}`;
+  return (socket.mode & 0o022) === 0 ? undefined : `others may use it (mode ${(socket.mode & 0o777).toString(8)})`;
+}
+
+async function facts(path: string, of: "itself" | "target"): Promise<FileFacts | undefined> {
+  try {
+    const found = of === "itself" ? await lstat(path) : await stat(await realpath(path));
+    return { uid: found.uid, mode: found.mode, isDirectory: found.isDirectory(), isSocket: found.isSocket() };
+  } catch (err) {
+    const { code } = err as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ENOTDIR") return undefined;
+    if (code === "EACCES") throw new DomainError("denied", `cannot look at ${path}: permission denied`, { cause: err });
+    throw err;
+  }
+}
