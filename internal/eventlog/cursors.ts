@@ -1,26 +1,35 @@
-/** How far one subscriber has got; times are wall clock, ms. */
-export interface Cursor {
+/** Whose position it is: names of one owner say nothing about those of another. */
+export interface Subscriber {
+  /** Empty: callers cannot be told apart. */
+  readonly owner: string;
   readonly subscriber: string;
+}
+
+/** How far one subscriber has got; times are wall clock, ms. */
+export interface Cursor extends Subscriber {
   /** The last event that it is done with. */
   readonly seq: bigint;
   readonly at: number;
 }
 
 export interface CursorsOptions {
-  /** One more takes the place of the one that has been idle longest. */
   readonly max: number;
+  /** Of these, how many may be of one owner, where owners can be told apart. */
+  readonly maxOfOne: number;
   /** One that has not been heard of for this long is forgotten. */
   readonly idleMs: number;
 }
 
 /**
- * The acknowledged positions of subscribers, bounded in number and idle time. One that is forgotten begins at the start
+ * The acknowledged positions of subscribers, bounded in number and idle time. One more takes the place of the one of the
+ * same owner that has been idle longest; of an owner that has none, of the owner that has the most. One that is forgotten begins at the start
  * again: it gets events twice or is told what is missing, never less.
  */
 export class Cursors {
   readonly #options: CursorsOptions;
-  /** In the order of their last sign of life. */
-  readonly #cursors = new Map<string, Cursor>();
+  /** By owner and name, both in the order of their last sign of life. */
+  readonly #owners = new Map<string, Map<string, Cursor>>();
+  #size = 0;
 
   /** `restored`: what an earlier process left behind. */
   constructor(options: CursorsOptions, restored: readonly Cursor[] = []) {
@@ -29,41 +38,62 @@ export class Cursors {
   }
 
   /** 0 for one that has acknowledged nothing. Asking is a sign of life. */
-  position(subscriber: string, now: number): bigint {
-    const seq = this.#fresh(subscriber, now)?.seq;
-    if (seq !== undefined) this.#put({ subscriber, seq, at: now });
+  position(who: Subscriber, now: number): bigint {
+    const seq = this.#fresh(who, now)?.seq;
+    if (seq !== undefined) this.#put({ ...who, seq, at: now });
     return seq ?? 0n;
   }
 
   /** Moves a position forward; returns the cursor, or undefined when it stands there or further already. */
-  advance(subscriber: string, seq: bigint, now: number): Cursor | undefined {
-    const before = this.#fresh(subscriber, now)?.seq;
-    const cursor = { subscriber, seq: before !== undefined && before > seq ? before : seq, at: now };
+  advance(who: Subscriber, seq: bigint, now: number): Cursor | undefined {
+    const before = this.#fresh(who, now)?.seq;
+    const cursor = { ...who, seq: before !== undefined && before > seq ? before : seq, at: now };
     this.#put(cursor);
     return before !== undefined && before >= seq ? undefined : cursor;
   }
 
   /** All that are remembered. */
   list(now: number): readonly Cursor[] {
-    return [...this.#cursors.values()].filter((cursor) => now - cursor.at < this.#options.idleMs);
+    const all = [...this.#owners.values()].flatMap((own) => [...own.values()]);
+    return all.filter((cursor) => now - cursor.at < this.#options.idleMs);
   }
 
   /** Positions in an epoch that is over say nothing. */
   clear(): void {
-    this.#cursors.clear();
+    this.#owners.clear();
+    this.#size = 0;
   }
 
-  #fresh(subscriber: string, now: number): Cursor | undefined {
-    const cursor = this.#cursors.get(subscriber);
+  #fresh({ owner, subscriber }: Subscriber, now: number): Cursor | undefined {
+    const cursor = this.#owners.get(owner)?.get(subscriber);
     return cursor !== undefined && now - cursor.at < this.#options.idleMs ? cursor : undefined;
   }
 
   #put(cursor: Cursor): void {
-    this.#cursors.delete(cursor.subscriber);
-    this.#cursors.set(cursor.subscriber, cursor);
-    for (const oldest of this.#cursors.keys()) {
-      if (this.#cursors.size <= this.#options.max) return;
-      this.#cursors.delete(oldest);
-    }
+    const { owner, subscriber } = cursor;
+    this.#remove(owner, subscriber);
+    const own = this.#owners.get(owner) ?? new Map<string, Cursor>();
+    this.#owners.set(owner, own);
+    const { max, maxOfOne } = this.#options;
+    if ((owner !== "" && own.size >= maxOfOne) || (this.#size >= max && own.size > 0)) this.#removeOldest(owner, own);
+    else if (this.#size >= max) this.#removeOldest(...this.#largest());
+    this.#owners.set(owner, own.set(subscriber, cursor));
+    this.#size++;
+  }
+
+  #largest(): [owner: string, own: Map<string, Cursor>] {
+    return [...this.#owners].reduce((most, each) => (each[1].size > most[1].size ? each : most));
+  }
+
+  #removeOldest(owner: string, own: ReadonlyMap<string, Cursor>): void {
+    const [oldest] = own.keys();
+    if (oldest !== undefined) this.#remove(owner, oldest);
+  }
+
+  #remove(owner: string, subscriber: string): void {
+    const own = this.#owners.get(owner);
+    if (own?.delete(subscriber) !== true) return;
+    this.#size--;
+    if (own.size === 0) this.#owners.delete(owner);
   }
 }

@@ -9,6 +9,8 @@ export type EventRecord =
   | {
       readonly type: "cursor";
       readonly epoch: string;
+      /** Absent in older journals: empty. */
+      readonly owner?: string;
       readonly subscriber: string;
       readonly seq: string;
       readonly at: number;
@@ -61,12 +63,15 @@ export function restoreEvents(records: readonly EventRecord[]): RestoredEvents {
   for (const record of records) {
     if (record.type === "events") promise = { epoch: record.epoch, reservedTo: BigInt(record.reservedTo) };
     else if (record.type === "standing") standing = record.lines;
-    else cursors.set(record.subscriber, { ...record, seq: BigInt(record.seq) });
+    else {
+      const { owner = "", subscriber } = record;
+      cursors.set(JSON.stringify([owner, subscriber]), { ...record, owner, seq: BigInt(record.seq) });
+    }
   }
   const current = [...cursors.values()].filter(({ epoch }) => epoch === promise?.epoch);
   return {
     ...(promise === undefined ? {} : { promise }),
-    cursors: current.map(({ subscriber, seq, at }) => ({ subscriber, seq, at })),
+    cursors: current.map(({ owner, subscriber, seq, at }) => ({ owner, subscriber, seq, at })),
     standing,
   };
 }
@@ -75,6 +80,6 @@ export function promiseRecord({ epoch, reservedTo }: SeqPromise): EventRecord {
   return { type: "events", epoch, reservedTo: reservedTo.toString() };
 }
 
-export function cursorRecord(epoch: string, { subscriber, seq, at }: Cursor): EventRecord {
-  return { type: "cursor", epoch, subscriber, seq: seq.toString(), at };
+export function cursorRecord(epoch: string, { owner, subscriber, seq, at }: Cursor): EventRecord {
+  return { type: "cursor", epoch, owner, subscriber, seq: seq.toString(), at };
 }

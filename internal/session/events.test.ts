@@ -22,7 +22,7 @@ function make(keep = (record: EventRecord) => journal.push(record) > 0): Session
 
 async function all(events: SessionEvents, request: { after?: bigint; subscriber?: string; epoch?: string } = {}) {
   const found = [];
-  const followed = events.follow({ subscriber: "", epoch: "", ...request }, never);
+  const followed = events.follow({ subscriber: "", owner: "", epoch: "", ...request }, never);
   for (;;) {
     const next = await Promise.race([followed.next(), settle().then(() => undefined)]);
     if (next === undefined || next.done) return found;
@@ -98,7 +98,7 @@ describe("the log of a session", () => {
     const events = make();
     events.print("last\n");
     events.end("shutting down");
-    const followed = events.follow({ subscriber: "", epoch: "" }, never);
+    const followed = events.follow({ subscriber: "", owner: "", epoch: "" }, never);
     expect((await followed.next()).value).toMatchObject({ event: { type: "stdout" } });
     await expect(followed.next()).rejects.toMatchObject({ kind: "unavailable", message: "shutting down" });
   });
@@ -108,7 +108,7 @@ describe("a subscriber", () => {
   it("goes on after what it acknowledged, in this process and in the next", async () => {
     const events = make();
     for (let i = 0; i < 5; i++) events.phase("busy", i);
-    events.acknowledge("a", 3n, events.epoch);
+    events.acknowledge({ owner: "", subscriber: "a" }, 3n, events.epoch);
     expect((await all(events, { subscriber: "a" })).map(({ seq }) => seq)).toEqual([4n, 5n]);
     expect(await all(events, { subscriber: "b" })).toHaveLength(5);
     const next = make();
@@ -122,10 +122,10 @@ describe("a subscriber", () => {
   it("that says nothing new costs the journal nothing", () => {
     const events = make();
     events.phase("busy", 1);
-    events.acknowledge("a", 1n, events.epoch);
+    events.acknowledge({ owner: "", subscriber: "a" }, 1n, events.epoch);
     const { length } = journal;
-    events.acknowledge("a", 1n, events.epoch);
-    events.acknowledge("a", 0n, events.epoch);
+    events.acknowledge({ owner: "", subscriber: "a" }, 1n, events.epoch);
+    events.acknowledge({ owner: "", subscriber: "a" }, 0n, events.epoch);
     expect(journal).toHaveLength(length);
   });
 
@@ -140,14 +140,16 @@ describe("a subscriber", () => {
   ])("may not acknowledge as %j number %s of the epoch %s", (subscriber, seq, epoch, kind) => {
     const events = make();
     events.phase("busy", 1);
-    expect(() => events.acknowledge(subscriber, seq, epoch ?? events.epoch)).toThrow(expect.objectContaining({ kind }));
+    expect(() => events.acknowledge({ owner: "", subscriber }, seq, epoch ?? events.epoch)).toThrow(
+      expect.objectContaining({ kind }),
+    );
   });
 
   it("begins anew in an epoch that is new because nothing could be promised", async () => {
     let works = true;
     const events = make((record) => works && journal.push(record) > 0);
     for (let i = 0; i < 256; i++) events.phase("busy", i);
-    events.acknowledge("a", 200n, events.epoch);
+    events.acknowledge({ owner: "", subscriber: "a" }, 200n, events.epoch);
     const { epoch } = events;
     works = false;
     events.phase("idle", 1);
@@ -162,7 +164,7 @@ describe("a subscriber", () => {
 it("can be told by its records", async () => {
   const events = make();
   events.phase("busy", 1);
-  events.acknowledge("a", 1n, events.epoch);
+  events.acknowledge({ owner: "", subscriber: "a" }, 1n, events.epoch);
   journal = [...events.records()];
   const next = make();
   next.phase("idle", 2);

@@ -3,7 +3,7 @@ import { DomainError } from "../base/errors.ts";
 import type { Redactor } from "../base/redact.ts";
 import { plainText } from "../base/sanitise.ts";
 import type { Task } from "../base/task-group.ts";
-import { Cursors } from "../eventlog/cursors.ts";
+import { Cursors, type Subscriber } from "../eventlog/cursors.ts";
 import { EventLog } from "../eventlog/event-log.ts";
 import { checkPosition, type Followed, follow } from "../eventlog/follow.ts";
 import { OutputText } from "./event-output.ts";
@@ -29,11 +29,14 @@ export interface EventsRequest {
   readonly after?: bigint;
   /** Empty: none. */
   readonly subscriber: string;
+  /** Whose subscriber it is; empty: callers cannot be told apart. */
+  readonly owner: string;
   readonly epoch: string;
 }
 
-/** Subscribers whose positions are kept; one more takes the place of the one that was idle longest. */
-const MAX_SUBSCRIBERS = 256;
+/** Subscribers whose positions are kept, and how many of them may be one caller's. */
+const MAX_SUBSCRIBERS = 4096;
+const MAX_SUBSCRIBERS_OF_ONE = 3072;
 /** A subscriber that has not been heard of for this long begins anew. */
 const SUBSCRIBER_IDLE_MS = 24 * 3_600_000;
 const MAX_SUBSCRIBER_BYTES = 128;
@@ -55,7 +58,10 @@ export class SessionEvents implements Task {
 
   constructor(deps: SessionEventsDeps, options: SessionEventsOptions, restored: RestoredEvents) {
     this.#deps = deps;
-    this.#cursors = new Cursors({ max: MAX_SUBSCRIBERS, idleMs: SUBSCRIBER_IDLE_MS }, restored.cursors);
+    this.#cursors = new Cursors(
+      { max: MAX_SUBSCRIBERS, maxOfOne: MAX_SUBSCRIBERS_OF_ONE, idleMs: SUBSCRIBER_IDLE_MS },
+      restored.cursors,
+    );
     this.#log = new EventLog<SessionEvent>(
       { keep: (promise) => deps.keep(promiseRecord(promise)) },
       {
@@ -162,7 +168,7 @@ export class SessionEvents implements Task {
    * process ends.
    */
   follow(request: EventsRequest, signal: AbortSignal): AsyncGenerator<Followed<SessionEvent>, void> {
-    const after = request.after ?? this.#positionOf(request.subscriber);
+    const after = request.after ?? this.#positionOf(request);
     return this.#toEnd(follow(this.#log, { epoch: request.epoch, ...(after === undefined ? {} : { after }) }, signal));
   }
 
@@ -175,12 +181,12 @@ export class SessionEvents implements Task {
    * A subscriber is done with all events up to `seq`. An older number than the acknowledged one changes nothing.
    * @throws DomainError `invalid`, `precondition`
    */
-  acknowledge(subscriber: string, seq: bigint, epoch: string): void {
+  acknowledge({ owner, subscriber }: Subscriber, seq: bigint, epoch: string): void {
     if (subscriber === "") throw new DomainError("invalid", "an acknowledgement needs a subscriber_id");
     checkSubscriber(subscriber);
     if (epoch === "") throw new DomainError("invalid", "an acknowledgement needs the epoch of its ack_seq");
     checkPosition(this.#log, epoch, seq);
-    const cursor = this.#cursors.advance(subscriber, seq, this.#deps.clock.now());
+    const cursor = this.#cursors.advance({ owner, subscriber }, seq, this.#deps.clock.now());
     if (cursor !== undefined) this.#deps.keep(cursorRecord(epoch, cursor));
   }
 
@@ -192,10 +198,10 @@ export class SessionEvents implements Task {
     return [promiseRecord(promise), ...cursors.map((cursor) => cursorRecord(promise.epoch, cursor))];
   }
 
-  #positionOf(subscriber: string): bigint | undefined {
+  #positionOf({ owner, subscriber }: Subscriber): bigint | undefined {
     if (subscriber === "") return undefined;
     checkSubscriber(subscriber);
-    return this.#cursors.position(subscriber, this.#deps.clock.now());
+    return this.#cursors.position({ owner, subscriber }, this.#deps.clock.now());
   }
 
   get #now(): { readonly at: number } {

@@ -33,7 +33,7 @@ const receipt = (requestId: string): NudgeReceipt => ({
 const ended = (requestId: string, at = NOW): NudgeRecord => ({ type: "ended", receipt: receipt(requestId), at });
 
 function restored(records: readonly NudgeRecord[], keep = 100): readonly string[] {
-  const nudges = restoreNudges(records, NOW, 24 * HOUR, keep);
+  const nudges = restoreNudges(records, NOW, 24 * HOUR, { total: keep, ofOne: keep });
   return nudges.map(({ nudge, intent: open, ended: end }) =>
     [nudge.requestId, ...(open ? ["intent"] : []), ...(end ? ["ended"] : [])].join(" "),
   );
@@ -72,7 +72,7 @@ it("writes the shortest list of records that says the same", () => {
     intent("c"),
     ended("c"),
   ];
-  const short = recordsOf(restoreNudges(records, NOW, 24 * HOUR, 100));
+  const short = recordsOf(restoreNudges(records, NOW, 24 * HOUR, { total: 100, ofOne: 100 }));
   expect(short).toEqual([accepted("a"), accepted("b"), intent("b"), accepted("c"), ended("c")]);
   expect(restored(short)).toEqual(["a", "b intent", "c ended"]);
 });

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { type IdLimits, idsOverLimits, wasTyped } from "./kept-ids.ts";
 import type { NudgeMode, NudgePriority, NudgeReceipt } from "./types.ts";
 
 /** A message that was accepted; wall clock in ms. */
@@ -13,6 +14,10 @@ export interface AcceptedNudge {
   readonly mode: NudgeMode;
   readonly priority: NudgePriority;
   readonly sender: string;
+  /** Absent: as `ownerOf` says. */
+  readonly owner?: string;
+  /** Absent: 2,000. */
+  readonly quietMs?: number;
   readonly acceptedAt: number;
   readonly expiresAt: number;
 }
@@ -34,6 +39,11 @@ export interface RestoredNudge {
   readonly ended?: { readonly receipt: NudgeReceipt; readonly at: number };
 }
 
+/** Whose message it is: of one that an older journal holds, its sender. Empty: callers could not be told apart. */
+export function ownerOf({ owner, sender }: AcceptedNudge): string {
+  return owner ?? (/(?:^|\()unverified\)?$/.test(sender) ? "" : sender);
+}
+
 /** SHA-256, base64url: knows a text again without keeping it. */
 export function hashOf(text: string): string {
   return createHash("sha256").update(text).digest("base64url");
@@ -44,12 +54,12 @@ export function withoutText(nudge: AcceptedNudge): AcceptedNudge {
   return { ...nudge, message: "", text: "" };
 }
 
-/** Replays the records; later ones win. Ended messages older than `keepMs` are dropped, and of the rest the last `keep` stay. */
+/** Replays the records; later ones win. Ended messages older than `keepMs` are dropped, and those over `limits`. */
 export function restoreNudges(
   records: readonly NudgeRecord[],
   now: number,
   keepMs: number,
-  keep: number,
+  limits: IdLimits,
 ): readonly RestoredNudge[] {
   const nudges = new Map<string, RestoredNudge>();
   for (const record of records) {
@@ -65,7 +75,15 @@ export function restoreNudges(
   }
   const open = [...nudges.values()].filter((entry) => entry.ended === undefined);
   const ended = [...nudges.values()].filter((entry) => entry.ended !== undefined && now - entry.ended.at < keepMs);
-  const kept = new Set([...open, ...ended.slice(-keep)]);
+  const surplus = idsOverLimits(
+    ended,
+    ({ nudge, ended: end }) => ({
+      owner: ownerOf(nudge),
+      wasTyped: end === undefined || wasTyped(end.receipt.outcome),
+    }),
+    limits,
+  );
+  const kept = new Set([...open, ...ended.filter((entry) => !surplus.has(entry))]);
   return [...nudges.values()].filter((entry) => kept.has(entry));
 }
 

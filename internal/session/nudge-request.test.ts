@@ -52,7 +52,9 @@ it.each(["a b", "a/b", "é", "x".repeat(129), "a\n", "%0"])("refuses the request
 it.each([
   ["a missing id is made", {}, { requestId: "made-here" }],
   ["a missing time-out is 75 s", {}, { timeoutMs: 75_000 }],
-  ["a negative time-out is 75 s", { timeoutMs: -1 }, { timeoutMs: 75_000 }],
+  ["a missing quiet time is 2 s", {}, { quietMs: 2000 }],
+  ["a quiet time of ten minutes is allowed", { quietMs: 600_000 }, { quietMs: 600_000 }],
+  ["24 hours to live are allowed", { ttlMs: 86_400_000 }, { ttlMs: 86_400_000 }],
   ["ten minutes are allowed", { timeoutMs: 600_000 }, { timeoutMs: 600_000 }],
   ["a message lives 30 minutes", {}, { ttlMs: 1_800_000 }],
   ["an urgent one two hours", { priority: "urgent" }, { ttlMs: 7_200_000 }],
@@ -61,6 +63,13 @@ it.each([
   expect(check(part)).toMatchObject(filled);
 });
 
-it("refuses a time-out over ten minutes", () => {
-  expect(() => check({ timeoutMs: 600_001 })).toThrow(expect.objectContaining({ kind: "invalid" }));
+it.each([
+  { timeoutMs: 600_001 },
+  { timeoutMs: -1 },
+  { ttlMs: 86_400_001 },
+  { ttlMs: -1 },
+  { quietMs: 600_001 },
+  { quietMs: -1 },
+])("refuses %j", (part) => {
+  expect(() => check(part)).toThrow(expect.objectContaining({ kind: "invalid" }));
 });

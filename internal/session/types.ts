@@ -35,8 +35,12 @@ export interface NudgeRequest {
   /** Bounds the call, not the message. */
   readonly timeoutMs: number;
   readonly sender: string;
+  /** Whose share of the queue and of the ids it takes; empty or absent: callers cannot be told apart. */
+  readonly owner?: string;
   readonly priority: NudgePriority;
   readonly ttlMs: number;
+  /** A person's last key must be this long ago. Absent or 0: 2,000. */
+  readonly quietMs?: number;
 }
 
 /** Milliseconds from acceptance; absent when the step was not reached. */

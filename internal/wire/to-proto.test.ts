@@ -143,8 +143,13 @@ describe("every word has its value on the wire", () => {
     [NudgeMode.IMMEDIATE, "immediate"],
     [NudgeMode.QUEUE, "queue"],
   ])("mode %i is %s", (mode, word) => {
-    expect(nudgeRequestOf(create(SidecarNudgeRequestSchema, { mode }), "me").mode).toBe(word);
+    expect(nudgeRequestOf(create(SidecarNudgeRequestSchema, { mode }), { sender: "me" }).mode).toBe(word);
   });
+});
+
+it.each([{ mode: 99 as NudgeMode }, { priority: 7 as NudgePriority }])("refuses the unknown value %j", (part) => {
+  const request = create(SidecarNudgeRequestSchema, part);
+  expect(() => nudgeRequestOf(request, { sender: "me" })).toThrow(expect.objectContaining({ kind: "invalid" }));
 });
 
 function updateOf(part: Partial<pane.WatchUpdate>) {
@@ -179,17 +184,20 @@ it("takes a nudge's request with the sender that the server knows", () => {
     requestId: "r",
     timeoutMs: 5n,
     ttlMs: 6n,
+    quietMs: 7n,
     sender: "claimed",
     priority: NudgePriority.URGENT,
   });
-  expect(nudgeRequestOf(request, "known")).toEqual({
+  expect(nudgeRequestOf(request, { sender: "known", owner: "known" })).toEqual({
     message: "m",
     requestId: "r",
     mode: "wait-idle",
     timeoutMs: 5,
     ttlMs: 6,
     sender: "known",
+    owner: "known",
     priority: "urgent",
+    quietMs: 7,
   });
 });
 

@@ -1,5 +1,6 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { DomainError } from "../base/errors.ts";
 import {
   AgentState,
   DialogKind,
@@ -100,22 +101,41 @@ const KINDS = {
   end: UpdateKind.END,
 } as const;
 
-const MODES: Readonly<Partial<Record<NudgeMode, pane.NudgeMode>>> = {
+const MODES: Readonly<Record<NudgeMode, pane.NudgeMode>> = {
+  [NudgeMode.UNSPECIFIED]: "wait-idle",
+  [NudgeMode.WAIT_IDLE]: "wait-idle",
   [NudgeMode.IMMEDIATE]: "immediate",
   [NudgeMode.QUEUE]: "queue",
 };
 
-/** `sender`: who the server knows the caller to be. */
-export function nudgeRequestOf(request: SidecarNudgeRequest, sender: string): pane.NudgeRequest {
+const PRIORITIES: Readonly<Record<NudgePriority, pane.NudgePriority>> = {
+  [NudgePriority.UNSPECIFIED]: "normal",
+  [NudgePriority.NORMAL]: "normal",
+  [NudgePriority.URGENT]: "urgent",
+};
+
+/** `who`: who the server knows the caller to be. @throws DomainError `invalid` for an unknown value of an enum */
+export function nudgeRequestOf(
+  request: SidecarNudgeRequest,
+  who: Pick<pane.NudgeRequest, "sender" | "owner">,
+): pane.NudgeRequest {
   return {
+    ...who,
     message: request.message,
     requestId: request.requestId,
-    mode: MODES[request.mode] ?? "wait-idle",
+    mode: wordOf("mode", MODES, request.mode),
     timeoutMs: Number(request.timeoutMs),
-    sender,
-    priority: request.priority === NudgePriority.URGENT ? "urgent" : "normal",
+    priority: wordOf("priority", PRIORITIES, request.priority),
     ttlMs: Number(request.ttlMs),
+    quietMs: Number(request.quietMs),
   };
+}
+
+/** Enums are open on the wire: a newer caller's value arrives as its number. */
+function wordOf<T>(field: string, words: Readonly<Record<number, T>>, value: number): T {
+  const word = words[value];
+  if (word === undefined) throw new DomainError("invalid", `${field} has no value ${value}`);
+  return word;
 }
 
 export function watchRequestOf(request: SidecarWatchRequest): pane.WatchRequest {

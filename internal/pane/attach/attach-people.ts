@@ -82,6 +82,7 @@ export class People implements Task {
   readonly #woken = new SignalBus();
   /** Counts what may change the size. */
   #changes = 0;
+  #inputAt: { readonly monotonicMs: number; readonly wallMs: number } | undefined;
   /** Until then nobody's absence counts. Monotonic ms. */
   #returnUntil: number;
 
@@ -89,6 +90,11 @@ export class People implements Task {
     this.#deps = deps;
     this.#options = options;
     this.#returnUntil = deps.clock.monotonicMs() + RETURN_MS;
+  }
+
+  /** When a person pressed a key last, Enter too; undefined: not since this process began. */
+  get inputAt(): { readonly monotonicMs: number; readonly wallMs: number } | undefined {
+    return this.#inputAt;
   }
 
   get count(): number {
@@ -118,11 +124,13 @@ export class People implements Task {
 
   typed(person: Person): void {
     person.typedAt = this.#deps.clock.monotonicMs();
+    this.#noteInput();
   }
 
   /** The person has pressed Enter: what comes next is the agent's turn. */
   finishedTyping(person: Person): void {
     person.typedAt = Number.NEGATIVE_INFINITY;
+    this.#noteInput();
   }
 
   /** The connection broke: the person may be back in a moment, and the window waits for that. */
@@ -142,6 +150,11 @@ export class People implements Task {
       if (this.#changes !== before) return;
       await this.#woken.nextOrAfter(failed ? RETRY_MS : LOOK_MS, this.#deps.clock, signal);
     });
+  }
+
+  #noteInput(): void {
+    const { clock } = this.#deps;
+    this.#inputAt = { monotonicMs: clock.monotonicMs(), wallMs: clock.now() };
   }
 
   async #apply(signal: AbortSignal): Promise<boolean> {

@@ -38,7 +38,7 @@ beforeEach(() => {
       pane: () => pane as unknown as TmuxPane,
       output: pane,
       monitor: { ...signs, look, typing: () => {}, typedInto: () => {}, submitted: () => {} },
-      people: { isTyping: false },
+      people: { isTyping: false, inputAt: undefined },
       standing,
       restartDue: () => false,
     },

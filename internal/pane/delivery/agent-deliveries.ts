@@ -21,7 +21,7 @@ export interface AgentDeliveriesDeps {
   readonly pane: () => TmuxPane | undefined;
   readonly output: ScreenSource;
   readonly monitor: AgentSigns & Pick<Monitor, "look" | "typing" | "typedInto" | "submitted">;
-  readonly people: Pick<People, "isTyping">;
+  readonly people: Pick<People, "isTyping" | "inputAt">;
   readonly standing: StandingTexts;
   /** An agent that has ended will be started again. */
   readonly restartDue: () => boolean;
@@ -81,6 +81,7 @@ export class AgentDeliveries {
       composerSeen,
       draft: draft || isOld,
       typing: people.isTyping,
+      ...(people.inputAt === undefined ? {} : { personQuietMs: clock.monotonicMs() - people.inputAt.monotonicMs }),
       idleIsUnprovable: profile.idleProof === "silence",
       quietMs,
       justSubmitted: sinceMs < OLD_DRAWING_MS || isOld,

@@ -1,3 +1,4 @@
+import { QUIET_DEFAULT_MS } from "../../session/nudge-request.ts";
 import type { AgentStateName, NudgeMode, NudgeOutcome } from "../../session/types.ts";
 
 /** What a decision about one message looks at. */
@@ -11,6 +12,8 @@ export interface Situation {
   readonly draft: boolean;
   /** A person at an attached terminal is typing. */
   readonly typing?: boolean;
+  /** Milliseconds since a person's last key of any kind; absent: none yet. */
+  readonly personQuietMs?: number;
   /** A message of ours was submitted a moment ago: what stands in the composer may be the agent's old drawing of it. */
   readonly justSubmitted?: boolean;
   /** In this life the agent has not yet shown by any source that it is idle or works; one that can prove it. */
@@ -30,6 +33,8 @@ export interface Candidate {
   /** The caller has been told QUEUED: the message waits for better times until its ttl. */
   readonly parked: boolean;
   readonly expired: boolean;
+  /** A person's last key must be this long ago. Absent: 2,000. */
+  readonly quietMs?: number;
 }
 
 export type Decision =
@@ -61,7 +66,7 @@ const CHECKS: readonly Check[] = [
 
   // A dialog or a person comes first: a caller is told, a held message waits.
   (c, s) => (s.state === "dialog" ? (c.parked ? WAIT : end("blocked-by-dialog", "a dialog is open")) : undefined),
-  (c, s) => (s.typing === true ? (c.parked ? WAIT : end("composer-busy", "a person is typing")) : undefined),
+  (c, s) => (isTyping(c, s) ? (c.parked ? WAIT : end("composer-busy", "a person is typing")) : undefined),
   // Behind a text that an agent has still to draw nothing more is typed: both would stand in its composer as one.
   (c, s) => {
     if (s.undrawn !== true) return undefined;
@@ -82,6 +87,11 @@ const CHECKS: readonly Check[] = [
   (_, s) => (s.state === "idle" ? DELIVER : undefined),
   (_, s) => (s.idleIsUnprovable && s.state === "uncertain" && s.quietMs >= UNPROVABLE_QUIET_MS ? DELIVER : undefined),
 ];
+
+/** Beyond the usual time any key counts, Enter too. */
+function isTyping({ quietMs = QUIET_DEFAULT_MS }: Candidate, { typing, personQuietMs }: Situation): boolean {
+  return typing === true || (quietMs > QUIET_DEFAULT_MS && personQuietMs !== undefined && personQuietMs < quietMs);
+}
 
 /** What to do with one message now. Pure; asked again whenever anything changes. */
 export function decide(candidate: Candidate, now: Situation): Decision {

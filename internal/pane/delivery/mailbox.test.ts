@@ -10,7 +10,8 @@ import type { DeliveryResult } from "./delivery-attempt.ts";
 import type { Situation } from "./delivery-policy.ts";
 import { Leftover } from "./leftover.ts";
 import type { Letter } from "./letter.ts";
-import { Mailbox, type MailboxDeps, QUEUE_LIMIT, RECEIPT_KEEP, RECEIPT_KEEP_MS } from "./mailbox.ts";
+import { QUEUE_LIMIT, RECEIPT_KEEP, RECEIPT_KEEP_MS } from "./letter-book.ts";
+import { Mailbox, type MailboxDeps } from "./mailbox.ts";
 
 const { signal: live } = new AbortController();
 const submitted: DeliveryResult = {
@@ -409,7 +410,7 @@ function letterLeft(requestId: string, intent: boolean, ended?: { readonly at: n
     text: requestId,
     mode: "wait-idle",
     priority: "normal",
-    sender: "me",
+    sender: "me (unverified)",
     acceptedAt: new FakeClock().now(),
     expiresAt: new FakeClock().now() + 60_000,
   } as const;
@@ -468,7 +469,7 @@ describe("what an earlier process left", () => {
     office.become({ state: "busy" });
     await office.sent("waits", { mode: "queue" });
     const snapshot = office.mailbox.snapshot();
-    expect(snapshot).toEqual(restoreNudges(office.records, office.clock.now(), 1, 1));
+    expect(snapshot).toEqual(restoreNudges(office.records, office.clock.now(), 1, { total: 1, ofOne: 1 }));
   });
 
   it("counts a message under way as one that may have been typed", async () => {
@@ -494,7 +495,7 @@ describe("receipts are forgotten", () => {
   it("when there are more than 10,000, the oldest first, and never a message that waits", async () => {
     await office.close();
     const at = new FakeClock().now();
-    const left = Array.from({ length: RECEIPT_KEEP - 1 }, (_, i) => letterLeft(`old-${i}`, false, { at }));
+    const left = Array.from({ length: RECEIPT_KEEP.total - 1 }, (_, i) => letterLeft(`old-${i}`, false, { at }));
     open([letterLeft("open", false), ...left]);
     office.become({ state: "busy" });
     expect(office.mailbox.get("old-0").outcome).toBe("submitted");
@@ -502,8 +503,51 @@ describe("receipts are forgotten", () => {
     expect(() => office.mailbox.get("old-0")).toThrow(expect.objectContaining({ kind: "not-found" }));
     expect(office.mailbox.get("old-1").outcome).toBe("submitted");
     expect(office.mailbox.get("open").outcome).toBe("queued");
-    expect(office.mailbox.snapshot()).toHaveLength(RECEIPT_KEEP);
+    expect(office.mailbox.snapshot()).toHaveLength(RECEIPT_KEEP.total);
   });
+});
+
+describe("callers who can be told apart", () => {
+  const ann = { owner: "ann", mode: "queue" } as const;
+  const bob = { owner: "bob", mode: "queue" } as const;
+  const exhausted = expect.objectContaining({ kind: "exhausted" });
+
+  it("hold at most 40 of the 50 places each, so that another is still heard", async () => {
+    office.become({ state: "busy" });
+    for (let i = 0; i < 40; i++) await office.sent("x", ann);
+    await expect(office.send("x", ann)).rejects.toEqual(exhausted);
+    for (let i = 0; i < 10; i++) expect((await office.sent("x", bob)).outcome).toBe("queued");
+    await expect(office.send("x", bob)).rejects.toMatchObject({ fields: { limit: 50 } });
+  });
+
+  it("see and cancel their own messages only, unless they see all", async () => {
+    office.become({ state: "busy" });
+    await office.sent("x", { ...ann, requestId: "r" });
+    const notFound = expect.objectContaining({ kind: "not-found" });
+    expect(() => office.mailbox.get("r", { owner: "bob", seesAll: false })).toThrow(notFound);
+    expect(() => office.mailbox.cancel("r", { owner: "bob", seesAll: false })).toThrow(notFound);
+    expect(office.mailbox.get("r", { owner: "ann", seesAll: false }).outcome).toBe("queued");
+    expect(office.mailbox.cancel("r", { owner: "bob", seesAll: true }).outcome).toBe("cancelled");
+  });
+
+  it("cannot make another's id be forgotten by 10,100 unsafe messages, here or after a restart", async () => {
+    expect((await office.sent("once", { owner: "ann", requestId: "typed" })).outcome).toBe("submitted");
+    for (let i = 0; i < 10_100; i++) await office.mailbox.send({ ...unsafe, requestId: `u${i}` }, live);
+    expect((await office.sent("once", { owner: "ann", requestId: "typed" })).outcome).toBe("submitted");
+    const restored = restoreNudges(office.records, office.clock.now(), RECEIPT_KEEP_MS, RECEIPT_KEEP);
+    expect(restored.map(({ nudge }) => nudge.requestId)).toContain("typed");
+    expect(office.typed).toEqual(["once"]);
+  });
+
+  const unsafe = {
+    message: "unsafe",
+    mode: "wait-idle",
+    timeoutMs: 0,
+    sender: "bob",
+    owner: "bob",
+    priority: "normal",
+    ttlMs: 0,
+  } as const;
 });
 
 describe("a journal that takes nothing", () => {

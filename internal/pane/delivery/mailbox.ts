@@ -4,14 +4,14 @@ import { DomainError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import { Serial } from "../../base/serial.ts";
 import { SignalBus } from "../../base/signal-bus.ts";
-import { hashOf, type NudgeRecord, type RestoredNudge } from "../../session/nudge-record.ts";
-import { type Cleaner, checkedNudge } from "../../session/nudge-request.ts";
+import { hashOf, type NudgeRecord, ownerOf, type RestoredNudge } from "../../session/nudge-record.ts";
+import { type Cleaner, checkedNudge, QUIET_DEFAULT_MS } from "../../session/nudge-request.ts";
 import type { NudgeOutcome, NudgeReceipt, NudgeRequest } from "../../session/types.ts";
 import type { DeliveryResult } from "./delivery-attempt.ts";
 import { decide, type Situation } from "./delivery-policy.ts";
-import { EndedTexts } from "./ended-texts.ts";
 import type { Leftover } from "./leftover.ts";
 import { type Letter, receiptOf } from "./letter.ts";
+import { LetterBook } from "./letter-book.ts";
 
 export interface MailboxDeps {
   readonly clock: Clock;
@@ -34,11 +34,13 @@ export interface MailboxDeps {
   readonly leftover?: Leftover;
 }
 
-/** Messages that wait; one more is refused. */
-export const QUEUE_LIMIT = 50;
-/** Receipts are kept this long and this many. */
-export const RECEIPT_KEEP_MS = 24 * 3_600_000;
-export const RECEIPT_KEEP = 10_000;
+/** Who asks for a receipt. */
+export interface Asker {
+  readonly owner: string;
+  /** Receipts of others too. */
+  readonly seesAll: boolean;
+}
+
 /** Without any change the queue is looked at this often: time-outs, quiet output. */
 const LOOK_MS = 250;
 /** Between attempts that typed nothing; the first pauses are shorter. */
@@ -50,8 +52,7 @@ const MAX_PAUSE_MS = 1000;
  */
 export class Mailbox {
   readonly #deps: MailboxDeps;
-  readonly #letters = new Map<string, Letter>();
-  readonly #texts = new EndedTexts();
+  readonly #book = new LetterBook();
   readonly #woken = new SignalBus();
   /** Whoever writes to the pane holds it. */
   readonly #pen = new Serial();
@@ -64,19 +65,19 @@ export class Mailbox {
     for (const { nudge, intent, ended } of restored) {
       const phase = ended !== undefined ? "ended" : intent ? "unseen" : "waiting";
       const common = { nudge, told: true, waiting: 0, attempts: 0, changed: new SignalBus() };
-      this.#letters.set(nudge.requestId, {
+      this.#book.add({
         ...common,
         ...(ended === undefined ? {} : { receipt: ended.receipt, endedAt: ended.at }),
         phase,
       });
     }
-    const ended = [...this.#letters.values()].filter((letter) => letter.phase === "ended");
-    for (const letter of ended.sort((a, b) => (a.endedAt ?? 0) - (b.endedAt ?? 0))) this.#texts.ended(letter);
+    const ended = [...this.#book.all()].filter((letter) => letter.phase === "ended");
+    for (const letter of ended.sort((a, b) => (a.endedAt ?? 0) - (b.endedAt ?? 0))) this.#book.ended(letter);
   }
 
   /** Messages not yet typed. */
   get depth(): number {
-    return this.#waiting().length;
+    return this.#book.waiting().length;
   }
 
   /**
@@ -86,7 +87,7 @@ export class Mailbox {
    */
   async send(request: NudgeRequest, signal: AbortSignal): Promise<NudgeReceipt> {
     const checked = checkedNudge(request, this.#deps.newId);
-    const known = this.#remembered(checked.requestId);
+    const known = this.#book.get(checked.requestId, this.#deps.clock.now());
     if (known !== undefined && known.nudge.messageHash !== hashOf(checked.message)) {
       throw new DomainError(
         "already-exists",
@@ -98,14 +99,14 @@ export class Mailbox {
     return this.#receipt(letter);
   }
 
-  /** @throws DomainError `not-found`: never accepted, or forgotten. */
-  get(requestId: string): NudgeReceipt {
-    return this.#receipt(this.#find(requestId));
+  /** @throws DomainError `not-found`: never accepted, forgotten, or not to be seen by this caller. */
+  get(requestId: string, asker?: Asker): NudgeReceipt {
+    return this.#receipt(this.#find(requestId, asker));
   }
 
-  /** Calls a message off if nothing of it has been typed yet; returns its receipt either way. */
-  cancel(requestId: string): NudgeReceipt {
-    const letter = this.#find(requestId);
+  /** Calls a message off if nothing of it has been typed yet; returns its receipt either way. @throws as `get` */
+  cancel(requestId: string, asker?: Asker): NudgeReceipt {
+    const letter = this.#find(requestId, asker);
     if (letter.phase === "waiting") this.#end(letter, "cancelled", "cancelled before it was typed");
     return this.#receipt(letter);
   }
@@ -129,7 +130,7 @@ export class Mailbox {
   async interrupt<T>(work: () => Promise<T>): Promise<T> {
     const mark = () => {
       this.#interrupts++;
-      for (const letter of this.#letters.values()) {
+      for (const letter of this.#book.open()) {
         if (letter.phase === "delivering" || letter.phase === "unseen") letter.interrupted = true;
       }
     };
@@ -149,7 +150,7 @@ export class Mailbox {
 
   /** All messages as a journal would leave them. */
   snapshot(): readonly RestoredNudge[] {
-    return [...this.#letters.values()].map(({ nudge, phase, receipt, endedAt }) => ({
+    return [...this.#book.all()].map(({ nudge, phase, receipt, endedAt }) => ({
       nudge,
       intent: phase === "delivering" || phase === "unseen",
       ...(receipt === undefined ? {} : { ended: { receipt, at: endedAt ?? nudge.acceptedAt } }),
@@ -168,24 +169,20 @@ export class Mailbox {
   }
 
   #accept(request: NudgeRequest): Letter {
-    if (this.depth >= QUEUE_LIMIT) {
-      throw new DomainError("exhausted", `the queue holds ${QUEUE_LIMIT} messages already`, {
-        fields: { limit: QUEUE_LIMIT },
-      });
-    }
+    const { owner = "" } = request;
     const safe = this.#deps.clean(request.message);
     const acceptedAt = this.#deps.clock.now();
-    const { requestId, message, mode, priority, sender } = request;
+    const { requestId, message, mode, priority, sender, quietMs = QUIET_DEFAULT_MS } = request;
     const text = safe.type === "safe" ? safe.text : "";
     const expiresAt = acceptedAt + request.ttlMs;
     const messageHash = hashOf(message);
-    const nudge = { requestId, messageHash, message, text, mode, priority, sender, acceptedAt, expiresAt };
+    const who = { sender, owner };
+    const nudge = { requestId, messageHash, message, text, mode, priority, ...who, quietMs, acceptedAt, expiresAt };
     const letter: Letter = { nudge, phase: "waiting", told: false, waiting: 0, attempts: 0, changed: new SignalBus() };
-    this.#forget();
+    this.#book.makeRoom(owner, acceptedAt);
     this.#deps.keep({ type: "accepted", nudge });
     if (safe.type === "unsafe") this.#end(letter, "unsafe", safe.reason);
-    this.#letters.delete(requestId); // of a message that is forgotten
-    this.#letters.set(requestId, letter);
+    this.#book.add(letter);
     this.#woken.notify();
     return letter;
   }
@@ -212,10 +209,11 @@ export class Mailbox {
     if (this.depth === 0) return undefined;
     const situation = await this.#deps.situation(signal);
     const now = this.#deps.clock.now();
-    for (const letter of this.#waiting()) {
+    for (const letter of this.#book.waiting()) {
       const candidate = {
         mode: letter.nudge.mode,
         parked: letter.told || letter.nudge.mode === "queue",
+        quietMs: letter.nudge.quietMs ?? QUIET_DEFAULT_MS,
         expired: now >= letter.nudge.expiresAt,
       };
       const decision = decide(candidate, situation);
@@ -244,7 +242,7 @@ export class Mailbox {
   }
 
   async #recoverUnseen(signal: AbortSignal): Promise<void> {
-    for (const letter of this.#letters.values()) {
+    for (const letter of [...this.#book.open()]) {
       if (letter.phase !== "unseen") continue;
       await this.#pen.run(async () => this.#settle(letter, await this.#deps.recover(letter, signal), true));
     }
@@ -274,49 +272,24 @@ export class Mailbox {
     letter.phase = "ended";
     letter.receipt = receipt;
     letter.endedAt = at;
-    this.#texts.ended(letter);
+    this.#book.ended(letter);
     this.#deps.ended(receipt);
     letter.changed.notify();
   }
 
   #receipt(letter: Letter): NudgeReceipt {
     if (letter.receipt !== undefined) return letter.receipt;
-    const position = this.#waiting().indexOf(letter) + 1;
+    const position = this.#book.waiting().indexOf(letter) + 1;
     const error = position === 0 ? "it is being typed" : "it waits for the agent";
     return { ...receiptOf(letter, "queued", error), queuePosition: position };
   }
 
-  #find(requestId: string): Letter {
-    const letter = this.#remembered(requestId);
-    if (letter === undefined)
+  #find(requestId: string, asker?: Asker): Letter {
+    const letter = this.#book.get(requestId, this.#deps.clock.now());
+    const isHidden = asker !== undefined && !asker.seesAll && letter && ownerOf(letter.nudge) !== asker.owner;
+    if (letter === undefined || isHidden)
       throw new DomainError("not-found", `no message with request id ${JSON.stringify(requestId)}`);
     return letter;
-  }
-
-  #remembered(requestId: string): Letter | undefined {
-    const letter = this.#letters.get(requestId);
-    const endedAt = letter?.endedAt;
-    return endedAt !== undefined && this.#deps.clock.now() - endedAt >= RECEIPT_KEEP_MS ? undefined : letter;
-  }
-
-  /** Urgent ones first, else in the order of acceptance. */
-  #waiting(): Letter[] {
-    const waiting = [...this.#letters.values()].filter((letter) => letter.phase === "waiting");
-    const urgent = (letter: Letter) => letter.nudge.priority === "urgent";
-    return [...waiting.filter(urgent), ...waiting.filter((letter) => !urgent(letter))];
-  }
-
-  #forget(): void {
-    const now = this.#deps.clock.now();
-    let surplus = this.#letters.size + 1 - RECEIPT_KEEP;
-    for (const [id, letter] of this.#letters) {
-      const { phase, endedAt } = letter;
-      if (phase !== "ended") continue;
-      if (surplus <= 0 && now - (endedAt ?? now) < RECEIPT_KEEP_MS) break;
-      this.#letters.delete(id);
-      this.#texts.forgotten(letter);
-      surplus--;
-    }
   }
 
   async #pause(signal: AbortSignal): Promise<void> {

@@ -17,6 +17,8 @@ export type Peer =
       readonly notAfter: number;
       readonly address: string;
     }
+  /** At the other end of a unix socket; `address` is `unix`. */
+  | { readonly type: "local"; readonly address: string }
   | { readonly type: "unverified"; readonly address: string };
 
 /** Where interceptors and handlers find who calls: `context.values.get(peerKey)`. */
@@ -25,8 +27,12 @@ export const peerKey = createContextKey<Peer>(
   { description: "who calls, by the connection" },
 );
 
-/** Who is at the other end of a connection, and the certificate that proves it. */
-export function peerOfSocket(socket: Socket): { readonly peer: Peer; readonly certificate?: X509Certificate } {
+/** Who is at the other end of a connection, and the certificate that proves it. `isLocal`: it is a unix socket. */
+export function peerOfSocket(
+  socket: Socket,
+  isLocal = false,
+): { readonly peer: Peer; readonly certificate?: X509Certificate } {
+  if (isLocal) return { peer: { type: "local", address: "unix" } };
   const address = addressOf(socket);
   const certificate = "encrypted" in socket ? certificateOf(socket as TLSSocket) : undefined;
   if (certificate === undefined) return { peer: { type: "unverified", address } };

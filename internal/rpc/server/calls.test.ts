@@ -1,16 +1,13 @@
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
+import { callerOf } from "../port/caller.ts";
 import type { Peer } from "../port/peer.ts";
 import { type Call, Calls } from "./calls.ts";
 
-const at = (address: string): Peer => ({ type: "unverified", address });
-const known = (uri: string, address = "10.0.0.9:1"): Peer => ({
-  type: "certificate",
-  uris: [uri],
-  serial: "01",
-  notAfter: 0,
-  address,
-});
+const shareOf = (peer: Peer) => callerOf(peer, undefined, false).share;
+const at = (address: string) => shareOf({ type: "unverified", address });
+const known = (uri: string, address = "10.0.0.9:1") =>
+  shareOf({ type: "certificate", uris: [uri], serial: "01", notAfter: 0, address });
 const KIB = 1024;
 const limits = {
   maxCalls: 3,

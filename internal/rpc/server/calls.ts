@@ -1,7 +1,6 @@
 import { type ConnectError, type ContextKey, createContextKey, type HandlerContext } from "@connectrpc/connect";
 import { DomainError } from "../../base/errors.ts";
 import { connectErrorOf } from "../common/errors.ts";
-import type { Peer } from "../port/peer.ts";
 
 export interface CallLimits {
   /** Calls that are answered at a time, streams included; more are told so, and beyond twice as many cut off. */
@@ -68,11 +67,10 @@ export class Calls {
     this.limits = limits;
   }
 
-  /** Undefined: cut it off. Callers who are refused need not go: what their open streams take is bounded, too. */
-  enter(peer: Peer): Call | undefined {
+  /** `name`: the caller's share. Undefined: cut it off. Callers who are refused need not go: what their open streams take is bounded, too. */
+  enter(name: string): Call | undefined {
     const { maxCalls, maxCallsOfOne } = this.limits;
     if (this.all.calls >= 2 * maxCalls) return undefined;
-    const name = callerOf(peer);
     const caller = this.#callers.get(name) ?? { calls: 0, answerBytes: 0 };
     this.#callers.set(name, caller);
     let refusal: DomainError | undefined;
@@ -149,10 +147,4 @@ function tooMuch(what: string, limit: number): ConnectError {
 
 function tooMany(whose: string, limit: number): DomainError {
   return new DomainError("exhausted", `too many calls${whose} at a time: ${limit} are answered`, { fields: { limit } });
-}
-
-/** By certificate where there is one, else by address. */
-function callerOf(peer: Peer): string {
-  if (peer.type === "certificate") return peer.uris[0] ?? peer.serial;
-  return peer.address.slice(0, peer.address.lastIndexOf(":"));
 }

@@ -9,6 +9,7 @@ import type { Logger } from "../../base/logger.ts";
 import type { Task } from "../../base/task-group.ts";
 import { connectErrorOf } from "../common/errors.ts";
 import type { TlsMaterial } from "../common/tls.ts";
+import { type Caller, callerKey, callerOf, SENDER_HEADER } from "../port/caller.ts";
 import type { ConnectionDecision } from "../port/connection-decision.ts";
 import { ConnectionMetrics } from "../port/connection-metrics.ts";
 import { type Admission, type AdmittedUntil, Connections } from "../port/connections.ts";
@@ -20,7 +21,7 @@ import {
   type Listener,
   type ListenerLimits,
 } from "../port/listener.ts";
-import { peerKey } from "../port/peer.ts";
+import { type Peer, peerKey } from "../port/peer.ts";
 import { type SessionLimits, Sessions } from "../port/sessions.ts";
 import {
   type Adapter,
@@ -59,6 +60,8 @@ export interface RpcServerOptions {
   readonly admit?: Admission;
   /** With `admit`: when to ask it again about a caller, e.g. when a CA above its certificate ends. Default: at the certificate's end. */
   readonly admittedUntil?: AdmittedUntil;
+  /** Which peers may name, in the header `gastown-sender`, the person they speak for. Default: none. */
+  readonly believes?: (peer: Peer) => boolean;
   /** Which `Host` and `Origin` are answered; without it any. For plaintext listeners. */
   readonly hostCheck?: HostCheck;
   /** Run before a request's body is read, in order; what they throw is the answer. The place to authenticate. */
@@ -184,8 +187,12 @@ export class RpcServer implements Task {
       acceptCompression: [],
       requestGate: (context) => this.#gate(context),
       interceptors: [...(metrics ? [metrics.interceptor()] : []), errorInterceptor(logger), ...interceptors],
-      contextValues: (req) => noteFacts(createContextValues().set(peerKey, connections.peerOf(req)), req),
-      enter: (values) => calls.enter(values.get(peerKey)),
+      contextValues: (req) => {
+        const peer = connections.peerOf(req);
+        const values = createContextValues().set(peerKey, peer).set(callerKey, this.#callerOf(peer, req));
+        return noteFacts(values, req);
+      },
+      enter: (values) => calls.enter(values.get(callerKey).share),
       callSignal: (values, closed, unary) => {
         const { signal, end } = connections.signalOf(values.get(peerKey), closed, unary);
         values.set(endCallKey, end);
@@ -194,11 +201,21 @@ export class RpcServer implements Task {
     });
   }
 
+  #callerOf(peer: Peer, req: ServerRequest): Caller {
+    const sender = req.headers[SENDER_HEADER];
+    return callerOf(peer, Array.isArray(sender) ? sender.join() : sender, this.#options.believes?.(peer) ?? false);
+  }
+
   async #gate(context: HandlerContext): Promise<void> {
     const { hostCheck, gates = [] } = this.#options;
     try {
-      const unwanted = this.#connections.refusalOf(context.values.get(peerKey));
+      const peer = context.values.get(peerKey);
+      if (this.#options.tls && peer.type !== "certificate")
+        throw new DomainError("unauthenticated", "the connection does not show who calls");
+      const unwanted = this.#connections.refusalOf(peer);
       if (unwanted) throw unwanted;
+      const { fault } = context.values.get(callerKey);
+      if (fault) throw fault;
       const tooMany = context.values.get(callKey)?.refusal;
       if (tooMany) throw tooMany;
       if (hostCheck) {

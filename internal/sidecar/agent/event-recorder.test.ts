@@ -60,7 +60,7 @@ class Stage {
   /** What has been recorded until now. */
   async told(): Promise<string[]> {
     const told: string[] = [];
-    const followed = this.events.follow({ subscriber: "", epoch: "" }, new AbortController().signal);
+    const followed = this.events.follow({ subscriber: "", owner: "", epoch: "" }, new AbortController().signal);
     for (;;) {
       const next = await Promise.race([followed.next(), settle().then(() => undefined)]);
       if (next === undefined || next.done) return told;

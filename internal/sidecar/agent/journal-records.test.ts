@@ -95,7 +95,7 @@ it("sorts out what the journal holds: the end of each nudge, the last of everyth
     expect(again.restored.agent?.pid).toBe(9);
     expect(again.restored.events).toEqual({
       promise: { epoch: "e", reservedTo: 256n },
-      cursors: [{ subscriber: "s", seq: 7n, at: 5 }],
+      cursors: [{ owner: "", subscriber: "s", seq: 7n, at: 5 }],
       standing: [1, 2 ** 52],
     });
   } finally {

@@ -90,6 +90,7 @@ const has =
     return Object.entries(shape).every(([name, check]) => check(record[name]));
   };
 
+const isAbsentOr = (check: (value: unknown) => boolean) => (value: unknown) => value === undefined || check(value);
 const isCount = (value: unknown): boolean => Number.isSafeInteger(value);
 const isOneOf =
   (words: Readonly<Record<string, true>>) =>
@@ -126,6 +127,8 @@ const SHAPES: Readonly<Record<string, Shape>> = {
       sender: isName,
       acceptedAt: isTime,
       expiresAt: isTime,
+      owner: isAbsentOr(isName),
+      quietMs: isAbsentOr(isCount),
     }),
   }),
   intent: has({ requestId: isId }),
@@ -143,7 +146,7 @@ const SHAPES: Readonly<Record<string, Shape>> = {
   }),
   stream: has({ epoch: isName, reservedTo: isSeq }),
   events: has({ epoch: isName, reservedTo: isSeq }),
-  cursor: has({ epoch: isName, subscriber: isName, seq: isSeq, at: isTime }),
+  cursor: has({ epoch: isName, owner: isAbsentOr(isName), subscriber: isName, seq: isSeq, at: isTime }),
   standing: has({ lines: (value) => Array.isArray(value) && value.length <= 300 && value.every(isCount) }),
   agent: has({
     pid: isPid,

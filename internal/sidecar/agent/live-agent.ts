@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
-import type { AgentProfile, FileState, HookEvent } from "../../agents/profile.ts";
+import type { AgentProfile, FileState, HookEvent, SafeText } from "../../agents/profile.ts";
 import { normalise } from "../../agents/safe-text.ts";
 import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
@@ -9,8 +9,10 @@ import { Redactor } from "../../base/redact.ts";
 import type { Journal } from "../../eventlog/journal.ts";
 import { People } from "../../pane/attach/attach-people.ts";
 import { AgentDeliveries } from "../../pane/delivery/agent-deliveries.ts";
+import type { Situation } from "../../pane/delivery/delivery-policy.ts";
 import { textsLeftBy } from "../../pane/delivery/leftover.ts";
-import { Mailbox, RECEIPT_KEEP, RECEIPT_KEEP_MS } from "../../pane/delivery/mailbox.ts";
+import { RECEIPT_KEEP, RECEIPT_KEEP_MS } from "../../pane/delivery/letter-book.ts";
+import { Mailbox } from "../../pane/delivery/mailbox.ts";
 import { StandingTexts } from "../../pane/delivery/standing-texts.ts";
 import { OutputStream } from "../../pane/screen/output.ts";
 import { Peeker } from "../../pane/screen/peek.ts";
@@ -133,7 +135,7 @@ export class LiveAgent {
   }
 
   #newMailbox(nudges: readonly RestoredNudge[]): Mailbox {
-    const { clock, logger, profile, onReceipt } = this.#deps;
+    const { clock, logger, onReceipt } = this.#deps;
     const deliveries = this.#deliveries;
     return new Mailbox(
       {
@@ -143,10 +145,7 @@ export class LiveAgent {
           this.#journal.keep(record);
           if (record.type === "accepted") this.events.accepted(record.nudge);
         },
-        clean: (message) => {
-          const normal = normalise(message);
-          return normal.type === "safe" ? profile.defuse(normal.text) : normal;
-        },
+        clean: (message) => this.clean(message),
         situation: (signal) => deliveries.situation(signal),
         changes: this.monitor.changes,
         deliver: (letter, onIntent, signal) => deliveries.deliver(letter, onIntent, signal),
@@ -160,6 +159,17 @@ export class LiveAgent {
       },
       nudges,
     );
+  }
+
+  /** A message as it may be typed into this agent. */
+  clean(message: string): SafeText {
+    const normal = normalise(message);
+    return normal.type === "safe" ? this.#deps.profile.defuse(normal.text) : normal;
+  }
+
+  /** What stands in the way of a text, by a fresh look at the screen. */
+  situation(signal: AbortSignal): Promise<Situation> {
+    return this.#deliveries.situation(signal);
   }
 
   /** Undefined while tmux is away. */

@@ -10,6 +10,7 @@ import {
   SidecarNudgeResponseSchema,
   type SidecarStreamEventsRequest,
 } from "../../gen/gastown/v1/sidecar_pb.ts";
+import { callerKey } from "../../rpc/port/caller.ts";
 import { sendHead } from "../../rpc/server/response-head.ts";
 import type { SessionEvent } from "../../session/event-types.ts";
 import type { SessionEvents } from "../../session/events.ts";
@@ -51,12 +52,12 @@ export function eventMethods({ clock, agent, identity, provider }: EventServiceD
     async *streamEvents(request: SidecarStreamEventsRequest, context: HandlerContext) {
       const { afterSeq, subscriberId: subscriber, epoch: wanted } = request;
       const after = afterSeq === undefined ? {} : { after: afterSeq };
-      const followed = events.follow({ ...after, subscriber, epoch: wanted }, context.signal);
+      const followed = events.follow({ ...after, subscriber, owner: ownerOf(context), epoch: wanted }, context.signal);
       sendHead(context);
       for await (const each of followed) yield { ...eventMessage(each, clock.now()), ...session };
     },
-    ackEvents({ subscriberId, ackSeq, epoch }: SidecarAckEventsRequest) {
-      events.acknowledge(subscriberId, ackSeq, epoch);
+    ackEvents({ subscriberId: subscriber, ackSeq, epoch }: SidecarAckEventsRequest, context: HandlerContext) {
+      events.acknowledge({ owner: ownerOf(context), subscriber }, ackSeq, epoch);
       return {};
     },
   };
@@ -108,4 +109,8 @@ function receiptMessage(receipt: NudgeReceipt) {
   const { requestId, outcome, error, evidence, timings } = create(SidecarNudgeResponseSchema, nudgeResponse(receipt));
   const { sender } = receipt;
   return create(NudgeReceiptSchema, { requestId, outcome, error, evidence, ...(timings && { timings }), sender });
+}
+
+function ownerOf(context: HandlerContext): string {
+  return context.values.get(callerKey).identity;
 }

@@ -5,7 +5,6 @@ import type { RoleRule } from "../../auth/roles.ts";
 import type { TokenLayerOptions } from "../../auth/token-layer.ts";
 import { aborted, raceSignal } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
-import { DomainError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import { runTasks, type Task } from "../../base/task-group.ts";
 import type { Journal } from "../../eventlog/journal.ts";
@@ -31,14 +30,16 @@ import { type LifeListener, SessionMonitor, type SessionMonitorOptions } from ".
 import { Operator } from "../agent/operator.ts";
 import { OutputReader } from "../agent/output-reader.ts";
 import type { StopRequest } from "../agent/stop-request.ts";
+import { typeText } from "../agent/type-text.ts";
 import { WorkWatch } from "../agent/work-watch.ts";
 import { ControlClient } from "../halves/halves-link-client.ts";
 import { agentCommand, launchContext, SESSION, type SidecarOptions } from "../halves/options.ts";
 import { type StatePaths, statePaths } from "../halves/state-dir.ts";
 import { roleGate } from "./access.ts";
 import { FirstLook } from "./first-look.ts";
-import { sidecarRoutes } from "./server.ts";
+import { type ServiceDeps, sidecarRoutes } from "./server.ts";
 import { SidecarMetrics } from "./sidecar-metrics.ts";
+import { type TlsInUse, tlsInUse } from "./tls-in-use.ts";
 import { TlsServing, type TlsServingDeps } from "./tls-serving.ts";
 
 export interface ServeDeps {
@@ -234,16 +235,21 @@ export class ServingHalf implements Task {
   #rpcServer(profile: AgentProfile, agent: LiveAgent, pane: () => TmuxPane | undefined): Task {
     const { clock, logger, metrics, health } = this.#deps;
     const { sidecar, tlsDir, roleRules, tokens, hostCheck } = this.#options;
-    const serviceFor = (rules: readonly RoleRule[]) => this.#service(profile, agent, pane, rules);
-    if (tlsDir === undefined) return this.#listen(serviceFor([]), { hostCheck });
+    const serviceFor = (rules: readonly RoleRule[], inUse: () => TlsInUse) =>
+      this.#service(profile, agent, pane, { roleRules: rules, tlsInUse: inUse });
+    if (tlsDir === undefined)
+      return this.#listen(
+        serviceFor([], () => tlsInUse(undefined)),
+        { hostCheck },
+      );
     const { sessionId, project } = sidecar.identity;
     const given = {
       ...{ dir: tlsDir, sessionId },
       ...(roleRules && { roleRules }),
       ...(tokens && { tokens: { ...tokens, project } }),
     };
-    const newServer: TlsServingDeps["newServer"] = (trust, rules) =>
-      this.#listen(serviceFor(rules), {
+    const newServer: TlsServingDeps["newServer"] = (trust, rules, inUse) =>
+      this.#listen(serviceFor(rules, inUse), {
         ...trust,
         hostCheck: { ...hostCheck, anyHost: true },
         gates: [...trust.gates, roleGate(rules)],
@@ -255,7 +261,7 @@ export class ServingHalf implements Task {
     profile: AgentProfile,
     agent: LiveAgent,
     pane: () => TmuxPane | undefined,
-    roleRules: readonly RoleRule[],
+    trust: Pick<ServiceDeps, "roleRules" | "tlsInUse">,
   ): Routes {
     const { clock } = this.#deps;
     const { sidecar } = this.#options;
@@ -275,8 +281,12 @@ export class ServingHalf implements Task {
       }),
       identity: sidecar.identity,
       provider: sidecar.agent,
-      roleRules,
-      typeText: (text) => typeText(agent, pane(), text),
+      ...trust,
+      typeText: (text) =>
+        typeText(
+          { mailbox, pane, clean: (each) => agent.clean(each), situation: (signal) => agent.situation(signal) },
+          text,
+        ),
     });
   }
 
@@ -328,16 +338,4 @@ export class ServingHalf implements Task {
     await this.#deps.clock.sleep(this.#options.sidecar.lingerMs, signal).catch(() => {});
     if (!signal.aborted) control.finish(exitCode);
   }
-}
-
-/** @throws DomainError `precondition` when a dialog is open or something stands in the composer; `unavailable` without tmux. */
-async function typeText(agent: LiveAgent, pane: TmuxPane | undefined, text: string): Promise<void> {
-  if (pane === undefined) throw new DomainError("unavailable", "cannot type: tmux is away");
-  await agent.mailbox.exclusively(async (signal) => {
-    const report = await agent.monitor.look(signal);
-    if (report.state === "dialog") throw new DomainError("precondition", "cannot type: a dialog is open");
-    if (report.draft) throw new DomainError("precondition", "cannot type: something stands in the composer");
-    if ((await pane.sendText(text)) === "refused")
-      throw new DomainError("precondition", "cannot type: the agent is dead");
-  });
 }

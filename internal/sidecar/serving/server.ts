@@ -1,11 +1,13 @@
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { ConnectRouter, HandlerContext } from "@connectrpc/connect";
 import { includes, type RoleRule } from "../../auth/roles.ts";
 import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
 import { type SidecarAttachInput, SidecarOutputUpdateSchema, SidecarService } from "../../gen/gastown/v1/sidecar_pb.ts";
 import { TerminalService } from "../../gen/gastown/v1/terminal_pb.ts";
+import type { Asker } from "../../pane/delivery/mailbox.ts";
 import { WatchHub } from "../../pane/watch/watch-hub.ts";
-import { peerKey } from "../../rpc/port/peer.ts";
+import { callerKey, LOCAL_IDENTITY } from "../../rpc/port/caller.ts";
 import { answering } from "../../rpc/server/calls.ts";
 import { Frame } from "../../rpc/server/frames.ts";
 import { FrameSink } from "../../rpc/server/shared-stream.ts";
@@ -26,6 +28,7 @@ import { callerRole } from "./access.ts";
 import { attachCall } from "./attach.ts";
 import { eventMethods } from "./event-service.ts";
 import { withLastWord } from "./last-word.ts";
+import type { TlsInUse } from "./tls-in-use.ts";
 
 export interface ServiceDeps {
   readonly clock: Clock;
@@ -35,20 +38,35 @@ export interface ServiceDeps {
   readonly provider: string;
   /** Who may do what over TLS. */
   readonly roleRules: readonly RoleRule[];
-  /** Types text as it is, without submitting; never into a dialog or onto a draft. */
-  readonly typeText: (text: string) => Promise<void>;
+  /** The certificate and the CAs in use; both empty on plaintext. */
+  readonly tlsInUse: () => TlsInUse;
+  /** See `typeText` in sidecar/agent. */
+  readonly typeText: (text: string) => Promise<string | undefined>;
 }
+
+const STRICT = { jsonOptions: { ignoreUnknownFields: false } } as const;
 
 /** SidecarService and TerminalService over one agent. RPCs that are not there yet answer `unimplemented`. */
 export function sidecarRoutes(deps: ServiceDeps): (router: ConnectRouter) => void {
   return (router) => {
-    router.service(SidecarService, sidecarService(deps));
-    router.service(TerminalService, terminalService(deps));
+    const sidecar = sidecarService(deps);
+    const terminal = terminalService(deps);
+    router.service(SidecarService, sidecar);
+    // What is typed is not typed by half: a JSON field that is not known is no request, where it types.
+    const { nudge, sendKeys, respond } = SidecarService.method;
+    router.rpc(nudge, sidecar.nudge, STRICT);
+    router.rpc(sendKeys, sidecar.sendKeys, STRICT);
+    router.rpc(respond, sidecar.respond, STRICT);
+    router.rpc(TerminalService.method.sendInput, terminal.sendInput, STRICT);
   };
 }
 
-function sidecarService({ clock, agent, operator, identity, provider, roleRules }: ServiceDeps) {
+function sidecarService({ clock, agent, operator, identity, provider, roleRules, tlsInUse }: ServiceDeps) {
   const alive = () => agent.isAlive;
+  const askerOf = (context: HandlerContext): Asker => ({
+    owner: context.values.get(callerKey).identity,
+    seesAll: includes(callerRole(context, roleRules), "operate"),
+  });
   const hub = new WatchHub(
     { clock, output: agent.output, peeker: agent.peeker, alive, ended: () => agent.ended },
     (update) => new Frame(SidecarOutputUpdateSchema, outputUpdate(update)),
@@ -60,17 +78,22 @@ function sidecarService({ clock, agent, operator, identity, provider, roleRules 
       return peekResponse(result);
     },
     status() {
-      return statusResponse(agent.status(), identity, provider);
+      const { inputAt } = agent.people;
+      return {
+        ...statusResponse(agent.status(), identity, provider),
+        ...tlsInUse(),
+        ...(inputAt && { personInputAt: timestampFromMs(inputAt.wallMs) }),
+      };
     },
     async nudge(request: Parameters<typeof nudgeRequestOf>[0], context: HandlerContext) {
-      const wanted = nudgeRequestOf(request, senderOf(request.sender, context));
+      const wanted = nudgeRequestOf(request, whoIs(request.sender, context));
       return nudgeResponse(await agent.mailbox.send(wanted, context.signal));
     },
-    getNudge({ requestId }: { requestId: string }) {
-      return nudgeResponse(agent.mailbox.get(requestId));
+    getNudge({ requestId }: { requestId: string }, context: HandlerContext) {
+      return nudgeResponse(agent.mailbox.get(requestId, askerOf(context)));
     },
-    cancelNudge({ requestId }: { requestId: string }) {
-      return nudgeResponse(agent.mailbox.cancel(requestId));
+    cancelNudge({ requestId }: { requestId: string }, context: HandlerContext) {
+      return nudgeResponse(agent.mailbox.cancel(requestId, askerOf(context)));
     },
     async sendKeys(request: { keys: string[]; text: string; requestId: string }, context: HandlerContext) {
       await operator.sendKeys(request, context.signal);
@@ -109,20 +132,24 @@ function terminalService({ agent, typeText, roleRules }: ServiceDeps) {
         if (!includes(callerRole(context, roleRules), "operate")) {
           throw new DomainError("denied", "this caller may not type without nudge=true: it needs the role operate");
         }
-        await typeText(request.input);
-        return { delivered: true, error: "" };
+        const error = await typeText(request.input);
+        return { delivered: error === undefined, error: error ?? "" };
       }
       const defaults = { requestId: "", mode: "wait-idle", timeoutMs: 0, priority: "normal", ttlMs: 0 } as const;
-      const wanted = { ...defaults, message: request.input, sender: senderOf("", context) };
+      const wanted = { ...defaults, message: request.input, ...whoIs("", context) };
       const receipt = await agent.mailbox.send(wanted, context.signal);
       return { delivered: receipt.outcome === "submitted", error: receipt.error };
     },
   };
 }
 
-/** With a certificate the peer's identity, else what the caller claims, marked so. */
+/** Who is known to call, else what the caller claims, marked so. */
 function senderOf(claimed: string, context: HandlerContext): string {
-  const peer = context.values.get(peerKey);
-  if (peer.type === "certificate") return peer.uris[0] ?? `certificate ${peer.serial}`;
+  const { identity } = context.values.get(callerKey);
+  if (identity !== "" && identity !== LOCAL_IDENTITY) return identity;
   return claimed === "" ? "unverified" : `${claimed.slice(0, 256)} (unverified)`;
+}
+
+function whoIs(claimed: string, context: HandlerContext): { readonly sender: string; readonly owner: string } {
+  return { sender: senderOf(claimed, context), owner: context.values.get(callerKey).identity };
 }

@@ -2,7 +2,7 @@ import type { X509Certificate } from "node:crypto";
 import type { Registry } from "prom-client";
 import { refusalOf } from "../../auth/admission.ts";
 import { identitiesOf, sessionsOf } from "../../auth/identities.ts";
-import { controllerRule, type RoleRule } from "../../auth/roles.ts";
+import { controllerRule, type RoleRule, roleOf } from "../../auth/roles.ts";
 import { TlsFolder } from "../../auth/tls-folder.ts";
 import { TlsMetrics } from "../../auth/tls-metrics.ts";
 import { TokenLayer, type TokenLayerOptions } from "../../auth/token-layer.ts";
@@ -10,9 +10,11 @@ import type { Clock } from "../../base/clock.ts";
 import { DomainError, errorText } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import { runTasks, type Task } from "../../base/task-group.ts";
+import type { Peer } from "../../rpc/port/peer.ts";
 import type { HealthState } from "../../rpc/server/health.ts";
 import type { RpcServer, RpcServerOptions } from "../../rpc/server/server.ts";
 import { FREE_SERVICES, projectGate } from "./access.ts";
+import { type TlsInUse, tlsInUse } from "./tls-in-use.ts";
 
 export interface TlsServingDeps {
   readonly clock: Clock;
@@ -21,8 +23,9 @@ export interface TlsServingDeps {
   readonly health: HealthState;
   /** Makes the server, once there is a certificate to serve with. */
   readonly newServer: (
-    trust: Required<Pick<RpcServerOptions, "tls" | "admit" | "admittedUntil" | "gates">>,
+    trust: Required<Pick<RpcServerOptions, "tls" | "admit" | "admittedUntil" | "gates" | "believes">>,
     rules: readonly RoleRule[],
+    inUse: () => TlsInUse,
   ) => RpcServer;
 }
 
@@ -88,7 +91,11 @@ export class TlsServing implements Task {
     const admit: RpcServerOptions["admit"] = (...caller) => this.#admit(...caller);
     const admittedUntil = (certificate: X509Certificate) =>
       this.#folder.current?.trust.notAfter(certificate) ?? Number.NEGATIVE_INFINITY;
-    this.#server = this.#deps.newServer({ tls: files, admit, admittedUntil, gates: this.#gates() }, rules);
+    const controllers = controllerRule(identitiesOf(leaf));
+    const believes = (peer: Peer) => peer.type === "certificate" && roleOf(peer.uris, controllers) !== undefined;
+    this.#server = this.#deps.newServer({ tls: files, admit, admittedUntil, gates: this.#gates(), believes }, rules, () =>
+      tlsInUse(this.#folder.current),
+    );
     await this.#server.run(signal);
   }
 

@@ -176,14 +176,14 @@ export type SidecarNudgeRequest = Message<"gastown.v1.SidecarNudgeRequest"> & {
   requestId: string;
 
   /**
-   * When to type. Default: WAIT_IDLE.
+   * When to type. Default: WAIT_IDLE; an unknown value is `invalid_argument`.
    *
    * @generated from field: gastown.v1.NudgeMode mode = 3;
    */
   mode: NudgeMode;
 
   /**
-   * Bounds the call, not the message, milliseconds: 0 means 75,000, the most is 600,000. When it ends first the outcome
+   * Bounds the call, not the message, milliseconds: 0 means 75,000; below 0 or more than 600,000 is `invalid_argument`. When it ends first the outcome
    * is QUEUED and the message stays in the queue until `ttl_ms`.
    *
    * @generated from field: int64 timeout_ms = 4;
@@ -191,14 +191,16 @@ export type SidecarNudgeRequest = Message<"gastown.v1.SidecarNudgeRequest"> & {
   timeoutMs: bigint;
 
   /**
-   * Who the caller claims to be. With mTLS the peer's identity is used instead, otherwise it is marked unverified.
+   * Who the caller claims to be. With mTLS the peer's identity is used instead, or `<sender> via <peer>` where a believed
+   * peer (a controller, or a peer at a unix socket) names a person in the header `gastown-sender`; otherwise it is marked
+   * unverified.
    *
    * @generated from field: string sender = 5;
    */
   sender: string;
 
   /**
-   * Place in the queue. Default: NORMAL.
+   * Place in the queue. Default: NORMAL; an unknown value is `invalid_argument`.
    *
    * @generated from field: gastown.v1.NudgePriority priority = 6;
    */
@@ -263,7 +265,8 @@ export type SidecarNudgeResponse = Message<"gastown.v1.SidecarNudgeResponse"> & 
   requestId: string;
 
   /**
-   * Place in the queue, the first is 1; 0: not queued. The queue holds 50, the next is `resource_exhausted`.
+   * Place in the queue, the first is 1; 0: not queued. The queue holds 50, of one caller 40 where callers can be told
+   * apart; the next is `resource_exhausted`.
    *
    * @generated from field: int32 queue_position = 5;
    */
@@ -792,7 +795,8 @@ export type SidecarStreamEventsRequest = Message<"gastown.v1.SidecarStreamEvents
 
   /**
    * A stable name of the reader: at most 128 bytes, no blanks or controls, otherwise `invalid_argument`. One that has
-   * acknowledged nothing, or was not heard of for 24 h (or is one of more than 256), stands before the first event.
+   * acknowledged nothing, or was not heard of for 24 h, stands before the first event. A name belongs to the caller: the
+   * same name of another caller has a position of its own. At most 4,096 positions are kept, of one caller 3,072.
    *
    * @generated from field: string subscriber_id = 2;
    */
@@ -1686,8 +1690,9 @@ export const SidecarService: GenService<{
     output: typeof SidecarNudgeResponseSchema;
   },
   /**
-   * GetNudge returns the current receipt of a nudge. Role: nudge. Errors: `not_found` for an id that is not kept (24 h,
-   * at most 10,000).
+   * GetNudge returns the current receipt of a nudge. Role: nudge, for another caller's nudge operate. Errors: `not_found`
+   * for another caller's without that role, and for an id that is not kept. Ids are kept 24 h, at most 10,000, of one caller
+   * 8,000; those of messages that were never typed go first, and no caller's typed id goes for another caller's.
    *
    * @generated from rpc gastown.v1.SidecarService.GetNudge
    */
@@ -1698,7 +1703,7 @@ export const SidecarService: GenService<{
   },
   /**
    * CancelNudge takes a queued nudge back and returns its receipt; one that is already typed keeps its outcome.
-   * Role: nudge. Errors: `not_found`.
+   * Role: nudge, for another caller's nudge operate. Errors: `not_found` as GetNudge.
    *
    * @generated from rpc gastown.v1.SidecarService.CancelNudge
    */

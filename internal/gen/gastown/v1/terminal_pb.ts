@@ -35,8 +35,8 @@ export type SendInputRequest = Message<"gastown.v1.SendInputRequest"> & {
   input: string;
 
   /**
-   * true: a nudge in the default mode (checked, submitted, confirmed). false: the text is typed without being submitted,
-   * never into a dialog or onto a draft.
+   * true: a nudge in the default mode (checked, submitted, confirmed). false: the text is cleaned as a nudge is and typed
+   * without being submitted, never into a dialog or onto a draft (`failed_precondition`).
    *
    * @generated from field: bool nudge = 3;
    */

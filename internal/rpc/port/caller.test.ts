@@ -1,0 +1,37 @@
+import { describe, expect, it } from "vitest";
+import { callerOf } from "./caller.ts";
+import type { Peer } from "./peer.ts";
+
+const controller: Peer = {
+  type: "certificate",
+  uris: ["spiffe://town/ns/gastown/controller"],
+  serial: "0A",
+  notAfter: 0,
+  address: "10.0.0.1:1",
+};
+const nameless: Peer = { ...controller, uris: [] };
+const local: Peer = { type: "local", address: "unix" };
+const stranger: Peer = { type: "unverified", address: "[::1]:7" };
+
+describe("the caller behind a peer", () => {
+  it.each<[string, Peer, string | undefined, boolean, string]>([
+    ["is the certificate's first URI name", controller, undefined, false, "spiffe://town/ns/gastown/controller"],
+    ["is the certificate's serial where there is none", nameless, undefined, false, "certificate 0A"],
+    ["is whom a believed peer names", controller, "ann", true, "ann via spiffe://town/ns/gastown/controller"],
+    ["is whom a believed local peer names", local, "ann", true, "ann via unix"],
+    ["is the peer where it names nobody", local, "", true, "unix"],
+    ["is not whom a peer names that is not believed", controller, "ann", false, "spiffe://town/ns/gastown/controller"],
+    ["is not known on plaintext, whatever it says", stranger, "ann", false, ""],
+  ])("%s", (_, peer, sender, believed, identity) => {
+    expect(callerOf(peer, sender, believed).identity).toBe(identity);
+  });
+
+  it("has a share by its address where it is not known", () => {
+    expect(callerOf(stranger, undefined, false).share).toBe("[::1]");
+    expect(callerOf(controller, "ann", true).share).toBe("ann via spiffe://town/ns/gastown/controller");
+  });
+
+  it.each(["a\tb", " ann", "ann ", "é", "x".repeat(257)])("is refused when it is named %j", (sender) => {
+    expect(callerOf(local, sender, true).fault).toMatchObject({ kind: "invalid" });
+  });
+});

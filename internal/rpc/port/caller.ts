@@ -1,0 +1,60 @@
+import { createContextKey } from "@connectrpc/connect";
+import { DomainError } from "../../base/errors.ts";
+import type { Peer } from "./peer.ts";
+
+/** The header in which a believed peer names the person it speaks for. */
+export const SENDER_HEADER = "gastown-sender";
+
+/** Of a peer at a unix socket that names no person. */
+export const LOCAL_IDENTITY = "unix";
+
+/** Who makes a call: the peer, or the person whom a believed peer names. */
+export interface Caller {
+  /** `spiffe://…` of the peer, or `<sender> via <peer>`. Empty: not known (plaintext). */
+  readonly identity: string;
+  /** Under which its calls are counted: the identity, or the peer's address where there is none. */
+  readonly share: string;
+  /** Why its calls are refused. */
+  readonly fault?: DomainError;
+}
+
+/** Where handlers find who calls: `context.values.get(callerKey)`. */
+export const callerKey = createContextKey<Caller>(
+  { identity: "", share: "" },
+  { description: "who calls, or for whom" },
+);
+
+const SENDER = /^[\x21-\x7e](?:[\x20-\x7e]{0,254}[\x21-\x7e])?$/;
+
+/**
+ * The caller behind a peer. `sender` is what the peer says in the header `gastown-sender`; it counts only when the peer is
+ * `believed`: then it must be 1 to 256 printable ASCII characters.
+ */
+export function callerOf(peer: Peer, sender: string | undefined, believed: boolean): Caller {
+  const name = nameOf(peer);
+  if (!believed || sender === undefined || sender === "") return { identity: name, share: name || addressOf(peer) };
+  if (SENDER.test(sender)) return known(`${sender} via ${name}`);
+  const fault = new DomainError("invalid", `the header ${SENDER_HEADER} takes 1 to 256 printable ASCII characters`);
+  return { ...known(name), fault };
+}
+
+function known(identity: string): Caller {
+  return { identity, share: identity };
+}
+
+/** Without the port. Empty: not known. */
+export function addressOf({ address }: Peer): string {
+  const end = address.lastIndexOf(":");
+  return end === -1 ? address : address.slice(0, end);
+}
+
+function nameOf(peer: Peer): string {
+  switch (peer.type) {
+    case "certificate":
+      return peer.uris[0] ?? `certificate ${peer.serial}`;
+    case "local":
+      return LOCAL_IDENTITY;
+    case "unverified":
+      return "";
+  }
+}

@@ -1,0 +1,45 @@
+import { randomUUID } from "node:crypto";
+import type { SafeText } from "../../agents/profile.ts";
+import { DomainError } from "../../base/errors.ts";
+import { decide, type Situation } from "../../pane/delivery/delivery-policy.ts";
+import type { Mailbox } from "../../pane/delivery/mailbox.ts";
+import type { TmuxPane } from "../../tmux/pane/pane.ts";
+
+export interface TypeTextDeps {
+  readonly mailbox: Pick<Mailbox, "exclusively">;
+  readonly clean: (text: string) => SafeText;
+  readonly situation: (signal: AbortSignal) => Promise<Situation>;
+  /** Undefined while tmux is away. */
+  readonly pane: () => Pick<TmuxPane, "stage" | "paste" | "dropBuffer"> | undefined;
+}
+
+const TEXT_MAX_BYTES = 65_536;
+
+/**
+ * Types a text without submitting it: cleaned, under the same conditions as a nudge and as one paste, so that no character
+ * of it acts as a key. Returns why nothing was typed when nothing of the text can be made safe.
+ *
+ * @throws DomainError `invalid`: empty, or over 65,536 bytes; `precondition`: a dialog, a draft, a person who types, no
+ * place to type into, or no agent; `unavailable`: tmux is away.
+ */
+export async function typeText(deps: TypeTextDeps, text: string): Promise<string | undefined> {
+  const bytes = Buffer.byteLength(text);
+  if (bytes === 0 || bytes > TEXT_MAX_BYTES) {
+    throw new DomainError("invalid", `cannot type a text of ${bytes} bytes: 1 to ${TEXT_MAX_BYTES} are fine`);
+  }
+  const safe = deps.clean(text);
+  if (safe.type === "unsafe") return safe.reason;
+  await deps.mailbox.exclusively(async (signal) => {
+    const pane = deps.pane();
+    if (pane === undefined) throw new DomainError("unavailable", "cannot type: tmux is away");
+    const decision = decide({ mode: "immediate", parked: false, expired: false }, await deps.situation(signal));
+    if (decision.type === "end") throw new DomainError("precondition", `cannot type: ${decision.error}`);
+    if (decision.type === "wait") throw new DomainError("precondition", "cannot type: the agent shows no place for it");
+    const buffer = `gt-${randomUUID()}`;
+    await pane.stage(buffer, safe.text);
+    if ((await pane.paste(buffer)) === "pasted") return;
+    await pane.dropBuffer(buffer);
+    throw new DomainError("precondition", "cannot type: the agent is dead");
+  });
+  return undefined;
+}

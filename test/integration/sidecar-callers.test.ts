@@ -1,0 +1,146 @@
+import { createHash, X509Certificate } from "node:crypto";
+import { mkdtempSync } from "node:fs";
+import { readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createClient, type Interceptor } from "@connectrpc/connect";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
+import { NudgeMode, SidecarService } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
+import { TerminalService } from "../../internal/gen/gastown/v1/terminal_pb.ts";
+import { sidecarTransport } from "../../internal/rpc/client/transport.ts";
+import { domainErrorOf } from "../../internal/rpc/common/errors.ts";
+import { TestCa } from "../support/certificates.ts";
+import { type RunningSidecar, startSidecar } from "../support/sidecar.ts";
+
+const CONTROLLER = "spiffe://town/ns/gastown/controller";
+const ca = new TestCa("town");
+const failure = (call: Promise<unknown>) => call.then(() => "no failure", domainErrorOf);
+
+describe("callers of a sidecar with TLS", () => {
+  let tls: string;
+  let sidecar: RunningSidecar;
+  const connections: Disposable[] = [];
+  beforeAll(async () => {
+    tls = mkdtempSync(join(tmpdir(), "gt-callers-"));
+    const files = ca.issue({ ips: ["127.0.0.1"], uris: ["spiffe://town/ns/agents/session/s1"] });
+    for (const [name, text] of [
+      ["tls.crt", files.cert],
+      ["tls.key", files.key],
+      ["ca.crt", files.ca],
+    ] as const)
+      await writeFile(join(tls, name), text);
+    const rules = [`${CONTROLLER}=nudge`, "spiffe://town/client/ann=nudge", "spiffe://town/client/boss=operate"];
+    const flags = ["--session-id", "s1", "--tls-dir", tls, ...rules.flatMap((rule) => ["--allow-client", rule])];
+    sidecar = await startSidecar({ flags });
+  });
+  afterAll(async () => {
+    for (const connection of connections) connection[Symbol.dispose]();
+    await sidecar[Symbol.asyncDispose]();
+    await rm(tls, { recursive: true });
+  });
+
+  /** A client with this certificate, which says in a header for whom it speaks. */
+  function clientOf(uri: string, sender?: string) {
+    const naming: Interceptor = (next) => (req) => {
+      if (sender !== undefined) req.header.set("gastown-sender", sender);
+      return next(req);
+    };
+    const connection = sidecarTransport({
+      baseUrl: `https://127.0.0.1:${sidecar.port}`,
+      tls: ca.issue({ uris: [uri] }),
+      interceptors: [naming],
+    });
+    connections.push(connection);
+    return createClient(SidecarService, connection.transport);
+  }
+
+  it("see and cancel only their own nudges, known as `<sender> via <peer>` behind a controller", async () => {
+    const ann = clientOf(CONTROLLER, "ann");
+    const bob = clientOf(CONTROLLER, "bob");
+    const requestId = "of-ann";
+    const queued = { message: "later", requestId, mode: NudgeMode.QUEUE };
+    await ann.nudge(queued);
+    expect((await ann.getNudge({ requestId })).requestId).toBe(requestId);
+    expect(await failure(bob.getNudge({ requestId }))).toMatchObject({ kind: "not-found" });
+    expect(await failure(bob.cancelNudge({ requestId }))).toMatchObject({ kind: "not-found" });
+    expect((await clientOf("spiffe://town/client/boss").getNudge({ requestId })).requestId).toBe(requestId);
+    expect(sidecar.log()).not.toContain("bob via");
+    await expect.poll(() => sidecar.log(), { timeout: 20_000 }).toContain(`"sender":"ann via ${CONTROLLER}"`);
+  });
+
+  it("are themselves, whomever they name, when they are not believed", async () => {
+    const direct = clientOf("spiffe://town/client/ann", "boss");
+    await direct.nudge({ message: "direct", requestId: "direct", mode: NudgeMode.QUEUE });
+    await expect.poll(() => sidecar.log(), { timeout: 20_000 }).toContain('"sender":"spiffe://town/client/ann"');
+    expect(sidecar.log()).not.toContain("boss via");
+  });
+
+  it("are told by Status which certificate and CAs are in use", async () => {
+    const status = await clientOf("spiffe://town/client/boss").status({});
+    const leaf = new X509Certificate(await readFile(join(tls, "tls.crt")));
+    const root = createHash("sha256").update(new X509Certificate(ca.pem).raw).digest("hex");
+    expect([status.tlsSerial, status.caSha256]).toEqual([leaf.serialNumber, [root]]);
+    expect(status.personInputAt).toBeUndefined();
+  });
+
+  it("have each a position under the same subscriber_id", async () => {
+    const ann = clientOf(CONTROLLER, "ann");
+    const bob = clientOf(CONTROLLER, "bob");
+    const first = async (client: typeof ann) => {
+      for await (const event of client.streamEvents({ subscriberId: "log" }, { timeoutMs: 10_000 })) return event;
+      throw new Error("no event");
+    };
+    const { epoch } = await first(ann);
+    await ann.ackEvents({ subscriberId: "log", ackSeq: 2n, epoch });
+    expect([(await first(ann)).seq, (await first(bob)).seq]).toEqual([3n, 1n]);
+    expect(await failure(bob.ackEvents({ subscriberId: "log", ackSeq: 1n }))).toMatchObject({ kind: "invalid" });
+  });
+});
+
+describe("a request that types", () => {
+  let sidecar: RunningSidecar;
+  beforeAll(async () => {
+    sidecar = await startSidecar();
+    await sidecar.untilState(AgentState.IDLE);
+  });
+  afterAll(() => sidecar[Symbol.asyncDispose]());
+
+  const post = async (method: string, body: string | Uint8Array<ArrayBuffer>, type = "application/json") => {
+    const headers = { "content-type": type };
+    const answer = await fetch(`${sidecar.url}/gastown.v1.${method}`, { method: "POST", headers, body });
+    return [answer.status, ((await answer.json()) as { code?: string }).code];
+  };
+
+  it.each([
+    ["SidecarService/Nudge", { message: "x", colour: "red" }],
+    ["SidecarService/Nudge", { message: "x", mode: "NUDGE_MODE_SHOUT" }],
+    ["SidecarService/Nudge", { message: "x", mode: 99 }],
+    ["SidecarService/Nudge", { message: "x", priority: 99 }],
+    ["SidecarService/Nudge", { message: "x", timeoutMs: "-1" }],
+    ["SidecarService/Nudge", { message: "x", ttlMs: "86400001" }],
+    ["SidecarService/Nudge", { message: "x", quietMs: "600001" }],
+    ["SidecarService/SendKeys", { keys: ["Up"], repeat: 2 }],
+    ["SidecarService/Respond", { dialogId: "d", choice: "1", force: true }],
+    ["TerminalService/SendInput", { input: "x", submit: false }],
+    ["TerminalService/SendInput", { input: "" }],
+  ])("is refused: %s %j", async (method, body) => {
+    expect(await post(method, JSON.stringify(body))).toEqual([400, "invalid_argument"]);
+  });
+
+  it("types the text of SendInput cleaned: a carriage return submits nothing, Ctrl-C ends nothing", async () => {
+    using connection = sidecarTransport({ baseUrl: sidecar.url });
+    const terminal = createClient(TerminalService, connection.transport);
+    const typed = await terminal.sendInput({ input: "one\rtwo\x03 three\x1b[A\r", nudge: false });
+    expect(typed).toMatchObject({ delivered: true, error: "" });
+    await expect.poll(async () => (await sidecar.client.peek({})).output).toContain("two three");
+    expect(await sidecar.taken()).toEqual([]);
+    expect((await sidecar.client.status({})).sessionAlive).toBe(true);
+    expect(await failure(terminal.sendInput({ input: "on top", nudge: false }))).toMatchObject({
+      kind: "precondition",
+    });
+    const nudged = await sidecar.client.nudge({ message: "m", mode: NudgeMode.IMMEDIATE });
+    expect(nudged.outcome).toBe(NudgeOutcome.COMPOSER_BUSY);
+    expect(await terminal.sendInput({ input: "\x03\r", nudge: false })).toMatchObject({ delivered: false });
+  });
+});
