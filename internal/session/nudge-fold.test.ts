@@ -23,7 +23,7 @@ function folded(...steps: readonly (NudgeRecord | "damaged")[]) {
     if (step === "damaged") fold.damaged();
     else fold.take(step);
   }
-  return restoreNudges(fold.records(), 10, DAY_MS, 10_000);
+  return restoreNudges(fold.records(), 10, DAY_MS, { total: 10_000, ofOne: 10_000 });
 }
 
 describe("nudges of a journal", () => {

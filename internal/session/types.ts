@@ -43,6 +43,13 @@ export interface NudgeRequest {
   readonly quietMs?: number;
 }
 
+/** Who asks for a receipt. */
+export interface Asker {
+  readonly owner: string;
+  /** Receipts of others too. */
+  readonly seesAll: boolean;
+}
+
 /** Milliseconds from acceptance; absent when the step was not reached. */
 export interface NudgeTimings {
   readonly queuedMs?: number;

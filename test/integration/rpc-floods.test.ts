@@ -1,7 +1,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { connect as connectHttp2, constants } from "node:http2";
+import {
+  type ClientHttp2Session,
+  connect as connectHttp2,
+  constants,
+  type SecureClientSessionOptions,
+} from "node:http2";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { connect as connectTls } from "node:tls";
@@ -117,23 +122,65 @@ describe("handshakes that are asked for faster than they may begin", () => {
 });
 
 describe("one connection too many", () => {
-  it("is closed at once, is counted, and room is made by those that go", async () => {
-    await using fixture = await startRpcServer({ limits: { maxConnections: 3 } });
-    const sockets = [1, 2, 3].map(() => connect(fixture.port, "127.0.0.1").on("error", () => {}));
-    await Promise.all(sockets.map((socket) => once(socket, "connect")));
-    const fourth = connect(fixture.port, "127.0.0.1")
-      .resume()
-      .on("error", () => {});
-    await once(fourth, "close");
+  it("takes the place of the one that has been idle longest, and is counted", async () => {
+    await using fixture = await startRpcServer({ limits: { maxConnections: 3, maxConnectionsOfOne: 3 } });
+    const idle = await Promise.all([1, 2, 3].map(() => idleSession(fixture.url)));
+    using connection = sidecarTransport({ baseUrl: fixture.url });
+    expect((await createClient(Health, connection.transport).check({})).status).toBe(1);
+    await eventually("one was cut", () => idle.filter((session) => session.destroyed).length === 1);
     expect(await fixture.metrics.registry.metrics()).toContain('gastown_connections_refused_total{reason="limit"} 1');
-    for (const socket of sockets) socket.destroy();
+    for (const session of idle) session.destroy();
+  });
+});
+
+/** A connection whose server has answered its SETTINGS. */
+async function idleSession(url: string, options: SecureClientSessionOptions = {}): Promise<ClientHttp2Session> {
+  const session = connectHttp2(url, options);
+  session.on("error", () => {});
+  await once(session, "remoteSettings");
+  return session;
+}
+
+describe("connections without a call", () => {
+  it("get GOAWAY in time although they send PING, and our client goes on over a new one", async () => {
+    await using fixture = await startRpcServer({ limits: { idleMs: 300 } });
+    const session = await idleSession(fixture.url);
+    let goaway: number | undefined;
+    session.once("goaway", (code) => {
+      goaway = code;
+    });
     using connection = sidecarTransport({ baseUrl: fixture.url });
     const client = createClient(Health, connection.transport);
-    let answer: unknown;
-    for (let i = 0; i < 100 && answer === undefined; i++) {
-      answer = await client.check({}).catch(() => sleep(10));
+    for (let i = 0; i < 3; i++) {
+      expect((await client.check({})).status).toBe(1);
+      for (let j = 0; j < 8; j++) {
+        if (!session.destroyed) session.ping(() => {});
+        await sleep(50);
+      }
     }
-    expect(answer).toMatchObject({ status: 1 });
+    expect(goaway).toBe(constants.NGHTTP2_NO_ERROR);
+    session.destroy();
+  });
+
+  it("of callers without a role are few together and end early; Health stays open to all", async () => {
+    const ca = new TestCa("town");
+    const server = ca.issue({ ips: ["127.0.0.1"] });
+    await using fixture = await startRpcServer({
+      tls: server,
+      hasRole: (peer) => peer.type === "certificate" && peer.uris.includes("spiffe://a/client/boss"),
+      isOpenToAll: (service) => service === Health.typeName,
+      limits: { maxWithoutRole: 8, idleWithoutRoleMs: 4000 },
+    });
+    const stranger = ca.issue({ uris: ["spiffe://a/client/stranger"] });
+    const sessions: ClientHttp2Session[] = [];
+    for (let i = 0; i < 12; i++) sessions.push(await idleSession(fixture.url, stranger));
+    const open = () => sessions.filter((session) => !session.destroyed).length;
+    await eventually("8 are left", () => open() === 8, 2000);
+    for (const tls of [stranger, ca.issue({ uris: ["spiffe://a/client/boss"] })]) {
+      using connection = sidecarTransport({ baseUrl: fixture.url, tls });
+      expect((await createClient(Health, connection.transport).check({}, { timeoutMs: 5000 })).status).toBe(1);
+    }
+    await eventually("the idle ones have ended", () => open() === 0, 10_000);
   });
 });
 
@@ -368,8 +415,20 @@ describe("an HTTP/2 connection that is used to flood ends, and the server goes o
       open = await send(Buffer.concat(frames));
       await sleep(1);
     }
-    expect(streams).toBeGreaterThan(4000);
-    expect(streams).toBeLessThan(20_000);
+    expect(streams).toBeGreaterThan(200);
+    expect(streams).toBeLessThan(5000);
+    // A new connection brings no new budget.
+    const again = await rawHttp2(fixture.port);
+    let more = 0;
+    for (let open = true; more < 10_000 && open; more += 10) {
+      const pair = (i: number) => {
+        const id = 2 * (more + i) + 1;
+        return Buffer.concat([again.frame(1, 4, id, HEADERS), again.frame(3, 0, id, reset)]);
+      };
+      open = await again.send(Buffer.concat(Array.from({ length: 10 }, (_, i) => pair(i))));
+      await sleep(1);
+    }
+    expect(more).toBeLessThan(streams / 2);
     await goesOn(fixture.url);
   });
 

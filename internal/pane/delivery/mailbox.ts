@@ -6,7 +6,7 @@ import { Serial } from "../../base/serial.ts";
 import { SignalBus } from "../../base/signal-bus.ts";
 import { hashOf, type NudgeRecord, ownerOf, type RestoredNudge } from "../../session/nudge-record.ts";
 import { type Cleaner, checkedNudge, QUIET_DEFAULT_MS } from "../../session/nudge-request.ts";
-import type { NudgeOutcome, NudgeReceipt, NudgeRequest } from "../../session/types.ts";
+import type { Asker, NudgeOutcome, NudgeReceipt, NudgeRequest } from "../../session/types.ts";
 import type { DeliveryResult } from "./delivery-attempt.ts";
 import { decide, type Situation } from "./delivery-policy.ts";
 import type { Leftover } from "./leftover.ts";
@@ -32,13 +32,6 @@ export interface MailboxDeps {
   readonly newId: () => string;
   /** For programs whose prompt cannot be read. */
   readonly leftover?: Leftover;
-}
-
-/** Who asks for a receipt. */
-export interface Asker {
-  readonly owner: string;
-  /** Receipts of others too. */
-  readonly seesAll: boolean;
 }
 
 /** Without any change the queue is looked at this often: time-outs, quiet output. */

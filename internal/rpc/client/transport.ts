@@ -8,6 +8,9 @@ import { SwitchingSessions } from "./switching-sessions.ts";
 /** How much one stream may have on its way to us, bytes: also what a server holds for a reader that does not read. */
 const STREAM_WINDOW_BYTES = 1024 * 1024;
 
+/** Shorter than a sidecar leaves a connection without a call open, so that none ends under a call that begins. */
+const IDLE_MS = 45_000;
+
 export interface SidecarTransportOptions {
   /** `http://host:port` or `https://host:port`. */
   readonly baseUrl: string;
@@ -66,7 +69,7 @@ function connect(options: SidecarTransportOptions, tls: ClientTls | undefined): 
 }
 
 function keepAliveOf({ pingIntervalMs = 15_000 }: SidecarTransportOptions) {
-  return { pingIntervalMs, pingTimeoutMs: 10_000, idleConnectionTimeoutMs: 15 * 60_000 };
+  return { pingIntervalMs, pingTimeoutMs: 10_000, idleConnectionTimeoutMs: IDLE_MS };
 }
 
 /**

@@ -43,7 +43,7 @@ function known(identity: string): Caller {
 }
 
 /** Without the port. Empty: not known. */
-export function addressOf({ address }: Peer): string {
+function addressOf({ address }: Peer): string {
   const end = address.lastIndexOf(":");
   return end === -1 ? address : address.slice(0, end);
 }

@@ -22,9 +22,9 @@ export interface ListenerLimits extends HandshakeRate {
   readonly handshakeTimeoutMs: number;
   /** A whole HTTP/1.1 request. */
   readonly requestTimeoutMs: number;
-  /** One more is closed as soon as it is there. */
+  /** Past their handshake, or their first bytes; see `OpenConnections`. */
   readonly maxConnections: number;
-  /** Of these, how many may be before the end of their handshake (TLS) or their first bytes; one more cuts the oldest. */
+  /** How many more may be before the end of their handshake (TLS) or their first bytes; one more cuts the oldest. */
   readonly maxHalfOpen: number;
 }
 
@@ -34,6 +34,8 @@ export type ConnectionFault = "limit" | "half-open" | "handshake";
 export interface ListenerHandlers {
   onRequest(req: ServerRequest, res: ServerResponse12): void;
   onSession(session: ServerHttp2Session): void;
+  /** An HTTP/1.1 connection, before its first request. */
+  onHttp1(socket: Socket): void;
   onFault(fault: ConnectionFault): void;
   /** A TLS handshake came to nothing. */
   onHandshakeFailed(decision: ConnectionDecision): void;
@@ -96,7 +98,10 @@ export function createTlsListener(
     halfOpen.add(socket);
     turns.add(socket, () => secure.emit("connection", socket));
   });
-  secure.on("secureConnection", (socket) => halfOpen.done(socket));
+  secure.on("secureConnection", (socket) => {
+    halfOpen.done(socket);
+    if (socket.alpnProtocol !== "h2") handlers.onHttp1(socket);
+  });
   secure.on("tlsClientError", (err: NodeJS.ErrnoException, socket) => {
     // Of a certificate that does not verify Node tells on the socket; its error says that the socket was closed.
     const reason: unknown = socket.authorizationError ?? err.code;
@@ -132,7 +137,8 @@ export function createPlainListener(clock: Clock, limits: ListenerLimits, handle
     const version = await sniffHttpVersion(socket, clock, limits.handshakeTimeoutMs);
     if (version === undefined) return;
     halfOpen.done(socket);
-    handOver(socket, version === "1" ? http1 : http2);
+    if (version === "1") handlers.onHttp1(socket);
+    if (!socket.destroyed) handOver(socket, version === "1" ? http1 : http2);
   });
   watchSlowRequests(http1);
   return {
@@ -150,7 +156,8 @@ function watchSlowRequests(server: Http1Server | Http2SecureServer): void {
 }
 
 function bounded(server: Server, limits: ListenerLimits, { onFault }: ListenerHandlers): HalfOpen {
-  server.maxConnections = limits.maxConnections;
+  // Each kind has its own bound, which cuts the right ones; this one is for those that are being closed.
+  server.maxConnections = 2 * (limits.maxConnections + limits.maxHalfOpen);
   server.on("drop", () => onFault("limit"));
   return new HalfOpen(limits.maxHalfOpen, (what) => onFault(what === "cut" ? "half-open" : "handshake"));
 }

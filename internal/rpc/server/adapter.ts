@@ -13,6 +13,7 @@ import { DomainError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import { connectErrorOf } from "../common/errors.ts";
 import { mapFailures } from "../common/map-failures.ts";
+import { refuseStream } from "../port/caller-connections.ts";
 import { heldAnswer, heldBody, heldMessages } from "./bodies.ts";
 import { type Call, callKey } from "./calls.ts";
 import { responseKey } from "./shared-response.ts";
@@ -78,7 +79,7 @@ export function createAdapter(logger: Logger, options: AdapterOptions): Adapter 
       ("stream" in req ? req.stream : res).once("finish", () => discardRest(req));
       const path = req.url?.split("?", 1)[0] ?? "";
       answer(path, req, res).catch((err: unknown) => {
-        if (isOverload(err) && "stream" in req) return req.stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+        if (isOverload(err) && "stream" in req) return refuseStream(req.stream, constants.NGHTTP2_ENHANCE_YOUR_CALM);
         if (!res.writableEnded) refuse(res, 500);
         if (!isHangUp(err)) logger.error({ err, path }, "a request could not be answered");
       });
@@ -145,7 +146,7 @@ export function refuse(res: ServerResponse12, status: number): void {
 
 /** Without a word: HTTP/2 has a sign that says nothing of it was looked at. */
 function cutOff(req: ServerRequest, res: ServerResponse12): void {
-  if ("stream" in req) req.stream.close(constants.NGHTTP2_REFUSED_STREAM);
+  if ("stream" in req) refuseStream(req.stream, constants.NGHTTP2_REFUSED_STREAM);
   else refuse(res, 503);
 }
 

@@ -12,6 +12,15 @@ export interface HealthListenerOptions {
   readonly hostCheck: HostCheck;
 }
 
+/** A probe is a new connection with one request: it gets the place of an older one, whoever holds that. */
+const LIMITS = {
+  handshakeTimeoutMs: 2000,
+  maxConnections: 512,
+  maxConnectionsOfOne: 512,
+  idleMs: 5000,
+  mayCutBusy: true,
+} as const;
+
 /**
  * The plaintext port for probes: `GET /livez`, `/readyz`, `/metrics`, and `grpc.health.v1` (HTTP/2 and HTTP/1.1). It carries
  * no terminal content. A request whose `Host` or `Origin` is foreign (see `hostRefusal`) gets 403. `/livez` answers as long as the event loop turns: it takes no lock and awaits
@@ -31,7 +40,10 @@ export function createHealthServer(
     if (refusal !== undefined) return send(res, { status: 403, body: `${refusal}\n` });
     return answerHttp(req, res, health, metrics);
   };
-  return new RpcServer({ clock, logger }, { ...options, routes, fallback, readMaxBytes: 4096, graceMs: 500 });
+  return new RpcServer(
+    { clock, logger },
+    { ...options, routes, fallback, readMaxBytes: 4096, graceMs: 500, limits: LIMITS },
+  );
 }
 
 function hostOf(req: ServerRequest): string | undefined {

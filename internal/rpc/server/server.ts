@@ -10,6 +10,7 @@ import type { Task } from "../../base/task-group.ts";
 import { connectErrorOf } from "../common/errors.ts";
 import type { TlsMaterial } from "../common/tls.ts";
 import { type Caller, callerKey, callerOf, SENDER_HEADER } from "../port/caller.ts";
+import { CallerConnections } from "../port/caller-connections.ts";
 import type { ConnectionDecision } from "../port/connection-decision.ts";
 import { ConnectionMetrics } from "../port/connection-metrics.ts";
 import { type Admission, type AdmittedUntil, Connections } from "../port/connections.ts";
@@ -21,6 +22,7 @@ import {
   type Listener,
   type ListenerLimits,
 } from "../port/listener.ts";
+import type { ConnectionLimits } from "../port/open-connections.ts";
 import { type Peer, peerKey } from "../port/peer.ts";
 import { type SessionLimits, Sessions } from "../port/sessions.ts";
 import {
@@ -77,14 +79,23 @@ export interface RpcServerOptions {
   /** How long calls may go on after they were told to stop. Default 5 s. */
   readonly graceMs?: number;
   readonly limits?: Partial<Limits>;
+  /** Which peers have a role before any call. Default: all. */
+  readonly hasRole?: (peer: Peer) => boolean;
+  /** Services that a peer without a role may call: their calls do not prove one. */
+  readonly isOpenToAll?: (service: string) => boolean;
 }
 
-type Limits = ListenerLimits & SessionLimits & CallLimits;
+type Limits = ListenerLimits & SessionLimits & CallLimits & ConnectionLimits;
 
 const LIMITS: Limits = {
   handshakeTimeoutMs: 10_000,
   requestTimeoutMs: 60_000,
   maxConnections: 4000,
+  maxConnectionsOfOne: 3000,
+  maxWithoutRole: 64,
+  idleMs: 60_000,
+  idleWithoutRoleMs: 10_000,
+  mayCutBusy: false,
   maxHalfOpen: 512,
   handshakesPerSecond: 100,
   handshakeBurst: 256,
@@ -110,6 +121,7 @@ export class RpcServer implements Task {
   readonly #options: RpcServerOptions;
   readonly #listening = Promise.withResolvers<{ readonly host: string; readonly port: number }>();
   readonly #connections: Connections;
+  readonly #callers: CallerConnections;
   readonly #connectionMetrics: ConnectionMetrics | undefined;
   #listener: Listener | undefined;
 
@@ -120,6 +132,10 @@ export class RpcServer implements Task {
       deps.decisions?.connection(decision),
     );
     this.#connectionMetrics = deps.metrics && new ConnectionMetrics(deps.metrics.registry);
+    const hasRole = options.hasRole ?? (() => true);
+    const onCut = () => this.#connectionMetrics?.fault("limit");
+    const callers = { clock: deps.clock, hasRole, onCut };
+    this.#callers = new CallerConnections(callers, { ...LIMITS, ...options.limits });
     this.#listening.promise.catch(() => {}); // `run` throws the same
   }
 
@@ -223,6 +239,7 @@ export class RpcServer implements Task {
         if (refusal !== undefined) throw new DomainError("denied", refusal);
       }
       for (const gate of gates) await gate(context);
+      if (this.#options.isOpenToAll?.(context.service.typeName) !== true) this.#callers.promote(peer);
     } catch (err) {
       const answer = err instanceof DomainError ? connectErrorOf(this.#refused(context, err)) : err;
       this.#deps.metrics?.countRefusal(context, answer);
@@ -245,17 +262,22 @@ export class RpcServer implements Task {
 
   #createListener(adapter: Adapter, sessions: Sessions, limits: Limits, shutdown: AbortSignal): Listener {
     const connections = this.#connections;
+    const callers = this.#callers;
     const handlers = {
       onSession(session: ServerHttp2Session) {
         sessions.add(session);
-        connections.add(session);
+        callers.addSession(session, connections.add(session));
       },
+      onHttp1: (socket: Socket) => callers.addSocket(socket, connections.add(socket)),
       onFault: (fault: ConnectionFault) => this.#connectionMetrics?.fault(fault),
       onHandshakeFailed: (decision: ConnectionDecision) => this.#deps.decisions?.connection(decision),
       onRequest(req: ServerRequest, res: ServerResponse12) {
         if (hasTooManyHeaders(req.rawHeaders)) return refuse(res, 431);
         // A kept-alive HTTP/1.1 connection has no GOAWAY: it ends with the answer under way.
-        if (!("stream" in req)) res.once("finish", () => shutdown.aborted && req.socket.end());
+        if (!("stream" in req)) {
+          res.once("finish", () => shutdown.aborted && req.socket.end());
+          callers.request(connections.peerOf(req), res);
+        }
         adapter.handle(req, res);
       },
     };
@@ -297,6 +319,9 @@ function trackSockets(listener: Listener): ReadonlySet<Socket> {
   return sockets;
 }
 
+/** Node's 511 fill up when thousands connect at once; a probe would then wait a second for its next try. */
+const BACKLOG = 4096;
+
 function listen(listener: Listener, { host, port }: RpcServerOptions): Promise<{ host: string; port: number }> {
   return new Promise((resolve, reject) => {
     listener.server.once("error", (err) => {
@@ -305,7 +330,7 @@ function listen(listener: Listener, { host, port }: RpcServerOptions): Promise<{
         new DomainError("unavailable", `cannot listen on ${host}:${port}: ${errorText(err)}`, { cause: err, fields }),
       );
     });
-    listener.server.listen(port, host, () => {
+    listener.server.listen({ port, host, backlog: BACKLOG }, () => {
       const address = listener.server.address() as AddressInfo;
       resolve({ host: address.address, port: address.port });
     });

@@ -15,6 +15,11 @@ export const FREE_SERVICES: ReadonlySet<string> = new Set(
   [Health, ReflectionV1, ReflectionV1Alpha].map((it) => it.typeName),
 );
 
+/** Health and reflection: a caller without a role may call them. */
+export function isOpenToAll(service: string): boolean {
+  return FREE_SERVICES.has(service);
+}
+
 /** The least role for each RPC. One that is not listed is nobody's. */
 const NEEDED: Readonly<Record<string, Readonly<Record<string, Role>>>> = {
   [SidecarService.typeName]: {
@@ -53,7 +58,7 @@ export function projectGate(project: string): (context: HandlerContext) => void 
 export function roleGate(rules: readonly RoleRule[]): (context: HandlerContext) => void {
   return (context) => {
     const { service, method } = context;
-    if (FREE_SERVICES.has(service.typeName)) return;
+    if (isOpenToAll(service.typeName)) return;
     const needed = NEEDED[service.typeName]?.[method.name];
     if (needed === undefined) throw new DomainError("denied", `nobody may call ${method.name}: no role is set for it`);
     if (includes(callerRole(context, rules), needed)) return;

@@ -1,7 +1,8 @@
 import { createConnection } from "node:net";
 import type { AgentProfile } from "../../agents/profile.ts";
 import { profileNamed } from "../../agents/programs/registry.ts";
-import type { RoleRule } from "../../auth/roles.ts";
+import { type RoleRule, roleOf } from "../../auth/roles.ts";
+import { type TlsInUse, tlsInUse } from "../../auth/tls-in-use.ts";
 import type { TokenLayerOptions } from "../../auth/token-layer.ts";
 import { aborted, raceSignal } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
@@ -35,11 +36,10 @@ import { WorkWatch } from "../agent/work-watch.ts";
 import { ControlClient } from "../halves/halves-link-client.ts";
 import { agentCommand, launchContext, SESSION, type SidecarOptions } from "../halves/options.ts";
 import { type StatePaths, statePaths } from "../halves/state-dir.ts";
-import { roleGate } from "./access.ts";
+import { isOpenToAll, roleGate } from "./access.ts";
 import { FirstLook } from "./first-look.ts";
 import { type ServiceDeps, sidecarRoutes } from "./server.ts";
 import { SidecarMetrics } from "./sidecar-metrics.ts";
-import { type TlsInUse, tlsInUse } from "./tls-in-use.ts";
 import { TlsServing, type TlsServingDeps } from "./tls-serving.ts";
 
 export interface ServeDeps {
@@ -253,6 +253,8 @@ export class ServingHalf implements Task {
         ...trust,
         hostCheck: { ...hostCheck, anyHost: true },
         gates: [...trust.gates, roleGate(rules)],
+        hasRole: (peer) => peer.type === "certificate" && roleOf(peer.uris, rules) !== undefined,
+        isOpenToAll,
       });
     return new TlsServing({ clock, logger, health, registry: metrics.registry, newServer }, given);
   }
@@ -292,7 +294,10 @@ export class ServingHalf implements Task {
 
   #listen(
     service: Routes,
-    { gates = [], ...trust }: Pick<RpcServerOptions, "tls" | "admit" | "gates" | "hostCheck">,
+    {
+      gates = [],
+      ...trust
+    }: Pick<RpcServerOptions, "tls" | "admit" | "gates" | "hostCheck" | "hasRole" | "isOpenToAll" | "believes">,
   ): RpcServer {
     const { clock, logger, health, metrics } = this.#deps;
     const server = new RpcServer(

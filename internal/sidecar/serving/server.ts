@@ -1,16 +1,17 @@
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { ConnectRouter, HandlerContext } from "@connectrpc/connect";
 import { includes, type RoleRule } from "../../auth/roles.ts";
+import type { TlsInUse } from "../../auth/tls-in-use.ts";
 import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
 import { type SidecarAttachInput, SidecarOutputUpdateSchema, SidecarService } from "../../gen/gastown/v1/sidecar_pb.ts";
 import { TerminalService } from "../../gen/gastown/v1/terminal_pb.ts";
-import type { Asker } from "../../pane/delivery/mailbox.ts";
 import { WatchHub } from "../../pane/watch/watch-hub.ts";
 import { callerKey, LOCAL_IDENTITY } from "../../rpc/port/caller.ts";
 import { answering } from "../../rpc/server/calls.ts";
 import { Frame } from "../../rpc/server/frames.ts";
 import { FrameSink } from "../../rpc/server/shared-stream.ts";
+import type { Asker } from "../../session/types.ts";
 import {
   nudgeRequestOf,
   nudgeResponse,
@@ -28,7 +29,6 @@ import { callerRole } from "./access.ts";
 import { attachCall } from "./attach.ts";
 import { eventMethods } from "./event-service.ts";
 import { withLastWord } from "./last-word.ts";
-import type { TlsInUse } from "./tls-in-use.ts";
 
 export interface ServiceDeps {
   readonly clock: Clock;

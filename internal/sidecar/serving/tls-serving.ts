@@ -4,6 +4,7 @@ import { refusalOf } from "../../auth/admission.ts";
 import { identitiesOf, sessionsOf } from "../../auth/identities.ts";
 import { controllerRule, type RoleRule, roleOf } from "../../auth/roles.ts";
 import { TlsFolder } from "../../auth/tls-folder.ts";
+import { type TlsInUse, tlsInUse } from "../../auth/tls-in-use.ts";
 import { TlsMetrics } from "../../auth/tls-metrics.ts";
 import { TokenLayer, type TokenLayerOptions } from "../../auth/token-layer.ts";
 import type { Clock } from "../../base/clock.ts";
@@ -14,7 +15,6 @@ import type { Peer } from "../../rpc/port/peer.ts";
 import type { HealthState } from "../../rpc/server/health.ts";
 import type { RpcServer, RpcServerOptions } from "../../rpc/server/server.ts";
 import { FREE_SERVICES, projectGate } from "./access.ts";
-import { type TlsInUse, tlsInUse } from "./tls-in-use.ts";
 
 export interface TlsServingDeps {
   readonly clock: Clock;
@@ -93,8 +93,10 @@ export class TlsServing implements Task {
       this.#folder.current?.trust.notAfter(certificate) ?? Number.NEGATIVE_INFINITY;
     const controllers = controllerRule(identitiesOf(leaf));
     const believes = (peer: Peer) => peer.type === "certificate" && roleOf(peer.uris, controllers) !== undefined;
-    this.#server = this.#deps.newServer({ tls: files, admit, admittedUntil, gates: this.#gates(), believes }, rules, () =>
-      tlsInUse(this.#folder.current),
+    this.#server = this.#deps.newServer(
+      { tls: files, admit, admittedUntil, gates: this.#gates(), believes },
+      rules,
+      () => tlsInUse(this.#folder.current),
     );
     await this.#server.run(signal);
   }

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { certificatesOf } from "../../pki/pem.ts";
-import type { CheckedTls } from "../../pki/tls-files.ts";
+import { certificatesOf } from "../pki/pem.ts";
+import type { CheckedTls } from "../pki/tls-files.ts";
 
 /** What a sidecar serves with: a control plane sees by it whether a new Secret has arrived. */
 export interface TlsInUse {

@@ -1,0 +1,81 @@
+import { constants, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
+import type { Socket } from "node:net";
+import type { Clock } from "../../base/clock.ts";
+import { callerOf } from "./caller.ts";
+import { type ConnectionLimits, OpenConnections, type TrackedConnection } from "./open-connections.ts";
+import type { Peer } from "./peer.ts";
+import { ResetBudget, YOUNG_STREAM_MS } from "./reset-budget.ts";
+
+export interface CallerConnectionsDeps {
+  readonly clock: Clock;
+  /** A rule gives the peer a role; calls of others may prove one later, see `promote`. */
+  readonly hasRole: (peer: Peer) => boolean;
+  /** A connection was cut for a newer one, or found no place. */
+  readonly onCut: () => void;
+}
+
+/** Streams that this side has refused: not the caller's doing. */
+const refused = new WeakSet<ServerHttp2Stream>();
+
+/** Resets a stream unanswered, without counting that against its caller. */
+export function refuseStream(stream: ServerHttp2Stream, code: number): void {
+  refused.add(stream);
+  stream.close(code);
+}
+
+/** HTTP/2 sessions and HTTP/1.1 sockets within `OpenConnections`, and what their callers reset within `ResetBudget`. */
+export class CallerConnections {
+  readonly #deps: CallerConnectionsDeps;
+  readonly #open: OpenConnections;
+  readonly #resets: ResetBudget;
+  readonly #byPeer = new WeakMap<Peer, TrackedConnection>();
+
+  constructor(deps: CallerConnectionsDeps, limits: ConnectionLimits) {
+    this.#deps = deps;
+    this.#open = new OpenConnections(deps.clock, limits, deps.onCut);
+    this.#resets = new ResetBudget(deps.clock);
+  }
+
+  addSession(session: ServerHttp2Session, peer: Peer): void {
+    const tracked = this.#add(session, peer, () => session.close());
+    if (tracked === undefined) return;
+    session.on("stream", (stream: ServerHttp2Stream) => {
+      const openedAt = this.#deps.clock.monotonicMs();
+      tracked.begin();
+      stream.once("close", () => {
+        tracked.end();
+        const isYoung = this.#deps.clock.monotonicMs() - openedAt < YOUNG_STREAM_MS;
+        if (!isYoung || stream.rstCode === constants.NGHTTP2_NO_ERROR || refused.has(stream)) return;
+        if (session.destroyed || this.#resets.take(tracked.connection.share)) return;
+        session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
+      });
+    });
+  }
+
+  addSocket(socket: Socket, peer: Peer): void {
+    this.#add(socket, peer, () => socket.destroy());
+  }
+
+  /** An HTTP/1.1 request has come; `answer` closes when it is answered. */
+  request(peer: Peer, answer: { once(event: "close", listener: () => void): unknown }): void {
+    const tracked = this.#byPeer.get(peer);
+    tracked?.begin();
+    answer.once("close", () => tracked?.end());
+  }
+
+  /** A call of this peer was let in where a role is needed. */
+  promote(peer: Peer): void {
+    const tracked = this.#byPeer.get(peer);
+    if (tracked) this.#open.promote(tracked);
+  }
+
+  #add(connection: ServerHttp2Session | Socket, peer: Peer, close: () => void): TrackedConnection | undefined {
+    const { share } = callerOf(peer, undefined, false);
+    const destroy = () => connection.destroy();
+    const tracked = this.#open.add({ share, hasRole: this.#deps.hasRole(peer), close, destroy });
+    if (tracked === undefined) return undefined;
+    this.#byPeer.set(peer, tracked);
+    connection.once("close", () => this.#open.remove(tracked));
+    return tracked;
+  }
+}

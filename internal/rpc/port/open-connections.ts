@@ -1,0 +1,171 @@
+import type { Clock } from "../../base/clock.ts";
+
+export interface ConnectionLimits {
+  /** Connections past their handshake, or their first bytes. */
+  readonly maxConnections: number;
+  /** Of these, how many may be one caller's. */
+  readonly maxConnectionsOfOne: number;
+  /** Of these, how many may be callers' without a role, all together. */
+  readonly maxWithoutRole: number;
+  /** A connection without a call ends after this; PING does not count. */
+  readonly idleMs: number;
+  /** The same, of a caller without a role. */
+  readonly idleWithoutRoleMs: number;
+  /** Where nothing idle can make room, the oldest connection of the caller with the most does. */
+  readonly mayCutBusy: boolean;
+}
+
+export interface OpenConnection {
+  /** Under which it counts: an identity, or an address. */
+  readonly share: string;
+  readonly hasRole: boolean;
+  /** Ends it in order: GOAWAY, where the protocol has that. */
+  close(): void;
+  destroy(): void;
+}
+
+/** One connection as its server uses it. */
+export class TrackedConnection {
+  readonly connection: OpenConnection;
+  hasRole: boolean;
+  calls = 0;
+  /** Monotonic ms: when its last call ended. */
+  idleSince: number;
+  readonly closed = new AbortController();
+  readonly #clock: Clock;
+
+  constructor(connection: OpenConnection, clock: Clock) {
+    this.connection = connection;
+    this.hasRole = connection.hasRole;
+    this.#clock = clock;
+    this.idleSince = clock.monotonicMs();
+  }
+
+  begin(): void {
+    this.calls++;
+  }
+
+  end(): void {
+    if (--this.calls === 0) this.idleSince = this.#clock.monotonicMs();
+  }
+}
+
+/** Callers without a role share one place: none of them is worth more than the others. */
+const WITHOUT_ROLE = "without role";
+
+/**
+ * The connections of a server, shared among its callers: each caller has at most its share, callers without a role a small
+ * one together, and a newcomer gets the place of the connection that has been idle longest, of the caller that has the most.
+ * Connections that nobody uses end.
+ */
+export class OpenConnections {
+  readonly #clock: Clock;
+  readonly #limits: ConnectionLimits;
+  readonly #onCut: () => void;
+  /** By share, oldest first. */
+  readonly #shares = new Map<string, Set<TrackedConnection>>();
+  #size = 0;
+
+  /** `onCut`: a connection was cut for a newer one, or found no place. */
+  constructor(clock: Clock, limits: ConnectionLimits, onCut: () => void) {
+    this.#clock = clock;
+    this.#limits = limits;
+    this.#onCut = onCut;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Takes a new connection in; undefined, with the connection destroyed, when there is no place for it. */
+  add(connection: OpenConnection): TrackedConnection | undefined {
+    const tracked = new TrackedConnection(connection, this.#clock);
+    if (!this.#makePlace(tracked)) {
+      this.#onCut();
+      connection.destroy();
+      return undefined;
+    }
+    this.#put(tracked);
+    void this.#endWhenIdle(tracked);
+    return tracked;
+  }
+
+  /** The connection has closed. */
+  remove(tracked: TrackedConnection): void {
+    tracked.closed.abort();
+    this.#take(tracked);
+  }
+
+  #take(tracked: TrackedConnection): void {
+    const share = shareOf(tracked);
+    const own = this.#shares.get(share);
+    if (own?.delete(tracked) !== true) return;
+    this.#size--;
+    if (own.size === 0) this.#shares.delete(share);
+  }
+
+  /** A call of it was let in: the caller has a role, by a token for example. */
+  promote(tracked: TrackedConnection): void {
+    if (tracked.hasRole || tracked.closed.signal.aborted) return;
+    this.#take(tracked);
+    tracked.hasRole = true;
+    this.#put(tracked);
+  }
+
+  #put(tracked: TrackedConnection): void {
+    const share = shareOf(tracked);
+    this.#shares.set(share, (this.#shares.get(share) ?? new Set()).add(tracked));
+    this.#size++;
+  }
+
+  #makePlace(newcomer: TrackedConnection): boolean {
+    const { maxConnections, maxConnectionsOfOne, maxWithoutRole, mayCutBusy } = this.#limits;
+    const own = this.#shares.get(shareOf(newcomer)) ?? new Set();
+    const limit = newcomer.hasRole ? maxConnectionsOfOne : maxWithoutRole;
+    const isBusyCut = mayCutBusy || !newcomer.hasRole;
+    if (own.size >= limit) return this.#cut(longestIdle(own) ?? (isBusyCut ? first(own) : undefined));
+    if (this.#size < maxConnections) return true;
+    const most = [...this.#shares.values()].reduce((a, b) => (b.size > a.size ? b : a), own);
+    const isFair = mayCutBusy || most.size > own.size + 1;
+    return this.#cut(longestIdle(most) ?? longestIdle(own) ?? (isFair ? first(most) : undefined));
+  }
+
+  #cut(victim: TrackedConnection | undefined): boolean {
+    if (victim === undefined) return false;
+    this.#onCut();
+    this.remove(victim);
+    victim.connection.destroy();
+    return true;
+  }
+
+  async #endWhenIdle(tracked: TrackedConnection): Promise<void> {
+    const { signal } = tracked.closed;
+    for (;;) {
+      const limit = tracked.hasRole ? this.#limits.idleMs : this.#limits.idleWithoutRoleMs;
+      const left = tracked.calls > 0 ? limit : tracked.idleSince + limit - this.#clock.monotonicMs();
+      if (left <= 0) return tracked.connection.close();
+      try {
+        await this.#clock.sleep(left, signal);
+      } catch {
+        return;
+      }
+    }
+  }
+}
+
+function shareOf({ hasRole, connection }: TrackedConnection): string {
+  return hasRole ? `of ${connection.share}` : WITHOUT_ROLE;
+}
+
+function first(connections: ReadonlySet<TrackedConnection>): TrackedConnection | undefined {
+  for (const connection of connections) return connection;
+  return undefined;
+}
+
+function longestIdle(connections: ReadonlySet<TrackedConnection>): TrackedConnection | undefined {
+  let found: TrackedConnection | undefined;
+  for (const each of connections) {
+    if (each.calls === 0 && (found === undefined || each.idleSince < found.idleSince)) found = each;
+  }
+  return found;
+}
