@@ -11,7 +11,7 @@ import { placeOf, publicFile, takeFolders, writeFiles } from "./write-files.ts";
 export async function bundle(context: CommandContext, command: BundleCommand): Promise<number> {
   const { out, clock } = context;
   const { folder, name } = placeOf(command.out);
-  if (!command.force) checkAbsent(folder, [name], "has-force");
+  if (!command.force) await checkAbsent(context, folder, [name], "has-force");
   const single = (file: string): NamedCertificate => ({ file, certificate: readCertificate(file) });
   const crossSigned = command.crossSigned.flatMap((file) =>
     readCertificates(file).map((certificate) => ({ file, certificate })),

@@ -1,12 +1,22 @@
 import { lstatSync } from "node:fs";
 import { join } from "node:path";
 import { DomainError } from "../../internal/base/errors.ts";
+import type { CommandContext } from "./context.ts";
+import { recoverFolder, takeFolders } from "./write-files.ts";
 
 /**
- * Checks that nothing stands where files are to be made.
+ * Checks that nothing stands where files are to be made. What a run that was killed left half made there is removed first.
  * @throws DomainError `already-exists`; `force`: the command has that flag
  */
-export function checkAbsent(folder: string, names: readonly string[], force: "has-force" | "no-force"): void {
+export async function checkAbsent(
+  context: CommandContext,
+  folder: string,
+  names: readonly string[],
+  force: "has-force" | "no-force",
+): Promise<void> {
+  if (lstatSync(folder, { throwIfNoEntry: false }) === undefined) return;
+  await using _taken = await takeFolders(context, [folder]);
+  recoverFolder(context, folder);
   for (const name of names) {
     const path = join(folder, name);
     if (lstatSync(path, { throwIfNoEntry: false }) === undefined) continue;

@@ -17,7 +17,7 @@ export async function crossSign(context: CommandContext, command: CrossSignComma
   const { limits, force } = command;
   const { clock, out } = context;
   const { folder, name } = placeOf(command.out);
-  if (!force) checkAbsent(folder, [name], "has-force");
+  if (!force) await checkAbsent(context, folder, [name], "has-force");
   const target = readCertificate(command.target);
   const signer = await openCa(context, command);
   const pem = crossSignature(target, signer, { ...limits, now: clock.now() });

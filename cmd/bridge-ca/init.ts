@@ -23,7 +23,7 @@ export async function init(context: CommandContext, command: InitCommand): Promi
   if ([...name].length > MAX_NAME || /[\x00-\x1f\x7f]/.test(name)) {
     throw new DomainError("invalid", `--name takes up to ${MAX_NAME} characters, without control characters`);
   }
-  checkAbsent(out, Object.values(NAMES), "no-force");
+  await checkAbsent(context, out, Object.values(NAMES), "no-force");
   const keyName = join(out, NAMES.key);
   const passphrase = await readPassphrase(context, command.passphrase, { name: keyName, twice: true });
   const keys = await newKeyPair(keyType);

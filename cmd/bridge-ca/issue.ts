@@ -27,7 +27,7 @@ export async function issue(context: CommandContext, command: IssueCommand): Pro
   const { clock, out } = context;
   const files = leafFiles(command.out);
   const names = [files.key, ...(files.ca ? [files.ca] : []), files.cert];
-  if (!force) checkAbsent(files.folder, names, "has-force");
+  if (!force) await checkAbsent(context, files.folder, names, "has-force");
   const signer = await openCa(context, command);
   const keys = await newKeyPair(keyType);
   const pem = newLeaf({ ...leaf, now: clock.now() }, keys.publicKey, signer);

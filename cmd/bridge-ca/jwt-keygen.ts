@@ -9,7 +9,7 @@ import { placeOf, privateFile, publicFile, takeFolders, writeFiles } from "./wri
 export async function jwtKeygen(context: CommandContext, command: JwtKeygenCommand): Promise<number> {
   const { folder, name } = placeOf(command.out);
   const [key, pub] = [`${name}.key`, `${name}.pub`];
-  checkAbsent(folder, [key, pub], "no-force");
+  await checkAbsent(context, folder, [key, pub], "no-force");
   const keys = await newTokenKeyPair();
   {
     await using _taken = await takeFolders(context, [folder]);

@@ -1,6 +1,6 @@
 import { X509Certificate } from "node:crypto";
 import { DomainError } from "../../internal/base/errors.ts";
-import { type NewFile, recoverFileSets } from "../../internal/files/file-set.ts";
+import type { NewFile } from "../../internal/files/file-set.ts";
 import { isIssuedBy } from "../../internal/pki/authority.ts";
 import { openKey } from "../../internal/pki/ca-key.ts";
 import { factsOf } from "../../internal/pki/certificate-facts.ts";
@@ -11,11 +11,10 @@ import { trustDomainOf } from "../../internal/pki/trust-domain.ts";
 import { readState, recordIssued, statePlace } from "./ca-record.ts";
 import type { RenewCommand } from "./commands.ts";
 import type { CommandContext } from "./context.ts";
-import { fileError } from "./file-errors.ts";
 import { openCa } from "./open-ca.ts";
 import { readCertificate, readCertificates, readFile } from "./read-files.ts";
 import { endText } from "./words.ts";
-import { placeOf, privateFile, publicFile, takeFolders, writeFiles } from "./write-files.ts";
+import { placeOf, privateFile, publicFile, recoverFolder, takeFolders, writeFiles } from "./write-files.ts";
 
 /** Replaces a certificate by one with the same names and a later end, and its key by a new one unless it is kept. */
 export async function renew(context: CommandContext, command: RenewCommand): Promise<number> {
@@ -24,7 +23,7 @@ export async function renew(context: CommandContext, command: RenewCommand): Pro
   let old = readCertificates(command.cert)[0];
   {
     await using _taken = await takeFolders(context, folders);
-    recover(context, folders);
+    for (const folder of folders) recoverFolder(context, folder);
     old = readCertificates(command.cert)[0];
   }
   checkOrigin(old, command);
@@ -53,16 +52,6 @@ export async function renew(context: CommandContext, command: RenewCommand): Pro
   const key = command.keepKey ? "same key" : "new key";
   out.line(`${command.cert}  renewed, ${key}, ${endText(certificate, clock.now())}`);
   return 0;
-}
-
-function recover({ ops }: CommandContext, folders: readonly string[]): void {
-  for (const folder of folders) {
-    try {
-      recoverFileSets(ops, folder);
-    } catch (err) {
-      throw fileError("write to", folder, err);
-    }
-  }
 }
 
 /** A certificate of a stranger must not become one of this CA. */

@@ -1,6 +1,6 @@
 import { mkdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { type NewFile, type Placing, writeFileSet } from "../../internal/files/file-set.ts";
+import { type NewFile, type Placing, recoverFileSets, writeFileSet } from "../../internal/files/file-set.ts";
 import { lockFolders } from "../../internal/files/folder-lock.ts";
 import type { CommandContext } from "./context.ts";
 import { fileError } from "./file-errors.ts";
@@ -38,6 +38,15 @@ export function writeFiles({ ops }: CommandContext, folder: string, files: reado
     writeFileSet(ops, folder, files, placing);
   } catch (err) {
     throw fileError("write", join(folder, files[0]?.name ?? ""), err);
+  }
+}
+
+/** Ends what a run that was killed in this folder began. The folder must be taken. */
+export function recoverFolder({ ops }: CommandContext, folder: string): void {
+  try {
+    recoverFileSets(ops, folder);
+  } catch (err) {
+    throw fileError("write to", folder, err);
   }
 }
 

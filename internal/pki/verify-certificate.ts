@@ -1,5 +1,5 @@
 import type { X509Certificate } from "node:crypto";
-import { factsOf } from "./certificate-facts.ts";
+import { isSelfSigned } from "./authority.ts";
 import { findChains } from "./find-chains.ts";
 import { type ChainRules, judgeChain } from "./judge-chain.ts";
 
@@ -33,10 +33,10 @@ export function verifyCertificate(
   }
   if (first !== undefined) return first;
   const last = deadEnd?.chain.at(-1) ?? leaf;
-  const why = deadEnd?.hasNamesake
-    ? "was not signed by the key of the CA of its issuer's name in the bundle"
-    : factsOf(last).subject.equals(factsOf(last).issuer)
-      ? "is not in the bundle, and signs itself"
+  const why = isSelfSigned(last)
+    ? "signs itself and is not in the bundle"
+    : deadEnd?.hasNamesake
+      ? "was not signed by the key of the CA of its issuer's name in the bundle"
       : "was signed by a CA that is not in the bundle";
   return { type: "bad", chain: deadEnd?.chain ?? [leaf], certificate: last, why };
 }

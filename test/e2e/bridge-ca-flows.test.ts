@@ -1,4 +1,4 @@
-import { cp, mkdir, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { helpTexts, overview } from "../../cmd/bridge-ca/help-texts.ts";
 import { CaSandbox, commandsIn, PASSPHRASE } from "../support/bridge-ca.ts";
@@ -69,3 +69,16 @@ async function removeOutputs(command: string, folder: string): Promise<void> {
     await rm(sandbox.path(folder, `${out}${suffix}`), { recursive: true, force: true });
   }
 }
+
+it("the commands of docs/trust.md run as they stand, in their order", async () => {
+  const page = await readFile(new URL("../../docs/trust.md", import.meta.url), "utf8");
+  const commands = commandsIn(page);
+  expect(commands.length).toBeGreaterThan(30);
+  await mkdir(sandbox.path("docs", BRIDGE), { recursive: true });
+  await mkdir(sandbox.path("docs", CONSUMER));
+  await sandbox.ok(commands.join("\n"), "docs");
+  const verify = `bridge-ca verify --cert ${CONSUMER}/certs/client.crt --bundle ${BRIDGE}/certs/ca-bundle.crt`;
+  expect((await sandbox.sh(verify, { folder: "docs" })).stderr).toContain(
+    "was signed by a CA that is not in the bundle",
+  );
+});

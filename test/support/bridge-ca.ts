@@ -78,5 +78,5 @@ export class CaSandbox implements AsyncDisposable {
 /** The commands of a help text or a page: indented lines, with those that go on behind a backslash. */
 export function commandsIn(text: string): readonly string[] {
   const joined = text.replaceAll(/\\\n\s*/g, "");
-  return joined.split("\n").flatMap((line) => /^ {2}((?:bridge-ca|cd) .*)$/.exec(line)?.[1] ?? []);
+  return joined.split("\n").flatMap((line) => /^ {2,8}((?:bridge-ca|cd) .*)$/.exec(line)?.[1] ?? []);
 }
