@@ -1,0 +1,103 @@
+import { X509Certificate } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { TestCa } from "../../test/support/certificates.ts";
+import { readAuthConfig, readCrlPolicy } from "./auth-config.ts";
+import { fingerprintOf } from "./issuing-cas.ts";
+
+const ca = new TestCa("shop");
+const certificate = new X509Certificate(ca.pem);
+const read = (auth: unknown) => readAuthConfig(auth, () => ca.pem);
+const KEY = { issuer: "shop", key_path: "shop.pub" };
+
+/** As in the requirement's example. */
+const EXAMPLE = {
+  jwt_public_keys: [
+    { issuer: "prd-manager", key_path: "certs/prd-manager-jwt.pub" },
+    { issuer: "ndara-orchestrator", key_path: "certs/ndara-jwt.pub" },
+  ],
+  jwt_audience: "bridge",
+  jwt_max_ttl: "5m",
+};
+
+it("reads the requirement's example", () => {
+  expect(read(EXAMPLE)).toEqual({
+    keyFiles: [
+      { path: "certs/prd-manager-jwt.pub", rule: { issuer: "prd-manager" } },
+      { path: "certs/ndara-jwt.pub", rule: { issuer: "ndara-orchestrator" } },
+    ],
+    ...{ audience: "bridge", maxTtlMs: 300_000, clockSkewMs: 30_000 },
+  });
+});
+
+it.each([
+  ["a fingerprint", fingerprintOf(certificate), fingerprintOf(certificate)],
+  ["a fingerprint as openssl prints it", certificate.fingerprint256, fingerprintOf(certificate)],
+  ["a fingerprint with its algorithm", `sha256:${fingerprintOf(certificate)}`, fingerprintOf(certificate)],
+  ["a file", "ca.crt", certificate],
+])("takes %s for an issuer's CA", (_, given, taken) => {
+  const [file] = read({ jwt_public_keys: [{ ...KEY, ca: given, projects: ["a"] }] }).keyFiles;
+  const [first] = file?.rule.cas ?? [];
+  expect(first instanceof X509Certificate ? first.raw : first).toEqual(
+    taken instanceof X509Certificate ? taken.raw : taken,
+  );
+  expect(file?.rule.projects).toEqual(["a"]);
+});
+
+describe("a configuration is refused", () => {
+  it.each<[unknown, string]>([
+    [undefined, "auth must be a block"],
+    [{ jwt_public_keys: [] }, "auth.jwt_public_keys must be"],
+    [{ ...EXAMPLE, jwt_max_ttl: "5m1s" }, "auth.jwt_max_ttl must be between 1s and 300s"],
+    [{ ...EXAMPLE, jwt_max_ttl: "1h" }, "auth.jwt_max_ttl must be"],
+    [{ ...EXAMPLE, jwt_max_ttl: 300 }, "auth.jwt_max_ttl must be"],
+    [{ ...EXAMPLE, clock_skew: "2m" }, "auth.clock_skew must be"],
+    [{ ...EXAMPLE, jwt_audience: "" }, "auth.jwt_audience must be"],
+    [{ jwt_public_keys: [{ issuer: "shop" }] }, "auth.jwt_public_keys[0].key_path must be"],
+    [{ jwt_public_keys: [{ ...KEY, projects: [] }] }, "auth.jwt_public_keys[0].projects must be"],
+  ])("%j: %s", (auth, words) => {
+    expect(() => read(auth)).toThrow(words);
+  });
+});
+
+describe("nothing turns a check off", () => {
+  it.each([
+    ...["insecure", "insecure_skip_verify", "verify", "disabled", "enabled", "required", "algorithms", "allow_none"],
+    ...["plaintext", "leeway", "skip_audience", "jwt_secret", "anonymous", "mode"],
+  ])("no key auth.%s", (name) => {
+    for (const value of [true, false, "none", "optional"]) {
+      expect(() => read({ ...EXAMPLE, [name]: value })).toThrow(`unknown key auth.${name}`);
+      expect(() => read({ jwt_public_keys: [{ ...KEY, [name]: value }] })).toThrow("unknown key");
+    }
+  });
+
+  it.each(["none", "off", "ignore", "", false, null, ["require"]])("no tls.crl_policy %j", (policy) => {
+    expect(() => readCrlPolicy(policy)).toThrow("tls.crl_policy");
+  });
+
+  it("no line of the programs verifies no certificate or speaks an older TLS", () => {
+    const roots = ["internal", "cmd"].map((name) => join(import.meta.dirname, "../..", name));
+    const files = roots.flatMap((root) =>
+      readdirSync(root, { recursive: true, encoding: "utf8" })
+        .filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"))
+        .map((name) => join(root, name)),
+    );
+    expect(files.length).toBeGreaterThan(200);
+    const off =
+      /rejectUnauthorized:(?!\s*true\b)|requestCert:\s*false|NODE_TLS_REJECT_UNAUTHORIZED|m(?:in|ax)Version:\s*"(?!TLSv1\.3")|secureProtocol|--tls-min|checkServerIdentity:\s*\(\)/;
+    expect(files.filter((file) => off.test(readFileSync(file, "utf8")))).toEqual([]);
+  });
+});
+
+it("asks a list of each CA, of none, or of some", () => {
+  const other = new X509Certificate(new TestCa("other").pem);
+  const policies = (policy: unknown) => [certificate, other].map(readCrlPolicy(policy));
+  expect(policies(undefined)).toEqual(["if-present", "if-present"]);
+  expect(policies("require")).toEqual(["require", "require"]);
+  expect(policies({ [fingerprintOf(certificate)]: "require" })).toEqual(["require", "if-present"]);
+  expect(policies({ default: "require", [certificate.fingerprint256]: "if-present" })).toEqual([
+    "if-present",
+    "require",
+  ]);
+});

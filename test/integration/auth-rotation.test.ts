@@ -1,0 +1,8 @@
+import { expect, it } from "vitest";
+import { rotateUnderLoad } from "../support/rotation-load.ts";
+
+it("leaf, key, CA, token key and revocation list are replaced under load, and no call fails", async () => {
+  const { calls, failed } = await rotateUnderLoad({ callers: 8, rounds: 1, stepMs: 600 });
+  expect(failed).toEqual([]);
+  expect(calls).toBeGreaterThan(100);
+});
