@@ -15,6 +15,16 @@ import { ensureTestPrograms } from "./ensure-test-programs.ts";
 import { ensureTmux } from "./ensure-tmux.ts";
 import { packaged, printStep, root, runSteps, toolEnvironment, vitestColor } from "./step.ts";
 
+const HELP = `Runs the tests, with all set-up: tmux, programs for tests, checks.
+
+Usage: npm test [-- PATTERN... [flags of vitest run]]
+
+  npm test                          everything; the last line is "N passed, N failed, N skipped"
+  npm test -- gt-usage              the tests whose file matches, without the checks
+  npm test -- gt-usage -t "host"    of those, the ones whose name matches
+
+With CI=true a program that is missing is a failure; otherwise its tests are skipped.`;
+
 const LANES = 2;
 const log = (line: string): void => console.log(line);
 
@@ -89,6 +99,11 @@ function run(program: string, args: readonly string[], env: NodeJS.ProcessEnv): 
   });
 }
 
-const counts = await main(process.argv.slice(2));
-console.log(countsLine(counts));
-process.exitCode = counts.failed > 0 ? 1 : 0;
+const argv = process.argv.slice(2);
+if (argv.includes("--help") || argv.includes("-h")) {
+  console.log(HELP);
+} else {
+  const counts = await main(argv);
+  console.log(countsLine(counts));
+  process.exitCode = counts.failed > 0 ? 1 : 0;
+}

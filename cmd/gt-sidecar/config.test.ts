@@ -1,8 +1,9 @@
-import { existsSync, rmSync } from "node:fs";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { DEFAULT_REDACT_PATTERNS } from "../../internal/base/redact.ts";
 import { readConfig, type SidecarConfig, serveArgs } from "./config.ts";
+import { help } from "./help.ts";
 
 const ENV = { PATH: "/usr/bin:/bin", HOME: "/home/me", XDG_RUNTIME_DIR: "/run/user/7" };
 const AGENT = ["--agent", "generic"];
@@ -75,8 +76,35 @@ it.each([
   expect(typeof read === "object" && read.sidecar.command.slice(1)).toEqual(args);
 });
 
+it("starts the demo agent that came with it where none is in PATH", () => {
+  const read = readConfig(["--agent", "demo"], ENV);
+  expect(typeof read === "object" && read.sidecar.command).toEqual([
+    process.execPath,
+    "--disable-warning=ExperimentalWarning",
+    expect.stringMatching(/\/cmd\/demo-agent\/main\.ts$/),
+  ]);
+});
+
+it("explains in its help every flag that it takes", () => {
+  const flags = readFileSync(new URL("config.ts", import.meta.url), "utf8")
+    .split("const specs = {")[1]
+    ?.split("} as const")[0];
+  const names = [...(flags ?? "").matchAll(/^ {2}"?([a-z-]+)"?: \{/gm)].map((match) => match[1]);
+  expect(names.length).toBeGreaterThan(20);
+  for (const name of names) expect(help).toMatch(new RegExp(`--${name}\\b`));
+  expect(help).toContain("replaces the built-in set");
+});
+
 describe("refuses, naming what is wrong", () => {
   it.each([
+    ["a stall that is over at once", [...AGENT, "--stall-after", "0s"], "--stall-after takes more than 0s"],
+    ["an empty address", [...AGENT, "--address", ""], "--address is empty"],
+    [
+      "a line feed in the address",
+      [...AGENT, "--address", "a\nb"],
+      '--address takes one line of at most 512 characters, not "a\\nb"',
+    ],
+    ["a line feed in the project", [...AGENT, "--project", "a\nb"], "--project takes one line"],
     ["an argument that is not behind --", [...AGENT, "claude"], "claude"],
     ["an unknown flag", [...AGENT, "--lines", "4"], "--lines"],
     ["an unknown agent", ["--agent", "gpt"], "gpt"],

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { mkdtempSync, statSync } from "node:fs";
 import { homedir, hostname, tmpdir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
+import type { AgentProfile } from "../../internal/agents/profile.ts";
 import { profileNamed } from "../../internal/agents/programs/registry.ts";
 import { sessionsOf } from "../../internal/auth/identities.ts";
 import { parseRoleRule, type RoleRule } from "../../internal/auth/roles.ts";
@@ -12,6 +13,7 @@ import { parseFlags } from "../../internal/cli/flags.ts";
 import type { RestartMode } from "../../internal/process/restart-policy.ts";
 import type { SidecarOptions } from "../../internal/sidecar/halves/options.ts";
 import { checkTlsFolder } from "./check-tls-folder.ts";
+import { ownDemoAgent } from "./demo-program.ts";
 import { findProgram } from "./find-program.ts";
 import { checkListen, formatListen, type ListenAddress, parseListen, withFixedPort } from "./listen.ts";
 import { readTokenFlags, type TokenFlags } from "./token-flags.ts";
@@ -138,7 +140,7 @@ function readSidecar(
   const sessionId = values["session-id"] ?? session ?? randomUUID();
   if (!SESSION_ID.test(sessionId)) throw new DomainError("invalid", "--session-id takes 1 to 128 of A-Z a-z 0-9 . _ -");
   const given = rest !== undefined && rest.length > 0 ? rest : splitWords(env["GT_AGENT_COMMAND"] ?? "");
-  const [program, ...args] = given.length > 0 ? given : profile.command;
+  const [program, ...args] = given.length > 0 ? given : usualCommand(profile, env, workdir);
   if (program === undefined) {
     throw new DomainError(
       "invalid",
@@ -164,9 +166,34 @@ function readSidecar(
     redactPatterns: readPatterns(values["redact-pattern"]),
     restart: oneOf("--restart", RESTARTS, values.restart ?? "on-failure"),
     lingerMs: values.linger ?? 0,
-    stallAfterMs: values["stall-after"] ?? 600_000,
-    identity: { sessionId, project: values.project ?? "default", address: values.address ?? hostname() },
+    stallAfterMs: within("--stall-after", values["stall-after"] ?? 600_000, 1, Number.MAX_SAFE_INTEGER, "more than 0s"),
+    identity: {
+      sessionId,
+      project: nameOf("--project", values.project ?? "default"),
+      address: nameOf("--address", values.address ?? hostname()),
+    },
   };
+}
+
+/** The demo agent comes with this program; it is in PATH in an image only. */
+function usualCommand(profile: AgentProfile, env: Env, workdir: string): readonly string[] {
+  if (profile.name !== "demo") return profile.command;
+  try {
+    findProgram(profile.command[0] ?? "", env["PATH"] ?? "", workdir);
+    return profile.command;
+  } catch {
+    return ownDemoAgent() ?? profile.command;
+  }
+}
+
+/** Who this is: one line that is not empty. */
+function nameOf(flag: string, text: string): string {
+  if (text.trim() !== "" && text.length <= 512 && !/\p{Cc}/u.test(text)) return text;
+  const why =
+    text.trim() === ""
+      ? "is empty"
+      : `takes one line of at most 512 characters, not ${JSON.stringify(text.slice(0, 80))}`;
+  throw new DomainError("invalid", `${flag} ${why}`);
 }
 
 function readStateDir(given: string | undefined, env: Env, half: SidecarConfig["half"]): string {
@@ -218,9 +245,8 @@ function readPatterns(given: readonly string[] | undefined): readonly string[] {
   return patterns;
 }
 
-function within(flag: string, value: number, least: number, most: number): number {
-  if (value < least || value > most)
-    throw new DomainError("invalid", `${flag} takes ${least} to ${most}, not ${value}`);
+function within(flag: string, value: number, least: number, most: number, range = `${least} to ${most}`): number {
+  if (value < least || value > most) throw new DomainError("invalid", `${flag} takes ${range}, not ${value}`);
   return value;
 }
 

@@ -30,7 +30,8 @@ Serving:
   --raw-bytes N            raw output kept for watchers that come back (8 MiB)
   --event-buffer N         events kept for readers that come back (10000), and
   --event-bytes N            at most so many bytes of them (16 MiB)
-  --redact-pattern RE2     a secret in events and logs, may repeat; "" for none (name = value of keys, tokens, passwords)
+  --redact-pattern RE2     a secret in events and logs, may repeat; replaces the built-in set (keys, tokens, passwords),
+                           "" turns it off
 
 Other:
   --state-dir DIR          sockets, journal (XDG_RUNTIME_DIR/gt-sidecar or a private folder)  GT_SIDECAR_STATE_DIR
@@ -38,9 +39,11 @@ Other:
   --log-level LEVEL        debug, info, warn, error or silent (info)
   --help, --version
 
-Times: 300ms, 1.5s, 10m. Exit code: the agent's (128+n for a signal); 2 for bad flags, 127 when the agent's program is missing.
+Times: 300ms, 1.5s, 10m. Exit code: the agent's (128+n for a signal); 2 for bad flags,
+1 when a port or the state folder cannot be used, 127 when the agent's program is missing.
 
 Examples:
+  gt-sidecar --agent demo                            the demo agent: needs no account, does nothing
   gt-sidecar                                         Claude Code in this folder, served on 127.0.0.1:9090
   gt-sidecar --agent codex --workdir ~/src/shop
   gt-sidecar --agent generic -- python3 -i           any program with a prompt

@@ -11,6 +11,8 @@ export function gtCommands(program: string, address: string): readonly GtCommand
     { command: `${program} nudge ${address} "hello"`, what: "send it a message" },
     { command: `${program} status ${address}`, what: "what it does, and how we know" },
     { command: `${program} watch ${address}`, what: "follow it live" },
+    { command: `${program} attach ${address}`, what: "use its terminal as yours; Ctrl-] leaves" },
+    { command: `${program} respond ${address}`, what: "show its dialog and answer it" },
   ];
 }
 

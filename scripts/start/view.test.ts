@@ -28,7 +28,7 @@ describe("the live view", () => {
       `╭${"─".repeat(78)}╮`,
       `│ one${" ".repeat(74)}│`,
       `│ two${" ".repeat(74)}│`,
-      ...Array.from({ length: 10 }, () => `│${" ".repeat(78)}│`),
+      ...Array.from({ length: 8 }, () => `│${" ".repeat(78)}│`),
       `╰${"─".repeat(78)}╯`,
       " Receipts",
       "   none yet: the first nudge shows up here",
@@ -37,6 +37,8 @@ describe("the live view", () => {
       '   ~/x/cmd/gt/gt nudge demo "hello"  send it a message',
       "   ~/x/cmd/gt/gt status demo         what it does, and how we know",
       "   ~/x/cmd/gt/gt watch demo          follow it live",
+      "   ~/x/cmd/gt/gt attach demo         use its terminal as yours; Ctrl-] leaves",
+      "   ~/x/cmd/gt/gt respond demo        show its dialog and answer it",
       " q quits",
     ]);
   });
@@ -69,7 +71,7 @@ describe("the live view", () => {
 });
 
 it("gives the agent a screen that fits the box", () => {
-  expect(screenSize(80, 40)).toEqual({ cols: 76, rows: 25 });
+  expect(screenSize(80, 40)).toEqual({ cols: 76, rows: 23 });
   expect(screenSize(30, 10)).toEqual({ cols: 40, rows: 10 });
   expect(screenSize(300, 120)).toEqual({ cols: 160, rows: 50 });
 });

@@ -54,7 +54,7 @@ export function renderView(model: ViewModel): string[] {
 
 /** Size of the agent's screen that fits the box in a window of this size. */
 export function screenSize(columns: number, rows: number): { readonly cols: number; readonly rows: number } {
-  const around = 2 + 2 + (2 + MOST_RECEIPTS) + 6;
+  const around = 2 + 2 + (2 + MOST_RECEIPTS) + 8;
   return { cols: Math.min(160, Math.max(40, columns - 4)), rows: Math.min(50, Math.max(10, rows - around)) };
 }
 

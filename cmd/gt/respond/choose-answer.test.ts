@@ -58,6 +58,7 @@ describe("a dialog in words", () => {
     expect(gtLine(["respond", "a b", "1"], there)).toBe(
       "gt respond 'a b' 1 --host 10.0.0.7 --port 9090 --tls-dir '/my certs'",
     );
+    expect(gtLine(["respond", "toast", "1\x1b]0;gone\x07\x1b[2J"], place)).toBe("gt respond toast 1");
     expect(gtLine(["respond", "toast", "1"], { ...place, socket: "work", localOnly: true })).toBe(
       "gt respond toast 1 --socket work",
     );
