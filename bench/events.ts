@@ -107,7 +107,8 @@ async function drawCost(output: Buffer, withLines: boolean): Promise<number> {
     };
     const text = new OutputText({ clock: systemClock, redactor: new Redactor(DEFAULT_REDACT_PATTERNS), emit });
     const lines = new FinalLines((more) => text.push(more));
-    emulator.listen({ scrolled: (rows) => lines.scrolled(rows), overflowed: () => {}, cleared: () => {} });
+    const ignored = { overflowed: () => {}, vanished: () => false, erasing: () => {}, cleared: () => {} };
+    emulator.listen({ ...ignored, scrolled: (more) => lines.scrolled(more) });
   }
   const cpu = process.cpuUsage();
   for (let at = 0; at < output.length; at += 16_384) await emulator.write(output.subarray(at, at + 16_384));

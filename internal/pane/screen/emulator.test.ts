@@ -191,9 +191,13 @@ describe("rows that scroll into the history", () => {
     const emulator = make(20, 5, scrollback);
     const told: string[] = [];
     emulator.listen({
-      scrolled: (rows) =>
-        void told.push(...rows.map((row) => `${row.wrapped ? "+" : ""}${row.text}${row.goesOn ? "+" : ""}`)),
+      scrolled: (lines) =>
+        void told.push(
+          ...lines.filter(({ isTold }) => !isTold).map(({ text, isRest }) => `${isRest ? "+" : ""}${text}`),
+        ),
       overflowed: () => void told.push("overflow"),
+      vanished: () => false,
+      erasing: () => void told.push("erasing"),
       cleared: () => void told.push("cleared"),
     });
     return { emulator, told };
@@ -211,10 +215,24 @@ describe("rows that scroll into the history", () => {
     expect(told).toEqual(rows(0, 63 - 4));
   });
 
-  it("are told with what they go on from", async () => {
+  it("are told as one line where the terminal wrapped them, when the last of them has scrolled off", async () => {
     const { emulator, told } = await listening();
-    await emulator.write(`${"a".repeat(25)}\r\n\r\n\r\n\r\n\r\n`);
-    expect(told).toEqual([`${"a".repeat(20)}+`, "+aaaaa"]);
+    await emulator.write(`${"a".repeat(25)}\r\n\r\n\r\n\r\n`);
+    expect(told).toEqual([]);
+    await emulator.write("\r\n");
+    expect(told).toEqual(["a".repeat(25)]);
+  });
+
+  it("are one line at another width too, and told once", async () => {
+    const { emulator, told } = await listening();
+    await emulator.write(`${"a".repeat(45)}\r\n${"b".repeat(30)}\r\n`);
+    emulator.resize(50, 5);
+    emulator.resize(10, 5);
+    expect(told).toEqual([]);
+    await emulator.write("c\r\n".repeat(3));
+    emulator.resize(50, 5);
+    await emulator.write("d\r\n".repeat(3));
+    expect(told).toEqual(["a".repeat(45), "b".repeat(30), "c", "c"]);
   });
 
   it("are told once when the alternate screen comes in between", async () => {
@@ -246,26 +264,26 @@ describe("rows that scroll into the history", () => {
     emulator.resize(20, 3);
     expect(told).toEqual(rows(0, 5));
     emulator.resize(20, 7);
-    expect(emulator.toldRows).toBe(4);
+    expect(emulator.standingLines().map(({ isTold }) => isTold)).toEqual([true, true, true, true, false, false, false]);
     await emulator.write(`\r\n${rows(8, 20).join("\r\n")}`);
     expect(told).toEqual(rows(0, 13));
-    expect(emulator.toldRows).toBe(0);
+    expect(emulator.standingLines().some(({ isTold }) => isTold)).toBe(false);
   });
 
   it("are told once when the screen is erased in between", async () => {
     const { emulator, told } = await listening();
     await emulator.write(`${rows(0, 8).join("\r\n")}\x1b[2J\x1b[H`);
     await emulator.write(`${rows(8, 14).join("\r\n")}\x1b[H\x1b[J`);
-    expect(told).toEqual([...rows(0, 3), ...rows(8, 9)]);
+    expect(told).toEqual([...rows(0, 3), "erasing", ...rows(8, 9), "erasing"]);
   });
 
   it("are told before the program throws the history away, and told of anew after it", async () => {
     const { emulator, told } = await listening();
     await emulator.write(`${rows(0, 8).join("\r\n")}\x1b[2J\x1b[3J\x1b[H${rows(30, 37).join("\r\n")}`);
-    expect(told).toEqual([...rows(0, 3), "cleared", ...rows(30, 32)]);
+    expect(told).toEqual([...rows(0, 3), "erasing", "cleared", ...rows(30, 32)]);
     await emulator.write(`\x1bc${rows(50, 56).join("\r\n")}`);
-    expect(told.slice(6)).toEqual(["cleared", ...rows(50, 51)]);
+    expect(told.slice(7)).toEqual(["erasing", "cleared", "erasing", ...rows(50, 51)]);
     await emulator.write("\x1b[?1049h\x1b[3J\x1b[?1049l\r\nlast");
-    expect(told.slice(8)).toEqual(rows(51, 52));
+    expect(told.slice(11)).toEqual(rows(51, 52));
   });
 });

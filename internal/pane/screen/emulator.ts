@@ -4,7 +4,7 @@ import type { Screen, ScreenLine } from "../../agents/screen.ts";
 import type { TextRow } from "./peek-text.ts";
 import { readLine, rowText } from "./screen-lines.ts";
 import { drawRows, REDRAW_RESET, sgrOf } from "./screen-redraw.ts";
-import { type ScrollListener, ScrollTeller } from "./scroll-teller.ts";
+import { type MainLine, type ScrollListener, ScrollTeller } from "./scroll-teller.ts";
 import { TerminalModes } from "./terminal-modes.ts";
 import { type TmuxTerminal, tmuxTerminal } from "./tmux-terminal.ts";
 
@@ -33,7 +33,10 @@ export class Emulator {
   #redrawn: { readonly version: number; readonly text: string } | undefined;
 
   constructor(options: EmulatorOptions) {
-    this.#terminal = tmuxTerminal(options, (move) => this.#teller.erasing(move));
+    this.#terminal = tmuxTerminal(options, (move) => {
+      this.#version++; // who looks now, in the middle of a chunk, sees what is erased
+      this.#teller.erasing(move);
+    });
     this.#teller = new ScrollTeller(this.#terminal, options.scrollback);
     this.#modes = new TerminalModes(this.#terminal);
     this.#terminal.parser.registerCsiHandler({ final: "J" }, ([what]) => {
@@ -41,7 +44,8 @@ export class Emulator {
       return false;
     });
     this.#terminal.parser.registerEscHandler({ final: "c" }, () => {
-      this.#teller.listener?.cleared();
+      this.#version++;
+      this.#teller.restarting();
       return false;
     });
     this.#terminal.onTitleChange((title) => {
@@ -76,14 +80,49 @@ export class Emulator {
     return { x: Math.min(cursorX, this.#terminal.cols - 1), y: cursorY };
   }
 
-  /** From now on rows that scroll off the main screen are told. One listener; give chunks of fewer lines than `scrollback`. */
+  /** From now on lines that scroll off the main screen are told. One listener; give chunks of fewer lines than `scrollback`. */
   listen(listener: ScrollListener): void {
     this.#teller.listen(listener);
   }
 
-  /** Rows at the top of the screen that have been told: the window was smaller when they scrolled off. */
-  get toldRows(): number {
-    return this.#teller.toldRows;
+  /** Lines of which a row stands on the main screen, top to bottom; what has scrolled off until now is told before. */
+  standingLines(): readonly MainLine[] {
+    this.#teller.tell(true);
+    return this.#teller.standing();
+  }
+
+  /** First row of the screen, counted as in `MainLine`. */
+  get screenTop(): number {
+    return this.#terminal.buffer.normal.baseY;
+  }
+
+  /** Lines that have scrolled off the main screen and are still held, oldest first. */
+  historyOfLines(): readonly MainLine[] {
+    return this.#teller.history();
+  }
+
+  /** These standing lines have been told: they are not when they scroll off, as long as they do not change. */
+  markTold(lines: readonly MainLine[]): void {
+    this.#teller.told(lines);
+  }
+
+  /** Rows of the main screen up to the last one that holds anything. */
+  get usedRows(): number {
+    const { normal } = this.#terminal.buffer;
+    let used = this.rows;
+    while (used > 0 && (normal.getLine(normal.baseY + used - 1)?.translateToString(true) ?? "") === "") used--;
+    return used;
+  }
+
+  /** What was behind an alternate screen shows now, and was drawn from a capture that may have been cut. */
+  get isMainUnknown(): boolean {
+    return this.#teller.isMainUnknown;
+  }
+
+  /** Lines that scroll off wait until the screen is known exactly, as long as there is room for them. */
+  holdLines(isHeld: boolean): void {
+    this.#teller.hold(isHeld);
+    if (!isHeld) this.#teller.tell();
   }
 
   /** Resolves when the bytes have been taken in; a chunk is never seen half done. `onTaken` runs at that very moment. */
@@ -103,12 +142,15 @@ export class Emulator {
   /** Forgets everything and draws `text` on a terminal of that size; nobody sees it blank in between. */
   replace(text: string, cols: number, rows: number, onTaken?: () => void): Promise<void> {
     this.#decoder = utf8Decoder();
+    const before = this.#teller.all();
+    const quiet = this.#teller.pause();
     this.resize(cols, rows);
-    const { listener } = this.#teller;
-    this.#teller.listen(undefined); // what is drawn here has been told, or is not known to be new
     return this.write(`${FORGET}${text}`, () => {
-      this.#teller.listen(listener);
+      quiet.resume();
+      this.#teller.adopt(before);
+      this.#teller.hold(false);
       onTaken?.();
+      this.#teller.tell();
     });
   }
 
@@ -127,7 +169,7 @@ export class Emulator {
     this.#terminal.resize(cols, rows);
     this.#modes.resized();
     this.#version++;
-    this.#teller.resized();
+    this.#teller.tell();
   }
 
   /** The screen as data; the same object until something was written. */

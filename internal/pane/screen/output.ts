@@ -4,8 +4,8 @@ import { SignalBus } from "../../base/signal-bus.ts";
 import type { Gap } from "../../session/types.ts";
 import { Emulator } from "./emulator.ts";
 import { RawRing } from "./raw-ring.ts";
-import type { HistoryRow } from "./screen-lines.ts";
 import type { ScreenSource } from "./screen-source.ts";
+import type { MainLine } from "./scroll-teller.ts";
 
 export interface OutputOptions {
   readonly cols: number;
@@ -23,10 +23,14 @@ export const EMULATOR_SCROLLBACK = 1000;
 
 /** Hears what the drawing of the output brings to light. Must not throw. */
 export interface DrawingListener {
-  /** Rows that have scrolled off the main screen, oldest first; each once. */
-  scrolled(rows: readonly HistoryRow[]): void;
+  /** Lines that have scrolled off the main screen, oldest first; each once. */
+  scrolled(lines: readonly MainLine[]): void;
   /** Output whose rows were never told: a hole in the bytes (`restart`), or a flood that was not drawn (`truncated`). */
   lost(range: Gap): void;
+  /** As in `ScrollListener`. */
+  vanished(lines: readonly MainLine[]): boolean;
+  /** The program erases all of the main screen now: it can still be looked at. */
+  erasing(): void;
   /** The program has thrown the history away: it may print the same rows again. */
   cleared(): void;
 }
@@ -131,7 +135,13 @@ export class OutputStream implements ScreenSource {
     this.#listener = listener;
     const overflowed = () => listener.lost({ first: this.#drawnTo, to: 0n, reason: "truncated" });
     const cleared = () => listener.cleared();
-    this.emulator.listen({ scrolled: (rows) => listener.scrolled(rows), overflowed, cleared });
+    this.emulator.listen({
+      scrolled: (lines) => listener.scrolled(lines),
+      overflowed,
+      vanished: (lines) => listener.vanished(lines),
+      erasing: () => listener.erasing(),
+      cleared,
+    });
   }
 
   /** Takes bytes in: those who read bytes have them at once, the screen shows them a moment later. Keeps `data`. */
@@ -201,8 +211,9 @@ export class OutputStream implements ScreenSource {
     return this.#turn(this.ring.end, false, (drawn) => {
       drawn();
       if (cols === this.emulator.cols && rows === this.emulator.rows) return Promise.resolve();
-      this.emulator.resize(cols, rows);
       this.#isExact = false;
+      this.emulator.holdLines(true); // what the program draws for the new size may have been drawn at the old one
+      this.emulator.resize(cols, rows);
       this.bytes.notify();
       this.lags.notify();
       return Promise.resolve();
@@ -213,11 +224,14 @@ export class OutputStream implements ScreenSource {
   renew(): Promise<void> {
     const at = this.ring.end;
     return this.#turn(at, false, async () => {
-      const scroll = "\n".repeat(this.emulator.rows);
-      await this.emulator.write(`\x1b[?1049l\x1b[!p\x1b[?2004l\x1b[?1000l\x1b[?1006l\x1b[999;1H${scroll}\x1b[H`);
+      await this.emulator.write("\x1b[?1049l\x1b[!p\x1b[?2004l\x1b[?1000l\x1b[?1006l\x1b[999;1H");
+      const used = this.emulator.usedRows;
+      await this.emulator.write(`${"\n".repeat(used)}\x1b[H`);
       this.#turnings.push({ offset: at, redraw: this.emulator.redraw() });
       if (this.#turnings.length > TURNINGS_KEPT) this.#turnings.shift();
+      this.#isExact = false;
       this.bytes.notify();
+      this.lags.notify();
     });
   }
 
@@ -262,9 +276,12 @@ export class OutputStream implements ScreenSource {
     this.#turns = this.#turns.filter((turn) => turn.at > at);
     for (const turn of overtaken) turn.done();
     return this.#turn(at, true, async (drawn) => {
-      await this.emulator.replace(redraw.text, redraw.cols, redraw.rows, drawn);
+      await this.emulator.replace(redraw.text, redraw.cols, redraw.rows, () => {
+        this.#isExact = isExact;
+        this.emulator.holdLines(!isExact);
+        drawn();
+      });
       this.#isWhole = redraw.hasHistory;
-      this.#isExact = isExact;
     });
   }
 
@@ -318,6 +335,9 @@ export class OutputStream implements ScreenSource {
     const slice = this.#listener === undefined ? data : fewLines(data);
     await this.emulator.write(slice, () => {
       this.#drawnTo += BigInt(slice.length);
+      if (!this.#isExact || !this.emulator.isMainUnknown) return;
+      this.#isExact = false;
+      this.lags.notify();
     });
     return true;
   }

@@ -2,6 +2,8 @@ import type { IParser } from "@xterm/headless";
 
 /** A line of the emulator's buffer. */
 export interface InsideLine {
+  /** Three words a cell: character, foreground, background. */
+  readonly _data: Uint32Array;
   isWrapped: boolean;
   getTrimmedLength(): number;
   getString(x: number): string;
@@ -43,6 +45,7 @@ type Act = (params: Params) => boolean;
 /** The emulator's inside as far as its public side cannot do what tmux does. Names of the pinned version; tests hold each use. */
 export interface Inside {
   readonly buffer: InsideBuffer;
+  readonly buffers: { readonly normal: InsideBuffer };
   readonly cols: number;
   readonly rows: number;
   readonly _bufferService: { scroll(erase: Pen, isWrapped?: boolean): void };

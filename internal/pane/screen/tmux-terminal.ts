@@ -18,7 +18,13 @@ const MIN_SCROLLBACK = 1;
 /** An emulator that makes of what a program prints what tmux makes of it. `moved` is as in `learnTmuxHabits`. */
 export function tmuxTerminal(options: TmuxTerminalOptions, moved?: Moved): TmuxTerminal {
   const scrollback = Math.max(options.scrollback, MIN_SCROLLBACK);
-  const terminal = new xterm.Terminal({ ...options, scrollback, allowProposedApi: true, logLevel: "off" });
+  const terminal = new xterm.Terminal({
+    ...options,
+    scrollback,
+    reflowCursorLine: true,
+    allowProposedApi: true,
+    logLevel: "off",
+  });
   terminal.unicode.register(new TmuxWidths());
   terminal.unicode.activeVersion = TMUX_WIDTHS;
   learnTmuxHabits(terminal, moved);

@@ -4,8 +4,9 @@ import type { Clock } from "../../base/clock.ts";
 import { SignalBus } from "../../base/signal-bus.ts";
 import type { Task } from "../../base/task-group.ts";
 import type { OutputStream } from "../../pane/screen/output.ts";
-import type { TextRow } from "../../pane/screen/peek-text.ts";
+import { joinRows } from "../../pane/screen/peek-text.ts";
 import { waitForQuiet } from "../../pane/screen/screen-source.ts";
+import type { MainLine } from "../../pane/screen/scroll-teller.ts";
 import type { Monitor, StateReport } from "../../pane/state/monitor.ts";
 import { type AgentExit, exitCodeOf } from "../../process/restart-policy.ts";
 import type { EventRecord } from "../../session/event-records.ts";
@@ -70,7 +71,9 @@ export class EventRecorder implements Task {
     this.#lines = new FinalLines((text) => deps.events.print(text), options.standing);
     deps.monitor.changes.listen(() => this.#observe());
     deps.output.listen({
-      scrolled: (rows) => this.#lines.scrolled(rows),
+      scrolled: (lines) => this.#lines.scrolled(lines),
+      vanished: (lines) => this.#vanished(lines),
+      erasing: () => this.#erasing(),
       lost: (range) => this.#lost(range),
       cleared: () => this.#lines.cleared(),
     });
@@ -103,11 +106,7 @@ export class EventRecorder implements Task {
   drawn(): void {
     if (!this.#isNew) return;
     this.#isNew = false;
-    const { emulator } = this.#deps.output;
-    if (emulator.alternate) return;
-    const all = emulator.rowsText(Number.POSITIVE_INFINITY);
-    const history = all.slice(0, -emulator.rows);
-    this.#lines.scrolled(history.map((row, i) => ({ ...row, goesOn: all[i + 1]?.wrapped ?? false })));
+    this.#lines.scrolled(this.#deps.output.emulator.historyOfLines().map((line) => ({ ...line, isTold: false })));
   }
 
   run(signal: AbortSignal): Promise<void> {
@@ -197,19 +196,55 @@ export class EventRecorder implements Task {
     const { output, events, keep } = this.#deps;
     const { emulator } = output;
     this.#toldVersion = emulator.version;
-    const rows = emulator.rowsText(emulator.rows).slice(emulator.toldRows);
-    this.#lines.stood(isLast ? rows : this.#aboveComposer(rows), emulator.alternate);
+    const rows = isLast ? emulator.rows : this.#outputRows();
+    if (emulator.alternate) this.#lines.stoodAlternate(joinRows(emulator.rowsText(emulator.rows).slice(0, rows)));
+    else this.#tellStanding(rows);
     events.flush();
     keep({ type: "standing", lines: this.#lines.standing });
   }
 
-  /** The input box, what a person has typed there and what stands below it is no output. */
-  #aboveComposer(rows: readonly TextRow[]): readonly TextRow[] {
+  /** The lines on the first `rows` rows of the main screen. */
+  #tellStanding(rows: number): void {
+    const { emulator } = this.#deps.output;
+    const lines = emulator.standingLines();
+    const end = emulator.screenTop + rows;
+    const shown = lines.filter((line) => line.end <= end);
+    const used = shown.findLastIndex(({ text }) => text.trim() !== "") + 1;
+    this.#lines.stood(shown.slice(0, used));
+    emulator.markTold(shown.slice(0, used));
+  }
+
+  /** Rows above the input box: that, what a person has typed there and what stands below it is no output. */
+  #outputRows(): number {
     const { profile, output } = this.#deps;
-    const top = profile.view(output.emulator.screen()).composer?.top;
-    if (top === undefined) return rows;
-    const above = rows.slice(0, Math.max(0, top - output.emulator.toldRows));
-    return BORDER.test(above.at(-1)?.text ?? "") ? above.slice(0, -1) : above;
+    const { emulator } = output;
+    const top = profile.view(emulator.screen()).composer?.top;
+    if (top === undefined) return emulator.rows;
+    const border = emulator.screen().lines[top - 1]?.text ?? "";
+    return BORDER.test(border) ? top - 1 : top;
+  }
+
+  /**
+   * What a program erases after it stood on the screen was output, unless the program draws its screen itself: such a one erases
+   * frames.
+   */
+  #erasing(): void {
+    const { emulator } = this.#deps.output;
+    if (emulator.standingLines().every(({ isTold, text }) => isTold || text === "")) return;
+    if (!this.#drawsItself()) this.#tellStanding(emulator.rows);
+  }
+
+  /** So is what went from the screen while the window's size was not known here. */
+  #vanished(lines: readonly MainLine[]): boolean {
+    if (this.#drawsItself()) return false;
+    this.#lines.scrolled(lines);
+    return true;
+  }
+
+  #drawsItself(): boolean {
+    const { profile, output } = this.#deps;
+    const { composer, dialog, busy } = profile.view(output.emulator.screen());
+    return composer !== undefined || dialog !== undefined || busy !== undefined;
   }
 
   #lost({ first, to, reason }: Gap): void {

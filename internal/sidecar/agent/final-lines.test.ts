@@ -1,16 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { fc } from "../../../test/support/property.ts";
 import { Emulator } from "../../pane/screen/emulator.ts";
-import type { TextRow } from "../../pane/screen/peek-text.ts";
-import { FinalLines } from "./final-lines.ts";
+import { type FinalLine, FinalLines } from "./final-lines.ts";
 
-const row = (text: string): TextRow => ({ text, wrapped: false });
-const more = (text: string): TextRow => ({ text, wrapped: true });
-const rows = (...texts: string[]) => texts.map(row);
-/** As they are told when they scroll off; `goesOn`: the last one has its end on the screen. */
-const history = (all: readonly TextRow[], goesOn = false) =>
-  all.map((each, i) => ({ ...each, goesOn: all[i + 1]?.wrapped ?? (goesOn && i === all.length - 1) }));
-const gone = (...texts: string[]) => history(rows(...texts));
+const lineOf = (text: string): FinalLine => ({ text, isTold: false, isRest: false, goesOn: false });
+const gone = (...texts: string[]) => texts.map(lineOf);
+const rows = gone;
 const numbered = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => `line number ${from + i}`);
 
 function recorder(standing: readonly number[] = []) {
@@ -31,35 +26,36 @@ describe("lines that scroll off", () => {
     const { lines, told } = recorder();
     lines.scrolled(gone("a", "b"));
     expect(told()).toBe("a\nb\n");
-    lines.stood(rows("c"), false);
+    lines.stood(rows("c"));
     expect(told()).toBe("c\n");
   });
 
-  it("are put together where the terminal wrapped them, also when the end still stands", () => {
+  it("are told in parts when they are longer than the history, and as one line all the same", () => {
     const { lines, told } = recorder();
-    lines.scrolled(history([row("one "), more("two "), row("three ")], true));
-    lines.stood([more("four"), row("five")], false);
-    expect(told()).toBe("one two\nthree four\nfive\n");
-    lines.scrolled(history([more("four"), row("five"), row("six")]));
-    expect(told()).toBe("six\n");
+    lines.scrolled([...gone("before"), { ...lineOf("one "), goesOn: true }]);
+    lines.scrolled([{ ...lineOf("two "), isRest: true, goesOn: true }]);
+    lines.scrolled([{ ...lineOf("three"), isRest: true }, lineOf("after")]);
+    expect(told()).toBe("before\none two three\nafter\n");
   });
 
-  it("are cut into pieces when they are very long, in time that does not grow with their length", () => {
+  it("are ended where the rest never comes", () => {
     const { lines, told } = recorder();
-    const wide = "x".repeat(160);
-    let text = "";
-    for (let i = 0; i < 60_000; i++) {
-      lines.scrolled(history([i === 0 ? row(wide) : more(wide)], i < 59_999));
-      text += told();
-    }
-    expect(text + told()).toBe(`${"x".repeat(160 * 60_000)}\n`);
+    lines.scrolled([{ ...lineOf("one "), goesOn: true }]);
+    lines.stood(gone("another"));
+    expect(told()).toBe("one \nanother\n");
+  });
+
+  it("are not told when the terminal says that they were", () => {
+    const { lines, told } = recorder();
+    lines.scrolled([{ ...lineOf("a"), isTold: true }, lineOf("b")]);
+    expect(told()).toBe("b\n");
   });
 });
 
 describe("lines that stood on the screen", () => {
   it("are told then, and not again when they scroll off", () => {
     const { lines, told } = recorder();
-    lines.stood(rows("hello", "", "world", "", ""), false);
+    lines.stood(rows("hello", "", "world", "", ""));
     expect(told()).toBe("hello\n\nworld\n");
     lines.scrolled(gone("hello", "", "world", "new"));
     expect(told()).toBe("new\n");
@@ -68,26 +64,26 @@ describe("lines that stood on the screen", () => {
   it("are not told again while they stay, nor when what is below them was drawn anew further down", () => {
     const { lines, told } = recorder();
     const box = ["────────", "> ", "────────", "? for shortcuts"];
-    lines.stood(rows("welcome", ...box), false);
+    lines.stood(rows("welcome", ...box));
     told();
     lines.scrolled(gone("welcome"));
-    lines.stood(rows("question", "answer 1", ...box), false);
+    lines.stood(rows("question", "answer 1", ...box));
     expect(told()).toBe("question\nanswer 1\n");
-    lines.stood(rows("question", "answer 1", ...box), false);
+    lines.stood(rows("question", "answer 1", ...box));
     expect(told()).toBe("");
   });
 
   it("are told again when they changed", () => {
     const { lines, told } = recorder();
-    lines.stood(rows("a", "$"), false);
+    lines.stood(rows("a", "$"));
     told();
-    lines.stood(rows("a", "$ ls", "file", "$"), false);
+    lines.stood(rows("a", "$ ls", "file", "$"));
     expect(told()).toBe("$ ls\nfile\n");
   });
 
   it("and were erased are not missed", () => {
     const { lines, told } = recorder();
-    lines.stood(rows("a", "working on it", "c"), false);
+    lines.stood(rows("a", "working on it", "c"));
     told();
     lines.scrolled(gone("a", "c", "d"));
     expect(told()).toBe("d\n");
@@ -95,27 +91,27 @@ describe("lines that stood on the screen", () => {
 
   it("come a second time when the agent printed them a second time", () => {
     const { lines, told } = recorder();
-    lines.stood(rows("npm test", "passed"), false);
-    lines.stood(rows("npm test", "passed", "npm test", "passed"), false);
+    lines.stood(rows("npm test", "passed"));
+    lines.stood(rows("npm test", "passed", "npm test", "passed"));
     expect(told()).toBe("npm test\npassed\nnpm test\npassed\n");
   });
 
   it("are known by another process that was told of them", () => {
     const first = recorder();
-    first.lines.stood(rows("a line", "another line"), false);
+    first.lines.stood(rows("a line", "another line"));
     const second = recorder(first.lines.standing);
-    second.lines.stood(rows("another line", "a third line"), false);
+    second.lines.stood(rows("another line", "a third line"));
     expect(second.told()).toBe("a third line\n");
   });
 });
 
 it("tells of an alternate screen what changed since the last moment", () => {
   const { lines, told } = recorder();
-  lines.stood(rows("file.txt", "", "one", "two", "~"), true);
+  lines.stoodAlternate(["file.txt", "", "one", "two", "~"]);
   expect(told()).toBe("file.txt\none\ntwo\n~\n");
-  lines.stood(rows("file.txt", "", "one", "2", "~"), true);
+  lines.stoodAlternate(["file.txt", "", "one", "2", "~"]);
   expect(told()).toBe("2\n");
-  lines.stood(rows("main"), false);
+  lines.stood(rows("main"));
   expect(told()).toBe("main\n");
 });
 
@@ -123,11 +119,11 @@ describe("an agent that clears its history and draws everything anew", () => {
   it("has only what is new told", () => {
     const { lines, told } = recorder();
     lines.scrolled(gone(...numbered(0, 500)));
-    lines.stood(rows(...numbered(500, 520)), false);
+    lines.stood(rows(...numbered(500, 520)));
     expect(told().split("\n")).toHaveLength(521);
     lines.cleared();
     lines.scrolled(gone(...numbered(0, 400), "a new line in between", ...numbered(400, 510)));
-    lines.stood(rows(...numbered(510, 520), "the newest line"), false);
+    lines.stood(rows(...numbered(510, 520), "the newest line"));
     expect(told()).toBe("a new line in between\nthe newest line\n");
   });
 
@@ -154,9 +150,9 @@ it("tells each line of a plain output once, however it is cut into scrolling and
         const scrolled = Math.max(top, printed - height);
         lines.scrolled(gone(...numbered(top, scrolled)));
         top = scrolled;
-        if (stands) lines.stood(rows(...numbered(top, printed), "", ""), false);
+        if (stands) lines.stood(rows(...numbered(top, printed), "", ""));
       }
-      lines.stood(rows(...numbered(top, printed)), false);
+      lines.stood(rows(...numbered(top, printed)));
       expect(told()).toBe(
         numbered(0, printed)
           .map((line) => `${line}\n`)
@@ -172,12 +168,18 @@ describe("on a real terminal", () => {
     const { lines, told } = recorder();
     const emulator = new Emulator({ cols: 30, rows: 8, scrollback: 1000 });
     const cleared = () => lines.cleared();
-    emulator.listen({ scrolled: (rows) => lines.scrolled(rows), overflowed: () => told(), cleared });
-    const look = () => lines.stood(emulator.rowsText(emulator.rows).slice(emulator.toldRows), emulator.alternate);
+    const look = () => {
+      const standing = emulator.standingLines();
+      lines.stood(standing);
+      const used = standing.findLastIndex(({ text }) => text !== "") + 1;
+      emulator.markTold(standing.slice(0, used));
+    };
+    const scrolled = (more: readonly FinalLine[]) => lines.scrolled(more);
+    emulator.listen({ scrolled, overflowed: () => told(), vanished: () => false, erasing: () => {}, cleared });
     const printed: string[] = [];
     for (const step of steps) {
       if (step.do === "look") look();
-      else if (step.do === "resize") emulator.resize(30, step.rows);
+      else if (step.do === "resize") emulator.resize(step.cols, step.rows);
       else if (step.do === "redraw") await redraw(emulator, printed);
       else {
         for (let i = 0; i < step.count; i++) {
@@ -192,7 +194,7 @@ describe("on a real terminal", () => {
   type Step =
     | { readonly do: "look" }
     | { readonly do: "redraw" }
-    | { readonly do: "resize"; readonly rows: number }
+    | { readonly do: "resize"; readonly cols: number; readonly rows: number }
     | { readonly do: "print"; readonly count: number; readonly length: number };
 
   /** As programs do that draw everything anew. */
@@ -204,7 +206,14 @@ describe("on a real terminal", () => {
   const step = fc.oneof(
     { weight: 4, arbitrary: fc.record({ do: fc.constant("print" as const), count: fc.nat(30), length: fc.nat(40) }) },
     { weight: 2, arbitrary: fc.record({ do: fc.constant("look" as const) }) },
-    { weight: 1, arbitrary: fc.record({ do: fc.constant("resize" as const), rows: fc.integer({ min: 5, max: 20 }) }) },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        do: fc.constant("resize" as const),
+        cols: fc.integer({ min: 8, max: 90 }),
+        rows: fc.integer({ min: 5, max: 20 }),
+      }),
+    },
   );
 
   it("every line is told once, in order, whatever scrolls, stands and is resized", async () => {

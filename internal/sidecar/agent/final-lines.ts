@@ -1,8 +1,6 @@
-import type { TextRow } from "../../pane/screen/peek-text.ts";
-import type { HistoryRow } from "../../pane/screen/screen-lines.ts";
+import { matchLines } from "../../pane/screen/line-match.ts";
+import type { MainLine } from "../../pane/screen/scroll-teller.ts";
 
-/** A line longer than this many characters is told in pieces, and is not known again when it comes a second time. */
-const LINE_MAX_CHARS = 4096;
 /** Told lines that are remembered, for an agent that clears its terminal and prints everything again. */
 const REMEMBERED = 1000;
 /** After so many lines that were not known, no more are looked for: what scrolls by is new. */
@@ -13,31 +11,31 @@ const WEAK_JUMP = 3;
 const STANDING_MAX = 300;
 const STRONG = /[\p{L}\p{N}](?:.*?[\p{L}\p{N}]){3}/u;
 
+/** A line of the main screen, see `MainLine`. */
+export type FinalLine = Pick<MainLine, "text" | "isTold" | "isRest" | "goesOn">;
+
 /**
- * Makes lines of what becomes final on a terminal, each once and in order: rows that scrolled into the history, and the
- * screen as it stood at certain moments. A line told while it stood on the screen is not told again when it scrolls off, when
- * it still stands at the next moment, or when the agent clears its history and draws it anew; a line that changed is told
- * anew. Wrapped rows are one line. Pure.
+ * Makes text of the lines that become final on a terminal, each once and in order: those that scrolled into the history, and the
+ * screen as it stood at certain moments. The terminal says which lines it has told and still shows as they were; besides, a line
+ * is not told again when the agent draws the same lines a second time, after a moment or after it cleared its history. Pure.
  */
 export class FinalLines {
   readonly #emit: (text: string) => void;
-  /** Told lines that scrolled off, the last ones. */
-  #gone: string[] = [];
+  /** Hashes of the lines told last, in the order in which they were told. */
+  #history: number[];
   /** Hashes of told lines that have still to scroll off, or may come by again, from `#next` on in their order. */
   #told: readonly number[];
   #next = 0;
   #patience = PATIENCE;
   #alternate: readonly number[] = [];
-  /** The line whose rows scroll off. */
-  #line = "";
-  #hasLine = false;
-  /** A part of `#line` has been told. */
-  #isCut = false;
+  /** The last text that was told goes on in the next one. */
+  #isOpen = false;
 
   /** `emit` gets texts of whole lines, each ended by LF; one without goes on in the next. `standing`: see there. */
   constructor(emit: (text: string) => void, standing: readonly number[] = []) {
     this.#emit = emit;
     this.#told = standing;
+    this.#history = [...standing];
   }
 
   /** Hashes of the lines on the screen that have been told: what a later process needs to know them again. */
@@ -45,49 +43,58 @@ export class FinalLines {
     return this.#told.slice(this.#next);
   }
 
-  /** Rows that left the main screen for the history, oldest first. */
-  scrolled(rows: readonly HistoryRow[]): void {
+  /** Lines that left the main screen for the history, oldest first. */
+  scrolled(lines: readonly FinalLine[]): void {
     let out = "";
-    for (const { text, goesOn } of rows) {
-      this.#line += text;
-      this.#hasLine = true;
-      if (!goesOn) out += this.#finishLine();
-      if (this.#line.length <= LINE_MAX_CHARS) continue;
-      out += this.#line;
-      this.#line = "";
-      this.#isCut = true;
+    for (const { text, isTold, isRest, goesOn } of lines) {
+      if (isRest || goesOn) {
+        out += this.#part(text, { isRest, goesOn });
+        continue;
+      }
+      const line = text.trimEnd();
+      const isKnown = this.#isKnown(line);
+      if (!isTold && !isKnown) out += this.#whole(line);
     }
     if (out !== "") this.#emit(out);
   }
 
-  /** The screen at a moment when what stands on it is final. Of the alternate screen only what changed is told. */
-  stood(rows: readonly TextRow[], isAlternate: boolean): void {
-    if (!isAlternate && rows[0]?.wrapped === false) this.interrupted();
-    const lines = this.#linesOf(rows, isAlternate);
-    const hashes = lines.map(hashOf);
-    const before = isAlternate ? this.#alternate : this.standing;
-    const known = commonIndexes(before, hashes);
-    const fresh = lines.filter((line, i) => !known.has(i) && !(isAlternate && line === ""));
-    if (isAlternate) this.#alternate = hashes;
-    else this.#expect(hashes);
+  /** The main screen at a moment when what stands on it is final. */
+  stood(lines: readonly FinalLine[]): void {
+    const shown = lines.map(({ text }) => text.trimEnd());
+    while (shown.at(-1) === "") shown.pop();
+    const hashes = shown.map(hashOf);
+    const matches = matchLines(this.standing, hashes);
+    let out = "";
+    shown.forEach((line, i) => {
+      const { isTold = false, isRest = false } = lines[i] ?? {};
+      if (isRest) out += this.#part(line, { isRest, goesOn: false });
+      else if (!isTold && matches[i] === -1) out += this.#whole(line);
+    });
+    this.#expect(hashes);
     this.#patience = PATIENCE;
-    if (fresh.length > 0) this.#emit(fresh.map((line) => `${line}\n`).join(""));
+    if (out !== "") this.#emit(out);
   }
 
-  /** The line whose beginning scrolled off does not go on: it is whole as it is. */
+  /** The same for the alternate screen, of which only what changed since the last moment is told. */
+  stoodAlternate(texts: readonly string[]): void {
+    const lines = texts.map((text) => text.trimEnd());
+    const hashes = lines.map(hashOf);
+    const matches = matchLines(this.#alternate, hashes);
+    this.#alternate = hashes;
+    const fresh = lines.filter((line, i) => matches[i] === -1 && line !== "");
+    if (fresh.length > 0) this.#emit(this.#ended() + fresh.map((line) => `${line}\n`).join(""));
+  }
+
+  /** A line of which a part has been told does not go on. */
   interrupted(): void {
-    const text = this.#hasLine ? this.#finishLine() : "";
-    if (text !== "") this.#emit(text);
+    const end = this.#ended();
+    if (end !== "") this.#emit(end);
   }
 
   /** The history is gone; the agent may print all of it again. */
   cleared(): void {
-    // A line that stood half on the screen is not whole, and gone.
-    if (this.#isCut) this.interrupted();
-    this.#line = "";
-    this.#hasLine = false;
-    this.#expect([...this.#gone.map(hashOf), ...this.standing]);
-    this.#gone = [];
+    this.#expect(this.#history.slice(-REMEMBERED));
+    this.#patience = PATIENCE;
   }
 
   #expect(told: readonly number[]): void {
@@ -95,21 +102,29 @@ export class FinalLines {
     this.#next = 0;
   }
 
-  #finishLine(): string {
-    const line = this.#line.trimEnd();
-    const isCut = this.#isCut;
-    this.#line = "";
-    this.#hasLine = false;
-    this.#isCut = false;
-    return isCut || !this.#isKnown(line) ? `${line}\n` : "";
+  #whole(line: string): string {
+    this.#history.push(hashOf(line));
+    if (this.#history.length > 2 * REMEMBERED) this.#history = this.#history.slice(-REMEMBERED);
+    return `${this.#ended()}${line}\n`;
   }
 
-  /** The line scrolls off: is it one that was told already? If not, it counts as told from now on. */
+  /** A piece of a line that is longer than the history: it is not known again later. */
+  #part(text: string, { isRest, goesOn }: Pick<FinalLine, "isRest" | "goesOn">): string {
+    const before = isRest ? "" : this.#ended();
+    this.#isOpen = goesOn;
+    return before + (goesOn ? text : `${text.trimEnd()}\n`);
+  }
+
+  /** Ends what was left open. */
+  #ended(): string {
+    const end = this.#isOpen ? "\n" : "";
+    this.#isOpen = false;
+    return end;
+  }
+
+  /** The line scrolls off: is it one that was told already? */
   #isKnown(line: string): boolean {
-    const isKnown = this.#patience > 0 && this.#next < this.#told.length && this.#isExpected(line);
-    this.#gone.push(line);
-    if (this.#gone.length > 2 * REMEMBERED) this.#gone = this.#gone.slice(-REMEMBERED);
-    return isKnown;
+    return this.#patience > 0 && this.#next < this.#told.length && this.#isExpected(line);
   }
 
   #isExpected(line: string): boolean {
@@ -122,20 +137,6 @@ export class FinalLines {
     // What stood at the end of the screen may stand there again; the rest is gone for good.
     if (--this.#patience === 0) this.#expect(this.standing.slice(-STANDING_MAX));
     return false;
-  }
-
-  #linesOf(rows: readonly TextRow[], isAlternate: boolean): readonly string[] {
-    const lines: string[] = [];
-    let goesOn = !isAlternate && this.#hasLine;
-    for (const { text, wrapped } of rows) {
-      goesOn &&= wrapped;
-      if (wrapped && lines.length > 0) lines[lines.length - 1] += text;
-      // Of a line whose beginning scrolled off and was told, the rest is told when it has scrolled off too.
-      else if (!goesOn || !this.#isCut) lines.push(goesOn ? this.#line + text : text);
-    }
-    const trimmed = lines.map((line) => line.trimEnd());
-    while (trimmed.at(-1) === "") trimmed.pop();
-    return trimmed;
   }
 }
 
@@ -151,25 +152,4 @@ function hashOf(line: string): number {
   high = Math.imul(high ^ (high >>> 16), 2_246_822_507) ^ Math.imul(low ^ (low >>> 13), 3_266_489_909);
   low = Math.imul(low ^ (low >>> 16), 2_246_822_507) ^ Math.imul(high ^ (high >>> 13), 3_266_489_909);
   return 4_294_967_296 * (0xfffff & low) + (high >>> 0);
-}
-
-/** Positions in `after` of a longest common subsequence with `before`. */
-function commonIndexes(before: readonly number[], after: readonly number[]): ReadonlySet<number> {
-  const width = after.length + 1;
-  const lengths = new Uint16Array((before.length + 1) * width);
-  const at = (i: number, j: number) => lengths[i * width + j] ?? 0;
-  for (let i = before.length - 1; i >= 0; i--) {
-    for (let j = after.length - 1; j >= 0; j--) {
-      lengths[i * width + j] = before[i] === after[j] ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1));
-    }
-  }
-  const found = new Set<number>();
-  for (let i = 0, j = 0; i < before.length && j < after.length; ) {
-    if (before[i] === after[j]) {
-      found.add(j++);
-      i++;
-    } else if (at(i + 1, j) >= at(i, j + 1)) i++;
-    else j++;
-  }
-  return found;
 }

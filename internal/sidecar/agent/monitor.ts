@@ -225,7 +225,8 @@ export class SessionMonitor implements Task {
       } else {
         this.#noticeLife(facts);
         this.#deps.listener.sized(facts);
-        if (!facts.piped || this.#armedFor !== facts.pid) await this.#arm(pane, facts);
+        if (!facts.piped) await this.#arm(pane, facts);
+        else if (this.#armedFor !== facts.pid) await this.#replaced(facts);
       }
       await this.#woken.nextOrAfter(LOOK_EVERY_MS, clock, signal);
     }
@@ -244,6 +245,12 @@ export class SessionMonitor implements Task {
   async #arm(pane: TmuxPane, facts: PaneFacts): Promise<void> {
     this.#armedFor = undefined;
     await this.#deps.listener.arm(pane);
+    this.#armedFor = facts.pid;
+  }
+
+  /** Somebody put another program into the pane: tmux has cleared its screen, and the pipe goes on. */
+  async #replaced(facts: PaneFacts): Promise<void> {
+    await this.#deps.listener.renewed();
     this.#armedFor = facts.pid;
   }
 

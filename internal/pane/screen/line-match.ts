@@ -1,0 +1,87 @@
+/** More pairs than this are not compared: the lines in question then count as others. */
+const MAX_PAIRS = 2_000_000;
+
+interface Line {
+  readonly text: string;
+}
+
+/**
+ * Which lines of `before` stand in `after`: for each line of `after` the index of the one that it is, or a part of, or -1.
+ * `isBroken`: those that stand there in several lines, one behind the other. Blanks at the end do not count. Pure.
+ */
+export function findAgain(
+  before: readonly Line[],
+  after: readonly Line[],
+): { readonly partOf: Int32Array; readonly isBroken: readonly number[] } {
+  const texts = after.map(({ text }) => text.trimEnd());
+  const partOf = matchLines(
+    before.map(({ text }) => text.trimEnd()),
+    texts,
+  );
+  const isBroken: number[] = [];
+  for (let i = 0; i + 1 < texts.length; i++) {
+    if (partOf[i] !== -1) continue;
+    const index = (partOf[i - 1] ?? -1) + 1;
+    const whole = before[index]?.text.trimEnd() ?? "";
+    const end = endOfParts(whole, after, i);
+    if (end < 0 || partOf.subarray(i, end).some((other) => other !== -1)) continue;
+    partOf.fill(index, i, end);
+    isBroken.push(index);
+  }
+  return { partOf, isBroken };
+}
+
+/** Behind the last of the lines from `from` on that together are `whole`, at least two; -1: they are not. */
+function endOfParts(whole: string, lines: readonly Line[], from: number): number {
+  let left = whole;
+  for (let i = from; i < lines.length; i++) {
+    const text = lines[i]?.text.trimEnd() ?? "";
+    if (text === "" || !left.startsWith(text)) return -1;
+    left = left.slice(text.length);
+    if (left === "") return i > from ? i + 1 : -1;
+    if (!(lines[i + 1]?.text ?? "").startsWith(" ")) left = left.trimStart(); // blanks that the end of the row lost
+  }
+  return -1;
+}
+
+/**
+ * Which lines of `after` are lines of `before`, in order, as `diff` finds them: for each its index in `before`, or -1. Pure.
+ */
+export function matchLines<T>(before: readonly T[], after: readonly T[]): Int32Array {
+  const found = new Int32Array(after.length).fill(-1);
+  const most = Math.min(before.length, after.length);
+  let tail = 0;
+  while (tail < most && before.at(-1 - tail) === after.at(-1 - tail)) {
+    found[after.length - 1 - tail] = before.length - 1 - tail;
+    tail++;
+  }
+  let head = 0;
+  while (head < most - tail && before[head] === after[head]) {
+    found[head] = head;
+    head++;
+  }
+  const rows = before.length - tail - head;
+  const width = after.length - tail - head;
+  if (rows === 0 || width === 0 || rows * width > MAX_PAIRS) return found;
+  const lengths = lengthsOf(before.slice(head, head + rows), after.slice(head, head + width));
+  const at = (i: number, j: number) => lengths[i * (width + 1) + j] ?? 0;
+  for (let i = 0, j = 0; i < rows && j < width; ) {
+    if (before[head + i] === after[head + j]) found[head + j++] = head + i++;
+    else if (at(i + 1, j) >= at(i, j + 1)) i++;
+    else j++;
+  }
+  return found;
+}
+
+/** Lengths of longest common subsequences of the rests from (i, j) on. */
+function lengthsOf<T>(before: readonly T[], after: readonly T[]): Uint16Array {
+  const width = after.length + 1;
+  const lengths = new Uint16Array((before.length + 1) * width);
+  const at = (i: number, j: number) => lengths[i * width + j] ?? 0;
+  for (let i = before.length - 1; i >= 0; i--) {
+    for (let j = after.length - 1; j >= 0; j--) {
+      lengths[i * width + j] = before[i] === after[j] ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1));
+    }
+  }
+  return lengths;
+}
