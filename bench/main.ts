@@ -18,6 +18,7 @@ import { runFacts, table, writeResults } from "./report.ts";
 import { type Measured, rowOf } from "./row.ts";
 import { measureStalled } from "./stalled.ts";
 import { measureStart } from "./start.ts";
+import { measureTrust } from "./trust.ts";
 
 const MEASURES: Readonly<Record<Section, (context: BenchContext) => Promise<readonly Measured[]>>> = {
   start: measureStart,
@@ -30,6 +31,7 @@ const MEASURES: Readonly<Record<Section, (context: BenchContext) => Promise<read
   attach: measureAttach,
   phase: measurePhase,
   events: measureEvents,
+  trust: measureTrust,
 };
 
 await runMain({ name: "bench" }, async ({ argv, stdout, stderr, signal }) => {

@@ -12,6 +12,7 @@ export const SECTIONS = [
   "phase",
   "attach",
   "events",
+  "trust",
 ] as const;
 export type Section = (typeof SECTIONS)[number];
 

@@ -35,7 +35,7 @@ export class Trust {
   readonly #chains = new WeakMap<X509Certificate, readonly Chain[]>();
   /** The trusted CAs that have signed a trusted CA. */
   readonly #above = new Map<X509Certificate, readonly X509Certificate[]>();
-  readonly #listsOf = new Map<string, readonly RevocationList[]>();
+  readonly #listsOf = new Map<X509Certificate, readonly RevocationList[]>();
 
   constructor(
     cas: readonly X509Certificate[],
@@ -117,10 +117,10 @@ export class Trust {
   }
 
   #revocation(certificate: X509Certificate, issuer: X509Certificate, now: number): "revoked" | "no-list" | "good" {
-    let lists = this.#listsOf.get(issuer.fingerprint256);
+    let lists = this.#listsOf.get(issuer);
     if (lists === undefined) {
       lists = this.#lists.filter((list) => list.isSignedBy(issuer));
-      this.#listsOf.set(issuer.fingerprint256, lists);
+      this.#listsOf.set(issuer, lists);
     }
     if (lists.some((list) => list.names(certificate))) return "revoked";
     if (this.#crlPolicyOf(issuer) === "if-present") return "good";

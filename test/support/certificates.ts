@@ -81,8 +81,19 @@ export class TestCa {
     certificates: readonly Pick<TlsMaterial, "cert">[],
     options: { readonly days?: number; readonly startDays?: number; readonly number?: number } = {},
   ): string {
+    return this.revokeSerials(
+      certificates.map(({ cert }) => serialOf(cert)),
+      options,
+    );
+  }
+
+  /** The same, by serial numbers. */
+  revokeSerials(
+    serials: readonly Buffer[],
+    options: { readonly days?: number; readonly startDays?: number; readonly number?: number } = {},
+  ): string {
     const { days = 7, startDays = -1, number } = options;
-    const entries = certificates.map(({ cert }) => der(0x30, der(0x02, serialOf(cert)), time(-0.5)));
+    const entries = serials.map((serial) => der(0x30, der(0x02, serial), time(-0.5)));
     const body = der(
       0x30,
       der(0x02, Buffer.from([1])), // version 2
@@ -158,8 +169,10 @@ function serialOf(cert: string): Buffer {
 function der(tag: number, ...parts: readonly Uint8Array[]): Buffer {
   const content = Buffer.concat(parts);
   if (content.length < 0x80) return Buffer.concat([Buffer.from([tag, content.length]), content]);
-  const length = content.length < 0x100 ? [0x81, content.length] : [0x82, content.length >> 8, content.length & 0xff];
-  return Buffer.concat([Buffer.from([tag, ...length]), content]);
+  const size = Buffer.alloc(4);
+  size.writeUInt32BE(content.length);
+  const length = size.subarray(size.findIndex((byte) => byte !== 0));
+  return Buffer.concat([Buffer.from([tag, 0x80 + length.length]), length, content]);
 }
 
 function oid(numbers: readonly number[]): Buffer {
