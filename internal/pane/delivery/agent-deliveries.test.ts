@@ -22,7 +22,8 @@ beforeEach(() => {
     ({
       state: "idle",
       composerSeen: true,
-      draft: pane.view.composer !== undefined && !standing.isOurs(pane.view.composer, pane.quietMs()),
+      draft:
+        pane.view.composer !== undefined && !standing.isOurs(pane.view.composer, pane.quietMs(), clock.monotonicMs()),
     }) as StateReport;
   const signs = {
     promptTakenSince: (since: number) => pane.promptTakenSince(since),

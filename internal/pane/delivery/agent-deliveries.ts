@@ -3,7 +3,7 @@ import { comparable } from "../../agents/safe-text.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { TmuxPane } from "../../tmux/pane/pane.ts";
 import type { People } from "../attach/attach-people.ts";
-import type { ScreenSource } from "../screen/screen-source.ts";
+import { type ScreenSource, waitForQuiet } from "../screen/screen-source.ts";
 import type { Monitor } from "../state/monitor.ts";
 import { clearOwnText } from "./clear-composer.ts";
 import { deliver, recoverDelivery } from "./delivery.ts";
@@ -32,8 +32,13 @@ const TYPED_KEEP = 100;
 /** A slow agent may still show a text that it has taken, for so long; and for longer when it is seen to be that text. */
 const OLD_DRAWING_MS = 1000;
 const SAME_DRAWING_MS = 5000;
-/** An agent that goes on after a while draws first what it likes: what was typed before it may come this much later. */
+/** What is taken out has to stand still for a moment, and is given up after so many attempts. */
+const CALM_MS = 150;
+const CALM_CAP_MS = 1000;
+const MOST_CLEARINGS = 3;
+/** An agent that goes on draws first what it likes: it is given so long for what was typed, and longer until it is quiet. */
 const THAW_MS = 1000;
+const THAW_MOST_MS = 5000;
 
 /** Brings messages to one agent, and knows what stands in their way. */
 export class AgentDeliveries {
@@ -45,6 +50,7 @@ export class AgentDeliveries {
   #submittedAt = Number.NEGATIVE_INFINITY;
   /** Monotonic ms: what was typed then has not been drawn, or not been read. */
   #undrawnSince: number | undefined;
+  #clearings = 0;
   #thawedAt = Number.NEGATIVE_INFINITY;
   /** It was idle or worked in this life. */
   #proven = false;
@@ -154,32 +160,40 @@ export class AgentDeliveries {
   }
 
   #hangsSince(at: number | undefined): void {
-    const { standing, monitor } = this.#deps;
     this.#undrawnSince = at;
-    standing.isUndrawn = at !== undefined;
-    monitor.typedInto(at);
+    this.#deps.standing.undrawn(at);
+    this.#deps.monitor.typedInto(at);
   }
 
   /** What was typed last has not been drawn, or was not until a moment ago. */
   async #isUndrawn(): Promise<boolean> {
     const { clock, output, pane } = this.#deps;
     const now = clock.monotonicMs();
-    if (this.#undrawnSince === undefined) return now - this.#thawedAt < THAW_MS;
+    if (this.#undrawnSince === undefined) {
+      const sinceMs = now - this.#thawedAt;
+      return sinceMs < THAW_MS || (sinceMs < THAW_MOST_MS && output.quietMs() < THAW_MS);
+    }
     if (now - output.quietMs() <= this.#undrawnSince) return true;
     if (((await pane()?.unread()) ?? 0) > 0) return true;
-    this.#hangsSince(undefined);
+    this.#undrawnSince = undefined;
+    this.#deps.monitor.typedInto(undefined);
     this.#thawedAt = now;
     return true;
   }
 
-  /** Takes out what is left of earlier texts of ours. What cannot be taken out counts as a draft from then on. */
+  /** Takes out what is left of earlier texts of ours. What cannot be taken out, tried again, counts as a draft from then on. */
   async #makeRoom(deps: DeliveryDeps, signal: AbortSignal): Promise<boolean> {
     const { standing, profile, output } = this.#deps;
     const { composer } = profile.view(await output.current(signal));
     if (composer === undefined || standing.isEmpty(composer) || !standing.knows(composer)) return true;
-    if (await clearOwnText({ ...deps, standing }, signal)) return true;
-    standing.gone();
-    return false;
+    await waitForQuiet(output, CALM_MS, CALM_CAP_MS, deps.clock, signal);
+    const isCleared = await clearOwnText({ ...deps, standing }, signal);
+    this.#clearings = isCleared ? 0 : this.#clearings + 1;
+    if (this.#clearings === MOST_CLEARINGS) {
+      this.#clearings = 0;
+      standing.gone();
+    }
+    return isCleared;
   }
 
   async #showsLast(signal: AbortSignal): Promise<boolean> {

@@ -42,6 +42,14 @@ describe("a text of ours is taken out of the composer", () => {
     expect(await cleared()).toBe(true);
   });
 
+  it("of which the agent shows more than before, because it has only begun to draw", async () => {
+    standing.left("one மனார் 쳱퓠귗");
+    pane.compose("one மனார் 퓠귗");
+    let keys = 0;
+    pane.onErase = () => pane.compose(keys++ === 0 ? "one மனார் 쳱퓠귗" : "");
+    expect(await cleared()).toBe(true);
+  });
+
   it.each([
     ["is a person's", () => pane.compose("by hand")],
     ["is covered by a dialog", () => pane.show({})],

@@ -39,7 +39,9 @@ export async function clearOwnText(deps: ClearDeps, signal: AbortSignal): Promis
     const { composer } = profile.view(screen);
     if (composer === undefined) return false;
     if (standing.isEmpty(composer)) return true;
-    if (rest === undefined ? !standing.knows(composer) : !isRestOf(composer, rest)) return false;
+    // An agent that has only begun to draw may show more of them than before.
+    const isOurs = standing.knows(composer) || (rest !== undefined && isRestOf(composer, rest));
+    if (!isOurs) return false;
     rest = composer;
     if (vain === MOST_VAIN) return standing.noteGhost(ghostOn(screen, composer, composer.text));
     await writer.typeAt(ERASE, { x: screen.cursorX, y: screen.cursorY });

@@ -22,7 +22,7 @@ describe("texts of ours that may stand in the composer", () => {
     ["two, drawn with artefacts", ["மனார் слово", "쳱퓠귗 বাংলা"], "மனார் лово쳱퓠귗 বাংলা"],
     ["only signs", ["👍🏽 !?"], "👍 !?"],
   ])("are known again: %s", (_, texts, text) => {
-    expect(standing(...texts).isOurs(composerOf(text), QUIET)).toBe(true);
+    expect(standing(...texts).isOurs(composerOf(text), QUIET, 0)).toBe(true);
   });
 
   it.each([
@@ -35,7 +35,7 @@ describe("texts of ours that may stand in the composer", () => {
     ["the end of it", "the tests"],
     ["two in another order", "and at the docslook at the tests"],
   ])("are not found in a text %s", (_, text) => {
-    expect(standing("look at the tests", "and at the docs").isOurs(composerOf(text), QUIET)).toBe(false);
+    expect(standing("look at the tests", "and at the docs").isOurs(composerOf(text), QUIET, 0)).toBe(false);
   });
 
   it("are known folded by the size that the agent tells, and a person's own paste is not", () => {
@@ -51,18 +51,26 @@ describe("texts of ours that may stand in the composer", () => {
 
   it("are over once an empty composer was seen: the same words later are a person's", () => {
     const known = standing("look at the tests");
-    expect(known.isOurs(composerOf(""), 10)).toBe(true); // half drawn, perhaps
-    expect(known.isOurs(composerOf("look at the tests"), QUIET)).toBe(true);
-    expect(known.isOurs(composerOf(""), QUIET)).toBe(true);
-    expect(known.isOurs(composerOf("look at the tests"), QUIET)).toBe(false);
+    expect(known.isOurs(composerOf(""), 10, 0)).toBe(true); // half drawn, perhaps
+    expect(known.isOurs(composerOf("look at the tests"), QUIET, 0)).toBe(true);
+    expect(known.isOurs(composerOf(""), QUIET, 0)).toBe(true);
+    expect(known.isOurs(composerOf("look at the tests"), QUIET, 0)).toBe(false);
   });
 
   it("are not over while the agent draws nothing", () => {
     const known = standing("look at the tests");
-    known.isUndrawn = true;
-    expect(known.isOurs(composerOf(""), QUIET)).toBe(true);
-    known.isUndrawn = false;
-    expect(known.isOurs(composerOf("look at the tests"), QUIET)).toBe(true);
+    known.undrawn(5000);
+    for (const now of [6000, 50_000]) known.isOurs(composerOf(""), now - 4000, now); // printed nothing since
+    expect(known.isOurs(composerOf("look at the tests"), QUIET, 51_000)).toBe(true);
+  });
+
+  it("may show late, while the agent draws other things first", () => {
+    const known = standing("look at the tests");
+    known.undrawn(5000);
+    for (const now of [7000, 16_000]) known.isOurs(composerOf(""), QUIET, now);
+    expect(known.isOurs(composerOf("look at the tests"), QUIET, 16_500)).toBe(true);
+    known.isOurs(composerOf(""), QUIET, 17_500);
+    expect(known.isOurs(composerOf("look at the tests"), QUIET, 18_000)).toBe(false);
   });
 
   it("are forgotten beyond a bound, the oldest first", () => {
@@ -80,7 +88,7 @@ describe("what is left on the screen of an empty composer", () => {
     expect(known.isEmpty(composerOf("       ᜍ"))).toBe(true);
     expect(known.isEmpty(composerOf("ᜎᜍ"))).toBe(false);
     expect(known.isEmpty(composerOf("      ᜎᜍx"))).toBe(false);
-    known.isOurs(composerOf(""), QUIET);
+    known.isOurs(composerOf(""), QUIET, 0);
     expect(known.isEmpty(composerOf("      ᜎᜍ"))).toBe(false);
   });
 });

@@ -8,6 +8,8 @@ type Composer = Pick<ComposerView, "text" | "pasteMarkers">;
 export const STANDING_KEEP = 8;
 /** An empty composer on a screen that has been quiet for this long is no half-drawn one. */
 const QUIET_MS = 200;
+/** An agent that hung may draw other things first: what was typed shows this much later at most. */
+const LATE_MS = 10_000;
 /** Claude Code folds a paste without telling its size when it is one long line. */
 const FOLDED_LENGTH = 800;
 const MARKER = /\[Pasted[^\]\n]*\]/g;
@@ -20,8 +22,8 @@ export class StandingTexts {
   #texts: readonly string[];
   #drawn: string | undefined;
   #ghost = "";
-  /** The agent has drawn nothing since the last of them was typed: an empty composer says nothing then. */
-  isUndrawn = false;
+  #undrawnSince: number | undefined;
+  #drawnAt: number | undefined;
 
   /** `texts`: what an earlier process may have left in the composer, oldest first. */
   constructor(texts: readonly string[] = []) {
@@ -38,7 +40,13 @@ export class StandingTexts {
   gone(): void {
     this.#texts = [];
     this.#drawn = undefined;
-    this.isUndrawn = false;
+    this.undrawn(undefined);
+  }
+
+  /** What was typed at that time (monotonic ms) has not been drawn: an empty composer says nothing for a while. */
+  undrawn(since: number | undefined): void {
+    this.#undrawnSince = since;
+    this.#drawnAt = undefined;
   }
 
   /** What stands on the screen of an empty composer, see `ghostOn`; or empty. */
@@ -57,13 +65,21 @@ export class StandingTexts {
   }
 
   /** Nothing of a person's stands in it. Tell it every composer that is seen: once empty, what is in it later is not ours. */
-  isOurs(composer: Composer, quietMs: number): boolean {
+  isOurs(composer: Composer, quietMs: number, now: number): boolean {
     if (composer.text === "" && quietMs >= QUIET_MS) this.#ghost = "";
     if (this.isEmpty(composer)) {
-      if (!this.isUndrawn && quietMs >= QUIET_MS && this.#texts.length > 0) this.gone();
+      if (this.#texts.length > 0 && quietMs >= QUIET_MS && this.#isDrawn(quietMs, now)) this.gone();
       return true;
     }
     return this.knows(composer);
+  }
+
+  /** All that was typed has been drawn, or would have been. */
+  #isDrawn(quietMs: number, now: number): boolean {
+    if (this.#undrawnSince === undefined) return true;
+    if (now - quietMs <= this.#undrawnSince) return false;
+    this.#drawnAt ??= now;
+    return now - this.#drawnAt >= LATE_MS;
   }
 
   /** It holds one of them, or several behind each other, and nothing else. */

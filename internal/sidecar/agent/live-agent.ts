@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
-import type { AgentProfile, FileState, HookEvent, SafeText } from "../../agents/profile.ts";
+import type { AgentProfile, ComposerView, FileState, HookEvent, SafeText } from "../../agents/profile.ts";
 import { normalise } from "../../agents/safe-text.ts";
 import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
@@ -94,7 +94,7 @@ export class LiveAgent {
     const nudges = restoreNudges(restored.nudges, clock.now(), RECEIPT_KEEP_MS, RECEIPT_KEEP);
     const left = textsLeftBy(nudges, restored.agent?.startedAt ?? 0);
     const standing = new StandingTexts(left.map(({ text }) => text));
-    const isOurs: StandingTexts["isOurs"] = (composer, quietMs) => standing.isOurs(composer, quietMs);
+    const isOurs = (composer: ComposerView, quietMs: number) => standing.isOurs(composer, quietMs, clock.monotonicMs());
     this.monitor = new Monitor({ clock, profile, source: this.output, isOurs }, { stallAfterMs: options.stallAfterMs });
     const keep = (record: SidecarRecord) => this.#journal.tryKeep(record);
     const redactor = new Redactor(options.redactPatterns);
