@@ -62,6 +62,21 @@ export class Bed implements AsyncDisposable {
     await this.#tmux("send-keys", "-t", "=claude:", "-l", "--", text);
   }
 
+  /** As a delivery does it. */
+  async paste(text: string): Promise<void> {
+    const paste = ["paste-buffer", "-d", "-p", "-r", "-b", "lab", "-t", "=claude:"];
+    await this.#tmux("set-buffer", "-b", "lab", "--", text, ";", ...paste);
+  }
+
+  /** Has the agent draw its whole screen. */
+  async redraw(): Promise<void> {
+    const { cols } = await this.status();
+    for (const width of [cols - 1, cols]) {
+      await this.#tmux("resize-window", "-t", "=claude:", "-x", String(width));
+      await sleep(500);
+    }
+  }
+
   /** A person's message: typed, seen, submitted. */
   async say(text: string): Promise<void> {
     await this.type(text);

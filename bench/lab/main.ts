@@ -8,6 +8,8 @@ import { runFacts } from "../report.ts";
 import { seeded } from "../stats.ts";
 import { type CrashFigures, type CrashOptions, crashEverything, crashServingHalf } from "./crash.ts";
 import { runCrowd } from "./crowd.ts";
+import { type FreezeFigures, runFreezes } from "./freeze.ts";
+import { type LineFigures, runLines } from "./lines.ts";
 import { help, type LabOptions, readOptions } from "./options.ts";
 import { type LabEvent, LabRecord, readRecords } from "./record.ts";
 import { reportOf, writeReport } from "./report.ts";
@@ -39,7 +41,7 @@ await runMain({ name: "lab" }, async ({ argv, stdout, stderr, signal }) => {
 
 function isTrue(event: LabEvent): boolean {
   if (event.type === "sample") return event.sample.faults.length === 0;
-  return (event.type !== "crash" && event.type !== "crowd") || event.figures.notes.length === 0;
+  return !("figures" in event) || event.figures.notes.length === 0;
 }
 
 async function runLab(options: LabOptions, signal: AbortSignal, say: Say): Promise<readonly LabEvent[]> {
@@ -47,9 +49,10 @@ async function runLab(options: LabOptions, signal: AbortSignal, say: Say): Promi
   const dir = await mkdtemp(join(tmpdir(), "gt-lab-"));
   stack.defer(() => rm(dir, { recursive: true, force: true }));
   const program = await buildBinary("gt-sidecar", dir);
-  const record = new LabRecord(options.json);
+  const record = new LabRecord(options.json, options.resume);
   record.add({ type: "run", facts: runFacts(), seed: options.seed });
   await runSends(options, program, record, signal, say);
+  await runScenes(options, program, record, signal, say);
   await runCrowds(options, program, record, signal, say);
   await runCrashes(options, program, record, signal, say);
   return record.events;
@@ -76,9 +79,10 @@ async function runSends(options: LabOptions, program: string, record: LabRecord,
     };
     const onStart = () => record.add({ type: "start", target: target.name });
     const until = Date.now() + shareMs * SHARES[target.kind];
-    const random = seeded(seed + hashOf(target.name));
+    const done = record.events.filter((event) => event.type === "sample" && event.sample.target === target.name).length;
+    const random = seeded(seed + hashOf(target.name) + done);
     await runTarget(target, {
-      sends,
+      sends: sends - done,
       until,
       only,
       random,
@@ -90,6 +94,34 @@ async function runSends(options: LabOptions, program: string, record: LabRecord,
     });
     say(`done: ${target.name}`);
   });
+}
+
+/** Freezes and lines of each agent whose composer can be read, from where an earlier run came to. */
+async function runScenes(
+  options: LabOptions,
+  sidecarProgram: string,
+  record: LabRecord,
+  signal: AbortSignal,
+  say: Say,
+) {
+  const { seed, targets, freezes, lines } = options;
+  for (const target of targets.filter(({ kind, fatal }) => kind !== "tui" && fatal === undefined)) {
+    if (freezes + lines === 0 || (await target.missing()) !== undefined) continue;
+    const common = { seed, sidecarProgram, signal };
+    const ends = record.events.flatMap((event) => {
+      if ((event.type !== "freeze" && event.type !== "lines") || event.figures.target !== target.name) return [];
+      return [{ type: event.type, to: event.type === "lines" ? event.figures.to : event.figures.index + 1 }];
+    });
+    const doneOf = (type: string) => Math.max(0, ...ends.filter((end) => end.type === type).map(({ to }) => to));
+    const add = (event: LabEvent & { readonly type: "freeze" | "lines" }) => {
+      record.add(event);
+      for (const note of event.figures.notes) say(`${event.type}, ${target.name}: ${note}`);
+    };
+    const onLines = (figures: LineFigures) => add({ type: "lines", figures });
+    const onFreeze = (figures: FreezeFigures) => add({ type: "freeze", figures });
+    await runLines(target, { ...common, from: doneOf("lines"), to: lines, onLines });
+    await runFreezes(target, { ...common, from: doneOf("freeze"), to: freezes, onFreeze });
+  }
 }
 
 async function runCrashes(

@@ -1,3 +1,5 @@
+import { mixedLine } from "./mixed-lines.ts";
+
 /** What a message is made from. */
 export interface MessageContext {
   /** A word that stands in no other message of the run. */
@@ -65,6 +67,8 @@ export const MESSAGES: readonly MessageKind[] = [
   safe("CJK", ({ mark }) => `${mark} 端末に貼り付けた文章です。한국어 문장`),
   safe("combining marks", ({ mark }) => `${mark} e\u0301 a\u0308 o\u0302\u0323 n\u0303 end`),
   safe("right to left", ({ mark }) => `${mark} שלום עולם مرحبا بالعالم`),
+  safe("mixed scripts", ({ mark, random }) => `${mark} ${mixedLine(random)}`),
+  safe("only mixed scripts", ({ random }) => mixedLine(random)),
   safe("1 KiB", ({ mark }) => words(mark, 1024)),
   safe("4 KiB", ({ mark }) => words(mark, 4096)),
   safe("64 KiB", ({ mark }) => words(mark, 65_536), 3),

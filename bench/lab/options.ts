@@ -15,6 +15,11 @@ export interface LabOptions {
   readonly treeCrashes: number;
   /** Callers at once to each target, in each mode. */
   readonly crowd: number;
+  /** Freezes of each known program, and lines in many scripts that are pasted and taken out again. */
+  readonly freezes: number;
+  readonly lines: number;
+  /** Goes on with the run whose record `json` is. */
+  readonly resume: boolean;
   readonly json: string | undefined;
   /** Records of earlier runs to report on; nothing is sent. */
   readonly merge: readonly string[] | undefined;
@@ -37,6 +42,9 @@ Usage: npm run lab -- [flags]
   --crash-agents L under which programs (demo:plain)
   --crash-tree N   and of the sidecar with all that it started, N times
   --crowd N        and N callers at once to each program, at most 50
+  --freeze N       and N freezes of each agent at random instants of deliveries, 0.1 to 20 s long; needs a cgroup
+  --lines N        and N lines in many scripts pasted into each agent's composer, recognised and taken out again
+  --resume         goes on with the run of the same flags whose record is --json FILE, after what it has
   --json FILE      every send with its receipt and what arrived, one a line
   --merge FILES    sends nothing: one report on the records of earlier runs, with commas between them
   --write          put the report into bench/RESULTS.md
@@ -45,6 +53,7 @@ Examples:
   npm run lab -- --agents claude-2.1.330,codex-0.169.0 --sends 250
   npm run lab -- --agents demo --only dialog --seconds 60
   npm run lab -- --sends 0 --crash 60 --crash-tree 5
+  npm run lab -- --agents real --sends 1000 --seconds 36000 --freeze 300 --lines 5000 --json real.jsonl --resume
   npm run lab -- --merge real.jsonl,tui.jsonl --write
 `;
 
@@ -59,6 +68,9 @@ const specs = {
   "crash-agents": { type: "list" },
   "crash-tree": { type: "number" },
   crowd: { type: "number" },
+  freeze: { type: "number" },
+  lines: { type: "number" },
+  resume: { type: "boolean" },
   json: { type: "string" },
   merge: { type: "list" },
   write: { type: "boolean" },
@@ -79,6 +91,9 @@ export function readOptions(argv: readonly string[]): LabOptions | "help" {
     crashes: values.crash ?? 0,
     treeCrashes: values["crash-tree"] ?? 0,
     crowd: values.crowd ?? 0,
+    freezes: values.freeze ?? 0,
+    lines: values.lines ?? 0,
+    resume: values.resume ?? false,
     json: values.json,
     merge: values.merge?.flatMap((list) => list.split(",")),
     write: values.write ?? false,

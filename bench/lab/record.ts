@@ -1,7 +1,9 @@
-import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import type { RunFacts } from "../report.ts";
 import type { CrashFigures } from "./crash.ts";
 import type { CrowdFigures } from "./crowd.ts";
+import type { FreezeFigures } from "./freeze.ts";
+import type { LineFigures } from "./lines.ts";
 import type { Sample } from "./send.ts";
 
 /** One thing that happened in a run; a record is a file with one of them a line, so that a run that is broken off keeps what it found. */
@@ -12,6 +14,8 @@ export type LabEvent =
   | { readonly type: "trouble"; readonly target: string; readonly text: string }
   | { readonly type: "missing"; readonly target: string; readonly text: string }
   | { readonly type: "crash"; readonly figures: CrashFigures }
+  | { readonly type: "freeze"; readonly figures: FreezeFigures }
+  | { readonly type: "lines"; readonly figures: LineFigures }
   | { readonly type: "crowd"; readonly figures: CrowdFigures };
 
 /** What is kept of a message's text, in code units. */
@@ -22,9 +26,12 @@ export class LabRecord {
   readonly events: LabEvent[] = [];
   readonly #file: string | undefined;
 
-  constructor(file: string | undefined) {
+  /** `goesOn`: what the file holds of an earlier run is kept, and counts. */
+  constructor(file: string | undefined, goesOn = false) {
     this.#file = file;
-    if (file !== undefined) writeFileSync(file, "");
+    if (file === undefined) return;
+    if (goesOn && existsSync(file)) this.events.push(...readRecords([file]));
+    else writeFileSync(file, "");
   }
 
   add(event: LabEvent): void {

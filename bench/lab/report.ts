@@ -1,7 +1,7 @@
 import { writeSection } from "../results-section.ts";
 import type { LabEvent } from "./record.ts";
 import type { Sample } from "./send.ts";
-import { crashTable, crowdTable, latencyTable, matrixTable, summaryTable } from "./tables.ts";
+import { crashTable, crowdTable, freezeTable, latencyTable, linesTable, matrixTable, summaryTable } from "./tables.ts";
 
 const INTRO = `Written by \`npm run lab -- --write\`. Each send is judged by what the program itself received: the requests to a pretended model, or the
 test program's own log. Starts: how often an agent was started with an empty home, at the latest after 50 sends. In brackets: the 95 % upper
@@ -16,8 +16,10 @@ export function reportOf(events: readonly LabEvent[]): string {
   const samples = of("sample").map(({ sample }) => sample);
   const crashes = of("crash").map(({ figures }) => figures);
   const crowds = of("crowd").map(({ figures }) => figures);
+  const freezes = of("freeze").map(({ figures }) => figures);
+  const lines = of("lines").map(({ figures }) => figures);
   const missing = of("missing").map(({ target, text }) => `${target} (${text})`);
-  const notes = [...crashes, ...crowds].flatMap((figures) => figures.notes);
+  const notes = [...crashes, ...crowds, ...freezes, ...lines].flatMap((figures) => figures.notes);
   const troubles = of("trouble").length;
   const starts = new Map(
     [...Map.groupBy(of("start"), ({ target }) => target)].map(([name, list]) => [name, list.length]),
@@ -32,6 +34,8 @@ export function reportOf(events: readonly LabEvent[]): string {
     ...(samples.length === 0 ? [] : ["### Latency", LATENCY, latencyTable(byRun(events))]),
     ...(samples.length === 0 ? [] : ["### Receipts against what arrived", matrixTable(samples)]),
     ...(crashes.length === 0 ? [] : ["### Killed with -9 at random instants", crashTable(crashes)]),
+    ...(freezes.length === 0 ? [] : ["### Frozen at random instants", freezeTable(freezes)]),
+    ...(lines.length === 0 ? [] : ["### Lines in many scripts", linesTable(lines)]),
     ...(crowds.length === 0 ? [] : ["### Many callers at once", crowdTable(crowds)]),
     ...faultList(samples),
     ...(notes.length === 0 ? [] : [notes.map((note) => `- ${note}`).join("\n")]),

@@ -2,6 +2,8 @@ import { quantile, sum } from "../stats.ts";
 import type { CrashFigures } from "./crash.ts";
 import type { CrowdFigures } from "./crowd.ts";
 import { ARRIVED, bounded, FAULTS, figuresOf, isTimed, matrix } from "./figures.ts";
+import type { FreezeFigures } from "./freeze.ts";
+import type { LineFigures } from "./lines.ts";
 import type { Sample } from "./send.ts";
 
 type Starts = ReadonlyMap<string, number>;
@@ -111,4 +113,30 @@ export function crowdTable(crowds: readonly CrowdFigures[]): string {
     ];
   });
   return table(head, 3, rows);
+}
+
+export function freezeTable(freezes: readonly FreezeFigures[]): string {
+  const head = ["target", "the message", "freezes", "the next SUBMITTED", "p50 s after", "longest s after", "not true"];
+  const rows = [...Map.groupBy(freezes, ({ target }) => target)].map(([target, list]) => {
+    const told = Map.groupBy(list, (one) => one.told);
+    const after = list.map(({ nextMs }) => nextMs / 1000).toSorted((a, b) => a - b);
+    return [
+      target,
+      [...told].map(([name, ones]) => `${ones.length} × ${upper(name)}`).join(", "),
+      list.length,
+      list.filter(({ next }) => next === "submitted").length,
+      (after[after.length >> 1] ?? 0).toFixed(1),
+      (after.at(-1) ?? 0).toFixed(1),
+      bounded(sum(list.map(({ notes }) => notes.length)), list.length),
+    ];
+  });
+  return table(head, 2, rows);
+}
+
+export function linesTable(lines: readonly LineFigures[]): string {
+  const rows = [...Map.groupBy(lines, ({ target }) => target)].map(([target, list]) => {
+    const all = sum(list.map(({ from, to }) => to - from));
+    return [target, all, ...(["recognised", "cleared"] as const).map((name) => sum(list.map((one) => one[name])))];
+  });
+  return table(["target", "lines", "recognised", "cleared"], 1, rows);
 }
