@@ -33,7 +33,7 @@ await runMain({ name: "gt-sidecar", ...exits, signals }, async (context) => {
   const logger = createLogger(half === "both" ? "gt-sidecar" : `gt-sidecar-${half}`, config.logLevel, { redact });
   if (half === "serve") {
     const { serve } = await import("./serve.ts");
-    return serve(config, { logger, clock, signal: isStandby ? endsWith(stdin, signal) : signal });
+    return serve(config, { logger, clock, signal: isStandby ? endsWith(stdin, signal) : signal, isApart: !isStandby });
   }
   const program = {
     program: process.execPath,

@@ -1,7 +1,9 @@
 import { existsSync } from "node:fs";
+import { basename } from "node:path";
 import type { Clock } from "../../internal/base/clock.ts";
 import type { Logger } from "../../internal/base/logger.ts";
 import { version } from "../../internal/cli/version.ts";
+import { PinnedFolder } from "../../internal/files/pinned-folder.ts";
 import { runtimeFolder } from "../../internal/files/private-folder.ts";
 import { HealthState } from "../../internal/rpc/server/health.ts";
 import { Metrics } from "../../internal/rpc/server/metrics.ts";
@@ -16,17 +18,26 @@ interface ServeContext {
   readonly logger: Logger;
   readonly clock: Clock;
   readonly signal: AbortSignal;
+  /** The other half runs in a container of its own. */
+  readonly isApart: boolean;
 }
 
 const LOCK_WAIT_MS = 10_000;
 
 /** Runs the serving half until it is told to stop; 0 then. */
-export async function serve(config: SidecarConfig, { logger, clock, signal }: ServeContext): Promise<number> {
+export async function serve(config: SidecarConfig, { logger, clock, signal, isApart }: ServeContext): Promise<number> {
   const { sidecar, listen, healthListen, tlsDir, roleRules, tokens, allowHosts } = config;
   const paths = statePaths(sidecar.stateDir);
   await untilThere(paths.dir, clock, signal);
   // One that loses its supervising half needs a moment to end; two at a time would write over each other.
-  await using _lock = await lockState(clock, paths, { half: "serve", waitMs: LOCK_WAIT_MS });
+  using folder = PinnedFolder.at(paths.dir, { strict: isApart });
+  const held = {
+    ...paths,
+    get lock() {
+      return folder.place(basename(paths.lock));
+    },
+  };
+  await using _lock = await lockState(clock, held, { half: "serve", waitMs: LOCK_WAIT_MS });
   const metrics = new Metrics();
   metrics.collectProcess();
   await using announced = new AsyncDisposableStack();
@@ -42,6 +53,7 @@ export async function serve(config: SidecarConfig, { logger, clock, signal }: Se
     { clock, logger, health: new HealthState(), metrics, onListening },
     {
       sidecar,
+      isApart,
       listen,
       healthListen,
       hostCheck: { allowHosts },

@@ -12,11 +12,12 @@ import {
 } from "node:fs";
 import { DomainError } from "../base/errors.ts";
 import { openPlainFile } from "../files/plain-file.ts";
-import { asidePath, setAside } from "../files/set-aside.ts";
 import { journalLine, readJournalLines } from "./journal-lines.ts";
 
 /** A larger file is not read: its writer keeps it shorter. */
 export const JOURNAL_MAX_BYTES = 128 * 1024 * 1024;
+/** As `setAside` names it. */
+const ASIDE = ".damaged";
 /** Of what is damaged so much is set aside. */
 const ASIDE_MAX_BYTES = 4 * 1024 * 1024;
 
@@ -30,17 +31,25 @@ export interface JournalReader<T> {
   readonly damaged?: () => void;
 }
 
+/** Where a journal lies, for a folder that is not found by its path alone. */
+export interface JournalFile {
+  /** Good for the calls that follow at once. */
+  readonly path: string;
+  /** Removes the file, the one beside it that is to replace it, or what was set aside, or whatever has that name. */
+  remove(suffix: "" | ".next" | ".damaged"): void;
+}
+
 /**
  * An append-only file of JSON records with checksums, one a line, mode 0600. A record is in the kernel when `append` returns,
  * so it outlives a `kill -9` of this process; it is not synced to the disk, so it may be lost with the machine. One writer.
  */
 export class Journal<T> {
-  readonly #path: string;
+  readonly #file: JournalFile;
   #fd: number;
   #bytes: number;
 
-  private constructor(path: string, fd: number, bytes: number) {
-    this.#path = path;
+  private constructor(file: JournalFile, fd: number, bytes: number) {
+    this.#file = file;
     this.#fd = fd;
     this.#bytes = bytes;
   }
@@ -50,12 +59,13 @@ export class Journal<T> {
    * is cut off. Damaged lines are counted, and set aside in `<path>.damaged` (0600, the first 4 MiB of them). What stands at
    * `path` and is no file is removed, and a file larger than `JOURNAL_MAX_BYTES` is set aside, for a new one (`replaced`).
    */
-  static open<T>(path: string, reader: JournalReader<T>) {
-    const { fd, replaced } = openOrReplace(path);
-    const damaged = readRecords(fd, reader, asidePath(path));
+  static open<T>(where: string | JournalFile, reader: JournalReader<T>) {
+    const file = typeof where === "string" ? fileAt(where) : where;
+    const { fd, replaced } = openOrReplace(file);
+    const damaged = readRecords(fd, reader, file);
     const wholeBytes = endOfLastLine(fd);
     ftruncateSync(fd, wholeBytes);
-    return { journal: new Journal<T>(path, fd, wholeBytes), damaged, replaced };
+    return { journal: new Journal<T>(file, fd, wholeBytes), damaged, replaced };
   }
 
   /** Size of the file. */
@@ -77,7 +87,7 @@ export class Journal<T> {
   /** False when another file, or none, has the name: nobody who opens it would find these records. */
   get isInPlace(): boolean {
     try {
-      const found = lstatSync(this.#path, { bigint: true });
+      const found = lstatSync(this.#file.path, { bigint: true });
       const { ino, dev } = fstatSync(this.#fd, { bigint: true });
       return found.ino === ino && found.dev === dev;
     } catch {
@@ -87,12 +97,13 @@ export class Journal<T> {
 
   /** Replaces the content in one step: a reader, or the next start, sees either all old or all new records. */
   rewrite(records: readonly T[]): void {
-    const next = `${this.#path}.next`;
-    rmSync(next, { recursive: true, force: true });
-    const fresh = new Journal<T>(next, openSync(next, "ax", 0o600), 0);
+    this.#file.remove(".next");
+    const path = this.#file.path;
+    const next = `${path}.next`;
+    const fresh = new Journal<T>(this.#file, openSync(next, "ax", 0o600), 0);
     for (const record of records) fresh.append(record);
-    if (lstatSync(this.#path, { throwIfNoEntry: false })?.isDirectory()) rmSync(this.#path, { recursive: true });
-    renameSync(next, this.#path);
+    if (lstatSync(path, { throwIfNoEntry: false })?.isDirectory()) this.#file.remove("");
+    renameSync(next, path);
     closeSync(this.#fd);
     this.#fd = fresh.#fd;
     this.#bytes = fresh.#bytes;
@@ -103,21 +114,27 @@ export class Journal<T> {
   }
 }
 
-function openOrReplace(path: string): { readonly fd: number; readonly replaced: boolean } {
-  const flags = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT;
-  try {
-    const fd = openPlainFile(path, flags);
-    if (fstatSync(fd).size <= JOURNAL_MAX_BYTES) return { fd, replaced: false };
-    closeSync(fd);
-    setAside(path);
-  } catch (err) {
-    if (!(err instanceof DomainError)) throw err;
-    rmSync(path, { recursive: true, force: true });
-  }
-  return { fd: openPlainFile(path, flags | constants.O_EXCL), replaced: true };
+function fileAt(path: string): JournalFile {
+  return { path, remove: (suffix) => rmSync(`${path}${suffix}`, { recursive: true, force: true }) };
 }
 
-function readRecords<T>(fd: number, reader: JournalReader<T>, asidePath: string): number {
+function openOrReplace(file: JournalFile): { readonly fd: number; readonly replaced: boolean } {
+  const flags = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT;
+  try {
+    const fd = openPlainFile(file.path, flags);
+    if (fstatSync(fd).size <= JOURNAL_MAX_BYTES) return { fd, replaced: false };
+    closeSync(fd);
+    file.remove(ASIDE);
+    const path = file.path;
+    renameSync(path, `${path}${ASIDE}`);
+  } catch (err) {
+    if (!(err instanceof DomainError)) throw err;
+    file.remove("");
+  }
+  return { fd: openPlainFile(file.path, flags | constants.O_EXCL), replaced: true };
+}
+
+function readRecords<T>(fd: number, reader: JournalReader<T>, file: JournalFile): number {
   let damaged = 0;
   let aside: SetAside | undefined;
   for (const line of readJournalLines(fd)) {
@@ -127,7 +144,7 @@ function readRecords<T>(fd: number, reader: JournalReader<T>, asidePath: string)
       continue;
     }
     damaged++;
-    aside ??= new SetAside(asidePath);
+    aside ??= new SetAside(file);
     aside.add(line.type === "record" ? Buffer.from(line.json) : line.bytes);
     reader.damaged?.();
   }
@@ -148,10 +165,10 @@ class SetAside {
   readonly #fd: number | undefined;
   #room = ASIDE_MAX_BYTES;
 
-  constructor(path: string) {
+  constructor(file: JournalFile) {
     try {
-      rmSync(path, { recursive: true, force: true });
-      this.#fd = openSync(path, "ax", 0o600);
+      file.remove(ASIDE);
+      this.#fd = openSync(`${file.path}${ASIDE}`, "ax", 0o600);
     } catch {
       this.#fd = undefined;
     }

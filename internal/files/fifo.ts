@@ -6,6 +6,8 @@ import { aborted } from "../base/abort.ts";
 import { DomainError, errorText } from "../base/errors.ts";
 import type { Task } from "../base/task-group.ts";
 import type { Environment } from "../tmux/client/environment.ts";
+import { checkPart } from "./open-below.ts";
+import type { PinnedFolder } from "./pinned-folder.ts";
 
 /** Node has no call for it. */
 const MAKE_FIFO = "mkfifo";
@@ -19,8 +21,18 @@ export async function makeFifo(path: string, env: Environment): Promise<void> {
   if (old && !old.isFIFO())
     throw new DomainError("already-exists", `cannot make the FIFO ${path}: a file is in the way`);
   if (old) await unlink(path);
+  await runMakeFifo(path, { env });
+}
+
+/** Makes a FIFO with mode 0600 in a folder; there is nothing of that name. @throws DomainError `unavailable` when it cannot be made */
+export async function makeFifoIn(folder: PinnedFolder, name: string, env: Environment): Promise<void> {
+  // The descriptor of the folder closes when the program begins; its working folder stays.
+  await runMakeFifo(checkPart(name), { env, cwd: folder.cwd });
+}
+
+async function runMakeFifo(path: string, options: { readonly env: Environment; readonly cwd?: string }): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  execFile(MAKE_FIFO, ["-m", "0600", "--", path], { env: { ...env }, timeout: 5000 }, (err) => {
+  execFile(MAKE_FIFO, ["-m", "0600", "--", path], { ...options, env: { ...options.env }, timeout: 5000 }, (err) => {
     if (err) reject(new DomainError("unavailable", `cannot make the FIFO ${path}: ${errorText(err)}`, { cause: err }));
     else resolve();
   });
@@ -59,8 +71,15 @@ export async function readFifo(
   onChunk: (chunk: Uint8Array) => void | Promise<void>,
   signal: AbortSignal,
 ): Promise<void> {
-  if (signal.aborted) return;
-  const fd = await openFifo(path);
+  if (!signal.aborted) await readOpenFifo(await openFifo(path), onChunk, signal);
+}
+
+/** As `readFifo`, from a descriptor that is open for reading and writing; it is closed at the end. */
+export async function readOpenFifo(
+  fd: number,
+  onChunk: (chunk: Uint8Array) => void | Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
   // A socket polls the descriptor; a file stream would block one of the few pool threads for as long as nothing comes.
   const socket = new Socket({ fd, readable: true, writable: false });
   const onAbort = () => socket.destroy();

@@ -1,7 +1,7 @@
 import { lstatSync, renameSync, rmSync } from "node:fs";
 
 /** Where `setAside` puts what stood at `path`. */
-export const asidePath = (path: string): string => `${path}.damaged`;
+const asidePath = (path: string): string => `${path}.damaged`;
 
 /** Moves what stands at `path`, if anything does, to `asidePath(path)` in place of what was set aside before. */
 export function setAside(path: string): void {

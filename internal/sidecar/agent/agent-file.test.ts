@@ -37,7 +37,7 @@ beforeEach(() => {
     },
     onState: (state: FileState | undefined) => void told.push(state),
   };
-  running = new AgentFileReader(deps, { home }).run(stop.signal);
+  running = new AgentFileReader(deps, { home, strict: true }).run(stop.signal);
 });
 afterEach(async () => {
   stop.abort();

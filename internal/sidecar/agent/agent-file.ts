@@ -1,9 +1,10 @@
-import { stat } from "node:fs/promises";
+import { lstatSync } from "node:fs";
+import { basename, dirname } from "node:path";
 import type { AgentProfile, FileState } from "../../agents/profile.ts";
 import { aborted } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Task } from "../../base/task-group.ts";
-import { readPlainFile } from "../../files/plain-file.ts";
+import { PinnedFolder } from "../../files/pinned-folder.ts";
 import type { ProcessFacts } from "../halves/halves-link-messages.ts";
 
 export interface AgentFileDeps {
@@ -24,29 +25,35 @@ const MAX_BYTES = 64 * 1024;
 export class AgentFileReader implements Task {
   readonly #deps: AgentFileDeps;
   readonly #home: string;
+  readonly #strict: boolean;
   /** Version of the file that was told of last. */
   #seen: string | undefined;
 
-  constructor(deps: AgentFileDeps, options: { readonly home: string }) {
+  /** `strict`: no part of the file's path may be a link, because the agent is not trusted. */
+  constructor(deps: AgentFileDeps, options: { readonly home: string; readonly strict: boolean }) {
     this.#deps = deps;
     this.#home = options.home;
+    this.#strict = options.strict;
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    if (this.#deps.profile.stateFile(this.#home, 1) === undefined) return aborted(signal);
+    const file = this.#deps.profile.stateFile(this.#home, 1);
+    if (file === undefined) return aborted(signal);
+    using folder = PinnedFolder.at(dirname(file), { strict: this.#strict });
     while (!signal.aborted) {
-      await this.#look();
+      await this.#look(folder);
       await this.#deps.clock.sleep(LOOK_EVERY_MS, signal).catch(() => {});
     }
   }
 
-  async #look(): Promise<void> {
+  async #look(folder: PinnedFolder): Promise<void> {
     const pid = this.#deps.pid();
     const path = pid === undefined ? undefined : this.#deps.profile.stateFile(this.#home, pid);
     if (pid === undefined || path === undefined) return;
-    const version = await versionOf(path, pid);
+    const name = basename(path);
+    const version = versionOf(folder, name, pid);
     if (version !== undefined && version === this.#seen) return;
-    const text = version === undefined ? undefined : await readPlainFile(path, MAX_BYTES);
+    const text = version === undefined ? undefined : await folder.readText(name, MAX_BYTES);
     if (text === undefined) return this.#lost();
     const facts = await this.#deps.process(pid);
     if (facts === undefined) return; // whose file it is will be known at a later look
@@ -61,9 +68,9 @@ export class AgentFileReader implements Task {
 }
 
 /** Undefined: there is nothing that could be looked at. */
-async function versionOf(path: string, pid: number): Promise<string | undefined> {
+function versionOf(folder: PinnedFolder, name: string, pid: number): string | undefined {
   try {
-    const { mtimeNs, size, ino } = await stat(path, { bigint: true });
+    const { mtimeNs, size, ino } = lstatSync(folder.place(name), { bigint: true });
     return `${pid}:${ino}:${mtimeNs}:${size}`;
   } catch {
     return undefined;

@@ -1,28 +1,33 @@
-import { rm } from "node:fs/promises";
-import { join } from "node:path";
+import { fstatSync, lstatSync } from "node:fs";
 import { payloadName } from "../../agents/hook-lines.ts";
 import type { AgentProfile, HookEvent } from "../../agents/profile.ts";
+import type { Clock } from "../../base/clock.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Task } from "../../base/task-group.ts";
-import { readFifo } from "../../files/fifo.ts";
-import { readPlainFile } from "../../files/plain-file.ts";
+import { readOpenFifo } from "../../files/fifo.ts";
+import type { PinnedFolder } from "../../files/pinned-folder.ts";
 
 export interface HookReaderDeps {
+  readonly clock: Clock;
   readonly logger: Logger;
   readonly profile: AgentProfile;
   readonly onEvent: (event: HookEvent) => void;
 }
 
 export interface HookReaderOptions {
+  /** Folder and name of the FIFO; the agent can reach it. */
+  readonly folder: PinnedFolder;
   readonly fifo: string;
   /** Where payloads lie that the lines name. */
-  readonly dir: string;
+  readonly payloads: PinnedFolder;
 }
 
 /** A line of a hook is one atomic write, so at most this long. */
 const MAX_LINE_BYTES = 4096;
 /** A message of 64 KiB escaped as JSON fits; more is not read. */
 const MAX_PAYLOAD_BYTES = 1024 * 1024;
+/** How often it is seen whether the FIFO is still the one that hooks write to. */
+const LOOK_EVERY_MS = 1000;
 
 /** Turns what the agent's hooks write into events, in order. Payload files are removed once read. */
 export class HookReader implements Task {
@@ -35,8 +40,41 @@ export class HookReader implements Task {
     this.#options = options;
   }
 
-  run(signal: AbortSignal): Promise<void> {
-    return readFifo(this.#options.fifo, (chunk) => this.#take(chunk), signal);
+  /** Whatever is put in the FIFO's place is not read, and the next FIFO is. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const fd = this.#open();
+      if (fd === undefined) {
+        await this.#deps.clock.sleep(LOOK_EVERY_MS, signal).catch(() => {});
+        continue;
+      }
+      const inode = fstatSync(fd).ino;
+      const stop = new AbortController();
+      const either = AbortSignal.any([signal, stop.signal]);
+      const looking = this.#untilReplaced(inode, either).then(() => stop.abort());
+      await readOpenFifo(fd, (chunk) => this.#take(chunk), either).finally(() => stop.abort());
+      await looking;
+    }
+  }
+
+  #open(): number | undefined {
+    try {
+      return this.#options.folder.openFifo(this.#options.fifo);
+    } catch {
+      return undefined;
+    }
+  }
+
+  async #untilReplaced(inode: number, signal: AbortSignal): Promise<void> {
+    const { folder, fifo } = this.#options;
+    while (!signal.aborted) {
+      await this.#deps.clock.sleep(LOOK_EVERY_MS, signal).catch(() => {});
+      try {
+        if (lstatSync(folder.place(fifo)).ino !== inode) return;
+      } catch {
+        // it is away for a moment: what was opened is still read
+      }
+    }
   }
 
   async #take(chunk: Uint8Array): Promise<void> {
@@ -54,13 +92,13 @@ export class HookReader implements Task {
   }
 
   async #payload(name: string): Promise<string | undefined> {
-    const path = join(this.#options.dir, name);
+    const { payloads } = this.#options;
     try {
-      return await readPlainFile(path, MAX_PAYLOAD_BYTES);
+      return await payloads.readText(name, MAX_PAYLOAD_BYTES);
     } catch {
       return undefined;
     } finally {
-      await rm(path, { force: true, recursive: true }).catch(() => {});
+      payloads.remove(name);
     }
   }
 }

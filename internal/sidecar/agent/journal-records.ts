@@ -1,4 +1,4 @@
-import { Journal } from "../../eventlog/journal.ts";
+import { Journal, type JournalFile } from "../../eventlog/journal.ts";
 import { EventFold, type EventRecord, type RestoredEvents, restoreEvents } from "../../session/event-records.ts";
 import { NudgeFold } from "../../session/nudge-fold.ts";
 import type { NudgeRecord } from "../../session/nudge-record.ts";
@@ -38,7 +38,7 @@ export interface Restored {
  * Opens the journal and sorts out what it holds. Whatever the file holds, this takes bounded memory and does not throw for
  * its content: what is damaged is counted and set aside, and no nudge that may have been typed is typed again.
  */
-export function openJournal(path: string) {
+export function openJournal(path: string | JournalFile) {
   const nudges = new NudgeFold();
   const events = new EventFold();
   let stream: StreamRecord | undefined;

@@ -6,7 +6,7 @@ import type { Task } from "../../base/task-group.ts";
 import { type AgentExit, decideRestart, exitCodeOf, type RestartMode } from "../../process/restart-policy.ts";
 import type { CommandClient } from "../../tmux/control/command-client.ts";
 import type { AgentCommand } from "../../tmux/pane/agent-command.ts";
-import { type PaneFacts, TmuxPane } from "../../tmux/pane/pane.ts";
+import { type PaneFacts, TmuxPane, type TmuxPaneOptions } from "../../tmux/pane/pane.ts";
 
 /** The supervising half, which can reach the processes beside the agent and run tmux. */
 export interface SessionHelp {
@@ -30,6 +30,10 @@ export interface LifeListener {
   arm(pane: TmuxPane): Promise<void>;
   /** The pane's screen starts anew, as tmux does it for a new life. */
   renewed(): Promise<void>;
+  /** When output came last that was piped here; wall clock, ms. */
+  lastOutputAt(): number | undefined;
+  /** The pane's output is piped elsewhere. */
+  diverted(): void;
   dead(end: { readonly exit: AgentExit; readonly restartDue: boolean; readonly crashLoop: boolean }): void;
   /** It has ended for good. */
   finished(exitCode: number): void;
@@ -47,7 +51,7 @@ export interface SessionMonitorDeps {
 
 export interface SessionMonitorOptions {
   readonly session: string;
-  readonly captureDir: string;
+  readonly captures: TmuxPaneOptions;
   readonly agent: AgentCommand;
   readonly restart: RestartMode;
   /** Aborted once the agent is to end for good: it is not started again then. */
@@ -74,6 +78,9 @@ const HUNG_UP: AgentExit = { signal: 1 };
 /** How often, and with what pauses, tmux is asked how the agent ended before that counts as unknown. */
 const STATUS_LOOKS = 20;
 const STATUS_LOOK_MS = 100;
+/** Output that tmux has read is here within this time, unless it goes elsewhere; seen at so many looks in a row. */
+const DIVERTED_MS = 2000;
+const DIVERTED_LOOKS = 2;
 
 /**
  * Watches over the agent's tmux session: finds the pane, notices the agent's end, starts it again by the policy, keeps the
@@ -92,6 +99,8 @@ export class SessionMonitor implements Task {
   #startedAt: number;
   #restarts: number;
   #quickEnds = 0;
+  /** Looks in a row at which output was missing. */
+  #missing = 0;
   #exit: AgentExit | undefined;
   #done = false;
   /** An agent has been seen alive by this process. */
@@ -198,11 +207,11 @@ export class SessionMonitor implements Task {
   /** The agent's pane, wherever on the server it is; in a session that was not looked at before, the first one. */
   async #findPane(signal: AbortSignal): Promise<TmuxPane> {
     const { client } = this.#deps;
-    const { session, captureDir: dir } = this.#options;
+    const { session, captures } = this.#options;
     const panes = await listPanes(client);
     const own = panes.find(({ pid }) => pid === this.#pid) ?? panes.find(({ id }) => id === this.#paneId);
-    if (own !== undefined) return new TmuxPane(client, own.id, { dir });
-    if (this.#paneId === undefined) return await TmuxPane.find(client, session, { dir });
+    if (own !== undefined) return new TmuxPane(client, own.id, captures);
+    if (this.#paneId === undefined) return await TmuxPane.find(client, session, captures);
     await this.#seekSession(false, signal);
     throw new DomainError("unavailable", "the agent's pane is gone");
   }
@@ -225,7 +234,7 @@ export class SessionMonitor implements Task {
       } else {
         this.#noticeLife(facts);
         this.#deps.listener.sized(facts);
-        if (!facts.piped) await this.#arm(pane, facts);
+        if (!facts.piped || this.#isDiverted(facts)) await this.#arm(pane, facts);
         else if (this.#armedFor !== facts.pid) await this.#replaced(facts);
       }
       await this.#woken.nextOrAfter(LOOK_EVERY_MS, clock, signal);
@@ -240,6 +249,20 @@ export class SessionMonitor implements Task {
       facts = await pane.recoverDeadStatus();
     }
     return facts;
+  }
+
+  /** tmux says that the pane printed, and nothing came here: another pipe has taken the place of ours. */
+  #isDiverted(facts: PaneFacts): boolean {
+    const { listener } = this.#deps;
+    const { activityAt } = facts;
+    const last = listener.lastOutputAt();
+    const isKnown = facts.panes === 1 && activityAt !== undefined && last !== undefined;
+    const isMissing = isKnown && activityAt - 1000 > last + DIVERTED_MS;
+    this.#missing = isMissing ? this.#missing + 1 : 0;
+    if (this.#missing < DIVERTED_LOOKS) return false;
+    this.#missing = 0;
+    listener.diverted();
+    return true;
   }
 
   async #arm(pane: TmuxPane, facts: PaneFacts): Promise<void> {

@@ -1,10 +1,12 @@
-import { rm } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
+import { closeSync } from "node:fs";
 import { join } from "node:path";
 import { aborted } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
 import type { Task } from "../../base/task-group.ts";
-import { makeFifo, readFifo } from "../../files/fifo.ts";
+import { makeFifoIn, readOpenFifo } from "../../files/fifo.ts";
+import type { PinnedFolder } from "../../files/pinned-folder.ts";
 import { EMULATOR_SCROLLBACK } from "../../pane/screen/output.ts";
 import type { Environment } from "../../tmux/client/environment.ts";
 import type { PaneCut, TmuxPane } from "../../tmux/pane/pane.ts";
@@ -20,23 +22,22 @@ const QUIET_MS = 50;
  * one would come after the cut, and be drawn twice.
  */
 export class OutputReader implements Task {
-  readonly #dir: string;
+  readonly #folder: PinnedFolder;
   readonly #env: Environment;
   readonly #agent: LiveAgent;
   readonly #clock: Clock;
   readonly #failed = Promise.withResolvers<never>();
   #reading: { readonly stop: AbortController; readonly done: Promise<void>; readonly fifo: string } | undefined;
   #pane: TmuxPane | undefined;
-  #count = 0;
 
-  /** `dir`: a private folder for the FIFOs. */
+  /** `folder`: where the FIFOs are made; the agent can reach it. */
   constructor(
     deps: { readonly clock: Clock; readonly agent: LiveAgent },
-    options: { readonly dir: string; readonly env: Environment },
+    options: { readonly folder: PinnedFolder; readonly env: Environment },
   ) {
     this.#clock = deps.clock;
     this.#agent = deps.agent;
-    this.#dir = options.dir;
+    this.#folder = options.folder;
     this.#env = options.env;
     this.#failed.promise.catch(() => {}); // `run` throws it
   }
@@ -46,11 +47,18 @@ export class OutputReader implements Task {
     await this.#disarm();
     this.#pane = pane;
     if ((await pane.facts()).dead) return await this.#restart(await pane.cut(EMULATOR_SCROLLBACK));
-    const fifo = join(this.#dir, `output-${process.pid}-${this.#count++}.fifo`);
-    await makeFifo(fifo, this.#env);
-    await this.#restart(await pane.cut(EMULATOR_SCROLLBACK, fifo));
+    const fifo = `output-${randomUUID()}.fifo`;
+    await makeFifoIn(this.#folder, fifo, this.#env);
+    const fd = this.#folder.openFifo(fifo);
+    try {
+      await this.#restart(await pane.cut(EMULATOR_SCROLLBACK, join(this.#folder.path, fifo)));
+    } catch (err) {
+      closeSync(fd);
+      this.#folder.remove(fifo);
+      throw err;
+    }
     const stop = new AbortController();
-    const done = readFifo(fifo, (chunk) => this.#agent.take(chunk), stop.signal);
+    const done = readOpenFifo(fd, (chunk) => this.#agent.take(chunk), stop.signal);
     done.catch((err: unknown) => this.#failed.reject(err));
     this.#reading = { stop, done, fifo };
   }
@@ -103,7 +111,7 @@ export class OutputReader implements Task {
     if (reading === undefined) return;
     reading.stop.abort();
     await reading.done.catch(() => {});
-    await rm(reading.fifo, { force: true });
+    this.#folder.remove(reading.fifo);
   }
 }
 

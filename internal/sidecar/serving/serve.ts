@@ -1,4 +1,4 @@
-import { createConnection } from "node:net";
+import { basename } from "node:path";
 import type { AgentProfile } from "../../agents/profile.ts";
 import { profileNamed } from "../../agents/programs/registry.ts";
 import { type RoleRule, roleOf } from "../../auth/roles.ts";
@@ -23,6 +23,7 @@ import type { NudgeReceipt } from "../../session/types.ts";
 import { CommandClient } from "../../tmux/control/command-client.ts";
 import type { TmuxPane } from "../../tmux/pane/pane.ts";
 import { AgentFileReader } from "../agent/agent-file.ts";
+import { Boundary } from "../agent/boundary.ts";
 import { clientStreams } from "../agent/client-stream.ts";
 import { HookReader } from "../agent/hook-reader.ts";
 import { ofAgent, openJournal, type Restored, type SidecarRecord } from "../agent/journal-records.ts";
@@ -31,11 +32,12 @@ import { type LifeListener, SessionMonitor, type SessionMonitorOptions } from ".
 import { Operator } from "../agent/operator.ts";
 import { OutputReader } from "../agent/output-reader.ts";
 import type { StopRequest } from "../agent/stop-request.ts";
+import { takeCapture } from "../agent/take-capture.ts";
 import { typeText } from "../agent/type-text.ts";
 import { WorkWatch } from "../agent/work-watch.ts";
 import { ControlClient } from "../halves/halves-link-client.ts";
 import { agentCommand, launchContext, SESSION, type SidecarOptions } from "../halves/options.ts";
-import { type StatePaths, statePaths } from "../halves/state-dir.ts";
+import { openStateFolder, type StateFolder } from "../halves/state-folder.ts";
 import { isOpenToAll, roleGate } from "./access.ts";
 import { FirstLook } from "./first-look.ts";
 import { type ServiceDeps, sidecarRoutes } from "./server.ts";
@@ -53,6 +55,8 @@ export interface ServeDeps {
 
 export interface ServeOptions {
   readonly sidecar: SidecarOptions;
+  /** The other half runs in a container of its own, because the agent is not trusted. */
+  readonly isApart: boolean;
   readonly listen: { readonly host: string; readonly port: number };
   readonly healthListen: { readonly host: string; readonly port: number };
   /** Folder with certificate, key and CA; without it plaintext is served. */
@@ -66,13 +70,18 @@ export interface ServeOptions {
   readonly versions: Readonly<Record<string, string>>;
 }
 
-/** What the parts of one run share. */
-interface Parts {
-  readonly paths: StatePaths;
-  readonly profile: AgentProfile;
-  readonly client: CommandClient;
+/** What is there before anything is known of the agent. */
+interface Ground {
+  readonly state: StateFolder;
   readonly control: ControlClient;
   readonly counters: SidecarMetrics;
+  readonly boundary: Boundary;
+}
+
+/** What the parts of one run share. */
+interface Parts extends Ground {
+  readonly profile: AgentProfile;
+  readonly client: CommandClient;
   readonly restored: Restored;
 }
 
@@ -96,27 +105,36 @@ export class ServingHalf implements Task {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const paths = statePaths(this.#options.sidecar.stateDir);
-    const connect = () => createConnection(paths.control);
-    const control = new ControlClient({ clock: this.#deps.clock, connect, onForeign: () => {} });
-    await runTasks(signal, [control, { run: (stop) => this.#serve(paths, control, stop) }]);
+    const { clock, logger, metrics } = this.#deps;
+    const counters = new SidecarMetrics(metrics.registry);
+    const boundary = new Boundary({ logger, count: (violation) => counters.violated(violation) });
+    using state = openStateFolder(this.#options.sidecar.stateDir, {
+      strict: this.#options.isApart,
+      onOdd: (oddity) => boundary.note(oddity),
+    });
+    const control = new ControlClient({
+      clock,
+      connect: () => state.connect("control"),
+      onForeign: () => boundary.note("peer"),
+    });
+    const run = (stop: AbortSignal) => this.#serve({ state, control, counters, boundary }, stop);
+    await runTasks(signal, [control, { run }]);
   }
 
-  async #serve(paths: StatePaths, control: ControlClient, signal: AbortSignal): Promise<void> {
-    const { clock, logger, metrics } = this.#deps;
+  async #serve({ state, control, counters, boundary }: Ground, signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.#deps;
     const { sidecar } = this.#options;
     const hello = await control.greeted(HELLO_MS, signal);
-    const { journal, restored: held, damaged, replaced } = openJournal(paths.journal);
+    const { journal, restored: held, damaged, replaced } = openJournal(state.journal);
     const restored = ofAgent(held, hello?.agentId, clock.now());
     if (replaced) logger.error("the journal was no file of ours: earlier receipts are lost");
     if (damaged > 0) logger.error({ records: damaged }, "the journal is damaged: these records are lost");
-    const open = clientStreams(() => createConnection(paths.clients));
-    const client = new CommandClient({ clock, logger }, { open });
-    const counters = new SidecarMetrics(metrics.registry);
-    const parts: Parts = { paths, profile: profileNamed(sidecar.agent), client, control, counters, restored };
+    const open = clientStreams(() => state.connect("clients"));
+    const client = new CommandClient({ clock, logger }, { open, onForeign: () => boundary.note("stream") });
+    const parts = { state, profile: profileNamed(sidecar.agent), client, control, counters, boundary, restored };
 
     const agent: LiveAgent = this.#liveAgent(parts, journal, () => monitor);
-    const output = new OutputReader({ clock, agent }, { dir: paths.captures, env: sidecar.env });
+    const output = new OutputReader({ clock, agent }, { folder: state.captures, env: sidecar.env });
     const monitor: SessionMonitor = this.#sessionMonitor(parts, agent, output, signal);
     counters.observe(agent);
     const healthServer = this.#healthServer();
@@ -172,7 +190,7 @@ export class ServingHalf implements Task {
   }
 
   #sessionMonitor(parts: Parts, agent: LiveAgent, output: OutputReader, signal: AbortSignal): SessionMonitor {
-    const { paths, profile, client, control, restored } = parts;
+    const { state, profile, client, control, boundary, restored } = parts;
     const { clock, logger, health } = this.#deps;
     const { sidecar } = this.#options;
     let isPiped = false;
@@ -194,6 +212,8 @@ export class ServingHalf implements Task {
         setReady(true);
       },
       renewed: () => agent.output.renew(),
+      lastOutputAt: () => agent.output.lastOutputAt,
+      diverted: () => boundary.note("pipe"),
       dead: (end) => {
         agent.dead(end);
         this.#firstLook.done();
@@ -204,7 +224,7 @@ export class ServingHalf implements Task {
     const plan = profile.launch(launchContext(sidecar));
     const options: SessionMonitorOptions = {
       session: SESSION,
-      captureDir: paths.captures,
+      captures: { dir: state.captures.path, take: takeCapture(state.captures, boundary) },
       agent: agentCommand(sidecar, plan),
       restart: sidecar.restart,
       stopAsked: agent.stopper.asked,
@@ -215,7 +235,7 @@ export class ServingHalf implements Task {
   }
 
   /** What the agent says about itself. */
-  #readers({ paths, profile, control }: Parts, agent: LiveAgent, monitor: SessionMonitor): readonly Task[] {
+  #readers({ state, profile, control }: Parts, agent: LiveAgent, monitor: SessionMonitor): readonly Task[] {
     const { clock, logger } = this.#deps;
     const { home, stallAfterMs } = this.#options.sidecar;
     const pid = () => (monitor.life.alive ? monitor.life.pid : undefined);
@@ -224,10 +244,13 @@ export class ServingHalf implements Task {
       const agentPid = pid();
       return agentPid === undefined ? undefined : (await control.process(agentPid, { work: true }))?.work;
     };
-    const hookFiles = { fifo: paths.hookFifo, dir: paths.hookDir };
+    const hookFiles = { folder: state.folder, fifo: basename(state.paths.hookFifo), payloads: state.hooks };
     return [
-      new HookReader({ logger, profile, onEvent: agent.heard.bind(agent) }, hookFiles),
-      new AgentFileReader({ clock, profile, pid, process: facts, onState: agent.read.bind(agent) }, { home }),
+      new HookReader({ clock, logger, profile, onEvent: agent.heard.bind(agent) }, hookFiles),
+      new AgentFileReader(
+        { clock, profile, pid, process: facts, onState: agent.read.bind(agent) },
+        { home, strict: this.#options.isApart },
+      ),
       new WorkWatch({ clock, monitor: agent.monitor, sample: work }, { stallAfterMs }),
     ];
   }

@@ -1,5 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { NudgeReceipt } from "../../session/types.ts";
+import { VIOLATIONS, type Violation } from "../agent/boundary.ts";
 import type { LiveAgent } from "../agent/live-agent.ts";
 
 const LATENCY_BUCKETS_SECONDS = [0.025, 0.05, 0.1, 0.15, 0.25, 0.5, 1, 2, 5];
@@ -9,6 +10,7 @@ export class SidecarMetrics {
   readonly #registry: Registry;
   readonly #receipts: Counter<"outcome">;
   readonly #latency: Histogram;
+  readonly #violations: Counter<"kind">;
 
   constructor(registry: Registry) {
     this.#registry = registry;
@@ -25,6 +27,17 @@ export class SidecarMetrics {
       buckets: LATENCY_BUCKETS_SECONDS,
       registers,
     });
+    this.#violations = new Counter({
+      name: "gastown_boundary_violations_total",
+      help: "What the agent did to reach the serving half, by where it was met.",
+      labelNames: ["kind"],
+      registers,
+    });
+    for (const kind of VIOLATIONS) this.#violations.inc({ kind }, 0);
+  }
+
+  violated(kind: Violation): void {
+    this.#violations.inc({ kind });
   }
 
   ended(receipt: NudgeReceipt): void {

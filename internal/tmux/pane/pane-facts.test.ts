@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import { factsCommand, parseFacts } from "./pane-facts.ts";
 
 const SEPARATOR = "gt0123456789abcdef";
-const facts = (numbers: string, ...names: string[]) => parseFacts([[numbers, ...names].join(SEPARATOR)], SEPARATOR);
+const facts = (numbers: string, ...names: string[]) =>
+  parseFacts([[`${numbers},1`, ...names].join(SEPARATOR)], SEPARATOR);
 
 describe("parseFacts", () => {
   it("reads a living pane", () => {
@@ -18,6 +19,7 @@ describe("parseFacts", () => {
       historySize: 7,
       cursorX: 3,
       cursorY: 4,
+      panes: 1,
       activityAt: 1_700_000_000_999,
       windowName: "agent",
       currentCommand: "claude",

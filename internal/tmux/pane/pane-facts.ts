@@ -43,6 +43,8 @@ export interface PaneFacts {
   readonly historySize: number;
   readonly cursorX: number;
   readonly cursorY: number;
+  /** Panes of its window, itself included. */
+  readonly panes: number;
   /** When something was printed last; wall clock, ms, told by tmux in whole seconds (the second's end). */
   readonly activityAt?: number;
   /** Names set by programs: hostile text, without control characters. */
@@ -66,6 +68,7 @@ const NUMBERS = [
   "cursor_x",
   "cursor_y",
   "window_activity",
+  "window_panes",
 ];
 const MODES = [
   "cursor_flag",
@@ -120,6 +123,7 @@ export function parseFacts(lines: readonly string[], separator: string): PaneFac
     alternate: number("alternate_on") !== 0,
     pid: number("pane_pid"),
     piped: number("pane_pipe") !== 0,
+    panes: number("window_panes"),
     cols: number("pane_width"),
     rows: number("pane_height"),
     historySize: number("history_size"),

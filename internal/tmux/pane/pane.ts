@@ -50,6 +50,11 @@ export interface PaneCut {
 export interface TmuxPaneOptions {
   /** Private folder (0700), best in memory, for captures on their way; no `#[` in its path. */
   readonly dir: string;
+  /**
+   * Reads and removes a file in that folder where the agent can reach it; undefined when it is none of tmux's. Without it the
+   * file is read by its path.
+   */
+  readonly take?: (name: string, maxBytes: number) => Promise<string | undefined>;
 }
 
 /** What of a client a pane needs. */
@@ -281,18 +286,21 @@ export class TmuxPane {
    * one continues has no LF either.
    */
   async #bring(buffer: string): Promise<string> {
-    const path = join(this.#options.dir, buffer);
+    const { dir, take } = this.#options;
+    const path = join(dir, buffer);
     try {
       const saved = this.#client.command(saveLine(buffer, path));
       const dropped = this.#client.command(`delete-buffer -b ${buffer}`);
       const [save, drop] = await Promise.allSettled([saved, dropped]);
       if (save.status === "rejected" && isNoBuffer(save.reason)) return "";
       for (const step of [save, drop]) if (step.status === "rejected") throw step.reason;
-      const text = await readPlainFile(path, CAPTURE_MAX_BYTES);
+      const text = await (take === undefined
+        ? readPlainFile(path, CAPTURE_MAX_BYTES)
+        : take(buffer, CAPTURE_MAX_BYTES));
       if (text === undefined) throw new DomainError("unavailable", "a capture of the pane was taken away");
       return text;
     } finally {
-      await unlink(path).catch(() => {});
+      if (take === undefined) await unlink(path).catch(() => {});
     }
   }
 }

@@ -1,0 +1,108 @@
+import { closeSync, constants, fstatSync, openSync, type Stats } from "node:fs";
+import { DomainError } from "../base/errors.ts";
+
+/** The descriptor names a place and opens nothing: no FIFO is waited for, no device begins to act. The same number on all our platforms. */
+const O_PATH = 0x200000;
+
+/** Without /proc a file is opened by its whole path: its last part is still checked, what leads there may change meanwhile. */
+export const HAS_PROC = process.platform === "linux";
+
+export type Kind = "folder" | "file" | "FIFO" | "socket";
+
+/** Why something in a folder is not what the owner of the folder put there. */
+export type Oddity = "link" | "kind" | "owner";
+
+/** Another kind of thing, a link or another user's file stands where one of ours is expected: none of it was opened. */
+export class OddFileError extends DomainError {
+  readonly oddity: Oddity;
+  /** It was counted already. */
+  isNoted = false;
+
+  constructor(path: string, oddity: Oddity) {
+    super("precondition", `cannot use ${path}: ${WORDS[oddity]}`);
+    this.oddity = oddity;
+  }
+}
+
+const WORDS: Readonly<Record<Oddity, string>> = {
+  link: "it is a link, or has a second name",
+  kind: "it is another kind of file",
+  owner: "it belongs to another user",
+};
+
+const IS_OF: Readonly<Record<Kind, (found: Stats) => boolean>> = {
+  folder: (found) => found.isDirectory(),
+  file: (found) => found.isFile(),
+  FIFO: (found) => found.isFIFO(),
+  socket: (found) => found.isSocket(),
+};
+
+/** One part of a path. @throws DomainError `invalid` for anything that could lead out of its folder */
+export function checkPart(name: string): string {
+  if (name === "" || name === "." || name === ".." || /[/\0]/.test(name))
+    throw new DomainError("invalid", `not a file's name: ${JSON.stringify(name.slice(0, 40))}`);
+  return name;
+}
+
+/** The path of what a descriptor names. */
+export function placeOf(fd: number, name?: string): string {
+  return name === undefined ? `/proc/self/fd/${fd}` : `/proc/self/fd/${fd}/${name}`;
+}
+
+/**
+ * A descriptor that names what stands at `path`, whose last part is not followed. Linux only.
+ * @throws OddFileError for another kind; else as `openSync`
+ */
+export function namePlace(path: string, kind: Kind): number {
+  const fd = openSync(path, O_PATH | constants.O_NOFOLLOW);
+  const found = fstatSync(fd);
+  if (IS_OF[kind](found)) return fd;
+  closeSync(fd);
+  throw new OddFileError(path, found.isSymbolicLink() ? "link" : "kind");
+}
+
+/** `namePlace` of a folder with no part of its path being a link. `path` is absolute. */
+export function nameWithoutLinks(path: string): number {
+  let fd = namePlace("/", "folder");
+  for (const part of path.split("/").filter((name) => name !== "")) {
+    try {
+      const next = namePlace(placeOf(fd, checkPart(part)), "folder");
+      closeSync(fd);
+      fd = next;
+    } catch (err) {
+      closeSync(fd);
+      throw err instanceof OddFileError ? new OddFileError(`${path} (at ${part})`, err.oddity) : err;
+    }
+  }
+  return fd;
+}
+
+/**
+ * Opens the file or FIFO at `path` with `flags` of open(2); it exists, and nothing is waited for. `isOwner` judges the owner.
+ * @throws OddFileError for another kind, a link, a file with a second name, another owner; else as `openSync`
+ */
+export function openChecked(
+  path: string,
+  kind: "file" | "FIFO",
+  flags: number,
+  isOwner: (uid: number) => boolean,
+): number {
+  const named = HAS_PROC ? namePlace(path, kind) : undefined;
+  try {
+    const real = named === undefined ? path : placeOf(named);
+    const follow = named === undefined ? constants.O_NOFOLLOW : 0; // what the descriptor names is the thing itself
+    const fd = openSync(real, flags | constants.O_NONBLOCK | follow);
+    const oddity = oddityOf(fstatSync(fd), kind, isOwner);
+    if (oddity === undefined) return fd;
+    closeSync(fd);
+    throw new OddFileError(path, oddity);
+  } finally {
+    if (named !== undefined) closeSync(named);
+  }
+}
+
+function oddityOf(found: Stats, kind: Kind, isOwner: (uid: number) => boolean): Oddity | undefined {
+  if (!IS_OF[kind](found)) return "kind";
+  if (found.nlink > 1) return "link";
+  return isOwner(found.uid) ? undefined : "owner";
+}

@@ -1,0 +1,178 @@
+import { closeSync, constants, fstatSync, lstatSync, read, readdirSync, rmdirSync, unlinkSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import {
+  checkPart,
+  HAS_PROC,
+  namePlace,
+  nameWithoutLinks,
+  OddFileError,
+  type Oddity,
+  openChecked,
+  placeOf,
+} from "./open-below.ts";
+
+export interface PinnedFolderOptions {
+  /** False where whoever named the folder may have named it by way of links. The folder itself is never one. */
+  readonly strict: boolean;
+  /** Told of each thing that is not what it should be, before the call that met it fails or goes on without it. */
+  readonly onOdd?: (oddity: Oddity) => void;
+}
+
+const readAt = promisify(read);
+
+/** A tree that is removed: entries at most, and how deep. What is left is removed by a later call. */
+const REMOVE_MOST = 10_000;
+const REMOVE_DEPTH = 32;
+
+/**
+ * A folder that others may change, held by a descriptor: whatever they put in the place of its parts, each name is looked up
+ * in this very folder, nothing is followed out of it, and only plain files, FIFOs and sockets of its owner or of this user are
+ * opened. When another folder has taken its name, the next call goes on in that one.
+ *
+ * Without /proc (macOS) names are looked up by path: a folder above that is replaced during a call can then lead elsewhere.
+ * What is opened is checked all the same. Every call is synchronous up to the opening, so a descriptor is never used late.
+ */
+export class PinnedFolder implements Disposable {
+  /** As it was named: for programs that look it up themselves. */
+  readonly path: string;
+  readonly #locate: () => number;
+  readonly #options: PinnedFolderOptions;
+  readonly #parent: PinnedFolder | undefined;
+  #fd: number | undefined;
+  #uid = 0;
+
+  private constructor(path: string, locate: () => number, options: PinnedFolderOptions, parent?: PinnedFolder) {
+    this.path = path;
+    this.#locate = locate;
+    this.#options = options;
+    this.#parent = parent;
+  }
+
+  /** `path` is absolute. It is looked up at the first use, which throws OddFileError, or as open(2), if it is no folder. */
+  static at(path: string, options: PinnedFolderOptions): PinnedFolder {
+    const locate = () => (options.strict ? nameWithoutLinks(path) : namePlace(path, "folder"));
+    return new PinnedFolder(path, locate, options);
+  }
+
+  /** A folder in this one. */
+  inside(name: string): PinnedFolder {
+    const locate = () => namePlace(this.place(name), "folder");
+    return new PinnedFolder(join(this.path, checkPart(name)), locate, this.#options, this);
+  }
+
+  /** The path of an entry for one call of the file system at once: a later one may find another folder pinned. */
+  place(name: string): string {
+    checkPart(name);
+    return HAS_PROC ? placeOf(this.#pinned(), name) : join(this.path, name);
+  }
+
+  /** The folder's own path, in the same way; also good as the working folder of a child. */
+  get cwd(): string {
+    return HAS_PROC ? placeOf(this.#pinned()) : this.path;
+  }
+
+  /** Opens a plain file with one name. @throws OddFileError; else as `openSync` */
+  openFile(name: string, flags: number): number {
+    return this.#noting(() => openChecked(this.place(name), "file", flags, (uid) => this.#isOwner(uid)));
+  }
+
+  /** Opens a FIFO for both directions, so that neither opening nor reading waits for a writer. @throws as `openFile` */
+  openFifo(name: string): number {
+    return this.#noting(() => openChecked(this.place(name), "FIFO", constants.O_RDWR, (uid) => this.#isOwner(uid)));
+  }
+
+  /** A path to a socket that cannot be anything else; give it up after connecting. @throws as `openFile` */
+  nameSocket(name: string): { readonly path: string } & Disposable {
+    if (!HAS_PROC) return { path: this.place(name), [Symbol.dispose]: () => {} };
+    const fd = this.#noting(() => namePlace(this.place(name), "socket"));
+    return { path: placeOf(fd), [Symbol.dispose]: () => closeSync(fd) };
+  }
+
+  /** A text file's content; undefined when there is none, when it is anything else, or has more than `maxBytes`. */
+  async readText(name: string, maxBytes: number): Promise<string | undefined> {
+    const fd = this.#tryOpen(name);
+    if (fd === undefined) return undefined;
+    try {
+      const { size } = fstatSync(fd);
+      if (size > maxBytes) return undefined;
+      const { bytesRead, buffer } = await readAt(fd, Buffer.allocUnsafe(size), 0, size, 0);
+      return buffer.toString("utf8", 0, bytesRead);
+    } finally {
+      closeSync(fd);
+    }
+  }
+
+  /** Removes an entry of any kind, a folder with what is in it; of a link the link. What is not there is fine. */
+  remove(name: string): void {
+    try {
+      if (HAS_PROC) removeBelow(this.#pinned(), checkPart(name), { left: REMOVE_MOST }, REMOVE_DEPTH);
+      else unlinkSync(this.place(name));
+    } catch {
+      // it has gone, changes this very moment, or may not be removed: nothing here depends on it
+    }
+  }
+
+  [Symbol.dispose](): void {
+    if (this.#fd !== undefined) closeSync(this.#fd);
+    this.#fd = undefined;
+  }
+
+  #tryOpen(name: string): number | undefined {
+    try {
+      return this.openFile(name, constants.O_RDONLY);
+    } catch {
+      return undefined;
+    }
+  }
+
+  #noting<T>(act: () => T): T {
+    try {
+      return act();
+    } catch (err) {
+      if (err instanceof OddFileError && !err.isNoted) {
+        err.isNoted = true;
+        this.#options.onOdd?.(err.oddity);
+      }
+      throw err;
+    }
+  }
+
+  #isOwner(uid: number): boolean {
+    return uid === this.#uid || uid === process.geteuid?.();
+  }
+
+  #pinned(): number {
+    if (this.#fd !== undefined && this.#isInPlace(this.#fd)) return this.#fd;
+    const fd = this.#noting(this.#locate);
+    this[Symbol.dispose]();
+    this.#uid = fstatSync(fd).uid;
+    this.#fd = fd;
+    return fd;
+  }
+
+  #isInPlace(fd: number): boolean {
+    const there =
+      this.#parent === undefined ? this.path : this.#parent.place(this.path.slice(this.#parent.path.length + 1));
+    const found = lstatSync(there, { bigint: true, throwIfNoEntry: false });
+    const { ino, dev } = fstatSync(fd, { bigint: true });
+    return found !== undefined && found.ino === ino && found.dev === dev;
+  }
+}
+
+/** Walks by descriptors: a folder that becomes a link meanwhile is not entered. */
+function removeBelow(dir: number, name: string, budget: { left: number }, depth: number): void {
+  if (depth === 0 || budget.left-- <= 0) return;
+  const place = placeOf(dir, name);
+  if (!lstatSync(place).isDirectory()) {
+    unlinkSync(place);
+    return;
+  }
+  const fd = namePlace(place, "folder");
+  try {
+    for (const entry of readdirSync(placeOf(fd))) removeBelow(fd, entry, budget, depth - 1);
+  } finally {
+    closeSync(fd);
+  }
+  rmdirSync(place);
+}

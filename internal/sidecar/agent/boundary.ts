@@ -1,0 +1,29 @@
+import type { Logger } from "../../base/logger.ts";
+
+/**
+ * What only an agent that reaches for the serving half does, by where it was met: a `link`, another `kind` of file or another
+ * `owner`'s in the state folder; a `peer` on the link that is no supervising half; a `stream` that is not tmux's; a `capture` that
+ * tmux said it wrote and that is not there; output that is piped elsewhere (`pipe`).
+ */
+export const VIOLATIONS = ["link", "kind", "owner", "peer", "stream", "capture", "pipe"] as const;
+export type Violation = (typeof VIOLATIONS)[number];
+
+/** Counts what is done to the boundary between the two halves, and logs the first of each kind. */
+export class Boundary {
+  readonly #deps: { readonly logger: Logger; readonly count: (violation: Violation) => void };
+  readonly #logged = new Set<Violation>();
+
+  constructor(deps: { readonly logger: Logger; readonly count: (violation: Violation) => void }) {
+    this.#deps = deps;
+  }
+
+  note(violation: Violation): void {
+    this.#deps.count(violation);
+    if (this.#logged.has(violation)) return;
+    this.#logged.add(violation);
+    this.#deps.logger.warn(
+      { kind: violation },
+      "the agent reaches for the serving half; further ones are counted only",
+    );
+  }
+}

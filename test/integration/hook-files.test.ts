@@ -1,0 +1,90 @@
+import {
+  closeSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { profileNamed } from "../../internal/agents/programs/registry.ts";
+import { makeFifo } from "../../internal/files/fifo.ts";
+import { PinnedFolder } from "../../internal/files/pinned-folder.ts";
+import { HookReader } from "../../internal/sidecar/agent/hook-reader.ts";
+import { until } from "../support/sidecar.ts";
+import { testDeps } from "../support/tmux-sandbox.ts";
+
+let root = "";
+let state = "";
+let heard: string[] = [];
+let stop: AbortController;
+let running: Promise<void>;
+let folder: PinnedFolder;
+beforeEach(async () => {
+  root = mkdtempSync(join(tmpdir(), "gt-hooks-"));
+  state = join(root, "state");
+  mkdirSync(join(state, "hooks"), { recursive: true });
+  await makeFifo(join(state, "hooks.fifo"), process.env);
+  mkdirSync(join(root, "outside/victim/deep"), { recursive: true });
+  heard = [];
+  folder = PinnedFolder.at(state, { strict: true });
+  const deps = {
+    ...testDeps,
+    profile: profileNamed("demo"),
+    onEvent: ({ type }: { type: string }) => void heard.push(type),
+  };
+  stop = new AbortController();
+  const reader = new HookReader(deps, { folder, fifo: "hooks.fifo", payloads: folder.inside("hooks") });
+  running = reader.run(stop.signal);
+});
+afterEach(async () => {
+  stop.abort();
+  await running;
+  rmSync(root, { recursive: true });
+});
+
+/** As a hook does it: without waiting for a reader. */
+function say(line: string): void {
+  const fd = openSync(join(state, "hooks.fifo"), constants.O_RDWR | constants.O_NONBLOCK);
+  writeSync(fd, `${line}\n`);
+  closeSync(fd);
+}
+
+const untilHeard = (count: number) => until(`${count} lines`, 10_000, () => heard.length >= count || undefined);
+
+it("a folder outside that a link in the hooks' place leads to stays whole", async () => {
+  rmSync(join(state, "hooks"), { recursive: true });
+  symlinkSync(join(root, "outside"), join(state, "hooks"));
+  say("prompt-submitted victim");
+  say("turn-ended");
+  await untilHeard(2);
+  expect(existsSync(join(root, "outside/victim/deep"))).toBe(true);
+});
+
+it("a payload is removed once it is read, a folder of its name too, and no more than the link of a link", async () => {
+  writeFileSync(join(state, "hooks/payload"), "{}");
+  mkdirSync(join(state, "hooks/folder/deep"), { recursive: true });
+  symlinkSync(join(root, "outside/victim"), join(state, "hooks/link"));
+  for (const name of ["payload", "folder", "link"]) say(`prompt-submitted ${name}`);
+  await untilHeard(3);
+  const left = ["payload", "folder", "link"].filter((name) => existsSync(join(state, "hooks", name)));
+  expect([left, existsSync(join(root, "outside/victim/deep"))]).toEqual([[], true]);
+});
+
+it("what is put in the FIFO's place is not read, and the FIFO that comes back is", async () => {
+  rmSync(join(state, "hooks.fifo"));
+  symlinkSync("/dev/zero", join(state, "hooks.fifo"));
+  await new Promise((resolve) => setTimeout(resolve, 1500));
+  rmSync(join(state, "hooks.fifo"));
+  await makeFifo(join(state, "hooks.fifo"), process.env);
+  await until("the new FIFO to be read", 10_000, () => {
+    say("turn-ended");
+    return heard.length > 0 || undefined;
+  });
+});
