@@ -49,6 +49,16 @@ describe("a sidecar that serves TLS", () => {
     await rm(dir, { recursive: true, force: true });
   });
 
+  it.each(["peek", "nudge", "status"])("tells %s in plaintext that it serves TLS", async (command) => {
+    const words = [command, "demo", ...(command === "nudge" ? ["hello"] : [])];
+    const shown = await gt([...words, "--host", sidecar.host, "--port", String(sidecar.port)], env());
+    expect(shown).toEqual({
+      code: 4,
+      stdout: "",
+      stderr: `gt: error: ${sidecar.host}:${sidecar.port} serves TLS, and no certificate was given\ngt: hint: give --tls-dir (GT_TLS_DIR), or --ca, --cert and --key\n`,
+    });
+  });
+
   it("lets a reader look and not write", async () => {
     const looked = await ask("reader", "peek", "demo");
     expect(looked).toMatchObject({ code: 0, stdout: expect.stringContaining("Type a message") });
