@@ -76,11 +76,14 @@ describe("a text of ours is taken out of the composer", () => {
     expect(pane.typed).toEqual([ERASE, ERASE]);
   });
 
-  it("except for what the program leaves on the screen of an empty composer", async () => {
+  it.each([
+    ["blanks", "            ᜎ"],
+    ["its placeholder", "› Do anything ᜎ"],
+  ])("except for what the program leaves on the screen of an empty composer, behind %s", async (_, row) => {
     standing.left("ᎢᏎᏚ ждъцбр ᜐᜎ");
     pane.compose("ᎢᏎᏚ ждъцбр ᜐᜎ");
     pane.onErase = () =>
-      pane.show({ composer: composerOf("          ᜎ") }, screenOf(["            ᜎ"], { cursor: [2, 0] }));
+      pane.show({ composer: composerOf("          ᜎ") }, screenOf([row], { cursor: [2, 0] }));
     expect(await cleared()).toBe(true);
     expect(standing.isEmpty(composerOf("          ᜎ"))).toBe(true);
   });

@@ -3,14 +3,14 @@ import type { Screen } from "../../agents/screen.ts";
 
 /**
  * Programs that count fewer columns than tmux for some characters erase too few when a text leaves: its last letters stay on
- * the screen of a composer that is empty. The cursor then stands at the beginning, before blanks, and nothing is there but
- * characters of that text.
+ * the screen of a composer that is empty. The cursor then stands at the beginning, before blanks or a placeholder, and
+ * nothing is there but characters of that text.
  */
 export function ghostOn({ lines, cursorX, cursorY }: Screen, composer: ComposerView, text: string): string | undefined {
   if (composer.text === "" || composer.pasteMarkers > 0 || composer.text.includes("\n")) return undefined;
   const row = lines[cursorY]?.text ?? "";
   const isAtStart = cursorY === composer.top && !/[\p{L}\p{N}\p{M}]/u.test(row.slice(0, cursorX));
-  if (!isAtStart || !row.slice(cursorX).startsWith("  ")) return undefined;
+  if (!isAtStart || !composer.text.startsWith("  ")) return undefined;
   return isPartOf(composer.text, text.normalize("NFC")) ? composer.text : undefined;
 }
 
