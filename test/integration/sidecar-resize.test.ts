@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
@@ -38,6 +39,21 @@ it("a window whose size the agent changes is told as it is, drawn as it is, and 
   await until("the same screen", 5000, async () => plain(await asDrawn()) === plain(await asInTmux()) || undefined);
   expect(await size()).toBe(narrow);
 }, 60_000);
+
+it("a window of 10,000 columns and rows costs the serving half no memory, and gets its own size back", async () => {
+  await using sidecar = await startSidecar();
+  await sidecar.untilState(AgentState.IDLE);
+  const memory = async () =>
+    Number(/VmRSS:\s+(\d+)/.exec(await readFile(`/proc/${sidecar.servingPid()}/status`, "utf8"))?.[1]);
+  const before = await memory();
+  const size = ["-x", "10000", "-y", "10000"];
+  await run("tmux", ["-S", join(sidecar.stateDir, "tmux.sock"), "resize-window", "-t", "=claude:", ...size]);
+  await until("a large window", 5000, async () => ((await sidecar.client.status({})).cols > 160 ? true : undefined));
+  const { cols, rows } = await sidecar.client.status({});
+  expect([cols, rows]).toEqual([500, 300]);
+  await until("its own size", 20_000, async () => (await sidecar.client.status({})).cols === 160 || undefined);
+  expect(await memory()).toBeLessThan(before + 80 * 1024);
+});
 
 it("the demo agent is idle, with its last rows on the screen, within a second of a person who comes, resizes and goes", async () => {
   await using sidecar = await startSidecar();

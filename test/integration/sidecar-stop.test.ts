@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { kill } from "node:process";
 import { describe, expect, it } from "vitest";
 import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
@@ -124,3 +125,15 @@ function isAlive(pid: number): boolean {
     return false;
   }
 }
+
+it("SIGTERM while tmux is stopped ends the agent in order, and the exit code is the agent's", async () => {
+  const command = ["sh", "-c", "trap 'exit 9' TERM; trap '' INT; echo up; while :; do sleep 0.1; done"];
+  await using sidecar = await startSidecar({ agent: "generic", command, flags: ["--restart", "never"] });
+  await sidecar.untilState(AgentState.UNCERTAIN);
+  const { agentPid } = await sidecar.client.status({});
+  const tmux = Number(/\) \S (\d+)/.exec(await readFile(`/proc/${agentPid}/stat`, "utf8"))?.[1]);
+  kill(tmux, "SIGSTOP");
+  sidecar.signal("SIGTERM");
+  expect(await sidecar.exited).toBe(9);
+  expect(isAlive(agentPid)).toBe(false);
+});

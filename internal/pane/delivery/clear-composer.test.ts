@@ -82,8 +82,7 @@ describe("a text of ours is taken out of the composer", () => {
   ])("except for what the program leaves on the screen of an empty composer, behind %s", async (_, row) => {
     standing.left("ᎢᏎᏚ ждъцбр ᜐᜎ");
     pane.compose("ᎢᏎᏚ ждъцбр ᜐᜎ");
-    pane.onErase = () =>
-      pane.show({ composer: composerOf("          ᜎ") }, screenOf([row], { cursor: [2, 0] }));
+    pane.onErase = () => pane.show({ composer: composerOf("          ᜎ") }, screenOf([row], { cursor: [2, 0] }));
     expect(await cleared()).toBe(true);
     expect(standing.isEmpty(composerOf("          ᜎ"))).toBe(true);
   });

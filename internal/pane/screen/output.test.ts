@@ -22,6 +22,14 @@ describe("what the agent printed", () => {
     expect(texts(output)[0]).toBe("hello");
   });
 
+  it("is drawn on at most 500 columns and 300 rows, however large the agent has made the window", async () => {
+    const output = stream();
+    await output.resize(10_000, 10_000);
+    expect([output.emulator.cols, output.emulator.rows]).toEqual([500, 300]);
+    await output.redraw(redraw("as tmux has it", 9000, 9000), 0n, true);
+    expect([output.emulator.cols, output.emulator.rows]).toEqual([500, 300]);
+  });
+
   it("is told to those who wait, bytes first and the screen when it shows them", async () => {
     const output = stream();
     const told: string[] = [];

@@ -207,7 +207,8 @@ export class OutputStream implements ScreenSource {
   }
 
   /** The window has another size from now on. What stands on it is moved as terminals do it, until it is known exactly. */
-  resize(cols: number, rows: number): Promise<void> {
+  resize(wantedCols: number, wantedRows: number): Promise<void> {
+    const { cols, rows } = withinBounds(wantedCols, wantedRows);
     return this.#turn(this.ring.end, false, (drawn) => {
       drawn();
       if (cols === this.emulator.cols && rows === this.emulator.rows) return Promise.resolve();
@@ -276,7 +277,8 @@ export class OutputStream implements ScreenSource {
     this.#turns = this.#turns.filter((turn) => turn.at > at);
     for (const turn of overtaken) turn.done();
     return this.#turn(at, true, async (drawn) => {
-      await this.emulator.replace(redraw.text, redraw.cols, redraw.rows, () => {
+      const { cols, rows } = withinBounds(redraw.cols, redraw.rows);
+      await this.emulator.replace(redraw.text, cols, rows, () => {
         this.#isExact = isExact;
         this.emulator.holdLines(!isExact);
         drawn();
@@ -350,4 +352,12 @@ function fewLines(data: Uint8Array): Uint8Array {
     if (end < 0) return data;
   }
   return data.subarray(0, end + 1);
+}
+
+/** The largest screen that is drawn. The agent can ask tmux for more, and every cell of it would be held here. */
+const MAX_COLS = 500;
+const MAX_ROWS = 300;
+
+function withinBounds(cols: number, rows: number) {
+  return { cols: Math.min(cols, MAX_COLS), rows: Math.min(rows, MAX_ROWS) };
 }

@@ -62,6 +62,7 @@ export class SupervisingHalf implements Task {
   readonly #processes: AgentProcesses;
   #serving: ServingKeeper | undefined;
   #exitCode: number | undefined;
+  #wakeTmux = (): void => {};
   #stopping: Promise<void> | undefined;
 
   constructor(deps: SuperviseDeps, options: SuperviseOptions) {
@@ -132,6 +133,7 @@ export class SupervisingHalf implements Task {
       { paths, files, env: sidecar.env },
     );
     await state.make();
+    this.#wakeTmux = () => keeper.signal("SIGCONT");
     const serverStop = new AbortController();
     await runTasks(AbortSignal.any([signal, this.#finish.signal]), [
       state,
@@ -209,6 +211,7 @@ export class SupervisingHalf implements Task {
 
   async #stopOnce(graceMs: number): Promise<void> {
     const { clock, logger } = this.#deps;
+    this.#wakeTmux(); // a tmux that was stopped could neither be asked nor tell how the agent ended
     const end = await stopAgent(this.#options.sidecar, clock, { graceMs, hurry: this.#hurry.signal });
     if (end === undefined) await this.#processes.end(); // its session is gone, it may be not
     this.#exitCode ??= codeOfEnd(end);
