@@ -10,7 +10,7 @@ import { requireMountNamespace, type TwoContainers, twoContainers } from "../sup
 const LISTENER = `
 const said = Buffer.from(process.argv[3], "base64");
 require("node:net").createServer((s) => { s.on("error", () => {}); setTimeout(() => s.write(said), 50); })
-  .listen(process.argv[2], () => setTimeout(() => process.exit(), 2500));
+  .listen(process.argv[2], () => setTimeout(() => process.exit(), 5000));
 `;
 
 /** A message of tmux's own protocol: `MSG_SHELL`, which has a client run a program. */
@@ -45,9 +45,9 @@ async function attackUntil(pod: TwoContainers, kind: string, script: string): Pr
 }
 
 /** In another's place for a moment; then what was there comes back. */
-function inPlaceOf(socket: string, says: Buffer): string {
+function inPlaceOf(socket: string, says: Buffer, meanwhile = "true"): string {
   const listen = `'${process.execPath}' $SHARED/listener.cjs $S/${socket} ${says.toString("base64")}`;
-  return `mv $S/${socket} $S/away && { ${listen}; rm -f $S/${socket}; mv $S/away $S/${socket}; } 2>&1`;
+  return `mv $S/${socket} $S/away && { { sleep 1; ${meanwhile}; } & ${listen}; rm -f $S/${socket}; mv $S/away $S/${socket}; } 2>&1`;
 }
 
 const TMUX = "tmux -N -S $S/tmux.sock";
@@ -66,7 +66,7 @@ describe.each(["root", "another user"] as const)(
       writeFileSync(join(pod.shared, "listener.cjs"), LISTENER);
       writeFileSync(
         join(pod.shared, "evil.sh"),
-        `#!/bin/sh\ncat '${pod.keyDir}/tls.key' > '${pod.shared}/stolen'; touch '${pod.keyDir}/ran'\n`,
+        `#!/bin/sh\ncat '${pod.keyDir}/tls.key' >> '${pod.shared}/stolen'; touch '${pod.keyDir}/ran'\n`,
         { mode: 0o755 },
       );
 
@@ -98,11 +98,10 @@ describe.each(["root", "another user"] as const)(
       await attackUntil(pod, "pipe", `${TMUX} pipe-pane -O -t =claude: "cat > $SHARED/taken"`);
 
       // False peers on the halves' sockets.
-      const ends = `${AGAIN} & `;
       await attackUntil(
         pod,
         "stream",
-        `${ends} ${inPlaceOf("clients.sock", Buffer.from("%begin 1 1 0\n%end 1 1 0\n%begin 1 2 1\n%end 1 2 1\nx\n"))}`,
+        inPlaceOf("clients.sock", Buffer.from("%begin 1 1 0\n%end 1 1 0\n%begin 1 2 1\n%end 1 2 1\nx\n"), AGAIN),
       );
       await sleep(3000);
       expect(pod.attack(inPlaceOf("control.sock", Buffer.from("not a message\n")))).toBeDefined();
