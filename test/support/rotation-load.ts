@@ -70,6 +70,7 @@ export async function rotateUnderLoad({ callers, rounds, stepMs }: RotationLoad)
     await putKeys(world.key.publicKey, nextKey.publicKey);
     await sleep(stepMs);
     world.key = nextKey;
+    await sleep(stepMs); // calls that carry a token of the old key are still under way
     await putKeys(nextKey.publicKey);
     await sleep(stepMs);
     const [own, shop] = [new TestCa(`town-${round}`), world.shop]; // our CA: both, the server's leaf, the old one out
