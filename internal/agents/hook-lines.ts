@@ -4,13 +4,13 @@ import type { HookEvent } from "./profile.ts";
 const FILE_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 
 /**
- * The hook FIFO's lines: `session-start`, `prompt-submitted [FILE]`, `turn-ended`, `activity`, `waiting [REASON…]`,
+ * The hook FIFO's lines: `session-start`, `prompt-submitted [FILE]`, `turn-ended [FILE]`, `activity`, `waiting [REASON…]`,
  * `notification FILE`. Returns the name of the payload file that a line points to, without its folder; undefined if there
  * is none or it is not a plain name.
  */
 export function payloadName(line: string): string | undefined {
   const [word, file = ""] = line.slice(0, 4096).trim().split(" ", 2);
-  if (word !== "prompt-submitted" && word !== "notification") return undefined;
+  if (word !== "prompt-submitted" && word !== "notification" && word !== "turn-ended") return undefined;
   const name = file.slice(file.lastIndexOf("/") + 1);
   return FILE_NAME.test(name) ? name : undefined;
 }

@@ -43,6 +43,22 @@ export interface DialogView {
   readonly unclear?: string;
 }
 
+export type BackgroundKind = "subagent" | "shell" | "workflow" | "other";
+
+/** Something that the agent started and that runs behind its turns, as its hook tells it. */
+export interface ToldTask {
+  readonly id: string;
+  readonly kind: BackgroundKind;
+  /** Not sanitised; may be empty. */
+  readonly title: string;
+}
+
+/** How many tasks of one kind the screen says run in the background. */
+export interface BackgroundCount {
+  readonly kind: BackgroundKind;
+  readonly count: number;
+}
+
 /** What a profile reads from one screen. Everything is absent unless seen. */
 export interface ScreenView {
   /** Absent when there is no input box to type into (a dialog, a picker, start-up, an unknown screen). */
@@ -54,21 +70,25 @@ export interface ScreenView {
   readonly parked?: string;
   /** Messages that the agent shows as held in its own queue. */
   readonly queued?: readonly string[];
+  /** What the screen says runs in the background; a kind that it does not name is not known. */
+  readonly background?: readonly BackgroundCount[];
 }
 
 /** An event reported by the agent itself through a hook. */
 export type HookEvent =
   | { readonly type: "session-start" }
-  /** The agent took a message; `prompt` is its text where the agent tells it. */
-  | { readonly type: "prompt-submitted"; readonly prompt?: string }
-  | { readonly type: "turn-ended" }
+  /** The agent took a message; `prompt` is its text where the agent tells it, `endedTasks` ids of background tasks that it reports as ended. */
+  | { readonly type: "prompt-submitted"; readonly prompt?: string; readonly endedTasks?: readonly string[] }
+  /** `background`: what goes on behind it; absent where the agent does not tell. */
+  | { readonly type: "turn-ended"; readonly background?: readonly ToldTask[] }
   /** A tool begins or ended: the agent works. */
   | { readonly type: "activity" }
   | { readonly type: "waiting"; readonly reason: string };
 
 /** What the agent's own state file says; level-triggered. */
 export type FileState =
-  | { readonly type: "idle" }
+  /** `background`: nothing runs behind it, or shells do. */
+  | { readonly type: "idle"; readonly background?: "none" | "shell" }
   | { readonly type: "busy" }
   | { readonly type: "waiting"; readonly reason: string };
 

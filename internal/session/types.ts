@@ -1,4 +1,4 @@
-import type { DialogKind } from "../agents/profile.ts";
+import type { BackgroundKind, DialogKind } from "../agents/profile.ts";
 
 /** Where a nudge ended or stands; `wire.md` words. For the refusals (from `blocked-by-dialog` on) not one byte was typed. */
 export type NudgeOutcome =
@@ -121,6 +121,17 @@ export interface KeysRequest {
   readonly requestId: string;
 }
 
+/** Something that the agent started and that goes on behind its turns. */
+export interface BackgroundTask {
+  /** The agent's own id of it, else one made from its kind and place. */
+  readonly id: string;
+  readonly kind: BackgroundKind;
+  /** Plain text on one line, at most 200 characters; may be empty. */
+  readonly title: string;
+  /** When it was first seen; wall clock, ms. */
+  readonly since: number;
+}
+
 export interface PaneStatus {
   /** The agent's process lives. */
   readonly alive: boolean;
@@ -141,6 +152,7 @@ export interface PaneStatus {
   readonly cols: number;
   readonly rows: number;
   readonly draft: boolean;
+  readonly background: readonly BackgroundTask[];
   /** Names and versions: `gt-sidecar`, `tmux`, `agent`. */
   readonly versions: Readonly<Record<string, string>>;
 }

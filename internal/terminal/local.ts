@@ -91,7 +91,7 @@ export class TmuxBackend implements Backend {
     const session = await this.#session(signal);
     const { agent, known } = await this.#found(LocalAgent.meet(this.#deps.clock, session, this.#deps.identify));
     await this.#settle(agent, signal);
-    const { state, evidence, dialog, draft } = agent.monitor.report;
+    const { state, evidence, dialog, draft, background } = agent.monitor.report;
     const { program, absent } = agent;
     const facts = await this.#found(withExitCode(agent.facts, session));
     const alive = absent === undefined;
@@ -111,6 +111,7 @@ export class TmuxBackend implements Backend {
       cols: facts.cols,
       rows: facts.rows,
       draft,
+      background: alive ? background : [],
       versions: { tmux: this.#options.tmuxVersion },
       agent: this.#options.agent,
       sessionId: this.#options.session,

@@ -44,6 +44,8 @@ const DIALOGS: Readonly<Record<number, pane.Dialog["kind"]>> = {
   [common.DialogKind.LIMIT]: "limit",
 };
 
+const BACKGROUND_KINDS = ["subagent", "shell", "workflow"] as const;
+
 const CONFIDENCES: Readonly<Record<number, pane.Confidence>> = {
   [common.EvidenceConfidence.PROOF]: "proof",
   [common.EvidenceConfidence.STRONG]: "strong",
@@ -145,6 +147,7 @@ export function agentStatus(message: pb.SidecarStatusResponse): AgentStatus {
     cols: message.cols,
     rows: message.rows,
     draft: message.draft,
+    background: message.background.map(backgroundTask),
     versions: { ...message.versions },
     agent: message.agent,
     sessionId: message.sessionId,
@@ -198,6 +201,11 @@ function dialog(message: common.Dialog): pane.Dialog {
     choices: message.choices.map(({ key, label, selected }) => ({ key, label, selected })),
     since: milliseconds(message.since),
   };
+}
+
+function backgroundTask({ id, kind, title, since }: pb.BackgroundTask): pane.BackgroundTask {
+  const known = BACKGROUND_KINDS.find((one) => one === kind) ?? "other";
+  return { id, kind: known, title, since: milliseconds(since) };
 }
 
 function milliseconds(time: Timestamp | undefined): number {

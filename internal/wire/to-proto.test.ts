@@ -46,6 +46,7 @@ const status: pane.PaneStatus = {
   cols: 80,
   rows: 24,
   draft: false,
+  background: [],
   versions: { tmux: "3.3a" },
 };
 const identity = { sessionId: "s", project: "p", address: "rig/name" };

@@ -214,6 +214,7 @@ export function statusResponse(
     projectId: identity.project,
     provider,
     draft: status.draft,
+    background: status.background.map(({ since, ...task }) => ({ ...task, since: timestampFromMs(since) })),
     stateSince: timestampFromMs(status.stateSince),
   };
 }

@@ -8,7 +8,7 @@ const NOW = 1_700_000_000_000;
 const status: AgentStatus = {
   ...{ agent: "demo", sessionId: "s", projectId: "p", provider: "demo", alive: true, state: "busy", agentPid: 42 },
   ...{ stateSince: NOW - 5000, restarts: 0, uptimeSeconds: 187, queueDepth: 0, attached: 0, epoch: "e", cols: 80 },
-  ...{ rows: 24, draft: false, versions: {} },
+  ...{ rows: 24, draft: false, background: [], versions: {} },
   evidence: [{ source: "hook", value: "the agent took a message", ageMs: 5, confidence: "proof" }],
 };
 

@@ -29,6 +29,23 @@ function shellCall(command: string, tools: readonly string[]): ModelAct | undefi
   return { type: "call", tool, input };
 }
 
+/** A command that goes on behind the turn; only some agents have such. */
+function backgroundCall(command: string, tools: readonly string[]): ModelAct | undefined {
+  const tool = pick(tools, ["Bash", "exec_command"]);
+  if (tool === undefined) return undefined;
+  if (tool === "exec_command") return { type: "call", tool, input: { cmd: command, yield_time_ms: 1000, tty: true } };
+  const input = { command, description: "Runs a server", run_in_background: true };
+  return { type: "call", tool, input };
+}
+
+/** A helper of the agent's own, which gets `prompt` as its task. */
+function helperCall(prompt: string, tools: readonly string[]): ModelAct | undefined {
+  const tool = pick(tools, ["Agent", "Task"]);
+  if (tool === undefined) return undefined;
+  const input = { description: "Looks around", prompt, subagent_type: "general-purpose", run_in_background: true };
+  return { type: "call", tool, input };
+}
+
 function writeCall(path: string, tools: readonly string[]): ModelAct | undefined {
   const tool = pick(tools, ["Write", "write"]);
   if (tool === undefined) return undefined;
@@ -61,6 +78,8 @@ function planCall(_rest: string, tools: readonly string[]): ModelAct | undefined
 
 /** Keywords that a message may begin with; what follows is the argument. */
 const WISHES: readonly Wish[] = [
+  { keyword: "RUN-BEHIND", act: backgroundCall },
+  { keyword: "ASK-HELPER", act: helperCall },
   { keyword: "RUN-TOOL", act: shellCall },
   { keyword: "WRITE-FILE", act: writeCall },
   { keyword: "ASK-ME", act: questionCall },

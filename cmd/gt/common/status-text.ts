@@ -1,6 +1,6 @@
 import { plainText } from "../../../internal/base/sanitise.ts";
 import { durationText } from "../../../internal/cli/wording.ts";
-import type { AgentStateName } from "../../../internal/session/types.ts";
+import type { AgentStateName, BackgroundTask } from "../../../internal/session/types.ts";
 import type { AgentStatus } from "../../../internal/terminal/backend.ts";
 import { dialogLines } from "./dialog-text.ts";
 import { isoTime } from "./json-text.ts";
@@ -28,6 +28,7 @@ export const STATE_STYLES: Readonly<Record<AgentStateName, Parameters<Paint>[0]>
 };
 
 const MAX_EVIDENCE = 5;
+const MAX_TASKS = 10;
 
 /** One agent's status on a few lines. `now` is the wall clock, ms; `asked`: the words and flags that led to it. */
 export function statusBlock(
@@ -37,14 +38,19 @@ export function statusBlock(
   asked: { readonly agent: string; readonly place: PlaceConfig },
 ): string {
   const { status, agent, where } = row;
-  const since = status.stateSince > 0 ? ` for ${durationText(now - status.stateSince)}` : "";
-  const lines = [`${paint("bold", clean(agent))}  ${paint(STATE_STYLES[status.state], status.state)}${since}`];
+  const comma = status.background.length > 0 ? "," : "";
+  const since = status.stateSince > 0 ? `${comma} for ${durationText(now - status.stateSince)}` : "";
+  const state = paint(STATE_STYLES[status.state], status.state);
+  const lines = [`${paint("bold", clean(agent))}  ${state}${behindText(status)}${since}`];
   const add = (name: string, text: string) => lines.push(`  ${paint("dim", name.padEnd(12))}${text}`);
   const dialog = status.dialog === undefined ? [] : dialogLines(status.dialog, asked.agent, asked.place);
   for (const [index, line] of dialog.entries()) add(index === 0 ? "dialog" : "", line);
   add("process", processText(status));
   add("last output", status.lastOutputAt === undefined ? "none yet" : `${durationText(now - status.lastOutputAt)} ago`);
   add("queue", status.queueDepth === 0 ? "empty" : `${status.queueDepth} waiting`);
+  for (const [index, task] of status.background.slice(0, MAX_TASKS).entries())
+    add(index === 0 ? "background" : "", backgroundText(task, now));
+  if (status.background.length > MAX_TASKS) add("", `and ${status.background.length - MAX_TASKS} more`);
   if (status.draft) add("composer", "holds text that was not sent");
   add("terminal", `${status.cols}x${status.rows}${status.attached > 0 ? `, ${status.attached} attached` : ""}`);
   for (const [index, one] of status.evidence.slice(0, MAX_EVIDENCE).entries()) {
@@ -85,6 +91,10 @@ export function statusJson(row: StatusRow): Record<string, unknown> {
     queue_depth: status.queueDepth,
     attached: status.attached,
     draft: status.draft,
+    background: status.background.map(({ since, ...task }) => ({
+      ...task,
+      since: since > 0 ? isoTime(since) : undefined,
+    })),
     cols: status.cols,
     rows: status.rows,
     epoch: status.epoch,
@@ -94,6 +104,16 @@ export function statusJson(row: StatusRow): Record<string, unknown> {
     provider: status.provider,
     versions: status.versions,
   };
+}
+
+/** What stands behind the state: `, 2 in the background`. Empty when nothing goes on there. */
+export function behindText({ background }: AgentStatus): string {
+  return background.length === 0 ? "" : `, ${background.length} in the background`;
+}
+
+function backgroundText({ kind, title, since }: BackgroundTask, now: number): string {
+  const named = title === "" ? kind : `${kind}: ${clean(title)}`;
+  return `${named} (for ${durationText(now - since)})`;
 }
 
 function processText(status: AgentStatus): string {

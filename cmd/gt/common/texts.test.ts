@@ -102,6 +102,7 @@ const status: AgentStatus = {
   cols: 160,
   rows: 50,
   draft: false,
+  background: [],
   versions: { tmux: "3.3a" },
   agent: "toast",
   sessionId: "s1",
@@ -124,6 +125,20 @@ describe("a status", () => {
   evidence    turn ended (hook, proof, 3.2 s old)
   where       127.0.0.1:9090, demo, session s1, project default
   versions    tmux 3.3a`);
+  });
+
+  it("says what goes on behind an idle agent", () => {
+    const since = NOW - 3000;
+    const background = [
+      { id: "b1", kind: "shell", title: "npm run dev\x1b[2J\n", since },
+      { id: "shell-2", kind: "shell", title: "", since },
+    ] as const;
+    const lines = statusBlock(row({ background }), NOW, plain, asked).split("\n");
+    expect(lines[0]).toBe("gastown/polecats/toast  idle, 2 in the background, for 3 min 12 s");
+    expect(lines).toContain("  background  shell: npm run dev (for 3.0 s)");
+    expect(lines).toContain("              shell (for 3.0 s)");
+    const told = { kind: "shell", since: "1970-01-01T00:16:37.000Z" };
+    expect(statusJson(row({ background }))["background"]).toMatchObject([told, { ...told, title: "" }]);
   });
 
   it("shows the dialog that waits, cleaned, with the lines that answer it", () => {

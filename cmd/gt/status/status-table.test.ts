@@ -22,6 +22,7 @@ function row(agent: string, change: Partial<AgentStatus> = {}): StatusRow {
     cols: 160,
     rows: 50,
     draft: false,
+    background: [],
     versions: {},
     agent,
     sessionId: "s",

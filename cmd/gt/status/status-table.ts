@@ -1,7 +1,7 @@
 import { clipText, textWidth } from "../../../internal/base/text-width.ts";
 import { durationText } from "../../../internal/cli/wording.ts";
 import type { AgentStatus } from "../../../internal/terminal/backend.ts";
-import { clean, type Paint, STATE_STYLES, type StatusRow } from "../common/status-text.ts";
+import { behindText, clean, type Paint, STATE_STYLES, type StatusRow } from "../common/status-text.ts";
 
 interface Column {
   readonly head: string;
@@ -14,7 +14,10 @@ interface Column {
 
 const COLUMNS: readonly Column[] = [
   { head: "AGENT", text: ({ agent }) => clean(agent) },
-  { head: "STATE", text: (row) => (row.type === "failed" ? "unreachable" : row.status.state) },
+  {
+    head: "STATE",
+    text: (row) => (row.type === "failed" ? "unreachable" : `${row.status.state}${behindText(row.status)}`),
+  },
   { head: "FOR", text: (row, now) => (row.type === "failed" ? "" : since(row.status.stateSince, now)) },
   {
     head: "QUEUE",

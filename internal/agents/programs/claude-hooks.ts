@@ -1,6 +1,7 @@
 import { readHookLine } from "../hook-lines.ts";
 import { hookCommand } from "../hook-script.ts";
 import type { HookEvent } from "../profile.ts";
+import { endedTasks, toldTasks } from "./claude-background.ts";
 
 /** Claude Code's event → the line's word, and whether its payload matters. */
 const HOOKS: Readonly<Record<string, readonly [word: string, spool: boolean]>> = {
@@ -9,7 +10,7 @@ const HOOKS: Readonly<Record<string, readonly [word: string, spool: boolean]>> =
   PreToolUse: ["activity", false],
   PostToolUse: ["activity", false],
   Notification: ["notification", true],
-  Stop: ["turn-ended", false],
+  Stop: ["turn-ended", true],
 };
 /** Seconds after which Claude Code gives up on a hook that hangs. */
 const TIMEOUT_S = 2;
@@ -30,8 +31,13 @@ export function claudeSettings(script: string): string {
 export function readClaudeHook(line: string, payload: string | undefined): HookEvent | undefined {
   const fields = payload === undefined ? {} : parse(payload);
   if (line.startsWith("notification")) return readNotification(fields);
+  // A sub-agent's end is not the end of the turn.
+  if (line.startsWith("turn-ended") && fields["agent_id"] !== undefined) return undefined;
   const prompt = fields["prompt"];
-  return readHookLine(line, typeof prompt === "string" ? withoutWrapping(prompt) : undefined);
+  const event = readHookLine(line, typeof prompt === "string" ? withoutWrapping(prompt) : undefined);
+  if (event?.type === "turn-ended") return { ...event, ...toldTasks(fields["background_tasks"]) };
+  if (event?.type === "prompt-submitted") return { ...event, ...endedTasks(event.prompt) };
+  return event;
 }
 
 /** Claude Code ≥ 2.1.330 puts a longer pasted text between two tags with a random id, in a paragraph of its own. */

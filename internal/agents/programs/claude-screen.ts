@@ -1,4 +1,4 @@
-import type { ComposerView, ScreenView } from "../profile.ts";
+import type { BackgroundCount, ComposerView, ScreenView } from "../profile.ts";
 import type { Screen } from "../screen.ts";
 import { isRule, lastRow, lineAt, ruleAbove, typedText } from "../screen-text.ts";
 import { claudeDialog, isFooter, isWide } from "./claude-dialog.ts";
@@ -10,6 +10,9 @@ const SPINNER = /^[·✢✳✶✻✽*∗] \S[^…]{0,80}…/;
 const INTERRUPT = /\besc to interrupt\b/;
 /** Titles while it works; a static title says nothing, so this proves busy and never idle. */
 const BUSY_TITLE = /^[⠀-⣿◐◑◒◓] /u;
+/** The last row of a turn that has ended, while something that it started goes on; and the status row. Both are kept up to date. */
+const WAITING = /^[·✢✳✶✻✽*∗] Waiting for (\d{1,3}) background agents? to finish$/;
+const STATUS_SHELLS = /(?:^ {2}| · )(\d{1,3}) shells?(?= · |$)/;
 const PARKED = /(?:usage|session|weekly|rate) limit (?:reached|hit)|hit your (?:\w+ )?limit/i;
 
 /**
@@ -23,12 +26,16 @@ export function claudeView(screen: Screen): ScreenView {
     return dialog === undefined ? {} : { dialog };
   }
   const above = aboveComposer(screen, composer.top - 2);
-  const busy = above.spinner ?? statusMark(screen, composer.bottom + 2) ?? titleMark(screen);
+  // While sub-agents run its title turns, although its turn has ended.
+  const title = above.agents === undefined ? titleMark(screen) : undefined;
+  const busy = above.spinner ?? statusMark(screen, composer.bottom + 2) ?? title;
+  const background = [...shellsBelow(screen, composer.bottom + 2), ...(above.agents ?? [])];
   return {
     composer,
     ...(busy === undefined ? {} : { busy }),
     ...(above.parked === undefined ? {} : { parked: above.parked }),
     ...(above.queued.length === 0 ? {} : { queued: above.queued }),
+    ...(background.length === 0 ? {} : { background }),
   };
 }
 
@@ -51,6 +58,7 @@ function composerBox(screen: Screen): ComposerView | undefined {
 interface Above {
   readonly spinner?: string;
   readonly parked?: string;
+  readonly agents?: readonly BackgroundCount[];
   readonly queued: readonly string[];
 }
 
@@ -79,6 +87,7 @@ function aboveComposer(screen: Screen, from: number): Above {
       return {
         ...(spinner === undefined ? {} : { spinner }),
         ...parkedIn(text),
+        ...agentsIn(text),
         queued: spinner === undefined ? [] : queued,
       };
   }
@@ -88,6 +97,19 @@ function aboveComposer(screen: Screen, from: number): Above {
 function parkedIn(text: string): { readonly parked?: string } {
   const match = text.length < 400 ? PARKED.exec(text) : null;
   return match === null ? {} : { parked: match[0] };
+}
+
+function agentsIn(text: string): { readonly agents?: readonly BackgroundCount[] } {
+  const match = WAITING.exec(text);
+  return match === null ? {} : { agents: [{ kind: "subagent", count: Number(match[1]) }] };
+}
+
+function shellsBelow(screen: Screen, from: number): readonly BackgroundCount[] {
+  for (let row = from; row <= lastRow(screen); row += 1) {
+    const match = STATUS_SHELLS.exec(lineAt(screen, row));
+    if (match !== null) return [{ kind: "shell", count: Number(match[1]) }];
+  }
+  return [];
 }
 
 function statusMark(screen: Screen, from: number): string | undefined {

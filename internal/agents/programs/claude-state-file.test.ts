@@ -10,16 +10,16 @@ it("lies in the home folder under the process's number", () => {
 
 describe("readClaudeState", () => {
   it.each([
-    [{}, { type: "idle" }],
+    [{}, { type: "idle", background: "none" }],
     [{ status: "busy" }, { type: "busy" }],
-    [{ status: "shell" }, { type: "busy" }],
+    [{ status: "shell" }, { type: "idle", background: "shell" }],
     [
       { status: "waiting", waitingFor: "permission prompt" },
       { type: "waiting", reason: "permission prompt" },
     ],
     [{ status: "waiting" }, { type: "waiting", reason: "unknown" }],
-    [{ procStart: 137618 }, { type: "idle" }],
-    [{ procStart: undefined }, { type: "idle" }],
+    [{ procStart: 137618 }, { type: "idle", background: "none" }],
+    [{ procStart: undefined }, { type: "idle", background: "none" }],
   ])("reads %j as %j", (fields, state) => expect(readClaudeState(file(fields), proc)).toEqual(state));
 
   it.each([[{ pid: 43 }], [{ procStart: "99" }], [{ status: "dreaming" }], [{ status: undefined }]])(

@@ -8,7 +8,7 @@ export function claudeStateFile(home: string, pid: number): string {
 
 /**
  * Reads it. Undefined when it is another process's (the pid or its start time differ), half written, or says something
- * this does not know. `shell` means that its own shell command runs: busy.
+ * this does not know. `shell` means that its turn has ended and a background shell runs; a person's `!` command is `busy`.
  */
 export function readClaudeState(
   text: string,
@@ -21,9 +21,10 @@ export function readClaudeState(
     return undefined;
   switch (file["status"]) {
     case "idle":
-      return { type: "idle" };
-    case "busy":
+      return { type: "idle", background: "none" };
     case "shell":
+      return { type: "idle", background: "shell" };
+    case "busy":
       return { type: "busy" };
     case "waiting":
       return {

@@ -11,6 +11,8 @@ const WORKING = /^[•◦] .{0,80}\((?:\d+[hms] ?)+ • esc to interrupt\)/u;
 /** The title's first item turns while it works. */
 const BUSY_TITLE = /^[⠀-⣿] /u;
 const QUEUED = /^ {2}↳ (.*)$/;
+/** Codex keeps this row up to date, and shows none when nothing runs. */
+const BACKGROUND = /^ {2}(\d{1,3}) background terminals? running · /;
 const PARKED = /hit your usage limit|usage limit reached|rate limit reached/i;
 
 /**
@@ -24,13 +26,15 @@ export function codexView(screen: Screen): ScreenView {
     const dialog = codexDialog(screen);
     return dialog === undefined ? {} : { dialog };
   }
-  const above = aboveComposer(screen, composer.top - 1);
+  const behind = terminalsAbove(screen, composer.top - 1);
+  const above = aboveComposer(screen, behind.above);
   const busy = above.working ?? titleMark(screen) ?? (screen.title === "" ? above.unfinished : undefined);
   return {
     composer,
     ...(busy === undefined ? {} : { busy }),
     ...(above.parked === undefined ? {} : { parked: above.parked }),
     ...(above.queued.length === 0 ? {} : { queued: above.queued }),
+    ...(behind.count === 0 ? {} : { background: [{ kind: "shell", count: behind.count }] }),
   };
 }
 
@@ -74,6 +78,14 @@ function composerBottom(screen: Screen): number | undefined {
   for (let below = row; below <= last; below += 1) if (isFooter(screen, below)) return undefined;
   while (row > screen.cursorY && isBlank(screen, row)) row -= 1;
   return row;
+}
+
+/** The row right above the composer that counts background terminals, and the row from which on to read further. */
+function terminalsAbove(screen: Screen, from: number): { readonly count: number; readonly above: number } {
+  let row = from;
+  while (row > 0 && isBlank(screen, row)) row -= 1;
+  const match = BACKGROUND.exec(lineAt(screen, row));
+  return match === null ? { count: 0, above: from } : { count: Number(match[1]), above: row - 1 };
 }
 
 interface Above {

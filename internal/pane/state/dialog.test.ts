@@ -77,6 +77,7 @@ describe("what matters of a view", () => {
     ["a folded paste", { composer }, { composer: { ...composer, pasteMarkers: 1 } }],
     ["busy", { composer }, { composer, busy: "x" }],
     ["a limit", { composer }, { composer, parked: "x" }],
+    ["a background task", { composer }, { composer, background: [{ kind: "shell", count: 1 }] }],
     ["a dialog", { composer }, { composer, dialog: view }],
     ["another dialog", { dialog: view }, { dialog: { ...view, title: "other" } }],
   ];

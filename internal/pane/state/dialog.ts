@@ -25,5 +25,7 @@ export function viewKey(view: ScreenView): string {
   const { composer: box } = view;
   const composer = box === undefined ? "none" : box.text === "" && box.pasteMarkers === 0 ? "empty" : "text";
   const dialog = view.dialog === undefined ? "" : dialogFrom(view.dialog, 0).id;
-  return [composer, view.busy === undefined ? "" : "busy", view.parked === undefined ? "" : "parked", dialog].join("|");
+  const background = (view.background ?? []).map(({ kind, count }) => `${count} ${kind}`).join();
+  const marks = [view.busy === undefined ? "" : "busy", view.parked === undefined ? "" : "parked"];
+  return [composer, ...marks, dialog, background].join("|");
 }

@@ -194,6 +194,49 @@ table("busy by any source", [
   ],
 ]);
 
+const helper = { id: "a1", kind: "subagent", title: "" } as const;
+const shell = { id: "b1", kind: "shell", title: "" } as const;
+const endedWith = (...background: (typeof helper | typeof shell)[]): HookEvent => ({ type: "turn-ended", background });
+const WAITS: ScreenView = { composer, background: [{ kind: "subagent", count: 1 }] };
+
+table("what goes on behind a turn that has ended does not make it busy", [
+  [
+    "the file says busy for a sub-agent that the end of the turn told",
+    { file: ["busy", 9000], hook: [endedWith(helper), 8000], screen: [IDLE, 8000] },
+    "idle by hook (strong)",
+  ],
+  [
+    "the file says busy, and the screen that it waits for sub-agents, which it counts",
+    { file: ["busy", 9000], screen: [WAITS, 1500, 0] },
+    "idle by screen (weak)",
+  ],
+  [
+    "not when a mark of work is on the screen",
+    { file: ["busy", 9000], hook: [endedWith(helper), 8000], screen: [BUSY, 100] },
+    "busy by agent-file (strong)",
+  ],
+  [
+    "not when a message was submitted since",
+    { file: ["busy", 9000], hook: [endedWith(helper), 8000], screen: [IDLE, 8000], submittedAge: 3000 },
+    "busy by agent-file (strong)",
+  ],
+  [
+    "not when it took a prompt since",
+    { file: ["busy", 9000], hook: ["prompt-submitted", 100], screen: [IDLE, 8000] },
+    "busy by agent-file (strong)",
+  ],
+  [
+    "not without a composer",
+    { file: ["busy", 9000], hook: [endedWith(helper), 8000], screen: [UNKNOWN, 8000] },
+    "busy by agent-file (strong)",
+  ],
+  [
+    "not for shells: the file does not call them busy",
+    { file: ["busy", 300], hook: [endedWith(shell), 400], screen: [IDLE, 300] },
+    "busy by agent-file (strong)",
+  ],
+]);
+
 table("after our own submit no older idle counts", [
   ["nothing else is known yet", { submittedAge: 100, screen: [IDLE, 9000] }, "busy by output (weak)"],
   [

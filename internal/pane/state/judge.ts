@@ -145,8 +145,10 @@ function judgeBusy(signals: Signals, now: number, options: JudgeOptions): Verdic
   };
 }
 
-function busyEvidence({ screen, file, hook, submittedAt }: Signals, now: number): Evidence | undefined {
-  if (file?.state.type === "busy") return sign("agent-file", "it says busy", "strong", now - file.at);
+function busyEvidence(signals: Signals, now: number): Evidence | undefined {
+  const { screen, file, hook, submittedAt } = signals;
+  if (file?.state.type === "busy" && !worksBehind(signals))
+    return sign("agent-file", "it says busy", "strong", now - file.at);
   if (screen?.view.busy !== undefined) return sign("screen", "busy mark", "strong", now - screen.since);
   if (hook !== undefined && hookSaysBusy(hook.event)) {
     const doubted = file?.state.type === "idle" && file.at > hook.at;
@@ -159,6 +161,18 @@ function busyEvidence({ screen, file, hook, submittedAt }: Signals, now: number)
     return sign("output", "a message was submitted", "weak", now - submittedAt);
   }
   return undefined;
+}
+
+/**
+ * The turn has ended, and what the agent's file calls busy is what goes on behind it: the end of the turn told it, or the
+ * screen, in the place of the work's mark, says that the agent waits for it.
+ */
+function worksBehind({ screen, hook, submittedAt = Number.NEGATIVE_INFINITY }: Signals): boolean {
+  if (screen?.view.composer === undefined || screen.view.busy !== undefined) return false;
+  const { background = [] } = screen.view;
+  if (background.some(({ kind, count }) => kind === "subagent" && count > 0)) return true;
+  if (hook?.event.type !== "turn-ended" || hook.at < submittedAt) return false;
+  return (hook.event.background ?? []).some(({ kind }) => kind !== "shell");
 }
 
 function hookSaysBusy(event: HookEvent): boolean {
@@ -201,7 +215,9 @@ function judgeIdle(signals: Signals, now: number): Verdict | undefined {
 
 /** Idle by the screen alone. A busy word of a hook must be old, and nothing may have moved for longer. */
 function judgeStill(screen: ScreenSign, { hook, submittedAt = 0 }: Signals, now: number): Verdict {
-  const since = Math.max(screen.since, screen.stillSince);
+  // Where the screen says that it waits for sub-agents, it counts their time: that moves, and is understood.
+  const agents = screen.view.background?.some(({ kind }) => kind === "subagent");
+  const since = agents ? screen.since : Math.max(screen.since, screen.stillSince);
   const denied = hook !== undefined && hookSaysBusy(hook.event);
   const idleAt = denied
     ? Math.max(since, submittedAt, hook.at) + STILL_AFTER_HOOK_MS

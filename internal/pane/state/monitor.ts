@@ -1,10 +1,11 @@
-import type { AgentProfile, ComposerView, FileState, HookEvent, ScreenView } from "../../agents/profile.ts";
+import type { AgentProfile, ComposerView, FileState, HookEvent, ScreenView, ToldTask } from "../../agents/profile.ts";
 import { untilAborted } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import { SignalBus } from "../../base/signal-bus.ts";
-import type { AgentStateName, Dialog, Evidence } from "../../session/types.ts";
+import type { AgentStateName, BackgroundTask, Dialog, Evidence } from "../../session/types.ts";
 import type { AgentSigns } from "../delivery/delivery-attempt.ts";
 import type { ScreenSource } from "../screen/screen-source.ts";
+import { backgroundTasks } from "./background.ts";
 import { dialogFrom, viewKey } from "./dialog.ts";
 import { FILE_LAG_MS, judge, type ProcessSign, type ScreenSign, type Signals, type Verdict } from "./judge.ts";
 import { surroundingsOf } from "./surroundings.ts";
@@ -27,6 +28,8 @@ export interface StateReport {
   readonly composerSeen: boolean;
   /** Text in the composer that is not ours. */
   readonly draft: boolean;
+  /** What the agent started and that goes on behind its turns; oldest first. */
+  readonly background: readonly BackgroundTask[];
 }
 
 /** A screen that keeps changing is judged at least this often; a quiet one once, this long after its last change. */
@@ -53,6 +56,7 @@ export class Monitor implements AgentSigns {
   #hooksLive = false;
   #file: Signals["file"];
   #oldWaitingUntil = 0;
+  #told: { readonly tasks: readonly ToldTask[]; readonly at: number } | undefined;
   #screen: (Omit<ScreenSign, "idleProof"> & { readonly key: string; readonly surroundings: string }) | undefined;
   #lastOutputAt: number | undefined;
   #lastWorkAt: number | undefined;
@@ -67,7 +71,8 @@ export class Monitor implements AgentSigns {
     this.#deps = deps;
     this.#stallAfterMs = options.stallAfterMs;
     this.#startedAt = deps.clock.monotonicMs();
-    this.#report = { state: "starting", since: deps.clock.now(), evidence: [], composerSeen: false, draft: false };
+    const nothing = { evidence: [], background: [], composerSeen: false, draft: false };
+    this.#report = { state: "starting", since: deps.clock.now(), ...nothing };
   }
 
   /** The state as of the last look, with the evidence's age brought up to now. */
@@ -85,6 +90,7 @@ export class Monitor implements AgentSigns {
     // An agent may have reported before anybody looked for it.
     if (this.#process.type !== "expected") this.#hook = undefined;
     this.#file = undefined;
+    this.#told = undefined;
     this.#screen = undefined;
     this.#submittedAt = undefined;
     this.#typedAt = undefined;
@@ -105,18 +111,28 @@ export class Monitor implements AgentSigns {
   heard(event: HookEvent): void {
     const at = this.#deps.clock.monotonicMs();
     this.#hooksLive = true;
+    // After a turn that left sub-agents behind the next one begins with a prompt: until then they alone are active.
+    if (event.type === "activity" && this.#hook !== undefined && leavesAgents(this.#hook.event)) return;
     this.#hook = { event, at };
+    this.#hearTasks(event, at);
     if (event.type === "prompt-submitted") {
       this.#prompt = event.prompt === undefined ? { at } : { at, prompt: event.prompt };
     }
     this.#wake();
   }
 
+  #hearTasks(event: HookEvent, at: number): void {
+    if (event.type === "turn-ended" && event.background !== undefined) this.#told = { tasks: event.background, at };
+    if (event.type !== "prompt-submitted" || event.endedTasks === undefined || this.#told === undefined) return;
+    const ended = new Set(event.endedTasks);
+    this.#told = { tasks: this.#told.tasks.filter(({ id }) => !ended.has(id)), at: this.#told.at };
+  }
+
   /** What the agent's state file says now; undefined when there is none that can be trusted. */
   read(state: FileState | undefined): void {
     if (state?.type === "waiting" && this.#deps.clock.monotonicMs() < this.#oldWaitingUntil) return;
     this.#oldWaitingUntil = 0;
-    if (state?.type === this.#file?.state.type) return;
+    if (fileKey(state) === fileKey(this.#file?.state)) return;
     this.#file = state === undefined ? undefined : { state, at: this.#deps.clock.monotonicMs() };
     this.#wake();
   }
@@ -229,10 +245,24 @@ export class Monitor implements AgentSigns {
       ...(kept === undefined || state !== "dialog" ? {} : { dialog: kept }),
       composerSeen: view.composer !== undefined,
       draft: !this.#typing && view.composer !== undefined && this.#isDraft(view.composer),
+      background: this.#background(view, now, wall),
     };
     const same = state === before.state && kept === before.dialog && this.#report.draft === before.draft;
-    if (!same || this.#report.composerSeen !== before.composerSeen) this.changes.notify();
+    const sameTasks = taskKey(this.#report.background) === taskKey(before.background);
+    if (!same || !sameTasks || this.#report.composerSeen !== before.composerSeen) this.changes.notify();
     return this.#report;
+  }
+
+  #background(view: ScreenView, now: number, wall: number): readonly BackgroundTask[] {
+    if (this.#process.type === "dead") return [];
+    const { background: before } = this.#report;
+    // A screen without a composer says nothing of them: neither do its counts become void.
+    const counts = view.background ?? [];
+    const told = this.#told;
+    const tasks = told?.tasks ?? (counts.length > 0 || view.composer !== undefined ? [] : before);
+    const file = this.#file;
+    const isNewer = file !== undefined && (told === undefined || file.at >= told.at || now - told.at > FILE_LAG_MS);
+    return backgroundTasks({ told: tasks, counts, ...(isNewer ? { file: file.state } : {}) }, before, wall);
   }
 
   #isDraft(composer: ComposerView): boolean {
@@ -280,6 +310,18 @@ export class Monitor implements AgentSigns {
   #wake(): void {
     this.#woken.notify();
   }
+}
+
+function leavesAgents(event: HookEvent): boolean {
+  return event.type === "turn-ended" && (event.background ?? []).some(({ kind }) => kind !== "shell");
+}
+
+function fileKey(state: FileState | undefined): string {
+  return state?.type === "idle" ? `idle ${state.background ?? ""}` : (state?.type ?? "");
+}
+
+function taskKey(tasks: readonly BackgroundTask[]): string {
+  return JSON.stringify(tasks);
 }
 
 function showsSomething({ text }: { readonly text: string }): boolean {

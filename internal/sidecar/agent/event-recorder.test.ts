@@ -11,7 +11,14 @@ import { SessionEvents } from "../../session/events.ts";
 import type { AgentStateName, Dialog } from "../../session/types.ts";
 import { EventRecorder } from "./event-recorder.ts";
 
-const REPORT: StateReport = { state: "starting", since: 0, evidence: [], composerSeen: false, draft: false };
+const REPORT: StateReport = {
+  state: "starting",
+  since: 0,
+  evidence: [],
+  composerSeen: false,
+  draft: false,
+  background: [],
+};
 const LIFE = { restartDue: false, crashLoop: false };
 
 /** An agent whose states are told by hand, and what is recorded of it. */

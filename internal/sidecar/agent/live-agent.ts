@@ -251,7 +251,7 @@ export class LiveAgent {
 
   status(): PaneStatus {
     const { life, clock } = { life: this.#deps.life(), clock: this.#deps.clock };
-    const { state, since, evidence, dialog, draft } = this.monitor.report;
+    const { state, since, evidence, dialog, draft, background } = this.monitor.report;
     const { output } = this;
     return {
       alive: life.alive,
@@ -270,6 +270,7 @@ export class LiveAgent {
       cols: output.emulator.cols,
       rows: output.emulator.rows,
       draft,
+      background,
       versions: this.#deps.versions(),
     };
   }

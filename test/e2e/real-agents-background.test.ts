@@ -1,0 +1,103 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { expect, it } from "vitest";
+import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
+import { modelAct } from "../fakes/model-script.ts";
+import type { ModelRequest } from "../fakes/model-wire.ts";
+import { requireComponent } from "../support/components.ts";
+import { type RealAgent, type RealAgentSetup, startRealAgent } from "../support/real-agent.ts";
+import { until } from "../support/sidecar.ts";
+
+/** As the usual model, but it starts nothing again when it hears that a background task has ended. */
+function act(request: ModelRequest) {
+  if (request.userTexts.at(-1)?.includes("<task-notification>")) return { type: "say", text: "I see." } as const;
+  return modelAct(request.lastUserText, request.tools, request.afterTool);
+}
+
+const start = (setup: RealAgentSetup) => startRealAgent({ act, ...setup });
+const CLAUDE = ["--permission-mode", "default", "--allowedTools=Bash,Agent,Task"];
+
+const behind = async ({ sidecar }: RealAgent) => {
+  const { state, background, evidence } = await sidecar.client.status({});
+  return { state, tasks: background.map(({ kind, title }) => `${kind} ${title}`), why: evidence[0]?.value };
+};
+
+async function untilBehind(agent: RealAgent, tasks: readonly string[]): Promise<void> {
+  let seen: unknown;
+  await until(
+    `${tasks.length} tasks behind an idle agent`,
+    40_000,
+    async () => {
+      const now = await behind(agent);
+      seen = now;
+      return (now.state === AgentState.IDLE && now.tasks.join() === tasks.join()) || undefined;
+    },
+    () => JSON.stringify(seen),
+  );
+}
+
+/** The process whose whole command line is this, among those of this test: the argument is its own. */
+function pidOf(argv: string): number | undefined {
+  for (const name of readdirSync("/proc")) {
+    if (!/^\d+$/.test(name)) continue;
+    try {
+      if (readFileSync(`/proc/${name}/cmdline`, "latin1") === `${argv.replaceAll(" ", "\0")}\0`) return Number(name);
+    } catch {} // it has ended meanwhile
+  }
+  return undefined;
+}
+
+const ownSeconds = () => 5000 + (process.pid % 4000) + Math.random();
+
+for (const program of ["claude-2.1.330", "claude-2.1.197"] as const) {
+  it(`${program} takes messages while a shell runs behind it, and the list follows a shell that is killed`, async (context) => {
+    await requireComponent(context, "claude");
+    await using agent = await start({ program, args: CLAUDE });
+    const { client } = agent.sidecar;
+    await agent.sidecar.untilState(AgentState.IDLE);
+    const sleep = `sleep ${ownSeconds()}`;
+    const asked = await client.nudge({ message: `RUN-BEHIND ${sleep}`, timeoutMs: 30_000n });
+    expect(asked.outcome).toBe(NudgeOutcome.SUBMITTED);
+    await untilBehind(agent, ["shell Runs a server"]);
+    // The state file says nothing else for as long as the shell runs.
+    await new Promise((resolve) => setTimeout(resolve, 3000));
+    expect(await behind(agent)).toMatchObject({ state: AgentState.IDLE, tasks: ["shell Runs a server"] });
+    const begun = performance.now();
+    const receipt = await client.nudge({ message: "marker-behind: hello", timeoutMs: 10_000n });
+    expect(receipt).toMatchObject({ outcome: NudgeOutcome.SUBMITTED, error: "" });
+    expect(performance.now() - begun).toBeLessThan(10_000);
+    await until("the model to get it", 10_000, () => agent.model.arrivals("marker-behind") > 0 || undefined);
+    await untilBehind(agent, ["shell Runs a server"]);
+    process.kill(pidOf(sleep) ?? Number.NaN, "SIGKILL");
+    await untilBehind(agent, []);
+  });
+}
+
+it("claude-2.1.330 takes messages while a sub-agent works behind it", async (context) => {
+  await requireComponent(context, "claude");
+  await using agent = await start({ program: "claude-2.1.330", args: CLAUDE, wordDelayMs: 100 });
+  const { client } = agent.sidecar;
+  await agent.sidecar.untilState(AgentState.IDLE);
+  await client.nudge({ message: "ASK-HELPER TALK 150", timeoutMs: 30_000n });
+  await untilBehind(agent, ["subagent Looks around"]);
+  const receipt = await client.nudge({ message: "marker-beside: hello", timeoutMs: 10_000n });
+  expect(receipt).toMatchObject({ outcome: NudgeOutcome.SUBMITTED, error: "" });
+  await until("the model to get it", 10_000, () => agent.model.arrivals("marker-beside") > 0 || undefined);
+  await untilBehind(agent, ["subagent Looks around"]);
+  await untilBehind(agent, []);
+});
+
+it("codex-0.169.0 takes messages while a terminal runs behind it", async (context) => {
+  await requireComponent(context, "codex");
+  const args = ["-a", "never", "-s", "danger-full-access"];
+  await using agent = await start({ program: "codex-0.169.0", args });
+  const { client } = agent.sidecar;
+  await agent.sidecar.untilState(AgentState.IDLE);
+  const sleep = `sleep ${ownSeconds()}`;
+  await client.nudge({ message: `RUN-BEHIND ${sleep}`, timeoutMs: 30_000n });
+  await untilBehind(agent, ["shell "]);
+  const receipt = await client.nudge({ message: "marker-behind: hello", timeoutMs: 10_000n });
+  expect(receipt).toMatchObject({ outcome: NudgeOutcome.SUBMITTED, error: "" });
+  await untilBehind(agent, ["shell "]);
+  process.kill(pidOf(sleep) ?? Number.NaN, "SIGKILL");
+  await untilBehind(agent, []);
+});
