@@ -28,6 +28,7 @@ const options: RpcServerOptions = {
   // The suite packs messages into one another; in JSON that needs their types.
   routes: (router) => router.service(ConformanceService, conformanceService, { jsonOptions: { registry: types } }),
   graceMs: 100,
+  describesErrors: false, // the suite counts details
   ...(messageReceiveLimit > 0 && { readMaxBytes: messageReceiveLimit }),
   ...(useTls
     ? { tls: { cert: text(serverCreds?.cert), key: text(serverCreds?.key), ca: text(clientTlsCert) } }

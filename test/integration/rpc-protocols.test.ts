@@ -1,10 +1,11 @@
 import { request as httpRequest } from "node:http";
 import { create, toBinary } from "@bufbuild/protobuf";
-import { createClient, type Transport } from "@connectrpc/connect";
+import { type ConnectError, createClient, type Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DomainError } from "../../internal/base/errors.ts";
 import { SidecarPeekRequestSchema, SidecarService } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
+import { ErrorInfoSchema } from "../../internal/gen/google/rpc/error_details_pb.ts";
 import { sidecarTransport } from "../../internal/rpc/client/transport.ts";
 import { domainErrorOf } from "../../internal/rpc/common/errors.ts";
 import { ASK, type RpcFixture, startRpcServer } from "../support/rpc-server.ts";
@@ -80,8 +81,10 @@ describe.each(Object.entries(transports))("%s", (_name, transport) => {
       .peek({ lines: ASK.bug })
       .catch((err: unknown) => err);
     const stream = await collect(client().watchOutput({ lines: ASK.bug })).catch((err: unknown) => err);
-    for (const err of [unary, stream])
-      expect(err).toMatchObject({ rawMessage: "internal error", code: 13, details: [] });
+    for (const err of [unary, stream]) {
+      expect(err).toMatchObject({ rawMessage: "internal error", code: 13, details: [expect.anything()] });
+      expect((err as ConnectError).findDetails(ErrorInfoSchema)).toMatchObject([{ reason: "internal", metadata: {} }]);
+    }
     expect(domainErrorOf(unary)).toBe(unary);
   });
 

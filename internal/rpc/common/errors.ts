@@ -49,6 +49,23 @@ function retryDetails(ms: ErrorFields[string] | undefined) {
   return [{ desc: RetryInfoSchema, value: { retryDelay: durationFromMs(ms) } }];
 }
 
+/** Reasons of codes that no kind of a DomainError has. */
+const OTHER_REASONS: Readonly<Partial<Record<Code, string>>> = {
+  [Code.Unknown]: "unknown",
+  [Code.Internal]: "internal",
+  [Code.DataLoss]: "data-loss",
+  [Code.Aborted]: "aborted",
+  [Code.OutOfRange]: "invalid",
+};
+
+/** Adds our `google.rpc.ErrorInfo` to an error without one; its `reason` follows from the code. Returns `err`. */
+export function withErrorInfo(err: ConnectError): ConnectError {
+  if (err.findDetails(ErrorInfoSchema).some(({ domain }) => domain === ERROR_DOMAIN)) return err;
+  const reason = OTHER_REASONS[err.code] ?? KINDS.get(err.code) ?? "unknown";
+  err.details.push({ desc: ErrorInfoSchema, value: { reason, domain: ERROR_DOMAIN } });
+  return err;
+}
+
 /**
  * What a failed call means to the caller: a DomainError with the server's kind, sentence and fields (all of them
  * strings), also for a server that is not ours; `unavailable` when it could not be reached, `unauthenticated` when one

@@ -8,6 +8,7 @@ import {
   type ContextValues,
   createConnectRouter,
 } from "@connectrpc/connect";
+import { createAsyncIterable, type UniversalServerResponse } from "@connectrpc/connect/protocol";
 import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from "@connectrpc/connect-node";
 import { DomainError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
@@ -16,6 +17,8 @@ import { mapFailures } from "../common/map-failures.ts";
 import { refuseStream } from "../port/caller-connections.ts";
 import { heldAnswer, heldBody, heldMessages } from "./bodies.ts";
 import { type Call, callKey } from "./calls.ts";
+import { describeErrors } from "./described-errors.ts";
+import { refusalBody, refuseUnknownMethod } from "./not-served.ts";
 import { responseKey } from "./shared-response.ts";
 
 export type ServerRequest = IncomingMessage | Http2ServerRequest;
@@ -31,6 +34,8 @@ export interface AdapterOptions extends ConnectRouterOptions {
   readonly enter: (values: ContextValues) => Call | undefined;
   /** The signal of a call, given the one that is aborted when its stream closes. Default: that one. */
   readonly callSignal?: (values: ContextValues, signal: AbortSignal, unary: boolean) => AbortSignal;
+  /** Every error has our ErrorInfo in its details, also those that Connect itself makes. Default true. */
+  readonly describesErrors?: boolean;
   /** Answers requests that are no RPC of ours. Default: 404. */
   readonly fallback?: (req: ServerRequest, res: ServerResponse12) => void | Promise<void>;
 }
@@ -46,7 +51,8 @@ export interface Adapter {
  * is no host name, ends a response whose handler failed, and writes to our log instead of the console.
  */
 export function createAdapter(logger: Logger, options: AdapterOptions): Adapter {
-  const { routes, contextValues, enter, callSignal, fallback = notFound, ...routerOptions } = options;
+  const { routes, contextValues, enter, callSignal, fallback = notFound, ...rest } = options;
+  const { describesErrors = true, ...routerOptions } = rest;
   const router = createConnectRouter(routerOptions);
   routes(router);
   const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
@@ -55,7 +61,7 @@ export function createAdapter(logger: Logger, options: AdapterOptions): Adapter 
 
   async function answer(path: string, req: ServerRequest, res: ServerResponse12): Promise<void> {
     const handler = handlers.get(path);
-    if (handler === undefined) return fallback(req, res);
+    if (handler === undefined) return refuseUnknownMethod(path, req, res) ? undefined : fallback(req, res);
     if (!URL.canParse(`http://${authorityOf(req)}`)) return refuse(res, 400);
     const values = contextValues(req).set(responseKey, res);
     const call = enter(values);
@@ -66,7 +72,8 @@ export function createAdapter(logger: Logger, options: AdapterOptions): Adapter 
       const body = (openEndedPaths.has(path) ? heldMessages : heldBody)(bodyOf(req), call);
       const request = { ...universalRequestFromNodeRequest(req, res, undefined, values), body };
       const signal = callSignal?.(values, request.signal, handler.method.methodKind === "unary") ?? request.signal;
-      const { body: answered, ...head } = await handler({ ...request, signal });
+      const answer = await handler({ ...request, signal });
+      const { body: answered, ...head } = describesErrors ? await describeErrors(withBody(answer)) : answer;
       await universalResponseToNodeResponse({ ...head, ...(answered && { body: heldAnswer(answered, call) }) }, res);
     } finally {
       call.answered();
@@ -142,6 +149,15 @@ export function refuse(res: ServerResponse12, status: number): void {
   }
   res.statusCode = status;
   res.end();
+}
+
+/** A refusal that Connect makes of a status alone says in its body what is wrong. */
+function withBody(response: UniversalServerResponse): UniversalServerResponse {
+  const body = response.body === undefined ? refusalBody(response.status) : undefined;
+  if (body === undefined) return response;
+  const header = new Headers(response.header);
+  header.set("content-type", "application/json");
+  return { ...response, header, body: createAsyncIterable([body]) };
 }
 
 /** Without a word: HTTP/2 has a sign that says nothing of it was looked at. */

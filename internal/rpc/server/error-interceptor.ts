@@ -1,24 +1,33 @@
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
 import { DomainError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
-import { connectErrorOf } from "../common/errors.ts";
+import { connectErrorOf, withErrorInfo } from "../common/errors.ts";
 import { mapFailures } from "../common/map-failures.ts";
+import { asRequestFault } from "./request-faults.ts";
 
 /**
  * Gives what a handler throws its code: DomainErrors theirs, ConnectErrors as they are, the reason of an aborted call
- * when the handler stopped for that. Anything else is a bug: logged with its stack, answered as `internal`. Covers the
- * bodies of streams as well as the calls themselves.
+ * when the handler stopped for that. Anything else is a bug: logged with its stack, answered as `internal`. Each has our
+ * ErrorInfo in its details, unless `describesErrors` is false. Covers the bodies of streams as well as the calls themselves.
  */
-export function errorInterceptor(logger: Logger): Interceptor {
+export function errorInterceptor(logger: Logger, describesErrors = true): Interceptor {
   return (next) => async (req) => {
-    const answer = (err: unknown) => answerOf(err, req.signal, logger, `${req.service.typeName}/${req.method.name}`);
+    const method = `${req.service.typeName}/${req.method.name}`;
+    const answer = (err: unknown) => {
+      const error = answerOf(err, req.signal, logger, method);
+      return describesErrors ? withErrorInfo(error) : error;
+    };
     try {
-      const res = await next(req);
+      const res = await next(req.stream ? { ...req, message: mapFailures(req.message, requestFaultOf) } : req);
       return res.stream ? { ...res, message: mapFailures(res.message, answer) } : res;
     } catch (err) {
       throw answer(err);
     }
   };
+}
+
+function requestFaultOf(err: unknown): unknown {
+  return err instanceof ConnectError ? asRequestFault(err) : err;
 }
 
 function answerOf(err: unknown, signal: AbortSignal, logger: Logger, method: string): ConnectError {

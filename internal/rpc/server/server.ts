@@ -70,6 +70,8 @@ export interface RpcServerOptions {
   readonly gates?: readonly ((context: HandlerContext) => void | Promise<void>)[];
   /** Run inside those of the server (metrics, errors). */
   readonly interceptors?: readonly Interceptor[];
+  /** Every error has our ErrorInfo in its details, also those that Connect itself makes. Default true. */
+  readonly describesErrors?: boolean;
   /** Answers requests that are no RPC. Default: 404. */
   readonly fallback?: (req: ServerRequest, res: ServerResponse12) => void | Promise<void>;
   /** Largest request message, bytes; over it `resource_exhausted`. Default 512 KiB. */
@@ -191,18 +193,23 @@ export class RpcServer implements Task {
   }
 
   #createAdapter(shutdownSignal: AbortSignal, limits: CallLimits): Adapter {
-    const { routes, interceptors = [], fallback, readMaxBytes = 512 * 1024 } = this.#options;
+    const { routes, interceptors = [], fallback, readMaxBytes = 512 * 1024, describesErrors = true } = this.#options;
     const { logger, metrics } = this.#deps;
     const connections = this.#connections;
     const calls = new Calls(limits);
     return createAdapter(logger, {
       routes,
       ...(fallback && { fallback }),
+      describesErrors,
       readMaxBytes,
       shutdownSignal,
       acceptCompression: [],
       requestGate: (context) => this.#gate(context),
-      interceptors: [...(metrics ? [metrics.interceptor()] : []), errorInterceptor(logger), ...interceptors],
+      interceptors: [
+        ...(metrics ? [metrics.interceptor()] : []),
+        errorInterceptor(logger, describesErrors),
+        ...interceptors,
+      ],
       contextValues: (req) => {
         const peer = connections.peerOf(req);
         const values = createContextValues().set(peerKey, peer).set(callerKey, this.#callerOf(peer, req));

@@ -1,0 +1,106 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import { createAsyncIterable, encodeEnvelope, type UniversalServerResponse } from "@connectrpc/connect/protocol";
+import {
+  codeToHttpStatus,
+  createEndStreamSerialization,
+  endStreamFlag,
+  endStreamFromJson,
+  errorFromJsonBytes,
+  errorToJsonBytes,
+} from "@connectrpc/connect/protocol-connect";
+import { findTrailerError, setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
+import { trailerFlag, trailerParse, trailerSerialize } from "@connectrpc/connect/protocol-grpc-web";
+import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
+import { withErrorInfo } from "../common/errors.ts";
+import { asRequestFault } from "./request-faults.ts";
+
+/** Flags and length of a message in a stream. */
+const PREFIX_BYTES = 5;
+const endStream = createEndStreamSerialization(undefined);
+
+/**
+ * The same answer, with our ErrorInfo in its error. Connect itself makes an error where a request cannot be read, and no
+ * interceptor sees that one: it exists in the answer only, encoded for the caller's protocol.
+ */
+export async function describeErrors(response: UniversalServerResponse): Promise<UniversalServerResponse> {
+  const { status, header, body, trailer } = response;
+  if (body === undefined) return response;
+  const type = header?.get("content-type") ?? "";
+  if (status !== 200) return describeUnary(response, body);
+  if (type.startsWith("application/grpc-web")) return { ...response, body: mapParts(body, describeWebTrailer) };
+  if (trailer !== undefined && type.startsWith("application/grpc")) {
+    return { ...response, body: mapParts(body, asTheyAre, () => describeTrailer(trailer)) };
+  }
+  if (type.startsWith("application/connect+")) return { ...response, body: mapParts(body, describeEndStream) };
+  return response;
+}
+
+/** Connect's answer to a unary call that failed: JSON, whatever the request was. */
+async function describeUnary(
+  response: UniversalServerResponse,
+  body: AsyncIterable<Uint8Array>,
+): Promise<UniversalServerResponse> {
+  const parts: Uint8Array[] = [];
+  for await (const part of body) parts.push(part);
+  const sent = errorFromJsonBytes(Buffer.concat(parts), undefined, new ConnectError("unreadable", Code.Internal));
+  const error = describe(sent);
+  const status = error.code === sent.code ? response.status : codeToHttpStatus(error.code);
+  const bytes = errorToJsonBytes(error, undefined);
+  const header = new Headers(response.header);
+  header.set("content-length", String(bytes.byteLength));
+  return { ...response, header, status, body: createAsyncIterable([bytes]) };
+}
+
+function describeTrailer(trailer: Headers): void {
+  const error = findTrailerError(trailer);
+  if (error !== undefined) setTrailerStatus(trailer, describe(error));
+}
+
+/** gRPC-Web's trailer is a part of the body with a flag of its own. */
+function describeWebTrailer(part: Uint8Array): Uint8Array {
+  if (!isFlagged(part, trailerFlag)) return part;
+  const trailer = trailerParse(part.subarray(PREFIX_BYTES));
+  describeTrailer(trailer);
+  return encodeEnvelope(trailerFlag, trailerSerialize(trailer));
+}
+
+function describeEndStream(part: Uint8Array): Uint8Array {
+  if (!isFlagged(part, endStreamFlag)) return part;
+  const { metadata, error } = endStreamFromJson(part.subarray(PREFIX_BYTES));
+  if (error === undefined) return part;
+  return encodeEnvelope(endStreamFlag, endStream.serialize({ metadata, error: describe(error) }));
+}
+
+/** Only errors that Connect made are without details here: the interceptor has described those of handlers. */
+function describe(error: ConnectError): ConnectError {
+  return withErrorInfo(error.findDetails(ErrorInfoSchema).length > 0 ? error : asRequestFault(error));
+}
+
+function isFlagged(part: Uint8Array, flag: number): boolean {
+  return ((part[0] ?? 0) & flag) === flag;
+}
+
+function asTheyAre(part: Uint8Array): Uint8Array {
+  return part;
+}
+
+/** Each part passed through `map`, and `atEnd` called after the last. Not a generator, as in `mapFailures`. */
+function mapParts(
+  body: AsyncIterable<Uint8Array>,
+  map: (part: Uint8Array) => Uint8Array,
+  atEnd: () => void = () => {},
+): AsyncIterable<Uint8Array> {
+  const parts = body[Symbol.asyncIterator]();
+  const mapped: AsyncIterator<Uint8Array> = {
+    async next() {
+      const part = await parts.next();
+      if (part.done !== true) return { done: false, value: map(part.value) };
+      atEnd();
+      return part;
+    },
+  };
+  // The one who writes tells the handler of its failures, if it wants to know.
+  if (parts.throw) mapped.throw = (err) => parts.throw?.(err) ?? Promise.reject(err);
+  if (parts.return) mapped.return = () => parts.return?.() ?? Promise.resolve({ done: true, value: undefined });
+  return { [Symbol.asyncIterator]: () => mapped };
+}
