@@ -119,12 +119,7 @@ describe.each(["root", "another user"] as const)(
         .split("\n")
         .filter((line) => line.includes("reaches for the serving half"));
       expect(warnings.filter((line) => line.includes('"kind":"link"'))).toHaveLength(1);
-      await until(
-        "it to be ready again",
-        20_000,
-        async () => (await fetch(`${pod.healthUrl}/readyz`)).ok || undefined,
-        pod.log,
-      );
+      await until("it to be ready again", 20_000, async () => (await pod.isReady()) || undefined, pod.log);
     });
   },
 );

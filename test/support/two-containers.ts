@@ -1,9 +1,11 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { chmodSync, chownSync, cpSync, mkdirSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
+import { get } from "node:http";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { TestContext } from "vitest";
+import { firstProcessOf } from "./pid-namespace.ts";
 import { ownProgram } from "./programs.ts";
 import { until } from "./sidecar.ts";
 
@@ -21,6 +23,7 @@ export interface TwoContainers extends AsyncDisposable {
   /** Runs a shell script where the agent lives, as its user. Its output; never throws. */
   attack(script: string): string;
   metrics(): Promise<string>;
+  isReady(): Promise<boolean>;
   log(): string;
   /** Pid of the serving half out here. */
   readonly servingPid: number;
@@ -36,6 +39,20 @@ export function requireMountNamespace(context: TestContext): void {
     if (process.env["CI"] === "true") throw new Error(missing);
     context.skip(missing);
   }
+}
+
+/** Over a connection of its own: an attack stops this process for longer than an idle one is kept. */
+function ask(url: string): Promise<{ readonly status: number | undefined; readonly text: string }> {
+  return new Promise((resolve, reject) => {
+    const request = get(url, { agent: false }, (response) => {
+      let text = "";
+      response.setEncoding("utf8").on("data", (chunk: string) => {
+        text += chunk;
+      });
+      response.on("end", () => resolve({ status: response.statusCode, text }));
+    });
+    request.on("error", reject);
+  });
 }
 
 /**
@@ -94,12 +111,14 @@ export async function twoContainers(user: "root" | "another user", key: string):
   const health = () => /"listen":"([^"]+)","msg":"health served"/.exec(log)?.[1];
   const dispose = async () => {
     await stop(serving);
+    // A change of user undoes what would end it with unshare.
+    if (supervising.child.exitCode === null) process.kill(firstProcessOf(supervising.child.pid ?? 0), "SIGKILL");
     await stop(supervising);
     await rm(root, { recursive: true, force: true, maxRetries: 5 });
   };
   try {
     const healthUrl = `http://${await until("the health port", 30_000, health, () => log)}`;
-    const isReady = async () => (await fetch(`${healthUrl}/readyz`)).ok || undefined;
+    const isReady = async () => (await ask(`${healthUrl}/readyz`)).status === 200 || undefined;
     await until("it to be ready", 30_000, isReady, () => log);
     const first = execFileSync("cat", [`/proc/${supervising.child.pid}/task/${supervising.child.pid}/children`]);
     const inside = ["--target", first.toString().trim().split(" ")[0] ?? "", "--mount", "--pid"];
@@ -110,7 +129,8 @@ export async function twoContainers(user: "root" | "another user", key: string):
       healthUrl,
       servingPid: serving.child.pid ?? 0,
       log: () => log,
-      metrics: async () => (await fetch(`${healthUrl}/metrics`)).text(),
+      metrics: async () => (await ask(`${healthUrl}/metrics`)).text,
+      isReady: async () => (await ask(`${healthUrl}/readyz`)).status === 200,
       attack: (script) => {
         const env = {
           PATH,
