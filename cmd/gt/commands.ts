@@ -8,6 +8,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   cancel: async () => (await import("./cancel/cancel.ts")).cancel,
   respond: async () => (await import("./respond/respond.ts")).respond,
   status: async () => (await import("./status/status.ts")).status,
+  wait: async () => (await import("./wait/wait.ts")).wait,
   watch: async () => (await import("./watch/watch.ts")).watch,
   attach: async () => (await import("./attach/attach.ts")).attach,
   keys: async () => (await import("./keys/keys.ts")).keys,

@@ -20,4 +20,4 @@ const EXAMPLES = `Examples:
   gt watch mayor --host 10.0.3.7 --port 9090 --tls-dir ~/.gt/tls`;
 
 const EXIT_CODES = `Exit codes: 0 done, 2 usage, 3 no such agent, 4 unreachable or not trusted, 5 queued and not yet delivered,
-6 refused, 7 delivered without proof, 1 a bug or an output that cannot be written.`;
+or not reached in time, 6 refused, 7 delivered without proof, 1 a bug or an output that cannot be written.`;

@@ -1,0 +1,31 @@
+import { durationText } from "../../../internal/cli/wording.ts";
+import type { Given } from "../common/command.ts";
+import type { CommandContext } from "../common/command-context.ts";
+import { jsonText } from "../common/json-text.ts";
+import { behindText, clean, statusJson } from "../common/status-text.ts";
+import { withAgent } from "../common/with-agent.ts";
+import type { WaitFlags } from "./wait-flags.ts";
+import { readWait } from "./wait-options.ts";
+import { waitUntil } from "./wait-until.ts";
+
+const NOT_REACHED = 5;
+
+export async function runWait(given: Given<WaitFlags>, context: CommandContext): Promise<number> {
+  const { place, agent: asked, goal, timeoutMs, json } = readWait(given, context.env);
+  return await withAgent(place, asked, context, async ({ agent, backend }) => {
+    const { out, clock, signal, error } = context;
+    const begun = clock.monotonicMs();
+    const { reached, status } = await waitUntil(goal, backend, { clock, timeoutMs }, signal);
+    const waitedMs = Math.round(clock.monotonicMs() - begun);
+    const { where } = backend;
+    if (json) {
+      const seen = status === undefined ? { agent, where } : statusJson({ type: "status", agent, where, status });
+      out.line(jsonText({ ...seen, for: goal, reached, waited_ms: waitedMs }));
+    }
+    const now = status === undefined ? goal : `${status.state}${behindText(status)}`;
+    if (!reached && !json)
+      error(`${agent} is ${now} after ${durationText(waitedMs)}, not ${goal}`, "a longer --timeout waits longer");
+    else if (!json) out.line(`${clean(agent)} is ${now}`);
+    return reached ? 0 : NOT_REACHED;
+  });
+}

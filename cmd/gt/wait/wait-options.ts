@@ -1,0 +1,31 @@
+import { takeArguments, usageError } from "../common/arguments.ts";
+import type { Given } from "../common/command.ts";
+import { type PlaceConfig, readPlace } from "../common/place-config.ts";
+import type { WaitFlags } from "./wait-flags.ts";
+import { GOALS, type WaitGoal } from "./wait-goal.ts";
+
+const DEFAULT_TIMEOUT_MS = 600_000;
+const MAX_TIMEOUT_MS = 24 * 3_600_000;
+
+export interface WaitOptions {
+  readonly place: PlaceConfig;
+  readonly agent: string;
+  readonly goal: WaitGoal;
+  readonly timeoutMs: number;
+  readonly json: boolean;
+}
+
+/** @throws DomainError `invalid` */
+export function readWait(
+  { values, positionals, rest }: Given<WaitFlags>,
+  env: Readonly<Record<string, string | undefined>>,
+): WaitOptions {
+  const [agent = ""] = takeArguments("wait", [...positionals, ...(rest ?? [])], ["agent"]);
+  const { for: wanted, timeout = DEFAULT_TIMEOUT_MS } = values;
+  const known = `--for is ${GOALS.join(", ")}`;
+  if (wanted === undefined) throw usageError("wait", `for what? ${known}`);
+  const goal = GOALS.find((one) => one === wanted);
+  if (goal === undefined) throw usageError("wait", `${known}; not ${JSON.stringify(wanted)}`);
+  if (timeout < 1 || timeout > MAX_TIMEOUT_MS) throw usageError("wait", "--timeout is between 1ms and 24h");
+  return { place: readPlace(values, env), agent, goal, timeoutMs: timeout, json: values.json ?? false };
+}

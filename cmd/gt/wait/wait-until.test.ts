@@ -1,0 +1,55 @@
+import { describe, expect, it } from "vitest";
+import { systemClock } from "../../../internal/base/clock.ts";
+import { DomainError } from "../../../internal/base/errors.ts";
+import type { AgentStatus, Backend } from "../../../internal/terminal/backend.ts";
+import { waitUntil } from "./wait-until.ts";
+
+const { signal } = new AbortController();
+const options = { clock: systemClock, timeoutMs: 5000 };
+const status = (state: AgentStatus["state"]) =>
+  ({ state, alive: state !== "dead", background: [] }) as unknown as AgentStatus;
+const gone = () => new DomainError("unavailable", "connection refused");
+
+/** Answers one after another; the last one again and again. */
+function backendOf(...answers: (AgentStatus | Error)[]): Pick<Backend, "status" | "watch"> {
+  let at = 0;
+  return {
+    status: async () => {
+      const answer = answers[Math.min(at++, answers.length - 1)];
+      if (answer instanceof Error || answer === undefined) throw answer;
+      return answer;
+    },
+    watch: async function* () {
+      yield { kind: "end", alive: false } as never;
+    },
+  };
+}
+
+describe("waiting", () => {
+  it("goes on while the sidecar is away for a moment", async () => {
+    const backend = backendOf(status("busy"), gone(), gone(), status("idle"));
+    expect(await waitUntil("idle", backend, options, signal)).toMatchObject({
+      reached: true,
+      status: { state: "idle" },
+    });
+  });
+
+  it("takes the end of the stream for the agent's when its sidecar goes with it", async () => {
+    expect(await waitUntil("dead", backendOf(status("idle"), gone()), options, signal)).toEqual({ reached: true });
+  });
+
+  it("ends at once with the error when the agent cannot be reached to begin with", async () => {
+    await expect(waitUntil("idle", backendOf(gone()), options, signal)).rejects.toThrow("connection refused");
+  });
+
+  it("ends with what is not there any more", async () => {
+    const backend = backendOf(status("busy"), new DomainError("not-found", "no such session"));
+    await expect(waitUntil("idle", backend, options, signal)).rejects.toThrow("no such session");
+  });
+
+  it("looks once however short the time is", async () => {
+    const short = { ...options, timeoutMs: 1 };
+    expect(await waitUntil("idle", backendOf(status("idle")), short, signal)).toMatchObject({ reached: true });
+    expect(await waitUntil("idle", backendOf(status("busy")), short, signal)).toMatchObject({ reached: false });
+  });
+});

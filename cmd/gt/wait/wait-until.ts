@@ -1,0 +1,92 @@
+import type { Clock } from "../../../internal/base/clock.ts";
+import { DomainError } from "../../../internal/base/errors.ts";
+import type { AgentStatus, Backend } from "../../../internal/terminal/backend.ts";
+import { isReached, type WaitGoal } from "./wait-goal.ts";
+
+/** How a wait ended. `status`: as seen last; `dead` may come without one, when only the end of the stream tells it. */
+export interface WaitEnd {
+  readonly reached: boolean;
+  readonly status?: AgentStatus;
+}
+
+const LOOK_EVERY_MS = 250;
+/** One look at a local agent takes up to two seconds. */
+const LOOK_MS = 5000;
+/** A sidecar whose serving half restarts is away for less than this. */
+const AWAY_MS = 10_000;
+
+/**
+ * Looks at the agent until it is what is waited for, or until `timeoutMs` have passed; looks at least once.
+ * @throws DomainError as `Backend.status`: at once when the first look fails, later when it fails for 10 s
+ */
+export async function waitUntil(
+  goal: WaitGoal,
+  backend: Pick<Backend, "status" | "watch">,
+  { clock, timeoutMs }: { readonly clock: Clock; readonly timeoutMs: number },
+  signal: AbortSignal,
+): Promise<WaitEnd> {
+  const end = clock.monotonicMs() + timeoutMs;
+  const first = await statusOf(backend, signal);
+  if (isReached(goal, first)) return { reached: true, status: first };
+  await using death = goal === "dead" ? watchEnd(backend, signal) : undefined;
+  let last = { status: first, at: clock.monotonicMs() };
+  while (clock.monotonicMs() < end) {
+    const pause = clock.sleep(Math.max(1, Math.min(LOOK_EVERY_MS, end - clock.monotonicMs())), signal);
+    await (death === undefined ? pause : Promise.race([pause, death.seen]));
+    if (death?.hasEnded()) return { reached: true };
+    const status = await look(backend, last.at, clock, signal);
+    if (status === undefined) continue;
+    if (isReached(goal, status)) return { reached: true, status };
+    last = { status, at: clock.monotonicMs() };
+  }
+  return { reached: false, status: last.status };
+}
+
+/** Undefined: it cannot be reached at the moment. */
+async function look(
+  backend: Pick<Backend, "status">,
+  lastAt: number,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<AgentStatus | undefined> {
+  try {
+    return await statusOf(backend, signal);
+  } catch (err) {
+    const mayPass = err instanceof DomainError && (err.kind === "unavailable" || err.kind === "deadline");
+    if (!mayPass || signal.aborted || clock.monotonicMs() - lastAt >= AWAY_MS) throw err;
+    return undefined;
+  }
+}
+
+async function statusOf(backend: Pick<Backend, "status">, signal: AbortSignal): Promise<AgentStatus> {
+  const patience = AbortSignal.timeout(LOOK_MS);
+  try {
+    return await backend.status(AbortSignal.any([signal, patience]));
+  } catch (err) {
+    if (signal.aborted || !patience.aborted) throw err;
+    throw new DomainError("deadline", `no answer in ${LOOK_MS} ms`);
+  }
+}
+
+/** A sidecar may exit right after its agent, before anybody asks again: the end of a stream that is open tells it. */
+function watchEnd(backend: Pick<Backend, "watch">, signal: AbortSignal) {
+  const stop = new AbortController();
+  let ended = false;
+  const watch = async () => {
+    const request = { mode: "screen", lines: 1, intervalMs: 1000, ansi: false, epoch: "" } as const;
+    for await (const update of backend.watch(request, AbortSignal.any([signal, stop.signal]))) {
+      if (update.kind === "end" && !update.alive) ended = true;
+    }
+  };
+  // A broken stream says nothing: whoever looks learns why.
+  const watching = watch().catch(() => {});
+  const seen = watching.then(() => (ended ? undefined : new Promise<never>(() => {})));
+  return {
+    seen,
+    hasEnded: () => ended,
+    [Symbol.asyncDispose]: async () => {
+      stop.abort();
+      await watching;
+    },
+  };
+}
