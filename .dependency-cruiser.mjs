@@ -42,6 +42,12 @@ const forbidden = [
     { path: "^internal/", pathNot: known },
     "a folder under internal/ that scripts/rooms.mjs does not know",
   ),
+  forbid(
+    "serving-half-runs-no-tmux",
+    { path: "^internal/(sidecar/(agent|serving)|pane/[^/]+)/", pathNot: "[.]test[.]ts$" },
+    { path: "^internal/tmux/client/", reachable: true },
+    "a tmux client obeys its server, which is the agent's where the halves are two containers",
+  ),
   forbid("unknown-room-imports", { path: "^internal/", pathNot: known }, {}),
   ...Object.entries(rooms).map(([room, allowed]) =>
     forbid(

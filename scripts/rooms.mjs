@@ -46,16 +46,12 @@ export const rooms = {
 
 /** Arrows that the rooms above do not allow and that files which are still to be cut need. Nothing is added here. */
 export const transitional = {
-  files: ["tmux/client"],
-  process: ["sidecar/halves"],
   "rpc/port": ["rpc/server"],
-  "tmux/pane": ["files", "tmux/control"],
-  "tmux/control": ["tmux/client"],
+  "tmux/pane": ["files"],
   wire: ["sidecar/halves", "terminal"],
   "pane/state": ["pane/delivery", "agents/programs"],
   "pane/delivery": ["pane/attach", "tmux/pane"],
   "pane/attach": ["tmux/pane"],
-  "sidecar/agent": ["tmux/client"],
   "sidecar/serving": ["agents", "agents/programs", "eventlog", "pane/screen", "tmux/control", "tmux/pane"],
   terminal: ["pane/watch", "agents/programs"],
   "terminal/finding": ["terminal"],

@@ -3,9 +3,9 @@ import { closeSync, constants, fstatSync, open } from "node:fs";
 import { lstat, unlink } from "node:fs/promises";
 import { Socket } from "node:net";
 import { aborted } from "../base/abort.ts";
+import type { Environment } from "../base/environment.ts";
 import { DomainError, errorText } from "../base/errors.ts";
 import type { Task } from "../base/task-group.ts";
-import type { Environment } from "../tmux/client/environment.ts";
 import { checkPart } from "./open-below.ts";
 import type { PinnedFolder } from "./pinned-folder.ts";
 

@@ -1,6 +1,6 @@
 import type { Clock } from "../base/clock.ts";
-import type { ProcessFacts } from "../sidecar/halves/halves-link-messages.ts";
 import { parseStat, readOrEmpty } from "./proc-files.ts";
+import type { ProcessFacts } from "./process-facts.ts";
 import { sampleWork } from "./process-work.ts";
 
 /** All processes are looked at for one sample, which takes milliseconds: nobody who asks on and on may take them all. */

@@ -1,5 +1,5 @@
-import type { WorkSample } from "../sidecar/halves/halves-link-messages.ts";
 import { listPids, readOrEmpty, statFields } from "./proc-files.ts";
+import type { WorkSample } from "./process-facts.ts";
 
 /** Length of the kernel's tick in /proc, the same on every Linux. */
 const TICK_MS = 10;

@@ -6,8 +6,9 @@ import { controlClients } from "../tmux/client/control-connection.ts";
 import { ForkedCommands } from "../tmux/client/forked-commands.ts";
 import { compareVersions, probeVersion } from "../tmux/client/version.ts";
 import { CommandClient } from "../tmux/control/command-client.ts";
+import type { Commands } from "../tmux/pane/commands.ts";
 import { TmuxCommandError } from "../tmux/pane/errors.ts";
-import { type Commands, TmuxPane } from "../tmux/pane/pane.ts";
+import { TmuxPane } from "../tmux/pane/pane.ts";
 import { quoteArgument } from "../tmux/pane/quote.ts";
 
 export interface LocalSessionOptions {

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { FakeClock, settle } from "../../../test/support/fake-clock.ts";
 import type { FileState } from "../../agents/profile.ts";
 import { profileNamed } from "../../agents/programs/registry.ts";
-import type { ProcessFacts } from "../halves/halves-link-messages.ts";
+import type { ProcessFacts } from "../../process/process-facts.ts";
 import { AgentFileReader } from "./agent-file.ts";
 
 const PID = 7;

@@ -5,7 +5,7 @@ import { aborted } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Task } from "../../base/task-group.ts";
 import { PinnedFolder } from "../../files/pinned-folder.ts";
-import type { ProcessFacts } from "../halves/halves-link-messages.ts";
+import type { ProcessFacts } from "../../process/process-facts.ts";
 
 export interface AgentFileDeps {
   readonly clock: Clock;

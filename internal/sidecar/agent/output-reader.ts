@@ -3,12 +3,12 @@ import { closeSync } from "node:fs";
 import { join } from "node:path";
 import { aborted } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
+import type { Environment } from "../../base/environment.ts";
 import { DomainError } from "../../base/errors.ts";
 import type { Task } from "../../base/task-group.ts";
 import { makeFifoIn, readOpenFifo } from "../../files/fifo.ts";
 import type { PinnedFolder } from "../../files/pinned-folder.ts";
 import { EMULATOR_SCROLLBACK } from "../../pane/screen/output.ts";
-import type { Environment } from "../../tmux/client/environment.ts";
 import type { PaneCut, TmuxPane } from "../../tmux/pane/pane.ts";
 import type { LiveAgent } from "./live-agent.ts";
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { FakeClock } from "../../../test/support/fake-clock.ts";
+import type { WorkSample } from "../../process/process-facts.ts";
 import { didWork, sampleWork } from "../../process/process-work.ts";
-import type { WorkSample } from "../halves/halves-link-messages.ts";
 import { WorkWatch } from "./work-watch.ts";
 
 const STALL_AFTER_MS = 600_000;

@@ -1,8 +1,8 @@
 import { untilAborted } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Task } from "../../base/task-group.ts";
+import type { WorkSample } from "../../process/process-facts.ts";
 import { didWork } from "../../process/process-work.ts";
-import type { WorkSample } from "../halves/halves-link-messages.ts";
 
 export interface WorkWatchDeps {
   readonly clock: Clock;

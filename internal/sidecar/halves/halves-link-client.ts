@@ -2,12 +2,12 @@ import type { Socket } from "node:net";
 import { raceSignal, withTimeout } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Task } from "../../base/task-group.ts";
+import type { ProcessFacts } from "../../process/process-facts.ts";
 import { onLines, writeLine } from "./halves-link-lines.ts";
 import {
   type ControlAnswer,
   type ControlHello,
   type ControlMessage,
-  type ProcessFacts,
   parseControlAnswer,
   type SessionFate,
 } from "./halves-link-messages.ts";

@@ -3,12 +3,12 @@ import { createServer, type Socket } from "node:net";
 import { aborted } from "../../base/abort.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Task } from "../../base/task-group.ts";
+import type { ProcessFacts } from "../../process/process-facts.ts";
 import { onLines, writeLine } from "./halves-link-lines.ts";
 import {
   type ControlAnswer,
   type ControlHello,
   type ControlMessage,
-  type ProcessFacts,
   parseControlMessage,
   type SessionFate,
 } from "./halves-link-messages.ts";

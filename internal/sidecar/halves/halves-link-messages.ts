@@ -1,3 +1,5 @@
+import type { ProcessFacts } from "../../process/process-facts.ts";
+
 /** What the serving half tells the supervising one; one JSON object a line. */
 export type ControlMessage =
   /** The event loop turns. */
@@ -16,21 +18,6 @@ export type ControlMessage =
   | { readonly type: "session"; readonly id: number; readonly pid: number }
   /** Asks about a process beside the agent; `work`: also what it and its descendants have done. */
   | { readonly type: "process"; readonly id: number; readonly pid: number; readonly work: boolean };
-
-/** What a program and everything it started have done so far. */
-export interface WorkSample {
-  /** Processor time in milliseconds, that of children which have ended included. */
-  readonly cpuMs: number;
-  /** Bytes written to files, pipes and terminals. */
-  readonly writtenBytes: number;
-}
-
-/** What the supervising half knows of a process; what it cannot see is missing. */
-export interface ProcessFacts {
-  /** When it began, in the kernel's ticks since the start of the machine: tells it from a later one with its pid. */
-  readonly startTicks?: number;
-  readonly work?: WorkSample;
-}
 
 /** `there`: the agent's pane lives, under the session's name again; `gone`: the tmux server has no such pane. */
 export type SessionFate = "there" | "gone";

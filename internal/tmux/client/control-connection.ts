@@ -1,7 +1,8 @@
 import { type ChildProcess, type StdioOptions, spawn } from "node:child_process";
 import type { Clock } from "../../base/clock.ts";
+import type { Environment } from "../../base/environment.ts";
 import type { ByteStream, OpenStream, StreamEvents } from "../control/byte-stream.ts";
-import { type Environment, withoutTmux } from "./environment.ts";
+import { withoutTmux } from "./environment.ts";
 
 export interface ControlClientOptions {
   readonly tmuxProgram: string;

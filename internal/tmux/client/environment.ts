@@ -1,4 +1,4 @@
-export type Environment = Readonly<Record<string, string | undefined>>;
+import type { Environment } from "../../base/environment.ts";
 
 /** The environment without what ties a process to some tmux (`TMUX`, `TMUX_PANE`, `TMUX_TMPDIR`, …). */
 export function withoutTmux(env: Environment): Record<string, string> {

@@ -1,10 +1,10 @@
 import { spawn } from "node:child_process";
+import type { Environment } from "../../base/environment.ts";
 import { Serial } from "../../base/serial.ts";
-import type { Reply } from "../control/requests.ts";
+import { commandName, plainCommandName } from "../pane/command-line.ts";
+import type { Commands, Reply } from "../pane/commands.ts";
 import { TmuxCommandError, TmuxUnavailableError } from "../pane/errors.ts";
-import type { Commands } from "../pane/pane.ts";
-import { commandName, plainCommandName } from "./command-line.ts";
-import { type Environment, withoutTmux } from "./environment.ts";
+import { withoutTmux } from "./environment.ts";
 
 export interface ForkedCommandsOptions {
   readonly tmuxProgram: string;

@@ -3,10 +3,11 @@ import { lstat, unlink } from "node:fs/promises";
 import { createConnection } from "node:net";
 import { aborted } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
+import type { Environment } from "../../base/environment.ts";
 import { DomainError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Task } from "../../base/task-group.ts";
-import { type Environment, withoutTmux } from "./environment.ts";
+import { withoutTmux } from "./environment.ts";
 
 export interface TmuxServerOptions {
   readonly tmuxProgram: string;

@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
+import type { Environment } from "../../base/environment.ts";
 import { DomainError, errorText } from "../../base/errors.ts";
-import { type Environment, withoutTmux } from "./environment.ts";
+import { withoutTmux } from "./environment.ts";
 
 export interface TmuxVersion {
   readonly major: number;

@@ -4,13 +4,13 @@ import { backoffMs } from "../../base/backoff.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Task } from "../../base/task-group.ts";
+import type { AskOptions, Commands, Reply } from "../pane/commands.ts";
 import { TmuxUnavailableError } from "../pane/errors.ts";
 import type { OpenStream } from "./byte-stream.ts";
 import { ControlStream, type Notification } from "./control-stream.ts";
-import { type Asked, commandRequest, type Reply, scriptRequest } from "./requests.ts";
+import { type Asked, commandRequest, scriptRequest } from "./requests.ts";
 
 export type { Notification } from "./control-stream.ts";
-export type { Reply } from "./requests.ts";
 
 export interface CommandClientOptions {
   /** The byte stream of a control client, for each attach. */
@@ -21,11 +21,6 @@ export interface CommandClientOptions {
   readonly maxInFlight?: number;
   /** Called when the other end of a stream turns out not to speak control mode, once for each stream. */
   readonly onForeign?: () => void;
-}
-
-export interface AskOptions {
-  /** Gives the caller up, with the signal's reason; a command that was written still runs. */
-  readonly signal?: AbortSignal;
 }
 
 const RETRY = { firstMs: 10, maxMs: 1000, factor: 1.6 };
@@ -40,7 +35,7 @@ const NO_SESSION = /^(no sessions|can't find session)/;
  * On a server with other sessions keep one client rather than attach for each call: tmux 3.3a crashes when a session is
  * made or closed at the moment at which a control client connects (seen; not when one is attached or leaves).
  */
-export class CommandClient implements Task {
+export class CommandClient implements Commands, Task {
   readonly #deps: { readonly clock: Clock; readonly logger: Logger };
   readonly #options: CommandClientOptions;
   readonly #listeners = new Set<(notification: Notification) => void>();
@@ -95,21 +90,10 @@ export class CommandClient implements Task {
     return raceSignal(this.#attached.promise, signal);
   }
 
-  /**
-   * Output lines of one plain command (no list, no conditional; quote arguments with `quoteArgument`).
-   * @throws TmuxCommandError when tmux refused it
-   * @throws TmuxUnavailableError when it was not, or may not have been, run
-   * @throws DomainError `invalid` for a line without exactly one reply; `exhausted` when too many wait or the reply is too long
-   */
   async command(line: string, options: AskOptions = {}): Promise<readonly string[]> {
     return await this.#ask(commandRequest(line), options);
   }
 
-  /**
-   * Replies of a command list or a conditional, one per command that ran, in their order. A refused command is a reply
-   * with `ok: false` and ends its list.
-   * @throws like `command`, but never TmuxCommandError
-   */
   async script(line: string, options: AskOptions = {}): Promise<readonly Reply[]> {
     return await this.#ask(scriptRequest(line, `gt-${randomUUID()}`), options);
   }

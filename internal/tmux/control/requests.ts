@@ -1,15 +1,9 @@
 import { DomainError } from "../../base/errors.ts";
-import { commandName, plainCommandName } from "../client/command-line.ts";
+import { commandName, plainCommandName } from "../pane/command-line.ts";
+import type { Reply } from "../pane/commands.ts";
 import { TmuxCommandError } from "../pane/errors.ts";
 import type { ControlBlock } from "./control-parser.ts";
 import type { Request } from "./reply-queue.ts";
-
-/** What one command of a script answered. */
-export interface Reply {
-  readonly ok: boolean;
-  /** Its output, or tmux's words when it is not ok. */
-  readonly lines: readonly string[];
-}
 
 /** No script of ours has as many commands (4096 bytes of raw keys have most), and their replies are short. */
 const MAX_REPLIES = 8192;

@@ -3,8 +3,8 @@ import { unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { DomainError } from "../../base/errors.ts";
 import { readPlainFile } from "../../files/plain-file.ts";
-import type { CommandClient, Reply } from "../control/command-client.ts";
 import { type AgentCommand, commandArguments, cwdCommand } from "./agent-command.ts";
+import type { Commands, Reply } from "./commands.ts";
 import { TmuxCommandError } from "./errors.ts";
 import { checkKeys } from "./keys.ts";
 import {
@@ -56,9 +56,6 @@ export interface TmuxPaneOptions {
    */
   readonly take?: (name: string, maxBytes: number) => Promise<string | undefined>;
 }
-
-/** What of a client a pane needs. */
-export type Commands = Pick<CommandClient, "command" | "script">;
 
 /** Far more than a history of 100,000 lines. */
 const CAPTURE_MAX_BYTES = 256 * 1024 * 1024;
