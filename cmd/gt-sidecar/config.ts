@@ -11,11 +11,12 @@ import type { LogLevel } from "../../internal/base/logger.ts";
 import { DEFAULT_REDACT_PATTERNS, Redactor } from "../../internal/base/redact.ts";
 import { parseFlags } from "../../internal/cli/flags.ts";
 import type { RestartMode } from "../../internal/process/restart-policy.ts";
+import type { ListenAddress } from "../../internal/rpc/port/listen.ts";
 import type { SidecarOptions } from "../../internal/sidecar/halves/options.ts";
 import { checkTlsFolder } from "./check-tls-folder.ts";
 import { ownDemoAgent } from "./demo-program.ts";
 import { findProgram } from "./find-program.ts";
-import { checkListen, formatListen, type ListenAddress, parseListen, withFixedPort } from "./listen.ts";
+import { checkListen, formatListen, parseListen, withFixedPort } from "./listen.ts";
 import { readTokenFlags, type TokenFlags } from "./token-flags.ts";
 
 export interface SidecarConfig {
@@ -90,8 +91,9 @@ export function readConfig(argv: readonly string[], env: Env): SidecarConfig | "
   const { values } = flags;
   const tlsDir = values["tls-dir"] === undefined ? undefined : resolve(values["tls-dir"]);
   const sidecar = readSidecar(values, flags.rest, env, half, sessionOfCertificate(tlsDir, half));
-  const listen = parseListen(values.listen ?? "127.0.0.1:9090", "--listen");
-  checkListen(listen, { tls: tlsDir !== undefined, insecure: values["insecure-plaintext"] ?? false });
+  const listen = parseListen(values.listen ?? "127.0.0.1:9090", "--listen", { unix: true });
+  if (half !== "supervise")
+    checkListen(listen, { tls: tlsDir !== undefined, insecure: values["insecure-plaintext"] ?? false });
   const tokens = readTokenFlags(values["jwt-key"], values["jwt-audience"], { tlsDir, half });
   const own = argv.slice(half === "both" ? 0 : 1, argv.includes("--") ? argv.indexOf("--") : undefined);
   return {

@@ -20,6 +20,7 @@ Agent:
 
 Serving:
   --listen HOST:PORT       RPC (127.0.0.1:9090; port 0: any free one)               GT_SIDECAR_LISTEN
+                             or unix:PATH, a socket in a folder of mode 0700 (no TLS)
   --health-listen H:P      /livez, /readyz, /metrics (127.0.0.1:9091)               GT_SIDECAR_HEALTH_LISTEN
   --tls-dir DIR            tls.crt, tls.key, ca.crt, optional crl.pem               GT_TLS_DIR
   --allow-client RULE      spiffe://domain/path=read|nudge|operate, may repeat      GT_ALLOW_CLIENTS
@@ -47,5 +48,6 @@ Examples:
   gt-sidecar                                         Claude Code in this folder, served on 127.0.0.1:9090
   gt-sidecar --agent codex --workdir ~/src/shop
   gt-sidecar --agent generic -- python3 -i           any program with a prompt
+  gt-sidecar --listen unix:$HOME/.gt/agent.sock      for programs of this user alone; ~/.gt has mode 0700
   gt-sidecar --listen 0.0.0.0:9090 --tls-dir /etc/gt/tls
 `;

@@ -43,3 +43,19 @@ it("fixes an open port once", async () => {
   expect(await withFixedPort({ host: "127.0.0.1", port: 7 })).toEqual({ host: "127.0.0.1", port: 7 });
   expect((await withFixedPort({ host: "127.0.0.1", port: 0 })).port).toBeGreaterThan(0);
 });
+
+describe("a unix socket", () => {
+  it("is read where one is possible, as an absolute path, and written the same way", () => {
+    const address = parseListen("unix:/run/a/b.sock", "--listen", { unix: true });
+    expect(address).toEqual({ host: "", port: 0, path: "/run/a/b.sock" });
+    expect(formatListen(address)).toBe("unix:/run/a/b.sock");
+    expect(parseListen("unix:b.sock", "--listen", { unix: true }).path).toBe(`${process.cwd()}/b.sock`);
+    expect(() => parseListen("unix:/run/a/b.sock", "--health-listen")).toThrow(invalid);
+  });
+
+  it("is not served with TLS, nor in a folder of others", () => {
+    const listen = { host: "", port: 0, path: "/tmp/b.sock" };
+    expect(() => checkListen(listen, { tls: true, insecure: false })).toThrow("without TLS");
+    expect(() => checkListen(listen, { tls: false, insecure: true })).toThrow("/tmp");
+  });
+});

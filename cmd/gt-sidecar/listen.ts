@@ -3,29 +3,46 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import { DomainError } from "../../internal/base/errors.ts";
 import { isLoopbackAddress } from "../../internal/base/loopback.ts";
+import type { ListenAddress } from "../../internal/rpc/port/listen.ts";
+import { checkSocketFolder, readSocketPath } from "./socket-folder.ts";
 
-export interface ListenAddress {
-  readonly host: string;
-  readonly port: number;
-}
+const UNIX = "unix:";
 
 /**
- * Reads `127.0.0.1:9090`, `[::1]:9090`, `localhost:9090`.
+ * Reads `127.0.0.1:9090`, `[::1]:9090`, `localhost:9090`, and with `unix` `unix:PATH`.
  * @throws DomainError `invalid`, naming the flag.
  */
-export function parseListen(text: string, flag: string): ListenAddress {
+export function parseListen(text: string, flag: string, { unix = false } = {}): ListenAddress {
+  if (unix && text.startsWith(UNIX)) return { host: "", port: 0, path: readSocketPath(text.slice(UNIX.length), flag) };
   const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(text);
   const host = match?.[1] ?? match?.[2];
   const port = Number(match?.[3]);
   if (host === undefined || port > 65_535) {
-    throw new DomainError("invalid", `${flag} takes HOST:PORT, not ${JSON.stringify(text)}`);
+    throw new DomainError(
+      "invalid",
+      `${flag} takes HOST:PORT${unix ? " or unix:PATH" : ""}, not ${JSON.stringify(text)}`,
+    );
   }
   return { host, port };
 }
 
-/** Nobody serves a terminal to a network in plaintext by accident. @throws DomainError `invalid` */
+/**
+ * Refuses what would serve a terminal to a network in plaintext by accident, or to other users of this machine.
+ * @throws DomainError `invalid`
+ */
 export function checkListen(listen: ListenAddress, trust: { readonly tls: boolean; readonly insecure: boolean }): void {
-  if (trust.tls || trust.insecure || listen.host === "localhost" || isLoopbackAddress(listen.host)) return;
+  const { path } = listen;
+  if (path !== undefined && trust.tls)
+    throw new DomainError("invalid", "a unix socket is served without TLS: leave out --tls-dir (GT_TLS_DIR)");
+  if (path !== undefined) checkSocketFolder(path);
+  if (
+    path !== undefined ||
+    trust.tls ||
+    trust.insecure ||
+    listen.host === "localhost" ||
+    isLoopbackAddress(listen.host)
+  )
+    return;
   throw new DomainError("invalid", `cannot serve ${listen.host} in plaintext`, {
     fields: { hint: "give --tls-dir, or say --insecure-plaintext if the network itself keeps strangers out" },
   });
@@ -38,6 +55,7 @@ const TRIES = 100;
 
 /** Port 0 made a port that is free now: each serving half must listen on the same one as the one before. */
 export async function withFixedPort(listen: ListenAddress): Promise<ListenAddress> {
+  if (listen.path !== undefined) return listen;
   for (let i = 0; listen.port === 0 && i < TRIES; i++) {
     const port = FIRST_PORT + randomInt(PORTS);
     if (await isFree(listen.host, port)) return { host: listen.host, port };
@@ -58,6 +76,7 @@ async function isFree(host: string, port: number): Promise<boolean> {
   }
 }
 
-export function formatListen({ host, port }: ListenAddress): string {
+export function formatListen({ host, port, path }: ListenAddress): string {
+  if (path !== undefined) return `${UNIX}${path}`;
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }

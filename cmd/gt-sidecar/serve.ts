@@ -5,6 +5,7 @@ import type { Logger } from "../../internal/base/logger.ts";
 import { version } from "../../internal/cli/version.ts";
 import { PinnedFolder } from "../../internal/files/pinned-folder.ts";
 import { runtimeFolder } from "../../internal/files/private-folder.ts";
+import type { ListenAddress } from "../../internal/rpc/port/listen.ts";
 import { HealthState } from "../../internal/rpc/server/health.ts";
 import { Metrics } from "../../internal/rpc/server/metrics.ts";
 import { statePaths } from "../../internal/sidecar/halves/state-dir.ts";
@@ -41,7 +42,7 @@ export async function serve(config: SidecarConfig, { logger, clock, signal, isAp
   const metrics = new Metrics();
   metrics.collectProcess();
   await using announced = new AsyncDisposableStack();
-  const onListening = async (address: { readonly host: string; readonly port: number }) => {
+  const onListening = async (address: ListenAddress) => {
     logger.info({ listen: formatListen(address), pid: process.pid }, "serving");
     try {
       announced.use(await announce(config, address, clock));
@@ -72,11 +73,7 @@ async function untilThere(path: string, clock: Clock, signal: AbortSignal): Prom
   while (!existsSync(path)) await clock.sleep(100, signal);
 }
 
-function announce(
-  { sidecar, tlsDir, runtimeDir }: SidecarConfig,
-  address: { host: string; port: number },
-  clock: Clock,
-) {
+function announce({ sidecar, tlsDir, runtimeDir }: SidecarConfig, address: ListenAddress, clock: Clock) {
   const { identity, agent } = sidecar;
   const uid = process.getuid?.() ?? 0;
   const folder = runtimeFolder(runtimeDir === undefined ? { uid } : { uid, xdgRuntimeDir: runtimeDir });

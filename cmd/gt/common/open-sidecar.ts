@@ -1,12 +1,14 @@
 import { randomUUID } from "node:crypto";
+import type { Interceptor } from "@connectrpc/connect";
 import type { Clock } from "../../../internal/base/clock.ts";
 import { DomainError } from "../../../internal/base/errors.ts";
 import { isLoopbackAddress } from "../../../internal/base/loopback.ts";
 import type { TlsFiles } from "../../../internal/pki/tls-files.ts";
 import { type SidecarConnection, sidecarTransport } from "../../../internal/rpc/client/transport.ts";
 import { domainErrorOf } from "../../../internal/rpc/common/errors.ts";
+import { SENDER_HEADER } from "../../../internal/rpc/port/caller.ts";
 import type { Backend } from "../../../internal/terminal/backend.ts";
-import type { Place } from "../../../internal/terminal/finding/resolve-place.ts";
+import { authorityOf, type Place } from "../../../internal/terminal/finding/resolve-place.ts";
 import { GRPCSidecarBackend } from "../../../internal/terminal/grpc-sidecar.ts";
 import { callerToken } from "./caller-token.ts";
 import { currentTls } from "./current-tls.ts";
@@ -15,6 +17,8 @@ import { senderOf } from "./sender.ts";
 import { clientTls, readTls } from "./tls-files.ts";
 
 const RECONNECT_MS = 15_000;
+/** What a header takes as a sender. */
+const NAME = /^[\x20-\x7e]{1,256}$/;
 /** What to do when a sidecar cannot be reached, by who said that it is there. */
 const HINTS: Readonly<Record<(Place & { type: "sidecar" })["source"], string>> = {
   flags: "is gt-sidecar running there? gt agents lists those of this machine",
@@ -32,7 +36,8 @@ export async function openSidecar(
   clock: Clock,
 ): Promise<Backend> {
   const tls = place.tls === false ? undefined : await readTls(config.tls);
-  const authority = place.host.includes(":") ? `[${place.host}]:${place.port}` : `${place.host}:${place.port}`;
+  const { path } = place;
+  const authority = authorityOf(place);
   if (place.source === "bead" && tls === undefined && !config.insecure) refuseNetworkPlaintext(place.host, authority);
   if (place.tls === true && tls === undefined) {
     throw new DomainError("unauthenticated", `${authority} wants a certificate`, {
@@ -46,7 +51,9 @@ export async function openSidecar(
   }
   const connection =
     tls === undefined
-      ? sidecarTransport({ baseUrl: `http://${authority}` })
+      ? path === undefined
+        ? sidecarTransport({ baseUrl: `http://${authority}` })
+        : openSocket(path, config)
       : openTls(authority, tls, { place, config, clock });
   return new GRPCSidecarBackend(
     {
@@ -59,6 +66,16 @@ export async function openSidecar(
     },
     { where: authority, hint: HINTS[place.source], reconnectMs: RECONNECT_MS },
   );
+}
+
+/** A caller at a unix socket is believed: the header says who asks. */
+function openSocket(path: string, config: PlaceConfig): SidecarConnection {
+  const sender = senderOf(config.env);
+  const naming: Interceptor = (next) => (req) => {
+    if (NAME.test(sender)) req.header.set(SENDER_HEADER, sender);
+    return next(req);
+  };
+  return sidecarTransport({ baseUrl: "http://localhost", socketPath: path, interceptors: [naming] });
 }
 
 interface TlsCall {

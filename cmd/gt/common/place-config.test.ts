@@ -31,6 +31,7 @@ describe("where an agent is", () => {
       "--socket is for local tmux, --host, --port and --server are for elsewhere: give one of them",
     ],
     [["--port", "0"], "not a port: 0"],
+    [["--host", "unix:/run/a.sock", "--port", "1"], "a unix socket has no port: leave out --port (GT_SIDECAR_PORT)"],
   ])("is not %j: %s", (argv, message) => {
     expect(usageErrorOf(() => read(argv))[0]).toBe(message);
   });

@@ -49,6 +49,8 @@ export function readPlace(flags: PlaceValues, env: Env): PlaceConfig {
   const variable = (name: string) => (flagged !== undefined || !env[name] ? undefined : env[name]);
   const host = flags.host ?? variable("GT_SIDECAR_HOST");
   const port = flags.port ?? numberOf("GT_SIDECAR_PORT", variable("GT_SIDECAR_PORT"));
+  if (host?.startsWith("unix:") && port !== undefined)
+    throw new DomainError("invalid", "a unix socket has no port: leave out --port (GT_SIDECAR_PORT)");
   if (port !== undefined && (port < 1 || port > 65_535)) throw new DomainError("invalid", `not a port: ${port}`);
   const where =
     host === undefined ? undefined : checkHost(host, flags.host === undefined ? "GT_SIDECAR_HOST" : "--host");
@@ -99,15 +101,16 @@ function refuseUnused(flags: PlaceValues, env: Env): void {
     refuse("agent-profile", "is for local tmux: a sidecar knows its agent");
 }
 
-/** The host as it is dialled: an IPv6 address may stand in brackets. */
+/** The host as it is dialled: an IPv6 address may stand in brackets; `unix:` and an absolute path name a socket. */
 function checkHost(host: string, source: string): string {
+  if (/^unix:\//.test(host)) return host;
   const bare = /^\[(.*)\]$/.exec(host)?.[1] ?? host;
   if (isHostName(bare)) return bare;
   const hint = /^[a-z][a-z0-9+.-]*:\/\//i.test(host)
     ? "leave out the scheme"
     : /:\d+$/.test(host)
       ? "give the port with --port"
-      : "as in toast.example, 10.0.3.7 or ::1";
+      : "as in toast.example, 10.0.3.7, ::1 or unix:/run/agent.sock";
   throw new DomainError("invalid", `${source} takes a host name or an address, not ${JSON.stringify(host)}`, {
     fields: { hint },
   });

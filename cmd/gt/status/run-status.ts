@@ -2,6 +2,7 @@ import { DomainError } from "../../../internal/base/errors.ts";
 import type { Backend } from "../../../internal/terminal/backend.ts";
 import type { KnownAgent } from "../../../internal/terminal/finding/known-agents.ts";
 import {
+  authorityOf,
   listPlaces,
   type OpenDeps,
   type Place,
@@ -71,7 +72,7 @@ async function overview(command: StatusOptions, context: CommandContext): Promis
 /** One row of the overview; an agent that does not answer is a row that says so. */
 async function ask(agent: KnownAgent, deps: OpenDeps, signal: AbortSignal): Promise<StatusRow> {
   const place = placeOf(agent);
-  const where = place.type === "tmux" ? `tmux ${place.session}` : `${place.host}:${place.port}`;
+  const where = place.type === "tmux" ? `tmux ${place.session}` : authorityOf(place);
   const patience = AbortSignal.timeout(PATIENCE_MS);
   try {
     await using backend = await open(place, deps);

@@ -1,3 +1,4 @@
+import { createConnection } from "node:net";
 import { createSecureContext } from "node:tls";
 import type { Interceptor, Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
@@ -14,6 +15,8 @@ const IDLE_MS = 45_000;
 export interface SidecarTransportOptions {
   /** `http://host:port` or `https://host:port`. */
   readonly baseUrl: string;
+  /** Dial this unix socket instead; `baseUrl` is what the calls name, e.g. `http://localhost`. */
+  readonly socketPath?: string;
   /** For https: our certificate, and the CA of the server's. */
   readonly tls?: ClientTls;
   /** The name the server's certificate must bear, when it is not the host of `baseUrl`. */
@@ -60,10 +63,12 @@ export function sidecarTransport(options: SidecarTransportOptions): SidecarConne
 }
 
 function connect(options: SidecarTransportOptions, tls: ClientTls | undefined): ClientSessions {
+  const { socketPath } = options;
   const secure = tls && clientTlsOptions(tls);
   return new ClientSessions(options.baseUrl, keepAliveOf(options), {
     settings: { initialWindowSize: STREAM_WINDOW_BYTES, enablePush: false },
     ...(secure && { ...secure, secureContext: createSecureContext(secure) }),
+    ...(socketPath !== undefined && { createConnection: () => createConnection(socketPath) }),
     ...(options.serverName !== undefined && { servername: options.serverName }),
   });
 }

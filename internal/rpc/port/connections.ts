@@ -61,6 +61,7 @@ interface Connection {
 export class Connections implements Task {
   readonly #clock: Clock;
   readonly #logger: Logger;
+  readonly #isLocal: boolean;
   readonly #admit: Admission | undefined;
   readonly #until: AdmittedUntil;
   readonly #decided: (decision: ConnectionDecision) => void;
@@ -70,15 +71,16 @@ export class Connections implements Task {
   #wake = new AbortController();
   #nextLook = Number.POSITIVE_INFINITY;
 
-  /** `until`: default, the end of the certificate itself. `decided`: told of each connection that is refused or ended. */
+  /** `isLocal`: they come over a unix socket. `until`: default, the end of the certificate itself. `decided`: told of each connection that is refused or ended. */
   constructor(
-    deps: { readonly clock: Clock; readonly logger: Logger },
+    deps: { readonly clock: Clock; readonly logger: Logger; readonly isLocal?: boolean },
     admit?: Admission,
     until: AdmittedUntil = (certificate) => certificate.validToDate.getTime(),
     decided: (decision: ConnectionDecision) => void = () => {},
   ) {
     this.#clock = deps.clock;
     this.#logger = deps.logger;
+    this.#isLocal = deps.isLocal ?? false;
     this.#admit = admit;
     this.#until = until;
     this.#decided = decided;
@@ -93,7 +95,7 @@ export class Connections implements Task {
 
   add(connection: Http2Session | Socket): Peer {
     const isHttp2 = "socket" in connection;
-    const { peer, certificate } = peerOfSocket(isHttp2 ? connection.socket : connection);
+    const { peer, certificate } = peerOfSocket(isHttp2 ? connection.socket : connection, this.#isLocal);
     this.#peers.set(connection, peer);
     if (certificate === undefined || this.#admit === undefined) return peer;
     const closed = new AbortController();

@@ -1,10 +1,10 @@
 import { setMaxListeners } from "node:events";
 import type { ServerHttp2Session } from "node:http2";
-import type { AddressInfo, Socket } from "node:net";
+import type { Socket } from "node:net";
 import { createContextValues, type HandlerContext, type Interceptor } from "@connectrpc/connect";
 import { aborted } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
-import { DomainError, errorText } from "../../base/errors.ts";
+import { DomainError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Task } from "../../base/task-group.ts";
 import { connectErrorOf } from "../common/errors.ts";
@@ -15,6 +15,7 @@ import type { ConnectionDecision } from "../port/connection-decision.ts";
 import { ConnectionMetrics } from "../port/connection-metrics.ts";
 import { type Admission, type AdmittedUntil, Connections } from "../port/connections.ts";
 import { hasTooManyHeaders } from "../port/header-limit.ts";
+import { type ListenAddress, listen } from "../port/listen.ts";
 import {
   type ConnectionFault,
   createPlainListener,
@@ -51,10 +52,8 @@ export interface RpcServerDeps {
   readonly decisions?: Decisions;
 }
 
-export interface RpcServerOptions {
-  readonly host: string;
-  /** 0: any free one; see `listening`. */
-  readonly port: number;
+/** With `path` it serves a unix socket: plaintext, and the peers are of the type `local`. */
+export interface RpcServerOptions extends ListenAddress {
   readonly routes: Routes;
   /** With it: TLS 1.3 and client certificates only. Without: plaintext. */
   readonly tls?: TlsMaterial;
@@ -121,7 +120,7 @@ const LIMITS: Limits = {
 export class RpcServer implements Task {
   readonly #deps: RpcServerDeps;
   readonly #options: RpcServerOptions;
-  readonly #listening = Promise.withResolvers<{ readonly host: string; readonly port: number }>();
+  readonly #listening = Promise.withResolvers<ListenAddress>();
   readonly #connections: Connections;
   readonly #callers: CallerConnections;
   readonly #connectionMetrics: ConnectionMetrics | undefined;
@@ -130,7 +129,8 @@ export class RpcServer implements Task {
   constructor(deps: RpcServerDeps, options: RpcServerOptions) {
     this.#deps = deps;
     this.#options = options;
-    this.#connections = new Connections(deps, options.admit, options.admittedUntil, (decision) =>
+    const isLocal = options.path !== undefined;
+    this.#connections = new Connections({ ...deps, isLocal }, options.admit, options.admittedUntil, (decision) =>
       deps.decisions?.connection(decision),
     );
     this.#connectionMetrics = deps.metrics && new ConnectionMetrics(deps.metrics.registry);
@@ -142,7 +142,7 @@ export class RpcServer implements Task {
   }
 
   /** Where it listens; rejects when it never will. */
-  get listening(): Promise<{ readonly host: string; readonly port: number }> {
+  get listening(): Promise<ListenAddress> {
     return this.#listening.promise;
   }
 
@@ -179,7 +179,7 @@ export class RpcServer implements Task {
     this.#listener = listener;
     this.#connectionMetrics?.observe(() => sockets.size);
     try {
-      this.#listening.resolve(await listen(listener, this.#options));
+      this.#listening.resolve(await listen(listener.server, this.#options));
     } catch (err) {
       listener.close();
       throw err;
@@ -324,22 +324,4 @@ function trackSockets(listener: Listener): ReadonlySet<Socket> {
     socket.once("close", () => sockets.delete(socket));
   });
   return sockets;
-}
-
-/** Node's 511 fill up when thousands connect at once; a probe would then wait a second for its next try. */
-const BACKLOG = 4096;
-
-function listen(listener: Listener, { host, port }: RpcServerOptions): Promise<{ host: string; port: number }> {
-  return new Promise((resolve, reject) => {
-    listener.server.once("error", (err) => {
-      const fields = { reason: "listen" };
-      reject(
-        new DomainError("unavailable", `cannot listen on ${host}:${port}: ${errorText(err)}`, { cause: err, fields }),
-      );
-    });
-    listener.server.listen({ port, host, backlog: BACKLOG }, () => {
-      const address = listener.server.address() as AddressInfo;
-      resolve({ host: address.address, port: address.port });
-    });
-  });
 }

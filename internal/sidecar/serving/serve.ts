@@ -12,6 +12,7 @@ import type { Journal } from "../../eventlog/journal.ts";
 import { SidecarService } from "../../gen/gastown/v1/sidecar_pb.ts";
 import { TerminalService } from "../../gen/gastown/v1/terminal_pb.ts";
 import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
+import type { ListenAddress } from "../../rpc/port/listen.ts";
 import type { Routes } from "../../rpc/server/adapter.ts";
 import { type HealthState, healthRoutes } from "../../rpc/server/health.ts";
 import { createHealthServer } from "../../rpc/server/health-http.ts";
@@ -50,15 +51,16 @@ export interface ServeDeps {
   readonly health: HealthState;
   readonly metrics: Metrics;
   /** Called once with the address of the RPC listener. */
-  readonly onListening: (address: { readonly host: string; readonly port: number }) => Promise<void>;
+  readonly onListening: (address: ListenAddress) => Promise<void>;
 }
 
 export interface ServeOptions {
   readonly sidecar: SidecarOptions;
   /** The other half runs in a container of its own, because the agent is not trusted. */
   readonly isApart: boolean;
-  readonly listen: { readonly host: string; readonly port: number };
-  readonly healthListen: { readonly host: string; readonly port: number };
+  /** A unix socket is served in plaintext, and its peers name the persons they speak for. */
+  readonly listen: ListenAddress;
+  readonly healthListen: ListenAddress;
   /** Folder with certificate, key and CA; without it plaintext is served. */
   readonly tlsDir?: string;
   /** Who may do what over TLS; without them the controllers of the certificate's trust domain everything. */
@@ -263,7 +265,9 @@ export class ServingHalf implements Task {
     if (tlsDir === undefined)
       return this.#listen(
         serviceFor([], () => tlsInUse(undefined)),
-        { hostCheck },
+        this.#options.listen.path === undefined
+          ? { hostCheck }
+          : { hostCheck: { ...hostCheck, anyHost: true }, believes: ({ type }) => type === "local" },
       );
     const { sessionId, project } = sidecar.identity;
     const given = {

@@ -109,6 +109,8 @@ describe("reading a file", () => {
 
   it("takes what was announced", () => {
     expect(parseSidecar(JSON.stringify(good), "s.json")?.sidecar.listen).toBe("[::1]:9090");
+    const local = JSON.stringify({ ...good, listen: "unix:/run/a.sock" });
+    expect(parseSidecar(local, "s.json")?.sidecar.listen).toBe("unix:/run/a.sock");
   });
 
   it.each([
@@ -117,6 +119,7 @@ describe("reading a file", () => {
     { listen: "127.0.0.1:99999" },
     { listen: "http://127.0.0.1:9090" },
     { listen: "a b:1" },
+    { listen: "unix:relative.sock" },
     { pid: -1 },
     { pid: 1.5 },
     { pid: "1" },

@@ -9,7 +9,7 @@ import { systemProcesses } from "../../process/process-alive.ts";
 export interface LocalSidecar {
   /** The agent's address. */
   readonly agent: string;
-  /** `host:port` of its RPC listener. */
+  /** `host:port` of its RPC listener, or `unix:PATH`. */
   readonly listen: string;
   readonly pid: number;
   readonly sessionId: string;
@@ -27,6 +27,7 @@ export interface FolderDeps {
 
 const FILE = /^([A-Za-z0-9._-]{1,128})\.json$/;
 const LISTEN = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):([0-9]{1,5})$/;
+const UNIX_LISTEN = /^unix:\/[^\0]{1,106}$/;
 const MAX_BYTES = 16 * 1024;
 const MAX_FILES = 10_000;
 
@@ -93,9 +94,8 @@ export function parseSidecar(text: string, name: string): ReadSidecar | undefine
   if (!isShort(agent) || !isShort(project) || !isShort(provider) || !isShort(session_id)) return undefined;
   if (session_id !== FILE.exec(name)?.[1] || typeof tls !== "boolean") return undefined;
   if (typeof pid !== "number" || !Number.isSafeInteger(pid) || pid < 1) return undefined;
-  const port = typeof listen === "string" ? Number(LISTEN.exec(listen)?.[1]) : Number.NaN;
   const startedAt = typeof started_at === "string" ? Date.parse(started_at) : Number.NaN;
-  if (typeof listen !== "string" || !(port >= 1 && port <= 65_535) || Number.isNaN(startedAt)) return undefined;
+  if (typeof listen !== "string" || !isListen(listen) || Number.isNaN(startedAt)) return undefined;
   const identity = typeof process_identity === "string" ? process_identity : undefined;
   return { sidecar: { agent, listen, pid, sessionId: session_id, project, provider, tls, startedAt }, identity };
 }
@@ -134,6 +134,11 @@ async function readSmallFile(path: string): Promise<{ readonly text: string } | 
 /** Not the file of a successor that began meanwhile. */
 async function removeIfSame(path: string, text: string): Promise<void> {
   if ((await readSmallFile(path))?.text === text) await rm(path, { force: true });
+}
+
+function isListen(text: string): boolean {
+  const port = Number(LISTEN.exec(text)?.[1]);
+  return (port >= 1 && port <= 65_535) || UNIX_LISTEN.test(text);
 }
 
 function isShort(value: unknown): value is string {

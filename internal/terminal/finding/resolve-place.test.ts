@@ -156,6 +156,7 @@ it.each([
   ["127.0.0.1:9090", { host: "127.0.0.1", port: 9090 }],
   ["0.0.0.0:1", { host: "127.0.0.1", port: 1 }],
   ["[::1]:9090", { host: "::1", port: 9090 }],
+  ["unix:/run/a/b.sock", { host: "localhost", port: 0, path: "/run/a/b.sock" }],
 ])("a listener on %s is reached at %j", (listen, expected) => {
   expect(splitListen(listen)).toEqual(expected);
 });

@@ -12,6 +12,7 @@ import type { Town } from "./town.ts";
 export interface AgentQuery {
   /** An address; empty is allowed only with `host` or `port`. */
   readonly agent: string;
+  /** A host, or `unix:PATH`. */
   readonly host?: string;
   readonly port?: number;
   readonly server?: string;
@@ -26,6 +27,8 @@ export type Place =
       readonly agent: string;
       readonly host: string;
       readonly port: number;
+      /** Of a unix socket; host and port mean nothing then. */
+      readonly path?: string;
       /** Whether it serves TLS; undefined where nobody has said so. */
       readonly tls?: boolean;
       readonly source: "flags" | "bead" | "this machine";
@@ -57,6 +60,7 @@ export interface OpenDeps {
 }
 
 const DEFAULT_PORT = 9090;
+const UNIX = "unix:";
 
 /**
  * Where an agent lives: the address given by flag or environment; what its bead says; a local tmux session of that name;
@@ -69,7 +73,8 @@ export async function resolvePlace(query: AgentQuery, deps: ResolveDeps, signal:
   if (query.host !== undefined || query.port !== undefined) {
     const { host = "127.0.0.1", port = DEFAULT_PORT } = query;
     const agent = query.agent === "" ? "" : formatAddress(parseAddress(query.agent));
-    return { type: "sidecar", agent, host, port, source: "flags", muted: false };
+    const socket = host.startsWith(UNIX) ? { ...splitListen(host), tls: false } : undefined;
+    return { type: "sidecar", agent, ...(socket ?? { host, port }), source: "flags", muted: false };
   }
   if (query.server !== undefined) {
     throw new DomainError("unimplemented", "this gt cannot ask a control plane yet (--server, GT_SERVER)", {
@@ -112,12 +117,19 @@ export async function listPlaces(
   return knownAgents({ sessions, sidecars, town: deps.town, everySession: options.localOnly });
 }
 
-/** A sidecar's listener as host and port. */
-export function splitListen(listen: string): { readonly host: string; readonly port: number } {
+/** A sidecar's listener as host and port, or as the path of its socket. */
+export function splitListen(listen: string): { readonly host: string; readonly port: number; readonly path?: string } {
+  if (listen.startsWith(UNIX)) return { host: "localhost", port: 0, path: listen.slice(UNIX.length) };
   const at = listen.lastIndexOf(":");
   const host = listen.slice(0, at).replace(/^\[|\]$/g, "");
   // A listener on every address is reached on this machine's own.
   return { host: host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host, port: Number(listen.slice(at + 1)) };
+}
+
+/** A sidecar's place as people and URLs write it: `host:port`, `[::1]:port`, or `unix:PATH`. */
+export function authorityOf({ host, port, path }: Place & { type: "sidecar" }): string {
+  if (path !== undefined) return `${UNIX}${path}`;
+  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
 const ABSENT: BeadLookup = { type: "absent" };

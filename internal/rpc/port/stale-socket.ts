@@ -1,0 +1,35 @@
+import { lstat, rm } from "node:fs/promises";
+import { createConnection } from "node:net";
+import { DomainError } from "../../base/errors.ts";
+
+/**
+ * Removes the socket file that a listener left behind when it was killed. No file: nothing to do.
+ * @throws DomainError `unavailable` with the field `reason` = `listen`: another process listens there, or it is no socket
+ */
+export async function removeStaleSocket(path: string): Promise<void> {
+  const found = await lstat(path).catch((err: NodeJS.ErrnoException) => {
+    if (err.code === "ENOENT") return undefined;
+    throw refused(path, err.message, err);
+  });
+  if (found === undefined) return;
+  if (!found.isSocket()) throw refused(path, "there is a file that is no socket");
+  if (await isAnswered(path)) throw refused(path, "another process listens there");
+  await rm(path, { force: true });
+}
+
+/** A listener that is too busy to accept counts as one: only a refusal shows that it is gone. */
+function isAnswered(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = createConnection(path);
+    const finish = (answered: boolean) => {
+      socket.destroy();
+      resolve(answered);
+    };
+    socket.once("connect", () => finish(true));
+    socket.once("error", ({ code }: NodeJS.ErrnoException) => finish(code !== "ECONNREFUSED" && code !== "ENOENT"));
+  });
+}
+
+function refused(path: string, why: string, cause?: unknown): DomainError {
+  return new DomainError("unavailable", `cannot listen on ${path}: ${why}`, { cause, fields: { reason: "listen" } });
+}
