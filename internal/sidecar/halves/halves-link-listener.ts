@@ -4,10 +4,10 @@ import { aborted } from "../../base/abort.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Task } from "../../base/task-group.ts";
 import type { ProcessFacts } from "../../process/process-facts.ts";
+import type { Greeting } from "./greeting.ts";
 import { onLines, writeLine } from "./halves-link-lines.ts";
 import {
   type ControlAnswer,
-  type ControlHello,
   type ControlMessage,
   parseControlMessage,
   type SessionFate,
@@ -15,8 +15,7 @@ import {
 
 export interface ControlListenerDeps {
   readonly logger: Logger;
-  /** What each connection is told first. */
-  readonly hello: ControlHello;
+  readonly greeting: Greeting;
   /** What is told; questions are answered here. */
   readonly onMessage: (message: Exclude<ControlMessage, { readonly type: "process" | "session" }>) => void;
   /** Facts about a process as this one sees it. */
@@ -40,6 +39,7 @@ export class ControlListener implements Task {
 
   async run(signal: AbortSignal): Promise<void> {
     rmSync(this.#path, { recursive: true, force: true });
+    const { greeting } = this.#deps;
     const sockets = new Set<Socket>();
     const drop = (socket: Socket) => {
       sockets.delete(socket);
@@ -48,7 +48,7 @@ export class ControlListener implements Task {
     const server = createServer((socket) => {
       for (const oldest of sockets) if (sockets.size >= MAX_CONNECTIONS) drop(oldest);
       sockets.add(socket);
-      writeLine(socket, this.#deps.hello);
+      writeLine(socket, greeting.hello);
       socket.on("close", () => sockets.delete(socket));
       socket.on("error", () => {});
       onLines(socket, (line) => this.#take(line, socket));
@@ -57,7 +57,11 @@ export class ControlListener implements Task {
     server.on("error", reject);
     server.listen(this.#path, resolve);
     await promise;
+    const stopGreeting = greeting.changes.listen(() => {
+      for (const socket of sockets) writeLine(socket, greeting.hello);
+    });
     await aborted(signal);
+    stopGreeting();
     for (const socket of sockets) socket.destroy();
     await new Promise((closed) => server.close(closed));
   }

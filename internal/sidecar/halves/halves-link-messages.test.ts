@@ -34,6 +34,14 @@ it.each([
 it.each([
   ['{"id":3}', { id: 3 }],
   ['{"type":"hello","tmux":"next-3.8","agentId":"a-1"}', { type: "hello", tmux: "next-3.8", agentId: "a-1" }],
+  [
+    '{"type":"hello","tmux":"3.3a","agentId":"a-1","agent":"2.1.330"}',
+    { type: "hello", tmux: "3.3a", agentId: "a-1", agent: "2.1.330" },
+  ],
+  [
+    '{"type":"hello","tmux":"3.3a","agentId":"a-1","agent":"2\\u001b[2J"}',
+    { type: "hello", tmux: "3.3a", agentId: "a-1" },
+  ],
   ['{"type":"hello","tmux":"3.3a","agentId":7}', undefined],
   ['{"type":"hello","tmux":"3.3a \\u001b[2J","agentId":"a-1"}', undefined],
   [`{"type":"hello","tmux":"3.3a","agentId":"${"a".repeat(65)}"}`, undefined],

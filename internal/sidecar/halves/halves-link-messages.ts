@@ -28,13 +28,15 @@ export interface ControlAnswer extends ProcessFacts {
   readonly session?: SessionFate;
 }
 
-/** The first line on each connection: what the serving half cannot look up by itself. */
+/** The first line on each connection, sent again when more is known: what the serving half cannot look up by itself. */
 export interface ControlHello {
   readonly type: "hello";
   /** Version of tmux, e.g. `3.3a`. */
   readonly tmux: string;
   /** Changes with each agent that a supervising half starts, and stays over restarts of that agent's program. */
   readonly agentId: string;
+  /** Version of the agent program; absent while it is not known. */
+  readonly agent?: string;
 }
 
 /** Undefined for anything that is not a message: the agent shares the folder, so it may write here. */
@@ -56,8 +58,9 @@ const AGENT_ID = /^[A-Za-z0-9-]{1,64}$/;
 
 /** Undefined for anything that is not an answer: the agent may listen in the supervising half's place. */
 export function parseControlAnswer(line: string): ControlAnswer | ControlHello | undefined {
-  const { type, tmux, agentId, id, startTicks, work, session } = parse(line) ?? {};
-  if (type === "hello" && isLike(VERSION, tmux) && isLike(AGENT_ID, agentId)) return { type, tmux, agentId };
+  const { type, tmux, agentId, agent, id, startTicks, work, session } = parse(line) ?? {};
+  if (type === "hello" && isLike(VERSION, tmux) && isLike(AGENT_ID, agentId))
+    return { type, tmux, agentId, ...(isLike(VERSION, agent) && { agent }) };
   if (!isCount(id)) return undefined;
   const { cpuMs, writtenBytes } = isObject(work) ? work : {};
   return {

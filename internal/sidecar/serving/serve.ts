@@ -138,7 +138,7 @@ export class ServingHalf implements Task {
     const agent: LiveAgent = this.#liveAgent(parts, journal, () => monitor);
     const output = new OutputReader({ clock, agent }, { folder: state.captures, env: sidecar.env });
     const monitor: SessionMonitor = this.#sessionMonitor(parts, agent, output, signal);
-    counters.observe(agent);
+    counters.observe(agent, { ...sidecar.identity, provider: sidecar.agent });
     const healthServer = this.#healthServer();
     Promise.all([this.#listening.promise, healthServer.listening]).then(
       () => control.serving(),
@@ -175,7 +175,8 @@ export class ServingHalf implements Task {
     const onStop = (request: StopRequest) => parts.control.stop(request);
     const allVersions = () => {
       const { hello } = parts.control;
-      return { ...versions, ...(hello && { tmux: hello.tmux }) };
+      const { tmux, agent } = hello ?? {};
+      return { ...versions, ...(tmux !== undefined && { tmux }), ...(agent !== undefined && { agent }) };
     };
     const deps = {
       clock,

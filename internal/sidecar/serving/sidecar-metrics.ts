@@ -2,8 +2,14 @@ import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { NudgeReceipt } from "../../session/types.ts";
 import { VIOLATIONS, type Violation } from "../agent/boundary.ts";
 import type { LiveAgent } from "../agent/live-agent.ts";
+import type { SidecarIdentity } from "../halves/options.ts";
 
 const LATENCY_BUCKETS_SECONDS = [0.025, 0.05, 0.1, 0.15, 0.25, 0.5, 1, 2, 5];
+
+/** What names a sidecar to whoever reads its metrics; all of it is configuration. */
+interface SidecarLabels extends SidecarIdentity {
+  readonly provider: string;
+}
 
 /** Numbers about the agent and its messages; never what was typed or printed. */
 export class SidecarMetrics {
@@ -46,8 +52,9 @@ export class SidecarMetrics {
     if (confirmedMs !== undefined) this.#latency.observe((confirmedMs - queuedMs) / 1000);
   }
 
-  /** Values that are read when somebody asks. */
-  observe(agent: LiveAgent): void {
+  /** Registers the values that are read at each scrape. `who`: the labels of `gastown_sidecar_info`. */
+  observe(agent: LiveAgent, who: SidecarLabels): void {
+    this.#observeInfo(agent, who);
     const gauges: Readonly<Record<string, readonly [help: string, value: () => number]>> = {
       gastown_agent_alive: ["1 while the agent's process lives.", () => Number(agent.status().alive)],
       gastown_agent_restarts: ["How often the agent was started again.", () => agent.status().restarts],
@@ -76,6 +83,22 @@ export class SidecarMetrics {
       collect() {
         this.reset();
         this.set({ state: agent.status().state }, 1);
+      },
+    });
+  }
+
+  #observeInfo(agent: LiveAgent, { sessionId, project, address, provider }: SidecarLabels): void {
+    const registers = [this.#registry];
+    new Gauge({
+      name: "gastown_sidecar_info",
+      help: "1, with who this sidecar is and the versions of its programs; a version that is not known is empty.",
+      labelNames: ["session", "project", "address", "provider", "version", "tmux_version", "agent_version"],
+      registers,
+      collect() {
+        const { "gt-sidecar": version = "", tmux = "", agent: program = "" } = agent.status().versions;
+        const versions = { version, tmux_version: tmux, agent_version: program };
+        this.reset();
+        this.set({ session: sessionId, project, address, provider, ...versions }, 1);
       },
     });
   }

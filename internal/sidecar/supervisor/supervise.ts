@@ -9,12 +9,13 @@ import { setAside } from "../../files/set-aside.ts";
 import { ProcessInspector } from "../../process/process-inspector.ts";
 import { probeVersion } from "../../tmux/client/version.ts";
 import { serverConfig } from "../../tmux/pane/server-config.ts";
+import { Greeting } from "../halves/greeting.ts";
 import { ControlListener, type ControlListenerDeps } from "../halves/halves-link-listener.ts";
-import type { ControlHello } from "../halves/halves-link-messages.ts";
 import { agentCommand, launchContext, SESSION, type SidecarOptions } from "../halves/options.ts";
 import { makeStateDir, statePaths } from "../halves/state-dir.ts";
 import { lockState } from "../halves/state-lock.ts";
 import { AgentProcesses } from "./agent-processes.ts";
+import { probeAgentVersion } from "./agent-version.ts";
 import { ClientListener } from "./client-listener.ts";
 import { takeOver } from "./predecessor.ts";
 import { ServingKeeper } from "./serving-keeper.ts";
@@ -63,6 +64,7 @@ export class SupervisingHalf implements Task {
   #serving: ServingKeeper | undefined;
   #exitCode: number | undefined;
   #wakeTmux = (): void => {};
+  #askVersion = (): void => {};
   #stopping: Promise<void> | undefined;
 
   constructor(deps: SuperviseDeps, options: SuperviseOptions) {
@@ -114,7 +116,10 @@ export class SupervisingHalf implements Task {
     // A new agent may get the pid of an earlier one: pids begin again in a container that is started again.
     const agentId = (adopted && earlierId) ?? randomUUID();
     const files = filesOf(sidecar, agentId);
-    const hello = { type: "hello", tmux: (await version).text, agentId } as const;
+    const greeting = new Greeting({ type: "hello", tmux: (await version).text, agentId });
+    const ending = AbortSignal.any([signal, this.#finish.signal]);
+    // Once calls are answered: no start waits for it.
+    this.#askVersion = () => void greeting.learnAgent(() => probeAgentVersion(sidecar, ending));
 
     const processes = this.#processes;
     const keeper = new TmuxKeeper({ clock, logger, endAgent: () => processes.end() }, sidecar, adopted);
@@ -124,7 +129,7 @@ export class SupervisingHalf implements Task {
         clock,
         logger,
         uid,
-        listener: () => this.#listeners(hello, keeper, rescue),
+        listener: () => this.#listeners(greeting, keeper, rescue),
         restored: () => {
           keeper.signal("SIGUSR1"); // tmux makes its socket again
           this.#serving?.renew();
@@ -135,7 +140,7 @@ export class SupervisingHalf implements Task {
     await state.make();
     this.#wakeTmux = () => keeper.signal("SIGCONT");
     const serverStop = new AbortController();
-    await runTasks(AbortSignal.any([signal, this.#finish.signal]), [
+    await runTasks(ending, [
       state,
       { run: () => keeper.run(serverStop.signal) },
       { run: (ended) => this.#endAgent(ended).finally(() => serverStop.abort()) },
@@ -159,14 +164,14 @@ export class SupervisingHalf implements Task {
   }
 
   /** Where the serving half connects to. */
-  #listeners(hello: ControlHello, keeper: TmuxKeeper, rescue: SessionRescue): Task {
+  #listeners(greeting: Greeting, keeper: TmuxKeeper, rescue: SessionRescue): Task {
     const { clock, logger } = this.#deps;
     const { sidecar } = this.#options;
     const paths = statePaths(sidecar.stateDir);
     const inspector = new ProcessInspector(clock);
     const deps: ControlListenerDeps = {
       logger,
-      hello,
+      greeting,
       onMessage: (message) => {
         if (message.type === "agent") this.#processes.note(message.pid, keeper.pid);
         else if (message.type === "renew") void rescue.renew();
@@ -190,6 +195,7 @@ export class SupervisingHalf implements Task {
         return;
       case "serving":
         this.#serving?.up();
+        this.#askVersion();
         return;
       case "stop":
         if (message.force) this.#hurry.abort();

@@ -1,0 +1,41 @@
+import { basename } from "node:path";
+import type { ProfileName } from "./profile.ts";
+
+/** Files that are known to answer `--version` and end, by the profile that starts them. */
+const PROGRAMS: Readonly<Record<ProfileName, RegExp | undefined>> = {
+  claude: /^claude(?:-\d[\d.]*)?(?:\.exe)?$/,
+  codex: /^codex(?:\.exe)?$/,
+  opencode: /^opencode(?:\.exe)?$/,
+  demo: /^(?:gt-demo-agent|demo-agent\.mjs)$|\/demo-agent\/main\.ts$/,
+  generic: undefined,
+};
+/** Runs the file that follows it; flags of its own may stand in between. */
+const INTERPRETER = /^node(?:\.exe)?$/;
+
+/**
+ * The command that prints the version of the agent program in `command`. Undefined where another program stands there
+ * (a shell, a wrapper): it might do anything with the flag.
+ */
+export function versionCommand(
+  name: ProfileName,
+  command: readonly [string, ...string[]],
+): readonly [string, ...string[]] | undefined {
+  const known = PROGRAMS[name];
+  if (known === undefined) return undefined;
+  const [program, ...args] = command;
+  if (isKnown(program, known)) return [program, "--version"];
+  const file = args.findIndex((arg) => !arg.startsWith("-"));
+  const isRunByNode = INTERPRETER.test(basename(program)) && isKnown(args[file] ?? "", known);
+  return isRunByNode ? [program, ...args.slice(0, file + 1), "--version"] : undefined;
+}
+
+/** The first version in what a program printed, e.g. `2.1.330` in `2.1.330 (Claude Code)`; at most 32 characters. */
+export function versionIn(printed: string): string | undefined {
+  return /(?<![\w.])v?(\d{1,8}(?:\.\d{1,8}){1,3}(?:[+-][A-Za-z0-9.+-]{1,12})?)(?![\w.])/
+    .exec(printed)?.[1]
+    ?.slice(0, 32);
+}
+
+function isKnown(file: string, known: RegExp): boolean {
+  return known.test(basename(file)) || known.test(file);
+}
