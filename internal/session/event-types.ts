@@ -12,7 +12,8 @@ export type SessionEvent = { readonly at: number } & (
   | { readonly type: "output-lost"; readonly reason: "restart" | "truncated"; readonly error: string }
   | { readonly type: "input-received"; readonly requestId: string; readonly text: string }
   | { readonly type: "nudge-receipt"; readonly receipt: NudgeReceipt }
-  | { readonly type: "phase-changed"; readonly state: AgentStateName }
+  /** `text`: what runs in the background of an idle agent; empty: nothing does. */
+  | { readonly type: "phase-changed"; readonly state: AgentStateName; readonly text: string }
   | { readonly type: "dialog-opened" | "dialog-closed"; readonly dialog: Dialog }
 );
 

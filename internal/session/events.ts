@@ -10,7 +10,7 @@ import { OutputText } from "./event-output.ts";
 import { cursorRecord, type EventRecord, promiseRecord, type RestoredEvents } from "./event-records.ts";
 import type { SessionEvent } from "./event-types.ts";
 import type { AcceptedNudge } from "./nudge-record.ts";
-import type { AgentStateName, Dialog, NudgeReceipt } from "./types.ts";
+import type { AgentStateName, BackgroundTask, Dialog, NudgeReceipt } from "./types.ts";
 
 export interface SessionEventsDeps {
   readonly clock: Clock;
@@ -40,6 +40,8 @@ const MAX_SUBSCRIBERS_OF_ONE = 3072;
 /** A subscriber that has not been heard of for this long begins anew. */
 const SUBSCRIBER_IDLE_MS = 24 * 3_600_000;
 const MAX_SUBSCRIBER_BYTES = 128;
+/** Background tasks that an event names. */
+const MAX_NAMED = 10;
 /** What an event takes in memory besides its text, roughly. */
 const EVENT_BYTES = 256;
 
@@ -140,8 +142,13 @@ export class SessionEvents implements Task {
   }
 
   /** `at`: since when, wall clock, ms. */
-  phase(state: AgentStateName, at: number): void {
-    this.#add({ at, type: "phase-changed", state });
+  phase(state: AgentStateName, at: number, background: readonly BackgroundTask[] = []): void {
+    this.#add({ at, type: "phase-changed", state, text: this.#clean(backgroundText(background)) });
+  }
+
+  /** The agent stays idle, and something else runs in its background than before. */
+  background(tasks: readonly BackgroundTask[]): void {
+    this.phase("idle", this.#deps.clock.now(), tasks);
   }
 
   dialog(type: "dialog-opened" | "dialog-closed", dialog: Dialog): void {
@@ -225,8 +232,17 @@ export class SessionEvents implements Task {
   }
 }
 
+/** `2 in the background: shell: npm run dev; subagent: Looks around`. */
+function backgroundText(tasks: readonly BackgroundTask[]): string {
+  if (tasks.length === 0) return "";
+  const named = tasks.slice(0, MAX_NAMED).map(({ kind, title }) => (title === "" ? kind : `${kind}: ${title}`));
+  const more = tasks.length > MAX_NAMED ? "; …" : "";
+  return `${tasks.length} in the background: ${named.join("; ")}${more}`;
+}
+
 function charsOf(event: SessionEvent): number {
-  if (event.type === "stdout" || event.type === "input-received") return event.text.length;
+  if (event.type === "stdout" || event.type === "input-received" || event.type === "phase-changed")
+    return event.text.length;
   if (event.type === "dialog-opened" || event.type === "dialog-closed") return JSON.stringify(event.dialog).length;
   if (event.type === "nudge-receipt") return JSON.stringify(event.receipt).length;
   return 0;

@@ -64,6 +64,11 @@ class Stage {
     this.#monitor.changes.notify();
   }
 
+  runsBehind(...background: StateReport["background"]): void {
+    this.#monitor.report = { ...this.#monitor.report, background };
+    this.#monitor.changes.notify();
+  }
+
   /** What has been recorded until now. */
   async told(): Promise<string[]> {
     const told: string[] = [];
@@ -74,7 +79,7 @@ class Stage {
       if (next.value.type === "missing") continue;
       const { event } = next.value;
       if (event.type === "stdout") told.push(event.text);
-      else if (event.type === "phase-changed") told.push(`is ${event.state}`);
+      else if (event.type === "phase-changed") told.push(`is ${event.state}${event.text && `, ${event.text}`}`);
       else if (event.type === "session-failed") told.push(`failed: ${event.error}${event.done ? ", done" : ""}`);
       else told.push(event.type + ("done" in event && event.done ? ", done" : ""));
     }
@@ -103,6 +108,26 @@ describe("an agent that becomes idle", () => {
     stage.is("idle");
     await stage.clock.advance(300);
     expect(await stage.told()).toEqual(["is busy", "answer\nmore of it\n", "is idle"]);
+  });
+
+  it("has told what runs in its background, and each change of that, once", async () => {
+    const server = { id: "b1", kind: "shell", title: "npm run dev", since: 0 } as const;
+    const helper = { id: "a1", kind: "subagent", title: "", since: 0 } as const;
+    await stage.draw("");
+    stage.is("busy");
+    stage.runsBehind(server);
+    stage.is("idle");
+    stage.runsBehind(server);
+    await stage.clock.advance(300);
+    stage.runsBehind(server, helper);
+    stage.runsBehind(server, helper);
+    stage.runsBehind();
+    expect(await stage.told()).toEqual([
+      "is busy",
+      "is idle, 1 in the background: shell: npm run dev",
+      "is idle, 2 in the background: shell: npm run dev; subagent",
+      "is idle",
+    ]);
   });
 
   it("is given a moment to draw the end of its turn", async () => {

@@ -60,6 +60,7 @@ export class EventRecorder implements Task {
   #dialog: Dialog | undefined;
   #wasAsked = false;
   #idle: StateReport | undefined;
+  #background: StateReport["background"] = [];
   #end: LifeEnd | undefined;
   /** Version of the screen whose standing lines were told last. */
   #toldVersion = -1;
@@ -158,13 +159,24 @@ export class EventRecorder implements Task {
     const { events, monitor } = this.#deps;
     const report = monitor.report;
     this.#observeDialog(report.dialog);
-    if (report.state === this.#state) return;
+    if (report.state === this.#state) {
+      this.#observeBackground(report);
+      return;
+    }
     this.#settleIdle();
+    this.#background = report.background;
     this.#state = report.state;
     if (report.state === "stopping") this.#wasAsked = true;
     if (report.state === "idle") this.#idle = report;
     else events.phase(report.state, report.since);
     this.#woken.notify();
+  }
+
+  /** Told while it is idle: what runs behind a turn that goes on says nothing about when the agent is done. */
+  #observeBackground({ state, background }: StateReport): void {
+    const isSame = taskIds(background) === taskIds(this.#background);
+    this.#background = background;
+    if (!isSame && state === "idle" && this.#idle === undefined) this.#deps.events.background(background);
   }
 
   #observeDialog(dialog: Dialog | undefined): void {
@@ -175,7 +187,7 @@ export class EventRecorder implements Task {
   }
 
   #settleIdle(): void {
-    if (this.#idle !== undefined) this.#deps.events.phase("idle", this.#idle.since);
+    if (this.#idle !== undefined) this.#deps.events.phase("idle", this.#idle.since, this.#background);
     this.#idle = undefined;
   }
 
@@ -255,6 +267,10 @@ export class EventRecorder implements Task {
     const size = to > first && how === "truncated" ? `${to - first} bytes of output` : "output";
     this.#deps.events.lost(how, `${size} went by without being made into lines`);
   }
+}
+
+function taskIds(tasks: StateReport["background"]): string {
+  return tasks.map(({ id }) => id).join();
 }
 
 function errorOf({ exit, crashLoop }: LifeEnd): string {

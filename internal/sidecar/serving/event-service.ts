@@ -98,7 +98,7 @@ function contentOf(event: SessionEvent, seq: bigint): EventInit {
     case "nudge-receipt":
       return { requestId: event.receipt.requestId, receipt: receiptMessage(event.receipt) };
     case "phase-changed":
-      return { state: STATES[event.state] };
+      return { state: STATES[event.state], text: event.text };
     case "dialog-opened":
     case "dialog-closed":
       return { dialog: dialog(event.dialog) };

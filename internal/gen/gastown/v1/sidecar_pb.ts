@@ -925,8 +925,8 @@ export type SidecarEvent = Message<"gastown.v1.SidecarEvent"> & {
 
   /**
    * Of STDOUT and STDERR: plain, final lines, never redraw frames. Each line ends in LF; a text that does not goes on in
-   * the next event of its stream; at most 8,192 characters. Of INPUT_RECEIVED: the message. Without secrets
-   * (`--redact-pattern`).
+   * the next event of its stream; at most 8,192 characters. Of INPUT_RECEIVED: the message. Of PHASE_CHANGED to
+   * IDLE: what runs in the background, in words; empty: nothing does. Without secrets (`--redact-pattern`).
    *
    * @generated from field: string text = 8;
    */
