@@ -57,6 +57,36 @@ describe("nudges of a journal", () => {
   });
 });
 
+describe("of too many ended nudges", () => {
+  const idsOf = (fold: NudgeFold) =>
+    new Set(fold.records().map((each) => (each.type === "accepted" ? each.nudge.requestId : "")));
+  const end = (fold: NudgeFold, prefix: string, count: number, outcome: NudgeOutcome) => {
+    for (let i = 0; i < count; i++)
+      for (const step of [accepted(`${prefix}${i}`), ended(`${prefix}${i}`, outcome)]) fold.take(step);
+  };
+
+  it("those that were never typed go first, the oldest of them before the others", () => {
+    const fold = new NudgeFold();
+    end(fold, "typed", 1, "submitted");
+    end(fold, "untyped", 20_000, "expired");
+    end(fold, "late", 1, "unknown");
+    const ids = idsOf(fold);
+    expect([ids.has("typed0"), ids.has("late0"), ids.has("untyped1"), ids.has("untyped2")]).toEqual([
+      true,
+      true,
+      false,
+      true,
+    ]);
+  });
+
+  it("the oldest go where all were typed", () => {
+    const fold = new NudgeFold();
+    end(fold, "typed", 20_001, "submitted");
+    const ids = idsOf(fold);
+    expect([ids.has("typed0"), ids.has("typed1")]).toEqual([false, true]);
+  });
+});
+
 describe("where a record of the journal is lost", () => {
   it("no open nudge counts as untyped: the lost record may have been its intent", () => {
     expect(folded(accepted("a"), "damaged", accepted("b")).map(({ intent }) => intent)).toEqual([true, false]);

@@ -1,3 +1,4 @@
+import { wasTyped } from "./kept-ids.ts";
 import { type AcceptedNudge, type NudgeRecord, withoutText } from "./nudge-record.ts";
 import type { NudgeReceipt } from "./types.ts";
 
@@ -16,12 +17,14 @@ const MAX_TEXTS = 64;
 
 /**
  * Folds the journal's records of nudges into as few as say the same, while they are read: what has ended keeps its receipt
- * and, unless it may still stand in the composer, no text. Holds at most 128 open and 20,000 ended nudges; beyond that the
- * oldest go.
+ * and, unless it may still stand in the composer, no text. Holds at most 128 open nudges, beyond that the oldest go, and
+ * 20,000 ended ones, beyond that the oldest of those that were never typed, then the oldest of all.
  */
 export class NudgeFold {
   readonly #open = new Map<string, Folded>();
   readonly #ended = new Map<string, Folded>();
+  /** Of these, what was never typed: a retry of it types nothing twice. */
+  readonly #untyped = new Set<string>();
   readonly #texts: string[] = [];
   #forgotten = 0;
 
@@ -73,7 +76,16 @@ export class NudgeFold {
       ended: { receipt, at },
     });
     if (mayStand) this.#keepText(id);
-    if (this.#ended.size > MAX_ENDED) dropOldest(this.#ended);
+    this.#untyped.delete(id);
+    if (!wasTyped(receipt.outcome)) this.#untyped.add(id);
+    if (this.#ended.size > MAX_ENDED) this.#dropEnded();
+  }
+
+  #dropEnded(): void {
+    const [untyped] = this.#untyped;
+    if (untyped === undefined) return void dropOldest(this.#ended);
+    this.#untyped.delete(untyped);
+    this.#ended.delete(untyped);
   }
 
   #keepText(id: string): void {

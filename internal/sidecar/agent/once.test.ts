@@ -1,13 +1,13 @@
 import { expect, it } from "vitest";
 import { FakeClock } from "../../../test/support/fake-clock.ts";
-import { ONCE_KEEP, ONCE_KEEP_MS, Once } from "./once.ts";
+import { ONCE_KEEP, ONCE_KEEP_MS, ONCE_KEEP_OF_ALL, Once } from "./once.ts";
 
 function counted() {
   const clock = new FakeClock();
   const once = new Once<number>(clock);
   let calls = 0;
-  const call = (id: string, content = "x") =>
-    once.run(id, content, async (onPress) => {
+  const call = (id: string, content = "x", caller = "ann") =>
+    once.run(caller, id, content, async (onPress) => {
       onPress();
       calls += 1;
       return calls;
@@ -41,10 +41,10 @@ it("tries again what failed before anything was pressed, and nothing else", asyn
     if (press) onPress();
     throw new Error("no");
   };
-  await expect(once.run("a", "x", fail(false))).rejects.toThrow("no");
-  expect(await once.run("a", "x", async () => 7)).toBe(7);
-  await expect(once.run("b", "x", fail(true))).rejects.toThrow("no");
-  await expect(once.run("b", "x", async () => 7)).rejects.toThrow("no");
+  await expect(once.run("ann", "a", "x", fail(false))).rejects.toThrow("no");
+  expect(await once.run("ann", "a", "x", async () => 7)).toBe(7);
+  await expect(once.run("ann", "b", "x", fail(true))).rejects.toThrow("no");
+  await expect(once.run("ann", "b", "x", async () => 7)).rejects.toThrow("no");
 });
 
 it("forgets after an hour, and the oldest of too many", async () => {
@@ -57,5 +57,32 @@ it("forgets after an hour, and the oldest of too many", async () => {
   await call("n999");
   expect(calls()).toBe(before);
   await call("old");
+  expect(calls()).toBe(before + 1);
+});
+
+it("keeps one caller's ids however many another uses", async () => {
+  const { call, calls } = counted();
+  await call("mine", "x", "bob");
+  for (let i = 0; i < 2 * ONCE_KEEP; i++) await call(`n${i}`);
+  const before = calls();
+  expect(await call("mine", "x", "bob")).toBe(1);
+  expect(calls()).toBe(before);
+});
+
+it("lets callers use the same id for different content", async () => {
+  const { call } = counted();
+  expect([await call("a"), await call("a", "y", "bob")]).toEqual([1, 2]);
+});
+
+it("takes the place for one too many of all from the caller with the most", async () => {
+  const { call, calls } = counted();
+  for (let i = 0; i < 100; i++) await call(`n${i}`);
+  for (let i = 100; i < ONCE_KEEP_OF_ALL; i++) await call("a", "x", `caller-${i}`);
+  await call("a", "x", "newcomer");
+  const before = calls();
+  await call("a", "x", "caller-100");
+  await call("n1");
+  expect(calls()).toBe(before);
+  await call("n0");
   expect(calls()).toBe(before + 1);
 });

@@ -39,30 +39,33 @@ export class Operator {
 
   /**
    * Presses keys, or types a text as it is, into whatever is on the screen. Waits until a delivery under way has ended;
-   * a request of Ctrl-C and Escape alone does not.
+   * a request of Ctrl-C and Escape alone does not. `caller`: whose request id it is; empty where callers are not known.
    * @throws DomainError `invalid`: keys and text, neither, not a key, text over 65,536 bytes or with NUL; `already-exists`:
    * see `Once`; `precondition`: the agent is dead; `unavailable`: tmux is away.
    */
-  async sendKeys(request: KeysRequest, signal: AbortSignal): Promise<void> {
+  async sendKeys(request: KeysRequest, signal: AbortSignal, caller = ""): Promise<void> {
     const { keys, text, requestId } = request;
     if (keys.length > 0 && text !== "") throw new DomainError("invalid", "give keys or a text, not both");
     if (text === "") checkKeys(keys);
     else checkText(text);
-    await this.#keys.run(requestId, JSON.stringify([keys, text]), (onPress) => {
+    await this.#keys.run(caller, requestId, JSON.stringify([keys, text]), (onPress) => {
       const work = () => this.#type(request, onPress, signal);
       const urgent = keys.length > 0 && keys.every((key) => OVERTAKES.has(key));
       return urgent ? this.#deps.mailbox.interrupt(work) : this.#deps.mailbox.exclusively(work);
     });
   }
 
-  /** Answers a dialog: see `respond`. @throws DomainError as `respond` and `Once`; `unavailable`: tmux is away. */
-  async respond(request: RespondRequest, signal: AbortSignal): Promise<RespondResult> {
+  /**
+   * Answers a dialog: see `respond`. `caller`: as in `sendKeys`.
+   * @throws DomainError as `respond` and `Once`; `unavailable`: tmux is away.
+   */
+  async respond(request: RespondRequest, signal: AbortSignal, caller = ""): Promise<RespondResult> {
     const { dialogId, choice, text, requestId } = request;
     answersOf(this.#deps.profile);
     if (dialogId === "")
       throw new DomainError("invalid", "no dialog_id: Status tells the one of the dialog that is open");
     if (text !== undefined) checkAnswer(text);
-    return await this.#answers.run(requestId, JSON.stringify([dialogId, choice, text]), (onPress) =>
+    return await this.#answers.run(caller, requestId, JSON.stringify([dialogId, choice, text]), (onPress) =>
       this.#deps.mailbox.exclusively((stop) => this.#answer(request, onPress, signal, stop)),
     );
   }

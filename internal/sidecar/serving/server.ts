@@ -96,11 +96,12 @@ function sidecarService({ clock, agent, operator, identity, provider, roleRules,
       return nudgeResponse(agent.mailbox.cancel(requestId, askerOf(context)));
     },
     async sendKeys(request: { keys: string[]; text: string; requestId: string }, context: HandlerContext) {
-      await operator.sendKeys(request, context.signal);
+      await operator.sendKeys(request, context.signal, context.values.get(callerKey).identity);
       return { sent: true };
     },
     async respond(request: Parameters<typeof respondRequestOf>[0], context: HandlerContext) {
-      return respondResponse(await operator.respond(respondRequestOf(request), context.signal));
+      const { identity } = context.values.get(callerKey);
+      return respondResponse(await operator.respond(respondRequestOf(request), context.signal, identity));
     },
     ...eventMethods({ clock, agent, identity, provider }),
     async stopAgent({ graceMs, force }: { graceMs: bigint; force: boolean }, context: HandlerContext) {

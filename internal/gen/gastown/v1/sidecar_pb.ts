@@ -1019,7 +1019,8 @@ export type SidecarSendKeysRequest = Message<"gastown.v1.SidecarSendKeysRequest"
 
   /**
    * `[A-Za-z0-9._-]{1,128}`; the same id with the same keys is not pressed twice, with others it is `already_exists`.
-   * Kept for an hour, at most 1,000, not across a restart of the serving half. Empty: none.
+   * Kept for an hour, at most 1,000 of one identity and 10,000 of all, not across a restart of the serving half. An id is
+   * known to its own identity alone. Empty: none.
    *
    * @generated from field: string request_id = 3;
    */
