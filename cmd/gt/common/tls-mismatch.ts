@@ -36,17 +36,20 @@ export async function tlsMismatch(
   });
 }
 
-/** True when the other end takes part in a TLS handshake; nothing that it says is trusted. */
+/** What a handshake ends with where the other end speaks TLS: its alert, or our doubts about its certificate. */
+const SPOKE_TLS = /ALERT|CERT|HANDSHAKE_FAILURE|UNABLE_TO_|ISSUER|SIGNATURE/;
+
+/** True when the other end takes part in a TLS handshake; whether it is trusted does not matter. */
 function servesTls(host: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = connect({ socket: connectPlain({ host, port }), rejectUnauthorized: false, ALPNProtocols: ["h2"] });
+    const socket = connect({ socket: connectPlain({ host, port }), servername: "", ALPNProtocols: ["h2"] });
     const finish = (serves: boolean) => {
       socket.destroy();
       resolve(serves);
     };
     socket.setTimeout(PROBE_MS, () => finish(false));
     socket.once("secureConnect", () => finish(true));
-    socket.once("error", (err) => finish(/ALERT|CERTIFICATE_REQUIRED|HANDSHAKE_FAILURE/i.test(codeOf(err))));
+    socket.once("error", (err) => finish(SPOKE_TLS.test(codeOf(err))));
   });
 }
 

@@ -32,6 +32,6 @@ describe("readClaudeState", () => {
   );
 
   it("trusts the number alone where the start time is not known", () => {
-    expect(readClaudeState(file({}), { pid: 42, startTicks: undefined })).toEqual({ type: "idle" });
+    expect(readClaudeState(file({}), { pid: 42, startTicks: undefined })).toEqual({ type: "idle", background: "none" });
   });
 });

@@ -79,7 +79,7 @@ it("says nothing while nobody tells which process that is, and tells it then", a
   expect(told).toEqual([]);
   facts = { startTicks: 4000 };
   await look(2);
-  expect(told).toEqual([{ type: "idle" }]);
+  expect(told).toEqual([{ type: "idle", background: "none" }]);
 });
 
 it.each([
