@@ -48,6 +48,8 @@ export interface TmuxBackendOptions extends LocalSessionOptions {
 /** By the screen alone a state is certain after this long (see `SCREEN_IDLE_MS`); a status waits no longer. */
 const STATUS_MS = 1800;
 const STATUS_LOOK_MS = 50;
+/** Older than this, an agent that has not shown that it takes messages may be at anything; by how its profile proves idle. */
+const START_MS = { screen: 60_000, silence: 5000 };
 
 /**
  * An agent in a local tmux session: the same delivery as a sidecar's, behind a lock that all `gt` processes take, with
@@ -96,12 +98,14 @@ export class TmuxBackend implements Backend {
     const facts = await this.#found(withExitCode(agent.facts, session));
     const alive = absent === undefined;
     const age = program.startedAt === undefined ? undefined : this.#deps.clock.now() - program.startedAt;
-    const unsure = state === "starting" && (age === undefined || age > 60_000);
+    const unsure = state === "starting" && (age === undefined || age > START_MS[program.profile.idleProof]);
     return {
       alive,
       state: unsure ? "uncertain" : state,
       stateSince: this.#deps.clock.now() - Math.max(0, ...evidence.map((one) => one.ageMs)),
-      evidence: alive ? evidence : [{ source: "process", value: absent, ageMs: 0, confidence: "proof" }],
+      evidence: alive
+        ? evidence.map((one) => (unsure ? { ...one, confidence: "weak" } : one))
+        : [{ source: "process", value: absent, ageMs: 0, confidence: "proof" }],
       agentPid: program.pid,
       restarts: 0,
       uptimeSeconds: alive && age !== undefined ? Math.max(0, Math.floor(age / 1000)) : 0,

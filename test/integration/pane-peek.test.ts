@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { type RunningSidecar, type SidecarSetup, startSidecar, until } from "../support/sidecar.ts";
+import { inItsTmux } from "../support/sidecar-hands.ts";
 
 const run = promisify(execFile);
 const COLS = 60;
@@ -70,6 +71,9 @@ describe("peek gives exactly the last lines", () => {
     }
     expect((await sidecar.client.peek({})).output).toBe(last(lines, 50));
     expect((await sidecar.client.peek({ all: true })).output).toBe(lines.join("\n"));
+    const { historyLines } = await sidecar.client.peek({});
+    expect(historyLines).toBe(Number(await inItsTmux(sidecar, "display-message", "-p", "#{history_size}")));
+    expect(historyLines).toBeGreaterThan(2900);
   });
 
   it("of a screen that is not full", async () => {

@@ -1,4 +1,19 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
 import { inLocalTmux } from "../support/agent-places.ts";
 import { backendConformance } from "./backend-conformance.ts";
 
 backendConformance("TmuxBackend", inLocalTmux);
+
+describe("an unknown program in local tmux", () => {
+  it.each([
+    ["that has drawn nothing for 5 s", "sleep 60", 5000],
+    ["that has drawn something", "echo hello; sleep 60", 0],
+  ])("%s is uncertain, weakly", async (_, script, ageMs) => {
+    await using place = await inLocalTmux({ argv: () => ["sh", "-c", script], profile: "generic" });
+    await sleep(ageMs);
+    const { alive, state, evidence } = await place.backend.status(new AbortController().signal);
+    expect({ alive, state }).toEqual({ alive: true, state: "uncertain" });
+    expect(evidence.map(({ confidence }) => confidence)).toEqual(["weak"]);
+  });
+});

@@ -3,7 +3,8 @@ import { DomainError } from "../../base/errors.ts";
 import { plainText } from "../../base/sanitise.ts";
 import type { PeekRequest, PeekResult } from "../../session/types.ts";
 import { DeepPeek, type PaneCapture } from "./deep-peek.ts";
-import type { OutputStream } from "./output.ts";
+import { HistorySize, type PaneHistory } from "./history-size.ts";
+import { EMULATOR_SCROLLBACK, type OutputStream } from "./output.ts";
 import { joinRows, type LastLines, lastLines } from "./peek-text.ts";
 
 /** How long a peek waits for bytes that have come to be drawn, before it asks tmux: a flood is drawn late, or not at all. */
@@ -26,19 +27,21 @@ export function linesWanted(lines: number): number {
 /** Answers peeks: from the emulator where it holds enough, else from tmux, asked once for all who ask at the same time. */
 export class Peeker {
   readonly #output: OutputStream;
-  readonly #pane: () => PaneCapture | undefined;
+  readonly #pane: () => (PaneCapture & PaneHistory) | undefined;
   readonly #alive: () => boolean;
   readonly #deep: DeepPeek;
+  readonly #history: HistorySize;
   #nearest: { readonly key: string; readonly found: LastLines | undefined } | undefined;
 
   constructor(deps: {
     readonly clock: Clock;
     readonly output: OutputStream;
     /** Undefined while tmux is away: then the emulator's part has to do. */
-    readonly pane: () => PaneCapture | undefined;
+    readonly pane: () => (PaneCapture & PaneHistory) | undefined;
     readonly alive: () => boolean;
   }) {
     this.#deep = new DeepPeek(deps.clock);
+    this.#history = new HistorySize(deps.clock);
     this.#output = deps.output;
     this.#pane = deps.pane;
     this.#alive = deps.alive;
@@ -52,7 +55,9 @@ export class Peeker {
     const near = request.all || request.ansi || !isDrawn ? undefined : this.#near(count, request.joinWrapped);
     const found =
       near ?? (await this.#fromTmux(count, request, signal)) ?? this.#allOfEmulator(count, request.joinWrapped);
-    return { ...found, ...this.#facts() };
+    const facts = this.#facts(); // of the same moment as the lines
+    const held = { historyLines: this.#output.emulator.historyLines, cap: EMULATOR_SCROLLBACK };
+    return { ...found, ...facts, historyLines: await this.#history.lines(held, this.#pane()) };
   }
 
   /** As `#fromEmulator`; the same question about the same screen is answered once. */
@@ -105,7 +110,6 @@ export class Peeker {
       cursorY: emulator.cursor.y,
       epoch,
       offset: drawnTo,
-      historyLines: emulator.historyLines,
     };
   }
 }

@@ -1,0 +1,44 @@
+import { withTimeout } from "../../base/abort.ts";
+import type { Clock } from "../../base/clock.ts";
+
+/** What tmux knows of a pane's history. */
+export interface PaneHistory {
+  facts(): Promise<{ readonly historySize: number }>;
+}
+
+/** What the emulator holds of it. */
+interface HeldHistory {
+  readonly historyLines: number;
+  /** Lines that it can hold at most. */
+  readonly cap: number;
+}
+
+/** An answer serves everyone who asks within this time. */
+const CACHE_MS = 250;
+/** tmux answers in some milliseconds, unless it is stopped or starved. */
+const ANSWER_MS = 250;
+
+/** How many lines have scrolled off the screen, as tmux counts them: the emulator knows until its own history is full. */
+export class HistorySize {
+  readonly #clock: Clock;
+  #asked: { readonly at: number; readonly lines: Promise<number | undefined> } | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** The emulator's count where tmux is away or does not answer within 250 ms. */
+  async lines({ historyLines, cap }: HeldHistory, pane: PaneHistory | undefined): Promise<number> {
+    if (historyLines < cap || pane === undefined) return historyLines;
+    const now = this.#clock.monotonicMs();
+    if (this.#asked === undefined || now - this.#asked.at > CACHE_MS) {
+      this.#asked = { at: now, lines: this.#ask(pane) };
+    }
+    return (await this.#asked.lines) ?? historyLines;
+  }
+
+  async #ask(pane: PaneHistory): Promise<number | undefined> {
+    const answer = pane.facts().then(({ historySize }) => historySize);
+    return await withTimeout(this.#clock, ANSWER_MS, "tmux's answer", answer).catch(() => undefined);
+  }
+}
