@@ -68,6 +68,8 @@ export interface ScreenView {
   readonly busy?: string;
   /** The mark that says it waits for a limit to pass. */
   readonly parked?: string;
+  /** The row with that mark, at most 400 characters; it may say when the limit ends. */
+  readonly parkedRow?: string;
   /** Messages that the agent shows as held in its own queue. */
   readonly queued?: readonly string[];
   /** What the screen says runs in the background; a kind that it does not name is not known. */

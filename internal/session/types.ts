@@ -153,6 +153,8 @@ export interface PaneStatus {
   readonly rows: number;
   readonly draft: boolean;
   readonly background: readonly BackgroundTask[];
+  /** Parked: when the limit ends, where the agent tells it; wall clock, ms. */
+  readonly parkedUntil?: number;
   /** Names and versions: `gt-sidecar`, `tmux`, `agent`. */
   readonly versions: Readonly<Record<string, string>>;
 }

@@ -154,6 +154,7 @@ export function agentStatus(message: pb.SidecarStatusResponse): AgentStatus {
     projectId: message.projectId,
     provider: message.provider,
     ...(message.dialog === undefined ? {} : { dialog: dialog(message.dialog) }),
+    ...(message.parkedUntil === undefined ? {} : { parkedUntil: milliseconds(message.parkedUntil) }),
     ...(message.exitCode === undefined ? {} : { exitCode: message.exitCode }),
     ...(Number.isNaN(lastOutputAt) ? {} : { lastOutputAt }),
   };

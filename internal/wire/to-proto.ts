@@ -214,6 +214,7 @@ export function statusResponse(
     projectId: identity.project,
     provider,
     draft: status.draft,
+    ...(status.parkedUntil === undefined ? {} : { parkedUntil: timestampFromMs(status.parkedUntil) }),
     background: status.background.map(({ since, ...task }) => ({ ...task, since: timestampFromMs(since) })),
     stateSince: timestampFromMs(status.stateSince),
   };

@@ -51,6 +51,7 @@ export function statusBlock(
   for (const [index, task] of status.background.slice(0, MAX_TASKS).entries())
     add(index === 0 ? "background" : "", backgroundText(task, now));
   if (status.background.length > MAX_TASKS) add("", `and ${status.background.length - MAX_TASKS} more`);
+  if (status.parkedUntil !== undefined) add("parked", `until ${isoTime(status.parkedUntil)}`);
   if (status.draft) add("composer", "holds text that was not sent");
   add("terminal", `${status.cols}x${status.rows}${status.attached > 0 ? `, ${status.attached} attached` : ""}`);
   for (const [index, one] of status.evidence.slice(0, MAX_EVIDENCE).entries()) {
@@ -91,6 +92,7 @@ export function statusJson(row: StatusRow): Record<string, unknown> {
     queue_depth: status.queueDepth,
     attached: status.attached,
     draft: status.draft,
+    parked_until: status.parkedUntil === undefined ? undefined : isoTime(status.parkedUntil),
     background: status.background.map(({ since, ...task }) => ({
       ...task,
       since: since > 0 ? isoTime(since) : undefined,

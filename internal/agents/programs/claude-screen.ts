@@ -34,6 +34,7 @@ export function claudeView(screen: Screen): ScreenView {
     composer,
     ...(busy === undefined ? {} : { busy }),
     ...(above.parked === undefined ? {} : { parked: above.parked }),
+    ...(above.parkedRow === undefined ? {} : { parkedRow: above.parkedRow }),
     ...(above.queued.length === 0 ? {} : { queued: above.queued }),
     ...(background.length === 0 ? {} : { background }),
   };
@@ -58,6 +59,7 @@ function composerBox(screen: Screen): ComposerView | undefined {
 interface Above {
   readonly spinner?: string;
   readonly parked?: string;
+  readonly parkedRow?: string;
   readonly agents?: readonly BackgroundCount[];
   readonly queued: readonly string[];
 }
@@ -94,9 +96,9 @@ function aboveComposer(screen: Screen, from: number): Above {
   return { ...(spinner === undefined ? {} : { spinner }), queued: spinner === undefined ? [] : queued };
 }
 
-function parkedIn(text: string): { readonly parked?: string } {
+function parkedIn(text: string): Pick<Above, "parked" | "parkedRow"> {
   const match = text.length < 400 ? PARKED.exec(text) : null;
-  return match === null ? {} : { parked: match[0] };
+  return match === null ? {} : { parked: match[0], ...(/\bresets\b/.test(text) ? { parkedRow: text } : {}) };
 }
 
 function agentsIn(text: string): { readonly agents?: readonly BackgroundCount[] } {

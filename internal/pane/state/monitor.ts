@@ -8,6 +8,7 @@ import type { ScreenSource } from "../screen/screen-source.ts";
 import { backgroundTasks } from "./background.ts";
 import { dialogFrom, viewKey } from "./dialog.ts";
 import { FILE_LAG_MS, judge, type ProcessSign, type ScreenSign, type Signals, type Verdict } from "./judge.ts";
+import { resetTime } from "./reset-time.ts";
 import { surroundingsOf } from "./surroundings.ts";
 
 export interface MonitorDeps {
@@ -30,6 +31,8 @@ export interface StateReport {
   readonly draft: boolean;
   /** What the agent started and that goes on behind its turns; oldest first. */
   readonly background: readonly BackgroundTask[];
+  /** Parked: when the limit ends, where the agent tells it; wall clock, ms. */
+  readonly parkedUntil?: number;
 }
 
 /** A screen that keeps changing is judged at least this often; a quiet one once, this long after its last change. */
@@ -246,11 +249,23 @@ export class Monitor implements AgentSigns {
       composerSeen: view.composer !== undefined,
       draft: !this.#typing && view.composer !== undefined && this.#isDraft(view.composer),
       background: this.#background(view, now, wall),
+      ...this.#parkedUntil(state, view, wall),
     };
     const same = state === before.state && kept === before.dialog && this.#report.draft === before.draft;
     const sameTasks = taskKey(this.#report.background) === taskKey(before.background);
     if (!same || !sameTasks || this.#report.composerSeen !== before.composerSeen) this.changes.notify();
     return this.#report;
+  }
+
+  /** Read once: the same words mean another day later. */
+  #parkedUntil(state: AgentStateName, view: ScreenView, wall: number): Pick<StateReport, "parkedUntil"> {
+    if (state !== "parked") return {};
+    if (this.#report.state === "parked") {
+      const { parkedUntil } = this.#report;
+      return parkedUntil === undefined ? {} : { parkedUntil };
+    }
+    const until = view.parkedRow === undefined ? undefined : resetTime(view.parkedRow, wall);
+    return until === undefined ? {} : { parkedUntil: until };
   }
 
   #background(view: ScreenView, now: number, wall: number): readonly BackgroundTask[] {

@@ -251,7 +251,7 @@ export class LiveAgent {
 
   status(): PaneStatus {
     const { life, clock } = { life: this.#deps.life(), clock: this.#deps.clock };
-    const { state, since, evidence, dialog, draft, background } = this.monitor.report;
+    const { state, since, evidence, dialog, draft, background, parkedUntil } = this.monitor.report;
     const { output } = this;
     return {
       alive: life.alive,
@@ -271,6 +271,7 @@ export class LiveAgent {
       rows: output.emulator.rows,
       draft,
       background,
+      ...(parkedUntil === undefined ? {} : { parkedUntil }),
       versions: this.#deps.versions(),
     };
   }
