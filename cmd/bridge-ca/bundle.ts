@@ -1,3 +1,4 @@
+import { printable } from "../../internal/base/printable-text.ts";
 import { pemText } from "../../internal/pki/der-writer.ts";
 import { type NamedCertificate, trustBundle } from "../../internal/pki/trust-bundle.ts";
 import { checkAbsent } from "./check-absent.ts";
@@ -22,7 +23,7 @@ export async function bundle(context: CommandContext, command: BundleCommand): P
     await using _taken = await takeFolders(context, [folder]);
     writeFiles(context, folder, [publicFile(name, text)], command.force ? "replace" : "create");
   }
-  out.line(`${command.out}  ${all.length} ${all.length === 1 ? "CA" : "CAs"}`);
+  out.line(printable`${command.out}  ${all.length} ${all.length === 1 ? "CA" : "CAs"}`);
   for (const certificate of all) out.plain(`  ${quotedName(certificate)}, ${endText(certificate, clock.now())}\n`);
   return 0;
 }

@@ -2,6 +2,7 @@ import type { X509Certificate } from "node:crypto";
 import { lstatSync } from "node:fs";
 import { join } from "node:path";
 import { DomainError } from "../../internal/base/errors.ts";
+import { printable } from "../../internal/base/printable-text.ts";
 import { maySign } from "../../internal/pki/authority.ts";
 import { nextCrlNumber } from "../../internal/pki/ca-state.ts";
 import { factsOf } from "../../internal/pki/certificate-facts.ts";
@@ -42,7 +43,7 @@ export async function crl(context: CommandContext, command: CrlCommand): Promise
     count = revoked.length;
   }
   const what = count === 0 ? "nothing is revoked" : `${count} ${count === 1 ? "certificate" : "certificates"} revoked`;
-  out.line(`${command.out}  ${what}; write the next list before ${dayText(new Date(nextUpdate))}`);
+  out.line(printable`${command.out}  ${what}; write the next list before ${dayText(new Date(nextUpdate))}`);
   return 0;
 }
 

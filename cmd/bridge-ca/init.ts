@@ -1,6 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { join } from "node:path";
 import { DomainError } from "../../internal/base/errors.ts";
+import { printable } from "../../internal/base/printable-text.ts";
 import { newAuthority } from "../../internal/pki/authority.ts";
 import { encryptedKeyPem } from "../../internal/pki/ca-key.ts";
 import { NEW_CA_STATE, stateText } from "../../internal/pki/ca-state.ts";
@@ -41,9 +42,9 @@ export async function init(context: CommandContext, command: InitCommand): Promi
   }
   const domain = trustDomain === undefined ? "no trust domain" : `trust domain ${trustDomain}`;
   context.out.line(
-    `${join(out, NAMES.cert)}  CA ${JSON.stringify(name)}, ${domain}, ${endText(new X509Certificate(pem), clock.now())}`,
+    printable`${join(out, NAMES.cert)}  CA ${JSON.stringify(name)}, ${domain}, ${endText(new X509Certificate(pem), clock.now())}`,
   );
-  context.out.line(`${keyName}  its key, encrypted`);
-  context.out.line(`${join(out, NAMES.state)}  what it has issued and revoked: keep it with the key`);
+  context.out.line(printable`${keyName}  its key, encrypted`);
+  context.out.line(printable`${join(out, NAMES.state)}  what it has issued and revoked: keep it with the key`);
   return 0;
 }

@@ -1,5 +1,6 @@
 import { X509Certificate } from "node:crypto";
 import { join } from "node:path";
+import { printable } from "../../internal/base/printable-text.ts";
 import { factsOf } from "../../internal/pki/certificate-facts.ts";
 import { nameText } from "../../internal/pki/general-names.ts";
 import { newKeyPair, privateKeyPem } from "../../internal/pki/key-pair.ts";
@@ -43,9 +44,9 @@ export async function issue(context: CommandContext, command: IssueCommand): Pro
     writeFiles(context, files.folder, set, force ? "replace" : "create");
   }
   const own = factsOf(certificate).names.map(nameText).join(", ");
-  out.line(`${join(files.folder, files.cert)}  ${leaf.type} ${own}, ${endText(certificate, clock.now())}`);
-  out.line(`${join(files.folder, files.key)}  its key`);
-  if (files.ca) out.line(`${join(files.folder, files.ca)}  the CA`);
+  out.line(printable`${join(files.folder, files.cert)}  ${leaf.type} ${own}, ${endText(certificate, clock.now())}`);
+  out.line(printable`${join(files.folder, files.key)}  its key`);
+  if (files.ca) out.line(printable`${join(files.folder, files.ca)}  the CA`);
   return 0;
 }
 

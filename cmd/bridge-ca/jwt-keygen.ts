@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { printable } from "../../internal/base/printable-text.ts";
 import { newTokenKeyPair, privateKeyPem, publicKeyPem } from "../../internal/pki/key-pair.ts";
 import { checkAbsent } from "./check-absent.ts";
 import type { JwtKeygenCommand } from "./commands.ts";
@@ -16,7 +17,7 @@ export async function jwtKeygen(context: CommandContext, command: JwtKeygenComma
     const files = [privateFile(key, privateKeyPem(keys.privateKey)), publicFile(pub, publicKeyPem(keys.publicKey))];
     writeFiles(context, folder, files, "create");
   }
-  context.out.line(`${join(folder, key)}  signs tokens: it stays with the caller`);
-  context.out.line(`${join(folder, pub)}  checks them: it goes to the bridge`);
+  context.out.line(printable`${join(folder, key)}  signs tokens: it stays with the caller`);
+  context.out.line(printable`${join(folder, pub)}  checks them: it goes to the bridge`);
   return 0;
 }

@@ -1,4 +1,5 @@
 import type { ErrorKind } from "../../internal/base/errors.ts";
+import { printable } from "../../internal/base/printable-text.ts";
 import { Output } from "../../internal/cli/output.ts";
 import { type MainContext, runMain } from "../../internal/cli/run-main.ts";
 import { version } from "../../internal/cli/version.ts";
@@ -30,7 +31,7 @@ async function main({ argv, env, stdin, stdout, stderr, clock, signal }: MainCon
       stdout.write(command.topic === undefined ? overview : helpTexts[command.topic]);
       return 0;
     case "version":
-      out.line(`bridge-ca ${version}`);
+      out.line(printable`bridge-ca ${version}`);
       return 0;
     case "init":
       return await (await import("./init.ts")).init(context, command);

@@ -1,5 +1,6 @@
 import { X509Certificate } from "node:crypto";
 import { DomainError } from "../../internal/base/errors.ts";
+import { printable } from "../../internal/base/printable-text.ts";
 import type { NewFile } from "../../internal/files/file-set.ts";
 import { isIssuedBy } from "../../internal/pki/authority.ts";
 import { openKey } from "../../internal/pki/ca-key.ts";
@@ -28,7 +29,7 @@ export async function renew(context: CommandContext, command: RenewCommand): Pro
   }
   checkOrigin(old, command);
   if (!isDue(old, command, clock.now())) {
-    out.line(`${command.cert}  not due, ${endText(old, clock.now())}`);
+    out.line(printable`${command.cert}  not due, ${endText(old, clock.now())}`);
     return 0;
   }
   const signer = await openCa(context, command);
@@ -50,7 +51,7 @@ export async function renew(context: CommandContext, command: RenewCommand): Pro
     replace(context, command, pem, command.keepKey ? undefined : privateKeyPem(keys.privateKey));
   }
   const key = command.keepKey ? "same key" : "new key";
-  out.line(`${command.cert}  renewed, ${key}, ${endText(certificate, clock.now())}`);
+  out.line(printable`${command.cert}  renewed, ${key}, ${endText(certificate, clock.now())}`);
   return 0;
 }
 

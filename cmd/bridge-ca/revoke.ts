@@ -1,4 +1,5 @@
 import { DomainError } from "../../internal/base/errors.ts";
+import { printable } from "../../internal/base/printable-text.ts";
 import { isIssuedBy } from "../../internal/pki/authority.ts";
 import { readState, statePlace, writeState } from "./ca-record.ts";
 import type { RevokeCommand } from "./commands.ts";
@@ -31,6 +32,6 @@ export async function revoke(context: CommandContext, command: RevokeCommand): P
     writeState(context, caKey, { ...state, revoked: [...state.revoked, entry] });
   }
   out.plain(`${cert}  revoked: ${quotedName(certificate)}, serial ${serial}\n`);
-  context.err.line("bridge-ca: hint: it counts when the next list is in place: bridge-ca crl --out FILE");
+  context.err.line(printable`bridge-ca: hint: it counts when the next list is in place: bridge-ca crl --out FILE`);
   return 0;
 }

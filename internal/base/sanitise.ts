@@ -31,5 +31,5 @@ export function styledText(text: string): string {
     last = match.index + match[0].length;
   }
   out += plainText(text.slice(last));
-  return styled ? `${out}\x1b[0m` : out;
+  return styled && !out.endsWith("\x1b[0m") ? `${out}\x1b[0m` : out;
 }

@@ -17,8 +17,8 @@ it.each([
 });
 
 it("paints only where there are colours", () => {
-  expect(new Output(sink(true), {}).paint("red", "x")).toBe("\x1b[31mx\x1b[0m");
-  expect(new Output(sink(false), {}).paint("red", "x")).toBe("x");
+  expect(String(new Output(sink(true), {}).paint("red", "x"))).toBe("\x1b[31mx\x1b[0m");
+  expect(String(new Output(sink(false), {}).paint("red", "x"))).toBe("x");
 });
 
 it("lets no escape sequence from outside through", () => {

@@ -1,15 +1,15 @@
-import { plainText, styledText } from "../base/sanitise.ts";
+import { PrintableText, printable } from "../base/printable-text.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 type Style = "bold" | "dim" | "red" | "green" | "yellow" | "cyan";
 
-const CODES: Readonly<Record<Style, string>> = {
-  bold: "1",
-  dim: "2",
-  red: "31",
-  green: "32",
-  yellow: "33",
-  cyan: "36",
+const CODES: Readonly<Record<Style, number>> = {
+  bold: 1,
+  dim: 2,
+  red: 31,
+  green: 32,
+  yellow: 33,
+  cyan: 36,
 };
 
 /** The part of a stream that decides how to print: `process.stdout` and `process.stderr` fit. */
@@ -24,7 +24,7 @@ export function usesColour(sink: Sink, env: Env): boolean {
   return sink.isTTY === true && !env["NO_COLOR"] && env["TERM"] !== "dumb";
 }
 
-/** Prints for a person. Nothing that comes from outside goes out unfiltered. */
+/** Prints to a terminal, a pipe or a file. Everything passes the sanitiser: `PrintableText` is made by nothing else. */
 export class Output {
   readonly isTTY: boolean;
   readonly colour: boolean;
@@ -41,23 +41,23 @@ export class Output {
     return this.#sink.columns ?? 80;
   }
 
-  /** Our own text, as it is, and a line feed. */
-  line(text = ""): void {
+  /** The text and a line feed. */
+  line(text: PrintableText = printable``): void {
     this.#sink.write(`${text}\n`);
   }
 
   /** Text from an agent or the network: escape sequences and control characters are removed. No line feed is added. */
   plain(text: string): void {
-    this.#sink.write(plainText(text));
+    this.#sink.write(PrintableText.plain(text).toString());
   }
 
   /** Like `plain`, but styling (SGR) stays. */
   styled(text: string): void {
-    this.#sink.write(styledText(text));
+    this.#sink.write(PrintableText.styled(text).toString());
   }
 
-  /** `text` in a style, or as it is where there are no colours. Outside text goes through `plainText` first. */
-  paint(style: Style, text: string): string {
-    return this.colour ? `\x1b[${CODES[style]}m${text}\x1b[0m` : text;
+  /** `text` on one line in a style, or without it where there are no colours. */
+  paint(style: Style, text: string | PrintableText): PrintableText {
+    return this.colour ? PrintableText.inStyle(CODES[style], text) : printable`${text}`;
   }
 }

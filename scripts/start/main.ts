@@ -1,4 +1,5 @@
 import { join, resolve } from "node:path";
+import { printable } from "../../internal/base/printable-text.ts";
 import { Output } from "../../internal/cli/output.ts";
 import { type MainContext, runMain } from "../../internal/cli/run-main.ts";
 import { version } from "../../internal/cli/version.ts";
@@ -34,7 +35,7 @@ await runMain({ name: "start", exitCodes: { unavailable: 4 } }, async (context) 
   const size = live ? screenSize(stdout.columns, stdout.rows) : { cols: 100, rows: 30 };
   const address = await freeAddress(config.agent, env["XDG_RUNTIME_DIR"]);
   const workdir = config.workdir ?? process.cwd();
-  out.line(`starting a sidecar with ${config.agent === "demo" ? "the demo agent" : "Claude Code"} …`);
+  out.line(printable`starting a sidecar with ${config.agent === "demo" ? "the demo agent" : "Claude Code"} …`);
   const listeners: ((news: SidecarNews) => void)[] = [];
   const options = { root, agent: config.agent, command, address, workdir, env: { ...plain, PATH: path }, ...size };
   const onNews = (news: SidecarNews) => {

@@ -1,4 +1,5 @@
 import type { Clock } from "../../internal/base/clock.ts";
+import { printable } from "../../internal/base/printable-text.ts";
 import { plainText } from "../../internal/base/sanitise.ts";
 import type { Output } from "../../internal/cli/output.ts";
 import { durationText } from "../../internal/cli/wording.ts";
@@ -18,7 +19,7 @@ export async function runOnce(clock: Clock, out: Output, agent: RunningAgent, si
   const check = (ok: boolean, what: string) => {
     if (!ok) wrong.push(what);
   };
-  out.line(`ready: ${address} at ${listen} (${(startMs / 1000).toFixed(1)} s)`);
+  out.line(printable`ready: ${address} at ${listen} (${(startMs / 1000).toFixed(1)} s)`);
 
   const before = await backend.peek(PEEK, signal);
   printPeek(out, `peek ${address}`, before);
@@ -27,7 +28,7 @@ export async function runOnce(clock: Clock, out: Output, agent: RunningAgent, si
   const request = { mode: "wait-idle", timeoutMs: 30_000, priority: "normal", ttlMs: 60_000 } as const;
   const receipt = await backend.nudge({ ...request, message: MESSAGE, requestId: "", sender: "npm start" }, signal);
   heading(out, `nudge ${address} "${MESSAGE}"`);
-  out.line(receiptLine(receipt, clock.now()));
+  out.line(printable`${receiptLine(receipt, clock.now())}`);
   check(receipt.outcome === "submitted", `the receipt says ${receipt.outcome}`);
 
   const after = await peekAnswer(clock, agent, signal);
@@ -37,9 +38,9 @@ export async function runOnce(clock: Clock, out: Output, agent: RunningAgent, si
   const status = await backend.status(signal);
   heading(out, `status ${address}`);
   out.line(
-    `${status.state}, up ${durationText(status.uptimeSeconds * 1000)}, pid ${status.agentPid}, queue ${status.queueDepth}`,
+    printable`${status.state}, up ${durationText(status.uptimeSeconds * 1000)}, pid ${status.agentPid}, queue ${status.queueDepth}`,
   );
-  for (const one of status.evidence) out.line(`  ${one.source}: ${plainText(one.value)} (${one.confidence})`);
+  for (const one of status.evidence) out.line(printable`  ${one.source}: ${plainText(one.value)} (${one.confidence})`);
   check(status.alive, "the agent is not alive at the end");
 
   out.line();
@@ -59,7 +60,7 @@ async function peekAnswer(clock: Clock, { backend }: RunningAgent, signal: Abort
 
 function printPeek(out: Output, title: string, { output, cols, rows }: PeekResult): void {
   heading(out, `${title}   (${cols}×${rows})`);
-  for (const row of output.replace(/\n$/, "").split("\n")) out.line(`│ ${plainText(row)}`);
+  for (const row of output.replace(/\n$/, "").split("\n")) out.line(printable`│ ${plainText(row)}`);
 }
 
 function heading(out: Output, text: string): void {

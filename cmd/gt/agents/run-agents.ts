@@ -1,3 +1,4 @@
+import { PrintableText, printable } from "../../../internal/base/printable-text.ts";
 import { plainText } from "../../../internal/base/sanitise.ts";
 import { textWidth } from "../../../internal/base/text-width.ts";
 import type { KnownAgent } from "../../../internal/terminal/finding/known-agents.ts";
@@ -6,7 +7,7 @@ import { agentsHere } from "../common/agents-here.ts";
 import { takeArguments } from "../common/arguments.ts";
 import type { Given } from "../common/command.ts";
 import type { CommandContext } from "../common/command-context.ts";
-import { isoTime, jsonText } from "../common/json-text.ts";
+import { isoTime } from "../common/iso-time.ts";
 import { readPlace } from "../common/place-config.ts";
 import type { AgentsFlags } from "./agents-flags.ts";
 
@@ -16,11 +17,11 @@ export async function runAgents(given: Given<AgentsFlags>, context: CommandConte
   const place = readPlace(given.values, context.env);
   const known = await listPlaces(await agentsHere(place, context.clock), place, context.signal);
   const { out } = context;
-  if (json) out.line(jsonText(known.map(agentJson)));
-  else if (quiet) for (const one of known) out.line(plainText(one.agent));
+  if (json) out.line(PrintableText.json(known.map(agentJson)));
+  else if (quiet) for (const one of known) out.line(printable`${one.agent}`);
   else if (known.length === 0)
     context.note("no agent runs here; gt looks at local tmux sessions and at sidecars of this machine");
-  else for (const line of table(known)) out.line(line);
+  else for (const line of table(known)) out.line(printable`${line}`);
   return 0;
 }
 

@@ -1,9 +1,9 @@
 import { DomainError } from "../../../internal/base/errors.ts";
+import { PrintableText, printable } from "../../../internal/base/printable-text.ts";
 import type { NudgeOutcome } from "../../../internal/session/types.ts";
 import { readRequestId, takeArguments } from "../common/arguments.ts";
 import type { Given } from "../common/command.ts";
 import type { CommandContext } from "../common/command-context.ts";
-import { jsonText } from "../common/json-text.ts";
 import { readPlace } from "../common/place-config.ts";
 import { receiptPlace } from "../common/print-receipt.ts";
 import { receiptJson, receiptText } from "../common/receipt-text.ts";
@@ -24,8 +24,8 @@ export async function runCancel(
       const receipt = await found.backend.cancelNudge(requestId, signal);
       const code = exitCode(receipt.outcome);
       const { headline, hint } = receiptText(receipt, receiptPlace(found));
-      if (values.json) out.line(jsonText(receiptJson(receipt, found.agent, found.backend.where)));
-      else if (code === 0) out.line(`${out.paint("green", "✓")} cancelled ${requestId}: nothing was typed`);
+      if (values.json) out.line(PrintableText.json(receiptJson(receipt, found.agent, found.backend.where)));
+      else if (code === 0) out.line(printable`${out.paint("green", "✓")} cancelled ${requestId}: nothing was typed`);
       else error(`${requestId} was not cancelled: ${headline}`, hint);
       return code;
     } catch (err) {

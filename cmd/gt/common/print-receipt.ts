@@ -1,6 +1,6 @@
+import { PrintableText, printable } from "../../../internal/base/printable-text.ts";
 import type { NudgeReceipt } from "../../../internal/session/types.ts";
 import type { CommandContext } from "./command-context.ts";
-import { jsonText } from "./json-text.ts";
 import { type ReceiptPlace, receiptJson, receiptText } from "./receipt-text.ts";
 import type { FoundAgent } from "./with-agent.ts";
 
@@ -13,11 +13,11 @@ export function printReceipt(
 ): number {
   const { exitCode, tone, headline, details, hint } = receiptText(receipt, receiptPlace(found));
   if (asJson) {
-    out.line(jsonText(receiptJson(receipt, found.agent, found.backend.where)));
+    out.line(PrintableText.json(receiptJson(receipt, found.agent, found.backend.where)));
   } else if (tone === "error") {
     error(headline, hint);
   } else {
-    out.line(`${out.paint(exitCode === 0 ? "green" : "yellow", exitCode === 0 ? "✓" : "…")} ${headline}`);
+    out.line(printable`${out.paint(exitCode === 0 ? "green" : "yellow", exitCode === 0 ? "✓" : "…")} ${headline}`);
     for (const line of details) out.line(out.paint("dim", `  ${line}`));
     if (hint !== "") out.line(out.paint("dim", `  ${hint}`));
   }

@@ -1,9 +1,10 @@
+import { PrintableText, printable } from "../../../internal/base/printable-text.ts";
 import { plainText } from "../../../internal/base/sanitise.ts";
 import { durationText } from "../../../internal/cli/wording.ts";
 import type { AgentStateName, BackgroundTask } from "../../../internal/session/types.ts";
 import type { AgentStatus } from "../../../internal/terminal/backend.ts";
 import { dialogLines } from "./dialog-text.ts";
-import { isoTime } from "./json-text.ts";
+import { isoTime } from "./iso-time.ts";
 import type { PlaceConfig } from "./place-config.ts";
 
 /** One agent of an overview: its status, or why there is none. */
@@ -11,7 +12,7 @@ export type StatusRow =
   | { readonly type: "status"; readonly agent: string; readonly where: string; readonly status: AgentStatus }
   | { readonly type: "failed"; readonly agent: string; readonly where: string; readonly reason: string };
 
-export type Paint = (style: "bold" | "dim" | "red" | "green" | "yellow" | "cyan", text: string) => string;
+export type Paint = (style: "bold" | "dim" | "red" | "green" | "yellow" | "cyan", text: string) => PrintableText;
 
 /** What needs a person first, then what works, then what waits. */
 export const STATE_STYLES: Readonly<Record<AgentStateName, Parameters<Paint>[0]>> = {
@@ -36,13 +37,13 @@ export function statusBlock(
   now: number,
   paint: Paint,
   asked: { readonly agent: string; readonly place: PlaceConfig },
-): string {
+): PrintableText {
   const { status, agent, where } = row;
   const comma = status.background.length > 0 ? "," : "";
   const since = status.stateSince > 0 ? `${comma} for ${durationText(now - status.stateSince)}` : "";
   const state = paint(STATE_STYLES[status.state], status.state);
-  const lines = [`${paint("bold", clean(agent))}  ${state}${behindText(status)}${since}`];
-  const add = (name: string, text: string) => lines.push(`  ${paint("dim", name.padEnd(12))}${text}`);
+  const lines = [printable`${paint("bold", clean(agent))}  ${state}${behindText(status)}${since}`];
+  const add = (name: string, text: string) => lines.push(printable`  ${paint("dim", name.padEnd(12))}${text}`);
   const dialog = status.dialog === undefined ? [] : dialogLines(status.dialog, asked.agent, asked.place);
   for (const [index, line] of dialog.entries()) add(index === 0 ? "dialog" : "", line);
   add("process", processText(status));
@@ -68,7 +69,7 @@ export function statusBlock(
   add("where", [clean(where), ...session.filter(Boolean).map((part) => clean(part ?? ""))].join(", "));
   const versions = Object.entries(status.versions).map(([name, version]) => clean(`${name} ${version}`));
   if (versions.length > 0) add("versions", versions.join(", "));
-  return lines.join("\n");
+  return PrintableText.lines(lines);
 }
 
 /** Everything that is known, for programs. */

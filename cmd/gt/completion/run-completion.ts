@@ -6,9 +6,9 @@ import { completionScript } from "./completion-script.ts";
 export async function runCompletion(
   { positionals }: Given<Record<never, never>>,
   commands: readonly Command[],
-  { stdout }: CommandContext,
+  { out }: CommandContext,
 ): Promise<number> {
   const [shell = ""] = takeArguments("completion", positionals, ["shell"]);
-  stdout.write(completionScript(shell, commands));
+  out.plain(completionScript(shell, commands));
   return 0;
 }

@@ -8,7 +8,7 @@ import { overview } from "./overview.ts";
 export async function runHelp(
   { positionals }: Given<Record<never, never>>,
   commands: readonly Command[],
-  { stdout }: CommandContext,
+  { out }: CommandContext,
 ): Promise<number> {
   const [topic] = takeArguments("help", positionals, [], ["command"]);
   const command = commands.find(({ name }) => name === topic);
@@ -18,6 +18,6 @@ export async function runHelp(
       commands.map(({ name }) => name),
     );
   }
-  stdout.write(command === undefined ? overview(commands) : helpText(command));
+  out.plain(command === undefined ? overview(commands) : helpText(command));
   return 0;
 }

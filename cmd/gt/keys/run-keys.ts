@@ -1,7 +1,7 @@
 import { DomainError } from "../../../internal/base/errors.ts";
+import { PrintableText } from "../../../internal/base/printable-text.ts";
 import type { Given } from "../common/command.ts";
 import type { CommandContext } from "../common/command-context.ts";
-import { jsonText } from "../common/json-text.ts";
 import { withAgent } from "../common/with-agent.ts";
 import type { KeysFlags } from "./keys-flags.ts";
 import { readKeys } from "./keys-options.ts";
@@ -16,11 +16,11 @@ export async function runKeys(given: Given<KeysFlags>, context: CommandContext):
       await backend.sendKeys(request, signal);
     } catch (err) {
       if (!(err instanceof DomainError) || err.kind !== "precondition") throw err;
-      if (json) out.line(jsonText({ agent, where: backend.where, sent: false, error: err.message }));
+      if (json) out.line(PrintableText.json({ agent, where: backend.where, sent: false, error: err.message }));
       else error(`${agent}: ${err.message}`, `${line("status")} shows how it ended`);
       return REFUSED;
     }
-    if (json) out.line(jsonText({ agent, where: backend.where, sent: true }));
+    if (json) out.line(PrintableText.json({ agent, where: backend.where, sent: true }));
     return 0;
   });
 }

@@ -1,8 +1,8 @@
+import { PrintableText } from "../../../internal/base/printable-text.ts";
 import type { PeekResult } from "../../../internal/session/types.ts";
 import type { Given } from "../common/command.ts";
 import type { CommandContext } from "../common/command-context.ts";
 import { followLines } from "../common/follow.ts";
-import { jsonText } from "../common/json-text.ts";
 import { type FoundAgent, withAgent } from "../common/with-agent.ts";
 import type { PeekFlags } from "./peek-flags.ts";
 import { type PeekOptions, readPeek } from "./peek-options.ts";
@@ -18,7 +18,7 @@ export async function runPeek(given: Given<PeekFlags>, context: CommandContext):
     }
     const { lines, all, ansi, join } = command;
     const result = await found.backend.peek({ lines, all, ansi, joinWrapped: join }, context.signal);
-    if (command.json) context.out.line(jsonText(peekJson(result, found)));
+    if (command.json) context.out.line(PrintableText.json(peekJson(result, found)));
     else print(result, command, context);
     return 0;
   });

@@ -1,10 +1,11 @@
 import { DomainError } from "../../../internal/base/errors.ts";
+import { PrintableText, printable } from "../../../internal/base/printable-text.ts";
 import { plainText } from "../../../internal/base/sanitise.ts";
 import type { Dialog, RespondResult } from "../../../internal/session/types.ts";
 import type { Given } from "../common/command.ts";
 import type { CommandContext } from "../common/command-context.ts";
 import { dialogLines } from "../common/dialog-text.ts";
-import { isoTime, jsonText } from "../common/json-text.ts";
+import { isoTime } from "../common/iso-time.ts";
 import { type FoundAgent, withAgent } from "../common/with-agent.ts";
 import { chosenKey } from "./choose-answer.ts";
 import type { RespondFlags } from "./respond-flags.ts";
@@ -56,10 +57,16 @@ async function openDialog(
 function show(dialog: Dialog, command: RespondOptions, found: FoundAgent, { out }: CommandContext): number {
   if (command.json) {
     const { since, ...rest } = dialog;
-    out.line(jsonText({ agent: found.agent, where: found.backend.where, dialog: { ...rest, since: isoTime(since) } }));
+    out.line(
+      PrintableText.json({
+        agent: found.agent,
+        where: found.backend.where,
+        dialog: { ...rest, since: isoTime(since) },
+      }),
+    );
   } else {
     const name = command.agent;
-    for (const line of dialogLines(dialog, name, command.place)) out.line(line);
+    for (const line of dialogLines(dialog, name, command.place)) out.line(printable`${line}`);
   }
   return 0;
 }
@@ -96,14 +103,16 @@ function report({ outcome, evidence }: RespondResult, answer: string, told: Told
   if (command.json) {
     const items = evidence.map(({ ageMs, ...rest }) => ({ ...rest, age_ms: ageMs }));
     const { agent, backend } = found;
-    context.out.line(jsonText({ agent, where: backend.where, outcome, dialog_id: dialog.id, evidence: items }));
+    context.out.line(
+      PrintableText.json({ agent, where: backend.where, outcome, dialog_id: dialog.id, evidence: items }),
+    );
     return code;
   }
   const name = clean(found.agent);
   const look = `${found.line("respond")} shows what is open now`;
   if (outcome === "answered") {
     const { out } = context;
-    out.line(`${out.paint("green", "✓")} answered ${name} ${answer}`);
+    out.line(printable`${out.paint("green", "✓")} answered ${name} ${answer}`);
     for (const one of evidence) out.line(out.paint("dim", `  ${one.confidence}: ${clean(one.value)} (${one.source})`));
   } else if (outcome === "changed") {
     context.error(`answered ${name} ${answer}, and another dialog is open now`, look);
@@ -122,7 +131,13 @@ function refused(err: DomainError, command: RespondOptions, found: FoundAgent, c
   if (command.json) {
     const { agent, backend } = found;
     context.out.line(
-      jsonText({ agent, where: backend.where, outcome: "refused", error: err.message, current_dialog_id: current }),
+      PrintableText.json({
+        agent,
+        where: backend.where,
+        outcome: "refused",
+        error: err.message,
+        current_dialog_id: current,
+      }),
     );
     return REFUSED;
   }

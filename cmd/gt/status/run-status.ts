@@ -1,4 +1,5 @@
 import { DomainError } from "../../../internal/base/errors.ts";
+import { PrintableText } from "../../../internal/base/printable-text.ts";
 import type { Backend } from "../../../internal/terminal/backend.ts";
 import type { KnownAgent } from "../../../internal/terminal/finding/known-agents.ts";
 import {
@@ -12,7 +13,6 @@ import { agentsHere } from "../common/agents-here.ts";
 import { present, takeArguments } from "../common/arguments.ts";
 import type { Given } from "../common/command.ts";
 import type { CommandContext } from "../common/command-context.ts";
-import { jsonText } from "../common/json-text.ts";
 import { type PlaceConfig, readPlace } from "../common/place-config.ts";
 import { type StatusRow, statusBlock, statusJson } from "../common/status-text.ts";
 import { withAgent } from "../common/with-agent.ts";
@@ -38,7 +38,7 @@ export async function runStatus(given: Given<StatusFlags>, context: CommandConte
     const name = agent === undefined && answer.agent !== "" ? answer.agent : found.agent;
     const row = { type: "status", agent: name, where: found.backend.where, status: answer } as const;
     const { out, clock } = context;
-    if (command.json) out.line(jsonText(statusJson(row)));
+    if (command.json) out.line(PrintableText.json(statusJson(row)));
     else {
       const asked = { agent: agent ?? name, place };
       out.line(statusBlock(row, clock.now(), (style, text) => out.paint(style, text), asked));
@@ -63,7 +63,7 @@ async function overview(command: StatusOptions, context: CommandContext): Promis
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
   const { out, clock } = context;
   const columns = out.isTTY ? out.columns : Number.POSITIVE_INFINITY;
-  if (command.json) out.line(jsonText(rows.map(statusJson)));
+  if (command.json) out.line(PrintableText.json(rows.map(statusJson)));
   else if (rows.length === 0) context.note("no agent runs here; gt status --host HOST asks a sidecar elsewhere");
   else out.line(statusTable(rows, clock.now(), columns, (style, text) => out.paint(style, text)));
   return 0;

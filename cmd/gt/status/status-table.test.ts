@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
+import { type PrintableText, printable } from "../../../internal/base/printable-text.ts";
 import type { AgentStatus } from "../../../internal/terminal/backend.ts";
 import type { StatusRow } from "../common/status-text.ts";
 import { statusTable } from "./status-table.ts";
 
 const NOW = 1_800_000_000_000;
-const plain = (_: string, text: string) => text;
+const plain = (_: string, text: string | PrintableText) => printable`${text}`;
 
 function row(agent: string, change: Partial<AgentStatus> = {}): StatusRow {
   const status: AgentStatus = {
@@ -56,7 +57,7 @@ const many: readonly StatusRow[] = [
 
 describe("many agents", () => {
   it("are a line each, with what each waits for, where there is room", () => {
-    expect(statusTable(many, NOW, 140, plain)).toBe(`\
+    expect(String(statusTable(many, NOW, 140, plain))).toBe(`\
 AGENT                   STATE        FOR    QUEUE  WAITS FOR                              PRINTED  WHERE
 gastown/polecats/toast  idle         3 min  2      a person's draft                       3 s ago  127.0.0.1:9090
 gastown/witness         dialog       4 s           permission: Run the shell command?     3 s ago  127.0.0.1:9090
@@ -67,14 +68,14 @@ gastown/crew/ann        unreachable                cannot be reached: connection
   });
 
   it("lose the columns that say least before a line is cut", () => {
-    const narrow = statusTable(many, NOW, 80, plain).split("\n");
+    const narrow = String(statusTable(many, NOW, 80, plain)).split("\n");
     expect(narrow[0]).toBe("AGENT                   STATE        FOR    QUEUE  WAITS FOR");
     expect(narrow[2]).toBe("gastown/witness         dialog       4 s           permission: Run the shell co…");
     expect(Math.max(...narrow.map((line) => line.length))).toBeLessThanOrEqual(80);
   });
 
   it("have no column in which no agent has anything", () => {
-    expect(statusTable([row("toast"), row("nux")], NOW, 80, plain)).toBe(`\
+    expect(String(statusTable([row("toast"), row("nux")], NOW, 80, plain))).toBe(`\
 AGENT  STATE  FOR    PRINTED  WHERE
 toast  idle   3 min  3 s ago  127.0.0.1:9090
 nux    idle   3 min  3 s ago  127.0.0.1:9090
@@ -82,14 +83,14 @@ nux    idle   3 min  3 s ago  127.0.0.1:9090
   });
 
   it("have their state in a colour, also behind a name of wide characters", () => {
-    const paint = (style: string, text: string) => `<${style}>${text}</>`;
-    const [, line] = statusTable([row("日本語", { state: "stalled" })], NOW, 80, paint).split("\n");
+    const paint = (style: string, text: string | PrintableText) => printable`<${style}>${text}</>`;
+    const [, line] = String(statusTable([row("日本語", { state: "stalled" })], NOW, 80, paint)).split("\n");
     expect(line).toContain("日本語  <red>stalled</>");
   });
 
   it("obey nothing that an agent's dialog or name says to the terminal", () => {
     const hostile = { ...dialog, title: "rm\x1b[2J\n\nx" };
-    const table = statusTable([row("a\x1b]0;t\x07b", { state: "dialog", dialog: hostile })], NOW, 100, plain);
+    const table = String(statusTable([row("a\x1b]0;t\x07b", { state: "dialog", dialog: hostile })], NOW, 100, plain));
     expect(table.split("\n")).toHaveLength(2);
     expect(table.replaceAll("\n", "")).not.toMatch(/[\x00-\x1f]/);
   });

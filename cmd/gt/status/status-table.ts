@@ -1,3 +1,4 @@
+import { PrintableText, printable } from "../../../internal/base/printable-text.ts";
 import { clipText, textWidth } from "../../../internal/base/text-width.ts";
 import { durationText } from "../../../internal/cli/wording.ts";
 import type { AgentStatus } from "../../../internal/terminal/backend.ts";
@@ -32,7 +33,7 @@ const COLUMNS: readonly Column[] = [
  * Many agents, one line each, within `columns`: columns that say less are left out before anything is cut, and so are those
  * in which no agent has anything. Several agents are counted below. `now` is the wall clock, ms.
  */
-export function statusTable(rows: readonly StatusRow[], now: number, columns: number, paint: Paint): string {
+export function statusTable(rows: readonly StatusRow[], now: number, columns: number, paint: Paint): PrintableText {
   const shown = columnsFor(rows, now, columns);
   const cells = rows.map((row) =>
     shown.map(({ text, most }) => clipText(text(row, now), most ?? Number.POSITIVE_INFINITY)),
@@ -48,7 +49,7 @@ export function statusTable(rows: readonly StatusRow[], now: number, columns: nu
     painted(row, line(cells[i] ?? []), cells[i]?.[0] ?? "", paint, (widths[0] ?? 0) + 2),
   );
   const counts = rows.length > 1 ? [paint("dim", clipText(counted(rows), columns))] : [];
-  return [paint("dim", line(shown.map(({ head }) => head))), ...lines, ...counts].join("\n");
+  return PrintableText.lines([paint("dim", line(shown.map(({ head }) => head))), ...lines, ...counts]);
 }
 
 function columnsFor(rows: readonly StatusRow[], now: number, columns: number): readonly Column[] {
@@ -69,12 +70,12 @@ function columnsFor(rows: readonly StatusRow[], now: number, columns: number): r
 }
 
 /** The state's word in its colour, where the line was not cut before it. */
-function painted(row: StatusRow, line: string, agent: string, paint: Paint, widthBefore: number): string {
+function painted(row: StatusRow, line: string, agent: string, paint: Paint, widthBefore: number): PrintableText {
   const state = row.type === "failed" ? "unreachable" : row.status.state;
   const at = agent.length + widthBefore - textWidth(agent);
-  if (line.slice(at, at + state.length) !== state) return line;
+  if (line.slice(at, at + state.length) !== state) return printable`${line}`;
   const style = row.type === "failed" ? "red" : STATE_STYLES[row.status.state];
-  return line.slice(0, at) + paint(style, state) + line.slice(at + state.length);
+  return printable`${line.slice(0, at)}${paint(style, state)}${line.slice(at + state.length)}`;
 }
 
 /** What has to happen before it takes a message, as far as that is known. */

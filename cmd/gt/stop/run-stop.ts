@@ -1,8 +1,8 @@
+import { PrintableText, printable } from "../../../internal/base/printable-text.ts";
 import type { StopResult } from "../../../internal/terminal/backend.ts";
 import { takeArguments, usageError } from "../common/arguments.ts";
 import type { Given } from "../common/command.ts";
 import type { CommandContext } from "../common/command-context.ts";
-import { jsonText } from "../common/json-text.ts";
 import { readPlace } from "../common/place-config.ts";
 import { withAgent } from "../common/with-agent.ts";
 import type { StopFlags } from "./stop-flags.ts";
@@ -18,8 +18,8 @@ export async function runStop({ values, positionals }: Given<StopFlags>, context
   return await withAgent(readPlace(values, context.env), asked, context, async ({ agent, backend }) => {
     const result = await backend.stop({ graceMs: grace ?? 0, force }, context.signal);
     const { out } = context;
-    if (json) out.line(jsonText(resultJson(result, agent, backend.where)));
-    else out.line(`${out.paint("green", "✓")} ${resultText(result, agent)}`);
+    if (json) out.line(PrintableText.json(resultJson(result, agent, backend.where)));
+    else out.line(printable`${out.paint("green", "✓")} ${resultText(result, agent)}`);
     return 0;
   });
 }

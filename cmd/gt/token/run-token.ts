@@ -1,4 +1,5 @@
 import { mintToken, signingKeyOf } from "../../../internal/auth/mint-token.ts";
+import { printable } from "../../../internal/base/printable-text.ts";
 import { certificatesOf } from "../../../internal/pki/pem.ts";
 import type { Given } from "../common/command.ts";
 import type { CommandContext } from "../common/command-context.ts";
@@ -10,6 +11,6 @@ export async function runToken(given: Given<TokenFlags>, { out, env, clock }: Co
   const { keyPath, certificatePath, request } = readToken(given, env);
   const key = signingKeyOf(await readText(keyPath), keyPath);
   const [certificate] = certificatePath === undefined ? [] : certificatesOf(await readText(certificatePath));
-  out.line(mintToken(key, { ...request, ...(certificate && { certificate }) }, clock.now()));
+  out.line(printable`${mintToken(key, { ...request, ...(certificate && { certificate }) }, clock.now())}`);
   return 0;
 }

@@ -1,7 +1,7 @@
+import { PrintableText, printable } from "../../../internal/base/printable-text.ts";
 import { durationText } from "../../../internal/cli/wording.ts";
 import type { Given } from "../common/command.ts";
 import type { CommandContext } from "../common/command-context.ts";
-import { jsonText } from "../common/json-text.ts";
 import { behindText, clean, statusJson } from "../common/status-text.ts";
 import { withAgent } from "../common/with-agent.ts";
 import type { WaitFlags } from "./wait-flags.ts";
@@ -20,12 +20,12 @@ export async function runWait(given: Given<WaitFlags>, context: CommandContext):
     const { where } = backend;
     if (json) {
       const seen = status === undefined ? { agent, where } : statusJson({ type: "status", agent, where, status });
-      out.line(jsonText({ ...seen, for: goal, reached, waited_ms: waitedMs }));
+      out.line(PrintableText.json({ ...seen, for: goal, reached, waited_ms: waitedMs }));
     }
     const now = status === undefined ? goal : `${status.state}${behindText(status)}`;
     if (!reached && !json)
       error(`${agent} is ${now} after ${durationText(waitedMs)}, not ${goal}`, "a longer --timeout waits longer");
-    else if (!json) out.line(`${clean(agent)} is ${now}`);
+    else if (!json) out.line(printable`${clean(agent)} is ${now}`);
     return reached ? 0 : NOT_REACHED;
   });
 }

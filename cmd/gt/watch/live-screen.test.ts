@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { printable } from "../../../internal/base/printable-text.ts";
 import { LiveScreen } from "./live-screen.ts";
 
 function terminal(columns = 40, rows = 10) {
@@ -9,8 +10,8 @@ function terminal(columns = 40, rows = 10) {
 it("hides the cursor at the first picture and gives it back at the end", () => {
   const tty = terminal();
   const screen = new LiveScreen(tty);
-  screen.draw(["a"]);
-  screen.draw(["b"]);
+  screen.draw([printable`a`]);
+  screen.draw([printable`b`]);
   screen[Symbol.dispose]();
   screen[Symbol.dispose]();
   expect(tty.written.join("").split("\x1b[?25l")).toHaveLength(2);
@@ -27,8 +28,8 @@ it("touches nothing when nothing was drawn", () => {
 it("rewrites only the lines that changed", () => {
   const tty = terminal();
   const screen = new LiveScreen(tty);
-  screen.draw(["one", "two", "three"]);
-  screen.draw(["one", "TWO", "three"]);
+  screen.draw([printable`one`, printable`two`, printable`three`]);
+  screen.draw([printable`one`, printable`TWO`, printable`three`]);
   expect(tty.last()).toContain("TWO");
   expect(tty.last()).not.toContain("one");
   expect(tty.last()).not.toContain("three");
@@ -38,17 +39,17 @@ it("rewrites only the lines that changed", () => {
 it("clears lines that are gone", () => {
   const tty = terminal();
   const screen = new LiveScreen(tty);
-  screen.draw(["one", "two"]);
-  screen.draw(["one"]);
+  screen.draw([printable`one`, printable`two`]);
+  screen.draw([printable`one`]);
   expect(tty.last()).toContain("\r\x1b[0m\x1b[K\r\n");
 });
 
 it("begins anew when the terminal changed its size", () => {
   const tty = terminal();
   const screen = new LiveScreen(tty);
-  screen.draw(["one"]);
+  screen.draw([printable`one`]);
   tty.columns = 20;
-  screen.draw(["one"]);
+  screen.draw([printable`one`]);
   expect(tty.last()).toContain("\x1b[2J\x1b[H");
   expect(tty.last()).toContain("one");
 });

@@ -1,3 +1,5 @@
+import type { PrintableText } from "../../../internal/base/printable-text.ts";
+
 /** The part of a terminal that drawing needs; `process.stdout` fits. */
 export interface Terminal {
   readonly columns?: number;
@@ -13,7 +15,7 @@ const FRAME_END = "\x1b[?2026l";
 
 /**
  * A block of lines that is redrawn in place, only where it changed, so that nothing flickers. Lines must fit the
- * terminal's width and be safe to print. Disposing leaves the last picture and gives the cursor back below it.
+ * terminal's width. Disposing leaves the last picture and gives the cursor back below it.
  */
 export class LiveScreen {
   readonly #terminal: Terminal;
@@ -33,7 +35,8 @@ export class LiveScreen {
     return Math.max(2, (this.#terminal.rows ?? 24) - 1);
   }
 
-  draw(lines: readonly string[]): void {
+  draw(text: readonly PrintableText[]): void {
+    const lines = text.map(String);
     const size = `${this.columns}x${this.maxLines}`;
     // After a resize nobody knows where the old lines are: begin anew on a clean screen.
     const anew = this.#shown !== undefined && size !== this.#size;

@@ -1,8 +1,9 @@
+import { PrintableText } from "../../../internal/base/printable-text.ts";
 import type { WatchUpdate } from "../../../internal/session/types.ts";
 import type { Given } from "../common/command.ts";
 import type { CommandContext } from "../common/command-context.ts";
 import { followLines } from "../common/follow.ts";
-import { isoTime, jsonText } from "../common/json-text.ts";
+import { isoTime } from "../common/iso-time.ts";
 import { watchAgain } from "../common/watch-again.ts";
 import { type FoundAgent, withAgent } from "../common/with-agent.ts";
 import type { WatchFlags } from "./watch-flags.ts";
@@ -27,7 +28,7 @@ async function watchJson(found: FoundAgent, command: WatchOptions, context: Comm
   const { clock, signal, note } = context;
   const request = { mode: "screen", lines, intervalMs, ansi, epoch: "" } as const;
   const updates = watchAgain(found.backend, request, { clock, signal, lost: note, back: note });
-  for await (const update of updates) context.out.line(jsonText(updateJson(update)));
+  for await (const update of updates) context.out.line(PrintableText.json(updateJson(update)));
   return 0;
 }
 

@@ -1,4 +1,5 @@
 import { DomainError } from "../../../internal/base/errors.ts";
+import type { PrintableText } from "../../../internal/base/printable-text.ts";
 import type { WatchUpdate } from "../../../internal/session/types.ts";
 import type { AgentStatus } from "../../../internal/terminal/backend.ts";
 import type { CommandContext } from "../common/command-context.ts";
@@ -88,7 +89,7 @@ function pictureOf(
   command: WatchOptions,
   screen: LiveScreen,
   { out, clock }: CommandContext,
-): readonly string[] {
+): readonly PrintableText[] {
   const { picture, status, trouble, lost, back } = live;
   const isBack = back !== undefined && clock.monotonicMs() - back.at < BACK_MS;
   const remark = isBack ? back.text : trouble;

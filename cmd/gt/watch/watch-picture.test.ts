@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { type PrintableText, printable } from "../../../internal/base/printable-text.ts";
 import { textWidth } from "../../../internal/base/text-width.ts";
 import type { WatchUpdate } from "../../../internal/session/types.ts";
 import type { AgentStatus } from "../../../internal/terminal/backend.ts";
@@ -15,8 +16,8 @@ const watched: Watched = {
 };
 
 function shown(change: Partial<Watched>, columns = 80, room = 10): readonly string[] {
-  const paint = (_: string, text: string) => text;
-  return watchPicture({ ...watched, ...change }, { columns, room, ansi: false, paint, now: NOW });
+  const paint = (_: string, text: string | PrintableText) => printable`${text}`;
+  return watchPicture({ ...watched, ...change }, { columns, room, ansi: false, paint, now: NOW }).map(String);
 }
 
 it("tells state, queue and place above the terminal's lines, and lets nothing else through", () => {

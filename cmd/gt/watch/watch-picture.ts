@@ -1,3 +1,4 @@
+import { PrintableText, printable } from "../../../internal/base/printable-text.ts";
 import { plainText, styledText } from "../../../internal/base/sanitise.ts";
 import { clipText, textWidth } from "../../../internal/base/text-width.ts";
 import { clipStyled } from "../../../internal/cli/styled-width.ts";
@@ -28,29 +29,29 @@ export interface PictureOptions {
   readonly now: number;
 }
 
-/** One line about the agent, and the last of its terminal's lines below; each fits the columns and is safe to print. */
-export function watchPicture(watched: Watched, options: PictureOptions): readonly string[] {
+/** One line about the agent, and the last of its terminal's lines below; each fits the columns. */
+export function watchPicture(watched: Watched, options: PictureOptions): readonly PrintableText[] {
   const { columns, room, ansi } = options;
   const output = watched.picture?.output ?? "";
   const lines = output === "" ? [] : output.split("\n");
   const clip = ansi
-    ? (line: string) => clipStyled(styledText(expandTabs(line)), columns)
-    : (line: string) => clipText(plainText(expandTabs(line)), columns);
+    ? (line: string) => PrintableText.styled(clipStyled(styledText(expandTabs(line)), columns))
+    : (line: string) => printable`${clipText(plainText(expandTabs(line)), columns)}`;
   return [headerLine(watched, options), ...lines.slice(-room).map(clip)];
 }
 
-function headerLine(watched: Watched, { columns, paint, now }: PictureOptions): string {
+function headerLine(watched: Watched, { columns, paint, now }: PictureOptions): PrintableText {
   const { status, picture, where, lost, remark } = watched;
   const agent = clipText(plainText(watched.agent), Math.max(0, columns - 20));
   const room = Math.max(0, columns - textWidth(agent) - 3);
-  if (lost !== "") return `${paint("bold", agent)} · ${paint("yellow", clipText(plainText(lost), room))}`;
+  if (lost !== "") return printable`${paint("bold", agent)} · ${paint("yellow", clipText(plainText(lost), room))}`;
   const state = status?.state ?? (picture?.alive === false ? "dead" : "…");
   const since = status === undefined || status.stateSince <= 0 ? "" : ` ${durationText(now - status.stateSince)}`;
   const queue = status !== undefined && status.queueDepth > 0 ? ` · ${status.queueDepth} queued` : "";
   const more = remark === "" ? "" : ` · ${remark}`;
   const rest = clipText(plainText(`${since}${queue} · ${where}${more}`), Math.max(0, room - state.length - 1));
   const style = status === undefined ? "dim" : STATE_STYLES[status.state];
-  return `${paint("bold", agent)} · ${paint(style, state)}${paint("dim", rest)}`;
+  return printable`${paint("bold", agent)} · ${paint(style, state)}${paint("dim", rest)}`;
 }
 
 function expandTabs(line: string): string {

@@ -1,0 +1,66 @@
+import { plainText, styledText } from "./sanitise.ts";
+
+/** What JSON leaves as it is and a terminal or an editor may obey: DEL, C1 controls, bidirectional and line separators. */
+const UNSAFE_IN_JSON = /[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+
+/**
+ * Text that a terminal only shows: no control characters but TAB and LF, no escape sequences but styling (SGR) of ours or
+ * of `styled`. Only this module makes it, so a string from outside that was not cleaned does not compile as one.
+ */
+export class PrintableText {
+  readonly #text: string;
+
+  private constructor(text: string) {
+    this.#text = text;
+  }
+
+  toString(): string {
+    return this.#text;
+  }
+
+  /** Plain text of one or more lines, cleaned. */
+  static plain(text: string): PrintableText {
+    return new PrintableText(plainText(text));
+  }
+
+  /** Like `plain`, but styling (SGR) stays; it ends with the text. */
+  static styled(text: string): PrintableText {
+    return new PrintableText(styledText(text));
+  }
+
+  /** `text` in the style of an SGR parameter such as `1` or `31`. */
+  static inStyle(parameter: number, text: string | PrintableText): PrintableText {
+    return new PrintableText(`\x1b[${parameter}m${onOneLine(text)}\x1b[0m`);
+  }
+
+  static lines(lines: readonly PrintableText[]): PrintableText {
+    return new PrintableText(lines.join("\n"));
+  }
+
+  /**
+   * JSON on one line. What a terminal would obey is written as `\uXXXX`, so nothing is lost. Big integers become numbers.
+   */
+  static json(value: unknown): PrintableText {
+    const text = JSON.stringify(value, (_, part) => (typeof part === "bigint" ? Number(part) : part));
+    return new PrintableText(
+      text.replace(UNSAFE_IN_JSON, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`),
+    );
+  }
+
+  /** A template: its own parts stay as they are, strings put into it are cleaned and stay on one line. */
+  static template(parts: TemplateStringsArray, values: readonly (string | number | PrintableText)[]): PrintableText {
+    return new PrintableText(parts.reduce((text, part, i) => text + onOneLine(values[i - 1] ?? "") + part));
+  }
+}
+
+/** Tag of a template whose strings from outside are cleaned and stay on one line. */
+export function printable(
+  parts: TemplateStringsArray,
+  ...values: readonly (string | number | PrintableText)[]
+): PrintableText {
+  return PrintableText.template(parts, values);
+}
+
+function onOneLine(value: string | number | PrintableText): string {
+  return value instanceof PrintableText ? value.toString() : plainText(String(value)).replaceAll(/[\t\n]+/g, " ");
+}
