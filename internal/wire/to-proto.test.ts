@@ -179,6 +179,12 @@ it("tells a receipt", () => {
   expect(told.timings).toMatchObject({ queuedMs: 1n, typedMs: 2n, submittedMs: 0n, confirmedMs: 0n });
 });
 
+it("tells a step within the first millisecond as 1: 0 says that it was not reached", () => {
+  const timings = { queuedMs: 0, typedMs: 0, submittedMs: 150 };
+  const told = create(SidecarNudgeResponseSchema, nudgeResponse({ ...receipt, timings }));
+  expect(told.timings).toMatchObject({ queuedMs: 1n, typedMs: 1n, submittedMs: 150n, confirmedMs: 0n });
+});
+
 it("takes a nudge's request with the sender that the server knows", () => {
   const request = create(SidecarNudgeRequestSchema, {
     message: "m",

@@ -158,13 +158,18 @@ export function nudgeResponse(receipt: pane.NudgeReceipt): MessageInitShape<type
     queuePosition: receipt.queuePosition,
     evidence: receipt.evidence.map(evidence),
     timings: {
-      queuedMs: BigInt(receipt.timings.queuedMs ?? 0),
-      typedMs: BigInt(receipt.timings.typedMs ?? 0),
-      submittedMs: BigInt(receipt.timings.submittedMs ?? 0),
-      confirmedMs: BigInt(receipt.timings.confirmedMs ?? 0),
+      queuedMs: reached(receipt.timings.queuedMs),
+      typedMs: reached(receipt.timings.typedMs),
+      submittedMs: reached(receipt.timings.submittedMs),
+      confirmedMs: reached(receipt.timings.confirmedMs),
     },
     deliveredText: receipt.deliveredText ?? "",
   };
+}
+
+/** 0 on the wire says that a step was not reached. */
+function reached(ms: number | undefined): bigint {
+  return ms === undefined ? 0n : BigInt(Math.max(1, ms));
 }
 
 const RESPOND_OUTCOMES = {
