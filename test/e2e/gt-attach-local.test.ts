@@ -65,6 +65,13 @@ it("only looks with --read-only, and moves no size", async () => {
   await ann.sees(/^code 0/m);
 });
 
+it("refuses keys of its own to leave a local agent, and names those of tmux", async () => {
+  await using ann = person(`clear; gt attach gt-toast --detach-keys ctrl-p --socket ${socket}; echo "code $?"`);
+  await ann.sees(/^code 2/m);
+  expect(ann.text()).toContain("--detach-keys is for an agent behind a sidecar");
+  expect(ann.text()).toContain("gt: hint: usually Ctrl-b d");
+});
+
 it("switches over inside of the same tmux, and back again", async () => {
   await tmux("new-session", "-d", "-s", "work", "-x", "90", "-y", "24", "PS1='> ' exec sh");
   await using ann = person(`clear; tmux -S ${socket} attach -t work; echo "code $?"`);
