@@ -7,28 +7,41 @@ interface Line {
 
 /**
  * Which lines of `before` stand in `after`: for each line of `after` the index of the one that it is, or a part of, or -1.
- * `isBroken`: those that stand there in several lines, one behind the other. Blanks at the end do not count. Pure.
+ * `isBroken`: those that stand there in several lines, one behind the other. Blanks at the end do not count, and blank lines are
+ * not compared: a screen has so many of them that together they would outweigh the text between them. Pure.
  */
 export function findAgain(
   before: readonly Line[],
   after: readonly Line[],
 ): { readonly partOf: Int32Array; readonly isBroken: readonly number[] } {
-  const texts = after.map(({ text }) => text.trimEnd());
-  const partOf = matchLines(
-    before.map(({ text }) => text.trimEnd()),
-    texts,
+  const old = withText(before);
+  const fresh = withText(after);
+  const matches = matchLines(
+    old.map(({ text }) => text),
+    fresh.map(({ text }) => text),
   );
+  const partOf = new Int32Array(after.length).fill(-1);
+  matches.forEach((match, k) => {
+    partOf[fresh[k]?.index ?? -1] = old[match]?.index ?? -1;
+  });
   const isBroken: number[] = [];
-  for (let i = 0; i + 1 < texts.length; i++) {
-    if (partOf[i] !== -1) continue;
-    const index = (partOf[i - 1] ?? -1) + 1;
-    const whole = before[index]?.text.trimEnd() ?? "";
-    const end = endOfParts(whole, after, i);
-    if (end < 0 || partOf.subarray(i, end).some((other) => other !== -1)) continue;
-    partOf.fill(index, i, end);
-    isBroken.push(index);
+  let next = 0; // the line of `old` that is expected
+  for (const [k, { index }] of fresh.entries()) {
+    const match = matches[k] ?? -1;
+    if (match !== -1) next = match + 1;
+    const whole = old[next];
+    if (whole === undefined || partOf[index] !== -1) continue;
+    const end = endOfParts(whole.text, after, index);
+    if (end < 0 || partOf.subarray(index, end).some((other) => other !== -1)) continue;
+    partOf.fill(whole.index, index, end);
+    isBroken.push(whole.index);
+    next++;
   }
   return { partOf, isBroken };
+}
+
+function withText(lines: readonly Line[]): readonly { readonly text: string; readonly index: number }[] {
+  return lines.map(({ text }, index) => ({ text: text.trimEnd(), index })).filter(({ text }) => text !== "");
 }
 
 /** Behind the last of the lines from `from` on that together are `whole`, at least two; -1: they are not. */
