@@ -63,12 +63,12 @@ export class FinalLines {
     const shown = lines.map(({ text }) => text.trimEnd());
     while (shown.at(-1) === "") shown.pop();
     const hashes = shown.map(hashOf);
-    const matches = matchLines(this.standing, hashes);
+    const isKnown = knownLines(this.standing, hashes);
     let out = "";
     shown.forEach((line, i) => {
       const { isTold = false, isRest = false } = lines[i] ?? {};
       if (isRest) out += this.#part(line, { isRest, goesOn: false });
-      else if (!isTold && matches[i] === -1) out += this.#whole(line);
+      else if (!isTold && isKnown[i] !== true) out += this.#whole(line);
     });
     this.#expect(hashes);
     this.#patience = PATIENCE;
@@ -77,11 +77,11 @@ export class FinalLines {
 
   /** The same for the alternate screen, of which only what changed since the last moment is told. */
   stoodAlternate(texts: readonly string[]): void {
-    const lines = texts.map((text) => text.trimEnd());
+    const lines = texts.map((text) => text.trimEnd()).filter((line) => line !== "");
     const hashes = lines.map(hashOf);
     const matches = matchLines(this.#alternate, hashes);
     this.#alternate = hashes;
-    const fresh = lines.filter((line, i) => matches[i] === -1 && line !== "");
+    const fresh = lines.filter((_, i) => matches[i] === -1);
     if (fresh.length > 0) this.#emit(this.#ended() + fresh.map((line) => `${line}\n`).join(""));
   }
 
@@ -140,6 +140,24 @@ export class FinalLines {
   }
 }
 
+/**
+ * Which lines of a screen, as hashes, were told before. Blank lines are not compared, since so many of them would outweigh the
+ * text between them: one is new where the line before it is.
+ */
+function knownLines(told: readonly number[], shown: readonly number[]): readonly boolean[] {
+  const places = shown.flatMap((hash, i) => (hash === BLANK ? [] : [i]));
+  const matches = matchLines(
+    told.filter((hash) => hash !== BLANK),
+    places.map((i) => shown[i]),
+  );
+  const known = new Array<boolean>(shown.length).fill(told.length > 0);
+  places.forEach((place, k) => {
+    const isMatched = matches[k] !== -1;
+    known.fill(isMatched, place, places[k + 1] ?? shown.length);
+  });
+  return known;
+}
+
 /** 52 bits, of which a chance hit is one in 10^12 for a thousand lines: a number in JSON. */
 function hashOf(line: string): number {
   let high = 0xdeadbeef;
@@ -153,3 +171,5 @@ function hashOf(line: string): number {
   low = Math.imul(low ^ (low >>> 16), 2_246_822_507) ^ Math.imul(high ^ (high >>> 13), 3_266_489_909);
   return 4_294_967_296 * (0xfffff & low) + (high >>> 0);
 }
+
+const BLANK = hashOf("");
