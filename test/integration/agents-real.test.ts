@@ -171,11 +171,11 @@ describe.concurrent.each(["claude-2.1.330", "claude-2.1.197"] as const)("the hoo
         pid,
         startTicks,
       });
-    await expect.poll(read).toEqual({ type: "idle" });
+    await expect.poll(read).toEqual({ type: "idle", background: "none" });
     session.model.wordDelayMs = 100;
     await submit(session, "TALK 20");
     await expect.poll(read).toEqual({ type: "busy" });
-    await expect.poll(read, { timeout: 10_000 }).toEqual({ type: "idle" });
+    await expect.poll(read, { timeout: 10_000 }).toEqual({ type: "idle", background: "none" });
   });
 });
 

@@ -164,7 +164,8 @@ describe("a screen watch", () => {
     for await (const update of watched(sidecar, { lines: 5 })) {
       if (seen.length === 0) {
         expect(performance.now() - begun).toBeLessThan(2000);
-        await sendInput(sidecar, "x\n");
+        await sidecar.client.sendKeys({ text: "x" });
+        await sidecar.client.sendKeys({ keys: ["Enter"] });
       }
       seen.push(update);
     }
@@ -190,15 +191,6 @@ describe("a screen watch", () => {
 /** A stream that its loop ends by leaving. */
 function watched(sidecar: RunningSidecar, request: MessageInitShape<typeof SidecarWatchRequestSchema>) {
   return abortOnExit((signal) => sidecar.client.watchOutput(request, { signal }));
-}
-
-async function sendInput(sidecar: RunningSidecar, input: string): Promise<void> {
-  const answer = await fetch(`${sidecar.url}/gastown.v1.TerminalService/SendInput`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ input }),
-  });
-  expect(await answer.json()).toMatchObject({ delivered: true });
 }
 
 async function activeStreams(sidecar: RunningSidecar): Promise<number> {
