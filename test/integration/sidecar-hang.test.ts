@@ -13,7 +13,9 @@ const start = (...flags: string[]) =>
 
 async function agentOf({ client }: RunningSidecar): Promise<number> {
   const { agentPid } = await client.status({});
-  return Number((await readFile(`/proc/${agentPid}/task/${agentPid}/children`, "latin1")).split(" ")[0]);
+  const [child = ""] = (await readFile(`/proc/${agentPid}/task/${agentPid}/children`, "latin1")).split(" ");
+  expect(child, "the agent's program").not.toBe(""); // as a number that is 0: this test's own process group
+  return Number(child);
 }
 
 /** Stops the agent until it is disposed of. */
