@@ -93,6 +93,7 @@ const MODES = { "wait-idle": NudgeMode.WAIT_IDLE, immediate: NudgeMode.IMMEDIATE
 /** In the order of acceptance, which only the sidecar's journal knows. */
 async function acceptedTexts({ sidecar }: Bed): Promise<readonly string[]> {
   const lines = (await readFile(join(sidecar.stateDir, "journal.jsonl"), "utf8")).split("\n").filter(Boolean);
-  const records = lines.map((line) => JSON.parse(line) as { type: string; nudge?: { message: string } });
+  const afterSum = (line: string): string => line.slice(line.indexOf("{"));
+  const records = lines.map((line) => JSON.parse(afterSum(line)) as { type: string; nudge?: { message: string } });
   return records.flatMap(({ type, nudge }) => (type === "accepted" && nudge !== undefined ? [nudge.message] : []));
 }

@@ -132,7 +132,7 @@ describe("gt whose output cannot be written", () => {
 });
 
 it.each<[string, string]>([
-  ["a b", "as in toast.example, 10.0.3.7 or ::1"],
+  ["a b", "as in toast.example, 10.0.3.7, ::1 or unix:/run/agent.sock"],
   ["http://toast", "leave out the scheme"],
   ["toast:9090", "give the port with --port"],
 ])("takes the host %j for a mistake", async (host, hint) => {

@@ -1,27 +1,16 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { runCrowd } from "../../bench/lab/crowd.ts";
 import { type Arrived, judge, type Told } from "../../bench/lab/judge.ts";
 import { type RunOptions, runTarget } from "../../bench/lab/run-target.ts";
 import type { Sample } from "../../bench/lab/send.ts";
 import { TARGETS, type Target } from "../../bench/lab/targets.ts";
 import { seeded } from "../../bench/stats.ts";
-import { buildBinary } from "../../scripts/build.ts";
 import { requireComponent } from "../support/components.ts";
+import { ownProgram } from "../support/programs.ts";
 
 /** A share of `npm run lab`: the same seed each time, few enough sends for every run of the tests. */
 const SEED = 4;
 const LONG = 180_000;
-
-let folder: string;
-let program: string;
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "gt-build-"));
-  program = await buildBinary("gt-sidecar", folder);
-});
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 function targetNamed(name: string): Target {
   const target = TARGETS.find((each) => each.name === name);
@@ -37,7 +26,7 @@ async function samplesOf(name: string, sends: number, seconds: number, only = ""
     until: Date.now() + seconds * 1000,
     only,
     random: seeded(SEED),
-    sidecarProgram: program,
+    sidecarProgram: ownProgram("gt-sidecar"),
     signal: AbortSignal.timeout(LONG),
     onSample: (sample) => samples.push(sample),
     onStart: () => {},
@@ -87,7 +76,7 @@ describe("fifty callers at once", () => {
     const options = {
       callers: 50,
       mode: "immediate",
-      sidecarProgram: program,
+      sidecarProgram: ownProgram("gt-sidecar"),
       signal: AbortSignal.timeout(LONG),
     } as const;
     const figures = await runCrowd(targetNamed("demo:plain"), options);

@@ -89,8 +89,13 @@ async function awaitRead(attempt: Attempt, probe: Probe, pressedAt: number): Pro
   if (await attempt.hasRead(pressedAt)) return undefined;
   for (;;) {
     if (await attempt.hasRead(pressedAt)) return awaitSubmitted(attempt, probe, pressedAt);
-    if (clock.monotonicMs() >= end) return attempt.leave("unknown", UNREAD, pressedAt);
-    await source.changed(UNREAD_LOOK_MS, attempt.signal);
+    if (clock.monotonicMs() < end) {
+      await source.changed(UNREAD_LOOK_MS, attempt.signal);
+      continue;
+    }
+    // Where nothing tells what was read, an agent that drew the text and dropped the Enter looks the same as one that hangs.
+    const isUnread = ((await attempt.deps.writer.unread()) ?? 0) > 0;
+    return attempt.leave("unknown", UNREAD, isUnread ? pressedAt : undefined);
   }
 }
 
