@@ -114,14 +114,13 @@ class CountedCall implements Call {
   }
 
   answering(bytes: number): void {
-    const more = bytes - this.#answerBytes;
-    this.#answerBytes = bytes;
-    this.#caller.answerBytes += more;
-    this.#calls.all.answerBytes += more;
+    this.#answer(bytes);
     if (!isLargeAnswer(bytes)) return;
     const { maxAnswerBytes, maxAnswerBytesOfOne } = this.#calls.limits;
-    if (this.#calls.all.answerBytes > maxAnswerBytes) throw tooMuch("asked for", maxAnswerBytes);
-    if (this.#caller.answerBytes > maxAnswerBytesOfOne) throw tooMuch("asked for and not taken", maxAnswerBytesOfOne);
+    const isTooMuch = this.#calls.all.answerBytes > maxAnswerBytes;
+    if (!isTooMuch && this.#caller.answerBytes <= maxAnswerBytesOfOne) return;
+    this.#answer(0); // what is refused takes no room from the answers of others
+    throw isTooMuch ? tooMuch("asked for", maxAnswerBytes) : tooMuch("asked for and not taken", maxAnswerBytesOfOne);
   }
 
   answered(): void {
@@ -132,6 +131,13 @@ class CountedCall implements Call {
     this.answered(); // a request that was broken off is waited for in vain
     this.answering(0);
     this.#calls.left(this.#name, this.#caller);
+  }
+
+  #answer(bytes: number): void {
+    const more = bytes - this.#answerBytes;
+    this.#answerBytes = bytes;
+    this.#caller.answerBytes += more;
+    this.#calls.all.answerBytes += more;
   }
 
   #hold(bytes: number): void {
