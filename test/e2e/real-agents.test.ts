@@ -35,7 +35,7 @@ describe.concurrent.each(AGENTS)("a real agent under a sidecar: %s %s", (compone
     for (const [kind, message, arrives] of MESSAGES) {
       const receipt = await client.nudge({ message, timeoutMs: 30_000n });
       expect(receipt, kind).toMatchObject({ outcome: NudgeOutcome.SUBMITTED, error: "" });
-      await until(`the model to get ${kind}`, 10_000, () => agent.model.arrivals(arrives) > 0 || undefined);
+      await until(`the model to get ${kind}`, 60_000, () => agent.model.arrivals(arrives) > 0 || undefined);
     }
     await agent.sidecar.untilState(AgentState.IDLE);
     for (const [kind, , arrives] of MESSAGES) expect(agent.model.arrivals(arrives), kind).toBe(1);
