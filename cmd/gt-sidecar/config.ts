@@ -228,8 +228,13 @@ function sessionOfCertificate(dir: string | undefined, half: SidecarConfig["half
 
 /** Asked at a first start only: an agent that is started again finds out by itself. */
 function checkWorkdir(workdir: string): void {
-  if (statSync(workdir, { throwIfNoEntry: false })?.isDirectory() === true) return;
-  throw new DomainError("invalid", `cannot work in ${workdir}: there is no such folder`);
+  let problem = "there is no such folder";
+  try {
+    if (statSync(workdir, { throwIfNoEntry: false })?.isDirectory() === true) return;
+  } catch (err) {
+    problem = err instanceof Error ? err.message : String(err);
+  }
+  throw new DomainError("invalid", `cannot work in ${workdir}: ${problem}`);
 }
 
 /** Words as a person writes them in an environment variable: split at blanks; quotes keep a word together. */

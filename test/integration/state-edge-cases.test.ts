@@ -44,7 +44,11 @@ describe("a dialog that nobody answers", () => {
     await using sidecar = await startSidecar();
     await sidecar.client.nudge({ message: "please run: x" });
     await sidecar.untilState(AgentState.DIALOG);
-    const first = await sidecar.client.status({});
+    // Its own word may come before it has drawn it.
+    const first = await until("the dialog", 2000, async () => {
+      const status = await sidecar.client.status({});
+      return status.dialog && status;
+    });
     await sleep(1500);
     const later = await sidecar.client.status({});
     expect(later).toMatchObject({ state: AgentState.DIALOG, agentPhase: "stuck", stateSince: first.stateSince });

@@ -2,7 +2,6 @@ import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { chmodSync, chownSync, cpSync, mkdirSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { get } from "node:http";
-import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { TestContext } from "vitest";
 import { firstProcessOf } from "./pid-namespace.ts";
@@ -60,7 +59,7 @@ function ask(url: string): Promise<{ readonly status: number | undefined; readon
  * on the serving side only. Both run as the same user. The serving side has no tmux to run.
  */
 export async function twoContainers(user: "root" | "another user", key: string): Promise<TwoContainers> {
-  const root = await mkdtemp(join(tmpdir(), "gt-two-"));
+  const root = await mkdtemp("/tmp/gt-two-"); // the folder of a run's temporary files is for its own user alone
   const [shared, keyDir, bin] = ["shared", "key", "bin"].map((name) => join(root, name)) as [string, string, string];
   for (const dir of [shared, keyDir, bin]) mkdirSync(dir);
   chmodSync(root, 0o755);
