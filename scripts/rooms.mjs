@@ -41,6 +41,10 @@ export const rooms = {
     ...["tmux/*", "rpc/*", "process", "files", "gen"],
   ],
   "terminal/finding": ["process", "files"],
+  bridge: ["session", "wire", "eventlog", "auth", "files", "rpc/*", "gen"],
+  providers: ["agents/*", "session", "process", "bridge", "wire", "rpc/client", "gen"],
+  kube: [],
+  controller: ["kube", "bridge", "session", "wire", "auth", "pki", "rpc/*", "gen"],
   demo: [],
 };
 

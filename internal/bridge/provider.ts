@@ -1,0 +1,76 @@
+import type { AgentStateName, Dialog } from "../session/types.ts";
+
+/** What to start, checked: the path is allowed, the options are known to the provider. */
+export interface SessionConfig {
+  readonly project: string;
+  readonly sessionId: string;
+  /** A folder that exists. */
+  readonly repoPath: string;
+  readonly options: Readonly<Record<string, string>>;
+}
+
+/** One running agent. */
+export interface SessionHandle {
+  readonly id: string;
+  /** Of the agent's process; 0: it has none of its own. */
+  readonly pid: number;
+}
+
+/** What an agent tells. Texts are as they came: secrets are taken out by whoever keeps them. */
+export type AgentEvent =
+  /** Text for people, decoded from the program's own protocol; `text` is whole characters. */
+  | { readonly type: "output"; readonly stream: "stdout" | "stderr"; readonly text: string }
+  /** What it says of itself: takes a message now, works, or waits for an answer. */
+  | { readonly type: "phase"; readonly state: AgentStateName }
+  | { readonly type: "dialog-opened" | "dialog-closed"; readonly dialog: Dialog }
+  /** The last one. `error`: it failed, or ended by itself with this. */
+  | { readonly type: "ended"; readonly error?: string; readonly exitCode?: number };
+
+export interface AgentInput {
+  readonly text: string;
+  /** `[A-Za-z0-9._-]{1,128}` */
+  readonly requestId: string;
+}
+
+/** `submitted`: written, and taken by the agent's protocol. `queued`: written while it works; it comes next. */
+export interface InputOutcome {
+  readonly outcome: "submitted" | "queued" | "unknown" | "agent-dead" | "unsafe";
+  /** A sentence for a person; empty when submitted or queued. */
+  readonly error: string;
+}
+
+export type Capability = "stdio" | "terminal" | "resume";
+
+/** Whether a provider can be used now, and what it is. */
+export interface ProviderHealth {
+  readonly available: boolean;
+  /** Why not, a sentence for a person; empty when it can. */
+  readonly error: string;
+  /** What the program says of itself; empty: not known. */
+  readonly version: string;
+}
+
+/**
+ * An agent program as a source of sessions. The handles that it gives out are its own; every other one is an error.
+ * Methods throw DomainErrors only.
+ */
+export interface Provider {
+  readonly id: string;
+  /** The program, as configured. */
+  readonly binary: string;
+  readonly capabilities: readonly Capability[];
+  /** Before anything is started. @throws DomainError `invalid` for an option that is not on the provider's list */
+  checkOptions(options: SessionConfig["options"]): void;
+  /**
+   * Starts the agent and waits until it can take a message, at most for the provider's start-up time.
+   * @throws DomainError `precondition` (no such program, not available), `deadline`; nothing is left running then
+   */
+  start(config: SessionConfig, signal: AbortSignal): Promise<SessionHandle>;
+  /** The same `requestId` is given to the agent once only. */
+  send(handle: SessionHandle, input: AgentInput, signal: AbortSignal): Promise<InputOutcome>;
+  /** Asks, then TERM, then KILL to its whole process group within `graceMs`; 0: KILL at once. Resolves when all have gone. */
+  stop(handle: SessionHandle, graceMs: number): Promise<void>;
+  /** Everything from its start on, to be read once; ends after `ended`. Bounded: a slow reader holds the agent's output back. */
+  events(handle: SessionHandle): AsyncIterable<AgentEvent>;
+  health(signal: AbortSignal): Promise<ProviderHealth>;
+}

@@ -1,0 +1,147 @@
+import type { DescMessage, DescMethodServerStreaming, DescMethodUnary, MessageShape } from "@bufbuild/protobuf";
+import type { Role } from "../auth/roles.ts";
+import type { SidecarAttachInput, SidecarAttachOutput } from "../gen/gastown/v1/sidecar_pb.ts";
+import type { NudgeOutcome } from "../session/types.ts";
+import type { Capability, ProviderHealth } from "./provider.ts";
+
+/** A session is found by both: the same id in another project is another session. */
+export interface SessionKey {
+  readonly project: string;
+  readonly id: string;
+}
+
+/** On whose behalf the backend acts. */
+export interface Caller {
+  /** As receipts and the audit log name it. Printable, at most 256 characters. */
+  readonly identity: string;
+  readonly role: Role;
+}
+
+export type SessionStatusName = "starting" | "running" | "failed" | "stopping" | "stopped";
+
+export interface SessionInfo extends SessionKey {
+  readonly provider: string;
+  readonly status: SessionStatusName;
+  readonly repoPath: string;
+  readonly agentOpts: Readonly<Record<string, string>>;
+  /** Wall clock, ms. */
+  readonly createdAt: number;
+  readonly stoppedAt?: number;
+  /** A sentence for a person; empty unless it failed. */
+  readonly error: string;
+  /** For programs, e.g. `ImagePullBackOff`; empty: nothing to tell. */
+  readonly reason: string;
+  readonly lastSeq: bigint;
+  readonly epoch: string;
+  /** Address of the agent; empty: it has none. */
+  readonly agent: string;
+  readonly restarts: number;
+}
+
+export interface StartRequest extends SessionKey {
+  readonly provider: string;
+  readonly repoPath: string;
+  readonly agentOpts: Readonly<Record<string, string>>;
+}
+
+export interface InputRequest {
+  readonly text: string;
+  /** Empty: one is made. */
+  readonly idempotencyKey: string;
+}
+
+export interface InputResult {
+  readonly outcome: NudgeOutcome;
+  /** Of its INPUT_RECEIVED event; 0: none is held. */
+  readonly seq: bigint;
+  readonly error: string;
+}
+
+export interface EventsRequest {
+  readonly after?: bigint;
+  /** Empty: none. */
+  readonly subscriber: string;
+  /** Empty: not checked. */
+  readonly epoch: string;
+}
+
+export interface ProviderInfo extends ProviderHealth {
+  readonly provider: string;
+  readonly binary: string;
+  readonly capabilities: readonly Capability[];
+}
+
+/** One whole message of a stream, encoded as `bridge.v1.SessionEvent` or as the sidecar's own type; nobody has read it on the way. */
+export type EncodedMessage = Uint8Array;
+
+/**
+ * The sidecar of one session, for RPCs that are passed through. The caller's identity goes along in `gastown-sender`.
+ * Errors of the sidecar come as DomainErrors.
+ */
+export interface SessionTerminal {
+  unary<I extends DescMessage, O extends DescMessage>(
+    method: DescMethodUnary<I, O>,
+    request: MessageShape<I>,
+    caller: Caller,
+    signal: AbortSignal,
+  ): Promise<MessageShape<O>>;
+  /** Ends upstream too when the loop is left or the signal aborts. */
+  stream<I extends DescMessage, O extends DescMessage>(
+    method: DescMethodServerStreaming<I, O>,
+    request: MessageShape<I>,
+    caller: Caller,
+    signal: AbortSignal,
+  ): AsyncIterable<EncodedMessage>;
+  attach(
+    inputs: AsyncIterable<SidecarAttachInput>,
+    caller: Caller,
+    signal: AbortSignal,
+  ): AsyncIterable<SidecarAttachOutput>;
+}
+
+/** What became of a session, for overviews: its state changed, or it is not kept any more. */
+export type SessionChange =
+  | { readonly type: "changed"; readonly session: SessionInfo }
+  | { readonly type: "gone"; readonly session: SessionInfo };
+
+/**
+ * Where sessions live: child processes of this host (`LocalSessions`), or pods of a cluster. Callers are checked before:
+ * a method is called for sessions of the caller's own project only, by callers whose role is enough. Methods throw
+ * DomainErrors: `not-found` for a session that is not kept, `unavailable` for one that cannot be reached now.
+ */
+export interface SessionBackend {
+  /**
+   * The same key and parameters: the session that exists.
+   * @throws DomainError `invalid`, `denied` (a path that is not allowed), `already-exists` (other parameters),
+   * `precondition` (no such provider or mode, not available, or the id has ended and is still kept), `exhausted` (limits)
+   */
+  start(request: StartRequest, caller: Caller, signal: AbortSignal): Promise<SessionInfo>;
+  /** Resolves when it is stopping; the agent's end is told by `watch` and `get`. */
+  stop(key: SessionKey, how: { readonly force: boolean }, caller: Caller, signal: AbortSignal): Promise<SessionInfo>;
+  /** Undefined: it is not kept. */
+  get(key: SessionKey): SessionInfo | undefined;
+  /** All of a project that are kept, the oldest first. */
+  list(project: string): readonly SessionInfo[];
+  /** Changes of a project's sessions from this call on; bounded: of many changes of one session the last is given. */
+  changes(project: string, signal: AbortSignal): AsyncIterable<SessionChange>;
+  /** Whether labels of a cluster can be asked for, and which a session has. */
+  labelsOf(session: SessionInfo): Readonly<Record<string, string>>;
+  sendInput(key: SessionKey, input: InputRequest, caller: Caller, signal: AbortSignal): Promise<InputResult>;
+  /** Encoded `bridge.v1.SessionEvent`s; see `follow` in eventlog for order and gaps. */
+  events(
+    key: SessionKey,
+    request: EventsRequest,
+    caller: Caller,
+    signal: AbortSignal,
+  ): Promise<AsyncIterable<EncodedMessage>>;
+  ack(
+    key: SessionKey,
+    position: { readonly subscriber: string; readonly seq: bigint; readonly epoch: string },
+    caller: Caller,
+    signal: AbortSignal,
+  ): Promise<void>;
+  /** @throws DomainError `unimplemented` for a session without a terminal */
+  terminal(key: SessionKey): SessionTerminal;
+  /** Answers within seconds, whatever a provider's program does. */
+  providers(project: string, signal: AbortSignal): Promise<readonly ProviderInfo[]>;
+}
