@@ -23,6 +23,10 @@ export type AgentEvent =
   /** What it says of itself: takes a message now, works, or waits for an answer. */
   | { readonly type: "phase"; readonly state: AgentStateName }
   | { readonly type: "dialog-opened" | "dialog-closed"; readonly dialog: Dialog }
+  /** What became of an input that `send` answered with `queued`: given to the agent, or it never will be. Once for each. */
+  | { readonly type: "input-settled"; readonly requestId: string; readonly result: InputOutcome }
+  /** Output that never became text: at least this many bytes, e.g. the rest of a line that is too long. */
+  | { readonly type: "lost"; readonly stream: "stdout" | "stderr"; readonly bytes: number; readonly reason: string }
   /** The last one. `error`: it failed, or ended by itself with this. */
   | { readonly type: "ended"; readonly error?: string; readonly exitCode?: number };
 
