@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import { expect, it } from "vitest";
 import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { attachCall } from "../support/attach-client.ts";
-import { startSidecar, until } from "../support/sidecar.ts";
+import { demoCommand, startSidecar, until } from "../support/sidecar.ts";
 
 const run = promisify(execFile);
 
@@ -83,4 +83,29 @@ it("the demo agent is idle, with its last rows on the screen, within a second of
     await idleWith(40);
   }
   await idleWith(rows);
+}, 60_000);
+
+it("tells one state while a person attaches, drags the window's edge and leaves an agent known by its screen alone", async () => {
+  const withoutHooks = (dir: string) => ["env", "-u", "GT_HOOK_FIFO", ...demoCommand(dir)];
+  await using sidecar = await startSidecar((dir) => ({ command: withoutHooks(dir) }));
+  await sidecar.untilState(AgentState.IDLE);
+  const { cols, rows, stateSince } = await sidecar.client.status({});
+  const seen = new Set<AgentState>();
+  const settled = async (width: number) => {
+    const isSettled = async () => {
+      const status = await sidecar.client.status({});
+      seen.add(status.state);
+      return status.cols === width && Date.now() > end;
+    };
+    const end = Date.now() + 2500;
+    await until(`a window of ${width} columns that has settled`, 15_000, async () => (await isSettled()) || undefined);
+  };
+  {
+    await using person = attachCall(sidecar.client, { cols: 90, rows: 24 });
+    for (const width of [100, 60, 120, 71]) person.resize(width, 30);
+    await settled(71);
+  }
+  await settled(cols);
+  expect([...seen]).toEqual([AgentState.IDLE]);
+  expect(await sidecar.client.status({})).toMatchObject({ cols, rows, stateSince });
 }, 60_000);

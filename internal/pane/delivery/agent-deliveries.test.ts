@@ -14,13 +14,16 @@ let clock: FakeClock;
 let pane: FakePane;
 let deliveries: AgentDeliveries;
 let standing: StandingTexts;
+let isHeld: boolean;
 beforeEach(() => {
   clock = new FakeClock();
   pane = new FakePane(clock);
   standing = new StandingTexts();
+  isHeld = false;
   const look = async () =>
     ({
       state: "idle",
+      isHeld,
       composerSeen: true,
       draft:
         pane.view.composer !== undefined && !standing.isOurs(pane.view.composer, pane.quietMs(), clock.monotonicMs()),
@@ -74,6 +77,12 @@ it("takes any other text for a draft after a second", async () => {
   expect(await isOurs()).toBe(true);
   await clock.advance(1100);
   expect(await isOurs()).toBe(false);
+});
+
+it("does not type on the word of a state from before a resize", async () => {
+  expect((await deliveries.situation(signal)).state).toBe("idle");
+  isHeld = true;
+  expect((await deliveries.situation(signal)).state).toBe("uncertain");
 });
 
 describe("an agent that hangs", () => {

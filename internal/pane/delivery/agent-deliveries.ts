@@ -76,7 +76,9 @@ export class AgentDeliveries {
   async situation(signal: AbortSignal): Promise<Situation> {
     const { clock, monitor, output, people, profile, restartDue } = this.#deps;
     const undrawn = await this.#isUndrawn();
-    const { state, composerSeen, draft } = await monitor.look(signal);
+    const { state: told, isHeld, composerSeen, draft } = await monitor.look(signal);
+    // A state from before a resize is good enough for a reader, not for typing onto a screen that is being repainted.
+    const state = isHeld ? "uncertain" : told;
     const quietMs = output.quietMs();
     const sinceMs = clock.monotonicMs() - this.#submittedAt;
     this.#proven ||= state === "idle" || state === "busy";

@@ -1,14 +1,15 @@
-import type { AgentProfile, ComposerView, FileState, HookEvent, ScreenView, ToldTask } from "../../agents/profile.ts";
+import type { AgentProfile, ComposerView, FileState, HookEvent, ScreenView } from "../../agents/profile.ts";
 import { untilAborted } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import { SignalBus } from "../../base/signal-bus.ts";
 import type { AgentStateName, BackgroundTask, Dialog, Evidence } from "../../session/types.ts";
 import type { AgentSigns } from "../delivery/delivery-attempt.ts";
 import type { ScreenSource } from "../screen/screen-source.ts";
-import { backgroundTasks } from "./background.ts";
 import { dialogFrom, viewKey } from "./dialog.ts";
-import { FILE_LAG_MS, judge, type ProcessSign, type ScreenSign, type Signals, type Verdict } from "./judge.ts";
+import { HookedTasks } from "./hooked-tasks.ts";
+import { FILE_LAG_MS, judge, type ProcessSign, type ScreenSign, type Signals } from "./judge.ts";
 import { resetTime } from "./reset-time.ts";
+import { type HeldVerdict, ResizeGrace } from "./resize-grace.ts";
 import { surroundingsOf } from "./surroundings.ts";
 
 export interface MonitorDeps {
@@ -26,6 +27,8 @@ export interface StateReport {
   readonly since: number;
   readonly evidence: readonly Evidence[];
   readonly dialog?: Dialog;
+  /** The state is the one from before a resize: the screen proves nothing until the program has repainted it. */
+  readonly isHeld: boolean;
   readonly composerSeen: boolean;
   /** Text in the composer that is not ours. */
   readonly draft: boolean;
@@ -59,14 +62,15 @@ export class Monitor implements AgentSigns {
   #hooksLive = false;
   #file: Signals["file"];
   #oldWaitingUntil = 0;
-  #told: { readonly tasks: readonly ToldTask[]; readonly at: number } | undefined;
+  readonly #tasks = new HookedTasks();
   #screen: (Omit<ScreenSign, "idleProof"> & { readonly key: string; readonly surroundings: string }) | undefined;
   #lastOutputAt: number | undefined;
   #lastWorkAt: number | undefined;
   #typing = false;
   #submittedAt: number | undefined;
   #typedAt: number | undefined;
-  #verdict: Verdict = { state: "starting", evidence: [] };
+  readonly #grace = new ResizeGrace();
+  #verdict: HeldVerdict = { state: "starting", evidence: [], isHeld: false };
   #report: StateReport;
   #judgedAt = 0;
 
@@ -74,7 +78,7 @@ export class Monitor implements AgentSigns {
     this.#deps = deps;
     this.#stallAfterMs = options.stallAfterMs;
     this.#startedAt = deps.clock.monotonicMs();
-    const nothing = { evidence: [], background: [], composerSeen: false, draft: false };
+    const nothing = { evidence: [], background: [], isHeld: false, composerSeen: false, draft: false };
     this.#report = { state: "starting", since: deps.clock.now(), ...nothing };
   }
 
@@ -93,7 +97,7 @@ export class Monitor implements AgentSigns {
     // An agent may have reported before anybody looked for it.
     if (this.#process.type !== "expected") this.#hook = undefined;
     this.#file = undefined;
-    this.#told = undefined;
+    this.#tasks.clear();
     this.#screen = undefined;
     this.#submittedAt = undefined;
     this.#typedAt = undefined;
@@ -108,7 +112,7 @@ export class Monitor implements AgentSigns {
   process(sign: ProcessSign): void {
     if (JSON.stringify(sign) === JSON.stringify(this.#process)) return;
     this.#process = sign;
-    this.#wake();
+    this.#learned();
   }
 
   heard(event: HookEvent): void {
@@ -117,18 +121,11 @@ export class Monitor implements AgentSigns {
     // After a turn that left sub-agents behind the next one begins with a prompt: until then they alone are active.
     if (event.type === "activity" && this.#hook !== undefined && leavesAgents(this.#hook.event)) return;
     this.#hook = { event, at };
-    this.#hearTasks(event, at);
+    this.#tasks.hear(event, at);
     if (event.type === "prompt-submitted") {
       this.#prompt = event.prompt === undefined ? { at } : { at, prompt: event.prompt };
     }
-    this.#wake();
-  }
-
-  #hearTasks(event: HookEvent, at: number): void {
-    if (event.type === "turn-ended" && event.background !== undefined) this.#told = { tasks: event.background, at };
-    if (event.type !== "prompt-submitted" || event.endedTasks === undefined || this.#told === undefined) return;
-    const ended = new Set(event.endedTasks);
-    this.#told = { tasks: this.#told.tasks.filter(({ id }) => !ended.has(id)), at: this.#told.at };
+    this.#learned();
   }
 
   /** What the agent's state file says now; undefined when there is none that can be trusted. */
@@ -137,7 +134,15 @@ export class Monitor implements AgentSigns {
     this.#oldWaitingUntil = 0;
     if (fileKey(state) === fileKey(this.#file?.state)) return;
     this.#file = state === undefined ? undefined : { state, at: this.#deps.clock.monotonicMs() };
-    this.#wake();
+    this.#learned();
+  }
+
+  /**
+   * The window is about to get another size, or has got one. Until the program has repainted, for a few seconds at most, its
+   * screen is no reason to doubt the state from before.
+   */
+  resized(): void {
+    this.#grace.begin(this.#verdict, this.#judgedAt, this.#deps.clock.monotonicMs());
   }
 
   /** Our own text stands in the composer while a delivery is under way: that is no draft. */
@@ -149,12 +154,12 @@ export class Monitor implements AgentSigns {
   /** Something was typed at that time; until the agent prints, or undefined is told, it may hang. Monotonic ms. */
   typedInto(at: number | undefined): void {
     this.#typedAt = at;
-    this.#wake();
+    this.#learned();
   }
 
   submitted(): void {
     this.#submittedAt = this.#deps.clock.monotonicMs();
-    this.#wake();
+    this.#learned();
   }
 
   /**
@@ -167,7 +172,7 @@ export class Monitor implements AgentSigns {
       this.#file = undefined;
       this.#oldWaitingUntil = this.#deps.clock.monotonicMs() + FILE_LAG_MS;
     }
-    this.#wake();
+    this.#learned();
   }
 
   printed(): void {
@@ -235,20 +240,22 @@ export class Monitor implements AgentSigns {
   #judge(view: ScreenView): StateReport {
     const now = this.#deps.clock.monotonicMs();
     this.#judgedAt = now;
-    this.#verdict = judge(this.#signals(), now, { stallAfterMs: this.#stallAfterMs });
+    this.#verdict = this.#grace.apply(judge(this.#signals(), now, { stallAfterMs: this.#stallAfterMs }), now);
     const before = this.#report;
     const wall = this.#deps.clock.now();
-    const { state, evidence } = this.#verdict;
+    const { state, evidence, isHeld } = this.#verdict;
+    const isDead = this.#process.type === "dead";
     const dialog = view.dialog === undefined ? undefined : dialogFrom(view.dialog, wall);
-    const kept = dialog?.id === before.dialog?.id ? before.dialog : dialog;
+    const kept = isHeld || dialog?.id === before.dialog?.id ? before.dialog : dialog;
     this.#report = {
       state,
       since: state === before.state ? before.since : wall,
       evidence,
       ...(kept === undefined || state !== "dialog" ? {} : { dialog: kept }),
+      isHeld,
       composerSeen: view.composer !== undefined,
       draft: !this.#typing && view.composer !== undefined && this.#isDraft(view.composer),
-      background: this.#background(view, now, wall),
+      background: isDead ? [] : this.#tasks.list(view, this.#file, before.background, { now, wall }),
       ...this.#parkedUntil(state, view, wall),
     };
     const same = state === before.state && kept === before.dialog && this.#report.draft === before.draft;
@@ -266,18 +273,6 @@ export class Monitor implements AgentSigns {
     }
     const until = view.parkedRow === undefined ? undefined : resetTime(view.parkedRow, wall);
     return until === undefined ? {} : { parkedUntil: until };
-  }
-
-  #background(view: ScreenView, now: number, wall: number): readonly BackgroundTask[] {
-    if (this.#process.type === "dead") return [];
-    const { background: before } = this.#report;
-    // A screen without a composer says nothing of them: neither do its counts become void.
-    const counts = view.background ?? [];
-    const told = this.#told;
-    const tasks = told?.tasks ?? (counts.length > 0 || view.composer !== undefined ? [] : before);
-    const file = this.#file;
-    const isNewer = file !== undefined && (told === undefined || file.at >= told.at || now - told.at > FILE_LAG_MS);
-    return backgroundTasks({ told: tasks, counts, ...(isNewer ? { file: file.state } : {}) }, before, wall);
   }
 
   #isDraft(composer: ComposerView): boolean {
@@ -320,6 +315,12 @@ export class Monitor implements AgentSigns {
       changed.catch(() => {});
       done.abort();
     }
+  }
+
+  /** Something other than the screen says more than the state from before a resize. */
+  #learned(): void {
+    this.#grace.end();
+    this.#wake();
   }
 
   #wake(): void {

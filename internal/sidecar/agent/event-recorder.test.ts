@@ -15,6 +15,7 @@ const REPORT: StateReport = {
   state: "starting",
   since: 0,
   evidence: [],
+  isHeld: false,
   composerSeen: false,
   draft: false,
   background: [],

@@ -221,7 +221,9 @@ export class LiveAgent {
   /** The pane's size as tmux has it. */
   sized({ cols, rows }: { readonly cols: number; readonly rows: number }): void {
     const { emulator } = this.output;
-    if (cols !== emulator.cols || rows !== emulator.rows) void this.output.resize(cols, rows);
+    if (cols === emulator.cols && rows === emulator.rows) return;
+    this.monitor.resized();
+    void this.output.resize(cols, rows);
   }
 
   heard(event: HookEvent): void {
@@ -279,6 +281,7 @@ export class LiveAgent {
   async #resize({ cols, rows }: { readonly cols: number; readonly rows: number }): Promise<void> {
     const { pane } = this;
     if (pane === undefined) throw new DomainError("unavailable", "cannot resize the window: tmux is away");
+    this.monitor.resized(); // the program may repaint before tmux has answered
     await pane.resize(cols, rows);
     const { cols: width, rows: height } = await pane.facts(); // less than asked for where somebody has split the window
     await this.output.resize(width, height);

@@ -1,0 +1,37 @@
+import type { HookEvent, ScreenView, ToldTask } from "../../agents/profile.ts";
+import type { BackgroundTask } from "../../session/types.ts";
+import { backgroundTasks } from "./background.ts";
+import { FILE_LAG_MS, type Signals } from "./judge.ts";
+
+/** The tasks behind the agent's turns as its hooks named them, and the list that follows from that and the other sources. */
+export class HookedTasks {
+  #told: { readonly tasks: readonly ToldTask[]; readonly at: number } | undefined;
+
+  /** `at`: monotonic ms. */
+  hear(event: HookEvent, at: number): void {
+    if (event.type === "turn-ended" && event.background !== undefined) this.#told = { tasks: event.background, at };
+    if (event.type !== "prompt-submitted" || event.endedTasks === undefined || this.#told === undefined) return;
+    const ended = new Set(event.endedTasks);
+    this.#told = { tasks: this.#told.tasks.filter(({ id }) => !ended.has(id)), at: this.#told.at };
+  }
+
+  /** A new life of the agent: its tasks ended with the life before. */
+  clear(): void {
+    this.#told = undefined;
+  }
+
+  /** What runs now. `before`: the list so far; `now`: monotonic, `wall`: wall clock, ms. */
+  list(
+    view: ScreenView,
+    file: Signals["file"],
+    before: readonly BackgroundTask[],
+    { now, wall }: { readonly now: number; readonly wall: number },
+  ): readonly BackgroundTask[] {
+    // A screen without a composer says nothing of them: neither do its counts become void.
+    const counts = view.background ?? [];
+    const told = this.#told;
+    const tasks = told?.tasks ?? (counts.length > 0 || view.composer !== undefined ? [] : before);
+    const isNewer = file !== undefined && (told === undefined || file.at >= told.at || now - told.at > FILE_LAG_MS);
+    return backgroundTasks({ told: tasks, counts, ...(isNewer ? { file: file.state } : {}) }, before, wall);
+  }
+}
