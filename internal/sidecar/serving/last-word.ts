@@ -1,7 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 
-/** The streams' last updates need no longer than this to get out. */
-const LAST_WORD_MS = 250;
+/** The streams' last updates need no longer than this to get out, on a busy machine too; one that is out ends its stream. */
+const LAST_WORD_MS = 1000;
 
 /** Aborts with `signal`, or a moment later where a stream has still to tell its end. */
 export function withLastWord(clock: Clock, signal: AbortSignal, ended: () => string | undefined): AbortSignal {
