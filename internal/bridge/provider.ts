@@ -4,8 +4,13 @@ import type { AgentStateName, Dialog } from "../session/types.ts";
 export interface SessionConfig {
   readonly project: string;
   readonly sessionId: string;
-  /** A folder that exists. */
+  /** A folder that exists, by the name it was asked for. */
   readonly repoPath: string;
+  /**
+   * The same folder, as the working folder for a child that is spawned before `start` resolves: it leads to the folder that
+   * was checked, whatever has taken its name since.
+   */
+  readonly cwd: string;
   readonly options: Readonly<Record<string, string>>;
 }
 

@@ -1,7 +1,8 @@
 import type { DescMessage, DescMethodServerStreaming, DescMethodUnary, MessageShape } from "@bufbuild/protobuf";
 import type { Role } from "../auth/roles.ts";
 import type { SidecarAttachInput, SidecarAttachOutput } from "../gen/gastown/v1/sidecar_pb.ts";
-import type { NudgeOutcome } from "../session/types.ts";
+import type { FrameTarget } from "../rpc/server/frames.ts";
+import type { NudgeOutcome, NudgeReceipt } from "../session/types.ts";
 import type { Capability, ProviderHealth } from "./provider.ts";
 
 /** A session is found by both: the same id in another project is another session. */
@@ -71,8 +72,17 @@ export interface ProviderInfo extends ProviderHealth {
   readonly capabilities: readonly Capability[];
 }
 
-/** One whole message of a stream, encoded as `bridge.v1.SessionEvent` or as the sidecar's own type; nobody has read it on the way. */
+/** One whole message of a stream, encoded as the sidecar's own type; nobody has read it on the way. */
 export type EncodedMessage = Uint8Array;
+
+/** The events of a session from a position on, each encoded once for all who get it, as `bridge.v1.SessionEvent`. */
+export interface EventFeed {
+  /**
+   * Writes them to `target` as fast as that takes them; resolves after the session's last event. Nothing is held for a slow
+   * target: what it misses is named to it. Rejects with a DomainError, or with the signal's reason.
+   */
+  pipe(target: FrameTarget, signal: AbortSignal): Promise<void>;
+}
 
 /**
  * The sidecar of one session, for RPCs that are passed through. The caller's identity goes along in `gastown-sender`.
@@ -99,9 +109,9 @@ export interface SessionTerminal {
   ): AsyncIterable<SidecarAttachOutput>;
 }
 
-/** What became of a session, for overviews: its state changed, or it is not kept any more. */
+/** What became of a session, for overviews: it or its agent changed, or it is not kept any more. */
 export type SessionChange =
-  | { readonly type: "changed"; readonly session: SessionInfo }
+  | { readonly type: "changed"; readonly session: SessionInfo; readonly receipt?: NudgeReceipt }
   | { readonly type: "gone"; readonly session: SessionInfo };
 
 /**
@@ -127,13 +137,8 @@ export interface SessionBackend {
   /** Whether labels of a cluster can be asked for, and which a session has. */
   labelsOf(session: SessionInfo): Readonly<Record<string, string>>;
   sendInput(key: SessionKey, input: InputRequest, caller: Caller, signal: AbortSignal): Promise<InputResult>;
-  /** Encoded `bridge.v1.SessionEvent`s; see `follow` in eventlog for order and gaps. */
-  events(
-    key: SessionKey,
-    request: EventsRequest,
-    caller: Caller,
-    signal: AbortSignal,
-  ): Promise<AsyncIterable<EncodedMessage>>;
+  /** Checks the position; see `follow` in eventlog for order, gaps and errors. */
+  events(key: SessionKey, request: EventsRequest, caller: Caller, signal: AbortSignal): Promise<EventFeed>;
   ack(
     key: SessionKey,
     position: { readonly subscriber: string; readonly seq: bigint; readonly epoch: string },

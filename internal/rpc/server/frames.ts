@@ -1,13 +1,35 @@
-import { create, type DescMessage, type MessageInitShape, toBinary, toJsonString } from "@bufbuild/protobuf";
+import {
+  create,
+  type DescMessage,
+  fromBinary,
+  type MessageInitShape,
+  toBinary,
+  toJsonString,
+} from "@bufbuild/protobuf";
 
 /** Flags (none: not compressed) and length. */
 const ENVELOPE_BYTES = 5;
+
+/** One message of a stream with its envelope, as it goes over the line. */
+export interface StreamFrame {
+  /** Must not be changed. */
+  bytes(isJson: boolean): Buffer;
+}
+
+/** Where the messages of a streaming call go; see `FrameSink`. */
+export interface FrameTarget {
+  /** Bytes that were sent and that the connection has not taken yet. */
+  readonly backlog: number;
+  send(frame: StreamFrame): void;
+  /** Calls `fn` once when the backlog is gone; never when the connection breaks first. */
+  onDrain(fn: () => void): void;
+}
 
 /**
  * A message of a stream, encoded once for everybody who gets it: its envelope is the same in gRPC, gRPC-Web and Connect,
  * and an uncompressed message is legal whatever was negotiated.
  */
-export class Frame<Desc extends DescMessage = DescMessage> {
+export class Frame<Desc extends DescMessage = DescMessage> implements StreamFrame {
   readonly #schema: Desc;
   readonly #message: MessageInitShape<Desc>;
   #binary: Buffer | undefined;
@@ -18,7 +40,6 @@ export class Frame<Desc extends DescMessage = DescMessage> {
     this.#message = message;
   }
 
-  /** As it goes over the line; must not be changed. */
   bytes(isJson: boolean): Buffer {
     if (isJson) this.#json ??= enveloped(Buffer.from(toJsonString(this.#schema, create(this.#schema, this.#message))));
     else this.#binary ??= enveloped(toBinary(this.#schema, create(this.#schema, this.#message)));

@@ -2,15 +2,15 @@ import { constants, type ServerHttp2Stream } from "node:http2";
 import type { Writable } from "node:stream";
 import type { HandlerContext } from "@connectrpc/connect";
 import { type Call, callKey, isLargeAnswer } from "./calls.ts";
-import type { Frame } from "./frames.ts";
+import type { FrameTarget, StreamFrame } from "./frames.ts";
 import { responseKey } from "./shared-response.ts";
 
 /**
  * The middle of a streaming call's response, past Connect's pipeline: shared frames straight to the connection. To be used
- * while the handler's generator is suspended after its first message, for Connect writes nothing then; it writes the
- * headers before and the end after, in the call's protocol.
+ * while the handler's generator is suspended after its first message, or after `sendHead`, for Connect writes nothing then;
+ * it writes the end after, in the call's protocol.
  */
-export class FrameSink {
+export class FrameSink implements FrameTarget {
   readonly #out: Writable;
   readonly #call: Call | undefined;
   readonly #isJson: boolean;
@@ -24,19 +24,17 @@ export class FrameSink {
     this.#isJson = (context.requestHeader.get("content-type") ?? "").includes("json");
   }
 
-  /** Bytes that were sent and that the connection has not taken yet. */
   get backlog(): number {
     return this.#out.writableLength;
   }
 
-  send(frame: Frame): void {
+  send(frame: StreamFrame): void {
     if (this.#out.destroyed || this.#out.writableEnded) return;
     const bytes = frame.bytes(this.#isJson);
     if (isLargeAnswer(bytes.length) && !this.#mayWait(bytes.length)) return;
     this.#out.write(bytes);
   }
 
-  /** Calls `fn` once when the backlog is gone; never when the connection breaks first. */
   onDrain(fn: () => void): void {
     this.#out.once("drain", fn);
   }
