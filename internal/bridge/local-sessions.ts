@@ -45,10 +45,15 @@ export interface LocalSessionsOptions {
 
 /** Sessions on this host. Starts are taken while `run` goes on; when it is told to stop, it stops all sessions first. */
 export class LocalSessions implements SessionBackend, Task {
-  constructor(_deps: LocalSessionsDeps, _options: LocalSessionsOptions) {}
+  readonly #deps: LocalSessionsDeps;
+
+  constructor(deps: LocalSessionsDeps, _options: LocalSessionsOptions) {
+    this.#deps = deps;
+  }
 
   async run(signal: AbortSignal): Promise<void> {
     await aborted(signal);
+    this.#deps.logger.info("no sessions are left");
   }
 
   start(): Promise<SessionInfo> {

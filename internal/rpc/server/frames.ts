@@ -1,11 +1,4 @@
-import {
-  create,
-  type DescMessage,
-  fromBinary,
-  type MessageInitShape,
-  toBinary,
-  toJsonString,
-} from "@bufbuild/protobuf";
+import { create, type DescMessage, type MessageInitShape, toBinary, toJsonString } from "@bufbuild/protobuf";
 
 /** Flags (none: not compressed) and length. */
 const ENVELOPE_BYTES = 5;
