@@ -31,7 +31,8 @@ export class ResizeGrace {
       return;
     }
     const until = now + GRACE_MS;
-    this.#held = isProven(last) && !last.isHeld ? { verdict: last, judgedAt, until, maxUntil: now + GRACE_MAX_MS } : undefined;
+    this.#held =
+      isProven(last) && !last.isHeld ? { verdict: last, judgedAt, until, maxUntil: now + GRACE_MAX_MS } : undefined;
   }
 
   /** Other evidence than the screen has come: what was held says nothing any more. */
