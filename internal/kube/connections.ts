@@ -1,0 +1,116 @@
+import { Agent, type Dispatcher } from "undici";
+import type { Clock } from "../base/clock.ts";
+import { DomainError } from "../base/errors.ts";
+import type { Logger } from "../base/logger.ts";
+import type { ClusterAccess, ClusterTls, Credentials } from "./credentials.ts";
+
+/** What a call is sent over. Watches share nothing with calls: a list is never behind a stream. */
+export type Lane = "calls" | "urgent" | "watches";
+
+/** Bound tokens live an hour and are rotated at 80 %; client-go looks as often. */
+const REREAD_MS = 60_000;
+const CONNECT_TIMEOUT_MS = 10_000;
+/** The API server closes idle connections after 90 s; closing first avoids a request on a connection that is being closed. */
+const IDLE_CLOSE_MS = 60_000;
+const CALL_CONNECTIONS = 3;
+
+export interface ConnectionsDeps {
+  readonly credentials: Credentials;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Connections to one API server, shared by all that uses it, with credentials that follow their files. */
+export class Connections {
+  readonly #deps: ConnectionsDeps;
+  #access: ClusterAccess | undefined;
+  #readAt = 0;
+  #reading: Promise<void> | undefined;
+  #agents: ReadonlyMap<Lane, Agent> | undefined;
+  #closed = false;
+
+  constructor(deps: ConnectionsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Where and how to send now. @throws DomainError `precondition` while there are no credentials */
+  async over(lane: Lane): Promise<{ readonly dispatcher: Dispatcher; readonly access: ClusterAccess }> {
+    const age = this.#deps.clock.monotonicMs() - this.#readAt;
+    if (this.#access === undefined || age >= REREAD_MS) await this.reread();
+    const dispatcher = this.#agents?.get(lane);
+    if (this.#access === undefined || dispatcher === undefined) {
+      throw new DomainError("cancelled", "the connections to the Kubernetes API are closed");
+    }
+    return { dispatcher, access: this.#access };
+  }
+
+  /** Reads the credentials now. What cannot be read leaves those in use. */
+  reread(): Promise<void> {
+    this.#reading ??= this.#reread().finally(() => {
+      this.#reading = undefined;
+    });
+    return this.#reading;
+  }
+
+  async #reread(): Promise<void> {
+    if (this.#closed) return;
+    try {
+      const next = await this.#deps.credentials.access();
+      this.#readAt = this.#deps.clock.monotonicMs();
+      const before = this.#access;
+      this.#access = next;
+      if (before === undefined || !isSameTls(before, next)) await this.#connectWith(next.tls);
+    } catch (err) {
+      if (this.#access === undefined) throw err;
+      this.#deps.logger.warn({ err }, "cannot read the cluster's credentials: those in use stay");
+      this.#readAt = this.#deps.clock.monotonicMs();
+    }
+  }
+
+  /** Calls that are under way end over their old connections; watches are cut and resume over new ones. */
+  async #connectWith(tls: ClusterTls): Promise<void> {
+    const before = this.#agents;
+    this.#agents = this.#closed
+      ? undefined
+      : new Map([
+          ["calls", agent(tls, CALL_CONNECTIONS)],
+          ["urgent", agent(tls, 1)],
+          ["watches", agent(tls, null)],
+        ]);
+    before
+      ?.get("calls")
+      ?.close()
+      .catch(() => {});
+    before
+      ?.get("urgent")
+      ?.close()
+      .catch(() => {});
+    await before?.get("watches")?.destroy();
+  }
+
+  /** Ends all that is under way. */
+  async destroy(): Promise<void> {
+    this.#closed = true;
+    const agents = [...(this.#agents?.values() ?? [])];
+    this.#agents = undefined;
+    await Promise.all(agents.map((each) => each.destroy()));
+  }
+}
+
+function agent(tls: ClusterTls, connections: number | null): Agent {
+  return new Agent({
+    allowH2: false,
+    connections,
+    pipelining: 1,
+    connect: { ...tls, timeout: CONNECT_TIMEOUT_MS, keepAlive: true, keepAliveInitialDelay: 30_000 },
+    keepAliveTimeout: IDLE_CLOSE_MS,
+    keepAliveMaxTimeout: IDLE_CLOSE_MS,
+    // Deadlines are the caller's; a watch may be quiet for a minute.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+}
+
+function isSameTls(a: ClusterAccess, b: ClusterAccess): boolean {
+  return a.server === b.server && JSON.stringify(a.tls) === JSON.stringify(b.tls);
+}

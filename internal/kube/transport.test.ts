@@ -1,0 +1,343 @@
+import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { FakeClock, settle } from "../../test/support/fake-clock.ts";
+import { silentLogger } from "../../test/support/silent-logger.ts";
+import { type Clock, systemClock } from "../base/clock.ts";
+import { DomainError } from "../base/errors.ts";
+import { inClusterCredentials, kubeconfigCredentials } from "./credentials.ts";
+import { KubeApiError, KubeUnreachableError } from "./kube-errors.ts";
+import { type CallFacts, KubeTransport } from "./transport.ts";
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+
+const never = new AbortController().signal;
+const get = { method: "GET", path: "/api/v1/namespaces/a/pods/p" } as const;
+
+describe("the transport to the Kubernetes API", () => {
+  const sockets = new Set<Socket>();
+  const requests: IncomingMessage[] = [];
+  const facts: CallFacts[] = [];
+  let connections = 0;
+  let handler: Handler = (_, response) => response.end("{}");
+  const server = createServer((request, response) => {
+    requests.push(request);
+    handler(request, response);
+  });
+  server.on("connection", (socket) => {
+    connections++;
+    sockets.add(socket);
+    socket.on("close", () => sockets.delete(socket));
+  });
+  let token = "one";
+  let ended: Promise<void>[] = [];
+
+  beforeEach(async () => {
+    [requests.length, facts.length, connections, token] = [0, 0, 0, "one"];
+    if (!server.listening) await once(server.listen(0, "127.0.0.1"), "listening");
+  });
+
+  let stops: AbortController[] = [];
+  afterEach(async () => {
+    for (const each of stops) each.abort();
+    await Promise.all(ended);
+    [stops, ended] = [[], []];
+    for (const socket of sockets) socket.destroy();
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  function transport(clock: Clock = systemClock): KubeTransport {
+    const access = async () => ({
+      server: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      tls: {},
+      headers: { authorization: `Bearer ${token}` },
+    });
+    const made = new KubeTransport(
+      { credentials: { access }, clock, logger: silentLogger },
+      { onAttempt: (each) => facts.push(each) },
+    );
+    const stop = new AbortController();
+    stops.push(stop);
+    ended.push(made.run(stop.signal));
+    return made;
+  }
+
+  /** Answers one after the other, the last one again and again. */
+  function answers(...all: readonly Handler[]): void {
+    let next = 0;
+    handler = (request, response) => all[Math.min(next++, all.length - 1)]?.(request, response);
+  }
+  const status =
+    (code: number, body: object = {}, headers: Record<string, string> = {}): Handler =>
+    (_, response) => {
+      response.writeHead(code, headers).end(JSON.stringify(body));
+    };
+
+  it("uses at most 3 connections for 300 calls, 50 of them at a time, and one more for an urgent call", async () => {
+    handler = (_, response) => setImmediate(() => response.end('{"ok":true}'));
+    const api = transport();
+    for (let round = 0; round < 6; round++) {
+      await Promise.all(Array.from({ length: 50 }, () => api.call(get, never)));
+    }
+    expect(requests).toHaveLength(300);
+    expect(connections).toBeLessThanOrEqual(3);
+    await api.call({ ...get, lane: "urgent" }, never);
+    expect(connections).toBeLessThanOrEqual(4);
+  });
+
+  it("answers an urgent call while all other connections wait for the server", async () => {
+    handler = (request, response) => {
+      if (request.url?.includes("urgent")) response.end("{}");
+    };
+    const api = transport();
+    const stop = new AbortController();
+    const hanging = Promise.allSettled(Array.from({ length: 5 }, () => api.call(get, stop.signal)));
+    await api.call({ method: "GET", path: "/urgent", lane: "urgent" }, never);
+    stop.abort(new Error("enough"));
+    expect((await hanging).map((each) => each.status)).toEqual(Array(5).fill("rejected"));
+  });
+
+  it("sends a body as JSON of the kind that the request names, and its query", async () => {
+    let received = "";
+    handler = async (request, response) => {
+      for await (const chunk of request) received += chunk;
+      response.end('{"kind":"Pod"}');
+    };
+    const path = "/api/v1/namespaces/a/pods/p";
+    const query = { fieldManager: "gt", force: true };
+    const body = { metadata: { labels: { a: "ö" } } };
+    const contentType = "application/merge-patch+json";
+    expect(await transport().call({ method: "PATCH", path, query, body, contentType }, never)).toEqual({ kind: "Pod" });
+    expect(JSON.parse(received)).toEqual(body);
+    expect(requests[0]?.url).toBe(`${path}?fieldManager=gt&force=true`);
+    expect(requests[0]?.headers).toMatchObject({ "content-type": contentType, authorization: "Bearer one" });
+  });
+
+  it.each([
+    [404, { reason: "NotFound" }, "not-found", "not-found"],
+    [409, { reason: "AlreadyExists" }, "already-exists", "already-exists"],
+    [409, { reason: "Conflict" }, "conflict", "precondition"],
+    [410, { reason: "Expired" }, "gone", "precondition"],
+    [403, { reason: "Forbidden" }, "forbidden", "precondition"],
+    [422, { reason: "Invalid" }, "invalid", "invalid"],
+    [429, { reason: "TooManyRequests" }, "overloaded", "unavailable"],
+    [500, {}, "server", "unavailable"],
+    [504, { reason: "Timeout", message: "Too large resource version: 9, current: 5" }, "gone", "precondition"],
+    [504, { reason: "Timeout", details: { causes: [{ reason: "ResourceVersionTooLarge" }] } }, "gone", "precondition"],
+  ])("turns %i %o into %s", async (code, body, fault, kind) => {
+    handler = status(code, { kind: "Status", ...body });
+    const failure = transport().call(get, never);
+    await expect(failure).rejects.toBeInstanceOf(KubeApiError);
+    await expect(failure).rejects.toMatchObject({ fault, kind, status: code });
+  });
+
+  it("never says that our caller is not authenticated when the API server refuses the controller", async () => {
+    handler = status(401, { message: "Unauthorized" });
+    await expect(transport().call(get, never)).rejects.toMatchObject({ fault: "unauthenticated", kind: "unavailable" });
+  });
+
+  it("reads the token again when the server refuses it, and asks once more", async () => {
+    answers(
+      (_, response) => {
+        token = "two";
+        response.writeHead(401).end("{}");
+      },
+      status(200, { ok: true }),
+    );
+    expect(await transport().call(get, never)).toEqual({ ok: true });
+    expect(requests.map((request) => request.headers.authorization)).toEqual(["Bearer one", "Bearer two"]);
+  });
+
+  it("reads the token again every minute", async () => {
+    const clock = new FakeClock();
+    const api = transport(clock);
+    await api.call(get, never);
+    token = "two";
+    await clock.advance(59_000);
+    await api.call(get, never);
+    await clock.advance(1_000);
+    await api.call(get, never);
+    expect(requests.map((request) => request.headers.authorization)).toEqual([
+      "Bearer one",
+      "Bearer one",
+      "Bearer two",
+    ]);
+  });
+
+  it.each([429, 503])("waits as long as Retry-After says after %i, writes too", async (code) => {
+    answers(status(code, {}, { "retry-after": "3" }), status(201, { ok: true }));
+    const clock = new FakeClock();
+    const api = transport(clock);
+    const call = api.call({ method: "POST", path: "/api/v1/namespaces/a/pods", body: {} }, never);
+    await reached(1);
+    await untilSleeping(clock, 2); // the deadline, and the pause
+    await clock.advance(2_999);
+    expect(requests).toHaveLength(1);
+    await clock.advance(1);
+    expect(await call).toEqual({ ok: true });
+    expect(clock.sleeping).toBe(0);
+  });
+
+  it("does not wait for a Retry-After beyond the call's deadline", async () => {
+    handler = status(429, {}, { "retry-after": "60" });
+    const failure = transport().call({ ...get, timeoutMs: 10_000 }, never);
+    await expect(failure).rejects.toMatchObject({ fault: "overloaded", retryAfterMs: 60_000 });
+    expect(requests).toHaveLength(1);
+  });
+
+  it("does not repeat what failed without a word from the server", async () => {
+    handler = status(500);
+    await expect(transport().call(get, never)).rejects.toMatchObject({ fault: "server" });
+    expect(requests).toHaveLength(1);
+  });
+
+  it("repeats a read once after a reset, and a write never", async () => {
+    const api = transport();
+    answers((request) => request.socket.destroy(), status(200, { ok: true }));
+    expect(await api.call(get, never)).toEqual({ ok: true });
+    handler = (request) => request.socket.destroy();
+    requests.length = 0;
+    const write = api.call({ method: "DELETE", path: get.path }, never);
+    await expect(write).rejects.toBeInstanceOf(KubeUnreachableError);
+    expect(requests).toHaveLength(1);
+  });
+
+  it("ends a call at its deadline, also when the answer stops half-way", async () => {
+    const clock = new FakeClock();
+    const api = transport(clock);
+    handler = (_, response) => response.write('{"half":');
+    const call = api.call({ ...get, timeoutMs: 5_000 }, never);
+    call.catch(() => {});
+    await reached(1);
+    await clock.advance(5_000);
+    await expect(call).rejects.toMatchObject({ kind: "deadline" });
+    expect(clock.sleeping).toBe(0);
+  });
+
+  it("asks before each attempt whether it may still be sent", async () => {
+    answers(status(429, {}, { "retry-after": "0" }), status(200));
+    let asked = 0;
+    const beforeAttempt = () => {
+      if (++asked > 1) throw new DomainError("precondition", "not the leader any more");
+    };
+    const write = transport().call({ method: "PUT", path: get.path, body: {}, beforeAttempt }, never);
+    await expect(write).rejects.toThrow("not the leader any more");
+    expect(requests).toHaveLength(1);
+  });
+
+  it("reports each attempt with its resource and status", async () => {
+    answers(status(429, {}, { "retry-after": "0" }), status(200));
+    const api = transport();
+    await api.call(get, never);
+    await api.call({ method: "GET", path: "/apis/coordination.k8s.io/v1/namespaces/a/leases/b" }, never);
+    expect(facts.map(({ method, resource, status }) => `${method} ${resource} ${status}`)).toEqual([
+      "GET pods 429",
+      "GET pods 200",
+      "GET leases 200",
+    ]);
+  });
+
+  it("streams without a deadline once the answer began, and ends the request when the reader leaves", async () => {
+    const clock = new FakeClock();
+    const left = Promise.withResolvers<void>();
+    handler = (request, response) => {
+      request.on("close", () => left.resolve());
+      response.write("a\n");
+    };
+    for await (const chunk of transport(clock).stream({ ...get, timeoutMs: 1_000 }, never)) {
+      expect(Buffer.from(chunk).toString()).toBe("a\n");
+      await clock.advance(3_600_000);
+      break;
+    }
+    await left.promise;
+    expect(clock.sleeping).toBe(0);
+  });
+
+  it("tells a stream's reset, an error answer, and a server that never answers", async () => {
+    const clock = new FakeClock();
+    const api = transport(clock);
+    const read = async () => {
+      for await (const _ of api.stream({ ...get, timeoutMs: 1_000 }, never));
+    };
+    handler = (_, response) => {
+      response.write("a");
+      setImmediate(() => response.destroy());
+    };
+    await expect(read()).rejects.toBeInstanceOf(KubeUnreachableError);
+    handler = status(410, { reason: "Expired" });
+    await expect(read()).rejects.toMatchObject({ fault: "gone" });
+    handler = () => {};
+    const before = requests.length;
+    const silent = read();
+    silent.catch(() => {});
+    await reached(before + 1);
+    await clock.advance(1_000);
+    await expect(silent).rejects.toMatchObject({ kind: "deadline" });
+  });
+
+  it("ends everything at its own end", async () => {
+    handler = () => {};
+    const api = transport();
+    const call = api.call(get, never);
+    call.catch(() => {});
+    await reached(1);
+    for (const each of stops) each.abort();
+    await Promise.all(ended);
+    await expect(call).rejects.toMatchObject({ kind: "cancelled" });
+    await expect(api.call(get, never)).rejects.toMatchObject({ kind: "cancelled" });
+  });
+
+  async function reached(count: number): Promise<void> {
+    while (requests.length < count) await settle();
+  }
+});
+
+async function untilSleeping(clock: FakeClock, count: number): Promise<void> {
+  while (clock.sleeping < count) await settle();
+}
+
+describe("credentials", () => {
+  let folder = "";
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), "gt-kube-"));
+  });
+  afterEach(() => rm(folder, { recursive: true }));
+
+  it("of a pod are read from their files each time", async () => {
+    const credentials = inClusterCredentials("fd00::1", "443", folder);
+    await expect(credentials.access()).rejects.toMatchObject({ kind: "precondition" });
+    await writeFile(join(folder, "token"), "one\n");
+    await writeFile(join(folder, "ca.crt"), "CA");
+    const server = "https://[fd00::1]:443";
+    expect(await credentials.access()).toEqual({ server, tls: { ca: "CA" }, headers: { authorization: "Bearer one" } });
+    await writeFile(join(folder, "token"), "two");
+    expect((await credentials.access()).headers).toEqual({ authorization: "Bearer two" });
+  });
+
+  it("of a kubeconfig are those of its current context or of the one that is named", async () => {
+    const path = join(folder, "config");
+    const user = (name: string, fields: object) => ({ name, user: fields });
+    await writeFile(
+      path,
+      JSON.stringify({
+        clusters: [{ name: "c", cluster: { server: "https://h:1/k", "certificate-authority-data": btoa("CA") } }],
+        users: [
+          user("a", { token: "t" }),
+          user("b", { "client-certificate-data": btoa("C"), "client-key-data": btoa("K") }),
+        ],
+        contexts: ["a", "b"].map((name) => ({ name, context: { cluster: "c", user: name } })),
+        "current-context": "a",
+      }),
+    );
+    const server = "https://h:1/k";
+    const [first, second] = [await kubeconfigCredentials(path), await kubeconfigCredentials(path, "b")];
+    expect(await first.access()).toEqual({ server, tls: { ca: "CA" }, headers: { authorization: "Bearer t" } });
+    expect(await second.access()).toEqual({ server, tls: { ca: "CA", cert: "C", key: "K" }, headers: {} });
+    await expect(kubeconfigCredentials(path, "none")).rejects.toMatchObject({ kind: "invalid" });
+    await expect(kubeconfigCredentials(join(folder, "missing"))).rejects.toMatchObject({ kind: "invalid" });
+  });
+});

@@ -1,0 +1,176 @@
+import type { Dispatcher } from "undici";
+import { aborted } from "../base/abort.ts";
+import type { Clock } from "../base/clock.ts";
+import { DomainError } from "../base/errors.ts";
+import { Connections, type ConnectionsDeps, type Lane } from "./connections.ts";
+import type { KubeApi, KubeRequest } from "./kube-api.ts";
+import { KubeApiError, KubeUnreachableError, statusAnswer } from "./kube-errors.ts";
+import { repeatAfterMs, retryAfterMs } from "./retry-call.ts";
+
+/** One attempt, for metrics. `status` 0: no answer. */
+export interface CallFacts {
+  readonly method: KubeRequest["method"];
+  /** `pods`, `leases`, …: bounded by what this program asks for. */
+  readonly resource: string;
+  readonly status: number;
+  readonly ms: number;
+}
+
+const DEFAULT_TIMEOUT_MS = 10_000;
+const USER_AGENT = "gastown-terminal";
+
+/** The Kubernetes API over HTTP/1.1: at most three connections for calls, one for urgent ones, one for each watch. */
+export class KubeTransport implements KubeApi {
+  readonly #clock: Clock;
+  readonly #connections: Connections;
+  readonly #onAttempt: (facts: CallFacts) => void;
+
+  constructor(deps: ConnectionsDeps, options: { readonly onAttempt?: (facts: CallFacts) => void } = {}) {
+    this.#clock = deps.clock;
+    this.#connections = new Connections(deps);
+    this.#onAttempt = options.onAttempt ?? (() => {});
+  }
+
+  /** Holds the connections until the signal is aborted, then ends them and what runs over them. */
+  async run(signal: AbortSignal): Promise<void> {
+    await aborted(signal);
+    await this.#connections.destroy();
+  }
+
+  async call(request: KubeRequest, signal: AbortSignal): Promise<unknown> {
+    const timeoutMs = request.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+    const end = this.#clock.monotonicMs() + timeoutMs;
+    using deadline = this.#deadline(request, timeoutMs, signal);
+    for (let repeats = 0; ; repeats++) {
+      try {
+        return await this.#attempt(request, deadline.signal);
+      } catch (err) {
+        deadline.signal.throwIfAborted();
+        const waitMs = repeatAfterMs(err, request.method, repeats);
+        if (waitMs === undefined || this.#clock.monotonicMs() + waitMs >= end) throw err;
+        if (err instanceof KubeApiError && err.fault === "unauthenticated") await this.#connections.reread();
+        await this.#clock.sleep(waitMs, deadline.signal);
+      }
+    }
+  }
+
+  async *stream(request: KubeRequest, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+    const done = new AbortController();
+    const either = AbortSignal.any([signal, done.signal]);
+    try {
+      const { body } = await this.#opened(request, either);
+      for await (const chunk of body) yield chunk as Uint8Array;
+    } catch (err) {
+      either.throwIfAborted();
+      throw err instanceof DomainError ? err : new KubeUnreachableError(actionOf(request), err);
+    } finally {
+      done.abort(new DomainError("cancelled", "the reader left"));
+    }
+  }
+
+  async #opened(request: KubeRequest, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+    using deadline = this.#deadline(request, request.timeoutMs ?? DEFAULT_TIMEOUT_MS, signal);
+    try {
+      return await this.#send(request, "watches", deadline.signal, signal);
+    } catch (err) {
+      deadline.signal.throwIfAborted();
+      if (err instanceof KubeApiError && err.fault === "unauthenticated") await this.#connections.reread();
+      throw err;
+    }
+  }
+
+  async #attempt(request: KubeRequest, signal: AbortSignal): Promise<unknown> {
+    const { body } = await this.#send(request, request.lane ?? "calls", signal, signal);
+    try {
+      const text = await body.text();
+      return text === "" ? undefined : JSON.parse(text);
+    } catch (err) {
+      throw new KubeUnreachableError(actionOf(request), err);
+    }
+  }
+
+  /** Resolves with an answer of 2xx. `until`: aborts the answer's body. */
+  async #send(
+    request: KubeRequest,
+    lane: Lane,
+    start: AbortSignal,
+    until: AbortSignal,
+  ): Promise<Dispatcher.ResponseData> {
+    request.beforeAttempt?.();
+    const startedAt = this.#clock.monotonicMs();
+    let status = 0;
+    try {
+      const answer = await this.#dispatch(request, lane, start, until);
+      status = answer.statusCode;
+      if (status >= 200 && status < 300) return answer;
+      const said = statusAnswer(await json(answer.body));
+      throw new KubeApiError(actionOf(request), status, said, retryAfterMs(answer.headers["retry-after"]));
+    } catch (err) {
+      throw err instanceof DomainError ? err : new KubeUnreachableError(actionOf(request), err);
+    } finally {
+      const ms = this.#clock.monotonicMs() - startedAt;
+      this.#onAttempt({ method: request.method, resource: resourceOf(request.path), status, ms });
+    }
+  }
+
+  async #dispatch(request: KubeRequest, lane: Lane, start: AbortSignal, until: AbortSignal) {
+    const { dispatcher, access } = await this.#connections.over(lane);
+    start.throwIfAborted();
+    const url = new URL(access.server);
+    const query = new URLSearchParams();
+    for (const [name, value] of Object.entries(request.query ?? {})) query.set(name, `${value}`);
+    const hasBody = request.body !== undefined;
+    // A stream's start has a deadline that its body has not.
+    const opening = new AbortController();
+    const onStart = () => opening.abort(start.reason);
+    start.addEventListener("abort", onStart, { once: true });
+    try {
+      return await dispatcher.request({
+        origin: url.origin,
+        path: `${url.pathname.replace(/\/$/, "")}${request.path}${query.size > 0 ? `?${query}` : ""}`,
+        method: request.method,
+        headers: {
+          accept: "application/json",
+          "user-agent": USER_AGENT,
+          ...access.headers,
+          ...(hasBody ? { "content-type": request.contentType ?? "application/json" } : {}),
+        },
+        body: hasBody ? JSON.stringify(request.body) : null,
+        signal: AbortSignal.any([until, opening.signal]),
+      });
+    } finally {
+      start.removeEventListener("abort", onStart);
+    }
+  }
+
+  #deadline(request: KubeRequest, ms: number, signal: AbortSignal): Disposable & { readonly signal: AbortSignal } {
+    const done = new AbortController();
+    const expired = new AbortController();
+    const reason = () => new DomainError("deadline", `cannot ${actionOf(request)} within ${ms} ms`);
+    this.#clock.sleep(ms, done.signal).then(
+      () => expired.abort(reason()),
+      () => {},
+    );
+    return { signal: AbortSignal.any([signal, expired.signal]), [Symbol.dispose]: () => done.abort() };
+  }
+}
+
+async function json(body: Dispatcher.ResponseData["body"]): Promise<unknown> {
+  const text = await body.text();
+  try {
+    return JSON.parse(text);
+  } catch {
+    return { message: text.slice(0, 200) }; // of a proxy, or of the server before it is ready
+  }
+}
+
+function actionOf(request: KubeRequest): string {
+  return `${request.method} ${request.path}`;
+}
+
+/** `/api/v1/namespaces/a/pods/b/status` → `pods`. */
+function resourceOf(path: string): string {
+  return RESOURCE.exec(path)?.[1] ?? "other";
+}
+
+const RESOURCE = /^\/(?:api|apis\/[^/]+)\/[^/]+\/(?:namespaces\/[^/]+\/)?([a-z]+)/;
