@@ -4,7 +4,7 @@ import type { Clock } from "../base/clock.ts";
 import { DomainError } from "../base/errors.ts";
 import { Connections, type ConnectionsDeps, type Lane } from "./connections.ts";
 import type { KubeApi, KubeRequest } from "./kube-api.ts";
-import { KubeApiError, KubeUnreachableError, statusAnswer } from "./kube-errors.ts";
+import { isFault, KubeApiError, KubeUnreachableError, statusAnswer } from "./kube-errors.ts";
 import { repeatAfterMs, retryAfterMs } from "./retry-call.ts";
 
 /** One attempt, for metrics. `status` 0: no answer. */
@@ -48,7 +48,7 @@ export class KubeTransport implements KubeApi {
         deadline.signal.throwIfAborted();
         const waitMs = repeatAfterMs(err, request.method, repeats);
         if (waitMs === undefined || this.#clock.monotonicMs() + waitMs >= end) throw err;
-        if (err instanceof KubeApiError && err.fault === "unauthenticated") await this.#connections.reread();
+        if (isFault(err, "unauthenticated")) await this.#connections.reread();
         await this.#clock.sleep(waitMs, deadline.signal);
       }
     }
@@ -74,7 +74,7 @@ export class KubeTransport implements KubeApi {
       return await this.#send(request, "watches", deadline.signal, signal);
     } catch (err) {
       deadline.signal.throwIfAborted();
-      if (err instanceof KubeApiError && err.fault === "unauthenticated") await this.#connections.reread();
+      if (isFault(err, "unauthenticated")) await this.#connections.reread();
       throw err;
     }
   }
