@@ -1,12 +1,13 @@
 // Generates internal/gen from proto/, and test/conformance/gen from the protos beside it, with the packaged buf and
-// protoc-gen-es; needs no network.
+// protoc-gen-es; and the pods of deploy/k8s from the builder that makes the controller's. Needs no network.
 //
-//   npm run generate              write both
-//   npm run generate -- --check   exit 1 and name the files that are not what the protos say
+//   npm run generate              write all
+//   npm run generate -- --check   exit 1 and name the files that are not what their sources say
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
+import { podManifests } from "./pod-manifests.ts";
 
 const root = dirname(import.meta.dirname);
 /** What is generated, by the template that says from what. */
@@ -36,6 +37,11 @@ function filesOf(folder: string): Map<string, string> {
   return files;
 }
 
+/** Paths of the generated manifests, with their texts. */
+function manifests(): [path: string, text: string][] {
+  return Object.entries(podManifests()).map(([name, text]) => [`deploy/k8s/${name}`, text]);
+}
+
 /** Names of the generated files that are missing, changed or too many. */
 function staleFiles(): string[] {
   const scratch = mkdtempSync(join(tmpdir(), "generate-"));
@@ -54,7 +60,13 @@ function staleFiles(): string[] {
 }
 
 if (process.argv.includes("--check")) {
-  const stale = staleFiles();
+  const isStale = ([path, text]: [string, string]) => readFileSync(join(root, path), "utf8") !== text;
+  const stale = [
+    ...staleFiles(),
+    ...manifests()
+      .filter(isStale)
+      .map(([path]) => path),
+  ];
   for (const name of stale) console.error(`stale: ${name}`);
   if (stale.length > 0) {
     console.error("run: npm run generate");
@@ -62,4 +74,5 @@ if (process.argv.includes("--check")) {
   }
 } else {
   generateInto(root);
+  for (const [path, text] of manifests()) writeFileSync(join(root, path), text);
 }

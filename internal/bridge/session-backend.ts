@@ -28,7 +28,7 @@ export interface SessionInfo extends SessionKey {
   /** Wall clock, ms. */
   readonly createdAt: number;
   readonly stoppedAt?: number;
-  /** A sentence for a person; empty unless it failed. */
+  /** A sentence for a person: why it failed, cannot start yet, or is out of reach; else empty. */
   readonly error: string;
   /** For programs, e.g. `ImagePullBackOff`; empty: nothing to tell. */
   readonly reason: string;
