@@ -4,6 +4,7 @@ import { createServer } from "node:net";
 import { DomainError } from "../../internal/base/errors.ts";
 import { isLoopbackAddress } from "../../internal/base/loopback.ts";
 import type { ListenAddress } from "../../internal/rpc/port/listen.ts";
+import { parseAddress } from "../../internal/rpc/port/parse-address.ts";
 import { checkSocketFolder, readSocketPath } from "./socket-folder.ts";
 
 const UNIX = "unix:";
@@ -14,16 +15,10 @@ const UNIX = "unix:";
  */
 export function parseListen(text: string, flag: string, { unix = false } = {}): ListenAddress {
   if (unix && text.startsWith(UNIX)) return { host: "", port: 0, path: readSocketPath(text.slice(UNIX.length), flag) };
-  const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(text);
-  const host = match?.[1] ?? match?.[2];
-  const port = Number(match?.[3]);
-  if (host === undefined || port > 65_535) {
-    throw new DomainError(
-      "invalid",
-      `${flag} takes HOST:PORT${unix ? " or unix:PATH" : ""}, not ${JSON.stringify(text)}`,
-    );
-  }
-  return { host, port };
+  const address = parseAddress(text);
+  if (address !== undefined) return address;
+  const forms = unix ? "HOST:PORT or unix:PATH" : "HOST:PORT";
+  throw new DomainError("invalid", `${flag} takes ${forms}, not ${JSON.stringify(text)}`);
 }
 
 /**

@@ -1,10 +1,20 @@
 import { DomainError } from "./errors.ts";
 
-const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
-const PART = /(\d+(?:\.\d+)?)(ms|s|m|h)/gy;
+const MICROSECOND = 0.001;
+const UNITS_MS: Readonly<Record<string, number>> = {
+  ns: 0.000_001,
+  us: MICROSECOND,
+  "\u00b5s": MICROSECOND,
+  "\u03bcs": MICROSECOND,
+  ms: 1,
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+};
+const PART = /(\d+(?:\.\d*)?|\.\d+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h)/gy;
 
 /**
- * Milliseconds of a duration as Go writes it: `300ms`, `1.5s`, `2h45m`, `0`.
+ * Milliseconds, rounded, of a duration as Go writes it: `300ms`, `1.5s`, `2h45m`, `0`.
  * @throws DomainError `invalid` for anything else, negative ones included.
  */
 export function parseDurationMs(text: string): number {
