@@ -21,3 +21,10 @@ export function watchFolder(dir: string): FolderWatch {
   }
   return { changed, [Symbol.dispose]: () => watcher?.close() };
 }
+
+/** As `watchFolder`, of several: resolves at the first change of any. */
+export function watchFolders(dirs: readonly string[]): FolderWatch {
+  const watches = new DisposableStack();
+  const changed = Promise.race(dirs.map((dir) => watches.use(watchFolder(dir)).changed));
+  return { changed, [Symbol.dispose]: () => watches[Symbol.dispose]() };
+}

@@ -62,6 +62,11 @@ export function checkIssuers(rules: readonly IssuerRule[], cas: readonly X509Cer
   }
 }
 
+/** True when a CA of the issuer is among those that are trusted. Without one its tokens count over our own CA's certificates only. */
+export function hasTrustedCa({ issuer, cas: named }: IssuerRule, cas: readonly X509Certificate[]): boolean {
+  return named !== undefined || casNamed(issuer, cas).size > 0;
+}
+
 /** Who the owner of a certificate is where it has no URI name: `<SHA-256 of its CA>/<CN>`. */
 export function namelessIdentity(certificate: X509Certificate, issuer: X509Certificate): string {
   return `${fingerprintOf(issuer)}/${commonNameOf(certificate) ?? ""}`;

@@ -1,6 +1,6 @@
 import { readFile, readlink } from "node:fs/promises";
 import { join } from "node:path";
-import { fault, type TlsFiles } from "../pki/tls-files.ts";
+import { fault, faultIn, type TlsFileKind, type TlsFiles } from "../pki/tls-files.ts";
 
 /** What a mounted Secret swaps: a link to the folder that holds one version of all files. */
 const VERSION_LINK = "..data";
@@ -43,4 +43,37 @@ async function read(folder: string, name: string, dir: string, mayLack = false):
 
 async function versionOf(dir: string): Promise<string | undefined> {
   return readlink(join(dir, VERSION_LINK)).catch(() => undefined);
+}
+
+/** TLS files that lie each in a place of their own; the lists may be several files. */
+export interface TlsPaths {
+  readonly cert: string;
+  readonly key: string;
+  readonly ca: string;
+  readonly crl: readonly string[];
+}
+
+/**
+ * Reads files that somebody replaces one by one: what is read may be half of a change, `checkTls` tells. Every list that
+ * is named must be there.
+ * @throws DomainError `invalid` that names the file which cannot be read
+ */
+export async function readTlsPaths({ cert, key, ca, crl }: TlsPaths): Promise<TlsFiles> {
+  const names = { cert, key, ca, crl: crl.join(", ") };
+  const [certText, keyText, caText, ...lists] = await Promise.all([
+    readPath("cert", cert),
+    readPath("key", key),
+    readPath("ca", ca),
+    ...crl.map((path) => readPath("crl", path)),
+  ]);
+  const files = { cert: certText, key: keyText, ca: caText, names };
+  return lists.length === 0 ? files : { ...files, crl: lists.join("\n") };
+}
+
+async function readPath(file: TlsFileKind, path: string): Promise<string> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (cause) {
+    throw faultIn(file, "unreadable", `cannot read ${path}`, cause);
+  }
 }

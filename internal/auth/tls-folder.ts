@@ -1,3 +1,4 @@
+import { dirname } from "node:path";
 import { raceSignal } from "../base/abort.ts";
 import type { Clock } from "../base/clock.ts";
 import { DomainError, errorText } from "../base/errors.ts";
@@ -5,8 +6,8 @@ import type { Logger } from "../base/logger.ts";
 import type { Task } from "../base/task-group.ts";
 import { type CheckedTls, checkListNumbers, checkTls, type TlsFault, type TlsFiles } from "../pki/tls-files.ts";
 import type { TrustOptions } from "../pki/trust.ts";
-import { watchFolder } from "./folder-watch.ts";
-import { readTlsFiles } from "./read-tls-files.ts";
+import { type FolderWatch, watchFolders } from "./folder-watch.ts";
+import { readTlsFiles, readTlsPaths, type TlsPaths } from "./read-tls-files.ts";
 
 export interface TlsFolderDeps {
   readonly clock: Clock;
@@ -17,13 +18,14 @@ export interface TlsFolderDeps {
   readonly onRefused?: (reason: TlsFault) => void;
   /** The set in use has ended and nothing newer could be used (false); there is one within its dates again (true). */
   readonly onUsable?: (usable: boolean) => void;
-  /** Default: the folder as it is. For tests. */
-  readonly watchFolder?: typeof watchFolder;
-  readonly readTlsFiles?: typeof readTlsFiles;
+  /** Default: the files as they are. For tests. */
+  readonly watch?: () => FolderWatch;
+  readonly readTlsFiles?: () => Promise<TlsFiles>;
 }
 
 export interface TlsFolderOptions {
-  readonly dir: string;
+  /** The folder, or the files one by one. */
+  readonly dir: string | TlsPaths;
   readonly side: "server" | "client";
   /** Whatever else must hold of the files, beyond `checkTls`. @throws DomainError `invalid` */
   readonly check?: (tls: CheckedTls) => void;
@@ -40,7 +42,7 @@ type Read = TlsFiles | { readonly fault: TlsFault; readonly why: string };
 
 /**
  * A folder with `tls.crt`, `tls.key`, `ca.crt` and maybe `crl.pem` that somebody replaces now and then: a mounted Secret,
- * or a plain folder that is written or renamed into. A set of files is used only when `checkTls` accepts it as a whole;
+ * or a plain folder that is written or renamed into; or the same files in places of their own. A set of files is used only when `checkTls` accepts it as a whole;
  * until then, and whenever a later one is torn, expired or does not fit together, the one before stays in use.
  */
 export class TlsFolder implements Task {
@@ -71,9 +73,9 @@ export class TlsFolder implements Task {
 
   async run(signal: AbortSignal): Promise<void> {
     const { pollMs = 30_000, settleMs = 200, dir } = this.#options;
-    const watchDir = this.#deps.watchFolder ?? watchFolder;
+    const watch = this.#deps.watch ?? (() => watchFolders(foldersOf(dir)));
     while (!signal.aborted) {
-      using watching = watchDir(dir); // before the look: what changes from here on is not missed
+      using watching = watch(); // before the look: what changes from here on is not missed
       await this.#look();
       await this.#changeOrPoll(watching.changed, Math.min(pollMs, this.#untilEnd()), signal);
       await this.#deps.clock.sleep(settleMs, signal).catch(() => {});
@@ -106,11 +108,16 @@ export class TlsFolder implements Task {
 
   async #read(): Promise<Read> {
     try {
-      return await (this.#deps.readTlsFiles ?? readTlsFiles)(this.#options.dir);
+      return await (this.#deps.readTlsFiles ?? this.#readFiles)();
     } catch (err) {
       return { fault: faultOf(err), why: errorText(err) };
     }
   }
+
+  readonly #readFiles = (): Promise<TlsFiles> => {
+    const { dir } = this.#options;
+    return typeof dir === "string" ? readTlsFiles(dir) : readTlsPaths(dir);
+  };
 
   #judge(read: Read, text: string, now: number): void {
     const isNew = text !== this.#seen?.text;
@@ -131,7 +138,10 @@ export class TlsFolder implements Task {
       this.#seen = { text, refused: true };
       if (!isNew) return;
       const next = this.#current ? "the one before stays in use" : "there is none yet";
-      this.#deps.logger.warn({ dir: this.#options.dir, err: errorText(err), next }, "a certificate is not used");
+      this.#deps.logger.warn(
+        { dir: nameOf(this.#options.dir), err: errorText(err), next },
+        "a certificate is not used",
+      );
       this.#deps.onRefused?.(faultOf(err));
     }
   }
@@ -142,9 +152,18 @@ export class TlsFolder implements Task {
     if (usable === this.#usable) return;
     this.#usable = usable;
     if (!usable)
-      this.#deps.logger.error({ dir: this.#options.dir }, "the certificate has expired: no caller trusts it");
+      this.#deps.logger.error({ dir: nameOf(this.#options.dir) }, "the certificate has expired: no caller trusts it");
     this.#deps.onUsable?.(usable);
   }
+}
+
+function foldersOf(dir: string | TlsPaths): readonly string[] {
+  if (typeof dir === "string") return [dir];
+  return [...new Set([dir.cert, dir.key, dir.ca, ...dir.crl].map((path) => dirname(path)))];
+}
+
+function nameOf(dir: string | TlsPaths): string {
+  return typeof dir === "string" ? dir : dir.cert;
 }
 
 function faultOf(err: unknown): TlsFault {

@@ -65,7 +65,11 @@ describe("refuses, with a reason and the file's name,", () => {
     ["a revocation list of tomorrow", { ...files, crl: town.revoke([], { startDays: 0.5 }) }, "crl", "not valid yet"],
   ])("%s", (_, broken, reason, named) => {
     expect(() => checkTls(broken, "server", now)).toThrow(
-      expect.objectContaining({ kind: "invalid", message: expect.stringContaining(named), fields: { reason } }),
+      expect.objectContaining({
+        kind: "invalid",
+        message: expect.stringContaining(named),
+        fields: { reason, file: expect.any(String) },
+      }),
     );
   });
 

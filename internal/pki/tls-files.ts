@@ -14,7 +14,16 @@ export interface TlsFiles {
   readonly ca: string;
   /** Revocation lists of those CAs. */
   readonly crl?: string;
+  /** What errors call the files. Default: `tls.crt`, `tls.key`, `ca.crt`, `crl.pem`. */
+  readonly names?: TlsFileNames;
 }
+
+export type TlsFileNames = Readonly<Record<TlsFileKind, string>>;
+
+/** Which of the files is to blame; `file` in the fields of the error. */
+export type TlsFileKind = "cert" | "key" | "ca" | "crl";
+
+const USUAL_NAMES: TlsFileNames = { cert: "tls.crt", key: "tls.key", ca: "ca.crt", crl: "crl.pem" };
 
 /** Files that belong together and can be used now. */
 export interface CheckedTls {
@@ -56,7 +65,7 @@ export function isFor(certificate: X509Certificate, side: keyof typeof USAGES): 
 /**
  * Checks a set of files as a whole, each in the order a person would look for the mistake.
  * @param now wall clock, ms
- * @throws DomainError `invalid` that names the file and, as `reason` in its fields, the TlsFault
+ * @throws DomainError `invalid` that names the file; in its fields `reason`, the TlsFault, and `file`, the TlsFileKind
  */
 export function checkTls(
   files: TlsFiles,
@@ -64,19 +73,24 @@ export function checkTls(
   now: number,
   options: TrustOptions = {},
 ): CheckedTls {
-  const [leaf, ...chain] = read("tls.crt", () => certificatesOf(files.cert));
-  const key = read("tls.key", () => createPrivateKey(files.key));
-  if (!leaf.checkPrivateKey(key)) throw fault("mismatch", "tls.key is not the key of tls.crt");
-  const cas = read("ca.crt", () => certificatesOf(files.ca));
+  const names = files.names ?? USUAL_NAMES;
+  const [leaf, ...chain] = read(names, "cert", () => certificatesOf(files.cert));
+  const key = read(names, "key", () => createPrivateKey(files.key));
+  if (!leaf.checkPrivateKey(key)) throw faultIn("key", "mismatch", `${names.key} is not the key of ${names.cert}`);
+  const cas = read(names, "ca", () => certificatesOf(files.ca));
   const notCa = cas.find((ca) => !ca.ca);
-  if (notCa) throw fault("untrusted", "ca.crt holds a certificate that is not of a CA");
-  if (!isFor(leaf, side)) throw fault("usage", `tls.crt is not for this: it does not name ${USAGE_NAMES[side]}`);
+  if (notCa) throw faultIn("ca", "untrusted", `${names.ca} holds a certificate that is not of a CA`);
+  if (!isFor(leaf, side)) {
+    throw faultIn("cert", "usage", `${names.cert} is not for this: it does not name ${USAGE_NAMES[side]}`);
+  }
   const { crl } = files;
   const signers = [...cas, ...chain];
-  const lists = crl === undefined ? [] : checkLists(crl, signers, now);
+  const lists = crl === undefined ? [] : checkLists(crl, names, signers, now);
   const trust = new Trust(cas, lists, options);
   const standing = trust.standing(leaf, now, chain);
-  if (standing !== "good") throw fault(standing === "no-list" ? "crl" : standing, `tls.crt ${FAULTS[standing]}`);
+  if (standing !== "good") {
+    throw faultIn("cert", standing === "no-list" ? "crl" : standing, `${names.cert} ${standingText(standing, names)}`);
+  }
   usable(files);
   const due = lists.flatMap(({ nextUpdate }) => nextUpdate ?? []);
   const notAfter = trust.notAfter(leaf, chain);
@@ -94,7 +108,8 @@ export function checkListNumbers(next: CheckedTls, inUse: CheckedTls): void {
   for (const [issuer, number] of next.listNumbers) {
     const known = inUse.listNumbers.get(issuer);
     if (known === undefined || number >= known) continue;
-    throw fault("crl", `crl.pem holds list number ${number}, which is older than number ${known} in use`);
+    const name = (next.files.names ?? USUAL_NAMES).crl;
+    throw faultIn("crl", "crl", `${name} holds list number ${number}, which is older than number ${known} in use`);
   }
 }
 
@@ -112,23 +127,35 @@ function numbersOf(lists: readonly RevocationList[], issuers: readonly X509Certi
   return numbers;
 }
 
-const FAULTS: Readonly<Record<Exclude<Standing, "good">, string>> = {
-  untrusted: "does not lead to a CA of ca.crt",
-  expired: "or a CA above it has expired",
-  "not-yet-valid": "or a CA above it is not valid yet",
-  revoked: "is revoked by crl.pem",
-  "no-list": "is of a CA that must have a current list in crl.pem, and has none",
-};
+function standingText(standing: Exclude<Standing, "good">, names: TlsFileNames): string {
+  switch (standing) {
+    case "untrusted":
+      return `does not lead to a CA of ${names.ca}`;
+    case "expired":
+      return "or a CA above it has expired";
+    case "not-yet-valid":
+      return "or a CA above it is not valid yet";
+    case "revoked":
+      return `is revoked by ${names.crl}`;
+    case "no-list":
+      return `is of a CA that must have a current list in ${names.crl}, and has none`;
+  }
+}
 
-function checkLists(pem: string, issuers: readonly X509Certificate[], now: number): readonly RevocationList[] {
-  const lists = read("crl.pem", () => revocationListsOf(pem), "crl");
+function checkLists(
+  pem: string,
+  names: TlsFileNames,
+  issuers: readonly X509Certificate[],
+  now: number,
+): readonly RevocationList[] {
+  const lists = read(names, "crl", () => revocationListsOf(pem), "crl");
   for (const list of lists) {
     if (!issuers.some((issuer) => list.isSignedBy(issuer))) {
-      throw fault("crl", "crl.pem holds a list that no CA of ca.crt has signed");
+      throw faultIn("crl", "crl", `${names.crl} holds a list that no CA of ${names.ca} has signed`);
     }
-    if (list.thisUpdate > now) throw fault("crl", "crl.pem holds a list that is not valid yet");
+    if (list.thisUpdate > now) throw faultIn("crl", "crl", `${names.crl} holds a list that is not valid yet`);
     if (list.nextUpdate !== undefined && list.nextUpdate <= now) {
-      throw fault("crl", "crl.pem holds a list that is out of date");
+      throw faultIn("crl", "crl", `${names.crl} holds a list that is out of date`);
     }
   }
   return lists;
@@ -143,16 +170,21 @@ function usable({ cert, key, ca }: TlsFiles): void {
   }
 }
 
-function read<T>(name: string, parse: () => T, reason: TlsFault = "unreadable"): T {
+function read<T>(names: TlsFileNames, file: TlsFileKind, parse: () => T, reason: TlsFault = "unreadable"): T {
   try {
     return parse();
   } catch (cause) {
     const why = cause instanceof DomainError ? cause.message : "not a PEM file of this kind";
-    throw fault(reason, `${name} cannot be used: ${why}`, cause);
+    throw faultIn(file, reason, `${names[file]} cannot be used: ${why}`, cause);
   }
 }
 
 /** The error for a set of files that cannot be used. */
 export function fault(reason: TlsFault, message: string, cause?: unknown): DomainError {
   return new DomainError("invalid", message, { fields: { reason }, cause });
+}
+
+/** As `fault`, naming which of the files is to blame. */
+export function faultIn(file: TlsFileKind, reason: TlsFault, message: string, cause?: unknown): DomainError {
+  return new DomainError("invalid", message, { fields: { reason, file }, cause });
 }
