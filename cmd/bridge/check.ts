@@ -1,0 +1,20 @@
+import { printable } from "../../internal/base/printable-text.ts";
+import type { Output } from "../../internal/cli/output.ts";
+import type { MainContext } from "../../internal/cli/run-main.ts";
+import { findings } from "./check/check.ts";
+import type { BridgeCommand } from "./config.ts";
+import { ConfigError, faultText } from "./file/config-fault.ts";
+import { openBridgeFile } from "./file/open-bridge-file.ts";
+
+export type Printing = MainContext & { readonly out: Output; readonly err: Output };
+export type CheckCommand = Extract<BridgeCommand, { readonly type: "run" | "check" }>;
+
+/** Prints all that is wrong with a configuration; 0: a bridge starts with it, 2: it does not. @throws as `openBridgeFile` */
+export async function check({ configPath }: CheckCommand, { out, err, clock }: Printing): Promise<number> {
+  const file = openBridgeFile(configPath);
+  const { faults, warnings } = await findings(file, clock.now());
+  for (const warning of warnings) err.line(printable`${faultText(configPath, warning, "warning")}`);
+  if (faults.length > 0) throw new ConfigError(configPath, faults);
+  out.line(printable`${configPath}: ok`);
+  return 0;
+}

@@ -1,0 +1,71 @@
+import { statSync } from "node:fs";
+import { checkIssuers, hasTrustedCa } from "../../../internal/auth/issuing-cas.ts";
+import { readTlsPaths } from "../../../internal/auth/read-tls-files.ts";
+import { publicKeysOf } from "../../../internal/auth/token-key-files.ts";
+import { DomainError, errorText } from "../../../internal/base/errors.ts";
+import { type CheckedTls, checkTls } from "../../../internal/pki/tls-files.ts";
+import type { BridgeConfig } from "../file/bridge-config.ts";
+import type { KeyPath } from "../file/config-document.ts";
+import { readText } from "../file/read-text.ts";
+import type { Findings } from "./findings.ts";
+
+const KEY_OF: Readonly<Record<string, KeyPath>> = {
+  cert: ["tls", "cert"],
+  key: ["tls", "key"],
+  ca: ["tls", "ca_bundle"],
+  crl: ["tls", "crl"],
+};
+
+/** A certificate that ends sooner is one that nobody renews. */
+const SOON_MS = 7 * 24 * 3_600_000;
+
+/**
+ * Reads every certificate, key and revocation list that the configuration names, as the server will.
+ * @param now wall clock, ms
+ */
+export async function checkCredentials(config: BridgeConfig, findings: Findings, now: number): Promise<void> {
+  for (const [i, { path }] of config.auth.keyFiles.entries()) {
+    findings.tried(["auth", "jwt_public_keys", i, "key_path"], () => publicKeysOf(readText(path), path));
+  }
+  const tls = areReadable(config, findings) ? await tlsOf(config, findings, now) : undefined;
+  if (tls === undefined) return;
+  checkKeyMode(config.tls.key, findings);
+  if (tls.notAfter - now < SOON_MS) {
+    findings.warning(["tls", "cert"], `it, or a CA above it, ends on ${new Date(tls.notAfter).toISOString()}`);
+  }
+  for (const [i, { rule }] of config.auth.keyFiles.entries()) {
+    const key = ["auth", "jwt_public_keys", i, "issuer"];
+    findings.tried(key, () => checkIssuers([rule], tls.trust.cas));
+    if (hasTrustedCa(rule, tls.trust.cas)) continue;
+    const why = `no CA in ${config.tls.ca} is named ${JSON.stringify(rule.issuer)}`;
+    findings.warning(
+      key,
+      `${why}: its tokens count only over certificates that our own CA made for a client of that name`,
+    );
+  }
+}
+
+function areReadable({ tls }: BridgeConfig, findings: Findings): boolean {
+  const before = findings.faults.length;
+  const paths = { cert: [tls.cert], key: [tls.key], ca: [tls.ca], crl: tls.crl };
+  for (const [file, named] of Object.entries(paths)) {
+    for (const path of named) findings.tried(KEY_OF[file] ?? [], () => readText(path));
+  }
+  return findings.faults.length === before;
+}
+
+async function tlsOf({ tls, trust }: BridgeConfig, findings: Findings, now: number): Promise<CheckedTls | undefined> {
+  try {
+    return checkTls(await readTlsPaths(tls), "server", now, trust);
+  } catch (err) {
+    if (!(err instanceof DomainError)) throw err;
+    findings.fault(KEY_OF[String(err.fields["file"])] ?? ["tls"], errorText(err));
+    return undefined;
+  }
+}
+
+function checkKeyMode(path: string, findings: Findings): void {
+  const { mode } = statSync(path);
+  if ((mode & 0o007) === 0) return;
+  findings.warning(["tls", "key"], `every user of this machine can use ${path}: chmod 600, and make another key`);
+}

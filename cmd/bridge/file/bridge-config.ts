@@ -1,0 +1,51 @@
+import type { AuthConfig } from "../../../internal/auth/auth-config.ts";
+import type { TlsPaths } from "../../../internal/auth/read-tls-files.ts";
+import type { TrustOptions } from "../../../internal/pki/trust.ts";
+import type { ListenAddress } from "../../../internal/rpc/port/listen.ts";
+import type { ProviderName } from "./schema.ts";
+
+export interface ProviderConfig {
+  readonly name: ProviderName;
+  /** A name that is looked for in PATH, or an absolute path. Undefined: the provider's own. */
+  readonly binary: string | undefined;
+  readonly args: readonly string[];
+  readonly startupTimeoutMs: number;
+}
+
+/** What `bridge.yaml` says. All paths are absolute, all times milliseconds. */
+export interface BridgeConfig {
+  readonly listen: ListenAddress;
+  readonly healthListen: ListenAddress;
+  /** Undefined: connections live as long as they like. */
+  readonly maxConnectionAgeMs: number | undefined;
+  /** Undefined: not said. */
+  readonly stateDir: string | undefined;
+  readonly tls: TlsPaths;
+  readonly trust: TrustOptions;
+  readonly auth: AuthConfig;
+  readonly sessions: {
+    readonly maxPerProject: number;
+    readonly maxGlobal: number;
+    /** Undefined: a session may be idle for any time. */
+    readonly idleTimeoutMs: number | undefined;
+    readonly graceMs: number;
+    readonly eventBuffer: number;
+    readonly retentionMs: number;
+  };
+  readonly inputMaxBytes: number;
+  readonly providers: readonly ProviderConfig[];
+  readonly allowedPaths: readonly string[];
+  readonly logging: {
+    readonly level: "debug" | "info" | "warn" | "error";
+    readonly format: "json" | "text";
+    /** Beside the built-in ones. */
+    readonly redactPatterns: readonly string[];
+  };
+  /** Where revocation lists are served over HTTP, and at which path. */
+  readonly crlServer: { readonly listen: ListenAddress; readonly path: string } | undefined;
+  /** Where the certificates say that the list is. */
+  readonly crlUrl: string | undefined;
+  readonly limits: { readonly startsPerMinute: number; readonly inputsPerMinute: number };
+  /** Undefined: stderr. */
+  readonly auditPath: string | undefined;
+}

@@ -1,0 +1,67 @@
+import { isMap, isNode, isScalar, LineCounter, type Node, parseDocument, type YAMLMap } from "yaml";
+import type { ConfigFault } from "./config-fault.ts";
+
+/** Where a value stands: keys of blocks, positions in lists. */
+export type KeyPath = readonly (string | number)[];
+
+/** A YAML text as a value, with the line of each of its keys. */
+export class ConfigDocument {
+  /** Plain objects, lists and scalars; what the text says where it has faults is not to be used. */
+  readonly value: unknown;
+  /** What is no YAML: syntax, a key twice, a tag that is not known, more than one document. */
+  readonly faults: readonly ConfigFault[];
+  readonly #root: Node | null;
+  readonly #lines: LineCounter;
+
+  constructor(text: string) {
+    this.#lines = new LineCounter();
+    const document = parseDocument(text, { lineCounter: this.#lines, prettyErrors: false, version: "1.2" });
+    this.#root = document.contents;
+    this.faults = [...document.errors, ...document.warnings].map(({ pos, message }) => ({
+      line: this.#lines.linePos(pos[0]).line,
+      key: "",
+      reason: `is not YAML that can be read: ${message}`,
+    }));
+    this.value = this.faults.length === 0 ? document.toJS({ maxAliasCount: 100 }) : undefined;
+  }
+
+  /** The line of a key, or of the nearest block above it that is there; counted from 1. */
+  lineOf(path: KeyPath): number {
+    let node: unknown = this.#root;
+    let at = startOf(this.#root) ?? 0;
+    for (const part of path) {
+      const next = stepInto(node, part);
+      if (next === undefined) break;
+      at = next.at ?? at;
+      node = next.value;
+    }
+    return this.#lines.linePos(at).line;
+  }
+}
+
+interface Step {
+  readonly value: unknown;
+  /** Offset of the key, or of the item of a list. */
+  readonly at: number | undefined;
+}
+
+function stepInto(node: unknown, part: string | number): Step | undefined {
+  if (isMap(node)) {
+    const pair = pairOf(node, part);
+    return pair && { value: pair.value, at: startOf(pair.key) };
+  }
+  const item = hasItems(node) && typeof part === "number" ? node.items[part] : undefined;
+  return item === undefined ? undefined : { value: item, at: startOf(item) };
+}
+
+function pairOf(map: YAMLMap, key: string | number) {
+  return map.items.find((pair) => isScalar(pair.key) && String(pair.key.value) === String(key));
+}
+
+function hasItems(node: unknown): node is { readonly items: readonly unknown[] } {
+  return isNode(node) && "items" in node;
+}
+
+function startOf(node: unknown): number | undefined {
+  return isNode(node) ? node.range?.[0] : undefined;
+}

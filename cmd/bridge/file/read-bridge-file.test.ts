@@ -1,0 +1,257 @@
+import { describe, expect, it } from "vitest";
+import { ConfigError } from "./config-fault.ts";
+import { readBridgeFile } from "./read-bridge-file.ts";
+
+/** As the requirement has it, word for word. */
+const REQUIREMENT = String.raw`# bridge.yaml
+server:
+  listen: "0.0.0.0:9445"
+
+tls:
+  ca_bundle: "certs/ca-bundle.crt"
+  cert: "certs/bridge.crt"
+  key: "certs/bridge.key"
+
+auth:
+  jwt_public_keys:
+    - issuer: "prd-manager"
+      key_path: "certs/prd-manager-jwt.pub"
+    - issuer: "ndara-orchestrator"
+      key_path: "certs/ndara-jwt.pub"
+  jwt_audience: "bridge"
+  jwt_max_ttl: "5m"
+
+sessions:
+  max_per_project: 5
+  max_global: 20
+  idle_timeout: "30m"
+  stop_grace_period: "10s"
+  event_buffer_size: 10000
+
+input:
+  max_size_bytes: 65536
+
+providers:
+  codex:
+    binary: "codex"
+    args: ["--quiet"]
+    startup_timeout: "30s"
+  claude:
+    binary: "claude"
+    args: ["--print", "--verbose"]
+    startup_timeout: "30s"
+  opencode:
+    binary: "opencode"
+    args: []
+    startup_timeout: "30s"
+
+allowed_paths:
+  - "/home/*/repos"
+  - "/opt/projects"
+
+logging:
+  level: "info"
+  format: "json"
+  redact_patterns:
+    - "(?i)(api[_-]?key|token|secret|password)\\s*[:=]\\s*\\S+"
+`;
+
+/** The least that a bridge starts with. */
+const LEAST = `tls: { ca_bundle: a, cert: b, key: c }
+auth: { jwt_public_keys: [{ issuer: prd, key_path: d }] }
+providers: { demo: {} }
+allowed_paths: [/srv]
+`;
+
+const PLACE = { file: "bridge.yaml", folder: "/etc/bridge", readText: () => "" };
+const read = (text: string) => readBridgeFile(text, PLACE);
+
+function faultsOf(text: string): readonly string[] {
+  try {
+    read(text);
+  } catch (err) {
+    if (err instanceof ConfigError) return err.lines;
+    throw err;
+  }
+  return [];
+}
+
+it("reads the requirement's example as it stands", () => {
+  const { config, warnings } = read(REQUIREMENT);
+  expect(config).toMatchObject({
+    listen: { host: "0.0.0.0", port: 9445 },
+    tls: {
+      ca: "/etc/bridge/certs/ca-bundle.crt",
+      cert: "/etc/bridge/certs/bridge.crt",
+      key: "/etc/bridge/certs/bridge.key",
+    },
+    auth: { audience: "bridge", maxTtlMs: 300_000 },
+    sessions: { maxPerProject: 5, maxGlobal: 20, idleTimeoutMs: 1_800_000, graceMs: 10_000, eventBuffer: 10_000 },
+    inputMaxBytes: 65_536,
+    allowedPaths: ["/home/*/repos", "/opt/projects"],
+    logging: { level: "info", format: "json" },
+  });
+  expect(config.auth.keyFiles.map(({ path }) => path)).toEqual([
+    "/etc/bridge/certs/prd-manager-jwt.pub",
+    "/etc/bridge/certs/ndara-jwt.pub",
+  ]);
+  expect(config.providers.map(({ name, binary, args }) => [name, binary, args])).toEqual([
+    ["codex", "codex", []],
+    ["claude", "claude", ["--print", "--verbose"]],
+    ["opencode", "opencode", []],
+  ]);
+  expect(warnings).toEqual([{ line: 32, key: "providers.codex.args", reason: expect.stringContaining("--quiet") }]);
+});
+
+it("listens on loopback, and has limits, where nothing is said", () => {
+  const { config } = read(LEAST);
+  expect(config).toMatchObject({
+    listen: { host: "127.0.0.1", port: 9445 },
+    healthListen: { host: "127.0.0.1", port: 9446 },
+    maxConnectionAgeMs: undefined,
+    auth: { audience: "bridge", maxTtlMs: 300_000, clockSkewMs: 30_000 },
+    sessions: { maxPerProject: 5, maxGlobal: 20, idleTimeoutMs: 1_800_000, retentionMs: 600_000 },
+    inputMaxBytes: 65_536,
+    crlServer: undefined,
+    auditPath: undefined,
+  });
+});
+
+it("reads every key beyond the requirement's example", () => {
+  const { config } = read(`
+server: { listen: ":1", health_listen: "[::1]:2", max_connection_age: 1h30m, state_dir: state }
+tls: { ca_bundle: a, cert: b, key: c, crl: [x.pem, /y.pem], crl_policy: require }
+auth:
+  jwt_public_keys: [{ issuer: prd, key_path: d, projects: [shop] }]
+  clock_skew: 10s
+providers: { demo: }
+allowed_paths: [/srv]
+crl: { listen: "0.0.0.0:9447", url: "http://bridge.example.com:9447/lists/ca.crl" }
+sessions: { retention: 1h, idle_timeout: "0" }
+limits: { starts_per_minute: 7, inputs_per_minute: 8 }
+audit: { path: /var/log/bridge/audit.log }
+`);
+  expect(config).toMatchObject({
+    listen: { host: "0.0.0.0", port: 1 },
+    healthListen: { host: "::1", port: 2 },
+    maxConnectionAgeMs: 5_400_000,
+    stateDir: "/etc/bridge/state",
+    sessions: { retentionMs: 3_600_000, idleTimeoutMs: undefined },
+    crlServer: { listen: { host: "0.0.0.0", port: 9447 }, path: "/lists/ca.crl" },
+    limits: { startsPerMinute: 7, inputsPerMinute: 8 },
+    auditPath: "/var/log/bridge/audit.log",
+    tls: { crl: ["/etc/bridge/x.pem", "/y.pem"] },
+    auth: { clockSkewMs: 10_000, keyFiles: [{ rule: { projects: ["shop"] } }] },
+  });
+});
+
+describe("names every fault by line, key and reason", () => {
+  it.each<[string, string, string]>([
+    ["a key that is not known", "servr: {}", "bridge.yaml:5: servr: is not known here; did you mean server?"],
+    ["one below it", "server:\n  lisen: x", "bridge.yaml:6: server.lisen: is not known here; did you mean listen?"],
+    ["a provider that does not exist", "server: {}\nproviders: {}", "key"],
+    ["an address without a port", "server: { listen: 0.0.0.0 }", "bridge.yaml:5: server.listen: must be HOST:PORT"],
+    ["a port that is none", 'server: { listen: "a:70000" }', "bridge.yaml:5: server.listen: must be HOST:PORT"],
+    [
+      "a duration without a unit",
+      "sessions:\n  idle_timeout: 30",
+      "bridge.yaml:6: sessions.idle_timeout: must be a duration",
+    ],
+    ["a duration in words", "sessions: { retention: a week }", "bridge.yaml:5: sessions.retention: must be a duration"],
+    ["a count that is too low", "sessions: { max_global: 0 }", "sessions.max_global: must be a whole number from 1"],
+    ["half a session", "sessions: { max_global: 1.5 }", "sessions.max_global: must be a whole number"],
+    [
+      "limits that contradict each other",
+      "sessions: { max_per_project: 9, max_global: 8 }",
+      "sessions.max_per_project: must not be more",
+    ],
+    [
+      "larger inputs than a request may hold",
+      "input: { max_size_bytes: 65537 }",
+      "input.max_size_bytes: must be a whole number",
+    ],
+    [
+      "a pattern that is none",
+      'logging:\n  redact_patterns:\n    - "(a"',
+      "bridge.yaml:7: logging.redact_patterns[0]:",
+    ],
+    [
+      "a level that does not exist",
+      "logging: { level: loud }",
+      "logging.level: must be one of debug, info, warn, error",
+    ],
+    ["a list served that is not there", 'crl: { listen: "127.0.0.1:1" }', "bridge.yaml:5: crl.listen: needs tls.crl"],
+    ["a list's address that no certificate may name", "crl: { url: ftp://x/y }", "crl.url: must be a URL"],
+    ["a block that is a text", "input: lots", "bridge.yaml:5: input: must be a block of keys"],
+    ["a key twice", "input: {}\ninput: {}", "bridge.yaml:6: is not YAML that can be read: Map keys must be unique"],
+    ["what is not YAML", "input: [", "is not YAML that can be read"],
+    ["a tag that runs something", "input: !!js/function x", "is not YAML that can be read: Unresolved tag"],
+    ["a second document", "---\ninput: {}", "is not YAML that can be read"],
+  ])("%s", (_, more, words) => {
+    const text = words === "key" ? LEAST.replace("demo", "gemini") : LEAST + more;
+    const expected =
+      words === "key" ? "bridge.yaml:3: providers.gemini: is not known here; known are codex, claude" : words;
+    expect(faultsOf(`${text}\n`)).toContainEqual(expect.stringContaining(expected));
+  });
+
+  it.each<[string, string, string]>([
+    ["a relative path", "[srv]", "allowed_paths[0]: must be an absolute path"],
+    ["a path that leaves its folder", "[/srv/../etc]", "allowed_paths[0]: must be an absolute path"],
+    ["a star for several segments", '["/srv/**"]', "allowed_paths[0]: must be an absolute path"],
+    ["no path at all", "[]", "allowed_paths: must have a path"],
+  ])("%s that agents may use", (_, paths, words) => {
+    expect(faultsOf(LEAST.replace("[/srv]", paths))).toEqual([expect.stringContaining(`bridge.yaml:4: ${words}`)]);
+  });
+
+  it.each<[string, string, string]>([
+    ["a life of tokens that is too long", "jwt_max_ttl: 6m", "auth.jwt_max_ttl: must be a duration"],
+    ["no keys", "jwt_public_keys: []", "auth.jwt_public_keys: must have an entry"],
+    ["a key that turns the check off", "jwt_algorithms: [none]", "auth.jwt_algorithms: is not known here"],
+    [
+      "a CA of an issuer that is none",
+      "jwt_public_keys: [{ issuer: a, key_path: b, ca: [3] }]",
+      "auth.jwt_public_keys[0].ca: must be",
+    ],
+  ])("%s", (_, auth, words) => {
+    const keys = auth.startsWith("jwt_public") ? "" : "\n  jwt_public_keys: [{ issuer: prd, key_path: d }]";
+    const text = LEAST.replace(/^auth.*$/m, `auth:\n  ${auth}${keys}`);
+    expect(faultsOf(text)).toEqual([expect.stringContaining(`bridge.yaml:3: ${words}`)]);
+  });
+
+  it("all of them at once, in the order of the file", () => {
+    const faults = faultsOf(
+      "input: { max_size_bytes: -1 }\nlogging: { format: xml }\ntls: { cert: b }\nallowed_paths: [/srv]\n",
+    );
+    expect(faults.map((fault) => fault.split(": ").slice(0, 2).join(" "))).toEqual([
+      "bridge.yaml:1 auth.jwt_public_keys",
+      "bridge.yaml:1 input.max_size_bytes",
+      "bridge.yaml:2 logging.format",
+      "bridge.yaml:3 tls.ca_bundle",
+      "bridge.yaml:3 tls.key",
+    ]);
+  });
+
+  it("an empty file's too", () => {
+    expect(faultsOf("")).toContain("bridge.yaml:1: tls.cert: is required");
+  });
+});
+
+describe("no key turns verification off or serves plaintext", () => {
+  const names = [
+    "insecure",
+    "insecure_skip_verify",
+    "verify",
+    "plaintext",
+    "client_auth",
+    "min_version",
+    "enabled",
+    "disabled",
+  ];
+  it.each(["server", "tls", "auth", "crl"])("in %s", (block) => {
+    for (const name of names) {
+      const text = LEAST.replace(new RegExp(`^${block}: \\{`, "m"), `${block}: { ${name}: true,`);
+      const faults = faultsOf(text === LEAST ? `${LEAST}${block}: { ${name}: true }\n` : text);
+      expect(faults).toContainEqual(expect.stringContaining(`${block}.${name}: is not known here`));
+    }
+  });
+});
