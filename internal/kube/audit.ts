@@ -1,0 +1,22 @@
+import type { KubeObject } from "./kube-object.ts";
+
+/**
+ * Keys of objects that differ between what is held and what was listed meanwhile, other than `touched`: those that changed
+ * while the list was read, of which the two may truly know different states.
+ */
+export function differingKeys<T>(
+  held: { get(key: string): KubeObject<T> | undefined; values(): Iterable<KubeObject<T>> },
+  listed: readonly KubeObject<T>[],
+  touched: ReadonlySet<string>,
+): readonly string[] {
+  const known = new Set<string>();
+  const differing: string[] = [];
+  for (const object of listed) {
+    known.add(object.key);
+    const other = held.get(object.key);
+    const isSame = other?.uid === object.uid && other.resourceVersion === object.resourceVersion;
+    if (!isSame && !touched.has(object.key)) differing.push(object.key);
+  }
+  for (const { key } of held.values()) if (!known.has(key) && !touched.has(key)) differing.push(key);
+  return differing;
+}

@@ -1,0 +1,365 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { FakeKube } from "../../test/fakes/fake-kube.ts";
+import { FakeClock, settle } from "../../test/support/fake-clock.ts";
+import { silentLogger } from "../../test/support/silent-logger.ts";
+import type { Collection } from "./collection.ts";
+import type { KubeRequest } from "./kube-api.ts";
+import { Reflector } from "./reflector.ts";
+
+const PODS = "/api/v1/namespaces/a/pods";
+const isWatch = (request: KubeRequest) => request.query?.["watch"] === true;
+
+describe("a reflector", () => {
+  let clock: FakeClock;
+  let kube: FakeKube;
+  let deltas: string[];
+  let stop: AbortController;
+  let running: Promise<void>;
+  let reflector: Reflector<string>;
+
+  beforeEach(() => {
+    [clock, kube, deltas, stop] = [new FakeClock(), new FakeKube(), [], new AbortController()];
+    running = Promise.resolve();
+  });
+  afterEach(async () => {
+    stop.abort(new Error("test ends"));
+    await running;
+    expect(clock.sleeping).toBe(0);
+    expect(kube.watches).toEqual([]);
+  });
+
+  async function start(collection: Partial<Collection<string>> = {}): Promise<void> {
+    const project = (object: unknown) => (object as { readonly status?: string }).status ?? "none";
+    reflector = new Reflector(
+      {
+        api: kube,
+        clock,
+        logger: silentLogger,
+        random: () => 0.5,
+        onDelta: ({ type, object }) => deltas.push(`${type} ${object.key} ${object.uid} ${object.value}`),
+      },
+      { path: PODS, project, ...collection },
+    );
+    running = reflector.run(stop.signal);
+    await settled();
+  }
+  const settled = async () => {
+    for (let i = 0; i < 5; i++) await settle();
+  };
+  const pod = (name: string, status: string, uid?: string) =>
+    kube.set(PODS, { metadata: { name, ...(uid === undefined ? {} : { uid }) }, status });
+  const keys = () => [...reflector.store.values()].map(({ key, value }) => `${key} ${value}`);
+  const lists = () => kube.requests.filter((request) => !isWatch(request));
+  const watches = () => kube.requests.filter(isWatch);
+  const cluster = () => kube.list(PODS).map((each) => `a/${each.metadata.name} ${each["status"]}`);
+
+  it("reads pages of 250, is synced after the last, and follows what comes", async () => {
+    for (let i = 0; i < 600; i++) pod(`p${i}`, "up");
+    await start();
+    expect(lists().map((request) => request.query?.["limit"])).toEqual([250, 250, 250]);
+    expect(reflector.isSynced).toBe(true);
+    expect(deltas).toHaveLength(600);
+    pod("p0", "down");
+    kube.delete(PODS, "p1");
+    pod("new", "up");
+    await settled();
+    expect(deltas.slice(600)).toEqual(["changed a/p0 uid-1 down", "removed a/p1 uid-2 up", "added a/new uid-601 up"]);
+    expect(keys()).toEqual(cluster());
+  });
+
+  it("asks with its selectors, for bookmarks, and for an end after 300 to 600 s", async () => {
+    await start({ labelSelector: "gastown.io/agent", fieldSelector: "metadata.name=x" });
+    const selectors = { labelSelector: "gastown.io/agent", fieldSelector: "metadata.name=x" };
+    expect(lists()[0]?.query).toEqual({ ...selectors, limit: 250 });
+    expect(watches()[0]?.query).toEqual({
+      ...selectors,
+      watch: true,
+      allowWatchBookmarks: true,
+      resourceVersion: "1",
+      timeoutSeconds: 450,
+    });
+  });
+
+  it("resumes from the last event or bookmark when the server ends a watch, at once", async () => {
+    await start();
+    pod("a", "up");
+    await clock.advance(60_000);
+    kube.watches[0]?.close();
+    await settled();
+    pod("b", "up");
+    await settled();
+    kube.bookmark();
+    await clock.advance(60_000);
+    kube.watches[0]?.close();
+    await settled();
+    expect(watches().map((request) => request.query?.["resourceVersion"])).toEqual(["1", "2", "4"]);
+    expect(lists()).toHaveLength(1);
+    expect(keys()).toEqual(["a/a up", "a/b up"]);
+  });
+
+  it.each([
+    ["a reset", () => kube.watches[0]?.reset()],
+    ["half a line", () => kube.watches[0]?.raw('{"type":"ADDED","obj').reset()],
+    ["a line that is not JSON", () => kube.watches[0]?.raw("{\n")],
+    ["a line that is no event", () => kube.watches[0]?.raw('{"type":"NEW","object":{}}\n')],
+    ["an error in the stream", () => kube.watches[0]?.send({ type: "ERROR", object: { code: 500, message: "boom" } })],
+    ["an end within a second", () => kube.watches[0]?.close()],
+  ])("survives %s and misses nothing", async (_, harm) => {
+    pod("a", "up");
+    await start();
+    harm();
+    await settled();
+    pod("b", "up");
+    kube.delete(PODS, "a");
+    await clock.advance(1_199);
+    expect(watches()).toHaveLength(1);
+    await clock.advance(1);
+    expect(watches()).toHaveLength(2);
+    expect(deltas.slice(1)).toEqual(["added a/b uid-2 up", "removed a/a uid-1 up"]);
+    expect(lists()).toHaveLength(1);
+  });
+
+  it.each([
+    ["an HTTP 410", () => kube.watches[0]?.reset()],
+    ["a 410 in the stream", () => kube.watches[0]?.send({ type: "ERROR", object: { code: 410, reason: "Expired" } })],
+    [
+      "a resourceVersion that is too large",
+      () => {
+        const message = "Too large resource version: 9, current: 5";
+        kube.watches[0]?.send({ type: "ERROR", object: { code: 504, reason: "Timeout", message } });
+      },
+    ],
+  ])("lists again after %s, and tells what was deleted and changed meanwhile", async (_, harm) => {
+    for (const name of ["a", "b", "c"]) pod(name, "up");
+    await start();
+    kube.changeUnseen(() => {
+      kube.delete(PODS, "a");
+      pod("b", "down");
+      pod("d", "up");
+    });
+    kube.compact();
+    deltas = [];
+    harm();
+    await clock.advance(30_000);
+    expect(deltas).toEqual(["removed a/a uid-1 up", "changed a/b uid-2 down", "added a/d uid-4 up"]);
+    expect(keys()).toEqual(cluster());
+    expect(reflector.isSynced).toBe(true);
+  });
+
+  it("lists at once when a quiet collection expired", async () => {
+    await start();
+    await clock.advance(120_000 - 40_000);
+    kube.compact();
+    kube.watches[0]?.send({ type: "ERROR", object: { code: 410 } });
+    await clock.advance(0);
+    expect(lists()).toHaveLength(2);
+    expect(reflector.counts.failures).toBe(0);
+  });
+
+  it("keeps trying when the list fails after a 410, and what it holds stays", async () => {
+    pod("a", "up");
+    await start();
+    kube.compact();
+    kube.fault = (request) => (isWatch(request) ? undefined : { status: 503 });
+    kube.watches[0]?.send({ type: "ERROR", object: { code: 410 } });
+    await clock.advance(600_000);
+    expect(keys()).toEqual(["a/a up"]);
+    expect(reflector.staleMs).toBe(600_000);
+    kube.fault = () => undefined;
+    pod("b", "up");
+    await clock.advance(30_000);
+    expect(keys()).toEqual(["a/a up", "a/b up"]);
+    expect(reflector.staleMs).toBeLessThan(30_000);
+  });
+
+  it("backs off from 0.8 s to 30 s, never more than one request a second, and starts over after two healthy minutes", async () => {
+    await start();
+    kube.fault = () => "reset";
+    kube.watches[0]?.reset();
+    const times: number[] = [];
+    for (let before = kube.requests.length; times.length < 9; await clock.advance(100)) {
+      if (kube.requests.length > before) times.push(clock.monotonicMs());
+      before = kube.requests.length;
+    }
+    const pauses = times.slice(1).map((time, i) => time - (times[i] ?? 0));
+    expect(pauses).toEqual([2_400, 4_800, 9_600, 19_200, 30_000, 30_000, 30_000, 30_000]);
+    kube.fault = () => undefined;
+    for (let i = 0; i < 2; i++) {
+      await clock.advance(75_000);
+      kube.bookmark();
+    }
+    const before = watches().length;
+    kube.watches[0]?.reset();
+    await clock.advance(1_200);
+    expect(watches()).toHaveLength(before + 1);
+  });
+
+  it("waits as long as Retry-After asks", async () => {
+    kube.fault = () => ({ status: 429, retryAfterMs: 20_000 });
+    await start();
+    kube.fault = () => undefined;
+    await clock.advance(19_999);
+    expect(kube.requests).toHaveLength(1);
+    await clock.advance(1);
+    expect(reflector.isSynced).toBe(true);
+  });
+
+  it("notices within 100 s that a watch is silent, and catches up", async () => {
+    await start();
+    const dead = kube.watches[0];
+    if (dead) dead.isSilent = true;
+    pod("a", "up");
+    await clock.advance(99_999);
+    expect(watches()).toHaveLength(1);
+    await clock.advance(1 + 1_200);
+    expect(keys()).toEqual(["a/a up"]);
+    expect(lists()).toHaveLength(1);
+  });
+
+  it("takes bookmarks for a sign of life", async () => {
+    await start();
+    for (let minute = 0; minute < 9; minute++) {
+      await clock.advance(60_000);
+      kube.bookmark();
+    }
+    await settled();
+    expect(watches()).toHaveLength(1);
+  });
+
+  it("tells an object that was deleted and created again during a gap as removed and added", async () => {
+    pod("a", "up");
+    await start();
+    kube.changeUnseen(() => {
+      kube.delete(PODS, "a");
+      pod("a", "up");
+    });
+    kube.compact();
+    kube.watches[0]?.send({ type: "ERROR", object: { code: 410 } });
+    await clock.advance(2_000);
+    expect(deltas).toEqual(["added a/a uid-1 up", "removed a/a uid-1 up", "added a/a uid-2 up"]);
+  });
+
+  it("leaves the new object alone when the old one's deletion comes late or twice", async () => {
+    const old = pod("a", "up");
+    await start();
+    kube.delete(PODS, "a");
+    pod("a", "new");
+    kube.watches[0]?.send({ type: "DELETED", object: old });
+    await settled();
+    expect(keys()).toEqual(["a/a new"]);
+  });
+
+  it("takes an event that comes twice once", async () => {
+    await start();
+    const object = pod("a", "up");
+    kube.watches[0]?.send({ type: "ADDED", object });
+    await settled();
+    expect(deltas).toEqual(["added a/a uid-1 up"]);
+  });
+
+  it("drops an object that its projection does not keep any more", async () => {
+    const project = (object: unknown) => {
+      const { status } = object as { readonly status: string };
+      return status === "hidden" ? undefined : status;
+    };
+    pod("a", "up");
+    pod("b", "hidden");
+    await start({ project });
+    pod("a", "hidden");
+    await settled();
+    expect(deltas).toEqual(["added a/a uid-1 up", "removed a/a uid-1 up"]);
+  });
+
+  it("goes on when a handler throws", async () => {
+    await start();
+    const push = deltas.push;
+    deltas.push = () => {
+      throw new Error("handler");
+    };
+    pod("a", "up");
+    await settled();
+    deltas.push = push;
+    pod("b", "up");
+    await settled();
+    expect(keys()).toEqual(["a/a up", "a/b up"]);
+    expect(watches()).toHaveLength(1);
+  });
+
+  it("passes on changes strictly in the order of the server", async () => {
+    await start();
+    const expected: string[] = [];
+    for (let i = 0; i < 200; i++) {
+      pod("a", `s${i}`);
+      expected.push(`${i === 0 ? "added" : "changed"} a/a uid-1 s${i}`);
+    }
+    kube.delete(PODS, "a");
+    await settled();
+    expect(deltas).toEqual([...expected, "removed a/a uid-1 s199"]);
+  });
+
+  it("reads a line that comes in pieces, cut inside a character", async () => {
+    await start();
+    const object = { metadata: { name: "ü", uid: "u", resourceVersion: "9" }, status: "up" };
+    const line = Buffer.from(`${JSON.stringify({ type: "ADDED", object })}\n`);
+    const middle = line.indexOf(0xc3) + 1;
+    kube.watches[0]?.raw(line.subarray(0, middle));
+    await settled();
+    kube.watches[0]?.raw(line.subarray(middle));
+    await settled();
+    expect(deltas).toEqual(["added ü u up"]);
+  });
+
+  it("lists again when three watches in a row break without one event", async () => {
+    await start();
+    for (let i = 0; i < 3; i++) {
+      kube.watches[0]?.raw("{\n");
+      await clock.advance(30_000);
+    }
+    expect(lists()).toHaveLength(2);
+  });
+
+  it("stops during a list and leaves no watch behind", async () => {
+    kube.fault = () => "hang";
+    await start();
+    stop.abort(new Error("stopped"));
+    await running;
+    expect(watches()).toEqual([]);
+  });
+
+  it("finds by its audit what the watch never told, counts it, and repairs it", async () => {
+    pod("a", "up");
+    pod("b", "up");
+    await start();
+    kube.changeUnseen(() => {
+      kube.delete(PODS, "a");
+      pod("b", "down");
+      pod("c", "up");
+    });
+    for (let passed = 0; passed < 1_215_000; passed += 45_000) {
+      await clock.advance(45_000);
+      kube.bookmark();
+    }
+    expect(reflector.counts.missed).toBe(3);
+    await clock.advance(2_000);
+    expect(keys()).toEqual(cluster());
+  });
+
+  it("does not take for missed what changes while the audit runs", async () => {
+    for (const name of ["a", "b"]) pod(name, "up");
+    await start();
+    let isAudit = false;
+    kube.after = (request) => {
+      if (isWatch(request) || !isAudit) return;
+      pod("a", "down");
+      kube.delete(PODS, "b");
+      pod("c", "up");
+    };
+    isAudit = true;
+    for (let passed = 0; passed < 1_260_000; passed += 45_000) {
+      await clock.advance(45_000);
+      kube.bookmark();
+    }
+    expect(lists().length).toBeGreaterThanOrEqual(2);
+    expect(reflector.counts.missed).toBe(0);
+  });
+});

@@ -1,0 +1,252 @@
+import type { Clock } from "../base/clock.ts";
+import { DomainError } from "../base/errors.ts";
+import type { Logger } from "../base/logger.ts";
+import { SignalBus } from "../base/signal-bus.ts";
+import { runTasks } from "../base/task-group.ts";
+import { differingKeys } from "./audit.ts";
+import { type Collection, collectionRequest } from "./collection.ts";
+import { jsonLines } from "./json-lines.ts";
+import type { KubeApi } from "./kube-api.ts";
+import { isFault, KubeApiError } from "./kube-errors.ts";
+import { keyOf } from "./kube-object.ts";
+import { listPages, projected } from "./list-pages.ts";
+import { type Delta, ObjectStore } from "./object-store.ts";
+import { RetryDelay } from "./retry-delay.ts";
+import { type WatchEvent, watchEvent } from "./watch-event.ts";
+
+export interface ReflectorDeps<T> {
+  readonly api: KubeApi;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** 0 ≤ x < 1. */
+  readonly random: () => number;
+  /**
+   * Every change in the order of the API server, one after the other, right after the store shows it. It returns at once:
+   * put the key into a work queue. What it throws is logged.
+   */
+  readonly onDelta: (delta: Delta<T>) => void;
+}
+
+/** Counted since the start. */
+export interface ReflectorCounts {
+  readonly lists: number;
+  readonly watches: number;
+  readonly events: number;
+  readonly failures: number;
+  /** Changes that the watch never delivered, found by the audit. Anything but 0 is a bug, here or in the API server. */
+  readonly missed: number;
+}
+
+/** client-go's numbers. */
+const RETRY = { firstMs: 800, maxMs: 30_000, factor: 2, resetMs: 120_000 };
+const WATCH_S = { min: 300, spread: 300 };
+const SHORT_WATCH_MS = 1_000;
+/** The API server sends a bookmark about once a minute. */
+const IDLE_MS = 100_000;
+const MAX_EVENT_BYTES = 16 << 20;
+/** After so many watches that broke without delivering one event, the list is read again. */
+const MAX_FRUITLESS = 3;
+const AUDIT_MS = { min: 600_000, spread: 1_200_000 };
+/** What is under way when the audit's list is read arrives within this. */
+const AUDIT_SETTLE_MS = 10_000;
+
+/**
+ * A copy of a collection that follows the API server: a paged list, then a watch that is resumed from the last event or
+ * bookmark, for as long as it runs. Never gives up; while the server is away the copy stays as it was and `staleMs` grows.
+ */
+export class Reflector<T> {
+  readonly store = new ObjectStore<T>();
+  /** Notified after changes, and when `isSynced` becomes true. */
+  readonly changed = new SignalBus();
+  readonly #deps: ReflectorDeps<T>;
+  readonly #collection: Collection<T>;
+  readonly #delay: RetryDelay;
+  readonly #counts = { lists: 0, watches: 0, events: 0, failures: 0, missed: 0 };
+  /** Where the watch goes on; undefined: the list must be read. */
+  #position: string | undefined;
+  #isSynced = false;
+  #contactAt: number;
+  #fruitless = 0;
+  #cutWatch: ((reason: Error) => void) | undefined;
+  /** Keys that changed since the audit began; undefined: none is going on. */
+  #touched: Set<string> | undefined;
+
+  constructor(deps: ReflectorDeps<T>, collection: Collection<T>) {
+    this.#deps = deps;
+    this.#collection = collection;
+    this.#delay = new RetryDelay(deps, RETRY);
+    this.#contactAt = deps.clock.monotonicMs();
+  }
+
+  get counts(): ReflectorCounts {
+    return { ...this.#counts };
+  }
+
+  /** The list was read once: what is not in the store did not exist then. */
+  get isSynced(): boolean {
+    return this.#isSynced;
+  }
+
+  /** Since the API server was last heard. Up to 100 s are normal. */
+  get staleMs(): number {
+    return this.#deps.clock.monotonicMs() - this.#contactAt;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    await runTasks(signal, [{ run: (each) => this.#follow(each) }, { run: (each) => this.#audit(each) }]);
+  }
+
+  async #follow(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        if (this.#position === undefined) await this.#list(signal);
+        await this.#watch(signal);
+      } catch (err) {
+        if (signal.aborted) return;
+        await this.#deps.clock.sleep(this.#failed(err), signal);
+      }
+    }
+  }
+
+  /** Decides where to go on, and answers how long to wait before. */
+  #failed(err: unknown): number {
+    const mustList = isFault(err, "gone") || isFault(err, "invalid") || this.#fruitless >= MAX_FRUITLESS;
+    const isExpected = isFault(err, "gone") && this.#delay.isFresh;
+    const delayMs = this.#delay.next();
+    if (mustList) [this.#position, this.#fruitless] = [undefined, 0];
+    if (isExpected) return 0; // quiet collections expire
+    this.#counts.failures++;
+    const askedMs = err instanceof KubeApiError ? (err.retryAfterMs ?? 0) : 0;
+    const waitMs = Math.max(delayMs, askedMs);
+    const { path } = this.#collection;
+    this.#deps.logger.warn({ err, path, wait_ms: Math.round(waitMs) }, "cannot follow the cluster: trying again");
+    return waitMs;
+  }
+
+  async #list(signal: AbortSignal): Promise<void> {
+    this.#counts.lists++;
+    const { objects, resourceVersion } = await listPages(this.#deps.api, this.#collection, signal);
+    signal.throwIfAborted();
+    this.#heard();
+    const deltas = this.store.replace(objects);
+    this.#position = resourceVersion;
+    this.#isSynced = true;
+    this.#emit(deltas);
+    this.changed.notify();
+  }
+
+  /** Returns when the server ended the watch in time. */
+  async #watch(signal: AbortSignal): Promise<void> {
+    const { clock, random } = this.#deps;
+    const cut = new AbortController();
+    const either = AbortSignal.any([signal, cut.signal]);
+    const startedAt = clock.monotonicMs();
+    this.#counts.watches++;
+    this.#fruitless++;
+    this.#heard();
+    this.#cutWatch = (reason) => cut.abort(reason);
+    const watchdog = this.#watchSilence(cut, signal);
+    try {
+      const timeoutSeconds = WATCH_S.min + Math.floor(random() * (WATCH_S.spread + 1));
+      const query = { watch: true, allowWatchBookmarks: true, resourceVersion: this.#position ?? "", timeoutSeconds };
+      const bytes = this.#deps.api.stream(collectionRequest(this.#collection, query), either);
+      for await (const line of jsonLines(this.#listened(bytes), MAX_EVENT_BYTES)) {
+        either.throwIfAborted();
+        this.#take(watchEvent(line, this.#collection.path));
+      }
+      either.throwIfAborted();
+    } catch (err) {
+      throw cut.signal.aborted ? cut.signal.reason : err;
+    } finally {
+      this.#cutWatch = undefined;
+      cut.abort(new DomainError("cancelled", "the watch has ended"));
+      await watchdog;
+    }
+    const isShort = clock.monotonicMs() - startedAt < SHORT_WATCH_MS;
+    if (isShort) throw new DomainError("unavailable", `the API server ended a watch within ${SHORT_WATCH_MS} ms`);
+  }
+
+  #take(event: WatchEvent): void {
+    this.#fruitless = 0;
+    if (event.type === "bookmark") {
+      this.#position = event.resourceVersion;
+      return;
+    }
+    this.#counts.events++;
+    const { meta, object } = event;
+    const kept = event.type === "put" ? projected(this.#collection, object) : undefined;
+    // One that is not kept any more goes, whichever incarnation is held.
+    const held = this.store.get(keyOf(meta));
+    const uid = event.type === "put" ? (held?.uid ?? "") : meta.uid;
+    const deltas = kept === undefined ? this.store.remove(keyOf(meta), uid) : this.store.put(kept);
+    this.#position = meta.resourceVersion;
+    this.#emit(deltas);
+    if (deltas.length > 0) this.changed.notify();
+  }
+
+  #emit(deltas: readonly Delta<T>[]): void {
+    for (const delta of deltas) {
+      this.#touched?.add(delta.object.key);
+      try {
+        this.#deps.onDelta(delta);
+      } catch (err) {
+        this.#deps.logger.error({ err, key: delta.object.key }, "cannot pass on a change");
+      }
+    }
+  }
+
+  #heard(): void {
+    this.#contactAt = this.#deps.clock.monotonicMs();
+  }
+
+  async *#listened(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    for await (const chunk of bytes) {
+      this.#heard();
+      yield chunk;
+    }
+  }
+
+  /** Cuts a watch that brings no byte, bookmarks included: its connection is dead, however open it looks. */
+  async #watchSilence(cut: AbortController, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#deps;
+    const either = AbortSignal.any([signal, cut.signal]);
+    try {
+      for (let leftMs = IDLE_MS; leftMs > 0; leftMs = IDLE_MS - this.staleMs) await clock.sleep(leftMs, either);
+      cut.abort(new DomainError("unavailable", `the watch was silent for ${IDLE_MS} ms`));
+    } catch {
+      // It has ended.
+    }
+  }
+
+  async #audit(signal: AbortSignal): Promise<void> {
+    const { clock, random, logger } = this.#deps;
+    while (!signal.aborted) {
+      await clock.sleep(AUDIT_MS.min + random() * AUDIT_MS.spread, signal);
+      try {
+        await this.#auditOnce(signal);
+      } catch (err) {
+        if (!signal.aborted) logger.warn({ err, path: this.#collection.path }, "cannot compare with the cluster");
+      } finally {
+        this.#touched = undefined;
+      }
+    }
+  }
+
+  /** Compares with a list. A watch that was resumed meanwhile may be late, which is no loss: nothing is judged then. */
+  async #auditOnce(signal: AbortSignal): Promise<void> {
+    if (this.#position === undefined) return;
+    const { watches } = this.#counts;
+    const touched = new Set<string>();
+    this.#touched = touched;
+    const { objects } = await listPages(this.#deps.api, this.#collection, signal);
+    await this.#deps.clock.sleep(AUDIT_SETTLE_MS, signal);
+    if (this.#counts.watches !== watches || this.#position === undefined) return;
+    const missed = differingKeys(this.store, objects, touched);
+    if (missed.length === 0) return;
+    this.#counts.missed += missed.length;
+    const sample = missed.slice(0, 10);
+    this.#deps.logger.error({ path: this.#collection.path, missed: missed.length, sample }, "the watch missed changes");
+    this.#position = undefined;
+    this.#cutWatch?.(new DomainError("unavailable", "the watch missed changes"));
+  }
+}

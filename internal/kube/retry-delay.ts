@@ -1,0 +1,39 @@
+import type { Clock } from "../base/clock.ts";
+
+export interface RetryDelayOptions {
+  readonly firstMs: number;
+  readonly maxMs: number;
+  readonly factor: number;
+  /** So long without a failure and the next one counts as the first. */
+  readonly resetMs: number;
+}
+
+/** Exponential delays between attempts, each between its step and twice that, so that many callers spread out. */
+export class RetryDelay {
+  readonly #clock: Clock;
+  readonly #random: () => number;
+  readonly #options: RetryDelayOptions;
+  #failures = 0;
+  #failedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(deps: { readonly clock: Clock; readonly random: () => number }, options: RetryDelayOptions) {
+    this.#clock = deps.clock;
+    this.#random = deps.random;
+    this.#options = options;
+  }
+
+  /** Whether all was well for long enough before the failure that comes now. */
+  get isFresh(): boolean {
+    return this.#clock.monotonicMs() - this.#failedAt >= this.#options.resetMs;
+  }
+
+  /** Counts a failure and answers how long to wait, at most `maxMs`. */
+  next(): number {
+    if (this.isFresh) this.#failures = 0;
+    const { firstMs, factor, maxMs } = this.#options;
+    const step = firstMs * factor ** this.#failures++;
+    const delayMs = Math.min(maxMs, step * (1 + this.#random()));
+    this.#failedAt = this.#clock.monotonicMs() + delayMs;
+    return delayMs;
+  }
+}
