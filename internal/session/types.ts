@@ -50,11 +50,19 @@ export interface Asker {
   readonly seesAll: boolean;
 }
 
-/** Milliseconds from acceptance; absent when the step was not reached. */
+/** When a nudge reached each step, milliseconds from its acceptance; absent when the step was not reached. */
 export interface NudgeTimings {
+  /** It entered the queue. */
   readonly queuedMs?: number;
+  /** Its last attempt began. Not on the wire. */
+  readonly startedMs?: number;
+  /** Its text was pasted: it may be in front of the agent. Not on the wire. */
+  readonly pastedMs?: number;
+  /** All of its text was seen in the composer. */
   readonly typedMs?: number;
+  /** The submit key was pressed. */
   readonly submittedMs?: number;
+  /** The proof that the agent took it was seen. */
   readonly confirmedMs?: number;
 }
 

@@ -8,7 +8,7 @@ interface Sleeper {
 /** A clock that moves only when told to. Sleepers wake in the order of their times, and what they do then runs in between. */
 export class FakeClock implements Clock {
   readonly #sleepers = new Set<Sleeper>();
-  readonly #wallStart: number;
+  #wallStart: number;
   #ms = 0;
 
   /** `wallStart`: what `now()` says at the start. */
@@ -22,6 +22,11 @@ export class FakeClock implements Clock {
 
   monotonicMs(): number {
     return this.#ms;
+  }
+
+  /** Sets the wall clock forward, or back, by so much; nothing else notices. */
+  jump(ms: number): void {
+    this.#wallStart += ms;
   }
 
   /** How many sleep now: 0 when everything that was started has cleaned up after itself. */

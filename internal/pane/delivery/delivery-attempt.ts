@@ -69,6 +69,8 @@ export interface DeliveryEnd {
   readonly outcome: NudgeOutcome;
   readonly error: string;
   readonly evidence: readonly Evidence[];
+  /** Steps as in `NudgeTimings`. */
+  readonly pastedMs?: number;
   readonly typedMs?: number;
   readonly submittedMs?: number;
   readonly confirmedMs?: number;
@@ -102,6 +104,7 @@ export class Attempt {
   readonly job: DeliveryJob;
   readonly signal: AbortSignal;
   readonly #startedAt: number;
+  #pastedMs: number | undefined;
   #typedMs: number | undefined;
   #submittedMs: number | undefined;
   #worn: { readonly text: string; readonly at: number } | undefined;
@@ -115,9 +118,14 @@ export class Attempt {
     this.#startedAt = deps.clock.monotonicMs();
   }
 
-  /** The text may be in front of the agent from now on; `atMs` only of one that an earlier process typed. */
-  typed(atMs = this.elapsed()): void {
-    this.#typedMs = atMs;
+  /** The text may be in front of the agent from now on. */
+  pasted(): void {
+    this.#pastedMs = this.elapsed();
+  }
+
+  /** All of the text has been seen in the composer. */
+  typed(): void {
+    this.#typedMs ??= this.elapsed();
   }
 
   /** Enter was pressed. */
@@ -134,9 +142,9 @@ export class Attempt {
     return this.#submittedMs === undefined ? Number.NEGATIVE_INFINITY : this.#startedAt + this.#submittedMs;
   }
 
-  /** Monotonic ms of the first byte. */
-  get typedAt(): number {
-    return this.#startedAt + (this.#typedMs ?? 0);
+  /** Monotonic ms of the first byte; of a text that an earlier process pasted, of the beginning of this attempt. */
+  get pastedAt(): number {
+    return this.#startedAt + (this.#pastedMs ?? 0);
   }
 
   /** Something was printed after that time. */
@@ -194,6 +202,7 @@ export class Attempt {
       outcome,
       error,
       evidence: seen,
+      ...(this.#pastedMs === undefined ? {} : { pastedMs: this.#pastedMs }),
       ...(this.#typedMs === undefined ? {} : { typedMs: this.#typedMs }),
       ...(this.#submittedMs === undefined ? {} : { submittedMs: this.#submittedMs }),
       ...(this.#drawn === undefined ? {} : { drawn: this.#drawn }),

@@ -71,7 +71,7 @@ describe("a delivery", () => {
   it("tells the time of each step", async () => {
     pane.onPaste = (text) => pane.after(100, () => pane.compose(text));
     pane.onEnter = () => pane.after(50, () => pane.take());
-    expect(await delivered()).toMatchObject({ typedMs: 0, submittedMs: 150, confirmedMs: 200 });
+    expect(await delivered()).toMatchObject({ pastedMs: 0, typedMs: 100, submittedMs: 150, confirmedMs: 200 });
   });
 
   it("waits for a text that is drawn late and in parts, and presses no Enter before it is whole and quiet for as long as that slowness asks", async () => {

@@ -38,13 +38,14 @@ export async function deliver(deps: DeliveryDeps, job: DeliveryJob, signal: Abor
     profile.idleProof === "screen" ? new ComposerProbe(job.text, before, deps.ghost) : new TailProbe(job.text, before);
   const notTyped = await pasteText(attempt);
   if (notTyped !== undefined) return notTyped;
-  attempt.typed();
-  const typedMs = attempt.elapsed();
+  attempt.pasted();
+  const pastedMs = attempt.elapsed();
 
   const echo = await awaitEcho(attempt, probe);
   if (echo !== "there") return withoutEcho(attempt, echo);
+  attempt.typed();
   // The slower it is to show a text, the slower it is to show what else came of it, such as a dialog.
-  const settleMs = Math.max(profile.submit.settleMs, Math.min((attempt.elapsed() - typedMs) / 2, SETTLE_CAP_MS));
+  const settleMs = Math.max(profile.submit.settleMs, Math.min((attempt.elapsed() - pastedMs) / 2, SETTLE_CAP_MS));
   await waitForQuiet(source, settleMs, Math.max(SETTLE_CAP_MS, settleMs), clock, signal);
   return submitText(attempt, probe);
 }
@@ -63,7 +64,6 @@ export async function recoverDelivery(
     await dropBuffer(attempt);
     return { type: "retry", reason: "it had not been typed yet" };
   }
-  attempt.typed(0);
   const unseen = "the sidecar was started anew while it was being typed";
   if (deps.profile.idleProof !== "screen") return attempt.leave("unknown", unseen);
   const probe = new ComposerProbe(job.text);
@@ -74,11 +74,14 @@ export async function recoverDelivery(
       return confirm(attempt, probe, { left: false, busy: false });
     }
     const { standing } = await attempt.look(probe);
-    if (standing === "there") return submitText(attempt, probe);
+    if (standing === "there") {
+      attempt.typed();
+      return submitText(attempt, probe);
+    }
     const isLate = deps.clock.monotonicMs() >= end;
     if (isLate && ((await deps.writer.unread()) ?? 0) === 0) return attempt.leave("unknown", unseen);
     if (deps.clock.monotonicMs() >= end + ECHO_MS - RECOVER_MS)
-      return attempt.leave("unknown", unseen, attempt.typedAt);
+      return attempt.leave("unknown", unseen, attempt.pastedAt);
     await deps.source.changed(LOOK_MS, signal);
   }
 }
@@ -108,7 +111,7 @@ async function awaitEcho(attempt: Attempt, probe: Probe): Promise<Standing> {
 function withoutEcho(attempt: Attempt, echo: Standing): DeliveryEnd {
   if (echo === "hidden") return attempt.leave("unknown", "a dialog opened while it was typed; it was not submitted");
   if (echo === "mixed") return attempt.leave("stranded", MIXED);
-  const { typedAt } = attempt;
-  if (!attempt.hasDrawnSince(typedAt)) return attempt.leave("unknown", HANGS, typedAt);
+  const { pastedAt } = attempt;
+  if (!attempt.hasDrawnSince(pastedAt)) return attempt.leave("unknown", HANGS, pastedAt);
   return attempt.leave("unknown", "it was typed but never appeared in the composer; it was not submitted");
 }

@@ -6,13 +6,12 @@ import { DELIVERED_TEXTS_KEEP, EndedTexts } from "./ended-texts.ts";
 import type { Letter } from "./letter.ts";
 
 interface Ended {
-  readonly typed?: boolean;
   readonly outcome?: NudgeOutcome;
   readonly deliveredText?: string;
 }
 
-/** One that has ended; `typed`: its text was in front of the agent. */
-function letter(message: string, { typed = false, outcome = "submitted", deliveredText }: Ended = {}) {
+/** One that has ended. */
+function letter(message: string, { outcome = "submitted", deliveredText }: Ended = {}) {
   const told = deliveredText === undefined ? {} : { deliveredText };
   const letter: Letter = {
     nudge: {
@@ -38,7 +37,7 @@ function letter(message: string, { typed = false, outcome = "submitted", deliver
       sender: "",
       queuePosition: 0,
       evidence: [],
-      timings: typed ? { typedMs: 1 } : {},
+      timings: {},
       ...told,
     },
   };
@@ -48,10 +47,10 @@ function letter(message: string, { typed = false, outcome = "submitted", deliver
 it("keeps no text of what has ended but of the last ones that were typed and not submitted, and each one's hash", () => {
   const texts = new EndedTexts();
   const all = [
-    letter("before", { typed: true, outcome: "stranded" }),
-    letter("submitted", { typed: true }),
-    letter("stranded", { typed: true, outcome: "stranded" }),
-    letter("unknown", { typed: true, outcome: "unknown" }),
+    letter("before", { outcome: "stranded" }),
+    letter("submitted"),
+    letter("stranded", { outcome: "stranded" }),
+    letter("unknown", { outcome: "unknown" }),
     letter("expired", { outcome: "expired" }),
   ];
   for (const each of all) texts.ended(each);
@@ -68,7 +67,7 @@ it("keeps no text of what has ended but of the last ones that were typed and not
 it("keeps delivered texts up to a bound, the newest ones", () => {
   const texts = new EndedTexts();
   const half = "x".repeat(DELIVERED_TEXTS_KEEP / 2);
-  const [a, b, c, d] = ["a", "b", "c", "d"].map((id) => letter(id, { typed: true, deliveredText: half })) as [
+  const [a, b, c, d] = ["a", "b", "c", "d"].map((id) => letter(id, { deliveredText: half })) as [
     Letter,
     Letter,
     Letter,

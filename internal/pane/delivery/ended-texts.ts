@@ -1,3 +1,4 @@
+import { wasTyped } from "../../session/kept-ids.ts";
 import { withoutText } from "../../session/nudge-record.ts";
 import type { NudgeReceipt } from "../../session/types.ts";
 import { mayStand } from "./leftover.ts";
@@ -20,7 +21,7 @@ export class EndedTexts {
 
   /** Call it once for each, in the order of their ends. */
   ended(letter: Letter): void {
-    if (letter.receipt?.timings.typedMs === undefined) {
+    if (letter.receipt === undefined || !wasTyped(letter.receipt.outcome)) {
       dropText(letter);
       return;
     }

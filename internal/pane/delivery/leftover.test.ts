@@ -51,7 +51,7 @@ describe("a text that nobody saw leave an unreadable prompt", () => {
 });
 
 describe("after a restart of the serving half", () => {
-  const ended = (text: string, outcome: NudgeOutcome, at: number, typedMs?: number): RestoredNudge => {
+  const ended = (text: string, outcome: NudgeOutcome, at: number): RestoredNudge => {
     const times = { acceptedAt: 0, expiresAt: 9 };
     const nudge = {
       requestId: text,
@@ -63,18 +63,18 @@ describe("after a restart of the serving half", () => {
       sender: "",
       ...times,
     } as const;
-    const timings = typedMs === undefined ? {} : { typedMs };
+    const timings = {};
     const receipt = { requestId: text, outcome, error: "", sender: "", queuePosition: 0, evidence: [], timings };
     return { nudge, intent: false, ended: { receipt, at } };
   };
 
   it.each([
-    ["the last one was stranded", [ended("a", "submitted", 1, 5), ended("b", "stranded", 2, 5)], ["b"]],
-    ["nobody knows what came of the last one", [ended("a", "unknown", 2, 5)], ["a"]],
-    ["the last one was submitted", [ended("b", "stranded", 1, 5), ended("a", "submitted", 2, 5)], []],
-    ["it was typed to an earlier life of the agent", [ended("b", "stranded", -1, 5)], []],
-    ["the last one was never typed", [ended("b", "stranded", 1, 5), ended("a", "expired", 2)], ["b"]],
-    ["the last two were not submitted", [ended("b", "stranded", 1, 5), ended("a", "unknown", 2, 5)], ["b", "a"]],
+    ["the last one was stranded", [ended("a", "submitted", 1), ended("b", "stranded", 2)], ["b"]],
+    ["nobody knows what came of the last one", [ended("a", "unknown", 2)], ["a"]],
+    ["the last one was submitted", [ended("b", "stranded", 1), ended("a", "submitted", 2)], []],
+    ["it was typed to an earlier life of the agent", [ended("b", "stranded", -1)], []],
+    ["the last one was never typed", [ended("b", "stranded", 1), ended("a", "expired", 2)], ["b"]],
+    ["the last two were not submitted", [ended("b", "stranded", 1), ended("a", "unknown", 2)], ["b", "a"]],
     ["nothing was sent", [], []],
   ])("it is known what stands there: %s", (_, nudges, texts) => {
     expect(textsLeftBy(nudges, 0).map(({ text }) => text)).toEqual(texts);

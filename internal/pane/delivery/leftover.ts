@@ -1,4 +1,5 @@
 import type { Screen } from "../../agents/screen.ts";
+import { wasTyped } from "../../session/kept-ids.ts";
 import type { RestoredNudge } from "../../session/nudge-record.ts";
 import type { NudgeReceipt } from "../../session/types.ts";
 import { TailProbe } from "./probe.ts";
@@ -59,16 +60,16 @@ export function textsLeftBy(nudges: readonly RestoredNudge[], since: number): re
   const ends = nudges.flatMap(({ nudge, ended }) =>
     ended === undefined ? [] : [{ text: nudge.text, acceptedAt: nudge.acceptedAt, ...ended }],
   );
-  const typed = ends.filter(({ receipt, at }) => at >= since && receipt.timings.typedMs !== undefined);
+  const typed = ends.filter(({ receipt, at }) => at >= since && wasTyped(receipt.outcome));
   const inOrder = typed.toSorted((a, b) => a.at - b.at);
   const last = inOrder.findLastIndex(({ receipt }) => !mayStand(receipt));
   return inOrder.slice(last + 1).map(({ text, acceptedAt, receipt }) => ({
     text,
-    at: acceptedAt + (receipt.timings.typedMs ?? 0),
+    at: acceptedAt + (receipt.timings.pastedMs ?? 0),
   }));
 }
 
 /** Of an UNKNOWN nobody wrote down whether it was seen to leave. */
-export function mayStand({ outcome, timings }: NudgeReceipt): boolean {
-  return timings.typedMs !== undefined && (outcome === "stranded" || outcome === "unknown");
+export function mayStand({ outcome }: NudgeReceipt): boolean {
+  return outcome === "stranded" || outcome === "unknown";
 }

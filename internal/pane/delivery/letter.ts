@@ -1,4 +1,5 @@
 import type { SignalBus } from "../../base/signal-bus.ts";
+import { wasTyped } from "../../session/kept-ids.ts";
 import type { AcceptedNudge } from "../../session/nudge-record.ts";
 import type { NudgeOutcome, NudgeReceipt } from "../../session/types.ts";
 import type { DeliveryResult } from "./delivery-attempt.ts";
@@ -16,14 +17,16 @@ export interface Letter {
   attempts: number;
   /** Somebody pressed Ctrl-C or Escape while it was being typed. */
   interrupted?: boolean;
-  /** Wall clock, ms: when the first attempt began. */
-  startedAt?: number;
+  /** Monotonic ms of its acceptance; absent when an earlier process accepted it. */
+  readonly acceptedMonotonicMs?: number;
+  /** Milliseconds from its acceptance to the beginning of the last attempt. */
+  startedMs?: number;
   receipt?: NudgeReceipt;
   endedAt?: number;
   readonly changed: SignalBus;
 }
 
-/** The receipt for an outcome; times of the attempt are told from the acceptance on. */
+/** The receipt for an outcome. The times of the attempt, which count from its beginning, count from the acceptance there. */
 export function receiptOf(
   letter: Letter,
   outcome: NudgeOutcome,
@@ -31,16 +34,18 @@ export function receiptOf(
   result?: DeliveryResult & { readonly type: "done" },
 ): NudgeReceipt {
   const { nudge } = letter;
-  const queuedMs = letter.startedAt === undefined ? undefined : Math.max(0, letter.startedAt - nudge.acceptedAt);
-  const fromAcceptance = (ms: number | undefined) => (ms === undefined ? undefined : (queuedMs ?? 0) + ms);
+  const { startedMs } = letter;
+  const fromAcceptance = (ms: number | undefined) => (ms === undefined ? undefined : (startedMs ?? 0) + ms);
   const steps = {
-    queuedMs,
+    queuedMs: outcome === "unsafe" ? undefined : 0,
+    startedMs,
+    pastedMs: fromAcceptance(result?.pastedMs),
     typedMs: fromAcceptance(result?.typedMs),
     submittedMs: fromAcceptance(result?.submittedMs),
     confirmedMs: fromAcceptance(result?.confirmedMs),
   };
   const timings = Object.fromEntries(Object.entries(steps).filter(([, ms]) => ms !== undefined));
-  const typed = result?.typedMs !== undefined && nudge.text !== nudge.message;
+  const isChanged = wasTyped(outcome) && nudge.text !== nudge.message;
   return {
     requestId: nudge.requestId,
     outcome,
@@ -49,6 +54,6 @@ export function receiptOf(
     queuePosition: 0,
     evidence: result?.evidence ?? [],
     timings,
-    ...(typed ? { deliveredText: nudge.text } : {}),
+    ...(isChanged ? { deliveredText: nudge.text } : {}),
   };
 }

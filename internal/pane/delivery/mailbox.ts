@@ -171,7 +171,9 @@ export class Mailbox {
     const messageHash = hashOf(message);
     const who = { sender, owner };
     const nudge = { requestId, messageHash, message, text, mode, priority, ...who, quietMs, acceptedAt, expiresAt };
-    const letter: Letter = { nudge, phase: "waiting", told: false, waiting: 0, attempts: 0, changed: new SignalBus() };
+    const acceptedMonotonicMs = this.#deps.clock.monotonicMs();
+    const fresh = { phase: "waiting", told: false, waiting: 0, attempts: 0, changed: new SignalBus() } as const;
+    const letter: Letter = { nudge, acceptedMonotonicMs, ...fresh };
     this.#book.makeRoom(owner, acceptedAt);
     this.#deps.keep({ type: "accepted", nudge });
     if (safe.type === "unsafe") this.#end(letter, "unsafe", safe.reason);
@@ -219,7 +221,7 @@ export class Mailbox {
   async #deliver(letter: Letter, signal: AbortSignal): Promise<void> {
     if (letter.phase !== "waiting") return; // cancelled while another held the pen
     letter.phase = "delivering";
-    letter.startedAt = this.#deps.clock.now();
+    letter.startedMs = this.#ageMs(letter);
     let intended = false;
     const result = await this.#deps.deliver(
       letter,
@@ -237,7 +239,10 @@ export class Mailbox {
   async #recoverUnseen(signal: AbortSignal): Promise<void> {
     for (const letter of [...this.#book.open()]) {
       if (letter.phase !== "unseen") continue;
-      await this.#pen.run(async () => this.#settle(letter, await this.#deps.recover(letter, signal), true));
+      await this.#pen.run(async () => {
+        letter.startedMs = this.#ageMs(letter);
+        this.#settle(letter, await this.#deps.recover(letter, signal), true);
+      });
     }
   }
 
@@ -268,6 +273,13 @@ export class Mailbox {
     this.#book.ended(letter);
     this.#deps.ended(receipt);
     letter.changed.notify();
+  }
+
+  /** Milliseconds since its acceptance. */
+  #ageMs({ nudge, acceptedMonotonicMs }: Letter): number {
+    const { clock } = this.#deps;
+    if (acceptedMonotonicMs !== undefined) return Math.round(clock.monotonicMs() - acceptedMonotonicMs);
+    return Math.max(0, Math.round(clock.now() - nudge.acceptedAt));
   }
 
   #receipt(letter: Letter): NudgeReceipt {
@@ -304,5 +316,6 @@ function interruptedResult(result: DeliveryResult & { readonly type: "done" }): 
   const proven = result.evidence.some((one) => one.source === "hook" && one.confidence === "proof");
   if (result.outcome !== "submitted" || proven) return result;
   const error = "Ctrl-C or Escape was pressed while it was typed, and the agent did not say that it took it";
-  return { ...result, outcome: "unknown", error };
+  const { confirmedMs: _, ...unconfirmed } = result;
+  return { ...unconfirmed, outcome: "unknown", error };
 }

@@ -48,8 +48,8 @@ export class SidecarMetrics {
 
   ended(receipt: NudgeReceipt): void {
     this.#receipts.inc({ outcome: receipt.outcome });
-    const { confirmedMs, queuedMs = 0 } = receipt.timings;
-    if (confirmedMs !== undefined) this.#latency.observe((confirmedMs - queuedMs) / 1000);
+    const { confirmedMs, startedMs = 0 } = receipt.timings;
+    if (confirmedMs !== undefined) this.#latency.observe((confirmedMs - startedMs) / 1000);
   }
 
   /** Registers the values that are read at each scrape. `who`: the labels of `gastown_sidecar_info`. */
