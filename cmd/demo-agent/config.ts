@@ -14,6 +14,7 @@ Usage: demo-agent [flags]
   --steps N            tool steps in a turn (3)
   --alternate-screen   draw on the alternate screen
   --trust-dialog       ask for trust in the folder first
+  --stdio              no terminal: messages and answers come in as JSON lines, what it does goes out as such
   --log FILE           append one JSON line for each message that was really taken
   --tool-log FILE      append what a real agent would have run
   --faults LIST        misbehave on purpose, comma separated:
@@ -33,6 +34,8 @@ export interface DemoConfig {
   readonly ask?: "help" | "version";
   readonly options: DemoOptions;
   readonly paths: OutsidePaths;
+  /** Speak JSON lines instead of drawing. */
+  readonly stdio: boolean;
 }
 
 const specs = {
@@ -41,6 +44,7 @@ const specs = {
   steps: { type: "number" },
   "alternate-screen": { type: "boolean" },
   "trust-dialog": { type: "boolean" },
+  stdio: { type: "boolean" },
   log: { type: "string" },
   "tool-log": { type: "string" },
   faults: { type: "list" },
@@ -84,7 +88,8 @@ export function readConfig(argv: readonly string[], env: Readonly<Record<string,
     hookFifo: env["GT_HOOK_FIFO"] || undefined,
     hookDir: env["GT_HOOK_DIR"] || undefined,
   };
-  return ask === undefined ? { options, paths } : { ask, options, paths };
+  const stdio = values.stdio ?? false;
+  return ask === undefined ? { options, paths, stdio } : { ask, options, paths, stdio };
 }
 
 function readFaults(list: readonly string[]): Faults {

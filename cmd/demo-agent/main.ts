@@ -1,8 +1,10 @@
+import { createInterface } from "node:readline";
 import { DomainError } from "../../internal/base/errors.ts";
 import { runMain } from "../../internal/cli/run-main.ts";
 import { version } from "../../internal/cli/version.ts";
 import { DemoAgent } from "../../internal/demo/agent.ts";
 import { FileOutside } from "../../internal/demo/outside.ts";
+import { StdioDemoAgent } from "../../internal/demo/stdio-agent.ts";
 import { ProcessTerminal } from "../../internal/demo/terminal.ts";
 import { help, readConfig } from "./config.ts";
 
@@ -12,11 +14,16 @@ await runMain({ name: "demo-agent" }, async ({ argv, env, stdin, stdout, signal,
     stdout.write(config.ask === "help" ? help : `demo-agent ${version}\n`);
     return 0;
   }
+  const outside = new FileOutside(config.paths, String(process.pid));
+  if (config.stdio) {
+    const write = (text: string) => stdout.write(text);
+    const lines = createInterface({ input: stdin, crlfDelay: Number.POSITIVE_INFINITY });
+    return new StdioDemoAgent({ lines, write, outside, clock }, config.options).run(signal);
+  }
   if (!stdin.isTTY || !stdout.isTTY) {
     const hint = "start it in a terminal, or as the agent of a sidecar: gt-sidecar --agent demo";
     throw new DomainError("precondition", "the demo agent needs a terminal", { fields: { hint } });
   }
-  const outside = new FileOutside(config.paths, String(process.pid));
   const agent = new DemoAgent({ terminal: new ProcessTerminal(stdin, stdout), outside, clock }, config.options);
   return agent.run(signal);
 });

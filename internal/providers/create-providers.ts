@@ -1,0 +1,29 @@
+import { DomainError } from "../base/errors.ts";
+import type { Provider } from "../bridge/provider.ts";
+import type { Dialect } from "./conversation.ts";
+import { demoDialect } from "./demo-dialect.ts";
+import { type ProgramConfig, type StdioDeps, StdioProvider } from "./stdio-provider.ts";
+
+const DIALECTS: Readonly<Record<string, Dialect>> = { demo: demoDialect };
+
+/** The providers that speak over standard streams, in the order to show them. */
+const stdioProviderNames: readonly string[] = Object.keys(DIALECTS);
+
+/**
+ * A provider for each entry, by its name. Starts nothing and looks for no program yet.
+ * @throws DomainError `invalid` for a name that is not one of `stdioProviderNames`
+ */
+export function createStdioProviders(
+  deps: StdioDeps,
+  programs: Readonly<Record<string, ProgramConfig>>,
+): ReadonlyMap<string, Provider> {
+  return new Map(Object.entries(programs).map(([name, config]) => [name, createOne(deps, name, config)]));
+}
+
+function createOne(deps: StdioDeps, name: string, config: ProgramConfig): Provider {
+  const dialect = Object.hasOwn(DIALECTS, name) ? DIALECTS[name] : undefined;
+  if (dialect === undefined) {
+    throw new DomainError("invalid", `no provider is named "${name}"; there are ${stdioProviderNames.join(", ")}`);
+  }
+  return new StdioProvider(deps, dialect, config);
+}

@@ -1,0 +1,56 @@
+import type { Clock } from "../base/clock.ts";
+import { listPids, readOrEmpty, statFields } from "../process/proc-files.ts";
+
+const LOOK_EVERY_MS = 20;
+const SLOWEST_LOOK_MS = 200;
+
+/** The group that a process leads; it stays as long as one of its members lives, also when the leader has ended. */
+export class ProcessGroup {
+  readonly #clock: Clock;
+  readonly #id: number;
+
+  constructor(clock: Clock, id: number) {
+    this.#clock = clock;
+    this.#id = id;
+  }
+
+  /** Sends it to all members; a group that has gone is no error. */
+  signal(name: "SIGTERM" | "SIGKILL"): void {
+    try {
+      process.kill(-this.#id, name);
+    } catch {
+      // It has gone.
+    }
+  }
+
+  /** A member lives. Members that have ended and were not waited for do not count. */
+  lives(): boolean {
+    try {
+      process.kill(-this.#id, 0);
+    } catch (err) {
+      if ((err as NodeJS.ErrnoException).code !== "EPERM") return false;
+    }
+    return process.platform !== "linux" || hasLivingMember(String(this.#id));
+  }
+
+  /** Resolves with true once no member lives, with false after `ms`. */
+  async gone(ms: number): Promise<boolean> {
+    const end = this.#clock.monotonicMs() + ms;
+    let pause = LOOK_EVERY_MS;
+    while (this.lives()) {
+      const left = end - this.#clock.monotonicMs();
+      if (left <= 0) return false;
+      await this.#clock.sleep(Math.min(pause, left));
+      pause = Math.min(SLOWEST_LOOK_MS, pause * 1.5);
+    }
+    return true;
+  }
+}
+
+/** Fields of /proc/PID/stat behind the name: state, parent, group. */
+function hasLivingMember(group: string): boolean {
+  return listPids().some((pid) => {
+    const [state, , itsGroup] = statFields(readOrEmpty(`/proc/${pid}/stat`));
+    return itsGroup === group && state !== "Z" && state !== "X";
+  });
+}
