@@ -1,0 +1,240 @@
+import type { Clock } from "../base/clock.ts";
+import { DomainError } from "../base/errors.ts";
+import type { Logger } from "../base/logger.ts";
+import type { KubeApi } from "./kube-api.ts";
+import { isFault } from "./kube-errors.ts";
+import { LeaseClient, type LeaseName } from "./lease-client.ts";
+import { type LeaseRecord, mayTake, microTime, type Observation, observe } from "./lease-record.ts";
+
+export interface LeaseElectorDeps {
+  readonly api: KubeApi;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** 0 ≤ x < 1. */
+  readonly random: () => number;
+  /**
+   * Runs while this replica leads, again at each term. It ends its writing when the signal is aborted and returns then; until it
+   * returned the lease is neither released nor sought again. Each write asks `assertLeads` before, whatever the signal says.
+   */
+  readonly lead: (signal: AbortSignal, term: number) => Promise<void>;
+}
+
+export interface LeaseElectorOptions {
+  readonly lease: LeaseName;
+  /** Of this replica, another at each start. */
+  readonly identity: string;
+  /** client-go's numbers unless given. */
+  readonly times?: ElectionTimes;
+}
+
+export interface ElectionTimes {
+  /** Others wait so long after the last renewal that they saw. */
+  readonly leaseMs: number;
+  /** This replica steps down so long after its last renewal. Less than `leaseMs` by more than one write takes. */
+  readonly renewDeadlineMs: number;
+  readonly retryMs: number;
+}
+
+const TIMES: ElectionTimes = { leaseMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2_000 };
+
+/** When this replica last held the lease for certain: before the renewal was sent. */
+interface Held {
+  readonly monotonicMs: number;
+  readonly wallMs: number;
+}
+
+/**
+ * Leader election over a Lease, by client-go's rules: a lease counts as lost by the time that passed *here* since its record
+ * changed, so clocks of replicas need not agree. The lease keeps two leaders apart in normal life only; every write must be
+ * safe when made twice.
+ */
+export class LeaseElector {
+  readonly #deps: LeaseElectorDeps;
+  readonly #options: LeaseElectorOptions;
+  readonly #times: ElectionTimes;
+  readonly #client: LeaseClient;
+  #observation: Observation | undefined;
+  #held: Held | undefined;
+
+  constructor(deps: LeaseElectorDeps, options: LeaseElectorOptions) {
+    this.#deps = deps;
+    this.#options = options;
+    this.#times = options.times ?? TIMES;
+    this.#client = new LeaseClient(deps.api, options.lease, this.#times.renewDeadlineMs / 2);
+  }
+
+  /**
+   * Whether this replica leads now. False as soon as the renew deadline has passed by either clock: a process or machine that
+   * was suspended does not lead when it wakes, before any timer of it ran.
+   */
+  get leads(): boolean {
+    return this.#leftMs() > 0;
+  }
+
+  /** Who leads, as far as is known here; empty: nobody. */
+  get leader(): string {
+    return this.#observation?.record.holder ?? "";
+  }
+
+  /** To be asked right before each write. @throws DomainError `precondition` when this replica does not lead */
+  assertLeads(): void {
+    if (!this.leads) throw new DomainError("precondition", "cannot write: this replica is not the leader");
+  }
+
+  /** Takes part until the signal is aborted; releases the lease then, after `lead` returned. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, random } = this.#deps;
+    while (!signal.aborted) {
+      try {
+        if (await this.#tryToHold(signal)) await this.#leadWhileHeld(signal);
+        // Spread, so that candidates do not ask together; short, so that a released lease is taken within a period.
+        await clock.sleep(this.#times.retryMs * (0.5 + 0.4 * random()), signal);
+      } catch (err) {
+        if (!signal.aborted) throw err;
+      }
+    }
+  }
+
+  async #leadWhileHeld(signal: AbortSignal): Promise<void> {
+    const { lead, logger } = this.#deps;
+    const term = this.#observation?.record.transitions ?? 0;
+    const lost = new AbortController();
+    logger.info({ identity: this.#options.identity, term }, "this replica leads");
+    const leading = lead(AbortSignal.any([signal, lost.signal]), term)
+      .catch((err: unknown) => {
+        if (!signal.aborted && !lost.signal.aborted) logger.error({ err }, "the leader's work failed");
+      })
+      .finally(() => lost.abort(new DomainError("cancelled", "the leader's work has ended")));
+    try {
+      await this.#renew(AbortSignal.any([signal, lost.signal]), term);
+    } finally {
+      lost.abort(new DomainError("precondition", "this replica is not the leader any more"));
+      await leading;
+      await this.#release();
+      logger.info({ identity: this.#options.identity, term }, "this replica does not lead any more");
+    }
+  }
+
+  /**
+   * Renews until the lease is lost or `signal` is aborted. A renewal that hangs does not put off the deadline. A lease that was
+   * another's meanwhile is a new term, which the work of this one does not go on into.
+   */
+  async #renew(signal: AbortSignal, term: number): Promise<void> {
+    const { clock } = this.#deps;
+    const ended = new AbortController();
+    const either = AbortSignal.any([signal, ended.signal]);
+    const watch = this.#untilDeadline(either).then(() =>
+      ended.abort(new DomainError("deadline", "not renewed in time")),
+    );
+    watch.catch(() => {});
+    try {
+      while (this.#held !== undefined && this.#observation?.record.transitions === term) {
+        await clock.sleep(this.#times.retryMs, either);
+        await this.#tryToHold(either);
+      }
+    } catch (err) {
+      if (!either.aborted) throw err;
+    } finally {
+      ended.abort(new DomainError("cancelled", "renewing has ended"));
+      await watch.catch(() => {});
+    }
+  }
+
+  async #untilDeadline(signal: AbortSignal): Promise<void> {
+    for (let leftMs = this.#leftMs(); leftMs > 0; leftMs = this.#leftMs()) await this.#deps.clock.sleep(leftMs, signal);
+  }
+
+  #leftMs(): number {
+    if (this.#held === undefined) return 0;
+    const { clock } = this.#deps;
+    const elapsed = Math.max(clock.monotonicMs() - this.#held.monotonicMs, clock.now() - this.#held.wallMs);
+    return Math.max(0, this.#times.renewDeadlineMs - elapsed);
+  }
+
+  /** One attempt to take or renew the lease; whether it is held. A failure on the way changes nothing. */
+  async #tryToHold(signal: AbortSignal): Promise<boolean> {
+    const { clock, logger } = this.#deps;
+    const sentAt = { monotonicMs: clock.monotonicMs(), wallMs: clock.now() };
+    try {
+      const record = await this.#hold(signal);
+      this.#held = record === undefined ? undefined : sentAt;
+      return record !== undefined;
+    } catch (err) {
+      signal.throwIfAborted();
+      logger.warn({ err }, "cannot renew or take the lease");
+      return false;
+    }
+  }
+
+  /** The record that makes this replica the holder; undefined: another one holds the lease. */
+  async #hold(signal: AbortSignal): Promise<LeaseRecord | undefined> {
+    const own = this.#observation?.record;
+    // Without reading first: nobody else writes a lease that is held.
+    if (this.leads && own?.holder === this.#options.identity) {
+      try {
+        return this.#seen(await this.#client.update(this.#next(own), signal));
+      } catch (err) {
+        if (!isFault(err, "conflict") && !isFault(err, "not-found")) throw err;
+      }
+    }
+    return this.#readAndHold(signal);
+  }
+
+  async #readAndHold(signal: AbortSignal): Promise<LeaseRecord | undefined> {
+    const { clock } = this.#deps;
+    let record: LeaseRecord;
+    try {
+      record = await this.#client.read(signal);
+    } catch (err) {
+      if (!isFault(err, "not-found")) throw err;
+      // Deleted by hand: its holder leads until it notices, so it counts as held for as long as it was.
+      if (!this.#mayTake()) return undefined;
+      const before = this.#observation && { ...this.#observation.record, resourceVersion: "" };
+      return this.#seen(await this.#client.create(this.#next(before), signal));
+    }
+    this.#observation = observe(this.#observation, record, clock.monotonicMs());
+    if (!this.#mayTake()) return undefined;
+    return this.#seen(await this.#client.update(this.#next(record), signal));
+  }
+
+  #mayTake(): boolean {
+    const seen = this.#observation;
+    return seen === undefined || mayTake(seen, this.#options.identity, this.#deps.clock.monotonicMs());
+  }
+
+  #seen(record: LeaseRecord): LeaseRecord {
+    this.#observation = { record, seenAt: this.#deps.clock.monotonicMs() };
+    return record;
+  }
+
+  #next(before: LeaseRecord | undefined): LeaseRecord {
+    const now = microTime(this.#deps.clock.now());
+    const { identity } = this.#options;
+    const isOwn = before?.holder === identity;
+    return {
+      holder: identity,
+      durationMs: this.#times.leaseMs,
+      renewTime: now,
+      acquireTime: isOwn && before.acquireTime !== "" ? before.acquireTime : now,
+      transitions: before === undefined ? 0 : before.transitions + (isOwn ? 0 : 1),
+      resourceVersion: before?.resourceVersion ?? "",
+    };
+  }
+
+  /** Lets the next replica lead at once. A lease that may be another's by now is left alone. */
+  async #release(): Promise<void> {
+    const record = this.#observation?.record;
+    const isHeld = this.leads && record?.holder === this.#options.identity;
+    this.#held = undefined;
+    if (!isHeld || record === undefined) return;
+    const now = microTime(this.#deps.clock.now());
+    const free = { ...record, holder: "", durationMs: 1_000, renewTime: now, acquireTime: now };
+    try {
+      this.#seen(await this.#client.update(free, NEVER));
+    } catch (err) {
+      this.#deps.logger.warn({ err }, "cannot release the lease: it expires by itself");
+    }
+  }
+}
+
+const NEVER = new AbortController().signal;

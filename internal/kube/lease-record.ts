@@ -1,0 +1,52 @@
+/** What a Lease says. Empty holder: it is free. */
+export interface LeaseRecord {
+  readonly holder: string;
+  readonly durationMs: number;
+  readonly acquireTime: string;
+  readonly renewTime: string;
+  /** Counts changes of the holder: the term. */
+  readonly transitions: number;
+  readonly resourceVersion: string;
+}
+
+/** Reads a `coordination.k8s.io/v1` Lease. What is absent or damaged by hand reads as a free lease. */
+export function leaseRecord(value: unknown): LeaseRecord {
+  const { metadata, spec } = (value ?? {}) as { metadata?: Fields; spec?: Fields };
+  return {
+    holder: text(spec?.["holderIdentity"]),
+    durationMs: Math.max(0, Number(spec?.["leaseDurationSeconds"]) || 0) * 1_000,
+    acquireTime: text(spec?.["acquireTime"]),
+    renewTime: text(spec?.["renewTime"]),
+    transitions: Math.max(0, Math.trunc(Number(spec?.["leaseTransitions"]) || 0)),
+    resourceVersion: text(metadata?.["resourceVersion"]),
+  };
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function text(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+/** A Kubernetes MicroTime: exactly six digits, other numbers of digits are refused. */
+export function microTime(wallMs: number): string {
+  return new Date(wallMs).toISOString().replace("Z", "000Z");
+}
+
+/** A record together with when it was first seen here; the times that it carries are another machine's and not compared. */
+export interface Observation {
+  readonly record: LeaseRecord;
+  /** Monotonic, ms. */
+  readonly seenAt: number;
+}
+
+/** The observation after a read: an unchanged record keeps the time at which it was first seen. */
+export function observe(before: Observation | undefined, record: LeaseRecord, now: number): Observation {
+  const isSame = before !== undefined && before.record.resourceVersion === record.resourceVersion;
+  return isSame ? before : { record, seenAt: now };
+}
+
+/** Whether `self` may take or renew the lease: it is free, its own, or was not renewed for its whole duration. */
+export function mayTake({ record, seenAt }: Observation, self: string, now: number): boolean {
+  return record.holder === "" || record.holder === self || now >= seenAt + record.durationMs;
+}

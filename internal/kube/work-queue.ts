@@ -1,0 +1,144 @@
+import type { Clock } from "../base/clock.ts";
+import { DomainError } from "../base/errors.ts";
+import type { Logger } from "../base/logger.ts";
+import { SignalBus } from "../base/signal-bus.ts";
+import { runTasks } from "../base/task-group.ts";
+import { DelayedKeys } from "./delayed-keys.ts";
+import { RetryLimits } from "./retry-limits.ts";
+
+export interface WorkQueueDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /**
+   * Brings what the key names into the state that it should have. Runs for different keys at a time, never twice at a time for
+   * one. What it throws has the key tried again. The signal ends it after `timeoutMs`, and when the queue ends.
+   */
+  readonly reconcile: (key: string, signal: AbortSignal) => Promise<void>;
+}
+
+export interface WorkQueueOptions {
+  /** For log lines. */
+  readonly name: string;
+  readonly workers: number;
+  /** For one run of `reconcile`. */
+  readonly timeoutMs: number;
+}
+
+/**
+ * Keys to be reconciled, with the rules of client-go's work queue: a key that is added several times is done once, one that is
+ * added while it is done is done again afterwards, a failure is retried later and later. Bounded by the number of keys.
+ */
+export class WorkQueue {
+  readonly #deps: WorkQueueDeps;
+  readonly #options: WorkQueueOptions;
+  readonly #limits: RetryLimits;
+  /** In the order in which workers take them. */
+  readonly #ready = new Set<string>();
+  /** Being done. */
+  readonly #processing = new Set<string>();
+  /** Added while they were being done. */
+  readonly #again = new Set<string>();
+  readonly #delayed = new DelayedKeys();
+  readonly #wakeWorkers = new SignalBus();
+  readonly #wakeTimer = new SignalBus();
+
+  constructor(deps: WorkQueueDeps, options: WorkQueueOptions) {
+    this.#deps = deps;
+    this.#options = options;
+    this.#limits = new RetryLimits(deps.clock);
+  }
+
+  /** Keys that wait for a worker; for metrics. */
+  get depth(): number {
+    return this.#ready.size + this.#again.size;
+  }
+
+  add(key: string): void {
+    if (this.#processing.has(key)) {
+      this.#again.add(key);
+      return;
+    }
+    this.#ready.add(key);
+    this.#wakeWorkers.notify();
+  }
+
+  /** Adds the key in `ms`; the earliest of several such times holds. */
+  addAfter(key: string, ms: number): void {
+    this.#delayed.put(key, this.#deps.clock.monotonicMs() + Math.max(0, ms));
+    this.#wakeTimer.notify();
+  }
+
+  /** Works until the signal is aborted; resolves when no `reconcile` runs any more. */
+  async run(signal: AbortSignal): Promise<void> {
+    const workers = Array.from({ length: this.#options.workers }, () => ({
+      run: (each: AbortSignal) => this.#work(each),
+    }));
+    await runTasks(signal, [...workers, { run: (each) => this.#moveDue(each) }]);
+    while (this.#processing.size > 0) await this.#wakeWorkers.next(NEVER);
+  }
+
+  async #work(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const { value: key, done } = this.#ready.values().next();
+      if (done) {
+        await this.#wakeWorkers.next(signal);
+        continue;
+      }
+      this.#ready.delete(key);
+      this.#processing.add(key);
+      await this.#process(key, signal);
+    }
+  }
+
+  /** Resolves when the key is done or out of time; a `reconcile` that does not heed its signal keeps its key, not its worker. */
+  async #process(key: string, signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.#deps;
+    const { name, timeoutMs } = this.#options;
+    const expired = new AbortController();
+    const done = new AbortController();
+    const timer = clock.sleep(timeoutMs, done.signal).then(
+      () => expired.abort(new DomainError("deadline", `cannot reconcile within ${timeoutMs} ms`)),
+      () => {},
+    );
+    const run = this.#reconcile(key, AbortSignal.any([signal, expired.signal])).finally(() => done.abort());
+    await Promise.race([run, timer]);
+    if (this.#processing.has(key) && expired.signal.aborted) {
+      // Most heed the signal within this turn.
+      const outcome = await Promise.race([
+        run.then(() => "ended"),
+        clock.sleep(HEED_MS, done.signal).catch(() => "ended"),
+      ]);
+      if (outcome !== "ended") logger.error({ queue: name, key }, "work does not end at its deadline");
+    }
+  }
+
+  async #reconcile(key: string, signal: AbortSignal): Promise<void> {
+    const { reconcile, logger } = this.#deps;
+    try {
+      await reconcile(key, signal);
+      this.#limits.forget(key);
+    } catch (err) {
+      const delayMs = this.#limits.delayMs(key);
+      logger.warn({ err, queue: this.#options.name, key, retry_ms: Math.round(delayMs) }, "cannot reconcile");
+      this.addAfter(key, delayMs);
+    } finally {
+      this.#processing.delete(key);
+      if (this.#again.delete(key)) this.#ready.add(key);
+      this.#wakeWorkers.notify();
+    }
+  }
+
+  async #moveDue(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#deps;
+    while (!signal.aborted) {
+      const now = clock.monotonicMs();
+      for (let key = this.#delayed.take(now); key !== undefined; key = this.#delayed.take(now)) this.add(key);
+      const next = this.#delayed.nextAt();
+      if (next === undefined) await this.#wakeTimer.next(signal);
+      else await this.#wakeTimer.nextOrAfter(next - now, clock, signal);
+    }
+  }
+}
+
+const HEED_MS = 1_000;
+const NEVER = new AbortController().signal;
