@@ -1,5 +1,18 @@
 import type { AgentTemplate } from "./agent-template.ts";
 
+/** What the operator configured; `cmd/gt-controller` reads it from a file. */
+export interface ControllerSettings {
+  readonly trustDomain: string;
+  readonly ca: { readonly namespace: string; readonly secret: string };
+  /** The namespaces with agents. Several may belong to one project; each belongs to one. */
+  readonly namespaces: readonly NamespaceBinding[];
+  readonly sessions: SessionSettings;
+  /** Callers with a certificate of the trust domain may read at sidecars themselves, without a controller. */
+  readonly directRead: boolean;
+  /** The program that writes beads' metadata; undefined: none is written. */
+  readonly bd?: { readonly command: readonly string[]; readonly workdir?: string };
+}
+
 /** One namespace is one trust domain of agents: its project comes from here, never from a pod. */
 export interface NamespaceBinding {
   readonly name: string;
@@ -17,5 +30,31 @@ export interface Adoption {
   readonly accounts: readonly string[];
 }
 
+export interface SessionSettings {
+  readonly maxPerProject: number;
+  readonly maxGlobal: number;
+  /** How long a stopped session stays readable, ms. */
+  readonly retentionMs: number;
+  /** From StartSession to a ready sidecar, ms; a session that takes longer has failed. */
+  readonly startTimeoutMs: number;
+  readonly startsPerMinute: number;
+  readonly inputsPerMinute: number;
+  readonly maxInputBytes: number;
+}
+
 /** How much longer a sidecar serves than a stopped session is kept, so that the controller deletes its pod first. */
 export const LINGER_MARGIN_MS = 600_000;
+
+/** The id in a controller's certificate. `namespace` is the one it runs in. */
+export function controllerId(trustDomain: string, namespace: string): string {
+  return `spiffe://${trustDomain}/ns/${namespace}/controller`;
+}
+
+/** Who may call a sidecar: the controllers of that namespace; and, where that is configured, callers that read. */
+export function clientRules(
+  { trustDomain, directRead }: Pick<ControllerSettings, "trustDomain" | "directRead">,
+  namespace: string,
+): readonly string[] {
+  const controllers = `${controllerId(trustDomain, namespace)}=operate`;
+  return directRead ? [controllers, `spiffe://${trustDomain}/client/*=read`] : [controllers];
+}

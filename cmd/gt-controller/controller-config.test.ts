@@ -1,0 +1,132 @@
+import { describe, expect, it } from "vitest";
+import { readControllerConfig } from "./controller-config.ts";
+
+const SMALLEST = `trust_domain: town.example
+ca:
+  namespace: gastown-ca
+  secret: gastown-ca
+namespaces:
+  - name: agents
+    project: shop
+providers:
+  claude:
+    image: gt-sidecar:0.1.0
+`;
+
+const read = (text: string) => readControllerConfig(text, "controller.yaml");
+
+describe("the controller's configuration", () => {
+  it("needs a trust domain, a CA, a namespace and a provider; everything else has a default", () => {
+    const { settings, server } = read(SMALLEST);
+    expect(settings).toMatchObject({
+      trustDomain: "town.example",
+      sessions: { maxPerProject: 50, maxGlobal: 500, retentionMs: 600_000 },
+      directRead: true,
+    });
+    expect(server).toMatchObject({ listen: "0.0.0.0:9445", health_listen: "0.0.0.0:9091" });
+    const template = settings.namespaces[0]?.templates.get("claude");
+    expect(template).toMatchObject({
+      image: "gt-sidecar:0.1.0",
+      agent: "claude",
+      isolation: "embedded",
+      user: 10001,
+      graceMs: 20_000,
+    });
+    expect(template?.workspace).toEqual({ type: "empty-dir", sizeLimit: "2Gi" });
+  });
+
+  it("gives each namespace the providers that it names", () => {
+    const two = SMALLEST.replace(
+      "project: shop",
+      "project: shop\n    providers: [claude]\n  - name: desk\n    project: desk",
+    );
+    const { settings } = read(
+      `${two}  codex:\n    image: codex:1\n    workspace: {git: {url: "https://git.example/shop"}}\n`,
+    );
+    expect(settings.namespaces.map(({ templates }) => [...templates.keys()])).toEqual([
+      ["claude"],
+      ["claude", "codex"],
+    ]);
+    expect(settings.namespaces[1]?.templates.get("codex")?.workspace).toMatchObject({
+      type: "git",
+      path: "/workspace/repo",
+      depth: 1,
+    });
+  });
+
+  it.for([
+    ["an unknown key", `${SMALLEST}sesions: {}\n`, /^controller.yaml:11: unknown key sesions$/],
+    [
+      "an unknown key of a provider",
+      `${SMALLEST}    imge: x\n`,
+      /^controller.yaml:11: unknown key providers\.claude\.imge$/,
+    ],
+    [
+      "a missing key",
+      SMALLEST.replace("    image: gt-sidecar:0.1.0\n", "    grace: 5s\n"),
+      /^controller.yaml:10: providers\.claude\.image is missing$/,
+    ],
+    ["a key twice", `${SMALLEST}trust_domain: other\n`, /^controller.yaml:11: Map keys must be unique/],
+    ["no YAML", "a: [", /^controller.yaml:1: /],
+    ["nothing", "", /^controller.yaml:1: the file is wrong/],
+    [
+      "a number for a text",
+      SMALLEST.replace("project: shop", "project: 7"),
+      /^controller.yaml:7: namespaces\[0\]\.project is wrong: expected string/,
+    ],
+    [
+      "a duration without its unit",
+      `${SMALLEST}    grace: "20"\n`,
+      /^controller.yaml:11: providers\.claude\.grace must be a duration/,
+    ],
+    [
+      "the sidecar's own settings as environment",
+      `${SMALLEST}    env: {GT_SIDECAR_INSECURE: "1"}\n`,
+      /GT_SIDECAR_INSECURE/,
+    ],
+    [
+      "an option that replaces the sidecar's settings",
+      `${SMALLEST}    options: {x: {env: GT_TLS_DIR}}\n`,
+      /is set by the pod itself$/,
+    ],
+    [
+      "a namespace of two projects",
+      SMALLEST.replace("providers:", "  - {name: agents, project: desk}\nproviders:"),
+      /^controller.yaml:8: namespaces\[1\]\.name is bound twice/,
+    ],
+    [
+      "agents beside the CA's key",
+      SMALLEST.replace("name: agents", "name: gastown-ca"),
+      /^controller.yaml:6: namespaces\[0\]\.name is the CA's namespace/,
+    ],
+    [
+      "a provider that is not there",
+      SMALLEST.replace("project: shop", "project: shop\n    providers: [codex]"),
+      /namespaces\[0\]\.providers\[0\] is not one of providers: codex/,
+    ],
+    [
+      "a claim and a clone",
+      `${SMALLEST}    workspace: {claim: a, git: {url: "https://a/b"}}\n`,
+      /takes a claim or git, not both/,
+    ],
+    [
+      "a clone that leaves the workspace",
+      `${SMALLEST}    workspace: {git: {url: "https://a/b", path: /workspace/../etc}}\n`,
+      /must be a folder below \/workspace/,
+    ],
+    [
+      "a repository that is an option of git",
+      `${SMALLEST}    workspace: {git: {url: "--upload-pack=x"}}\n`,
+      /must be a URL/,
+    ],
+    [
+      "a trust domain in capitals",
+      SMALLEST.replace("town.example", "Town"),
+      /^controller.yaml:1: trust_domain must be/,
+    ],
+  ] as const)("%s is refused by its line", ([, text, message]) => {
+    expect(() => read(text)).toThrow(
+      expect.objectContaining({ kind: "invalid", message: expect.stringMatching(message) }),
+    );
+  });
+});

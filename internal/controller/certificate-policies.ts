@@ -1,0 +1,136 @@
+import { createPrivateKey, type X509Certificate } from "node:crypto";
+import { isIssuedBy } from "../pki/authority.ts";
+import { certificatesOf } from "../pki/pem.ts";
+import { LABELS, MANAGED_BY } from "./names.ts";
+import { type IssuingCa, isCertificateOf, renewalTime, type SessionIdentity } from "./session-certificate.ts";
+
+/** A Secret as it is in the cluster. */
+export interface ObservedSecret {
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly owners: readonly { readonly kind: string; readonly name: string; readonly uid: string }[];
+  readonly deleting: boolean;
+  /** Decoded. */
+  readonly data: Readonly<Record<string, string>>;
+}
+
+/** A session's pod, its Secret, and what the Secret should hold. */
+export interface CertificateCase {
+  readonly identity: SessionIdentity;
+  readonly pod: { readonly name: string; readonly uid: string };
+  /** Undefined: there is none of that name. */
+  readonly secret: ObservedSecret | undefined;
+  readonly ca: IssuingCa;
+  /** Wall clock, ms. */
+  readonly now: number;
+}
+
+/** What to do about a Secret. */
+export type CertificateAction =
+  /** Nothing, until the certificate is to be renewed (wall clock, ms). */
+  | { readonly type: "keep"; readonly renewAt: number }
+  /** Write a new key and certificate. */
+  | { readonly type: "issue"; readonly why: string }
+  /** Write the CAs and lists of today beside the certificate that is there. */
+  | { readonly type: "refresh"; readonly why: string }
+  /** Delete it and begin again: it is of a pod of that name that is gone. */
+  | { readonly type: "recreate"; readonly why: string }
+  /** Touch nothing: somebody else's Secret has the name. */
+  | { readonly type: "refuse"; readonly why: string }
+  /** It is being deleted: look again when it is gone. */
+  | { readonly type: "wait"; readonly why: string };
+
+/** What a policy looks at; `leaf` as far as the Secret holds one. */
+interface Facts extends CertificateCase {
+  readonly secret: ObservedSecret;
+  readonly leaf: X509Certificate | undefined;
+}
+
+/** One reason to act, or undefined. Later policies rely on what earlier ones have ruled out. */
+interface Policy {
+  readonly name: string;
+  readonly check: (facts: Facts) => CertificateAction | undefined;
+}
+
+/**
+ * Decides what becomes of a session's Secret. The first policy that objects decides; `why` is its name, for logs, events and
+ * metrics. Calling it again after the action was taken gives `keep`.
+ */
+export function certificateAction(one: CertificateCase): CertificateAction {
+  if (one.secret === undefined) return { type: "issue", why: "secret-absent" };
+  const facts: Facts = { ...one, secret: one.secret, leaf: leafOf(one.secret) };
+  for (const { check } of POLICIES) {
+    const action = check(facts);
+    if (action !== undefined) return action;
+  }
+  return { type: "keep", renewAt: facts.leaf === undefined ? one.now : renewalTime(facts.leaf) };
+}
+
+const POLICIES: readonly Policy[] = [
+  // Garbage collection or a person deletes it: a write would be lost with it.
+  policy("being-deleted", ({ secret }) => (secret.deleting ? "wait" : undefined)),
+
+  // Without our label someone else made it, whatever its name: it may hold what pods of theirs need.
+  policy("not-ours", ({ secret }) => (secret.labels[LABELS.managedBy] === MANAGED_BY ? undefined : "refuse")),
+
+  // The pod before this one had the same name; its garbage has not been collected yet.
+  policy("other-owner", ({ secret, pod }) => {
+    if (secret.owners.some(({ kind, uid }) => kind === "Pod" && uid === pod.uid)) return undefined;
+    return secret.owners.every(({ kind, name }) => kind === "Pod" && name === pod.name) ? "recreate" : "refuse";
+  }),
+
+  // A key was deleted or emptied, or the certificate cannot be read.
+  policy("data-missing", ({ secret, leaf }) => (leaf === undefined || !secret.data["tls.key"] ? "issue" : undefined)),
+
+  // Half of a change by hand: the key is another certificate's.
+  policy("pair-mismatch", ({ secret, leaf }) => (isPair(leaf, secret.data["tls.key"]) ? undefined : "issue")),
+
+  // The CA was replaced: new certificates come from the new one, before the old one leaves the bundle.
+  policy("wrong-issuer", ({ leaf, ca }) => (leaf && isIssuedBy(leaf, ca.signer.certificate) ? undefined : "issue")),
+
+  // Another session's certificate, one with more names, or one that may call: the sidecar or its callers would refuse it.
+  policy("wrong-names", ({ leaf, identity }) => (leaf && isCertificateOf(leaf, identity) ? undefined : "issue")),
+
+  // Issued by a clock that was ahead.
+  policy("not-yet-valid", ({ leaf, now }) => (leaf && leaf.validFromDate.getTime() > now ? "issue" : undefined)),
+
+  // Half of its life is over; an expired one too.
+  policy("renewal-due", ({ leaf, now }) => (leaf && renewalTime(leaf) <= now ? "issue" : undefined)),
+
+  // The CAs that the sidecar's callers may come from have changed.
+  policy("bundle-stale", ({ secret, ca }) => (secret.data["ca.crt"] === ca.bundle ? undefined : "refresh")),
+
+  // Someone was revoked, or the list was renewed.
+  policy("list-stale", ({ secret, ca }) => (secret.data["crl.pem"] === ca.crl ? undefined : "refresh")),
+];
+
+/** The names of the policies, in their order; `secret-absent` comes before them. */
+export const POLICY_NAMES: readonly string[] = POLICIES.map(({ name }) => name);
+
+function policy(name: string, check: (facts: Facts) => Exclude<CertificateAction["type"], "keep"> | undefined): Policy {
+  return {
+    name,
+    check: (facts) => {
+      const type = check(facts);
+      return type && { type, why: name };
+    },
+  };
+}
+
+function leafOf({ data }: ObservedSecret): X509Certificate | undefined {
+  try {
+    return certificatesOf(data["tls.crt"] ?? "")[0];
+  } catch {
+    return undefined;
+  }
+}
+
+function isPair(leaf: X509Certificate | undefined, key: string | undefined): boolean {
+  try {
+    return leaf?.checkPrivateKey(createPrivateKey(key ?? "")) ?? false;
+  } catch {
+    return false;
+  }
+}
