@@ -22,6 +22,8 @@ export interface Conversation {
    * `input-settled` follows then. @throws DomainError when it refuses the message
    */
   give(input: AgentInput, signal: AbortSignal): Promise<"submitted" | "queued">;
+  /** Ids of messages that it was given and keeps for later. */
+  kept(): readonly string[];
   /** It takes a message now. */
   takesMessages(): boolean;
   /** Asks the agent to end. */

@@ -45,6 +45,10 @@ class DemoConversation implements Conversation {
     return taken;
   }
 
+  kept(): readonly string[] {
+    return [...this.#kept];
+  }
+
   takesMessages(): boolean {
     return this.#isReady;
   }

@@ -10,6 +10,10 @@ export type DialogAnswer = "allow" | "deny";
 /** What is answered to an agent's requests: a session without a terminal has nobody to ask. */
 export const PERMISSION_MODE = { permission_mode: oneOf("deny", "allow") } satisfies OptionRules;
 
+/** Told to the agent with a denial, so that it can go on without. */
+export const DENIED =
+  "Denied: nobody can answer requests in this session. Go on without it, or end the turn and say what you need.";
+
 const MAX_TITLE_CHARS = 200;
 const MAX_TEXT_CHARS = 4_000;
 

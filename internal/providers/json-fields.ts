@@ -15,7 +15,19 @@ function asObject(value: unknown): Json | undefined {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Json) : undefined;
 }
 
+/** The value behind a path of names; an empty object where there is none. */
+export function objectAt(from: Json | undefined, ...path: readonly string[]): Json {
+  let at: Json | undefined = from;
+  for (const name of path) at = asObject(at?.[name]);
+  return at ?? {};
+}
+
 /** Empty for anything but a text. */
 export function asText(value: unknown): string {
   return typeof value === "string" ? value : "";
+}
+
+/** Those of the values that are objects; none for anything but a list. */
+export function asObjects(value: unknown): readonly Json[] {
+  return Array.isArray(value) ? value.map(asObject).filter((item) => item !== undefined) : [];
 }

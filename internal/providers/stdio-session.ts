@@ -18,6 +18,7 @@ const ORPHANS_GRACE_MS = 2_000;
 
 const SUBMITTED: InputOutcome = { outcome: "submitted", error: "" };
 const QUEUED: InputOutcome = { outcome: "queued", error: "" };
+const LOST: InputOutcome = { outcome: "unknown", error: "the agent ended with the message in its own queue" };
 const DEAD: InputOutcome = { outcome: "agent-dead", error: "the agent has ended" };
 
 /** One agent over its standard streams, from its start to its last event. */
@@ -152,12 +153,12 @@ export class StdioSession implements SessionHandle {
     const input = this.#held.shift();
     if (input === undefined) return;
     void this.#give(input).then((result) => {
-      if (result.outcome !== "queued") this.#settle(input, result);
+      if (result.outcome !== "queued") this.#settle(input.requestId, result);
     });
   }
 
-  #settle(input: AgentInput, result: InputOutcome): void {
-    this.#emit({ type: "input-settled", requestId: input.requestId, result });
+  #settle(requestId: string, result: InputOutcome): void {
+    this.#emit({ type: "input-settled", requestId, result });
   }
 
   #emit(event: AgentEvent): void {
@@ -182,7 +183,8 @@ export class StdioSession implements SessionHandle {
       this.#output.end();
       const ended = endedEvent(end, this.#isStopping, this.#output);
       this.#over.abort(new DomainError("unavailable", describe(end)));
-      for (const input of this.#held.drain()) this.#settle(input, DEAD);
+      for (const input of this.#held.drain()) this.#settle(input.requestId, DEAD);
+      for (const requestId of this.#conversation.kept()) this.#settle(requestId, LOST);
       // What the agent started and left behind, unless a stop is at it already.
       if (!this.#isStopping) await process.stop(ORPHANS_GRACE_MS);
       this.events.push(ended);

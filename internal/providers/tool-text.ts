@@ -17,3 +17,24 @@ export function toolResultText(result: string): string {
   const isCut = lines.length > MAX_RESULT_LINES || result.trimEnd().length > MAX_RESULT_CHARS;
   return [...shown, ...(isCut ? ["…"] : [])].map((line, row) => `${row === 0 ? "  ⎿ " : "    "}${line}\n`).join("");
 }
+
+/** Fields that say best what a tool does, in this order. */
+const TELLING = ["command", "cmd", "file_path", "filePath", "path", "pattern", "query", "url", "prompt", "description"];
+
+/** The part of a tool's input that says what it does. */
+export function toolInputText(input: Readonly<Record<string, unknown>>): string {
+  for (const name of TELLING) {
+    const value = input[name];
+    if (typeof value === "string" && value !== "") return value;
+  }
+  const { questions } = input;
+  if (Array.isArray(questions)) return questions.map(questionText).join("\n");
+  return Object.keys(input).length === 0 ? "" : JSON.stringify(input);
+}
+
+/** A question that the model asks a person, with its choices. */
+function questionText(question: unknown): string {
+  const { question: text, options } = (question ?? {}) as { readonly question?: unknown; readonly options?: unknown };
+  const labels = Array.isArray(options) ? options.map((option) => (option as { label?: unknown } | null)?.label) : [];
+  return `${String(text ?? "")} ${labels.map((label) => `[${String(label)}]`).join(" ")}`.trim();
+}

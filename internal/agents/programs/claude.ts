@@ -11,7 +11,7 @@ import { claudeShownAnswer } from "./shown-answers.ts";
 const PROGRAM = /^claude(?:-\d[\d.]*)?(?:\.exe)?$/;
 
 /** Set by Claude Code for the programs it starts; inherited, they make another one a child of that session. */
-const OWN_ENV = [
+export const CLAUDE_OWN_ENV: readonly string[] = [
   "CLAUDECODE",
   "CLAUDE_CODE_ENTRYPOINT",
   "CLAUDE_CODE_CHILD_SESSION",
@@ -63,7 +63,7 @@ export const claude: AgentProfile = {
 
 /** Hooks go in by `--settings`; a command that brings its own `--settings` keeps them and has no hooks. */
 function planLaunch(context: LaunchContext): LaunchPlan {
-  const plain = plainLaunch(context, OWN_ENV);
+  const plain = plainLaunch(context, CLAUDE_OWN_ENV);
   if (context.command.some((word) => word === "--settings" || word.startsWith("--settings="))) return plain;
   const settings = join(context.stateDir, "claude-settings.json");
   const argv = withFlags(context.command, PROGRAM, ["--settings", settings]);

@@ -1,0 +1,27 @@
+import type { AgentLink } from "./conversation.ts";
+
+/** Whether an agent works; tells each change once. An agent that was opened is idle. */
+export class TurnPhase {
+  readonly #link: AgentLink;
+  #isBusy = false;
+
+  constructor(link: AgentLink) {
+    this.#link = link;
+  }
+
+  get isBusy(): boolean {
+    return this.#isBusy;
+  }
+
+  busy(): void {
+    if (this.#isBusy) return;
+    this.#isBusy = true;
+    this.#link.emit({ type: "phase", state: "busy" });
+  }
+
+  idle(): void {
+    if (!this.#isBusy) return;
+    this.#isBusy = false;
+    this.#link.emit({ type: "phase", state: "idle" });
+  }
+}

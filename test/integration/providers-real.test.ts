@@ -1,0 +1,94 @@
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Provider } from "../../internal/bridge/provider.ts";
+import { ModelServer } from "../fakes/model-server.ts";
+import { type AgentKind, makeAgentHome } from "../support/agents-home.ts";
+import { type AgentProgram, agentProgram } from "../support/agents-install.ts";
+import { makeProvider, ProviderSession } from "../support/provider-session.ts";
+
+const AGENTS: readonly { readonly kind: AgentKind; readonly program: AgentProgram }[] = [
+  { kind: "claude", program: "claude-2.1.330" },
+];
+let dir = "";
+
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), "gt-providers-real-"));
+});
+
+afterAll(() => rm(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 }));
+
+interface Stage extends AsyncDisposable {
+  readonly model: ModelServer;
+  readonly provider: Provider;
+  readonly workdir: string;
+}
+
+/** A real agent's program with a home of its own, which talks to a model on loopback and to nothing else. */
+async function stage(kind: AgentKind, program: AgentProgram, name: string): Promise<Stage> {
+  const model = await ModelServer.listen();
+  const home = join(dir, `${kind}-${name}`);
+  await mkdir(home);
+  const { env, workdir } = await makeAgentHome({ agent: kind, dir: home, modelUrl: model.url });
+  const provider = makeProvider({ provider: kind, binary: await agentProgram(program), env });
+  return { model, provider, workdir, [Symbol.asyncDispose]: () => model[Symbol.asyncDispose]() };
+}
+
+function conversationIn(text: string): string {
+  return /^● Conversation (\S+)$/m.exec(text)?.[1] ?? "";
+}
+
+describe.concurrent.each(AGENTS)("$program over its standard streams", ({ kind, program }) => {
+  it("takes two turns, asks for nothing that nobody can answer, stops, and goes on in its own conversation", async () => {
+    await using on = await stage(kind, program, "turns");
+    const { model, provider, workdir } = on;
+    let conversation = "";
+    {
+      await using session = await ProviderSession.start(provider, workdir);
+      expect(await session.send("SAY first answer", "t-1")).toEqual({ outcome: "submitted", error: "" });
+      await session.turns(1);
+      expect(session.text).toContain("first answer");
+      expect(await session.send("SAY first answer", "t-1")).toEqual({ outcome: "submitted", error: "" });
+      expect(await session.send("RUN-TOOL touch made-by-tool\nand a second line — ünï", "t-2")).toMatchObject({
+        outcome: "submitted",
+      });
+      await session.turns(2);
+      expect(model.arrivals("SAY first answer")).toBe(1);
+      expect(model.arrivals("and a second line — ünï")).toBe(1);
+      expect(session.phases).toEqual(["idle", "busy", "idle", "busy", "dialog", "busy", "idle"]);
+      expect(session.events.find((event) => event.type === "dialog-opened")).toMatchObject({
+        dialog: { kind: "permission", text: expect.stringContaining("touch made-by-tool") as string },
+      });
+      expect(session.text).toContain("denied (permission_mode=deny)");
+      expect(session.text).toContain("Done with the tool.");
+      conversation = conversationIn(session.text);
+      await provider.stop(session.handle, 10_000);
+      await session.read;
+      expect(session.last).toMatchObject({ type: "ended" });
+      expect(session.last).not.toHaveProperty("error");
+    }
+    await using resumed = await ProviderSession.start(provider, workdir, { resume: conversation });
+    await resumed.send("SAY after the resume", "t-3");
+    await resumed.turns(1);
+    expect(model.arrivals("SAY first answer")).toBe(1);
+    expect(model.arrivals("SAY after the resume")).toBe(1);
+  });
+
+  it("is queued while it works, and its end by a signal is named", async () => {
+    await using on = await stage(kind, program, "crash");
+    const { model, provider, workdir } = on;
+    await using session = await ProviderSession.start(provider, workdir, { permission_mode: "allow" });
+    model.wordDelayMs = 50;
+    await session.send("TALK 40", "c-1");
+    await session.until("the turn", ({ phases }) => phases.includes("busy"));
+    expect(await session.send("SAY the second", "c-2")).toEqual({ outcome: "queued", error: "" });
+    await session.until("the settled input", ({ events }) => events.some((event) => event.type === "input-settled"));
+    await session.until("the second answer", ({ text }) => text.includes("the second"));
+    expect(model.arrivals("SAY the second")).toBe(1);
+    process.kill(session.handle.pid, "SIGKILL");
+    await session.read;
+    expect(session.last).toEqual({ type: "ended", error: expect.stringContaining("SIGKILL") as string });
+    expect(await session.send("too late", "c-3")).toMatchObject({ outcome: "agent-dead" });
+  });
+});
