@@ -1,5 +1,7 @@
 import { createClient } from "@connectrpc/connect";
 import { systemClock } from "../internal/base/clock.ts";
+import { MachineTime } from "../internal/base/machine-time.ts";
+import { presentBoot } from "../internal/base/present-boot.ts";
 import { DEFAULT_REDACT_PATTERNS, Redactor } from "../internal/base/redact.ts";
 import { SidecarService } from "../internal/gen/gastown/v1/sidecar_pb.ts";
 import { Emulator } from "../internal/pane/screen/emulator.ts";
@@ -55,7 +57,8 @@ interface Delivery {
 }
 
 function newEvents(): SessionEvents {
-  const deps = { clock: systemClock, redactor: new Redactor(DEFAULT_REDACT_PATTERNS), keep: () => true };
+  const time = new MachineTime(systemClock, presentBoot());
+  const deps = { clock: systemClock, time, redactor: new Redactor(DEFAULT_REDACT_PATTERNS), keep: () => true };
   return new SessionEvents(deps, { eventBuffer: HELD, eventBytes: 64 * MEGABYTE }, { cursors: [], standing: [] });
 }
 

@@ -5,7 +5,7 @@ export interface Subscriber {
   readonly subscriber: string;
 }
 
-/** How far one subscriber has got; times are wall clock, ms. */
+/** How far one subscriber has got. Times are milliseconds on a timeline that never jumps, see `MachineTime`. */
 export interface Cursor extends Subscriber {
   /** The last event that it is done with. */
   readonly seq: bigint;

@@ -1,11 +1,12 @@
-import type { Cursor } from "../eventlog/cursors.ts";
+import type { MachineTime, Moment } from "../base/machine-time.ts";
+import type { Cursor, Subscriber } from "../eventlog/cursors.ts";
 import type { SeqPromise } from "../eventlog/event-log.ts";
 
 /** What the journal keeps of the event log; the events themselves are in memory only. Numbers that may be large are text. */
 export type EventRecord =
   /** Numbers up to `reservedTo` may have been handed out. */
   | { readonly type: "events"; readonly epoch: string; readonly reservedTo: string }
-  /** A subscriber is done with all events up to `seq`; `at` is wall clock, ms. */
+  /** A subscriber is done with all events up to `seq`, since `moment`. */
   | {
       readonly type: "cursor";
       readonly epoch: string;
@@ -13,15 +14,22 @@ export type EventRecord =
       readonly owner?: string;
       readonly subscriber: string;
       readonly seq: string;
-      readonly at: number;
+      /** Absent in older journals, which have a wall clock instead. */
+      readonly moment?: Moment;
     }
   /** Lines that stand on the screen and have been told, as hashes. */
   | { readonly type: "standing"; readonly lines: readonly number[] };
 
+/** A position as the journal keeps it. */
+export interface RestoredCursor extends Subscriber {
+  readonly seq: bigint;
+  readonly moment?: Moment;
+}
+
 /** The journal's records of the event log, sorted out. */
 export interface RestoredEvents {
   readonly promise?: SeqPromise;
-  readonly cursors: readonly Cursor[];
+  readonly cursors: readonly RestoredCursor[];
   readonly standing: readonly number[];
 }
 
@@ -46,8 +54,8 @@ export class EventFold {
   }
 
   #move(cursor: EventRecord & { readonly type: "cursor" }): void {
-    const { epoch: _epoch, seq: _seq, at: _at, ...whose } = cursor;
-    const key = JSON.stringify(whose);
+    const { owner = "", subscriber } = cursor;
+    const key = JSON.stringify([owner, subscriber]);
     this.#cursors.delete(key);
     this.#cursors.set(key, cursor);
     const oldest = this.#cursors.size > MAX_CURSORS ? this.#cursors.keys().next() : undefined;
@@ -59,19 +67,26 @@ export class EventFold {
 export function restoreEvents(records: readonly EventRecord[]): RestoredEvents {
   let promise: SeqPromise | undefined;
   let standing: readonly number[] = [];
-  const cursors = new Map<string, Cursor & { readonly epoch: string }>();
+  const cursors = new Map<string, RestoredCursor & { readonly epoch: string }>();
   for (const record of records) {
     if (record.type === "events") promise = { epoch: record.epoch, reservedTo: BigInt(record.reservedTo) };
     else if (record.type === "standing") standing = record.lines;
     else {
-      const { owner = "", subscriber } = record;
-      cursors.set(JSON.stringify([owner, subscriber]), { ...record, owner, seq: BigInt(record.seq) });
+      const { epoch, owner = "", subscriber, moment } = record;
+      const position = {
+        epoch,
+        owner,
+        subscriber,
+        seq: BigInt(record.seq),
+        ...(moment === undefined ? {} : { moment }),
+      };
+      cursors.set(JSON.stringify([owner, subscriber]), position);
     }
   }
   const current = [...cursors.values()].filter(({ epoch }) => epoch === promise?.epoch);
   return {
     ...(promise === undefined ? {} : { promise }),
-    cursors: current.map(({ owner, subscriber, seq, at }) => ({ owner, subscriber, seq, at })),
+    cursors: current.map(({ epoch: _, ...cursor }) => cursor),
     standing,
   };
 }
@@ -80,6 +95,7 @@ export function promiseRecord({ epoch, reservedTo }: SeqPromise): EventRecord {
   return { type: "events", epoch, reservedTo: reservedTo.toString() };
 }
 
-export function cursorRecord(epoch: string, { owner, subscriber, seq, at }: Cursor): EventRecord {
-  return { type: "cursor", epoch, owner, subscriber, seq: seq.toString(), at };
+export function cursorRecord(epoch: string, cursor: Cursor, time: MachineTime): EventRecord {
+  const { owner, subscriber, seq, at } = cursor;
+  return { type: "cursor", epoch, owner, subscriber, seq: seq.toString(), moment: time.momentOf(at) };
 }

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { FakeClock, settle } from "../../test/support/fake-clock.ts";
+import { machineTime } from "../../test/support/machine-time.ts";
 import { Redactor } from "../base/redact.ts";
 import { type EventRecord, restoreEvents } from "./event-records.ts";
 import { SessionEvents } from "./events.ts";
@@ -17,7 +18,7 @@ beforeEach(() => {
 
 function make(keep = (record: EventRecord) => journal.push(record) > 0): SessionEvents {
   const redactor = new Redactor(["hunter\\d+"]);
-  return new SessionEvents({ clock, redactor, keep }, OPTIONS, restoreEvents(journal));
+  return new SessionEvents({ clock, time: machineTime(clock), redactor, keep }, OPTIONS, restoreEvents(journal));
 }
 
 async function all(events: SessionEvents, request: { after?: bigint; subscriber?: string; epoch?: string } = {}) {
@@ -105,6 +106,21 @@ describe("the log of a session", () => {
 });
 
 describe("a subscriber", () => {
+  it.each([2, -2])(
+    "keeps its position when the wall clock jumps by %i days, in this process and in the next",
+    async (days) => {
+      const events = make();
+      for (let i = 0; i < 3; i++) events.started();
+      events.acknowledge({ owner: "", subscriber: "a" }, 2n, events.epoch);
+      clock.jump(days * 86_400_000);
+      expect((await all(events, { subscriber: "a" })).map(({ seq }) => seq)).toEqual([3n]);
+      journal = [...events.records()];
+      clock.jump(days * 86_400_000);
+      const [gap] = await all(make(), { subscriber: "a" });
+      expect(gap).toMatchObject({ type: "missing", missing: { first: 3n } });
+    },
+  );
+
   it("goes on after what it acknowledged, in this process and in the next", async () => {
     const events = make();
     for (let i = 0; i < 5; i++) events.phase("busy", i);

@@ -1,5 +1,6 @@
 import type { Clock } from "../base/clock.ts";
 import { DomainError } from "../base/errors.ts";
+import type { MachineTime } from "../base/machine-time.ts";
 import type { Redactor } from "../base/redact.ts";
 import { plainText } from "../base/sanitise.ts";
 import type { Task } from "../base/task-group.ts";
@@ -14,6 +15,8 @@ import type { AgentStateName, BackgroundTask, Dialog, NudgeReceipt } from "./typ
 
 export interface SessionEventsDeps {
   readonly clock: Clock;
+  /** By which subscribers' positions age. */
+  readonly time: MachineTime;
   readonly redactor: Redactor;
   /** Keeps a record where it outlives this process; false when that cannot be done. */
   readonly keep: (record: EventRecord) => boolean;
@@ -62,7 +65,7 @@ export class SessionEvents implements Task {
     this.#deps = deps;
     this.#cursors = new Cursors(
       { max: MAX_SUBSCRIBERS, maxOfOne: MAX_SUBSCRIBERS_OF_ONE, idleMs: SUBSCRIBER_IDLE_MS },
-      restored.cursors,
+      restored.cursors.map(({ moment, ...cursor }) => ({ ...cursor, at: deps.time.atMs(moment) })),
     );
     this.#log = new EventLog<SessionEvent>(
       { keep: (promise) => deps.keep(promiseRecord(promise)) },
@@ -193,22 +196,23 @@ export class SessionEvents implements Task {
     checkSubscriber(subscriber);
     if (epoch === "") throw new DomainError("invalid", "an acknowledgement needs the epoch of its ack_seq");
     checkPosition(this.#log, epoch, seq);
-    const cursor = this.#cursors.advance({ owner, subscriber }, seq, this.#deps.clock.now());
-    if (cursor !== undefined) this.#deps.keep(cursorRecord(epoch, cursor));
+    const cursor = this.#cursors.advance({ owner, subscriber }, seq, this.#deps.time.nowMs());
+    if (cursor !== undefined) this.#deps.keep(cursorRecord(epoch, cursor, this.#deps.time));
   }
 
   /** The shortest list of records that says the same; without the standing lines. */
   records(): readonly EventRecord[] {
     const { promise } = this.#log;
     if (promise === undefined) return [];
-    const cursors = this.#cursors.list(this.#deps.clock.now());
-    return [promiseRecord(promise), ...cursors.map((cursor) => cursorRecord(promise.epoch, cursor))];
+    const { time } = this.#deps;
+    const cursors = this.#cursors.list(time.nowMs());
+    return [promiseRecord(promise), ...cursors.map((cursor) => cursorRecord(promise.epoch, cursor, time))];
   }
 
   #positionOf({ owner, subscriber }: Subscriber): bigint | undefined {
     if (subscriber === "") return undefined;
     checkSubscriber(subscriber);
-    return this.#cursors.position({ owner, subscriber }, this.#deps.clock.now());
+    return this.#cursors.position({ owner, subscriber }, this.#deps.time.nowMs());
   }
 
   get #now(): { readonly at: number } {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { machineTime } from "../../test/support/machine-time.ts";
 import { NudgeFold } from "./nudge-fold.ts";
 import { type AcceptedNudge, type NudgeRecord, restoreNudges } from "./nudge-record.ts";
 import type { NudgeOutcome, NudgeReceipt } from "./types.ts";
@@ -23,7 +24,7 @@ function folded(...steps: readonly (NudgeRecord | "damaged")[]) {
     if (step === "damaged") fold.damaged();
     else fold.take(step);
   }
-  return restoreNudges(fold.records(), 10, DAY_MS, { total: 10_000, ofOne: 10_000 });
+  return restoreNudges(fold.records(), machineTime(), DAY_MS, { total: 10_000, ofOne: 10_000 });
 }
 
 describe("nudges of a journal", () => {

@@ -1,11 +1,11 @@
 import { wasTyped } from "./kept-ids.ts";
-import { type AcceptedNudge, type NudgeRecord, withoutText } from "./nudge-record.ts";
+import { type AcceptedNudge, endOf, type NudgeEnd, type NudgeRecord, withoutText } from "./nudge-record.ts";
 import type { NudgeReceipt } from "./types.ts";
 
 interface Folded {
   readonly nudge: AcceptedNudge;
   readonly intent: boolean;
-  readonly ended?: { readonly receipt: NudgeReceipt; readonly at: number };
+  readonly ended?: NudgeEnd;
 }
 
 /** More than the queue and what is under way can be. */
@@ -35,7 +35,7 @@ export class NudgeFold {
 
   take(record: NudgeRecord): void {
     if (record.type === "accepted") this.#accept(record.nudge);
-    else if (record.type === "ended") this.#end(record.receipt, record.at);
+    else if (record.type === "ended") this.#end(endOf(record));
     else {
       const known = this.#open.get(record.requestId);
       if (known !== undefined) this.#open.set(record.requestId, { ...known, intent: record.type === "intent" });
@@ -64,7 +64,8 @@ export class NudgeFold {
     if (this.#open.size > MAX_OPEN && dropOldest(this.#open)) this.#forgotten++;
   }
 
-  #end(receipt: NudgeReceipt, at: number): void {
+  #end(ended: NudgeEnd): void {
+    const { receipt, at } = ended;
     const id = receipt.requestId;
     const known = this.#open.get(id) ?? this.#ended.get(id);
     this.#open.delete(id);
@@ -73,7 +74,7 @@ export class NudgeFold {
     this.#ended.set(id, {
       nudge: mayStand ? nudge : withoutText(nudge),
       intent: known?.intent ?? false,
-      ended: { receipt, at },
+      ended,
     });
     if (mayStand) this.#keepText(id);
     this.#untyped.delete(id);

@@ -1,9 +1,13 @@
 import { expect, it } from "vitest";
+import { FakeClock } from "../../test/support/fake-clock.ts";
+import { machineTime } from "../../test/support/machine-time.ts";
 import { hashOf, type NudgeRecord, recordsOf, restoreNudges } from "./nudge-record.ts";
 import type { NudgeReceipt } from "./types.ts";
 
 const HOUR = 3_600_000;
 const NOW = 100 * HOUR;
+const BOOT = "this boot";
+const TIME = machineTime(new FakeClock(), { id: BOOT, upMs: NOW });
 
 const accepted = (requestId: string): NudgeRecord & { readonly type: "accepted" } => ({
   type: "accepted",
@@ -30,10 +34,15 @@ const receipt = (requestId: string): NudgeReceipt => ({
   evidence: [],
   timings: {},
 });
-const ended = (requestId: string, at = NOW): NudgeRecord => ({ type: "ended", receipt: receipt(requestId), at });
+const ended = (requestId: string, upMs = NOW, boot = BOOT): NudgeRecord => ({
+  type: "ended",
+  receipt: receipt(requestId),
+  at: 0,
+  moment: { boot, upMs },
+});
 
 function restored(records: readonly NudgeRecord[], keep = 100): readonly string[] {
-  const nudges = restoreNudges(records, NOW, 24 * HOUR, { total: keep, ofOne: keep });
+  const nudges = restoreNudges(records, TIME, 24 * HOUR, { total: keep, ofOne: keep });
   return nudges.map(({ nudge, intent: open, ended: end }) =>
     [nudge.requestId, ...(open ? ["intent"] : []), ...(end ? ["ended"] : [])].join(" "),
   );
@@ -56,6 +65,14 @@ it("forgets receipts after their time, and never a message without an end", () =
   expect(restored([...records, ended("new", NOW - 24 * HOUR + 1)])).toEqual(["open", "new ended"]);
 });
 
+it("forgets none whose age is not known: from before this boot, from before an upgrade", () => {
+  const young = machineTime(new FakeClock(), { id: BOOT, upMs: 23 * HOUR });
+  const { moment: _, ...unstamped } = ended("older") as NudgeRecord & { readonly type: "ended" };
+  const records = [accepted("before"), ended("before", 99 * HOUR, "another boot"), accepted("older"), unstamped];
+  const left = restoreNudges(records, young, 24 * HOUR, { total: 9, ofOne: 9 });
+  expect(left.map(({ nudge }) => nudge.requestId)).toEqual(["before", "older"]);
+});
+
 it("keeps only the last receipts, and every message without an end", () => {
   const many = ["a", "b", "c"].flatMap((id) => [accepted(id), ended(id)]);
   expect(restored([accepted("open"), ...many], 2)).toEqual(["open", "b ended", "c ended"]);
@@ -72,7 +89,7 @@ it("writes the shortest list of records that says the same", () => {
     intent("c"),
     ended("c"),
   ];
-  const short = recordsOf(restoreNudges(records, NOW, 24 * HOUR, { total: 100, ofOne: 100 }));
+  const short = recordsOf(restoreNudges(records, TIME, 24 * HOUR, { total: 100, ofOne: 100 }));
   expect(short).toEqual([accepted("a"), accepted("b"), intent("b"), accepted("c"), ended("c")]);
   expect(restored(short)).toEqual(["a", "b intent", "c ended"]);
 });

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { MachineTime, Moment } from "../base/machine-time.ts";
 import { type IdLimits, idsOverLimits, wasTyped } from "./kept-ids.ts";
 import type { NudgeMode, NudgePriority, NudgeReceipt } from "./types.ts";
 
@@ -29,14 +30,23 @@ export type NudgeRecord =
   | { readonly type: "intent"; readonly requestId: string }
   /** The attempt typed nothing: the message is back in the queue. */
   | { readonly type: "withdrawn"; readonly requestId: string }
-  | { readonly type: "ended"; readonly receipt: NudgeReceipt; readonly at: number };
+  | ({ readonly type: "ended" } & NudgeEnd);
+
+/** How and when a nudge ended. */
+export interface NudgeEnd {
+  readonly receipt: NudgeReceipt;
+  /** Wall clock, ms. */
+  readonly at: number;
+  /** The same for its age; absent in what older versions kept. */
+  readonly moment?: Moment;
+}
 
 /** One message as the journal leaves it. */
 export interface RestoredNudge {
   readonly nudge: AcceptedNudge;
   /** It may be in front of the agent: nobody lived to see how the attempt ended. */
   readonly intent: boolean;
-  readonly ended?: { readonly receipt: NudgeReceipt; readonly at: number };
+  readonly ended?: NudgeEnd;
 }
 
 /** Whose message it is: of one that an older journal holds, its sender. Empty: callers could not be told apart. */
@@ -54,10 +64,13 @@ export function withoutText(nudge: AcceptedNudge): AcceptedNudge {
   return { ...nudge, message: "", text: "" };
 }
 
-/** Replays the records; later ones win. Ended messages older than `keepMs` are dropped, and those over `limits`. */
+/**
+ * Replays the records; later ones win. Ended messages older than `keepMs` are dropped, and those over `limits`. Ages go by
+ * `time`, so none is dropped because the wall clock was set.
+ */
 export function restoreNudges(
   records: readonly NudgeRecord[],
-  now: number,
+  time: MachineTime,
   keepMs: number,
   limits: IdLimits,
 ): readonly RestoredNudge[] {
@@ -70,11 +83,13 @@ export function restoreNudges(
     const id = record.type === "ended" ? record.receipt.requestId : record.requestId;
     const known = nudges.get(id);
     if (known === undefined) continue;
-    if (record.type === "ended") nudges.set(id, { ...known, ended: { receipt: record.receipt, at: record.at } });
+    if (record.type === "ended") nudges.set(id, { ...known, ended: endOf(record) });
     else nudges.set(id, { ...known, intent: record.type === "intent" });
   }
   const open = [...nudges.values()].filter((entry) => entry.ended === undefined);
-  const ended = [...nudges.values()].filter((entry) => entry.ended !== undefined && now - entry.ended.at < keepMs);
+  const now = time.nowMs();
+  const isKept = ({ ended }: RestoredNudge) => ended !== undefined && now - time.atMs(ended.moment) < keepMs;
+  const ended = [...nudges.values()].filter(isKept);
   const surplus = idsOverLimits(
     ended,
     ({ nudge, ended: end }) => ({
@@ -92,6 +107,10 @@ export function recordsOf(nudges: readonly RestoredNudge[]): readonly NudgeRecor
   return nudges.flatMap(({ nudge, intent, ended }): NudgeRecord[] => [
     { type: "accepted", nudge },
     ...(intent && ended === undefined ? [{ type: "intent" as const, requestId: nudge.requestId }] : []),
-    ...(ended === undefined ? [] : [{ type: "ended" as const, receipt: ended.receipt, at: ended.at }]),
+    ...(ended === undefined ? [] : [{ type: "ended" as const, ...ended }]),
   ]);
+}
+
+export function endOf({ receipt, at, moment }: NudgeEnd): NudgeEnd {
+  return { receipt, at, ...(moment === undefined ? {} : { moment }) };
 }

@@ -1,6 +1,7 @@
 import type { Clock } from "../base/clock.ts";
 import { DomainError } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
+import type { MachineTime } from "../base/machine-time.ts";
 import { runTasks } from "../base/task-group.ts";
 import { deliver, recoverDelivery } from "../pane/delivery/delivery.ts";
 import type { DeliveryDeps, DeliveryResult } from "../pane/delivery/delivery-attempt.ts";
@@ -16,6 +17,7 @@ import type { SessionLock } from "./session-lock.ts";
 
 export interface LocalNudgeDeps {
   readonly clock: Clock;
+  readonly time: MachineTime;
   readonly logger: Logger;
   readonly session: LocalSession;
   readonly agent: LocalAgent;
@@ -45,12 +47,13 @@ export class LocalNudge {
 
   /** `restored`: what is known of the same request id. */
   constructor(deps: LocalNudgeDeps, requestId: string) {
-    const { clock, logger, agent, receipts, newId } = deps;
+    const { clock, time, logger, agent, receipts, newId } = deps;
     this.#deps = deps;
     this.#beganAt = clock.now();
     const known = requestId === "" ? undefined : receipts.find(requestId);
     const mailboxDeps = {
       clock,
+      time,
       logger,
       keep: (record: Parameters<LocalReceipts["keep"]>[0]) => receipts.keep(record),
       clean: agent.program.clean,

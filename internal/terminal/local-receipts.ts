@@ -1,13 +1,28 @@
 import { createHash, randomUUID } from "node:crypto";
 import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Clock } from "../base/clock.ts";
 import { DomainError } from "../base/errors.ts";
-import { type NudgeRecord, type RestoredNudge, withoutText } from "../session/nudge-record.ts";
+import type { MachineTime, Moment } from "../base/machine-time.ts";
+import { endOf, type NudgeRecord, type RestoredNudge, withoutText } from "../session/nudge-record.ts";
 
 const KEEP_MS = 24 * 3_600_000;
 const KEEP = 10_000;
 /** Old ones are looked for once in so many writes: each look reads the whole folder. */
 const CLEAN_ONE_IN = 32;
+
+export interface LocalReceiptsDeps {
+  readonly clock: Pick<Clock, "now">;
+  /** By which receipts age. */
+  readonly time: MachineTime;
+  readonly random: () => number;
+}
+
+/** The content of one file. */
+interface Entry extends RestoredNudge {
+  /** When it was written; absent in what older versions wrote. */
+  readonly moment?: Moment;
+}
 
 /**
  * What became of each message to a local session, one file for each request id, for whichever `gt` asks next: so that an id
@@ -17,30 +32,22 @@ const CLEAN_ONE_IN = 32;
 export class LocalReceipts {
   readonly #folder: string;
   readonly #prefix: string;
-  readonly #now: () => number;
-  readonly #random: () => number;
+  readonly #deps: LocalReceiptsDeps;
 
   /** `folder` is private and exists; `session` names the session: socket path and session name. */
-  constructor(folder: string, session: string, deps: { readonly now: () => number; readonly random: () => number }) {
+  constructor(folder: string, session: string, deps: LocalReceiptsDeps) {
     this.#folder = folder;
     this.#prefix = `nudge-${hash(session)}-`;
-    this.#now = deps.now;
-    this.#random = deps.random;
+    this.#deps = deps;
   }
 
   /** What is known of a request id; undefined when nothing is, or not any more (24 h). */
   find(requestId: string): RestoredNudge | undefined {
-    let text: string;
+    const text = readIfThere(this.#file(requestId));
+    if (text === undefined) return undefined;
     try {
-      text = readFileSync(this.#file(requestId), "utf8");
-    } catch (err) {
-      if ((err as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-      throw err;
-    }
-    try {
-      const entry = JSON.parse(text) as RestoredNudge;
-      if (entry.nudge.requestId !== requestId) return undefined;
-      return this.#now() - (entry.ended?.at ?? entry.nudge.acceptedAt) < KEEP_MS ? entry : undefined;
+      const entry = JSON.parse(text) as Entry;
+      return entry.nudge.requestId === requestId && !this.#isOld(entry) ? entry : undefined;
     } catch {
       throw new DomainError("unavailable", `cannot read the record of request id ${JSON.stringify(requestId)}`, {
         fields: { hint: "send with another --request-id; look first whether the message arrived" },
@@ -52,15 +59,14 @@ export class LocalReceipts {
   keep(record: NudgeRecord): void {
     if (record.type === "accepted") {
       this.#write({ nudge: record.nudge, intent: false });
-      if (this.#random() * CLEAN_ONE_IN < 1) this.#clean();
+      if (this.#deps.random() * CLEAN_ONE_IN < 1) this.#clean();
       return;
     }
     const known = this.find(record.type === "ended" ? record.receipt.requestId : record.requestId);
     if (known === undefined) return;
     const { nudge, intent } = known;
     if (record.type === "ended") {
-      const ended = { receipt: record.receipt, at: record.at };
-      this.#write({ nudge: withoutText(nudge), intent, ended });
+      this.#write({ nudge: withoutText(nudge), intent, ended: endOf(record) });
     } else this.#write({ nudge, intent: record.type === "intent" });
   }
 
@@ -68,22 +74,50 @@ export class LocalReceipts {
     return join(this.#folder, `${this.#prefix}${hash(requestId)}.receipt`);
   }
 
-  #write(entry: RestoredNudge): void {
+  #isOld({ moment }: Entry): boolean {
+    const { time } = this.#deps;
+    return time.nowMs() - time.atMs(moment) >= KEEP_MS;
+  }
+
+  #write(nudge: RestoredNudge): void {
+    const { time } = this.#deps;
+    const entry: Entry = { ...nudge, moment: time.momentOf(time.nowMs()) };
     const file = this.#file(entry.nudge.requestId);
     const part = join(this.#folder, `.${randomUUID()}.tmp`);
     writeFileSync(part, JSON.stringify(entry), { mode: 0o600, flag: "wx" });
     renameSync(part, file);
   }
 
-  /** Removes what is too old, and of the rest all but the newest. */
+  /** Removes what is too old, and of the rest all but the newest. The wall clock only says where to look. */
   #clean(): void {
     const files = readdirSync(this.#folder)
       .filter((name) => name.startsWith("nudge-"))
       .map((name) => join(this.#folder, name))
       .map((path) => ({ path, at: statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0 }))
       .sort((a, b) => b.at - a.at);
-    const old = files.filter(({ at }, index) => index >= KEEP || this.#now() - at > KEEP_MS);
-    for (const { path } of old) rmSync(path, { force: true });
+    const now = this.#deps.clock.now();
+    const surplus = files.filter(
+      ({ path, at }, index) => index >= KEEP || (now - at > KEEP_MS && this.#isOldFile(path)),
+    );
+    for (const { path } of surplus) rmSync(path, { force: true });
+  }
+
+  #isOldFile(path: string): boolean {
+    const text = readIfThere(path);
+    try {
+      return text === undefined || this.#isOld(JSON.parse(text) as Entry);
+    } catch {
+      return true; // no receipt of ours
+    }
+  }
+}
+
+function readIfThere(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw err;
   }
 }
 

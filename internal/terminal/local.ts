@@ -1,6 +1,7 @@
 import type { Clock } from "../base/clock.ts";
 import { DomainError } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
+import type { MachineTime } from "../base/machine-time.ts";
 import { plainText, styledText } from "../base/sanitise.ts";
 import { openPrivateFolder } from "../files/private-folder.ts";
 import { linesWanted } from "../pane/screen/peek.ts";
@@ -29,6 +30,8 @@ import { SessionLock } from "./session-lock.ts";
 
 export interface TmuxBackendDeps {
   readonly clock: Clock;
+  /** By which request ids age. */
+  readonly time: MachineTime;
   readonly logger: Logger;
   readonly processes: Processes;
   readonly identify: IdentifyProgram;
@@ -133,7 +136,8 @@ export class TmuxBackend implements Backend {
     const { agent } = await this.#found(LocalAgent.meet(clock, session, identify));
     const receipts = this.#receipts();
     const lock = this.#lock();
-    const nudge = new LocalNudge({ clock, logger, session, agent, lock, receipts, newId, sameText }, request.requestId);
+    const deps = { clock, time: this.#deps.time, logger, session, agent, lock, receipts, newId, sameText };
+    const nudge = new LocalNudge(deps, request.requestId);
     return await nudge.send(request, signal);
   }
 
@@ -265,7 +269,7 @@ export class TmuxBackend implements Backend {
 
   #receipts(): LocalReceipts {
     const { clock, random } = this.#deps;
-    return new LocalReceipts(this.#options.folder, this.#name, { now: () => clock.now(), random });
+    return new LocalReceipts(this.#options.folder, this.#name, { clock, time: this.#deps.time, random });
   }
 
   get #name(): string {

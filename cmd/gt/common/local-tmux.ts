@@ -3,6 +3,8 @@ import { homedir } from "node:os";
 import { comparable } from "../../../internal/agents/safe-text.ts";
 import type { Clock } from "../../../internal/base/clock.ts";
 import { createLogger } from "../../../internal/base/logger.ts";
+import { MachineTime } from "../../../internal/base/machine-time.ts";
+import { presentBoot } from "../../../internal/base/present-boot.ts";
 import { runtimeFolder } from "../../../internal/files/private-folder.ts";
 import { systemProcesses } from "../../../internal/process/process-alive.ts";
 import type { Backend } from "../../../internal/terminal/backend.ts";
@@ -23,6 +25,7 @@ export async function openLocalTmux(
   return new TmuxBackend(
     {
       clock,
+      time: new MachineTime(clock, presentBoot()),
       logger: createLogger("gt", "silent"),
       processes: systemProcesses,
       identify: (facts, session) => localProgram(facts, session.agent, program),

@@ -22,10 +22,11 @@ export class LetterBook {
   readonly #owned = new Map<string, number>();
   readonly #texts = new EndedTexts();
 
+  /** `now`: as `Letter.endedMs`. */
   get(requestId: string, now: number): Letter | undefined {
     const letter = this.#letters.get(requestId);
-    const endedAt = letter?.endedAt;
-    return endedAt !== undefined && now - endedAt >= RECEIPT_KEEP_MS ? undefined : letter;
+    const endedMs = letter?.endedMs;
+    return endedMs !== undefined && now - endedMs >= RECEIPT_KEEP_MS ? undefined : letter;
   }
 
   all(): Iterable<Letter> {
@@ -59,14 +60,15 @@ export class LetterBook {
   }
 
   /**
-   * Makes room for one more message of `owner`: forgets what is too old, and another id where there are too many.
+   * Makes room for one more message of `owner`: forgets what is too old, and another id where there are too many. `now`: as
+   * `Letter.endedMs`.
    * @throws DomainError `exhausted` when the queue is full, or the owner's share of it, or no id may be forgotten
    */
   makeRoom(owner: string, now: number): void {
     this.#checkQueue(owner);
-    for (const [id, { phase, endedAt }] of this.#letters) {
+    for (const [id, { phase, endedMs }] of this.#letters) {
       if (phase !== "ended") continue;
-      if (now - (endedAt ?? now) < RECEIPT_KEEP_MS) break;
+      if (now - (endedMs ?? now) < RECEIPT_KEEP_MS) break;
       this.#forget(id);
     }
     const isOverShare = owner !== "" && (this.#owned.get(owner) ?? 0) >= RECEIPT_KEEP.ofOne;

@@ -22,7 +22,10 @@ export interface Letter {
   /** Milliseconds from its acceptance to the beginning of the last attempt. */
   startedMs?: number;
   receipt?: NudgeReceipt;
+  /** Wall clock, ms. */
   endedAt?: number;
+  /** The same for its age, see `MachineTime`. */
+  endedMs?: number;
   readonly changed: SignalBus;
 }
 

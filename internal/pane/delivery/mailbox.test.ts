@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { FakeClock, settle } from "../../../test/support/fake-clock.ts";
+import { machineTime } from "../../../test/support/machine-time.ts";
 import { screenOf } from "../../../test/support/screens.ts";
 import { silentLogger } from "../../../test/support/silent-logger.ts";
 import { DomainError } from "../../base/errors.ts";
@@ -13,6 +14,7 @@ import type { Letter } from "./letter.ts";
 import { QUEUE_LIMIT, RECEIPT_KEEP, RECEIPT_KEEP_MS } from "./letter-book.ts";
 import { Mailbox, type MailboxDeps } from "./mailbox.ts";
 
+const DAY_MS = 86_400_000;
 const { signal: live } = new AbortController();
 const submitted: DeliveryResult = {
   type: "done",
@@ -56,6 +58,7 @@ class Office {
     this.mailbox = new Mailbox(
       {
         clock: this.clock,
+        time: machineTime(this.clock),
         logger: silentLogger,
         keep: (record) => this.keep(record),
         clean: (message) =>
@@ -238,6 +241,29 @@ describe("the same request id", () => {
     expect(office.typed).toEqual(["hello"]);
   });
 
+  it.each([2 * DAY_MS, -2 * DAY_MS])(
+    "is known when the wall clock jumps by %i ms, here and after a restart",
+    async (ms) => {
+      await office.sent("hello", { requestId: "r" });
+      office.clock.jump(ms);
+      expect((await office.sent("hello", { requestId: "r" })).outcome).toBe("submitted");
+      await office.sent("makes room", { requestId: "s" });
+      const { clock, records } = office;
+      await office.close();
+      open(restoreNudges(records, machineTime(clock), RECEIPT_KEEP_MS, RECEIPT_KEEP));
+      office.clock.jump(ms);
+      expect((await office.sent("hello", { requestId: "r" })).outcome).toBe("submitted");
+      expect(office.typed).toEqual([]);
+    },
+  );
+
+  it("is forgotten after 24 hours, whatever the wall clock says", async () => {
+    await office.sent("hello", { requestId: "r" });
+    office.clock.jump(-DAY_MS);
+    await office.clock.advance(DAY_MS);
+    expect(() => office.mailbox.get("r")).toThrow("no message");
+  });
+
   it("with another message is refused", async () => {
     await office.sent("hello", { requestId: "r" });
     await expect(office.send("other", { requestId: "r" })).rejects.toMatchObject({ kind: "already-exists" });
@@ -250,7 +276,7 @@ describe("the same request id", () => {
     const records = recordsOf(office.mailbox.snapshot());
     expect(JSON.stringify(records).length).toBeLessThan(1000);
     await office.close();
-    open(restoreNudges(records, office.clock.now(), RECEIPT_KEEP_MS, RECEIPT_KEEP));
+    open(restoreNudges(records, machineTime(office.clock), RECEIPT_KEEP_MS, RECEIPT_KEEP));
     expect((await office.sent(text, { requestId: "r" })).outcome).toBe("blocked-by-dialog");
     await expect(office.send(`${text}y`, { requestId: "r" })).rejects.toMatchObject({ kind: "already-exists" });
   });
@@ -311,6 +337,16 @@ describe("time", () => {
     expect((await office.clock.until(sending)).outcome).toBe("expired");
     expect(office.clock.monotonicMs()).toBeLessThanOrEqual(3250);
     expect(office.typed).toEqual([]);
+  });
+
+  it("a message does not expire because the wall clock jumps", async () => {
+    office.become({ state: "busy" });
+    const sending = office.send("hello", { ttlMs: 60_000, timeoutMs: 60_000 });
+    await office.clock.advance(1000);
+    office.clock.jump(DAY_MS);
+    await office.clock.advance(1000);
+    office.become({ state: "idle" });
+    expect((await office.clock.until(sending)).outcome).toBe("submitted");
   });
 
   it("a caller that leaves leaves its message", async () => {
@@ -469,7 +505,7 @@ describe("what an earlier process left", () => {
     office.become({ state: "busy" });
     await office.sent("waits", { mode: "queue" });
     const snapshot = office.mailbox.snapshot();
-    expect(snapshot).toEqual(restoreNudges(office.records, office.clock.now(), 1, { total: 1, ofOne: 1 }));
+    expect(snapshot).toEqual(restoreNudges(office.records, machineTime(office.clock), 1, { total: 1, ofOne: 1 }));
   });
 
   it("counts a message under way as one that may have been typed", async () => {
@@ -534,7 +570,7 @@ describe("callers who can be told apart", () => {
     expect((await office.sent("once", { owner: "ann", requestId: "typed" })).outcome).toBe("submitted");
     for (let i = 0; i < 10_100; i++) await office.mailbox.send({ ...unsafe, requestId: `u${i}` }, live);
     expect((await office.sent("once", { owner: "ann", requestId: "typed" })).outcome).toBe("submitted");
-    const restored = restoreNudges(office.records, office.clock.now(), RECEIPT_KEEP_MS, RECEIPT_KEEP);
+    const restored = restoreNudges(office.records, machineTime(office.clock), RECEIPT_KEEP_MS, RECEIPT_KEEP);
     expect(restored.map(({ nudge }) => nudge.requestId)).toContain("typed");
     expect(office.typed).toEqual(["once"]);
   });

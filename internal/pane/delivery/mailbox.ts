@@ -2,6 +2,7 @@ import { untilAborted } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
+import type { MachineTime } from "../../base/machine-time.ts";
 import { Serial } from "../../base/serial.ts";
 import { SignalBus } from "../../base/signal-bus.ts";
 import { hashOf, type NudgeRecord, ownerOf, type RestoredNudge } from "../../session/nudge-record.ts";
@@ -15,6 +16,8 @@ import { LetterBook } from "./letter-book.ts";
 
 export interface MailboxDeps {
   readonly clock: Clock;
+  /** By which request ids age. */
+  readonly time: MachineTime;
   readonly logger: Logger;
   /** Keeps a record where it outlives this process, before the call returns. */
   readonly keep: (record: NudgeRecord) => void;
@@ -60,12 +63,14 @@ export class Mailbox {
       const common = { nudge, told: true, waiting: 0, attempts: 0, changed: new SignalBus() };
       this.#book.add({
         ...common,
-        ...(ended === undefined ? {} : { receipt: ended.receipt, endedAt: ended.at }),
+        ...(ended === undefined
+          ? {}
+          : { receipt: ended.receipt, endedAt: ended.at, endedMs: deps.time.atMs(ended.moment) }),
         phase,
       });
     }
     const ended = [...this.#book.all()].filter((letter) => letter.phase === "ended");
-    for (const letter of ended.sort((a, b) => (a.endedAt ?? 0) - (b.endedAt ?? 0))) this.#book.ended(letter);
+    for (const letter of ended.sort((a, b) => (a.endedMs ?? 0) - (b.endedMs ?? 0))) this.#book.ended(letter);
   }
 
   /** Messages not yet typed. */
@@ -80,7 +85,7 @@ export class Mailbox {
    */
   async send(request: NudgeRequest, signal: AbortSignal): Promise<NudgeReceipt> {
     const checked = checkedNudge(request, this.#deps.newId);
-    const known = this.#book.get(checked.requestId, this.#deps.clock.now());
+    const known = this.#book.get(checked.requestId, this.#deps.time.nowMs());
     if (known !== undefined && known.nudge.messageHash !== hashOf(checked.message)) {
       throw new DomainError(
         "already-exists",
@@ -143,10 +148,11 @@ export class Mailbox {
 
   /** All messages as a journal would leave them. */
   snapshot(): readonly RestoredNudge[] {
-    return [...this.#book.all()].map(({ nudge, phase, receipt, endedAt }) => ({
+    const { time } = this.#deps;
+    return [...this.#book.all()].map(({ nudge, phase, receipt, endedAt = nudge.acceptedAt, endedMs = 0 }) => ({
       nudge,
       intent: phase === "delivering" || phase === "unseen",
-      ...(receipt === undefined ? {} : { ended: { receipt, at: endedAt ?? nudge.acceptedAt } }),
+      ...(receipt === undefined ? {} : { ended: { receipt, at: endedAt, moment: time.momentOf(endedMs) } }),
     }));
   }
 
@@ -174,7 +180,7 @@ export class Mailbox {
     const acceptedMonotonicMs = this.#deps.clock.monotonicMs();
     const fresh = { phase: "waiting", told: false, waiting: 0, attempts: 0, changed: new SignalBus() } as const;
     const letter: Letter = { nudge, acceptedMonotonicMs, ...fresh };
-    this.#book.makeRoom(owner, acceptedAt);
+    this.#book.makeRoom(owner, this.#deps.time.nowMs());
     this.#deps.keep({ type: "accepted", nudge });
     if (safe.type === "unsafe") this.#end(letter, "unsafe", safe.reason);
     this.#book.add(letter);
@@ -203,13 +209,12 @@ export class Mailbox {
   async #next(signal: AbortSignal): Promise<Letter | undefined> {
     if (this.depth === 0) return undefined;
     const situation = await this.#deps.situation(signal);
-    const now = this.#deps.clock.now();
     for (const letter of this.#book.waiting()) {
       const candidate = {
         mode: letter.nudge.mode,
         parked: letter.told || letter.nudge.mode === "queue",
         quietMs: letter.nudge.quietMs ?? QUIET_DEFAULT_MS,
-        expired: now >= letter.nudge.expiresAt,
+        expired: this.#ageMs(letter) >= letter.nudge.expiresAt - letter.nudge.acceptedAt,
       };
       const decision = decide(candidate, situation);
       if (decision.type === "deliver") return letter;
@@ -264,12 +269,15 @@ export class Mailbox {
     error: string,
     result?: DeliveryResult & { readonly type: "done" },
   ): void {
-    const at = this.#deps.clock.now();
+    const { clock, time } = this.#deps;
+    const at = clock.now();
+    const endedMs = time.nowMs();
     const receipt = receiptOf(letter, outcome, error, result);
-    this.#deps.keep({ type: "ended", receipt, at });
+    this.#deps.keep({ type: "ended", receipt, at, moment: time.momentOf(endedMs) });
     letter.phase = "ended";
     letter.receipt = receipt;
     letter.endedAt = at;
+    letter.endedMs = endedMs;
     this.#book.ended(letter);
     this.#deps.ended(receipt);
     letter.changed.notify();
@@ -290,7 +298,7 @@ export class Mailbox {
   }
 
   #find(requestId: string, asker?: Asker): Letter {
-    const letter = this.#book.get(requestId, this.#deps.clock.now());
+    const letter = this.#book.get(requestId, this.#deps.time.nowMs());
     const isHidden = asker !== undefined && !asker.seesAll && letter && ownerOf(letter.nudge) !== asker.owner;
     if (letter === undefined || isHidden)
       throw new DomainError("not-found", `no message with request id ${JSON.stringify(requestId)}`);

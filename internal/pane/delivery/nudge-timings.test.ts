@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { FakePane, fakeProfile } from "../../../test/fakes/fake-pane.ts";
 import { FakeClock } from "../../../test/support/fake-clock.ts";
+import { machineTime } from "../../../test/support/machine-time.ts";
 import { silentLogger } from "../../../test/support/silent-logger.ts";
 import { hashOf } from "../../session/nudge-record.ts";
 import type { NudgeReceipt, NudgeRequest, NudgeTimings } from "../../session/types.ts";
@@ -45,6 +46,7 @@ function mailbox(unseen = false): Mailbox {
   return new Mailbox(
     {
       clock,
+      time: machineTime(clock),
       logger: silentLogger,
       keep: () => {},
       clean: (text) => (text === "unsafe" ? { type: "unsafe", reason: "no" } : { type: "safe", text }),

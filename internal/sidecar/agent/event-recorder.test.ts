@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { FakeClock, settle } from "../../../test/support/fake-clock.ts";
+import { machineTime } from "../../../test/support/machine-time.ts";
 import type { ScreenView } from "../../agents/profile.ts";
 import { profileNamed } from "../../agents/programs/registry.ts";
 import { Redactor } from "../../base/redact.ts";
@@ -39,7 +40,11 @@ class Stage {
     const keep = (record: EventRecord) => this.journal.push(record) > 0;
     this.output = new OutputStream({ clock }, { cols: 40, rows: 6, rawBytes: 1e6, epoch: "e", startOffset: 0n });
     const options = { eventBuffer: 1000, eventBytes: 1e6 };
-    this.events = new SessionEvents({ clock, redactor: new Redactor([]), keep }, options, restoreEvents([]));
+    this.events = new SessionEvents(
+      { clock, time: machineTime(clock), redactor: new Redactor([]), keep },
+      options,
+      restoreEvents([]),
+    );
     const idleProof = setup.silent === true ? ("silence" as const) : ("screen" as const);
     const profile = { ...profileNamed("demo"), idleProof, view: () => this.view };
     this.recorder = new EventRecorder(

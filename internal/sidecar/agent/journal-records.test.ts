@@ -29,11 +29,11 @@ const RECORDS: readonly SidecarRecord[] = [
   { type: "accepted", nudge },
   { type: "intent", requestId: "r" },
   { type: "withdrawn", requestId: "r" },
-  { type: "ended", receipt, at: 5 },
+  { type: "ended", receipt, at: 5, moment: { boot: "b", upMs: 7 } },
   { type: "stream", epoch: "e", reservedTo: "67108864" },
   { type: "agent", pid: 1, startedAt: 2, restarts: 3 },
   { type: "events", epoch: "e", reservedTo: "256" },
-  { type: "cursor", epoch: "e", subscriber: "s", seq: "7", at: 5 },
+  { type: "cursor", epoch: "e", subscriber: "s", seq: "7", moment: { boot: "b", upMs: 7 } },
   { type: "standing", lines: [1, 2 ** 52] },
 ];
 
@@ -56,6 +56,7 @@ describe("a record that we would not write is not taken", () => {
     ["an id that no request may have", { type: "intent", requestId: "a;b" }],
     ["a text longer than any", { type: "accepted", nudge: { ...nudge, text: "x".repeat(200_000) } }],
     ["another outcome", { type: "ended", at: 5, receipt: { ...receipt, outcome: "lost" } }],
+    ["a moment that is none", { type: "ended", at: 5, receipt, moment: { boot: "b", upMs: -1 } }],
     ["evidence that is none", { type: "ended", at: 5, receipt: { ...receipt, evidence: [null] } }],
     [
       "evidence without an age",
@@ -89,13 +90,13 @@ it("sorts out what the journal holds: the end of each nudge, the last of everyth
     expect(again.damaged).toBe(0);
     expect(again.restored.nudges).toEqual([
       { type: "accepted", nudge: { ...nudge, message: "", text: "" } },
-      { type: "ended", receipt, at: 5 },
+      { type: "ended", receipt, at: 5, moment: { boot: "b", upMs: 7 } },
     ]);
     expect(again.restored.stream?.reservedTo).toBe("67108864");
     expect(again.restored.agent?.pid).toBe(9);
     expect(again.restored.events).toEqual({
       promise: { epoch: "e", reservedTo: 256n },
-      cursors: [{ owner: "", subscriber: "s", seq: 7n, at: 5 }],
+      cursors: [{ owner: "", subscriber: "s", seq: 7n, moment: { boot: "b", upMs: 7 } }],
       standing: [1, 2 ** 52],
     });
   } finally {

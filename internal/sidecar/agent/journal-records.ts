@@ -113,6 +113,7 @@ const CONFIDENCES: Readonly<Record<Confidence, true>> = { proof: true, strong: t
 const isEvidence = has({ source: isName, value: isLong, ageMs: isCount, confidence: isOneOf(CONFIDENCES) });
 const isTimings = (value: unknown): boolean => has({})(value) && Object.values(value as object).every(isCount);
 
+const isMoment = has({ boot: isName, upMs: (ms) => isCount(ms) && Number(ms) >= 0 });
 const isSeq = (value: unknown): boolean => typeof value === "string" && /^\d{1,19}$/.test(value);
 
 const SHAPES: Readonly<Record<string, Shape>> = {
@@ -135,6 +136,7 @@ const SHAPES: Readonly<Record<string, Shape>> = {
   withdrawn: has({ requestId: isId }),
   ended: has({
     at: isTime,
+    moment: isAbsentOr(isMoment),
     receipt: has({
       requestId: isId,
       outcome: isOneOf(OUTCOMES),
@@ -146,7 +148,13 @@ const SHAPES: Readonly<Record<string, Shape>> = {
   }),
   stream: has({ epoch: isName, reservedTo: isSeq }),
   events: has({ epoch: isName, reservedTo: isSeq }),
-  cursor: has({ epoch: isName, owner: isAbsentOr(isName), subscriber: isName, seq: isSeq, at: isTime }),
+  cursor: has({
+    epoch: isName,
+    owner: isAbsentOr(isName),
+    subscriber: isName,
+    seq: isSeq,
+    moment: isAbsentOr(isMoment),
+  }),
   standing: has({ lines: (value) => Array.isArray(value) && value.length <= 300 && value.every(isCount) }),
   agent: has({
     pid: isPid,

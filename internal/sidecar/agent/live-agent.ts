@@ -5,6 +5,7 @@ import { normalise } from "../../agents/safe-text.ts";
 import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
+import type { MachineTime } from "../../base/machine-time.ts";
 import { Redactor } from "../../base/redact.ts";
 import type { Journal } from "../../eventlog/journal.ts";
 import { People } from "../../pane/attach/attach-people.ts";
@@ -30,6 +31,7 @@ import { AgentStopper, type StopRequest } from "./stop-request.ts";
 
 export interface LiveAgentDeps {
   readonly clock: Clock;
+  readonly time: MachineTime;
   readonly logger: Logger;
   readonly profile: AgentProfile;
   readonly journal: Journal<SidecarRecord>;
@@ -82,7 +84,7 @@ export class LiveAgent {
 
   constructor(deps: LiveAgentDeps, options: LiveAgentOptions, restored: Restored) {
     this.#deps = deps;
-    const { clock, logger, profile } = deps;
+    const { clock, time, logger, profile } = deps;
     this.#journal = new AgentJournal({ logger, journal: deps.journal, everything: () => this.#everything() });
     const { epoch = randomUUID(), reservedTo = "0" } = restored.stream ?? {};
     const startOffset = BigInt(reservedTo);
@@ -91,14 +93,14 @@ export class LiveAgent {
     // Offsets that nobody could promise belong to an epoch that no later process continues.
     this.output = new OutputStream({ clock }, { ...options, epoch: promised ? epoch : randomUUID(), startOffset });
     this.output.bytes.listen(() => this.#reserve());
-    const nudges = restoreNudges(restored.nudges, clock.now(), RECEIPT_KEEP_MS, RECEIPT_KEEP);
+    const nudges = restoreNudges(restored.nudges, time, RECEIPT_KEEP_MS, RECEIPT_KEEP);
     const left = textsLeftBy(nudges, restored.agent?.startedAt ?? 0);
     const standing = new StandingTexts(left.map(({ text }) => text));
     const isOurs = (composer: ComposerView, quietMs: number) => standing.isOurs(composer, quietMs, clock.monotonicMs());
     this.monitor = new Monitor({ clock, profile, source: this.output, isOurs }, { stallAfterMs: options.stallAfterMs });
     const keep = (record: SidecarRecord) => this.#journal.tryKeep(record);
     const redactor = new Redactor(options.redactPatterns);
-    this.events = new SessionEvents({ clock, redactor, keep }, options, restored.events);
+    this.events = new SessionEvents({ clock, time, redactor, keep }, options, restored.events);
     this.recorder = new EventRecorder(
       { clock, profile, events: this.events, monitor: this.monitor, output: this.output, keep },
       restored.events.promise === undefined ? {} : { standing: restored.events.standing },
@@ -135,11 +137,12 @@ export class LiveAgent {
   }
 
   #newMailbox(nudges: readonly RestoredNudge[]): Mailbox {
-    const { clock, logger, onReceipt } = this.#deps;
+    const { clock, time, logger, onReceipt } = this.#deps;
     const deliveries = this.#deliveries;
     return new Mailbox(
       {
         clock,
+        time,
         logger,
         keep: (record) => {
           this.#journal.keep(record);

@@ -7,6 +7,8 @@ import type { TokenLayerOptions } from "../../auth/token-layer.ts";
 import { aborted, raceSignal } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Logger } from "../../base/logger.ts";
+import { MachineTime } from "../../base/machine-time.ts";
+import { presentBoot } from "../../base/present-boot.ts";
 import { runTasks, type Task } from "../../base/task-group.ts";
 import type { Journal } from "../../eventlog/journal.ts";
 import { SidecarService } from "../../gen/gastown/v1/sidecar_pb.ts";
@@ -180,6 +182,7 @@ export class ServingHalf implements Task {
     };
     const deps = {
       clock,
+      time: new MachineTime(clock, presentBoot()),
       logger,
       profile: parts.profile,
       journal,
