@@ -24,7 +24,12 @@ const forbidden = [
     "what two commands of gt share is in cmd/gt/common",
   ),
   forbid("internal-imports-no-pkg", { path: "^internal/" }, { path: "^pkg/" }),
-  forbid("pkg-imports-only-gen", { path: "^pkg/" }, { path: "^internal/", pathNot: "^internal/gen/" }),
+  forbid(
+    "pkg-imports-only-the-wire",
+    { path: "^pkg/", pathNot: "[.]test[.]ts$" },
+    { path: "^internal/", pathNot: "^internal/(base|gen|rpc/client|rpc/common)/" },
+    "what is bundled into the SDK",
+  ),
   forbid(
     "product-imports-no-tests",
     { path: "^(internal|cmd|pkg)/", pathNot: "[.]test[.]ts$" },
@@ -65,8 +70,8 @@ export default {
   forbidden,
   options: {
     doNotFollow: { path: "node_modules" },
-    // Programs for tests with packages of their own.
-    exclude: { path: "^test/(agents|ink)/" },
+    // Programs for tests with packages of their own, and what is built.
+    exclude: { path: "^(test/(agents|ink)|pkg/[^/]+/dist)/" },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: "tsconfig.json" },
     enhancedResolveOptions: {

@@ -1,9 +1,10 @@
 // Makes one file per binary: dist/<binary>.mjs, for images and packages. Starts in less than half of the sources' time.
-// What cannot be bundled lies beside them, in dist/node_modules, where Node looks for it.
+// What cannot be bundled lies beside them, in dist/node_modules, where Node looks for it. The SDK: build-sdk.ts.
 import { cpSync, globSync, writeFileSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build, stop } from "esbuild";
+import { buildSdk } from "./build-sdk.ts";
 import { thirdPartyNotices } from "./third-party-notices.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -60,4 +61,5 @@ if (import.meta.main) {
   }
   copyNative(outDir);
   writeFileSync(`${outDir}/THIRD-PARTY-NOTICES`, thirdPartyNotices(root, inputs));
+  console.log(await buildSdk());
 }

@@ -25,6 +25,10 @@ export interface TwoLayerOptions {
   readonly sessions?: Readonly<Record<string, string>>;
   readonly inputsPerMinute?: number;
   readonly host?: string;
+  /** Default: any that is free. */
+  readonly port?: number;
+  /** What is served instead. Called once, with the audit log. */
+  readonly routes?: (audit: AuditLog) => Routes;
 }
 
 export interface TwoLayerServer extends AsyncDisposable {
@@ -65,11 +69,11 @@ export async function startTwoLayerServer(options: TwoLayerOptions): Promise<Two
   const counts = { handled: 0, open: 0 };
   server = new RpcServer({ clock, logger, decisions: audit } satisfies RpcServerDeps, {
     host: options.host ?? "127.0.0.1",
-    port: 0,
+    port: options.port ?? 0,
     tls: tls.files,
     ...admission(folder),
     gates: [tokens.gate, roleGate],
-    routes: routes(options, audit, counts),
+    routes: options.routes?.(audit) ?? routes(options, audit, counts),
     graceMs: 500,
   });
   const running = runTasks(stop.signal, [server, tokens]);
@@ -97,7 +101,8 @@ function roleGate(context: HandlerContext): void {
   if (refusal) throw refusal;
 }
 
-function claimsOf({ values }: HandlerContext) {
+/** The token of a call that the gate has let in. */
+export function claimsOf({ values }: HandlerContext) {
   const claims = values.get(tokenKey)?.claims;
   if (claims === undefined) throw new Error("a call without token came through the gate");
   return claims;

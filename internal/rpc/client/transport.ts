@@ -23,8 +23,10 @@ export interface SidecarTransportOptions {
   readonly serverName?: string;
   /** Default `connect`: half the CPU of `grpc` per unary call. */
   readonly protocol?: "connect" | "grpc";
-  /** A silent connection with open calls is asked after this whether it lives. Default 15 s; cut 10 s later. */
+  /** A silent connection with open calls is asked after this whether it lives. Default 15 s. */
   readonly pingIntervalMs?: number;
+  /** It is cut when it does not answer within this. Default 10 s. */
+  readonly pingTimeoutMs?: number;
   /** Largest answer, bytes; over it `exhausted`. Default 16 MiB. */
   readonly readMaxBytes?: number;
   readonly interceptors?: readonly Interceptor[];
@@ -73,8 +75,8 @@ function connect(options: SidecarTransportOptions, tls: ClientTls | undefined): 
   });
 }
 
-function keepAliveOf({ pingIntervalMs = 15_000 }: SidecarTransportOptions) {
-  return { pingIntervalMs, pingTimeoutMs: 10_000, idleConnectionTimeoutMs: IDLE_MS };
+function keepAliveOf({ pingIntervalMs = 15_000, pingTimeoutMs = 10_000 }: SidecarTransportOptions) {
+  return { pingIntervalMs, pingTimeoutMs, idleConnectionTimeoutMs: IDLE_MS };
 }
 
 /**

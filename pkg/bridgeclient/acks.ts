@@ -1,0 +1,68 @@
+import type { Clock } from "../../internal/base/clock.ts";
+
+/** How far a reader has got in a log. */
+interface Position {
+  readonly epoch: string;
+  readonly seq: bigint;
+}
+
+export interface AcksDeps {
+  readonly clock: Clock;
+  /** Stores the position. A failure costs no more than events that come twice. */
+  readonly send: (position: Position, signal: AbortSignal) => Promise<unknown>;
+}
+
+/** After this many events a position is sent at once. */
+const BATCH = 100;
+/** Otherwise it is sent this long after the first one of the batch. */
+const WAIT_MS = 250;
+const LAST_MS = 2000;
+
+/** Sends a reader's position to the bridge, in batches, while the reader goes on. */
+export class Acks {
+  readonly #deps: AcksDeps;
+  #pending: Position | undefined;
+  #count = 0;
+  #sending: Promise<void> | undefined;
+  #hurry = new AbortController();
+  readonly #end = new AbortController();
+  #ending = false;
+
+  constructor(deps: AcksDeps) {
+    this.#deps = deps;
+  }
+
+  /** The reader is done with this event, and with all before it. */
+  handled({ epoch, seq }: Position): void {
+    if (seq === 0n) return; // made on this side
+    this.#pending = { epoch, seq };
+    this.#count++;
+    if (this.#count >= BATCH) this.#hurry.abort();
+    this.#sending ??= this.#send().finally(() => {
+      this.#sending = undefined;
+    });
+  }
+
+  /** Sends what is left; waits for it 2 s at most. Nothing may be handled after it. */
+  async flush(): Promise<void> {
+    this.#ending = true;
+    this.#hurry.abort();
+    if (this.#sending === undefined) return;
+    const done = new AbortController();
+    const late = this.#deps.clock.sleep(LAST_MS, done.signal).then(() => this.#end.abort());
+    await this.#sending;
+    done.abort();
+    await late.catch(() => {});
+  }
+
+  async #send(): Promise<void> {
+    while (this.#pending !== undefined) {
+      await this.#deps.clock.sleep(WAIT_MS, this.#hurry.signal).catch(() => {});
+      const position = this.#pending;
+      this.#pending = undefined;
+      this.#count = 0;
+      if (!this.#end.signal.aborted) await this.#deps.send(position, this.#end.signal).catch(() => {});
+      if (!this.#ending) this.#hurry = new AbortController();
+    }
+  }
+}

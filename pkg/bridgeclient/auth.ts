@@ -1,0 +1,123 @@
+import { createPrivateKey, hash, type KeyObject, sign, X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { errorText } from "../../internal/base/errors.ts";
+import type { TlsMaterial } from "../../internal/rpc/common/tls.ts";
+import { BridgeError } from "./errors.ts";
+import type { JwtOptions, MtlsOptions } from "./options.ts";
+
+/** What the client proves itself with, as its files hold it now. */
+export interface Credentials {
+  readonly tls: TlsMaterial;
+  readonly signingKey: KeyObject;
+  /** The client's own certificate: tokens are bound to it (RFC 8705). */
+  readonly leaf: X509Certificate;
+}
+
+/**
+ * Reads the four files.
+ * @throws BridgeError `invalid_argument`, naming the file, when one cannot be used or certificate and key do not match
+ */
+export function readCredentials(mtls: MtlsOptions, privateKeyPath: string): Credentials {
+  const tls = { cert: read(mtls.certPath), key: read(mtls.keyPath), ca: read(mtls.caCertPath) };
+  const leaf = parsed(mtls.certPath, "certificate", () => new X509Certificate(tls.cert));
+  parsed(mtls.caCertPath, "certificate", () => new X509Certificate(tls.ca));
+  const key = parsed(mtls.keyPath, "private key", () => createPrivateKey(tls.key));
+  if (!leaf.checkPrivateKey(key)) throw unusable(`${mtls.keyPath} is not the key of ${mtls.certPath}`);
+  const signingKey = parsed(privateKeyPath, "private key", () => createPrivateKey(read(privateKeyPath)));
+  if (signingKey.asymmetricKeyType !== "ed25519") throw unusable(`${privateKeyPath} holds a key that is not Ed25519`);
+  return { tls, signingKey, leaf };
+}
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (err) {
+    throw unusable(`cannot read ${path}: ${errorText(err)}`, err);
+  }
+}
+
+function parsed<T>(path: string, what: string, parse: () => T): T {
+  try {
+    return parse();
+  } catch (err) {
+    if (err instanceof BridgeError) throw err;
+    throw unusable(`${path} holds no ${what} that can be read (PEM)`);
+  }
+}
+
+function unusable(message: string, cause?: unknown): BridgeError {
+  return new BridgeError("invalid_argument", message, { reason: "invalid", cause });
+}
+
+/** A new token is made this long before the old one ends, or at half of its life when that is later. */
+const RENEW_BEFORE_MS = 30_000;
+
+/** Tokens of one certificate; a new one before the old one ends. */
+export class Tokens {
+  readonly #jwt: Required<JwtOptions>;
+  readonly #leaf: X509Certificate;
+  readonly #now: () => number;
+  #key: KeyObject;
+  #text = "";
+  #issuedAt = 0;
+  #renewsAt = Number.NEGATIVE_INFINITY;
+
+  /** `now`: the wall clock, ms. */
+  constructor(jwt: Required<JwtOptions>, { signingKey, leaf }: Credentials, now: () => number) {
+    this.#jwt = jwt;
+    this.#key = signingKey;
+    this.#leaf = leaf;
+    this.#now = now;
+  }
+
+  /** When the token in use is replaced, wall clock, ms. */
+  get renewsAt(): number {
+    return this.#renewsAt;
+  }
+
+  /** The token in use. */
+  current(): string {
+    const now = this.#now();
+    const clockWasSetBack = now < this.#issuedAt - RENEW_BEFORE_MS;
+    if (now >= this.#renewsAt || clockWasSetBack) this.#renew(now);
+    return this.#text;
+  }
+
+  /** From now on tokens are signed with this key. */
+  useKey(key: KeyObject): void {
+    if (this.#key.equals(key)) return;
+    this.#key = key;
+    this.#renewsAt = Number.NEGATIVE_INFINITY;
+  }
+
+  #renew(now: number): void {
+    const issuedAt = Math.floor(now / 1000);
+    const ttl = Math.floor(this.#jwt.ttlMs / 1000);
+    this.#text = signedToken(this.#key, claimsOf(this.#jwt, this.#leaf, issuedAt, ttl));
+    this.#issuedAt = issuedAt * 1000;
+    this.#renewsAt = (issuedAt + ttl) * 1000 - Math.min(RENEW_BEFORE_MS, ttl * 500);
+  }
+}
+
+function claimsOf(jwt: Required<JwtOptions>, leaf: X509Certificate, issuedAt: number, ttl: number) {
+  return {
+    iss: jwt.issuer,
+    sub: jwt.subject,
+    project_id: jwt.projectId,
+    aud: jwt.audience,
+    iat: issuedAt,
+    exp: issuedAt + ttl,
+    scope: jwt.scope,
+    cnf: { "x5t#S256": hash("sha256", leaf.raw, "base64url") },
+  };
+}
+
+/** A JWT (RFC 7519) signed with Ed25519. */
+function signedToken(key: KeyObject, claims: object): string {
+  const text = `${encoded({ alg: "EdDSA", typ: "JWT" })}.${encoded(claims)}`;
+  return `${text}.${sign(null, Buffer.from(text), key).toString("base64url")}`;
+}
+
+function encoded(value: object): string {
+  return Buffer.from(JSON.stringify(value)).toString("base64url");
+}

@@ -1,0 +1,104 @@
+import type {
+  DescMessage,
+  DescMethodStreaming,
+  DescMethodUnary,
+  MessageInitShape,
+  MessageShape,
+} from "@bufbuild/protobuf";
+import type { Clock } from "../../internal/base/clock.ts";
+import { BridgeError, bridgeErrorOf } from "./errors.ts";
+import type { Links } from "./links.ts";
+import type { CallOptions } from "./options.ts";
+import { type RetryRules, retryWaitMs } from "./retry.ts";
+
+export interface CallsDeps {
+  readonly clock: Clock;
+  readonly links: Links;
+  readonly random: () => number;
+  /** Aborted when the client is closed. */
+  readonly closed: AbortSignal;
+}
+
+/** How one RPC is called. */
+export interface UnaryRules {
+  /** Deadline when the caller names none, ms. */
+  readonly timeoutMs: number;
+  /** A second call does no harm: it is made again after a failure that may pass. */
+  readonly repeatable: boolean;
+}
+
+/** Calls over whichever connection is in use, with deadline, retries, and failures as BridgeErrors. */
+export class Calls {
+  readonly #deps: CallsDeps;
+  readonly #retry: RetryRules;
+
+  constructor(deps: CallsDeps, retry: RetryRules) {
+    this.#deps = deps;
+    this.#retry = retry;
+  }
+
+  async unary<I extends DescMessage, O extends DescMessage>(
+    method: DescMethodUnary<I, O>,
+    request: MessageInitShape<I>,
+    rules: UnaryRules,
+    { signal, timeoutMs = rules.timeoutMs }: CallOptions = {},
+  ): Promise<MessageShape<O>> {
+    const { clock, links, random } = this.#deps;
+    const end = clock.monotonicMs() + timeoutMs;
+    const either = this.#orClosed(signal);
+    for (let failures = 1; ; failures++) {
+      const leftMs = Math.max(1, Math.ceil(end - clock.monotonicMs()));
+      const link = links.forCall();
+      const release = link.hold("call");
+      try {
+        return (await link.transport.unary(method, either, leftMs, undefined, request)).message;
+      } catch (err) {
+        const error = this.#failure(err, signal);
+        const waitMs = retryWaitMs(error, { failures, leftMs: end - clock.monotonicMs() }, this.#retry, random);
+        if (!rules.repeatable || waitMs === undefined) throw error;
+        release();
+        await clock.sleep(waitMs, either).catch((reason: unknown) => {
+          throw this.#failure(reason, signal);
+        });
+      } finally {
+        release();
+      }
+    }
+  }
+
+  /** A stream of answers, without a deadline; cancelled when the loop over it is left. */
+  async *stream<I extends DescMessage, O extends DescMessage>(
+    method: DescMethodStreaming<I, O>,
+    requests: AsyncIterable<MessageInitShape<I>>,
+    signal?: AbortSignal,
+  ): AsyncGenerator<MessageShape<O>, void, undefined> {
+    const left = new AbortController();
+    const any = AbortSignal.any([this.#orClosed(signal), left.signal]);
+    const link = this.#deps.links.forStream();
+    const release = link.hold("stream");
+    try {
+      yield* (await link.transport.stream(method, any, undefined, undefined, requests)).message;
+    } catch (err) {
+      throw this.#failure(err, signal);
+    } finally {
+      left.abort(); // leaving a loop over a Connect stream does not end the call: only its signal does
+      release();
+    }
+  }
+
+  #orClosed(signal: AbortSignal | undefined): AbortSignal {
+    return signal ? AbortSignal.any([signal, this.#deps.closed]) : this.#deps.closed;
+  }
+
+  /** @throws the reason of the caller's signal when that ended the call */
+  #failure(err: unknown, signal: AbortSignal | undefined): BridgeError {
+    if (signal?.aborted) throw signal.reason;
+    if (this.#deps.closed.aborted) return new BridgeError("canceled", "the client is closed", { reason: "cancelled" });
+    return bridgeErrorOf(err);
+  }
+}
+
+/** The requests of an RPC that takes one. */
+export async function* once<T>(request: T): AsyncGenerator<T, void, undefined> {
+  yield request;
+}

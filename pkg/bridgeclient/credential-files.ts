@@ -1,0 +1,102 @@
+import { type FSWatcher, lstatSync, realpathSync, watch } from "node:fs";
+import { dirname } from "node:path";
+import type { Clock } from "../../internal/base/clock.ts";
+import type { Task } from "../../internal/base/task-group.ts";
+import { type Credentials, readCredentials } from "./auth.ts";
+import type { JwtOptions, MtlsOptions } from "./options.ts";
+
+/** Some volumes report no change. */
+const POLL_MS = 10_000;
+/** From a change to the look at it, so that what belongs together is written. */
+const SETTLE_MS = 200;
+
+export interface CredentialFilesDeps {
+  readonly clock: Clock;
+  /** Called with each set of files that differs from the one before and can be used as a whole. */
+  readonly onChanged: (credentials: Credentials) => void;
+}
+
+/** Follows the client's files. While they cannot be used, e.g. half written, the set before stays in use. */
+export class CredentialFiles implements Task {
+  readonly #deps: CredentialFilesDeps;
+  readonly #mtls: MtlsOptions;
+  readonly #keyPath: string;
+  #inUse: string;
+
+  constructor(
+    deps: CredentialFilesDeps,
+    mtls: MtlsOptions,
+    jwt: Pick<JwtOptions, "privateKeyPath">,
+    first: Credentials,
+  ) {
+    this.#deps = deps;
+    this.#mtls = mtls;
+    this.#keyPath = jwt.privateKeyPath;
+    this.#inUse = textOf(first);
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const changed = new AbortController();
+      const close = watchFolders(this.#folders(), () => changed.abort());
+      this.#look(); // behind the watch: what changes from here on is not missed
+      await this.#sleep(POLL_MS, AbortSignal.any([signal, changed.signal]));
+      close();
+      await this.#sleep(SETTLE_MS, signal);
+    }
+  }
+
+  #sleep(ms: number, signal: AbortSignal): Promise<void> {
+    return this.#deps.clock.sleep(ms, signal).catch(() => {});
+  }
+
+  #look(): void {
+    let read: Credentials;
+    try {
+      read = readCredentials(this.#mtls, this.#keyPath);
+    } catch {
+      return; // half of a change, or a file that is missing for a moment: looked at again
+    }
+    const text = textOf(read);
+    if (text === this.#inUse) return;
+    this.#inUse = text;
+    this.#deps.onChanged(read);
+  }
+
+  /** The folders of the files, and of what links lead to: a swapped link changes the folder that it lies in. */
+  #folders(): ReadonlySet<string> {
+    const paths = [this.#mtls.caCertPath, this.#mtls.certPath, this.#mtls.keyPath, this.#keyPath];
+    return new Set(paths.flatMap((path) => [...linkFolder(dirname(path)), dirname(path), dirname(realPathOf(path))]));
+  }
+}
+
+function textOf({ tls, signingKey }: Credentials): string {
+  return JSON.stringify([tls, signingKey.export({ format: "jwk" })]);
+}
+
+/** Where a link to a folder lies. */
+function linkFolder(folder: string): readonly string[] {
+  return lstatSync(folder, { throwIfNoEntry: false })?.isSymbolicLink() ? [dirname(folder)] : [];
+}
+
+function realPathOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}
+
+function watchFolders(folders: Iterable<string>, onChange: () => void): () => void {
+  const watchers: FSWatcher[] = [];
+  for (const folder of folders) {
+    try {
+      watchers.push(watch(folder, { persistent: false }, onChange).on("error", onChange));
+    } catch {
+      // No such folder now, or the system's watches are used up: the poll finds the change.
+    }
+  }
+  return () => {
+    for (const watcher of watchers) watcher.close();
+  };
+}

@@ -1,0 +1,106 @@
+import { durationMs } from "@bufbuild/protobuf/wkt";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { DomainError, type ErrorKind, errorText } from "../../internal/base/errors.ts";
+import { ErrorInfoSchema, RetryInfoSchema } from "../../internal/gen/google/rpc/error_details_pb.ts";
+import { domainErrorOf } from "../../internal/rpc/common/errors.ts";
+
+/** The RPC code of a failure, as Connect and gRPC name it. */
+export type BridgeErrorCode =
+  | "canceled"
+  | "unknown"
+  | "invalid_argument"
+  | "deadline_exceeded"
+  | "not_found"
+  | "already_exists"
+  | "permission_denied"
+  | "resource_exhausted"
+  | "failed_precondition"
+  | "aborted"
+  | "out_of_range"
+  | "unimplemented"
+  | "internal"
+  | "unavailable"
+  | "data_loss"
+  | "unauthenticated";
+
+/** @internal */
+export interface BridgeErrorOptions {
+  readonly reason?: string;
+  readonly retryAfterMs?: number | undefined;
+  readonly fields?: Readonly<Record<string, string>>;
+  readonly fromServer?: boolean;
+  readonly cause?: unknown;
+}
+
+/** Every failure of the client: a call that the bridge refused, a bridge that cannot be reached, options that are wrong. */
+export class BridgeError extends Error {
+  readonly code: BridgeErrorCode;
+  /** What kind of failure it is, for programs, e.g. `not-found`, `precondition`, `exhausted`. */
+  readonly reason: string;
+  /** How long to wait before another try, ms, where the bridge says so, e.g. for a rate limit. */
+  readonly retryAfterMs: number | undefined;
+  /** Facts for programs, e.g. `epoch` and `head` of a session's log. */
+  readonly fields: Readonly<Record<string, string>>;
+  /** The bridge answered with this; otherwise the call failed on this side or on the way. */
+  readonly fromServer: boolean;
+
+  /** @internal */
+  constructor(code: BridgeErrorCode, message: string, options: BridgeErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = "BridgeError";
+    this.code = code;
+    this.reason = options.reason ?? code.replaceAll("_", "-");
+    this.retryAfterMs = options.retryAfterMs;
+    this.fields = options.fields ?? {};
+    this.fromServer = options.fromServer ?? false;
+  }
+}
+
+const KIND_CODES: Readonly<Record<ErrorKind, BridgeErrorCode>> = {
+  invalid: "invalid_argument",
+  "not-found": "not_found",
+  "already-exists": "already_exists",
+  precondition: "failed_precondition",
+  exhausted: "resource_exhausted",
+  unauthenticated: "unauthenticated",
+  denied: "permission_denied",
+  unavailable: "unavailable",
+  deadline: "deadline_exceeded",
+  cancelled: "canceled",
+  unimplemented: "unimplemented",
+};
+
+/** Codes that no kind of a domain error has: bugs of either side. */
+const OTHER_CODES: Readonly<Partial<Record<Code, BridgeErrorCode>>> = {
+  [Code.Unknown]: "unknown",
+  [Code.Internal]: "internal",
+  [Code.DataLoss]: "data_loss",
+};
+
+/** What a failed call means to the caller. @internal */
+export function bridgeErrorOf(err: unknown): BridgeError {
+  if (err instanceof BridgeError) return err;
+  const details = detailsOf(err);
+  const known = domainErrorOf(err);
+  if (known instanceof DomainError) {
+    const fields = Object.fromEntries(Object.entries(known.fields).map(([name, value]) => [name, String(value)]));
+    return new BridgeError(KIND_CODES[known.kind], known.message, {
+      ...details,
+      reason: known.kind,
+      fields,
+      cause: err,
+    });
+  }
+  const code = (err instanceof ConnectError && OTHER_CODES[err.code]) || "unknown";
+  const message = err instanceof ConnectError ? err.rawMessage : errorText(err);
+  return new BridgeError(code, message, { ...details, cause: err });
+}
+
+function detailsOf(err: unknown): BridgeErrorOptions {
+  if (!(err instanceof ConnectError)) return {};
+  const delay = err.findDetails(RetryInfoSchema)[0]?.retryDelay;
+  return {
+    fromServer: err.findDetails(ErrorInfoSchema).length > 0,
+    ...(delay !== undefined && { retryAfterMs: durationMs(delay) }),
+  };
+}

@@ -1,0 +1,47 @@
+import { create } from "@bufbuild/protobuf";
+import { expect, it } from "vitest";
+import { EventType, SessionEventSchema } from "../../internal/gen/bridge/v1/bridge_pb.ts";
+import { EventPosition } from "./event-position.ts";
+
+const newPosition = (afterSeq?: bigint, epoch = "") =>
+  new EventPosition({ sessionId: "s", subscriberId: "r", afterSeq, epoch });
+const event = (seq: number, epoch = "e", type: EventType = EventType.STDOUT) =>
+  create(SessionEventSchema, { seq: BigInt(seq), epoch, type });
+const taken = (position: EventPosition, ...events: ReturnType<typeof event>[]) =>
+  events.flatMap((one) => position.take(one).map(({ seq }) => Number(seq)));
+
+it("asks from the acknowledged position first, then behind the last event", () => {
+  const position = newPosition();
+  expect(position.request()).toEqual({ sessionId: "s", subscriberId: "r", epoch: "" });
+  position.take(event(4));
+  expect(position.request()).toEqual({ sessionId: "s", subscriberId: "r", epoch: "e", afterSeq: 4n });
+});
+
+it("leaves out what was delivered before, in its epoch only", () => {
+  const position = newPosition();
+  expect(taken(position, event(1), event(2), event(1), event(2), event(3))).toEqual([1, 2, 3]);
+  expect(taken(position, event(1, "f"), event(2, "f"))).toEqual([1, 2]);
+});
+
+it("begins anywhere, and names what is missing later", () => {
+  const position = newPosition();
+  position.take(event(7));
+  const [gap, next] = position.take(event(10));
+  expect(gap).toMatchObject({
+    ...{ type: EventType.BUFFER_OVERFLOW, seq: 9n, epoch: "e", sessionId: "s" },
+    gap: { first: 8n, to: 10n },
+  });
+  expect(next?.seq).toBe(10n);
+});
+
+it("takes the bridge's own gap as it is", () => {
+  const position = newPosition(2n, "e");
+  expect(taken(position, event(6, "e", EventType.BUFFER_OVERFLOW), event(7))).toEqual([6, 7]);
+});
+
+it("names what is lost with an epoch, and asks for the new one from its beginning", () => {
+  const position = newPosition(5n, "e");
+  expect(position.beginAgain("f")).toMatchObject({ seq: 0n, epoch: "f", gap: { first: 6n, to: 0n } });
+  expect(position.request()).toMatchObject({ afterSeq: 0n, epoch: "f" });
+  expect(taken(position, event(1, "f"))).toEqual([1]);
+});

@@ -1,0 +1,84 @@
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import {
+  EventType,
+  type SessionEvent,
+  SessionEventSchema,
+  type StreamEventsRequestSchema,
+} from "../../internal/gen/bridge/v1/bridge_pb.ts";
+import { GapReason } from "../../internal/gen/gastown/v1/common_pb.ts";
+
+/** Where a reader begins. */
+export interface EventStart {
+  readonly sessionId: string;
+  readonly subscriberId: string;
+  readonly afterSeq: bigint | undefined;
+  readonly epoch: string;
+}
+
+/** How far a reader of one session's events has got: what to ask for next, and what was delivered already. */
+export class EventPosition {
+  readonly #start: EventStart;
+  #epoch: string;
+  #seq: bigint | undefined;
+
+  constructor(start: EventStart) {
+    this.#start = start;
+    this.#epoch = start.epoch;
+    this.#seq = start.afterSeq;
+  }
+
+  /** Epoch of the events so far; empty: not known. */
+  get epoch(): string {
+    return this.#epoch;
+  }
+
+  /** What to ask the bridge for: all that was not delivered yet. */
+  request(): MessageInitShape<typeof StreamEventsRequestSchema> {
+    const { sessionId, subscriberId } = this.#start;
+    const after = this.#seq === undefined ? {} : { afterSeq: this.#seq };
+    return { sessionId, subscriberId, epoch: this.#epoch, ...after };
+  }
+
+  /**
+   * What to deliver for an event that has come: nothing for one that was delivered before, and a gap in front of one that
+   * does not follow on the last.
+   */
+  take(event: SessionEvent): readonly SessionEvent[] {
+    const continues = event.epoch === this.#epoch && this.#seq !== undefined;
+    const last = this.#seq ?? 0n;
+    if (continues && event.seq <= last) return [];
+    this.#epoch = event.epoch;
+    this.#seq = event.seq;
+    const isGap = event.type === EventType.BUFFER_OVERFLOW;
+    if (!continues || isGap || event.seq === last + 1n) return [event];
+    const gap = { first: last + 1n, to: event.seq, reason: GapReason.EVICTED };
+    return [this.#overflow(event, event.seq - 1n, gap, "the bridge has left out events"), event];
+  }
+
+  /** The log has begun again as `epoch`: reads it from its beginning. Returns the gap to deliver. */
+  beginAgain(epoch: string): SessionEvent {
+    const first = (this.#seq ?? 0n) + 1n;
+    const gap = { first, to: 0n, reason: GapReason.RESTART };
+    this.#epoch = epoch;
+    this.#seq = 0n;
+    return this.#overflow(
+      { epoch },
+      0n,
+      gap,
+      "the session's log has begun again: what followed in the old one is lost",
+    );
+  }
+
+  #overflow(
+    like: Pick<SessionEvent, "epoch"> & Partial<SessionEvent>,
+    seq: bigint,
+    gap: { readonly first: bigint; readonly to: bigint; readonly reason: GapReason },
+    error: string,
+  ): SessionEvent {
+    const { sessionId } = this.#start;
+    const { epoch, projectId = "", provider = "", timestamp } = like;
+    const when = timestamp === undefined ? {} : { timestamp };
+    const event = { type: EventType.BUFFER_OVERFLOW, stream: "system", sessionId, projectId, provider, epoch, ...when };
+    return create(SessionEventSchema, { ...event, seq, gap, error });
+  }
+}

@@ -1,0 +1,119 @@
+import type { Interceptor, Transport } from "@connectrpc/connect";
+import type { Clock } from "../../internal/base/clock.ts";
+import { BridgeService } from "../../internal/gen/bridge/v1/bridge_pb.ts";
+import { type SidecarConnection, sidecarTransport } from "../../internal/rpc/client/transport.ts";
+import { type Credentials, Tokens } from "./auth.ts";
+import type { Settings } from "./options.ts";
+
+const HEALTH_MS = 5000;
+/** Between two tries to show a new token. */
+const AGAIN_MS = 1000;
+
+/**
+ * One connection to the bridge with one certificate. While streams are open on it, each new token is shown there before the
+ * old one ends: the bridge ends a stream with the last token that it saw on its connection.
+ */
+export class Link implements Disposable {
+  readonly #clock: Clock;
+  readonly #tokens: Tokens;
+  readonly #connection: SidecarConnection;
+  /** Aborted when the last stream has ended. */
+  #showing: AbortController | undefined;
+  #tokenChanged = new AbortController();
+  /** Under way, streams included. */
+  #calls = 0;
+  #streams = 0;
+  #retired = false;
+
+  constructor(clock: Clock, settings: Settings, credentials: Credentials) {
+    const { baseUrl, serverName, keepalive } = settings;
+    this.#clock = clock;
+    this.#tokens = new Tokens(settings.jwt, credentials, () => clock.now());
+    this.#connection = sidecarTransport({
+      baseUrl,
+      tls: credentials.tls,
+      ...keepalive,
+      ...(serverName !== undefined && { serverName }),
+      interceptors: [bearer(this.#tokens)],
+    });
+  }
+
+  get transport(): Transport {
+    return this.#connection.transport;
+  }
+
+  /** Streams that are open on it. */
+  get streams(): number {
+    return this.#streams;
+  }
+
+  /** To be called before a call begins; the function that it returns, after its end. */
+  hold(kind: "call" | "stream"): () => void {
+    this.#calls++;
+    if (kind === "stream" && ++this.#streams === 1) this.#showTokens();
+    let isOpen = true;
+    return () => {
+      if (!isOpen) return;
+      isOpen = false;
+      this.#calls--;
+      if (kind === "stream" && --this.#streams === 0) this.#showing?.abort();
+      if (this.#retired && this.isUnused) this[Symbol.dispose]();
+    };
+  }
+
+  /** Signs with this key from now on, and shows a token of it where streams are open. */
+  useKey(credentials: Credentials): void {
+    this.#tokens.useKey(credentials.signingKey);
+    this.#tokenChanged.abort();
+  }
+
+  /** No call is under way. */
+  get isUnused(): boolean {
+    return this.#calls === 0;
+  }
+
+  /** No call begins here any more: closes after the last one. */
+  retire(): void {
+    this.#retired = true;
+    if (this.isUnused) this[Symbol.dispose]();
+  }
+
+  /** Cuts the connection and all that is under way. */
+  [Symbol.dispose](): void {
+    this.#showing?.abort();
+    this.#connection[Symbol.dispose]();
+  }
+
+  #showTokens(): void {
+    const showing = new AbortController();
+    this.#showing = showing;
+    // Ends with the abort, which is the only way out of it.
+    this.#showUntil(showing.signal).catch(() => {});
+  }
+
+  async #showUntil(signal: AbortSignal): Promise<void> {
+    this.#tokens.current();
+    while (!signal.aborted) {
+      this.#tokenChanged = new AbortController();
+      const wait = Math.max(0, this.#tokens.renewsAt - this.#clock.now());
+      await this.#clock.sleep(wait, AbortSignal.any([signal, this.#tokenChanged.signal])).catch(() => {});
+      while (!signal.aborted && !(await this.#showToken(signal))) await this.#clock.sleep(AGAIN_MS, signal);
+    }
+  }
+
+  async #showToken(signal: AbortSignal): Promise<boolean> {
+    try {
+      await this.transport.unary(BridgeService.method.health, signal, HEALTH_MS, undefined, {});
+      return true;
+    } catch {
+      return false;
+    }
+  }
+}
+
+function bearer(tokens: Tokens): Interceptor {
+  return (next) => (req) => {
+    req.header.set("authorization", `Bearer ${tokens.current()}`);
+    return next(req);
+  };
+}

@@ -1,0 +1,67 @@
+import type { Clock } from "../../internal/base/clock.ts";
+import type { Credentials } from "./auth.ts";
+import { BridgeError } from "./errors.ts";
+import { Link } from "./link.ts";
+import type { Settings } from "./options.ts";
+
+/** Leaves room for other calls where a server or proxy allows 100 streams on a connection. */
+const STREAMS_PER_LINK = 90;
+
+/** The connections of one client: calls share the first one, streams go on to another when it is full. */
+export class Links implements Disposable {
+  readonly #clock: Clock;
+  readonly #settings: Settings;
+  #credentials: Credentials;
+  #open: Link[] = [];
+  readonly #retired = new Set<Link>();
+  #closed = false;
+
+  constructor(clock: Clock, settings: Settings, credentials: Credentials) {
+    this.#clock = clock;
+    this.#settings = settings;
+    this.#credentials = credentials;
+  }
+
+  /** For a call with one answer. @throws BridgeError `canceled` after the end */
+  forCall(): Link {
+    return this.#find(() => true);
+  }
+
+  /** For a stream. @throws BridgeError `canceled` after the end */
+  forStream(): Link {
+    return this.#find((link) => link.streams < STREAMS_PER_LINK);
+  }
+
+  /** Calls that begin from now on go out with these; streams that are open go on where they are. */
+  use(credentials: Credentials): void {
+    if (this.#closed) return;
+    const sameTls = JSON.stringify(credentials.tls) === JSON.stringify(this.#credentials.tls);
+    this.#credentials = credentials;
+    if (sameTls) {
+      for (const link of [...this.#open, ...this.#retired]) link.useKey(credentials);
+      return;
+    }
+    for (const link of this.#open) {
+      this.#retired.add(link);
+      link.retire();
+    }
+    for (const link of this.#retired) if (link.isUnused) this.#retired.delete(link);
+    this.#open = [];
+  }
+
+  [Symbol.dispose](): void {
+    this.#closed = true;
+    for (const link of [...this.#open, ...this.#retired]) link[Symbol.dispose]();
+    this.#open = [];
+    this.#retired.clear();
+  }
+
+  #find(fits: (link: Link) => boolean): Link {
+    if (this.#closed) throw new BridgeError("canceled", "the client is closed", { reason: "cancelled" });
+    const found = this.#open.find(fits);
+    if (found !== undefined) return found;
+    const link = new Link(this.#clock, this.#settings, this.#credentials);
+    this.#open.push(link);
+    return link;
+  }
+}

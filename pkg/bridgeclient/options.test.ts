@@ -1,0 +1,35 @@
+import { expect, it } from "vitest";
+import { type ClientOptions, settingsOf } from "./options.ts";
+
+const OPTIONS: ClientOptions = {
+  target: "bridge.example.com:9445",
+  mtls: { caCertPath: "ca.crt", certPath: "tls.crt", keyPath: "tls.key" },
+  jwt: { privateKeyPath: "jwt.key", issuer: "prd-manager", projectId: "p1" },
+};
+
+it.each([
+  ["bridge.example.com:9445", "https://bridge.example.com:9445"],
+  ["bridge.example.com", "https://bridge.example.com:9445"],
+  ["127.0.0.1:443", "https://127.0.0.1:443"],
+  ["[::1]:9445", "https://[::1]:9445"],
+  ["https://bridge.example.com:8443", "https://bridge.example.com:8443"],
+])("reads the target %s", (target, baseUrl) => {
+  expect(settingsOf({ ...OPTIONS, target }).baseUrl).toBe(baseUrl);
+});
+
+it.each(["", ":9445", "http://bridge:9445", "bridge:9445/path", "user@bridge:9445", "bridge:99999", "unix:/x"])(
+  "refuses the target %j",
+  (target) => {
+    expect(() => settingsOf({ ...OPTIONS, target })).toThrow("target is host:port");
+  },
+);
+
+it("has a default for whatever may be left out, and lets undefined hide none", () => {
+  const jwt = { ...OPTIONS.jwt, audience: undefined } as unknown as ClientOptions["jwt"];
+  expect(settingsOf({ ...OPTIONS, jwt })).toMatchObject({
+    jwt: { audience: "bridge", subject: "prd-manager", scope: "operate", ttlMs: 300_000 },
+    timeouts: { defaultMs: 15_000 },
+    maxAttempts: 5,
+    keepalive: { pingIntervalMs: 15_000, pingTimeoutMs: 10_000 },
+  });
+});

@@ -1,0 +1,56 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+
+/** A network between a client and a server that the test can cut. */
+export class TcpRelay implements AsyncDisposable {
+  readonly #sockets = new Set<Socket>();
+  readonly #server = createServer((near) => this.#connect(near));
+  /** Connections that were made. */
+  connections = 0;
+  #target: number;
+
+  private constructor(target: number) {
+    this.#target = target;
+  }
+
+  static async to(port: number): Promise<TcpRelay> {
+    const relay = new TcpRelay(port);
+    relay.#server.listen(0, "127.0.0.1");
+    await once(relay.#server, "listening");
+    return relay;
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  /** Later connections lead there. */
+  leadTo(port: number): void {
+    this.#target = port;
+  }
+
+  /** Ends all connections at once, with a reset, as they stand. */
+  cut(): void {
+    for (const socket of this.#sockets) socket.resetAndDestroy();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.cut();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  #connect(near: Socket): void {
+    this.connections++;
+    const far = connect(this.#target, "127.0.0.1");
+    const ends = [near, far] as const;
+    for (const [one, other] of [ends, [far, near] as const]) {
+      this.#sockets.add(one);
+      one.on("error", () => other.destroy());
+      one.on("close", () => {
+        this.#sockets.delete(one);
+        other.destroy();
+      });
+    }
+    near.pipe(far).pipe(near);
+  }
+}
