@@ -11,6 +11,8 @@ export interface SessionLimits {
   readonly pingTimeoutMs: number;
   /** A request must be complete after this; looked at once per ping. */
   readonly requestTimeoutMs: number;
+  /** A connection is asked to go (GOAWAY) at about this age: its streams go on, calls begin on another. Default: never. */
+  readonly maxConnectionAgeMs?: number;
   /** How much the connection may send before we have read it, all its streams together, bytes. */
   readonly connectionWindowBytes: number;
 }
@@ -63,6 +65,7 @@ export class Sessions {
     session.once("close", () => closed.abort());
     session.setLocalWindowSize(this.#limits.connectionWindowBytes);
     const unfinished = this.#trackRequests(session);
+    this.#closeAtAge(session, closed.signal);
     try {
       const settings = new Promise((resolve) => session.once("remoteSettings", resolve));
       await this.#inTime(this.#limits.handshakeTimeoutMs, "settings", settings, closed.signal);
@@ -76,6 +79,15 @@ export class Sessions {
       this.#logger.info({ err, peer: session.socket?.remoteAddress }, "closing a connection that does not answer");
       session.destroy();
     }
+  }
+
+  #closeAtAge(session: ServerHttp2Session, closed: AbortSignal): void {
+    const { maxConnectionAgeMs } = this.#limits;
+    if (maxConnectionAgeMs === undefined) return;
+    this.#clock.sleep(ageOfOne(maxConnectionAgeMs, Math.random), closed).then(
+      () => session.close(),
+      () => {},
+    );
   }
 
   #inTime(ms: number, what: string, promise: Promise<unknown>, signal: AbortSignal): Promise<unknown> {
@@ -98,6 +110,11 @@ export class Sessions {
     const oldest = this.#clock.monotonicMs() - this.#limits.requestTimeoutMs;
     for (const [stream, since] of unfinished) if (since <= oldest) stream.close(constants.NGHTTP2_CANCEL);
   }
+}
+
+/** Connections that were made at one moment do not all come back at one moment. */
+function ageOfOne(maxAgeMs: number, random: () => number): number {
+  return maxAgeMs * (0.9 + 0.2 * random());
 }
 
 function ping(session: ServerHttp2Session): Promise<void> {

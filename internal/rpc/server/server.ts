@@ -11,6 +11,7 @@ import { connectErrorOf } from "../common/errors.ts";
 import type { TlsMaterial } from "../common/tls.ts";
 import { type Caller, callerKey, callerOf, SENDER_HEADER } from "../port/caller.ts";
 import { CallerConnections } from "../port/caller-connections.ts";
+import { ConnectionAges } from "../port/connection-ages.ts";
 import type { ConnectionDecision } from "../port/connection-decision.ts";
 import { ConnectionMetrics } from "../port/connection-metrics.ts";
 import { type Admission, type AdmittedUntil, Connections } from "../port/connections.ts";
@@ -270,18 +271,23 @@ export class RpcServer implements Task {
   #createListener(adapter: Adapter, sessions: Sessions, limits: Limits, shutdown: AbortSignal): Listener {
     const connections = this.#connections;
     const callers = this.#callers;
+    const ages = new ConnectionAges(this.#deps.clock, limits.maxConnectionAgeMs);
     const handlers = {
       onSession(session: ServerHttp2Session) {
         sessions.add(session);
         callers.addSession(session, connections.add(session));
       },
-      onHttp1: (socket: Socket) => callers.addSocket(socket, connections.add(socket)),
+      onHttp1: (socket: Socket) => {
+        ages.began(socket);
+        callers.addSocket(socket, connections.add(socket));
+      },
       onFault: (fault: ConnectionFault) => this.#connectionMetrics?.fault(fault),
       onHandshakeFailed: (decision: ConnectionDecision) => this.#deps.decisions?.connection(decision),
       onRequest(req: ServerRequest, res: ServerResponse12) {
         if (hasTooManyHeaders(req.rawHeaders)) return refuse(res, 431);
         // A kept-alive HTTP/1.1 connection has no GOAWAY: it ends with the answer under way.
         if (!("stream" in req)) {
+          if ("shouldKeepAlive" in res && ages.isOld(req.socket)) res.shouldKeepAlive = false;
           res.once("finish", () => shutdown.aborted && req.socket.end());
           callers.request(connections.peerOf(req), res);
         }
