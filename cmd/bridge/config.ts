@@ -15,6 +15,7 @@ export type BridgeCommand =
 export interface Place {
   readonly home: string | undefined;
   readonly stateHome: string | undefined;
+  readonly runtimeDir: string | undefined;
   /** The whole environment, for the agents. */
   readonly env: Readonly<Record<string, string | undefined>>;
 }
@@ -46,6 +47,6 @@ export function readConfig(argv: readonly string[], env: Readonly<Record<string,
     type: word === "check" ? "check" : "run",
     configPath: values.config,
     stateDir: values["state-dir"],
-    place: { home: env["HOME"], stateHome: env["XDG_STATE_HOME"], env },
+    place: { home: env["HOME"], stateHome: env["XDG_STATE_HOME"], runtimeDir: env["XDG_RUNTIME_DIR"], env },
   };
 }

@@ -1,6 +1,31 @@
-import { DomainError } from "../../internal/base/errors.ts";
+import { DEFAULT_REDACT_PATTERNS, Redactor } from "../../internal/base/redact.ts";
+import { findings } from "./check/check.ts";
 import type { CheckCommand, Printing } from "./check.ts";
+import { Daemon } from "./daemon.ts";
+import { ConfigError, faultText } from "./file/config-fault.ts";
+import { openBridgeFile } from "./file/open-bridge-file.ts";
+import { openAudit, openLog } from "./open-log.ts";
+import { stateFolderOf, takeStateFolder } from "./state-folder.ts";
 
-export async function run(_command: CheckCommand, _context: Printing): Promise<number> {
-  throw new DomainError("unimplemented", "the bridge does not serve yet: only bridge check");
+/**
+ * Serves what a configuration says until the signal; 0 then.
+ * @throws ConfigError with everything that is wrong with the configuration and with what it names
+ */
+export async function run(command: CheckCommand, { clock, signal }: Printing): Promise<number> {
+  const { configPath, stateDir, place } = command;
+  const file = openBridgeFile(configPath);
+  const { config } = file;
+  const { faults, warnings } = await findings(file, clock.now());
+  if (faults.length > 0) throw new ConfigError(configPath, faults);
+  const redactor = new Redactor([...DEFAULT_REDACT_PATTERNS, ...config.logging.redactPatterns]).check();
+  const logger = openLog(config, redactor);
+  for (const warning of warnings)
+    logger.warn({ at: faultText(configPath, warning) }, "the configuration has a warning");
+  const folder = stateFolderOf({ given: stateDir, configured: config.stateDir, configPath, ...place });
+  await using _held = await takeStateFolder(clock, folder, signal);
+  const audit = openAudit(config, clock, logger);
+  const daemon = new Daemon({ clock, logger, audit, redactor }, { config, folder, place });
+  await daemon.run(signal);
+  logger.info("ended");
+  return 0;
 }

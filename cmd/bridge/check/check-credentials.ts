@@ -16,8 +16,8 @@ const KEY_OF: Readonly<Record<string, KeyPath>> = {
   crl: ["tls", "crl"],
 };
 
-/** A certificate that ends sooner is one that nobody renews. */
-const SOON_MS = 7 * 24 * 3_600_000;
+/** With less than this share of its life left, a certificate is one that nobody renews. */
+const LAST_SHARE = 0.2;
 
 /**
  * Reads every certificate, key and revocation list that the configuration names, as the server will.
@@ -30,7 +30,7 @@ export async function checkCredentials(config: BridgeConfig, findings: Findings,
   const tls = areReadable(config, findings) ? await tlsOf(config, findings, now) : undefined;
   if (tls === undefined) return;
   checkKeyMode(config.tls.key, findings);
-  if (tls.notAfter - now < SOON_MS) {
+  if (tls.notAfter - now < LAST_SHARE * (tls.notAfter - tls.leaf.validFromDate.getTime())) {
     findings.warning(["tls", "cert"], `it, or a CA above it, ends on ${new Date(tls.notAfter).toISOString()}`);
   }
   for (const [i, { rule }] of config.auth.keyFiles.entries()) {

@@ -8,6 +8,7 @@ export interface ProviderConfig {
   readonly name: ProviderName;
   /** A name that is looked for in PATH, or an absolute path. Undefined: the provider's own. */
   readonly binary: string | undefined;
+  /** As they were written; not all of them suit each mode. */
   readonly args: readonly string[];
   readonly startupTimeoutMs: number;
 }

@@ -96,7 +96,7 @@ it("reads the requirement's example as it stands", () => {
     "/etc/bridge/certs/ndara-jwt.pub",
   ]);
   expect(config.providers.map(({ name, binary, args }) => [name, binary, args])).toEqual([
-    ["codex", "codex", []],
+    ["codex", "codex", ["--quiet"]],
     ["claude", "claude", ["--print", "--verbose"]],
     ["opencode", "opencode", []],
   ]);

@@ -2,10 +2,10 @@ import { isAbsolute, join } from "node:path";
 import type { z } from "zod";
 import { type AuthConfig, readAuthConfig, readCrlPolicy } from "../../../internal/auth/auth-config.ts";
 import { DomainError, errorText } from "../../../internal/base/errors.ts";
+import { usableArgs } from "../../../internal/providers/usable-args.ts";
 import type { BridgeConfig, ProviderConfig } from "./bridge-config.ts";
 import { ConfigDocument, type KeyPath } from "./config-document.ts";
 import { ConfigError, type ConfigFault } from "./config-fault.ts";
-import { withoutRetired } from "./retired-args.ts";
 import { bridgeFile, PROVIDERS } from "./schema.ts";
 import { fault, shapeFaults } from "./shape-faults.ts";
 
@@ -118,13 +118,11 @@ class Reader {
     return PROVIDERS.flatMap((name) => {
       const given = this.#values.providers[name];
       if (given === undefined) return [];
-      const { kept, retired } = withoutRetired(name, given.args);
-      for (const arg of retired) {
-        const reason = `${name} does not start with ${arg} any more: it is left out`;
-        this.warnings.push(this.#faultAt(["providers", name, "args"], reason));
+      for (const { arg, reason } of usableArgs(name, given.args).dropped) {
+        this.warnings.push(this.#faultAt(["providers", name, "args"], `${arg} ${reason}: it is left out`));
       }
       const binary = given.binary?.includes("/") ? this.#path(given.binary) : given.binary;
-      return [{ name, binary, args: kept, startupTimeoutMs: given.startup_timeout }];
+      return [{ name, binary, args: given.args, startupTimeoutMs: given.startup_timeout }];
     });
   }
 

@@ -1,0 +1,139 @@
+import type { AuditLog } from "../../internal/auth/audit-log.ts";
+import { CrlServer } from "../../internal/auth/crl-server.ts";
+import type { Clock } from "../../internal/base/clock.ts";
+import type { Logger } from "../../internal/base/logger.ts";
+import type { Redactor } from "../../internal/base/redact.ts";
+import { runTasks, type Task } from "../../internal/base/task-group.ts";
+import { bridgeRoutes } from "../../internal/bridge/bridge-routes.ts";
+import { BridgeServing } from "../../internal/bridge/bridge-serving.ts";
+import { LocalSessions } from "../../internal/bridge/local-sessions.ts";
+import { BridgeService } from "../../internal/gen/bridge/v1/bridge_pb.ts";
+import { HealthState } from "../../internal/rpc/server/health.ts";
+import { createHealthServer } from "../../internal/rpc/server/health-http.ts";
+import { Metrics } from "../../internal/rpc/server/metrics.ts";
+import type { Place } from "./config.ts";
+import type { BridgeConfig } from "./file/bridge-config.ts";
+import { providersOf } from "./providers-of.ts";
+
+export interface DaemonDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly audit: AuditLog;
+  readonly redactor: Redactor;
+}
+
+export interface DaemonOptions {
+  readonly config: BridgeConfig;
+  /** The state folder, taken for this process. */
+  readonly folder: string;
+  readonly place: Place;
+}
+
+/** What the events of one session may hold in memory. */
+const EVENT_BYTES = 16 * 1024 * 1024;
+/** How long calls go on after the sessions have ended, so that streams come to their end. */
+const CALL_GRACE_MS = 2000;
+
+/**
+ * The bridge: sessions on this host behind both layers, probes and metrics, revocation lists. Told to stop, it takes no
+ * more starts, stops the sessions within their grace period while their events are still served, and ends then.
+ */
+export class Daemon implements Task {
+  readonly #deps: DaemonDeps;
+  readonly #options: DaemonOptions;
+
+  constructor(deps: DaemonDeps, options: DaemonOptions) {
+    this.#deps = deps;
+    this.#options = options;
+  }
+
+  /** @throws DomainError `unavailable` when an address cannot be listened on; `invalid` for files that cannot be used */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.#deps;
+    const { config } = this.#options;
+    const health = new HealthState();
+    const metrics = new Metrics();
+    metrics.collectProcess();
+    const sessions = this.#sessions();
+    const serving = this.#serving(sessions, health, metrics, signal);
+    const healthServer = createHealthServer(
+      { clock, logger, health, metrics },
+      { ...config.healthListen, hostCheck: { allowHosts: [] } },
+    );
+    healthServer.listening.then(
+      ({ host, port }) => logger.info({ listen: `${host}:${port}` }, "health served"),
+      () => {}, // `run` throws the same
+    );
+    const servers = [serving, healthServer, ...this.#crlServer(serving)];
+    const ended = new AbortController();
+    signal.addEventListener("abort", () => health.shutDown(), { once: true });
+    await runTasks(signal, [
+      { run: (stop) => this.#runSessions(sessions, serving, health, stop).finally(() => ended.abort()) },
+      { run: () => runTasks(ended.signal, servers) },
+    ]);
+  }
+
+  /** Once an address is had: sessions of an earlier daemon are not to be touched by one that cannot serve them. */
+  async #runSessions(
+    sessions: LocalSessions,
+    serving: BridgeServing,
+    health: HealthState,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const address = await Promise.race([serving.listening, abortedBefore(signal)]);
+    if (address === undefined) return;
+    this.#deps.logger.info({ listen: `${address.host}:${address.port}`, pid: process.pid }, "serving");
+    for (const service of ["", BridgeService.typeName]) health.set(service, true);
+    await sessions.run(signal);
+  }
+
+  #sessions(): LocalSessions {
+    const { clock, logger, redactor } = this.#deps;
+    const { config, place } = this.#options;
+    const { sessions, allowedPaths } = config;
+    const providers = providersOf(config.providers, { clock, env: place.env });
+    return new LocalSessions(
+      { clock, logger, redactor, providers },
+      {
+        ...{ maxPerProject: sessions.maxPerProject, maxGlobal: sessions.maxGlobal, allowedPaths },
+        idleTimeoutMs: sessions.idleTimeoutMs ?? Number.POSITIVE_INFINITY,
+        ...{ stopGraceMs: sessions.graceMs, retentionMs: sessions.retentionMs },
+        ...{ eventBuffer: sessions.eventBuffer, eventBytes: EVENT_BYTES },
+      },
+    );
+  }
+
+  #serving(backend: LocalSessions, health: HealthState, metrics: Metrics, signal: AbortSignal): BridgeServing {
+    const { clock, logger, audit } = this.#deps;
+    const { listen, tls, trust, auth, limits, inputMaxBytes, maxConnectionAgeMs } = this.#options.config;
+    const { keyFiles, audience, maxTtlMs, clockSkewMs } = auth;
+    const isServing = () => !signal.aborted;
+    return new BridgeServing(
+      { clock, logger, health, metrics, audit },
+      {
+        ...{ listen, tls, trust, maxConnectionAgeMs, graceMs: CALL_GRACE_MS },
+        tokens: { keyFiles, audience, maxTtlMs, clockSkewMs },
+        routes: bridgeRoutes({ clock, backend, audit, isServing }, { ...limits, maxInputBytes: inputMaxBytes }),
+      },
+    );
+  }
+
+  #crlServer(serving: BridgeServing): readonly CrlServer[] {
+    const { crlServer } = this.#options.config;
+    if (crlServer === undefined) return [];
+    const { listen, path } = crlServer;
+    const server = new CrlServer({ host: listen.host, port: listen.port, path, lists: () => serving.revocationLists });
+    server.listening.then(
+      ({ host, port }) => this.#deps.logger.info({ listen: `${host}:${port}`, path }, "revocation lists served"),
+      () => {},
+    );
+    return [server];
+  }
+}
+
+function abortedBefore(signal: AbortSignal): Promise<undefined> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(undefined);
+    else signal.addEventListener("abort", () => resolve(undefined), { once: true });
+  });
+}

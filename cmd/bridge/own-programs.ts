@@ -1,0 +1,10 @@
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+/** A program that came with this one, as program and arguments; undefined when it did not. */
+export function ownProgram(name: "gt-sidecar" | "demo-agent"): readonly [string, ...string[]] | undefined {
+  // Beside this program's sources, or beside the one file that was made of them.
+  const places = [`../${name}/main.ts`, `./${name}.mjs`];
+  const file = places.map((path) => fileURLToPath(new URL(path, import.meta.url))).find((path) => existsSync(path));
+  return file === undefined ? undefined : [process.execPath, "--disable-warning=ExperimentalWarning", file];
+}

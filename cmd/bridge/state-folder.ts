@@ -1,0 +1,69 @@
+import { createHash } from "node:crypto";
+import { realpathSync } from "node:fs";
+import { homedir } from "node:os";
+import { isAbsolute, join, resolve } from "node:path";
+import type { Clock } from "../../internal/base/clock.ts";
+import { DomainError } from "../../internal/base/errors.ts";
+import { lockFolders } from "../../internal/files/folder-lock.ts";
+import { openPrivateFolder } from "../../internal/files/private-folder.ts";
+
+export interface StatePlace {
+  /** By flag or environment; relative to the current folder. */
+  readonly given: string | undefined;
+  /** By the configuration; absolute. */
+  readonly configured: string | undefined;
+  readonly configPath: string;
+  readonly stateHome: string | undefined;
+  readonly home: string | undefined;
+}
+
+const LOCK_WAIT_MS = 2000;
+
+/** The folder for what survives the daemon. Where none is said each configuration file has its own, so that two bridges of one user do not meet. */
+export function stateFolderOf({ given, configured, configPath, stateHome, home }: StatePlace): string {
+  return given !== undefined ? resolve(given) : (configured ?? usualFolder(configPath, stateHome, home));
+}
+
+/** The kernel bounds the path of a socket to 107 bytes; so much of it is left to the folder that sessions lie in. */
+const MAX_PATH_BYTES = 80;
+
+/**
+ * Where the folders of terminal sessions lie, each with its sockets: in the state folder, or in a short one of its own
+ * where the state folder's path is too long for a socket.
+ */
+export function terminalsFolderOf(stateFolder: string, runtimeDir: string | undefined, uid: number): string {
+  const inside = join(stateFolder, "t");
+  if (Buffer.byteLength(inside) <= MAX_PATH_BYTES) return inside;
+  const name = hash(stateFolder);
+  const inRuntime =
+    runtimeDir !== undefined && isAbsolute(runtimeDir) ? join(runtimeDir, "gt-bridge", name) : undefined;
+  if (inRuntime !== undefined && Buffer.byteLength(inRuntime) <= MAX_PATH_BYTES) return inRuntime;
+  return `/tmp/gt-bridge-${uid}/${name}`;
+}
+
+function usualFolder(configPath: string, stateHome: string | undefined, home: string | undefined): string {
+  const base = stateHome !== undefined && isAbsolute(stateHome) ? stateHome : join(home || homedir(), ".local/state");
+  return join(base, "gastown-bridge", hash(realpathSync(configPath)));
+}
+
+function hash(path: string): string {
+  return createHash("sha256").update(path).digest("hex").slice(0, 12);
+}
+
+/**
+ * Makes the folder, mode 0700, and takes it for this process until it is disposed of.
+ * @throws DomainError `unavailable` when another bridge has it; `denied` when others may use it; else as `mkdir`
+ */
+export async function takeStateFolder(clock: Clock, folder: string, signal: AbortSignal): Promise<AsyncDisposable> {
+  await openPrivateFolder(folder, process.getuid?.() ?? 0).catch((cause: unknown) => {
+    if (cause instanceof DomainError) throw cause;
+    const fields = { hint: "name another by --state-dir or server.state_dir" };
+    throw new DomainError("unavailable", `cannot make the state folder ${folder}`, { cause, fields });
+  });
+  try {
+    return await lockFolders(clock, [folder], { waitMs: LOCK_WAIT_MS, signal });
+  } catch (cause) {
+    if (!(cause instanceof DomainError) || cause.kind !== "unavailable") throw cause;
+    throw new DomainError("unavailable", `another bridge runs with the state folder ${folder}`, { cause });
+  }
+}

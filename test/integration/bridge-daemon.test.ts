@@ -1,0 +1,199 @@
+import { readFile, rename, writeFile } from "node:fs/promises";
+import { request as httpRequest } from "node:http";
+import { createClient } from "@connectrpc/connect";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Health } from "../../internal/gen/grpc/health/v1/health_pb.ts";
+import { ServerReflection } from "../../internal/gen/grpc/reflection/v1/reflection_pb.ts";
+import { BridgeFolder, type CallerOptions, type Consumer, type RunningBridge } from "../support/bridge-daemon.ts";
+import { TestCa } from "../support/certificates.ts";
+import { until } from "../support/sidecar.ts";
+
+let folder: BridgeFolder;
+let bridge: RunningBridge;
+beforeAll(async () => {
+  folder = await BridgeFolder.create();
+  await writeFile(folder.path("certs/crl.pem"), folder.ca.revoke([], { number: 1 }));
+  bridge = await folder.start({
+    tls: { ca_bundle: "certs/ca-bundle.crt", crl: "certs/crl.pem" },
+    crl: { listen: "127.0.0.1:0", url: "http://bridge.example.com:9447/ca.crl" },
+    audit: { path: "audit.log" },
+  });
+});
+afterAll(() => folder[Symbol.asyncDispose]());
+
+const health = (by: Consumer, options?: CallerOptions) =>
+  createClient(Health, folder.transport(bridge, by, options)).check({});
+
+async function answerOf(call: Promise<unknown>): Promise<string> {
+  return call.then(
+    () => "ok",
+    (err: { readonly code?: number; readonly rawMessage?: string }) => `${err.code} ${err.rawMessage}`,
+  );
+}
+
+describe("every RPC needs a certificate and a token, health and reflection too", () => {
+  it("both consumers' are good, each over a certificate of its own CA", async () => {
+    expect(await answerOf(health(folder.prd))).toBe("ok");
+    expect(await answerOf(health(folder.ndara))).toBe("ok");
+  });
+
+  it.each<[string, () => CallerOptions]>([
+    ["no token", () => ({ authorization: "" })],
+    [
+      "a token of another consumer's key",
+      () => ({ authorization: `Bearer ${folder.token({ ...folder.ndara, name: "prd-manager" })}` }),
+    ],
+    ["another consumer's certificate", () => ({ tls: folder.ndara.tls })],
+    [
+      "a certificate of a CA that is not trusted",
+      () => ({ tls: new TestCa("prd-manager").issue({ uris: ["spiffe://x/client/a"] }) }),
+    ],
+    ["a certificate for servers", () => ({ tls: folder.prd.ca.issue({ ips: ["127.0.0.1"] }) })],
+    ["a token for another audience", () => ({ token: { audience: "gt-sidecar" } })],
+    ["a token that has ended", () => ({ authorization: `Bearer ${folder.token(folder.prd, { ttlMs: -1000 })}` })],
+  ])("%s is refused, by every service", async (_, options) => {
+    const transport = folder.transport(bridge, folder.prd, options());
+    const reflected = async () => {
+      const requests = (async function* () {
+        yield { messageRequest: { case: "listServices" as const, value: "" } };
+      })();
+      for await (const answer of createClient(ServerReflection, transport).serverReflectionInfo(requests))
+        return answer;
+      return undefined;
+    };
+    const answers = await Promise.all([
+      answerOf(folder.client(bridge, folder.prd, options()).listSessions({})),
+      answerOf(createClient(Health, transport).check({})),
+      answerOf(reflected()),
+    ]);
+    for (const answer of answers) expect(answer).toMatch(/^16 /);
+  });
+
+  it("writes each decision down, and no token", async () => {
+    await answerOf(health(folder.prd, { authorization: "Bearer secret-of-mine" }));
+    const lines = await until("a refusal in the audit log", 5000, async () => {
+      const found = await folder.audited("audit.log");
+      return found.some(({ outcome }) => outcome === "refused") ? found : undefined;
+    });
+    expect(lines).toContainEqual(
+      expect.objectContaining({ outcome: "allowed", issuer: "prd-manager", subject: "app" }),
+    );
+    expect(await readFile(folder.path("audit.log"), "utf8")).not.toContain("secret-of-mine");
+  });
+});
+
+describe("files that the configuration names are followed", () => {
+  it("a new server certificate is served, a torn one is not", async () => {
+    await folder.issueServer({ ips: ["127.0.0.1"], cn: "second" });
+    await until(
+      "the new certificate",
+      10_000,
+      async () => ((await servedName()) === "second" ? true : undefined),
+      bridge.log,
+    );
+    await writeFile(folder.path("certs/bridge.crt"), "-----BEGIN CERTIFICATE-----\n");
+    await until(
+      "the refusal",
+      10_000,
+      () => bridge.log().includes("a certificate is not used") || undefined,
+      bridge.log,
+    );
+    expect(bridge.log()).toContain(folder.path("certs/bridge.crt"));
+    expect(await servedName()).toBe("second");
+    await folder.issueServer({ ips: ["127.0.0.1"], cn: "third" });
+    await until("the good one", 10_000, async () => ((await servedName()) === "third" ? true : undefined), bridge.log);
+  });
+
+  it("a CA that leaves the bundle lets nobody in any more", async () => {
+    await folder.writeBundle([folder.prd]);
+    await until(
+      "the refusal",
+      10_000,
+      async () => ((await answerOf(health(folder.ndara))) === "ok" ? undefined : true),
+      bridge.log,
+    );
+    expect(await answerOf(health(folder.prd))).toBe("ok");
+    await folder.writeBundle([folder.prd, folder.ndara]);
+    await until(
+      "the way back",
+      10_000,
+      async () => ((await answerOf(health(folder.ndara))) === "ok" ? true : undefined),
+      bridge.log,
+    );
+  });
+
+  it("a token key that is replaced counts no longer", async () => {
+    await folder.writeTokenKey(folder.ndara, "certs/prd-manager-jwt.pub");
+    await until(
+      "the refusal",
+      10_000,
+      async () => ((await answerOf(health(folder.prd))) === "ok" ? undefined : true),
+      bridge.log,
+    );
+    await folder.writeTokenKey(folder.prd, "certs/prd-manager-jwt.pub");
+    await until(
+      "the way back",
+      10_000,
+      async () => ((await answerOf(health(folder.prd))) === "ok" ? true : undefined),
+      bridge.log,
+    );
+  });
+
+  it("a revocation ends a caller's access, and the list is served", async () => {
+    const other = folder.ca.issue({ uris: ["spiffe://ai-agent-bridge/client/prd-manager"] });
+    expect(await answerOf(health(folder.prd, { tls: other }))).toBe("ok");
+    const list = folder.ca.revoke([other], { number: 2 });
+    await writeFile(folder.path("certs/crl.pem.new"), list);
+    await rename(folder.path("certs/crl.pem.new"), folder.path("certs/crl.pem"));
+    await until(
+      "the refusal",
+      10_000,
+      async () => {
+        const answer = await answerOf(health(folder.prd, { tls: other }));
+        return answer === "ok" ? undefined : answer;
+      },
+      bridge.log,
+    );
+    const address = /"listen":"([^"]+)","path":"\/ca.crl"/.exec(bridge.log())?.[1];
+    const served = await get(`http://${address}/ca.crl`);
+    expect(served.type).toBe("application/pkix-crl");
+    expect(served.body.toString("base64")).toBe(list.replaceAll(/-----[^-]+-----|\n/g, ""));
+  });
+});
+
+it("tells probes and metrics nothing but numbers, in plaintext", async () => {
+  expect((await get(`${bridge.healthUrl}/livez`)).status).toBe(200);
+  expect((await get(`${bridge.healthUrl}/readyz`)).status).toBe(200);
+  const metrics = (await get(`${bridge.healthUrl}/metrics`)).body.toString();
+  expect(metrics).toContain("gastown_tls_certificate_expiry_timestamp_seconds");
+  expect((await get(`${bridge.healthUrl}/bridge.v1.BridgeService/ListSessions`)).status).toBe(404);
+});
+
+/** The common name of the certificate that a new connection gets. */
+async function servedName(): Promise<string> {
+  const { connect } = await import("node:tls");
+  const { cert, key } = folder.prd.tls;
+  const socket = connect({ host: "127.0.0.1", port: bridge.port, ca: folder.ca.pem, cert, key });
+  try {
+    await new Promise((resolve, reject) => socket.once("secureConnect", resolve).once("error", reject));
+    return String(socket.getPeerCertificate().subject.CN);
+  } finally {
+    socket.destroy();
+  }
+}
+
+interface Got {
+  readonly status: number;
+  readonly type: string;
+  readonly body: Buffer;
+}
+
+function get(url: string): Promise<Got> {
+  return new Promise((resolve, reject) => {
+    const req = httpRequest(url, { agent: false }, async (res) => {
+      const body = Buffer.concat(await res.toArray());
+      resolve({ status: res.statusCode ?? 0, type: res.headers["content-type"] ?? "", body });
+    });
+    req.once("error", reject).end();
+  });
+}

@@ -1,0 +1,187 @@
+import { writeFile } from "node:fs/promises";
+import { connect } from "node:http2";
+import { createClient } from "@connectrpc/connect";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Health } from "../../internal/gen/grpc/health/v1/health_pb.ts";
+import { BridgeFolder, type Sections } from "../support/bridge-daemon.ts";
+import { TestCa } from "../support/certificates.ts";
+
+let folder: BridgeFolder;
+beforeAll(async () => {
+  folder = await BridgeFolder.create();
+});
+afterAll(() => folder[Symbol.asyncDispose]());
+
+/** As the requirement has it, with other paths and a port that is free. */
+const REQUIREMENT = String.raw`# bridge.yaml
+server:
+  listen: "127.0.0.1:0"
+
+tls:
+  ca_bundle: "certs/ca-bundle.crt"
+  cert: "certs/bridge.crt"
+  key: "certs/bridge.key"
+
+auth:
+  jwt_public_keys:
+    - issuer: "prd-manager"
+      key_path: "certs/prd-manager-jwt.pub"
+    - issuer: "ndara-orchestrator"
+      key_path: "certs/ndara-jwt.pub"
+  jwt_audience: "bridge"
+  jwt_max_ttl: "5m"
+
+sessions:
+  max_per_project: 5
+  max_global: 20
+  idle_timeout: "30m"
+  stop_grace_period: "10s"
+  event_buffer_size: 10000
+
+input:
+  max_size_bytes: 65536
+
+providers:
+  codex:
+    binary: "codex"
+    args: ["--quiet"]
+    startup_timeout: "30s"
+  claude:
+    binary: "claude"
+    args: ["--print", "--verbose"]
+    startup_timeout: "30s"
+  opencode:
+    binary: "opencode"
+    args: []
+    startup_timeout: "30s"
+
+allowed_paths:
+  - "/home/*/repos"
+  - "/opt/projects"
+
+logging:
+  level: "info"
+  format: "json"
+  redact_patterns:
+    - "(?i)(api[_-]?key|token|secret|password)\\s*[:=]\\s*\\S+"
+`;
+
+async function ran(...args: string[]) {
+  const bridge = folder.spawn(args);
+  return { code: await bridge.exited, text: bridge.log() };
+}
+
+async function checked(sections: Sections) {
+  return ran("check", "--config", await folder.configure(sections, "checked.yaml"));
+}
+
+describe("check", () => {
+  it("finds nothing wrong with the requirement's file, and warns of an argument that is left out", async () => {
+    await writeFile(folder.path("requirement.yaml"), REQUIREMENT);
+    const { code, text } = await ran("check", "--config", folder.path("requirement.yaml"));
+    expect(text).toContain("requirement.yaml:32: warning: providers.codex.args: --quiet");
+    expect(text).toContain("requirement.yaml: ok");
+    expect(code).toBe(0);
+  });
+
+  it("names every fault of the file by line, with exit code 2", async () => {
+    await writeFile(folder.path("wrong.yaml"), REQUIREMENT.replace("listen:", "lisen:").replace('"10s"', "ten"));
+    const { code, text } = await ran("check", "-c", folder.path("wrong.yaml"));
+    expect(text).toContain("wrong.yaml:3: server.lisen: is not known here; did you mean listen?");
+    expect(text).toContain("wrong.yaml:23: sessions.stop_grace_period: must be a duration");
+    expect(code).toBe(2);
+  });
+
+  it.each<[string, () => Sections | Promise<Sections>, string]>([
+    ["a certificate that is not there", () => ({ tls: { cert: "certs/none.crt" } }), "tls.cert: cannot read"],
+    ["another certificate's key", () => ({ tls: { key: "other.key" } }), "other.key is not the key of"],
+    ["a certificate that has expired", () => ({ tls: { cert: "old.crt", key: "old.key" } }), "tls.cert: "],
+    ["a bundle that is empty", () => ({ tls: { ca_bundle: "empty" } }), "tls.ca_bundle: "],
+    ["a list of a CA that is not trusted", () => ({ tls: { crl: "foreign.pem" } }), "holds a list that no CA of"],
+    [
+      "a token key that is private",
+      () => ({ auth: { jwt_public_keys: [{ issuer: "a", key_path: "other.key" }] } }),
+      "holds a private key",
+    ],
+    [
+      "a token key that is not there",
+      () => ({ auth: { jwt_public_keys: [{ issuer: "a", key_path: "none" }] } }),
+      "there is no such file",
+    ],
+    [
+      "an audit log in a folder that is not there",
+      () => ({ audit: { path: "none/audit.log" } }),
+      "audit.path: cannot write to",
+    ],
+  ])("names %s", async (_, sections, words) => {
+    const [other, old] = [folder.ca.issue({ ips: ["127.0.0.1"] }), folder.ca.issue({ ips: ["127.0.0.1"], days: -0.5 })];
+    await writeFile(folder.path("other.key"), other.key, { mode: 0o600 });
+    await writeFile(folder.path("old.crt"), old.cert);
+    await writeFile(folder.path("old.key"), old.key, { mode: 0o600 });
+    await writeFile(folder.path("empty"), "");
+    await writeFile(folder.path("foreign.pem"), new TestCa("stranger").revoke([]));
+    const { code, text } = await checked(await sections());
+    expect(text).toMatch(/checked.yaml:\d+: /);
+    expect(text).toContain(words);
+    expect(code).toBe(2);
+  });
+});
+
+describe("a start is refused", () => {
+  it("with a configuration that is wrong: 2, and each fault", async () => {
+    const { code, text } = await ran(
+      "--config",
+      await folder.configure({ tls: { verify: false }, input: { max_size_bytes: 0 } }, "no.yaml"),
+    );
+    expect(text).toContain("tls.verify: is not known here");
+    expect(text).toContain("input.max_size_bytes: must be");
+    expect(code).toBe(2);
+  });
+
+  it("without a configuration, and with one that is not there: 2", async () => {
+    expect((await ran()).code).toBe(2);
+    expect(await ran("--config", "/nowhere/bridge.yaml")).toMatchObject({
+      code: 2,
+      text: expect.stringContaining("cannot read /nowhere/bridge.yaml"),
+    });
+  });
+
+  it("when another bridge has the state folder, or the port: 1", async () => {
+    await using first = await folder.start();
+    const again = await ran("--config", folder.path("bridge.yaml"));
+    expect(again).toMatchObject({
+      code: 1,
+      text: expect.stringContaining("another bridge runs with the state folder"),
+    });
+    const taken = { server: { listen: `127.0.0.1:${first.port}`, state_dir: "state-2" } };
+    const { code, text } = await ran("--config", await folder.configure(taken, "taken.yaml"));
+    expect(text).toContain(`cannot listen on 127.0.0.1:${first.port}`);
+    expect(code).toBe(1);
+  });
+});
+
+it("ends with 0 on SIGTERM, and leaves nothing in the way of the next start", async () => {
+  for (let i = 0; i < 2; i++) {
+    const bridge = await folder.start();
+    bridge.process.kill("SIGTERM");
+    expect(await bridge.exited).toBe(0);
+  }
+});
+
+it("asks connections to go that are older than server.max_connection_age, and calls go on over new ones", async () => {
+  await using bridge = await folder.start({ server: { max_connection_age: "1s" } });
+  const { cert, key } = folder.prd.tls;
+  const session = connect(bridge.url, { ca: folder.ca.pem, cert, key });
+  const goaway = new Promise<number>((resolve, reject) => session.once("goaway", resolve).once("error", reject));
+  expect(await goaway).toBe(0);
+  session.destroy();
+  const client = createClient(Health, folder.transport(bridge, folder.prd));
+  for (const end = performance.now() + 2500; performance.now() < end; ) expect((await client.check({})).status).toBe(1);
+});
+
+it.each([
+  ["--help", "bridge check --config FILE"],
+  ["--version", "bridge "],
+])("answers %s", async (flag, words) => {
+  expect(await ran(flag)).toMatchObject({ code: 0, text: expect.stringContaining(words) });
+});
