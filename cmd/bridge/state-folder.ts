@@ -24,23 +24,6 @@ export function stateFolderOf({ given, configured, configPath, stateHome, home }
   return given !== undefined ? resolve(given) : (configured ?? usualFolder(configPath, stateHome, home));
 }
 
-/** The kernel bounds the path of a socket to 107 bytes; so much of it is left to the folder that sessions lie in. */
-const MAX_PATH_BYTES = 80;
-
-/**
- * Where the folders of terminal sessions lie, each with its sockets: in the state folder, or in a short one of its own
- * where the state folder's path is too long for a socket.
- */
-export function terminalsFolderOf(stateFolder: string, runtimeDir: string | undefined, uid: number): string {
-  const inside = join(stateFolder, "t");
-  if (Buffer.byteLength(inside) <= MAX_PATH_BYTES) return inside;
-  const name = hash(stateFolder);
-  const inRuntime =
-    runtimeDir !== undefined && isAbsolute(runtimeDir) ? join(runtimeDir, "gt-bridge", name) : undefined;
-  if (inRuntime !== undefined && Buffer.byteLength(inRuntime) <= MAX_PATH_BYTES) return inRuntime;
-  return `/tmp/gt-bridge-${uid}/${name}`;
-}
-
 function usualFolder(configPath: string, stateHome: string | undefined, home: string | undefined): string {
   const base = stateHome !== undefined && isAbsolute(stateHome) ? stateHome : join(home || homedir(), ".local/state");
   return join(base, "gastown-bridge", hash(realpathSync(configPath)));
