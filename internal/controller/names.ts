@@ -20,6 +20,8 @@ export const ANNOTATIONS = {
   address: "gastown.io/address",
   /** Serial of the certificate that the pod's Secret holds. */
   certSerial: "gastown.io/cert-serial",
+  /** Hash of what the pod's Secret holds: when it changes, the kubelet brings the Secret's files up to date at once. */
+  tlsHash: "gastown.io/tls-hash",
   /** The whole id, of which the label may hold the hash only. */
   sessionId: "gastown.io/session-id",
   repoPath: "gastown.io/repo-path",

@@ -1,0 +1,30 @@
+import type { KubeApi } from "../kube/kube-api.ts";
+import { ANNOTATIONS, CERTIFICATE_GATE } from "./names.ts";
+import type { PodNote, PodNotes } from "./secret-store.ts";
+
+/** Notes on pods over the Kubernetes API. */
+export class PodNotesClient implements PodNotes {
+  readonly #api: KubeApi;
+
+  constructor(api: KubeApi) {
+    this.#api = api;
+  }
+
+  async announce(
+    pod: { readonly namespace: string; readonly name: string; readonly uid: string },
+    { serial, tlsHash }: PodNote,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const annotations = { [ANNOTATIONS.certSerial]: serial, [ANNOTATIONS.tlsHash]: tlsHash };
+    // The uid is a precondition: a pod of that name with another one is answered with a conflict.
+    const body = {
+      metadata: { uid: pod.uid, annotations },
+      spec: { schedulingGates: [{ $patch: "delete", name: CERTIFICATE_GATE }] },
+    };
+    const path = `/api/v1/namespaces/${encodeURIComponent(pod.namespace)}/pods/${encodeURIComponent(pod.name)}`;
+    await this.#api.call(
+      { method: "PATCH", path, contentType: "application/strategic-merge-patch+json", body },
+      signal,
+    );
+  }
+}
