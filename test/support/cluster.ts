@@ -11,6 +11,8 @@ const MINUTE = 60_000;
 
 /** A Kubernetes cluster for tests. */
 export interface TestCluster extends AsyncDisposable {
+  /** Path of a kubeconfig, cluster admin. */
+  readonly kubeconfig: string;
   /** Runs kubectl as cluster admin; answers with its output, fails with its words. `input`: its stdin. */
   kubectl(args: readonly string[], input?: string): Promise<string>;
   /** Makes an image known to the node(s) and answers with the name that pods use. */
@@ -28,8 +30,12 @@ export interface Forward extends AsyncDisposable {
 /**
  * KUBECONFIG's cluster if that is set (`GT_E2E_IMAGE` names an image that it has, else `kind load` brings ours), else one that
  * is made for this run. The text says what is missing.
+ * @param node `none`: an API server with its controllers suffices, no pod has to run
  */
-export async function testCluster(name: string): Promise<TestCluster | { readonly missing: string }> {
+export async function testCluster(
+  name: string,
+  node: "one" | "none" = "one",
+): Promise<TestCluster | { readonly missing: string }> {
   const kubectl = await component("kubectl");
   if ("missing" in kubectl) return kubectl;
   const given = process.env["KUBECONFIG"] ?? "";
@@ -44,18 +50,18 @@ export async function testCluster(name: string): Promise<TestCluster | { readonl
     });
     return stdout;
   };
-  const kubeconfig = (await control("up")).trim().split("\n").at(-1) ?? "";
+  const kubeconfig = (await control("up", ...(node === "none" ? ["--no-node"] : []))).trim().split("\n").at(-1) ?? "";
   return new KubeconfigCluster(kubectl.path, kubeconfig, control);
 }
 
 class KubeconfigCluster implements TestCluster {
   readonly #program: string;
-  readonly #kubeconfig: string;
+  readonly kubeconfig: string;
   readonly control: TestCluster["control"];
 
   constructor(program: string, kubeconfig: string, control: TestCluster["control"]) {
     this.#program = program;
-    this.#kubeconfig = kubeconfig;
+    this.kubeconfig = kubeconfig;
     this.control = control;
   }
 
@@ -112,7 +118,7 @@ class KubeconfigCluster implements TestCluster {
   }
 
   #env(): NodeJS.ProcessEnv {
-    return { ...process.env, KUBECONFIG: this.#kubeconfig };
+    return { ...process.env, KUBECONFIG: this.kubeconfig };
   }
 }
 

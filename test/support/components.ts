@@ -16,6 +16,7 @@ export type Component =
   | "cluster"
   | "containers"
   | "kubectl"
+  | "helm"
   | "curl"
   | "openssl"
   | "tmux"
@@ -36,6 +37,7 @@ const HINTS: Readonly<Record<Component, string>> = {
   cluster: "a cluster of your own: set KUBECONFIG, or use kind",
   containers: "docker, or podman",
   kubectl: "see kubernetes.io/docs/tasks/tools",
+  helm: "see helm.sh/docs/intro/install",
   curl: "apt-get install curl",
   openssl: "apt-get install openssl",
   tmux: "apt-get install tmux",
