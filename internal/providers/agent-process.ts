@@ -1,5 +1,6 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
+import { readlinkSync } from "node:fs";
 import type { Readable } from "node:stream";
 import type { Clock } from "../base/clock.ts";
 import { DomainError } from "../base/errors.ts";
@@ -74,6 +75,15 @@ export class AgentProcess {
 
   get pid(): number {
     return this.#child.pid ?? 0;
+  }
+
+  /** The folder that it runs in, by its own name; undefined where the system does not tell. */
+  cwd(): string | undefined {
+    try {
+      return readlinkSync(`/proc/${this.pid}/cwd`);
+    } catch {
+      return undefined;
+    }
   }
 
   /** Resolves when the pipe has taken all of it: an agent that does not read holds the writer back. Rejects when it cannot. */

@@ -173,12 +173,11 @@ class ClaudeConversation implements Conversation {
   #answer({ requestId, tool, input, text }: Extract<ClaudeLine, { readonly type: "asks" }>): Promise<void> {
     const mode: DialogAnswer = this.#options["permission_mode"] === "allow" ? "allow" : "deny";
     const question = { kind: KINDS[tool] ?? "permission", title: `Use ${tool}?`, text, choices: ["Allow", "Deny"] };
-    return answerDialog(this.#link, question, mode, (decision) => {
-      const response =
-        decision === "allow" ? { behavior: "allow", updatedInput: input } : { behavior: "deny", message: DENIED };
-      const answer = { subtype: "success", request_id: requestId, response };
-      return this.#link.write({ type: "control_response", response: answer });
-    });
+    const decision = answerDialog(this.#link, question, mode);
+    const response =
+      decision === "allow" ? { behavior: "allow", updatedInput: input } : { behavior: "deny", message: DENIED };
+    const answer = { subtype: "success", request_id: requestId, response };
+    return this.#link.write({ type: "control_response", response: answer });
   }
 }
 

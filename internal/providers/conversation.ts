@@ -4,6 +4,8 @@ import type { AgentEvent, AgentInput, SessionConfig } from "../bridge/provider.t
 /** How a conversation reaches its agent, and the session it tells about it. */
 export interface AgentLink {
   readonly clock: Clock;
+  /** The folder that the agent runs in, as a path that it can be given. */
+  cwd(): string;
   /** One line for the agent. Resolves when the agent's pipe has it; rejects with a DomainError when it cannot. */
   write(message: object): Promise<void>;
   /** Nothing more is written to the agent. */

@@ -1,11 +1,12 @@
 import { DomainError } from "../base/errors.ts";
 import type { Provider } from "../bridge/provider.ts";
 import { claudeDialect } from "./claude-dialect.ts";
+import { codexDialect } from "./codex-dialect.ts";
 import type { Dialect } from "./conversation.ts";
 import { demoDialect } from "./demo-dialect.ts";
 import { type ProgramConfig, type StdioDeps, StdioProvider } from "./stdio-provider.ts";
 
-const DIALECTS: Readonly<Record<string, Dialect>> = { claude: claudeDialect, demo: demoDialect };
+const DIALECTS: Readonly<Record<string, Dialect>> = { claude: claudeDialect, codex: codexDialect, demo: demoDialect };
 
 /** The providers that speak over standard streams, in the order to show them. */
 const stdioProviderNames: readonly string[] = Object.keys(DIALECTS);

@@ -77,7 +77,7 @@ class DemoConversation implements Conversation {
         this.#link.emit({ type: "output", stream: "stdout", text: read.text });
         return;
       case "asks":
-        void this.#answer(read).catch(() => {});
+        this.#answer(read).catch(() => {});
         return;
     }
   }
@@ -90,10 +90,9 @@ class DemoConversation implements Conversation {
     }
   }
 
-  /** The first choice allows, the last one does not. */
+  /** The first choice allows; no choice denies. */
   #answer({ id, question }: Extract<DemoLine, { readonly type: "asks" }>): Promise<void> {
-    return answerDialog(this.#link, question, this.#mode, (decision) =>
-      this.#link.write({ type: "answer", id, choice: decision === "allow" ? 0 : -1 }),
-    );
+    const decision = answerDialog(this.#link, question, this.#mode);
+    return this.#link.write({ type: "answer", id, choice: decision === "allow" ? 0 : -1 });
   }
 }

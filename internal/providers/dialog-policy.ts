@@ -26,24 +26,19 @@ export interface Question {
 }
 
 /**
- * Tells that the agent waits for an answer, gives it by `answer`, and tells that it goes on. A question for information
- * is always denied: nothing true could be said.
+ * Decides what the agent asked, and tells that it waited for that. A question for information is always denied: nothing
+ * true could be said. The caller gives the agent the answer at once.
  */
-export async function answerDialog(
-  link: AgentLink,
-  question: Question,
-  mode: DialogAnswer,
-  answer: (decision: DialogAnswer) => Promise<void>,
-): Promise<void> {
+export function answerDialog(link: AgentLink, question: Question, mode: DialogAnswer): DialogAnswer {
   const decision = question.kind === "permission" || question.kind === "plan" ? mode : "deny";
   const dialog = dialogOf(question, link.clock.now());
   link.emit({ type: "phase", state: "dialog" });
   link.emit({ type: "dialog-opened", dialog });
   const word = decision === "allow" ? "allowed" : "denied";
   link.emit({ type: "output", stream: "stdout", text: `● ${dialog.title}: ${word} (permission_mode=${mode})\n` });
-  await answer(decision);
   link.emit({ type: "dialog-closed", dialog });
   link.emit({ type: "phase", state: "busy" });
+  return decision;
 }
 
 function dialogOf(question: Question, since: number): Dialog {

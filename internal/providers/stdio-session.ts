@@ -43,6 +43,7 @@ export class StdioSession implements SessionHandle {
     const isRaw = config.options["raw"] === "true";
     const link: AgentLink = {
       clock,
+      cwd: () => this.#process?.cwd() ?? config.repoPath,
       write: (message) => this.#write(message),
       endInput: () => this.#process?.endInput(),
       emit: (event) => {

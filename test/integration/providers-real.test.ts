@@ -10,6 +10,7 @@ import { makeProvider, ProviderSession } from "../support/provider-session.ts";
 
 const AGENTS: readonly { readonly kind: AgentKind; readonly program: AgentProgram }[] = [
   { kind: "claude", program: "claude-2.1.330" },
+  { kind: "codex", program: "codex-0.169.0" },
 ];
 let dir = "";
 
