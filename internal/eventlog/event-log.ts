@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import type { EventSource } from "./log-cursor.ts";
 
 /** One event as it is held. */
 export interface Held<T> {
@@ -36,7 +37,7 @@ const EVICT_LOT = 1024;
  * twice within an epoch: a log that goes on after another process begins above everything that one may have handed out.
  * When numbers cannot be promised any more, the log renumbers what it holds under a new epoch that nobody will continue.
  */
-export class EventLog<T> {
+export class EventLog<T> implements EventSource<T> {
   readonly #deps: EventLogDeps;
   readonly #maxEvents: number;
   readonly #maxBytes: number;
@@ -72,17 +73,15 @@ export class EventLog<T> {
     return this.#epoch;
   }
 
-  /** The first number that this process could hand out. */
   get start(): bigint {
     return this.#start;
   }
 
-  /** Number of the oldest event held; of the next one to come when none is. */
   get oldest(): bigint {
     return this.#base + BigInt(this.#from);
   }
 
-  /** The last number handed out or skipped; 0 before the first. */
+  /** 0 before the first. */
   get head(): bigint {
     return this.#base + BigInt(this.#entries.length) - 1n;
   }
@@ -95,7 +94,6 @@ export class EventLog<T> {
     return this.#entries.length - this.#from;
   }
 
-  /** Nothing more will come. */
   get closed(): boolean {
     return this.#closed;
   }
@@ -121,12 +119,17 @@ export class EventLog<T> {
     return seq < this.oldest ? undefined : this.#entries[Number(seq - this.#base)]?.event;
   }
 
+  after(seq: bigint): Held<T> | undefined {
+    const next = seq < this.oldest ? this.oldest : seq + 1n;
+    const event = this.get(next);
+    return event === undefined ? undefined : { seq: next, event };
+  }
+
   close(): void {
     this.#closed = true;
     this.#notify();
   }
 
-  /** Resolves when something was appended, the epoch changed or the log was closed after this call. */
   grown(): Promise<void> {
     this.#grown ??= Promise.withResolvers<void>();
     return this.#grown.promise;

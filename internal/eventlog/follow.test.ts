@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import { settle } from "../../test/support/fake-clock.ts";
 import { fc } from "../../test/support/property.ts";
 import { EventLog, type SeqPromise } from "./event-log.ts";
-import { type Followed, follow } from "./follow.ts";
+import { follow } from "./follow.ts";
+import type { Followed } from "./log-cursor.ts";
 
 const kept = { keep: () => true };
 const never = new AbortController().signal;

@@ -1,3 +1,4 @@
+import type { Followed } from "../eventlog/log-cursor.ts";
 import type { AgentStateName, Dialog, NudgeReceipt } from "./types.ts";
 
 /** What happened in the agent's session. `at`: wall clock, ms. Texts hold no secrets any more (`Redactor`). */
@@ -8,6 +9,8 @@ export type SessionEvent = { readonly at: number } & (
   | { readonly type: "session-failed"; readonly done: boolean; readonly error: string }
   /** Lines that became final, each ended by LF; a text without one at its end goes on in the next. */
   | { readonly type: "stdout"; readonly text: string }
+  /** The same, of a program's standard error; a terminal has none. */
+  | { readonly type: "stderr"; readonly text: string }
   /** Output that was never made into lines stands here; `error` says how much. */
   | { readonly type: "output-lost"; readonly reason: "restart" | "truncated"; readonly error: string }
   | { readonly type: "input-received"; readonly requestId: string; readonly text: string }
@@ -17,5 +20,8 @@ export type SessionEvent = { readonly at: number } & (
   | { readonly type: "dialog-opened" | "dialog-closed"; readonly dialog: Dialog }
 );
 
-/** The most characters of one `stdout` event. */
+/** An event with its place in the log, or what a reader of it misses. */
+export type FollowedEvent = Followed<SessionEvent>;
+
+/** The most characters of one `stdout` or `stderr` event. */
 export const EVENT_TEXT_CHARS = 8192;

@@ -45,6 +45,20 @@ describe("the log of a session", () => {
     expect(kinds(await all(events))).toEqual(["session-started", "stdout", "phase-changed", "stdout"]);
   });
 
+  it("keeps the two streams of a program apart, and finds a secret that a stream has cut in two", async () => {
+    const events = make();
+    events.print("out hunt");
+    events.print("err hunt", "stderr");
+    events.print("er12\n");
+    events.print("er34\n", "stderr");
+    events.flush();
+    const texts = (await all(events)).map((each) => each.type === "event" && "text" in each.event && each.event);
+    expect(texts).toMatchObject([
+      { type: "stdout", text: "out [redacted]\n" },
+      { type: "stderr", text: "err [redacted]\n" },
+    ]);
+  });
+
   it("has no secrets, in no kind of text", async () => {
     const events = make();
     const secret = "is hunter2\x1b[31m";

@@ -3,14 +3,22 @@ import { DomainError } from "../base/errors.ts";
 import type { MachineTime } from "../base/machine-time.ts";
 import type { Redactor } from "../base/redact.ts";
 import { plainText } from "../base/sanitise.ts";
-import type { Task } from "../base/task-group.ts";
+import { runTasks, type Task } from "../base/task-group.ts";
 import { Cursors, type Subscriber } from "../eventlog/cursors.ts";
 import { EventLog } from "../eventlog/event-log.ts";
-import { checkPosition, type Followed, follow } from "../eventlog/follow.ts";
+import { follow } from "../eventlog/follow.ts";
+import {
+  checkPosition,
+  type EventSource,
+  type Followed,
+  type FollowRequest,
+  LogCursor,
+} from "../eventlog/log-cursor.ts";
 import { OutputText } from "./event-output.ts";
 import { cursorRecord, type EventRecord, promiseRecord, type RestoredEvents } from "./event-records.ts";
-import type { SessionEvent } from "./event-types.ts";
+import type { FollowedEvent, SessionEvent } from "./event-types.ts";
 import type { AcceptedNudge } from "./nudge-record.ts";
+import { checkSubscriber, SUBSCRIBER_LIMITS } from "./subscriber.ts";
 import type { AgentStateName, BackgroundTask, Dialog, NudgeReceipt } from "./types.ts";
 
 export interface SessionEventsDeps {
@@ -21,6 +29,9 @@ export interface SessionEventsDeps {
   /** Keeps a record where it outlives this process; false when that cannot be done. */
   readonly keep: (record: EventRecord) => boolean;
 }
+
+/** Where a program has printed something; a terminal knows stdout only. */
+export type OutputStream = "stdout" | "stderr";
 
 export interface SessionEventsOptions {
   readonly eventBuffer: number;
@@ -37,12 +48,6 @@ export interface EventsRequest {
   readonly epoch: string;
 }
 
-/** Subscribers whose positions are kept, and how many of them may be one caller's. */
-const MAX_SUBSCRIBERS = 4096;
-const MAX_SUBSCRIBERS_OF_ONE = 3072;
-/** A subscriber that has not been heard of for this long begins anew. */
-const SUBSCRIBER_IDLE_MS = 24 * 3_600_000;
-const MAX_SUBSCRIBER_BYTES = 128;
 /** Background tasks that an event names. */
 const MAX_NAMED = 10;
 /** What an event takes in memory besides its text, roughly. */
@@ -56,7 +61,7 @@ export class SessionEvents implements Task {
   readonly #deps: SessionEventsDeps;
   readonly #log: EventLog<SessionEvent>;
   readonly #cursors: Cursors;
-  readonly #text: OutputText;
+  readonly #text: Readonly<Record<OutputStream, OutputText>>;
   #epoch: string;
   #ended: string | undefined;
   #wasLost = false;
@@ -64,7 +69,7 @@ export class SessionEvents implements Task {
   constructor(deps: SessionEventsDeps, options: SessionEventsOptions, restored: RestoredEvents) {
     this.#deps = deps;
     this.#cursors = new Cursors(
-      { max: MAX_SUBSCRIBERS, maxOfOne: MAX_SUBSCRIBERS_OF_ONE, idleMs: SUBSCRIBER_IDLE_MS },
+      SUBSCRIBER_LIMITS,
       restored.cursors.map(({ moment, ...cursor }) => ({ ...cursor, at: deps.time.atMs(moment) })),
     );
     this.#log = new EventLog<SessionEvent>(
@@ -78,11 +83,9 @@ export class SessionEvents implements Task {
     this.#epoch = this.#log.epoch;
     if (this.#epoch !== restored.promise?.epoch) this.#cursors.clear();
     const { clock, redactor } = deps;
-    this.#text = new OutputText({
-      clock,
-      redactor,
-      emit: (text) => this.#append({ ...this.#now, type: "stdout", text }),
-    });
+    const textOf = (type: OutputStream) =>
+      new OutputText({ clock, redactor, emit: (text) => this.#append({ ...this.#now, type, text }) });
+    this.#text = { stdout: textOf("stdout"), stderr: textOf("stderr") };
   }
 
   get epoch(): string {
@@ -103,19 +106,25 @@ export class SessionEvents implements Task {
     return this.#log.closed;
   }
 
-  run(signal: AbortSignal): Promise<void> {
-    return this.#text.run(signal);
+  /** For readers who take events without waiting for each; see `open`. */
+  get log(): EventSource<SessionEvent> {
+    return this.#log;
   }
 
-  /** Lines of the terminal that became final. */
-  print(text: string): void {
+  run(signal: AbortSignal): Promise<void> {
+    return runTasks(signal, Object.values(this.#text));
+  }
+
+  /** Output that became final: whole lines of a terminal, or whatever a program has printed. */
+  print(text: string, stream: OutputStream = "stdout"): void {
     this.#wasLost = false;
-    this.#text.push(text);
+    this.#text[stream].push(text);
   }
 
   /** What was printed so far stands in the log when this returns. */
   flush(): void {
-    this.#text.flush();
+    this.#text.stdout.flush();
+    this.#text.stderr.flush();
   }
 
   /** Output that never became lines. Told once until something is printed again. */
@@ -136,7 +145,7 @@ export class SessionEvents implements Task {
     if (done) this.#log.close();
   }
 
-  accepted({ requestId, message, acceptedAt }: AcceptedNudge): void {
+  accepted({ requestId, message, acceptedAt }: Pick<AcceptedNudge, "requestId" | "message" | "acceptedAt">): void {
     this.#add({ at: acceptedAt, type: "input-received", requestId, text: this.#clean(message) });
   }
 
@@ -168,7 +177,7 @@ export class SessionEvents implements Task {
   end(reason: string): void {
     if (this.#log.closed) return;
     this.#ended = reason;
-    this.#text.flush();
+    this.flush();
     this.#log.close();
   }
 
@@ -177,12 +186,16 @@ export class SessionEvents implements Task {
    * @throws DomainError `precondition`, `invalid` (the subscriber's name); while it is read also `unavailable`, when this
    * process ends.
    */
-  follow(request: EventsRequest, signal: AbortSignal): AsyncGenerator<Followed<SessionEvent>, void> {
-    const after = request.after ?? this.#positionOf(request);
-    return this.#toEnd(follow(this.#log, { epoch: request.epoch, ...(after === undefined ? {} : { after }) }, signal));
+  follow(request: EventsRequest, signal: AbortSignal): AsyncGenerator<FollowedEvent, void> {
+    return this.#toEnd(follow(this.#log, this.#from(request), signal));
   }
 
-  async *#toEnd(followed: AsyncGenerator<Followed<SessionEvent>, void>): AsyncGenerator<Followed<SessionEvent>, void> {
+  /** The same place in the log, for one who reads `log` in a rhythm of its own. @throws DomainError `precondition`, `invalid` */
+  open(request: EventsRequest): LogCursor<SessionEvent> {
+    return LogCursor.open(this.#log, this.#from(request));
+  }
+
+  async *#toEnd(followed: AsyncGenerator<FollowedEvent, void>): AsyncGenerator<FollowedEvent, void> {
     yield* followed;
     if (this.#ended !== undefined) throw new DomainError("unavailable", this.#ended);
   }
@@ -209,6 +222,11 @@ export class SessionEvents implements Task {
     return [promiseRecord(promise), ...cursors.map((cursor) => cursorRecord(promise.epoch, cursor, time))];
   }
 
+  #from(request: EventsRequest): FollowRequest {
+    const after = request.after ?? this.#positionOf(request);
+    return { epoch: request.epoch, ...(after !== undefined && { after }) };
+  }
+
   #positionOf({ owner, subscriber }: Subscriber): bigint | undefined {
     if (subscriber === "") return undefined;
     checkSubscriber(subscriber);
@@ -224,7 +242,7 @@ export class SessionEvents implements Task {
   }
 
   #add(event: SessionEvent): void {
-    this.#text.flush();
+    this.flush();
     this.#append(event);
   }
 
@@ -245,16 +263,8 @@ function backgroundText(tasks: readonly BackgroundTask[]): string {
 }
 
 function charsOf(event: SessionEvent): number {
-  if (event.type === "stdout" || event.type === "input-received" || event.type === "phase-changed")
-    return event.text.length;
+  if ("text" in event) return event.text.length;
   if (event.type === "dialog-opened" || event.type === "dialog-closed") return JSON.stringify(event.dialog).length;
   if (event.type === "nudge-receipt") return JSON.stringify(event.receipt).length;
   return 0;
-}
-
-/** @throws DomainError `invalid` */
-function checkSubscriber(subscriber: string): void {
-  // Printable, without blanks: it stands in the journal and in a person's command line.
-  if (/^[^\s\p{C}]+$/u.test(subscriber) && Buffer.byteLength(subscriber) <= MAX_SUBSCRIBER_BYTES) return;
-  throw new DomainError("invalid", `a subscriber_id is 1 to ${MAX_SUBSCRIBER_BYTES} bytes without blanks and controls`);
 }

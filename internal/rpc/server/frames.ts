@@ -1,4 +1,11 @@
-import { create, type DescMessage, type MessageInitShape, toBinary, toJsonString } from "@bufbuild/protobuf";
+import {
+  create,
+  type DescMessage,
+  fromBinary,
+  type MessageInitShape,
+  toBinary,
+  toJsonString,
+} from "@bufbuild/protobuf";
 
 /** Flags (none: not compressed) and length. */
 const ENVELOPE_BYTES = 5;
@@ -37,6 +44,29 @@ export class Frame<Desc extends DescMessage = DescMessage> implements StreamFram
     if (isJson) this.#json ??= enveloped(Buffer.from(toJsonString(this.#schema, create(this.#schema, this.#message))));
     else this.#binary ??= enveloped(toBinary(this.#schema, create(this.#schema, this.#message)));
     return (isJson ? this.#json : this.#binary) as Buffer;
+  }
+}
+
+/** A message that came encoded and is passed on unread; it is decoded for callers only who take JSON. */
+export class EncodedFrame implements StreamFrame {
+  readonly #schema: DescMessage;
+  readonly #payload: Uint8Array;
+  #binary: Buffer | undefined;
+  #json: Buffer | undefined;
+
+  constructor(schema: DescMessage, payload: Uint8Array) {
+    this.#schema = schema;
+    this.#payload = payload;
+  }
+
+  bytes(isJson: boolean): Buffer {
+    if (isJson) this.#json ??= enveloped(Buffer.from(this.#text()));
+    else this.#binary ??= enveloped(this.#payload);
+    return (isJson ? this.#json : this.#binary) as Buffer;
+  }
+
+  #text(): string {
+    return toJsonString(this.#schema, fromBinary(this.#schema, this.#payload));
   }
 }
 

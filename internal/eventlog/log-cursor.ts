@@ -1,0 +1,99 @@
+import { DomainError } from "../base/errors.ts";
+import type { Held } from "./event-log.ts";
+
+/** Events by ascending numbers; those of one epoch may have holes. */
+export interface EventSource<T> {
+  readonly epoch: string;
+  /** Number of the oldest event held; of the next one to come when none is. */
+  readonly oldest: bigint;
+  /** The last number handed out or skipped. */
+  readonly head: bigint;
+  /** The first number that this process could hand out. */
+  readonly start: bigint;
+  /** Nothing more will come. */
+  readonly closed: boolean;
+  /** The first event held after a number; `hole`: why numbers right before it were never held. */
+  after(seq: bigint): (Held<T> & { readonly hole?: Missing["reason"] }) | undefined;
+  /** Resolves when something was appended, the epoch changed or the log was closed after this call. */
+  grown(): Promise<void>;
+}
+
+/** Where a reader wants to begin. */
+export interface FollowRequest {
+  /** Events after this one; absent: from the oldest that is held. */
+  readonly after?: bigint;
+  /** The epoch that `after` belongs to; empty: not checked. */
+  readonly epoch: string;
+}
+
+/** Numbers that this reader does not get: from `first` up to, and without, `to`. */
+export interface Missing {
+  readonly first: bigint;
+  readonly to: bigint;
+  readonly reason: "slow-reader" | "evicted" | "restart";
+}
+
+export type Followed<T> = { readonly epoch: string } & (
+  | ({ readonly type: "event" } & Held<T>)
+  /** Once before the events go on; `seq` is that of the next event less one. */
+  | { readonly type: "missing"; readonly seq: bigint; readonly missing: Missing }
+);
+
+/** A reader's place in a log. Holds nothing of it: what the log has dropped before it was read is named as missing. */
+export class LogCursor<T> {
+  readonly #log: EventSource<T>;
+  readonly #epoch: string;
+  #position: bigint;
+  /** It has been at the end, or got an event: what it misses from now on it missed by being slow. */
+  #isLive = false;
+
+  private constructor(log: EventSource<T>, position: bigint) {
+    this.#log = log;
+    this.#epoch = log.epoch;
+    this.#position = position;
+  }
+
+  /** @throws DomainError `precondition` for another epoch or a number ahead of the head, with `epoch` and `head` */
+  static open<T>(log: EventSource<T>, { epoch, after }: FollowRequest): LogCursor<T> {
+    checkPosition(log, epoch, after);
+    return new LogCursor(log, after ?? log.oldest - 1n);
+  }
+
+  /**
+   * What comes next: each number once, in order, or named as missing; undefined: nothing yet.
+   * @throws DomainError `precondition` when the log has begun a new epoch
+   */
+  next(): Followed<T> | undefined {
+    const log = this.#log;
+    const epoch = this.#epoch;
+    checkPosition(log, epoch, undefined);
+    const first = this.#position + 1n;
+    const held = log.after(this.#position);
+    const to = held?.seq ?? log.oldest;
+    if (to > first) {
+      this.#position = to - 1n;
+      const reason = held?.hole ?? (this.#isLive ? "slow-reader" : first < log.start ? "restart" : "evicted");
+      return { type: "missing", epoch, seq: to - 1n, missing: { first, to, reason } };
+    }
+    this.#isLive = true;
+    if (held === undefined) return undefined;
+    this.#position = held.seq;
+    return { type: "event", epoch, seq: held.seq, event: held.event };
+  }
+}
+
+/** @throws DomainError `precondition` */
+export function checkPosition(
+  log: Pick<EventSource<unknown>, "epoch" | "head">,
+  epoch: string,
+  seq: bigint | undefined,
+): void {
+  if ((epoch === "" || epoch === log.epoch) && (seq === undefined || seq <= log.head)) return;
+  const fields = { epoch: log.epoch, head: log.head.toString() };
+  if (epoch !== "" && epoch !== log.epoch) {
+    throw new DomainError("precondition", `cannot go on in epoch "${epoch.slice(0, 64)}": it is "${log.epoch}" now`, {
+      fields,
+    });
+  }
+  throw new DomainError("precondition", `cannot go on after event ${seq}: the last one is ${log.head}`, { fields });
+}

@@ -1,0 +1,83 @@
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { EventType, GapSchema, NudgeReceiptSchema } from "../gen/gastown/v1/common_pb.ts";
+import { type SidecarEventSchema, SidecarNudgeResponseSchema } from "../gen/gastown/v1/sidecar_pb.ts";
+import type { FollowedEvent, SessionEvent } from "../session/event-types.ts";
+import type { NudgeReceipt } from "../session/types.ts";
+import { dialog, GAPS, nudgeResponse, STATES } from "./to-proto.ts";
+
+type EventInit = MessageInitShape<typeof SidecarEventSchema>;
+
+/** Whose event it is. */
+export interface EventSession {
+  readonly sessionId: string;
+  readonly projectId: string;
+  readonly provider: string;
+}
+
+const TYPES = {
+  "session-started": EventType.SESSION_STARTED,
+  "session-stopped": EventType.SESSION_STOPPED,
+  "session-failed": EventType.SESSION_FAILED,
+  stdout: EventType.STDOUT,
+  stderr: EventType.STDERR,
+  "output-lost": EventType.BUFFER_OVERFLOW,
+  "input-received": EventType.INPUT_RECEIVED,
+  "nudge-receipt": EventType.NUDGE_RECEIPT,
+  "phase-changed": EventType.PHASE_CHANGED,
+  "dialog-opened": EventType.DIALOG_OPENED,
+  "dialog-closed": EventType.DIALOG_CLOSED,
+} as const satisfies Record<SessionEvent["type"], EventType>;
+
+/** An event, or what a reader misses. `now`: wall clock, ms. Its bytes are those of `bridge.v1.SessionEvent` as well. */
+export function eventMessage(followed: FollowedEvent, session: EventSession, now: number): EventInit {
+  return { ...ofFollowed(followed, now), ...session };
+}
+
+function ofFollowed(followed: FollowedEvent, now: number): EventInit {
+  const { seq, epoch } = followed;
+  if (followed.type === "missing") {
+    const { reason, ...range } = followed.missing;
+    const gap = create(GapSchema, { ...range, reason: GAPS[reason] });
+    return { seq, epoch, timestamp: timestampFromMs(now), type: EventType.BUFFER_OVERFLOW, stream: "system", gap };
+  }
+  const { event } = followed;
+  const stream = event.type === "stdout" || event.type === "stderr" ? event.type : "system";
+  const common = { seq, epoch, timestamp: timestampFromMs(event.at), type: TYPES[event.type], stream };
+  return { ...common, ...contentOf(event, seq) };
+}
+
+function contentOf(event: SessionEvent, seq: bigint): EventInit {
+  switch (event.type) {
+    case "session-started":
+      return {};
+    case "session-stopped":
+      return { done: event.done };
+    case "session-failed":
+      return { done: event.done, error: event.error };
+    case "stdout":
+    case "stderr":
+      return { text: event.text };
+    case "output-lost":
+      // It stands where the lines would have stood: no other event is missing.
+      return {
+        error: event.error,
+        gap: create(GapSchema, { first: seq, to: seq + 1n, reason: GAPS[event.reason] }),
+      };
+    case "input-received":
+      return { requestId: event.requestId, text: event.text };
+    case "nudge-receipt":
+      return { requestId: event.receipt.requestId, receipt: receiptMessage(event.receipt) };
+    case "phase-changed":
+      return { state: STATES[event.state], text: event.text };
+    case "dialog-opened":
+    case "dialog-closed":
+      return { dialog: dialog(event.dialog) };
+  }
+}
+
+function receiptMessage(receipt: NudgeReceipt) {
+  const { requestId, outcome, error, evidence, timings } = create(SidecarNudgeResponseSchema, nudgeResponse(receipt));
+  const { sender } = receipt;
+  return create(NudgeReceiptSchema, { requestId, outcome, error, evidence, ...(timings && { timings }), sender });
+}
