@@ -1,8 +1,14 @@
+import type { HandlerContext } from "@connectrpc/connect";
 import type { AuditLog } from "../auth/audit-log.ts";
+import { RateLimiter } from "../auth/rate-limits.ts";
 import type { Clock } from "../base/clock.ts";
 import { BridgeService } from "../gen/bridge/v1/bridge_pb.ts";
 import type { Routes } from "../rpc/server/adapter.ts";
-import type { SessionBackend } from "./session-backend.ts";
+import { CallAccess } from "./call-access.ts";
+import { passThrough } from "./pass-through.ts";
+import type { SessionBackend, SessionKey } from "./session-backend.ts";
+import { sessionCalls } from "./session-calls.ts";
+import { watchSessions } from "./watch-sessions.ts";
 
 export interface BridgeServiceDeps {
   readonly clock: Clock;
@@ -25,9 +31,31 @@ export interface BridgeLimits {
 /** `limits` and `input` of a configuration that says nothing of them. */
 export const DEFAULT_LIMITS: BridgeLimits = { startsPerMinute: 120, inputsPerMinute: 600, maxInputBytes: 65_536 };
 
+/** What starts or types is not done by half: a JSON field that is not known is no request there. */
+const STRICT = { jsonOptions: { ignoreUnknownFields: false } } as const;
+
 /** BridgeService over a backend. The server's gates must verify tokens (`TokenLayer`) and roles (`bridgeGate`) before. */
-export function bridgeRoutes(_deps: BridgeServiceDeps, _limits: BridgeLimits): Routes {
+export function bridgeRoutes({ clock, backend, audit, isServing }: BridgeServiceDeps, limits: BridgeLimits): Routes {
+  const { startsPerMinute, inputsPerMinute, maxInputBytes } = limits;
+  const access = new CallAccess({ backend, audit });
+  const starts = new RateLimiter({ clock }, { what: "starts", perMinute: startsPerMinute });
+  const inputs = new RateLimiter({ clock }, { what: "inputs", perMinute: inputsPerMinute });
+  const countInput = (context: HandlerContext, { project, id }: SessionKey) =>
+    inputs.take(project, access.caller(context).identity, id);
   return (router) => {
-    router.service(BridgeService, {});
+    const service = {
+      ...sessionCalls({ backend, access, isServing, starts, countInput, maxInputBytes }),
+      ...passThrough({ clock, backend, access, countInput, maxInputBytes }),
+      ...watchSessions({ clock, backend, access }),
+    };
+    router.service(BridgeService, service);
+    const { startSession, stopSession, sendInput, nudge, sendKeys, respond, attach } = BridgeService.method;
+    router.rpc(startSession, service.startSession, STRICT);
+    router.rpc(stopSession, service.stopSession, STRICT);
+    router.rpc(sendInput, service.sendInput, STRICT);
+    router.rpc(nudge, service.nudge, STRICT);
+    router.rpc(sendKeys, service.sendKeys, STRICT);
+    router.rpc(respond, service.respond, STRICT);
+    router.rpc(attach, service.attach, STRICT);
   };
 }

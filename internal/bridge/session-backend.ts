@@ -134,7 +134,9 @@ export interface SessionBackend {
   list(project: string): readonly SessionInfo[];
   /** Changes of a project's sessions from this call on; bounded: of many changes of one session the last is given. */
   changes(project: string, signal: AbortSignal): AsyncIterable<SessionChange>;
-  /** Whether labels of a cluster can be asked for, and which a session has. */
+  /** Labels that can be asked for; undefined: any. */
+  readonly knownLabels: ReadonlySet<string> | undefined;
+  /** Those that a session has. */
   labelsOf(session: SessionInfo): Readonly<Record<string, string>>;
   sendInput(key: SessionKey, input: InputRequest, caller: Caller, signal: AbortSignal): Promise<InputResult>;
   /** Checks the position; see `follow` in eventlog for order, gaps and errors. */
@@ -145,7 +147,10 @@ export interface SessionBackend {
     caller: Caller,
     signal: AbortSignal,
   ): Promise<void>;
-  /** @throws DomainError `unimplemented` for a session without a terminal */
+  /**
+   * @throws DomainError `unimplemented` for a session without a terminal, `unavailable` while it starts, `precondition` when
+   * it has ended
+   */
   terminal(key: SessionKey): SessionTerminal;
   /** Answers within seconds, whatever a provider's program does. */
   providers(project: string, signal: AbortSignal): Promise<readonly ProviderInfo[]>;

@@ -74,7 +74,7 @@ describe("the log of a session", () => {
       priority: "normal",
       sender: "s",
     } as const;
-    events.accepted({ ...nudge, acceptedAt: 1, expiresAt: 2 });
+    events.accepted({ ...nudge, acceptedAt: 1 });
     const receipt = {
       requestId: "r",
       outcome: "unknown",

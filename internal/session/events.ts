@@ -7,13 +7,7 @@ import { runTasks, type Task } from "../base/task-group.ts";
 import { Cursors, type Subscriber } from "../eventlog/cursors.ts";
 import { EventLog } from "../eventlog/event-log.ts";
 import { follow } from "../eventlog/follow.ts";
-import {
-  checkPosition,
-  type EventSource,
-  type Followed,
-  type FollowRequest,
-  LogCursor,
-} from "../eventlog/log-cursor.ts";
+import { checkPosition, type EventSource, type FollowRequest, LogCursor } from "../eventlog/log-cursor.ts";
 import { OutputText } from "./event-output.ts";
 import { cursorRecord, type EventRecord, promiseRecord, type RestoredEvents } from "./event-records.ts";
 import type { FollowedEvent, SessionEvent } from "./event-types.ts";

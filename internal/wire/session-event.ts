@@ -76,7 +76,8 @@ function contentOf(event: SessionEvent, seq: bigint): EventInit {
   }
 }
 
-function receiptMessage(receipt: NudgeReceipt) {
+/** A receipt as events carry it. */
+export function receiptMessage(receipt: NudgeReceipt) {
   const { requestId, outcome, error, evidence, timings } = create(SidecarNudgeResponseSchema, nudgeResponse(receipt));
   const { sender } = receipt;
   return create(NudgeReceiptSchema, { requestId, outcome, error, evidence, ...(timings && { timings }), sender });

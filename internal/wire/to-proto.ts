@@ -56,7 +56,7 @@ const PHASES = {
   stalled: "stuck",
 } as const satisfies Record<pane.AgentStateName, string>;
 
-const OUTCOMES = {
+export const OUTCOMES = {
   submitted: NudgeOutcome.SUBMITTED,
   queued: NudgeOutcome.QUEUED,
   stranded: NudgeOutcome.STRANDED,
