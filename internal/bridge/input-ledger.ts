@@ -7,7 +7,7 @@ import type { NudgeOutcome } from "../session/types.ts";
 export interface LedgerEntry {
   readonly requestId: string;
   readonly owner: string;
-  /** Wall clock, ms. */
+  /** Monotonic, ms. */
   readonly acceptedAt: number;
   /** Of its INPUT_RECEIVED event. */
   readonly seq: bigint;
@@ -29,7 +29,7 @@ export class InputLedger {
   /** The oldest first. */
   readonly #entries = new Map<string, LedgerEntry & { readonly hash: string }>();
 
-  /** The input with this key; undefined: there is none. @throws DomainError `already-exists` when it was another text */
+  /** The input with this key; undefined: there is none. `now`: monotonic, ms. @throws DomainError `already-exists` when it was another text */
   find(requestId: string, text: string, now: number): LedgerEntry | undefined {
     this.#expire(now);
     const entry = this.#entries.get(requestId);

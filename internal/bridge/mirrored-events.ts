@@ -74,7 +74,8 @@ export class MirroredEvents implements SessionLog {
   open(request: EventsRequest): EventFeed {
     const { owner, subscriber, epoch } = request;
     if (subscriber !== "") checkSubscriber(subscriber);
-    const known = subscriber === "" ? undefined : this.#cursors.position({ owner, subscriber }, this.#deps.clock.now());
+    const known =
+      subscriber === "" ? undefined : this.#cursors.position({ owner, subscriber }, this.#deps.clock.monotonicMs());
     const after = request.after ?? known;
     const cursor = LogCursor.open(this.#log, { epoch, ...(after !== undefined && { after }) });
     const next = () => {
@@ -89,7 +90,7 @@ export class MirroredEvents implements SessionLog {
     checkSubscriber(who.subscriber);
     if (epoch === "") throw new DomainError("invalid", "an acknowledgement needs the epoch of its ack_seq");
     checkPosition(this.#log, epoch, seq);
-    this.#cursors.advance(who, seq, this.#deps.clock.now());
+    this.#cursors.advance(who, seq, this.#deps.clock.monotonicMs());
   }
 
   /** Reads the sidecar's events until the last one, again and again where its stream breaks. */

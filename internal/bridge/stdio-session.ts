@@ -4,6 +4,7 @@ import { raceSignal } from "../base/abort.ts";
 import type { Clock } from "../base/clock.ts";
 import { DomainError, errorText } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
+import { MachineTime } from "../base/machine-time.ts";
 import type { Redactor } from "../base/redact.ts";
 import { SessionEvents, type SessionEventsOptions } from "../session/events.ts";
 import type { NudgeReceipt } from "../session/types.ts";
@@ -48,7 +49,9 @@ export class StdioSession implements AgentSession {
     const { clock, redactor, provider } = deps;
     this.#deps = deps;
     this.#config = config;
-    this.#events = new SessionEvents({ clock, redactor, keep: () => true }, options, { cursors: [], standing: [] });
+    const time = new MachineTime(clock, { id: "", upMs: clock.monotonicMs() });
+    const nothing = { cursors: [], standing: [] };
+    this.#events = new SessionEvents({ clock, time, redactor, keep: () => true }, options, nothing);
     const session = { sessionId: config.sessionId, projectId: config.project, provider: provider.id };
     this.log = new EncodedEvents({ clock, events: this.#events, session });
   }
@@ -65,7 +68,7 @@ export class StdioSession implements AgentSession {
 
   async send({ text, idempotencyKey }: InputRequest, caller: Caller, signal: AbortSignal): Promise<InputResult> {
     const requestId = idempotencyKey || randomUUID();
-    const known = this.#ledger.find(requestId, text, this.#deps.clock.now());
+    const known = this.#ledger.find(requestId, text, this.#deps.clock.monotonicMs());
     const entry = known ?? this.#accept(requestId, text, caller);
     await raceSignal(entry.answered.promise, signal);
     const { outcome = "unknown", seq, error } = entry;
@@ -89,8 +92,9 @@ export class StdioSession implements AgentSession {
 
   #accept(requestId: string, text: string, { identity }: Caller): LedgerEntry {
     this.#ledger.makeRoom(identity);
-    const acceptedAt = this.#deps.clock.now();
-    this.#events.accepted({ requestId, message: text, acceptedAt });
+    const { clock } = this.#deps;
+    this.#events.accepted({ requestId, message: text, acceptedAt: clock.now() });
+    const acceptedAt = clock.monotonicMs();
     const entry = this.#ledger.add({ requestId, owner: identity, acceptedAt, seq: this.#events.head }, text);
     this.#deps.listener.active();
     void this.#deliver(entry, text);
@@ -126,7 +130,7 @@ export class StdioSession implements AgentSession {
   }
 
   #receiptOf({ requestId, owner, acceptedAt }: LedgerEntry, { outcome, error }: InputOutcome): NudgeReceipt {
-    const took = Math.max(0, this.#deps.clock.now() - acceptedAt);
+    const took = Math.round(this.#deps.clock.monotonicMs() - acceptedAt);
     const taken = { source: "output", value: "taken by the agent's protocol", ageMs: 0, confidence: "proof" } as const;
     return {
       ...{ requestId, outcome, error, sender: owner, queuePosition: 0 },
