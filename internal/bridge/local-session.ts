@@ -25,9 +25,13 @@ export interface LocalSessionDeps {
 }
 
 export interface LocalSessionOptions {
+  /** Infinite: never. */
   readonly idleTimeoutMs: number;
   readonly stopGraceMs: number;
 }
+
+/** Timers know no longer times. */
+const MAX_SLEEP_MS = 24 * 3_600_000;
 
 /** From the start of one agent to its end, and what is known of it afterwards. */
 export class LocalSession {
@@ -153,7 +157,7 @@ export class LocalSession {
     while (!this.#over.signal.aborted) {
       const left = this.#activeAt + this.#options.idleTimeoutMs - clock.monotonicMs();
       if (left <= 0) return this.stop("IdleTimeout", false);
-      await clock.sleep(left, this.#over.signal).catch(() => {});
+      await clock.sleep(Math.min(left, MAX_SLEEP_MS), this.#over.signal).catch(() => {});
     }
   }
 

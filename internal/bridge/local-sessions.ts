@@ -46,10 +46,10 @@ export interface LocalSessionsDeps {
 export interface LocalSessionsOptions {
   readonly maxPerProject: number;
   readonly maxGlobal: number;
-  /** A session without input and output for this long is stopped. */
+  /** A session without input and output for this long is stopped; infinite: never. */
   readonly idleTimeoutMs: number;
   readonly stopGraceMs: number;
-  /** A session that has ended is kept for this long, with its events. */
+  /** A session that has ended is kept for this long, with its events; at most 24 days. */
   readonly retentionMs: number;
   /** Events that are held of one session, and their bytes. */
   readonly eventBuffer: number;

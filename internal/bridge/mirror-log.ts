@@ -1,5 +1,4 @@
-import type { Held } from "../eventlog/event-log.ts";
-import type { EventSource, Missing } from "../eventlog/log-cursor.ts";
+import type { EventSource, Held, Missing } from "../eventlog/log-cursor.ts";
 
 interface Entry<T> extends Held<T> {
   readonly bytes: number;

@@ -1,11 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { EventSource } from "./log-cursor.ts";
-
-/** One event as it is held. */
-export interface Held<T> {
-  readonly seq: bigint;
-  readonly event: T;
-}
+import type { EventSource, Held } from "./log-cursor.ts";
 
 /** Sequence numbers that this log may hand out, promised where it outlives the process. */
 export interface SeqPromise {

@@ -1,5 +1,10 @@
 import { DomainError } from "../base/errors.ts";
-import type { Held } from "./event-log.ts";
+
+/** One event as it is held. */
+export interface Held<T> {
+  readonly seq: bigint;
+  readonly event: T;
+}
 
 /** Events by ascending numbers; those of one epoch may have holes. */
 export interface EventSource<T> {
