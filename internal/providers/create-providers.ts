@@ -4,9 +4,15 @@ import { claudeDialect } from "./claude-dialect.ts";
 import { codexDialect } from "./codex-dialect.ts";
 import type { Dialect } from "./conversation.ts";
 import { demoDialect } from "./demo-dialect.ts";
+import { opencodeDialect } from "./opencode-dialect.ts";
 import { type ProgramConfig, type StdioDeps, StdioProvider } from "./stdio-provider.ts";
 
-const DIALECTS: Readonly<Record<string, Dialect>> = { claude: claudeDialect, codex: codexDialect, demo: demoDialect };
+const DIALECTS: Readonly<Record<string, Dialect>> = {
+  claude: claudeDialect,
+  codex: codexDialect,
+  opencode: opencodeDialect,
+  demo: demoDialect,
+};
 
 /** The providers that speak over standard streams, in the order to show them. */
 const stdioProviderNames: readonly string[] = Object.keys(DIALECTS);

@@ -19,7 +19,19 @@ export function toolResultText(result: string): string {
 }
 
 /** Fields that say best what a tool does, in this order. */
-const TELLING = ["command", "cmd", "file_path", "filePath", "path", "pattern", "query", "url", "prompt", "description"];
+const TELLING = [
+  "command",
+  "cmd",
+  "file_path",
+  "filePath",
+  "filepath",
+  "path",
+  "pattern",
+  "query",
+  "url",
+  "prompt",
+  "description",
+];
 
 /** The part of a tool's input that says what it does. */
 export function toolInputText(input: Readonly<Record<string, unknown>>): string {

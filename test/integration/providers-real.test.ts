@@ -8,9 +8,11 @@ import { type AgentKind, makeAgentHome } from "../support/agents-home.ts";
 import { type AgentProgram, agentProgram } from "../support/agents-install.ts";
 import { makeProvider, ProviderSession } from "../support/provider-session.ts";
 
-const AGENTS: readonly { readonly kind: AgentKind; readonly program: AgentProgram }[] = [
-  { kind: "claude", program: "claude-2.1.330" },
-  { kind: "codex", program: "codex-0.169.0" },
+const AGENTS: readonly { readonly kind: AgentKind; readonly program: AgentProgram; readonly afterDenial: string }[] = [
+  { kind: "claude", program: "claude-2.1.330", afterDenial: "Done with the tool." },
+  { kind: "codex", program: "codex-0.169.0", afterDenial: "Done with the tool." },
+  // Ends its turn then.
+  { kind: "opencode", program: "opencode-1.18.33", afterDenial: "rejected permission" },
 ];
 let dir = "";
 
@@ -40,7 +42,7 @@ function conversationIn(text: string): string {
   return /^● Conversation (\S+)$/m.exec(text)?.[1] ?? "";
 }
 
-describe.concurrent.each(AGENTS)("$program over its standard streams", ({ kind, program }) => {
+describe.concurrent.each(AGENTS)("$program over its standard streams", ({ kind, program, afterDenial }) => {
   it("takes two turns, asks for nothing that nobody can answer, stops, and goes on in its own conversation", async () => {
     await using on = await stage(kind, program, "turns");
     const { model, provider, workdir } = on;
@@ -62,7 +64,7 @@ describe.concurrent.each(AGENTS)("$program over its standard streams", ({ kind, 
         dialog: { kind: "permission", text: expect.stringContaining("touch made-by-tool") as string },
       });
       expect(session.text).toContain("denied (permission_mode=deny)");
-      expect(session.text).toContain("Done with the tool.");
+      expect(session.text).toContain(afterDenial);
       conversation = conversationIn(session.text);
       await provider.stop(session.handle, 10_000);
       await session.read;
