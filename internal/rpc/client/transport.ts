@@ -1,9 +1,11 @@
 import { createConnection } from "node:net";
 import { createSecureContext } from "node:tls";
+import type { DescMessage, DescMethodServerStreaming, MessageShape } from "@bufbuild/protobuf";
 import type { Interceptor, Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
 import { type ClientTls, clientTlsOptions } from "../common/tls.ts";
 import { ClientSessions } from "./client-sessions.ts";
+import { type EncodedStreamOptions, encodedStream } from "./encoded-stream.ts";
 import { SwitchingSessions } from "./switching-sessions.ts";
 
 /** How much one stream may have on its way to us, bytes: also what a server holds for a reader that does not read. */
@@ -40,6 +42,15 @@ export interface SidecarConnection extends Disposable {
    * they are, and the old connection closes after the last. @throws Error for what is no PEM, changes nothing then.
    */
   setTls(tls: ClientTls): void;
+  /**
+   * The messages of a server stream as they come, undecoded, for passing on. Cancelled when the loop is left.
+   * @throws ConnectError as a call through `transport` does; the signal's reason
+   */
+  encoded<I extends DescMessage, O extends DescMessage>(
+    method: DescMethodServerStreaming<I, O>,
+    request: MessageShape<I>,
+    options: Omit<EncodedStreamOptions, "readMaxBytes">,
+  ): AsyncGenerator<Uint8Array, void, undefined>;
   /** Cuts the connection; calls under way fail as cancelled. A later call would open a new one. */
   [Symbol.dispose](): void;
 }
@@ -61,7 +72,9 @@ export function sidecarTransport(options: SidecarTransportOptions): SidecarConne
   const transport =
     protocol === "grpc" ? createGrpcTransport(common) : createConnectTransport({ ...common, httpVersion: "2" });
   const setTls = (tls: ClientTls) => sessions.switchTo(connect(options, tls));
-  return { transport, setTls, [Symbol.dispose]: () => sessions.abort() };
+  const encoded: SidecarConnection["encoded"] = (method, request, given) =>
+    encodedStream(sessions, method, request, { ...given, readMaxBytes });
+  return { transport, setTls, encoded, [Symbol.dispose]: () => sessions.abort() };
 }
 
 function connect(options: SidecarTransportOptions, tls: ClientTls | undefined): ClientSessions {

@@ -1,4 +1,5 @@
 import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
+import type { ListenAddress } from "../port/listen.ts";
 import type { Routes, ServerRequest, ServerResponse12 } from "./adapter.ts";
 import { type HealthState, healthRoutes } from "./health.ts";
 import { type HostCheck, hostRefusal } from "./host-check.ts";
@@ -6,9 +7,7 @@ import type { Metrics } from "./metrics.ts";
 import { reflectionRoutes } from "./reflection.ts";
 import { RpcServer, type RpcServerDeps } from "./server.ts";
 
-export interface HealthListenerOptions {
-  readonly host: string;
-  readonly port: number;
+export interface HealthListenerOptions extends ListenAddress {
   readonly hostCheck: HostCheck;
 }
 

@@ -1,0 +1,19 @@
+import { expect, it } from "vitest";
+import { Envelopes, enveloped } from "./envelopes.ts";
+
+const MESSAGES = ["", "a", "bc".repeat(40), "end"].map((text) => Buffer.from(text));
+
+it.each([1, 2, 5, 6, 7, 100])("finds every message when the bytes come %d at a time", (size) => {
+  const bytes = Buffer.concat(MESSAGES.map(enveloped));
+  const envelopes = new Envelopes(1000);
+  const found: string[] = [];
+  for (let at = 0; at < bytes.length; at += size) {
+    found.push(...envelopes.push(bytes.subarray(at, at + size)).map(({ payload }) => payload.toString()));
+  }
+  expect(found).toEqual(MESSAGES.map(String));
+  expect(envelopes.isOpen).toBe(false);
+});
+
+it("refuses a message that is too large before it has come", () => {
+  expect(() => new Envelopes(10).push(enveloped(Buffer.alloc(11)).subarray(0, 5))).toThrow("larger than 10");
+});
