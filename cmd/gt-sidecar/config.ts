@@ -17,6 +17,7 @@ import { checkTlsFolder } from "./check-tls-folder.ts";
 import { ownDemoAgent } from "./demo-program.ts";
 import { findProgram } from "./find-program.ts";
 import { checkListen, formatListen, parseListen, withFixedPort } from "./listen.ts";
+import { checkSocketFolder } from "./socket-folder.ts";
 import { readTokenFlags, type TokenFlags } from "./token-flags.ts";
 
 export interface SidecarConfig {
@@ -100,7 +101,7 @@ export function readConfig(argv: readonly string[], env: Env): SidecarConfig | "
     half,
     sidecar,
     listen,
-    healthListen: parseListen(values["health-listen"] ?? "127.0.0.1:9091", "--health-listen"),
+    healthListen: readHealthListen(values["health-listen"] ?? "127.0.0.1:9091"),
     ...(tlsDir === undefined ? {} : { tlsDir }),
     ...(values["allow-client"] && { roleRules: values["allow-client"].map(parseRoleRule) }),
     ...(tokens && { tokens }),
@@ -127,6 +128,13 @@ export async function serveArgs({
     "--session-id": sidecar.identity.sessionId,
   };
   return ["serve", ...ownFlags, ...Object.entries(filledIn).flat(), "--", ...sidecar.command];
+}
+
+/** Without terminal content: any address will do. */
+function readHealthListen(text: string): ListenAddress {
+  const listen = parseListen(text, "--health-listen", { unix: true });
+  if (listen.path !== undefined) checkSocketFolder(listen.path);
+  return listen;
 }
 
 function readSidecar(

@@ -21,7 +21,7 @@ Agent:
 Serving:
   --listen HOST:PORT       RPC (127.0.0.1:9090; port 0: any free one)               GT_SIDECAR_LISTEN
                              or unix:PATH, a socket in a folder of mode 0700 (no TLS)
-  --health-listen H:P      /livez, /readyz, /metrics (127.0.0.1:9091)               GT_SIDECAR_HEALTH_LISTEN
+  --health-listen H:P      /livez, /readyz, /metrics (127.0.0.1:9091), or unix:PATH  GT_SIDECAR_HEALTH_LISTEN
   --tls-dir DIR            tls.crt, tls.key, ca.crt, optional crl.pem               GT_TLS_DIR
   --allow-client RULE      spiffe://domain/path=read|nudge|operate, may repeat      GT_ALLOW_CLIENTS
   --jwt-key ISSUER=FILE    whose tokens give roles too; a public Ed25519 key, may repeat   GT_JWT_KEYS

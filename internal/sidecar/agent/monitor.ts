@@ -18,8 +18,6 @@ export interface SessionHelp {
   process(pid: number, what: { readonly work: false }): Promise<{ readonly startTicks?: number } | undefined>;
   /** Has the tmux server made again, and the agent with it. */
   renew(): void;
-  /** For how long it has been gone itself; 0 while it is there, also when it does not answer. */
-  readonly brokenMs: number;
 }
 
 /** What others learn about the agent's life. */
@@ -75,11 +73,6 @@ const RETRY_MS = 50;
 const LOST_LOOK_MS = 50;
 /** A session that does not come within this time, though none is known to have ended, is made again. */
 const MAKE_MS = 5000;
-/**
- * Without tmux and without the supervising half for so long, the agent's container has ended, and the agent with it: no
- * other way of that half's end leaves this one behind.
- */
-const CONTAINER_GONE_MS = 2000;
 /** A terminal that goes away hangs up: so ends an agent whose pane or tmux server has gone. */
 const HUNG_UP: AgentExit = { signal: 1 };
 /** How often, and with what pauses, tmux is asked how the agent ended before that counts as unknown. */
@@ -175,7 +168,6 @@ export class SessionMonitor implements Task {
       done.abort();
       if (isAttached) return;
       if (client.isSessionMissing) await this.#seekSession(clock.monotonicMs() - since > MAKE_MS, signal);
-      else if (this.life.alive && help.brokenMs >= CONTAINER_GONE_MS) this.#vanished();
       else if (this.life.alive && (await isGone(help, this.#pid))) await this.#ended(signal);
     }
   }

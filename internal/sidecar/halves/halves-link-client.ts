@@ -43,17 +43,9 @@ export class ControlClient implements Task {
   #stop: ControlMessage | undefined;
   #finish: ControlMessage | undefined;
   #socket: Socket | undefined;
-  /** Monotonic ms: when the link broke, or was first wanted. */
-  #brokenAt: number;
 
   constructor(deps: ControlClientDeps) {
     this.#deps = deps;
-    this.#brokenAt = deps.clock.monotonicMs();
-  }
-
-  /** For how long nobody has been at the other end; 0 while somebody is, whether they answer or not. */
-  get brokenMs(): number {
-    return this.#socket === undefined ? this.#deps.clock.monotonicMs() - this.#brokenAt : 0;
   }
 
   /** What the supervising half said of itself last; undefined before it did. */
@@ -155,7 +147,6 @@ export class ControlClient implements Task {
       await this.#deps.clock.sleep(ALIVE_EVERY_MS, either).catch(() => {});
       this.#tell({ type: "alive" });
     }
-    if (this.#socket !== undefined) this.#brokenAt = this.#deps.clock.monotonicMs();
     this.#socket = undefined;
     for (const answer of this.#asked.values()) answer(undefined);
     socket.destroy();
