@@ -31,12 +31,3 @@ it("names no test in the table of attackers and assets that is not in its file, 
   expect(rows.length).toBeGreaterThan(20);
   expect(untested(rows)).toEqual([]);
 });
-
-it("names no test in the table of a session's ends that is not in its file, and none without one", () => {
-  const text = page("protocols/state.md");
-  expect(missingTests(text)).toEqual([]);
-  const [, table = ""] = /\| what happens \| shown as \|[^\n]*\n([\s\S]*?)\n\n/.exec(text) ?? [];
-  const rows = table.split("\n").filter((line) => !line.startsWith("|---"));
-  expect(rows.length).toBeGreaterThan(25);
-  expect(untested(rows)).toEqual([]);
-});

@@ -13,7 +13,8 @@ import { createHealthServer } from "../../internal/rpc/server/health-http.ts";
 import { Metrics } from "../../internal/rpc/server/metrics.ts";
 import type { Place } from "./config.ts";
 import type { BridgeConfig } from "./file/bridge-config.ts";
-import { providersOf } from "./providers-of.ts";
+import { providersOf, terminalsOf } from "./providers-of.ts";
+import { openTerminalsFolder } from "./terminals-folder.ts";
 
 export interface DaemonDeps {
   readonly clock: Clock;
@@ -54,7 +55,7 @@ export class Daemon implements Task {
     const health = new HealthState();
     const metrics = new Metrics();
     metrics.collectProcess();
-    const sessions = this.#sessions();
+    const sessions = await this.#sessions();
     const serving = this.#serving(sessions, health, metrics, signal);
     const healthServer = createHealthServer(
       { clock, logger, health, metrics },
@@ -87,13 +88,15 @@ export class Daemon implements Task {
     await sessions.run(signal);
   }
 
-  #sessions(): LocalSessions {
+  async #sessions(): Promise<LocalSessions> {
     const { clock, logger, redactor } = this.#deps;
-    const { config, place } = this.#options;
+    const { config, folder, place } = this.#options;
     const { sessions, allowedPaths } = config;
-    const providers = providersOf(config.providers, { clock, env: place.env });
+    const providers = providersOf(config, { clock, env: place.env });
+    const inTerminals = await openTerminalsFolder(folder, place.runtimeDir, process.getuid?.() ?? 0);
+    const terminals = terminalsOf(config, inTerminals, { clock, logger, env: place.env });
     return new LocalSessions(
-      { clock, logger, redactor, providers },
+      { clock, logger, redactor, providers, ...(terminals && { terminals }) },
       {
         ...{ maxPerProject: sessions.maxPerProject, maxGlobal: sessions.maxGlobal, allowedPaths },
         idleTimeoutMs: sessions.idleTimeoutMs ?? Number.POSITIVE_INFINITY,

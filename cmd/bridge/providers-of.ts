@@ -1,29 +1,75 @@
 import type { Clock } from "../../internal/base/clock.ts";
+import type { Logger } from "../../internal/base/logger.ts";
+import { DEFAULT_REDACT_PATTERNS } from "../../internal/base/redact.ts";
 import type { Provider } from "../../internal/bridge/provider.ts";
 import { runCommand } from "../../internal/process/run-command.ts";
-import { createStdioProviders } from "../../internal/providers/create-providers.ts";
+import { createStdioProviders, environmentOf } from "../../internal/providers/create-providers.ts";
+import { SidecarLauncher } from "../../internal/providers/sidecar-launcher.ts";
 import type { ProgramConfig } from "../../internal/providers/stdio-provider.ts";
+import { terminalProgram } from "../../internal/providers/terminal-program.ts";
 import { usableArgs } from "../../internal/providers/usable-args.ts";
-import type { ProviderConfig } from "./file/bridge-config.ts";
+import { sidecarTransport } from "../../internal/rpc/client/transport.ts";
+import { domainErrorOf } from "../../internal/rpc/common/errors.ts";
+import type { BridgeConfig, ProviderConfig } from "./file/bridge-config.ts";
 import { ownProgram } from "./own-programs.ts";
 
 export interface ProvidersDeps {
   readonly clock: Clock;
+  readonly logger: Logger;
   /** What agents may inherit from. */
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** The providers of a configuration, those that speak over standard streams. */
-export function providersOf(configs: readonly ProviderConfig[], { clock, env }: ProvidersDeps): readonly Provider[] {
-  const programs = configs.map((config) => [config.name, programOf(config)] as const);
-  const deps = { clock, run: runCommand, env, cwd: process.cwd() };
+/** The providers of a configuration. */
+export function providersOf(
+  { providers }: BridgeConfig,
+  { clock, env }: Omit<ProvidersDeps, "logger">,
+): readonly Provider[] {
+  const programs = providers.map((config) => [config.name, programOf(config)] as const);
+  const hasTerminals = ownProgram("gt-sidecar") !== undefined;
+  const deps = { clock, run: runCommand, env, cwd: "/", hasTerminals };
   return [...createStdioProviders(deps, Object.fromEntries(programs)).values()];
 }
 
-function programOf({ name, binary, args, startupTimeoutMs }: ProviderConfig): ProgramConfig {
-  const common = { args: usableArgs(name, args).args, startupTimeoutMs };
+/** What starts their agents in terminals, each in a folder below `folder`; undefined when no gt-sidecar came with this program. */
+export function terminalsOf(config: BridgeConfig, folder: string, deps: ProvidersDeps): SidecarLauncher | undefined {
+  const { clock, logger, env } = deps;
+  const sidecar = ownProgram("gt-sidecar");
+  if (sidecar === undefined) return undefined;
+  const programs = config.providers.map((provider) => [provider.name, inTerminal(provider, env)] as const);
+  const connect = (socketPath: string) => sidecarTransport({ baseUrl: "http://localhost", socketPath });
+  const { graceMs, eventBuffer } = config.sessions;
+  const { redactPatterns } = config.logging;
+  const flags = [
+    ...["--grace", `${Math.max(1, graceMs)}ms`, "--event-buffer", String(Math.max(100, eventBuffer))],
+    ...["--log-level", "warn"],
+    // The flag replaces the built-in set; the configuration adds to it.
+    ...(redactPatterns.length === 0 ? [] : [...DEFAULT_REDACT_PATTERNS, ...redactPatterns].flatMap(redactFlag)),
+  ];
+  return new SidecarLauncher(
+    { clock, logger, connect, toError: domainErrorOf },
+    { sidecar, flags, folder, programs: new Map(programs) },
+  );
+}
+
+function redactFlag(pattern: string): readonly string[] {
+  return [`--redact-pattern=${pattern}`];
+}
+
+function programOf(config: ProviderConfig): ProgramConfig {
+  const { name, args, startupTimeoutMs } = config;
+  return { ...binaryOf(config), args: usableArgs(name, args).args, startupTimeoutMs };
+}
+
+function inTerminal(config: ProviderConfig, env: ProvidersDeps["env"]) {
+  const { name: provider, args, startupTimeoutMs } = config;
+  return terminalProgram({ provider, ...binaryOf(config), args, env: environmentOf(provider, env), startupTimeoutMs });
+}
+
+/** The demo agent comes with this program. */
+function binaryOf({ name, binary }: ProviderConfig): { readonly binary: string; readonly leading: readonly string[] } {
   const own = name === "demo" && binary === undefined ? ownProgram("demo-agent") : undefined;
-  if (own === undefined) return { binary: binary ?? name, ...common };
+  if (own === undefined) return { binary: binary ?? (name === "demo" ? "demo-agent" : name), leading: [] };
   const [program, ...leading] = own;
-  return { binary: program, leading, ...common };
+  return { binary: program, leading };
 }

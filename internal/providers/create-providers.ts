@@ -1,5 +1,7 @@
+import type { Environment } from "../base/environment.ts";
 import { DomainError } from "../base/errors.ts";
 import type { Provider } from "../bridge/provider.ts";
+import { agentEnvironment } from "./agent-environment.ts";
 import { claudeDialect } from "./claude-dialect.ts";
 import { codexDialect } from "./codex-dialect.ts";
 import type { Dialect } from "./conversation.ts";
@@ -28,10 +30,17 @@ export function createStdioProviders(
   return new Map(Object.entries(programs).map(([name, config]) => [name, createOne(deps, name, config)]));
 }
 
+/** The environment of a provider's agents. @throws DomainError `invalid` as `createStdioProviders` */
+export function environmentOf(name: string, own: Environment): Readonly<Record<string, string>> {
+  return agentEnvironment(dialectNamed(name), own);
+}
+
 function createOne(deps: StdioDeps, name: string, config: ProgramConfig): Provider {
+  return new StdioProvider(deps, dialectNamed(name), config);
+}
+
+function dialectNamed(name: string): Dialect {
   const dialect = Object.hasOwn(DIALECTS, name) ? DIALECTS[name] : undefined;
-  if (dialect === undefined) {
-    throw new DomainError("invalid", `no provider is named "${name}"; there are ${stdioProviderNames.join(", ")}`);
-  }
-  return new StdioProvider(deps, dialect, config);
+  if (dialect !== undefined) return dialect;
+  throw new DomainError("invalid", `no provider is named "${name}"; there are ${stdioProviderNames.join(", ")}`);
 }

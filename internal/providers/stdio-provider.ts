@@ -36,6 +36,8 @@ export interface StdioDeps {
   readonly env: Environment;
   /** For a binary that is given by a relative path. */
   readonly cwd: string;
+  /** Its agents can run in terminals as well, which others start. Default false. */
+  readonly hasTerminals?: boolean;
 }
 
 /** One agent program as child processes that speak their machine-readable protocol over pipes. */
@@ -51,7 +53,11 @@ export class StdioProvider implements Provider {
   constructor(deps: StdioDeps, dialect: Dialect, config: ProgramConfig) {
     this.id = dialect.id;
     this.binary = config.binary;
-    this.capabilities = dialect.canResume ? ["stdio", "resume"] : ["stdio"];
+    this.capabilities = [
+      "stdio",
+      ...(deps.hasTerminals ? (["terminal"] as const) : []),
+      ...(dialect.canResume ? (["resume"] as const) : []),
+    ];
     this.#deps = deps;
     this.#dialect = dialect;
     this.#config = config;

@@ -35,6 +35,7 @@ describe("every RPC needs a certificate and a token, health and reflection too",
   it("both consumers' are good, each over a certificate of its own CA", async () => {
     expect(await answerOf(health(folder.prd))).toBe("ok");
     expect(await answerOf(health(folder.ndara))).toBe("ok");
+    expect((await folder.client(bridge, folder.prd).health({})).status).toBe("serving");
   });
 
   it.each<[string, () => CallerOptions]>([

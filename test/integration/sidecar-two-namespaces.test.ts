@@ -7,18 +7,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { createClient } from "@connectrpc/connect";
 import { beforeEach, describe, expect, it } from "vitest";
-import { AgentState, EventType } from "../../internal/gen/gastown/v1/common_pb.ts";
+import { AgentState } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { SidecarService } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
 import { sidecarTransport } from "../../internal/rpc/client/transport.ts";
-import { EventReader } from "../support/event-reader.ts";
-import { gt } from "../support/gt-transcript.ts";
 import { firstProcessOf, PID_NAMESPACE, requirePidNamespace } from "../support/pid-namespace.ts";
 import { until } from "../support/sidecar.ts";
 
 const MAIN = fileURLToPath(new URL("../../cmd/gt-sidecar/main.ts", import.meta.url));
 const STALL_AFTER_MS = 3000;
-/** The three seconds that `docs/protocols/state.md` promises, and as much again for a machine that runs other tests. */
-const GONE_MS = 6000;
 
 /**
  * The two halves as the containers of a pod have them: the supervising one, tmux and the agent with pids of their own. The
@@ -40,11 +36,9 @@ async function twoHalves(work: string) {
   };
   const [unshare, ...namespace] = PID_NAMESPACE;
   const supervise = [...namespace, process.execPath, MAIN, "supervise", ...flags, "--grace", "3s"];
-  let supervising = start(unshare, supervise);
+  const supervising = start(unshare, supervise);
   const listen = ["--listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0"];
   const serving = start(process.execPath, [MAIN, "serve", ...flags, ...listen]);
-  const health = () =>
-    until("the health port", 20_000, () => /"listen":"([^"]+)","msg":"health served"/.exec(log)?.[1]);
   const address = () => /"listen":"([^"]+)","pid":\d+,"msg":"serving"/.exec(log)?.[1];
   const at = await until("it to serve", 20_000, address, () => log);
   const connection = sidecarTransport({ baseUrl: `http://${at}` });
@@ -54,31 +48,6 @@ async function twoHalves(work: string) {
     client,
     state,
     supervisorPid: firstProcessOf(supervising.child.pid ?? 0),
-    isReady: async () => (await fetch(`http://${await health()}/readyz`)).status === 200,
-    gt: (...args: readonly string[]) =>
-      gt([...args, "--host", "127.0.0.1", "--port", at.slice(at.lastIndexOf(":") + 1)], {
-        ...env,
-        PATH: env.PATH ?? "",
-      }),
-    /** Ends the first process of the agent's container, and with it all that has a pid in there. */
-    endSupervising: async () => {
-      process.kill(firstProcessOf(supervising.child.pid ?? 0), "SIGKILL");
-      await supervising.exited;
-    },
-    /** The container again, on the same folder. */
-    superviseAgain: () => {
-      supervising = start(unshare, supervise);
-    },
-    untilAlive: () =>
-      until(
-        "a living agent",
-        30_000,
-        async () => {
-          const status = await client.status({});
-          return status.sessionAlive ? status : undefined;
-        },
-        () => log,
-      ),
     untilState: (wanted: AgentState) =>
       until(
         `state ${wanted}`,
@@ -117,51 +86,4 @@ describe("an agent whose pids are not those of the serving half", () => {
     await halves.untilState(AgentState.BUSY);
     await halves.untilState(AgentState.STALLED);
   });
-});
-
-describe("the agent's container", () => {
-  beforeEach(requirePidNamespace);
-
-  it("ends: its agent is told as gone, and the next container's agent as the next life", async () => {
-    await using halves = await twoHalves("exec sleep 600");
-    await using reader = new EventReader(halves.client);
-    const { epoch } = await halves.untilAlive();
-    expect(await halves.isReady()).toBe(true);
-    await halves.endSupervising();
-    const told = await until("its end in Status", GONE_MS, async () => {
-      const status = await halves.client.status({});
-      return status.sessionAlive ? undefined : status;
-    });
-    expect(told).toMatchObject({ state: AgentState.STARTING, agentPhase: "starting", agentPid: 0, exitCode: 129 });
-    expect(await halves.isReady()).toBe(false);
-    await reader.until("its end", ({ type }) => type === EventType.SESSION_FAILED);
-    const shown = await halves.gt("status", "toast");
-    expect(shown.code).toBe(0);
-    expect(shown.stdout).toMatch(/starting[\s\S]*ended with exit code 129/);
-
-    halves.superviseAgain();
-    const next = await halves.untilAlive();
-    expect(next).toMatchObject({ sessionAlive: true, restarts: 1, epoch });
-    expect(next.agentPid).toBeGreaterThan(0);
-    await until("readiness", 5000, async () => (await halves.isReady()) || undefined);
-    const lives = reader.events.flatMap(({ type }) =>
-      type === EventType.SESSION_STARTED ? ["started"] : type === EventType.SESSION_FAILED ? ["failed"] : [],
-    );
-    expect(lives).toEqual(["started", "failed", "started"]);
-  }, 60_000);
-
-  it("does not answer for four seconds: nothing is told as ended, and the same agent goes on", async () => {
-    await using halves = await twoHalves("exec sleep 600");
-    const { agentPid } = await halves.untilAlive();
-    process.kill(halves.supervisorPid, "SIGSTOP");
-    try {
-      for (const end = performance.now() + 4000; performance.now() < end; await sleep(200)) {
-        expect(await halves.client.status({})).toMatchObject({ sessionAlive: true, agentPid });
-      }
-    } finally {
-      process.kill(halves.supervisorPid, "SIGCONT");
-    }
-    await sleep(1500);
-    expect(await halves.client.status({})).toMatchObject({ sessionAlive: true, agentPid, restarts: 0 });
-  }, 60_000);
 });

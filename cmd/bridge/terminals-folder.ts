@@ -1,0 +1,36 @@
+import { createHash } from "node:crypto";
+import { dirname, isAbsolute, join } from "node:path";
+import { openPrivateFolder } from "../../internal/files/private-folder.ts";
+
+/** The kernel bounds the path of a socket to 107 bytes; so much of it is left to the folder that sessions lie in. */
+const MAX_PATH_BYTES = 80;
+
+/**
+ * Makes the folder that the folders of terminal sessions lie in.
+ * @throws DomainError `denied` when others may use it
+ */
+export async function openTerminalsFolder(
+  stateFolder: string,
+  runtimeDir: string | undefined,
+  uid: number,
+): Promise<string> {
+  const folder = terminalsFolderOf(stateFolder, runtimeDir, uid);
+  // In /tmp anyone may have made the one above.
+  if (dirname(folder) !== stateFolder) await openPrivateFolder(dirname(folder), uid);
+  await openPrivateFolder(folder, uid);
+  return folder;
+}
+
+/**
+ * Where the folders of terminal sessions lie, each with its sockets: in the state folder, or in a short one of its own
+ * where the state folder's path is too long for a socket.
+ */
+function terminalsFolderOf(stateFolder: string, runtimeDir: string | undefined, uid: number): string {
+  const inside = join(stateFolder, "t");
+  if (Buffer.byteLength(inside) <= MAX_PATH_BYTES) return inside;
+  const name = createHash("sha256").update(stateFolder).digest("hex").slice(0, 12);
+  const inRuntime =
+    runtimeDir !== undefined && isAbsolute(runtimeDir) ? join(runtimeDir, "gt-bridge", name) : undefined;
+  if (inRuntime !== undefined && Buffer.byteLength(inRuntime) <= MAX_PATH_BYTES) return inRuntime;
+  return `/tmp/gt-bridge-${uid}/${name}`;
+}

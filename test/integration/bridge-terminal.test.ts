@@ -1,0 +1,130 @@
+import { readdirSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { SessionStatus } from "../../internal/gen/bridge/v1/bridge_pb.ts";
+import { NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
+import { markedProcesses } from "../../internal/process/marked-processes.ts";
+import { BridgeFolder, type RunningBridge } from "../support/bridge-daemon.ts";
+import { until } from "../support/sidecar.ts";
+
+let folder: BridgeFolder;
+let bridge: RunningBridge;
+beforeAll(async () => {
+  folder = await BridgeFolder.create();
+  bridge = await folder.start();
+});
+afterAll(() => folder[Symbol.asyncDispose]());
+
+const client = () => folder.client(bridge, folder.prd);
+const start = (sessionId: string, agentOpts: Record<string, string> = { mode: "terminal" }) =>
+  client().startSession({
+    ...{ projectId: "prd-manager", sessionId, provider: "demo", repoPath: folder.path("repos/one"), agentOpts },
+  });
+const statusOf = async (sessionId: string) => (await client().getSession({ sessionId })).status;
+const folders = () => readdirSync(folder.path("state/t"));
+
+async function untilStatus(sessionId: string, status: SessionStatus): Promise<void> {
+  const reached = async () => ((await statusOf(sessionId)) === status ? true : undefined);
+  await until(`status ${status}`, 20_000, reached, bridge.log);
+}
+
+describe("a terminal session", () => {
+  it("runs, takes input that the receipt says the caller sent, shows its screen, and stops without a trace", async () => {
+    await start("t1");
+    await untilStatus("t1", SessionStatus.RUNNING);
+    const sent = await client().sendInput({ sessionId: "t1", text: "hello there" });
+    expect(sent).toMatchObject({ accepted: true, outcome: NudgeOutcome.SUBMITTED });
+    expect(sent.seq).toBeGreaterThan(0n);
+    const { output } = await client().peek({ sessionId: "t1", request: { lines: 40 } });
+    expect(output).toContain("hello there");
+    const nudged = await client().nudge({ sessionId: "t1", request: { message: "and again", requestId: "n1" } });
+    expect(nudged.outcome).toBe(NudgeOutcome.SUBMITTED);
+    expect((await client().status({ sessionId: "t1" })).sessionId).toBe("t1");
+    const types: number[] = [];
+    const senders: string[] = [];
+    const reading = (async () => {
+      for await (const event of client().streamEvents({ sessionId: "t1" })) {
+        types.push(event.type);
+        if (event.receipt) senders.push(event.receipt.sender);
+        if (event.done) return true;
+      }
+      return false;
+    })();
+    await client().stopSession({ sessionId: "t1" });
+    await untilStatus("t1", SessionStatus.STOPPED);
+    expect(await reading).toBe(true);
+    expect(senders).toContain("prd-manager/app via unix");
+    expect(folders()).toEqual([]);
+  });
+
+  it("follows its output as it comes, unread", async () => {
+    await start("t2");
+    await untilStatus("t2", SessionStatus.RUNNING);
+    const stop = new AbortController();
+    const seen: string[] = [];
+    const watching = (async () => {
+      for await (const update of client().watchOutput(
+        { sessionId: "t2", request: { lines: 40 } },
+        { signal: stop.signal },
+      ))
+        seen.push(update.output);
+    })().catch(() => {});
+    await client().sendInput({ sessionId: "t2", text: "marker-of-mine" });
+    await until(
+      "the text on the screen",
+      10_000,
+      () => seen.some((text) => text.includes("marker-of-mine")) || undefined,
+    );
+    stop.abort();
+    await watching;
+    await client().stopSession({ sessionId: "t2", force: true });
+    await untilStatus("t2", SessionStatus.STOPPED);
+  });
+
+  it("of another project does not exist", async () => {
+    await start("t3");
+    await untilStatus("t3", SessionStatus.RUNNING);
+    const other = folder.client(bridge, folder.ndara);
+    await expect(other.peek({ sessionId: "t3" })).rejects.toMatchObject({ code: 5 });
+    await expect(other.stopSession({ sessionId: "t3" })).rejects.toMatchObject({ code: 5 });
+    expect((await other.listSessions({})).sessions).toEqual([]);
+    await client().stopSession({ sessionId: "t3" });
+    await untilStatus("t3", SessionStatus.STOPPED);
+  });
+
+  it("of a program that does not start fails, and says why", async () => {
+    await start("t4", { mode: "terminal", raw: "true" }).catch(() => {});
+    await untilStatus("t4", SessionStatus.FAILED);
+    expect((await client().getSession({ sessionId: "t4" })).error).toContain("mode terminal");
+    expect(folders()).toEqual([]);
+  });
+});
+
+it("outlives a bridge that is killed, with its events and positions; what does not is named", async () => {
+  await start("k1");
+  await untilStatus("k1", SessionStatus.RUNNING);
+  await client().sendInput({ sessionId: "k1", text: "before the kill" });
+  const before = await client().getSession({ sessionId: "k1" });
+  bridge.process.kill("SIGKILL");
+  await bridge.exited;
+  bridge = await folder.start(folder.path("bridge.yaml"));
+  await untilStatus("k1", SessionStatus.RUNNING);
+  const after = await client().getSession({ sessionId: "k1" });
+  expect(after).toMatchObject({ epoch: before.epoch, repoPath: before.repoPath, agentOpts: { mode: "terminal" } });
+  expect(after.createdAt).toEqual(before.createdAt);
+  const sent = await client().sendInput({ sessionId: "k1", text: "after the kill" });
+  expect(sent.outcome).toBe(NudgeOutcome.SUBMITTED);
+  expect(sent.seq).toBeGreaterThan(before.lastSeq);
+  expect((await client().peek({ sessionId: "k1", request: { lines: 50 } })).output).toContain("before the kill");
+  await client().stopSession({ sessionId: "k1" });
+  await untilStatus("k1", SessionStatus.STOPPED);
+  expect(folders()).toEqual([]);
+});
+
+it("stops with the bridge, on SIGTERM", async () => {
+  await start("e1");
+  await untilStatus("e1", SessionStatus.RUNNING);
+  bridge.process.kill("SIGTERM");
+  expect(await bridge.exited).toBe(0);
+  expect(folders()).toEqual([]);
+  expect(markedProcesses("HOME", folder.dir)).toEqual([]);
+});
