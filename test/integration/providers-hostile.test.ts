@@ -1,0 +1,149 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { AgentEvent } from "../../internal/bridge/provider.ts";
+import { processLives } from "../../internal/process/process-lives.ts";
+import { makeProvider, ProviderSession } from "../support/provider-session.ts";
+
+const program = fileURLToPath(new URL("../fakes/hostile-agent-main.ts", import.meta.url));
+let dir = "";
+
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), "gt-providers-hostile-"));
+});
+
+afterAll(() => rm(dir, { recursive: true, force: true }));
+
+function agent(way: string, startupTimeoutMs = 30_000) {
+  const leading = ["--disable-warning=ExperimentalWarning", program, way];
+  return makeProvider({ provider: "demo", binary: process.execPath, leading, startupTimeoutMs });
+}
+
+function start(way: string, follow = true): Promise<ProviderSession> {
+  return ProviderSession.start(agent(way), dir, {}, follow);
+}
+
+const bytesLost = (events: readonly AgentEvent[]) =>
+  events.reduce((sum, event) => sum + (event.type === "lost" ? event.bytes : 0), 0);
+
+async function childOf(session: ProviderSession): Promise<number> {
+  await session.until("the child", ({ text }) => /child \d+/.test(text));
+  return Number(/child (\d+)/.exec(session.text)?.[1]);
+}
+
+describe.concurrent("an agent that misbehaves", () => {
+  it("exits at once: the start says with which code and why", async () => {
+    await expect(start("exits-at-once")).rejects.toMatchObject({
+      kind: "precondition",
+      message: "the agent ended with code 3 before it took messages: no licence found",
+    });
+  });
+
+  it("hangs at its start: it is killed when its time is over", async () => {
+    const startedAt = performance.now();
+    await expect(ProviderSession.start(agent("hangs-at-start", 700), dir)).rejects.toMatchObject({ kind: "deadline" });
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
+  });
+
+  it("hangs at its version: the provider's health is told without it", async () => {
+    const provider = agent("hangs-at-version");
+    const startedAt = performance.now();
+    const health = await provider.health(new AbortController().signal);
+    expect(health).toEqual({ available: true, error: "", version: "" });
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
+    // It is killed when its own time is over.
+    while ((await provider.health(new AbortController().signal)).available) {
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+  });
+
+  it("never says that it took a message: what became of it is unknown, and it is given once only", async () => {
+    await using session = await start("never-answers");
+    const answer = session.send("hello", "n-1");
+    await session.until("the turn", ({ phases }) => phases.includes("busy"));
+    process.kill(session.handle.pid, "SIGKILL");
+    expect(await answer).toMatchObject({ outcome: "unknown" });
+    expect(await session.send("hello", "n-1")).toMatchObject({ outcome: "unknown" });
+  });
+
+  it("ignores TERM: it is killed within the grace period", async () => {
+    await using session = await start("ignores-term");
+    const startedAt = performance.now();
+    await session.provider.stop(session.handle, 2_000);
+    const tookMs = performance.now() - startedAt;
+    expect(tookMs).toBeGreaterThan(1_500);
+    expect(tookMs).toBeLessThan(5_000);
+    await session.read;
+    expect(session.text).toContain("not now");
+    expect(session.last).toEqual({ type: "ended" });
+    expect(processLives(session.handle.pid)).toBe(false);
+  });
+
+  it.each(["stop", "kill"])("leaves a child that ignores TERM: %s ends that too", async (how) => {
+    await using session = await start("forks");
+    await session.send("go", "f-1");
+    const child = await childOf(session);
+    expect(processLives(child)).toBe(true);
+    await session.provider.stop(session.handle, how === "stop" ? 1_000 : 0);
+    expect(processLives(child)).toBe(false);
+    await session.read;
+    expect(session.events.filter((event) => event.type === "ended")).toHaveLength(1);
+  });
+
+  it("exits and leaves a child that holds its pipes: the end is told, and the child is ended", async () => {
+    await using session = await start("forks-and-exits");
+    await session.send("go", "x-1");
+    const child = await childOf(session);
+    await session.read;
+    expect(session.last).toEqual({ type: "ended", exitCode: 0 });
+    expect(processLives(child)).toBe(false);
+  });
+
+  it("dies in the middle of a line: the half line is shown, and its end is named", async () => {
+    await using session = await start("dies-in-mid-line");
+    await session.send("go", "d-1");
+    await session.read;
+    expect(session.text).toContain('{"type":"text","text":"half a li\n');
+    expect(session.last).toEqual({ type: "ended", error: "the agent was ended by SIGKILL" });
+  });
+});
+
+describe("an agent that prints too much", () => {
+  it("floods: nothing is lost, the event loop goes on, and a reader that does not read holds it back", async () => {
+    await using session = await start("floods", false);
+    const before = process.memoryUsage().rss;
+    await session.send("go", "f-1");
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    expect(process.memoryUsage().rss - before).toBeLessThan(64 * 1024 * 1024);
+    const delay = monitorEventLoopDelay({ resolution: 5 });
+    delay.enable();
+    let characters = 0;
+    for await (const event of session.provider.events(session.handle)) {
+      if (event.type === "output") characters += event.text.length;
+      if (event.type === "phase" && event.state === "idle" && characters > 0) break;
+    }
+    delay.disable();
+    expect(characters % 121).toBe(0);
+    expect(characters).toBeGreaterThan(30_000_000);
+    expect(delay.max / 1e6).toBeLessThan(100);
+  });
+
+  it("prints 100 MB on one line: its beginning is shown, the rest is named, and the event loop goes on", async () => {
+    await using session = await start("long-line");
+    const before = process.memoryUsage().rss;
+    const delay = monitorEventLoopDelay({ resolution: 5 });
+    delay.enable();
+    await session.send("go", "l-1");
+    await session.turns(1);
+    delay.disable();
+    const shown = session.text.indexOf("yyyy");
+    expect(shown).toBeGreaterThanOrEqual(0);
+    expect(session.text.length - shown + bytesLost(session.events)).toBeGreaterThanOrEqual(100 * 1024 * 1024);
+    expect(session.text.length).toBeLessThan(100_000);
+    expect(process.memoryUsage().rss - before).toBeLessThan(96 * 1024 * 1024);
+    expect(delay.max / 1e6).toBeLessThan(100);
+  });
+});
