@@ -33,6 +33,8 @@ const HELD_REST_MS = 10_000;
 /** Shares of the grace period: the agent may end by itself, then it has TERM, the rest is KILL's. */
 const ASK_SHARE = 0.4;
 const TERM_SHARE = 0.5;
+/** More text than this waits for no agent: it does not read. */
+const MAX_UNREAD_BYTES = 1024 * 1024;
 /** KILL needs no permission; only a process in uninterruptible sleep takes longer. */
 const KILL_MS = 5_000;
 
@@ -91,6 +93,8 @@ export class AgentProcess {
     const { stdin } = this.#child;
     return new Promise((resolve, reject) => {
       if (!stdin.writable) reject(new DomainError("unavailable", "the agent has closed its input"));
+      else if (stdin.writableLength > MAX_UNREAD_BYTES)
+        reject(new DomainError("unavailable", "the agent does not read its input"));
       else stdin.write(text, (err) => (err ? reject(err) : resolve()));
     });
   }

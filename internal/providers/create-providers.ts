@@ -7,6 +7,7 @@ import { codexDialect } from "./codex-dialect.ts";
 import type { Dialect } from "./conversation.ts";
 import { demoDialect } from "./demo-dialect.ts";
 import { opencodeDialect } from "./opencode-dialect.ts";
+import { OrphanGuard } from "./orphan-guard.ts";
 import { type ProgramConfig, type StdioDeps, StdioProvider } from "./stdio-provider.ts";
 
 const DIALECTS: Readonly<Record<string, Dialect>> = {
@@ -20,14 +21,16 @@ const DIALECTS: Readonly<Record<string, Dialect>> = {
 const stdioProviderNames: readonly string[] = Object.keys(DIALECTS);
 
 /**
- * A provider for each entry, by its name. Starts nothing and looks for no program yet.
+ * A provider for each entry, by its name. Starts nothing and looks for no program yet. Agents of theirs do not outlive
+ * this process, however it ends.
  * @throws DomainError `invalid` for a name that is not one of `stdioProviderNames`
  */
 export function createStdioProviders(
-  deps: StdioDeps,
+  deps: Omit<StdioDeps, "guard">,
   programs: Readonly<Record<string, ProgramConfig>>,
 ): ReadonlyMap<string, Provider> {
-  return new Map(Object.entries(programs).map(([name, config]) => [name, createOne(deps, name, config)]));
+  const guarded = { ...deps, guard: new OrphanGuard() };
+  return new Map(Object.entries(programs).map(([name, config]) => [name, createOne(guarded, name, config)]));
 }
 
 /** The environment of a provider's agents. @throws DomainError `invalid` as `createStdioProviders` */

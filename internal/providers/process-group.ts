@@ -8,6 +8,8 @@ const SLOWEST_LOOK_MS = 200;
 export class ProcessGroup {
   readonly #clock: Clock;
   readonly #id: number;
+  /** Its id may be another's by now. */
+  #isGone = false;
 
   constructor(clock: Clock, id: number) {
     this.#clock = clock;
@@ -16,6 +18,7 @@ export class ProcessGroup {
 
   /** Sends it to all members; a group that has gone is no error. */
   signal(name: "SIGTERM" | "SIGKILL"): void {
+    if (this.#isGone) return;
     try {
       process.kill(-this.#id, name);
     } catch {
@@ -25,12 +28,8 @@ export class ProcessGroup {
 
   /** A member lives. Members that have ended and were not waited for do not count. */
   lives(): boolean {
-    try {
-      process.kill(-this.#id, 0);
-    } catch (err) {
-      if ((err as NodeJS.ErrnoException).code !== "EPERM") return false;
-    }
-    return process.platform !== "linux" || hasLivingMember(String(this.#id));
+    this.#isGone ||= !this.#hasLivingMember();
+    return !this.#isGone;
   }
 
   /** Resolves with true once no member lives, with false after `ms`. */
@@ -44,6 +43,15 @@ export class ProcessGroup {
       pause = Math.min(SLOWEST_LOOK_MS, pause * 1.5);
     }
     return true;
+  }
+
+  #hasLivingMember(): boolean {
+    try {
+      process.kill(-this.#id, 0);
+    } catch (err) {
+      if ((err as NodeJS.ErrnoException).code !== "EPERM") return false;
+    }
+    return process.platform !== "linux" || hasLivingMember(String(this.#id));
   }
 }
 

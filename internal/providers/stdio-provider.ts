@@ -15,6 +15,7 @@ import type { RunCommand } from "../process/run-command.ts";
 import { agentEnvironment } from "./agent-environment.ts";
 import { checkOptions } from "./agent-options.ts";
 import type { Dialect } from "./conversation.ts";
+import type { OrphanGuard } from "./orphan-guard.ts";
 import { ProgramHealth } from "./program-health.ts";
 import { StdioSession } from "./stdio-session.ts";
 
@@ -34,6 +35,7 @@ export interface StdioDeps {
   readonly run: RunCommand;
   /** What agents may inherit from; see `agentEnvironment`. */
   readonly env: Environment;
+  readonly guard: OrphanGuard;
   /** For a binary that is given by a relative path. */
   readonly cwd: string;
   /** Its agents can run in terminals as well, which others start. Default false. */
@@ -86,7 +88,8 @@ export class StdioProvider implements Provider {
       cwd: config.cwd,
       env: agentEnvironment(this.#dialect, this.#deps.env),
     };
-    const deps = { clock: this.#deps.clock, dialect: this.#dialect, startupTimeoutMs };
+    const { clock, guard } = this.#deps;
+    const deps = { clock, dialect: this.#dialect, guard, startupTimeoutMs };
     return StdioSession.start(deps, command, config, signal);
   }
 

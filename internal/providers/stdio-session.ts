@@ -8,6 +8,7 @@ import type { AgentLink, Conversation, Dialect } from "./conversation.ts";
 import { EventQueue } from "./event-queue.ts";
 import { HeldInputs } from "./held-inputs.ts";
 import { InputBook } from "./input-book.ts";
+import type { OrphanGuard } from "./orphan-guard.ts";
 
 /** From here on the agent's output is held back. */
 const QUEUE_LIMITS = { events: 1000, characters: 1024 * 1024 };
@@ -63,7 +64,12 @@ export class StdioSession implements SessionHandle {
    * @throws DomainError `precondition`, `unavailable`, `deadline`, or the signal's reason
    */
   static async start(
-    deps: { readonly clock: Clock; readonly dialect: Dialect; readonly startupTimeoutMs: number },
+    deps: {
+      readonly clock: Clock;
+      readonly dialect: Dialect;
+      readonly guard: OrphanGuard;
+      readonly startupTimeoutMs: number;
+    },
     command: AgentCommand,
     config: SessionConfig,
     signal: AbortSignal,
@@ -77,7 +83,7 @@ export class StdioSession implements SessionHandle {
         session.#emit({ type: "lost", stream, bytes, reason: "the agent ended before its output was read" }),
     });
     session.#process = process;
-    session.#live(process);
+    session.#live(process, deps.guard.watch(process.pid));
     const opened = session.#open(signal);
     try {
       await withTimeout(deps.clock, deps.startupTimeoutMs, `the start of ${deps.dialect.id}`, opened);
@@ -179,15 +185,16 @@ export class StdioSession implements SessionHandle {
     return none;
   }
 
-  #live(process: AgentProcess): void {
+  #live(process: AgentProcess, release: () => void): void {
     void process.ended.then(async (end) => {
       this.#output.end();
       const ended = endedEvent(end, this.#isStopping, this.#output);
       this.#over.abort(new DomainError("unavailable", describe(end)));
       for (const input of this.#held.drain()) this.#settle(input.requestId, DEAD);
       for (const requestId of this.#conversation.kept()) this.#settle(requestId, LOST);
-      // What the agent started and left behind, unless a stop is at it already.
-      if (!this.#isStopping) await process.stop(ORPHANS_GRACE_MS);
+      // What the agent started and left behind; a stop that is under way goes on.
+      await process.stop(ORPHANS_GRACE_MS);
+      release();
       this.events.push(ended);
       this.events.close();
     });
