@@ -12,9 +12,11 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   watch: async () => (await import("./watch/watch.ts")).watch,
   attach: async () => (await import("./attach/attach.ts")).attach,
   keys: async () => (await import("./keys/keys.ts")).keys,
+  start: async () => (await import("./start/start.ts")).start,
   stop: async () => (await import("./stop/stop.ts")).stop,
   token: async () => (await import("./token/token.ts")).token,
   agents: async () => (await import("./agents/agents.ts")).agents,
+  config: async () => (await import("./config/config.ts")).config,
   completion: async () => (await import("./completion/completion.ts")).completion(allCommands),
   help: async () => (await import("./help/help.ts")).help(allCommands),
 };

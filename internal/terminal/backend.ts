@@ -31,8 +31,8 @@ export interface StopRequest {
 
 /** How an agent ended for good. */
 export interface StopResult {
-  /** 128 + n for signal n. */
-  readonly exitCode: number;
+  /** 128 + n for signal n; absent where it is not told. */
+  readonly exitCode?: number;
   /** E.g. `SIGTERM`; empty when no signal ended it. */
   readonly signal: string;
   /** It had ended before the request. */

@@ -21,7 +21,7 @@ import type { AgentStatus, Backend, StopRequest, StopResult } from "./backend.ts
 import { NudgeInterruptedError } from "./nudge-interrupted-error.ts";
 
 export interface SidecarDeps {
-  /** Speaks to one sidecar. */
+  /** Speaks to one sidecar, or to a bridge. */
   readonly transport: Transport;
   readonly clock: Clock;
   /** A fresh request id: `[A-Za-z0-9._-]{1,128}`. */
@@ -42,6 +42,13 @@ export interface SidecarOptions {
   readonly reconnectMs: number;
 }
 
+/** The RPCs that a terminal takes; a bridge answers them for the sidecar of a session. */
+export type SidecarCalls = Pick<
+  Client<typeof SidecarService>,
+  | ("peek" | "status" | "watchOutput" | "attach" | "nudge" | "getNudge" | "cancelNudge")
+  | ("respond" | "sendKeys" | "stopAgent")
+>;
+
 const CALL_MS = 30_000;
 /** On top of the grace time: a delivery under way, KILL, and until the end is noticed. */
 const STOP_MARGIN_MS = 30_000;
@@ -56,49 +63,53 @@ export class GRPCSidecarBackend implements Backend {
   readonly where: string;
   readonly #deps: SidecarDeps;
   readonly #options: SidecarOptions;
-  readonly #client: Client<typeof SidecarService>;
+  readonly #client: SidecarCalls;
 
-  constructor(deps: SidecarDeps, options: SidecarOptions) {
+  constructor(
+    deps: SidecarDeps,
+    options: SidecarOptions,
+    calls: SidecarCalls = createClient(SidecarService, deps.transport),
+  ) {
     this.where = options.where;
     this.#deps = deps;
     this.#options = options;
-    this.#client = createClient(SidecarService, deps.transport);
+    this.#client = calls;
   }
 
   async peek(request: PeekRequest, signal: AbortSignal): Promise<PeekResult> {
-    return this.#call(async () =>
-      convert.peekResult(await this.#client.peek(convert.peekRequest(request), call(signal))),
+    return this.call(async () =>
+      convert.peekResult(await this.#client.peek(convert.peekRequest(request), within(signal))),
     );
   }
 
   async status(signal: AbortSignal): Promise<AgentStatus> {
-    return this.#call(async () => convert.agentStatus(await this.#client.status({}, call(signal))));
+    return this.call(async () => convert.agentStatus(await this.#client.status({}, within(signal))));
   }
 
   async getNudge(requestId: string, signal: AbortSignal): Promise<NudgeReceipt> {
-    return this.#call(async () => convert.nudgeReceipt(await this.#client.getNudge({ requestId }, call(signal)), ""));
+    return this.call(async () => convert.nudgeReceipt(await this.#client.getNudge({ requestId }, within(signal)), ""));
   }
 
   async cancelNudge(requestId: string, signal: AbortSignal): Promise<NudgeReceipt> {
-    return this.#call(async () =>
-      convert.nudgeReceipt(await this.#client.cancelNudge({ requestId }, call(signal)), ""),
+    return this.call(async () =>
+      convert.nudgeReceipt(await this.#client.cancelNudge({ requestId }, within(signal)), ""),
     );
   }
 
   async respond(request: RespondRequest, signal: AbortSignal): Promise<RespondResult> {
-    return this.#call(async () =>
-      convert.respondResult(await this.#client.respond(convert.respondRequest(request), call(signal))),
+    return this.call(async () =>
+      convert.respondResult(await this.#client.respond(convert.respondRequest(request), within(signal))),
     );
   }
 
   async sendKeys({ keys, text, requestId }: KeysRequest, signal: AbortSignal): Promise<void> {
-    await this.#call(() => this.#client.sendKeys({ keys: [...keys], text, requestId }, call(signal)));
+    await this.call(() => this.#client.sendKeys({ keys: [...keys], text, requestId }, within(signal)));
   }
 
   async stop({ graceMs, force }: StopRequest, signal: AbortSignal): Promise<StopResult> {
     const timeoutMs = (graceMs === 0 ? MAX_GRACE_MS : graceMs) + STOP_MARGIN_MS;
     const request = { graceMs: BigInt(graceMs), force };
-    return this.#call(async () => {
+    return this.call(async () => {
       const { exitCode, signal: name, alreadyStopped } = await this.#client.stopAgent(request, { signal, timeoutMs });
       return { exitCode, signal: name, alreadyStopped };
     });
@@ -174,12 +185,13 @@ export class GRPCSidecarBackend implements Backend {
 
   async #nudgeOnce(request: NudgeRequest, signal: AbortSignal): Promise<NudgeReceipt> {
     const options = { signal, timeoutMs: request.timeoutMs + NUDGE_MARGIN_MS };
-    return this.#call(async () =>
+    return this.call(async () =>
       convert.nudgeReceipt(await this.#client.nudge(convert.nudgeRequest(request), options), request.sender),
     );
   }
 
-  async #call<T>(fn: () => Promise<T>): Promise<T> {
+  /** Calls, and says what a failure means. */
+  protected async call<T>(fn: () => Promise<T>): Promise<T> {
     try {
       return await fn();
     } catch (err) {
@@ -205,7 +217,8 @@ export class GRPCSidecarBackend implements Backend {
   }
 }
 
-function call(signal: AbortSignal): { readonly signal: AbortSignal; readonly timeoutMs: number } {
+/** What calls with one answer are bounded by. */
+export function within(signal: AbortSignal): { readonly signal: AbortSignal; readonly timeoutMs: number } {
   return { signal, timeoutMs: CALL_MS };
 }
 

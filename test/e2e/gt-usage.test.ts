@@ -71,8 +71,12 @@ describe("gt without an agent", () => {
     ],
     [["completion", "tcsh"], 'gt: error: no completion for "tcsh"\ngt: hint: there is one for bash, zsh and fish\n'],
     [
-      ["status", "toast", "--server", "x:9445"],
-      "gt: error: this gt cannot ask a control plane yet (--server, GT_SERVER)\ngt: hint: reach the agent's sidecar directly: --host and --port\n",
+      ["status", "toast", "--server", "http://x:9445"],
+      'gt: error: --server takes HOST:PORT, not "http://x:9445"\ngt: hint: a control plane is reached over TLS only: leave out the scheme\n',
+    ],
+    [
+      ["status", "--follow"],
+      "gt: error: --follow asks a control plane (--server, GT_SERVER); gt watch follows one agent\ngt: hint: gt status --help shows how\n",
     ],
   ])("refuses %j with 2", async (args, stderr) => {
     expect(await gt(args, place.env)).toEqual({ code: 2, stdout: "", stderr });

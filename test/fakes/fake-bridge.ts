@@ -48,6 +48,9 @@ export class FakeBridge {
   readonly failures = new Map<string, DomainError[]>();
   /** Streams of events that are open. */
   openStreams = 0;
+  /** Ids of sessions that have no terminal. */
+  readonly noTerminal = new Set<string>();
+  #watches = 0;
 
   readonly routes: Routes = (router) => {
     router.service(
@@ -111,6 +114,16 @@ export class FakeBridge {
       keys: [],
       ended: false,
     });
+    this.#changed.notify();
+  }
+
+  /** Waits until the sessions are watched. */
+  async watched(): Promise<void> {
+    while (this.#watches === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+
+  remove(id: string): void {
+    this.#sessions.delete(id);
     this.#changed.notify();
   }
 
@@ -214,25 +227,38 @@ export class FakeBridge {
   async *#watch(context: HandlerContext) {
     const { project } = claimsOf(context);
     const told = new Map<string, string>();
+    const shown = new Map<string, GetSessionResponse>();
     sendHead(context);
     let seq = 0n;
     for (;;) {
+      for (const [id, session] of shown) {
+        if (this.#sessions.has(id)) continue;
+        shown.delete(id);
+        yield { session, gone: true, epoch: "w1", seq: ++seq };
+      }
       for (const { info } of this.#sessions.values()) {
         const text = `${info.status} ${info.lastSeq}`;
         if (info.projectId !== project || told.get(info.sessionId) === text) continue;
         told.set(info.sessionId, text);
+        shown.set(info.sessionId, info);
         const status = {
           state: info.status === SessionStatus.STOPPED ? AgentState.DEAD : AgentState.IDLE,
           sessionId: info.sessionId,
         };
         yield { session: info, status: { ...status, agent: info.agent, sessionAlive: true }, epoch: "w1", seq: ++seq };
       }
+      this.#watches++;
       await this.#changed.next(context.signal);
     }
   }
 
   #service(): ServiceImpl<typeof BridgeService> {
     const find = this.#find.bind(this);
+    const terminal = (id: string, context: HandlerContext) => {
+      const session = find(id, context);
+      if (this.noTerminal.has(id)) throw new DomainError("unimplemented", "the session has no terminal");
+      return session;
+    };
     const receipt = (requestId: string) => ({ delivered: true, outcome: NudgeOutcome.SUBMITTED, requestId });
     return {
       startSession: (request, context) => this.#start(request, context),
@@ -257,12 +283,11 @@ export class FakeBridge {
       },
       watchSessions: (_, context) => this.#watch(context),
       peek: ({ sessionId, request }, context) => {
-        const { info } = find(sessionId, context);
-        if (info.agentOpts["mode"] === "stdio") throw new DomainError("unimplemented", "the session has no terminal");
+        terminal(sessionId, context);
         return { output: "the last line\n".repeat(Math.max(1, request?.lines ?? 1)).trimEnd(), sessionAlive: true };
       },
       status: ({ sessionId }, context) => {
-        const { info } = find(sessionId, context);
+        const { info } = terminal(sessionId, context);
         const who = { sessionId, projectId: info.projectId, provider: info.provider, agent: info.agent };
         return { sessionAlive: true, state: AgentState.IDLE, agentPhase: "idle", ...who };
       },
@@ -272,6 +297,7 @@ export class FakeBridge {
         yield { kind: UpdateKind.END, sessionAlive: false, endReason: "agent ended" };
       },
       nudge: ({ sessionId, request }, context) => {
+        terminal(sessionId, context);
         this.#input(sessionId, request?.message ?? "", request?.requestId ?? "", context);
         return receipt(request?.requestId ?? "");
       },

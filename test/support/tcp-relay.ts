@@ -7,26 +7,22 @@ export class TcpRelay implements AsyncDisposable {
   readonly #server = createServer((near) => this.#connect(near));
   /** Connections that were made. */
   connections = 0;
-  #target: number;
+  readonly #target: number;
 
   private constructor(target: number) {
     this.#target = target;
   }
 
-  static async to(port: number): Promise<TcpRelay> {
+  /** Listens on `host`, any loopback address. */
+  static async to(port: number, host = "127.0.0.1"): Promise<TcpRelay> {
     const relay = new TcpRelay(port);
-    relay.#server.listen(0, "127.0.0.1");
+    relay.#server.listen(0, host);
     await once(relay.#server, "listening");
     return relay;
   }
 
   get port(): number {
     return (this.#server.address() as AddressInfo).port;
-  }
-
-  /** Later connections lead there. */
-  leadTo(port: number): void {
-    this.#target = port;
   }
 
   /** Ends all connections at once, with a reset, as they stand. */

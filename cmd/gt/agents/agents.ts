@@ -1,4 +1,5 @@
 import type { Command } from "../common/command.ts";
+import { SERVER_SECTION } from "../common/place-flags.ts";
 import { AGENTS_FLAGS, type AgentsFlags } from "./agents-flags.ts";
 
 /** `gt agents`: what is found from here without saying where. */
@@ -9,8 +10,14 @@ export const agents: Command<AgentsFlags> = {
     usage: "",
     summary: "the agents that are found from here",
     text: `Lists the agents that are found from here without saying where: local tmux sessions with upstream's names, and the
-sidecars of this machine. Connects to nothing.`,
-    examples: ["gt agents", "gt agents --quiet | xargs -n 1 gt peek -n 3", "gt agents --socket work"],
+sidecars of this machine. Connects to nothing. With a control plane: the sessions that it has.`,
+    sections: [SERVER_SECTION],
+    examples: [
+      "gt agents",
+      "gt agents --quiet | xargs -n 1 gt peek -n 3",
+      "gt agents --socket work",
+      "gt agents --server bridge.example.com:9445",
+    ],
   },
   completion: [],
   run: async (given, context) => (await import("./run-agents.ts")).runAgents(given, context),

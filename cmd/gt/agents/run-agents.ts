@@ -1,20 +1,21 @@
 import { PrintableText, printable } from "../../../internal/base/printable-text.ts";
 import { plainText } from "../../../internal/base/sanitise.ts";
-import { textWidth } from "../../../internal/base/text-width.ts";
 import type { KnownAgent } from "../../../internal/terminal/finding/known-agents.ts";
 import { listPlaces } from "../../../internal/terminal/finding/resolve-place.ts";
 import { agentsHere } from "../common/agents-here.ts";
+import { alignedTable } from "../common/aligned-table.ts";
 import { takeArguments } from "../common/arguments.ts";
 import type { Given } from "../common/command.ts";
 import type { CommandContext } from "../common/command-context.ts";
 import { isoTime } from "../common/iso-time.ts";
-import { readPlace } from "../common/place-config.ts";
+import { isControlPlane, readPlace } from "../common/place-config.ts";
 import type { AgentsFlags } from "./agents-flags.ts";
 
 export async function runAgents(given: Given<AgentsFlags>, context: CommandContext): Promise<number> {
   takeArguments("agents", given.positionals, []);
   const { json = false, quiet = false } = given.values;
   const place = readPlace(given.values, context.env);
+  if (isControlPlane(place)) return await (await import("./run-sessions.ts")).runSessions(place, given.values, context);
   const known = await listPlaces(await agentsHere(place, context.clock), place, context.signal);
   const { out } = context;
   if (json) out.line(PrintableText.json(known.map(agentJson)));
@@ -26,13 +27,7 @@ export async function runAgents(given: Given<AgentsFlags>, context: CommandConte
 }
 
 function table(known: readonly KnownAgent[]): readonly string[] {
-  const rows = [["AGENT", "PROVIDER", "WHERE"], ...known.map(agentCells)];
-  const width = (column: number) => Math.max(...rows.map((row) => textWidth(row[column] ?? "")));
-  const pad = (text: string, to: number) => text + " ".repeat(to - textWidth(text));
-  const [first, second] = [width(0), width(1)];
-  return rows.map(
-    ([agent = "", provider = "", where = ""]) => `${pad(agent, first)}  ${pad(provider, second)}  ${where}`,
-  );
+  return alignedTable([["AGENT", "PROVIDER", "WHERE"], ...known.map(agentCells)]);
 }
 
 function agentCells(one: KnownAgent): readonly string[] {

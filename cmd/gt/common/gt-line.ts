@@ -3,11 +3,12 @@ import type { PlaceConfig } from "./place-config.ts";
 
 /** A call of `gt` as it is typed into a shell, with the flags in use that lead to the same agent. */
 export function gtLine(words: readonly string[], place: PlaceConfig): string {
-  const { host, port, server, socket, localOnly, tls, profile, insecure, env } = place;
+  const { host, port, server, socket, localOnly, tls, profile, profileName, insecure, env } = place;
   const flags = Object.entries({
     host: host === env["GT_SIDECAR_HOST"] ? undefined : host,
     port: String(port) === env["GT_SIDECAR_PORT"] ? undefined : port,
-    server,
+    server: server === env["GT_SERVER"] ? undefined : server,
+    profile: profileName,
     socket: localOnly ? socket : undefined,
     ca: tls.ca,
     cert: tls.cert,

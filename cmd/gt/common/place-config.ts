@@ -3,6 +3,9 @@ import type { FlagValues } from "../../../internal/cli/flags.ts";
 import { isHostName } from "../../../internal/terminal/finding/host-name.ts";
 import { present } from "./arguments.ts";
 import type { PLACE_FLAGS } from "./place-flags.ts";
+import { profileInUse } from "./profile-file.ts";
+import type { Profile } from "./profile-keys.ts";
+import { readServer } from "./server-address.ts";
 import { readTokenSource, type TokenSource } from "./token-source.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -12,7 +15,12 @@ type PlaceValues = FlagValues<typeof PLACE_FLAGS>;
 export interface PlaceConfig {
   readonly host?: string;
   readonly port?: number;
+  /** A control plane as `host:port`. */
   readonly server?: string;
+  /** The project of its sessions, where that was given. */
+  readonly project?: string;
+  /** Name of the profile that was asked for. */
+  readonly profileName?: string;
   /** A tmux socket: name or path. */
   readonly socket?: string;
   /** The socket was given by flag: only that tmux server is looked at. */
@@ -54,18 +62,22 @@ export function readPlace(flags: PlaceValues, env: Env): PlaceConfig {
   if (port !== undefined && (port < 1 || port > 65_535)) throw new DomainError("invalid", `not a port: ${port}`);
   const where =
     host === undefined ? undefined : checkHost(host, flags.host === undefined ? "GT_SIDECAR_HOST" : "--host");
-  const { ca, cert, key } = flags;
-  const token = readTokenSource(flags, env);
+  const profile: Profile = flags.socket === undefined ? profileInUse(env, flags.profile) : {};
+  const noPlace = (where ?? port) === undefined;
+  const server = noPlace ? serverOf(flags.server, variable("GT_SERVER"), profile.server) : undefined;
+  const token = readTokenSource({ flags, env, profile, toServer: server !== undefined });
   return {
     ...present({
       host: where,
       port,
-      server: flags.server ?? variable("GT_SERVER"),
+      server,
+      project: flags.project ?? profile.project,
+      profileName: flags.profile,
       socket: flags.socket ?? (env["GT_TMUX_SOCKET"] || undefined),
     }),
     localOnly: flags.socket !== undefined,
     ...present({ insecure: flags["insecure-plaintext"] }),
-    tls: present({ ca, cert, key, dir: flags["tls-dir"] }),
+    tls: { ...(flags["tls-dir"] === undefined && tlsOf(profile)), ...tlsOf(flags) },
     ...(token && { token }),
     ...present({
       profile: flags["agent-profile"],
@@ -80,6 +92,21 @@ export function readPlace(flags: PlaceValues, env: Env): PlaceConfig {
     cwd: process.cwd(),
     env,
   };
+}
+
+function tlsOf(values: Profile): PlaceConfig["tls"] {
+  return present({ ca: values.ca, cert: values.cert, key: values.key, dir: values["tls-dir"] });
+}
+
+/** Whether a control plane is asked, because nothing else was named. */
+export function isControlPlane({ host, port, server }: PlaceConfig): boolean {
+  return server !== undefined && (host ?? port) === undefined;
+}
+
+function serverOf(flag: string | undefined, variable: string | undefined, own: string | undefined): string | undefined {
+  if (flag !== undefined) return readServer(flag, "--server");
+  if (variable !== undefined) return readServer(variable, "GT_SERVER");
+  return own === undefined ? undefined : readServer(own, "server of the profile");
 }
 
 /** A flag that cannot mean anything beside the others is a mistake, not a wish. */
@@ -97,6 +124,8 @@ function refuseUnused(flags: PlaceValues, env: Env): void {
     if (flags["tls-dir"] !== undefined && flags["tls-dir"] !== env["GT_TLS_DIR"])
       refuse("tls-dir", "is for a sidecar, --socket for local tmux: give one of them");
   }
+  if (flags.server !== undefined && (flags.host ?? flags.port) !== undefined)
+    refuse("server", "is a control plane, --host and --port are a sidecar: give one of them");
   if (flags["agent-profile"] !== undefined && (flags.host ?? flags.port ?? flags.server) !== undefined)
     refuse("agent-profile", "is for local tmux: a sidecar knows its agent");
 }

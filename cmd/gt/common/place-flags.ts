@@ -17,12 +17,12 @@ const SIDECAR_FLAGS = {
     help: ["its sidecar's host, or unix:PATH (GT_SIDECAR_HOST), default 127.0.0.1 with --port"],
   },
   port: { type: "number", value: "PORT", help: ["its sidecar's port (GT_SIDECAR_PORT), default 9090 with --host"] },
-  server: { type: "string", value: "ADDR", help: ["a control plane (GT_SERVER)"] },
+  server: { type: "string", value: "ADDR", help: ["a control plane's HOST:PORT, port 9445 by default (GT_SERVER)"] },
   "tls-dir": {
     type: "string",
     env: "GT_TLS_DIR",
     value: "DIR",
-    help: ["folder with tls.crt, tls.key and ca.crt for the sidecar (GT_TLS_DIR)"],
+    help: ["folder with tls.crt, tls.key and ca.crt for the sidecar or control plane (GT_TLS_DIR)"],
     complete: "folder",
   },
   "insecure-plaintext": {
@@ -32,7 +32,7 @@ const SIDECAR_FLAGS = {
   ca: {
     type: "string",
     value: "FILE",
-    help: ["the CA of the sidecar's certificate, instead of DIR/ca.crt"],
+    help: ["the CA of its certificate, instead of DIR/ca.crt"],
     complete: "file",
   },
   cert: { type: "string", value: "FILE", help: ["your certificate, instead of DIR/tls.crt"], complete: "file" },
@@ -57,9 +57,31 @@ const TOKEN_FLAGS = {
     complete: "file",
   },
   "jwt-issuer": { type: "string", value: "NAME", help: ["whose key that is"] },
-  "jwt-audience": { type: "string", value: "NAME", help: ["whom tokens are for (gt-sidecar)"] },
+  "jwt-audience": { type: "string", value: "NAME", help: ["whom tokens are for (a sidecar: gt-sidecar; bridge)"] },
   project: { type: "string", value: "NAME", help: ["the agent's project"] },
+  profile: {
+    type: "string",
+    env: "GT_PROFILE",
+    value: "NAME",
+    help: ["use this profile of gt config for what is not given (GT_PROFILE)"],
+  },
 } as const satisfies CommandFlags;
+
+/** Flags of commands that only a control plane answers. */
+export const SERVER_FLAGS = {
+  server: SIDECAR_FLAGS.server,
+  "tls-dir": SIDECAR_FLAGS["tls-dir"],
+  ca: SIDECAR_FLAGS.ca,
+  cert: SIDECAR_FLAGS.cert,
+  key: SIDECAR_FLAGS.key,
+  ...TOKEN_FLAGS,
+} as const satisfies CommandFlags;
+
+/** The section of help for `SERVER_FLAGS`. */
+export const SERVER_SECTION: FlagSection = {
+  heading: "The control plane (gt config keeps these):",
+  names: Object.keys(SERVER_FLAGS),
+};
 
 /** Flags of every command that reaches one agent, near or far. */
 export const PLACE_FLAGS = {

@@ -26,5 +26,5 @@ export function printReceipt(
 
 /** What a receipt's hints need of an agent that was found. */
 export function receiptPlace({ agent, line, place }: FoundAgent): ReceiptPlace {
-  return { agent, line, hasQueue: place.type === "sidecar" };
+  return { agent, line, hasQueue: place.type !== "tmux" };
 }

@@ -4,17 +4,24 @@ import { type AgentQuery, type Place, resolveBackend } from "../../../internal/t
 import { agentsHere } from "./agents-here.ts";
 import type { CommandContext } from "./command-context.ts";
 import { gtLine } from "./gt-line.ts";
-import type { PlaceConfig } from "./place-config.ts";
+import { isControlPlane, type PlaceConfig } from "./place-config.ts";
 import { whoAnswers } from "./who-answers.ts";
 
 /** An agent that was found, and the way to it. */
 export interface FoundAgent {
-  /** Its address as far as it is known; never empty. */
+  /** Its address as far as it is known, else its session's id; never empty. */
   readonly agent: string;
-  readonly place: Place;
+  readonly place: Place | BridgePlace;
   readonly backend: Backend;
   /** A call of `gt` for the same agent, with the flags that lead to it; for hints. */
   readonly line: (command: string, ...words: readonly string[]) => string;
+}
+
+/** A session of a control plane. */
+export interface BridgePlace {
+  readonly type: "bridge";
+  readonly sessionId: string;
+  readonly muted: false;
 }
 
 type SidecarPlace = Place & { readonly type: "sidecar" };
@@ -31,6 +38,7 @@ export async function withAgent<T>(
   context: CommandContext,
   use: (found: FoundAgent) => Promise<T>,
 ): Promise<T> {
+  if (isControlPlane(config)) return await withSession(config, agent, context, use);
   const deps = await agentsHere(config, context.clock);
   const { place, backend } = await resolveBackend(agentQuery(config, agent), deps, context.signal);
   await using _closed = backend;
@@ -51,6 +59,21 @@ export async function withAgent<T>(
   } catch (err) {
     throw (await mismatch(err)) ?? err;
   }
+}
+
+/** The same for an agent that a control plane knows, by its session's id or its address. */
+async function withSession<T>(
+  config: PlaceConfig,
+  asked: string,
+  context: CommandContext,
+  use: (found: FoundAgent) => Promise<T>,
+): Promise<T> {
+  const { openBridge } = await import("./open-bridge.ts");
+  using bridge = await openBridge(config, context.clock);
+  const { id, agent } = await bridge.find(asked, context.signal);
+  await using backend = bridge.backend(id);
+  const line = (command: string, ...words: readonly string[]) => gtLine([command, asked, ...words], config);
+  return await use({ agent: agent || id, place: { type: "bridge", sessionId: id, muted: false }, backend, line });
 }
 
 /** An address by flag is the caller's word: only two full addresses can contradict each other. */
@@ -92,12 +115,11 @@ async function besideIdentity<T>(
 }
 
 function agentQuery(config: PlaceConfig, agent: string): AgentQuery {
-  const { host, port, server, localOnly } = config;
+  const { host, port, localOnly } = config;
   return {
     agent,
     localOnly,
     ...(host !== undefined && { host }),
     ...(port !== undefined && { port }),
-    ...(server !== undefined && { server }),
   };
 }

@@ -10,20 +10,15 @@ import {
   splitListen,
 } from "../../../internal/terminal/finding/resolve-place.ts";
 import { agentsHere } from "../common/agents-here.ts";
-import { present, takeArguments } from "../common/arguments.ts";
+import { present, takeArguments, usageError } from "../common/arguments.ts";
 import type { Given } from "../common/command.ts";
 import type { CommandContext } from "../common/command-context.ts";
-import { type PlaceConfig, readPlace } from "../common/place-config.ts";
+import { isControlPlane, readPlace } from "../common/place-config.ts";
 import { type StatusRow, statusBlock, statusJson } from "../common/status-text.ts";
 import { withAgent } from "../common/with-agent.ts";
 import type { StatusFlags } from "./status-flags.ts";
+import type { StatusOptions } from "./status-options.ts";
 import { statusTable } from "./status-table.ts";
-
-interface StatusOptions {
-  readonly place: PlaceConfig;
-  readonly agent?: string;
-  readonly json: boolean;
-}
 
 const AT_ONCE = 8;
 const PATIENCE_MS = 5000;
@@ -31,7 +26,11 @@ const PATIENCE_MS = 5000;
 export async function runStatus(given: Given<StatusFlags>, context: CommandContext): Promise<number> {
   const command = readStatus(given, context.env);
   const { place, agent } = command;
-  const direct = place.host !== undefined || place.port !== undefined || place.server !== undefined;
+  if (command.follow && !isControlPlane(place))
+    throw usageError("status", "--follow asks a control plane (--server, GT_SERVER); gt watch follows one agent");
+  const ofSessions = isControlPlane(place) && (command.follow || agent === undefined);
+  if (ofSessions) return await (await import("./session-status.ts")).sessionStatus(command, context);
+  const direct = place.host !== undefined || place.port !== undefined;
   if (agent === undefined && !direct) return await overview(command, context);
   return await withAgent(place, agent ?? "", context, async (found) => {
     const answer = await found.backend.status(context.signal);
@@ -49,7 +48,8 @@ export async function runStatus(given: Given<StatusFlags>, context: CommandConte
 
 function readStatus({ values, positionals }: Given<StatusFlags>, env: CommandContext["env"]): StatusOptions {
   const [agent] = takeArguments("status", positionals, [], ["agent"]);
-  return { place: readPlace(values, env), json: values.json ?? false, ...present({ agent: agent || undefined }) };
+  const { json = false, follow = false } = values;
+  return { place: readPlace(values, env), json, follow, ...present({ agent: agent || undefined }) };
 }
 
 async function overview(command: StatusOptions, context: CommandContext): Promise<number> {

@@ -3,7 +3,8 @@ import { PLACE_FLAGS } from "../common/place-flags.ts";
 
 export const STATUS_FLAGS = {
   ...PLACE_FLAGS,
-  json: { type: "boolean", help: ["everything as JSON; without an agent an array"] },
+  follow: { type: "boolean", short: "f", help: ["go on with what changes; of a control plane"] },
+  json: { type: "boolean", help: ["everything as JSON; without an agent an array, with --follow an object a line"] },
 } as const satisfies CommandFlags;
 
 export type StatusFlags = typeof STATUS_FLAGS;

@@ -10,13 +10,14 @@ export const status: Command<StatusFlags> = {
     usage: "[agent]",
     summary: "what it does, and from what that is known",
     text: `Shows what an agent does, since when, and the evidence for it. Without an agent: one line for each that is found from
-here.`,
+here, or for each session of the control plane; --follow then shows what changes until it is stopped.`,
     sections: [PLACE_SECTION],
     examples: [
       "gt status",
       "gt status gastown/toast",
       `gt status --json | jq -r '.[] | select(.state == "dialog") | .agent'`,
       "gt status --host 127.0.0.1 --port 9090",
+      "gt status --follow --server bridge.example.com:9445",
     ],
   },
   completion: "agent",

@@ -3,7 +3,7 @@ import type { StopResult } from "../../../internal/terminal/backend.ts";
 import { takeArguments, usageError } from "../common/arguments.ts";
 import type { Given } from "../common/command.ts";
 import type { CommandContext } from "../common/command-context.ts";
-import { readPlace } from "../common/place-config.ts";
+import { isControlPlane, readPlace } from "../common/place-config.ts";
 import { withAgent } from "../common/with-agent.ts";
 import type { StopFlags } from "./stop-flags.ts";
 
@@ -15,7 +15,10 @@ export async function runStop({ values, positionals }: Given<StopFlags>, context
   if (force && grace !== undefined) throw usageError("stop", "give --grace or --force, not both");
   if (grace !== undefined && (grace < 1 || grace > MAX_GRACE_MS))
     throw usageError("stop", "--grace is between 1ms and 10m");
-  return await withAgent(readPlace(values, context.env), asked, context, async ({ agent, backend }) => {
+  const place = readPlace(values, context.env);
+  if (grace !== undefined && isControlPlane(place))
+    throw usageError("stop", "--grace is for a sidecar: a control plane has its own (sessions.stop_grace_period)");
+  return await withAgent(place, asked, context, async ({ agent, backend }) => {
     const result = await backend.stop({ graceMs: grace ?? 0, force }, context.signal);
     const { out } = context;
     if (json) out.line(PrintableText.json(resultJson(result, agent, backend.where)));
@@ -25,8 +28,8 @@ export async function runStop({ values, positionals }: Given<StopFlags>, context
 }
 
 function resultText({ exitCode, signal, alreadyStopped }: StopResult, agent: string): string {
-  const how = `exit code ${exitCode}${signal === "" ? "" : ` (${signal})`}`;
-  return alreadyStopped ? `${agent} had already ended: ${how}` : `stopped ${agent}: ${how}`;
+  const how = exitCode === undefined ? "" : `: exit code ${exitCode}${signal === "" ? "" : ` (${signal})`}`;
+  return alreadyStopped ? `${agent} had already ended${how}` : `stopped ${agent}${how}`;
 }
 
 function resultJson({ exitCode, signal, alreadyStopped }: StopResult, agent: string, where: string) {

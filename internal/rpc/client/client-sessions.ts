@@ -13,6 +13,8 @@ export class ClientSessions extends Http2SessionManager {
   #onRetired: (() => void) | undefined;
   /** The server's first frame has come on the newest connection. */
   #heard = false;
+  /** A connection was made, with TLS after its handshake. */
+  #hasConnected = false;
 
   override async request(...args: Parameters<Http2SessionManager["request"]>): Promise<ClientHttp2Stream> {
     const stream = await super.request(...args);
@@ -34,6 +36,7 @@ export class ClientSessions extends Http2SessionManager {
     if (this.#onRetired) session.close();
     session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
     this.#heard = false;
+    this.#hasConnected = true;
     session.once("remoteSettings", () => {
       this.#heard = true;
     });
@@ -56,7 +59,7 @@ export class ClientSessions extends Http2SessionManager {
    */
   interceptor(): Interceptor {
     return (next) => async (req) => {
-      const explain = (err: unknown) => (wasCut(err, req.signal) ? this.#cutError(err) : err);
+      const explain = (err: unknown) => (wasCut(err, req.signal) || this.#wasRefused(err) ? this.#cutError(err) : err);
       try {
         const res = await next(req);
         return res.stream ? { ...res, message: mapFailures(res.message, explain) } : res;
@@ -64,6 +67,11 @@ export class ClientSessions extends Http2SessionManager {
         throw explain(err);
       }
     };
+  }
+
+  /** A server that closes right after the handshake may do it so fast that our first frames are answered by a reset. */
+  #wasRefused(err: unknown): boolean {
+    return this.#hasConnected && !this.#heard && this.authority.startsWith("https:") && wasReset(err);
   }
 
   #cutError(cause: unknown): ConnectError {
@@ -81,4 +89,9 @@ export class ClientSessions extends Http2SessionManager {
 
 function wasCut(err: unknown, signal: AbortSignal): boolean {
   return err instanceof ConnectError && err.code === Code.Canceled && !err.isWireError && !signal.aborted;
+}
+
+function wasReset(err: unknown): boolean {
+  if (!(err instanceof ConnectError) || err.isWireError || !(err.cause instanceof Error)) return false;
+  return "code" in err.cause && (err.cause.code === "ECONNRESET" || err.cause.code === "EPIPE");
 }

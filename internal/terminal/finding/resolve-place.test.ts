@@ -128,10 +128,6 @@ describe("an agent that cannot be resolved", () => {
     await expect(find("toast", what)).rejects.toThrow(/a\/polecats\/toast \(session .*\), b\/polecats\/toast/);
   });
 
-  it("says that a control plane cannot be asked yet", async () => {
-    await expect(find("toast", everything, { server: "x:9445" })).rejects.toMatchObject({ kind: "unimplemented" });
-  });
-
   it("is refused for what is no address", async () => {
     await expect(find("a b", everything)).rejects.toMatchObject({ kind: "invalid" });
     await expect(find("a b", everything, { host: "h" })).rejects.toMatchObject({ kind: "invalid" });

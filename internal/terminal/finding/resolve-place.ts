@@ -15,7 +15,6 @@ export interface AgentQuery {
   /** A host, or `unix:PATH`. */
   readonly host?: string;
   readonly port?: number;
-  readonly server?: string;
   /** A local tmux server was asked for by flag: nothing else is looked at. */
   readonly localOnly: boolean;
 }
@@ -67,7 +66,7 @@ const UNIX = "unix:";
  * a sidecar that runs on this machine. The first that knows decides, and one that fails is an error, never a reason to
  * look further.
  * @throws DomainError `not-found` (the message lists what exists), `invalid` (no address, or one with several meanings),
- * `precondition` (a bead that cannot be read or followed), `unimplemented` (`server`).
+ * `precondition` (a bead that cannot be read or followed).
  */
 export async function resolvePlace(query: AgentQuery, deps: ResolveDeps, signal: AbortSignal): Promise<Place> {
   if (query.host !== undefined || query.port !== undefined) {
@@ -75,11 +74,6 @@ export async function resolvePlace(query: AgentQuery, deps: ResolveDeps, signal:
     const agent = query.agent === "" ? "" : formatAddress(parseAddress(query.agent));
     const socket = host.startsWith(UNIX) ? { ...splitListen(host), tls: false } : undefined;
     return { type: "sidecar", agent, ...(socket ?? { host, port }), source: "flags", muted: false };
-  }
-  if (query.server !== undefined) {
-    throw new DomainError("unimplemented", "this gt cannot ask a control plane yet (--server, GT_SERVER)", {
-      fields: { hint: "reach the agent's sidecar directly: --host and --port" },
-    });
   }
   const address = parseAddress(query.agent);
   const bead = query.localOnly ? ABSENT : await deps.lookUpBead(beadIds(address, deps.town), signal);

@@ -1,0 +1,29 @@
+import { PrintableText, printable } from "../../../internal/base/printable-text.ts";
+import { plainText } from "../../../internal/base/sanitise.ts";
+import type { GetSessionResponse } from "../../../internal/gen/bridge/v1/bridge_pb.ts";
+import { alignedTable } from "../common/aligned-table.ts";
+import type { CommandContext } from "../common/command-context.ts";
+import { openBridge } from "../common/open-bridge.ts";
+import type { PlaceConfig } from "../common/place-config.ts";
+import { sessionJson, statusWord } from "../common/session-text.ts";
+
+/** The sessions of a control plane. */
+export async function runSessions(
+  place: PlaceConfig,
+  { json = false, quiet = false }: { readonly json?: boolean; readonly quiet?: boolean },
+  { out, note, clock, signal }: CommandContext,
+): Promise<number> {
+  using bridge = await openBridge(place, clock);
+  const sessions = await bridge.sessions(signal);
+  if (json) out.line(PrintableText.json(sessions.map(sessionJson)));
+  else if (quiet) for (const { sessionId } of sessions) out.line(printable`${sessionId}`);
+  else if (sessions.length === 0) note(`no session at ${bridge.server}; gt start starts one`);
+  else for (const line of table(sessions)) out.line(printable`${line}`);
+  return 0;
+}
+
+function table(sessions: readonly GetSessionResponse[]): readonly string[] {
+  const cells = ({ sessionId, agent, provider, status, repoPath }: GetSessionResponse) =>
+    [sessionId, agent || "-", provider, statusWord(status), repoPath].map(plainText);
+  return alignedTable([["SESSION", "AGENT", "PROVIDER", "STATUS", "FOLDER"], ...sessions.map(cells)]);
+}

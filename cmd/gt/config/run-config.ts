@@ -1,0 +1,91 @@
+import { resolve } from "node:path";
+import { DomainError } from "../../../internal/base/errors.ts";
+import { PrintableText, printable } from "../../../internal/base/printable-text.ts";
+import { nearestName } from "../../../internal/cli/nearest-name.ts";
+import type { Output } from "../../../internal/cli/output.ts";
+import { oneOf, takeArguments, usageError } from "../common/arguments.ts";
+import type { Given } from "../common/command.ts";
+import type { CommandContext } from "../common/command-context.ts";
+import { checkProfileName, type Profiles, profilePath, readProfiles, writeProfiles } from "../common/profile-file.ts";
+import { isProfileKey, PROFILE_KEYS, type Profile, type ProfileKey, profileKeys } from "../common/profile-keys.ts";
+import { readServer } from "../common/server-address.ts";
+import type { ConfigFlags } from "./config-flags.ts";
+
+export async function runConfig(
+  { values, positionals, rest }: Given<ConfigFlags>,
+  context: CommandContext,
+): Promise<number> {
+  const [word, ...words] = [...positionals, ...(rest ?? [])];
+  const action = oneOf("the first word", word, ["show", "set", "unset", "use", "path"]);
+  const before = readProfiles(context.env);
+  const name = checkProfileName(values.profile ?? before.current);
+  const write = (profiles: Profiles) => writeProfiles(context.env, profiles);
+  switch (action) {
+    case "show":
+      takeArguments("config", words, []);
+      show(before, values.json ?? false, context);
+      break;
+    case "path":
+      takeArguments("config", words, []);
+      context.out.line(printable`${profilePath(context.env) ?? ""}`);
+      break;
+    case "set": {
+      const [key = "", value = ""] = takeArguments("config", words, ["key", "value"]);
+      write(changed(before, name, { [keyOf(key)]: checkedValue(keyOf(key), value) }));
+      break;
+    }
+    case "unset": {
+      const [key = ""] = takeArguments("config", words, ["key"]);
+      write(changed(before, name, { [keyOf(key)]: undefined }));
+      break;
+    }
+    case "use":
+      write({ ...before, current: existing(before, takeArguments("config", words, ["profile"])[0] ?? "") });
+  }
+  return 0;
+}
+
+function changed(
+  before: Profiles,
+  name: string,
+  change: { readonly [K in ProfileKey]?: string | undefined },
+): Profiles {
+  const values = Object.entries({ ...before.profiles[name], ...change }).filter(([, value]) => value !== undefined);
+  return { ...before, profiles: { ...before.profiles, [name]: Object.fromEntries(values) as Profile } };
+}
+
+function keyOf(text: string): ProfileKey {
+  if (isProfileKey(text)) return text;
+  const nearest = nearestName(text, profileKeys);
+  const hint = nearest === undefined ? `there are ${profileKeys.join(", ")}` : `did you mean ${nearest}?`;
+  throw usageError("config", `no key ${JSON.stringify(text)}`, hint);
+}
+
+/** Paths count from the folder in which they were given. */
+function checkedValue(key: ProfileKey, value: string): string {
+  if (value === "") throw usageError("config", `the value is empty: gt config unset ${key} takes it out`);
+  if (key === "server") return readServer(value, "server");
+  return PROFILE_KEYS[key].isPath ? resolve(value) : value;
+}
+
+function existing({ profiles }: Profiles, name: string): string {
+  if (Object.hasOwn(profiles, name)) return name;
+  const known = Object.keys(profiles).join(", ");
+  throw new DomainError("invalid", `no profile ${JSON.stringify(name)}${known === "" ? "" : `; there are: ${known}`}`);
+}
+
+function show({ current, profiles }: Profiles, json: boolean, { out, note, env }: CommandContext): void {
+  const names = Object.keys(profiles);
+  if (json) out.line(PrintableText.json({ path: profilePath(env), current, profiles }));
+  else if (names.length === 0) note("there is no profile yet; gt config set server HOST:PORT makes one");
+  else for (const name of names) out.line(profileText(name, profiles[name] ?? {}, name === current, out));
+}
+
+function profileText(name: string, profile: Profile, isCurrent: boolean, out: Output): PrintableText {
+  const values = Object.entries(profile);
+  const width = Math.max(0, ...values.map(([key]) => key.length));
+  return PrintableText.lines([
+    printable`${out.paint("bold", name)}${isCurrent ? " (current)" : ""}`,
+    ...values.map(([key, value]) => printable`  ${key.padEnd(width)}  ${value}`),
+  ]);
+}

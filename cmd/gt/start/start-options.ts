@@ -1,0 +1,40 @@
+import { resolve } from "node:path";
+import { oneOf, takeArguments, usageError } from "../common/arguments.ts";
+import type { Given } from "../common/command.ts";
+import type { StartFlags } from "./start-flags.ts";
+
+const SESSION_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
+
+/** What is to be started. */
+export interface StartOptions {
+  readonly provider: string;
+  /** Absolute. */
+  readonly path: string;
+  /** Undefined: a new one is made. */
+  readonly sessionId: string | undefined;
+  readonly agentOpts: Readonly<Record<string, string>>;
+  readonly quiet: boolean;
+  readonly json: boolean;
+}
+
+/** @param cwd what a path is relative to @throws DomainError `invalid` */
+export function readStart({ values, positionals, rest }: Given<StartFlags>, cwd: string): StartOptions {
+  const [provider = "", path = "."] = takeArguments("start", [...positionals, ...(rest ?? [])], ["provider"], ["path"]);
+  const { session: sessionId, mode, opt = [], quiet = false, json = false } = values;
+  if (provider === "") throw usageError("start", "which provider?");
+  if (sessionId !== undefined && !SESSION_ID.test(sessionId))
+    throw usageError(
+      "start",
+      "--session has 1 to 128 letters, digits, dots, dashes or underscores, a letter or digit first",
+    );
+  if (quiet && json) throw usageError("start", "give --quiet or --json, not both");
+  const agentOpts = Object.fromEntries(opt.map(readOption));
+  if (mode !== undefined) agentOpts["mode"] = oneOf("--mode", mode, ["stdio", "terminal"]);
+  return { provider, path: resolve(cwd, path), sessionId, agentOpts, quiet, json };
+}
+
+function readOption(text: string): [string, string] {
+  const at = text.indexOf("=");
+  if (at > 0) return [text.slice(0, at), text.slice(at + 1)];
+  throw usageError("start", `--opt takes KEY=VALUE, not ${JSON.stringify(text)}`);
+}

@@ -1,0 +1,26 @@
+import type { Command } from "../common/command.ts";
+import { SERVER_SECTION } from "../common/place-flags.ts";
+import { START_FLAGS, type StartFlags } from "./start-flags.ts";
+
+/** `gt start`: starts an agent through a control plane. */
+export const start: Command<StartFlags> = {
+  name: "start",
+  flags: START_FLAGS,
+  help: {
+    usage: "<provider> [path]",
+    summary: "start an agent through a control plane",
+    text: `Starts an agent in a folder of the control plane's host, and prints its session. The provider is codex, claude,
+opencode, or another one that the control plane has. Without a path: the folder you are in. Other commands take the session's
+id in place of an agent.`,
+    sections: [SERVER_SECTION],
+    notes:
+      "Exit codes: 0 it starts or runs, 4 refused or not reached, 6 it could not be started or a limit is reached.",
+    examples: [
+      "gt start claude /repos/shop --session review-1 --server bridge.example.com:9445",
+      "gt start codex --mode terminal && gt status --follow",
+      'id=$(gt start claude -q) && gt nudge "$id" "run the tests, please"',
+    ],
+  },
+  completion: ["claude", "codex", "opencode", "demo"],
+  run: async (given, context) => (await import("./run-start.ts")).runStart(given, context),
+};

@@ -1,0 +1,90 @@
+import { PrintableText, printable } from "../../../internal/base/printable-text.ts";
+import {
+  type GetSessionResponse,
+  SessionStatus,
+  type SessionUpdate,
+} from "../../../internal/gen/bridge/v1/bridge_pb.ts";
+import { agentStatus } from "../../../internal/wire/convert.ts";
+import type { CommandContext } from "../common/command-context.ts";
+import { isoTime } from "../common/iso-time.ts";
+import { type OpenBridge, openBridge } from "../common/open-bridge.ts";
+import { sessionJson, statusWord } from "../common/session-text.ts";
+import { clean, type StatusRow, statusJson } from "../common/status-text.ts";
+import type { StatusOptions } from "./status-options.ts";
+import { statusTable } from "./status-table.ts";
+
+const AT_ONCE = 8;
+
+/** The sessions of a control plane, once or as they change. */
+export async function sessionStatus(command: StatusOptions, context: CommandContext): Promise<number> {
+  using bridge = await openBridge(command.place, context.clock);
+  return command.follow ? await follow(bridge, command, context) : await overview(bridge, command, context);
+}
+
+async function overview(bridge: OpenBridge, { json }: StatusOptions, context: CommandContext): Promise<number> {
+  const sessions = (await bridge.sessions(context.signal)).filter(isLive);
+  const rows: StatusRow[] = new Array(sessions.length);
+  const waiting = sessions.entries();
+  const worker = async () => {
+    for (const [index, session] of waiting) rows[index] = await ask(bridge, session, context.signal);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  const { out, clock, note } = context;
+  const columns = out.isTTY ? out.columns : Number.POSITIVE_INFINITY;
+  if (json) out.line(PrintableText.json(rows.map(statusJson)));
+  else if (rows.length === 0) note(`no session runs at ${bridge.server}; gt agents lists those that have ended`);
+  else out.line(statusTable(rows, clock.now(), columns, (style, text) => out.paint(style, text)));
+  return 0;
+}
+
+async function ask(
+  bridge: OpenBridge,
+  { sessionId, agent }: GetSessionResponse,
+  signal: AbortSignal,
+): Promise<StatusRow> {
+  const name = agent || sessionId;
+  const backend = bridge.backend(sessionId);
+  try {
+    return { type: "status", agent: name, where: bridge.server, status: await backend.status(signal) };
+  } catch (err) {
+    if (signal.aborted || !(err instanceof Error)) throw err;
+    return { type: "failed", agent: name, where: bridge.server, reason: err.message };
+  }
+}
+
+function isLive({ status }: GetSessionResponse): boolean {
+  return status !== SessionStatus.STOPPED && status !== SessionStatus.FAILED;
+}
+
+/** One line, or one object, for each change; until it is stopped, or the one session that was asked for is gone. */
+async function follow(bridge: OpenBridge, { agent, json }: StatusOptions, context: CommandContext): Promise<number> {
+  const { signal, out, note, clock } = context;
+  const only = agent === undefined ? undefined : (await bridge.find(agent, signal)).id;
+  for await (const update of bridge.stream(signal, (client, options) => client.watchSessions({}, options))) {
+    if (update.gap !== undefined) note("some changes were left out; what follows is current");
+    const { session } = update;
+    if (session === undefined || (only !== undefined && session.sessionId !== only)) continue;
+    if (json) out.line(PrintableText.json(updateJson(update, session)));
+    else out.line(printable`${out.paint("dim", isoTime(clock.now()))} ${updateText(update, session)}`);
+    if (update.gone && only !== undefined) return 0;
+  }
+  return 0;
+}
+
+function updateText({ status, gone }: SessionUpdate, session: GetSessionResponse): string {
+  const { sessionId, agent, provider, error } = session;
+  const name = agent === "" ? sessionId : `${agent} (${sessionId})`;
+  const state = gone ? "gone" : statusWord(session.status);
+  const does = status === undefined || gone || !isLive(session) ? "" : `, ${agentStatus(status).state}`;
+  return clean(`${name} ${provider}: ${state}${does}${error === "" ? "" : `: ${error}`}`);
+}
+
+function updateJson({ status, gone, seq, epoch }: SessionUpdate, session: GetSessionResponse): Record<string, unknown> {
+  return {
+    ...sessionJson(session),
+    state: status && agentStatus(status).state.replaceAll("-", "_"),
+    gone: gone || undefined,
+    watch_seq: String(seq),
+    watch_epoch: epoch,
+  };
+}

@@ -1,0 +1,49 @@
+import { type Client, createClient } from "@connectrpc/connect";
+import { DomainError } from "../base/errors.ts";
+import { BridgeService, SessionStatus } from "../gen/bridge/v1/bridge_pb.ts";
+import type { StopRequest, StopResult } from "./backend.ts";
+import { bridgeCalls } from "./bridge-calls.ts";
+import { GRPCSidecarBackend, type SidecarDeps, type SidecarOptions, within } from "./grpc-sidecar.ts";
+
+export interface BridgeOptions extends SidecarOptions {
+  readonly sessionId: string;
+}
+
+const LOOK_AGAIN_MS = 200;
+const STOP_LIMIT_MS = 300_000;
+
+/** An agent's terminal behind a bridge, as one of its sessions. */
+export class BridgeBackend extends GRPCSidecarBackend {
+  readonly #client: Client<typeof BridgeService>;
+  readonly #clock: SidecarDeps["clock"];
+  readonly #sessionId: string;
+
+  constructor(deps: SidecarDeps, options: BridgeOptions) {
+    const client = createClient(BridgeService, deps.transport);
+    const stopAgent = () => Promise.reject(new DomainError("unimplemented", "a bridge stops sessions"));
+    super(deps, options, { ...bridgeCalls(client, options.sessionId), stopAgent });
+    this.#client = client;
+    this.#clock = deps.clock;
+    this.#sessionId = options.sessionId;
+  }
+
+  /** Stops the session and waits for its end, 5 min at most. The grace time is the bridge's own. */
+  override async stop({ force }: StopRequest, signal: AbortSignal): Promise<StopResult> {
+    const sessionId = this.#sessionId;
+    const end = this.#clock.monotonicMs() + STOP_LIMIT_MS;
+    return this.call(async () => {
+      const before = await this.#client.getSession({ sessionId }, within(signal));
+      let { status } = await this.#client.stopSession({ sessionId, force }, within(signal));
+      while (!hasEnded(status)) {
+        if (this.#clock.monotonicMs() >= end) throw new DomainError("deadline", "the session has not ended yet");
+        await this.#clock.sleep(LOOK_AGAIN_MS, signal);
+        status = (await this.#client.getSession({ sessionId }, within(signal))).status;
+      }
+      return { signal: "", alreadyStopped: hasEnded(before.status) };
+    });
+  }
+}
+
+function hasEnded(status: SessionStatus): boolean {
+  return status === SessionStatus.STOPPED || status === SessionStatus.FAILED;
+}

@@ -1,0 +1,43 @@
+import { DomainError } from "../../base/errors.ts";
+import { addressMatches, parseAddress } from "./address.ts";
+
+/** What a bridge tells of a session, as far as it is needed to choose one. */
+export interface BridgeSession {
+  readonly id: string;
+  /** Address of its agent; empty: it has none. */
+  readonly agent: string;
+  /** It has not ended. */
+  readonly live: boolean;
+}
+
+const SHOWN = 20;
+
+/**
+ * The session that is meant by an id or an agent's address. An ended one is chosen only where no live one fits.
+ * @throws DomainError `not-found` (the message lists what exists), `invalid` for a text with several meanings
+ */
+export function chooseBridgeSession(asked: string, sessions: readonly BridgeSession[]): BridgeSession {
+  const byId = sessions.find(({ id }) => id === asked);
+  if (byId !== undefined) return byId;
+  const address = parseAddress(asked);
+  const exact = sessions.filter(({ agent }) => agent === asked);
+  const fitting = exact.length > 0 ? exact : sessions.filter(({ agent }) => addressMatches(address, agent));
+  const live = fitting.filter((one) => one.live);
+  const [first, second] = live.length > 0 ? live : fitting;
+  if (first === undefined) throw notFound(asked, sessions);
+  if (second === undefined) return first;
+  const names = (live.length > 0 ? live : fitting).map(({ id, agent }) => `${agent} (session ${id})`).join(", ");
+  throw new DomainError("invalid", `${JSON.stringify(asked)} may mean several sessions: ${names}; give the session id`);
+}
+
+function notFound(asked: string, sessions: readonly BridgeSession[]): DomainError {
+  const names = sessions
+    .filter(({ live }) => live)
+    .map(({ id, agent }) => (agent === "" ? id : `${agent} (session ${id})`));
+  const more = names.length > SHOWN ? ` and ${names.length - SHOWN} more` : "";
+  const text =
+    names.length === 0 ? "no session runs there" : `running there: ${names.slice(0, SHOWN).join(", ")}${more}`;
+  return new DomainError("not-found", `no session or agent ${JSON.stringify(asked)}; ${text}`, {
+    fields: { hint: "a session of another project is not shown: --project says which one the token is for" },
+  });
+}
