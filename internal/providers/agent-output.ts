@@ -28,11 +28,6 @@ export class AgentOutput {
     this.#deps = deps;
   }
 
-  /** Lines of stdout that were not of the protocol, or not whole. */
-  get unreadable(): number {
-    return this.#unreadable;
-  }
-
   /** The last line on stderr, at most 200 characters of plain text; empty before the first. */
   get lastError(): string {
     return this.#lastError;
@@ -46,12 +41,15 @@ export class AgentOutput {
     for (const line of this.#errorLines.push(chunk)) this.#onErrorLine(line);
   }
 
-  /** Nothing more comes. */
+  /** Nothing more comes. Says how many lines of stdout were not of the protocol, or not whole; they were shown. */
   end(): void {
     const line = this.#lines.end();
     if (line !== undefined) this.#onLine(line);
     const errorLine = this.#errorLines.end();
     if (errorLine !== undefined) this.#onErrorLine(errorLine);
+    if (this.#unreadable === 0) return;
+    const text = `● ${this.#unreadable} of its lines could not be read as its protocol\n`;
+    this.#deps.emit({ type: "output", stream: "stderr", text });
   }
 
   #onLine(line: OutputLine): void {

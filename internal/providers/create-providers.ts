@@ -1,5 +1,6 @@
 import type { Environment } from "../base/environment.ts";
 import { DomainError } from "../base/errors.ts";
+import { DEFAULT_REDACT_PATTERNS, Redactor } from "../base/redact.ts";
 import type { Provider } from "../bridge/provider.ts";
 import { agentEnvironment } from "./agent-environment.ts";
 import { claudeDialect } from "./claude-dialect.ts";
@@ -22,14 +23,15 @@ const stdioProviderNames: readonly string[] = Object.keys(DIALECTS);
 
 /**
  * A provider for each entry, by its name. Starts nothing and looks for no program yet. Agents of theirs do not outlive
- * this process, however it ends.
+ * this process, however it ends. Without a redactor the built-in patterns are used.
  * @throws DomainError `invalid` for a name that is not one of `stdioProviderNames`
  */
 export function createStdioProviders(
-  deps: Omit<StdioDeps, "guard">,
+  deps: Omit<StdioDeps, "guard" | "redactor"> & Partial<Pick<StdioDeps, "redactor">>,
   programs: Readonly<Record<string, ProgramConfig>>,
 ): ReadonlyMap<string, Provider> {
-  const guarded = { ...deps, guard: new OrphanGuard() };
+  const redactor = deps.redactor ?? new Redactor(DEFAULT_REDACT_PATTERNS);
+  const guarded = { ...deps, redactor, guard: new OrphanGuard() };
   return new Map(Object.entries(programs).map(([name, config]) => [name, createOne(guarded, name, config)]));
 }
 

@@ -1,6 +1,7 @@
 import type { Clock } from "../base/clock.ts";
 import type { Environment } from "../base/environment.ts";
 import { DomainError } from "../base/errors.ts";
+import type { Redactor } from "../base/redact.ts";
 import type {
   AgentEvent,
   AgentInput,
@@ -36,6 +37,8 @@ export interface StdioDeps {
   /** What agents may inherit from; see `agentEnvironment`. */
   readonly env: Environment;
   readonly guard: OrphanGuard;
+  /** Takes secrets out of errors that quote an agent. */
+  readonly redactor: Redactor;
   /** For a binary that is given by a relative path. */
   readonly cwd: string;
   /** Its agents can run in terminals as well, which others start. Default false. */
@@ -88,8 +91,8 @@ export class StdioProvider implements Provider {
       cwd: config.cwd,
       env: agentEnvironment(this.#dialect, this.#deps.env),
     };
-    const { clock, guard } = this.#deps;
-    const deps = { clock, dialect: this.#dialect, guard, startupTimeoutMs };
+    const { clock, guard, redactor } = this.#deps;
+    const deps = { clock, dialect: this.#dialect, guard, redactor, startupTimeoutMs };
     return StdioSession.start(deps, command, config, signal);
   }
 

@@ -1,6 +1,7 @@
 import { raceSignal, withTimeout } from "../base/abort.ts";
 import type { Clock } from "../base/clock.ts";
 import { DomainError, errorText } from "../base/errors.ts";
+import type { Redactor } from "../base/redact.ts";
 import type { AgentEvent, AgentInput, InputOutcome, SessionConfig, SessionHandle } from "../bridge/provider.ts";
 import { AgentOutput } from "./agent-output.ts";
 import { type AgentCommand, AgentProcess, type ProcessEnd } from "./agent-process.ts";
@@ -31,13 +32,18 @@ export class StdioSession implements SessionHandle {
   readonly #output: AgentOutput;
   readonly #held = new HeldInputs();
   readonly #book = new InputBook();
+  readonly #redactor: Redactor;
   readonly #over = new AbortController();
   #process: AgentProcess | undefined;
   #isStopping = false;
   #isGiving = false;
 
-  private constructor(clock: Clock, dialect: Dialect, config: SessionConfig) {
+  private constructor(
+    { clock, dialect, redactor }: { readonly clock: Clock; readonly dialect: Dialect; readonly redactor: Redactor },
+    config: SessionConfig,
+  ) {
     this.#clock = clock;
+    this.#redactor = redactor;
     this.id = config.sessionId;
     this.events = new EventQueue(QUEUE_LIMITS, () => this.#process?.hold(false));
     // The program's own lines stand in place of what was decoded from them.
@@ -68,6 +74,7 @@ export class StdioSession implements SessionHandle {
       readonly clock: Clock;
       readonly dialect: Dialect;
       readonly guard: OrphanGuard;
+      readonly redactor: Redactor;
       readonly startupTimeoutMs: number;
     },
     command: AgentCommand,
@@ -75,7 +82,7 @@ export class StdioSession implements SessionHandle {
     signal: AbortSignal,
   ): Promise<StdioSession> {
     signal.throwIfAborted();
-    const session = new StdioSession(deps.clock, deps.dialect, config);
+    const session = new StdioSession(deps, config);
     const process = await AgentProcess.start(deps.clock, command, {
       stdout: (chunk) => session.#onChunk(() => session.#output.stdout(chunk)),
       stderr: (chunk) => session.#onChunk(() => session.#output.stderr(chunk)),
@@ -90,7 +97,7 @@ export class StdioSession implements SessionHandle {
     } catch (err) {
       opened.catch(() => {});
       await session.stop(0);
-      throw err;
+      throw session.#withoutSecrets(err);
     }
     return session;
   }
@@ -146,7 +153,7 @@ export class StdioSession implements SessionHandle {
       return how === "queued" ? QUEUED : SUBMITTED;
     } catch (err) {
       if (!(err instanceof DomainError)) throw err;
-      return { outcome: "unknown", error: err.message };
+      return { outcome: "unknown", error: this.#redactor.redact(err.message) };
     } finally {
       done.abort(new DomainError("deadline", "the agent did not answer in time"));
       this.#isGiving = false;
@@ -178,6 +185,19 @@ export class StdioSession implements SessionHandle {
     if (this.events.isFull) this.#process?.hold(true);
   }
 
+  /** What an agent said last on stderr stands in its error, for people who are not its readers. */
+  #endedEvent(end: ProcessEnd): AgentEvent {
+    const exitCode = end.code === undefined ? {} : { exitCode: end.code };
+    if (this.#isStopping || end.code === 0) return { type: "ended", ...exitCode };
+    const said = this.#output.lastError === "" ? "" : `: ${this.#output.lastError}`;
+    return { type: "ended", error: this.#redactor.redact(`${describe(end)}${said}`), ...exitCode };
+  }
+
+  #withoutSecrets(err: unknown): unknown {
+    if (!(err instanceof DomainError)) return err;
+    return new DomainError(err.kind, this.#redactor.redact(err.message), { fields: err.fields });
+  }
+
   #write(message: object): Promise<void> {
     const { promise: none, reject } = Promise.withResolvers<void>();
     if (this.#process !== undefined) return this.#process.write(`${JSON.stringify(message)}\n`);
@@ -188,7 +208,7 @@ export class StdioSession implements SessionHandle {
   #live(process: AgentProcess, release: () => void): void {
     void process.ended.then(async (end) => {
       this.#output.end();
-      const ended = endedEvent(end, this.#isStopping, this.#output);
+      const ended = this.#endedEvent(end);
       this.#over.abort(new DomainError("unavailable", describe(end)));
       for (const input of this.#held.drain()) this.#settle(input.requestId, DEAD);
       for (const requestId of this.#conversation.kept()) this.#settle(requestId, LOST);
@@ -203,11 +223,4 @@ export class StdioSession implements SessionHandle {
 
 function describe(end: ProcessEnd): string {
   return end.signal === undefined ? `the agent ended with code ${end.code}` : `the agent was ended by ${end.signal}`;
-}
-
-function endedEvent(end: ProcessEnd, wasAsked: boolean, output: AgentOutput): AgentEvent {
-  const exitCode = end.code === undefined ? {} : { exitCode: end.code };
-  if (wasAsked || end.code === 0) return { type: "ended", ...exitCode };
-  const said = output.lastError === "" ? "" : `: ${output.lastError}`;
-  return { type: "ended", error: `${describe(end)}${said}`, ...exitCode };
 }

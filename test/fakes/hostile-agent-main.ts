@@ -12,7 +12,7 @@ if (process.argv.includes("--version")) {
   if (way === "hangs-at-version") stay();
   else process.stdout.write("hostile 1.2.3\n");
 } else if (way === "exits-at-once") {
-  process.stderr.write("no licence found\n");
+  process.stderr.write("starting\nno licence for api_key=sk-ant-0123456789abcdefghij\n");
   process.exitCode = 3;
 } else if (way === "hangs-at-start" || way === "hangs-at-version") {
   stay();

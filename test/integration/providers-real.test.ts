@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -42,56 +43,70 @@ function conversationIn(text: string): string {
   return /^● Conversation (\S+)$/m.exec(text)?.[1] ?? "";
 }
 
-describe.concurrent.each(AGENTS)("$program over its standard streams", ({ kind, program, afterDenial }) => {
-  it("takes two turns, asks for nothing that nobody can answer, stops, and goes on in its own conversation", async () => {
-    await using on = await stage(kind, program, "turns");
-    const { model, provider, workdir } = on;
-    let conversation = "";
-    {
-      await using session = await ProviderSession.start(provider, workdir);
-      expect(await session.send("SAY first answer", "t-1")).toEqual({ outcome: "submitted", error: "" });
-      await session.turns(1);
-      expect(session.text).toContain("first answer");
-      expect(await session.send("SAY first answer", "t-1")).toEqual({ outcome: "submitted", error: "" });
-      expect(await session.send("RUN-TOOL touch made-by-tool\nand a second line — ünï", "t-2")).toMatchObject({
-        outcome: "submitted",
-      });
-      await session.turns(2);
-      expect(model.arrivals("SAY first answer")).toBe(1);
-      expect(model.arrivals("and a second line — ünï")).toBe(1);
-      expect(session.phases).toEqual(["idle", "busy", "idle", "busy", "dialog", "busy", "idle"]);
-      expect(session.events.find((event) => event.type === "dialog-opened")).toMatchObject({
-        dialog: { kind: "permission", text: expect.stringContaining("touch made-by-tool") as string },
-      });
-      expect(session.text).toContain("denied (permission_mode=deny)");
-      expect(session.text).toContain(afterDenial);
-      conversation = conversationIn(session.text);
-      await provider.stop(session.handle, 10_000);
-      await session.read;
-      expect(session.last).toMatchObject({ type: "ended" });
-      expect(session.last).not.toHaveProperty("error");
-    }
-    await using resumed = await ProviderSession.start(provider, workdir, { resume: conversation });
-    await resumed.send("SAY after the resume", "t-3");
-    await resumed.turns(1);
-    expect(model.arrivals("SAY first answer")).toBe(1);
-    expect(model.arrivals("SAY after the resume")).toBe(1);
-  });
+/** OpenCode's start alone takes 3 s of an idle machine, and five times that beside other tests. */
+const TIMEOUT_MS = 120_000;
 
-  it("is queued while it works, and its end by a signal is named", async () => {
-    await using on = await stage(kind, program, "crash");
-    const { model, provider, workdir } = on;
-    await using session = await ProviderSession.start(provider, workdir, { permission_mode: "allow" });
-    model.wordDelayMs = 50;
-    await session.send("TALK 40", "c-1");
-    await session.until("the turn", ({ phases }) => phases.includes("busy"));
-    expect(await session.send("SAY the second", "c-2")).toEqual({ outcome: "queued", error: "" });
-    await session.until("the settled input", ({ events }) => events.some((event) => event.type === "input-settled"));
-    await session.until("the second answer", ({ text }) => text.includes("the second"));
-    expect(model.arrivals("SAY the second")).toBe(1);
-    process.kill(session.handle.pid, "SIGKILL");
-    await session.read;
-    expect(session.last).toEqual({ type: "ended", error: expect.stringContaining("SIGKILL") as string });
-    expect(await session.send("too late", "c-3")).toMatchObject({ outcome: "agent-dead" });
-  });
+describe.concurrent.each(AGENTS)("$program over its standard streams", ({ kind, program, afterDenial }) => {
+  it(
+    "takes two turns, is denied what nobody can allow, stops, and goes on in its own conversation",
+    async () => {
+      await using on = await stage(kind, program, "turns");
+      const { model, provider, workdir } = on;
+      let conversation = "";
+      {
+        await using session = await ProviderSession.start(provider, workdir);
+        expect(await session.send("SAY first answer", "t-1")).toEqual({ outcome: "submitted", error: "" });
+        await session.turns(1);
+        expect(session.text).toContain("first answer");
+        expect(await session.send("SAY first answer", "t-1")).toEqual({ outcome: "submitted", error: "" });
+        expect(await session.send("RUN-TOOL touch made-by-tool\nand a second line — ünï", "t-2")).toMatchObject({
+          outcome: "submitted",
+        });
+        await session.turns(2);
+        expect(model.arrivals("SAY first answer")).toBe(1);
+        expect(model.arrivals("and a second line — ünï")).toBe(1);
+        expect(session.phases).toEqual(["idle", "busy", "idle", "busy", "dialog", "busy", "idle"]);
+        expect(session.events.find((event) => event.type === "dialog-opened")).toMatchObject({
+          dialog: { kind: "permission", text: expect.stringContaining("touch made-by-tool") as string },
+        });
+        expect(session.text).toContain("denied (permission_mode=deny)");
+        expect(session.text).toContain(afterDenial);
+        conversation = conversationIn(session.text);
+        await provider.stop(session.handle, 10_000);
+        await session.read;
+        expect(session.last).toMatchObject({ type: "ended" });
+        expect(session.last).not.toHaveProperty("error");
+      }
+      await using resumed = await ProviderSession.start(provider, workdir, { resume: conversation });
+      await resumed.send("SAY after the resume", "t-3");
+      await resumed.turns(1);
+      expect(model.arrivals("SAY first answer")).toBe(1);
+      expect(model.arrivals("SAY after the resume")).toBe(1);
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    "queues while it works, runs what is allowed, and its end by a signal is named",
+    async () => {
+      await using on = await stage(kind, program, "crash");
+      const { model, provider, workdir } = on;
+      await using session = await ProviderSession.start(provider, workdir, { permission_mode: "allow" });
+      model.wordDelayMs = 50;
+      await session.send("TALK 40", "c-1");
+      await session.until("the turn", ({ phases }) => phases.includes("busy"));
+      expect(await session.send("SAY the second", "c-2")).toEqual({ outcome: "queued", error: "" });
+      await session.until("the settled input", ({ events }) => events.some((event) => event.type === "input-settled"));
+      await session.until("the second answer", ({ text }) => text.includes("the second"));
+      expect(model.arrivals("SAY the second")).toBe(1);
+      model.wordDelayMs = 0;
+      await session.send("RUN-TOOL touch made-by-tool", "c-3");
+      await session.until("the tool", () => existsSync(join(workdir, "made-by-tool")));
+      process.kill(session.handle.pid, "SIGKILL");
+      await session.read;
+      expect(session.last).toEqual({ type: "ended", error: expect.stringContaining("SIGKILL") as string });
+      expect(await session.send("too late", "c-4")).toMatchObject({ outcome: "agent-dead" });
+    },
+    TIMEOUT_MS,
+  );
 });
