@@ -29,6 +29,12 @@ export const ANNOTATIONS = {
   agentOpts: "gastown.io/agent-opts",
   /** Identity of the caller that started the session. */
   startedBy: "gastown.io/started-by",
+  /** When StopSession was called, RFC 3339. */
+  stopRequested: "gastown.io/stop-requested",
+  /** `true`: without waiting for the agent. */
+  stopForced: "gastown.io/stop-forced",
+  /** When the session had ended, RFC 3339: its retention begins. */
+  stoppedAt: "gastown.io/stopped-at",
 } as const;
 
 /** The gate that holds a pod back until its Secret exists. */

@@ -19,6 +19,8 @@ export type KubeFault =
 export class KubeApiError extends DomainError {
   readonly fault: KubeFault;
   readonly status: number;
+  /** The server's own words; empty: none. */
+  readonly answer: string;
   /** What the server asks to wait before the next attempt. */
   readonly retryAfterMs: number | undefined;
 
@@ -28,6 +30,7 @@ export class KubeApiError extends DomainError {
     super(KINDS[fault], `cannot ${action}: ${message}`, { fields: { status, reason: answer.reason } });
     this.fault = fault;
     this.status = status;
+    this.answer = answer.message;
     this.retryAfterMs = retryAfterMs;
   }
 }

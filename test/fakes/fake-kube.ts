@@ -38,17 +38,26 @@ export class FakeKube implements KubeApi {
   readonly watches: FakeWatch[] = [];
   readonly #objects = new Map<string, FakeObject>();
   readonly #snapshots = new Map<string, readonly FakeObject[]>();
+  readonly #now: () => number;
   #log: LoggedEvent[] = [];
   #version = 1;
   #compacted = 0;
   #uids = 0;
+
+  /** `now`: wall clock, for the times at which objects are created. */
+  constructor(now: () => number = () => 0) {
+    this.#now = now;
+  }
 
   /** Creates it or replaces it, as another client would. `collection`: `/api/v1/namespaces/a/pods`. */
   set(collection: string, object: FakeObject): FakeObject {
     const before = this.#objects.get(`${collection}/${object.metadata.name}`);
     const namespace = /\/namespaces\/([^/]+)\//.exec(collection)?.[1] ?? "";
     const uid = object.metadata.uid ?? before?.metadata.uid ?? `uid-${++this.#uids}`;
-    const metadata = { ...object.metadata, namespace, uid, resourceVersion: String(++this.#version) };
+    const creationTimestamp =
+      before?.metadata["creationTimestamp"] ?? new Date(this.#now()).toISOString().replace(/\.\d+/, "");
+    const own = { namespace, uid, creationTimestamp, resourceVersion: String(++this.#version) };
+    const metadata = { ...object.metadata, ...own };
     const kept = { ...object, metadata };
     this.#objects.set(`${collection}/${object.metadata.name}`, kept);
     this.#publish(before === undefined ? "ADDED" : "MODIFIED", collection, kept);
@@ -245,7 +254,12 @@ function hasLabels(object: FakeObject, request: KubeRequest): boolean {
   });
 }
 
+/** A merge patch; of a strategic one the deletion of list items by name. */
 function merged(target: unknown, patch: unknown): unknown {
+  if (Array.isArray(patch) && patch.some((item) => item?.$patch === "delete")) {
+    const gone = new Set(patch.map(({ name }) => name));
+    return (Array.isArray(target) ? target : []).filter(({ name }) => !gone.has(name));
+  }
   if (typeof patch !== "object" || patch === null || Array.isArray(patch)) return patch;
   const result: Record<string, unknown> = { ...(typeof target === "object" ? target : {}) };
   for (const [name, value] of Object.entries(patch)) {
