@@ -122,7 +122,8 @@ class Replica implements KubeApi {
       { retentionMs: RETENTION_MS },
     );
     const { pods } = this;
-    const liveness = (onConfirmed: (record: SessionRecord) => void) => new SessionLiveness({ clock, logger, pods, pool, onConfirmed });
+    const liveness = (onConfirmed: (record: SessionRecord) => void) =>
+      new SessionLiveness({ clock, logger, pods, pool, onConfirmed });
     this.sessions = new PodSessions(
       { clock, logger, pods, pool, starter, stopper: own.stopper, liveness },
       { bindings: [BINDING], startTimeoutMs: 300_000 },
