@@ -53,7 +53,8 @@ export class Pages {
   #read(token: string, scope: string): Place {
     const bytes = Buffer.from(token, "base64url");
     const place = bytes.subarray(MAC_BYTES);
-    const isOurs = bytes.length > MAC_BYTES && timingSafeEqual(bytes.subarray(0, MAC_BYTES), this.#mac(place, scope));
+    const isWhole = bytes.length > MAC_BYTES && bytes.toString("base64url") === token;
+    const isOurs = isWhole && timingSafeEqual(bytes.subarray(0, MAC_BYTES), this.#mac(place, scope));
     if (!isOurs) throw new DomainError("invalid", "the page_token was not given out here for this list");
     const [createdAt, id] = JSON.parse(place.toString()) as [number, string];
     return { createdAt, id };

@@ -1,0 +1,349 @@
+import { request as httpsRequest } from "node:https";
+import type { Client } from "@connectrpc/connect";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type BridgeService, SessionStatus, SessionStatusSchema } from "../../internal/gen/bridge/v1/bridge_pb.ts";
+import { ErrorInfoSchema, RetryInfoSchema } from "../../internal/gen/google/rpc/error_details_pb.ts";
+import { type BridgeRoom, type RoomConsumer, startBridgeRoom } from "../support/bridge-room.ts";
+import { eventually } from "../support/rpc-server.ts";
+
+let room: BridgeRoom;
+let mine: Client<typeof BridgeService>;
+let theirs: Client<typeof BridgeService>;
+beforeAll(async () => {
+  room = await startBridgeRoom({ limits: { startsPerMinute: 100_000 } });
+  mine = room.client(room.prd);
+  theirs = room.client(room.ndara);
+});
+afterAll(() => room[Symbol.asyncDispose]());
+
+const start = (by: RoomConsumer, sessionId: string, more: object = {}) =>
+  room.client(by).startSession({ projectId: by.name, sessionId, repoPath: room.repo, provider: "scripted", ...more });
+
+async function errorOf(call: Promise<unknown>): Promise<ConnectError> {
+  const err = await call.then(
+    () => new ConnectError("it was answered", Code.Unknown),
+    (caught: unknown) => ConnectError.from(caught),
+  );
+  return err;
+}
+const codeOf = async (call: Promise<unknown>) => Code[(await errorOf(call)).code];
+
+async function first<T>(stream: AsyncIterable<T>): Promise<T | undefined> {
+  for await (const message of stream) return message;
+  return undefined;
+}
+
+async function* one<T>(message: T): AsyncGenerator<T> {
+  yield message;
+}
+
+/** Every RPC that names a session. */
+type Call = (client: Client<typeof BridgeService>, sessionId: string, signal: AbortSignal) => Promise<unknown>;
+const CALLS: Readonly<Record<string, Call>> = {
+  getSession: (client, sessionId) => client.getSession({ sessionId }),
+  stopSession: (client, sessionId) => client.stopSession({ sessionId, force: true }),
+  sendInput: (client, sessionId) => client.sendInput({ sessionId, text: "hello" }),
+  streamEvents: (client, sessionId, signal) => first(client.streamEvents({ sessionId }, { signal })),
+  ackEvents: (client, sessionId) => client.ackEvents({ sessionId, subscriberId: "s", ackSeq: 1n, epoch: "e" }),
+  peek: (client, sessionId) => client.peek({ sessionId }),
+  status: (client, sessionId) => client.status({ sessionId }),
+  watchOutput: (client, sessionId, signal) => first(client.watchOutput({ sessionId }, { signal })),
+  nudge: (client, sessionId) => client.nudge({ sessionId, request: { message: "hello" } }),
+  getNudge: (client, sessionId) => client.getNudge({ sessionId, request: { requestId: "r" } }),
+  cancelNudge: (client, sessionId) => client.cancelNudge({ sessionId, request: { requestId: "r" } }),
+  sendKeys: (client, sessionId) => client.sendKeys({ sessionId, request: { keys: ["Escape"] } }),
+  respond: (client, sessionId) => client.respond({ sessionId, request: { dialogId: "d", choice: "1" } }),
+  attach: (client, sessionId, signal) => {
+    const hello = { case: "hello", value: { cols: 80, rows: 24, readOnly: true, name: "" } } as const;
+    return first(client.attach(one({ sessionId, request: { input: hello } }), { signal }));
+  },
+};
+
+describe("two projects with CAs of their own", () => {
+  it.each(Object.entries(CALLS))(
+    "%s finds no session of the other, exactly as one that does not exist",
+    async (_, call) => {
+      await start(room.ndara, "theirs");
+      const { signal } = new AbortController();
+      const foreign = await errorOf(call(mine, "theirs", signal));
+      const missing = await errorOf(call(mine, "nobodys", signal));
+      expect(Code[foreign.code]).toBe("NotFound");
+      expect(foreign.rawMessage).toBe(missing.rawMessage.replace("nobodys", "theirs"));
+      expect(await theirs.getSession({ sessionId: "theirs" })).toMatchObject({ status: SessionStatus.RUNNING });
+      const decision = room.audited().findLast((line) => line["event"] === "policy" && line["session"] === "theirs");
+      expect(room.audited()).toContainEqual(
+        expect.objectContaining({ event: "policy", outcome: "refused", session: "theirs", project: "prd-manager" }),
+      );
+      expect(decision).toBeDefined();
+    },
+  );
+
+  it("may use the same session id, and list and watch their own only", async () => {
+    await start(room.prd, "shared");
+    await start(room.ndara, "shared");
+    await start(room.prd, "only-prd");
+    const names = async (client: typeof mine) =>
+      (await client.listSessions({})).sessions.map(({ projectId }) => projectId);
+    expect(new Set(await names(mine))).toEqual(new Set(["prd-manager"]));
+    expect(new Set(await names(theirs))).toEqual(new Set(["ndara"]));
+    const seen = new Set<string>();
+    for await (const { session, seq } of theirs.watchSessions({}, { signal: AbortSignal.timeout(20_000) })) {
+      seen.add(session?.projectId ?? "");
+      if (seq >= BigInt((await names(theirs)).length)) break;
+    }
+    expect(seen).toEqual(new Set(["ndara"]));
+  });
+
+  it.each<[string, (client: typeof mine) => Promise<unknown>]>([
+    [
+      "start",
+      (client) => client.startSession({ projectId: "ndara", sessionId: "x", repoPath: "/", provider: "scripted" }),
+    ],
+    ["list", (client) => client.listSessions({ projectId: "ndara" })],
+    ["watch", (client) => first(client.watchSessions({ projectId: "ndara" }))],
+  ])("may not name the other's project: %s", async (_, call) => {
+    expect(await codeOf(call(mine))).toBe("PermissionDenied");
+  });
+});
+
+describe("a role", () => {
+  const NEEDS: Readonly<Record<string, readonly string[]>> = {
+    read: ["getSession", "streamEvents", "ackEvents", "peek", "status", "watchOutput", "attach"],
+    nudge: ["sendInput", "nudge", "getNudge", "cancelNudge"],
+    operate: ["stopSession", "sendKeys", "respond"],
+  };
+  it.each(["read", "nudge", "operate"] as const)("%s reaches its own RPCs and no others", async (scope) => {
+    const client = room.client(room.prd, { scope });
+    const held = ["read", "nudge", "operate"].slice(0, ["read", "nudge", "operate"].indexOf(scope) + 1);
+    for (const [needed, calls] of Object.entries(NEEDS)) {
+      for (const name of calls) {
+        const code = await codeOf((CALLS[name] as Call)(client, "nobodys", new AbortController().signal));
+        expect(`${name} ${code}`).toBe(`${name} ${held.includes(needed) ? "NotFound" : "PermissionDenied"}`);
+      }
+    }
+    const started = client.startSession({
+      projectId: "prd-manager",
+      sessionId: `by-${scope}`,
+      repoPath: room.repo,
+      provider: "scripted",
+    });
+    if (scope === "operate") expect(await started).toMatchObject({ status: SessionStatus.RUNNING });
+    else expect(await codeOf(started)).toBe("PermissionDenied");
+  });
+});
+
+describe("a start", () => {
+  it("is idempotent, and tells other parameters and an id that has ended apart", async () => {
+    const [one, two] = await Promise.all([start(room.prd, "idem"), start(room.prd, "idem")]);
+    expect(one).toEqual(two);
+    expect(await codeOf(start(room.prd, "idem", { agentOpts: { model: "m" } }))).toBe("AlreadyExists");
+    await mine.stopSession({ sessionId: "idem" });
+    await eventually(
+      "it has stopped",
+      () => room.sessions.get({ project: "prd-manager", id: "idem" })?.status === "stopped",
+    );
+    expect(await codeOf(start(room.prd, "idem"))).toBe("FailedPrecondition");
+    expect(await mine.stopSession({ sessionId: "idem" })).toMatchObject({ status: SessionStatus.STOPPED });
+    expect(await mine.getSession({ sessionId: "idem" })).toMatchObject({ reason: "StopRequested", restarts: 0 });
+  });
+
+  it.each<[string, object, string]>([
+    ["no project", { projectId: "" }, "InvalidArgument"],
+    ["no id", { sessionId: "" }, "InvalidArgument"],
+    ["an id with a slash", { sessionId: "a/b" }, "InvalidArgument"],
+    ["an id that begins with a dot", { sessionId: ".a" }, "InvalidArgument"],
+    ["a relative path", { repoPath: "repo" }, "InvalidArgument"],
+    ["no path", { repoPath: "" }, "InvalidArgument"],
+    ["a path that is not allowed", { repoPath: "/etc" }, "PermissionDenied"],
+    ["an unknown provider", { provider: "nobody" }, "InvalidArgument"],
+    ["an option that is not known", { agentOpts: { shell: "/bin/sh" } }, "InvalidArgument"],
+    ["a mode that the provider lacks", { agentOpts: { mode: "terminal" } }, "FailedPrecondition"],
+  ])("with %s is refused", async (_, more, code) => {
+    const before = room.provider.agents.length;
+    expect(await codeOf(start(room.prd, "refused", more))).toBe(code);
+    expect(room.provider.agents).toHaveLength(before);
+    expect(await codeOf(mine.getSession({ sessionId: "refused" }))).toBe("NotFound");
+  });
+});
+
+describe("an input", () => {
+  it("is answered with its number, once for a key", async () => {
+    await start(room.prd, "input");
+    const send = (text: string) => mine.sendInput({ sessionId: "input", text, idempotencyKey: "k" });
+    const [one, two] = await Promise.all([send("hello"), send("hello")]);
+    expect(one).toMatchObject({ accepted: true, seq: 2n, error: "" });
+    expect(two).toEqual(one);
+    expect(await codeOf(send("other"))).toBe("AlreadyExists");
+  });
+
+  it.each<[string, object]>([
+    ["no text", { text: "" }],
+    ["more than 65,536 bytes", { text: "ä".repeat(32_769) }],
+    ["a key that is none", { text: "x", idempotencyKey: "a b" }],
+  ])("with %s is invalid", async (_, input) => {
+    await start(room.prd, "input");
+    expect(await codeOf(mine.sendInput({ sessionId: "input", ...input }))).toBe("InvalidArgument");
+  });
+
+  it("in JSON with a field that is not known is no request", async () => {
+    await start(room.prd, "strict");
+    const post = (method: string, body: object) =>
+      new Promise<string>((resolve, reject) => {
+        const headers = { "content-type": "application/json", authorization: `Bearer ${room.prd.token()}` };
+        const options = { method: "POST", headers, agent: false as const, ...room.nodeOptions(room.prd) };
+        const req = httpsRequest(`${room.url}/bridge.v1.BridgeService/${method}`, options, async (res) =>
+          resolve(Buffer.concat(await res.toArray()).toString()),
+        );
+        req.on("error", reject).end(JSON.stringify(body));
+      });
+    const inputs = () => room.provider.agents.find(({ id }) => id === "prd-manager/strict")?.inputs.length;
+    expect(await post("SendInput", { sessionId: "strict", text: "x", mode: "IMMEDIATE" })).toContain(
+      "invalid_argument",
+    );
+    expect(await post("StopSession", { sessionId: "strict", forced: true })).toContain("invalid_argument");
+    expect(inputs()).toBe(0);
+    expect(await post("SendInput", { sessionId: "strict", text: "x" })).toContain('"accepted":true');
+    expect(await post("GetSession", { sessionId: "strict", extra: 1 })).toContain('"status":"RUNNING"');
+  });
+});
+
+describe("pages of sessions", () => {
+  it("have each session once, in order, while others come and go, and know their own tokens only", async () => {
+    await using own = await startBridgeRoom();
+    const client = own.client(own.prd);
+    const begin = (sessionId: string) =>
+      client.startSession({ projectId: "prd-manager", sessionId, repoPath: own.repo, provider: "scripted" });
+    for (let i = 0; i < 7; i++) await begin(`s${i}`);
+    const ids: string[] = [];
+    let pageToken = "";
+    do {
+      const page = await client.listSessions({ pageSize: 3, pageToken });
+      ids.push(...page.sessions.map(({ sessionId }) => sessionId));
+      pageToken = page.nextPageToken;
+      if (ids.length === 3) await begin("later");
+    } while (pageToken !== "");
+    expect(ids).toEqual(["s0", "s1", "s2", "s3", "s4", "s5", "s6", "later"]);
+    const { nextPageToken } = await client.listSessions({ pageSize: 3 });
+    for (const forged of ["x", `${nextPageToken}A`, Buffer.from('[0,""]').toString("base64url")])
+      expect(await codeOf(client.listSessions({ pageToken: forged }))).toBe("InvalidArgument");
+    const other = client.listSessions({ pageToken: nextPageToken, status: [SessionStatus.RUNNING] });
+    expect(await codeOf(other)).toBe("InvalidArgument");
+    expect(await codeOf(client.listSessions({ pageSize: -1 }))).toBe("InvalidArgument");
+    await client.stopSession({ sessionId: "s1", force: true });
+    await eventually(
+      "s1 has stopped",
+      () => own.sessions.get({ project: "prd-manager", id: "s1" })?.status === "stopped",
+    );
+    const { sessions } = await client.listSessions({ status: [SessionStatus.STOPPED] });
+    expect(sessions.map(({ sessionId }) => sessionId)).toEqual(["s1"]);
+  });
+});
+
+describe("limits", () => {
+  it("hold for 500 starts at once, per project and together", async () => {
+    await using own = await startBridgeRoom({
+      sessions: { maxPerProject: 5, maxGlobal: 8 },
+      limits: { startsPerMinute: 100_000 },
+    });
+    const started = Array.from({ length: 500 }, (_, i) => {
+      const by = i % 2 === 0 ? own.prd : own.ndara;
+      const request = { projectId: by.name, sessionId: `s${i}`, repoPath: own.repo, provider: "scripted" };
+      return codeOf(own.client(by).startSession(request));
+    });
+    const codes = await Promise.all(started);
+    expect(codes.filter((code) => code === "Unknown")).toHaveLength(8); // answered
+    expect(codes.filter((code) => code === "ResourceExhausted")).toHaveLength(492);
+    expect(own.provider.agents).toHaveLength(8);
+    for (const { name } of [own.prd, own.ndara]) expect(own.sessions.list(name).length).toBeLessThanOrEqual(5);
+  });
+
+  it("of rates say how long to wait, for each caller and session by themselves", async () => {
+    await using own = await startBridgeRoom({ limits: { startsPerMinute: 2, inputsPerMinute: 3 } });
+    const begin = (sessionId: string, subject = "app") =>
+      own
+        .client(own.prd, { subject })
+        .startSession({ projectId: "prd-manager", sessionId, repoPath: own.repo, provider: "scripted" });
+    await begin("a");
+    await begin("b");
+    const err = await errorOf(begin("c"));
+    expect(Code[err.code]).toBe("ResourceExhausted");
+    expect(Number(err.findDetails(ErrorInfoSchema)[0]?.metadata["retry_after_ms"])).toBeGreaterThan(0);
+    expect(err.findDetails(RetryInfoSchema)).toHaveLength(1);
+    await begin("c", "another");
+    const send = (sessionId: string, subject = "app") =>
+      own.client(own.prd, { subject }).sendInput({ sessionId, text: "x" });
+    for (let i = 0; i < 3; i++) await send("a");
+    expect(await codeOf(send("a"))).toBe("ResourceExhausted");
+    await send("b");
+    await send("a", "another");
+  });
+});
+
+describe("Health and ListProviders", () => {
+  it("answer in time, whatever a provider does", async () => {
+    await using own = await startBridgeRoom();
+    const client = own.client(own.prd);
+    expect(await client.health({})).toMatchObject({
+      status: "serving",
+      providers: [{ provider: "scripted", available: true, error: "" }],
+    });
+    expect(await client.listProviders({})).toMatchObject({
+      providers: [{ provider: "scripted", version: "1.0", binary: "/bin/scripted", capabilities: ["stdio"] }],
+    });
+  });
+
+  it("name one that hangs, and a start with it is refused", async () => {
+    await using own = await startBridgeRoom();
+    const client = own.client(own.prd);
+    own.provider.health_ = () => new Promise(() => {});
+    const { providers } = await client.health({}, { timeoutMs: 10_000 });
+    expect(providers).toMatchObject([
+      { provider: "scripted", available: false, error: expect.stringContaining("took longer") },
+    ]);
+    const begun = client.startSession({
+      projectId: "prd-manager",
+      sessionId: "s",
+      repoPath: own.repo,
+      provider: "scripted",
+    });
+    expect(await codeOf(begun)).toBe("FailedPrecondition");
+  });
+});
+
+describe("WatchSessions", () => {
+  it("gives all sessions as they are, then changes only, numbered, until a session is gone", async () => {
+    await using own = await startBridgeRoom({ sessions: { retentionMs: 300 } });
+    const client = own.client(own.prd);
+    const begin = (sessionId: string) =>
+      client.startSession({ projectId: "prd-manager", sessionId, repoPath: own.repo, provider: "scripted" });
+    await begin("one");
+    const seen: { readonly id: string; readonly status: string; readonly gone: boolean; readonly seq: bigint }[] = [];
+    const stop = new AbortController();
+    const watching = (async () => {
+      for await (const { session, gone, seq, gap, lastReceipt } of client.watchSessions({}, { signal: stop.signal })) {
+        expect(gap?.first ?? seq).toBe((seen.at(-1)?.seq ?? 0n) + 1n);
+        const status = SessionStatusSchema.value[session?.status ?? 0]?.name ?? "";
+        seen.push({ id: `${session?.sessionId}${lastReceipt ? " receipt" : ""}`, status, gone, seq });
+      }
+    })().catch(() => {});
+    await eventually("the snapshot", () => seen.length === 1);
+    await begin("two");
+    await eventually("two runs", () => seen.some(({ id, status }) => id === "two" && status === "RUNNING"));
+    await client.sendInput({ sessionId: "one", text: "hello" });
+    await eventually("the receipt", () => seen.some(({ id }) => id === "one receipt"));
+    await client.stopSession({ sessionId: "two", force: true });
+    await eventually("two is gone", () => seen.some(({ id, gone }) => id === "two" && gone));
+    stop.abort();
+    await watching;
+    expect(seen.filter(({ id }) => id === "one")).toHaveLength(1);
+  });
+
+  it("knows two labels, and at most 50 lines", async () => {
+    await start(room.prd, "labelled");
+    const labels = { "gastown.io/provider": "scripted" };
+    expect(await first(mine.watchSessions({ labels }))).toBeDefined();
+    expect(await codeOf(first(mine.watchSessions({ labels: { rig: "x" } })))).toBe("InvalidArgument");
+    expect(await codeOf(first(mine.watchSessions({ lines: 51 })))).toBe("InvalidArgument");
+  });
+});
