@@ -7,13 +7,16 @@ Usage: npm start [-- flags]
 
   --agent demo     the demo agent: answers like a coding agent and does nothing (default)
   --agent claude   your own Claude Code, in the folder you are in; nothing is ever sent to it by itself
-  --once           one peek, nudge, peek and status with the demo agent, printed; no terminal needed
+  --bridge         a bridge instead: sessions of the demo agent for control planes, behind mutual TLS and tokens
+  --once           one peek, nudge, peek and status with the demo agent, printed; no terminal needed;
+                   of a bridge one session, its events and a receipt
   --help, --version
 
 Examples:
   npm start
   npm start -- --agent claude
   npm start -- --once
+  npm start -- --bridge
 `;
 
 export type AgentName = "demo" | "claude";
@@ -22,17 +25,18 @@ export interface StartConfig {
   readonly ask?: "help" | "version";
   readonly agent: AgentName;
   readonly once: boolean;
+  readonly bridge: boolean;
   /** Where the person was when they typed the command; npm itself goes to the clone. */
   readonly workdir: string | undefined;
 }
 
-const specs = { agent: { type: "string" }, once: { type: "boolean" } } as const;
+const specs = { agent: { type: "string" }, once: { type: "boolean" }, bridge: { type: "boolean" } } as const;
 
 /** @throws DomainError `invalid`. */
 export function readConfig(argv: readonly string[], env: Readonly<Record<string, string | undefined>>): StartConfig {
   const { ask, values, positionals } = parseFlags(specs, argv, env);
   if (positionals[0] !== undefined) throw new DomainError("invalid", `unexpected argument "${positionals[0]}"`);
-  const { agent = "demo", once = false } = values;
+  const { agent = "demo", once = false, bridge = false } = values;
   if (agent !== "demo" && agent !== "claude") {
     throw new DomainError("invalid", `--agent is demo or claude, not "${agent}"`);
   }
@@ -40,6 +44,7 @@ export function readConfig(argv: readonly string[], env: Readonly<Record<string,
     const hint = "it sends a message, and only the demo agent gets one without being asked";
     throw new DomainError("invalid", "--once works with the demo agent only", { fields: { hint } });
   }
-  const config = { agent, once, workdir: env["INIT_CWD"] || undefined } as const;
+  if (bridge && agent !== "demo") throw new DomainError("invalid", "--bridge works with the demo agent only");
+  const config = { agent, once, bridge, workdir: env["INIT_CWD"] || undefined } as const;
   return ask === undefined ? config : { ...config, ask };
 }

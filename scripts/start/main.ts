@@ -5,6 +5,7 @@ import { type MainContext, runMain } from "../../internal/cli/run-main.ts";
 import { version } from "../../internal/cli/version.ts";
 import { agentCommand } from "./agent-command.ts";
 import { type RunningAgent, withAgent } from "./agent-session.ts";
+import { startBridge } from "./bridge/bridge.ts";
 import { help, readConfig } from "./config.ts";
 import { freeAddress } from "./free-address.ts";
 import { gtCommands, shellPath } from "./gt-commands.ts";
@@ -28,6 +29,7 @@ await runMain({ name: "start", exitCodes: { unavailable: 4 } }, async (context) 
     return 0;
   }
   const plain = plainEnvironment(env);
+  if (config.bridge) return startBridge(context, { root, env: plain, once: config.once });
   const command = agentCommand(config.agent, root, plain["PATH"] ?? "");
   const path = await pathWithTmux(root, plain);
   if (typeof path === "number") return path;

@@ -45,13 +45,14 @@ it("writes a receipt on one line, safe to print", () => {
 
 describe("configuration", () => {
   it("starts the demo agent unless asked otherwise", () => {
-    expect(readConfig([], {})).toEqual({ agent: "demo", once: false, workdir: undefined });
+    expect(readConfig([], {})).toEqual({ agent: "demo", once: false, bridge: false, workdir: undefined });
     expect(readConfig(["--agent", "claude"], { INIT_CWD: "/w" })).toMatchObject({ agent: "claude", workdir: "/w" });
   });
 
   it.each([
     [["--agent", "vim"], '--agent is demo or claude, not "vim"'],
     [["--agent", "claude", "--once"], "--once works with the demo agent only"],
+    [["--agent", "claude", "--bridge"], "--bridge works with the demo agent only"],
     [["hello"], 'unexpected argument "hello"'],
   ])("refuses %j", (argv, message) => {
     expect(() => readConfig(argv, {})).toThrow(message);

@@ -1,0 +1,32 @@
+import { shellPath } from "../gt-commands.ts";
+import { CALLER, type TourFiles } from "./throwaway-trust.ts";
+import { SESSION } from "./tour.ts";
+
+export interface TourPlace {
+  /** The clone. */
+  readonly root: string;
+  readonly home: string | undefined;
+  readonly port: number;
+}
+
+/** What a person can paste into another terminal while the bridge runs. */
+export function nextSteps({ root, home, port }: TourPlace, { ca, cert, key, tokenKey }: TourFiles): readonly string[] {
+  const quoted = (path: string) => shellPath(path, home);
+  const gt = quoted(`${root}/cmd/gt/gt`);
+  const call = (method: string, body: string) =>
+    [
+      `curl -sS --cacert ${quoted(ca)} --cert ${quoted(cert)} --key ${quoted(key)}`,
+      `-H "authorization: Bearer $TOKEN" -H 'content-type: application/json'`,
+      `-d '${body}' https://127.0.0.1:${port}/bridge.v1.BridgeService/${method}`,
+    ].join(" \\\n    ");
+  const grpcurl = `grpcurl -cacert ${quoted(ca)} -cert ${quoted(cert)} -key ${quoted(key)}`;
+  return [
+    `TOKEN=$(${gt} token --jwt-key ${quoted(tokenKey)} --jwt-issuer ${CALLER} --project ${CALLER})`,
+    call("ListSessions", "{}"),
+    call("SendInput", JSON.stringify({ session_id: SESSION, text: "hello again" })),
+    [
+      `${grpcurl} -H "authorization: Bearer $TOKEN"`,
+      `-d '${JSON.stringify({ session_id: SESSION })}' 127.0.0.1:${port} bridge.v1.BridgeService/StreamEvents`,
+    ].join(" \\\n    "),
+  ];
+}

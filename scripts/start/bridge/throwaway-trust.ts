@@ -1,0 +1,76 @@
+import { X509Certificate } from "node:crypto";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { newAuthority } from "../../../internal/pki/authority.ts";
+import { newKeyPair, newTokenKeyPair, privateKeyPem, publicKeyPem } from "../../../internal/pki/key-pair.ts";
+import { type LeafOptions, newLeaf } from "../../../internal/pki/leaf.ts";
+
+/** The name of the one caller: of its certificate, of its token key, and of its project. */
+export const CALLER = "tour";
+
+const DAYS = 7;
+
+/** Files of a bridge and of its caller, all of one folder. */
+export interface TourFiles {
+  readonly config: string;
+  readonly ca: string;
+  readonly cert: string;
+  readonly key: string;
+  readonly tokenKey: string;
+  /** A folder in which agents may work. */
+  readonly repo: string;
+}
+
+/**
+ * Makes a CA, the bridge's certificate, a caller with a certificate and a token key, and a `bridge.yaml`, in `folder`. The
+ * CA's key is kept nowhere.
+ * @param now wall clock, ms
+ */
+export async function throwawayTrust(folder: string, port: number, now: number): Promise<TourFiles> {
+  const at = (name: string) => join(folder, name);
+  const keys = await newKeyPair("ecdsa-p384");
+  const ca = newAuthority(keys, { name: "bridge-tour", trustDomain: "bridge-tour", days: DAYS, now });
+  const signer = { certificate: new X509Certificate(ca), key: keys.privateKey };
+  const issue = async (type: LeafOptions["type"], name: string, hosts: readonly string[]) => {
+    const pair = await newKeyPair("ecdsa-p384");
+    const usual = { uris: [], trustDomain: undefined, namespace: "default", crlUrl: undefined, days: DAYS, now };
+    await writeFile(at(`${name}.key`), privateKeyPem(pair.privateKey), { mode: 0o600 });
+    await writeFile(at(`${name}.crt`), newLeaf({ type, name, hosts, ...usual }, pair.publicKey, signer));
+  };
+  await writeFile(at("ca.crt"), ca);
+  await issue("server", "localhost", ["127.0.0.1"]);
+  await issue("client", CALLER, []);
+  const token = await newTokenKeyPair();
+  await writeFile(at("token.key"), privateKeyPem(token.privateKey), { mode: 0o600 });
+  await writeFile(at("token.pub"), publicKeyPem(token.publicKey));
+  await mkdir(at("repo"));
+  await writeFile(at("bridge.yaml"), configText(folder, port));
+  return {
+    ...{ config: at("bridge.yaml"), ca: at("ca.crt"), cert: at(`${CALLER}.crt`), key: at(`${CALLER}.key`) },
+    ...{ tokenKey: at("token.key"), repo: at("repo") },
+  };
+}
+
+function configText(folder: string, port: number): string {
+  return `server:
+  listen: "127.0.0.1:${port}"
+  health_listen: "127.0.0.1:0"
+  state_dir: "state"
+tls:
+  ca_bundle: "ca.crt"
+  cert: "localhost.crt"
+  key: "localhost.key"
+auth:
+  jwt_public_keys:
+    - issuer: "${CALLER}"
+      key_path: "token.pub"
+audit:
+  path: "audit.log"
+providers:
+  demo: {}
+allowed_paths:
+  - ${JSON.stringify(folder)}
+logging:
+  level: "warn"
+`;
+}
