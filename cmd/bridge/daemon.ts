@@ -4,6 +4,7 @@ import type { Clock } from "../../internal/base/clock.ts";
 import type { Logger } from "../../internal/base/logger.ts";
 import type { Redactor } from "../../internal/base/redact.ts";
 import { runTasks, type Task } from "../../internal/base/task-group.ts";
+import { BridgeMetrics } from "../../internal/bridge/bridge-metrics.ts";
 import { bridgeRoutes } from "../../internal/bridge/bridge-routes.ts";
 import { BridgeServing } from "../../internal/bridge/bridge-serving.ts";
 import { LocalSessions } from "../../internal/bridge/local-sessions.ts";
@@ -55,7 +56,7 @@ export class Daemon implements Task {
     const health = new HealthState();
     const metrics = new Metrics();
     metrics.collectProcess();
-    const sessions = await this.#sessions();
+    const sessions = await this.#sessions(metrics);
     const serving = this.#serving(sessions, health, metrics, signal);
     const healthServer = createHealthServer(
       { clock, logger, health, metrics },
@@ -88,15 +89,17 @@ export class Daemon implements Task {
     await sessions.run(signal);
   }
 
-  async #sessions(): Promise<LocalSessions> {
+  async #sessions({ registry }: Metrics): Promise<LocalSessions> {
     const { clock, logger, redactor } = this.#deps;
     const { config, folder, place } = this.#options;
     const { sessions, allowedPaths } = config;
     const providers = providersOf(config, { clock, env: place.env });
     const inTerminals = await openTerminalsFolder(folder, place.runtimeDir, process.getuid?.() ?? 0);
     const terminals = terminalsOf(config, inTerminals, { clock, logger, env: place.env });
+    const names = config.providers.map(({ name }) => name);
+    const metrics = new BridgeMetrics(registry, names);
     return new LocalSessions(
-      { clock, logger, redactor, providers, ...(terminals && { terminals }) },
+      { clock, logger, redactor, providers, metrics, ...(terminals && { terminals }) },
       {
         ...{ maxPerProject: sessions.maxPerProject, maxGlobal: sessions.maxGlobal, allowedPaths },
         idleTimeoutMs: sessions.idleTimeoutMs ?? Number.POSITIVE_INFINITY,

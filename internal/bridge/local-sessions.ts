@@ -6,6 +6,7 @@ import type { Redactor } from "../base/redact.ts";
 import type { Task } from "../base/task-group.ts";
 import type { EventSession } from "../wire/session-event.ts";
 import type { AgentListener, AgentSession } from "./agent-session.ts";
+import type { BridgeMetrics } from "./bridge-metrics.ts";
 import { LocalSession, type LocalSessionDeps } from "./local-session.ts";
 import type { Provider, SessionConfig } from "./provider.ts";
 import { ProviderRegistry } from "./provider-registry.ts";
@@ -40,6 +41,7 @@ export interface LocalSessionsDeps {
   readonly providers: readonly Provider[];
   /** Absent: no provider has the mode `terminal` here. */
   readonly terminals?: TerminalLauncher;
+  readonly metrics?: BridgeMetrics;
 }
 
 /** `sessions` and `allowed_paths` of the configuration; times in ms. */
@@ -84,6 +86,7 @@ export class LocalSessions implements SessionBackend, Task {
     this.#options = options;
     this.#providers = new ProviderRegistry(deps, deps.providers);
     this.#table = new SessionTable(options);
+    deps.metrics?.observe(() => [...this.#table.all()].map((session) => session.info()));
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -96,11 +99,14 @@ export class LocalSessions implements SessionBackend, Task {
   }
 
   async start(request: StartRequest, _caller: Caller, signal: AbortSignal): Promise<SessionInfo> {
-    await raceSignal(this.#ready.promise, signal);
-    const session = this.#known(request) ?? this.#begin(request);
-    await this.#admissions.get(session);
-    await this.#started(session, signal);
-    return session.info();
+    try {
+      const session = await this.#start(request, signal);
+      this.#deps.metrics?.started(request.provider);
+      return session;
+    } catch (err) {
+      this.#deps.metrics?.started(request.provider, err);
+      throw err;
+    }
   }
 
   async stop(key: SessionKey, { force }: { readonly force: boolean }): Promise<SessionInfo> {
@@ -147,6 +153,14 @@ export class LocalSessions implements SessionBackend, Task {
 
   providers(): Promise<readonly ProviderInfo[]> {
     return this.#providers.list();
+  }
+
+  async #start(request: StartRequest, signal: AbortSignal): Promise<SessionInfo> {
+    await raceSignal(this.#ready.promise, signal);
+    const session = this.#known(request) ?? this.#begin(request);
+    await this.#admissions.get(session);
+    await this.#started(session, signal);
+    return session.info();
   }
 
   /** @throws DomainError `not-found` */

@@ -167,6 +167,7 @@ it("tells probes and metrics nothing but numbers, in plaintext", async () => {
   expect((await get(`${bridge.healthUrl}/readyz`)).status).toBe(200);
   const metrics = (await get(`${bridge.healthUrl}/metrics`)).body.toString();
   expect(metrics).toContain("gastown_tls_certificate_expiry_timestamp_seconds");
+  expect(metrics).toContain("gastown_bridge_sessions");
   expect((await get(`${bridge.healthUrl}/bridge.v1.BridgeService/ListSessions`)).status).toBe(404);
 });
 
