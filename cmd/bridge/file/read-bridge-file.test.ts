@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { ConfigError } from "./config-fault.ts";
 import { readBridgeFile } from "./read-bridge-file.ts";
@@ -101,6 +103,18 @@ it("reads the requirement's example as it stands", () => {
     ["opencode", "opencode", []],
   ]);
   expect(warnings).toEqual([{ line: 32, key: "providers.codex.args", reason: expect.stringContaining("--quiet") }]);
+});
+
+it("reads the sample, as it is and with every line that is commented out", () => {
+  const sample = readFileSync(join(import.meta.dirname, "../../../deploy/bridge/bridge.yaml"), "utf8");
+  expect(read(sample).warnings).toEqual([]);
+  const { config } = read(sample.replaceAll(/^(\s*)# (?=\s*[a-z_]+:)/gm, "$1"));
+  expect(config).toMatchObject({
+    stateDir: "/var/lib/gastown-bridge",
+    crlServer: { path: "/ca.crl" },
+    auth: { keyFiles: [{ rule: { projects: ["shop"] } }, {}] },
+  });
+  expect(config.providers.map(({ name }) => name)).toContain("demo");
 });
 
 it("listens on loopback, and has limits, where nothing is said", () => {

@@ -1,0 +1,61 @@
+import { execFile } from "node:child_process";
+import { chmod, readFile, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect, it } from "vitest";
+import { CaSandbox } from "../support/bridge-ca.ts";
+import { ownProgram } from "../support/programs.ts";
+
+const root = join(import.meta.dirname, "../..");
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await new Promise((resolve) => server.once("listening", resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return typeof address === "object" && address !== null ? address.port : 0;
+}
+
+it("runs docs/bridge.md as it stands: two consumers with CAs of their own, each with its own session s1", async () => {
+  await using sandbox = await CaSandbox.create();
+  for (const name of ["bridge", "gt"] as const) {
+    const program = sandbox.path("bin", name);
+    await writeFile(program, `#!/bin/sh\nexec "${process.execPath}" "${ownProgram(name)}" "$@"\n`);
+    await chmod(program, 0o755);
+  }
+  const page = await readFile(join(root, "docs/bridge.md"), "utf8");
+  const blocks = [...page.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block]) => block);
+  expect(blocks).toHaveLength(4);
+  const port = await freePort();
+  const script = blocks
+    .join("\n")
+    .replace('listen: "127.0.0.1:9445"', `listen: "127.0.0.1:${port}"\n  health_listen: "127.0.0.1:0"`)
+    .replaceAll("localhost:9445", `localhost:${port}`);
+  const { stdout, stderr, code } = await sandbox.sh(`${script}\nkill $!\nwait $! || echo "the bridge ended with $?"`);
+  const log = await readFile(sandbox.path("ai-agent-bridge/bridge.log"), "utf8");
+  expect(code, `${stdout}${stderr}${log}`).toBe(0);
+  expect(stdout).toContain("bridge.yaml: ok");
+  const answers = stdout
+    .split("\n")
+    .filter((line) => line.startsWith("{"))
+    .map((line) => JSON.parse(line) as object);
+  expect(answers).toMatchObject([
+    { sessionId: "s1", status: "RUNNING" },
+    { sessionId: "s1", status: "RUNNING" },
+    { accepted: true, outcome: "NUDGE_OUTCOME_SUBMITTED" },
+    { sessions: [{ sessionId: "s1", projectId: "ndara-orchestrator" }] },
+    { status: expect.stringMatching(/STOPP/) },
+  ]);
+  expect(stdout).not.toContain("the bridge ended with");
+});
+
+it("shows a bridge without account or certificates: npm start -- --bridge --once", async () => {
+  await using sandbox = await CaSandbox.create();
+  const launch = [join(root, "scripts/launch.mjs"), "scripts/start/main.ts", "--bridge", "--once"];
+  const env = { ...sandbox.env, TMPDIR: sandbox.dir };
+  const { stdout } = await promisify(execFile)(process.execPath, launch, { cwd: root, env });
+  expect(stdout).toContain("NUDGE_RECEIPT    SUBMITTED");
+  expect(stdout).toContain("all as expected");
+  expect(await sandbox.ok("ls -d gt-bridge-* 2>/dev/null || true")).toBe("");
+});
