@@ -1,6 +1,8 @@
+import { join } from "node:path";
 import type { AuditLog } from "../../internal/auth/audit-log.ts";
 import { CrlServer } from "../../internal/auth/crl-server.ts";
 import type { Clock } from "../../internal/base/clock.ts";
+import { DomainError } from "../../internal/base/errors.ts";
 import type { Logger } from "../../internal/base/logger.ts";
 import type { Redactor } from "../../internal/base/redact.ts";
 import { runTasks, type Task } from "../../internal/base/task-group.ts";
@@ -8,7 +10,9 @@ import { BridgeMetrics } from "../../internal/bridge/bridge-metrics.ts";
 import { bridgeRoutes } from "../../internal/bridge/bridge-routes.ts";
 import { BridgeServing } from "../../internal/bridge/bridge-serving.ts";
 import { LocalSessions } from "../../internal/bridge/local-sessions.ts";
+import type { TerminalLauncher } from "../../internal/bridge/terminal-launcher.ts";
 import { BridgeService } from "../../internal/gen/bridge/v1/bridge_pb.ts";
+import { SessionLedger } from "../../internal/providers/session-ledger.ts";
 import { HealthState } from "../../internal/rpc/server/health.ts";
 import { createHealthServer } from "../../internal/rpc/server/health-http.ts";
 import { Metrics } from "../../internal/rpc/server/metrics.ts";
@@ -93,13 +97,15 @@ export class Daemon implements Task {
     const { clock, logger, redactor } = this.#deps;
     const { config, folder, place } = this.#options;
     const { sessions, allowedPaths } = config;
-    const providers = providersOf(config, { clock, env: place.env });
+    const deps = { clock, logger, env: place.env };
+    const ledger = new SessionLedger({ clock, logger }, join(folder, "sessions"));
+    const providers = providersOf(config, ledger, deps);
     const inTerminals = await openTerminalsFolder(folder, place.runtimeDir, process.getuid?.() ?? 0);
-    const terminals = terminalsOf(config, inTerminals, { clock, logger, env: place.env });
+    const terminals = withLost(terminalsOf(config, inTerminals, deps), ledger);
     const names = config.providers.map(({ name }) => name);
     const metrics = new BridgeMetrics(registry, names);
     return new LocalSessions(
-      { clock, logger, redactor, providers, metrics, ...(terminals && { terminals }) },
+      { clock, logger, redactor, providers, metrics, terminals },
       {
         ...{ maxPerProject: sessions.maxPerProject, maxGlobal: sessions.maxGlobal, allowedPaths },
         idleTimeoutMs: sessions.idleTimeoutMs ?? Number.POSITIVE_INFINITY,
@@ -135,6 +141,19 @@ export class Daemon implements Task {
     );
     return [server];
   }
+}
+
+/** The same launcher, which also names the sessions that a killed bridge has taken with it. */
+function withLost(terminals: TerminalLauncher | undefined, ledger: SessionLedger): TerminalLauncher {
+  return {
+    start: (config, signal) => {
+      if (terminals !== undefined) return terminals.start(config, signal);
+      return Promise.reject(
+        new DomainError("precondition", "no gt-sidecar came with this bridge: it has no terminals"),
+      );
+    },
+    survivors: async (signal) => [...ledger.lost(), ...((await terminals?.survivors(signal)) ?? [])],
+  };
 }
 
 function abortedBefore(signal: AbortSignal): Promise<undefined> {

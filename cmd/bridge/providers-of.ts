@@ -1,9 +1,11 @@
 import type { Clock } from "../../internal/base/clock.ts";
 import type { Logger } from "../../internal/base/logger.ts";
 import { DEFAULT_REDACT_PATTERNS } from "../../internal/base/redact.ts";
-import type { Provider } from "../../internal/bridge/provider.ts";
+import type { Provider, SessionConfig } from "../../internal/bridge/provider.ts";
 import { runCommand } from "../../internal/process/run-command.ts";
 import { createStdioProviders, environmentOf } from "../../internal/providers/create-providers.ts";
+import { RecordedProvider } from "../../internal/providers/recorded-provider.ts";
+import type { SessionLedger } from "../../internal/providers/session-ledger.ts";
 import { SidecarLauncher } from "../../internal/providers/sidecar-launcher.ts";
 import type { ProgramConfig } from "../../internal/providers/stdio-provider.ts";
 import { terminalProgram } from "../../internal/providers/terminal-program.ts";
@@ -20,15 +22,18 @@ export interface ProvidersDeps {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** The providers of a configuration. */
+/** The providers of a configuration; their sessions stand in the ledger while they run. */
 export function providersOf(
   { providers }: BridgeConfig,
-  { clock, env }: Omit<ProvidersDeps, "logger">,
+  ledger: SessionLedger,
+  { clock, env }: Pick<ProvidersDeps, "clock" | "env">,
 ): readonly Provider[] {
   const programs = providers.map((config) => [config.name, programOf(config)] as const);
   const hasTerminals = ownProgram("gt-sidecar") !== undefined;
-  const deps = { clock, run: runCommand, env, cwd: "/", hasTerminals };
-  return [...createStdioProviders(deps, Object.fromEntries(programs)).values()];
+  const environmentOf = (session: SessionConfig) => ledger.environmentOf(session);
+  const deps = { clock, run: runCommand, env, cwd: "/", hasTerminals, environmentOf };
+  const all = createStdioProviders(deps, Object.fromEntries(programs)).values();
+  return [...all].map((provider) => new RecordedProvider(provider, ledger));
 }
 
 /** What starts their agents in terminals, each in a folder below `folder`; undefined when no gt-sidecar came with this program. */

@@ -5,6 +5,7 @@ import type { Caller, SessionTerminal } from "../bridge/session-backend.ts";
 import type { LaunchedTerminal, TerminalEnd } from "../bridge/terminal-launcher.ts";
 import { SidecarService, SidecarStopAgentRequestSchema } from "../gen/gastown/v1/sidecar_pb.ts";
 import { killMarked } from "../process/marked-processes.ts";
+import { MARKER } from "./session-marker.ts";
 import type { SidecarEnd, SidecarProcess } from "./sidecar-process.ts";
 
 export interface LaunchedSidecarDeps {
@@ -15,9 +16,6 @@ export interface LaunchedSidecarDeps {
   /** Called once when nothing of the session is left. */
   readonly onEnded: () => void;
 }
-
-/** The environment variable that every process of a session has. */
-export const MARKER = "GT_BRIDGE_SESSION";
 
 const BRIDGE: Caller = { identity: "bridge", role: "operate" };
 /** Beyond the grace period: KILL of the agent, and the sidecar's own end. */

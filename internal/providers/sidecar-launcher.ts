@@ -15,8 +15,9 @@ import type {
 import { SidecarService, SidecarStatusRequestSchema } from "../gen/gastown/v1/sidecar_pb.ts";
 import { killMarked } from "../process/marked-processes.ts";
 import type { SidecarConnection } from "../rpc/client/transport.ts";
-import { LaunchedSidecar, MARKER } from "./launched-sidecar.ts";
+import { LaunchedSidecar } from "./launched-sidecar.ts";
 import { lostTerminal } from "./lost-terminal.ts";
+import { MARKER } from "./session-marker.ts";
 import { adoptSidecarProcess, lastErrorIn, type SidecarProcess, startSidecarProcess } from "./sidecar-process.ts";
 import { TerminalLink } from "./terminal-link.ts";
 import { TerminalFolder, type TerminalRecord } from "./terminal-record.ts";
@@ -196,7 +197,7 @@ export class SidecarLauncher implements TerminalLauncher {
     killMarked(MARKER, marker);
     folder.remove();
     logger.warn(session, "a session of an earlier bridge has ended with it");
-    return { config, launched: lostTerminal(record) };
+    return { config, launched: lostTerminal(config, clock.now()) };
   }
 
   /** The session's sidecar as it runs; or a new one for an agent whose sidecar was killed. Undefined: the agent has ended. */

@@ -41,6 +41,8 @@ export interface StdioDeps {
   readonly redactor: Redactor;
   /** For a binary that is given by a relative path. */
   readonly cwd: string;
+  /** Added to the environment of a session's agent. */
+  readonly environmentOf?: (session: SessionConfig) => Readonly<Record<string, string>>;
   /** Its agents can run in terminals as well, which others start. Default false. */
   readonly hasTerminals?: boolean;
 }
@@ -89,7 +91,7 @@ export class StdioProvider implements Provider {
       program,
       args: [...leading, ...this.#dialect.argv(args, config)],
       cwd: config.cwd,
-      env: agentEnvironment(this.#dialect, this.#deps.env),
+      env: { ...agentEnvironment(this.#dialect, this.#deps.env), ...this.#deps.environmentOf?.(config) },
     };
     const { clock, guard, redactor } = this.#deps;
     const deps = { clock, dialect: this.#dialect, guard, redactor, startupTimeoutMs };

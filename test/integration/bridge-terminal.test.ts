@@ -20,6 +20,8 @@ const start = (sessionId: string, agentOpts: Record<string, string> = { mode: "t
     ...{ projectId: "prd-manager", sessionId, provider: "demo", repoPath: folder.path("repos/one"), agentOpts },
   });
 const statusOf = async (sessionId: string) => (await client().getSession({ sessionId })).status;
+/** Programs of sessions that still run: the bridge is started with this HOME, and they inherit it. */
+const agents = () => markedProcesses("HOME", folder.dir).filter((pid) => pid !== bridge.process.pid);
 const folders = () => readdirSync(folder.path("state/t"));
 
 async function untilStatus(sessionId: string, status: SessionStatus): Promise<void> {
@@ -120,11 +122,31 @@ it("outlives a bridge that is killed, with its events and positions; what does n
   expect(folders()).toEqual([]);
 });
 
+it("is named by the next bridge when it did not survive: an agent over standard streams, and what it has started ends", async () => {
+  await start("s1", {});
+  await untilStatus("s1", SessionStatus.RUNNING);
+  bridge.process.kill("SIGKILL");
+  await bridge.exited;
+  bridge = await folder.start(folder.path("bridge.yaml"));
+  await untilStatus("s1", SessionStatus.FAILED);
+  expect(await client().getSession({ sessionId: "s1" })).toMatchObject({
+    ...{ provider: "demo", repoPath: folder.path("repos/one") },
+    error: expect.stringContaining("the bridge ended while the session ran"),
+  });
+  const events = [];
+  for await (const event of client().streamEvents({ sessionId: "s1" })) events.push(event);
+  expect(events).toMatchObject([{ sessionId: "s1", done: true }]);
+  expect(agents()).toEqual([]);
+});
+
 it("stops with the bridge, on SIGTERM", async () => {
   await start("e1");
+  await start("e2", {});
   await untilStatus("e1", SessionStatus.RUNNING);
+  await untilStatus("e2", SessionStatus.RUNNING);
   bridge.process.kill("SIGTERM");
   expect(await bridge.exited).toBe(0);
   expect(folders()).toEqual([]);
-  expect(markedProcesses("HOME", folder.dir)).toEqual([]);
+  expect(agents()).toEqual([]);
+  expect(readdirSync(folder.path("state/sessions"))).toEqual([]);
 });
