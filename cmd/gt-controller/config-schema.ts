@@ -130,7 +130,7 @@ export const configSchema = z.strictObject({
   ca: z.strictObject({ namespace: namespaceName, secret: objectName }),
   auth: z.record(z.string(), z.unknown()).optional(),
   namespaces: z.array(namespace).min(1),
-  providers: z.record(providerName, provider).refine((all) => Object.keys(all).length > 0, "must name a provider"),
+  providers: z.record(providerName, provider).default({}),
   sessions: z
     .strictObject({
       max_per_project: count(100_000).default(50),

@@ -16,7 +16,7 @@ providers:
 const read = (text: string) => readControllerConfig(text, "controller.yaml");
 
 describe("the controller's configuration", () => {
-  it("needs a trust domain, a CA, a namespace and a provider; everything else has a default", () => {
+  it("needs a trust domain, a CA and a namespace; everything else has a default", () => {
     const { settings, server } = read(SMALLEST);
     expect(settings).toMatchObject({
       trustDomain: "town.example",

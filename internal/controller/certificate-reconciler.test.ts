@@ -1,80 +1,33 @@
 import { X509Certificate } from "node:crypto";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { FakeClock } from "../../test/support/fake-clock.ts";
+import { FakeSecrets } from "../../test/support/fake-secrets.ts";
 import { silentLogger } from "../../test/support/silent-logger.ts";
 import { DomainError } from "../base/errors.ts";
 import { newAuthority } from "../pki/authority.ts";
 import { newKeyPair } from "../pki/key-pair.ts";
-import type { ObservedSecret } from "./certificate-policies.ts";
 import { CertificateReconciler } from "./certificate-reconciler.ts";
 import { type ObservedPod, observePod } from "./observed-pod.ts";
-import type { PodNote, PodNotes, SecretContent, SecretStore, Seen } from "./secret-store.ts";
+import type { PodNote, PodNotes } from "./secret-store.ts";
 import type { IssuingCa } from "./session-certificate.ts";
 
 const HOUR_MS = 3_600_000;
 const never = new AbortController().signal;
 
-/** One namespace: Secrets with their preconditions, and a pod's notes. Each write may be the last one before a crash. */
-class FakeNamespace implements SecretStore, PodNotes {
-  readonly secrets = new Map<string, ObservedSecret>();
-  readonly writes: string[] = [];
+/** One namespace: its Secrets, and a pod's notes. */
+class FakeNamespace extends FakeSecrets implements PodNotes {
   pod: ObservedPod;
-  crashBefore: number | undefined;
-  #version = 1;
 
   constructor(pod: ObservedPod) {
+    super();
     this.pod = pod;
   }
 
-  async get(_namespace: string, name: string): Promise<ObservedSecret | undefined> {
-    return this.secrets.get(name);
-  }
-
-  async create(_namespace: string, secret: SecretContent): Promise<void> {
-    this.#write(`create ${secret.name}`);
-    if (this.secrets.has(secret.name)) throw new DomainError("already-exists", "it is there");
-    this.#put(secret, `s${this.#version}`);
-  }
-
-  async replace(_namespace: string, secret: SecretContent, seen: Seen): Promise<void> {
-    this.#write(`replace ${secret.name}`);
-    this.#check(secret.name, seen);
-    this.#put(secret, seen.uid);
-  }
-
-  async delete(_namespace: string, name: string, seen: Seen): Promise<void> {
-    this.#write(`delete ${name}`);
-    this.#check(name, seen);
-    this.secrets.delete(name);
-  }
-
   async announce(pod: { readonly name: string; readonly uid: string }, { serial, tlsHash }: PodNote): Promise<void> {
-    this.#write("announce");
+    this.beforeWrite("announce");
     if (pod.uid !== this.pod.uid) throw new DomainError("precondition", "another pod");
     const annotations = { "gastown.io/cert-serial": serial, "gastown.io/tls-hash": tlsHash };
     this.pod = { ...this.pod, annotations, gates: [] };
-  }
-
-  /** By hand. */
-  change(name: string, change: Partial<ObservedSecret>): void {
-    const secret = this.secrets.get(name);
-    if (secret !== undefined) this.secrets.set(name, { ...secret, ...change, resourceVersion: `${this.#version++}` });
-  }
-
-  #write(what: string): void {
-    if (this.crashBefore === this.writes.length) throw new Error("crashed");
-    this.writes.push(what);
-  }
-
-  #check(name: string, { uid, resourceVersion }: Seen): void {
-    const secret = this.secrets.get(name);
-    if (secret?.uid !== uid || secret.resourceVersion !== resourceVersion)
-      throw new DomainError("precondition", "changed");
-  }
-
-  #put({ name, labels, owner, data }: SecretContent, uid: string): void {
-    const owners = owner ? [{ kind: "Pod", ...owner }] : [];
-    this.secrets.set(name, { name, uid, resourceVersion: `${this.#version++}`, labels, owners, deleting: false, data });
   }
 }
 

@@ -1,0 +1,299 @@
+{{- define "gastown.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 40 | trimSuffix "-" }}
+{{- end }}
+
+{{/* At most 40 characters: the names of Secrets and Jobs add to it. */}}
+{{- define "gastown.fullname" -}}
+{{- if .Values.fullnameOverride }}
+{{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" }}
+{{- else if contains (include "gastown.name" .) .Release.Name }}
+{{- .Release.Name | trunc 40 | trimSuffix "-" }}
+{{- else }}
+{{- printf "%s-%s" .Release.Name (include "gastown.name" .) | trunc 40 | trimSuffix "-" }}
+{{- end }}
+{{- end }}
+
+{{- define "gastown.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "gastown.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "gastown.controllerLabels" -}}
+{{ include "gastown.selectorLabels" . }}
+app.kubernetes.io/component: controller
+gastown.io/release: {{ include "gastown.fullname" . }}
+{{- end }}
+
+{{- define "gastown.labels" -}}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{ include "gastown.selectorLabels" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+app.kubernetes.io/part-of: gastown
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{- define "gastown.image" -}}
+{{- if .Values.image.digest -}}
+{{ .Values.image.repository }}@{{ .Values.image.digest }}
+{{- else -}}
+{{ .Values.image.repository }}:{{ default .Chart.AppVersion .Values.image.tag }}
+{{- end }}
+{{- end }}
+
+{{- define "gastown.firstProject" -}}
+{{- default (index .Values.namespaces 0).project .Values.setup.client.project }}
+{{- end }}
+
+{{- define "gastown.podSecurityContext" -}}
+runAsNonRoot: true
+{{- with .Values.runAsUser }}
+runAsUser: {{ int64 . }}
+runAsGroup: {{ int64 . }}
+fsGroup: {{ int64 . }}
+{{- end }}
+seccompProfile:
+  type: RuntimeDefault
+{{- end }}
+
+{{- define "gastown.containerSecurityContext" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities:
+  drop: [ALL]
+{{- end }}
+
+{{/* What the kubelet would mount by itself, said openly: the ServiceAccount's token for the API server. */}}
+{{- define "gastown.tokenVolume" -}}
+- name: api-token
+  projected:
+    defaultMode: 0440
+    sources:
+      - serviceAccountToken:
+          path: token
+          expirationSeconds: 3607
+      - configMap:
+          name: kube-root-ca.crt
+          items:
+            - key: ca.crt
+              path: ca.crt
+      - downwardAPI:
+          items:
+            - path: namespace
+              fieldRef:
+                fieldPath: metadata.namespace
+{{- end }}
+
+{{/* A pod of the controller's image that runs one of its commands to the end: (dict "root" $ "account" … "args" (list …)). */}}
+{{- define "gastown.commandPod" -}}
+{{- $ := .root -}}
+serviceAccountName: {{ .account }}
+automountServiceAccountToken: false
+enableServiceLinks: false
+restartPolicy: {{ .restart | default "OnFailure" }}
+{{- with $.Values.imagePullSecrets }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+securityContext:
+  {{- include "gastown.podSecurityContext" $ | nindent 2 }}
+containers:
+  - name: command
+    image: {{ include "gastown.image" $ | quote }}
+    imagePullPolicy: {{ $.Values.image.pullPolicy }}
+    args:
+      {{- toYaml .args | nindent 6 }}
+    env:
+      - name: GT_NAMESPACE
+        valueFrom:
+          fieldRef:
+            fieldPath: metadata.namespace
+    resources:
+      requests: {cpu: 50m, memory: 128Mi}
+      limits: {memory: 512Mi}
+    securityContext:
+      {{- include "gastown.containerSecurityContext" $ | nindent 6 }}
+    volumeMounts:
+      - {name: config, mountPath: /etc/gastown, readOnly: true}
+      - {name: api-token, mountPath: /var/run/secrets/kubernetes.io/serviceaccount, readOnly: true}
+      - {name: tmp, mountPath: /tmp}
+volumes:
+  - name: config
+    configMap:
+      name: {{ include "gastown.fullname" $ }}
+  {{- include "gastown.tokenVolume" $ | nindent 2 }}
+  - name: tmp
+    emptyDir:
+      sizeLimit: 64Mi
+{{- with $.Values.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $.Values.tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{/* One provider of the controller's configuration: (dict "agent" … "account" …). */}}
+{{- define "gastown.provider" -}}
+image: {{ .agent.image | quote }}
+{{- with .agent.imagePullPolicy }}
+image_pull_policy: {{ . }}
+{{- end }}
+{{- with .agent.imagePullSecrets }}
+image_pull_secrets:
+  {{- range . }}
+  - {{ .name | quote }}
+  {{- end }}
+{{- end }}
+{{- with .agent.profile }}
+agent: {{ . }}
+{{- end }}
+{{- with .agent.command }}
+command: {{ toJson . }}
+{{- end }}
+{{- with .agent.env }}
+env: {{ toJson . }}
+{{- end }}
+{{- with .agent.envFrom }}
+env_from:
+  {{- range . }}
+  {{- if .secretRef }}
+  - {secret: {{ .secretRef.name | quote }}, optional: {{ .secretRef.optional | default false }}}
+  {{- else }}
+  - {config_map: {{ .configMapRef.name | quote }}, optional: {{ .configMapRef.optional | default false }}}
+  {{- end }}
+  {{- end }}
+{{- end }}
+{{- with .agent.options }}
+options: {{ toJson . }}
+{{- end }}
+{{- with .agent.isolation }}
+isolation: {{ . }}
+{{- end }}
+{{- with .agent.resources }}
+resources: {{ toJson . }}
+{{- end }}
+{{- with .agent.sidecarResources }}
+sidecar_resources: {{ toJson . }}
+{{- end }}
+{{- with .agent.workspace }}
+workspace:
+  {{- with .size }}
+  size: {{ . | quote }}
+  {{- end }}
+  {{- with .claim }}
+  claim: {{ . | quote }}
+  {{- end }}
+  {{- with .git }}
+  git:
+    url: {{ .url | quote }}
+    {{- with .ref }}
+    ref: {{ . | quote }}
+    {{- end }}
+    {{- if hasKey . "depth" }}
+    depth: {{ int .depth }}
+    {{- end }}
+    {{- with .path }}
+    path: {{ . | quote }}
+    {{- end }}
+    {{- with .credentialsSecret }}
+    credentials_secret: {{ . | quote }}
+    {{- end }}
+  {{- end }}
+{{- end }}
+{{- with .agent.grace }}
+grace: {{ . | quote }}
+{{- end }}
+{{- if hasKey .agent "user" }}
+user: {{ if kindIs "invalid" .agent.user }}null{{ else }}{{ int64 .agent.user }}{{ end }}
+{{- end }}
+service_account: {{ .agent.serviceAccountName | default .account | quote }}
+{{- with .agent.nodeSelector }}
+node_selector: {{ toJson . }}
+{{- end }}
+{{- with .agent.tolerations }}
+tolerations: {{ toJson . }}
+{{- end }}
+{{- with .agent.runtimeClassName }}
+runtime_class: {{ . | quote }}
+{{- end }}
+{{- with .agent.priorityClassName }}
+priority_class: {{ . | quote }}
+{{- end }}
+{{- end }}
+
+{{/* controller.yaml. A first client's public key comes from the Secret that the setup Job makes. */}}
+{{- define "gastown.config" -}}
+{{- $name := include "gastown.fullname" . -}}
+trust_domain: {{ .Values.trustDomain | quote }}
+server:
+  listen: "0.0.0.0:9445"
+  health_listen: "0.0.0.0:9091"
+  names:
+    - {{ printf "%s.%s.svc" $name .Release.Namespace | quote }}
+    - {{ printf "%s.%s.svc.cluster.local" $name .Release.Namespace | quote }}
+    - {{ printf "%s.%s" $name .Release.Namespace | quote }}
+    - {{ $name | quote }}
+    - localhost
+    - 127.0.0.1
+    {{- range .Values.service.names }}
+    - {{ . | quote }}
+    {{- end }}
+ca:
+  namespace: {{ .Values.ca.namespace | quote }}
+  secret: {{ .Values.ca.secretName | quote }}
+{{- if or .Values.setup.enabled .Values.auth.issuers }}
+auth:
+  jwt_audience: {{ .Values.auth.audience | quote }}
+  clock_skew: {{ .Values.auth.clockSkew | quote }}
+  jwt_public_keys:
+    {{- if .Values.setup.enabled }}
+    - issuer: {{ .Values.setup.client.name | quote }}
+      key_path: /etc/gastown/issuers/{{ .Values.setup.client.name }}.pub
+      projects: [{{ include "gastown.firstProject" . | quote }}]
+    {{- end }}
+    {{- range .Values.auth.issuers }}
+    - issuer: {{ .issuer | quote }}
+      key_path: /etc/gastown/issuers/{{ .issuer }}.pub
+      projects: {{ toJson .projects }}
+    {{- end }}
+{{- end }}
+namespaces:
+  {{- range .Values.namespaces }}
+  - name: {{ .name | quote }}
+    project: {{ .project | quote }}
+    {{- with .providers }}
+    providers: {{ toJson . }}
+    {{- end }}
+    plaintext: {{ .plaintext | default false }}
+    {{- with .adoptAccounts }}
+    adopt:
+      accounts: {{ toJson . }}
+    {{- end }}
+  {{- end }}
+{{- if .Values.agents }}
+providers:
+  {{- range $id, $agent := .Values.agents }}
+  {{ $id }}:
+    {{- include "gastown.provider" (dict "agent" $agent "account" $.Values.agentServiceAccount) | nindent 4 }}
+  {{- end }}
+{{- end }}
+sessions:
+  max_per_project: {{ int .Values.sessions.maxPerProject }}
+  max_global: {{ int .Values.sessions.maxGlobal }}
+  retention: {{ .Values.sessions.retention | quote }}
+  start_timeout: {{ .Values.sessions.startTimeout | quote }}
+limits:
+  starts_per_minute: {{ int .Values.limits.startsPerMinute }}
+  inputs_per_minute: {{ int .Values.limits.inputsPerMinute }}
+input:
+  max_size_bytes: {{ int .Values.limits.maxInputBytes }}
+clients:
+  direct_read: {{ .Values.clients.directRead }}
+logging:
+  level: {{ .Values.logLevel }}
+{{- end }}

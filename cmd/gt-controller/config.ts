@@ -1,0 +1,88 @@
+import { DomainError } from "../../internal/base/errors.ts";
+import type { LogLevel } from "../../internal/base/logger.ts";
+import { parseFlags } from "../../internal/cli/flags.ts";
+import { nearestName } from "../../internal/cli/nearest-name.ts";
+
+/** What every command is told about the cluster. */
+export interface ClusterFlags {
+  readonly configFile: string;
+  /** Of the controllers. */
+  readonly namespace: string;
+  /** What the chart's objects are named after. */
+  readonly release: string;
+  /** Undefined: the pod's own cluster. */
+  readonly kubeconfig: string | undefined;
+  readonly context: string | undefined;
+  /** Host and port of the API server in a pod. */
+  readonly apiServer: { readonly host: string; readonly port: string } | undefined;
+  readonly logLevel: LogLevel;
+  /** Name of the first client. */
+  readonly client: string;
+}
+
+export type Command =
+  | { readonly type: "help" | "version" }
+  /** `project`: undefined: that of the first namespace. */
+  | (ClusterFlags & { readonly type: "init-ca"; readonly project: string | undefined })
+  | (ClusterFlags & { readonly type: "uninstall"; readonly timeoutMs: number });
+
+const LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error", "silent"];
+const COMMANDS = ["init-ca", "uninstall"] as const;
+
+const specs = {
+  config: { type: "string" },
+  namespace: { type: "string", env: "GT_NAMESPACE" },
+  release: { type: "string" },
+  kubeconfig: { type: "string", env: "KUBECONFIG" },
+  context: { type: "string" },
+  "log-level": { type: "string" },
+  client: { type: "string" },
+  project: { type: "string" },
+  timeout: { type: "duration" },
+} as const;
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/**
+ * The command from the line and the environment.
+ * @throws DomainError `invalid`, naming the flag
+ */
+export function readConfig(argv: readonly string[], env: Env): Command {
+  const { ask, values, positionals, rest } = parseFlags(specs, argv, env);
+  if (ask !== undefined) return { type: ask };
+  const [word = "", ...more] = [...positionals, ...(rest ?? [])];
+  if (word === "help" || word === "version") return { type: word };
+  const type = COMMANDS.find((name) => name === word);
+  if (type === undefined) throw unknownCommand(word);
+  if (more[0] !== undefined) throw invalid(`unexpected argument ${JSON.stringify(more[0])}`);
+  if (values.config === undefined) throw invalid(`${type} needs --config`);
+  const [host, port] = [env["KUBERNETES_SERVICE_HOST"], env["KUBERNETES_SERVICE_PORT"]];
+  const flags = {
+    configFile: values.config,
+    namespace: values.namespace ?? "gastown-system",
+    release: values.release ?? "gastown",
+    kubeconfig: values.kubeconfig,
+    context: values.context,
+    apiServer: host ? { host, port: port ?? "443" } : undefined,
+    logLevel: levelOf(values["log-level"] ?? "info"),
+    client: values.client ?? "admin",
+  };
+  if (type === "init-ca") return { type, ...flags, project: values.project };
+  return { type, ...flags, timeoutMs: values.timeout ?? 240_000 };
+}
+
+function levelOf(word: string): LogLevel {
+  const level = LEVELS.find((known) => known === word);
+  if (level === undefined) throw invalid(`--log-level takes ${LEVELS.join(", ")}, not ${JSON.stringify(word)}`);
+  return level;
+}
+
+function unknownCommand(word: string): DomainError {
+  if (word === "") return invalid("a command is missing");
+  const near = nearestName(word, COMMANDS);
+  return invalid(`unknown command ${JSON.stringify(word)}`, near && `did you mean ${near}?`);
+}
+
+function invalid(message: string, hint = "gt-controller --help lists the commands and flags"): DomainError {
+  return new DomainError("invalid", message, { fields: { hint } });
+}

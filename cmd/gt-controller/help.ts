@@ -1,0 +1,31 @@
+/** `gt-controller --help`. */
+export const help = `Runs agents in pods of a Kubernetes cluster, and serves them behind one endpoint.
+
+Usage:
+  gt-controller init-ca --config FILE [flags]     make what is missing: the CA, the first client's files
+  gt-controller uninstall --config FILE [flags]   stop the controllers, delete what they made
+
+The chart runs both as Jobs: charts/gastown. In a pod the cluster is the pod's own; elsewhere it is that of --kubeconfig.
+
+  --config FILE       what the chart writes as controller.yaml
+  --namespace NAME    that of the controllers (gastown-system)                        GT_NAMESPACE
+  --release NAME      what the chart's objects are named after (gastown)
+  --kubeconfig FILE   the cluster's                                                   KUBECONFIG
+  --context NAME      in the kubeconfig (its current one)
+  --log-level LEVEL   debug, info, warn, error or silent (info)
+  --help, --version
+
+init-ca:
+  --client NAME       the first client: its certificate, and the issuer of its tokens (admin)
+  --project NAME      of its tokens, for what is printed (that of the first namespace)
+
+uninstall:
+  --client NAME       as for init-ca
+  --timeout TIME      for pods to end (4m)
+
+Exit codes: 0 done; 2 bad flags or a wrong file; 3 not found; 4 the cluster does not answer or refuses; 1 a bug.
+
+Examples:
+  gt-controller init-ca --config controller.yaml --kubeconfig ~/.kube/config
+  gt-controller uninstall --config controller.yaml --kubeconfig ~/.kube/config --context test
+`;

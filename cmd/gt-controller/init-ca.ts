@@ -1,0 +1,45 @@
+import { printable } from "../../internal/base/printable-text.ts";
+import { SecretClient } from "../../internal/controller/secret-client.ts";
+import { setUp } from "../../internal/controller/set-up.ts";
+import type { Command } from "./config.ts";
+import type { CommandContext } from "./context.ts";
+import { chartNames } from "./names.ts";
+import { openCluster, readConfigFile } from "./open-cluster.ts";
+
+/** Makes what the cluster is missing before its first caller can do anything, and prints what to do next. */
+export async function initCa(
+  context: CommandContext,
+  command: Command & { readonly type: "init-ca" },
+): Promise<number> {
+  const { clock, logger, signal, out } = context;
+  const { settings } = await readConfigFile(command.configFile);
+  const { namespace, release, client } = command;
+  const names = chartNames(release, client);
+  await using cluster = await openCluster(command, { clock, logger });
+  const wish = { trustDomain: settings.trustDomain, ca: settings.ca, namespace, client, ...names };
+  const report = await setUp({ secrets: new SecretClient(cluster.api), clock }, wish, signal);
+  const line = (step: string, name: string, what: string) => out.line(printable`${step.padEnd(8)}${name}  ${what}`);
+  line(report.ca, `${settings.ca.namespace}/${settings.ca.secret}`, `the CA of ${settings.trustDomain}`);
+  line(report.client, `${namespace}/${names.clientSecret}`, "the first client's certificate and token key");
+  line(report.issuers, `${namespace}/${names.issuersSecret}`, "the public key of its tokens");
+  out.line(
+    printable`${nextSteps(command, names.clientSecret, command.project ?? settings.namespaces[0]?.project ?? "")}`,
+  );
+  return 0;
+}
+
+function nextSteps(
+  { namespace, release, client }: Command & { readonly type: "init-ca" },
+  secret: string,
+  project: string,
+) {
+  return `
+Next:
+  mkdir -m 700 -p gastown-${client}
+  for file in tls.crt tls.key ca.crt jwt.key; do
+    kubectl -n ${namespace} get secret ${secret} -o go-template="{{index .data \\"$file\\" | base64decode}}" > gastown-${client}/$file
+  done
+  kubectl -n ${namespace} port-forward service/${release} 9445:9445 &
+  export GT_SERVER=127.0.0.1:9445 GT_TLS_DIR=$PWD/gastown-${client}
+  gt agents --jwt-key $GT_TLS_DIR/jwt.key --jwt-issuer ${client} --project ${project}`;
+}

@@ -1,0 +1,48 @@
+import type { ErrorKind } from "../../internal/base/errors.ts";
+import { createLogger } from "../../internal/base/logger.ts";
+import { printable } from "../../internal/base/printable-text.ts";
+import { Output } from "../../internal/cli/output.ts";
+import { type MainContext, runMain } from "../../internal/cli/run-main.ts";
+import { version } from "../../internal/cli/version.ts";
+import { type ClusterFlags, readConfig } from "./config.ts";
+import { help } from "./help.ts";
+
+/** As `--help` lists them. */
+const exitCodes: Readonly<Record<ErrorKind, number>> = {
+  invalid: 2,
+  unimplemented: 2,
+  "not-found": 3,
+  "already-exists": 4,
+  precondition: 4,
+  exhausted: 4,
+  denied: 4,
+  unauthenticated: 4,
+  unavailable: 4,
+  deadline: 4,
+  cancelled: 130,
+};
+
+async function main({ argv, env, stdout, clock, signal }: MainContext): Promise<number> {
+  const command = readConfig(argv, env);
+  const out = new Output(stdout, env);
+  const contextOf = ({ logLevel }: ClusterFlags) => ({
+    out,
+    clock,
+    signal,
+    logger: createLogger("gt-controller", logLevel),
+  });
+  switch (command.type) {
+    case "help":
+      stdout.write(help);
+      return 0;
+    case "version":
+      out.line(printable`gt-controller ${version}`);
+      return 0;
+    case "init-ca":
+      return await (await import("./init-ca.ts")).initCa(contextOf(command), command);
+    case "uninstall":
+      return await (await import("./uninstall.ts")).uninstall(contextOf(command), command);
+  }
+}
+
+await runMain({ name: "gt-controller", exitCodes }, main);

@@ -1,0 +1,47 @@
+import { readFile } from "node:fs/promises";
+import type { Clock } from "../../internal/base/clock.ts";
+import { DomainError, errorText } from "../../internal/base/errors.ts";
+import type { Logger } from "../../internal/base/logger.ts";
+import { type Credentials, inClusterCredentials, kubeconfigCredentials } from "../../internal/kube/credentials.ts";
+import { KubeTransport } from "../../internal/kube/transport.ts";
+import type { ClusterFlags } from "./config.ts";
+import { type ControllerConfig, readControllerConfig } from "./controller-config.ts";
+
+/** The cluster, held open until it is disposed of. */
+export interface OpenCluster extends AsyncDisposable {
+  readonly api: KubeTransport;
+}
+
+/** @throws DomainError `invalid` outside of a pod without a kubeconfig, and for a kubeconfig that cannot be used */
+export async function openCluster(
+  flags: ClusterFlags,
+  deps: { readonly clock: Clock; readonly logger: Logger },
+): Promise<OpenCluster> {
+  const api = new KubeTransport({ ...deps, credentials: await credentialsOf(flags) });
+  const stop = new AbortController();
+  const running = api.run(stop.signal);
+  return {
+    api,
+    async [Symbol.asyncDispose]() {
+      stop.abort();
+      await running;
+    },
+  };
+}
+
+/** @throws DomainError `not-found` for a file that cannot be read, `invalid` for what stands in it */
+export async function readConfigFile(path: string): Promise<ControllerConfig> {
+  let text: string;
+  try {
+    text = await readFile(path, "utf8");
+  } catch (cause) {
+    throw new DomainError("not-found", `cannot read ${path}: ${errorText(cause)}`, { cause });
+  }
+  return readControllerConfig(text, path);
+}
+
+async function credentialsOf({ kubeconfig, context, apiServer }: ClusterFlags): Promise<Credentials> {
+  if (kubeconfig !== undefined) return await kubeconfigCredentials(kubeconfig, context);
+  if (apiServer !== undefined) return inClusterCredentials(apiServer.host, apiServer.port);
+  throw new DomainError("invalid", "this is no pod of a cluster", { fields: { hint: "name one with --kubeconfig" } });
+}

@@ -1,0 +1,34 @@
+import { printable } from "../../internal/base/printable-text.ts";
+import { SecretClient } from "../../internal/controller/secret-client.ts";
+import { tearDown } from "../../internal/controller/tear-down.ts";
+import type { Command } from "./config.ts";
+import type { CommandContext } from "./context.ts";
+import { chartNames } from "./names.ts";
+import { openCluster, readConfigFile } from "./open-cluster.ts";
+
+/** Stops the controllers and deletes what they made, before the chart's own objects go. */
+export async function uninstall(
+  context: CommandContext,
+  command: Command & { readonly type: "uninstall" },
+): Promise<number> {
+  const { clock, logger, signal, out } = context;
+  const { settings } = await readConfigFile(command.configFile);
+  const { namespace, release, client, timeoutMs } = command;
+  const { clientSecret, issuersSecret } = chartNames(release, client);
+  await using cluster = await openCluster(command, { clock, logger });
+  const wish = {
+    namespace,
+    deployment: release,
+    controllers: `app.kubernetes.io/component=controller,gastown.io/release=${release}`,
+    agents: settings.namespaces.map(({ name }) => name),
+    secrets: [
+      { namespace, name: clientSecret },
+      { namespace, name: issuersSecret },
+      { namespace: settings.ca.namespace, name: settings.ca.secret },
+    ],
+    timeoutMs,
+  };
+  await tearDown({ api: cluster.api, secrets: new SecretClient(cluster.api), clock, logger }, wish, signal);
+  out.line(printable`the controllers are stopped, and the pods and Secrets that they made are gone`);
+  return 0;
+}

@@ -1,0 +1,311 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, it, type TestContext } from "vitest";
+import type { ControllerConfig } from "../../cmd/gt-controller/controller-config.ts";
+import { agentPod } from "../../internal/controller/pod-template.ts";
+import { sessionPodPlan } from "../../internal/controller/session-pod.ts";
+import { type TestCluster, testCluster } from "../support/cluster.ts";
+import { component, requireComponent } from "../support/components.ts";
+import { CHART, configIn, Helm, manifestsOf } from "../support/helm.ts";
+import { until } from "../support/sidecar.ts";
+
+const LIMIT_MS = 120_000;
+const SYSTEM = "gastown-system";
+const AGENTS = "gastown-agents";
+const ADOPTING = "adopting-agents";
+const CONTROLLER = `system:serviceaccount:${SYSTEM}:gastown`;
+const REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews";
+const DEPLOYER = "system:serviceaccount:ci:deployer";
+
+/** What an account may do in a namespace: `resources names: verbs`, sorted. */
+async function rulesOf(cluster: TestCluster, account: string, namespace: string): Promise<readonly string[]> {
+  const review = { apiVersion: "authorization.k8s.io/v1", kind: "SelfSubjectRulesReview", spec: { namespace } };
+  const asked = ["create", "--raw", REVIEWS, "-f", "-", `--as=${account}`];
+  const answer = JSON.parse(await cluster.kubectl(asked, JSON.stringify(review)));
+  interface Rule {
+    readonly verbs: readonly string[];
+    readonly resources: readonly string[];
+    readonly resourceNames?: readonly string[];
+  }
+  return (answer.status.resourceRules as readonly Rule[])
+    .map(
+      ({ verbs, resources, resourceNames = [] }) =>
+        `${[...resources, ...resourceNames].join(" ")}: ${[...verbs].sort()}`,
+    )
+    .sort();
+}
+
+describe("the chart on a real API server", () => {
+  let cluster: TestCluster | undefined;
+  let helm: Helm;
+  let dir = "";
+  let notes = "";
+  let config: ControllerConfig;
+
+  const values = {
+    namespaces: [
+      { name: AGENTS, project: "default", create: true },
+      { name: ADOPTING, project: "desk", create: true, adoptAccounts: [DEPLOYER] },
+    ],
+    agents: { demo: { image: "gt-sidecar:0.1.0" }, apart: { image: "gt-sidecar:0.1.0", isolation: "containers" } },
+  };
+
+  beforeAll(async () => {
+    const program = await component("helm");
+    if ("missing" in program) return;
+    const found = await testCluster(`gt-chart-${process.pid}`, "none");
+    if ("missing" in found) return;
+    cluster = found;
+    dir = await mkdtemp(join(tmpdir(), "gt-chart-"));
+    helm = new Helm(program.path, dir, cluster.kubeconfig);
+    const file = join(dir, "values.json");
+    await writeFile(file, JSON.stringify(values));
+    notes = await helm.run("install", "gastown", CHART, "-n", SYSTEM, "--create-namespace", "-f", file);
+    config = configIn(await helm.run("get", "manifest", "gastown", "-n", SYSTEM));
+    const spoofed = JSON.stringify(plainPod("first", { "gastown.io/agent": "x" }));
+    const isRefused = async () =>
+      await cluster?.kubectl(["-n", AGENTS, "create", "--dry-run=server", "-f", "-"], spoofed).then(
+        () => undefined,
+        (err) => /only the controller/.test(String(err)) || undefined,
+      );
+    await until("the label policy in force", 60_000, isRefused);
+  }, LIMIT_MS);
+
+  afterAll(async () => {
+    await cluster?.[Symbol.asyncDispose]();
+    if (dir !== "") await rm(dir, { recursive: true, force: true });
+  }, LIMIT_MS);
+
+  async function here(context: TestContext): Promise<TestCluster> {
+    if (cluster !== undefined) return cluster;
+    for (const name of ["kubectl", "cluster", "helm"] as const) await requireComponent(context, name);
+    return context.skip("no cluster");
+  }
+
+  /** A pod that Pod Security "restricted" takes. */
+  function plainPod(name: string, labels: Record<string, string> = {}, annotations: Record<string, string> = {}) {
+    const securityContext = { allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] } };
+    const pod = { runAsNonRoot: true, runAsUser: 10001, seccompProfile: { type: "RuntimeDefault" } };
+    const containers = [{ name: "a", image: "x", securityContext }];
+    return {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name, labels, annotations },
+      spec: { securityContext: pod, containers, automountServiceAccountToken: false },
+    };
+  }
+
+  const create = async (namespace: string, pod: object, ...args: string[]) =>
+    await (cluster as TestCluster).kubectl(["-n", namespace, "create", ...args, "-f", "-"], JSON.stringify(pod));
+  const as = (user: string) => `--as=${user}`;
+  const patch = async (name: string, metadata: object, ...args: string[]) =>
+    await (cluster as TestCluster).kubectl([
+      "-n",
+      AGENTS,
+      "patch",
+      "pod",
+      name,
+      "--type=merge",
+      "-p",
+      JSON.stringify({ metadata }),
+      ...args,
+    ]);
+
+  function sessionPod(id: string, provider: string) {
+    const [binding] = config.settings.namespaces;
+    if (binding === undefined) throw new Error("no namespace");
+    const session = { id, provider, repoPath: "/workspace/shop", agentOpts: {}, startedBy: "test" };
+    return agentPod(sessionPodPlan(session, binding, { retentionMs: 600_000, allowClients: [] }));
+  }
+
+  it("installs, says what comes next, and nothing as missing that is there", async (context) => {
+    await here(context);
+    expect(notes).toContain("get secret gastown-client-admin");
+    expect(notes).not.toMatch(/MISSING|WARNING/);
+  });
+
+  it.for(["demo", "apart"])(
+    "lets the controller make its own pods (%s), and the namespace's Pod Security takes them",
+    async (provider, context) => {
+      await here(context);
+      await create(AGENTS, sessionPod(`own-${provider}`, provider), as(CONTROLLER));
+    },
+  );
+
+  it('keeps pods out of an agents\' namespace that Pod Security "restricted" forbids', async (context) => {
+    await here(context);
+    const pod = plainPod("root");
+    await expect(create(AGENTS, { ...pod, spec: { ...pod.spec, securityContext: {} } })).rejects.toThrow(
+      /violates PodSecurity "restricted/,
+    );
+  });
+
+  it.for([
+    ["an agent", { "gastown.io/agent": "toast" }, {}],
+    ["a session", { "gastown.io/session": "one" }, {}],
+    ["a client of sidecars", { "gastown.io/client": "true" }, {}],
+    ["managed by us", { "app.kubernetes.io/managed-by": "gastown" }, {}],
+    ["an agent's address", {}, { "gastown.io/address": "shop/toast" }],
+  ] as const)(
+    "lets nobody else make a pod that claims to be %s, the cluster's admin included",
+    async ([, labels, annotations], context) => {
+      await here(context);
+      await expect(create(AGENTS, plainPod("spoof", labels, annotations))).rejects.toThrow(/only the controller/);
+    },
+  );
+
+  it("lets accounts that a namespace lists make pods to be adopted there, and only there", async (context) => {
+    const found = await here(context);
+    for (const namespace of [AGENTS, ADOPTING]) {
+      await found.kubectl(["-n", namespace, "create", "role", "deploy", "--verb=create", "--resource=pods"]);
+      await found.kubectl([
+        "-n",
+        namespace,
+        "create",
+        "rolebinding",
+        "deploy",
+        "--role=deploy",
+        "--serviceaccount=ci:deployer",
+      ]);
+    }
+    const pod = plainPod("adopted", { "gastown.io/agent": "toast" });
+    await create(ADOPTING, pod, as(DEPLOYER));
+    await expect(create(AGENTS, pod, as(DEPLOYER))).rejects.toThrow(/only the controller/);
+    await expect(
+      create(ADOPTING, plainPod("ours", { "app.kubernetes.io/managed-by": "gastown" }), as(DEPLOYER)),
+    ).rejects.toThrow(/managed by gastown/);
+  });
+
+  it("lets nobody change a pod's labels, not even the controller, and nobody else its annotations", async (context) => {
+    await here(context);
+    const pod = sessionPod("marked", "demo");
+    const name = pod.metadata?.name ?? "";
+    await create(AGENTS, pod, as(CONTROLLER));
+    const changes = [
+      { "gastown.io/agent": "other" },
+      { "gastown.io/agent": null },
+      { "gastown.io/rig": "more" },
+      { "app.kubernetes.io/managed-by": null },
+    ];
+    for (const labels of changes)
+      await expect(patch(name, { labels }, as(CONTROLLER))).rejects.toThrow(/cannot be changed/);
+    await expect(patch(name, { annotations: { "gastown.io/cert-serial": "1" } })).rejects.toThrow(
+      /only the controller changes/,
+    );
+    await patch(name, { annotations: { "gastown.io/cert-serial": "1" } }, as(CONTROLLER));
+    await patch(name, { labels: { team: "a" }, annotations: { note: "b" } });
+  });
+
+  it.for([
+    [AGENTS, ["pods: create,delete,get,list,patch,watch", "secrets: create,delete,get,list,update,watch"]],
+    ["gastown-ca", ["secrets gastown-ca: get,update"]],
+    [SYSTEM, ["leases: create", "leases gastown-controller: get,update"]],
+    ["default", []],
+    ["kube-system", []],
+  ] as const)("gives the controller in %s exactly what it needs", async ([namespace, rules], context) => {
+    const found = await here(context);
+    const own = await rulesOf(found, CONTROLLER, namespace);
+    const everyones = await rulesOf(found, "system:serviceaccount:default:nobody", namespace);
+    const texts = own.filter((one) => !everyones.includes(one));
+    expect(texts).toEqual([...rules].sort());
+  });
+
+  it("is accepted as a whole with each file of ci/", { timeout: LIMIT_MS }, async (context) => {
+    const found = await here(context);
+    const monitor = (kind: string) => {
+      const plural = `${kind.toLowerCase()}s`;
+      const schema = { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } };
+      const versions = [{ name: "v1", served: true, storage: true, schema }];
+      return {
+        apiVersion: "apiextensions.k8s.io/v1",
+        kind: "CustomResourceDefinition",
+        metadata: { name: `${plural}.monitoring.coreos.com` },
+        spec: { group: "monitoring.coreos.com", scope: "Namespaced", names: { kind, plural }, versions },
+      };
+    };
+    const definitions = ["ServiceMonitor", "PodMonitor", "PrometheusRule"].map(monitor);
+    await found.kubectl(["apply", "-f", "-"], definitions.map((one) => JSON.stringify(one)).join("\n---\n"));
+    const files = await readdir(join(CHART, "ci"));
+    const texts = await Promise.all(
+      files.map((file) => helm.template("dry", "--no-hooks", "-f", join(CHART, "ci", file))),
+    );
+    const hooks = await helm.template("dry");
+    const names = [...texts, hooks].flatMap((text) =>
+      manifestsOf(text).flatMap(({ kind, metadata }) =>
+        kind === "Namespace" ? metadata.name : (metadata.namespace ?? []),
+      ),
+    );
+    const missing = [...new Set(names)].map((name) =>
+      JSON.stringify({ apiVersion: "v1", kind: "Namespace", metadata: { name } }),
+    );
+    await found.kubectl(["apply", "--server-side", "-f", "-"], missing.join("\n---\n"));
+    const apply = ["apply", "--server-side", "--force-conflicts", "--dry-run=server", "-f", "-"];
+    const answers = [...texts, hooks].map((text) => found.kubectl(apply, text).catch(String));
+    for (const [i, answer] of (await Promise.all(answers)).entries()) {
+      expect(answer, files[i]).toMatch(/^(?:.+ serverside-applied \(server dry run\)\s)+$/);
+    }
+  });
+
+  it("makes the CA and the first client's files by the setup Job's account, which may do no more", {
+    timeout: LIMIT_MS,
+  }, async (context) => {
+    const found = await here(context);
+    const setup = `system:serviceaccount:${SYSTEM}:gastown-setup`;
+    const printed = await controllerAs(setup, "init-ca", "--client", "admin");
+    expect(printed).toMatch(/^made +gastown-ca\/gastown-ca /);
+    expect(printed).toContain("--jwt-issuer admin --project default");
+    const keys = async (namespace: string, name: string) =>
+      Object.keys(
+        JSON.parse(await found.kubectl(["-n", namespace, "get", "secret", name, "-o", "jsonpath={.data}"])),
+      ).sort();
+    expect(await keys("gastown-ca", "gastown-ca")).toEqual(["ca.crt", "ca.key"]);
+    expect(await keys(SYSTEM, "gastown-client-admin")).toEqual(["ca.crt", "jwt.key", "tls.crt", "tls.key"]);
+    expect(await controllerAs(setup, "init-ca")).toMatch(/^kept +gastown-ca/);
+    expect(await rulesOf(found, setup, AGENTS)).toEqual(
+      await rulesOf(found, "system:serviceaccount:default:nobody", AGENTS),
+    );
+  });
+
+  it("goes without a trace of its own; others' pods stay, and so does the namespace where they live", {
+    timeout: LIMIT_MS,
+  }, async (context) => {
+    const found = await here(context);
+    const hooks = manifestsOf(await helm.run("get", "hooks", "gastown", "-n", SYSTEM));
+    const accounts = hooks.filter(({ kind }) => ["ServiceAccount", "Role", "RoleBinding"].includes(kind));
+    await found.kubectl(["apply", "-f", "-"], accounts.map((one) => JSON.stringify(one)).join("\n---\n"));
+    await controllerAs(`system:serviceaccount:${SYSTEM}:gastown-uninstall`, "uninstall", "--timeout", "60s");
+    const ours = async () =>
+      await found.kubectl(["get", "pods,secrets", "-A", "-l", "app.kubernetes.io/managed-by=gastown", "-o", "name"]);
+    expect((await ours()).trim()).toBe("");
+    await found.kubectl(["delete", "-f", "-"], accounts.map((one) => JSON.stringify(one)).join("\n---\n"));
+    await helm.run("uninstall", "gastown", "-n", SYSTEM, "--no-hooks");
+    const kinds =
+      "deployments,services,serviceaccounts,configmaps,roles,rolebindings,networkpolicies,jobs,validatingadmissionpolicies,poddisruptionbudgets";
+    const left = async () =>
+      (await found.kubectl(["get", kinds, "-A", "-l", "app.kubernetes.io/instance=gastown", "-o", "name"])).trim();
+    await until("nothing left", 60_000, async () => (await left()) === "" || undefined);
+    expect(await found.kubectl(["-n", ADOPTING, "get", "pod", "adopted", "-o", "name"])).toContain("adopted");
+  });
+
+  /** Runs gt-controller with the rights of an account, outside of the cluster. */
+  async function controllerAs(account: string, ...args: readonly string[]): Promise<string> {
+    const view = JSON.parse(
+      await (cluster as TestCluster).kubectl(["config", "view", "--raw", "--minify", "-o", "json"]),
+    );
+    view.users[0].user.as = account;
+    const [kubeconfig, file] = [join(dir, "kubeconfig.json"), join(dir, "controller.yaml")];
+    await writeFile(kubeconfig, JSON.stringify(view), { mode: 0o600 });
+    const [map] = manifestsOf(await helm.run("get", "manifest", "gastown", "-n", SYSTEM)).filter(
+      ({ kind }) => kind === "ConfigMap",
+    );
+    await writeFile(file, map?.data?.["controller.yaml"] ?? "");
+    const flags = ["--config", file, "--kubeconfig", kubeconfig, "--namespace", SYSTEM];
+    const main = fileURLToPath(new URL("../../cmd/gt-controller/main.ts", import.meta.url));
+    const { stdout } = await promisify(execFile)(process.execPath, [main, ...args, ...flags], { timeout: 60_000 });
+    return stdout;
+  }
+});
