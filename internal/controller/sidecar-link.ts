@@ -1,10 +1,10 @@
 import type { DescMessage, DescMethodServerStreaming, DescMethodUnary, MessageShape } from "@bufbuild/protobuf";
 import { createClient } from "@connectrpc/connect";
+import { senderHeaders } from "../bridge/sender-headers.ts";
 import type { Caller, EncodedMessage, SessionTerminal } from "../bridge/session-backend.ts";
 import { type SidecarAttachInput, type SidecarAttachOutput, SidecarService } from "../gen/gastown/v1/sidecar_pb.ts";
 import { abortOnExit, type SidecarConnection } from "../rpc/client/transport.ts";
 import { domainErrorOf } from "../rpc/common/errors.ts";
-import { SENDER_HEADER } from "../rpc/port/caller.ts";
 
 /** Longer than any call of a sidecar takes; what the caller allows arrives by its signal. */
 const CALL_MS = 630_000;
@@ -20,12 +20,12 @@ export class SidecarLink implements SessionTerminal {
   async unary<I extends DescMessage, O extends DescMessage>(
     method: DescMethodUnary<I, O>,
     request: MessageShape<I>,
-    caller: Pick<Caller, "identity">,
+    caller: Pick<Caller, "identity"> & Partial<Caller>,
     signal: AbortSignal,
   ): Promise<MessageShape<O>> {
     const { transport } = this.#connection;
     try {
-      const { message } = await transport.unary(method, signal, CALL_MS, headerOf(caller), request as never);
+      const { message } = await transport.unary(method, signal, CALL_MS, senderHeaders(caller), request as never);
       return message;
     } catch (err) {
       throw signal.aborted ? signal.reason : domainErrorOf(err);
@@ -39,7 +39,7 @@ export class SidecarLink implements SessionTerminal {
     signal: AbortSignal,
   ): AsyncGenerator<EncodedMessage, void, undefined> {
     try {
-      yield* this.#connection.encoded(method, request, { header: headerOf(caller), signal });
+      yield* this.#connection.encoded(method, request, { header: senderHeaders(caller), signal });
     } catch (err) {
       throw signal.aborted ? signal.reason : domainErrorOf(err);
     }
@@ -51,15 +51,11 @@ export class SidecarLink implements SessionTerminal {
     signal: AbortSignal,
   ): AsyncGenerator<SidecarAttachOutput, void, undefined> {
     const client = createClient(SidecarService, this.#connection.transport);
-    const open = (stop: AbortSignal) => client.attach(inputs, { signal: stop, headers: headerOf(caller) });
+    const open = (stop: AbortSignal) => client.attach(inputs, { signal: stop, headers: senderHeaders(caller) });
     try {
       yield* abortOnExit(open, signal);
     } catch (err) {
       throw signal.aborted ? signal.reason : domainErrorOf(err);
     }
   }
-}
-
-function headerOf({ identity }: Pick<Caller, "identity">): Record<string, string> {
-  return { [SENDER_HEADER]: identity };
 }

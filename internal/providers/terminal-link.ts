@@ -1,11 +1,10 @@
 import type { DescMessage, DescMethodServerStreaming, DescMethodUnary, MessageShape } from "@bufbuild/protobuf";
 import { type CallOptions, createClient } from "@connectrpc/connect";
+import { senderHeaders } from "../bridge/sender-headers.ts";
 import type { Caller, EncodedMessage, SessionTerminal } from "../bridge/session-backend.ts";
 import { type SidecarAttachInput, type SidecarAttachOutput, SidecarService } from "../gen/gastown/v1/sidecar_pb.ts";
 import { abortOnExit, type SidecarConnection } from "../rpc/client/transport.ts";
 
-/** In which a sidecar at a unix socket is told on whose behalf a call is made. */
-const SENDER = "gastown-sender";
 /** The longest that any call of a sidecar takes, and some more. */
 const CALL_MS = 630_000;
 
@@ -31,7 +30,7 @@ export class TerminalLink implements SessionTerminal {
   ): Promise<MessageShape<O>> {
     const { transport } = this.#deps.connection;
     try {
-      const { message } = await transport.unary(method, signal, CALL_MS, headerOf(caller), request as never);
+      const { message } = await transport.unary(method, signal, CALL_MS, senderHeaders(caller), request as never);
       return message;
     } catch (err) {
       throw this.#errorOf(err, signal);
@@ -45,7 +44,7 @@ export class TerminalLink implements SessionTerminal {
     signal: AbortSignal,
   ): AsyncGenerator<EncodedMessage, void, undefined> {
     try {
-      yield* this.#deps.connection.encoded(method, request, { header: headerOf(caller), signal });
+      yield* this.#deps.connection.encoded(method, request, { header: senderHeaders(caller), signal });
     } catch (err) {
       throw this.#errorOf(err, signal);
     }
@@ -58,7 +57,7 @@ export class TerminalLink implements SessionTerminal {
   ): AsyncGenerator<SidecarAttachOutput, void, undefined> {
     const client = createClient(SidecarService, this.#deps.connection.transport);
     const open = (stop: AbortSignal) => {
-      const options: CallOptions = { signal: stop, headers: headerOf(caller) };
+      const options: CallOptions = { signal: stop, headers: senderHeaders(caller) };
       return client.attach(inputs, options);
     };
     try {
@@ -71,8 +70,4 @@ export class TerminalLink implements SessionTerminal {
   #errorOf(err: unknown, signal: AbortSignal): unknown {
     return signal.aborted ? signal.reason : this.#deps.toError(err);
   }
-}
-
-function headerOf({ identity }: Caller): Record<string, string> {
-  return { [SENDER]: identity };
 }

@@ -5,6 +5,9 @@ import type { Peer } from "./peer.ts";
 /** The header in which a believed peer names the person it speaks for. */
 export const SENDER_HEADER = "gastown-sender";
 
+/** The header in which it says what that person may do; without it, what the peer itself may. */
+export const SENDER_ROLE_HEADER = "gastown-sender-role";
+
 /** Of a peer at a unix socket that names no person. */
 export const LOCAL_IDENTITY = "unix";
 
@@ -14,6 +17,8 @@ export interface Caller {
   readonly identity: string;
   /** Under which its calls are counted: the identity, or the peer's address where there is none. */
   readonly share: string;
+  /** What the person whom a believed peer names may do at the most. */
+  readonly senderRole?: string;
   /** Why its calls are refused. */
   readonly fault?: DomainError;
 }

@@ -9,7 +9,7 @@ import type { Logger } from "../../base/logger.ts";
 import type { Task } from "../../base/task-group.ts";
 import { connectErrorOf } from "../common/errors.ts";
 import type { TlsMaterial } from "../common/tls.ts";
-import { type Caller, callerKey, callerOf, SENDER_HEADER } from "../port/caller.ts";
+import { type Caller, callerKey, callerOf, SENDER_HEADER, SENDER_ROLE_HEADER } from "../port/caller.ts";
 import { CallerConnections } from "../port/caller-connections.ts";
 import { ConnectionAges } from "../port/connection-ages.ts";
 import type { ConnectionDecision } from "../port/connection-decision.ts";
@@ -226,8 +226,10 @@ export class RpcServer implements Task {
   }
 
   #callerOf(peer: Peer, req: ServerRequest): Caller {
-    const sender = req.headers[SENDER_HEADER];
-    return callerOf(peer, Array.isArray(sender) ? sender.join() : sender, this.#options.believes?.(peer) ?? false);
+    const isBelieved = this.#options.believes?.(peer) ?? false;
+    const caller = callerOf(peer, headerOf(req, SENDER_HEADER), isBelieved);
+    const senderRole = isBelieved ? headerOf(req, SENDER_ROLE_HEADER) : undefined;
+    return senderRole === undefined ? caller : { ...caller, senderRole };
   }
 
   async #gate(context: HandlerContext): Promise<void> {
@@ -321,6 +323,11 @@ export class RpcServer implements Task {
     await closed;
     await sessions.closed();
   }
+}
+
+function headerOf({ headers }: ServerRequest, name: string): string | undefined {
+  const value = headers[name];
+  return Array.isArray(value) ? value.join() : value;
 }
 
 function trackSockets(listener: Listener): ReadonlySet<Socket> {

@@ -4,6 +4,7 @@ import { parseRoleRule } from "../../auth/roles.ts";
 import { SidecarService } from "../../gen/gastown/v1/sidecar_pb.ts";
 import { TerminalService } from "../../gen/gastown/v1/terminal_pb.ts";
 import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
+import { callerKey } from "../../rpc/port/caller.ts";
 import { peerKey } from "../../rpc/port/peer.ts";
 import { callerRole, roleGate } from "./access.ts";
 
@@ -61,6 +62,18 @@ it("an RPC for which no role is set is nobody's", () => {
   expect(() => roleGate(RULES)(unknown)).toThrow(expect.objectContaining({ kind: "denied" }));
   const service = { typeName: "gastown.v1.AnotherService" };
   expect(() => roleGate(RULES)({ ...unknown, service } as HandlerContext)).toThrow("no role is set");
+});
+
+it.each<[string, string, string | undefined]>([
+  ["operator", "read", "read"],
+  ["operator", "operate", "operate"],
+  ["nudger", "operate", "nudge"],
+  ["operator", "root", undefined],
+  ["stranger", "read", undefined],
+])("a peer that is an %s and speaks for one with %s has the role %s", (peer, senderRole, role) => {
+  const context = contextOf(client(peer));
+  context.values.set(callerKey, { identity: "ann via it", share: "ann via it", senderRole });
+  expect(callerRole(context, RULES)).toBe(role);
 });
 
 it("the highest role of several identities counts", () => {

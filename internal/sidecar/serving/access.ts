@@ -1,6 +1,6 @@
 import type { HandlerContext } from "@connectrpc/connect";
 import { projectRefusal } from "../../auth/bridge-policy.ts";
-import { higherOf, includes, type Role, type RoleRule, roleOf } from "../../auth/roles.ts";
+import { higherOf, includes, isRole, type Role, type RoleRule, roleOf } from "../../auth/roles.ts";
 import { tokenKey } from "../../auth/token-gate.ts";
 import { DomainError } from "../../base/errors.ts";
 import { SidecarService } from "../../gen/gastown/v1/sidecar_pb.ts";
@@ -8,6 +8,7 @@ import { TerminalService } from "../../gen/gastown/v1/terminal_pb.ts";
 import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
 import { ServerReflection as ReflectionV1 } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as ReflectionV1Alpha } from "../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
+import { callerKey } from "../../rpc/port/caller.ts";
 import { peerKey } from "../../rpc/port/peer.ts";
 
 /** What they tell is no agent's: they need a certificate and nothing more. */
@@ -39,8 +40,19 @@ const NEEDED: Readonly<Record<string, Readonly<Record<string, Role>>>> = {
   [TerminalService.typeName]: { SendInput: "nudge" },
 };
 
-/** The caller's role, by its certificate or its token; without TLS nobody is known and everybody has all of it. */
+/**
+ * The caller's role, by its certificate or its token; without TLS nobody is known and everybody has all of it. A peer that
+ * speaks for a person may say that this person has less.
+ */
 export function callerRole(context: HandlerContext, rules: readonly RoleRule[]): Role | undefined {
+  const held = peerRole(context, rules);
+  const { senderRole } = context.values.get(callerKey);
+  if (held === undefined || senderRole === undefined) return held;
+  if (!isRole(senderRole)) return undefined;
+  return includes(held, senderRole) ? senderRole : held;
+}
+
+function peerRole(context: HandlerContext, rules: readonly RoleRule[]): Role | undefined {
   const peer = context.values.get(peerKey);
   if (peer.type !== "certificate") return "operate";
   return higherOf(roleOf(peer.uris, rules), context.values.get(tokenKey)?.claims.role);
