@@ -1,0 +1,157 @@
+import { create, type DescMessage, type MessageShape, toBinary } from "@bufbuild/protobuf";
+import { DomainError } from "../../internal/base/errors.ts";
+import { SignalBus } from "../../internal/base/signal-bus.ts";
+import type { Caller, EncodedMessage, SessionTerminal } from "../../internal/bridge/session-backend.ts";
+import type {
+  LaunchedTerminal,
+  TerminalConfig,
+  TerminalEnd,
+  TerminalLauncher,
+  TerminalSurvivor,
+} from "../../internal/bridge/terminal-launcher.ts";
+import { EventType, GapReason, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
+import {
+  type SidecarEvent,
+  SidecarEventSchema,
+  type SidecarNudgeRequest,
+  SidecarNudgeResponseSchema,
+  SidecarService,
+  SidecarStatusResponseSchema,
+  type SidecarStreamEventsRequest,
+} from "../../internal/gen/gastown/v1/sidecar_pb.ts";
+
+type EventInit = Partial<Pick<SidecarEvent, "type" | "text" | "requestId" | "done" | "error" | "receipt">>;
+
+/** A session's sidecar without a process: its events are what a test makes them. */
+export class ScriptedTerminal implements LaunchedTerminal, SessionTerminal {
+  readonly pid = 4711;
+  readonly agent = "rig/crew/ann";
+  readonly config: TerminalConfig;
+  readonly stops: number[] = [];
+  /** Who called which RPC. */
+  readonly calls: { readonly method: string; readonly caller: Caller }[] = [];
+  epoch = "e1";
+  /** What a reader that begins before it is told instead of these numbers. */
+  lostTo = 0n;
+  readonly #events: SidecarEvent[] = [];
+  readonly #grown = new SignalBus();
+  readonly #cut = new SignalBus();
+  readonly #ended = Promise.withResolvers<TerminalEnd>();
+
+  constructor(config: TerminalConfig) {
+    this.config = config;
+    this.tell({ type: EventType.SESSION_STARTED });
+  }
+
+  get terminal(): SessionTerminal {
+    return this;
+  }
+
+  get ended(): Promise<TerminalEnd> {
+    return this.#ended.promise;
+  }
+
+  tell(...events: readonly EventInit[]): void {
+    for (const event of events) {
+      const seq = BigInt(this.#events.length + 1);
+      this.#events.push(create(SidecarEventSchema, { ...event, seq, epoch: this.epoch, stream: "system" }));
+    }
+    this.#grown.notify();
+  }
+
+  /** Ends all streams as a serving half that dies does. */
+  cut(): void {
+    this.#cut.notify();
+  }
+
+  end(end: TerminalEnd = {}): void {
+    this.#ended.resolve(end);
+    this.cut();
+  }
+
+  async stop(graceMs: number): Promise<void> {
+    this.stops.push(graceMs);
+    this.tell({ type: EventType.SESSION_STOPPED, done: true });
+    this.end();
+  }
+
+  async unary<I extends DescMessage, O extends DescMessage>(
+    method: { readonly name: string; readonly output: O },
+    request: MessageShape<I>,
+    caller: Caller,
+  ): Promise<MessageShape<O>> {
+    this.calls.push({ method: method.name, caller });
+    if (method.name === SidecarService.method.nudge.name) {
+      const { message: text, requestId } = request as unknown as SidecarNudgeRequest;
+      this.tell({ type: EventType.INPUT_RECEIVED, requestId, text });
+      const outcome = NudgeOutcome.SUBMITTED;
+      return create(SidecarNudgeResponseSchema, { requestId, outcome, delivered: true }) as unknown as MessageShape<O>;
+    }
+    return create(SidecarStatusResponseSchema, { sessionAlive: true }) as unknown as MessageShape<O>;
+  }
+
+  async *stream<I extends DescMessage>(
+    method: { readonly name: string },
+    request: MessageShape<I>,
+    caller: Caller,
+    signal: AbortSignal,
+  ): AsyncGenerator<EncodedMessage, void> {
+    this.calls.push({ method: method.name, caller });
+    const { afterSeq = 0n, epoch } = request as unknown as SidecarStreamEventsRequest;
+    if (epoch !== "" && epoch !== this.epoch) throw new DomainError("precondition", "another epoch");
+    const stop = new AbortController();
+    void this.#cut.next(signal).then(
+      () => stop.abort(new DomainError("unavailable", "the connection was cut")),
+      () => {},
+    );
+    const either = AbortSignal.any([signal, stop.signal]);
+    let at = afterSeq;
+    for (;;) {
+      either.throwIfAborted();
+      if (at < this.lostTo - 1n) {
+        const gap = { first: at + 1n, to: this.lostTo, reason: GapReason.RESTART };
+        at = this.lostTo - 1n;
+        yield encoded({ type: EventType.BUFFER_OVERFLOW, seq: at, epoch: this.epoch, gap });
+      }
+      const event = this.#events[Number(at)];
+      if (event === undefined) await this.#grown.next(either);
+      else {
+        at = event.seq;
+        yield toBinary(SidecarEventSchema, event);
+        if (event.done) return;
+      }
+    }
+  }
+
+  async *attach(): AsyncGenerator<never, void> {}
+
+  /** Begins anew, as after a lost journal. */
+  beginAnew(epoch: string): void {
+    this.#events.length = 0;
+    this.epoch = epoch;
+    this.cut();
+    this.tell({ type: EventType.SESSION_STARTED });
+  }
+}
+
+function encoded(init: Parameters<typeof create<typeof SidecarEventSchema>>[1]): Uint8Array {
+  return toBinary(SidecarEventSchema, create(SidecarEventSchema, init));
+}
+
+export class ScriptedLauncher implements TerminalLauncher {
+  readonly terminals: ScriptedTerminal[] = [];
+  survivors_: readonly TerminalSurvivor[] = [];
+  /** While set, `start` waits for it. */
+  hold: Promise<void> | undefined;
+
+  async start(config: TerminalConfig): Promise<LaunchedTerminal> {
+    await this.hold;
+    const terminal = new ScriptedTerminal(config);
+    this.terminals.push(terminal);
+    return terminal;
+  }
+
+  async survivors(): Promise<readonly TerminalSurvivor[]> {
+    return this.survivors_;
+  }
+}
