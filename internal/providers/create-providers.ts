@@ -7,6 +7,7 @@ import { claudeDialect } from "./claude-dialect.ts";
 import { codexDialect } from "./codex-dialect.ts";
 import type { Dialect } from "./conversation.ts";
 import { demoDialect } from "./demo-dialect.ts";
+import { MarkedProcesses } from "./marked-processes.ts";
 import { opencodeDialect } from "./opencode-dialect.ts";
 import { OrphanGuard } from "./orphan-guard.ts";
 import { type ProgramConfig, type StdioDeps, StdioProvider } from "./stdio-provider.ts";
@@ -27,11 +28,11 @@ const stdioProviderNames: readonly string[] = Object.keys(DIALECTS);
  * @throws DomainError `invalid` for a name that is not one of `stdioProviderNames`
  */
 export function createStdioProviders(
-  deps: Omit<StdioDeps, "guard" | "redactor"> & Partial<Pick<StdioDeps, "redactor">>,
+  deps: Omit<StdioDeps, "guard" | "marked" | "redactor"> & Partial<Pick<StdioDeps, "redactor">>,
   programs: Readonly<Record<string, ProgramConfig>>,
 ): ReadonlyMap<string, Provider> {
   const redactor = deps.redactor ?? new Redactor(DEFAULT_REDACT_PATTERNS);
-  const guarded = { ...deps, redactor, guard: new OrphanGuard() };
+  const guarded = { ...deps, redactor, guard: new OrphanGuard(), marked: new MarkedProcesses(deps.clock) };
   return new Map(Object.entries(programs).map(([name, config]) => [name, createOne(guarded, name, config)]));
 }
 

@@ -1,40 +1,53 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { MARK_VARIABLE } from "./marked-processes.ts";
 
 /**
- * Reads `+ GROUP` and `- GROUP` until its input ends, and then ends the groups that are left. Its input ends when the
- * process that holds the other end does, however that happens.
+ * Reads `+ GROUP MARK` and `- GROUP MARK` until its input ends, and then ends the groups that are left, and what carries
+ * their marks. Its input ends when the process that holds the other end does, however that happens.
  */
 const SCRIPT = `
 trap '' HUP INT TERM
-groups=
-while read -r sign id; do
+agents=
+while read -r sign agent; do
+  agent=$(echo "$agent" | tr ' ' ':')
   left=
-  for each in $groups; do [ "$each" = "$id" ] || left="$left $each"; done
-  groups=$left
-  [ "$sign" = - ] || groups="$groups $id"
+  for each in $agents; do [ "$each" = "$agent" ] || left="$left $each"; done
+  agents=$left
+  [ "$sign" = - ] || agents="$agents $agent"
 done
-[ -n "$groups" ] || exit 0
-for id in $groups; do kill -s TERM -- "-$id"; done
+[ -n "$agents" ] || exit 0
+end() {
+  for each in $agents; do
+    kill -s "$1" -- "-\${each%:*}"
+    for file in $(grep -lzx "${MARK_VARIABLE}=\${each#*:}" /proc/[0-9]*/environ); do
+      file=\${file#/proc/}
+      kill -s "$1" "\${file%/environ}"
+    done
+  done
+}
+end TERM
 sleep 2
-for id in $groups; do kill -s KILL -- "-$id"; done
+end KILL
 `;
 
 /**
- * Ends the process groups of agents when this process ends without having done that, by `kill -9` too. A shell watches
- * while there is a group to watch; where there is no shell, nothing is guarded.
+ * Ends the processes of agents when this process ends without having done that, by `kill -9` too. A shell watches
+ * while there is an agent to watch; where there is no shell, nothing is guarded.
  */
 export class OrphanGuard {
-  readonly #groups = new Set<number>();
+  /** `GROUP MARK` of each. */
+  readonly #agents = new Set<string>();
   #shell: ChildProcess | undefined;
 
-  /** Watches the group with this id. Returns what ends that. */
-  watch(group: number): () => void {
-    this.#groups.add(group);
+  /** Watches the group with this id and what carries this mark. Returns what ends that. */
+  watch(group: number, mark: string): () => void {
+    const agent = `${group} ${mark}`;
+    this.#agents.add(agent);
     if (this.#shell === undefined) this.#start();
-    else this.#tell(`+ ${group}`);
+    else this.#tell(`+ ${agent}`);
     return () => {
-      if (this.#groups.delete(group)) this.#tell(`- ${group}`);
-      if (this.#groups.size === 0) this.#end();
+      if (this.#agents.delete(agent)) this.#tell(`- ${agent}`);
+      if (this.#agents.size === 0) this.#end();
     };
   }
 
@@ -51,7 +64,7 @@ export class OrphanGuard {
     shell.once("exit", forget);
     shell.stdin.on("error", forget);
     this.#shell = shell;
-    for (const group of this.#groups) this.#tell(`+ ${group}`);
+    for (const agent of this.#agents) this.#tell(`+ ${agent}`);
   }
 
   #tell(line: string): void {

@@ -1,5 +1,6 @@
 import type { Clock } from "../base/clock.ts";
 import { listPids, readOrEmpty, statFields } from "../process/proc-files.ts";
+import { processLives } from "../process/process-lives.ts";
 
 const LOOK_EVERY_MS = 20;
 const SLOWEST_LOOK_MS = 200;
@@ -51,7 +52,8 @@ export class ProcessGroup {
     } catch (err) {
       if ((err as NodeJS.ErrnoException).code !== "EPERM") return false;
     }
-    return process.platform !== "linux" || hasLivingMember(String(this.#id));
+    // The leader first: looking at all processes takes milliseconds.
+    return process.platform !== "linux" || processLives(this.#id) || hasLivingMember(String(this.#id));
   }
 }
 

@@ -16,6 +16,7 @@ import type { RunCommand } from "../process/run-command.ts";
 import { agentEnvironment } from "./agent-environment.ts";
 import { checkOptions } from "./agent-options.ts";
 import type { Dialect } from "./conversation.ts";
+import type { MarkedProcesses } from "./marked-processes.ts";
 import type { OrphanGuard } from "./orphan-guard.ts";
 import { ProgramHealth } from "./program-health.ts";
 import { StdioSession } from "./stdio-session.ts";
@@ -37,6 +38,7 @@ export interface StdioDeps {
   /** What agents may inherit from; see `agentEnvironment`. */
   readonly env: Environment;
   readonly guard: OrphanGuard;
+  readonly marked: MarkedProcesses;
   /** Takes secrets out of errors that quote an agent. */
   readonly redactor: Redactor;
   /** For a binary that is given by a relative path. */
@@ -93,8 +95,7 @@ export class StdioProvider implements Provider {
       cwd: config.cwd,
       env: { ...agentEnvironment(this.#dialect, this.#deps.env), ...this.#deps.environmentOf?.(config) },
     };
-    const { clock, guard, redactor } = this.#deps;
-    const deps = { clock, dialect: this.#dialect, guard, redactor, startupTimeoutMs };
+    const deps = { ...this.#deps, dialect: this.#dialect, startupTimeoutMs };
     return StdioSession.start(deps, command, config, signal);
   }
 

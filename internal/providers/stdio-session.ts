@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { raceSignal, withTimeout } from "../base/abort.ts";
 import type { Clock } from "../base/clock.ts";
 import { DomainError, errorText } from "../base/errors.ts";
@@ -9,14 +10,16 @@ import type { AgentLink, Conversation, Dialect } from "./conversation.ts";
 import { EventQueue } from "./event-queue.ts";
 import { HeldInputs } from "./held-inputs.ts";
 import { InputBook } from "./input-book.ts";
+import { MARK_VARIABLE, type MarkedProcesses } from "./marked-processes.ts";
 import type { OrphanGuard } from "./orphan-guard.ts";
 
 /** From here on the agent's output is held back. */
 const QUEUE_LIMITS = { events: 1000, characters: 1024 * 1024 };
 /** A healthy agent says at once that it has taken a message, a loaded one within seconds. */
 const TAKEN_WITHIN_MS = 30_000;
-/** What a group that lost its leader gets to end by itself. */
+/** What an agent leaves behind gets this long to end by itself; of a stop's grace period it gets what is left at the end. */
 const ORPHANS_GRACE_MS = 2_000;
+const ORPHANS_SHARE = 0.1;
 
 const SUBMITTED: InputOutcome = { outcome: "submitted", error: "" };
 const QUEUED: InputOutcome = { outcome: "queued", error: "" };
@@ -35,7 +38,9 @@ export class StdioSession implements SessionHandle {
   readonly #redactor: Redactor;
   readonly #over = new AbortController();
   #process: AgentProcess | undefined;
+  #gone: Promise<void> = Promise.resolve();
   #isStopping = false;
+  #orphansGraceMs = ORPHANS_GRACE_MS;
   #isGiving = false;
 
   private constructor(
@@ -74,6 +79,7 @@ export class StdioSession implements SessionHandle {
       readonly clock: Clock;
       readonly dialect: Dialect;
       readonly guard: OrphanGuard;
+      readonly marked: MarkedProcesses;
       readonly redactor: Redactor;
       readonly startupTimeoutMs: number;
     },
@@ -83,14 +89,17 @@ export class StdioSession implements SessionHandle {
   ): Promise<StdioSession> {
     signal.throwIfAborted();
     const session = new StdioSession(deps, config);
-    const process = await AgentProcess.start(deps.clock, command, {
+    const mark = randomUUID();
+    const marked = { ...command, env: { ...command.env, [MARK_VARIABLE]: mark } };
+    const process = await AgentProcess.start(deps.clock, marked, {
       stdout: (chunk) => session.#onChunk(() => session.#output.stdout(chunk)),
       stderr: (chunk) => session.#onChunk(() => session.#output.stderr(chunk)),
       abandoned: (stream, bytes) =>
         session.#emit({ type: "lost", stream, bytes, reason: "the agent ended before its output was read" }),
     });
     session.#process = process;
-    session.#live(process, deps.guard.watch(process.pid));
+    const release = deps.guard.watch(process.pid, mark);
+    session.#gone = session.#live(process, (graceMs) => deps.marked.end(mark, graceMs)).finally(release);
     const opened = session.#open(signal);
     try {
       await withTimeout(deps.clock, deps.startupTimeoutMs, `the start of ${deps.dialect.id}`, opened);
@@ -118,8 +127,9 @@ export class StdioSession implements SessionHandle {
   async stop(graceMs: number): Promise<void> {
     this.#isStopping = true;
     if (graceMs > 0 && !this.#over.signal.aborted) this.#conversation.close();
+    this.#orphansGraceMs = Math.min(this.#orphansGraceMs, graceMs * ORPHANS_SHARE);
     await this.#process?.stop(graceMs);
-    await this.#process?.ended;
+    await this.#gone;
   }
 
   async #open(signal: AbortSignal): Promise<void> {
@@ -205,19 +215,19 @@ export class StdioSession implements SessionHandle {
     return none;
   }
 
-  #live(process: AgentProcess, release: () => void): void {
-    void process.ended.then(async (end) => {
-      this.#output.end();
-      const ended = this.#endedEvent(end);
-      this.#over.abort(new DomainError("unavailable", describe(end)));
-      for (const input of this.#held.drain()) this.#settle(input.requestId, DEAD);
-      for (const requestId of this.#conversation.kept()) this.#settle(requestId, LOST);
-      // What the agent started and left behind; a stop that is under way goes on.
-      await process.stop(ORPHANS_GRACE_MS);
-      release();
-      this.events.push(ended);
-      this.events.close();
-    });
+  /** Resolves when the agent and all that it has left behind have gone, and its last event is told. */
+  async #live(process: AgentProcess, endMarked: (graceMs: number) => Promise<void>): Promise<void> {
+    const end = await process.ended;
+    this.#output.end();
+    const ended = this.#endedEvent(end);
+    this.#over.abort(new DomainError("unavailable", describe(end)));
+    for (const input of this.#held.drain()) this.#settle(input.requestId, DEAD);
+    for (const requestId of this.#conversation.kept()) this.#settle(requestId, LOST);
+    // What the agent started and left behind; a stop that is under way goes on.
+    await process.stop(ORPHANS_GRACE_MS);
+    await endMarked(this.#orphansGraceMs);
+    this.events.push(ended);
+    this.events.close();
   }
 }
 

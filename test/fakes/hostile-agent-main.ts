@@ -29,7 +29,7 @@ function onMessage(id: string): void {
   if (way !== "never-answers") say({ type: "taken", id, held: false });
   say({ type: "started", id });
   WAYS[way]?.();
-  if (way === "forks" || way === "floods" || way === "long-line" || way === "forks-and-exits")
+  if (way === "forks" || way === "daemonises" || way === "floods" || way === "long-line" || way === "forks-and-exits")
     say({ type: "done", id });
 }
 
@@ -39,6 +39,7 @@ const WAYS: Readonly<Record<string, () => void>> = {
   },
   "dies-with-its-input-closed": () => process.stdin.destroy(),
   forks: () => fork(),
+  daemonises: () => fork(true),
   "forks-and-exits": () => {
     fork();
     setTimeout(() => process.exit(0), 100);
@@ -54,8 +55,9 @@ const WAYS: Readonly<Record<string, () => void>> = {
   },
 };
 
-/** A child that ignores TERM and holds the pipes open; it tells its pid. */
-function fork(): void {
-  const child = spawn("/bin/sh", ["-c", "trap '' TERM; while :; do sleep 1000; done"], { stdio: "inherit" });
+/** A child that ignores TERM and holds the pipes open; it tells its pid. `detached`: in a session of its own. */
+function fork(detached = false): void {
+  const script = "trap '' TERM; while :; do sleep 1000; done";
+  const child = spawn("/bin/sh", ["-c", script], { stdio: "inherit", detached });
   say({ type: "text", text: `child ${child.pid}\n` });
 }

@@ -91,8 +91,13 @@ describe.concurrent("an agent that misbehaves", () => {
     expect(processLives(session.handle.pid)).toBe(false);
   });
 
-  it.each(["stop", "kill"])("leaves a child that ignores TERM: %s ends that too", async (how) => {
-    await using session = await start("forks");
+  it.each([
+    ["forks", "stop"],
+    ["forks", "kill"],
+    ["daemonises", "stop"],
+    ["daemonises", "kill"],
+  ])("%s, and its child ignores TERM: %s ends the child too", async (way, how) => {
+    await using session = await start(way);
     await session.send("go", "f-1");
     const child = await childOf(session);
     expect(processLives(child)).toBe(true);
@@ -111,25 +116,28 @@ describe.concurrent("an agent that misbehaves", () => {
     expect(processLives(child)).toBe(false);
   });
 
-  it("leaves nothing running when the process that holds it is killed with KILL", async () => {
-    const host = spawn(
-      process.execPath,
-      ["--disable-warning=ExperimentalWarning", hostProgram, process.execPath, program, "forks"],
-      {
-        cwd: dir,
-        stdio: ["ignore", "pipe", "inherit"],
-      },
-    );
-    let printed = "";
-    host.stdout.on("data", (chunk: Buffer) => {
-      printed += chunk.toString();
-    });
-    await until(() => /child \d+/.test(printed));
-    const [agent = 0, child = 0] = (/agent (\d+)[\s\S]*child (\d+)/.exec(printed) ?? []).slice(1).map(Number);
-    expect([agent, child].map(processLives)).toEqual([true, true]);
-    host.kill("SIGKILL");
-    await until(() => ![agent, child].some(processLives));
-  });
+  it.each(["forks", "daemonises"])(
+    "%s, and leaves nothing running when its holder is killed with KILL",
+    async (way) => {
+      const host = spawn(
+        process.execPath,
+        ["--disable-warning=ExperimentalWarning", hostProgram, process.execPath, program, way],
+        {
+          cwd: dir,
+          stdio: ["ignore", "pipe", "inherit"],
+        },
+      );
+      let printed = "";
+      host.stdout.on("data", (chunk: Buffer) => {
+        printed += chunk.toString();
+      });
+      await until(() => /child \d+/.test(printed));
+      const [agent = 0, child = 0] = (/agent (\d+)[\s\S]*child (\d+)/.exec(printed) ?? []).slice(1).map(Number);
+      expect([agent, child].map(processLives)).toEqual([true, true]);
+      host.kill("SIGKILL");
+      await until(() => ![agent, child].some(processLives));
+    },
+  );
 
   it("dies in the middle of a line: the half line is shown, and its end is named", async () => {
     await using session = await start("dies-in-mid-line");
