@@ -30,6 +30,6 @@ it("has a default for whatever may be left out, and lets undefined hide none", (
     jwt: { audience: "bridge", subject: "prd-manager", scope: "operate", ttlMs: 300_000 },
     timeouts: { defaultMs: 15_000 },
     maxAttempts: 5,
-    keepalive: { pingIntervalMs: 15_000, pingTimeoutMs: 10_000 },
+    keepalive: { pingIntervalMs: 5000, pingTimeoutMs: 5000 },
   });
 });

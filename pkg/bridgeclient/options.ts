@@ -51,9 +51,12 @@ export interface RetryOptions {
 }
 
 export interface KeepaliveOptions {
-  /** A connection that is silent for this long is asked (HTTP/2 PING) whether it lives, ms. Default 15,000. */
+  /**
+   * A connection with open calls that is silent for this long is asked (HTTP/2 PING) whether it lives, ms. Default 5,000:
+   * Node does not report a reset that meets a write, so this also bounds how late that is noticed.
+   */
   readonly pingIntervalMs?: number;
-  /** It is cut when it does not answer within this, ms. Default 10,000. */
+  /** It is cut when it does not answer within this, ms. Default 5,000. */
   readonly pingTimeoutMs?: number;
 }
 
@@ -122,7 +125,7 @@ export function settingsOf(options: ClientOptions): Settings {
     timeouts: { ...TIMEOUTS, ...given(timeouts) },
     maxAttempts,
     backoff: { firstMs, maxMs, factor: 2 },
-    keepalive: { pingIntervalMs: 15_000, pingTimeoutMs: 10_000, ...given(keepalive) },
+    keepalive: { pingIntervalMs: 5000, pingTimeoutMs: 5000, ...given(keepalive) },
   };
 }
 

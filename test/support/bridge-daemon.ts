@@ -10,6 +10,7 @@ import { type SidecarConnection, sidecarTransport } from "../../internal/rpc/cli
 import type { ClientTls, TlsMaterial } from "../../internal/rpc/common/tls.ts";
 import { TestCa } from "./certificates.ts";
 import { ownProgram } from "./programs.ts";
+import { writeTls } from "./secret.ts";
 import { until } from "./sidecar.ts";
 
 /** A project with a CA, a client certificate and a key for tokens of its own. */
@@ -173,6 +174,15 @@ export class BridgeFolder implements AsyncDisposable {
     const connection = sidecarTransport({ baseUrl: url, tls, interceptors: [authorize] });
     this.#connections.push(connection);
     return connection.transport;
+  }
+
+  /** Writes a consumer's files as it would have them; answers with its folder: tls.crt, tls.key, ca.crt, jwt-signing.key. */
+  async consumerFolder({ name, tls, keys }: Consumer): Promise<string> {
+    const dir = this.path("consumers", name);
+    await writeTls(dir, { ...tls, ca: this.ca.pem });
+    const key = keys.privateKey.export({ type: "pkcs8", format: "pem" });
+    await writeFile(join(dir, "jwt-signing.key"), key, { mode: 0o600 });
+    return dir;
   }
 
   token({ name, keys }: Consumer, request: Partial<TokenRequest> = {}): string {
