@@ -5,7 +5,7 @@ import { packaged, root, type Step, vitestColor } from "./step.ts";
 
 /** What tsc remembers of its last run, so that the next one looks at what has changed only. */
 const TYPES_SEEN = "node_modules/.cache/types.tsbuildinfo";
-const SOURCES = ["cmd", "internal", "pkg", "scripts", "test", "bench"];
+const SOURCES = ["cmd", "internal", "pkg", "scripts", "test", "bench", "examples"];
 
 /** Every check that runs no test, the slowest first so that two lanes end at about the same time. */
 export function staticSteps(): readonly Step[] {

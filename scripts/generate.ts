@@ -1,4 +1,4 @@
-// Generates internal/gen from proto/, and test/conformance/gen from the protos beside it, with the packaged buf and
+// Generates internal/gen from proto/, and the gen folders of test/conformance and of an example from the protos beside them, with the packaged buf and
 // protoc-gen-es; and the pods of deploy/k8s from the builder that makes the controller's. Needs no network.
 //
 //   npm run generate              write all
@@ -11,7 +11,11 @@ import { podManifests } from "./pod-manifests.ts";
 
 const root = dirname(import.meta.dirname);
 /** What is generated, by the template that says from what. */
-const GENERATED = { "buf.gen.yaml": "internal/gen", "test/conformance/buf.gen.yaml": "test/conformance/gen" };
+const GENERATED = {
+  "buf.gen.yaml": "internal/gen",
+  "test/conformance/buf.gen.yaml": "test/conformance/gen",
+  "examples/orchestrator-agentd/buf.gen.yaml": "examples/orchestrator-agentd/gen",
+};
 
 function generateInto(folder: string): void {
   const bin = join(root, "node_modules", ".bin");

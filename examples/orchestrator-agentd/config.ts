@@ -1,0 +1,34 @@
+import { readFileSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import type { ClientOptions } from "../../pkg/bridgeclient/index.ts";
+
+/** Two trust boundaries: what this daemon serves with, and what it calls the bridge with. They share no file. */
+export interface Config {
+  readonly listenPort: number;
+  readonly serving: { readonly cert: string; readonly key: string; readonly ca: string };
+  readonly projectId: string;
+  readonly bridge: ClientOptions;
+}
+
+/** Reads a JSON file; paths in it begin at its folder. */
+export function readConfig(path: string): Config {
+  const text = JSON.parse(readFileSync(path, "utf8")) as Readonly<Record<string, string | number>>;
+  const must = (key: string): string => {
+    const value = text[key];
+    if (value === undefined || value === "") throw new Error(`${path}: ${key} is missing`);
+    return String(value);
+  };
+  const file = (key: string) => resolve(dirname(path), must(key));
+  const pem = (key: string) => readFileSync(file(key), "utf8");
+  const projectId = must("project_id");
+  return {
+    listenPort: Number(text["listen_port"] ?? 7443),
+    serving: { cert: pem("tls_cert"), key: pem("tls_key"), ca: pem("orchestrator_ca") },
+    projectId,
+    bridge: {
+      target: must("bridge_target"),
+      mtls: { caCertPath: file("bridge_ca"), certPath: file("bridge_cert"), keyPath: file("bridge_key") },
+      jwt: { privateKeyPath: file("jwt_key"), issuer: must("jwt_issuer"), audience: "bridge", projectId },
+    },
+  };
+}
