@@ -1,3 +1,4 @@
+import type { EventsRequest } from "../session/events.ts";
 import type { NudgeReceipt } from "../session/types.ts";
 import type { Caller, InputRequest, InputResult, SessionTerminal } from "./session-backend.ts";
 import type { SessionLog } from "./session-log.ts";
@@ -5,6 +6,13 @@ import type { SessionLog } from "./session-log.ts";
 /** How an agent ended. `error`: it failed. */
 export interface AgentEnd {
   readonly error?: string;
+}
+
+/** A subscriber is done with all events up to `seq`. */
+export interface AckedPosition {
+  readonly subscriber: string;
+  readonly seq: bigint;
+  readonly epoch: string;
 }
 
 /** Hears what an agent does. */
@@ -30,6 +38,10 @@ export interface AgentSession {
   ended(): Promise<AgentEnd>;
   /** To be called between `start` and the end. */
   send(input: InputRequest, caller: Caller, signal: AbortSignal): Promise<InputResult>;
+  /** Looks for a subscriber's position where it outlived an earlier process, before `log.open`. */
+  recallPosition(request: EventsRequest, caller: Caller, signal: AbortSignal): Promise<void>;
+  /** Keeps a position that was acknowledged where it outlives this process, if that can be done. */
+  keepPosition(position: AckedPosition, caller: Caller, signal: AbortSignal): Promise<void>;
   /** 0: KILL at once. Resolves when it has gone. */
   stop(graceMs: number): Promise<void>;
   /** Adds the session's last event; nothing of this object lives on. */

@@ -29,7 +29,7 @@ export interface BridgeLimits {
 }
 
 /** `limits` and `input` of a configuration that says nothing of them. */
-export const DEFAULT_LIMITS: BridgeLimits = { startsPerMinute: 120, inputsPerMinute: 600, maxInputBytes: 65_536 };
+export const DEFAULT_LIMITS: BridgeLimits = { startsPerMinute: 300, inputsPerMinute: 600, maxInputBytes: 65_536 };
 
 /** What starts or types is not done by half: a JSON field that is not known is no request there. */
 const STRICT = { jsonOptions: { ignoreUnknownFields: false } } as const;

@@ -3,9 +3,11 @@ import type { Clock } from "../base/clock.ts";
 import { DomainError } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
 import type { NudgeReceipt } from "../session/types.ts";
-import type { AgentEnd, AgentListener, AgentSession } from "./agent-session.ts";
+import type { AckedPosition, AgentEnd, AgentListener, AgentSession } from "./agent-session.ts";
 import type {
   Caller,
+  EventFeed,
+  EventsRequest,
   InputRequest,
   InputResult,
   SessionInfo,
@@ -117,6 +119,20 @@ export class LocalSession {
     if (this.#state.type !== "running") throw this.#notRunning();
     this.#active();
     return this.#agent.send(input, caller, signal);
+  }
+
+  /** @throws DomainError as `SessionLog.open` */
+  async events(request: EventsRequest, caller: Caller, signal: AbortSignal): Promise<EventFeed> {
+    const wanted = { ...request, owner: caller.identity };
+    if (!this.hasEnded) await this.#agent.recallPosition(wanted, caller, signal);
+    return this.#agent.log.open(wanted);
+  }
+
+  /** @throws DomainError as `SessionLog.acknowledge` */
+  async ack(position: AckedPosition, caller: Caller, signal: AbortSignal): Promise<void> {
+    const { subscriber, seq, epoch } = position;
+    this.#agent.log.acknowledge({ owner: caller.identity, subscriber }, seq, epoch);
+    if (!this.hasEnded) await this.#agent.keepPosition(position, caller, signal);
   }
 
   /** @throws DomainError as `SessionBackend.terminal` */

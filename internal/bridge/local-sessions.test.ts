@@ -73,7 +73,7 @@ function subscriber(): FrameTarget & { readonly events: SessionEvent[] } {
 async function read(id = "s1"): Promise<readonly SessionEvent[]> {
   const target = subscriber();
   const leave = new AbortController();
-  const feed = await sessions.events(key(id), { subscriber: "", epoch: "" }, alice);
+  const feed = await sessions.events(key(id), { subscriber: "", epoch: "" }, alice, never);
   const piped = feed.pipe(target, leave.signal).catch(() => {});
   await clock.advance(200);
   leave.abort();
@@ -184,7 +184,9 @@ describe("a session", () => {
     expect(provider.agents).toHaveLength(2);
     expect(sessions.list("p1").map(({ project }) => project)).toEqual(["p1"]);
     expect(sessions.get(key("s1", "p3"))).toBeUndefined();
-    expect(await kindOf(sessions.events(key("s1", "p3"), { subscriber: "", epoch: "" }, alice))).toBe("not-found");
+    expect(await kindOf(sessions.events(key("s1", "p3"), { subscriber: "", epoch: "" }, alice, never))).toBe(
+      "not-found",
+    );
   });
 
   it("tells what its agent does, without secrets that chunks have cut", async () => {
@@ -353,11 +355,11 @@ describe("positions", () => {
       await clock.advance(200);
     }
     const { epoch } = sessions.get(key()) as { epoch: string };
-    await sessions.ack(key(), { subscriber: "ui", seq: 4n, epoch }, alice);
+    await sessions.ack(key(), { subscriber: "ui", seq: 4n, epoch }, alice, never);
     const firstOf = async (caller: typeof alice | typeof bob, subscriberId: string) => {
       const target = subscriber();
       const leave = new AbortController();
-      const feed = await sessions.events(key(), { subscriber: subscriberId, epoch }, caller);
+      const feed = await sessions.events(key(), { subscriber: subscriberId, epoch }, caller, never);
       const piped = feed.pipe(target, leave.signal).catch(() => {});
       await settle();
       leave.abort();
@@ -373,12 +375,12 @@ describe("positions", () => {
     await start();
     const { epoch } = sessions.get(key()) as { epoch: string };
     const open = (after: bigint, given: string) =>
-      sessions.events(key(), { subscriber: "", epoch: given, after }, alice).catch((err: unknown) => err);
+      sessions.events(key(), { subscriber: "", epoch: given, after }, alice, never).catch((err: unknown) => err);
     const fields = { epoch, head: "1" };
     expect(await open(0n, "stale")).toMatchObject({ kind: "precondition", fields });
     expect(await open(2n, epoch)).toMatchObject({ kind: "precondition", fields });
     const ack = (seq: bigint, given: string, name = "ui") =>
-      kindOf(sessions.ack(key(), { subscriber: name, seq, epoch: given }, alice));
+      kindOf(sessions.ack(key(), { subscriber: name, seq, epoch: given }, alice, never));
     expect(await ack(2n, epoch)).toBe("precondition");
     expect(await ack(1n, "")).toBe("invalid");
     expect(await ack(1n, epoch, "")).toBe("invalid");

@@ -5,7 +5,7 @@ import type { Logger } from "../base/logger.ts";
 import type { Redactor } from "../base/redact.ts";
 import type { Task } from "../base/task-group.ts";
 import type { EventSession } from "../wire/session-event.ts";
-import type { AgentListener, AgentSession } from "./agent-session.ts";
+import type { AckedPosition, AgentListener, AgentSession } from "./agent-session.ts";
 import type { BridgeMetrics } from "./bridge-metrics.ts";
 import { LocalSession, type LocalSessionDeps } from "./local-session.ts";
 import type { Provider, SessionConfig } from "./provider.ts";
@@ -135,16 +135,12 @@ export class LocalSessions implements SessionBackend, Task {
     return this.#find(key).send(input, caller, signal);
   }
 
-  async events(key: SessionKey, request: EventsRequest, { identity }: Caller): Promise<EventFeed> {
-    return this.#find(key).log.open({ ...request, owner: identity });
+  async events(key: SessionKey, request: EventsRequest, caller: Caller, signal: AbortSignal): Promise<EventFeed> {
+    return this.#find(key).events(request, caller, signal);
   }
 
-  async ack(
-    key: SessionKey,
-    { subscriber, seq, epoch }: { readonly subscriber: string; readonly seq: bigint; readonly epoch: string },
-    { identity: owner }: Caller,
-  ): Promise<void> {
-    this.#find(key).log.acknowledge({ owner, subscriber }, seq, epoch);
+  async ack(key: SessionKey, position: AckedPosition, caller: Caller, signal: AbortSignal): Promise<void> {
+    await this.#find(key).ack(position, caller, signal);
   }
 
   terminal(key: SessionKey): SessionTerminal {
@@ -248,7 +244,7 @@ export class LocalSessions implements SessionBackend, Task {
       return new StdioSession({ clock, logger, redactor, provider, listener }, config, this.#options);
     const launch = (signal: AbortSignal) => terminals.start({ ...config, provider: provider.id }, signal);
     return new TerminalSession(
-      { clock, logger, session: eventSessionOf(config.request), launch, listener },
+      { clock, logger, session: eventSessionOf(config.request), launch, listener, isSurvivor: false },
       this.#options,
     );
   }
@@ -268,7 +264,7 @@ export class LocalSessions implements SessionBackend, Task {
     const launch = async () => launched;
     const session = eventSessionOf(config.request);
     const makeAgent = (listener: AgentListener) =>
-      new TerminalSession({ clock, logger, session, launch, listener }, this.#options);
+      new TerminalSession({ clock, logger, session, launch, listener, isSurvivor: true }, this.#options);
     this.#run(this.#add(config.request, config.createdAt, { makeAgent }));
   }
 

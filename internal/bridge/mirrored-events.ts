@@ -85,6 +85,11 @@ export class MirroredEvents implements SessionLog {
     return { pipe: (target, signal) => this.#fanout.pipe({ next }, target, signal) };
   }
 
+  /** 0: it has acknowledged nothing here. */
+  positionOf(who: Subscriber): bigint {
+    return this.#cursors.position(who, this.#deps.clock.monotonicMs());
+  }
+
   acknowledge(who: Subscriber, seq: bigint, epoch: string): void {
     if (who.subscriber === "") throw new DomainError("invalid", "an acknowledgement needs a subscriber_id");
     checkSubscriber(who.subscriber);

@@ -75,6 +75,11 @@ export class StdioSession implements AgentSession {
     return { outcome, seq, error };
   }
 
+  /** Its agent does not outlive this process, and so neither does a position. */
+  async recallPosition(): Promise<void> {}
+
+  async keepPosition(): Promise<void> {}
+
   async stop(graceMs: number): Promise<void> {
     if (this.#handle === undefined) return;
     await this.#deps.provider.stop(this.#handle, graceMs);

@@ -49,14 +49,14 @@ afterEach(async () => {
 const start = () => clock.until(sessions.start(request, alice, never));
 const only = () => launcher.terminals[0] as ScriptedTerminal;
 
-async function read(after?: bigint, epoch = ""): Promise<readonly SessionEvent[]> {
+async function read(after?: bigint, epoch = "", name = ""): Promise<readonly SessionEvent[]> {
   const events: SessionEvent[] = [];
   const leave = new AbortController();
   const send: FrameTarget["send"] = (frame) => {
     events.push(fromBinary(SessionEventSchema, frame.bytes(false).subarray(5)));
   };
-  const from = { subscriber: "", epoch, ...(after !== undefined && { after }) };
-  const feed = await sessions.events(key, from, alice);
+  const from = { subscriber: name, epoch, ...(after !== undefined && { after }) };
+  const feed = await sessions.events(key, from, alice, never);
   const piped = feed.pipe({ backlog: 0, send, onDrain: () => {} }, leave.signal).catch(() => {});
   await clock.advance(300);
   leave.abort();
@@ -111,7 +111,7 @@ describe("a session in a terminal", () => {
     only().beginAnew("e2");
     await clock.advance(600);
     expect(sessions.get(key)).toMatchObject({ epoch: "e2", lastSeq: 1n });
-    const stale = sessions.events(key, { subscriber: "", epoch: "e1", after: 0n }, alice);
+    const stale = sessions.events(key, { subscriber: "", epoch: "e1", after: 0n }, alice, never);
     expect(await stale.catch((err: unknown) => err)).toMatchObject({ kind: "precondition", fields: { epoch: "e2" } });
   });
 
@@ -172,6 +172,27 @@ describe("a session in a terminal", () => {
     expect(await start()).toMatchObject({ status: "running", createdAt: 5 });
     expect(launcher.terminals).toEqual([]);
     expect(names(await read())).toEqual(["1 SESSION_STARTED", "2 STDOUT"]);
+  });
+
+  it("keeps positions at its sidecar, where the next bridge finds them", async () => {
+    await start();
+    only().tell(...Array(4).fill({ type: EventType.STDOUT, text: "x\n" }));
+    await settle();
+    await sessions.ack(key, { subscriber: "ui", seq: 3n, epoch: "e1" }, alice, never);
+    const launched = only();
+    expect(launched.positions).toEqual(new Map([["prd/alice ui", 3n]]));
+    const before = stop;
+    launcher = new ScriptedLauncher();
+    launcher.survivors_ = [{ config: launched.config, launched }];
+    const earlier = running;
+    begin();
+    await start();
+    expect(names(await read(undefined, "", "ui"))).toEqual(["4 STDOUT", "5 STDOUT"]);
+    expect(names(await read(undefined, "", "new")).at(0)).toBe("1 SESSION_STARTED");
+    await sessions.ack(key, { subscriber: "all", seq: 5n, epoch: "e1" }, alice, never);
+    expect(names(await read(undefined, "", "all"))).toEqual([]);
+    before.abort();
+    await clock.until(earlier);
   });
 });
 

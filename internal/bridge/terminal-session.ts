@@ -4,6 +4,7 @@ import {
   type DescMessage,
   type DescMethodServerStreaming,
   type DescMethodUnary,
+  fromBinary,
   type MessageShape,
 } from "@bufbuild/protobuf";
 import { raceSignal } from "../base/abort.ts";
@@ -12,16 +13,20 @@ import type { Logger } from "../base/logger.ts";
 import { SignalBus } from "../base/signal-bus.ts";
 import { EventType } from "../gen/gastown/v1/common_pb.ts";
 import {
+  SidecarAckEventsRequestSchema,
   type SidecarAttachInput,
   type SidecarAttachOutput,
   type SidecarEvent,
+  SidecarEventSchema,
   SidecarNudgeRequestSchema,
   SidecarNudgeResponseSchema,
   SidecarService,
+  SidecarStreamEventsRequestSchema,
 } from "../gen/gastown/v1/sidecar_pb.ts";
+import type { EventsRequest } from "../session/events.ts";
 import { nudgeReceipt } from "../wire/convert.ts";
 import type { EventSession } from "../wire/session-event.ts";
-import type { AgentEnd, AgentListener, AgentSession } from "./agent-session.ts";
+import type { AckedPosition, AgentEnd, AgentListener, AgentSession } from "./agent-session.ts";
 import type { MirrorLogOptions } from "./mirror-log.ts";
 import { MirroredEvents } from "./mirrored-events.ts";
 import type { Caller, EncodedMessage, InputRequest, InputResult, SessionTerminal } from "./session-backend.ts";
@@ -33,6 +38,8 @@ export interface TerminalSessionDeps {
   readonly session: EventSession;
   readonly launch: (signal: AbortSignal) => Promise<LaunchedTerminal>;
   readonly listener: AgentListener;
+  /** An earlier process has started it: its sidecar knows positions that this one does not. */
+  readonly isSurvivor: boolean;
 }
 
 /** The first event of a sidecar that answers Status comes within this. */
@@ -42,7 +49,10 @@ const EVENT_MS = 1000;
 /** Inputs whose INPUT_RECEIVED event can be named. */
 const MAX_INPUTS = 10_000;
 
-const { nudge, sendKeys, respond } = SidecarService.method;
+/** A sidecar gives the first event that a subscriber has not acknowledged within this. */
+const POSITION_MS = 500;
+
+const { nudge, sendKeys, respond, ackEvents, streamEvents } = SidecarService.method;
 /** Methods by which something is given to an agent. */
 const INPUTS: ReadonlySet<unknown> = new Set([nudge, sendKeys, respond]);
 
@@ -104,6 +114,23 @@ export class TerminalSession implements AgentSession {
     return { outcome, error, seq: this.#inputs.get(requestId) ?? 0n };
   }
 
+  async recallPosition(
+    { after, subscriber, owner }: EventsRequest,
+    caller: Caller,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const who = { owner, subscriber };
+    if (!this.#deps.isSurvivor || after !== undefined || subscriber === "" || this.log.positionOf(who) > 0n) return;
+    const seq = await this.#positionAtSidecar(subscriber, caller, signal);
+    if (seq > 0n && seq <= this.log.head) this.log.acknowledge(who, seq, this.log.epoch);
+  }
+
+  async keepPosition({ subscriber, seq, epoch }: AckedPosition, caller: Caller, signal: AbortSignal): Promise<void> {
+    const request = create(SidecarAckEventsRequestSchema, { subscriberId: subscriber, ackSeq: seq, epoch });
+    // Without a sidecar it is kept here, as long as this process lives.
+    await this.#launched?.terminal.unary(ackEvents, request, caller, signal).catch(() => {});
+  }
+
   async stop(graceMs: number): Promise<void> {
     await this.#launched?.stop(graceMs);
   }
@@ -142,6 +169,32 @@ export class TerminalSession implements AgentSession {
     this.#inputs.set(requestId, seq);
     const [oldest] = this.#inputs.keys();
     if (this.#inputs.size > MAX_INPUTS && oldest !== undefined) this.#inputs.delete(oldest);
+  }
+
+  /** A subscriber's stream begins after its position; a silent one, after the last event. 0: it cannot be asked. */
+  async #positionAtSidecar(subscriberId: string, caller: Caller, signal: AbortSignal): Promise<bigint> {
+    const { terminal } = this.#launched as LaunchedTerminal;
+    const { head, epoch } = this.log;
+    const stop = new AbortController();
+    const late = this.#deps.clock.sleep(POSITION_MS, stop.signal).then(
+      () => stop.abort(),
+      () => {},
+    );
+    const request = create(SidecarStreamEventsRequestSchema, { subscriberId, epoch });
+    try {
+      const messages = terminal.stream(streamEvents, request, caller, AbortSignal.any([signal, stop.signal]));
+      for await (const payload of messages) {
+        const { seq, gap } = fromBinary(SidecarEventSchema, payload);
+        return (gap === undefined ? seq : gap.first) - 1n;
+      }
+      return head;
+    } catch {
+      signal.throwIfAborted();
+      return stop.signal.aborted ? head : 0n;
+    } finally {
+      stop.abort();
+      await late;
+    }
   }
 
   /** Until an event made it true, at most `ms`. */

@@ -47,7 +47,8 @@ export type Followed<T> = { readonly epoch: string } & (
 /** A reader's place in a log. Holds nothing of it: what the log has dropped before it was read is named as missing. */
 export class LogCursor<T> {
   readonly #log: EventSource<T>;
-  readonly #epoch: string;
+  /** Empty: it was opened before the log had one. */
+  #epoch: string;
   #position: bigint;
   /** It has been at the end, or got an event: what it misses from now on it missed by being slow. */
   #isLive = false;
@@ -70,6 +71,7 @@ export class LogCursor<T> {
    */
   next(): Followed<T> | undefined {
     const log = this.#log;
+    this.#epoch ||= log.epoch;
     const epoch = this.#epoch;
     checkPosition(log, epoch, undefined);
     const first = this.#position + 1n;

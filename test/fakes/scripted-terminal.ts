@@ -11,6 +11,7 @@ import type {
 } from "../../internal/bridge/terminal-launcher.ts";
 import { EventType, GapReason, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
 import {
+  type SidecarAckEventsRequest,
   type SidecarEvent,
   SidecarEventSchema,
   type SidecarNudgeRequest,
@@ -30,6 +31,8 @@ export class ScriptedTerminal implements LaunchedTerminal, SessionTerminal {
   readonly stops: number[] = [];
   /** Who called which RPC. */
   readonly calls: { readonly method: string; readonly caller: Caller }[] = [];
+  /** By caller and subscriber_id. */
+  readonly positions = new Map<string, bigint>();
   epoch = "e1";
   /** What a reader that begins before it is told instead of these numbers. */
   lostTo = 0n;
@@ -87,6 +90,10 @@ export class ScriptedTerminal implements LaunchedTerminal, SessionTerminal {
       const outcome = NudgeOutcome.SUBMITTED;
       return create(SidecarNudgeResponseSchema, { requestId, outcome, delivered: true }) as unknown as MessageShape<O>;
     }
+    if (method.name === SidecarService.method.ackEvents.name) {
+      const { subscriberId, ackSeq } = request as unknown as SidecarAckEventsRequest;
+      this.positions.set(`${caller.identity} ${subscriberId}`, ackSeq);
+    }
     return create(SidecarStatusResponseSchema, { sessionAlive: true }) as unknown as MessageShape<O>;
   }
 
@@ -97,7 +104,7 @@ export class ScriptedTerminal implements LaunchedTerminal, SessionTerminal {
     signal: AbortSignal,
   ): AsyncGenerator<EncodedMessage, void> {
     this.calls.push({ method: method.name, caller });
-    const { afterSeq = 0n, epoch } = request as unknown as SidecarStreamEventsRequest;
+    const { afterSeq, epoch, subscriberId } = request as unknown as SidecarStreamEventsRequest;
     if (epoch !== "" && epoch !== this.epoch) throw new DomainError("precondition", "another epoch");
     const stop = new AbortController();
     void this.#cut.next(signal).then(
@@ -105,7 +112,7 @@ export class ScriptedTerminal implements LaunchedTerminal, SessionTerminal {
       () => {},
     );
     const either = AbortSignal.any([signal, stop.signal]);
-    let at = afterSeq;
+    let at = afterSeq ?? this.positions.get(`${caller.identity} ${subscriberId}`) ?? 0n;
     for (;;) {
       either.throwIfAborted();
       if (at < this.lostTo - 1n) {
