@@ -61,6 +61,7 @@ class ClaudeConversation implements Conversation {
   /** Messages that it keeps until its turn allows: their ids here, by those that it was given. */
   readonly #kept = new Map<string, string>();
   #conversationId = "";
+  #isInTurn = false;
   #isOpen = false;
   /** It says what becomes of each message, so that it may be given some while it works. */
   #keepsMessages = false;
@@ -87,10 +88,16 @@ class ClaudeConversation implements Conversation {
     const uuid = randomUUID();
     const isKept = this.#phase.isBusy;
     if (isKept) this.#kept.set(uuid, input.requestId);
+    this.#phase.busy();
     const taken = this.#taken.wait(uuid, signal);
     const message = { role: "user", content: [{ type: "text", text: input.text }] };
-    await this.#link.write({ type: "user", message, uuid, session_id: "", parent_tool_use_id: null });
-    this.#phase.busy();
+    try {
+      await this.#link.write({ type: "user", message, uuid, session_id: "", parent_tool_use_id: null });
+    } catch (err) {
+      this.#kept.delete(uuid);
+      if (!this.#isInTurn) this.#idleUnlessKept();
+      throw err;
+    }
     await taken;
     return isKept ? "queued" : "submitted";
   }
@@ -118,11 +125,12 @@ class ClaudeConversation implements Conversation {
         this.#onConversation(read.id);
         return;
       case "turn-began":
+        this.#isInTurn = true;
         this.#phase.busy();
         return;
       case "turn-ended":
-        // What it has kept begins now.
-        if (this.#kept.size === 0) this.#phase.idle();
+        this.#isInTurn = false;
+        this.#idleUnlessKept();
         return;
       case "kept":
         this.#keepsMessages = true;
@@ -130,6 +138,9 @@ class ClaudeConversation implements Conversation {
         return;
       case "begun":
         this.#onBegun(read.uuid);
+        return;
+      case "dropped":
+        this.#onDropped(read.uuid, read.how);
         return;
       case "answered":
         this.#onAnswer(read.requestId, read.error);
@@ -156,6 +167,22 @@ class ClaudeConversation implements Conversation {
     if (requestId === undefined) return;
     this.#kept.delete(uuid);
     this.#link.emit({ type: "input-settled", requestId, result: { outcome: "submitted", error: "" } });
+  }
+
+  #onDropped(uuid: string, how: string): void {
+    const error = `claude has ${how} the message`;
+    this.#taken.reject(uuid, new DomainError("unavailable", error));
+    const requestId = this.#kept.get(uuid);
+    if (requestId !== undefined) {
+      this.#kept.delete(uuid);
+      this.#link.emit({ type: "input-settled", requestId, result: { outcome: "unknown", error } });
+    }
+    if (!this.#isInTurn) this.#idleUnlessKept();
+  }
+
+  /** What it has kept begins when the turn is over. */
+  #idleUnlessKept(): void {
+    if (this.#kept.size === 0) this.#phase.idle();
   }
 
   #onAnswer(requestId: string, error: string | undefined): void {

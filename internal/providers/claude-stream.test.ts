@@ -25,6 +25,7 @@ describe("lines of Claude Code's stream-json", () => {
       { type: "turn-began" },
       { type: "output", text: "one two\n" },
       { type: "turn-ended" },
+      { type: "begun", uuid: first },
       { type: "kept", uuid: second },
       { type: "begun", uuid: second },
       { type: "conversation", id },
@@ -38,6 +39,7 @@ describe("lines of Claude Code's stream-json", () => {
       { type: "turn-began" },
       { type: "output", text: "Done with the tool.\n" },
       { type: "turn-ended" },
+      { type: "begun", uuid: second },
     ]);
   });
 
@@ -64,6 +66,11 @@ describe("lines of Claude Code's stream-json", () => {
       '{"type":"user","message":{"content":[{"type":"tool_result","content":[{"type":"text","text":"a"},{"type":"image"}]}]}}',
       [{ type: "output", text: "  ⎿ a\n    [image]\n" }],
     ],
+    [
+      '{"type":"command_lifecycle","command_uuid":"u","state":"refused"}',
+      [{ type: "dropped", uuid: "u", how: "refused" }],
+    ],
+    ['{"type":"command_lifecycle","command_uuid":"u","state":"of a later version"}', []],
     ['{"type":"of a later version","x":1}', []],
     ['{"type":7}', undefined],
     ["{}", undefined],

@@ -12,6 +12,8 @@ export type ClaudeLine =
   | { readonly type: "turn-ended" }
   /** Of a message, by the id that it was given: `kept` until the turn in hand allows, `begun` when the model gets it. */
   | { readonly type: "kept" | "begun"; readonly uuid: string }
+  /** The model will never get it: it was cancelled, discarded or refused. */
+  | { readonly type: "dropped"; readonly uuid: string; readonly how: string }
   /** The answer to a request of ours. */
   | { readonly type: "answered"; readonly requestId: string; readonly error?: string }
   /** It wants to use a tool and waits for an answer. */
@@ -84,8 +86,20 @@ function resultLine(json: Json): readonly ClaudeLine[] {
 
 function lifecycleLine(json: Json): readonly ClaudeLine[] {
   const uuid = asText(json["command_uuid"]);
-  if (json["state"] === "queued") return [{ type: "kept", uuid }];
-  return json["state"] === "started" ? [{ type: "begun", uuid }] : [];
+  const state = asText(json["state"]);
+  switch (state) {
+    case "queued":
+      return [{ type: "kept", uuid }];
+    case "started":
+    case "completed":
+      return [{ type: "begun", uuid }];
+    case "cancelled":
+    case "discarded":
+    case "refused":
+      return [{ type: "dropped", uuid, how: state }];
+    default:
+      return [];
+  }
 }
 
 function requestLine(json: Json): readonly ClaudeLine[] {
