@@ -8,7 +8,7 @@ const TEXTS: Readonly<Record<string, readonly string[]>> = {
   "@connectrpc/connect-node": ["LICENSE"],
   "@xterm/headless": ["scripts/licenses/xterm.txt"],
 };
-const LICENSE_FILE = /^(licen[cs]e|notice|copying)/i;
+const LICENSE_FILE = /^((?:un)?licen[cs]e|notice|copying)/i;
 
 /**
  * The licence texts of the packages whose files are among `inputs` (paths from `root`, as the bundler lists them), to be

@@ -14,8 +14,20 @@ describe("the command line of gt-controller", () => {
     });
   });
 
+  it("serves without a command, as the replica that the pod's name says", () => {
+    const env = { GT_CONTROLLER_CONFIG: "c.yaml", GT_POD_NAME: "gastown-0", KUBECONFIG: "k" };
+    expect(readConfig([], env)).toMatchObject({
+      type: "serve",
+      podName: "gastown-0",
+      kubeconfig: "k",
+      configFile: "c.yaml",
+    });
+    expect(readConfig(["check", "--config", "d.yaml"], env)).toMatchObject({ type: "check", configFile: "d.yaml" });
+  });
+
   it.for([
-    [[], /a command is missing/],
+    [[], /--config FILE or a command is missing/],
+    [["check"], /check needs --config/],
     [["init-c"], /unknown command "init-c"/],
     [["init-ca"], /init-ca needs --config/],
     [["uninstall", "--config", "c", "now"], /unexpected argument "now"/],

@@ -1,7 +1,10 @@
+import { hostname } from "node:os";
 import { DomainError } from "../../internal/base/errors.ts";
 import type { LogLevel } from "../../internal/base/logger.ts";
 import { parseFlags } from "../../internal/cli/flags.ts";
 import { nearestName } from "../../internal/cli/nearest-name.ts";
+
+type Env = Readonly<Record<string, string | undefined>>;
 
 /** What every command is told about the cluster. */
 export interface ClusterFlags {
@@ -15,6 +18,8 @@ export interface ClusterFlags {
   readonly context: string | undefined;
   /** Host and port of the API server in a pod. */
   readonly apiServer: { readonly host: string; readonly port: string } | undefined;
+  /** The whole environment, for programs that a kubeconfig names. */
+  readonly env: Env;
   readonly logLevel: LogLevel;
   /** Name of the first client. */
   readonly client: string;
@@ -22,15 +27,17 @@ export interface ClusterFlags {
 
 export type Command =
   | { readonly type: "help" | "version" }
+  /** `check`: only say what is wrong with the configuration. `podName`: of this replica. */
+  | (ClusterFlags & { readonly type: "serve" | "check"; readonly podName: string })
   /** `project`: undefined: that of the first namespace. */
   | (ClusterFlags & { readonly type: "init-ca"; readonly project: string | undefined })
   | (ClusterFlags & { readonly type: "uninstall"; readonly timeoutMs: number });
 
 const LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error", "silent"];
-const COMMANDS = ["init-ca", "uninstall"] as const;
+const COMMANDS = ["check", "init-ca", "uninstall"] as const;
 
 const specs = {
-  config: { type: "string" },
+  config: { type: "string", env: "GT_CONTROLLER_CONFIG" },
   namespace: { type: "string", env: "GT_NAMESPACE" },
   release: { type: "string" },
   kubeconfig: { type: "string", env: "KUBECONFIG" },
@@ -41,8 +48,6 @@ const specs = {
   timeout: { type: "duration" },
 } as const;
 
-type Env = Readonly<Record<string, string | undefined>>;
-
 /**
  * The command from the line and the environment.
  * @throws DomainError `invalid`, naming the flag
@@ -52,10 +57,11 @@ export function readConfig(argv: readonly string[], env: Env): Command {
   if (ask !== undefined) return { type: ask };
   const [word = "", ...more] = [...positionals, ...(rest ?? [])];
   if (word === "help" || word === "version") return { type: word };
-  const type = COMMANDS.find((name) => name === word);
+  const type = word === "" ? "serve" : COMMANDS.find((name) => name === word);
   if (type === undefined) throw unknownCommand(word);
   if (more[0] !== undefined) throw invalid(`unexpected argument ${JSON.stringify(more[0])}`);
-  if (values.config === undefined) throw invalid(`${type} needs --config`);
+  if (!values.config)
+    throw invalid(type === "serve" ? "--config FILE or a command is missing" : `${type} needs --config`);
   const [host, port] = [env["KUBERNETES_SERVICE_HOST"], env["KUBERNETES_SERVICE_PORT"]];
   const flags = {
     configFile: values.config,
@@ -64,9 +70,11 @@ export function readConfig(argv: readonly string[], env: Env): Command {
     kubeconfig: values.kubeconfig,
     context: values.context,
     apiServer: host ? { host, port: port ?? "443" } : undefined,
+    env,
     logLevel: levelOf(values["log-level"] ?? "info"),
     client: values.client ?? "admin",
   };
+  if (type === "serve" || type === "check") return { type, ...flags, podName: env["GT_POD_NAME"] || hostname() };
   if (type === "init-ca") return { type, ...flags, project: values.project };
   return { type, ...flags, timeoutMs: values.timeout ?? 240_000 };
 }
@@ -78,7 +86,6 @@ function levelOf(word: string): LogLevel {
 }
 
 function unknownCommand(word: string): DomainError {
-  if (word === "") return invalid("a command is missing");
   const near = nearestName(word, COMMANDS);
   return invalid(`unknown command ${JSON.stringify(word)}`, near && `did you mean ${near}?`);
 }

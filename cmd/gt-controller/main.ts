@@ -38,6 +38,12 @@ async function main({ argv, env, stdout, clock, signal }: MainContext): Promise<
     case "version":
       out.line(printable`gt-controller ${version}`);
       return 0;
+    case "check":
+      (await import("./open-config.ts")).openConfig(command.configFile);
+      out.line(printable`${command.configFile}: ok`);
+      return 0;
+    case "serve":
+      return await (await import("./run.ts")).run(command, { clock, signal });
     case "init-ca":
       return await (await import("./init-ca.ts")).initCa(contextOf(command), command);
     case "uninstall":

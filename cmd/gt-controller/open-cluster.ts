@@ -2,7 +2,8 @@ import { readFile } from "node:fs/promises";
 import type { Clock } from "../../internal/base/clock.ts";
 import { DomainError, errorText } from "../../internal/base/errors.ts";
 import type { Logger } from "../../internal/base/logger.ts";
-import { type Credentials, inClusterCredentials, kubeconfigCredentials } from "../../internal/kube/credentials.ts";
+import { type Credentials, inClusterCredentials } from "../../internal/kube/credentials.ts";
+import { kubeconfigCredentials } from "../../internal/kube/kubeconfig.ts";
 import { KubeTransport } from "../../internal/kube/transport.ts";
 import type { ClusterFlags } from "./config.ts";
 import { type ControllerConfig, readControllerConfig } from "./controller-config.ts";
@@ -40,8 +41,9 @@ export async function readConfigFile(path: string): Promise<ControllerConfig> {
   return readControllerConfig(text, path);
 }
 
-async function credentialsOf({ kubeconfig, context, apiServer }: ClusterFlags): Promise<Credentials> {
-  if (kubeconfig !== undefined) return await kubeconfigCredentials(kubeconfig, context);
+/** @throws DomainError `invalid` outside of a pod without a kubeconfig, and for a kubeconfig that cannot be used */
+export async function credentialsOf({ kubeconfig, context, apiServer, env }: ClusterFlags): Promise<Credentials> {
+  if (kubeconfig !== undefined) return await kubeconfigCredentials(kubeconfig, context, env);
   if (apiServer !== undefined) return inClusterCredentials(apiServer.host, apiServer.port);
   throw new DomainError("invalid", "this is no pod of a cluster", { fields: { hint: "name one with --kubeconfig" } });
 }

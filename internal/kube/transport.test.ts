@@ -9,8 +9,9 @@ import { FakeClock, settle } from "../../test/support/fake-clock.ts";
 import { silentLogger } from "../../test/support/silent-logger.ts";
 import { type Clock, systemClock } from "../base/clock.ts";
 import { DomainError } from "../base/errors.ts";
-import { inClusterCredentials, kubeconfigCredentials } from "./credentials.ts";
+import { inClusterCredentials } from "./credentials.ts";
 import { KubeApiError, KubeUnreachableError } from "./kube-errors.ts";
+import { kubeconfigCredentials } from "./kubeconfig.ts";
 import { type CallFacts, KubeTransport } from "./transport.ts";
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
@@ -339,5 +340,25 @@ describe("credentials", () => {
     expect(await second.access()).toEqual({ server, tls: { ca: "CA", cert: "C", key: "K" }, headers: {} });
     await expect(kubeconfigCredentials(path, "none")).rejects.toMatchObject({ kind: "invalid" });
     await expect(kubeconfigCredentials(join(folder, "missing"))).rejects.toMatchObject({ kind: "invalid" });
+  });
+
+  it("of a kubeconfig may come from a program, which is asked again when they end", async () => {
+    const path = join(folder, "config");
+    const program = join(folder, "plugin");
+    const answer = (token: string, expirationTimestamp: string) =>
+      writeFile(program, `#!/bin/sh\necho '${JSON.stringify({ status: { token, expirationTimestamp } })}'\n`, {
+        mode: 0o755,
+      });
+    const exec = { apiVersion: "client.authentication.k8s.io/v1", command: "./plugin", args: ["get"] };
+    const context = { name: "x", context: { cluster: "c", user: "u" } };
+    const clusters = [{ name: "c", cluster: { server: "https://h" } }];
+    await writeFile(path, JSON.stringify({ clusters, users: [{ name: "u", user: { exec } }], contexts: [context] }));
+    const credentials = await kubeconfigCredentials(path, "x");
+    await answer("one", "2020-01-01T00:00:00Z");
+    expect((await credentials.access()).headers).toEqual({ authorization: "Bearer one" });
+    await answer("two", "2120-01-01T00:00:00Z");
+    expect((await credentials.access()).headers).toEqual({ authorization: "Bearer two" });
+    await writeFile(program, "#!/bin/sh\nexit 1\n");
+    expect((await credentials.access()).headers).toEqual({ authorization: "Bearer two" });
   });
 });

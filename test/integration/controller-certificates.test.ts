@@ -6,7 +6,7 @@ import { observePod } from "../../internal/controller/observed-pod.ts";
 import { PodNotesClient } from "../../internal/controller/pod-notes-client.ts";
 import { SecretClient } from "../../internal/controller/secret-client.ts";
 import type { IssuingCa } from "../../internal/controller/session-certificate.ts";
-import { kubeconfigCredentials } from "../../internal/kube/credentials.ts";
+import { kubeconfigCredentials } from "../../internal/kube/kubeconfig.ts";
 import { KubeTransport } from "../../internal/kube/transport.ts";
 import { newAuthority } from "../../internal/pki/authority.ts";
 import { newKeyPair } from "../../internal/pki/key-pair.ts";

@@ -11,7 +11,8 @@ export async function setup(): Promise<() => Promise<void>> {
   const cache = fileURLToPath(new URL("../../node_modules/.cache/", import.meta.url));
   await mkdir(cache, { recursive: true });
   const folder = await mkdtemp(join(cache, "gt-test-"));
-  for (const name of ["gt-sidecar", "gt", "bridge", "bridge-ca", "demo-agent"]) await buildBinary(name, folder);
+  for (const name of ["gt-sidecar", "gt", "bridge", "bridge-ca", "gt-controller", "demo-agent"])
+    await buildBinary(name, folder);
   process.env[BUNDLES_VARIABLE] = folder;
   return () => rm(folder, { recursive: true, force: true });
 }

@@ -1,0 +1,192 @@
+import type { AuditLog } from "../../internal/auth/audit-log.ts";
+import type { Clock } from "../../internal/base/clock.ts";
+import { DomainError } from "../../internal/base/errors.ts";
+import type { Logger } from "../../internal/base/logger.ts";
+import { runTasks, type Task } from "../../internal/base/task-group.ts";
+import { bridgeRoutes } from "../../internal/bridge/bridge-routes.ts";
+import { BridgeServing } from "../../internal/bridge/bridge-serving.ts";
+import { CaCache } from "../../internal/controller/ca-cache.ts";
+import { OwnCertificate } from "../../internal/controller/own-certificate.ts";
+import { SecretClient } from "../../internal/controller/secret-client.ts";
+import { clientRules, controllerId } from "../../internal/controller/settings.ts";
+import { BridgeService } from "../../internal/gen/bridge/v1/bridge_pb.ts";
+import type { Credentials } from "../../internal/kube/credentials.ts";
+import { FencedKube } from "../../internal/kube/fenced-kube.ts";
+import { LeaseElector } from "../../internal/kube/lease-elector.ts";
+import { KubeTransport } from "../../internal/kube/transport.ts";
+import type { ListenAddress } from "../../internal/rpc/port/listen.ts";
+import { parseAddress } from "../../internal/rpc/port/parse-address.ts";
+import { HealthState } from "../../internal/rpc/server/health.ts";
+import { createHealthServer } from "../../internal/rpc/server/health-http.ts";
+import { Metrics } from "../../internal/rpc/server/metrics.ts";
+import { ControllerSessions } from "./controller-sessions.ts";
+import type { OpenedConfig } from "./open-config.ts";
+import type { ServerTlsFolder } from "./server-tls-folder.ts";
+
+export interface ControllerDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly audit: AuditLog;
+  readonly credentials: Credentials;
+  readonly folder: ServerTlsFolder;
+}
+
+export interface ControllerOptions {
+  readonly config: OpenedConfig;
+  /** Of the controllers: of the Lease, and in our certificate's name. */
+  readonly namespace: string;
+  /** Of this replica, another one at each start. */
+  readonly identity: string;
+}
+
+const LEASE = "gastown-controller";
+/** How long calls go on after they were told to stop. */
+const CALL_GRACE_MS = 2_000;
+const READY_LOOK_MS = 100;
+
+/** One replica: BridgeService over the cluster's pods, and the leader's work while it is elected. */
+export class Controller implements Task {
+  readonly #deps: ControllerDeps;
+  readonly #options: ControllerOptions;
+
+  constructor(deps: ControllerDeps, options: ControllerOptions) {
+    this.#deps = deps;
+    this.#options = options;
+  }
+
+  /**
+   * Told to stop, it takes no more calls, ends its writers, releases the Lease, and ends its connections last.
+   * @throws DomainError `unavailable` when an address cannot be listened on; `invalid` for token keys that cannot be used
+   */
+  async run(signal: AbortSignal): Promise<void> {
+    const transport = new KubeTransport(this.#deps);
+    const life = new AbortController();
+    const held = transport.run(life.signal);
+    try {
+      await this.#runOver(transport, signal);
+    } finally {
+      life.abort(new Error("the controller ends"));
+      await held;
+    }
+  }
+
+  async #runOver(api: KubeTransport, signal: AbortSignal): Promise<void> {
+    const { clock, logger, folder } = this.#deps;
+    const { config, namespace, identity } = this.#options;
+    const { settings } = config;
+    const uri = controllerId(settings.trustDomain, namespace);
+    const client = new OwnCertificate({ clock, logger }, { type: "client", uri });
+    const onRenewed = (files: Parameters<ServerTlsFolder["write"]>[0]) => folder.write(files);
+    const server = new OwnCertificate({ clock, logger, onRenewed }, { type: "server", hosts: hostsOf(config) });
+    const ca = new CaCache(
+      {
+        clock,
+        logger,
+        secrets: new SecretClient(api),
+        onChanged: (material) => {
+          client.follow(material);
+          server.follow(material);
+          sessions.lookAtAll();
+        },
+      },
+      settings.ca,
+    );
+    const elector: LeaseElector = new LeaseElector(
+      { api, clock, logger, random: Math.random, lead: (stop) => sessions.lead(stop) },
+      { lease: { namespace, name: LEASE }, identity },
+    );
+    const writes = new FencedKube(api, () => elector.assertLeads());
+    const allowClients = clientRules(settings, namespace);
+    const deps = { api, writes, clock, logger, ca, tls: () => client.files };
+    const sessions = new ControllerSessions(deps, { settings, allowClients });
+    await this.#serve(sessions, elector, [ca, server, client], signal);
+  }
+
+  async #serve(
+    sessions: ControllerSessions,
+    elector: LeaseElector,
+    certificates: readonly [ca: CaCache, server: OwnCertificate, ...Task[]],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { clock, logger } = this.#deps;
+    const { config } = this.#options;
+    const [health, metrics] = [new HealthState(), new Metrics()];
+    metrics.collectProcess();
+    const serving = this.#serving(sessions, health, metrics, signal);
+    const healthServer = createHealthServer(
+      { clock, logger, health, metrics },
+      { ...listenAt(config.server.health_listen), hostCheck: { anyHost: true, allowHosts: [] } },
+    );
+    serving.listening.then(
+      ({ host, port }) => logger.info({ listen: `${host}:${port}`, pid: process.pid }, "serving"),
+      () => {}, // `run` throws the same
+    );
+    signal.addEventListener("abort", () => health.shutDown(), { once: true });
+    const ended = new AbortController();
+    const ready = { run: (stop: AbortSignal) => this.#untilReady(sessions, certificates[0], serving, health, stop) };
+    // Streams come to their end over sessions that still run.
+    const last = () => runTasks(ended.signal, [sessions.backend, ...certificates, healthServer, ready]);
+    await runTasks(signal, [
+      elector,
+      {
+        run: async (stop) => {
+          try {
+            await certificates[1].first(stop);
+            await serving.run(stop);
+          } finally {
+            ended.abort(new Error("serving has ended"));
+          }
+        },
+      },
+      { run: last },
+    ]);
+  }
+
+  /** Ready once the cluster was read and the CA is there; a replica that does not lead is ready too. */
+  async #untilReady(
+    sessions: ControllerSessions,
+    ca: CaCache,
+    serving: BridgeServing,
+    health: HealthState,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { clock, logger } = this.#deps;
+    while (!(sessions.isSynced && ca.isKnown)) await clock.sleep(READY_LOOK_MS, signal);
+    await serving.listening;
+    for (const service of ["", BridgeService.typeName]) health.set(service, true);
+    logger.info("ready");
+    await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+  }
+
+  #serving(sessions: ControllerSessions, health: HealthState, metrics: Metrics, signal: AbortSignal): BridgeServing {
+    const { clock, logger, audit, folder } = this.#deps;
+    const { server, settings, tokens } = this.#options.config;
+    const { startsPerMinute, inputsPerMinute, maxInputBytes } = settings.sessions;
+    const isServing = () => !signal.aborted;
+    return new BridgeServing(
+      { clock, logger, health, metrics, audit },
+      {
+        listen: listenAt(server.listen),
+        tls: folder.path,
+        tokens,
+        routes: bridgeRoutes(
+          { clock, backend: sessions.backend, audit, isServing },
+          { startsPerMinute, inputsPerMinute, maxInputBytes },
+        ),
+        ...(server.max_connection_age > 0 && { maxConnectionAgeMs: server.max_connection_age }),
+        graceMs: CALL_GRACE_MS,
+      },
+    );
+  }
+}
+
+function hostsOf({ server }: OpenedConfig): readonly string[] {
+  return server.names.length > 0 ? server.names : ["localhost", "127.0.0.1"];
+}
+
+/** `:9445` is every address. */
+function listenAt(text: string): ListenAddress {
+  const address = parseAddress(text.startsWith(":") ? `0.0.0.0${text}` : text);
+  if (address !== undefined) return address;
+  throw new DomainError("invalid", `cannot listen on ${JSON.stringify(text)}: not HOST:PORT`);
+}

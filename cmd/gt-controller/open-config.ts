@@ -1,0 +1,30 @@
+import { readFileSync } from "node:fs";
+import { dirname, isAbsolute, join } from "node:path";
+import { type AuthConfig, readAuthConfig } from "../../internal/auth/auth-config.ts";
+import { DomainError, errorText } from "../../internal/base/errors.ts";
+import { type ControllerConfig, readControllerConfig } from "./controller-config.ts";
+
+/** The configuration with what it names. */
+export interface OpenedConfig extends ControllerConfig {
+  readonly tokens: AuthConfig;
+}
+
+/** Without the block `auth` nobody has a token that counts. */
+const NO_TOKENS: AuthConfig = { keyFiles: [], audience: "bridge", maxTtlMs: 300_000, clockSkewMs: 30_000 };
+
+/** @throws DomainError `invalid` with `FILE:LINE: …` */
+export function openConfig(path: string): OpenedConfig {
+  const config = readControllerConfig(textOf(path), path);
+  const place = (name: string) => (isAbsolute(name) ? name : join(dirname(path), name));
+  const tokens = config.auth === undefined ? NO_TOKENS : readAuthConfig(config.auth, (name) => textOf(place(name)));
+  const keyFiles = tokens.keyFiles.map((file) => ({ ...file, path: place(file.path) }));
+  return { ...config, tokens: { ...tokens, keyFiles } };
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (err) {
+    throw new DomainError("invalid", `cannot read ${path}: ${errorText(err)}`, { cause: err });
+  }
+}

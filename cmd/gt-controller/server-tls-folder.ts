@@ -1,0 +1,32 @@
+import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TlsFiles } from "../../internal/pki/tls-files.ts";
+
+/** A private folder in which the certificate of our own port lies, as the server wants to find it. Removed at the end. */
+export class ServerTlsFolder implements AsyncDisposable {
+  readonly path: string;
+
+  private constructor(path: string) {
+    this.path = path;
+  }
+
+  static async make(): Promise<ServerTlsFolder> {
+    return new ServerTlsFolder(await mkdtemp(join(tmpdir(), "gt-controller-"))); // mode 0700
+  }
+
+  /** Replaces file by file; whoever reads in between finds a set that does not fit together and looks again. */
+  async write({ cert, key, ca, crl }: TlsFiles): Promise<void> {
+    const files = { "tls.key": key, "tls.crt": cert, "ca.crt": ca, ...(crl !== undefined && { "crl.pem": crl }) };
+    for (const [name, text] of Object.entries(files)) {
+      const path = join(this.path, name);
+      await writeFile(`${path}.new`, text, { mode: 0o600 });
+      await rename(`${path}.new`, path);
+    }
+    if (crl === undefined) await rm(join(this.path, "crl.pem"), { force: true });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await rm(this.path, { recursive: true, force: true });
+  }
+}

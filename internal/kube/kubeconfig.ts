@@ -1,0 +1,118 @@
+import { readFile } from "node:fs/promises";
+import { dirname, isAbsolute, join } from "node:path";
+import { parse } from "yaml";
+import { DomainError, errorText } from "../base/errors.ts";
+import type { ClusterAccess, ClusterTls, Credentials } from "./credentials.ts";
+import { type ExecCredential, ExecPlugin } from "./exec-plugin.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * The credentials of a kubeconfig file: certificates and keys, tokens, token files, passwords and exec plug-ins. The file itself
+ * is read once; the files that it names are read each time. `context`: another than its current one. `env`: of plug-ins.
+ * @throws DomainError `invalid` for a file that cannot be used; `unimplemented` for a proxy-url and an auth-provider
+ */
+export async function kubeconfigCredentials(
+  path: string,
+  context?: string,
+  env: Readonly<Record<string, string | undefined>> = {},
+): Promise<Credentials> {
+  const config = await read(path);
+  const name = context ?? text(config["current-context"]);
+  const chosen = entry(config, "context", name, path);
+  const cluster = entry(config, "cluster", text(chosen["cluster"]), path);
+  const user = text(chosen["user"]) === "" ? {} : entry(config, "user", text(chosen["user"]), path);
+  if (cluster["proxy-url"]) throw unsupported("proxy-url", path);
+  if (user["auth-provider"]) throw unsupported("auth-provider", path);
+  const folder = dirname(path);
+  const plugin = user["exec"] === undefined ? undefined : new ExecPlugin(fields(user["exec"]), folder, env);
+  return new FileCredentials(folder, cluster, user, plugin);
+}
+
+class FileCredentials implements Credentials {
+  readonly #folder: string;
+  readonly #cluster: Fields;
+  readonly #user: Fields;
+  readonly #plugin: ExecPlugin | undefined;
+
+  constructor(folder: string, cluster: Fields, user: Fields, plugin: ExecPlugin | undefined) {
+    this.#folder = folder;
+    this.#cluster = cluster;
+    this.#user = user;
+    this.#plugin = plugin;
+  }
+
+  async access(): Promise<ClusterAccess> {
+    const [cluster, user] = [this.#cluster, this.#user];
+    const plugin = await this.#plugin?.credential();
+    const servername = text(cluster["tls-server-name"]);
+    const ca = await this.#pem(cluster, "certificate-authority");
+    const cert = plugin?.certificate ?? (await this.#pem(user, "client-certificate"));
+    const key = plugin?.key ?? (await this.#pem(user, "client-key"));
+    const tls: ClusterTls = {
+      ...(ca !== undefined && { ca }),
+      ...(cert !== undefined && { cert }),
+      ...(key !== undefined && { key }),
+      ...(servername !== "" && { servername }),
+      ...(cluster["insecure-skip-tls-verify"] === true && { rejectUnauthorized: false }),
+    };
+    return { server: text(cluster["server"]), tls, headers: await this.#headers(plugin) };
+  }
+
+  async #headers(plugin: ExecCredential | undefined): Promise<Readonly<Record<string, string>>> {
+    const user = this.#user;
+    const as = text(user["as"]);
+    const impersonation = as === "" ? {} : { "impersonate-user": as };
+    const file = text(user["tokenFile"]);
+    const token = plugin?.token || (file === "" ? text(user["token"]) : (await this.#file(file)).trim());
+    if (token !== "") return { ...impersonation, authorization: `Bearer ${token}` };
+    const name = text(user["username"]);
+    if (name === "") return impersonation;
+    const basic = Buffer.from(`${name}:${text(user["password"])}`).toString("base64");
+    return { ...impersonation, authorization: `Basic ${basic}` };
+  }
+
+  /** `NAME-data` goes before the file `NAME`. */
+  async #pem(from: Fields, name: string): Promise<string | undefined> {
+    const data = text(from[`${name}-data`]);
+    if (data !== "") return Buffer.from(data, "base64").toString();
+    const path = text(from[name]);
+    return path === "" ? undefined : await this.#file(path);
+  }
+
+  async #file(path: string): Promise<string> {
+    const from = isAbsolute(path) ? path : join(this.#folder, path);
+    try {
+      return await readFile(from, "utf8");
+    } catch (err) {
+      throw new DomainError("precondition", `cannot read ${from}: ${errorText(err)}`, { cause: err });
+    }
+  }
+}
+
+async function read(path: string): Promise<Fields> {
+  try {
+    return fields(parse(await readFile(path, "utf8")));
+  } catch (err) {
+    throw new DomainError("invalid", `cannot read the kubeconfig ${path}: ${errorText(err)}`, { cause: err });
+  }
+}
+
+function entry(config: Fields, kind: "cluster" | "context" | "user", name: string, path: string): Fields {
+  const all = config[`${kind}s`];
+  const found = (Array.isArray(all) ? all : []).map(fields).find((each) => each["name"] === name);
+  if (found !== undefined) return fields(found[kind]);
+  throw new DomainError("invalid", `the kubeconfig ${path} has no ${kind} ${JSON.stringify(name)}`);
+}
+
+function unsupported(key: string, path: string): DomainError {
+  return new DomainError("unimplemented", `cannot use ${key} of the kubeconfig ${path}`);
+}
+
+function fields(value: unknown): Fields {
+  return typeof value === "object" && value !== null ? (value as Fields) : {};
+}
+
+function text(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
