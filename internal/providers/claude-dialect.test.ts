@@ -1,22 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { FakeClock } from "../../test/support/fake-clock.ts";
-import type { AgentEvent } from "../bridge/provider.ts";
+import { pretendAgent } from "../../test/support/pretended-agent.ts";
 import { claudeDialect } from "./claude-dialect.ts";
-import { type Json, objectAt } from "./json-fields.ts";
+import { objectAt } from "./json-fields.ts";
 
 const never = new AbortController().signal;
 
-/** A conversation whose agent is this test. */
 async function opened(options: Readonly<Record<string, string>> = {}) {
-  const written: Json[] = [];
-  const events: AgentEvent[] = [];
-  const link = {
-    ...{ clock: new FakeClock(), cwd: () => "/w", endInput: () => {}, emit: (event: AgentEvent) => events.push(event) },
-    write: async (message: object) => void written.push(message as Json),
-  };
-  const session = { project: "p", sessionId: "s", repoPath: "/w", cwd: "/w", options };
-  const conversation = claudeDialect.converse(link, session);
-  const say = (message: object) => expect(conversation.onLine(JSON.stringify(message))).toBe(true);
+  const agent = pretendAgent(claudeDialect, options);
+  const { conversation, written } = agent;
+  const say = (message: object) => expect(agent.say(message)).toBe(true);
   const open = conversation.open(never);
   say({ type: "control_response", response: { subtype: "success", request_id: written[0]?.["request_id"] } });
   await open;
@@ -26,8 +18,7 @@ async function opened(options: Readonly<Record<string, string>> = {}) {
     const outcome = conversation.give({ requestId, text: requestId }, never);
     return { outcome, uuid: String(written.at(-1)?.["uuid"]) };
   };
-  const told = () => events.map((event) => (event.type === "phase" ? event.state : event.type));
-  return { conversation, written, events, say, lifecycle, give, told };
+  return { ...agent, say, lifecycle, give };
 }
 
 describe("a conversation with Claude Code", () => {

@@ -57,6 +57,14 @@ describe.concurrent("an agent that misbehaves", () => {
     expect(performance.now() - startedAt).toBeLessThan(5_000);
   });
 
+  it("hangs at its start: nothing is left running when the caller gives up", async () => {
+    const stop = new AbortController();
+    const config = { project: "test", sessionId: "aborted", repoPath: dir, cwd: dir, options: {} };
+    const started = agent("hangs-at-start").start(config, stop.signal);
+    setTimeout(() => stop.abort(new Error("not wanted any more")), 300);
+    await expect(started).rejects.toThrow("not wanted any more");
+  });
+
   it("hangs at its version: the provider's health is told without it", async () => {
     const provider = agent("hangs-at-version");
     const startedAt = performance.now();
