@@ -96,11 +96,11 @@ export class LocalSession {
     this.#over.abort();
     const fact = { type: "ended", at: this.#deps.clock.now(), ...end } as const;
     const next = nextState(this.#state, fact);
-    await this.#agent
-      .finish(next.type === "failed" ? { error: next.error } : {})
-      .catch((err: unknown) => this.#bug(err));
+    // At once: who has got the last event finds a session that has ended.
+    const finished = this.#agent.finish(next.type === "failed" ? { error: next.error } : {});
     this.#become(fact);
     this.#started.resolve();
+    await finished.catch((err: unknown) => this.#bug(err));
   }
 
   /** Begins to stop it; one that is stopping is stopped at once with `force`. */

@@ -45,6 +45,8 @@ export class MirroredEvents implements SessionLog {
   readonly #cursors = new Cursors(SUBSCRIBER_LIMITS);
   /** Why the numbers before the next event have not come. */
   #hole: Missing["reason"] | undefined;
+  /** The session's last event: it is given on when nothing of the session is left, by `finish`. */
+  #last: { readonly seq: bigint; readonly payload: Uint8Array } | undefined;
   /** The sidecar does not know our position any more. */
   #isLost = false;
 
@@ -66,9 +68,9 @@ export class MirroredEvents implements SessionLog {
     return this.#log.bytes;
   }
 
-  /** The session's last event has come. */
+  /** The session's last event has come from the sidecar. */
   get isOver(): boolean {
-    return this.#log.closed;
+    return this.#last !== undefined;
   }
 
   open(request: EventsRequest): EventFeed {
@@ -100,7 +102,7 @@ export class MirroredEvents implements SessionLog {
 
   /** Reads the sidecar's events until the last one, again and again where its stream breaks. */
   async run(terminal: SessionTerminal, signal: AbortSignal): Promise<void> {
-    while (!signal.aborted && !this.#log.closed) {
+    while (!signal.aborted && !this.isOver) {
       try {
         await this.#read(terminal, signal);
       } catch (err) {
@@ -110,17 +112,23 @@ export class MirroredEvents implements SessionLog {
     }
   }
 
-  /** Adds the last event where the sidecar did not live to tell it. */
+  /** Adds the last event; one of our own where the sidecar did not live to tell it. */
   finish(error: string | undefined): void {
-    if (this.#log.closed) return;
+    const { seq, payload } = this.#last ?? this.#lastEvent(error);
+    this.#append(seq, payload);
+    this.#log.close();
+  }
+
+  #lastEvent(error: string | undefined) {
     if (this.#log.epoch === "") this.#log.begin(randomUUID());
     const { clock, session } = this.#deps;
     const what = error === undefined ? { type: EventType.SESSION_STOPPED } : { type: EventType.SESSION_FAILED, error };
+    const seq = this.#log.head + 1n;
     const event = create(SidecarEventSchema, {
-      ...{ ...session, ...what, seq: this.#log.head + 1n, epoch: this.#log.epoch, stream: "system", done: true },
+      ...{ ...session, ...what, seq, epoch: this.#log.epoch, stream: "system", done: true },
       timestamp: timestampFromMs(clock.now()),
     });
-    this.#take(toBinary(SidecarEventSchema, event));
+    return { seq, payload: toBinary(SidecarEventSchema, event) };
   }
 
   async #read(terminal: SessionTerminal, signal: AbortSignal): Promise<void> {
@@ -130,7 +138,7 @@ export class MirroredEvents implements SessionLog {
     const request = create(SidecarStreamEventsRequestSchema, from);
     for await (const payload of terminal.stream(SidecarService.method.streamEvents, request, BRIDGE, signal)) {
       this.#take(payload);
-      if (this.#log.closed) return;
+      if (this.isOver) return;
     }
   }
 
@@ -143,10 +151,14 @@ export class MirroredEvents implements SessionLog {
       return;
     }
     if (seq <= this.#log.head) return;
+    if (done) this.#last = { seq, payload };
+    else this.#append(seq, payload);
+    this.#deps.onEvent(event);
+  }
+
+  #append(seq: bigint, payload: Uint8Array): void {
     this.#log.append(seq, eventFrame(payload), EVENT_BYTES + payload.length, this.#hole);
     this.#hole = undefined;
-    if (done) this.#log.close();
-    this.#deps.onEvent(event);
   }
 
   #begin(epoch: string): void {

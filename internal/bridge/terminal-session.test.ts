@@ -152,6 +152,25 @@ describe("a session in a terminal", () => {
     expect(only().calls.at(-1)).toEqual({ method: "Status", caller: alice });
   });
 
+  it("gives its last event when nothing of it is left, also of a sidecar that does not leave", async () => {
+    await start();
+    const [ends, leave] = [[] as string[], new AbortController()];
+    const feed = await sessions.events(key, { subscriber: "", epoch: "" }, alice, never);
+    const send: FrameTarget["send"] = (frame) => {
+      const { done } = fromBinary(SessionEventSchema, frame.bytes(false).subarray(5));
+      if (done) ends.push(sessions.get(key)?.status ?? "");
+    };
+    const piped = feed.pipe({ backlog: 0, send, onDrain: () => {} }, leave.signal);
+    only().tell({ type: EventType.SESSION_STOPPED, done: true });
+    await clock.advance(10_000);
+    expect(ends).toEqual([]);
+    expect(sessions.get(key)?.status).toBe("running");
+    await clock.advance(10_000);
+    await piped;
+    expect(only().stops).toEqual([0]);
+    expect(ends).toEqual(["stopped"]);
+  });
+
   it("is stopped by way of its launcher", async () => {
     await start();
     await sessions.stop(key, { force: false });

@@ -49,6 +49,8 @@ const EVENT_MS = 1000;
 /** Inputs whose INPUT_RECEIVED event can be named. */
 const MAX_INPUTS = 10_000;
 
+/** A sidecar that has told the last event ends within this. */
+const LEAVE_MS = 15_000;
 /** A sidecar gives the first event that a subscriber has not acknowledged within this. */
 const POSITION_MS = 500;
 
@@ -162,7 +164,14 @@ export class TerminalSession implements AgentSession {
       default:
         break;
     }
+    if (event.done) void this.#endLate();
     this.#told.notify();
+  }
+
+  /** Its sidecar goes by itself once the last event has been told. */
+  async #endLate(): Promise<void> {
+    await this.#deps.clock.sleep(LEAVE_MS, this.#life.signal).catch(() => {});
+    if (!this.#life.signal.aborted) await this.stop(0);
   }
 
   #received(requestId: string, seq: bigint): void {
