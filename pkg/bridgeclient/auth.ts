@@ -1,5 +1,6 @@
 import { createPrivateKey, hash, type KeyObject, sign, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { createSecureContext } from "node:tls";
 import { errorText } from "../../internal/base/errors.ts";
 import type { TlsMaterial } from "../../internal/rpc/common/tls.ts";
 import { BridgeError } from "./errors.ts";
@@ -23,9 +24,19 @@ export function readCredentials(mtls: MtlsOptions, privateKeyPath: string): Cred
   parsed(mtls.caCertPath, "certificate", () => new X509Certificate(tls.ca));
   const key = parsed(mtls.keyPath, "private key", () => createPrivateKey(tls.key));
   if (!leaf.checkPrivateKey(key)) throw unusable(`${mtls.keyPath} is not the key of ${mtls.certPath}`);
+  checkContext(tls, mtls.certPath);
   const signingKey = parsed(privateKeyPath, "private key", () => createPrivateKey(read(privateKeyPath)));
   if (signingKey.asymmetricKeyType !== "ed25519") throw unusable(`${privateKeyPath} holds a key that is not Ed25519`);
   return { tls, signingKey, leaf };
+}
+
+/** OpenSSL refuses more than what is no PEM, e.g. keys that are too short. */
+function checkContext(tls: TlsMaterial, path: string): void {
+  try {
+    createSecureContext(tls);
+  } catch (err) {
+    throw unusable(`${path} cannot be used: ${errorText(err)}`, err);
+  }
 }
 
 function read(path: string): string {

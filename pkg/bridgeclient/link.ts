@@ -1,10 +1,13 @@
 import type { Interceptor, Transport } from "@connectrpc/connect";
+import { createConnectTransport } from "@connectrpc/connect-node";
 import type { Clock } from "../../internal/base/clock.ts";
 import { BridgeService } from "../../internal/gen/bridge/v1/bridge_pb.ts";
-import { type SidecarConnection, sidecarTransport } from "../../internal/rpc/client/transport.ts";
+import { connectSessions } from "../../internal/rpc/client/connect-sessions.ts";
+import { SwitchingSessions } from "../../internal/rpc/client/switching-sessions.ts";
 import { type Credentials, Tokens } from "./auth.ts";
 import type { Settings } from "./options.ts";
 
+const READ_MAX_BYTES = 16 * 1024 * 1024;
 const HEALTH_MS = 5000;
 /** Between two tries to show a new token. */
 const AGAIN_MS = 1000;
@@ -16,7 +19,8 @@ const AGAIN_MS = 1000;
 export class Link implements Disposable {
   readonly #clock: Clock;
   readonly #tokens: Tokens;
-  readonly #connection: SidecarConnection;
+  readonly #sessions: SwitchingSessions;
+  readonly transport: Transport;
   /** Aborted when the last stream has ended. */
   #showing: AbortController | undefined;
   #tokenChanged = new AbortController();
@@ -29,17 +33,16 @@ export class Link implements Disposable {
     const { baseUrl, serverName, keepalive } = settings;
     this.#clock = clock;
     this.#tokens = new Tokens(settings.jwt, credentials, () => clock.now());
-    this.#connection = sidecarTransport({
+    const dial = { baseUrl, ...keepalive, ...(serverName !== undefined && { serverName }) };
+    this.#sessions = new SwitchingSessions(connectSessions(dial, credentials.tls));
+    this.transport = createConnectTransport({
       baseUrl,
-      tls: credentials.tls,
-      ...keepalive,
-      ...(serverName !== undefined && { serverName }),
-      interceptors: [bearer(this.#tokens)],
+      httpVersion: "2",
+      sessionManager: this.#sessions,
+      interceptors: [bearer(this.#tokens), this.#sessions.interceptor()],
+      acceptCompression: [],
+      readMaxBytes: READ_MAX_BYTES,
     });
-  }
-
-  get transport(): Transport {
-    return this.#connection.transport;
   }
 
   /** Streams that are open on it. */
@@ -81,7 +84,7 @@ export class Link implements Disposable {
   /** Cuts the connection and all that is under way. */
   [Symbol.dispose](): void {
     this.#showing?.abort();
-    this.#connection[Symbol.dispose]();
+    this.#sessions.abort();
   }
 
   #showTokens(): void {

@@ -1,34 +1,16 @@
-import { createConnection } from "node:net";
-import { createSecureContext } from "node:tls";
 import type { DescMessage, DescMethodServerStreaming, MessageShape } from "@bufbuild/protobuf";
 import type { Interceptor, Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
-import { type ClientTls, clientTlsOptions } from "../common/tls.ts";
-import { ClientSessions } from "./client-sessions.ts";
+import type { ClientTls } from "../common/tls.ts";
+import { connectSessions, type DialOptions } from "./connect-sessions.ts";
 import { type EncodedStreamOptions, encodedStream } from "./encoded-stream.ts";
 import { SwitchingSessions } from "./switching-sessions.ts";
 
-/** How much one stream may have on its way to us, bytes: also what a server holds for a reader that does not read. */
-const STREAM_WINDOW_BYTES = 1024 * 1024;
-
-/** Shorter than a sidecar leaves a connection without a call open, so that none ends under a call that begins. */
-const IDLE_MS = 45_000;
-
-export interface SidecarTransportOptions {
-  /** `http://host:port` or `https://host:port`. */
-  readonly baseUrl: string;
-  /** Dial this unix socket instead; `baseUrl` is what the calls name, e.g. `http://localhost`. */
-  readonly socketPath?: string;
+export interface SidecarTransportOptions extends DialOptions {
   /** For https: our certificate, and the CA of the server's. */
   readonly tls?: ClientTls;
-  /** The name the server's certificate must bear, when it is not the host of `baseUrl`. */
-  readonly serverName?: string;
   /** Default `connect`: half the CPU of `grpc` per unary call. */
   readonly protocol?: "connect" | "grpc";
-  /** A silent connection with open calls is asked after this whether it lives. Default 15 s. */
-  readonly pingIntervalMs?: number;
-  /** It is cut when it does not answer within this. Default 10 s. */
-  readonly pingTimeoutMs?: number;
   /** Largest answer, bytes; over it `exhausted`. Default 16 MiB. */
   readonly readMaxBytes?: number;
   readonly interceptors?: readonly Interceptor[];
@@ -61,7 +43,7 @@ export interface SidecarConnection extends Disposable {
  */
 export function sidecarTransport(options: SidecarTransportOptions): SidecarConnection {
   const { baseUrl, protocol = "connect", readMaxBytes = 16 * 1024 * 1024, interceptors = [] } = options;
-  const sessions = new SwitchingSessions(connect(options, options.tls));
+  const sessions = new SwitchingSessions(connectSessions(options, options.tls));
   const common = {
     baseUrl,
     sessionManager: sessions,
@@ -71,25 +53,10 @@ export function sidecarTransport(options: SidecarTransportOptions): SidecarConne
   };
   const transport =
     protocol === "grpc" ? createGrpcTransport(common) : createConnectTransport({ ...common, httpVersion: "2" });
-  const setTls = (tls: ClientTls) => sessions.switchTo(connect(options, tls));
+  const setTls = (tls: ClientTls) => sessions.switchTo(connectSessions(options, tls));
   const encoded: SidecarConnection["encoded"] = (method, request, given) =>
     encodedStream(sessions, method, request, { ...given, readMaxBytes });
   return { transport, setTls, encoded, [Symbol.dispose]: () => sessions.abort() };
-}
-
-function connect(options: SidecarTransportOptions, tls: ClientTls | undefined): ClientSessions {
-  const { socketPath } = options;
-  const secure = tls && clientTlsOptions(tls);
-  return new ClientSessions(options.baseUrl, keepAliveOf(options), {
-    settings: { initialWindowSize: STREAM_WINDOW_BYTES, enablePush: false },
-    ...(secure && { ...secure, secureContext: createSecureContext(secure) }),
-    ...(socketPath !== undefined && { createConnection: () => createConnection(socketPath) }),
-    ...(options.serverName !== undefined && { servername: options.serverName }),
-  });
-}
-
-function keepAliveOf({ pingIntervalMs = 15_000, pingTimeoutMs = 10_000 }: SidecarTransportOptions) {
-  return { pingIntervalMs, pingTimeoutMs, idleConnectionTimeoutMs: IDLE_MS };
 }
 
 /**

@@ -1,0 +1,40 @@
+import { createConnection } from "node:net";
+import { createSecureContext } from "node:tls";
+import { type ClientTls, clientTlsOptions } from "../common/tls.ts";
+import { ClientSessions } from "./client-sessions.ts";
+
+/** How much one stream may have on its way to us, bytes: also what a server holds for a reader that does not read. */
+const STREAM_WINDOW_BYTES = 1024 * 1024;
+
+/** Shorter than a sidecar leaves a connection without a call open, so that none ends under a call that begins. */
+const IDLE_MS = 45_000;
+
+/** How one server is dialled. */
+export interface DialOptions {
+  /** `http://host:port` or `https://host:port`. */
+  readonly baseUrl: string;
+  /** Dial this unix socket instead; `baseUrl` is what the calls name, e.g. `http://localhost`. */
+  readonly socketPath?: string;
+  /** The name the server's certificate must bear, when it is not the host of `baseUrl`. */
+  readonly serverName?: string;
+  /** A silent connection with open calls is asked after this whether it lives. Default 15 s. */
+  readonly pingIntervalMs?: number;
+  /** It is cut when it does not answer within this. Default 10 s. */
+  readonly pingTimeoutMs?: number;
+}
+
+/** The connection to one server; it is made at the first call. `tls`: for https. @throws Error for what is no PEM */
+export function connectSessions(options: DialOptions, tls: ClientTls | undefined): ClientSessions {
+  const { baseUrl, socketPath, serverName, pingIntervalMs = 15_000, pingTimeoutMs = 10_000 } = options;
+  const secure = tls && clientTlsOptions(tls);
+  return new ClientSessions(
+    baseUrl,
+    { pingIntervalMs, pingTimeoutMs, idleConnectionTimeoutMs: IDLE_MS },
+    {
+      settings: { initialWindowSize: STREAM_WINDOW_BYTES, enablePush: false },
+      ...(secure && { ...secure, secureContext: createSecureContext(secure) }),
+      ...(socketPath !== undefined && { createConnection: () => createConnection(socketPath) }),
+      ...(serverName !== undefined && { servername: serverName }),
+    },
+  );
+}
