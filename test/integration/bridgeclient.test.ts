@@ -154,7 +154,9 @@ it("is refused with a certificate of a CA that the bridge does not know", async 
   const stranger = new TestCa("stranger").issue({ uris: ["spiffe://stranger/client/app"] });
   await writeTls(join(scene.dir, "client"), { ...stranger, ca: scene.bridgeCa.pem });
   const error = await failure(newClient().health());
-  expect(error.code).toBe("unauthenticated");
+  // The bridge closes the connection behind the handshake; where that arrives as a reset, nothing tells it from another.
+  expect(["unauthenticated", "unavailable"]).toContain(error.code);
+  expect(error.fromServer).toBe(false);
 });
 
 it("uses a new certificate for the next call, while a stream goes on with the old one", async () => {

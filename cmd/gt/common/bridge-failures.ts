@@ -64,13 +64,18 @@ function serverOfUnknownCa(err: DomainError, { server }: BridgeCall) {
   };
 }
 
-/** TLS 1.3 tells a client late: by an alert, or by closing the connection. */
+/** TLS 1.3 tells a client late: by an alert, or by closing the connection, which may arrive as a reset. */
 function certificateRefused(err: DomainError, { server }: BridgeCall) {
   const isAlert = hasCode(err, /ALERT/);
   const isClosed = err.kind === "unauthenticated" && /may not accept this certificate/.test(err.message);
+  const isReset = hasCode(err, /^ECONNRESET$/);
   const isSaid = err.kind === "unauthenticated" && err.message.includes("caller's certificate");
-  if (!isAlert && !isClosed && !isSaid) return undefined;
-  const message = isSaid ? err.message : `${server} does not accept your certificate`;
+  if (!isAlert && !isClosed && !isSaid && !isReset) return undefined;
+  const message = isSaid
+    ? err.message
+    : isReset
+      ? `${server} closed the connection: it may not accept your certificate`
+      : `${server} does not accept your certificate`;
   return {
     message,
     hint: "is its CA in the server's bundle, and is it one for clients? bridge-ca verify --cert FILE shows",
