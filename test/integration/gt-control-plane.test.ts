@@ -2,10 +2,16 @@ import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openBridge } from "../../cmd/gt/common/open-bridge.ts";
+import { readPlace } from "../../cmd/gt/common/place-config.ts";
+import { SERVER_FLAGS } from "../../cmd/gt/common/place-flags.ts";
 import { mintToken, signingKeyOf } from "../../internal/auth/mint-token.ts";
+import { parseFlags } from "../../internal/cli/flags.ts";
 import { BridgeScene } from "../support/bridge-consumer.ts";
 import { TestCa } from "../support/certificates.ts";
+import { FakeClock } from "../support/fake-clock.ts";
 import { gt } from "../support/gt-transcript.ts";
+import { eventually } from "../support/rpc-server.ts";
 import { writeTls } from "../support/secret.ts";
 import { TcpRelay } from "../support/tcp-relay.ts";
 
@@ -125,6 +131,24 @@ describe("gt with a control plane", () => {
       "gt: hint: GT_TOKEN holds an old one: gt token prints a new one, or give --jwt-key and --jwt-issuer",
     ]);
   });
+});
+
+it("shows each new token over an open connection, so that what follows an agent outlives the first one", async () => {
+  const flags = parseFlags(SERVER_FLAGS, trust, env).values;
+  const clock = new FakeClock(Date.now());
+  using bridge = await openBridge(readPlace(flags, env), clock);
+  const stop = new AbortController();
+  const updates = bridge.stream(stop.signal, (client, options) => client.watchSessions({}, options));
+  await updates.next();
+  const shown = () => scene.bridge.calls.filter((name) => name === "health").length;
+  const before = shown();
+  await clock.advance(30_000);
+  await eventually("the token is shown", () => shown() === before + 1);
+  await eventually("the next wait has begun", () => clock.sleeping > 0);
+  await clock.advance(30_000);
+  await eventually("it is shown again", () => shown() === before + 2);
+  expect(bridge.project).toBe("p1");
+  await updates.return();
 });
 
 describe("each way in which trust fails", () => {

@@ -18,6 +18,8 @@ import { tokenProject } from "./token-source.ts";
 
 const RECONNECT_MS = 15_000;
 const CALL_MS = 30_000;
+/** Half of what is left of a token when the next one is made. */
+const SHOW_MS = 30_000;
 const PAGE = 1000;
 /** More sessions than a bridge holds. */
 const MAX_PAGES = 20;
@@ -148,11 +150,25 @@ export async function openBridge(config: PlaceConfig, clock: Clock): Promise<Ope
   const deps = { clock, certificate: () => certificate, subject: senderOf(config.env) };
   const interceptors = [currentTls({ read: () => readTls(config.tls), use }, tls), callerToken(deps, token)];
   const connection = sidecarTransport({ baseUrl: `https://${server}`, tls: clientTls(tls), interceptors });
-  const close = () => connection[Symbol.dispose]();
-  return new OpenBridge(
+  const open = new AbortController();
+  const close = () => {
+    open.abort();
+    connection[Symbol.dispose]();
+  };
+  const bridge = new OpenBridge(
     { transport: connection.transport, clock, close },
     { server, project: config.project ?? tokenProject(token) },
   );
+  if (token.type === "signed") showTokens(bridge, clock, open.signal).catch(() => {}); // ends with the abort
+  return bridge;
+}
+
+/** A stream ends with its token, unless a newer one was shown over the connection; each call shows the current one. */
+async function showTokens(bridge: OpenBridge, clock: Clock, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    await clock.sleep(SHOW_MS, signal);
+    await bridge.call(signal, (client, options) => client.health({}, options)).catch(() => {});
+  }
 }
 
 /** The server would close the connection without a word. */
