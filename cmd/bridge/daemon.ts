@@ -1,8 +1,9 @@
 import { join } from "node:path";
 import type { AuditLog } from "../../internal/auth/audit-log.ts";
 import { CrlServer } from "../../internal/auth/crl-server.ts";
+import { aborted } from "../../internal/base/abort.ts";
 import type { Clock } from "../../internal/base/clock.ts";
-import { DomainError } from "../../internal/base/errors.ts";
+import { DomainError, errorText } from "../../internal/base/errors.ts";
 import type { Logger } from "../../internal/base/logger.ts";
 import type { Redactor } from "../../internal/base/redact.ts";
 import { runTasks, type Task } from "../../internal/base/task-group.ts";
@@ -55,21 +56,12 @@ export class Daemon implements Task {
 
   /** @throws DomainError `unavailable` when an address cannot be listened on; `invalid` for files that cannot be used */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, logger } = this.#deps;
-    const { config } = this.#options;
     const health = new HealthState();
     const metrics = new Metrics();
     metrics.collectProcess();
     const sessions = await this.#sessions(metrics);
     const serving = this.#serving(sessions, health, metrics, signal);
-    const healthServer = createHealthServer(
-      { clock, logger, health, metrics },
-      { ...config.healthListen, hostCheck: { allowHosts: [] } },
-    );
-    healthServer.listening.then(
-      ({ host, port }) => logger.info({ listen: `${host}:${port}` }, "health served"),
-      () => {}, // `run` throws the same
-    );
+    const healthServer = this.#healthServer(health, metrics);
     const servers = [serving, healthServer, ...this.#crlServer(serving)];
     const ended = new AbortController();
     signal.addEventListener("abort", () => health.shutDown(), { once: true });
@@ -86,8 +78,8 @@ export class Daemon implements Task {
     health: HealthState,
     signal: AbortSignal,
   ): Promise<void> {
-    const address = await Promise.race([serving.listening, abortedBefore(signal)]);
-    if (address === undefined) return;
+    const address = await Promise.race([serving.listening, aborted(signal)]);
+    if (!address) return;
     this.#deps.logger.info({ listen: `${address.host}:${address.port}`, pid: process.pid }, "serving");
     for (const service of ["", BridgeService.typeName]) health.set(service, true);
     await sessions.run(signal);
@@ -130,6 +122,28 @@ export class Daemon implements Task {
     );
   }
 
+  #healthServer(health: HealthState, metrics: Metrics): Task {
+    const { clock, logger } = this.#deps;
+    const { healthListen, isHealthOptional } = this.#options.config;
+    const server = createHealthServer(
+      { clock, logger, health, metrics },
+      { ...healthListen, hostCheck: { allowHosts: [] } },
+    );
+    server.listening.then(
+      ({ host, port }) => logger.info({ listen: `${host}:${port}` }, "health served"),
+      () => {}, // `run` throws the same
+    );
+    if (!isHealthOptional) return server;
+    return {
+      run: (signal) =>
+        server.run(signal).catch((err: unknown) => {
+          if (!(err instanceof DomainError)) throw err;
+          logger.warn({ err: errorText(err) }, "no health port: server.health_listen names another");
+          return aborted(signal);
+        }),
+    };
+  }
+
   #crlServer(serving: BridgeServing): readonly CrlServer[] {
     const { crlServer } = this.#options.config;
     if (crlServer === undefined) return [];
@@ -154,11 +168,4 @@ function withLost(terminals: TerminalLauncher | undefined, ledger: SessionLedger
     },
     survivors: async (signal) => [...ledger.lost(), ...((await terminals?.survivors(signal)) ?? [])],
   };
-}
-
-function abortedBefore(signal: AbortSignal): Promise<undefined> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve(undefined);
-    else signal.addEventListener("abort", () => resolve(undefined), { once: true });
-  });
 }

@@ -7,7 +7,7 @@ import { createStdioProviders, environmentOf } from "../../internal/providers/cr
 import { RecordedProvider } from "../../internal/providers/recorded-provider.ts";
 import type { SessionLedger } from "../../internal/providers/session-ledger.ts";
 import { SidecarLauncher } from "../../internal/providers/sidecar-launcher.ts";
-import type { ProgramConfig } from "../../internal/providers/stdio-provider.ts";
+import type { ProgramConfig, StdioDeps } from "../../internal/providers/stdio-provider.ts";
 import { terminalProgram } from "../../internal/providers/terminal-program.ts";
 import { usableArgs } from "../../internal/providers/usable-args.ts";
 import { sidecarTransport } from "../../internal/rpc/client/transport.ts";
@@ -24,16 +24,23 @@ export interface ProvidersDeps {
 
 /** The providers of a configuration; their sessions stand in the ledger while they run. */
 export function providersOf(
-  { providers }: BridgeConfig,
+  config: BridgeConfig,
   ledger: SessionLedger,
-  { clock, env }: Pick<ProvidersDeps, "clock" | "env">,
+  deps: Pick<ProvidersDeps, "clock" | "env">,
+): readonly Provider[] {
+  const environmentOf = (session: SessionConfig) => ledger.environmentOf(session);
+  return stdioProviders(config, { ...deps, environmentOf }).map((provider) => new RecordedProvider(provider, ledger));
+}
+
+/** The providers of a configuration. */
+export function stdioProviders(
+  { providers }: BridgeConfig,
+  deps: Pick<StdioDeps, "clock" | "env" | "environmentOf">,
 ): readonly Provider[] {
   const programs = providers.map((config) => [config.name, programOf(config)] as const);
   const hasTerminals = ownProgram("gt-sidecar") !== undefined;
-  const environmentOf = (session: SessionConfig) => ledger.environmentOf(session);
-  const deps = { clock, run: runCommand, env, cwd: "/", hasTerminals, environmentOf };
-  const all = createStdioProviders(deps, Object.fromEntries(programs)).values();
-  return [...all].map((provider) => new RecordedProvider(provider, ledger));
+  const common = { run: runCommand, cwd: "/", hasTerminals };
+  return [...createStdioProviders({ ...common, ...deps }, Object.fromEntries(programs)).values()];
 }
 
 /** What starts their agents in terminals, each in a folder below `folder`; undefined when no gt-sidecar came with this program. */

@@ -1,10 +1,12 @@
 import { writeFile } from "node:fs/promises";
 import { connect } from "node:http2";
+import { createServer } from "node:net";
 import { createClient } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Health } from "../../internal/gen/grpc/health/v1/health_pb.ts";
 import { BridgeFolder, type Sections } from "../support/bridge-daemon.ts";
 import { TestCa } from "../support/certificates.ts";
+import { until } from "../support/sidecar.ts";
 
 let folder: BridgeFolder;
 beforeAll(async () => {
@@ -125,6 +127,25 @@ describe("check", () => {
     expect(text).toContain(words);
     expect(code).toBe(2);
   });
+});
+
+it("check warns of a provider that cannot be used, by line, and finds nothing else wrong", async () => {
+  const { code, text } = await checked({ providers: { claude: { binary: "/nowhere/claude" } } });
+  expect(text).toMatch(/checked.yaml:\d+: warning: providers.claude: cannot be used now: .*nowhere/);
+  expect(code).toBe(0);
+});
+
+it("serves without the usual health port where another process has it, and says so", async () => {
+  const holder = createServer().listen(9446, "127.0.0.1");
+  await new Promise((resolve) => holder.once("listening", resolve).once("error", resolve)); // somebody else's will do
+  const config = await folder.configure({ server: { health_listen: undefined } }, "usual-health.yaml");
+  const bridge = folder.spawn(["--config", config]);
+  const said = (text: string) => () => bridge.log().includes(text) || undefined;
+  await until("the bridge to serve", 20_000, said('"msg":"serving"'), bridge.log);
+  await until("the warning", 5000, said("no health port"), bridge.log);
+  bridge.process.kill("SIGTERM");
+  expect(await bridge.exited).toBe(0);
+  await new Promise((resolve) => holder.close(resolve));
 });
 
 describe("a start is refused", () => {

@@ -17,6 +17,8 @@ export interface ProviderConfig {
 export interface BridgeConfig {
   readonly listen: ListenAddress;
   readonly healthListen: ListenAddress;
+  /** The address is the usual one: where another process has it, the bridge serves all the same. */
+  readonly isHealthOptional: boolean;
   /** Undefined: connections live as long as they like. */
   readonly maxConnectionAgeMs: number | undefined;
   /** Undefined: not said. */

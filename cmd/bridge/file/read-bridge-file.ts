@@ -28,6 +28,8 @@ export interface BridgeFilePlace {
 
 type Values = z.output<typeof bridgeFile>;
 
+const HEALTH_LISTEN = { host: "127.0.0.1", port: 9446 };
+
 /** The path at which the list is served where no `crl.url` names another. */
 const CRL_PATH = "/ca.crl";
 
@@ -78,7 +80,8 @@ class Reader {
     if (auth === undefined || crlPolicyOf === undefined) return undefined;
     return {
       listen: server.listen,
-      healthListen: server.health_listen,
+      healthListen: server.health_listen ?? HEALTH_LISTEN,
+      isHealthOptional: server.health_listen === undefined,
       maxConnectionAgeMs: server.max_connection_age,
       stateDir: this.#maybePath(server.state_dir),
       tls: {

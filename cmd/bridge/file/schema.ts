@@ -22,7 +22,7 @@ const oneOrMore = (what: string) =>
 
 const server = block({
   listen: address().default({ host: "127.0.0.1", port: 9445 }),
-  health_listen: address().default({ host: "127.0.0.1", port: 9446 }),
+  health_listen: address().optional(),
   max_connection_age: duration("1s", "8760h").optional(),
   state_dir: filePath().optional(),
 });
