@@ -81,7 +81,10 @@ export class Daemon implements Task {
     const address = await Promise.race([serving.listening, aborted(signal)]);
     if (!address) return;
     this.#deps.logger.info({ listen: `${address.host}:${address.port}`, pid: process.pid }, "serving");
-    for (const service of ["", BridgeService.typeName]) health.set(service, true);
+    const serve = () => {
+      for (const service of ["", BridgeService.typeName]) health.set(service, true);
+    };
+    void sessions.ready.then(serve);
     await sessions.run(signal);
   }
 
@@ -117,6 +120,7 @@ export class Daemon implements Task {
       {
         ...{ listen, tls, trust, maxConnectionAgeMs, graceMs: CALL_GRACE_MS },
         tokens: { keyFiles, audience, maxTtlMs, clockSkewMs },
+        ready: backend.ready,
         routes: bridgeRoutes({ clock, backend, audit, isServing }, { ...limits, maxInputBytes: inputMaxBytes }),
       },
     );

@@ -1,9 +1,11 @@
 import type { X509Certificate } from "node:crypto";
+import type { HandlerContext } from "@connectrpc/connect";
 import { refusalOf } from "../auth/admission.ts";
 import type { AuditLog } from "../auth/audit-log.ts";
 import { TlsFolder, type TlsFolderOptions } from "../auth/tls-folder.ts";
 import { TlsMetrics } from "../auth/tls-metrics.ts";
 import { TokenLayer, type TokenLayerOptions } from "../auth/token-layer.ts";
+import { raceSignal } from "../base/abort.ts";
 import type { Clock } from "../base/clock.ts";
 import { DomainError } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
@@ -34,6 +36,8 @@ export interface BridgeServingOptions {
   readonly tokens: Omit<TokenLayerOptions, "required" | "freeServices">;
   /** BridgeService; `grpc.health.v1` and reflection are served beside it. */
   readonly routes: Routes;
+  /** Calls of BridgeService wait for this. Default: they do not wait. */
+  readonly ready?: Promise<void>;
   /** See `SessionLimits`. */
   readonly maxConnectionAgeMs?: number | undefined;
   /** How long calls may go on after they were told to stop. */
@@ -111,7 +115,7 @@ export class BridgeServing implements Task {
         ...listen,
         tls: tls.files,
         ...this.#trust(),
-        gates: [this.#tokens.gate, bridgeGate],
+        gates: [this.#tokens.gate, bridgeGate, (context) => this.#untilReady(context)],
         routes: (router) => {
           routes(router);
           healthRoutes(health)(router);
@@ -125,6 +129,11 @@ export class BridgeServing implements Task {
     this.#server = server;
     server.listening.then(this.#listening.resolve, this.#listening.reject);
     await runTasks(signal, [server, this.#tokens]);
+  }
+
+  async #untilReady({ service, signal }: HandlerContext): Promise<void> {
+    const { ready } = this.#options;
+    if (ready !== undefined && service.typeName === BridgeService.typeName) await raceSignal(ready, signal);
   }
 
   #trust(): Required<Trust> {

@@ -89,6 +89,11 @@ export class LocalSessions implements SessionBackend, Task {
     deps.metrics?.observe(() => [...this.#table.all()].map((session) => session.info()));
   }
 
+  /** Resolves when the sessions of an earlier daemon are known here: before that, one that runs would seem not to exist. */
+  get ready(): Promise<void> {
+    return this.#ready.promise;
+  }
+
   async run(signal: AbortSignal): Promise<void> {
     for (const survivor of await this.#survivors(signal)) this.#adopt(survivor);
     this.#ready.resolve();
