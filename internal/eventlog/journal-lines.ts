@@ -30,7 +30,6 @@ export function journalLine(record: unknown): Buffer {
 export function* readJournalLines(fd: number): Generator<JournalLine> {
   let hasSums = false;
   for (const bytes of readLines(fd)) {
-    if (bytes.length === 0) continue;
     const line: JournalLine = bytes[0] === BRACE && !hasSums ? plainLine(bytes) : summedLine(bytes);
     hasSums ||= line.type === "record" && bytes[0] !== BRACE;
     yield line;

@@ -84,7 +84,7 @@ it("cuts a torn last line off, so that the next record stands on a line of its o
 
 it("leaves out and counts lines that are no records, and keeps the others", () => {
   writeFileSync(path, '{"word":"a"}\nnot json\n\n{"word":1}\nnull\n{"word":"b"}\n');
-  expect(reopened()).toMatchObject({ words: ["a", "b"], damaged: 3 });
+  expect(reopened()).toMatchObject({ words: ["a", "b"], damaged: 4 });
 });
 
 it("replaces everything in one step, and goes on behind it", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { checkTmuxStream } from "../../../test/fuzz/tmux-parser.ts";
 import { fc } from "../../../test/support/property.ts";
-import { checkSeed } from "../../../test/support/tmux-parser-fuzz.ts";
 import { type ControlEvent, ControlParser, type ControlParserOptions } from "./control-parser.ts";
 
 function parse(
@@ -133,7 +133,7 @@ describe("ControlParser", () => {
   }, () => {
     fc.assert(
       fc.property(fc.integer(), (seed) => {
-        const difference = checkSeed(seed);
+        const difference = checkTmuxStream(seed);
         if (difference !== undefined) throw new Error(difference);
       }),
       { numRuns: 100_000 },

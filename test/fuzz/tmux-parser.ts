@@ -1,22 +1,10 @@
 import { type ControlEvent, ControlParser } from "../../internal/tmux/control/control-parser.ts";
+import { type Random, randomFrom } from "./random.ts";
 
 /** A generated stream of a control client, and the events it stands for. */
 interface FuzzStream {
   readonly bytes: Buffer;
   readonly expected: readonly string[];
-}
-
-type Random = (below: number) => number;
-
-/** Small and fast (mulberry32); the same seed gives the same stream on every machine. */
-function randomFrom(seed: number): Random {
-  let state = seed >>> 0;
-  return (below) => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) % below;
-  };
 }
 
 /** Lines that look as much like the end of the block `guard` as a line can without being it, and other bad company. */
@@ -112,7 +100,7 @@ function describeEvent(event: ControlEvent): string {
 }
 
 /** Parses the stream of a seed, split at random bytes; undefined when all came out right, else what differs. */
-export function checkSeed(seed: number): string | undefined {
+export function checkTmuxStream(seed: number): string | undefined {
   const { bytes, expected } = fuzzStream(seed);
   const random = randomFrom(~seed);
   const largest = [1, 3, 16, 64, bytes.length + 1][random(5)] ?? 1;
@@ -127,14 +115,4 @@ export function checkSeed(seed: number): string | undefined {
   if (wrong < 0 && seen.length === expected.length) return undefined;
   const index = wrong < 0 ? expected.length : wrong;
   return `seed ${seed}, event ${index}: expected ${JSON.stringify(expected[index])}, got ${JSON.stringify(seen[index])}`;
-}
-
-/** Checks `count` seeds from `first` on; answers the first few differences. */
-export function fuzzParser(first: number, count: number): readonly string[] {
-  const wrong: string[] = [];
-  for (let seed = first; seed < first + count && wrong.length < 5; seed++) {
-    const difference = checkSeed(seed);
-    if (difference !== undefined) wrong.push(difference);
-  }
-  return wrong;
 }

@@ -1,0 +1,13 @@
+import { expect, it } from "vitest";
+import { fuzz, targetNames } from "../test/fuzz/targets.ts";
+
+/** The share of `npm run fuzz` that every run of the tests has. */
+const SHARE: Readonly<Record<string, number>> = { journal: 1500 };
+
+it.each(targetNames)(
+  "%s: no damaged input is taken for what it is not, and none ends the reader",
+  { timeout: 30_000 },
+  (name) => {
+    expect(fuzz(name, 0, SHARE[name] ?? 10_000)).toEqual([]);
+  },
+);
