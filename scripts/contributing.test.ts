@@ -1,0 +1,19 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+
+const root = join(import.meta.dirname, "..");
+const read = (name: string): string => readFileSync(join(root, name), "utf8");
+
+it("names every npm script", () => {
+  const { scripts } = JSON.parse(read("package.json")) as { readonly scripts: Readonly<Record<string, string>> };
+  const page = read("CONTRIBUTING.md");
+  const named = (name: string) => page.includes(`\`npm ${name}`) || page.includes(`\`npm run ${name}`);
+  expect(Object.keys(scripts).filter((name) => !named(name))).toEqual([]);
+});
+
+it("names no npm script that there is not", () => {
+  const { scripts } = JSON.parse(read("package.json")) as { readonly scripts: Readonly<Record<string, string>> };
+  const named = [...read("CONTRIBUTING.md").matchAll(/`npm run ([\w:]+)/g)].map(([, name = ""]) => name);
+  expect(named.filter((name) => !Object.hasOwn(scripts, name))).toEqual([]);
+});
