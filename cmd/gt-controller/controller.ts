@@ -8,7 +8,7 @@ import { BridgeServing } from "../../internal/bridge/bridge-serving.ts";
 import { CaCache } from "../../internal/controller/ca-cache.ts";
 import { OwnCertificate } from "../../internal/controller/own-certificate.ts";
 import { SecretClient } from "../../internal/controller/secret-client.ts";
-import { clientRules, controllerId } from "../../internal/controller/settings.ts";
+import { clientRules, controllerId, LEASE_NAME } from "../../internal/controller/settings.ts";
 import { BridgeService } from "../../internal/gen/bridge/v1/bridge_pb.ts";
 import type { Credentials } from "../../internal/kube/credentials.ts";
 import { FencedKube } from "../../internal/kube/fenced-kube.ts";
@@ -39,7 +39,6 @@ export interface ControllerOptions {
   readonly identity: string;
 }
 
-const LEASE = "gastown-controller";
 /** How long calls go on after they were told to stop. */
 const CALL_GRACE_MS = 2_000;
 const READY_LOOK_MS = 100;
@@ -93,7 +92,7 @@ export class Controller implements Task {
     );
     const elector: LeaseElector = new LeaseElector(
       { api, clock, logger, random: Math.random, lead: (stop) => sessions.lead(stop) },
-      { lease: { namespace, name: LEASE }, identity },
+      { lease: { namespace, name: LEASE_NAME }, identity },
     );
     const writes = new FencedKube(api, () => elector.assertLeads());
     const allowClients = clientRules(settings, namespace);

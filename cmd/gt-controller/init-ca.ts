@@ -22,9 +22,8 @@ export async function initCa(
   line(report.ca, `${settings.ca.namespace}/${settings.ca.secret}`, `the CA of ${settings.trustDomain}`);
   line(report.client, `${namespace}/${names.clientSecret}`, "the first client's certificate and token key");
   line(report.issuers, `${namespace}/${names.issuersSecret}`, "the public key of its tokens");
-  out.line(
-    printable`${nextSteps(command, names.clientSecret, command.project ?? settings.namespaces[0]?.project ?? "")}`,
-  );
+  const project = command.project ?? settings.namespaces[0]?.project ?? "";
+  for (const step of nextSteps(command, names.clientSecret, project)) out.line(printable`${step}`);
   return 0;
 }
 
@@ -32,14 +31,17 @@ function nextSteps(
   { namespace, release, client }: Command & { readonly type: "init-ca" },
   secret: string,
   project: string,
-) {
-  return `
-Next:
-  mkdir -m 700 -p gastown-${client}
-  for file in tls.crt tls.key ca.crt jwt.key; do
-    kubectl -n ${namespace} get secret ${secret} -o go-template="{{index .data \\"$file\\" | base64decode}}" > gastown-${client}/$file
-  done
-  kubectl -n ${namespace} port-forward service/${release} 9445:9445 &
-  export GT_SERVER=127.0.0.1:9445 GT_TLS_DIR=$PWD/gastown-${client}
-  gt agents --jwt-key $GT_TLS_DIR/jwt.key --jwt-issuer ${client} --project ${project}`;
+): readonly string[] {
+  const template = '{{index .data \\"$file\\" | base64decode}}';
+  return [
+    "",
+    "Next:",
+    `  mkdir -m 700 -p gastown-${client}`,
+    "  for file in tls.crt tls.key ca.crt jwt.key; do",
+    `    kubectl -n ${namespace} get secret ${secret} -o go-template="${template}" > gastown-${client}/$file`,
+    "  done",
+    `  kubectl -n ${namespace} port-forward service/${release} 9445:9445 &`,
+    `  export GT_SERVER=127.0.0.1:9445 GT_TLS_DIR=$PWD/gastown-${client}`,
+    `  gt agents --jwt-key $GT_TLS_DIR/jwt.key --jwt-issuer ${client} --project ${project}`,
+  ];
 }

@@ -1,5 +1,6 @@
 import { printable } from "../../internal/base/printable-text.ts";
 import { SecretClient } from "../../internal/controller/secret-client.ts";
+import { LEASE_NAME } from "../../internal/controller/settings.ts";
 import { tearDown } from "../../internal/controller/tear-down.ts";
 import type { Command } from "./config.ts";
 import type { CommandContext } from "./context.ts";
@@ -19,6 +20,7 @@ export async function uninstall(
   const wish = {
     namespace,
     deployment: release,
+    lease: LEASE_NAME,
     controllers: `app.kubernetes.io/component=controller,gastown.io/release=${release}`,
     agents: settings.namespaces.map(({ name }) => name),
     secrets: [

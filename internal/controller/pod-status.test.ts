@@ -116,6 +116,17 @@ describe("what a pod's status says of its session", () => {
       ["failed", "InitFailed", /^clone fails again and again with code 128$/],
     ],
     [
+      "its clone has failed a second time and is not tried again yet",
+      recorded({
+        phase: "Pending",
+        initContainerStatuses: [
+          container({ terminated: { exitCode: 128, reason: "Error" } }, { name: "clone", restartCount: 1 }),
+        ],
+        containerStatuses: [waiting("PodInitializing")],
+      }),
+      ["failed", "InitFailed", /^clone fails again and again with code 128$/],
+    ],
+    [
       "running",
       recorded({
         phase: "Running",

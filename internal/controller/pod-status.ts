@@ -77,9 +77,10 @@ const beingDeleted: Check = ({ deletedAt, status }, { stopping }) => {
 
 /** A container of its own before the agent's: the clone, the workspace. */
 const initFailing: Check = ({ status }) => {
-  const failing = status.initContainers.find(isCrashLooping);
+  const failing = status.initContainers.find((one) => isCrashLooping(one) || hasFailedAgain(one));
   if (failing === undefined) return undefined;
-  return failed("InitFailed", `${failing.name} fails again and again${endText(failing.lastEnd)}`);
+  const end = failing.state.type === "terminated" ? failing.state : failing.lastEnd;
+  return failed("InitFailed", `${failing.name} fails again and again${endText(end)}`);
 };
 
 const cannotPull: Check = ({ status }) => waitingFor(status, CANNOT_PULL, "cannot get the image");
@@ -161,6 +162,11 @@ function waitingFor(status: PodFacts, reasons: readonly string[], what: string):
 
 function isCrashLooping({ state }: ContainerFacts): boolean {
   return state.type === "waiting" && state.reason === "CrashLoopBackOff";
+}
+
+/** Between two attempts, before the kubelet says how long it waits. */
+function hasFailedAgain({ state, restarts }: ContainerFacts): boolean {
+  return restarts > 0 && state.type === "terminated" && state.exitCode !== 0;
 }
 
 function endedBadly(containers: readonly ContainerFacts[]) {

@@ -45,6 +45,9 @@ export interface SessionSettings {
 /** How much longer a sidecar serves than a stopped session is kept, so that the controller deletes its pod first. */
 export const LINGER_MARGIN_MS = 600_000;
 
+/** The Lease of the replica that writes, in the controllers' namespace. */
+export const LEASE_NAME = "gastown-controller";
+
 /** The id in a controller's certificate. `namespace` is the one it runs in. */
 export function controllerId(trustDomain: string, namespace: string): string {
   return `spiffe://${trustDomain}/ns/${namespace}/controller`;

@@ -18,6 +18,8 @@ export interface TearDownWish {
   /** Of the controllers. */
   readonly namespace: string;
   readonly deployment: string;
+  /** Of the controllers, in their namespace. */
+  readonly lease: string;
   /** Label selector of the controllers' pods. */
   readonly controllers: string;
   /** The namespaces with agents. */
@@ -40,6 +42,8 @@ export async function tearDown(deps: TearDownDeps, wish: TearDownWish, signal: A
   await stopControllers(deps.api, wish, signal);
   const controllers = async () => await podsOf(deps.api, wish.namespace, wish.controllers, signal);
   await untilNone(deps, "controllers", controllers, end, signal);
+  const lease = `/apis/coordination.k8s.io/v1/namespaces/${wish.namespace}/leases/${wish.lease}`;
+  await orGone(deps.api.call({ method: "DELETE", path: lease }, signal));
   const ours = `${LABELS.managedBy}=${MANAGED_BY}`;
   const agents = async () =>
     (await Promise.all(wish.agents.map((namespace) => podsOf(deps.api, namespace, ours, signal)))).flat();

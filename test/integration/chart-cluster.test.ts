@@ -257,6 +257,8 @@ describe("the chart on a real API server", () => {
     const setup = `system:serviceaccount:${SYSTEM}:gastown-setup`;
     const printed = await controllerAs(setup, "init-ca", "--client", "admin");
     expect(printed).toMatch(/^made +gastown-ca\/gastown-ca /);
+    expect(printed).toContain("\nNext:\n");
+    expect(printed).toContain('go-template="{{index .data \\"$file\\" | base64decode}}"');
     expect(printed).toContain("--jwt-issuer admin --project default");
     const keys = async (namespace: string, name: string) =>
       Object.keys(

@@ -62,8 +62,16 @@ export class Containers {
 
   /** Builds Dockerfile.sidecar; answers with the image's name. `archive`: where it is written to, too. */
   async build(agent: string, archive?: string): Promise<string> {
-    const name = `gt-sidecar-test:${agent}`;
-    const args = ["-f", join(root, "Dockerfile.sidecar"), "--build-arg", `AGENT=${agent}`];
+    return await this.#build(`gt-sidecar-test:${agent}`, "Dockerfile.sidecar", [`AGENT=${agent}`], archive);
+  }
+
+  /** Builds Dockerfile.controller likewise. */
+  async buildController(archive: string): Promise<string> {
+    return await this.#build("gt-controller-test:1", "Dockerfile.controller", [], archive);
+  }
+
+  async #build(name: string, file: string, buildArgs: readonly string[], archive: string | undefined): Promise<string> {
+    const args = ["-f", join(root, file), ...buildArgs.flatMap((one) => ["--build-arg", one])];
     const limits = { cwd: root, timeout: BUILD_MS, maxBuffer: 64 * 1024 * 1024 };
     const run = promisify(execFile);
     if (this.#isTool) {
