@@ -17,7 +17,6 @@ export interface ClusterTls {
   readonly cert?: string;
   readonly key?: string;
   readonly servername?: string;
-  readonly rejectUnauthorized?: boolean;
 }
 
 /** Reads everything again at each call, so that a rotated token or CA is seen. @throws DomainError `precondition` */

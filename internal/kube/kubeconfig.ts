@@ -10,7 +10,8 @@ type Fields = Readonly<Record<string, unknown>>;
 /**
  * The credentials of a kubeconfig file: certificates and keys, tokens, token files, passwords and exec plug-ins. The file itself
  * is read once; the files that it names are read each time. `context`: another than its current one. `env`: of plug-ins.
- * @throws DomainError `invalid` for a file that cannot be used; `unimplemented` for a proxy-url and an auth-provider
+ * @throws DomainError `invalid` for a file that cannot be used; `unimplemented` for a proxy-url, an
+ * auth-provider, and a cluster whose certificate is not to be verified
  */
 export async function kubeconfigCredentials(
   path: string,
@@ -22,6 +23,7 @@ export async function kubeconfigCredentials(
   const chosen = entry(config, "context", name, path);
   const cluster = entry(config, "cluster", text(chosen["cluster"]), path);
   const user = text(chosen["user"]) === "" ? {} : entry(config, "user", text(chosen["user"]), path);
+  if (cluster["insecure-skip-tls-verify"] === true) throw unsupported("insecure-skip-tls-verify", path);
   if (cluster["proxy-url"]) throw unsupported("proxy-url", path);
   if (user["auth-provider"]) throw unsupported("auth-provider", path);
   const folder = dirname(path);
@@ -54,7 +56,6 @@ class FileCredentials implements Credentials {
       ...(cert !== undefined && { cert }),
       ...(key !== undefined && { key }),
       ...(servername !== "" && { servername }),
-      ...(cluster["insecure-skip-tls-verify"] === true && { rejectUnauthorized: false }),
     };
     return { server: text(cluster["server"]), tls, headers: await this.#headers(plugin) };
   }
