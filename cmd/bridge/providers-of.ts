@@ -11,7 +11,6 @@ import type { ProgramConfig, StdioDeps } from "../../internal/providers/stdio-pr
 import { terminalProgram } from "../../internal/providers/terminal-program.ts";
 import { usableArgs } from "../../internal/providers/usable-args.ts";
 import { sidecarTransport } from "../../internal/rpc/client/transport.ts";
-import { domainErrorOf } from "../../internal/rpc/common/errors.ts";
 import type { BridgeConfig, ProviderConfig } from "./file/bridge-config.ts";
 import { ownProgram } from "./own-programs.ts";
 
@@ -58,10 +57,7 @@ export function terminalsOf(config: BridgeConfig, folder: string, deps: Provider
     // The flag replaces the built-in set; the configuration adds to it.
     ...(redactPatterns.length === 0 ? [] : [...DEFAULT_REDACT_PATTERNS, ...redactPatterns].flatMap(redactFlag)),
   ];
-  return new SidecarLauncher(
-    { clock, logger, connect, toError: domainErrorOf },
-    { sidecar, flags, folder, programs: new Map(programs) },
-  );
+  return new SidecarLauncher({ clock, logger, connect }, { sidecar, flags, folder, programs: new Map(programs) });
 }
 
 function redactFlag(pattern: string): readonly string[] {

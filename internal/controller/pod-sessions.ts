@@ -19,6 +19,7 @@ import type {
   StartRequest,
 } from "../bridge/session-backend.ts";
 import { SessionChanges } from "../bridge/session-changes.ts";
+import type { SidecarLink } from "../bridge/sidecar-link.ts";
 import { pipeMessages } from "../bridge/unread-stream.ts";
 import { SessionEventSchema } from "../gen/bridge/v1/bridge_pb.ts";
 import {
@@ -34,7 +35,6 @@ import { hasEnded, isStopping, type SessionRecord, sessionInfo } from "./session
 import type { SessionStarter } from "./session-starter.ts";
 import type { SessionStopper } from "./session-stopper.ts";
 import type { NamespaceBinding } from "./settings.ts";
-import type { SidecarLink } from "./sidecar-link.ts";
 import type { SidecarPool } from "./sidecar-pool.ts";
 
 export interface PodSessionsDeps {

@@ -1,11 +1,11 @@
 import { sessionClaim } from "../auth/session-name.ts";
 import { DomainError } from "../base/errors.ts";
+import { SidecarLink } from "../bridge/sidecar-link.ts";
 import { sidecarDnsName } from "../pki/trust-domain.ts";
 import type { SidecarConnection } from "../rpc/client/transport.ts";
 import { sidecarTransport } from "../rpc/client/transport.ts";
 import type { TlsMaterial } from "../rpc/common/tls.ts";
 import type { SessionRecord } from "./session-record.ts";
-import { SidecarLink } from "./sidecar-link.ts";
 
 export interface SidecarPoolDeps {
   /** Our certificate, its key and the CAs of the sidecars; undefined: not known yet. */

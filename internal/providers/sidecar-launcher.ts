@@ -6,6 +6,7 @@ import type { Clock } from "../base/clock.ts";
 import { DomainError, errorText } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Caller } from "../bridge/session-backend.ts";
+import { SidecarLink } from "../bridge/sidecar-link.ts";
 import type {
   LaunchedTerminal,
   TerminalConfig,
@@ -19,7 +20,6 @@ import { LaunchedSidecar } from "./launched-sidecar.ts";
 import { lostTerminal } from "./lost-terminal.ts";
 import { MARKER } from "./session-marker.ts";
 import { adoptSidecarProcess, lastErrorIn, type SidecarProcess, startSidecarProcess } from "./sidecar-process.ts";
-import { TerminalLink } from "./terminal-link.ts";
 import { TerminalFolder, type TerminalRecord } from "./terminal-record.ts";
 
 /** An agent program as it is started in a terminal. */
@@ -35,8 +35,6 @@ export interface SidecarLauncherDeps {
   readonly logger: Logger;
   /** Opens a connection to a unix socket. */
   readonly connect: (socketPath: string) => SidecarConnection;
-  /** What a failed call means: a DomainError, or a bug as it is. */
-  readonly toError: (err: unknown) => unknown;
 }
 
 export interface SidecarLauncherOptions {
@@ -124,9 +122,9 @@ export class SidecarLauncher implements TerminalLauncher {
   }
 
   #follow(folder: TerminalFolder, { config, marker }: TerminalRecord, process: SidecarProcess): LaunchedSidecar {
-    const { clock, logger, connect, toError } = this.#deps;
+    const { clock, logger, connect } = this.#deps;
     const connection = connect(folder.socket);
-    const terminal = new TerminalLink({ connection, toError });
+    const terminal = new SidecarLink(connection);
     const onEnded = () => {
       connection[Symbol.dispose]();
       folder.remove();

@@ -1,15 +1,18 @@
 import type { DescMessage, DescMethodServerStreaming, DescMethodUnary, MessageShape } from "@bufbuild/protobuf";
 import { createClient } from "@connectrpc/connect";
-import { senderHeaders } from "../bridge/sender-headers.ts";
-import type { Caller, EncodedMessage, SessionTerminal } from "../bridge/session-backend.ts";
 import { type SidecarAttachInput, type SidecarAttachOutput, SidecarService } from "../gen/gastown/v1/sidecar_pb.ts";
 import { abortOnExit, type SidecarConnection } from "../rpc/client/transport.ts";
 import { domainErrorOf } from "../rpc/common/errors.ts";
+import { senderHeaders } from "./sender-headers.ts";
+import type { Caller, EncodedMessage, SessionTerminal } from "./session-backend.ts";
 
 /** Longer than any call of a sidecar takes; what the caller allows arrives by its signal. */
 const CALL_MS = 630_000;
 
-/** The sidecar of one session's pod, for calls that are passed through. */
+/** A caller, or the bridge itself, which has no role of its own. */
+type Sender = Pick<Caller, "identity"> & Partial<Caller>;
+
+/** The sidecar of one session, wherever it is, for calls that are passed through. */
 export class SidecarLink implements SessionTerminal {
   readonly #connection: Pick<SidecarConnection, "transport" | "encoded">;
 
@@ -20,7 +23,7 @@ export class SidecarLink implements SessionTerminal {
   async unary<I extends DescMessage, O extends DescMessage>(
     method: DescMethodUnary<I, O>,
     request: MessageShape<I>,
-    caller: Pick<Caller, "identity"> & Partial<Caller>,
+    caller: Sender,
     signal: AbortSignal,
   ): Promise<MessageShape<O>> {
     const { transport } = this.#connection;
@@ -28,7 +31,7 @@ export class SidecarLink implements SessionTerminal {
       const { message } = await transport.unary(method, signal, CALL_MS, senderHeaders(caller), request as never);
       return message;
     } catch (err) {
-      throw signal.aborted ? signal.reason : domainErrorOf(err);
+      throw failure(err, signal);
     }
   }
 
@@ -41,7 +44,7 @@ export class SidecarLink implements SessionTerminal {
     try {
       yield* this.#connection.encoded(method, request, { header: senderHeaders(caller), signal });
     } catch (err) {
-      throw signal.aborted ? signal.reason : domainErrorOf(err);
+      throw failure(err, signal);
     }
   }
 
@@ -55,7 +58,12 @@ export class SidecarLink implements SessionTerminal {
     try {
       yield* abortOnExit(open, signal);
     } catch (err) {
-      throw signal.aborted ? signal.reason : domainErrorOf(err);
+      throw failure(err, signal);
     }
   }
+}
+
+/** What a failed call means: the reason of a caller who left, a DomainError, or a bug as it is. */
+function failure(err: unknown, signal: AbortSignal): unknown {
+  return signal.aborted ? signal.reason : domainErrorOf(err);
 }
