@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { statSync } from "node:fs";
-import { createServer } from "node:net";
 import type { Clock } from "../base/clock.ts";
 import { DomainError } from "../base/errors.ts";
+import { holdName } from "./held-name.ts";
 
 const LOOK_EVERY_MS = 25;
 
@@ -32,7 +32,7 @@ export async function lockFolders(
 
   async function lock(name: string, folder: string): Promise<AsyncDisposable> {
     for (;;) {
-      const taken = await listen(name);
+      const taken = await holdName(name);
       if (taken !== undefined) return taken;
       if (clock.monotonicMs() >= end) {
         throw new DomainError("unavailable", `another process has been writing to ${folder} for ${waitMs / 1000} s`, {
@@ -48,18 +48,4 @@ export async function lockFolders(
 function lockName(folder: string): string {
   const { dev, ino } = statSync(folder, { bigint: true });
   return `\0gastown-folder-${createHash("sha256").update(`${dev} ${ino}`).digest("hex")}`;
-}
-
-function listen(name: string): Promise<AsyncDisposable | undefined> {
-  if (process.platform !== "linux") return Promise.resolve({ [Symbol.asyncDispose]: async () => {} });
-  const server = createServer((socket) => socket.destroy());
-  return new Promise((resolve, reject) => {
-    server.on("error", (err: NodeJS.ErrnoException) => {
-      if (err.code === "EADDRINUSE") resolve(undefined);
-      else reject(err);
-    });
-    server.listen(name, () => {
-      resolve({ [Symbol.asyncDispose]: () => new Promise((closed) => server.close(() => closed())) });
-    });
-  });
 }

@@ -1,8 +1,9 @@
 import { createHash, randomBytes } from "node:crypto";
 import { linkSync, lstatSync, rmSync, writeFileSync } from "node:fs";
-import { createConnection, createServer } from "node:net";
+import { createConnection } from "node:net";
 import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
+import { holdName } from "../../files/held-name.ts";
 import { readPlainFileSync } from "../../files/plain-file.ts";
 import { removeStrange, type StatePaths } from "./state-dir.ts";
 
@@ -36,7 +37,7 @@ export async function lockState(clock: Clock, paths: StatePaths, options: LockOp
 }
 
 async function tryLock(paths: StatePaths, { half }: LockOptions): Promise<AsyncDisposable | undefined> {
-  const lock = await listen(lockName(paths, half));
+  const lock = await holdName(lockName(paths, half));
   if (lock === undefined) return undefined;
   if (half === "serve" || !(await answers(paths.control))) return lock;
   await lock[Symbol.asyncDispose]();
@@ -76,21 +77,6 @@ function secretOf(path: string): string {
   if (secret === undefined)
     throw new DomainError("denied", `cannot lock the state folder: ${path} is not a file of ours`);
   return secret;
-}
-
-function listen(name: string): Promise<AsyncDisposable | undefined> {
-  if (process.platform !== "linux") return Promise.resolve({ [Symbol.asyncDispose]: async () => {} });
-  const server = createServer((socket) => socket.destroy());
-  return new Promise((resolve, reject) => {
-    server.on("error", (err: NodeJS.ErrnoException) => {
-      if (err.code === "EADDRINUSE") resolve(undefined);
-      else reject(err);
-    });
-    server.listen(name, () => {
-      server.unref(); // it keeps nobody from ending
-      resolve({ [Symbol.asyncDispose]: () => new Promise((closed) => server.close(() => closed())) });
-    });
-  });
 }
 
 function answers(socketPath: string): Promise<boolean> {
