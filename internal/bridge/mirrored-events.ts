@@ -14,7 +14,7 @@ import {
 } from "../gen/gastown/v1/sidecar_pb.ts";
 import type { StreamFrame } from "../rpc/server/frames.ts";
 import type { EventsRequest } from "../session/events.ts";
-import { checkSubscriber, SUBSCRIBER_LIMITS } from "../session/subscriber.ts";
+import { checkAcknowledgement, checkSubscriber, SUBSCRIBER_LIMITS } from "../session/subscriber.ts";
 import { type EventSession, eventMessage } from "../wire/session-event.ts";
 import { EventFanout } from "./event-fanout.ts";
 import { MirrorLog, type MirrorLogOptions } from "./mirror-log.ts";
@@ -93,9 +93,7 @@ export class MirroredEvents implements SessionLog {
   }
 
   acknowledge(who: Subscriber, seq: bigint, epoch: string): void {
-    if (who.subscriber === "") throw new DomainError("invalid", "an acknowledgement needs a subscriber_id");
-    checkSubscriber(who.subscriber);
-    if (epoch === "") throw new DomainError("invalid", "an acknowledgement needs the epoch of its ack_seq");
+    checkAcknowledgement(who.subscriber, epoch);
     checkPosition(this.#log, epoch, seq);
     this.#cursors.advance(who, seq, this.#deps.clock.monotonicMs());
   }

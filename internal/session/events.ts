@@ -12,7 +12,7 @@ import { OutputText } from "./event-output.ts";
 import { cursorRecord, type EventRecord, promiseRecord, type RestoredEvents } from "./event-records.ts";
 import type { FollowedEvent, SessionEvent } from "./event-types.ts";
 import type { AcceptedNudge } from "./nudge-record.ts";
-import { checkSubscriber, SUBSCRIBER_LIMITS } from "./subscriber.ts";
+import { checkAcknowledgement, checkSubscriber, SUBSCRIBER_LIMITS } from "./subscriber.ts";
 import type { AgentStateName, BackgroundTask, Dialog, NudgeReceipt } from "./types.ts";
 
 export interface SessionEventsDeps {
@@ -199,9 +199,7 @@ export class SessionEvents implements Task {
    * @throws DomainError `invalid`, `precondition`
    */
   acknowledge({ owner, subscriber }: Subscriber, seq: bigint, epoch: string): void {
-    if (subscriber === "") throw new DomainError("invalid", "an acknowledgement needs a subscriber_id");
-    checkSubscriber(subscriber);
-    if (epoch === "") throw new DomainError("invalid", "an acknowledgement needs the epoch of its ack_seq");
+    checkAcknowledgement(subscriber, epoch);
     checkPosition(this.#log, epoch, seq);
     const cursor = this.#cursors.advance({ owner, subscriber }, seq, this.#deps.time.nowMs());
     if (cursor !== undefined) this.#deps.keep(cursorRecord(epoch, cursor, this.#deps.time));

@@ -11,3 +11,10 @@ export function checkSubscriber(subscriber: string): void {
   if (/^[^\s\p{C}]+$/u.test(subscriber) && Buffer.byteLength(subscriber) <= MAX_BYTES) return;
   throw new DomainError("invalid", `a subscriber_id is 1 to ${MAX_BYTES} bytes without blanks and controls`);
 }
+
+/** What an acknowledgement must name. @throws DomainError `invalid` */
+export function checkAcknowledgement(subscriber: string, epoch: string): void {
+  if (subscriber === "") throw new DomainError("invalid", "an acknowledgement needs a subscriber_id");
+  checkSubscriber(subscriber);
+  if (epoch === "") throw new DomainError("invalid", "an acknowledgement needs the epoch of its ack_seq");
+}
