@@ -11,7 +11,14 @@ export interface Clock {
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonicMs: () => performance.now(),
-  sleep: (ms, signal) =>
+  sleep: sleeper({ keepsRunning: true }),
+};
+
+/** The system's time, with waits that do not keep a program running. */
+export const backgroundClock: Clock = { ...systemClock, sleep: sleeper({ keepsRunning: false }) };
+
+function sleeper({ keepsRunning }: { readonly keepsRunning: boolean }): Clock["sleep"] {
+  return (ms, signal) =>
     new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);
       const onAbort = () => {
@@ -22,6 +29,7 @@ export const systemClock: Clock = {
         signal?.removeEventListener("abort", onAbort);
         resolve();
       }, ms);
+      if (!keepsRunning) timer.unref();
       signal?.addEventListener("abort", onAbort, { once: true });
-    }),
-};
+    });
+}

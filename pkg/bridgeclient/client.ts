@@ -1,7 +1,6 @@
-import { systemClock } from "../../internal/base/clock.ts";
+import { backgroundClock, systemClock } from "../../internal/base/clock.ts";
 import { BridgeService } from "../../internal/gen/bridge/v1/bridge_pb.ts";
 import { readCredentials } from "./auth.ts";
-import { backgroundClock } from "./background-clock.ts";
 import { Calls, once } from "./calls.ts";
 import { CredentialFiles } from "./credential-files.ts";
 import type { EventsDeps } from "./events.ts";
