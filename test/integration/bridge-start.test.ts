@@ -1,6 +1,8 @@
+import { readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { connect } from "node:http2";
 import { createServer } from "node:net";
+import { join } from "node:path";
 import { createClient } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Health } from "../../internal/gen/grpc/health/v1/health_pb.ts";
@@ -14,59 +16,11 @@ beforeAll(async () => {
 });
 afterAll(() => folder[Symbol.asyncDispose]());
 
-/** As the requirement has it, with other paths and a port that is free. */
-const REQUIREMENT = String.raw`# bridge.yaml
-server:
-  listen: "127.0.0.1:0"
-
-tls:
-  ca_bundle: "certs/ca-bundle.crt"
-  cert: "certs/bridge.crt"
-  key: "certs/bridge.key"
-
-auth:
-  jwt_public_keys:
-    - issuer: "prd-manager"
-      key_path: "certs/prd-manager-jwt.pub"
-    - issuer: "ndara-orchestrator"
-      key_path: "certs/ndara-jwt.pub"
-  jwt_audience: "bridge"
-  jwt_max_ttl: "5m"
-
-sessions:
-  max_per_project: 5
-  max_global: 20
-  idle_timeout: "30m"
-  stop_grace_period: "10s"
-  event_buffer_size: 10000
-
-input:
-  max_size_bytes: 65536
-
-providers:
-  codex:
-    binary: "codex"
-    args: ["--quiet"]
-    startup_timeout: "30s"
-  claude:
-    binary: "claude"
-    args: ["--print", "--verbose"]
-    startup_timeout: "30s"
-  opencode:
-    binary: "opencode"
-    args: []
-    startup_timeout: "30s"
-
-allowed_paths:
-  - "/home/*/repos"
-  - "/opt/projects"
-
-logging:
-  level: "info"
-  format: "json"
-  redact_patterns:
-    - "(?i)(api[_-]?key|token|secret|password)\\s*[:=]\\s*\\S+"
-`;
+/** As the requirement has it, with a port that is free. */
+const REQUIREMENT = readFileSync(join(import.meta.dirname, "../testdata/bridge/requirement.yaml"), "utf8").replace(
+  "0.0.0.0:9445",
+  "127.0.0.1:0",
+);
 
 async function ran(...args: string[]) {
   const bridge = folder.spawn(args);

@@ -5,58 +5,7 @@ import { ConfigError } from "./config-fault.ts";
 import { readBridgeFile } from "./read-bridge-file.ts";
 
 /** As the requirement has it, word for word. */
-const REQUIREMENT = String.raw`# bridge.yaml
-server:
-  listen: "0.0.0.0:9445"
-
-tls:
-  ca_bundle: "certs/ca-bundle.crt"
-  cert: "certs/bridge.crt"
-  key: "certs/bridge.key"
-
-auth:
-  jwt_public_keys:
-    - issuer: "prd-manager"
-      key_path: "certs/prd-manager-jwt.pub"
-    - issuer: "ndara-orchestrator"
-      key_path: "certs/ndara-jwt.pub"
-  jwt_audience: "bridge"
-  jwt_max_ttl: "5m"
-
-sessions:
-  max_per_project: 5
-  max_global: 20
-  idle_timeout: "30m"
-  stop_grace_period: "10s"
-  event_buffer_size: 10000
-
-input:
-  max_size_bytes: 65536
-
-providers:
-  codex:
-    binary: "codex"
-    args: ["--quiet"]
-    startup_timeout: "30s"
-  claude:
-    binary: "claude"
-    args: ["--print", "--verbose"]
-    startup_timeout: "30s"
-  opencode:
-    binary: "opencode"
-    args: []
-    startup_timeout: "30s"
-
-allowed_paths:
-  - "/home/*/repos"
-  - "/opt/projects"
-
-logging:
-  level: "info"
-  format: "json"
-  redact_patterns:
-    - "(?i)(api[_-]?key|token|secret|password)\\s*[:=]\\s*\\S+"
-`;
+const REQUIREMENT = readFileSync(join(import.meta.dirname, "../../../test/testdata/bridge/requirement.yaml"), "utf8");
 
 /** The least that a bridge starts with. */
 const LEAST = `tls: { ca_bundle: a, cert: b, key: c }
