@@ -228,7 +228,7 @@ export type GetSessionResponse = Message<"bridge.v1.GetSessionResponse"> & {
   stoppedAt?: Timestamp | undefined;
 
   /**
-   * A sentence for a person; of FAILED.
+   * A sentence for a person: why it failed, or why a starting one waits or cannot be reached. Empty: nothing to tell.
    *
    * @generated from field: string error = 7;
    */
