@@ -1,3 +1,4 @@
+import { asText, type Json, objectOf } from "../base/json-fields.ts";
 /** What a pod's name, labels and status tell; everything else that the API server sends of a pod is dropped at once. */
 export interface ObservedPod {
   readonly namespace: string;
@@ -63,46 +64,44 @@ export interface ContainerEnd {
   readonly message: string;
 }
 
-type Json = { readonly [key: string]: unknown };
-
 /** A pod of the API server's JSON as what is kept of it. Fields that are absent or of another type count as empty. */
 export function observePod(pod: unknown): ObservedPod {
-  const { metadata, spec, status } = block(pod) as { metadata?: unknown; spec?: unknown; status?: unknown };
-  const meta = block(metadata);
+  const { metadata, spec, status } = objectOf(pod) as { metadata?: unknown; spec?: unknown; status?: unknown };
+  const meta = objectOf(metadata);
   const deletedAt = time(meta["deletionTimestamp"]);
   const tlsSecret = tlsSecretOf(spec);
   return {
-    namespace: text(meta["namespace"]),
-    name: text(meta["name"]),
-    uid: text(meta["uid"]),
-    resourceVersion: text(meta["resourceVersion"]),
+    namespace: asText(meta["namespace"]),
+    name: asText(meta["name"]),
+    uid: asText(meta["uid"]),
+    resourceVersion: asText(meta["resourceVersion"]),
     labels: ours(meta["labels"], (key) => key.startsWith("gastown.io/") || key === "app.kubernetes.io/managed-by"),
     annotations: ours(meta["annotations"], (key) => key.startsWith("gastown.io/")),
     createdAt: time(meta["creationTimestamp"]) ?? 0,
     ...(deletedAt !== undefined && { deletedAt }),
-    nodeName: text(block(spec)["nodeName"]),
-    gates: list(block(spec)["schedulingGates"]).map((gate) => text(block(gate)["name"])),
+    nodeName: asText(objectOf(spec)["nodeName"]),
+    gates: list(objectOf(spec)["schedulingGates"]).map((gate) => asText(objectOf(gate)["name"])),
     ...(tlsSecret !== undefined && { tlsSecret }),
     status: factsOf(status, spec),
   };
 }
 
 function factsOf(value: unknown, spec: unknown): PodFacts {
-  const status = block(value);
-  const init = list(block(spec)["initContainers"]).map(block);
-  const early = new Set(init.filter((one) => one["restartPolicy"] === "Always").map((one) => text(one["name"])));
+  const status = objectOf(value);
+  const init = list(objectOf(spec)["initContainers"]).map(objectOf);
+  const early = new Set(init.filter((one) => one["restartPolicy"] === "Always").map((one) => asText(one["name"])));
   const before = list(status["initContainerStatuses"]).map((one) => containerOf(one, early));
   const beside = list(status["containerStatuses"]).map((one) => containerOf(one, early));
   return {
-    phase: text(status["phase"]),
-    reason: text(status["reason"]),
-    message: text(status["message"]),
-    podIp: text(status["podIP"]),
+    phase: asText(status["phase"]),
+    reason: asText(status["reason"]),
+    message: asText(status["message"]),
+    podIp: asText(status["podIP"]),
     conditions: list(status["conditions"]).map((one) => ({
-      type: text(block(one)["type"]),
-      status: text(block(one)["status"]),
-      reason: text(block(one)["reason"]),
-      message: text(block(one)["message"]),
+      type: asText(objectOf(one)["type"]),
+      status: asText(objectOf(one)["status"]),
+      reason: asText(objectOf(one)["reason"]),
+      message: asText(objectOf(one)["message"]),
     })),
     initContainers: before.filter((one) => !one.early),
     containers: [...beside, ...before.filter((one) => one.early)],
@@ -110,15 +109,15 @@ function factsOf(value: unknown, spec: unknown): PodFacts {
 }
 
 function containerOf(value: unknown, early: ReadonlySet<string>): ContainerFacts {
-  const container = block(value);
-  const lastEnd = endOf(block(container["lastState"])["terminated"]);
+  const container = objectOf(value);
+  const lastEnd = endOf(objectOf(container["lastState"])["terminated"]);
   return {
-    name: text(container["name"]),
+    name: asText(container["name"]),
     ready: container["ready"] === true,
     started: container["started"] === true,
-    early: early.has(text(container["name"])),
+    early: early.has(asText(container["name"])),
     restarts: count(container["restartCount"]),
-    state: stateOf(block(container["state"])),
+    state: stateOf(objectOf(container["state"])),
     ...(lastEnd !== undefined && { lastEnd }),
   };
 }
@@ -127,37 +126,29 @@ function stateOf(state: Json): ContainerState {
   if (state["running"] !== undefined) return { type: "running" };
   const end = endOf(state["terminated"]);
   if (end !== undefined) return { type: "terminated", ...end };
-  const waiting = block(state["waiting"]);
-  return { type: "waiting", reason: text(waiting["reason"]), message: text(waiting["message"]) };
+  const waiting = objectOf(state["waiting"]);
+  return { type: "waiting", reason: asText(waiting["reason"]), message: asText(waiting["message"]) };
 }
 
 function endOf(value: unknown): ContainerEnd | undefined {
   if (value === undefined || value === null) return undefined;
-  const { exitCode, reason, message } = block(value);
-  return { exitCode: count(exitCode), reason: text(reason), message: text(message) };
+  const { exitCode, reason, message } = objectOf(value);
+  return { exitCode: count(exitCode), reason: asText(reason), message: asText(message) };
 }
 
 function tlsSecretOf(spec: unknown): string | undefined {
-  const volume = list(block(spec)["volumes"]).find((one) => block(one)["name"] === "tls");
-  const name = text(block(block(volume)["secret"])["secretName"]);
+  const volume = list(objectOf(spec)["volumes"]).find((one) => objectOf(one)["name"] === "tls");
+  const name = asText(objectOf(objectOf(volume)["secret"])["secretName"]);
   return name === "" ? undefined : name;
 }
 
 function ours(value: unknown, isOurs: (key: string) => boolean): Record<string, string> {
-  const entries = Object.entries(block(value)).filter(([key, one]) => isOurs(key) && typeof one === "string");
+  const entries = Object.entries(objectOf(value)).filter(([key, one]) => isOurs(key) && typeof one === "string");
   return Object.fromEntries(entries) as Record<string, string>;
-}
-
-function block(value: unknown): Json {
-  return typeof value === "object" && value !== null ? (value as Json) : {};
 }
 
 function list(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
-}
-
-function text(value: unknown): string {
-  return typeof value === "string" ? value : "";
 }
 
 function count(value: unknown): number {

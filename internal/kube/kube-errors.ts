@@ -1,4 +1,5 @@
 import { DomainError, type ErrorKind } from "../base/errors.ts";
+import { asText, objectOf } from "../base/json-fields.ts";
 
 /** What the API server means by an error, as far as callers decide by it. */
 export type KubeFault =
@@ -67,12 +68,12 @@ const MAX_MESSAGE = 1_024;
 
 /** Reads a `v1.Status`; anything else has no reason, no message and no causes. */
 export function statusAnswer(value: unknown): StatusAnswer {
-  const status = record(value);
-  const causes = record(status["details"])["causes"];
+  const status = objectOf(value);
+  const causes = objectOf(status["details"])["causes"];
   return {
-    reason: text(status["reason"]),
-    message: text(status["message"]).slice(0, MAX_MESSAGE),
-    causes: Array.isArray(causes) ? causes.map((cause) => text(record(cause)["reason"])) : [],
+    reason: asText(status["reason"]),
+    message: asText(status["message"]).slice(0, MAX_MESSAGE),
+    causes: Array.isArray(causes) ? causes.map((cause) => asText(objectOf(cause)["reason"])) : [],
   };
 }
 
@@ -96,14 +97,6 @@ function faultOf(status: number, answer: StatusAnswer): KubeFault {
 const TOO_LARGE = /^Too large resource version/i;
 
 function codeOf(cause: unknown): string {
-  const { code, name } = record(cause);
-  return text(code) || text(name) || "unknown error";
-}
-
-function record(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
-}
-
-function text(value: unknown): string {
-  return typeof value === "string" ? value : "";
+  const { code, name } = objectOf(cause);
+  return asText(code) || asText(name) || "unknown error";
 }

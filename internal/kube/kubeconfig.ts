@@ -2,10 +2,9 @@ import { readFile } from "node:fs/promises";
 import { dirname, isAbsolute, join } from "node:path";
 import { parse } from "yaml";
 import { DomainError, errorText } from "../base/errors.ts";
+import { asText, type Json, objectOf } from "../base/json-fields.ts";
 import type { ClusterAccess, ClusterTls, Credentials } from "./credentials.ts";
 import { type ExecCredential, ExecPlugin } from "./exec-plugin.ts";
-
-type Fields = Readonly<Record<string, unknown>>;
 
 /**
  * The credentials of a kubeconfig file: certificates and keys, tokens, token files, passwords and exec plug-ins. The file itself
@@ -19,25 +18,25 @@ export async function kubeconfigCredentials(
   env: Readonly<Record<string, string | undefined>> = {},
 ): Promise<Credentials> {
   const config = await read(path);
-  const name = context ?? text(config["current-context"]);
+  const name = context ?? asText(config["current-context"]);
   const chosen = entry(config, "context", name, path);
-  const cluster = entry(config, "cluster", text(chosen["cluster"]), path);
-  const user = text(chosen["user"]) === "" ? {} : entry(config, "user", text(chosen["user"]), path);
+  const cluster = entry(config, "cluster", asText(chosen["cluster"]), path);
+  const user = asText(chosen["user"]) === "" ? {} : entry(config, "user", asText(chosen["user"]), path);
   if (cluster["insecure-skip-tls-verify"] === true) throw unsupported("insecure-skip-tls-verify", path);
   if (cluster["proxy-url"]) throw unsupported("proxy-url", path);
   if (user["auth-provider"]) throw unsupported("auth-provider", path);
   const folder = dirname(path);
-  const plugin = user["exec"] === undefined ? undefined : new ExecPlugin(fields(user["exec"]), folder, env);
+  const plugin = user["exec"] === undefined ? undefined : new ExecPlugin(objectOf(user["exec"]), folder, env);
   return new FileCredentials(folder, cluster, user, plugin);
 }
 
 class FileCredentials implements Credentials {
   readonly #folder: string;
-  readonly #cluster: Fields;
-  readonly #user: Fields;
+  readonly #cluster: Json;
+  readonly #user: Json;
   readonly #plugin: ExecPlugin | undefined;
 
-  constructor(folder: string, cluster: Fields, user: Fields, plugin: ExecPlugin | undefined) {
+  constructor(folder: string, cluster: Json, user: Json, plugin: ExecPlugin | undefined) {
     this.#folder = folder;
     this.#cluster = cluster;
     this.#user = user;
@@ -47,7 +46,7 @@ class FileCredentials implements Credentials {
   async access(): Promise<ClusterAccess> {
     const [cluster, user] = [this.#cluster, this.#user];
     const plugin = await this.#plugin?.credential();
-    const servername = text(cluster["tls-server-name"]);
+    const servername = asText(cluster["tls-server-name"]);
     const ca = await this.#pem(cluster, "certificate-authority");
     const cert = plugin?.certificate ?? (await this.#pem(user, "client-certificate"));
     const key = plugin?.key ?? (await this.#pem(user, "client-key"));
@@ -57,27 +56,27 @@ class FileCredentials implements Credentials {
       ...(key !== undefined && { key }),
       ...(servername !== "" && { servername }),
     };
-    return { server: text(cluster["server"]), tls, headers: await this.#headers(plugin) };
+    return { server: asText(cluster["server"]), tls, headers: await this.#headers(plugin) };
   }
 
   async #headers(plugin: ExecCredential | undefined): Promise<Readonly<Record<string, string>>> {
     const user = this.#user;
-    const as = text(user["as"]);
+    const as = asText(user["as"]);
     const impersonation = as === "" ? {} : { "impersonate-user": as };
-    const file = text(user["tokenFile"]);
-    const token = plugin?.token || (file === "" ? text(user["token"]) : (await this.#file(file)).trim());
+    const file = asText(user["tokenFile"]);
+    const token = plugin?.token || (file === "" ? asText(user["token"]) : (await this.#file(file)).trim());
     if (token !== "") return { ...impersonation, authorization: `Bearer ${token}` };
-    const name = text(user["username"]);
+    const name = asText(user["username"]);
     if (name === "") return impersonation;
-    const basic = Buffer.from(`${name}:${text(user["password"])}`).toString("base64");
+    const basic = Buffer.from(`${name}:${asText(user["password"])}`).toString("base64");
     return { ...impersonation, authorization: `Basic ${basic}` };
   }
 
   /** `NAME-data` goes before the file `NAME`. */
-  async #pem(from: Fields, name: string): Promise<string | undefined> {
-    const data = text(from[`${name}-data`]);
+  async #pem(from: Json, name: string): Promise<string | undefined> {
+    const data = asText(from[`${name}-data`]);
     if (data !== "") return Buffer.from(data, "base64").toString();
-    const path = text(from[name]);
+    const path = asText(from[name]);
     return path === "" ? undefined : await this.#file(path);
   }
 
@@ -91,29 +90,21 @@ class FileCredentials implements Credentials {
   }
 }
 
-async function read(path: string): Promise<Fields> {
+async function read(path: string): Promise<Json> {
   try {
-    return fields(parse(await readFile(path, "utf8")));
+    return objectOf(parse(await readFile(path, "utf8")));
   } catch (err) {
     throw new DomainError("invalid", `cannot read the kubeconfig ${path}: ${errorText(err)}`, { cause: err });
   }
 }
 
-function entry(config: Fields, kind: "cluster" | "context" | "user", name: string, path: string): Fields {
+function entry(config: Json, kind: "cluster" | "context" | "user", name: string, path: string): Json {
   const all = config[`${kind}s`];
-  const found = (Array.isArray(all) ? all : []).map(fields).find((each) => each["name"] === name);
-  if (found !== undefined) return fields(found[kind]);
+  const found = (Array.isArray(all) ? all : []).map(objectOf).find((each) => each["name"] === name);
+  if (found !== undefined) return objectOf(found[kind]);
   throw new DomainError("invalid", `the kubeconfig ${path} has no ${kind} ${JSON.stringify(name)}`);
 }
 
 function unsupported(key: string, path: string): DomainError {
   return new DomainError("unimplemented", `cannot use ${key} of the kubeconfig ${path}`);
-}
-
-function fields(value: unknown): Fields {
-  return typeof value === "object" && value !== null ? (value as Fields) : {};
-}
-
-function text(value: unknown): string {
-  return typeof value === "string" ? value : "";
 }

@@ -1,3 +1,5 @@
+import { asText } from "../base/json-fields.ts";
+
 /** What a Lease says. Empty holder: it is free. */
 export interface LeaseRecord {
   readonly holder: string;
@@ -13,20 +15,16 @@ export interface LeaseRecord {
 export function leaseRecord(value: unknown): LeaseRecord {
   const { metadata, spec } = (value ?? {}) as { metadata?: Fields; spec?: Fields };
   return {
-    holder: text(spec?.["holderIdentity"]),
+    holder: asText(spec?.["holderIdentity"]),
     durationMs: Math.max(0, Number(spec?.["leaseDurationSeconds"]) || 0) * 1_000,
-    acquireTime: text(spec?.["acquireTime"]),
-    renewTime: text(spec?.["renewTime"]),
+    acquireTime: asText(spec?.["acquireTime"]),
+    renewTime: asText(spec?.["renewTime"]),
     transitions: Math.max(0, Math.trunc(Number(spec?.["leaseTransitions"]) || 0)),
-    resourceVersion: text(metadata?.["resourceVersion"]),
+    resourceVersion: asText(metadata?.["resourceVersion"]),
   };
 }
 
 type Fields = Readonly<Record<string, unknown>>;
-
-function text(value: unknown): string {
-  return typeof value === "string" ? value : "";
-}
 
 /** A Kubernetes MicroTime: exactly six digits, other numbers of digits are refused. */
 export function microTime(wallMs: number): string {

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { type Json, objectAt, parseObject } from "../base/json-fields.ts";
 import { endAcpText, NO_TEXT, readAcpUpdate } from "./acp-updates.ts";
-import { type Json, objectAt, parseObject } from "./json-fields.ts";
 
 const recorded = new URL("../../test/testdata/providers/opencode-1.18.33.jsonl", import.meta.url);
 

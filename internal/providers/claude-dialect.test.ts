@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { pretendAgent } from "../../test/support/pretended-agent.ts";
+import { objectAt } from "../base/json-fields.ts";
 import { claudeDialect } from "./claude-dialect.ts";
-import { objectAt } from "./json-fields.ts";
 
 const never = new AbortController().signal;
 

@@ -1,4 +1,4 @@
-import { asObjects, asText, type Json, objectAt, parseObject } from "./json-fields.ts";
+import { asObjects, asText, type Json, objectAt, parseObject } from "../base/json-fields.ts";
 import { toolCallText, toolInputText, toolResultText } from "./tool-text.ts";
 
 /** What one line of Claude Code's stream-json says to a conversation. */

@@ -1,3 +1,4 @@
+import { asText, type Json, objectAt } from "../base/json-fields.ts";
 import type { AgentInput, SessionConfig } from "../bridge/provider.ts";
 import { COMMON_OPTIONS, MODEL, oneOf, RESUME, SYSTEM_PROMPT } from "./agent-options.ts";
 import { changedPaths, readCodexNotification } from "./codex-events.ts";
@@ -5,7 +6,6 @@ import { readCodexRequest } from "./codex-requests.ts";
 import type { AgentLink, Conversation, Dialect } from "./conversation.ts";
 import { conversationText } from "./conversation-text.ts";
 import { answerDialog, PERMISSION_MODE } from "./dialog-policy.ts";
-import { asText, type Json, objectAt } from "./json-fields.ts";
 import { JsonRpcPeer } from "./json-rpc-peer.ts";
 import { TurnPhase } from "./turn-phase.ts";
 

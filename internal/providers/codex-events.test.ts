@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { type Json, objectAt, parseObject } from "../base/json-fields.ts";
 import { readCodexNotification } from "./codex-events.ts";
-import { type Json, objectAt, parseObject } from "./json-fields.ts";
 
 const recorded = new URL("../../test/testdata/providers/codex-0.169.0.jsonl", import.meta.url);
 const THREAD = "01a205c5-a765-7a43-88e5-efb689d75624";

@@ -1,4 +1,4 @@
-import { asObjects, asText, type Json, objectAt } from "./json-fields.ts";
+import { asObjects, asText, type Json, objectAt } from "../base/json-fields.ts";
 import { toolCallText, toolInputText, toolResultText } from "./tool-text.ts";
 
 /** What a notification of Codex's app-server says to a conversation. */

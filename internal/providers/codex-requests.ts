@@ -1,5 +1,5 @@
+import { asObjects, asText, type Json, objectAt } from "../base/json-fields.ts";
 import type { DialogAnswer, Question } from "./dialog-policy.ts";
-import { asObjects, asText, type Json, objectAt } from "./json-fields.ts";
 import { toolInputText } from "./tool-text.ts";
 
 /** What Codex asks, and the answer in its own words for each decision. */

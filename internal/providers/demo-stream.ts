@@ -1,5 +1,5 @@
+import { asText, parseObject } from "../base/json-fields.ts";
 import type { Question } from "./dialog-policy.ts";
-import { asText, parseObject } from "./json-fields.ts";
 import { toolCallText, toolResultText } from "./tool-text.ts";
 
 /** What one line of `demo-agent --stdio` says. */

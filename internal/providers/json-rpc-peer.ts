@@ -1,6 +1,6 @@
 import { DomainError } from "../base/errors.ts";
+import { asText, type Json, objectAt, parseObject } from "../base/json-fields.ts";
 import { plainText } from "../base/sanitise.ts";
-import { asText, type Json, objectAt, parseObject } from "./json-fields.ts";
 import { Waiters } from "./waiters.ts";
 
 const METHOD_NOT_FOUND = -32601;

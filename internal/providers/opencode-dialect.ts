@@ -1,11 +1,11 @@
 import { DomainError, errorText } from "../base/errors.ts";
+import { asObjects, asText, type Json, objectAt } from "../base/json-fields.ts";
 import type { AgentInput, SessionConfig } from "../bridge/provider.ts";
 import { type AcpText, endAcpText, NO_TEXT, readAcpUpdate } from "./acp-updates.ts";
 import { COMMON_OPTIONS, MODEL, RESUME } from "./agent-options.ts";
 import type { AgentLink, Conversation, Dialect } from "./conversation.ts";
 import { conversationText } from "./conversation-text.ts";
 import { answerDialog, PERMISSION_MODE } from "./dialog-policy.ts";
-import { asObjects, asText, type Json, objectAt } from "./json-fields.ts";
 import { JsonRpcPeer } from "./json-rpc-peer.ts";
 import { toolInputText } from "./tool-text.ts";
 import { TurnPhase } from "./turn-phase.ts";

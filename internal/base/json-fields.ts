@@ -15,6 +15,11 @@ function asObject(value: unknown): Json | undefined {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Json) : undefined;
 }
 
+/** The object that a value is; an empty one for anything else. */
+export function objectOf(value: unknown): Json {
+  return asObject(value) ?? {};
+}
+
 /** The value behind a path of names; an empty object where there is none. */
 export function objectAt(from: Json | undefined, ...path: readonly string[]): Json {
   let at: Json | undefined = from;
