@@ -7,7 +7,7 @@ import { ANNOTATIONS } from "./names.ts";
 import type { PodClient } from "./pod-client.ts";
 import { isSecured, isWaiting, type SessionOpening } from "./session-opening.ts";
 import type { SessionPods } from "./session-pods.ts";
-import { isOver, isStopping, type SessionRecord } from "./session-record.ts";
+import { isOver, isStopping, keyText, type SessionRecord } from "./session-record.ts";
 import type { SessionStopper } from "./session-stopper.ts";
 
 export interface SessionKeeperDeps {
@@ -54,7 +54,7 @@ export class SessionKeeper implements Task {
   async run(signal: AbortSignal): Promise<void> {
     const { pods } = this.#deps;
     const forget = pods.listen(({ type, record }) => {
-      if (type === "changed") this.#queue.add(text(record));
+      if (type === "changed") this.#queue.add(keyText(record.key));
     });
     try {
       this.lookAtAll();
@@ -66,12 +66,11 @@ export class SessionKeeper implements Task {
 
   /** E.g. because the CA has changed. */
   lookAtAll(): void {
-    for (const record of this.#deps.pods.all()) this.#queue.add(text(record));
+    for (const record of this.#deps.pods.all()) this.#queue.add(keyText(record.key));
   }
 
   async #reconcile(key: string, signal: AbortSignal): Promise<void> {
-    const [project = "", id = ""] = JSON.parse(key) as string[];
-    const record = this.#deps.pods.get({ project, id });
+    const record = this.#deps.pods.at(key);
     if (record === undefined || record.pod.deletedAt !== undefined) return;
     const inMs = await this.#step(record, signal);
     if (inMs !== undefined) this.#queue.addAfter(key, inMs);
@@ -113,8 +112,4 @@ export class SessionKeeper implements Task {
     const count = [...this.#deps.pods.all()].length;
     return Math.max(LOOK_MS, count * LOOK_OF_EACH_MS) * (0.9 + 0.2 * this.#deps.random());
   }
-}
-
-function text({ key }: SessionRecord): string {
-  return JSON.stringify([key.project, key.id]);
 }

@@ -8,7 +8,7 @@ import { SidecarService, SidecarStatusRequestSchema } from "../gen/gastown/v1/si
 import { WorkQueue } from "../kube/work-queue.ts";
 import { podVerdict } from "./pod-status.ts";
 import type { SessionPods } from "./session-pods.ts";
-import type { SessionRecord } from "./session-record.ts";
+import { keyText, type SessionRecord } from "./session-record.ts";
 import type { SidecarPool } from "./sidecar-pool.ts";
 
 export interface SessionLivenessDeps {
@@ -53,7 +53,8 @@ export class SessionLiveness implements Task {
   async run(signal: AbortSignal): Promise<void> {
     const { pods } = this.#deps;
     const look = (record: SessionRecord) => {
-      if (podVerdict(record.pod).status === "running" && !this.isConfirmed(record)) this.#queue.add(text(record));
+      if (podVerdict(record.pod).status === "running" && !this.isConfirmed(record))
+        this.#queue.add(keyText(record.key));
     };
     const forget = pods.listen(({ type, record }) => {
       if (type === "gone") this.#confirmed.delete(record.pod.uid);
@@ -69,8 +70,7 @@ export class SessionLiveness implements Task {
 
   async #ask(key: string, signal: AbortSignal): Promise<void> {
     const { clock, pods, pool, onConfirmed } = this.#deps;
-    const [project = "", id = ""] = JSON.parse(key) as string[];
-    const record = pods.get({ project, id });
+    const record = pods.at(key);
     if (record === undefined || this.isConfirmed(record) || podVerdict(record.pod).status !== "running") return;
     try {
       const call = pool
@@ -89,8 +89,4 @@ export class SessionLiveness implements Task {
 
 function startsOf({ status }: SessionRecord["pod"]): number {
   return status.containers.reduce((sum, { restarts }) => sum + restarts, 0);
-}
-
-function text({ key }: SessionRecord): string {
-  return JSON.stringify([key.project, key.id]);
 }

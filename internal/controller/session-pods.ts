@@ -11,7 +11,7 @@ import { Reflector, type ReflectorCounts } from "../kube/reflector.ts";
 import { LABELS } from "./names.ts";
 import { type ObservedPod, observePod } from "./observed-pod.ts";
 import { podsPath } from "./pod-client.ts";
-import { type SessionRecord, sessionRecord } from "./session-record.ts";
+import { keyText, type SessionRecord, sessionRecord } from "./session-record.ts";
 import type { NamespaceBinding } from "./settings.ts";
 
 export interface SessionPodsDeps {
@@ -63,7 +63,12 @@ export class SessionPods implements Task {
   }
 
   get(key: SessionKey): SessionRecord | undefined {
-    return this.#sessions.get(text(key))?.[0];
+    return this.at(keyText(key));
+  }
+
+  /** By what `keyText` makes of the session's key. */
+  at(key: string): SessionRecord | undefined {
+    return this.#sessions.get(key)?.[0];
   }
 
   *all(): Generator<SessionRecord> {
@@ -103,16 +108,16 @@ export class SessionPods implements Task {
   }
 
   #insert(record: SessionRecord): void {
-    const records = [...(this.#sessions.get(text(record.key)) ?? []), record];
-    this.#sessions.set(text(record.key), records.sort(byPrecedence));
+    const records = [...(this.#sessions.get(keyText(record.key)) ?? []), record];
+    this.#sessions.set(keyText(record.key), records.sort(byPrecedence));
   }
 
   #drop(pod: ObservedPod, binding: NamespaceBinding): void {
     const record = sessionRecord(pod, binding);
     if (record === undefined) return;
-    const rest = (this.#sessions.get(text(record.key)) ?? []).filter((each) => each.pod.uid !== pod.uid);
-    if (rest.length === 0) this.#sessions.delete(text(record.key));
-    else this.#sessions.set(text(record.key), rest);
+    const rest = (this.#sessions.get(keyText(record.key)) ?? []).filter((each) => each.pod.uid !== pod.uid);
+    if (rest.length === 0) this.#sessions.delete(keyText(record.key));
+    else this.#sessions.set(keyText(record.key), rest);
   }
 }
 
@@ -120,8 +125,4 @@ export class SessionPods implements Task {
 function byPrecedence(a: SessionRecord, b: SessionRecord): number {
   if (a.isOwn !== b.isOwn) return a.isOwn ? -1 : 1;
   return a.pod.createdAt - b.pod.createdAt || (a.pod.uid < b.pod.uid ? -1 : 1);
-}
-
-function text({ project, id }: SessionKey): string {
-  return `${project}\0${id}`;
 }

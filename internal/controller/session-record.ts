@@ -13,6 +13,11 @@ export interface SessionRecord {
   readonly isOwn: boolean;
 }
 
+/** A session's key as one text, for maps and queues. */
+export function keyText({ project, id }: SessionKey): string {
+  return JSON.stringify([project, id]);
+}
+
 /** What the pod does not say. */
 export interface SessionKnowledge {
   /** The sidecar answered over the session's own certificate, and its agent lives. */
