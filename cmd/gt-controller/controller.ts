@@ -1,4 +1,5 @@
 import type { AuditLog } from "../../internal/auth/audit-log.ts";
+import { aborted } from "../../internal/base/abort.ts";
 import type { Clock } from "../../internal/base/clock.ts";
 import { DomainError } from "../../internal/base/errors.ts";
 import type { Logger } from "../../internal/base/logger.ts";
@@ -15,7 +16,7 @@ import { FencedKube } from "../../internal/kube/fenced-kube.ts";
 import { LeaseElector } from "../../internal/kube/lease-elector.ts";
 import { KubeTransport } from "../../internal/kube/transport.ts";
 import type { ListenAddress } from "../../internal/rpc/port/listen.ts";
-import { parseAddress } from "../../internal/rpc/port/parse-address.ts";
+import { parseListenAddress } from "../../internal/rpc/port/parse-address.ts";
 import { HealthState } from "../../internal/rpc/server/health.ts";
 import { createHealthServer } from "../../internal/rpc/server/health-http.ts";
 import { Metrics } from "../../internal/rpc/server/metrics.ts";
@@ -154,7 +155,7 @@ export class Controller implements Task {
     await serving.listening;
     for (const service of ["", BridgeService.typeName]) health.set(service, true);
     logger.info("ready");
-    await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+    await aborted(signal);
   }
 
   #serving(sessions: ControllerSessions, health: HealthState, metrics: Metrics, signal: AbortSignal): BridgeServing {
@@ -183,9 +184,8 @@ function hostsOf({ server }: OpenedConfig): readonly string[] {
   return server.names.length > 0 ? server.names : ["localhost", "127.0.0.1"];
 }
 
-/** `:9445` is every address. */
 function listenAt(text: string): ListenAddress {
-  const address = parseAddress(text.startsWith(":") ? `0.0.0.0${text}` : text);
+  const address = parseListenAddress(text);
   if (address !== undefined) return address;
   throw new DomainError("invalid", `cannot listen on ${JSON.stringify(text)}: not HOST:PORT`);
 }

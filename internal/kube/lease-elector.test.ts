@@ -51,7 +51,7 @@ class Replica {
         lead: async (signal, term) => {
           this.terms.push(term);
           this.isLeading = true;
-          await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+          await aborted(signal);
           await this.writersEnd;
           this.isLeading = false;
         },

@@ -2,7 +2,7 @@ import { isAbsolute } from "node:path";
 import { z } from "zod";
 import { parseDurationMs } from "../../../internal/base/duration.ts";
 import { Redactor } from "../../../internal/base/redact.ts";
-import { parseAddress } from "../../../internal/rpc/port/parse-address.ts";
+import { parseListenAddress } from "../../../internal/rpc/port/parse-address.ts";
 
 /** What is said of a value of the wrong type. */
 function wanted(what: string) {
@@ -69,7 +69,7 @@ function durationOf(value: string): number | undefined {
 export function address() {
   const what = "HOST:PORT, for example 127.0.0.1:9445";
   return z.string(wanted(what)).transform((value, context) => {
-    const found = parseAddress(value.startsWith(":") ? `0.0.0.0${value}` : value);
+    const found = parseListenAddress(value);
     if (found !== undefined) return found;
     context.addIssue({ code: "custom", message: `must be ${what}` });
     return z.NEVER;

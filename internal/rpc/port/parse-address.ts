@@ -5,3 +5,8 @@ export function parseAddress(text: string): { readonly host: string; readonly po
   const port = Number(match?.[3]);
   return host === undefined || port > 65_535 ? undefined : { host, port };
 }
+
+/** As `parseAddress`; as in Go, `:9445` means every address of the host. */
+export function parseListenAddress(text: string): ReturnType<typeof parseAddress> {
+  return parseAddress(text.startsWith(":") ? `0.0.0.0${text}` : text);
+}
