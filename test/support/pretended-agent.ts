@@ -1,6 +1,6 @@
+import type { Json } from "../../internal/base/json-fields.ts";
 import type { AgentEvent } from "../../internal/bridge/provider.ts";
 import type { Conversation, Dialect } from "../../internal/providers/conversation.ts";
-import type { Json } from "../../internal/base/json-fields.ts";
 import { FakeClock } from "./fake-clock.ts";
 
 /** A conversation whose agent is the test: what was written to it, and what it has told. */
