@@ -1,5 +1,5 @@
 // The room rule (docs/architecture.md): which room may import which. Everything may import "base".
-import { rooms, transitional } from "./scripts/rooms.mjs";
+import { forTests, rooms } from "./scripts/rooms.mjs";
 
 /** The files of a room: those directly in its folder, of generated code those below it too. */
 const filesOf = (room) => (room === "gen" ? "gen/.+" : `${room}/[^/]+`);
@@ -11,6 +11,16 @@ const named = (entry) =>
 const pathOf = (names) => `^internal/(${names.map(filesOf).join("|")})$`;
 const known = pathOf(Object.keys(rooms));
 const forbid = (name, from, to, comment) => ({ name, severity: "error", from, to, ...(comment ? { comment } : {}) });
+
+/** What the files of a room, its tests apart, may import. */
+function roomRule(room, allowed, { test = false }, suffix) {
+  const tests = "[.]test[.]ts$";
+  const from = test ? { path: pathOf([room]).replace(/\$$/, tests) } : { path: pathOf([room]), pathNot: tests };
+  return forbid(`room-${room.replace("/", "-")}${suffix}`, from, {
+    path: "^internal/",
+    pathNot: pathOf([room, "base", ...allowed.flatMap(named)]),
+  });
+}
 
 const forbidden = [
   forbid("no-circular", {}, { circular: true }, "type-only imports count"),
@@ -54,16 +64,10 @@ const forbidden = [
     "a tmux client obeys its server, which is the agent's where the halves are two containers",
   ),
   forbid("unknown-room-imports", { path: "^internal/", pathNot: known }, {}),
-  ...Object.entries(rooms).map(([room, allowed]) =>
-    forbid(
-      `room-${room.replace("/", "-")}`,
-      { path: pathOf([room]) },
-      {
-        path: "^internal/",
-        pathNot: pathOf([room, "base", ...[...allowed, ...(transitional[room] ?? [])].flatMap(named)]),
-      },
-    ),
-  ),
+  ...Object.entries(rooms).flatMap(([room, allowed]) => [
+    roomRule(room, allowed, {}, ""),
+    roomRule(room, [...allowed, ...(forTests[room] ?? [])], { test: true }, "-tests"),
+  ]),
 ];
 
 export default {

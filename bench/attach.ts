@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { spawn } from "@lydell/node-pty";
 import { buildBinary } from "../scripts/build.ts";
-import { startSidecar } from "../test/support/sidecar.ts";
-import { tmuxSandbox } from "../test/support/tmux-sandbox.ts";
+import { tmuxSandbox } from "../test/support/screens/tmux-sandbox.ts";
+import { startSidecar } from "../test/support/sidecar/sidecar.ts";
 import type { BenchContext } from "./context.ts";
 import { type Measured, measured } from "./row.ts";
 import { interleave, quantile } from "./stats.ts";
@@ -14,7 +14,7 @@ interface Desk extends AsyncDisposable {
 }
 
 const ECHO_MS = 10_000;
-/** Keys in a row before the row is begun anew; no multiple of the letters. */
+/** Keys in a row before the row is begun again; no multiple of the letters. */
 const LINE = 60;
 const KEYS = "abcdefghijklmnopqrstuvwxyz";
 /** Echoes what it gets at once. */

@@ -7,9 +7,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { AgentState } from "../internal/gen/gastown/v1/common_pb.ts";
 import { ModelServer } from "../test/fakes/model-server.ts";
-import { makeAgentHome } from "../test/support/agents-home.ts";
-import { type AgentProgram, agentProgram } from "../test/support/agents-install.ts";
-import { demoCommand, type RunningSidecar, startSidecar, until } from "../test/support/sidecar.ts";
+import { makeAgentHome } from "../test/support/agents/agents-home.ts";
+import { type AgentProgram, agentProgram } from "../test/support/agents/agents-install.ts";
+import { demoCommand, type RunningSidecar, startSidecar, until } from "../test/support/sidecar/sidecar.ts";
 import type { BenchContext } from "./context.ts";
 
 const run = promisify(execFile);

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { TlsMaterial } from "../internal/rpc/common/tls.ts";
-import { TestCa } from "../test/support/certificates.ts";
+import { TestCa } from "../test/support/bridge/certificates.ts";
 
 /** The client of every measurement. */
 export const BENCH_URI = "spiffe://bench.test/client/bench";

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { TlsMaterial } from "../internal/rpc/common/tls.ts";
-import { until } from "../test/support/sidecar.ts";
+import { until } from "../test/support/sidecar/sidecar.ts";
 import { makeCertificates } from "./certificates.ts";
 import type { BenchContext } from "./context.ts";
 import { anonymousMiB, cpuMs } from "./proc.ts";

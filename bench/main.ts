@@ -6,9 +6,11 @@ import { join, resolve } from "node:path";
 import { runMain } from "../internal/cli/run-main.ts";
 import { buildBinary } from "../scripts/build.ts";
 import { measureAttach } from "./attach.ts";
+import { measureBridge } from "./bridge.ts";
 import type { BenchContext } from "./context.ts";
 import { measureEvents } from "./events.ts";
 import { measureWatchers } from "./fan-out.ts";
+import { measureGt } from "./gt-start.ts";
 import { measureNudge } from "./nudge.ts";
 import { help, readOptions, type Section } from "./options.ts";
 import { measureLatency, measureOutput } from "./output.ts";
@@ -32,6 +34,8 @@ const MEASURES: Readonly<Record<Section, (context: BenchContext) => Promise<read
   phase: measurePhase,
   events: measureEvents,
   trust: measureTrust,
+  bridge: measureBridge,
+  gt: measureGt,
 };
 
 await runMain({ name: "bench" }, async ({ argv, stdout, stderr, signal }) => {

@@ -196,7 +196,7 @@ async function sendOne(arm: Arm, mark: string, text: string): Promise<Sent> {
   return { ...answer, mark, text, startedAt, ms: performance.now() - before };
 }
 
-/** Waits for it, but not for ever: a sender may have lost it. */
+/** Waits for it, but not forever: a sender may have lost it. */
 async function arrived(bed: Bed, mark: string, text: string): Promise<void> {
   for (let i = 0; i < 60; i++) {
     if ((await bed.truth.arrival(mark, text)).times > 0) return;

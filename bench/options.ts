@@ -13,6 +13,8 @@ export const SECTIONS = [
   "attach",
   "events",
   "trust",
+  "bridge",
+  "gt",
 ] as const;
 export type Section = (typeof SECTIONS)[number];
 

@@ -1,4 +1,4 @@
-import { until } from "../test/support/sidecar.ts";
+import { until } from "../test/support/sidecar/sidecar.ts";
 import type { BenchContext } from "./context.ts";
 import { type Measured, measured } from "./row.ts";
 import { interleave, median, quantile, sum } from "./stats.ts";

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { type Client, createClient } from "@connectrpc/connect";
 import { SidecarService } from "../internal/gen/gastown/v1/sidecar_pb.ts";
 import { sidecarTransport } from "../internal/rpc/client/transport.ts";
-import { startSidecar, until } from "../test/support/sidecar.ts";
+import { startSidecar, until } from "../test/support/sidecar/sidecar.ts";
 import { BENCH_URI, makeCertificates } from "./certificates.ts";
 import type { BenchContext } from "./context.ts";
 import { cpuMs } from "./proc.ts";

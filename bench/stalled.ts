@@ -9,9 +9,9 @@ import {
   WatchMode,
 } from "../internal/gen/gastown/v1/sidecar_pb.ts";
 import { sidecarTransport } from "../internal/rpc/client/transport.ts";
-import { attachCall } from "../test/support/attach-client.ts";
-import { type RunningSidecar, until } from "../test/support/sidecar.ts";
-import { tmuxSandbox } from "../test/support/tmux-sandbox.ts";
+import { tmuxSandbox } from "../test/support/screens/tmux-sandbox.ts";
+import { attachCall } from "../test/support/sidecar/attach-client.ts";
+import { type RunningSidecar, until } from "../test/support/sidecar/sidecar.ts";
 import type { BenchContext } from "./context.ts";
 import { type PaneProgram, paneProgram } from "./pane-program.ts";
 import { type Measured, measured } from "./row.ts";

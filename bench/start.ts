@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { STANDBY } from "../cmd/gt-sidecar/standby.ts";
-import { type RunningSidecar, startSidecar, until } from "../test/support/sidecar.ts";
+import { type RunningSidecar, startSidecar, until } from "../test/support/sidecar/sidecar.ts";
 import type { BenchContext } from "./context.ts";
 import { anonymousMiB, childrenOf, residentMiB, tmuxPid } from "./proc.ts";
 import { type Measured, measured } from "./row.ts";

@@ -4,9 +4,9 @@ import { createSecureServer } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { connect, type TLSSocket } from "node:tls";
 import { createContextValues, type HandlerContext } from "@connectrpc/connect";
-import { refusalOf } from "../internal/auth/admission.ts";
 import { AuditLog } from "../internal/auth/audit-log.ts";
 import { mintToken } from "../internal/auth/mint-token.ts";
+import { refusalOf } from "../internal/auth/tls/admission.ts";
 import { tokenGate } from "../internal/auth/token-gate.ts";
 import { TokenLeases } from "../internal/auth/token-leases.ts";
 import { type TokenKeySet, TokenVerifier } from "../internal/auth/token-verifier.ts";
@@ -18,25 +18,31 @@ import { checkTls } from "../internal/pki/tls-files.ts";
 import { Trust } from "../internal/pki/trust.ts";
 import { serverTlsOptions, type TlsMaterial } from "../internal/rpc/common/tls.ts";
 import { peerKey } from "../internal/rpc/port/peer.ts";
-import type { ServerRequest } from "../internal/rpc/server/adapter.ts";
+import type { ServerRequest } from "../internal/rpc/port/request.ts";
 import { noteFacts } from "../internal/rpc/server/call-facts.ts";
 import { RpcServer } from "../internal/rpc/server/server.ts";
-import { TestCa } from "../test/support/certificates.ts";
+import { TestCa } from "../test/support/bridge/certificates.ts";
 import type { BenchContext } from "./context.ts";
+import { measureFloods } from "./floods.ts";
 import { type Measured, measured } from "./row.ts";
 import { interleave } from "./stats.ts";
 
 const REVOKED = 10_000;
 
-/** What trust costs: a token in a call, a revocation list and a handshake in a connection. CPU of this process. */
-export async function measureTrust({ quick, signal, say }: BenchContext): Promise<readonly Measured[]> {
+/**
+ * What trust costs: a token in a call, a revocation list and a handshake in a connection, CPU of this process; and what
+ * floods of wrong credentials cost others.
+ */
+export async function measureTrust(context: BenchContext): Promise<readonly Measured[]> {
+  const { quick, signal, say } = context;
   const ca = new TestCa("shop");
   say("trust: tokens");
   const tokens = tokenCosts(ca, quick ? 500 : 3000);
   say("trust: revocation");
   const revocation = revocationCost(ca, quick ? 200 : 1000);
   say("trust: handshakes");
-  return [...tokens, revocation, ...(await handshakeCosts(ca, quick ? 50 : 300, signal))];
+  const handshakes = await handshakeCosts(ca, quick ? 50 : 300, signal);
+  return [...tokens, revocation, ...handshakes, ...(await measureFloods(context))];
 }
 
 function tokenCosts(ca: TestCa, count: number): readonly Measured[] {
@@ -51,7 +57,7 @@ function tokenCosts(ca: TestCa, count: number): readonly Measured[] {
   const certificate = new X509Certificate(ca.issue({ uris: ["spiffe://shop/client/app"] }).cert);
   const peer = {
     type: "certificate",
-    uris: [],
+    identities: [],
     serial: "1",
     notAfter: 0,
     address: "127.0.0.1:1",
@@ -126,7 +132,7 @@ async function handshakeCosts(ca: TestCa, count: number, signal: AbortSignal): P
     {
       ...{ host: "127.0.0.1", port: 0, tls: files, routes: () => {} },
       limits: { handshakesPerSecond: 1e6, handshakeBurst: 1e6 },
-      admit: (certificate, uris, isNew) => refusalOf({ certificate, uris, isNew }, trust, clock.now()),
+      admit: (certificate, isNew) => refusalOf({ certificate, isNew }, trust, clock.now()),
     },
   );
   const running = server.run(stop.signal);

@@ -8,7 +8,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { conformanceArgs } from "../test/conformance/command.ts";
-import { component } from "../test/support/components.ts";
+import { component } from "../test/support/cluster/components.ts";
 
 const found = await component("connectconformance");
 if ("missing" in found) {

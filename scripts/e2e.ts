@@ -7,7 +7,7 @@
 import { spawn } from "node:child_process";
 import { packaged, root, toolEnvironment } from "./step.ts";
 
-const FILES = ["test/e2e/image", "test/e2e/hostile", "test/e2e/cluster", "test/e2e/helm-install"];
+const FILES = ["test/e2e/image", "test/e2e/hostile", "test/e2e/cluster"];
 
 const patterns = process.argv.slice(2);
 const child = spawn(packaged("vitest"), ["run", "--project", "e2e", ...(patterns.length > 0 ? patterns : FILES)], {

@@ -1,4 +1,4 @@
-import { grpcPython } from "../test/support/python-grpc.ts";
+import { grpcPython, PYTHON_PACKAGES } from "../test/support/bridge/python-grpc.ts";
 import { aptInstall, findProgram, type RunProgram, runProgram } from "./apt.ts";
 
 /** Debian packages of the programs that tests drive, beside tmux and what npm brings. */
@@ -28,7 +28,7 @@ export async function ensureTestPrograms(options: EnsureOptions): Promise<string
   for (const [program, name] of Object.entries(PACKAGES)) {
     if ((await findProgram(program, env)) === undefined) packages.push(name);
   }
-  if ((await grpcPython(env)) === undefined) packages.push("python3-grpcio");
+  if ((await grpcPython(env, "google.protobuf", "jwt")) === undefined) packages.push(...PYTHON_PACKAGES);
   if (packages.length === 0) return "all there";
   const apt = uid === 0 ? await findProgram("apt-get", env) : undefined;
   if (apt === undefined) throw new Error(`missing: ${packages.join(", ")}`);

@@ -1,7 +1,7 @@
 // Prints generated sequences on a real tmux and on the emulator, compares what both show, and lists how they differ.
 import { parseFlags } from "../internal/cli/flags.ts";
 import { runMain } from "../internal/cli/run-main.ts";
-import { fuzzEmulator, UNKNOWN } from "../test/support/emulator-fuzz.ts";
+import { fuzzEmulator, UNKNOWN } from "../test/support/screens/emulator-fuzz.ts";
 
 const help = `Compares the emulator with tmux over generated sequences, and lists why what differs does so. Ends with 1 when something
 differs that is not explained.

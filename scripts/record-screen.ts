@@ -6,9 +6,9 @@
 import { parseArgs } from "node:util";
 import type { DialogKind } from "../internal/agents/profile.ts";
 import { profileNamed } from "../internal/agents/programs/registry.ts";
-import { recordPane } from "../test/support/record-pane.ts";
-import { saveScreenCase, type Truth } from "../test/support/screen-corpus.ts";
-import { screenFromRecording } from "../test/support/screen-from-ansi.ts";
+import { recordPane } from "../test/support/screens/record-pane.ts";
+import { saveScreenCase, type Truth } from "../test/support/screens/screen-corpus.ts";
+import { screenFromRecording } from "../test/support/screens/screen-from-ansi.ts";
 
 function truthFrom(word: string): Truth {
   if (word.startsWith("dialog:")) return { state: "dialog", kind: word.slice("dialog:".length) as DialogKind };

@@ -1,2 +1,2 @@
 export const rooms: Readonly<Record<string, readonly string[]>>;
-export const transitional: Readonly<Record<string, readonly string[]>>;
+export const forTests: Readonly<Record<string, readonly string[]>>;

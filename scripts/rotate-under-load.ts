@@ -1,6 +1,6 @@
 // Replaces certificates, CAs, token keys and revocation lists under load for some minutes, and counts failed calls.
 // Usage: node scripts/launch.mjs scripts/rotate-under-load.ts [rounds] [callers]
-import { rotateUnderLoad } from "../test/support/rotation-load.ts";
+import { rotateUnderLoad } from "../test/support/bridge/rotation-load.ts";
 
 const [rounds = "30", callers = "50"] = process.argv.slice(2);
 const began = Date.now();

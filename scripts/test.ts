@@ -8,7 +8,7 @@ import { spawn } from "node:child_process";
 import { mkdir, mkdtemp, readFile, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
-import { agentProgram } from "../test/support/agents-install.ts";
+import { agentProgram } from "../test/support/agents/agents-install.ts";
 import { staticSteps } from "./check-steps.ts";
 import { type Counts, countsLine, none, plus } from "./counts.ts";
 import { ensureTestPrograms } from "./ensure-test-programs.ts";

@@ -3,12 +3,14 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { AgentState } from "../../internal/gen/gastown/v1/common_pb.ts";
-import { type RunningSidecar, until } from "../../test/support/sidecar.ts";
+import { type RunningSidecar, until } from "../../test/support/sidecar/sidecar.ts";
 import type { Receiver } from "./receiver.ts";
 
 const run = promisify(execFile);
 /** Agents leave on a second Ctrl-C within two seconds of the first. */
 const BETWEEN_INTERRUPTS_MS = 2500;
+/** Long, for machines with other work: OpenCode takes 10 s of a core to start. */
+const CALM_MS = 300_000;
 
 export interface BedParts {
   readonly sidecar: RunningSidecar;
@@ -110,7 +112,7 @@ export class Bed implements AsyncDisposable {
   }
 
   /** An idle agent with an empty composer and nothing on its way; what stands in the way is closed or cleared. */
-  async calm(signal: AbortSignal, limitMs = 40_000): Promise<void> {
+  async calm(signal: AbortSignal, limitMs = CALM_MS): Promise<void> {
     let calm = 0;
     let acted = performance.now();
     await until("a calm agent", limitMs, async () => {

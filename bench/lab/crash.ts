@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
 import type { SidecarNudgeResponse } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
-import { demoCommand, type RunningSidecar, startSidecar, until } from "../../test/support/sidecar.ts";
+import { demoCommand, type RunningSidecar, startSidecar, until } from "../../test/support/sidecar/sidecar.ts";
 import { judge } from "./judge.ts";
 import { MESSAGES } from "./messages.ts";
 import { fileReceiver, type Receiver } from "./receiver.ts";
@@ -168,7 +168,7 @@ function figuresOf(target: string, victim: string, sent: readonly Sent[]): Crash
   return { target, victim, kills: sent.length, messages: sent.length, ...counts, told, notes };
 }
 
-/** Everything below a process first collected, then killed, so that nothing can start anything anew. */
+/** Everything below a process first collected, then killed, so that nothing can start anything again. */
 async function killTree(pid: number): Promise<void> {
   for (const each of [pid, ...(await descendants(pid))]) {
     try {

@@ -4,7 +4,7 @@ import { createClient } from "@connectrpc/connect";
 import { NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { NudgeMode, SidecarService } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
 import { sidecarTransport } from "../../internal/rpc/client/transport.ts";
-import { until } from "../../test/support/sidecar.ts";
+import { until } from "../../test/support/sidecar/sidecar.ts";
 import type { Bed } from "./bed.ts";
 import { isSame } from "./judge.ts";
 import { nameOf } from "./send.ts";

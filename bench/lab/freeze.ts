@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { NudgeMode, type SidecarNudgeResponse } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
-import { type Freezer, makeFreezer } from "../../test/support/freezer.ts";
+import { type Freezer, makeFreezer } from "../../test/support/agents/freezer.ts";
 import { seeded } from "../stats.ts";
 import type { Bed } from "./bed.ts";
 import { judge } from "./judge.ts";
@@ -30,6 +30,8 @@ export interface FreezeOptions {
   readonly sidecarProgram: string | undefined;
   readonly signal: AbortSignal;
   readonly onFreeze: (figures: FreezeFigures) => void;
+  /** An agent that had to be given up; the run goes on with another. */
+  readonly onTrouble: (text: string) => void;
 }
 
 /** The longest time from the call to the freeze: a delivery is over by then. */
@@ -44,24 +46,37 @@ const PER_LIFE = 25;
 
 /** Freezes the agent at random instants of deliveries, for a time whose logarithm is evenly dealt. */
 export async function runFreezes(target: Target, options: FreezeOptions): Promise<void> {
-  for (let from = options.from; from < options.to; from += PER_LIFE) {
-    await using freezer = await makeFreezer();
-    if (freezer === undefined) throw new Error("nothing can be frozen here: no cgroup can be made");
-    await using bed = await target.start(options.sidecarProgram);
-    for (let index = from; index < Math.min(options.to, from + PER_LIFE); index++) {
-      options.signal.throwIfAborted();
-      const random = seeded(options.seed * 1_000_003 + index * 7919);
-      options.onFreeze({
-        target: target.name,
-        index,
-        ...(await freezeOnce(bed, freezer, index, random, options.signal)),
-      });
+  for (let next = options.from; next < options.to; ) {
+    const done = await freezesOfALife(target, { ...options, from: next, to: Math.min(options.to, next + PER_LIFE) });
+    next = done.next;
+    if (done.trouble === undefined) continue;
+    options.onTrouble(`freeze ${next}: ${done.trouble.slice(0, 2500)}`);
+    next++;
+  }
+}
+
+/** `trouble`: why it ended before its last freeze; it is not judged then. */
+async function freezesOfALife(target: Target, options: FreezeOptions) {
+  const { from, to, seed, sidecarProgram, signal, onFreeze } = options;
+  let next = from;
+  await using freezer = await makeFreezer();
+  if (freezer === undefined) throw new Error("nothing can be frozen here: no cgroup can be made");
+  try {
+    await using bed = await target.start(sidecarProgram);
+    for (; next < to; next++) {
+      signal.throwIfAborted();
+      const random = seeded(seed * 1_000_003 + next * 7919);
+      onFreeze({ target: target.name, index: next, ...(await freezeOnce(bed, freezer, next, random, signal)) });
     }
+    return { next };
+  } catch (err) {
+    signal.throwIfAborted();
+    return { next, trouble: err instanceof Error ? err.message : String(err) };
   }
 }
 
 async function freezeOnce(bed: Bed, freezer: Freezer, index: number, random: () => number, signal: AbortSignal) {
-  await bed.calm(signal, END_MS);
+  await bed.calm(signal);
   const before = (await bed.quiet()).length;
   const { client } = bed.sidecar;
   const ms = Math.round(LEAST_MS * (MOST_MS / LEAST_MS) ** random());
@@ -81,7 +96,7 @@ async function freezeOnce(bed: Bed, freezer: Freezer, index: number, random: () 
   const firstEnd = await call;
   const nextMs = performance.now() - thawedAt;
   const shown = nextEnd.outcome === NudgeOutcome.SUBMITTED ? "" : (await client.peek({ lines: 8 })).output;
-  await bed.calm(signal, END_MS);
+  await bed.calm(signal);
   await sleep(RESTED_MS);
   const received = (await bed.quiet()).slice(before);
   const notes = [...faultsOf(first, firstEnd, received, next), ...faultsOf(next, nextEnd, received, first)];

@@ -5,7 +5,7 @@ import { systemClock } from "../../internal/base/clock.ts";
 import { SignalBus } from "../../internal/base/signal-bus.ts";
 import { WatchMode } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
 import { clearOwnText } from "../../internal/pane/delivery/clear-composer.ts";
-import { StandingTexts } from "../../internal/pane/delivery/standing-texts.ts";
+import { UnsubmittedTexts } from "../../internal/pane/delivery/unsubmitted-texts.ts";
 import { Emulator } from "../../internal/pane/screen/emulator.ts";
 import type { ScreenSource } from "../../internal/pane/screen/screen-source.ts";
 import { seeded } from "../stats.ts";
@@ -37,6 +37,8 @@ export interface LineOptions {
 const PER_EVENT = 50;
 const PER_LIFE = 500;
 const SEEN_MS = 3000;
+/** As often as a delivery does. */
+const CLEARINGS = 3;
 
 /** Pastes lines into the composer; each has to be recognised and taken out with the product's own code, without a turn of the model. */
 export async function runLines(target: Target, options: LineOptions): Promise<void> {
@@ -44,7 +46,7 @@ export async function runLines(target: Target, options: LineOptions): Promise<vo
   const profile = profileNamed(target.name.split(/[-:]/, 1)[0] ?? "");
   for (let life = options.from; life < options.to; life += PER_LIFE) {
     await using bed = await target.start(options.sidecarProgram);
-    await bed.calm(signal, 90_000);
+    await bed.calm(signal);
     await using screen = await WatchedScreen.of(bed);
     const end = Math.min(options.to, life + PER_LIFE);
     for (let from = life; from < end; from += PER_EVENT) {
@@ -68,7 +70,7 @@ async function someLines(bed: Bed, screen: WatchedScreen, profile: AgentProfile,
     const line = normalise(mixedLine(seeded(options.seed * 1_000_003 + index * 7919)));
     const safe = line.type === "safe" ? profile.defuse(line.text) : line;
     if (safe.type !== "safe") continue;
-    const standing = new StandingTexts();
+    const standing = new UnsubmittedTexts();
     standing.left(safe.text);
     await bed.paste(safe.text);
     const composer = () => profile.view(screen.emulator.screen()).composer;
@@ -80,9 +82,14 @@ async function someLines(bed: Bed, screen: WatchedScreen, profile: AgentProfile,
     else notes.push(`${index}: not recognised: ${JSON.stringify([safe.text, composer()?.text])}`);
     const writer = { typeAt: (text: string) => bed.type(text).then(() => "sent" as const) };
     const deps = { clock: systemClock, writer, source: screen, profile, standing };
-    if (await clearOwnText(deps, options.signal)) cleared++;
+    let isCleared = false;
+    for (let tries = 0; tries < CLEARINGS && !isCleared; tries++) {
+      isCleared = await clearOwnText(deps, options.signal);
+    }
+    if (isCleared) cleared++;
     else notes.push(`${index}: not cleared: ${JSON.stringify([safe.text, composer()?.text])}`);
     if (composer()?.text !== "") await bed.redraw();
+    if (!isCleared) await bed.calm(options.signal); // by a person's key: what is left must not stand before the next line
   }
   return { recognised, cleared, notes };
 }

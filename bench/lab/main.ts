@@ -20,7 +20,7 @@ import type { Target } from "./targets.ts";
 /** How the time is shared out: real agents are slower, and matter more. */
 const SHARES = { real: 6, demo: 1, tui: 1 } as const;
 
-/** The agent, and with it the sidecar, is started anew after this many. */
+/** The agent, and with it the sidecar, is started again after this many. */
 const KILLS_PER_LIFE = 25;
 
 type Say = (text: string) => void;
@@ -120,7 +120,11 @@ async function runScenes(
     const onLines = (figures: LineFigures) => add({ type: "lines", figures });
     const onFreeze = (figures: FreezeFigures) => add({ type: "freeze", figures });
     await runLines(target, { ...common, from: doneOf("lines"), to: lines, onLines });
-    await runFreezes(target, { ...common, from: doneOf("freeze"), to: freezes, onFreeze });
+    const onTrouble = (text: string) => {
+      record.add({ type: "trouble", target: target.name, text });
+      say(`trouble, ${target.name}: ${text}`);
+    };
+    await runFreezes(target, { ...common, from: doneOf("freeze"), to: freezes, onFreeze, onTrouble });
   }
 }
 

@@ -35,7 +35,8 @@ Usage: npm run lab -- [flags]
                    or the groups real, demo, tui
   --sends N        sends to each program (100)
   --seconds N      about how long all of it may take; real agents get the larger share (600)
-  --only WORD      only the kinds of messages, or states, whose name has this word in it
+  --only WORDS     only the kinds of messages, or states, whose name has this word in it, or one of several: "idle", "idle,mixed".
+                   "safe": messages that are special to no program
   --seed N         the same seed deals the same messages, states and modes (1)
   --parallel N     programs side by side (2)
   --crash N        after that: kill -9 of the serving half at N random instants of deliveries

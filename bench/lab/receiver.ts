@@ -35,7 +35,7 @@ const HELD =
 
 /**
  * The user's texts in the requests to the pretended model. Each request carries the whole conversation so far, so what a
- * request has more often than the one before it is new; a conversation that begins anew has only new texts.
+ * request has more often than the one before it is new; a conversation that begins again has only new texts.
  */
 export class ModelReceiver implements Receiver {
   readonly #model: ModelServer;

@@ -6,7 +6,7 @@ import { MODES, type ModeName, type Sample, sendOnce } from "./send.ts";
 import { STATES, type StateKind } from "./states.ts";
 import type { Opening, Target } from "./targets.ts";
 
-/** The agent is started anew after this many. */
+/** The agent is started again after this many. */
 const SENDS_PER_LIFE = 50;
 /** More would be taken for a crash loop. */
 const RESTARTS_PER_LIFE = 2;
@@ -19,7 +19,7 @@ export interface RunOptions {
   readonly sends: number;
   /** Wall clock, milliseconds: no send begins after it. */
   readonly until: number;
-  /** Only kinds, states or modes whose name contains this. */
+  /** Only kinds and states whose name, or class, is one of these words or contains it; commas between them. A word that none has leaves all. */
   readonly only: string;
   readonly random: () => number;
   /** The bundled gt-sidecar; absent: its sources. */
@@ -30,6 +30,11 @@ export interface RunOptions {
   readonly onSample: (sample: Sample) => void;
   /** A state that could not be reached, an agent that had to be given up. */
   readonly onTrouble: (text: string) => void;
+}
+
+interface Named {
+  readonly name: string;
+  readonly class?: string;
 }
 
 const STARTING: StateKind = { name: "starting", weight: 0, fits: () => true, stage: async () => ({}) };
@@ -59,13 +64,13 @@ class TargetRun {
   constructor(target: Target, options: RunOptions) {
     this.#target = target;
     this.#options = options;
-    const fitting = STATES.filter((state) => state.fits(target) && this.#isWanted(state.name, STATES));
+    const fitting = STATES.filter((state) => state.fits(target) && this.#isWanted(state, STATES));
     this.#states = deck(
       fitting.flatMap((state) => Array<StateKind>(state.weight).fill(state)),
       options.random,
     );
     this.#kinds = deck(
-      MESSAGES.filter((kind) => this.#isWanted(kind.name, MESSAGES)),
+      MESSAGES.filter((kind) => this.#isWanted(kind, MESSAGES)),
       options.random,
     );
   }
@@ -119,9 +124,10 @@ class TargetRun {
     return this.#sent < sends && Date.now() < until;
   }
 
-  #isWanted(name: string, all: readonly { readonly name: string }[]): boolean {
-    const { only } = this.#options;
-    return name.includes(only) || !all.some((each) => each.name.includes(only));
+  #isWanted<T extends Named>(one: T, all: readonly T[]): boolean {
+    const has = (each: T, word: string) => each.name.includes(word) || each.class === word;
+    const words = this.#options.only.split(",").filter((word) => all.some((each) => has(each, word)));
+    return words.length === 0 || words.some((word) => has(one, word));
   }
 
   #state(): StateKind {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { AgentState } from "../../internal/gen/gastown/v1/common_pb.ts";
-import { until } from "../../test/support/sidecar.ts";
+import { until } from "../../test/support/sidecar/sidecar.ts";
 import type { Bed } from "./bed.ts";
 import type { Target } from "./targets.ts";
 

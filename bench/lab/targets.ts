@@ -2,9 +2,9 @@ import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import type { AgentProgram } from "../../test/support/agents-install.ts";
-import { type RealAgentSetup, startRealAgent } from "../../test/support/real-agent.ts";
-import { demoCommand, startSidecar } from "../../test/support/sidecar.ts";
+import type { AgentProgram } from "../../test/support/agents/agents-install.ts";
+import { type RealAgentSetup, startRealAgent } from "../../test/support/agents/real-agent.ts";
+import { demoCommand, startSidecar } from "../../test/support/sidecar/sidecar.ts";
 import { Bed } from "./bed.ts";
 import { fileReceiver, ModelReceiver } from "./receiver.ts";
 

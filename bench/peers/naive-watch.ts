@@ -1,7 +1,8 @@
 import { FIRST_SCREEN_MS } from "../../internal/pane/screen/peek.ts";
 import { RawCursor } from "../../internal/pane/watch/raw-cursor.ts";
-import { intervalOf, WATCH_LOOK_MS, type WatchDeps } from "../../internal/pane/watch/watch-facts.ts";
+import { WATCH_LOOK_MS, type WatchDeps } from "../../internal/pane/watch/watch-facts.ts";
 import type { WatchRequest, WatchUpdate } from "../../internal/session/types.ts";
+import { intervalOf } from "../../internal/session/watch-interval.ts";
 
 /** RAW updates of one watcher, as a handler that knows of no other would make them: everything for itself. */
 export async function* naiveWatch(

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
-import type { RunningSidecar } from "../../test/support/sidecar.ts";
+import type { RunningSidecar } from "../../test/support/sidecar/sidecar.ts";
 import type { Handwork } from "./truth.ts";
 
 const run = promisify(execFile);

@@ -1,6 +1,6 @@
-import type { AgentKind } from "../../test/support/agents-home.ts";
-import type { AgentProgram } from "../../test/support/agents-install.ts";
-import { type RealAgentSetup, startRealAgent } from "../../test/support/real-agent.ts";
+import type { AgentKind } from "../../test/support/agents/agents-home.ts";
+import type { AgentProgram } from "../../test/support/agents/agents-install.ts";
+import { type RealAgentSetup, startRealAgent } from "../../test/support/agents/real-agent.ts";
 import { seeded } from "../stats.ts";
 import { ACTS, type Act, type Scene } from "./acts.ts";
 import { Hands } from "./hands.ts";

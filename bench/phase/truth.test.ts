@@ -49,7 +49,7 @@ describe("an agent is at work", () => {
     expect(turnsOf(spans.slice(0, 1), refused, OURS)).toEqual([{ from: 100, to: 500, withTool: true }]);
   });
 
-  it("not for requests of its own, and not for ever when its work has no end yet", () => {
+  it("not for requests of its own, and not forever when its work has no end yet", () => {
     const spans = [span(50, 60, "say", "ours", false), span(70, 80, "say", "a title"), span(100, undefined, "say")];
     expect(turnsOf(spans, [], OURS)).toEqual([]);
   });

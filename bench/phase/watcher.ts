@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { AgentState } from "../../internal/gen/gastown/v1/common_pb.ts";
-import type { RunningSidecar } from "../../test/support/sidecar.ts";
+import type { RunningSidecar } from "../../test/support/sidecar/sidecar.ts";
 import type { Sample } from "./score.ts";
 
 const NAMES = new Map(
@@ -35,7 +35,7 @@ export class StateWatcher {
         await sleep(this.#everyMs, undefined, { signal });
       } catch (err) {
         if (signal.aborted) return;
-        // The serving half may have been started anew: nobody is told anything meanwhile.
+        // The serving half may have been started again: no state is reported meanwhile.
         this.failures.push({ at, err });
         await sleep(this.#everyMs, undefined, { signal }).catch(() => {});
       }

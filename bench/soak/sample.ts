@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import type { RunningSidecar } from "../../test/support/sidecar.ts";
+import type { RunningSidecar } from "../../test/support/sidecar/sidecar.ts";
 import { anonymousMiB, residentMiB, tmuxPid } from "../proc.ts";
 
 /** What a run costs at one moment; a part that is being started again at that moment counts as NaN. */

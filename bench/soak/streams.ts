@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { kill } from "node:process";
-import { startSidecar, until } from "../../test/support/sidecar.ts";
+import { startSidecar, until } from "../../test/support/sidecar/sidecar.ts";
 import { seeded } from "../stats.ts";
 import type { CutReader } from "./cut-reader.ts";
 import { SoakEventReader } from "./event-reader.ts";

@@ -1,5 +1,5 @@
 import { printable } from "../../internal/base/printable-text.ts";
-import { pemText } from "../../internal/pki/der-writer.ts";
+import { pemText } from "../../internal/pki/der/der-writer.ts";
 import { type NamedCertificate, trustBundle } from "../../internal/pki/trust-bundle.ts";
 import { checkAbsent } from "./check-absent.ts";
 import type { BundleCommand } from "./commands.ts";

@@ -1,7 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { factsOf } from "../../internal/pki/certificate-facts.ts";
 import { crossSign as crossSignature } from "../../internal/pki/cross-signature.ts";
-import { nameText } from "../../internal/pki/general-names.ts";
+import { nameText } from "../../internal/pki/der/general-names.ts";
 import { NO_NAME } from "../../internal/pki/name-constraints.ts";
 import { recordIssued, statePlace } from "./ca-record.ts";
 import { checkAbsent } from "./check-absent.ts";

@@ -62,6 +62,19 @@ The consumer trusts the bridge's servers, and nothing else of the bridge's CA:
       --cross-signed certs/bridge-ca-cross-signed.crt --out certs/ca-bundle.crt
   bridge-ca verify --cert ../ai-agent-bridge/certs/bridge.crt --bundle certs/ca-bundle.crt
 
+The first call. The bridge takes the token key's public half; bridge --help has a bridge.yaml that names these files:
+
+  cd ../ai-agent-bridge/
+  cp ../prd-manager-control-plane/certs/jwt-signing.pub certs/prd-manager-jwt.pub
+  bridge --config bridge.yaml
+
+The consumer shows its certificate, and with each call a token that its key has signed:
+
+  cd ../prd-manager-control-plane/
+  gt agents --server bridge.example.com:9445 --ca certs/ca-bundle.crt \\
+      --cert certs/client.crt --key certs/client.key \\
+      --jwt-key certs/jwt-signing.key --jwt-issuer prd-manager --project prd-manager
+
 Exit codes: 0 done; 2 wrong usage, or a file that is not what it should be; 3 a file is missing, is there already, or
 cannot be read or written; 4 refused or not trusted; 5 the CA's key cannot be used: the passphrase, or who can read it;
 6 another process is writing to the folder, try again; 1 a bug.

@@ -3,7 +3,7 @@ import { createPrivateKey, createPublicKey } from "node:crypto";
 import { DomainError } from "../../internal/base/errors.ts";
 import { isEncryptedKey } from "../../internal/pki/ca-key.ts";
 import { factsOf } from "../../internal/pki/certificate-facts.ts";
-import { nameText } from "../../internal/pki/general-names.ts";
+import { nameText } from "../../internal/pki/der/general-names.ts";
 import { usagesOf } from "../../internal/pki/judge-chain.ts";
 import { certificatesOf } from "../../internal/pki/pem.ts";
 import { revocationListsOf } from "../../internal/pki/revocation-list.ts";

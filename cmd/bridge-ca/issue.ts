@@ -2,7 +2,7 @@ import { X509Certificate } from "node:crypto";
 import { join } from "node:path";
 import { printable } from "../../internal/base/printable-text.ts";
 import { factsOf } from "../../internal/pki/certificate-facts.ts";
-import { nameText } from "../../internal/pki/general-names.ts";
+import { nameText } from "../../internal/pki/der/general-names.ts";
 import { newKeyPair, privateKeyPem } from "../../internal/pki/key-pair.ts";
 import { newLeaf } from "../../internal/pki/leaf.ts";
 import { recordIssued, statePlace } from "./ca-record.ts";

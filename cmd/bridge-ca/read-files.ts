@@ -1,5 +1,5 @@
 import type { X509Certificate } from "node:crypto";
-import { closeSync, fstatSync, openSync, readFileSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { DomainError } from "../../internal/base/errors.ts";
 import { factsOf } from "../../internal/pki/certificate-facts.ts";
 import { certificatesOf } from "../../internal/pki/pem.ts";
@@ -7,6 +7,10 @@ import { type RevocationList, revocationListsOf } from "../../internal/pki/revoc
 import { fileError } from "./file-errors.ts";
 
 const MAX_BYTES = 64 * 1024 * 1024;
+const CHUNK_BYTES = 64 * 1024;
+/** A pipe whose writer writes nothing. */
+const PATIENCE_MS = 10_000;
+const LOOK_EVERY_MS = 20;
 
 export interface ReadFile {
   readonly text: string;
@@ -16,19 +20,53 @@ export interface ReadFile {
   readonly gid: number;
 }
 
-/** @throws DomainError `not-found`, or `exhausted` when it cannot be read */
+/**
+ * Reads a file or a pipe to its end; never waits for a FIFO that nobody writes to.
+ * @throws DomainError `not-found`, or `exhausted` when it cannot be read; `invalid` when it is too large
+ */
 export function readFile(path: string): ReadFile {
   try {
-    const fd = openSync(path, "r");
+    const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
-      const { mode, uid, gid, size } = fstatSync(fd);
-      if (size > MAX_BYTES) throw new DomainError("invalid", `${path} is larger than ${MAX_BYTES} bytes`);
-      return { text: readFileSync(fd, "utf8"), mode: mode & 0o777, uid, gid };
+      const { mode, uid, gid } = fstatSync(fd);
+      return { text: readToEnd(fd, path), mode: mode & 0o777, uid, gid };
     } finally {
       closeSync(fd);
     }
   } catch (err) {
     throw fileError("read", path, err);
+  }
+}
+
+function readToEnd(fd: number, path: string): string {
+  const chunks: Buffer[] = [];
+  let [length, waited] = [0, 0];
+  for (;;) {
+    const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
+    const count = readNow(fd, chunk);
+    if (count === 0) return Buffer.concat(chunks).toString("utf8");
+    if (count === undefined && waited >= PATIENCE_MS) {
+      throw new DomainError("exhausted", `cannot read ${path}: nothing comes`);
+    }
+    if (count === undefined) {
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LOOK_EVERY_MS);
+      waited += LOOK_EVERY_MS;
+      continue;
+    }
+    chunks.push(chunk.subarray(0, count));
+    length += count;
+    waited = 0;
+    if (length > MAX_BYTES) throw new DomainError("invalid", `${path} is larger than ${MAX_BYTES} bytes`);
+  }
+}
+
+/** Undefined: a pipe is empty, and its writer is still there. */
+function readNow(fd: number, into: Buffer): number | undefined {
+  try {
+    return readSync(fd, into, 0, into.length, null);
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code === "EAGAIN") return undefined;
+    throw err;
   }
 }
 

@@ -1,7 +1,7 @@
 import type { X509Certificate } from "node:crypto";
 import { DomainError } from "../../internal/base/errors.ts";
 import { factsOf } from "../../internal/pki/certificate-facts.ts";
-import { nameText } from "../../internal/pki/general-names.ts";
+import { nameText } from "../../internal/pki/der/general-names.ts";
 import { usagesOf } from "../../internal/pki/judge-chain.ts";
 import type { RevocationList } from "../../internal/pki/revocation-list.ts";
 import { verifyCertificate } from "../../internal/pki/verify-certificate.ts";

@@ -1,19 +1,23 @@
 import { join } from "node:path";
+import { AgentTokens } from "../../internal/auth/agent-token.ts";
 import type { AuditLog } from "../../internal/auth/audit-log.ts";
-import { CrlServer } from "../../internal/auth/crl-server.ts";
+import { CrlServer } from "../../internal/auth/tls/crl-server.ts";
 import { aborted } from "../../internal/base/abort.ts";
 import type { Clock } from "../../internal/base/clock.ts";
 import { DomainError, errorText } from "../../internal/base/errors.ts";
 import type { Logger } from "../../internal/base/logger.ts";
 import type { Redactor } from "../../internal/base/redact.ts";
 import { runTasks, type Task } from "../../internal/base/task-group.ts";
-import { BridgeMetrics } from "../../internal/bridge/bridge-metrics.ts";
-import { bridgeRoutes } from "../../internal/bridge/bridge-routes.ts";
-import { BridgeServing } from "../../internal/bridge/bridge-serving.ts";
-import { LocalSessions } from "../../internal/bridge/local-sessions.ts";
+import type { Tracer } from "../../internal/base/tracing.ts";
+import { bridgeRoutes } from "../../internal/bridge/calls/bridge-routes.ts";
+import { BridgeServing } from "../../internal/bridge/calls/bridge-serving.ts";
+import { BridgeMetrics } from "../../internal/bridge/local/bridge-metrics.ts";
+import { LocalSessions } from "../../internal/bridge/local/local-sessions.ts";
+import { SessionTokens } from "../../internal/bridge/local/session-tokens.ts";
+import { ReceiptSpans } from "../../internal/bridge/receipt-spans.ts";
 import type { TerminalLauncher } from "../../internal/bridge/terminal-launcher.ts";
 import { BridgeService } from "../../internal/gen/bridge/v1/bridge_pb.ts";
-import { SessionLedger } from "../../internal/providers/session-ledger.ts";
+import { SessionLedger } from "../../internal/providers/ledger/session-ledger.ts";
 import { HealthState } from "../../internal/rpc/server/health.ts";
 import { createHealthServer } from "../../internal/rpc/server/health-http.ts";
 import { Metrics } from "../../internal/rpc/server/metrics.ts";
@@ -27,6 +31,7 @@ export interface DaemonDeps {
   readonly logger: Logger;
   readonly audit: AuditLog;
   readonly redactor: Redactor;
+  readonly tracer: Tracer;
 }
 
 export interface DaemonOptions {
@@ -48,6 +53,7 @@ const CALL_GRACE_MS = 2000;
 export class Daemon implements Task {
   readonly #deps: DaemonDeps;
   readonly #options: DaemonOptions;
+  readonly #receipts = new ReceiptSpans({ follows: true });
 
   constructor(deps: DaemonDeps, options: DaemonOptions) {
     this.#deps = deps;
@@ -92,15 +98,17 @@ export class Daemon implements Task {
     const { clock, logger, redactor } = this.#deps;
     const { config, folder, place } = this.#options;
     const { sessions, allowedPaths } = config;
-    const deps = { clock, logger, env: place.env };
+    const tokens = await this.#tokens();
+    const deps = { clock, logger, env: place.env, tokens };
     const ledger = new SessionLedger({ clock, logger }, join(folder, "sessions"));
     const providers = providersOf(config, ledger, deps);
     const inTerminals = await openTerminalsFolder(folder, place.runtimeDir, process.getuid?.() ?? 0);
     const terminals = withLost(terminalsOf(config, inTerminals, deps), ledger);
     const names = config.providers.map(({ name }) => name);
     const metrics = new BridgeMetrics(registry, names);
+    const onReceipt = (...receipt: Parameters<ReceiptSpans["settled"]>) => this.#receipts.settled(...receipt);
     return new LocalSessions(
-      { clock, logger, redactor, providers, metrics, terminals },
+      { clock, logger, redactor, providers, metrics, terminals, ...(tokens && { tokens }), onReceipt },
       {
         ...{ maxPerProject: sessions.maxPerProject, maxGlobal: sessions.maxGlobal, allowedPaths },
         idleTimeoutMs: sessions.idleTimeoutMs ?? Number.POSITIVE_INFINITY,
@@ -110,18 +118,30 @@ export class Daemon implements Task {
     );
   }
 
+  async #tokens(): Promise<SessionTokens | undefined> {
+    const { clock, logger } = this.#deps;
+    const { config, folder } = this.#options;
+    if (config.sessionTokens === undefined) return undefined;
+    const tokens = new AgentTokens({ clock }, config.sessionTokens);
+    return SessionTokens.open({ clock, logger, tokens }, join(folder, "tokens"));
+  }
+
   #serving(backend: LocalSessions, health: HealthState, metrics: Metrics, signal: AbortSignal): BridgeServing {
-    const { clock, logger, audit } = this.#deps;
+    const { clock, logger, audit, tracer } = this.#deps;
+    const receipts = this.#receipts;
     const { listen, tls, trust, auth, limits, inputMaxBytes, maxConnectionAgeMs } = this.#options.config;
     const { keyFiles, audience, maxTtlMs, clockSkewMs } = auth;
     const isServing = () => !signal.aborted;
     return new BridgeServing(
-      { clock, logger, health, metrics, audit },
+      { clock, logger, health, metrics, audit, tracer },
       {
         ...{ listen, tls, trust, maxConnectionAgeMs, graceMs: CALL_GRACE_MS },
         tokens: { keyFiles, audience, maxTtlMs, clockSkewMs },
         ready: backend.ready,
-        routes: bridgeRoutes({ clock, backend, audit, isServing }, { ...limits, maxInputBytes: inputMaxBytes }),
+        routes: bridgeRoutes(
+          { clock, backend, audit, isServing, receipts },
+          { ...limits, maxInputBytes: inputMaxBytes },
+        ),
       },
     );
   }

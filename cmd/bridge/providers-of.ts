@@ -1,15 +1,16 @@
 import type { Clock } from "../../internal/base/clock.ts";
 import type { Logger } from "../../internal/base/logger.ts";
 import { DEFAULT_REDACT_PATTERNS } from "../../internal/base/redact.ts";
+import type { SessionTokens } from "../../internal/bridge/local/session-tokens.ts";
 import type { Provider, SessionConfig } from "../../internal/bridge/provider.ts";
 import { runCommand } from "../../internal/process/run-command.ts";
-import { createStdioProviders, environmentOf } from "../../internal/providers/create-providers.ts";
-import { RecordedProvider } from "../../internal/providers/recorded-provider.ts";
-import type { SessionLedger } from "../../internal/providers/session-ledger.ts";
-import { SidecarLauncher } from "../../internal/providers/sidecar-launcher.ts";
-import type { ProgramConfig, StdioDeps } from "../../internal/providers/stdio-provider.ts";
-import { terminalProgram } from "../../internal/providers/terminal-program.ts";
-import { usableArgs } from "../../internal/providers/usable-args.ts";
+import { RecordedProvider } from "../../internal/providers/ledger/recorded-provider.ts";
+import type { SessionLedger } from "../../internal/providers/ledger/session-ledger.ts";
+import { createStdioProviders, environmentOf } from "../../internal/providers/stdio/create-providers.ts";
+import type { ProgramConfig, StdioDeps } from "../../internal/providers/stdio/stdio-provider.ts";
+import { usableArgs } from "../../internal/providers/stdio/usable-args.ts";
+import { SidecarLauncher } from "../../internal/providers/terminal/sidecar-launcher.ts";
+import { terminalProgram } from "../../internal/providers/terminal/terminal-program.ts";
 import { sidecarTransport } from "../../internal/rpc/client/transport.ts";
 import type { BridgeConfig, ProviderConfig } from "./file/bridge-config.ts";
 import { ownProgram } from "./own-programs.ts";
@@ -19,15 +20,20 @@ export interface ProvidersDeps {
   readonly logger: Logger;
   /** What agents may inherit from. */
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Undefined: agents get no tokens. */
+  readonly tokens: SessionTokens | undefined;
 }
 
 /** The providers of a configuration; their sessions stand in the ledger while they run. */
 export function providersOf(
   config: BridgeConfig,
   ledger: SessionLedger,
-  deps: Pick<ProvidersDeps, "clock" | "env">,
+  deps: Pick<ProvidersDeps, "clock" | "env" | "tokens">,
 ): readonly Provider[] {
-  const environmentOf = (session: SessionConfig) => ledger.environmentOf(session);
+  const environmentOf = (session: SessionConfig) => ({
+    ...ledger.environmentOf(session),
+    ...deps.tokens?.environmentOf(session),
+  });
   return stdioProviders(config, { ...deps, environmentOf }).map((provider) => new RecordedProvider(provider, ledger));
 }
 
@@ -44,7 +50,7 @@ export function stdioProviders(
 
 /** What starts their agents in terminals, each in a folder below `folder`; undefined when no gt-sidecar came with this program. */
 export function terminalsOf(config: BridgeConfig, folder: string, deps: ProvidersDeps): SidecarLauncher | undefined {
-  const { clock, logger, env } = deps;
+  const { clock, logger, env, tokens } = deps;
   const sidecar = ownProgram("gt-sidecar");
   if (sidecar === undefined) return undefined;
   const programs = config.providers.map((provider) => [provider.name, inTerminal(provider, env)] as const);
@@ -57,7 +63,10 @@ export function terminalsOf(config: BridgeConfig, folder: string, deps: Provider
     // The flag replaces the built-in set; the configuration adds to it.
     ...(redactPatterns.length === 0 ? [] : [...DEFAULT_REDACT_PATTERNS, ...redactPatterns].flatMap(redactFlag)),
   ];
-  return new SidecarLauncher({ clock, logger, connect }, { sidecar, flags, folder, programs: new Map(programs) });
+  return new SidecarLauncher(
+    { clock, logger, connect, environmentOf: (session) => tokens?.environmentOf(session) ?? {} },
+    { sidecar, flags, folder, programs: new Map(programs) },
+  );
 }
 
 function redactFlag(pattern: string): readonly string[] {

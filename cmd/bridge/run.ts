@@ -1,4 +1,6 @@
 import { DEFAULT_REDACT_PATTERNS, Redactor } from "../../internal/base/redact.ts";
+import { version } from "../../internal/cli/version.ts";
+import { openTracer } from "../../internal/tracing/open-tracer.ts";
 import { findings } from "./check/check.ts";
 import type { CheckCommand, Printing } from "./check.ts";
 import { Daemon } from "./daemon.ts";
@@ -24,7 +26,9 @@ export async function run(command: CheckCommand, { clock, signal }: Printing): P
   const folder = stateFolderOf({ given: stateDir, configured: config.stateDir, configPath, ...place });
   await using _held = await takeStateFolder(clock, folder, signal);
   const audit = openAudit(config, clock, logger);
-  const daemon = new Daemon({ clock, logger, audit, redactor }, { config, folder, place });
+  const program = { name: "bridge", version };
+  await using tracer = await openTracer({ clock, logger }, program, { endpoint: config.otlpEndpoint, env: place.env });
+  const daemon = new Daemon({ clock, logger, audit, redactor, tracer }, { config, folder, place });
   await daemon.run(signal);
   logger.info("ended");
   return 0;

@@ -6,8 +6,9 @@ import {
   DEFAULT_USER,
   type Resources,
   WORKSPACE,
-} from "../../internal/controller/agent-template.ts";
+} from "../../internal/controller/pods/agent-template.ts";
 import { isTrustDomain } from "../../internal/pki/trust-domain.ts";
+import { isCollectorUrl } from "../../internal/tracing/collector-url.ts";
 
 /** A DNS label: what Kubernetes takes as the name of a namespace. */
 const namespaceName = z.string().regex(/^(?!-)[a-z0-9-]{1,63}(?<!-)$/, "must be the name of a namespace");
@@ -127,7 +128,12 @@ const server = z.strictObject({
 export const configSchema = z.strictObject({
   trust_domain: z.string().refine(isTrustDomain, "must be lower-case letters, digits, dots and dashes"),
   server: server.prefault({}),
-  ca: z.strictObject({ namespace: namespaceName, secret: objectName }),
+  ca: z.strictObject({
+    namespace: namespaceName,
+    secret: objectName,
+    reload: duration.default(15_000),
+    keep_previous: duration.default(90 * 86_400_000),
+  }),
   auth: z.record(z.string(), z.unknown()).optional(),
   namespaces: z.array(namespace).min(1),
   providers: z.record(providerName, provider).default({}),
@@ -147,7 +153,21 @@ export const configSchema = z.strictObject({
     .prefault({}),
   input: z.strictObject({ max_size_bytes: count(65_536).default(65_536) }).prefault({}),
   clients: z.strictObject({ direct_read: z.boolean().default(true) }).prefault({}),
+  session_tokens: z
+    .strictObject({
+      key_path: text,
+      issuer: text.default("gastown"),
+      audience: text.default("threads"),
+      role: text.refine((role) => role !== "operator", "must not be operator: only people are").default("worker"),
+      ttl: duration
+        .refine((ms) => ms >= 2_000 && ms <= 3_600_000, "must be a duration from 2s to 1h")
+        .default(3_600_000),
+    })
+    .optional(),
   bd: z.strictObject({ command: z.array(text).min(1), workdir: text.optional() }).optional(),
+  tracing: z
+    .strictObject({ otlp_endpoint: text.refine(isCollectorUrl, "must be an http or https URL").optional() })
+    .prefault({}),
   audit: z.strictObject({ path: text }).optional(),
   logging: z
     .strictObject({

@@ -31,10 +31,11 @@ export type Command =
   | (ClusterFlags & { readonly type: "serve" | "check"; readonly podName: string })
   /** `project`: undefined: that of the first namespace. */
   | (ClusterFlags & { readonly type: "init-ca"; readonly project: string | undefined })
+  | (ClusterFlags & { readonly type: "rotate-ca" })
   | (ClusterFlags & { readonly type: "uninstall"; readonly timeoutMs: number });
 
 const LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error", "silent"];
-const COMMANDS = ["check", "init-ca", "uninstall"] as const;
+const COMMANDS = ["check", "init-ca", "rotate-ca", "uninstall"] as const;
 
 const specs = {
   config: { type: "string", env: "GT_CONTROLLER_CONFIG" },
@@ -76,6 +77,7 @@ export function readConfig(argv: readonly string[], env: Env): Command {
   };
   if (type === "serve" || type === "check") return { type, ...flags, podName: env["GT_POD_NAME"] || hostname() };
   if (type === "init-ca") return { type, ...flags, project: values.project };
+  if (type === "rotate-ca") return { type, ...flags };
   return { type, ...flags, timeoutMs: values.timeout ?? 240_000 };
 }
 

@@ -1,8 +1,11 @@
 import { type Document, isNode, LineCounter, parseDocument } from "yaml";
+import type { AgentTokenRules } from "../../internal/auth/agent-token.ts";
 import { DomainError } from "../../internal/base/errors.ts";
-import type { AgentTemplate, EnvSource, Placement, Workspace } from "../../internal/controller/agent-template.ts";
-import type { ControllerSettings, NamespaceBinding } from "../../internal/controller/settings.ts";
+import type { AgentTemplate, EnvSource, Placement, Workspace } from "../../internal/controller/pods/agent-template.ts";
+import type { ControllerSettings, NamespaceBinding } from "../../internal/controller/pods/settings.ts";
 import { type ConfigFile, configSchema, type ProviderBlock } from "./config-schema.ts";
+
+type TokensBlock = NonNullable<ConfigFile["session_tokens"]>;
 
 /** The configuration file, read and checked. */
 export interface ControllerConfig {
@@ -10,6 +13,8 @@ export interface ControllerConfig {
   readonly server: ConfigFile["server"];
   /** The block `auth`, for `readAuthConfig`; undefined: no caller can show a token that counts. */
   readonly auth: unknown;
+  /** Base URL of a collector of spans; undefined: that of the environment; without either, no span is made. */
+  readonly otlpEndpoint: string | undefined;
   /** Undefined: stderr. */
   readonly auditPath: string | undefined;
   readonly logging: ConfigFile["logging"];
@@ -41,12 +46,17 @@ export function readControllerConfig(text: string, name: string): ControllerConf
 }
 
 function configOf(file: ConfigFile): ControllerConfig {
-  const { trust_domain, ca, namespaces, sessions, limits, input, clients, bd } = file;
+  const { trust_domain, ca, namespaces, sessions, limits, input, clients, session_tokens, bd } = file;
   const templates = new Map(Object.entries(file.providers).map(([id, block]) => [id, templateOf(id, block)]));
   return {
     settings: {
       trustDomain: trust_domain,
-      ca,
+      ca: {
+        namespace: ca.namespace,
+        secret: ca.secret,
+        reloadMs: ca.reload,
+        keepPreviousMs: ca.keep_previous,
+      },
       namespaces: namespaces.map((one) => bindingOf(one, templates)),
       sessions: {
         maxPerProject: sessions.max_per_project,
@@ -58,15 +68,21 @@ function configOf(file: ConfigFile): ControllerConfig {
         maxInputBytes: input.max_size_bytes,
       },
       directRead: clients.direct_read,
+      ...(session_tokens !== undefined && { sessionTokens: tokenRulesOf(session_tokens) }),
       ...(bd !== undefined && {
         bd: { command: bd.command, ...(bd.workdir !== undefined && { workdir: bd.workdir }) },
       }),
     },
     server: file.server,
     auth: file.auth,
+    otlpEndpoint: file.tracing.otlp_endpoint,
     auditPath: file.audit?.path,
     logging: file.logging,
   };
+}
+
+function tokenRulesOf({ key_path: keyPath, ttl: ttlMs, ...rest }: TokensBlock): AgentTokenRules {
+  return { keyPath, ttlMs, ...rest };
 }
 
 function bindingOf(

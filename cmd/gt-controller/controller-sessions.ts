@@ -1,20 +1,30 @@
+import { AgentTokens } from "../../internal/auth/agent-token.ts";
 import type { Clock } from "../../internal/base/clock.ts";
 import type { Logger } from "../../internal/base/logger.ts";
-import type { CaCache } from "../../internal/controller/ca-cache.ts";
-import { CertificateReconciler } from "../../internal/controller/certificate-reconciler.ts";
-import { PodClient } from "../../internal/controller/pod-client.ts";
-import { PodNotesClient } from "../../internal/controller/pod-notes-client.ts";
-import { PodSessions } from "../../internal/controller/pod-sessions.ts";
-import { SecretClient } from "../../internal/controller/secret-client.ts";
-import { SessionKeeper } from "../../internal/controller/session-keeper.ts";
-import { SessionLiveness } from "../../internal/controller/session-liveness.ts";
-import { SessionOpening } from "../../internal/controller/session-opening.ts";
-import { SessionPods } from "../../internal/controller/session-pods.ts";
-import { SessionStarter } from "../../internal/controller/session-starter.ts";
-import { SessionStopper } from "../../internal/controller/session-stopper.ts";
-import type { ControllerSettings } from "../../internal/controller/settings.ts";
-import { SidecarPool } from "../../internal/controller/sidecar-pool.ts";
-import { StartLimits } from "../../internal/controller/start-limits.ts";
+import { runTasks } from "../../internal/base/task-group.ts";
+import type { CaCache } from "../../internal/controller/certificates/ca-cache.ts";
+import { CaRotator } from "../../internal/controller/certificates/ca-rotator.ts";
+import { CertificateReconciler } from "../../internal/controller/certificates/certificate-reconciler.ts";
+import { ObjectEvents } from "../../internal/controller/certificates/object-events.ts";
+import { PodNotesClient } from "../../internal/controller/certificates/pod-notes-client.ts";
+import { RotationReports } from "../../internal/controller/certificates/rotation-reports.ts";
+import { SecretClient } from "../../internal/controller/certificates/secret-client.ts";
+import { SessionSecrets } from "../../internal/controller/certificates/session-secrets.ts";
+import { TokenSecrets } from "../../internal/controller/certificates/token-secrets.ts";
+import { PodClient } from "../../internal/controller/pods/pod-client.ts";
+import { SessionPods } from "../../internal/controller/pods/session-pods.ts";
+import type { SessionRecord } from "../../internal/controller/pods/session-record.ts";
+import type { ControllerSettings } from "../../internal/controller/pods/settings.ts";
+import { SidecarPool } from "../../internal/controller/pods/sidecar-pool.ts";
+import type { ControllerFacts, ControllerMetrics } from "../../internal/controller/sessions/controller-metrics.ts";
+import { PodSessions } from "../../internal/controller/sessions/pod-sessions.ts";
+import { ProviderChecks } from "../../internal/controller/sessions/provider-checks.ts";
+import { SessionKeeper } from "../../internal/controller/sessions/session-keeper.ts";
+import { SessionLiveness } from "../../internal/controller/sessions/session-liveness.ts";
+import { SessionOpening } from "../../internal/controller/sessions/session-opening.ts";
+import { SessionStarter } from "../../internal/controller/sessions/session-starter.ts";
+import { SessionStopper } from "../../internal/controller/sessions/session-stopper.ts";
+import { StartLimits } from "../../internal/controller/sessions/start-limits.ts";
 import type { KubeApi } from "../../internal/kube/kube-api.ts";
 import type { TlsMaterial } from "../../internal/rpc/common/tls.ts";
 
@@ -26,6 +36,7 @@ export interface ControllerSessionsDeps {
   readonly logger: Logger;
   readonly ca: CaCache;
   readonly tls: () => TlsMaterial | undefined;
+  readonly metrics: ControllerMetrics;
 }
 
 export interface ControllerSessionsOptions {
@@ -38,25 +49,55 @@ export class ControllerSessions {
   readonly backend: PodSessions;
   readonly #pods: SessionPods;
   readonly #keeper: SessionKeeper;
+  readonly #secrets: SessionSecrets;
+  readonly #rotator: CaRotator;
 
   constructor(deps: ControllerSessionsDeps, { settings, allowClients }: ControllerSessionsOptions) {
-    const { api, writes, clock, logger, tls } = deps;
+    const { api, writes, clock, logger, tls, ca, metrics } = deps;
     const { namespaces: bindings, sessions, trustDomain } = settings;
     const { retentionMs, startTimeoutMs } = sessions;
     const random = Math.random;
+    const hasTokens = settings.sessionTokens !== undefined;
     const pods = new SessionPods({ api, clock, logger, random }, bindings);
     const pool = new SidecarPool({ tls }, { trustDomain });
     const own = this.#parts(api, pods, pool, deps, settings);
-    const starter = new SessionStarter({ pods, ...own }, { bindings, retentionMs, allowClients });
+    const starting = { bindings, retentionMs, allowClients, hasTokens };
+    const starter = new SessionStarter({ pods, ...own }, starting);
+    const providers = new ProviderChecks({ clock, client: own.client }, starting);
     const liveness: ConstructorParameters<typeof PodSessions>[0]["liveness"] = (onConfirmed) =>
       new SessionLiveness({ clock, logger, pods, pool, onConfirmed });
     this.#pods = pods;
     this.backend = new PodSessions(
-      { clock, logger, pods, pool, starter, stopper: own.stopper, liveness },
-      { bindings, startTimeoutMs },
+      {
+        clock,
+        logger,
+        pods,
+        pool,
+        starter,
+        stopper: own.stopper,
+        liveness,
+        providers,
+        onStart: (how) => metrics.started(how),
+      },
+      { startTimeoutMs },
     );
     const leader = this.#parts(writes, pods, pool, deps, settings);
-    this.#keeper = new SessionKeeper({ clock, logger, random, pods, ...leader }, { retentionMs });
+    const keeper = new SessionKeeper({ clock, logger, random, pods, ...leader }, { retentionMs });
+    const onChanged = (record: SessionRecord, delayMs: number) => keeper.lookAt(record, delayMs);
+    const secrets = new SessionSecrets({ api, clock, logger, random, pods, onChanged }, bindings);
+    this.#rotator = new CaRotator(
+      {
+        clock,
+        logger,
+        secrets: new SecretClient(writes),
+        reports: new RotationReports({ clock, pods, secrets, pool }),
+        isSynced: () => pods.isSynced && secrets.isSynced,
+        onWritten: () => ca.lookNow(),
+        events: new ObjectEvents({ api: writes, clock, logger }),
+      },
+      settings.ca,
+    );
+    [this.#keeper, this.#secrets] = [keeper, secrets];
   }
 
   get isSynced(): boolean {
@@ -65,28 +106,44 @@ export class ControllerSessions {
 
   /** The leader's work. */
   lead(signal: AbortSignal): Promise<void> {
-    return this.#keeper.run(signal);
+    return runTasks(signal, [this.#keeper, this.#secrets, this.#rotator]);
   }
 
-  lookAtAll(): void {
+  caChanged(): void {
     this.#keeper.lookAtAll();
+    this.#rotator.look();
+  }
+
+  /** For the numbers of this replica. */
+  facts(leads: () => boolean): ControllerFacts {
+    return {
+      leads,
+      sessions: () => this.backend.all(),
+      queueDepth: () => this.#keeper.depth,
+      rotation: () => (leads() ? this.#rotator.status : undefined),
+      earliestEnd: () => this.#secrets.earliestEnd,
+      watches: () => ({ pods: this.#pods.counts, secrets: this.#secrets.counts }),
+      staleMs: () => this.#pods.staleMs,
+    };
   }
 
   #parts(
     api: KubeApi,
     pods: SessionPods,
     pool: SidecarPool,
-    { clock, logger, ca }: ControllerSessionsDeps,
-    { namespaces: bindings, sessions, trustDomain }: ControllerSettings,
+    { clock, logger, ca, metrics }: ControllerSessionsDeps,
+    { namespaces: bindings, sessions, trustDomain, sessionTokens }: ControllerSettings,
   ) {
     const client = new PodClient(api);
     const limits = new StartLimits({ pods, client, bindings }, sessions);
     const [secrets, notes] = [new SecretClient(api), new PodNotesClient(api)];
     const certificates = new CertificateReconciler(
-      { secrets, notes, ca: () => ca.get(), clock, logger },
+      { secrets, notes, ca: () => ca.get(), clock, logger, onIssued: (why) => metrics.issued(why) },
       { trustDomain },
     );
-    const opening = new SessionOpening({ clock, client, limits, certificates });
+    const rules = sessionTokens && new AgentTokens({ clock }, sessionTokens);
+    const tokens = rules && new TokenSecrets({ secrets, tokens: rules, clock, logger });
+    const opening = new SessionOpening({ clock, client, limits, certificates, ...(tokens && { tokens }) });
     return { client, limits, opening, stopper: new SessionStopper({ clock, logger, client, pool }) };
   }
 }

@@ -4,12 +4,14 @@ import type { Clock } from "../../internal/base/clock.ts";
 import { DomainError } from "../../internal/base/errors.ts";
 import type { Logger } from "../../internal/base/logger.ts";
 import { runTasks, type Task } from "../../internal/base/task-group.ts";
-import { bridgeRoutes } from "../../internal/bridge/bridge-routes.ts";
-import { BridgeServing } from "../../internal/bridge/bridge-serving.ts";
-import { CaCache } from "../../internal/controller/ca-cache.ts";
-import { OwnCertificate } from "../../internal/controller/own-certificate.ts";
-import { SecretClient } from "../../internal/controller/secret-client.ts";
-import { clientRules, controllerId, LEASE_NAME } from "../../internal/controller/settings.ts";
+import type { Tracer } from "../../internal/base/tracing.ts";
+import { bridgeRoutes } from "../../internal/bridge/calls/bridge-routes.ts";
+import { BridgeServing } from "../../internal/bridge/calls/bridge-serving.ts";
+import { CaCache } from "../../internal/controller/certificates/ca-cache.ts";
+import { OwnCertificate } from "../../internal/controller/certificates/own-certificate.ts";
+import { SecretClient } from "../../internal/controller/certificates/secret-client.ts";
+import { clientRules, controllerId, LEASE_NAME } from "../../internal/controller/pods/settings.ts";
+import { ControllerMetrics } from "../../internal/controller/sessions/controller-metrics.ts";
 import { BridgeService } from "../../internal/gen/bridge/v1/bridge_pb.ts";
 import type { Credentials } from "../../internal/kube/credentials.ts";
 import { FencedKube } from "../../internal/kube/fenced-kube.ts";
@@ -30,6 +32,7 @@ export interface ControllerDeps {
   readonly audit: AuditLog;
   readonly credentials: Credentials;
   readonly folder: ServerTlsFolder;
+  readonly tracer: Tracer;
 }
 
 export interface ControllerOptions {
@@ -38,6 +41,12 @@ export interface ControllerOptions {
   readonly namespace: string;
   /** Of this replica, another one at each start. */
   readonly identity: string;
+}
+
+/** The replica's numbers: the process's registry, and those of the controller in it. */
+interface Numbers {
+  readonly metrics: Metrics;
+  readonly numbers: ControllerMetrics;
 }
 
 /** How long calls go on after they were told to stop. */
@@ -59,18 +68,20 @@ export class Controller implements Task {
    * @throws DomainError `unavailable` when an address cannot be listened on; `invalid` for token keys that cannot be used
    */
   async run(signal: AbortSignal): Promise<void> {
-    const transport = new KubeTransport(this.#deps);
+    const metrics = new Metrics();
+    const numbers = new ControllerMetrics(metrics.registry);
+    const transport = new KubeTransport(this.#deps, { onAttempt: (facts) => numbers.attempted(facts) });
     const life = new AbortController();
     const held = transport.run(life.signal);
     try {
-      await this.#runOver(transport, signal);
+      await this.#runOver(transport, { metrics, numbers }, signal);
     } finally {
       life.abort(new Error("the controller ends"));
       await held;
     }
   }
 
-  async #runOver(api: KubeTransport, signal: AbortSignal): Promise<void> {
+  async #runOver(api: KubeTransport, { metrics, numbers }: Numbers, signal: AbortSignal): Promise<void> {
     const { clock, logger, folder } = this.#deps;
     const { config, namespace, identity } = this.#options;
     const { settings } = config;
@@ -86,7 +97,7 @@ export class Controller implements Task {
         onChanged: (material) => {
           client.follow(material);
           server.follow(material);
-          sessions.lookAtAll();
+          sessions.caChanged();
         },
       },
       settings.ca,
@@ -97,20 +108,22 @@ export class Controller implements Task {
     );
     const writes = new FencedKube(api, () => elector.assertLeads());
     const allowClients = clientRules(settings, namespace);
-    const deps = { api, writes, clock, logger, ca, tls: () => client.files };
+    const deps = { api, writes, clock, logger, ca, tls: () => client.files, metrics: numbers };
     const sessions = new ControllerSessions(deps, { settings, allowClients });
-    await this.#serve(sessions, elector, [ca, server, client], signal);
+    numbers.observe(sessions.facts(() => elector.leads));
+    await this.#serve(sessions, elector, [ca, server, client], metrics, signal);
   }
 
   async #serve(
     sessions: ControllerSessions,
     elector: LeaseElector,
     certificates: readonly [ca: CaCache, server: OwnCertificate, ...Task[]],
+    metrics: Metrics,
     signal: AbortSignal,
   ): Promise<void> {
     const { clock, logger } = this.#deps;
     const { config } = this.#options;
-    const [health, metrics] = [new HealthState(), new Metrics()];
+    const health = new HealthState();
     metrics.collectProcess();
     const serving = this.#serving(sessions, health, metrics, signal);
     const healthServer = createHealthServer(
@@ -159,12 +172,12 @@ export class Controller implements Task {
   }
 
   #serving(sessions: ControllerSessions, health: HealthState, metrics: Metrics, signal: AbortSignal): BridgeServing {
-    const { clock, logger, audit, folder } = this.#deps;
+    const { clock, logger, audit, folder, tracer } = this.#deps;
     const { server, settings, tokens } = this.#options.config;
     const { startsPerMinute, inputsPerMinute, maxInputBytes } = settings.sessions;
     const isServing = () => !signal.aborted;
     return new BridgeServing(
-      { clock, logger, health, metrics, audit },
+      { clock, logger, health, metrics, audit, tracer },
       {
         listen: listenAt(server.listen),
         tls: folder.path,

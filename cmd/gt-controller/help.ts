@@ -5,6 +5,7 @@ Usage:
   gt-controller --config FILE [flags]             serve until SIGTERM; N equal replicas, one of which writes
   gt-controller check --config FILE               say what is wrong with FILE
   gt-controller init-ca --config FILE [flags]     make what is missing: the CA, the first client's files
+  gt-controller rotate-ca --config FILE [flags]   begin to replace the CA, or say how far that is
   gt-controller uninstall --config FILE [flags]   stop the controllers, delete what they made
 
 The chart runs them: charts/gastown. In a pod the cluster is the pod's own; elsewhere it is that of --kubeconfig.
@@ -23,6 +24,10 @@ init-ca:
   --client NAME       the first client: its certificate, and the issuer of its tokens (admin)
   --project NAME      of its tokens, for what is printed (that of the first namespace)
 
+rotate-ca:
+  Makes the next CA, unless next.crt and next.key are in the CA's Secret. The replica that leads takes the steps, each when every
+  sidecar has followed; the old CA counts for ca.keep_previous longer. Say it again to see how far it is.
+
 uninstall:
   --client NAME       as for init-ca
   --timeout TIME      for pods to end (4m)
@@ -33,5 +38,6 @@ Examples:
   gt-controller check --config controller.yaml
   gt-controller --config controller.yaml --kubeconfig ~/.kube/config --namespace gastown-system
   gt-controller init-ca --config controller.yaml --kubeconfig ~/.kube/config
+  gt-controller rotate-ca --config controller.yaml --kubeconfig ~/.kube/config
   gt-controller uninstall --config controller.yaml --kubeconfig ~/.kube/config --context test
 `;

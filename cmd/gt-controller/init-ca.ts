@@ -1,6 +1,6 @@
 import { printable } from "../../internal/base/printable-text.ts";
-import { SecretClient } from "../../internal/controller/secret-client.ts";
-import { setUp } from "../../internal/controller/set-up.ts";
+import { SecretClient } from "../../internal/controller/certificates/secret-client.ts";
+import { setUp } from "../../internal/controller/certificates/set-up.ts";
 import type { Command } from "./config.ts";
 import type { CommandContext } from "./context.ts";
 import { chartNames } from "./names.ts";

@@ -46,6 +46,8 @@ async function main({ argv, env, stdout, clock, signal }: MainContext): Promise<
       return await (await import("./run.ts")).run(command, { clock, signal });
     case "init-ca":
       return await (await import("./init-ca.ts")).initCa(contextOf(command), command);
+    case "rotate-ca":
+      return await (await import("./rotate-ca.ts")).rotateCa(contextOf(command), command);
     case "uninstall":
       return await (await import("./uninstall.ts")).uninstall(contextOf(command), command);
   }

@@ -1,7 +1,7 @@
 import { printable } from "../../internal/base/printable-text.ts";
-import { SecretClient } from "../../internal/controller/secret-client.ts";
-import { LEASE_NAME } from "../../internal/controller/settings.ts";
-import { tearDown } from "../../internal/controller/tear-down.ts";
+import { SecretClient } from "../../internal/controller/certificates/secret-client.ts";
+import { tearDown } from "../../internal/controller/certificates/tear-down.ts";
+import { LEASE_NAME } from "../../internal/controller/pods/settings.ts";
 import type { Command } from "./config.ts";
 import type { CommandContext } from "./context.ts";
 import { chartNames } from "./names.ts";

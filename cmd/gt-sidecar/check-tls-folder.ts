@@ -3,12 +3,13 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DomainError } from "../../internal/base/errors.ts";
 import { checkTls } from "../../internal/pki/tls-files.ts";
+import type { CrlPolicy } from "../../internal/pki/trust.ts";
 
 /**
  * The certificate of a folder that a server can use as it is now.
  * @throws DomainError `invalid`, naming the folder and what is wrong with which file.
  */
-export function checkTlsFolder(dir: string): X509Certificate {
+export function checkTlsFolder(dir: string, crlPolicy: CrlPolicy): X509Certificate {
   const read = (name: string) => {
     try {
       return readFileSync(join(dir, name), "utf8");
@@ -19,7 +20,9 @@ export function checkTlsFolder(dir: string): X509Certificate {
   const files = { cert: read("tls.crt"), key: read("tls.key"), ca: read("ca.crt") };
   const crl = readIfThere(join(dir, "crl.pem"));
   try {
-    return checkTls(crl === undefined ? files : { ...files, crl }, "server", Date.now()).leaf;
+    return checkTls(crl === undefined ? files : { ...files, crl }, "server", Date.now(), {
+      crlPolicyOf: () => crlPolicy,
+    }).leaf;
   } catch (err) {
     if (!(err instanceof DomainError)) throw err;
     throw new DomainError("invalid", `cannot serve with ${dir}: ${err.message}`, { cause: err });

@@ -173,6 +173,9 @@ describe("keys of token issuers", () => {
     });
     expect(serve(...keys, "--jwt-audience", "mine")).toMatchObject({ tokens: { audience: "mine" } });
     expect(serve()).not.toHaveProperty("tokens");
+    expect(serve()).toMatchObject({ crlPolicy: "if-present" });
+    const audited = serve(...keys, "--crl-policy", "require", "--audit-log", "a.log");
+    expect(audited).toMatchObject({ crlPolicy: "require", auditLog: join(process.cwd(), "a.log") });
   });
 
   it.each([
@@ -181,6 +184,10 @@ describe("keys of token issuers", () => {
     [["--jwt-key", "shop="], "ISSUER=FILE"],
     [["--jwt-key", "shop=file"], "needs --tls-dir"],
     [["--jwt-audience", "x"], "no --jwt-key"],
+    [["--crl-policy", "require"], "needs --tls-dir"],
+    [["--crl-policy", "never", "--tls-dir", "/t"], "require or if-present"],
+    [["--audit-log", "a.log"], "needs --tls-dir"],
+    [["--audit-log", ""], "path of a file"],
   ])("are refused: %j", (flags, words) => {
     expect(() => config([...AGENT, ...flags])).toThrow(words);
   });

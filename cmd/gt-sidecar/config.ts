@@ -4,12 +4,13 @@ import { homedir, hostname, tmpdir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import type { AgentProfile } from "../../internal/agents/profile.ts";
 import { profileNamed } from "../../internal/agents/programs/registry.ts";
-import { sessionsOf } from "../../internal/auth/identities.ts";
 import { parseRoleRule, type RoleRule } from "../../internal/auth/roles.ts";
+import { sessionsOf } from "../../internal/auth/tls/identities.ts";
 import { DomainError } from "../../internal/base/errors.ts";
 import type { LogLevel } from "../../internal/base/logger.ts";
 import { DEFAULT_REDACT_PATTERNS, Redactor } from "../../internal/base/redact.ts";
 import { parseFlags } from "../../internal/cli/flags.ts";
+import type { CrlPolicy } from "../../internal/pki/trust.ts";
 import type { RestartMode } from "../../internal/process/restart-policy.ts";
 import type { ListenAddress } from "../../internal/rpc/port/listen.ts";
 import type { SidecarOptions } from "../../internal/sidecar/halves/options.ts";
@@ -19,6 +20,7 @@ import { findProgram } from "./find-program.ts";
 import { checkListen, formatListen, parseListen, withFixedPort } from "./listen.ts";
 import { checkSocketFolder } from "./socket-folder.ts";
 import { readTokenFlags, type TokenFlags } from "./token-flags.ts";
+import { type Place, readAuditFlag, readCrlPolicyFlag } from "./trust-flags.ts";
 
 export interface SidecarConfig {
   readonly half: "both" | "supervise" | "serve";
@@ -30,6 +32,9 @@ export interface SidecarConfig {
   readonly roleRules?: readonly RoleRule[];
   /** Tokens that give roles; undefined: none. */
   readonly tokens?: TokenFlags;
+  readonly crlPolicy: CrlPolicy;
+  /** Undefined: stderr where tokens count, else nowhere. */
+  readonly auditLog?: string;
   readonly allowHosts: readonly string[];
   readonly graceMs: number;
   readonly logLevel: LogLevel;
@@ -53,6 +58,8 @@ const specs = {
   "allow-client": { type: "list", env: "GT_ALLOW_CLIENTS" },
   "jwt-key": { type: "list", env: "GT_JWT_KEYS" },
   "jwt-audience": { type: "string", env: "GT_JWT_AUDIENCE" },
+  "crl-policy": { type: "string", env: "GT_CRL_POLICY" },
+  "audit-log": { type: "string", env: "GT_AUDIT_LOG" },
   "insecure-plaintext": { type: "boolean", env: "GT_SIDECAR_INSECURE" },
   "allow-host": { type: "list" },
   restart: { type: "string", env: "GT_AGENT_RESTART" },
@@ -91,11 +98,14 @@ export function readConfig(argv: readonly string[], env: Env): SidecarConfig | "
   }
   const { values } = flags;
   const tlsDir = values["tls-dir"] === undefined ? undefined : resolve(values["tls-dir"]);
-  const sidecar = readSidecar(values, flags.rest, env, half, sessionOfCertificate(tlsDir, half));
+  const place: Place = { tlsDir, half };
+  const crlPolicy = readCrlPolicyFlag(values["crl-policy"], place);
+  const sidecar = readSidecar(values, flags.rest, env, half, sessionOfCertificate(place, crlPolicy));
   const listen = parseListen(values.listen ?? "127.0.0.1:9090", "--listen", { unix: true });
   if (half !== "supervise")
     checkListen(listen, { tls: tlsDir !== undefined, insecure: values["insecure-plaintext"] ?? false });
-  const tokens = readTokenFlags(values["jwt-key"], values["jwt-audience"], { tlsDir, half });
+  const tokens = readTokenFlags(values["jwt-key"], values["jwt-audience"], place);
+  const auditLog = readAuditFlag(values["audit-log"], place);
   const own = argv.slice(half === "both" ? 0 : 1, argv.includes("--") ? argv.indexOf("--") : undefined);
   return {
     half,
@@ -105,6 +115,8 @@ export function readConfig(argv: readonly string[], env: Env): SidecarConfig | "
     ...(tlsDir === undefined ? {} : { tlsDir }),
     ...(values["allow-client"] && { roleRules: values["allow-client"].map(parseRoleRule) }),
     ...(tokens && { tokens }),
+    crlPolicy,
+    ...(auditLog !== undefined && { auditLog }),
     allowHosts: values["allow-host"] ?? [],
     graceMs: values.grace ?? 10_000,
     logLevel: oneOf("--log-level", LEVELS, values["log-level"] ?? "info"),
@@ -224,10 +236,10 @@ function runtimeDirOf(env: Env): string | undefined {
  * The session that the certificate names, if it names one. A first start fails here when the folder cannot be used; a
  * serving half begins all the same and waits until it can: it may be the one that comes back while files are replaced.
  */
-function sessionOfCertificate(dir: string | undefined, half: SidecarConfig["half"]): string | undefined {
+function sessionOfCertificate({ tlsDir: dir, half }: Place, crlPolicy: CrlPolicy): string | undefined {
   if (dir === undefined || half === "supervise") return undefined;
   try {
-    return sessionsOf(checkTlsFolder(dir))[0];
+    return sessionsOf(checkTlsFolder(dir, crlPolicy))[0];
   } catch (err) {
     if (half === "serve") return undefined;
     throw err;

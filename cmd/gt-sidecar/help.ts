@@ -24,8 +24,13 @@ Serving:
   --health-listen H:P      /livez, /readyz, /metrics (127.0.0.1:9091), or unix:PATH  GT_SIDECAR_HEALTH_LISTEN
   --tls-dir DIR            tls.crt, tls.key, ca.crt, optional crl.pem               GT_TLS_DIR
   --allow-client RULE      spiffe://domain/path=read|nudge|operate, may repeat      GT_ALLOW_CLIENTS
+                             (CA-SHA256/CN=… for a certificate without such a name)
   --jwt-key ISSUER=FILE    whose tokens give roles too; a public Ed25519 key, may repeat   GT_JWT_KEYS
   --jwt-audience NAME      whom those tokens are for (gt-sidecar)                   GT_JWT_AUDIENCE
+  --crl-policy WORD        if-present: a CA without a revocation list has revoked nothing;  GT_CRL_POLICY
+                             require: its callers are refused (if-present)
+  --audit-log FILE         one JSON line for each decision about a caller; stderr where     GT_AUDIT_LOG
+                             --jwt-key is given, else none
   --insecure-plaintext     serve other addresses than loopback without TLS          GT_SIDECAR_INSECURE
   --allow-host NAME        a host name that plaintext callers may use, may repeat
   --raw-bytes N            raw output kept for watchers that come back (8 MiB)
@@ -50,4 +55,5 @@ Examples:
   gt-sidecar --agent generic -- python3 -i           any program with a prompt
   gt-sidecar --listen unix:$HOME/.gt/agent.sock      for programs of this user alone; ~/.gt has mode 0700
   gt-sidecar --listen 0.0.0.0:9090 --tls-dir /etc/gt/tls
+  gt-sidecar --listen 0.0.0.0:9090 --tls-dir /etc/gt/tls --jwt-key shop=/etc/gt/shop.pub --crl-policy require
 `;

@@ -8,7 +8,7 @@ import { HEAP_FLAGS } from "../../internal/sidecar/supervisor/serving-processes.
 import { readConfig, serveArgs } from "./config.ts";
 import { help } from "./help.ts";
 import { signalsFor } from "./signals.ts";
-import { endsWith, STANDBY, toldToGo } from "./standby.ts";
+import { endsWith, STANDBY, waitForGo } from "./standby.ts";
 
 const isFirst = process.pid === 1;
 const isStandby = process.argv[2] === STANDBY;
@@ -21,7 +21,7 @@ await runMain({ name: "gt-sidecar", ...exits, signals }, async (context) => {
   const { env, stdin, stdout, signal, clock } = context;
   const argv = isStandby ? context.argv.slice(1) : context.argv;
   if (isStandby) await import("./serve.ts"); // what takes time is done before it is needed
-  if (isStandby && !(await toldToGo(stdin))) return 0;
+  if (isStandby && !(await waitForGo(stdin))) return 0;
   const config = asRefusal(() => readConfig(argv, env));
   if (config === "help" || config === "version") {
     stdout.write(config === "help" ? help : `gt-sidecar ${version}\n`);

@@ -1,8 +1,10 @@
 import { existsSync } from "node:fs";
 import { basename } from "node:path";
+import { AuditLog } from "../../internal/auth/audit-log.ts";
 import type { Clock } from "../../internal/base/clock.ts";
 import type { Logger } from "../../internal/base/logger.ts";
 import { version } from "../../internal/cli/version.ts";
+import { auditLines } from "../../internal/files/audit-lines.ts";
 import { PinnedFolder } from "../../internal/files/pinned-folder.ts";
 import { runtimeFolder } from "../../internal/files/private-folder.ts";
 import type { ListenAddress } from "../../internal/rpc/port/listen.ts";
@@ -27,7 +29,7 @@ const LOCK_WAIT_MS = 10_000;
 
 /** Runs the serving half until it is told to stop; 0 then. */
 export async function serve(config: SidecarConfig, { logger, clock, signal, isApart }: ServeContext): Promise<number> {
-  const { sidecar, listen, healthListen, tlsDir, roleRules, tokens, allowHosts } = config;
+  const { sidecar, listen, healthListen, tlsDir, roleRules, tokens, crlPolicy, auditLog, allowHosts } = config;
   const paths = statePaths(sidecar.stateDir);
   await untilThere(paths.dir, clock, signal);
   // One that loses its supervising half needs a moment to end; two at a time would write over each other.
@@ -39,6 +41,8 @@ export async function serve(config: SidecarConfig, { logger, clock, signal, isAp
     },
   };
   await using _lock = await lockState(clock, held, { half: "serve", waitMs: LOCK_WAIT_MS });
+  const isAudited = tlsDir !== undefined && (tokens !== undefined || auditLog !== undefined);
+  const audit = isAudited ? new AuditLog({ clock, write: auditLines(auditLog, { clock, logger }) }) : undefined;
   const metrics = new Metrics();
   metrics.collectProcess();
   await using announced = new AsyncDisposableStack();
@@ -51,7 +55,7 @@ export async function serve(config: SidecarConfig, { logger, clock, signal, isAp
     }
   };
   const serving = new ServingHalf(
-    { clock, logger, health: new HealthState(), metrics, onListening },
+    { clock, logger, health: new HealthState(), metrics, onListening, ...(audit && { audit }) },
     {
       sidecar,
       isApart,
@@ -62,6 +66,7 @@ export async function serve(config: SidecarConfig, { logger, clock, signal, isAp
       ...(tlsDir === undefined ? {} : { tlsDir }),
       ...(roleRules && { roleRules }),
       ...(tokens && { tokens }),
+      trust: { crlPolicyOf: () => crlPolicy },
     },
   );
   await serving.run(signal);

@@ -5,7 +5,7 @@ import { GO } from "../../internal/sidecar/supervisor/serving-processes.ts";
 export const STANDBY = "--standby";
 
 /** True when told to; false when the supervising half has gone. */
-export async function toldToGo(stdin: NodeJS.ReadStream): Promise<boolean> {
+export async function waitForGo(stdin: NodeJS.ReadStream): Promise<boolean> {
   stdin.setEncoding("utf8");
   for await (const chunk of stdin.iterator({ destroyOnReturn: false })) if (String(chunk) === GO) return true;
   return false;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { profileNames } from "../../internal/agents/programs/registry.ts";
 import { allCommands, commandNamed, commandNames } from "./commands.ts";
-import { helpText } from "./common/help-text.ts";
-import { PLACE_FLAGS } from "./common/place-flags.ts";
+import { helpText } from "./common/command/help-text.ts";
+import { PLACE_FLAGS } from "./common/place/place-flags.ts";
 import { overview } from "./help/overview.ts";
 
 const commands = await allCommands();

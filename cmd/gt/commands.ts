@@ -1,4 +1,4 @@
-import type { Command } from "./common/command.ts";
+import type { Command } from "./common/command/command.ts";
 
 /** Every command in the order in which help lists them. Each is imported when it is asked for. */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {

@@ -3,7 +3,7 @@ import { parseFlags } from "../../internal/cli/flags.ts";
 import { type MainContext, runMain } from "../../internal/cli/run-main.ts";
 import { version } from "../../internal/cli/version.ts";
 import { commandNamed, commandNames } from "./commands.ts";
-import { commandContext } from "./common/command-context.ts";
+import { commandContext } from "./common/command/command-context.ts";
 
 /** Usage 2, no such agent 3, unreachable or not trusted 4, refused 6; what is not here is 1. */
 const exitCodes: Readonly<Record<ErrorKind, number>> = {
@@ -27,12 +27,12 @@ async function main(context: MainContext): Promise<number> {
   if (name === "--version") return printVersion(stdout);
   const command = await commandNamed(name);
   if (command === undefined) {
-    throw (await import("./common/unknown-command.ts")).unknownCommand(name, commandNames);
+    throw (await import("./common/command/unknown-command.ts")).unknownCommand(name, commandNames);
   }
   const { ask, ...given } = parseFlags(command.flags, argv, env);
   if (ask === "version") return printVersion(stdout);
   if (ask === "help") {
-    stdout.write((await import("./common/help-text.ts")).helpText(command));
+    stdout.write((await import("./common/command/help-text.ts")).helpText(command));
     return 0;
   }
   return await command.run(given, commandContext(context));

@@ -46,7 +46,7 @@ export interface DialogView {
 export type BackgroundKind = "subagent" | "shell" | "workflow" | "other";
 
 /** Something that the agent started and that runs behind its turns, as its hook tells it. */
-export interface ToldTask {
+export interface ReportedTask {
   readonly id: string;
   readonly kind: BackgroundKind;
   /** Not sanitised; may be empty. */
@@ -82,7 +82,7 @@ export type HookEvent =
   /** The agent took a message; `prompt` is its text where the agent tells it, `endedTasks` ids of background tasks that it reports as ended. */
   | { readonly type: "prompt-submitted"; readonly prompt?: string; readonly endedTasks?: readonly string[] }
   /** `background`: what goes on behind it; absent where the agent does not tell. */
-  | { readonly type: "turn-ended"; readonly background?: readonly ToldTask[] }
+  | { readonly type: "turn-ended"; readonly background?: readonly ReportedTask[] }
   /** A tool begins or ended: the agent works. */
   | { readonly type: "activity" }
   | { readonly type: "waiting"; readonly reason: string };

@@ -1,8 +1,9 @@
 import type { HandlerContext } from "@connectrpc/connect";
 import type { Clock } from "../base/clock.ts";
 import type { DomainError } from "../base/errors.ts";
+import { callerKey } from "../rpc/port/caller.ts";
 import type { ConnectionDecision } from "../rpc/port/connection-decision.ts";
-import { type Peer, peerKey } from "../rpc/port/peer.ts";
+import { peerKey } from "../rpc/port/peer.ts";
 import { correlationKey } from "../rpc/server/call-facts.ts";
 import type { Decisions } from "../rpc/server/decisions.ts";
 import { tokenKey } from "./token-gate.ts";
@@ -31,8 +32,12 @@ export class AuditLog implements Decisions {
     this.#record("call", factsOf(context), refusal);
   }
 
-  connection({ address, uri, serial, reason }: ConnectionDecision): void {
-    this.#line({ event: "connection", outcome: "refused", address, identity: uri, serial, reason });
+  ended(context: HandlerContext, why: DomainError): void {
+    this.#line({ event: "call", outcome: "ended", ...factsOf(context), code: why.kind, reason: why.message });
+  }
+
+  connection({ address, identity, serial, reason }: ConnectionDecision): void {
+    this.#line({ event: "connection", outcome: "refused", address, identity, serial, reason });
   }
 
   /** A decision on a call whose request was read, e.g. about the session that it names. */
@@ -58,14 +63,11 @@ function factsOf({ values, service, method }: HandlerContext) {
     correlation_id: values.get(correlationKey),
     call: `${service.typeName}/${method.name}`,
     address: peer.address,
-    ...identityOf(peer),
+    identity: values.get(callerKey).identity || undefined,
+    serial: peer.type === "certificate" ? peer.serial : undefined,
     issuer: claims?.issuer,
     subject: claims?.subject,
     project: claims?.project,
     scope: claims?.role,
   };
-}
-
-function identityOf(peer: Peer) {
-  return peer.type === "certificate" ? { identity: peer.uris[0], serial: peer.serial } : {};
 }

@@ -2,7 +2,7 @@ import { X509Certificate } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { TestCa } from "../../test/support/certificates.ts";
+import { TestCa } from "../../test/support/bridge/certificates.ts";
 import { readAuthConfig, readCrlPolicy } from "./auth-config.ts";
 import { fingerprintOf } from "./issuing-cas.ts";
 

@@ -1,7 +1,8 @@
-import { X509Certificate } from "node:crypto";
+import { hash, X509Certificate } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { TestCa } from "../../test/support/certificates.ts";
-import { checkIssuers, countsOver, fingerprintOf, type IssuerRule, namelessIdentity } from "./issuing-cas.ts";
+import { TestCa } from "../../test/support/bridge/certificates.ts";
+import { Trust } from "../pki/trust.ts";
+import { checkIssuers, countsOver, fingerprintOf, type IssuerRule, namelessIdentities } from "./issuing-cas.ts";
 
 const own = new TestCa("own");
 const shop = new TestCa("shop");
@@ -66,7 +67,27 @@ describe("a configuration", () => {
   });
 });
 
-it("who has no URI name is known by CA and CN", () => {
-  expect(namelessIdentity(ofShop, cross)).toBe(`${fingerprintOf(cross)}/app`);
-  expect(fingerprintOf(cross)).toMatch(/^[0-9a-f]{64}$/);
+describe("who has no URI name", () => {
+  const trust = new Trust([...cas, renewed]);
+  const named = (cn: string) => namelessIdentities(read(shop.issue({ cn }).cert), trust, Date.now());
+
+  it("is known by CA and CN, under each certificate of that CA", () => {
+    const fingerprints = [cross, renewed].map(fingerprintOf);
+    expect(fingerprints[0]).toMatch(/^[0-9a-f]{64}$/);
+    expect(named("app")).toEqual(fingerprints.map((ca) => `${ca}/app`));
+  });
+
+  it("is nobody below a CA that is not trusted, and without a CN", () => {
+    expect(namelessIdentities(read(twin.issue({ cn: "app" }).cert), trust, Date.now())).toEqual([]);
+    expect(named("")).toEqual([]);
+  });
+
+  it.each([
+    ["app via spiffe://town/ns/a/controller", "app%20via%20spiffe%3A%2F%2Ftown%2Fns%2Fa%2Fcontroller"],
+    ["a/b=operate\n", "a%2Fb%3Doperate%0A"],
+    ["é", "%C3%A9"],
+    ["x".repeat(300), `${"x".repeat(190)}~${hash("sha256", "x".repeat(300), "hex")}`],
+  ])("poses as nobody else: %j", (cn, encoded) => {
+    expect(named(cn)[0]?.split("/")).toEqual([fingerprintOf(cross), encoded]);
+  });
 });

@@ -1,6 +1,7 @@
 import { hash, type X509Certificate } from "node:crypto";
 import { DomainError } from "../base/errors.ts";
-import { identitiesOf } from "./identities.ts";
+import type { Trust } from "../pki/trust.ts";
+import { boundedName, identitiesOf } from "./tls/identities.ts";
 
 /** Over whose certificates the tokens of an issuer count. */
 export interface IssuerRule {
@@ -67,9 +68,20 @@ export function hasTrustedCa({ issuer, cas: named }: IssuerRule, cas: readonly X
   return named !== undefined || casNamed(issuer, cas).size > 0;
 }
 
-/** Who the owner of a certificate is where it has no URI name: `<SHA-256 of its CA>/<CN>`. */
-export function namelessIdentity(certificate: X509Certificate, issuer: X509Certificate): string {
-  return `${fingerprintOf(issuer)}/${commonNameOf(certificate) ?? ""}`;
+/**
+ * Who the owner of a certificate without a URI name is: `<SHA-256 of its CA>/<CN>`, the CN percent-encoded but for letters,
+ * digits and `-_.!~*'()`. A CA that stands among those that are trusted with several certificates gives as many
+ * identities; the first one is by the certificate that the chain leads over. Empty without a chain that is good, and for no CN or several.
+ *
+ * @param now wall clock, ms
+ */
+export function namelessIdentities(certificate: X509Certificate, trust: Trust, now: number): readonly string[] {
+  const issuer = trust.issuerOf(certificate, now);
+  const name = commonNameOf(certificate);
+  if (issuer === undefined || name === undefined || name === "") return [];
+  const others = trust.cas.filter((ca) => ca !== issuer && caKeyOf(ca) === caKeyOf(issuer));
+  const encoded = boundedName(encodeURIComponent(name.toWellFormed()));
+  return [issuer, ...others].map((ca) => `${fingerprintOf(ca)}/${encoded}`);
 }
 
 /** SHA-256 of a certificate, 64 hex digits, lower case. */

@@ -27,6 +27,11 @@ export function mintToken(key: KeyObject, request: TokenRequest, now: number): s
     ...(scope && { scope }),
     ...(certificate && { cnf: { "x5t#S256": hash("sha256", certificate.raw, "base64url") } }),
   };
+  return signClaims(key, claims);
+}
+
+/** A JWT with these claims, signed with EdDSA. */
+export function signClaims(key: KeyObject, claims: object): string {
   const signed = `${encoded({ alg: "EdDSA", typ: "JWT" })}.${encoded(claims)}`;
   return `${signed}.${sign(null, Buffer.from(signed), key).toString("base64url")}`;
 }

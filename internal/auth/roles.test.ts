@@ -45,8 +45,21 @@ describe("roles", () => {
     expect(roleOf(["spiffe://town/ns//controller"], anyone)).toBeUndefined();
   });
 
+  it("are given to names below a CA too", () => {
+    const ca = "0a".repeat(32);
+    const [one, all] = [`${ca}/prd%20manager=read`, `${ca.toUpperCase().replace(/..(?=.)/g, "$&:")}/*=nudge`];
+    expect(roleOf([`${ca}/prd%20manager`], [parseRoleRule(one)])).toBe("read");
+    expect(roleOf([`${ca}/prd`], [parseRoleRule(one)])).toBeUndefined();
+    expect(roleOf([`${ca}/prd`], [parseRoleRule(all)])).toBe("nudge");
+    expect(roleOf([`${ca.replace("0a", "0b")}/prd`], [parseRoleRule(all)])).toBeUndefined();
+  });
+
   it.each([
     "",
+    `${"0a".repeat(32)}/a b=read`,
+    `${"0a".repeat(32)}/=read`,
+    `${"0a".repeat(31)}/a=read`,
+    "*/a=read",
     "spiffe://town/a",
     "spiffe://town/a=root",
     "https://town/a=read",

@@ -5,24 +5,31 @@ export type Role = "read" | "nudge" | "operate";
 
 const ROLES: readonly Role[] = ["read", "nudge", "operate"];
 
-/** Who gets a role: a SPIFFE id, in which a path segment `*` stands for any one segment that is not empty. */
+/**
+ * Who gets a role: a SPIFFE id, or `<SHA-256 of a CA>/<CN>` for a certificate without one. A segment `*` of either stands for
+ * any one segment that is not empty.
+ */
 export interface RoleRule {
   readonly pattern: string;
   readonly role: Role;
 }
 
+const BY_CA = /^(?:[0-9A-Fa-f]{2}:?){31}[0-9A-Fa-f]{2}\/(?:[\w.!~*'()-]|%[0-9A-F]{2})+$/;
+
 /**
- * Reads `spiffe://DOMAIN/PATH=ROLE`.
+ * Reads `spiffe://DOMAIN/PATH=ROLE` and `SHA256/CN=ROLE`, where the SHA-256 of the CA may have colons.
  * @throws DomainError `invalid` for anything else.
  */
 export function parseRoleRule(text: string): RoleRule {
   const [pattern = "", role = "", ...rest] = text.split("=");
-  if (rest.length > 0 || !isRole(role) || !/^spiffe:\/\/[^/*]+(?:\/[^/]+)+$/.test(pattern)) {
-    throw new DomainError("invalid", `not a rule for callers: ${JSON.stringify(text)}`, {
-      fields: { hint: "write spiffe://domain/path=read, =nudge or =operate; * stands for one segment of the path" },
-    });
-  }
-  return { pattern, role };
+  const isKnown = rest.length === 0 && isRole(role);
+  if (isKnown && /^spiffe:\/\/[^/*]+(?:\/[^/]+)+$/.test(pattern)) return { pattern, role };
+  if (isKnown && BY_CA.test(pattern)) return { pattern: plainByCa(pattern), role };
+  throw new DomainError("invalid", `not a rule for callers: ${JSON.stringify(text)}`, {
+    fields: {
+      hint: "write spiffe://domain/path=read, =nudge or =operate; * stands for one segment of the path; of a certificate without a URI name CA-SHA256/CN, as the audit log has it",
+    },
+  });
 }
 
 /** The rule of a sidecar that was told none: the controllers of its own trust domain, by its identities, may do everything. */
@@ -48,6 +55,12 @@ export function higherOf(a: Role | undefined, b: Role | undefined): Role | undef
 
 export function includes(held: Role | undefined, needed: Role): boolean {
   return held !== undefined && ROLES.indexOf(held) >= ROLES.indexOf(needed);
+}
+
+/** The hash in lower case without colons, as identities have it. */
+function plainByCa(pattern: string): string {
+  const [ca = "", name = ""] = pattern.split("/");
+  return `${ca.replaceAll(":", "").toLowerCase()}/${name}`;
 }
 
 function matches(pattern: string, identity: string): boolean {

@@ -1,9 +1,11 @@
 import type { X509Certificate } from "node:crypto";
 import { type ContextKey, createContextKey, type HandlerContext } from "@connectrpc/connect";
 import type { Clock } from "../base/clock.ts";
+import type { DomainError } from "../base/errors.ts";
 import type { CheckedTls } from "../pki/tls-files.ts";
 import { type Peer, peerKey } from "../rpc/port/peer.ts";
 import { authorizationKey, endCallKey } from "../rpc/server/call-facts.ts";
+import type { Decisions } from "../rpc/server/decisions.ts";
 import { bearerOf } from "./bearer.ts";
 import { type CertificateFacts, caKeyOf } from "./issuing-cas.ts";
 import { tokenError } from "./token-error.ts";
@@ -21,6 +23,8 @@ export interface TokenGateDeps {
   readonly leases: TokenLeases;
   /** The files in use. */
   readonly tls: () => CheckedTls | undefined;
+  /** Hears when a stream ends with its token. */
+  readonly decisions?: Pick<Decisions, "ended">;
 }
 
 export interface TokenGateOptions {
@@ -48,7 +52,12 @@ export function tokenGate(deps: TokenGateDeps, { required, freeServices }: Token
     context.values.set(tokenKey, token);
     deps.leases.shown(peer, token);
     const end = context.values.get(endCallKey);
-    if (context.method.methodKind !== "unary" && end) deps.leases.hold(peer, token, end, context.signal);
+    if (context.method.methodKind === "unary" || end === undefined) return;
+    const endByToken = (why: DomainError) => {
+      deps.decisions?.ended(context, why);
+      end(why);
+    };
+    deps.leases.hold(peer, token, endByToken, context.signal);
   };
 }
 

@@ -6,8 +6,8 @@ import { DomainError, errorText } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Task } from "../base/task-group.ts";
 import { pemBlocks } from "../pki/pem.ts";
-import { watchFolder } from "./folder-watch.ts";
 import type { IssuerRule } from "./issuing-cas.ts";
+import { watchFolder } from "./tls/folder-watch.ts";
 import type { TokenKey, TokenKeySet } from "./token-verifier.ts";
 
 /** A file with public keys of an issuer: one PEM block (`PUBLIC KEY`, Ed25519) for each. */

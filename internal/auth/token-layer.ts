@@ -3,6 +3,7 @@ import type { Clock } from "../base/clock.ts";
 import type { Logger } from "../base/logger.ts";
 import { runTasks, type Task } from "../base/task-group.ts";
 import type { CheckedTls } from "../pki/tls-files.ts";
+import type { Decisions } from "../rpc/server/decisions.ts";
 import { checkIssuers } from "./issuing-cas.ts";
 import { type TokenGateOptions, tokenGate } from "./token-gate.ts";
 import { type TokenKeyFile, TokenKeyFiles } from "./token-key-files.ts";
@@ -23,6 +24,8 @@ export interface TokenLayerDeps {
   readonly logger: Logger;
   /** The TLS files in use: they say which CA has signed a caller's certificate. */
   readonly tls: () => CheckedTls | undefined;
+  /** Hears when a stream ends with its token. */
+  readonly decisions?: Pick<Decisions, "ended">;
 }
 
 /** The second of two layers: what tokens say, over the connections that certificates let in. */
@@ -33,14 +36,14 @@ export class TokenLayer implements Task {
   readonly #leases: TokenLeases;
   readonly #options: TokenLayerOptions;
 
-  constructor({ clock, logger, tls }: TokenLayerDeps, options: TokenLayerOptions) {
+  constructor({ clock, logger, tls, decisions }: TokenLayerDeps, options: TokenLayerOptions) {
     const { keyFiles, audience, maxTtlMs = MAX_TOKEN_TTL_MS, clockSkewMs = 30_000 } = options;
     this.#options = options;
     this.#keys = new TokenKeyFiles({ clock, logger, onChanged: () => this.#leases.reconsider() }, { files: keyFiles });
     const keys = () => this.#keys.current;
     const verifier = new TokenVerifier({ clock, keys }, { audience, maxTtlMs, clockSkewMs });
     this.#leases = new TokenLeases({ clock, holds: (token) => verifier.holds(token) });
-    this.gate = tokenGate({ clock, verifier, leases: this.#leases, tls }, options);
+    this.gate = tokenGate({ clock, verifier, leases: this.#leases, tls, ...(decisions && { decisions }) }, options);
   }
 
   /**

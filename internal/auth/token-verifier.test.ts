@@ -1,6 +1,6 @@
 import { generateKeyPairSync, type KeyObject, X509Certificate } from "node:crypto";
 import { beforeEach, describe, expect, it } from "vitest";
-import { TestCa } from "../../test/support/certificates.ts";
+import { TestCa } from "../../test/support/bridge/certificates.ts";
 import { FakeClock } from "../../test/support/fake-clock.ts";
 import { mintToken } from "./mint-token.ts";
 import { type TokenKeySet, TokenVerifier } from "./token-verifier.ts";

@@ -1,5 +1,6 @@
 import type { DescMessage, DescMethodServerStreaming, DescMethodUnary, MessageShape } from "@bufbuild/protobuf";
 import type { Role } from "../auth/roles.ts";
+import type { TraceSpan } from "../base/tracing.ts";
 import type { SidecarAttachInput, SidecarAttachOutput } from "../gen/gastown/v1/sidecar_pb.ts";
 import type { FrameTarget } from "../rpc/server/frames.ts";
 import type { NudgeOutcome, NudgeReceipt } from "../session/types.ts";
@@ -16,6 +17,8 @@ export interface Caller {
   /** As receipts and the audit log name it. Printable, at most 256 characters. */
   readonly identity: string;
   readonly role: Role;
+  /** Of its call, if that is traced: what is done for it goes below. */
+  readonly trace?: TraceSpan;
 }
 
 export type SessionStatusName = "starting" | "running" | "failed" | "stopping" | "stopped";
@@ -130,6 +133,8 @@ export interface SessionBackend {
   stop(key: SessionKey, how: { readonly force: boolean }, caller: Caller, signal: AbortSignal): Promise<SessionInfo>;
   /** Undefined: it is not kept. */
   get(key: SessionKey): SessionInfo | undefined;
+  /** `get`, with the position of its events asked for where that is not known here; without it when nobody answers in time. */
+  readonly describe?: (key: SessionKey, signal: AbortSignal) => Promise<SessionInfo | undefined>;
   /** All of a project that are kept, the oldest first. */
   list(project: string): readonly SessionInfo[];
   /** Changes of a project's sessions from this call on; bounded: of many changes of one session the last is given. */

@@ -1,8 +1,18 @@
-import type { DescMessage, DescMethodServerStreaming, DescMethodUnary, MessageShape } from "@bufbuild/protobuf";
-import { createClient } from "@connectrpc/connect";
+import type {
+  DescMessage,
+  DescMethod,
+  DescMethodServerStreaming,
+  DescMethodUnary,
+  MessageShape,
+} from "@bufbuild/protobuf";
+import { ConnectError, createClient } from "@connectrpc/connect";
+import { DomainError } from "../base/errors.ts";
+import type { TraceSpan } from "../base/tracing.ts";
 import { type SidecarAttachInput, type SidecarAttachOutput, SidecarService } from "../gen/gastown/v1/sidecar_pb.ts";
 import { abortOnExit, type SidecarConnection } from "../rpc/client/transport.ts";
 import { domainErrorOf } from "../rpc/common/errors.ts";
+import { networkFailureOf } from "../rpc/common/network-errors.ts";
+import { failureName } from "../rpc/server/trace-calls.ts";
 import { senderHeaders } from "./sender-headers.ts";
 import type { Caller, EncodedMessage, SessionTerminal } from "./session-backend.ts";
 
@@ -27,11 +37,16 @@ export class SidecarLink implements SessionTerminal {
     signal: AbortSignal,
   ): Promise<MessageShape<O>> {
     const { transport } = this.#connection;
+    const span = spanOf(method, caller);
     try {
-      const { message } = await transport.unary(method, signal, CALL_MS, senderHeaders(caller), request as never);
+      const header = senderHeaders(caller, span);
+      const { message } = await transport.unary(method, signal, CALL_MS, header, request as never);
+      span?.end();
       return message;
     } catch (err) {
-      throw failure(err, signal);
+      const why = failure(err, signal);
+      span?.end(failureName(why));
+      throw why;
     }
   }
 
@@ -41,11 +56,9 @@ export class SidecarLink implements SessionTerminal {
     caller: Caller,
     signal: AbortSignal,
   ): AsyncGenerator<EncodedMessage, void, undefined> {
-    try {
-      yield* this.#connection.encoded(method, request, { header: senderHeaders(caller), signal });
-    } catch (err) {
-      throw failure(err, signal);
-    }
+    const span = spanOf(method, caller);
+    const options = { header: senderHeaders(caller, span), signal };
+    yield* followed(this.#connection.encoded(method, request, options), signal, span);
   }
 
   async *attach(
@@ -54,16 +67,52 @@ export class SidecarLink implements SessionTerminal {
     signal: AbortSignal,
   ): AsyncGenerator<SidecarAttachOutput, void, undefined> {
     const client = createClient(SidecarService, this.#connection.transport);
-    const open = (stop: AbortSignal) => client.attach(inputs, { signal: stop, headers: senderHeaders(caller) });
-    try {
-      yield* abortOnExit(open, signal);
-    } catch (err) {
-      throw failure(err, signal);
-    }
+    const span = spanOf(SidecarService.method.attach, caller);
+    const headers = senderHeaders(caller, span);
+    const open = (stop: AbortSignal) => client.attach(inputs, { signal: stop, headers });
+    yield* followed(abortOnExit(open, signal), signal, span);
   }
 }
 
-/** What a failed call means: the reason of a caller who left, a DomainError, or a bug as it is. */
+/** Of a call to the sidecar, below the caller's. */
+function spanOf(method: DescMethod, { trace }: Sender): TraceSpan | undefined {
+  const service = method.parent.typeName;
+  const attributes = { "rpc.service": service, "rpc.method": method.name };
+  return trace?.child(`${service}/${method.name}`, "client", attributes);
+}
+
+/** A stream with its failures as callers get them; its span ends with it. */
+async function* followed<T>(
+  messages: AsyncIterable<T>,
+  signal: AbortSignal,
+  span: TraceSpan | undefined,
+): AsyncGenerator<T, void, undefined> {
+  let error: string | undefined;
+  try {
+    yield* messages;
+  } catch (err) {
+    const why = failure(err, signal);
+    error = failureName(why);
+    throw why;
+  } finally {
+    span?.end(error);
+  }
+}
+
+/**
+ * What a failed call means: the reason of a caller who left, a DomainError, or a bug as it is. A sidecar that is not trusted, or
+ * does not trust us, is no fault of the caller's credentials. Paths are not told.
+ */
 function failure(err: unknown, signal: AbortSignal): unknown {
-  return signal.aborted ? signal.reason : domainErrorOf(err);
+  if (signal.aborted) return signal.reason;
+  const kind = networkFailureOf(err)?.kind ?? refusedHere(err);
+  if (kind === undefined) return domainErrorOf(err);
+  const what = kind === "unauthenticated" ? "is not trusted" : "cannot be reached";
+  return new DomainError("unavailable", `the session's sidecar ${what} now`, { cause: err });
+}
+
+/** A server whose certificate we did not take; a sidecar's own words have no such cause. */
+function refusedHere(err: unknown): "unauthenticated" | undefined {
+  const cause = err instanceof ConnectError ? err.cause : undefined;
+  return cause instanceof DomainError && cause.kind === "unauthenticated" ? "unauthenticated" : undefined;
 }

@@ -15,6 +15,8 @@ export interface TerminalConfig extends SessionConfig {
 export interface TerminalEnd {
   readonly error?: string;
   readonly exitCode?: number;
+  /** Nobody saw how: the last event tells, if there is one. */
+  readonly isUnknown?: true;
 }
 
 /** An agent in a terminal, behind a sidecar of its own. */

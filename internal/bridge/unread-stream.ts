@@ -28,13 +28,31 @@ export function unreadStream(
 /** Writes messages as fast as the target takes them. */
 export async function pipeMessages(
   messages: AsyncIterable<EncodedMessage>,
-  schema: DescMessage,
+  frames: SharedFrames,
   target: FrameTarget,
   signal: AbortSignal,
 ): Promise<void> {
   for await (const payload of messages) {
-    target.send(new EncodedFrame(schema, payload));
+    target.send(frames.of(payload));
     if (target.backlog < BACKLOG_BYTES) continue;
     await raceSignal(new Promise<void>((resolve) => target.onDrain(resolve)), signal);
+  }
+}
+
+/** The frames of messages that several targets get: each is enveloped once. */
+export class SharedFrames {
+  readonly #schema: DescMessage;
+  readonly #frames = new WeakMap<EncodedMessage, EncodedFrame>();
+
+  constructor(schema: DescMessage) {
+    this.#schema = schema;
+  }
+
+  of(payload: EncodedMessage): EncodedFrame {
+    const known = this.#frames.get(payload);
+    if (known !== undefined) return known;
+    const frame = new EncodedFrame(this.#schema, payload);
+    this.#frames.set(payload, frame);
+    return frame;
   }
 }

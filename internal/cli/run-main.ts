@@ -97,8 +97,14 @@ export async function runMain(options: RunMainOptions, main: Main, host: Host = 
   host.on("uncaughtException", onBug);
   host.on("unhandledRejection", onBug);
   host.stdout.on("error", onStdoutError);
-  const { argv, env, stdin, stdout, stderr } = host;
-  const context = { argv: argv.slice(2), env, stdin, stdout, stderr, signal: stop.signal, clock: systemClock };
+  const { argv, env, stdout, stderr } = host;
+  const context = {
+    ...{ argv: argv.slice(2), env, stdout, stderr, signal: stop.signal, clock: systemClock },
+    // Made when it is first asked for: most programs never read it, and making it takes as long as they run.
+    get stdin() {
+      return host.stdin;
+    },
+  };
   let code: number;
   try {
     code = await main(context);

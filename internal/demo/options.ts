@@ -11,13 +11,13 @@ export interface Faults {
   /** A message that contains this text ends the program with `exitCode`. Empty: never. */
   readonly exitOn: string;
   readonly exitCode: number;
-  /** A message that contains this text makes it stop reading and redrawing for ever. Empty: never. */
+  /** A message that contains this text makes it stop reading and redrawing forever. Empty: never. */
   readonly hangOn: string;
   /** Enter within this time after a paste is a line break. */
   readonly eatEnterAfterPasteMs: number;
   /** A permission dialog opens right after a paste is shown. */
   readonly openDialogOnPaste: boolean;
-  /** A clock redraws for ever, also while idle. */
+  /** A clock redraws forever, also while idle. */
   readonly spinnerAlways: boolean;
   /** Start-up takes this long; an Enter pressed meanwhile is lost. */
   readonly slowStartMs: number;

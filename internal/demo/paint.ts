@@ -27,7 +27,7 @@ interface Drawn {
 
 /**
  * Makes terminal bytes of frames. On the main screen finished lines go above the live region and scroll into the
- * terminal's own history; on the alternate screen everything is drawn anew.
+ * terminal's own history; on the alternate screen everything is drawn again.
  */
 export class Painter {
   readonly #alternate: boolean;

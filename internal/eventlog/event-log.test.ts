@@ -62,7 +62,7 @@ describe("numbers", () => {
     expect([log.append(1, 1), log.promise]).toEqual([1n, undefined]);
   });
 
-  it("begin anew under another epoch when no more can be promised; what is held is numbered anew", () => {
+  it("begin again under another epoch when no more can be promised; what is held is numbered again", () => {
     let works = true;
     const log = new EventLog<number>({ keep: () => works }, { maxEvents: 3, maxBytes: 1000 });
     const { epoch } = log;

@@ -62,7 +62,7 @@ export class EventLog<T> implements EventSource<T> {
     this.#reserve();
   }
 
-  /** Changes when the numbers begin anew. */
+  /** Changes when the numbers begin again. */
   get epoch(): string {
     return this.#epoch;
   }

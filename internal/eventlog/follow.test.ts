@@ -41,12 +41,12 @@ describe("a reader", () => {
     expect(await taken(follow(numbers(9), { epoch: "" }, never), 5)).toEqual([5, 6, 7, 8, 9]);
   });
 
-  it("with an old position is told once what is missing", async () => {
+  it("with an old position is reported once what is missing", async () => {
     const events = follow(numbers(9), { after: 2n, epoch: "" }, never);
     expect(await taken(events, 3)).toEqual(['4: {"first":3,"to":5,"reason":"evicted"}', 5, 6]);
   });
 
-  it("that comes back after the telling is not told again", async () => {
+  it("that comes back after the telling is not reported again", async () => {
     expect(await taken(follow(numbers(9), { after: 4n, epoch: "" }, never), 1)).toEqual([5]);
   });
 
@@ -58,11 +58,11 @@ describe("a reader", () => {
     expect(await taken(events, 2)).toEqual(['15: {"first":3,"to":16,"reason":"slow-reader"}', 16]);
   });
 
-  it("from before a restart is told so, even when it had read everything", async () => {
+  it("from before a restart is reported so, even when it had read everything", async () => {
     const before = { epoch: "e", reservedTo: 256n };
     const gap = { first: 257, to: 258, reason: "restart" };
-    const told = await taken(follow(numbers(2, 5, before), { after: 256n, epoch: "e" }, never), 3);
-    expect(told).toEqual([`257: ${JSON.stringify(gap)}`, 1, 2]);
+    const reported = await taken(follow(numbers(2, 5, before), { after: 256n, epoch: "e" }, never), 3);
+    expect(reported).toEqual([`257: ${JSON.stringify(gap)}`, 1, 2]);
     expect(await taken(follow(numbers(0, 5, before), { after: 3n, epoch: "e" }, never), 1)).toEqual([
       `257: ${JSON.stringify({ first: 4, to: 258, reason: "restart" })}`,
     ]);
@@ -91,7 +91,7 @@ describe("a reader", () => {
     expect(() => follow(log, { after: 3n, epoch: log.epoch }, never)).not.toThrow();
   });
 
-  it("is thrown out when the numbers begin anew", async () => {
+  it("is thrown out when the numbers begin again", async () => {
     let works = true;
     const log = new EventLog<number>({ keep: () => works }, { maxEvents: 3, maxBytes: 1e6 });
     const events = follow(log, { epoch: log.epoch }, never);

@@ -108,7 +108,7 @@ it("starts a rewrite over that an earlier process did not finish", () => {
   expect(reopened().words).toEqual(["new"]);
 });
 
-it("leaves the old records in place when a record cannot be written anew", () => {
+it("leaves the old records in place when a record cannot be written again", () => {
   const { journal } = opened();
   journal.append({ word: "old" });
   const unwritable = {

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { dirname, isAbsolute, join } from "node:path";
 import { parse } from "yaml";
 import { DomainError, errorText } from "../base/errors.ts";
-import { asText, type Json, objectOf } from "../base/json-fields.ts";
+import { asObjects, asText, type Json, objectOf } from "../base/json-fields.ts";
 import type { ClusterAccess, ClusterTls, Credentials } from "./credentials.ts";
 import { type ExecCredential, ExecPlugin } from "./exec-plugin.ts";
 
@@ -17,7 +17,7 @@ export async function kubeconfigCredentials(
   context?: string,
   env: Readonly<Record<string, string | undefined>> = {},
 ): Promise<Credentials> {
-  const config = await read(path);
+  const config = await readKubeconfig(path);
   const name = context ?? asText(config["current-context"]);
   const chosen = entry(config, "context", name, path);
   const cluster = entry(config, "cluster", asText(chosen["cluster"]), path);
@@ -90,7 +90,8 @@ class FileCredentials implements Credentials {
   }
 }
 
-async function read(path: string): Promise<Json> {
+/** What a kubeconfig file holds. @throws DomainError `invalid` */
+export async function readKubeconfig(path: string): Promise<Json> {
   try {
     return objectOf(parse(await readFile(path, "utf8")));
   } catch (err) {
@@ -99,10 +100,15 @@ async function read(path: string): Promise<Json> {
 }
 
 function entry(config: Json, kind: "cluster" | "context" | "user", name: string, path: string): Json {
-  const all = config[`${kind}s`];
-  const found = (Array.isArray(all) ? all : []).map(objectOf).find((each) => each["name"] === name);
-  if (found !== undefined) return objectOf(found[kind]);
+  const found = namedIn(config, kind, name);
+  if (found !== undefined) return found;
   throw new DomainError("invalid", `the kubeconfig ${path} has no ${kind} ${JSON.stringify(name)}`);
+}
+
+/** The entry of that name; undefined: there is none. */
+export function namedIn(config: Json, kind: "cluster" | "context" | "user", name: string): Json | undefined {
+  const found = asObjects(config[`${kind}s`]).find((each) => each["name"] === name);
+  return found && objectOf(found[kind]);
 }
 
 function unsupported(key: string, path: string): DomainError {

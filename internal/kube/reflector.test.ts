@@ -309,6 +309,23 @@ describe("a reflector", () => {
     expect(deltas).toEqual(["added ü u up"]);
   });
 
+  it("takes an event of 10 MB that comes slowly, and cuts off a watch whose line does not end", async () => {
+    await start();
+    const filler = "x".repeat(10 << 20);
+    const object = { metadata: { name: "big", uid: "u", resourceVersion: "9", filler }, status: "up" };
+    const line = Buffer.from(`${JSON.stringify({ type: "ADDED", object })}\n`);
+    for (let at = 0; at < line.length; at += 1 << 16) {
+      kube.watches[0]?.raw(line.subarray(at, at + (1 << 16)));
+      if (at % (1 << 21) === 0) await clock.advance(1_000);
+    }
+    await settled();
+    expect(deltas).toEqual(["added big u up"]);
+    kube.watches[0]?.raw(`{"type":"${filler}`).raw(filler);
+    await clock.advance(1_200);
+    expect(watches()).toHaveLength(2);
+    expect(lists()).toHaveLength(1);
+  });
+
   it("lists again when three watches in a row break without one event", async () => {
     await start();
     for (let i = 0; i < 3; i++) {

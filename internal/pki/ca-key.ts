@@ -1,8 +1,8 @@
 import { createCipheriv, createPrivateKey, type KeyObject, pbkdf2, randomBytes } from "node:crypto";
 import { promisify } from "node:util";
 import { DomainError } from "../base/errors.ts";
-import { der, integer, objectId, octetString, pemText, sequence } from "./der-writer.ts";
-import { OID } from "./object-ids.ts";
+import { der, integer, objectId, octetString, pemText, sequence } from "./der/der-writer.ts";
+import { OID } from "./der/object-ids.ts";
 
 /** What a guess at the passphrase costs: about a third of a second. */
 const ITERATIONS = 600_000;

@@ -1,8 +1,8 @@
 import type { X509Certificate } from "node:crypto";
 import { DomainError } from "../base/errors.ts";
-import { type DerValue, readDer } from "./der.ts";
-import { decodeGeneralName, type GeneralName } from "./general-names.ts";
-import { dottedOf, OID } from "./object-ids.ts";
+import { type DerValue, readDer } from "./der/der.ts";
+import { decodeGeneralName, type GeneralName } from "./der/general-names.ts";
+import { dottedOf, OID } from "./der/object-ids.ts";
 
 /** What stands in a certificate and Node does not tell, or tells only as text. */
 export interface CertificateFacts {

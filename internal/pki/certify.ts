@@ -1,8 +1,8 @@
 import { type KeyObject, randomBytes, X509Certificate } from "node:crypto";
 import { factsOf } from "./certificate-facts.ts";
-import { der, integer, objectId, pemText, sequence, time } from "./der-writer.ts";
+import { der, integer, objectId, pemText, sequence, time } from "./der/der-writer.ts";
+import { OID } from "./der/object-ids.ts";
 import { authorityKeyId, keyIdOf, subjectKeyId } from "./extensions.ts";
-import { OID } from "./object-ids.ts";
 import { signatureAlgorithm, signed } from "./signature.ts";
 
 /** A CA that signs: its certificate and its private key, which belong together. */

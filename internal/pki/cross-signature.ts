@@ -4,6 +4,7 @@ import { DomainError } from "../base/errors.ts";
 import { checkAuthority, isSelfSigned } from "./authority.ts";
 import { factsOf } from "./certificate-facts.ts";
 import { BACKDATE_MS, certify, type Signer } from "./certify.ts";
+import { addressBytes, isDnsName } from "./der/general-names.ts";
 import {
   caConstraints,
   crlDistributionPoints,
@@ -12,7 +13,6 @@ import {
   type NameSubtrees,
   nameConstraints,
 } from "./extensions.ts";
-import { addressBytes, isDnsName } from "./general-names.ts";
 import { NO_NAME } from "./name-constraints.ts";
 import { isTrustDomain, sessionDomain, trustDomainOf } from "./trust-domain.ts";
 

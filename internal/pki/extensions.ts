@@ -1,8 +1,8 @@
 import { createHash, type KeyObject } from "node:crypto";
-import { readDer } from "./der.ts";
-import { der, integer, objectId, octetString, sequence } from "./der-writer.ts";
-import { encodeGeneralName, type GeneralName } from "./general-names.ts";
-import { OID } from "./object-ids.ts";
+import { readDer } from "./der/der.ts";
+import { der, integer, objectId, octetString, sequence } from "./der/der-writer.ts";
+import { encodeGeneralName, type GeneralName } from "./der/general-names.ts";
+import { OID } from "./der/object-ids.ts";
 
 type EncodableName = Exclude<GeneralName, { type: "other" }>;
 

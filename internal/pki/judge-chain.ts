@@ -1,8 +1,8 @@
 import type { X509Certificate } from "node:crypto";
 import { maySign } from "./authority.ts";
 import { factsOf } from "./certificate-facts.ts";
+import { OID } from "./der/object-ids.ts";
 import { nameViolation } from "./name-constraints.ts";
-import { OID } from "./object-ids.ts";
 import type { RevocationList } from "./revocation-list.ts";
 import { weaknessOf } from "./signature.ts";
 

@@ -1,6 +1,7 @@
 import type { KeyObject } from "node:crypto";
 import { DomainError } from "../base/errors.ts";
 import { BACKDATE_MS, certify, commonName, type Signer } from "./certify.ts";
+import { hostName, isDnsName } from "./der/general-names.ts";
 import {
   crlDistributionPoints,
   extendedKeyUsage,
@@ -9,7 +10,6 @@ import {
   type NameSubtrees,
   subjectAltName,
 } from "./extensions.ts";
-import { hostName, isDnsName } from "./general-names.ts";
 import { clientId, isTrustDomain, sidecarDnsName, sidecarId, trustDomainOf } from "./trust-domain.ts";
 
 /** What a leaf is for. */

@@ -1,5 +1,5 @@
 import type { CertificateFacts, Subtrees } from "./certificate-facts.ts";
-import { type GeneralName, nameText } from "./general-names.ts";
+import { type GeneralName, nameText } from "./der/general-names.ts";
 
 /** Stands in a list of permitted names for "no name of this kind": .invalid is reserved (RFC 2606). */
 export const NO_NAME = "none.invalid";

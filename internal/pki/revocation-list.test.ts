@@ -1,6 +1,6 @@
 import { X509Certificate } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { TestCa } from "../../test/support/certificates.ts";
+import { TestCa } from "../../test/support/bridge/certificates.ts";
 import { fc } from "../../test/support/property.ts";
 import { DomainError } from "../base/errors.ts";
 import { pemBlocks } from "./pem.ts";

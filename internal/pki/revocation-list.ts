@@ -1,7 +1,7 @@
 import { verify, type X509Certificate } from "node:crypto";
 import { DomainError } from "../base/errors.ts";
 import { commonNameOf } from "./certificate-facts.ts";
-import { type DerValue, readDer } from "./der.ts";
+import { type DerValue, readDer } from "./der/der.ts";
 import { pemBlocks } from "./pem.ts";
 
 const SEQUENCE = 0x30;

@@ -1,8 +1,8 @@
 import { factsOf } from "./certificate-facts.ts";
 import type { Signer } from "./certify.ts";
-import { der, integer, pemText, sequence, time } from "./der-writer.ts";
+import { der, integer, pemText, sequence, time } from "./der/der-writer.ts";
+import { OID } from "./der/object-ids.ts";
 import { authorityKeyId, extension } from "./extensions.ts";
-import { OID } from "./object-ids.ts";
 import { signatureAlgorithm, signed } from "./signature.ts";
 
 /** Why a certificate was revoked (RFC 5280 §5.3.1); `unspecified` is not written. */

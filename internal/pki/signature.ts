@@ -1,6 +1,6 @@
 import { type KeyObject, sign } from "node:crypto";
 import { DomainError } from "../base/errors.ts";
-import { bitString, der, objectId, sequence } from "./der-writer.ts";
+import { bitString, der, objectId, sequence } from "./der/der-writer.ts";
 
 interface Algorithm {
   readonly id: string;

@@ -1,7 +1,7 @@
 import { createHash, type X509Certificate } from "node:crypto";
 import { DomainError } from "../base/errors.ts";
 import { factsOf } from "./certificate-facts.ts";
-import { isDnsName } from "./general-names.ts";
+import { isDnsName } from "./der/general-names.ts";
 
 const SEGMENT = /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,128}$/;
 const NAMESPACE = /^(?!-)[a-z0-9-]{1,63}(?<!-)$/;

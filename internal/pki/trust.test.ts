@@ -1,6 +1,6 @@
 import { X509Certificate } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { TestCa } from "../../test/support/certificates.ts";
+import { TestCa } from "../../test/support/bridge/certificates.ts";
 import { certificatesOf } from "./pem.ts";
 import { revocationListsOf } from "./revocation-list.ts";
 import { Trust } from "./trust.ts";

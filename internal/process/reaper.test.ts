@@ -38,7 +38,7 @@ describe("the reaper", () => {
     expect(waited).toEqual([]);
   });
 
-  it("counts anew for another process with the same pid", () => {
+  it("counts again for another process with the same pid", () => {
     const { processes, waited, reaper } = setUp();
     processes.set(7, zombie("100"));
     reaper.look();

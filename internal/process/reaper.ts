@@ -30,7 +30,7 @@ const LOOK_ANYWAY_MS = 5000;
 
 /**
  * Waits for processes whose parents have gone and which the kernel has given to this one, as a container's first process
- * must: else each of them takes a pid for ever. Node waits for what it started itself, and a pty's thread does;
+ * must: else each of them takes a pid forever. Node waits for what it started itself, and a pty's thread does;
  * taking an exit code away from those would leave them waiting. So a child is waited for only after it has
  * been a zombie at three looks, 300 ms in all, with a turn of the loop between them. What workers started is not looked at.
  */

@@ -36,7 +36,7 @@ describe("text", () => {
     expect(events).toEqual(["a\nb\n"]);
   });
 
-  it("does not wait for ever while more comes", async () => {
+  it("does not wait forever while more comes", async () => {
     for (let i = 0; i < 20; i++) {
       output.push(`${i}\n`);
       await clock.advance(50);

@@ -17,7 +17,7 @@ export type EventRecord =
       /** Absent in older journals, which have a wall clock instead. */
       readonly moment?: Moment;
     }
-  /** Lines that stand on the screen and have been told, as hashes. */
+  /** Lines that stand on the screen and have been reported, as hashes. */
   | { readonly type: "standing"; readonly lines: readonly number[] };
 
 /** A position as the journal keeps it. */

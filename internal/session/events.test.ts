@@ -175,7 +175,7 @@ describe("a subscriber", () => {
     );
   });
 
-  it("begins anew in an epoch that is new because nothing could be promised", async () => {
+  it("begins again in an epoch that is new because nothing could be promised", async () => {
     let works = true;
     const events = make((record) => works && journal.push(record) > 0);
     for (let i = 0; i < 256; i++) events.phase("busy", i);
@@ -191,7 +191,7 @@ describe("a subscriber", () => {
   });
 });
 
-it("can be told by its records", async () => {
+it("can be reported by its records", async () => {
   const events = make();
   events.phase("busy", 1);
   events.acknowledge({ owner: "", subscriber: "a" }, 1n, events.epoch);

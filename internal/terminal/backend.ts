@@ -1,9 +1,9 @@
+import type { AgentStatus } from "../session/agent-status.ts";
 import type { AttachHello, AttachInput, AttachOutput } from "../session/attach.ts";
 import type {
   KeysRequest,
   NudgeReceipt,
   NudgeRequest,
-  PaneStatus,
   PeekRequest,
   PeekResult,
   RespondRequest,
@@ -11,15 +11,6 @@ import type {
   WatchRequest,
   WatchUpdate,
 } from "../session/types.ts";
-
-/** Status of an agent with who it is, as far as the place where it lives can tell. */
-export interface AgentStatus extends PaneStatus {
-  /** Full address, e.g. `rig/polecats/name`. */
-  readonly agent: string;
-  readonly sessionId: string;
-  readonly projectId: string;
-  readonly provider: string;
-}
 
 /** How an agent is to end. */
 export interface StopRequest {
@@ -64,6 +55,8 @@ export interface Backend {
   /** Ends the agent for good. @throws DomainError `unimplemented` without a sidecar; `deadline` when its end is not seen */
   stop(request: StopRequest, signal: AbortSignal): Promise<StopResult>;
   status(signal: AbortSignal): Promise<AgentStatus>;
+  /** Who answers there, where that is known for less than a status. */
+  identity?(signal: AbortSignal): Promise<Pick<AgentStatus, "agent" | "sessionId">>;
   /** First update at once; ends with one of kind `end`, or by throwing. Stops when the loop is left or `signal` aborts. */
   watch(request: WatchRequest, signal: AbortSignal): AsyncIterable<WatchUpdate>;
   /**

@@ -21,7 +21,7 @@ export class BridgeBackend extends GRPCSidecarBackend {
   constructor(deps: SidecarDeps, options: BridgeOptions) {
     const client = createClient(BridgeService, deps.transport);
     const stopAgent = () => Promise.reject(new DomainError("unimplemented", "a bridge stops sessions"));
-    super(deps, options, { ...bridgeCalls(client, options.sessionId), stopAgent });
+    super(deps, options, { ...bridgeCalls(client, options.sessionId, deps.clock), stopAgent });
     this.#client = client;
     this.#clock = deps.clock;
     this.#sessionId = options.sessionId;

@@ -1,27 +1,43 @@
 import { create } from "@bufbuild/protobuf";
 import { type CallOptions, type Client, Code, ConnectError } from "@connectrpc/connect";
-import { type BridgeService, type GetSessionResponse, SessionStatus } from "../gen/bridge/v1/bridge_pb.ts";
-import { AgentState, EvidenceConfidence } from "../gen/gastown/v1/common_pb.ts";
+import type { Clock } from "../base/clock.ts";
+import type { BridgeService } from "../gen/bridge/v1/bridge_pb.ts";
 import {
   type SidecarAttachInput,
   SidecarNudgeRequestSchema,
   SidecarNudgeResponseSchema,
-  SidecarStatusResponseSchema,
+  SidecarPeekRequestSchema,
+  SidecarWatchRequestSchema,
 } from "../gen/gastown/v1/sidecar_pb.ts";
 import type { SidecarCalls } from "./grpc-sidecar.ts";
+import { stdioCalls } from "./stdio-calls.ts";
 
 /**
- * One session of a bridge, called as a sidecar is. A session without a terminal takes nudges as input and has a status as far
- * as the bridge knows it; its other calls are `unimplemented`.
+ * One session of a bridge, called as a sidecar is. A session without a terminal takes nudges as input; its events tell what
+ * is shown of it, and its status. Its other calls are `unimplemented`.
  */
-export function bridgeCalls(client: Client<typeof BridgeService>, sessionId: string): Omit<SidecarCalls, "stopAgent"> {
+export function bridgeCalls(
+  client: Client<typeof BridgeService>,
+  sessionId: string,
+  clock: Clock,
+): Omit<SidecarCalls, "stopAgent"> {
+  const stdio = stdioCalls({ client, sessionId, clock });
   return {
-    peek: (request, options) => client.peek({ sessionId, request }, options),
+    peek: (request, options) => {
+      const peek = create(SidecarPeekRequestSchema, request);
+      return client.peek({ sessionId, request: peek }, options).catch(withoutTerminal(() => stdio.peek(peek, options)));
+    },
     status: (request, options) =>
-      client
-        .status({ sessionId, request }, options)
-        .catch(withoutTerminal(async () => sessionStatus(await client.getSession({ sessionId }, options)))),
-    watchOutput: (request, options) => client.watchOutput({ sessionId, request }, options),
+      client.status({ sessionId, request }, options).catch(withoutTerminal(() => stdio.status(options))),
+    async *watchOutput(request, options) {
+      const watch = create(SidecarWatchRequestSchema, request);
+      try {
+        yield* client.watchOutput({ sessionId, request: watch }, options);
+      } catch (err) {
+        if (!lacksTerminal(err)) throw err;
+        yield* stdio.watchOutput(watch, options);
+      }
+    },
     nudge: (request, options) => {
       const nudge = create(SidecarNudgeRequestSchema, request);
       const asInput = () => input(client, sessionId, nudge, options);
@@ -39,9 +55,13 @@ export function bridgeCalls(client: Client<typeof BridgeService>, sessionId: str
 /** Answers for a session that the RPC is not meant for. */
 function withoutTerminal<T>(answer: () => Promise<T>): (err: unknown) => Promise<T> {
   return (err) => {
-    if (err instanceof ConnectError && err.code === Code.Unimplemented) return answer();
+    if (lacksTerminal(err)) return answer();
     throw err;
   };
+}
+
+function lacksTerminal(err: unknown): boolean {
+  return err instanceof ConnectError && err.code === Code.Unimplemented;
 }
 
 async function input(
@@ -55,25 +75,6 @@ async function input(
     options,
   );
   return create(SidecarNudgeResponseSchema, { delivered: accepted, outcome, error, requestId });
-}
-
-const STATES: Readonly<Partial<Record<SessionStatus, AgentState>>> = {
-  [SessionStatus.STARTING]: AgentState.STARTING,
-  [SessionStatus.RUNNING]: AgentState.UNCERTAIN,
-  [SessionStatus.STOPPING]: AgentState.STOPPING,
-  [SessionStatus.STOPPED]: AgentState.DEAD,
-  [SessionStatus.FAILED]: AgentState.DEAD,
-};
-
-function sessionStatus({ sessionId, projectId, provider, status, agent, epoch, restarts, error }: GetSessionResponse) {
-  const alive = status === SessionStatus.RUNNING;
-  const value = error === "" ? "the bridge says so; the session has no terminal" : error;
-  return create(SidecarStatusResponseSchema, {
-    ...{ sessionId, projectId, provider, agent, epoch, restarts },
-    sessionAlive: alive,
-    state: STATES[status] ?? AgentState.UNCERTAIN,
-    evidence: [{ source: "process", value, confidence: EvidenceConfidence.STRONG }],
-  });
 }
 
 async function* attachRequests(sessionId: string, inputs: AsyncIterable<SidecarAttachInput>) {

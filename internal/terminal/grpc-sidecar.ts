@@ -3,6 +3,7 @@ import { backoffMs } from "../base/backoff.ts";
 import type { Clock } from "../base/clock.ts";
 import { DomainError, errorText } from "../base/errors.ts";
 import { SidecarService } from "../gen/gastown/v1/sidecar_pb.ts";
+import type { AgentStatus } from "../session/agent-status.ts";
 import type { AttachHello, AttachInput, AttachOutput } from "../session/attach.ts";
 import type {
   KeysRequest,
@@ -17,7 +18,7 @@ import type {
 } from "../session/types.ts";
 import { attachOutputs, attachRequests } from "../wire/attach-convert.ts";
 import * as convert from "../wire/convert.ts";
-import type { AgentStatus, Backend, StopRequest, StopResult } from "./backend.ts";
+import type { Backend, StopRequest, StopResult } from "./backend.ts";
 import { NudgeInterruptedError } from "./nudge-interrupted-error.ts";
 
 export interface SidecarDeps {

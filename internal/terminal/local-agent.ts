@@ -1,5 +1,4 @@
 import type { Clock } from "../base/clock.ts";
-import { DomainError } from "../base/errors.ts";
 import type { ProcessSign } from "../pane/state/judge.ts";
 import { Monitor, type MonitorDeps } from "../pane/state/monitor.ts";
 import type { Cleaner } from "../session/nudge-request.ts";
@@ -121,9 +120,4 @@ function processOf(facts: PaneFacts): string {
 export async function withExitCode(facts: PaneFacts, session: LocalSession): Promise<PaneFacts> {
   const unseen = facts.dead && facts.deadStatus === undefined && facts.deadSignal === undefined;
   return unseen ? await session.pane.recoverDeadStatus() : facts;
-}
-
-/** A pane or session that went away while we looked. */
-export function isGone(err: unknown): boolean {
-  return err instanceof DomainError && (err.kind === "unavailable" || err.kind === "precondition");
 }

@@ -3,11 +3,12 @@ import { DomainError } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
 import type { MachineTime } from "../base/machine-time.ts";
 import { runTasks } from "../base/task-group.ts";
+import type { Courier } from "../pane/delivery/courier.ts";
 import { deliver, recoverDelivery } from "../pane/delivery/delivery.ts";
 import type { DeliveryDeps, DeliveryResult } from "../pane/delivery/delivery-attempt.ts";
 import type { Situation } from "../pane/delivery/delivery-policy.ts";
-import type { Letter } from "../pane/delivery/letter.ts";
 import { Mailbox } from "../pane/delivery/mailbox.ts";
+import type { TrackedNudge } from "../pane/delivery/tracked-nudge.ts";
 import { checkedNudge } from "../session/nudge-request.ts";
 import type { NudgeReceipt, NudgeRequest } from "../session/types.ts";
 import type { LocalAgent } from "./local-agent.ts";
@@ -39,7 +40,7 @@ const RECENT_MS = 2000;
  * Delivers one message to a local session with the same steps as the sidecar. Nobody stays behind to type it later: a
  * message that cannot be typed in time is taken back.
  */
-export class LocalNudge {
+export class LocalNudge implements Courier {
   readonly #deps: LocalNudgeDeps;
   readonly #mailbox: Mailbox;
   readonly #beganAt: number;
@@ -57,10 +58,8 @@ export class LocalNudge {
       logger,
       keep: (record: Parameters<LocalReceipts["keep"]>[0]) => receipts.keep(record),
       clean: agent.program.clean,
-      situation: (signal: AbortSignal) => this.#situation(signal),
+      courier: this,
       changes: agent.monitor.changes,
-      deliver: (letter: Letter, onIntent: () => void, signal: AbortSignal) => this.#deliver(letter, onIntent, signal),
-      recover: (letter: Letter, signal: AbortSignal) => this.#recover(letter, signal),
       ended: () => {},
       newId,
     };
@@ -99,7 +98,7 @@ export class LocalNudge {
     return { ...taken, outcome: "expired", error };
   }
 
-  async #situation(signal: AbortSignal): Promise<Situation> {
+  async situation(signal: AbortSignal): Promise<Situation> {
     const { agent, lock, clock } = this.#deps;
     const began = clock.now();
     const usedBefore = await lock.isUsed(began);
@@ -118,7 +117,7 @@ export class LocalNudge {
     return { ...now, state: "busy", composerSeen: false, draft: false, idleIsUnprovable: false };
   }
 
-  async #deliver(letter: Letter, onIntent: () => void, signal: AbortSignal): Promise<DeliveryResult> {
+  async deliver(tracked: TrackedNudge, onIntent: () => void, signal: AbortSignal): Promise<DeliveryResult> {
     const { lock, agent, clock } = this.#deps;
     await using held = await lock.take(LOCK_MS, signal);
     // Another program's message may have come in between; what we know of the agent is older than that.
@@ -131,7 +130,7 @@ export class LocalNudge {
     }
     agent.monitor.typing(true);
     try {
-      const job = { buffer: bufferOf(letter), text: letter.nudge.text, onIntent };
+      const job = { buffer: bufferOf(tracked), text: tracked.nudge.text, onIntent };
       const result = await deliver(this.#deliveryDeps(), job, signal);
       if (result.type === "done" && result.outcome === "submitted") agent.monitor.submitted();
       if (result.type === "done") await held.typed(clock.now());
@@ -141,9 +140,9 @@ export class LocalNudge {
     }
   }
 
-  async #recover(letter: Letter, signal: AbortSignal): Promise<DeliveryResult> {
+  async recover(tracked: TrackedNudge, signal: AbortSignal): Promise<DeliveryResult> {
     await using held = await this.#deps.lock.take(LOCK_MS, signal);
-    const job = { buffer: bufferOf(letter), text: letter.nudge.text, onIntent: () => {} };
+    const job = { buffer: bufferOf(tracked), text: tracked.nudge.text, onIntent: () => {} };
     const result = await recoverDelivery(this.#deliveryDeps(), job, signal);
     if (result.type === "done") await held.typed(this.#deps.clock.now());
     return result;
@@ -162,8 +161,8 @@ export class LocalNudge {
   }
 }
 
-function bufferOf(letter: Letter): string {
-  return `gt-${letter.nudge.requestId}`;
+function bufferOf(tracked: TrackedNudge): string {
+  return `gt-${tracked.nudge.requestId}`;
 }
 
 function noQueue(): DomainError {

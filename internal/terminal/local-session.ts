@@ -2,10 +2,9 @@ import { withTimeout } from "../base/abort.ts";
 import type { Clock } from "../base/clock.ts";
 import { DomainError } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
-import { controlClients } from "../tmux/client/control-connection.ts";
+import { captureFolder } from "../tmux/client/capture-folder.ts";
 import { ForkedCommands } from "../tmux/client/forked-commands.ts";
-import { compareVersions, probeVersion } from "../tmux/client/version.ts";
-import { CommandClient } from "../tmux/control/command-client.ts";
+import { compareVersions, type TmuxVersion } from "../tmux/client/version.ts";
 import type { Commands } from "../tmux/pane/commands.ts";
 import { TmuxCommandError } from "../tmux/pane/errors.ts";
 import { TmuxPane } from "../tmux/pane/pane.ts";
@@ -13,6 +12,7 @@ import { quoteArgument } from "../tmux/pane/quote.ts";
 
 export interface LocalSessionOptions {
   readonly tmuxProgram: string;
+  readonly tmuxVersion: TmuxVersion;
   readonly socketPath: string;
   /** Name of the tmux session, matched exactly. */
   readonly session: string;
@@ -80,7 +80,7 @@ export class LocalSession implements AsyncDisposable {
 
 interface ConnectDeps {
   readonly clock: Clock;
-  readonly logger: Logger;
+  readonly logger: () => Promise<Logger>;
 }
 
 /** A way to give commands to the server. */
@@ -93,14 +93,18 @@ interface Connection {
 const SAFE_TO_ATTACH = { major: 3, minor: 7, suffix: "" };
 
 async function connect(deps: ConnectDeps, options: LocalSessionOptions, signal: AbortSignal): Promise<Connection> {
-  const { tmuxProgram, env } = options;
-  if (compareVersions(await probeVersion(tmuxProgram, env), SAFE_TO_ATTACH) >= 0) return attach(deps, options, signal);
+  if (compareVersions(options.tmuxVersion, SAFE_TO_ATTACH) >= 0) return await attach(deps, options, signal);
   return { commands: new ForkedCommands(options), close: () => Promise.resolve() };
 }
 
 async function attach(deps: ConnectDeps, options: LocalSessionOptions, signal: AbortSignal): Promise<Connection> {
   const { socketPath, session } = options;
-  const client = new CommandClient(deps, { open: controlClients(deps, options) });
+  const { CommandClient } = await import("../tmux/control/command-client.ts");
+  const { controlClients } = await import("../tmux/client/control-connection.ts");
+  const client = new CommandClient(
+    { clock: deps.clock, logger: await deps.logger() },
+    { open: controlClients(deps, options) },
+  );
   const stop = new AbortController();
   const running = client.run(stop.signal);
   const close = async () => {
@@ -121,13 +125,12 @@ async function attach(deps: ConnectDeps, options: LocalSessionOptions, signal: A
 /** The pane that the agent's starter named (GT_PANE_ID) if it is still there, else the session's first. */
 async function findPane(commands: Commands, options: LocalSessionOptions): Promise<TmuxPane> {
   const { session, folder } = options;
-  const named = await sessionVariable(commands, session, "GT_PANE_ID");
-  const target = quoteArgument(`=${session}:`);
-  if (named !== undefined && /^%\d{1,10}$/.test(named)) {
-    const panes = await commands.command(`list-panes -s -t ${target} -F "#{pane_id}"`);
-    if (panes.includes(named)) return new TmuxPane(commands, named, { dir: folder });
-  }
-  return await TmuxPane.find(commands, session, { dir: folder });
+  const [named, ids] = await Promise.all([
+    sessionVariable(commands, session, "GT_PANE_ID"),
+    TmuxPane.list(commands, session),
+  ]);
+  const first = ids[0] ?? "";
+  return new TmuxPane(commands, named !== undefined && ids.includes(named) ? named : first, captureFolder(folder));
 }
 
 async function sessionVariable(commands: Commands, session: string, name: string): Promise<string | undefined> {
@@ -146,4 +149,9 @@ function notReached(socketPath: string, session: string, cause: unknown): Domain
     `tmux at ${socketPath} does not let us into the session ${JSON.stringify(session)}`,
     { cause },
   );
+}
+
+/** A pane or session that went away while we looked. */
+export function isGone(err: unknown): boolean {
+  return err instanceof DomainError && (err.kind === "unavailable" || err.kind === "precondition");
 }

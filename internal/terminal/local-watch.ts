@@ -1,7 +1,7 @@
 import type { Clock } from "../base/clock.ts";
 import { DomainError } from "../base/errors.ts";
-import { intervalOf, NO_BYTES } from "../pane/watch/watch-facts.ts";
 import type { PeekRequest, PeekResult, WatchRequest, WatchUpdate } from "../session/types.ts";
+import { intervalOf, NO_BYTES } from "../session/watch-interval.ts";
 
 const HEARTBEAT_MS = 15_000;
 

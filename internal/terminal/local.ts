@@ -4,9 +4,9 @@ import type { Logger } from "../base/logger.ts";
 import type { MachineTime } from "../base/machine-time.ts";
 import { plainText, styledText } from "../base/sanitise.ts";
 import { openPrivateFolder } from "../files/private-folder.ts";
-import { linesWanted } from "../pane/screen/peek.ts";
-import { lastLines } from "../pane/screen/peek-text.ts";
+import { lastLines, linesWanted } from "../pane/screen/peek-text.ts";
 import type { Processes } from "../process/process-alive.ts";
+import type { AgentStatus } from "../session/agent-status.ts";
 import type {
   KeysRequest,
   NudgeReceipt,
@@ -18,23 +18,24 @@ import type {
   WatchRequest,
   WatchUpdate,
 } from "../session/types.ts";
-import type { AgentStatus, Backend } from "./backend.ts";
-import { type IdentifyProgram, isGone, LocalAgent, withExitCode } from "./local-agent.ts";
+import type { PaneFacts } from "../tmux/pane/pane-facts.ts";
+import type { Backend } from "./backend.ts";
+import type { IdentifyProgram, LocalAgent } from "./local-agent.ts";
 import { pressKeys } from "./local-keys.ts";
-import { LocalNudge } from "./local-nudge.ts";
 import { LocalReceipts } from "./local-receipts.ts";
-import { respondLocal } from "./local-respond.ts";
-import { LocalSession, type LocalSessionOptions } from "./local-session.ts";
-import { watchLocal } from "./local-watch.ts";
+import { isGone, LocalSession, type LocalSessionOptions, type SessionFacts } from "./local-session.ts";
 import { SessionLock } from "./session-lock.ts";
 
 export interface TmuxBackendDeps {
   readonly clock: Clock;
   /** By which request ids age. */
   readonly time: MachineTime;
-  readonly logger: Logger;
+  readonly logger: () => Promise<Logger>;
   readonly processes: Processes;
-  readonly identify: IdentifyProgram;
+  /** Why there is no agent in the pane, though something runs. */
+  readonly absent: (facts: PaneFacts, session: SessionFacts) => string | undefined;
+  /** What knows agent programs: loaded by what needs more than a peek. */
+  readonly identify: () => Promise<IdentifyProgram>;
   readonly newId: () => string;
   readonly random: () => number;
   readonly sameText: (a: string, b: string) => boolean;
@@ -43,7 +44,6 @@ export interface TmuxBackendDeps {
 export interface TmuxBackendOptions extends LocalSessionOptions {
   /** The agent's address. */
   readonly agent: string;
-  readonly tmuxVersion: string;
   readonly pid: number;
   readonly uid: number;
 }
@@ -80,7 +80,7 @@ export class TmuxBackend implements Backend {
     const lines = text.split("\n").map((line) => clean(line.trimEnd()));
     return {
       ...lastLines(lines, count, (line) => plainText(line).trim() === ""),
-      alive: !facts.dead && this.#deps.identify(facts, known).absent === undefined,
+      alive: !facts.dead && this.#deps.absent(facts, known) === undefined,
       alternateScreen: facts.alternate,
       cols: facts.cols,
       rows: facts.rows,
@@ -94,10 +94,11 @@ export class TmuxBackend implements Backend {
 
   async status(signal: AbortSignal): Promise<AgentStatus> {
     const session = await this.#session(signal);
-    const { agent, known } = await this.#found(LocalAgent.meet(this.#deps.clock, session, this.#deps.identify));
+    const { agent, known } = await this.#meet(session);
     await this.#settle(agent, signal);
     const { state, evidence, dialog, draft, background } = agent.monitor.report;
     const { program, absent } = agent;
+    const { withExitCode } = await import("./local-agent.ts");
     const facts = await this.#found(withExitCode(agent.facts, session));
     const alive = absent === undefined;
     const age = program.startedAt === undefined ? undefined : this.#deps.clock.now() - program.startedAt;
@@ -119,7 +120,7 @@ export class TmuxBackend implements Backend {
       rows: facts.rows,
       draft,
       background: alive ? background : [],
-      versions: { tmux: this.#options.tmuxVersion },
+      versions: { tmux: this.#options.tmuxVersion.text },
       agent: this.#options.agent,
       sessionId: this.#options.session,
       projectId: "",
@@ -132,8 +133,10 @@ export class TmuxBackend implements Backend {
 
   async nudge(request: NudgeRequest, signal: AbortSignal): Promise<NudgeReceipt> {
     const session = await this.#session(signal);
-    const { clock, logger, identify, newId, sameText } = this.#deps;
-    const { agent } = await this.#found(LocalAgent.meet(clock, session, identify));
+    const { clock, newId, sameText } = this.#deps;
+    const { agent } = await this.#meet(session);
+    const { LocalNudge } = await import("./local-nudge.ts");
+    const logger = await this.#deps.logger();
     const receipts = this.#receipts();
     const lock = this.#lock();
     const deps = { clock, time: this.#deps.time, logger, session, agent, lock, receipts, newId, sameText };
@@ -144,9 +147,9 @@ export class TmuxBackend implements Backend {
   /** The dialog's id keeps an answer from being given twice; a request id is not remembered. */
   async respond(request: RespondRequest, signal: AbortSignal): Promise<RespondResult> {
     const session = await this.#session(signal);
-    const { clock, identify } = this.#deps;
-    const { agent } = await this.#found(LocalAgent.meet(clock, session, identify));
-    return await respondLocal({ clock, session, agent, lock: this.#lock() }, request, signal);
+    const { agent } = await this.#meet(session);
+    const { respondLocal } = await import("./local-respond.ts");
+    return await respondLocal({ clock: this.#deps.clock, session, agent, lock: this.#lock() }, request, signal);
   }
 
   async getNudge(requestId: string): Promise<NudgeReceipt> {
@@ -191,7 +194,7 @@ export class TmuxBackend implements Backend {
     }
     const session = await this.#session(signal);
     const [facts, known] = await this.#found(Promise.all([session.pane.facts(), session.facts()]));
-    const { absent } = this.#deps.identify(facts, known);
+    const absent = this.#deps.absent(facts, known);
     if (absent !== undefined) throw new DomainError("precondition", `cannot press keys: ${absent}`);
     await this.#found(pressKeys({ clock: this.#deps.clock, pane: session.pane, lock: this.#lock() }, request, signal));
   }
@@ -212,6 +215,7 @@ export class TmuxBackend implements Backend {
         fields: { hint: "run the agent under gt-sidecar" },
       });
     }
+    const { watchLocal } = await import("./local-watch.ts");
     yield* watchLocal({ clock: this.#deps.clock, peek: (what, stop) => this.peek(what, stop) }, request, signal);
   }
 
@@ -252,6 +256,11 @@ export class TmuxBackend implements Backend {
       if (!open || clock.monotonicMs() >= end) return;
       await clock.sleep(STATUS_LOOK_MS, signal);
     }
+  }
+
+  async #meet(session: LocalSession) {
+    const { LocalAgent } = await import("./local-agent.ts");
+    return await this.#found(LocalAgent.meet(this.#deps.clock, session, await this.#deps.identify()));
   }
 
   async #found<T>(asked: Promise<T>): Promise<T> {

@@ -2,8 +2,8 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
 import * as common from "../gen/gastown/v1/common_pb.ts";
 import * as pb from "../gen/gastown/v1/sidecar_pb.ts";
+import type { AgentStatus } from "../session/agent-status.ts";
 import type * as pane from "../session/types.ts";
-import type { AgentStatus } from "../terminal/backend.ts";
 
 /** Between the sidecar's messages and our own types. A value that a newer sidecar sends and we do not know becomes the most careful one. */
 

@@ -26,8 +26,8 @@ import {
   UpdateKind,
   WatchMode,
 } from "../gen/gastown/v1/sidecar_pb.ts";
+import type { SidecarIdentity } from "../session/sidecar-identity.ts";
 import type * as pane from "../session/types.ts";
-import type { SidecarIdentity } from "../sidecar/halves/options.ts";
 
 export const STATES = {
   starting: AgentState.STARTING,

@@ -1,6 +1,6 @@
 import { generateKeyPairSync, verify, X509Certificate } from "node:crypto";
 import { expect, it } from "vitest";
-import { TestCa } from "../../test/support/certificates.ts";
+import { TestCa } from "../../test/support/bridge/certificates.ts";
 import { type Credentials, Tokens } from "./auth.ts";
 
 const NOW = Date.UTC(2026, 10, 22);

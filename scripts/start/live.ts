@@ -2,7 +2,7 @@ import type { Clock } from "../../internal/base/clock.ts";
 import { DomainError, errorText } from "../../internal/base/errors.ts";
 import { styledText } from "../../internal/base/sanitise.ts";
 import { runTasks } from "../../internal/base/task-group.ts";
-import type { AgentStatus } from "../../internal/terminal/backend.ts";
+import type { AgentStatus } from "../../internal/session/agent-status.ts";
 import type { RunningAgent } from "./agent-session.ts";
 import type { GtCommand } from "./gt-commands.ts";
 import { receiptLine } from "./receipts.ts";

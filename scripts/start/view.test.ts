@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { textWidth } from "../../internal/base/text-width.ts";
-import type { AgentStatus } from "../../internal/terminal/backend.ts";
+import type { AgentStatus } from "../../internal/session/agent-status.ts";
 import { gtCommands } from "./gt-commands.ts";
 import { renderView, screenSize, type ViewModel } from "./view.ts";
 

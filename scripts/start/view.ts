@@ -2,8 +2,8 @@ import { plainText } from "../../internal/base/sanitise.ts";
 import { clipText, textWidth } from "../../internal/base/text-width.ts";
 import { fitStyled } from "../../internal/cli/styled-width.ts";
 import { durationText } from "../../internal/cli/wording.ts";
+import type { AgentStatus } from "../../internal/session/agent-status.ts";
 import type { AgentStateName } from "../../internal/session/types.ts";
-import type { AgentStatus } from "../../internal/terminal/backend.ts";
 import type { GtCommand } from "./gt-commands.ts";
 
 /** Everything the live view shows. */

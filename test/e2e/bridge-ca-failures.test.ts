@@ -4,7 +4,7 @@ import { chmod, cp, readdir, readFile, rm, stat, writeFile } from "node:fs/promi
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { CaSandbox, PASSPHRASE } from "../support/bridge-ca.ts";
+import { CaSandbox, PASSPHRASE } from "../support/bridge/bridge-ca.ts";
 
 const FAILING = fileURLToPath(new URL("../fakes/failing-files-main.ts", import.meta.url));
 
@@ -259,5 +259,27 @@ describe("what is there already", () => {
     expect(await snapshot(folder)).toEqual(before);
     const forced = await sandbox.sh(`${command} --force`, { folder });
     expect(forced.code).toBe(hasForce ? 0 : 2);
+  });
+});
+
+describe("what is no plain file", () => {
+  it.each([
+    ["a FIFO that nobody writes to", "mkfifo odd", "odd", "no certificate"],
+    ["a device without end", "true", "/dev/zero", "larger than"],
+    ["a file that is too large", "truncate -s 65M odd", "odd", "larger than"],
+    ["a folder", "mkdir odd", "odd", "it is a folder"],
+  ])("%s is told at once", async (_, make, path, words) => {
+    const folder = await fresh();
+    const ran = await sandbox.sh(
+      `${make}; exec timeout -s KILL 20 bridge-ca verify --cert ${path} --bundle certs/ca.crt`,
+      { folder },
+    );
+    expect([ran.code, ran.stderr]).toEqual([expect.toBeOneOf([2, 3]), expect.stringContaining(words)]);
+  });
+
+  it("a pipe is read to its end, however slow its writer is", async () => {
+    const folder = await fresh();
+    const ran = await sandbox.sh("(sleep 0.3; cat certs/bridge.crt) | bridge-ca inspect /dev/stdin", { folder });
+    expect([ran.code, ran.stdout]).toEqual([0, expect.stringContaining("bridge.example")]);
   });
 });

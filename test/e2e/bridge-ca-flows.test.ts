@@ -1,7 +1,7 @@
 import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { helpTexts, overview } from "../../cmd/bridge-ca/help-texts.ts";
-import { CaSandbox, commandsIn, PASSPHRASE } from "../support/bridge-ca.ts";
+import { CaSandbox, commandsIn, PASSPHRASE } from "../support/bridge/bridge-ca.ts";
 
 const BRIDGE = "ai-agent-bridge";
 const CONSUMER = "prd-manager-control-plane";

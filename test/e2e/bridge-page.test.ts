@@ -1,29 +1,16 @@
 import { execFile } from "node:child_process";
-import { chmod, readFile, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
-import { CaSandbox } from "../support/bridge-ca.ts";
-import { ownProgram } from "../support/programs.ts";
+import { CaSandbox } from "../support/bridge/bridge-ca.ts";
+import { freePort } from "../support/bridge/free-port.ts";
 
 const root = join(import.meta.dirname, "../..");
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await new Promise((resolve) => server.once("listening", resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === "object" && address !== null ? address.port : 0;
-}
-
 it("runs docs/bridge.md as it stands: two consumers with CAs of their own, each with its own session s1", async () => {
   await using sandbox = await CaSandbox.create();
-  for (const name of ["bridge", "gt"] as const) {
-    const program = sandbox.path("bin", name);
-    await writeFile(program, `#!/bin/sh\nexec "${process.execPath}" "${ownProgram(name)}" "$@"\n`);
-    await chmod(program, 0o755);
-  }
+  await sandbox.install("bridge", "gt");
   const page = await readFile(join(root, "docs/bridge.md"), "utf8");
   const blocks = [...page.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block]) => block);
   expect(blocks).toHaveLength(4);

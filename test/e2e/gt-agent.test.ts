@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Emulator } from "../../internal/pane/screen/emulator.ts";
-import { type AgentPlace, demoAgent, inLocalTmux, inSidecar, takenMessages } from "../support/agent-places.ts";
-import { gt, gtInTerminal, type Transcript } from "../support/gt-transcript.ts";
-import { eventually } from "../support/tmux-sandbox.ts";
+import { type AgentPlace, demoAgent, inLocalTmux, inSidecar, takenMessages } from "../support/agents/agent-places.ts";
+import { gt, gtInTerminal, type Transcript } from "../support/bridge/gt-transcript.ts";
+import { eventually } from "../support/screens/tmux-sandbox.ts";
 
 describe.each([
   ["in a sidecar", inSidecar],
@@ -184,7 +184,7 @@ ready · demo model · ctx 12%
     expect(rows.filter((row) => row.wrapped)).toEqual([]);
     expect(rows.filter((row) => row.text.startsWith("> Type a message"))).toHaveLength(1);
     terminal.resize(50, 12);
-    await eventually("it is drawn anew", () => terminal.seen().slice(drawn.length).includes("\x1b[2J\x1b[H"));
+    await eventually("it is drawn again", () => terminal.seen().slice(drawn.length).includes("\x1b[2J\x1b[H"));
     terminal.type("\x03");
     expect(await terminal.exited).toBe(130);
     expect(terminal.seen().lastIndexOf("\x1b[?25h")).toBeGreaterThan(terminal.seen().lastIndexOf("\x1b[?25l"));

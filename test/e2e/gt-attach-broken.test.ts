@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
 import { AgentState } from "../../internal/gen/gastown/v1/common_pb.ts";
-import { afterwards, attached, OWN_TERMINAL, SANE, terminalState } from "../support/attached.ts";
-import { demoCommand, type RunningSidecar, startSidecar, until } from "../support/sidecar.ts";
+import { afterwards, attached, OWN_TERMINAL, SANE, terminalState } from "../support/sidecar/attached.ts";
+import { demoCommand, type RunningSidecar, startSidecar, until } from "../support/sidecar/sidecar.ts";
 
 /** Puts the demo agent's terminal into every mode that would hurt a person who gets it back. */
 const WILD = [
@@ -82,7 +82,7 @@ it("tells the reason when the sidecar goes in order", async () => {
   expect(person.text()).toMatch(/gt: note: test\/polecats\/demo: the (sidecar is shutting down|agent has ended)/);
 });
 
-it("gives the terminal to the shell while it is stopped, and draws everything anew afterwards", async () => {
+it("gives the terminal to the shell while it is stopped, and draws everything again afterwards", async () => {
   await using sidecar = await startSidecar((dir) => ({ command: demoCommand(dir) }));
   await sidecar.untilState(AgentState.IDLE);
   await using person = await attached(sidecar);

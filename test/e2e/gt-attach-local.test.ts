@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { OWN_TERMINAL, terminalState } from "../support/attached.ts";
-import { type PersonTerminal, personTerminal } from "../support/person-terminal.ts";
 import { ownProgram } from "../support/programs.ts";
+import { OWN_TERMINAL, terminalState } from "../support/sidecar/attached.ts";
+import { type PersonTerminal, personTerminal } from "../support/sidecar/person-terminal.ts";
 
 const MAIN = ownProgram("gt");
 const run = promisify(execFile);

@@ -2,10 +2,10 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { expect, it } from "vitest";
-import { afterwards, attached, SANE, terminalState } from "../support/attached.ts";
-import { requireComponent } from "../support/components.ts";
-import type { PersonTerminal } from "../support/person-terminal.ts";
-import { type RunningSidecar, startSidecar, until } from "../support/sidecar.ts";
+import { requireComponent } from "../support/cluster/components.ts";
+import { afterwards, attached, SANE, terminalState } from "../support/sidecar/attached.ts";
+import type { PersonTerminal } from "../support/sidecar/person-terminal.ts";
+import { type RunningSidecar, startSidecar, until } from "../support/sidecar/sidecar.ts";
 
 function running(...command: readonly string[]): Promise<RunningSidecar> {
   return startSidecar({ agent: "generic", command, flags: ["--restart", "never", "--linger", "10s"] });

@@ -2,8 +2,8 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { AgentState } from "../../internal/gen/gastown/v1/common_pb.ts";
-import { afterwards, attached, SANE, terminalState } from "../support/attached.ts";
-import { startSidecar, until } from "../support/sidecar.ts";
+import { afterwards, attached, SANE, terminalState } from "../support/sidecar/attached.ts";
+import { startSidecar, until } from "../support/sidecar/sidecar.ts";
 
 it("shows the agent's terminal, types what the person types, and leaves by the detach key", async () => {
   await using sidecar = await startSidecar();

@@ -3,8 +3,8 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
-import { type AgentPlace, demoAgent, inSidecar } from "../support/agent-places.ts";
-import { gt } from "../support/gt-transcript.ts";
+import { type AgentPlace, demoAgent, inSidecar } from "../support/agents/agent-places.ts";
+import { gt } from "../support/bridge/gt-transcript.ts";
 
 let place: AgentPlace;
 let beads: string;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type AgentPlace, demoAgent, inLocalTmux, inSidecar } from "../support/agent-places.ts";
-import { gt, type Transcript } from "../support/gt-transcript.ts";
-import { eventually } from "../support/tmux-sandbox.ts";
+import { type AgentPlace, demoAgent, inLocalTmux, inSidecar } from "../support/agents/agent-places.ts";
+import { gt, type Transcript } from "../support/bridge/gt-transcript.ts";
+import { eventually } from "../support/screens/tmux-sandbox.ts";
 
 describe.each([
   ["in a sidecar", inSidecar],

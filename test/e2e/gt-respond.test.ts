@@ -1,9 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { type AgentPlace, demoAgent, inLocalTmux, inSidecar, takenMessages } from "../support/agent-places.ts";
-import { gt } from "../support/gt-transcript.ts";
-import { eventually } from "../support/tmux-sandbox.ts";
+import { type AgentPlace, demoAgent, inLocalTmux, inSidecar, takenMessages } from "../support/agents/agent-places.ts";
+import { gt } from "../support/bridge/gt-transcript.ts";
+import { eventually } from "../support/screens/tmux-sandbox.ts";
 
 const PLACES = [
   ["a sidecar", inSidecar],

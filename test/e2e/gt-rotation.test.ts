@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { TestCa } from "../support/certificates.ts";
-import { type PersonTerminal, personTerminal } from "../support/person-terminal.ts";
-import { MountedSecret } from "../support/secret.ts";
-import { type RunningSidecar, startSidecar, until } from "../support/sidecar.ts";
+import { TestCa } from "../support/bridge/certificates.ts";
+import { MountedSecret } from "../support/bridge/secret.ts";
+import { type PersonTerminal, personTerminal } from "../support/sidecar/person-terminal.ts";
+import { type RunningSidecar, startSidecar, until } from "../support/sidecar/sidecar.ts";
 
 const old = new TestCa("old");
 const next = new TestCa("next");

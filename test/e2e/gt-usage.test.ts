@@ -4,8 +4,8 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { commandNames } from "../../cmd/gt/commands.ts";
-import { privatePlace } from "../support/agent-places.ts";
-import { gt } from "../support/gt-transcript.ts";
+import { privatePlace } from "../support/agents/agent-places.ts";
+import { gt } from "../support/bridge/gt-transcript.ts";
 import { ownProgram } from "../support/programs.ts";
 
 let place: Awaited<ReturnType<typeof privatePlace>>;

@@ -1,10 +1,10 @@
 import { spawn } from "node:child_process";
 import { expect, it } from "vitest";
 import { AgentState } from "../../internal/gen/gastown/v1/common_pb.ts";
-import { OWN_TERMINAL, terminalState } from "../support/attached.ts";
-import { type PersonTerminal, personTerminal } from "../support/person-terminal.ts";
 import { ownProgram } from "../support/programs.ts";
-import { type RunningSidecar, startSidecar, until } from "../support/sidecar.ts";
+import { OWN_TERMINAL, terminalState } from "../support/sidecar/attached.ts";
+import { type PersonTerminal, personTerminal } from "../support/sidecar/person-terminal.ts";
+import { type RunningSidecar, startSidecar, until } from "../support/sidecar/sidecar.ts";
 
 const LOST = "the connection was lost, trying again (127.0.0.1:";
 const BACK = /connected again after \d+/;

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it, type TestContext } from "vitest";
 import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { NudgeMode } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
-import { component, requireComponent } from "../support/components.ts";
-import { Containers, HARDENED, type RunningContainer, untilShown } from "../support/containers.ts";
-import { until } from "../support/sidecar.ts";
+import { component, requireComponent } from "../support/cluster/components.ts";
+import { Containers, HARDENED, type RunningContainer, untilShown } from "../support/cluster/containers.ts";
+import { until } from "../support/sidecar/sidecar.ts";
 
 const LIMIT_MS = 600_000;
 /** The whole of it; `npm test` takes a twentieth. */

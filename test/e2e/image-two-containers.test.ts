@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
-import { Containers, HARDENED, type RunningContainer } from "../support/containers.ts";
-import { until } from "../support/sidecar.ts";
+import { Containers, HARDENED, type RunningContainer } from "../support/cluster/containers.ts";
+import { until } from "../support/sidecar/sidecar.ts";
 
 const LIMIT_MS = 600_000;
 

@@ -6,9 +6,9 @@ import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { ModelServer } from "../fakes/model-server.ts";
-import { type AgentKind, makeAgentHome } from "../support/agents-home.ts";
-import { Containers, HARDENED, untilShown } from "../support/containers.ts";
-import { until } from "../support/sidecar.ts";
+import { type AgentKind, makeAgentHome } from "../support/agents/agents-home.ts";
+import { Containers, HARDENED, untilShown } from "../support/cluster/containers.ts";
+import { until } from "../support/sidecar/sidecar.ts";
 
 const LIMIT_MS = 600_000;
 const ORPHANS = Number(process.env["GT_TEST_ORPHANS"] ?? "300");

@@ -5,7 +5,7 @@ import { type RunOptions, runTarget } from "../../bench/lab/run-target.ts";
 import type { Sample } from "../../bench/lab/send.ts";
 import { TARGETS, type Target } from "../../bench/lab/targets.ts";
 import { seeded } from "../../bench/stats.ts";
-import { requireComponent } from "../support/components.ts";
+import { requireComponent } from "../support/cluster/components.ts";
 import { ownProgram } from "../support/programs.ts";
 
 /** A share of `npm run lab`: the same seed each time, few enough sends for every run of the tests. */

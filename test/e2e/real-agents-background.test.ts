@@ -3,9 +3,9 @@ import { expect, it } from "vitest";
 import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { modelAct } from "../fakes/model-script.ts";
 import type { ModelRequest } from "../fakes/model-wire.ts";
-import { requireComponent } from "../support/components.ts";
-import { type RealAgent, type RealAgentSetup, startRealAgent } from "../support/real-agent.ts";
-import { until } from "../support/sidecar.ts";
+import { type RealAgent, type RealAgentSetup, startRealAgent } from "../support/agents/real-agent.ts";
+import { requireComponent } from "../support/cluster/components.ts";
+import { until } from "../support/sidecar/sidecar.ts";
 
 /** As the usual model, but it starts nothing again when it hears that a background task has ended. */
 function act(request: ModelRequest) {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { ANSWERS, dialogCase } from "../lab/dialogs/dialog-case.ts";
 import { type CaseFacts, type CaseResult, judgeCase } from "../lab/dialogs/judge-case.ts";
 import { runCases } from "../lab/dialogs/run-cases.ts";
-import { requireComponent } from "../support/components.ts";
+import { requireComponent } from "../support/cluster/components.ts";
 
 /** A start of OpenCode alone takes 10 s of a core. */
 const ALL_MS = 240_000;

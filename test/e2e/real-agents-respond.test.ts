@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { RespondOutcome } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
-import type { AgentProgram } from "../support/agents-install.ts";
-import { type Component, requireComponent } from "../support/components.ts";
-import { type RealAgent, startRealAgent } from "../support/real-agent.ts";
-import { until } from "../support/sidecar.ts";
+import type { AgentProgram } from "../support/agents/agents-install.ts";
+import { type RealAgent, startRealAgent } from "../support/agents/real-agent.ts";
+import { type Component, requireComponent } from "../support/cluster/components.ts";
+import { until } from "../support/sidecar/sidecar.ts";
 
 interface Answered {
   readonly component: Component;

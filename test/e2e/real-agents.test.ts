@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { AgentState, DialogKind, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { NudgeMode } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
-import type { AgentProgram } from "../support/agents-install.ts";
-import { type Component, requireComponent } from "../support/components.ts";
-import { startRealAgent } from "../support/real-agent.ts";
-import { until } from "../support/sidecar.ts";
+import type { AgentProgram } from "../support/agents/agents-install.ts";
+import { startRealAgent } from "../support/agents/real-agent.ts";
+import { type Component, requireComponent } from "../support/cluster/components.ts";
+import { until } from "../support/sidecar/sidecar.ts";
 
 /** What is sent to each agent, and what of it must be in the model's conversation exactly once. */
 const MESSAGES: readonly (readonly [kind: string, message: string, arrives: string])[] = [

@@ -2,9 +2,9 @@ import { createClient } from "@connectrpc/connect";
 import { expect, it } from "vitest";
 import { Health, HealthCheckResponse_ServingStatus as Status } from "../../internal/gen/grpc/health/v1/health_pb.ts";
 import { sidecarTransport } from "../../internal/rpc/client/transport.ts";
-import { TestCa } from "../support/certificates.ts";
-import { MountedSecret } from "../support/secret.ts";
-import { startSidecar, until } from "../support/sidecar.ts";
+import { TestCa } from "../support/bridge/certificates.ts";
+import { MountedSecret } from "../support/bridge/secret.ts";
+import { startSidecar, until } from "../support/sidecar/sidecar.ts";
 
 const town = new TestCa("town");
 const serverFor = (seconds: number) => town.issue({ ips: ["127.0.0.1"], days: seconds / 86_400 });

@@ -9,10 +9,10 @@ import { TerminalService } from "../../internal/gen/gastown/v1/terminal_pb.ts";
 import { sidecarTransport } from "../../internal/rpc/client/transport.ts";
 import { domainErrorOf } from "../../internal/rpc/common/errors.ts";
 import type { TlsMaterial } from "../../internal/rpc/common/tls.ts";
-import { TestCa } from "../support/certificates.ts";
-import { gt } from "../support/gt-transcript.ts";
-import { writeTls } from "../support/secret.ts";
-import { type RunningSidecar, startSidecar, until } from "../support/sidecar.ts";
+import { TestCa } from "../support/bridge/certificates.ts";
+import { gt } from "../support/bridge/gt-transcript.ts";
+import { writeTls } from "../support/bridge/secret.ts";
+import { type RunningSidecar, startSidecar, until } from "../support/sidecar/sidecar.ts";
 
 const SIDECAR = "spiffe://town.example/ns/agents/session/s1";
 const RULES = ["spiffe://town.example/client/reader=read", "spiffe://town.example/client/writer=nudge"];

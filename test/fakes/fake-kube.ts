@@ -26,6 +26,7 @@ interface LoggedEvent {
   readonly type: "ADDED" | "MODIFIED" | "DELETED";
   readonly collection: string;
   readonly object: FakeObject;
+  readonly before?: FakeObject | undefined;
 }
 
 /** An API server in memory: lists with pages, watches, optimistic concurrency, preconditions, owners; and what can go wrong. */
@@ -60,7 +61,7 @@ export class FakeKube implements KubeApi {
     const metadata = { ...object.metadata, ...own };
     const kept = { ...object, metadata };
     this.#objects.set(`${collection}/${object.metadata.name}`, kept);
-    this.#publish(before === undefined ? "ADDED" : "MODIFIED", collection, kept);
+    this.#publish(before === undefined ? "ADDED" : "MODIFIED", collection, kept, before);
     return kept;
   }
 
@@ -119,7 +120,7 @@ export class FakeKube implements KubeApi {
     const from = Number(request.query?.["resourceVersion"]);
     if (from < this.#compacted) throw failure(request, { status: 410, reason: "Expired" });
     const watch = new FakeWatch();
-    for (const event of this.#log) if (event.version > from && matches(event, request)) watch.send(event);
+    for (const event of this.#log) if (event.version > from) watch.sendAsSeen(event, request);
     const stopped = () => watch.end({ type: "failed", err: signal.reason });
     signal.addEventListener("abort", stopped, { once: true });
     this.watches.push(watch.of(request));
@@ -178,10 +179,10 @@ export class FakeKube implements KubeApi {
     return { items: all.slice(start, next), metadata };
   }
 
-  #publish(type: LoggedEvent["type"], collection: string, object: FakeObject): void {
-    const event = { version: this.#version, type, collection, object };
+  #publish(type: LoggedEvent["type"], collection: string, object: FakeObject, before?: FakeObject): void {
+    const event = { version: this.#version, type, collection, object, before };
     this.#log.push(event);
-    for (const watch of this.watches) if (matches(event, watch.request)) watch.send(event);
+    for (const watch of this.watches) watch.sendAsSeen(event, watch.request);
   }
 }
 
@@ -197,6 +198,16 @@ export class FakeWatch {
   of(request: KubeRequest): this {
     this.request = request;
     return this;
+  }
+
+  /** An object that loses the labels asked for is gone for this watch, one that gets them is new. */
+  sendAsSeen(event: LoggedEvent, request: KubeRequest): void {
+    if (event.collection !== request.path) return;
+    const isSeen = hasLabels(event.object, request);
+    const wasSeen = event.before === undefined ? event.type !== "ADDED" : hasLabels(event.before, request);
+    if (!isSeen && !wasSeen) return;
+    const change = isSeen && !wasSeen ? "ADDED" : !isSeen ? "DELETED" : event.type;
+    this.send({ type: change, object: event.object });
   }
 
   send({ type, object }: { readonly type: string; readonly object: object }): void {
@@ -239,10 +250,6 @@ function failure(request: KubeRequest, fault: Fault): Error {
   const action = `${request.method} ${request.path}`;
   if (typeof fault === "string") return new KubeUnreachableError(action, { code: "ECONNRESET" });
   return new KubeApiError(action, fault.status, statusAnswer(fault), fault.retryAfterMs);
-}
-
-function matches(event: LoggedEvent, request: KubeRequest): boolean {
-  return event.collection === request.path && hasLabels(event.object, request);
 }
 
 function hasLabels(object: FakeObject, request: KubeRequest): boolean {

@@ -3,10 +3,11 @@ import type { AgentProfile, ScreenView } from "../../internal/agents/profile.ts"
 import type { Screen } from "../../internal/agents/screen.ts";
 import { DomainError } from "../../internal/base/errors.ts";
 import { SignalBus } from "../../internal/base/signal-bus.ts";
-import type { AgentSigns, PaneWriter } from "../../internal/pane/delivery/delivery-attempt.ts";
+import type { PaneWriter } from "../../internal/pane/delivery/delivery-attempt.ts";
 import type { ScreenSource } from "../../internal/pane/screen/screen-source.ts";
+import type { AgentSigns } from "../../internal/pane/state/agent-signs.ts";
 import type { FakeClock } from "../support/fake-clock.ts";
-import { screenOf } from "../support/screens.ts";
+import { screenOf } from "../support/screens/screens.ts";
 
 type Call = "stage" | "bufferExists" | "dropBuffer" | "paste" | "enter";
 

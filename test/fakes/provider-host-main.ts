@@ -1,5 +1,5 @@
 // Holds a session with the agent whose program and arguments follow, prints its pid, and stays.
-import { makeProvider, ProviderSession } from "../support/provider-session.ts";
+import { makeProvider, ProviderSession } from "../support/agents/provider-session.ts";
 
 const [binary = "", ...leading] = process.argv.slice(2);
 const session = await ProviderSession.start(makeProvider({ provider: "demo", binary, leading }), process.cwd());

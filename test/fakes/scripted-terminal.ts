@@ -132,7 +132,7 @@ export class ScriptedTerminal implements LaunchedTerminal, SessionTerminal {
 
   async *attach(): AsyncGenerator<never, void> {}
 
-  /** Begins anew, as after a lost journal. */
+  /** Begins again, as after a lost journal. */
   beginAnew(epoch: string): void {
     this.#events.length = 0;
     this.epoch = epoch;

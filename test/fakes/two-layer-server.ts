@@ -1,9 +1,10 @@
 import type { HandlerContext } from "@connectrpc/connect";
-import { refusalOf } from "../../internal/auth/admission.ts";
 import { AuditLog } from "../../internal/auth/audit-log.ts";
 import { roleRefusal, sessionRefusal } from "../../internal/auth/bridge-policy.ts";
+import { namelessIdentities } from "../../internal/auth/issuing-cas.ts";
 import { RateLimiter } from "../../internal/auth/rate-limits.ts";
-import { TlsFolder } from "../../internal/auth/tls-folder.ts";
+import { refusalOf } from "../../internal/auth/tls/admission.ts";
+import { TlsFolder } from "../../internal/auth/tls/tls-folder.ts";
 import { tokenKey } from "../../internal/auth/token-gate.ts";
 import { TokenLayer, type TokenLayerOptions } from "../../internal/auth/token-layer.ts";
 import { aborted } from "../../internal/base/abort.ts";
@@ -27,6 +28,8 @@ export interface TwoLayerOptions {
   readonly host?: string;
   /** Default: any that is free. */
   readonly port?: number;
+  /** Takes the lines of both logs instead of keeping them. */
+  readonly onLine?: (line: string) => void;
   /** What is served instead. Called once, with the audit log. */
   readonly routes?: (audit: AuditLog) => Routes;
 }
@@ -48,18 +51,20 @@ export interface TwoLayerServer extends AsyncDisposable {
  * projects. It answers Peek, Nudge, SendKeys, WatchOutput (until it is ended) and SendInput.
  */
 export async function startTwoLayerServer(options: TwoLayerOptions): Promise<TwoLayerServer> {
-  const { tlsDir, keyFiles, crlPolicy = "if-present" } = options;
+  const { tlsDir, keyFiles, crlPolicy = "if-present", onLine } = options;
   const audited: string[] = [];
   const logged: string[] = [];
-  const logger = createLogger("test", "debug", { destination: { write: (line) => void logged.push(line) } });
-  const audit = new AuditLog({ clock, write: (line) => void audited.push(line) });
+  const logger = createLogger("test", "debug", {
+    destination: { write: onLine ?? ((line) => void logged.push(line)) },
+  });
+  const audit = new AuditLog({ clock, write: onLine ?? ((line) => void audited.push(line)) });
   let server: RpcServer | undefined;
   const folder = new TlsFolder(
     { clock, logger, onLoaded: ({ files }) => server?.setTls(files) },
     { dir: tlsDir, side: "server", trust: { crlPolicyOf: () => crlPolicy } },
   );
   const tokens = new TokenLayer(
-    { clock, logger, tls: () => folder.current },
+    { clock, logger, tls: () => folder.current, decisions: audit },
     { keyFiles, audience: "bridge", required: true, freeServices: new Set() },
   );
   const stop = new AbortController();
@@ -86,13 +91,17 @@ export async function startTwoLayerServer(options: TwoLayerOptions): Promise<Two
   return { url: `https://127.0.0.1:${port}`, port, audited, logged, ...state, [Symbol.asyncDispose]: end };
 }
 
-function admission(folder: TlsFolder): Pick<ConstructorParameters<typeof RpcServer>[1], "admit" | "admittedUntil"> {
+function admission(
+  folder: TlsFolder,
+): Pick<ConstructorParameters<typeof RpcServer>[1], "admit" | "admittedUntil" | "identify"> {
   return {
-    admit: (certificate, uris, isNew) => {
+    admit: (certificate, isNew) => {
       if (folder.current === undefined) return new DomainError("unavailable", "no certificate to serve with");
-      return refusalOf({ certificate, uris, isNew }, folder.current.trust, clock.now());
+      return refusalOf({ certificate, isNew }, folder.current.trust, clock.now());
     },
     admittedUntil: (certificate) => folder.current?.trust.notAfter(certificate) ?? Number.NEGATIVE_INFINITY,
+    identify: (certificate) =>
+      folder.current ? namelessIdentities(certificate, folder.current.trust, clock.now()) : [],
   };
 }
 

@@ -12,7 +12,7 @@ import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { parseControlMessage } from "../../internal/sidecar/halves/halves-link-messages.ts";
-import { type RunningSidecar, startSidecar, until } from "../support/sidecar.ts";
+import { type RunningSidecar, startSidecar, until } from "../support/sidecar/sidecar.ts";
 import { mutate } from "./mutate.ts";
 import { oneOf, type Random, randomFrom } from "./random.ts";
 import { REQUESTS } from "./wire.ts";
@@ -75,7 +75,8 @@ async function giveInput(sidecar: RunningSidecar, random: Random): Promise<void>
   const kind = random(8);
   if (kind < 4) await giveRequest(sidecar, random);
   else if (kind < 6) giveHookLine(sidecar, random);
-  else await giveLine(join(sidecar.stateDir, "control.sock"), random);
+  else if (kind === 6) await giveMessage(join(sidecar.stateDir, "control.sock"), random);
+  else await giveCommand(join(sidecar.stateDir, "clients.sock"), random);
 }
 
 function giveRequest({ url }: RunningSidecar, random: Random): Promise<void> {
@@ -123,14 +124,20 @@ function giveHookLine({ stateDir }: RunningSidecar, random: Random): void {
   }
 }
 
-/**
- * The agent can say there what the serving half can; what would end it by right is left out. The other socket is left alone:
- * what comes there are commands to tmux, which the agent's user may give anyway.
- */
-function giveLine(socketPath: string, random: Random): Promise<void> {
+/** The agent can say there what the serving half can; what would end it by right is left out. */
+function giveMessage(socketPath: string, random: Random): Promise<void> {
   const line = mutate(Buffer.from('{"type":"process","id":9,"pid":4711,"work":true}'), random);
   const orders = line.toString("utf8").split("\n").map(parseControlMessage);
   if (orders.some((order) => order !== undefined && order.type !== "process")) return Promise.resolve();
+  return giveLine(socketPath, line);
+}
+
+/** What comes there is for tmux, and takes the place of the serving half's own control client. */
+function giveCommand(socketPath: string, random: Random): Promise<void> {
+  return giveLine(socketPath, mutate(Buffer.from("display-message -p '#{pane_id} #{q:pane_title}'"), random));
+}
+
+function giveLine(socketPath: string, line: Buffer): Promise<void> {
   return new Promise((resolve) => {
     const socket = connect(socketPath);
     const late = setTimeout(() => socket.destroy(), CALL_MS);

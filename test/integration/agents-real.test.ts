@@ -6,8 +6,8 @@ import { describe, expect, it } from "vitest";
 import { payloadName } from "../../internal/agents/hook-lines.ts";
 import { comparable } from "../../internal/agents/safe-text.ts";
 import { surroundingsOf } from "../../internal/pane/state/surroundings.ts";
-import type { AgentProgram } from "../support/agents-install.ts";
-import { AgentSession } from "../support/agents-session.ts";
+import type { AgentProgram } from "../support/agents/agents-install.ts";
+import { AgentSession } from "../support/agents/agents-session.ts";
 
 /** The first use installs the programs. */
 const LONG = 300_000;

@@ -11,9 +11,9 @@ import { sidecarTransport } from "../../internal/rpc/client/transport.ts";
 import { domainErrorOf } from "../../internal/rpc/common/errors.ts";
 import type { TlsMaterial } from "../../internal/rpc/common/tls.ts";
 import { startTwoLayerServer, type TwoLayerServer } from "../fakes/two-layer-server.ts";
-import { noUrisOn, TestCa, UNKNOWN_CRITICAL } from "../support/certificates.ts";
-import { eventually } from "../support/rpc-server.ts";
-import { writeTls } from "../support/secret.ts";
+import { noUrisOn, TestCa, UNKNOWN_CRITICAL } from "../support/bridge/certificates.ts";
+import { eventually } from "../support/bridge/rpc-server.ts";
+import { writeTls } from "../support/bridge/secret.ts";
 
 const bridge = new TestCa("bridge-ca");
 const prd = new TestCa("prd-manager");

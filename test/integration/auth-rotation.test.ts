@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { rotateUnderLoad } from "../support/rotation-load.ts";
+import { rotateUnderLoad } from "../support/bridge/rotation-load.ts";
 
 it("leaf, key, CA, token key and revocation list are replaced under load, and no call fails", async () => {
   const { calls, failed } = await rotateUnderLoad({ callers: 8, rounds: 1, stepMs: 600 });

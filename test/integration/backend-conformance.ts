@@ -1,8 +1,15 @@
 import { describe, expect, it } from "vitest";
+import type { AgentStatus } from "../../internal/session/agent-status.ts";
 import type { NudgeRequest, PeekRequest, WatchRequest, WatchUpdate } from "../../internal/session/types.ts";
-import type { AgentStatus, Backend } from "../../internal/terminal/backend.ts";
-import { type AgentPlace, demoAgent, type PlaceOptions, printer, takenMessages } from "../support/agent-places.ts";
-import { eventually } from "../support/tmux-sandbox.ts";
+import type { Backend } from "../../internal/terminal/backend.ts";
+import {
+  type AgentPlace,
+  demoAgent,
+  type PlaceOptions,
+  printer,
+  takenMessages,
+} from "../support/agents/agent-places.ts";
+import { eventually } from "../support/screens/tmux-sandbox.ts";
 
 type Start = (options: PlaceOptions) => Promise<AgentPlace>;
 

@@ -1,7 +1,7 @@
 // openssl judges what bridge-ca makes, and bridge-ca judges the same: both accept, or both refuse.
 import { writeFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { CaSandbox } from "../support/bridge-ca.ts";
+import { CaSandbox } from "../support/bridge/bridge-ca.ts";
 
 let sandbox: CaSandbox;
 

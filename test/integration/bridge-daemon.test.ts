@@ -4,9 +4,14 @@ import { createClient } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Health } from "../../internal/gen/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "../../internal/gen/grpc/reflection/v1/reflection_pb.ts";
-import { BridgeFolder, type CallerOptions, type Consumer, type RunningBridge } from "../support/bridge-daemon.ts";
-import { TestCa } from "../support/certificates.ts";
-import { until } from "../support/sidecar.ts";
+import {
+  BridgeFolder,
+  type CallerOptions,
+  type Consumer,
+  type RunningBridge,
+} from "../support/bridge/bridge-daemon.ts";
+import { TestCa } from "../support/bridge/certificates.ts";
+import { until } from "../support/sidecar/sidecar.ts";
 
 let folder: BridgeFolder;
 let bridge: RunningBridge;

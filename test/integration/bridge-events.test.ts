@@ -7,9 +7,9 @@ import { GapReason } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { abortOnExit } from "../../internal/rpc/client/transport.ts";
 import { domainErrorOf } from "../../internal/rpc/common/errors.ts";
 import type { ScriptedAgent } from "../fakes/scripted-provider.ts";
-import { type BridgeRoom, startBridgeRoom } from "../support/bridge-room.ts";
-import { CuttingProxy } from "../support/cutting-proxy.ts";
-import { eventually } from "../support/rpc-server.ts";
+import { type BridgeRoom, startBridgeRoom } from "../support/bridge/bridge-room.ts";
+import { eventually } from "../support/bridge/rpc-server.ts";
+import { CuttingProxy } from "../support/sidecar/cutting-proxy.ts";
 
 let room: BridgeRoom;
 beforeAll(async () => {

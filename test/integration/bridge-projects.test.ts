@@ -4,8 +4,8 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type BridgeService, SessionStatus, SessionStatusSchema } from "../../internal/gen/bridge/v1/bridge_pb.ts";
 import { ErrorInfoSchema, RetryInfoSchema } from "../../internal/gen/google/rpc/error_details_pb.ts";
-import { type BridgeRoom, type RoomConsumer, startBridgeRoom } from "../support/bridge-room.ts";
-import { eventually } from "../support/rpc-server.ts";
+import { type BridgeRoom, type RoomConsumer, startBridgeRoom } from "../support/bridge/bridge-room.ts";
+import { eventually } from "../support/bridge/rpc-server.ts";
 
 let room: BridgeRoom;
 let mine: Client<typeof BridgeService>;

@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { createClient } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Health } from "../../internal/gen/grpc/health/v1/health_pb.ts";
-import { BridgeFolder, type Sections } from "../support/bridge-daemon.ts";
-import { TestCa } from "../support/certificates.ts";
-import { until } from "../support/sidecar.ts";
+import { BridgeFolder, type Sections } from "../support/bridge/bridge-daemon.ts";
+import { TestCa } from "../support/bridge/certificates.ts";
+import { until } from "../support/sidecar/sidecar.ts";
 
 let folder: BridgeFolder;
 beforeAll(async () => {

@@ -1,10 +1,10 @@
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { SessionStatus } from "../../internal/gen/bridge/v1/bridge_pb.ts";
 import { NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { markedProcesses } from "../../internal/process/marked-processes.ts";
-import { BridgeFolder, type RunningBridge } from "../support/bridge-daemon.ts";
-import { until } from "../support/sidecar.ts";
+import { BridgeFolder, type RunningBridge } from "../support/bridge/bridge-daemon.ts";
+import { until } from "../support/sidecar/sidecar.ts";
 
 let folder: BridgeFolder;
 let bridge: RunningBridge;
@@ -23,6 +23,11 @@ const statusOf = async (sessionId: string) => (await client().getSession({ sessi
 /** Programs of sessions that still run: the bridge is started with this HOME, and they inherit it. */
 const agents = () => markedProcesses("HOME", folder.dir).filter((pid) => pid !== bridge.process.pid);
 const folders = () => readdirSync(folder.path("state/t"));
+const sidecars = () =>
+  folders().map((name) => {
+    const record = JSON.parse(readFileSync(folder.path("state/t", name, "session.json"), "utf8")) as { pid: number };
+    return record.pid;
+  });
 
 async function untilStatus(sessionId: string, status: SessionStatus): Promise<void> {
   const reached = async () => ((await statusOf(sessionId)) === status ? true : undefined);
@@ -93,6 +98,32 @@ describe("a terminal session", () => {
     await untilStatus("t3", SessionStatus.STOPPED);
   });
 
+  it("goes on when its sidecar is killed, and fails when nothing of its agent is left either", async () => {
+    await start("t5");
+    await untilStatus("t5", SessionStatus.RUNNING);
+    const { epoch } = await client().getSession({ sessionId: "t5" });
+    await client().sendInput({ sessionId: "t5", text: "before the kill" });
+    const [killed] = sidecars();
+    process.kill(killed as number, "SIGKILL");
+    await until("another sidecar", 10_000, () => sidecars().some((pid) => pid !== killed) || undefined);
+    const send = () => client().sendInput({ sessionId: "t5", text: "after the kill", idempotencyKey: "a1" });
+    const sent = await until("it takes input", 10_000, () => send().catch(() => undefined));
+    expect(sent.outcome).toBe(NudgeOutcome.SUBMITTED);
+    expect(await client().getSession({ sessionId: "t5" })).toMatchObject({ epoch, restarts: 0 });
+    expect((await client().peek({ sessionId: "t5", request: {} })).output).toContain("before the kill");
+    for (const pid of agents()) {
+      try {
+        process.kill(pid, "SIGKILL");
+      } catch {
+        // it went with one before it
+      }
+    }
+    await untilStatus("t5", SessionStatus.FAILED);
+    expect((await client().getSession({ sessionId: "t5" })).error).toBe("its sidecar was ended by SIGKILL");
+    expect(agents()).toEqual([]);
+    expect(folders()).toEqual([]);
+  });
+
   it("of a program that does not start fails, and says why", async () => {
     await start("t4", { mode: "terminal", raw: "true" }).catch(() => {});
     await untilStatus("t4", SessionStatus.FAILED);
@@ -102,8 +133,8 @@ describe("a terminal session", () => {
 });
 
 it("outlives a bridge that is killed, with its events and positions; what does not is named", async () => {
-  await start("k1");
-  await untilStatus("k1", SessionStatus.RUNNING);
+  for (const id of ["k1", "k2"]) await start(id);
+  for (const id of ["k1", "k2"]) await untilStatus(id, SessionStatus.RUNNING);
   await client().sendInput({ sessionId: "k1", text: "before the kill" });
   const before = await client().getSession({ sessionId: "k1" });
   bridge.process.kill("SIGKILL");
@@ -119,6 +150,9 @@ it("outlives a bridge that is killed, with its events and positions; what does n
   expect((await client().peek({ sessionId: "k1", request: { lines: 50 } })).output).toContain("before the kill");
   await client().stopSession({ sessionId: "k1" });
   await untilStatus("k1", SessionStatus.STOPPED);
+  for (const pid of agents()) process.kill(pid, "SIGKILL");
+  await untilStatus("k2", SessionStatus.FAILED);
+  expect((await client().getSession({ sessionId: "k2" })).error).toBe("its sidecar ended without a word");
   expect(folders()).toEqual([]);
 });
 

@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { EventType, type SessionEvent, SessionStatus } from "../../internal/gen/bridge/v1/bridge_pb.ts";
 import { type BridgeClient, createClient } from "../../pkg/bridgeclient/client.ts";
-import { BridgeFolder, type Consumer, type RunningBridge } from "../support/bridge-daemon.ts";
-import { gt } from "../support/gt-transcript.ts";
-import { until } from "../support/sidecar.ts";
-import { TcpRelay } from "../support/tcp-relay.ts";
+import { BridgeFolder, type Consumer, type RunningBridge } from "../support/bridge/bridge-daemon.ts";
+import { gt } from "../support/bridge/gt-transcript.ts";
+import { until } from "../support/sidecar/sidecar.ts";
+import { TcpRelay } from "../support/sidecar/tcp-relay.ts";
 
 let folder: BridgeFolder;
 let bridge: RunningBridge;
@@ -132,7 +132,7 @@ describe("gt with the bridge itself", () => {
     const id = plain.stdout.trim();
     await untilRunning(id);
     expect(await gt(["nudge", id, "hello without a terminal"], env)).toMatchObject({ code: 0, stderr: "" });
-    expect((await gt(["peek", id], env)).code).toBe(2);
+    expect(await gt(["peek", id], env)).toMatchObject({ code: 0, stdout: expect.stringMatching(/\S/) });
     expect(await gt(["stop", id], env)).toMatchObject({ code: 0 });
   });
 });

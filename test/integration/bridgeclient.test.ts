@@ -5,10 +5,10 @@ import { DomainError } from "../../internal/base/errors.ts";
 import { type BridgeClient, createClient } from "../../pkg/bridgeclient/client.ts";
 import type { BridgeError } from "../../pkg/bridgeclient/errors.ts";
 import type { ClientOptions } from "../../pkg/bridgeclient/options.ts";
-import { BridgeScene } from "../support/bridge-consumer.ts";
-import { TestCa } from "../support/certificates.ts";
-import { eventually } from "../support/rpc-server.ts";
-import { writeTls } from "../support/secret.ts";
+import { BridgeScene } from "../support/bridge/bridge-consumer.ts";
+import { TestCa } from "../support/bridge/certificates.ts";
+import { eventually } from "../support/bridge/rpc-server.ts";
+import { writeTls } from "../support/bridge/secret.ts";
 
 let scene: BridgeScene;
 const clients: BridgeClient[] = [];

@@ -6,12 +6,13 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from "vitest";
 import type { ControllerConfig } from "../../cmd/gt-controller/controller-config.ts";
-import { agentPod } from "../../internal/controller/pod-template.ts";
-import { sessionPodPlan } from "../../internal/controller/session-pod.ts";
-import { type TestCluster, testCluster } from "../support/cluster.ts";
-import { component, requireComponent } from "../support/components.ts";
-import { CHART, configIn, Helm, manifestsOf } from "../support/helm.ts";
-import { until } from "../support/sidecar.ts";
+import { agentPod } from "../../internal/controller/pods/pod-template.ts";
+import { sessionPodPlan } from "../../internal/controller/sessions/session-pod.ts";
+import { gt } from "../support/bridge/gt-transcript.ts";
+import { type TestCluster, testCluster } from "../support/cluster/cluster.ts";
+import { component, requireComponent } from "../support/cluster/components.ts";
+import { CHART, configIn, Helm, manifestsOf } from "../support/cluster/helm.ts";
+import { until } from "../support/sidecar/sidecar.ts";
 
 const LIMIT_MS = 120_000;
 const SYSTEM = "gastown-system";
@@ -51,6 +52,7 @@ describe("the chart on a real API server", () => {
       { name: AGENTS, project: "default", create: true },
       { name: ADOPTING, project: "desk", create: true, adoptAccounts: [DEPLOYER] },
     ],
+    clients: { readers: [{ kind: "User", name: "ann" }] },
     agents: { demo: { image: "gt-sidecar:0.1.0" }, apart: { image: "gt-sidecar:0.1.0", isolation: "containers" } },
   };
 
@@ -119,7 +121,7 @@ describe("the chart on a real API server", () => {
     const [binding] = config.settings.namespaces;
     if (binding === undefined) throw new Error("no namespace");
     const session = { id, provider, repoPath: "/workspace/shop", agentOpts: {}, startedBy: "test" };
-    return agentPod(sessionPodPlan(session, binding, { retentionMs: 600_000, allowClients: [] }));
+    return agentPod(sessionPodPlan(session, binding, { retentionMs: 600_000, allowClients: [], hasTokens: true }));
   }
 
   it("installs, says what comes next, and nothing as missing that is there", async (context) => {
@@ -200,9 +202,29 @@ describe("the chart on a real API server", () => {
     await patch(name, { labels: { team: "a" }, annotations: { note: "b" } });
   });
 
+  it("lets a person of clients.readers find pods with gt, and says to others what is missing", async (context) => {
+    const found = await here(context);
+    await create(AGENTS, sessionPod("read/me", "demo"), as(CONTROLLER));
+    const listed = JSON.parse(await gtAs("ann", "agents", "--json")) as { agent: string; reason: string }[];
+    const facts = { type: "pod", namespace: AGENTS, provider: "demo", tls: true, status: "starting" };
+    expect(listed.find(({ agent }) => agent === "read/me")).toMatchObject({ ...facts, session_id: "read/me" });
+    expect(await gtAs("ann", "peek", "read/me")).toMatch(
+      /gt: error: pod gastown-agents\/\S+ is not ready yet \(SchedulingGated\)/,
+    );
+    expect(await gtAs("ann", "peek", "nobody")).toMatch(
+      /context "\S+" has no agent "nobody"; running there: .*read\/me/,
+    );
+    expect(await gtAs("bob", "peek", "read/me")).toMatch(
+      /User "bob" cannot list resource "pods"[\s\S]*clients\.readers/,
+    );
+    const everyones = await rulesOf(found, "system:serviceaccount:default:nobody", AGENTS);
+    const own = (await rulesOf(found, "ann", AGENTS)).filter((one) => !everyones.includes(one));
+    expect(own).toEqual(["pods/portforward: create,get", "pods: get,list,watch"]);
+  });
+
   it.for([
     [AGENTS, ["pods: create,delete,get,list,patch,watch", "secrets: create,delete,get,list,update,watch"]],
-    ["gastown-ca", ["secrets gastown-ca: get,update"]],
+    ["gastown-ca", ["events: create", "secrets gastown-ca: get,patch"]],
     [SYSTEM, ["leases: create", "leases gastown-controller: get,update"]],
     ["default", []],
     ["kube-system", []],
@@ -293,14 +315,29 @@ describe("the chart on a real API server", () => {
     expect(await found.kubectl(["-n", ADOPTING, "get", "pod", "adopted", "-o", "name"])).toContain("adopted");
   });
 
-  /** Runs gt-controller with the rights of an account, outside of the cluster. */
-  async function controllerAs(account: string, ...args: readonly string[]): Promise<string> {
+  /** A kubeconfig with the rights of an account, and the name of its context. */
+  async function kubeconfigAs(account: string): Promise<{ readonly path: string; readonly context: string }> {
     const view = JSON.parse(
       await (cluster as TestCluster).kubectl(["config", "view", "--raw", "--minify", "-o", "json"]),
     );
     view.users[0].user.as = account;
-    const [kubeconfig, file] = [join(dir, "kubeconfig.json"), join(dir, "controller.yaml")];
-    await writeFile(kubeconfig, JSON.stringify(view), { mode: 0o600 });
+    const path = join(dir, "kubeconfig.json");
+    await writeFile(path, JSON.stringify(view), { mode: 0o600 });
+    return { path, context: view["current-context"] };
+  }
+
+  /** What gt writes, asked by a person with a context of this cluster. */
+  async function gtAs(user: string, ...args: readonly string[]): Promise<string> {
+    const { path, context } = await kubeconfigAs(user);
+    const place = ["--context", context, "--namespace", AGENTS];
+    const said = await gt([...args, ...place], { KUBECONFIG: path, HOME: dir });
+    return said.code === 0 ? said.stdout : said.stderr;
+  }
+
+  /** Runs gt-controller with the rights of an account, outside of the cluster. */
+  async function controllerAs(account: string, ...args: readonly string[]): Promise<string> {
+    const { path: kubeconfig } = await kubeconfigAs(account);
+    const file = join(dir, "controller.yaml");
     const [map] = manifestsOf(await helm.run("get", "manifest", "gastown", "-n", SYSTEM)).filter(
       ({ kind }) => kind === "ConfigMap",
     );

@@ -2,8 +2,12 @@ import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from "vitest";
-import { component, requireComponent } from "../support/components.ts";
-import { CHART, configIn, Helm } from "../support/helm.ts";
+import { TlsMetrics } from "../../internal/auth/tls/tls-metrics.ts";
+import { ControllerMetrics } from "../../internal/controller/sessions/controller-metrics.ts";
+import { Metrics } from "../../internal/rpc/server/metrics.ts";
+import { SidecarMetrics } from "../../internal/sidecar/serving/sidecar-metrics.ts";
+import { component, requireComponent } from "../support/cluster/components.ts";
+import { CHART, configIn, Helm, manifestsOf } from "../support/cluster/helm.ts";
 
 describe("the chart", () => {
   let dir = "";
@@ -35,6 +39,27 @@ describe("the chart", () => {
     }
   });
 
+  it("gives agents tokens where a Secret with a key is named, and mounts it for the controller", async (context) => {
+    const rendered = await (await here(context)).template(
+      ...["gastown", "-f", join(CHART, "ci", "containers-values.yaml")],
+    );
+    const keyPath = "/etc/gastown/session-tokens/signing.key";
+    expect(configIn(rendered).settings.sessionTokens).toEqual({
+      ...{ keyPath, issuer: "gastown", audience: "threads", role: "worker", ttlMs: 1_800_000 },
+    });
+    expect(rendered).toContain("secretName: agent-tokens");
+    expect(configIn(await (await here(context)).template("gastown")).settings.sessionTokens).toBeUndefined();
+  });
+
+  it("sends spans where a collector is named", async (context) => {
+    const tool = await here(context);
+    const endpointOf = async (...args: string[]) => configIn(await tool.template("gastown", ...args)).otlpEndpoint;
+    expect(await endpointOf("-f", join(CHART, "ci", "monitoring-values.yaml"))).toBe(
+      "http://collector.monitoring:4318",
+    );
+    expect(await endpointOf()).toBeUndefined();
+  });
+
   it("makes the pods that its values describe", async (context) => {
     const { settings } = configIn(
       await (await here(context)).template("gastown", "-f", join(CHART, "ci", "ha-values.yaml")),
@@ -55,6 +80,27 @@ describe("the chart", () => {
       placement: { serviceAccountName: "gastown-agent", runtimeClassName: "gvisor" },
     });
     expect(settings.namespaces[1]?.templates.get("any")).toMatchObject({ user: undefined, command: ["bash", "-i"] });
+  });
+
+  it("alerts by numbers that controllers and sidecars have, and by nothing else", async (context) => {
+    const text = await (await here(context)).template("gastown", "-f", join(CHART, "ci", "monitoring-values.yaml"));
+    const rules = manifestsOf(text).find(({ kind }) => kind === "PrometheusRule");
+    const used = new Set(JSON.stringify(rules).match(/\bgastown_[a-z_]+/g));
+    const { registry } = new Metrics();
+    new ControllerMetrics(registry).observe({
+      sessions: () => [],
+      leads: () => true,
+      queueDepth: () => 0,
+      rotation: () => undefined,
+      earliestEnd: () => undefined,
+      watches: () => ({ pods: [], secrets: [] }),
+      staleMs: () => 0,
+    });
+    new TlsMetrics(registry).observe(() => undefined);
+    new SidecarMetrics(registry);
+    const known = (await registry.getMetricsAsJSON()).map(({ name }) => name);
+    expect(used.size).toBeGreaterThan(8);
+    expect([...used].filter((name) => !known.includes(name))).toEqual([]);
   });
 
   it("is the same text each time: nothing is made up while it is rendered", async (context) => {

@@ -1,23 +1,46 @@
-import { X509Certificate } from "node:crypto";
+import { createPrivateKey, X509Certificate } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from "vitest";
 import { systemClock } from "../../internal/base/clock.ts";
-import { CertificateReconciler } from "../../internal/controller/certificate-reconciler.ts";
-import { observePod } from "../../internal/controller/observed-pod.ts";
-import { PodNotesClient } from "../../internal/controller/pod-notes-client.ts";
-import { SecretClient } from "../../internal/controller/secret-client.ts";
-import type { IssuingCa } from "../../internal/controller/session-certificate.ts";
+import { runTasks, type Task } from "../../internal/base/task-group.ts";
+import { CertificateReconciler } from "../../internal/controller/certificates/certificate-reconciler.ts";
+import { PodNotesClient } from "../../internal/controller/certificates/pod-notes-client.ts";
+import { SecretClient } from "../../internal/controller/certificates/secret-client.ts";
+import { type IssuingCa, newSessionCertificate } from "../../internal/controller/certificates/session-certificate.ts";
+import { SessionSecrets } from "../../internal/controller/certificates/session-secrets.ts";
+import { observePod } from "../../internal/controller/pods/observed-pod.ts";
+import { PodClient } from "../../internal/controller/pods/pod-client.ts";
+import { SessionPods } from "../../internal/controller/pods/session-pods.ts";
+import type { SessionRecord } from "../../internal/controller/pods/session-record.ts";
+import { SidecarPool } from "../../internal/controller/pods/sidecar-pool.ts";
+import { SessionKeeper } from "../../internal/controller/sessions/session-keeper.ts";
+import { SessionOpening } from "../../internal/controller/sessions/session-opening.ts";
+import { SessionStopper } from "../../internal/controller/sessions/session-stopper.ts";
+import { StartLimits } from "../../internal/controller/sessions/start-limits.ts";
+import type { KubeRequest } from "../../internal/kube/kube-api.ts";
 import { kubeconfigCredentials } from "../../internal/kube/kubeconfig.ts";
 import { KubeTransport } from "../../internal/kube/transport.ts";
 import { newAuthority } from "../../internal/pki/authority.ts";
 import { newKeyPair } from "../../internal/pki/key-pair.ts";
-import { type TestCluster, testCluster } from "../support/cluster.ts";
-import { requireComponent } from "../support/components.ts";
-import { until } from "../support/sidecar.ts";
+import { type TestCluster, testCluster } from "../support/cluster/cluster.ts";
+import { requireComponent } from "../support/cluster/components.ts";
+import { until } from "../support/sidecar/sidecar.ts";
 import { silentLogger } from "../support/silent-logger.ts";
 
 const LIMIT_MS = 120_000;
 const NAMESPACE = "agents";
 const GATE = "gastown.io/certificate";
+interface SecretJson {
+  readonly metadata: { readonly labels?: Record<string, string>; readonly ownerReferences?: readonly unknown[] };
+  readonly data?: Record<string, string>;
+}
+
+const TOWN = { trustDomain: "town.example" };
+
+async function issuer(name: string): Promise<IssuingCa> {
+  const keys = await newKeyPair("ecdsa-p384");
+  const pem = newAuthority(keys, { name, ...TOWN, days: 10, now: Date.now() });
+  return { signer: { certificate: new X509Certificate(pem), key: keys.privateKey }, chain: "", bundle: pem };
+}
 
 describe("the Secret of a session's pod, on a real API server", () => {
   let cluster: TestCluster | undefined;
@@ -32,9 +55,7 @@ describe("the Secret of a session's pod, on a real API server", () => {
     if ("missing" in found) return;
     cluster = found;
     await cluster.kubectl(["create", "namespace", NAMESPACE]);
-    const keys = await newKeyPair("ecdsa-p384");
-    const pem = newAuthority(keys, { name: "town", trustDomain: "town.example", days: 10, now: Date.now() });
-    ca = { signer: { certificate: new X509Certificate(pem), key: keys.privateKey }, chain: "", bundle: pem };
+    ca = await issuer("town");
     api = new KubeTransport({
       clock: systemClock,
       credentials: await kubeconfigCredentials(cluster.kubeconfig),
@@ -48,7 +69,7 @@ describe("the Secret of a session's pod, on a real API server", () => {
       clock: systemClock,
       logger: silentLogger,
     };
-    reconciler = new CertificateReconciler(deps, { trustDomain: "town.example" });
+    reconciler = new CertificateReconciler(deps, TOWN);
   }, LIMIT_MS);
 
   afterAll(async () => {
@@ -66,8 +87,27 @@ describe("the Secret of a session's pod, on a real API server", () => {
   const get = async (kind: string, name: string) =>
     JSON.parse(await (cluster as TestCluster).kubectl(["-n", NAMESPACE, "get", kind, name, "-o", "json"]));
 
+  /** What the replica that leads does about certificates. */
+  function keeping(): readonly Task[] {
+    const binding = { name: NAMESPACE, project: "shop", templates: new Map(), credentials: "secret" } as const;
+    const [clock, logger, random] = [systemClock, silentLogger, Math.random];
+    const pods = new SessionPods({ api, clock, logger, random }, [binding]);
+    const client = new PodClient(api);
+    const limits = new StartLimits({ pods, client, bindings: [binding] }, { maxPerProject: 50, maxGlobal: 50 });
+    const opening = new SessionOpening({ clock, client, limits, certificates: reconciler });
+    const stopper = new SessionStopper({
+      clock,
+      logger,
+      client,
+      pool: new SidecarPool({ tls: () => undefined }, TOWN),
+    });
+    const keeper = new SessionKeeper({ clock, logger, random, pods, client, opening, stopper }, { retentionMs: 1_000 });
+    const onChanged = (record: SessionRecord, delayMs: number) => keeper.lookAt(record, delayMs);
+    return [pods, keeper, new SessionSecrets({ api, clock, logger, random, pods, onChanged }, [binding])];
+  }
+
   /** A pod that waits for its Secret, as the controller makes them. */
-  async function gatedPod(name: string): Promise<void> {
+  async function gatedPod(name: string, metadata: object = {}): Promise<void> {
     const spec = {
       schedulingGates: [{ name: GATE }, { name: "example.org/other" }],
       containers: [{ name: "agent", image: "x" }],
@@ -75,7 +115,7 @@ describe("the Secret of a session's pod, on a real API server", () => {
     const pod = {
       apiVersion: "v1",
       kind: "Pod",
-      metadata: { name },
+      metadata: { name, ...metadata },
       spec: { ...spec, automountServiceAccountToken: false },
     };
     const create = async () =>
@@ -89,8 +129,8 @@ describe("the Secret of a session's pod, on a real API server", () => {
       AbortSignal.timeout(20_000),
     );
 
-  const leafOf = (secret: { readonly data: Record<string, string> }) =>
-    new X509Certificate(Buffer.from(secret.data["tls.crt"] ?? "", "base64"));
+  const leafOf = (secret: { readonly data?: Record<string, string> }) =>
+    new X509Certificate(Buffer.from(secret.data?.["tls.crt"] ?? "", "base64"));
 
   it("is made before the pod's gate goes, is owned by the pod, and other gates stay", {
     timeout: LIMIT_MS,
@@ -110,34 +150,61 @@ describe("the Secret of a session's pod, on a real API server", () => {
     expect((await get("secret", "one-tls")).metadata.resourceVersion).toBe(before);
   });
 
-  it("is repaired whatever was done to it by hand", { timeout: LIMIT_MS }, async (context) => {
-    const found = await here(context);
-    await gatedPod("damaged");
-    await look("damaged");
-    const patch = async (body: unknown) =>
-      await found.kubectl([
-        "-n",
-        NAMESPACE,
-        "patch",
-        "secret",
-        "damaged-tls",
-        "--type=merge",
-        "-p",
-        JSON.stringify(body),
-      ]);
-    const damages: (() => Promise<unknown>)[] = [
-      () => found.kubectl(["-n", NAMESPACE, "delete", "secret", "damaged-tls"]),
-      () => patch({ data: { "tls.key": null } }),
-      () => patch({ data: { "ca.crt": Buffer.from("x").toString("base64") } }),
-      () => patch({ metadata: { ownerReferences: null } }),
+  it("is repaired within seconds of whatever was done to it by hand, unasked", {
+    timeout: LIMIT_MS,
+  }, async (context) => {
+    await here(context);
+    const labels = { "gastown.io/agent": "damaged", "app.kubernetes.io/managed-by": "gastown" };
+    await gatedPod("damaged", { labels, annotations: { "gastown.io/session-id": "damaged" } });
+    const path = `/api/v1/namespaces/${NAMESPACE}/secrets/damaged-tls`;
+    const call = (request: Omit<KubeRequest, "path">) => api.call({ ...request, path }, AbortSignal.timeout(20_000));
+    const patch = (body: unknown) => call({ method: "PATCH", contentType: "application/merge-patch+json", body });
+    const base64 = (text: string) => Buffer.from(text).toString("base64");
+    const foreign = await issuer("other");
+    const identity = { trustDomain: "town.example", sessionId: "damaged", namespace: NAMESPACE };
+    const pairOf = async (from: IssuingCa) => {
+      const { cert, key } = await newSessionCertificate(identity, from, Date.now());
+      return { "tls.crt": base64(cert), "tls.key": base64(key) };
+    };
+    const damages: readonly (readonly [string, () => Promise<unknown>])[] = [
+      ["deleted", () => call({ method: "DELETE" })],
+      ["emptied", () => patch({ data: null })],
+      ["a key taken away", () => patch({ data: { "tls.key": null } })],
+      ["another key", async () => patch({ data: { "tls.key": (await pairOf(ca))["tls.key"] } })],
+      ["another CA's certificate", async () => patch({ data: await pairOf(foreign) })],
+      [
+        "another CA's certificate and bundle",
+        async () => patch({ data: { ...(await pairOf(foreign)), "ca.crt": base64(foreign.bundle) } }),
+      ],
+      ["half of a replacement of the CA", () => patch({ data: { "ca.crt": base64(foreign.bundle + ca.bundle) } })],
+      ["another list", () => patch({ data: { "crl.pem": base64("x") } })],
+      ["a label of others", () => patch({ metadata: { labels: { "app.kubernetes.io/managed-by": "shop" } } })],
+      ["no label", () => patch({ metadata: { labels: null } })],
+      ["no owner", () => patch({ metadata: { ownerReferences: null } })],
     ];
-    for (const damage of damages) {
-      await damage();
-      for (let again = true; again; ) again = (await look("damaged")).type === "waiting";
-      const secret = await get("secret", "damaged-tls");
-      expect(Object.keys(secret.data).sort()).toEqual(["ca.crt", "tls.crt", "tls.key"]);
-      expect(Buffer.from(secret.data["ca.crt"], "base64").toString()).toBe(ca.bundle);
-      expect(secret.metadata.ownerReferences).toHaveLength(1);
+    const isGood = async () => {
+      const one = (await call({ method: "GET" }).catch(() => undefined)) as SecretJson | undefined;
+      if (one === undefined) return undefined;
+      const data = one.data ?? {};
+      const keys = Object.keys(data).sort().join();
+      if (keys !== "ca.crt,tls.crt,tls.key" || one.metadata.ownerReferences?.length !== 1) return undefined;
+      const text = (key: string) => Buffer.from(data[key] ?? "", "base64").toString();
+      const isPair = leafOf(one).checkPrivateKey(createPrivateKey(text("tls.key")));
+      const isOurs = leafOf(one).verify(ca.signer.certificate.publicKey) && text("ca.crt") === ca.bundle;
+      const isLabelled = one.metadata.labels?.["app.kubernetes.io/managed-by"] === "gastown";
+      return (isPair && isOurs && isLabelled) || undefined;
+    };
+    const leading = new AbortController();
+    const running = runTasks(leading.signal, keeping());
+    try {
+      await until("the first certificate", 20_000, isGood);
+      for (const [what, damage] of damages) {
+        await damage();
+        await until(`the repair: ${what}`, 20_000, isGood);
+      }
+    } finally {
+      leading.abort(new Error("the test ends"));
+      await running;
     }
   });
 

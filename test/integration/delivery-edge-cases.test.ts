@@ -5,8 +5,8 @@ import { Code } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { NudgeMode } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
-import { demoCommand, type RunningSidecar, startSidecar, until } from "../support/sidecar.ts";
-import { inItsTmux } from "../support/sidecar-hands.ts";
+import { demoCommand, type RunningSidecar, startSidecar, until } from "../support/sidecar/sidecar.ts";
+import { inItsTmux } from "../support/sidecar/sidecar-hands.ts";
 
 const SUBMITTED = { outcome: NudgeOutcome.SUBMITTED, error: "" };
 

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../internal/base/clock.ts";
-import { DemoPane } from "../support/demo-pane.ts";
+import { DemoPane } from "../support/agents/demo-pane.ts";
 
 const FAST = ["--turn-ms", "150"];
 const SLOW = ["--turn-ms", "60000"];
@@ -144,7 +144,7 @@ describe.concurrent("the demo agent in a real tmux", () => {
     expect(await pane.takes(1)).toEqual(["oe two \nnew"]);
   });
 
-  it("draws itself anew in a narrower and a wider window and leaves nothing of the old drawing", async () => {
+  it("draws itself again in a narrower and a wider window and leaves nothing of the old drawing", async () => {
     await using pane = await DemoPane.ready({ args: FAST });
     await pane.type("lines: 60");
     await pane.keys("Enter");
@@ -345,7 +345,7 @@ describe.concurrent("faults", () => {
     await pane.sees("> a nudge");
   });
 
-  it("spinner-always: draws for ever while idle", async () => {
+  it("spinner-always: draws forever while idle", async () => {
     await using pane = await faulty("spinner-always");
     const first = (await pane.screen()).at(-1);
     await pane.until("another status line", async () => ((await pane.screen()).at(-1) === first ? undefined : true));

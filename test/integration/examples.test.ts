@@ -6,9 +6,9 @@ import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AgentDaemon, Event_Kind } from "../../examples/orchestrator-agentd/gen/orch/v1/agent_daemon_pb.ts";
-import { BridgeFolder, type Consumer, type RunningBridge } from "../support/bridge-daemon.ts";
-import { TestCa } from "../support/certificates.ts";
-import { until } from "../support/sidecar.ts";
+import { BridgeFolder, type Consumer, type RunningBridge } from "../support/bridge/bridge-daemon.ts";
+import { TestCa } from "../support/bridge/certificates.ts";
+import { until } from "../support/sidecar/sidecar.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { expect, it } from "vitest";
 import { root } from "../../scripts/step.ts";
-import { PID_NAMESPACE, requirePidNamespace } from "../support/pid-namespace.ts";
+import { PID_NAMESPACE, requirePidNamespace } from "../support/sidecar/pid-namespace.ts";
 
 /** The long run of 10,000 takes minutes. */
 const COUNT = process.env["GT_TEST_ORPHANS"] ?? "300";

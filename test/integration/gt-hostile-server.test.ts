@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import type { ErrorKind } from "../../internal/base/errors.ts";
 import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { startHostileServer } from "../fakes/hostile-server.ts";
-import { privatePlace } from "../support/agent-places.ts";
-import { gt, type Transcript } from "../support/gt-transcript.ts";
+import { privatePlace } from "../support/agents/agent-places.ts";
+import { gt, type Transcript } from "../support/bridge/gt-transcript.ts";
 
 const OBEYED = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/;
 /** Of the agent's screen and of a dialog's text the lines are shown as lines. */

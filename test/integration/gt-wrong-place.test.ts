@@ -3,10 +3,10 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startHostileServer } from "../fakes/hostile-server.ts";
-import { privatePlace } from "../support/agent-places.ts";
-import { TestCa } from "../support/certificates.ts";
-import { gt } from "../support/gt-transcript.ts";
-import { writeTls } from "../support/secret.ts";
+import { privatePlace } from "../support/agents/agent-places.ts";
+import { TestCa } from "../support/bridge/certificates.ts";
+import { gt } from "../support/bridge/gt-transcript.ts";
+import { writeTls } from "../support/bridge/secret.ts";
 
 let place: Awaited<ReturnType<typeof privatePlace>>;
 beforeAll(async () => {

@@ -17,8 +17,8 @@ import { profileNamed } from "../../internal/agents/programs/registry.ts";
 import { makeFifo } from "../../internal/files/fifo.ts";
 import { PinnedFolder } from "../../internal/files/pinned-folder.ts";
 import { HookReader } from "../../internal/sidecar/agent/hook-reader.ts";
-import { until } from "../support/sidecar.ts";
-import { testDeps } from "../support/tmux-sandbox.ts";
+import { testDeps } from "../support/screens/tmux-sandbox.ts";
+import { until } from "../support/sidecar/sidecar.ts";
 
 let root = "";
 let state = "";

@@ -7,11 +7,11 @@ import { LeaseElector } from "../../internal/kube/lease-elector.ts";
 import { leaseRecord } from "../../internal/kube/lease-record.ts";
 import { Reflector } from "../../internal/kube/reflector.ts";
 import { KubeTransport } from "../../internal/kube/transport.ts";
-import { type TestCluster, testCluster } from "../support/cluster.ts";
-import { requireComponent } from "../support/components.ts";
-import { until } from "../support/sidecar.ts";
+import { type TestCluster, testCluster } from "../support/cluster/cluster.ts";
+import { requireComponent } from "../support/cluster/components.ts";
+import { until } from "../support/sidecar/sidecar.ts";
+import { TcpProxy } from "../support/sidecar/tcp-proxy.ts";
 import { silentLogger } from "../support/silent-logger.ts";
-import { TcpProxy } from "../support/tcp-proxy.ts";
 
 const LIMIT_MS = 120_000;
 const NAMESPACE = "kube-test";

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { AgentState } from "../../internal/gen/gastown/v1/common_pb.ts";
-import { startSidecar, until } from "../support/sidecar.ts";
+import { startSidecar, until } from "../support/sidecar/sidecar.ts";
 
 const MESSAGES = 1200;
 const SENDER = "s".repeat(200);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { UpdateKind, WatchMode } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
 import { abortOnExit } from "../../internal/rpc/client/transport.ts";
-import { type RunningSidecar, startSidecar, until } from "../support/sidecar.ts";
+import { type RunningSidecar, startSidecar, until } from "../support/sidecar/sidecar.ts";
 
 /** Prints each file that is put at `next`, byte for byte; what it is sent is kept in `typed`. */
 const PRINTER = `

@@ -5,8 +5,8 @@ import { kill } from "node:process";
 import { promisify } from "node:util";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
-import { type RunningSidecar, type SidecarSetup, startSidecar, until } from "../support/sidecar.ts";
-import { inItsTmux } from "../support/sidecar-hands.ts";
+import { type RunningSidecar, type SidecarSetup, startSidecar, until } from "../support/sidecar/sidecar.ts";
+import { inItsTmux } from "../support/sidecar/sidecar-hands.ts";
 
 const run = promisify(execFile);
 const COLS = 60;

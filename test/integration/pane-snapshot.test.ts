@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { Emulator } from "../../internal/pane/screen/emulator.ts";
 import { redrawOfCut } from "../../internal/sidecar/agent/cut-redraw.ts";
-import { type Component, requireComponent } from "../support/components.ts";
-import { DrawnAgent } from "../support/drawn-agent.ts";
-import { COLS, type DrawnProgram, drawnProgram, ROWS } from "../support/drawn-program.ts";
-import { fuzzEmulator, UNKNOWN } from "../support/emulator-fuzz.ts";
-import { loadScreenCases } from "../support/screen-corpus.ts";
-import { comparablePane, TmuxStage } from "../support/tmux-stage.ts";
+import { DrawnAgent } from "../support/agents/drawn-agent.ts";
+import { COLS, type DrawnProgram, drawnProgram, ROWS } from "../support/agents/drawn-program.ts";
+import { type Component, requireComponent } from "../support/cluster/components.ts";
+import { fuzzEmulator, UNKNOWN } from "../support/screens/emulator-fuzz.ts";
+import { loadScreenCases } from "../support/screens/screen-corpus.ts";
+import { comparablePane, TmuxStage } from "../support/screens/tmux-stage.ts";
 
 /** What a RAW watcher's snapshot makes on a terminal: drawn by the emulator from `bytes`, redrawn on a real tmux. */
 async function snapshotOf(bytes: Uint8Array | string, cols: number, rows: number): Promise<string> {

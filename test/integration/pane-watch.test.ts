@@ -10,7 +10,7 @@ import {
   WatchMode,
 } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
 import { abortOnExit } from "../../internal/rpc/client/transport.ts";
-import { type RunningSidecar, startSidecar, until } from "../support/sidecar.ts";
+import { type RunningSidecar, startSidecar, until } from "../support/sidecar/sidecar.ts";
 
 /** Prints seeded random bytes in seeded pieces once `go` is there, writes the same bytes to a file, then says END and waits. */
 const PRINTER = `

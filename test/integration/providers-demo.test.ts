@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { makeProvider, ProviderSession } from "../support/provider-session.ts";
+import { makeProvider, ProviderSession } from "../support/agents/provider-session.ts";
 
 const demoAgent = fileURLToPath(new URL("../../cmd/demo-agent/main.ts", import.meta.url));
 let dir = "";

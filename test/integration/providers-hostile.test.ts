@@ -6,8 +6,8 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { AgentEvent } from "../../internal/bridge/provider.ts";
 import { processLives } from "../../internal/process/process-lives.ts";
-import { LongestTurn } from "../support/longest-turn.ts";
-import { makeProvider, ProviderSession } from "../support/provider-session.ts";
+import { makeProvider, ProviderSession } from "../support/agents/provider-session.ts";
+import { LongestTurn } from "../support/sidecar/longest-turn.ts";
 
 const program = fileURLToPath(new URL("../fakes/hostile-agent-main.ts", import.meta.url));
 const hostProgram = fileURLToPath(new URL("../fakes/provider-host-main.ts", import.meta.url));

@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Provider } from "../../internal/bridge/provider.ts";
 import { ModelServer } from "../fakes/model-server.ts";
-import { type AgentKind, makeAgentHome } from "../support/agents-home.ts";
-import { type AgentProgram, agentProgram } from "../support/agents-install.ts";
-import { makeProvider, ProviderSession } from "../support/provider-session.ts";
+import { type AgentKind, makeAgentHome } from "../support/agents/agents-home.ts";
+import { type AgentProgram, agentProgram } from "../support/agents/agents-install.ts";
+import { makeProvider, ProviderSession } from "../support/agents/provider-session.ts";
 
 const AGENTS: readonly { readonly kind: AgentKind; readonly program: AgentProgram; readonly afterDenial: string }[] = [
   { kind: "claude", program: "claude-2.1.330", afterDenial: "Done with the tool." },

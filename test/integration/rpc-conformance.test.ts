@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
 import { conformanceArgs } from "../conformance/command.ts";
-import { requireComponent } from "../support/components.ts";
+import { requireComponent } from "../support/cluster/components.ts";
 
 /** A share of `npm run conformance`. */
 const SHARE = [

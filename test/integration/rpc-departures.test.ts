@@ -1,7 +1,7 @@
 import { connect, constants } from "node:http2";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { startRpcServer } from "../support/rpc-server.ts";
+import { startRpcServer } from "../support/bridge/rpc-server.ts";
 
 /** A gRPC message that asks for the list of services. */
 const LIST_SERVICES = Buffer.from([0, 0, 0, 0, 2, 0x3a, 0]);

@@ -6,7 +6,7 @@ import { findTrailerError } from "@connectrpc/connect/protocol-grpc";
 import { trailerParse } from "@connectrpc/connect/protocol-grpc-web";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ErrorInfoSchema } from "../../internal/gen/google/rpc/error_details_pb.ts";
-import { ASK, type RpcFixture, startRpcServer } from "../support/rpc-server.ts";
+import { ASK, type RpcFixture, startRpcServer } from "../support/bridge/rpc-server.ts";
 
 let fixture: RpcFixture;
 beforeAll(async () => {

@@ -16,9 +16,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { SidecarService } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
 import { Health } from "../../internal/gen/grpc/health/v1/health_pb.ts";
 import { sidecarTransport } from "../../internal/rpc/client/transport.ts";
-import { TestCa } from "../support/certificates.ts";
-import { ASK, eventually, startRpcServer } from "../support/rpc-server.ts";
-import { until } from "../support/sidecar.ts";
+import { TestCa } from "../support/bridge/certificates.ts";
+import { ASK, eventually, startRpcServer } from "../support/bridge/rpc-server.ts";
+import { until } from "../support/sidecar/sidecar.ts";
 
 const PEEK = "/gastown.v1.SidecarService/Peek";
 const PROGRAM = fileURLToPath(new URL("../fakes/tls-server-main.ts", import.meta.url));
@@ -167,7 +167,7 @@ describe("connections without a call", () => {
     const server = ca.issue({ ips: ["127.0.0.1"] });
     await using fixture = await startRpcServer({
       tls: server,
-      hasRole: (peer) => peer.type === "certificate" && peer.uris.includes("spiffe://a/client/boss"),
+      hasRole: (peer) => peer.type === "certificate" && peer.identities.includes("spiffe://a/client/boss"),
       isOpenToAll: (service) => service === Health.typeName,
       limits: { maxWithoutRole: 8, idleWithoutRoleMs: 4000 },
     });

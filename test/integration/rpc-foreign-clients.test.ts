@@ -4,8 +4,8 @@ import { promisify } from "node:util";
 import { credentials, loadPackageDefinition, type ServiceClientConstructor, status } from "@grpc/grpc-js";
 import { loadSync } from "@grpc/proto-loader";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { requireComponent } from "../support/components.ts";
-import { ASK, type RpcFixture, startRpcServer } from "../support/rpc-server.ts";
+import { ASK, type RpcFixture, startRpcServer } from "../support/bridge/rpc-server.ts";
+import { requireComponent } from "../support/cluster/components.ts";
 
 const run = promisify(execFile);
 const proto = fileURLToPath(new URL("../../proto/", import.meta.url));

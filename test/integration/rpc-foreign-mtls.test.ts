@@ -8,11 +8,11 @@ import { credentials, loadPackageDefinition, type ServiceClientConstructor, stat
 import { loadSync } from "@grpc/proto-loader";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { TlsMaterial } from "../../internal/rpc/common/tls.ts";
-import { TestCa } from "../support/certificates.ts";
-import { requireComponent } from "../support/components.ts";
-import { requireGrpcPython } from "../support/python-grpc.ts";
-import { ASK, startTlsFolderServer } from "../support/rpc-server.ts";
-import { MountedSecret, writeTls } from "../support/secret.ts";
+import { TestCa } from "../support/bridge/certificates.ts";
+import { requireGrpcPython } from "../support/bridge/python-grpc.ts";
+import { ASK, startTlsFolderServer } from "../support/bridge/rpc-server.ts";
+import { MountedSecret, writeTls } from "../support/bridge/secret.ts";
+import { requireComponent } from "../support/cluster/components.ts";
 
 const run = promisify(execFile);
 const at = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));

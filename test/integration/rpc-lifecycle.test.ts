@@ -13,8 +13,8 @@ import { abortOnExit, sidecarTransport } from "../../internal/rpc/client/transpo
 import { domainErrorOf } from "../../internal/rpc/common/errors.ts";
 import { createHealthServer } from "../../internal/rpc/server/health-http.ts";
 import { RpcServer } from "../../internal/rpc/server/server.ts";
-import { muteHttp2Client, silentAfter } from "../support/raw-http2.ts";
-import { ASK, eventually, startRpcServer } from "../support/rpc-server.ts";
+import { muteHttp2Client, silentAfter } from "../support/bridge/raw-http2.ts";
+import { ASK, eventually, startRpcServer } from "../support/bridge/rpc-server.ts";
 
 const failureOf = async (call: Promise<unknown>) =>
   domainErrorOf(

@@ -8,7 +8,7 @@ import { SidecarPeekRequestSchema, SidecarService } from "../../internal/gen/gas
 import { ErrorInfoSchema } from "../../internal/gen/google/rpc/error_details_pb.ts";
 import { sidecarTransport } from "../../internal/rpc/client/transport.ts";
 import { domainErrorOf } from "../../internal/rpc/common/errors.ts";
-import { ASK, type RpcFixture, startRpcServer } from "../support/rpc-server.ts";
+import { ASK, type RpcFixture, startRpcServer } from "../support/bridge/rpc-server.ts";
 
 let fixture: RpcFixture;
 beforeAll(async () => {

@@ -13,10 +13,10 @@ import { SidecarService } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
 import { sidecarTransport } from "../../internal/rpc/client/transport.ts";
 import { domainErrorOf } from "../../internal/rpc/common/errors.ts";
 import type { TlsMaterial } from "../../internal/rpc/common/tls.ts";
-import { type LeafNames, TestCa } from "../support/certificates.ts";
-import { requireComponent } from "../support/components.ts";
-import { startTlsFolderServer } from "../support/rpc-server.ts";
-import { MountedSecret } from "../support/secret.ts";
+import { type LeafNames, TestCa } from "../support/bridge/certificates.ts";
+import { startTlsFolderServer } from "../support/bridge/rpc-server.ts";
+import { MountedSecret } from "../support/bridge/secret.ts";
+import { requireComponent } from "../support/cluster/components.ts";
 
 const town = new TestCa("town");
 const stranger = new TestCa("town");

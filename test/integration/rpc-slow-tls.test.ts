@@ -6,8 +6,8 @@ import { createClient } from "@connectrpc/connect";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { Health } from "../../internal/gen/grpc/health/v1/health_pb.ts";
 import { sidecarTransport } from "../../internal/rpc/client/transport.ts";
-import { TestCa } from "../support/certificates.ts";
-import { startRpcServer } from "../support/rpc-server.ts";
+import { TestCa } from "../support/bridge/certificates.ts";
+import { startRpcServer } from "../support/bridge/rpc-server.ts";
 
 const HANDSHAKE_MS = 400;
 const REQUEST_MS = 600;

@@ -9,8 +9,8 @@ import { sidecarTransport } from "../../internal/rpc/client/transport.ts";
 import { domainErrorOf } from "../../internal/rpc/common/errors.ts";
 import type { TlsMaterial } from "../../internal/rpc/common/tls.ts";
 import { RpcServer } from "../../internal/rpc/server/server.ts";
-import { TestCa } from "../support/certificates.ts";
-import { ASK, startRpcServer } from "../support/rpc-server.ts";
+import { TestCa } from "../support/bridge/certificates.ts";
+import { ASK, startRpcServer } from "../support/bridge/rpc-server.ts";
 
 const ca = new TestCa("ours");
 const other = new TestCa("others");
@@ -31,7 +31,7 @@ describe("a server with certificates", () => {
   it.each(["connect", "grpc"] as const)("knows who calls by the URI of the certificate (%s)", async (protocol) => {
     await using fixture = await startRpcServer({ tls: serverTls });
     expect(await peek(fixture.url, clientTls, protocol)).toBe("line\n");
-    expect(fixture.peers).toMatchObject([{ type: "certificate", uris: ["spiffe://test/client/alice"] }]);
+    expect(fixture.peers).toMatchObject([{ type: "certificate", identities: ["spiffe://test/client/alice"] }]);
   });
 
   it("serves HTTP/1.1 to those who prove who they are", async () => {

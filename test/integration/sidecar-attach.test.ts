@@ -4,8 +4,8 @@ import { Code } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { NudgeMode } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
-import { attachCall } from "../support/attach-client.ts";
-import { demoCommand, type RunningSidecar, startSidecar, until } from "../support/sidecar.ts";
+import { attachCall } from "../support/sidecar/attach-client.ts";
+import { demoCommand, type RunningSidecar, startSidecar, until } from "../support/sidecar/sidecar.ts";
 
 const { SUBMITTED, COMPOSER_BUSY, QUEUED } = NudgeOutcome;
 

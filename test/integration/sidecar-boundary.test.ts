@@ -3,8 +3,8 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeEach, describe, expect, it } from "vitest";
-import { until } from "../support/sidecar.ts";
-import { requireMountNamespace, type TwoContainers, twoContainers } from "../support/two-containers.ts";
+import { requireMountNamespace, type TwoContainers, twoContainers } from "../support/cluster/two-containers.ts";
+import { until } from "../support/sidecar/sidecar.ts";
 
 /** Listens in another's place, for a second, and says `$SAYS` (base64) to each who comes. */
 const LISTENER = `

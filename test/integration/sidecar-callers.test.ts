@@ -10,8 +10,8 @@ import { NudgeMode, SidecarService } from "../../internal/gen/gastown/v1/sidecar
 import { TerminalService } from "../../internal/gen/gastown/v1/terminal_pb.ts";
 import { sidecarTransport } from "../../internal/rpc/client/transport.ts";
 import { domainErrorOf } from "../../internal/rpc/common/errors.ts";
-import { TestCa } from "../support/certificates.ts";
-import { type RunningSidecar, startSidecar } from "../support/sidecar.ts";
+import { TestCa } from "../support/bridge/certificates.ts";
+import { type RunningSidecar, startSidecar } from "../support/sidecar/sidecar.ts";
 
 const CONTROLLER = "spiffe://town/ns/gastown/controller";
 const ca = new TestCa("town");

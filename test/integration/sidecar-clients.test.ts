@@ -5,8 +5,8 @@ import { credentials, loadPackageDefinition, type ServiceClientConstructor } fro
 import { loadSync } from "@grpc/proto-loader";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AgentState } from "../../internal/gen/gastown/v1/common_pb.ts";
-import { requireComponent } from "../support/components.ts";
-import { type RunningSidecar, startSidecar } from "../support/sidecar.ts";
+import { requireComponent } from "../support/cluster/components.ts";
+import { type RunningSidecar, startSidecar } from "../support/sidecar/sidecar.ts";
 
 const run = promisify(execFile);
 const proto = fileURLToPath(new URL("../../proto/", import.meta.url));

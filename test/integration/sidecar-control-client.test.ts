@@ -5,8 +5,8 @@ import { kill } from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
-import { startSidecar, until } from "../support/sidecar.ts";
-import { inItsTmux } from "../support/sidecar-hands.ts";
+import { startSidecar, until } from "../support/sidecar/sidecar.ts";
+import { inItsTmux } from "../support/sidecar/sidecar-hands.ts";
 
 /** Pid of the control client, once there is one other than `before`. */
 async function clientPid(sidecar: { readonly stateDir: string }, before?: number): Promise<number> {
@@ -67,6 +67,26 @@ describe("tmux's control client", () => {
       const lines = (await inItsTmux(sidecar, "list-clients")).trim().split("\n");
       return lines.length === 1 || undefined;
     });
+  });
+});
+
+describe("connections that come and go faster than a control client starts", () => {
+  // tmux before 3.7 dies of a control client that is killed, or of another's end, while one says who it is.
+  it("end neither tmux nor the agent", { timeout: 120_000 }, async () => {
+    await using sidecar = await startSidecar();
+    await sidecar.untilState(AgentState.IDLE);
+    const { agentPid } = await sidecar.client.status({});
+    const server = await inItsTmux(sidecar, "display-message", "-p", "#{pid}");
+    for (let i = 0; i < 150; i++) {
+      const socket = createConnection(join(sidecar.stateDir, "clients.sock"));
+      socket.on("error", () => {});
+      await sleep((i * 7) % 30);
+      if (i % 3 === 0) socket.destroy();
+      else setTimeout(() => socket.destroy(), 50);
+    }
+    await until("a deep peek", 20_000, () => sidecar.client.peek({ all: true }).catch(() => undefined));
+    expect(await inItsTmux(sidecar, "display-message", "-p", "#{pid}")).toBe(server);
+    expect(await sidecar.client.status({})).toMatchObject({ agentPid, restarts: 0 });
   });
 });
 

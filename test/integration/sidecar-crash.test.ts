@@ -5,7 +5,7 @@ import { kill } from "node:process";
 import { describe, expect, it } from "vitest";
 import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { buildBinary } from "../../scripts/build.ts";
-import { demoCommand, type RunningSidecar, startSidecar, until } from "../support/sidecar.ts";
+import { demoCommand, type RunningSidecar, startSidecar, until } from "../support/sidecar/sidecar.ts";
 
 /** `GT_CRASHES=100` is the figure that the project promises; a part of it runs every time. */
 const CRASHES = Number(process.env["GT_CRASHES"] ?? 12);

@@ -10,8 +10,8 @@ import { describe, expect, it } from "vitest";
 import { AgentState, EventType, GapReason, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { SidecarService } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
 import { ErrorInfoSchema } from "../../internal/gen/google/rpc/error_details_pb.ts";
-import { EventReader } from "../support/event-reader.ts";
-import { demoCommand, type RunningSidecar, startSidecar, until } from "../support/sidecar.ts";
+import { EventReader } from "../support/sidecar/event-reader.ts";
+import { demoCommand, type RunningSidecar, startSidecar, until } from "../support/sidecar/sidecar.ts";
 
 /** An unknown program: a shell that runs this. */
 const shell = (script: string, ...flags: string[]) =>

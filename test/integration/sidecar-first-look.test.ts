@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
 import { AgentState } from "../../internal/gen/gastown/v1/common_pb.ts";
-import { startSidecar, until } from "../support/sidecar.ts";
+import { startSidecar, until } from "../support/sidecar/sidecar.ts";
 
 const STOPPED_MS = 700;
 

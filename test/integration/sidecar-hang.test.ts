@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { NudgeMode } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
-import { demoCommand, type RunningSidecar, startSidecar, until } from "../support/sidecar.ts";
+import { demoCommand, type RunningSidecar, startSidecar, until } from "../support/sidecar/sidecar.ts";
 
 const UNKNOWN = { outcome: NudgeOutcome.UNKNOWN };
 

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { version } from "../../internal/cli/version.ts";
-import { type RunningSidecar, startSidecar, until } from "../support/sidecar.ts";
+import { type RunningSidecar, startSidecar, until } from "../support/sidecar/sidecar.ts";
 
 const labels = ["--session-id", "s-1", "--project", 'a "b" \\ c'];
 

@@ -6,7 +6,13 @@ import { kill } from "node:process";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
-import { demoCommand, type RunningSidecar, type SidecarSetup, startSidecar, until } from "../support/sidecar.ts";
+import {
+  demoCommand,
+  type RunningSidecar,
+  type SidecarSetup,
+  startSidecar,
+  until,
+} from "../support/sidecar/sidecar.ts";
 
 const run = promisify(execFile);
 

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
 import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
-import { attachCall } from "../support/attach-client.ts";
-import { demoCommand, startSidecar, until } from "../support/sidecar.ts";
+import { attachCall } from "../support/sidecar/attach-client.ts";
+import { demoCommand, startSidecar, until } from "../support/sidecar/sidecar.ts";
 
 const run = promisify(execFile);
 

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { NudgeMode, RespondOutcome } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
 import { ErrorInfoSchema } from "../../internal/gen/google/rpc/error_details_pb.ts";
-import { demoCommand, type RunningSidecar, startSidecar, until } from "../support/sidecar.ts";
+import { demoCommand, type RunningSidecar, startSidecar, until } from "../support/sidecar/sidecar.ts";
 
 const { ANSWERED, CHANGED } = RespondOutcome;
 

@@ -4,7 +4,7 @@ import { kill } from "node:process";
 import { expect, it } from "vitest";
 import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { NudgeMode } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
-import { startSidecar, until } from "../support/sidecar.ts";
+import { startSidecar, until } from "../support/sidecar/sidecar.ts";
 
 it("keeps a held message for the next life of an agent that died right before it was typed", async () => {
   await using sidecar = await startSidecar();

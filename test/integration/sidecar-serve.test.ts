@@ -2,7 +2,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { NudgeMode } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
-import { demoCommand, startSidecar, until } from "../support/sidecar.ts";
+import { demoCommand, startSidecar, until } from "../support/sidecar/sidecar.ts";
 
 describe("a sidecar with the demo agent", () => {
   it("says what the agent does, and brings a message to it once", async () => {

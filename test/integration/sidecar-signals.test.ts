@@ -5,9 +5,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { spawn as spawnPty } from "@lydell/node-pty";
 import { beforeEach, describe, expect, it } from "vitest";
 import { AgentState } from "../../internal/gen/gastown/v1/common_pb.ts";
-import { firstProcessOf, PID_NAMESPACE, requirePidNamespace } from "../support/pid-namespace.ts";
 import { ownProgram } from "../support/programs.ts";
-import { demoCommand, type RunningSidecar, startSidecar, until } from "../support/sidecar.ts";
+import { firstProcessOf, PID_NAMESPACE, requirePidNamespace } from "../support/sidecar/pid-namespace.ts";
+import { demoCommand, type RunningSidecar, startSidecar, until } from "../support/sidecar/sidecar.ts";
 
 async function endOfStream(sidecar: RunningSidecar): Promise<string> {
   let reason = "";

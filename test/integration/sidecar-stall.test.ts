@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { AgentState } from "../../internal/gen/gastown/v1/common_pb.ts";
-import { startSidecar } from "../support/sidecar.ts";
+import { startSidecar } from "../support/sidecar/sidecar.ts";
 
 const STALL_AFTER_MS = 3000;
 

@@ -10,7 +10,7 @@ import { journalLine } from "../../internal/eventlog/journal-lines.ts";
 import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { hashOf } from "../../internal/session/nudge-record.ts";
 import { ownProgram } from "../support/programs.ts";
-import { startSidecar, until } from "../support/sidecar.ts";
+import { startSidecar, until } from "../support/sidecar/sidecar.ts";
 
 let dir = "";
 beforeEach(async () => {

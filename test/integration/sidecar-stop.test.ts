@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { kill } from "node:process";
 import { describe, expect, it } from "vitest";
 import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
-import { demoCommand, type RunningSidecar, startSidecar, until } from "../support/sidecar.ts";
+import { demoCommand, type RunningSidecar, startSidecar, until } from "../support/sidecar/sidecar.ts";
 
 const LINGER = ["--linger", "60s"];
 /** A program that heeds nothing but KILL. */

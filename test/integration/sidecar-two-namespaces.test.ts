@@ -10,8 +10,8 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { AgentState } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { SidecarService } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
 import { sidecarTransport } from "../../internal/rpc/client/transport.ts";
-import { firstProcessOf, PID_NAMESPACE, requirePidNamespace } from "../support/pid-namespace.ts";
-import { until } from "../support/sidecar.ts";
+import { firstProcessOf, PID_NAMESPACE, requirePidNamespace } from "../support/sidecar/pid-namespace.ts";
+import { until } from "../support/sidecar/sidecar.ts";
 
 const MAIN = fileURLToPath(new URL("../../cmd/gt-sidecar/main.ts", import.meta.url));
 const STALL_AFTER_MS = 3000;

@@ -11,9 +11,9 @@ import { AgentState } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { NudgeMode, SidecarService } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
 import { sidecarTransport } from "../../internal/rpc/client/transport.ts";
 import { domainErrorOf } from "../../internal/rpc/common/errors.ts";
-import { requireComponent } from "../support/components.ts";
+import { requireComponent } from "../support/cluster/components.ts";
 import { ownProgram } from "../support/programs.ts";
-import { demoCommand, type RunningSidecar, startSidecar } from "../support/sidecar.ts";
+import { demoCommand, type RunningSidecar, startSidecar } from "../support/sidecar/sidecar.ts";
 
 const run = promisify(execFile);
 const proto = fileURLToPath(new URL("../../proto/", import.meta.url));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
-import { startSidecar } from "../support/sidecar.ts";
+import { startSidecar } from "../support/sidecar/sidecar.ts";
 
 /** Shows nothing of what is typed, so that nobody can know what stands in its prompt. */
 const SILENT = ["sh", "-c", "stty -echo; echo ready; exec cat"];

@@ -8,8 +8,8 @@ import { describe, expect, it } from "vitest";
 import { AgentState, DialogKind, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { NudgeMode } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
 import { ownProgram } from "../support/programs.ts";
-import { demoCommand, type RunningSidecar, startSidecar, until } from "../support/sidecar.ts";
-import { inItsTmux } from "../support/sidecar-hands.ts";
+import { demoCommand, type RunningSidecar, startSidecar, until } from "../support/sidecar/sidecar.ts";
+import { inItsTmux } from "../support/sidecar/sidecar-hands.ts";
 
 const run = promisify(execFile);
 
@@ -130,7 +130,7 @@ describe("tmux", () => {
 });
 
 describe("an agent that cannot be started", () => {
-  it("is told in one line, with exit code 127, and not tried for ever", async () => {
+  it("is told in one line, with exit code 127, and not tried forever", async () => {
     const dir = await mkdtemp(join(tmpdir(), "gt-none-"));
     try {
       const listen = ["--listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0", "--state-dir", join(dir, "state")];

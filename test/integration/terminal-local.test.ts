@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { inLocalTmux } from "../support/agent-places.ts";
+import { inLocalTmux } from "../support/agents/agent-places.ts";
 import { backendConformance } from "./backend-conformance.ts";
 
 backendConformance("TmuxBackend", inLocalTmux);

@@ -1,4 +1,4 @@
-import { inSidecar } from "../support/agent-places.ts";
+import { inSidecar } from "../support/agents/agent-places.ts";
 import { backendConformance } from "./backend-conformance.ts";
 
 backendConformance("GRPCSidecarBackend", inSidecar);

@@ -4,10 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
+import { captureFolder } from "../../internal/tmux/client/capture-folder.ts";
 import { ForkedCommands } from "../../internal/tmux/client/forked-commands.ts";
 import { TmuxCommandError, TmuxUnavailableError } from "../../internal/tmux/pane/errors.ts";
 import { TmuxPane } from "../../internal/tmux/pane/pane.ts";
-import { eventually, tmuxSandbox } from "../support/tmux-sandbox.ts";
+import { eventually, tmuxSandbox } from "../support/screens/tmux-sandbox.ts";
 
 const run = promisify(execFile);
 
@@ -15,7 +16,7 @@ describe("commands by one program a call", () => {
   it("do everything that a pane needs, in their order", async () => {
     await using sandbox = await tmuxSandbox();
     const commands = new ForkedCommands({ tmuxProgram: "tmux", socketPath: sandbox.socketPath, env: process.env });
-    const pane = await TmuxPane.find(commands, "claude", { dir: sandbox.dir });
+    const pane = await TmuxPane.find(commands, "claude", captureFolder(sandbox.dir));
     const text = `-n "x" #{pane_id} $HOME 日本; ${"long ".repeat(13_000)}end;`;
     await pane.stage("gt-1", text);
     expect(await pane.bufferExists("gt-1")).toBe(true);
@@ -64,7 +65,7 @@ describe("commands by one program a call", () => {
       await tmux("new-session", "-d", "-s", "kept", "cat");
       const { stdout: before } = await tmux("display-message", "-p", "#{pid}");
       const commands = new ForkedCommands({ tmuxProgram: "tmux", socketPath, env: process.env });
-      const pane = await TmuxPane.find(commands, "kept", { dir });
+      const pane = await TmuxPane.find(commands, "kept", captureFolder(dir));
       const churn = async () => {
         for (let i = 0; i < 25; i++) {
           await tmux("new-session", "-d", "-s", `s${i}`, "cat");

@@ -2,8 +2,9 @@ import { mkdir, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { FifoHolder, makeFifo, readFifo } from "../../internal/files/fifo.ts";
+import { captureFolder } from "../../internal/tmux/client/capture-folder.ts";
 import { TmuxPane } from "../../internal/tmux/pane/pane.ts";
-import { eventually, type SandboxOptions, testDeps, tmuxSandbox } from "../support/tmux-sandbox.ts";
+import { eventually, type SandboxOptions, testDeps, tmuxSandbox } from "../support/screens/tmux-sandbox.ts";
 
 const SCREEN = { escapes: false, join: false };
 const ALL = { ...SCREEN, start: "-" } as const;
@@ -240,7 +241,7 @@ describe("facts", () => {
 
   it("of a pane that is gone are an error", async () => {
     await using box = await tmuxSandbox();
-    const gone = new TmuxPane(box.client, "%99", { dir: box.dir });
+    const gone = new TmuxPane(box.client, "%99", captureFolder(box.dir));
     await expect(gone.facts()).rejects.toMatchObject({ kind: "unavailable" });
     await expect(gone.capture(SCREEN)).rejects.toMatchObject({ kind: "precondition" });
     await expect(gone.sendText("x")).rejects.toMatchObject({ kind: "precondition" });
@@ -272,8 +273,10 @@ describe("find", () => {
   it("takes the session's first pane, and no session whose name only begins the same", async () => {
     await using box = await tmuxSandbox();
     await box.client.command("split-window -d -b -t =claude:");
-    expect((await TmuxPane.find(box.client, "claude", { dir: box.dir })).id).toBe(box.pane.id);
-    await expect(TmuxPane.find(box.client, "clau", { dir: box.dir })).rejects.toMatchObject({ kind: "precondition" });
+    expect((await TmuxPane.find(box.client, "claude", captureFolder(box.dir))).id).toBe(box.pane.id);
+    await expect(TmuxPane.find(box.client, "clau", captureFolder(box.dir))).rejects.toMatchObject({
+      kind: "precondition",
+    });
   });
 });
 
@@ -294,7 +297,7 @@ describe("capture", () => {
   it("leaves neither buffer nor file behind, also when it fails", async () => {
     await using box = await tmuxSandbox();
     await Promise.all([1, 2, 3].map(() => box.pane.capture(ALL)));
-    const gone = new TmuxPane(box.client, "%99", { dir: box.dir });
+    const gone = new TmuxPane(box.client, "%99", captureFolder(box.dir));
     await expect(gone.capture(ALL)).rejects.toMatchObject({ kind: "precondition" });
     expect(await box.pane.listBuffers()).toEqual([]);
     expect((await readdir(box.dir)).sort()).toEqual(["tmux.conf", "tmux.sock"]);
@@ -304,7 +307,7 @@ describe("capture", () => {
     await using box = await tmuxSandbox({ argv: ["sh", "-c", "echo here; exec sleep 1000"] });
     const dir = join(box.dir, "it's #{pid} #(id) %d $HOME");
     await mkdir(dir);
-    const pane = new TmuxPane(box.client, box.pane.id, { dir });
+    const pane = new TmuxPane(box.client, box.pane.id, captureFolder(dir));
     await eventually("output", async () => (await pane.capture(SCREEN)).startsWith("here"));
   });
 
@@ -384,7 +387,7 @@ describe("respawn", () => {
       bytes += chunk.length;
       await testDeps.clock.sleep(1);
     };
-    // The holder stays to the end: without it what still writes to the FIFO would wait for a reader for ever.
+    // The holder stays to the end: without it what still writes to the FIFO would wait for a reader forever.
     const done = Promise.all([readFifo(fifo, slow, stop.signal), new FifoHolder(fifo).run(stop.signal)]);
     for (let round = 0; round < 20; round++) {
       await eventually("death", async () => (await box.pane.facts()).dead);

@@ -246,6 +246,7 @@ server:
 ca:
   namespace: {{ .Values.ca.namespace | quote }}
   secret: {{ .Values.ca.secretName | quote }}
+  keep_previous: {{ .Values.ca.keepPrevious | quote }}
 {{- if or .Values.setup.enabled .Values.auth.issuers }}
 auth:
   jwt_audience: {{ .Values.auth.audience | quote }}
@@ -292,6 +293,18 @@ limits:
   inputs_per_minute: {{ int .Values.limits.inputsPerMinute }}
 input:
   max_size_bytes: {{ int .Values.limits.maxInputBytes }}
+{{- if .Values.sessionTokens.secretName }}
+session_tokens:
+  key_path: /etc/gastown/session-tokens/signing.key
+  issuer: {{ .Values.sessionTokens.issuer | quote }}
+  audience: {{ .Values.sessionTokens.audience | quote }}
+  role: {{ .Values.sessionTokens.role | quote }}
+  ttl: {{ .Values.sessionTokens.ttl | quote }}
+{{- end }}
+{{- with .Values.tracing.otlpEndpoint }}
+tracing:
+  otlp_endpoint: {{ . | quote }}
+{{- end }}
 clients:
   direct_read: {{ .Values.clients.directRead }}
 logging:

@@ -1,6 +1,7 @@
 import { statSync } from "node:fs";
 import { checkIssuers, hasTrustedCa } from "../../../internal/auth/issuing-cas.ts";
-import { readTlsPaths } from "../../../internal/auth/read-tls-files.ts";
+import { signingKeyOf } from "../../../internal/auth/mint-token.ts";
+import { readTlsPaths } from "../../../internal/auth/tls/read-tls-files.ts";
 import { publicKeysOf } from "../../../internal/auth/token-key-files.ts";
 import { DomainError, errorText } from "../../../internal/base/errors.ts";
 import { type CheckedTls, checkTls } from "../../../internal/pki/tls-files.ts";
@@ -27,9 +28,10 @@ export async function checkCredentials(config: BridgeConfig, findings: Findings,
   for (const [i, { path }] of config.auth.keyFiles.entries()) {
     findings.tried(["auth", "jwt_public_keys", i, "key_path"], () => publicKeysOf(readText(path), path));
   }
+  checkSigningKey(config, findings);
   const tls = areReadable(config, findings) ? await tlsOf(config, findings, now) : undefined;
   if (tls === undefined) return;
-  checkKeyMode(config.tls.key, findings);
+  checkKeyMode(config.tls.key, ["tls", "key"], findings);
   if (tls.notAfter - now < LAST_SHARE * (tls.notAfter - tls.leaf.validFromDate.getTime())) {
     findings.warning(["tls", "cert"], `it, or a CA above it, ends on ${new Date(tls.notAfter).toISOString()}`);
   }
@@ -64,8 +66,18 @@ async function tlsOf({ tls, trust }: BridgeConfig, findings: Findings, now: numb
   }
 }
 
-function checkKeyMode(path: string, findings: Findings): void {
+function checkSigningKey({ sessionTokens }: BridgeConfig, findings: Findings): void {
+  if (sessionTokens === undefined) return;
+  const { keyPath } = sessionTokens;
+  const key = ["session_tokens", "key_path"];
+  findings.tried(key, () => {
+    signingKeyOf(readText(keyPath), keyPath);
+    checkKeyMode(keyPath, key, findings);
+  });
+}
+
+function checkKeyMode(path: string, key: KeyPath, findings: Findings): void {
   const { mode } = statSync(path);
   if ((mode & 0o007) === 0) return;
-  findings.warning(["tls", "key"], `every user of this machine can use ${path}: chmod 600, and make another key`);
+  findings.warning(key, `every user of this machine can use ${path}: chmod 600, and make another key`);
 }

@@ -1,5 +1,6 @@
+import type { AgentTokenRules } from "../../../internal/auth/agent-token.ts";
 import type { AuthConfig } from "../../../internal/auth/auth-config.ts";
-import type { TlsPaths } from "../../../internal/auth/read-tls-files.ts";
+import type { TlsPaths } from "../../../internal/auth/tls/read-tls-files.ts";
 import type { TrustOptions } from "../../../internal/pki/trust.ts";
 import type { ListenAddress } from "../../../internal/rpc/port/listen.ts";
 import type { ProviderName } from "./schema.ts";
@@ -35,6 +36,8 @@ export interface BridgeConfig {
     readonly eventBuffer: number;
     readonly retentionMs: number;
   };
+  /** Undefined: agents get no tokens. */
+  readonly sessionTokens: AgentTokenRules | undefined;
   readonly inputMaxBytes: number;
   readonly providers: readonly ProviderConfig[];
   readonly allowedPaths: readonly string[];
@@ -49,6 +52,8 @@ export interface BridgeConfig {
   /** Where the certificates say that the list is. */
   readonly crlUrl: string | undefined;
   readonly limits: { readonly startsPerMinute: number; readonly inputsPerMinute: number };
+  /** Base URL of a collector of spans; undefined: that of the environment; without either, no span is made. */
+  readonly otlpEndpoint: string | undefined;
   /** Undefined: stderr. */
   readonly auditPath: string | undefined;
 }

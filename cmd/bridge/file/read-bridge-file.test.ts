@@ -76,6 +76,7 @@ it("listens on loopback, and has limits, where nothing is said", () => {
     sessions: { maxPerProject: 5, maxGlobal: 20, idleTimeoutMs: 1_800_000, retentionMs: 600_000 },
     inputMaxBytes: 65_536,
     crlServer: undefined,
+    sessionTokens: undefined,
     auditPath: undefined,
   });
 });
@@ -93,6 +94,8 @@ crl: { listen: "0.0.0.0:9447", url: "http://bridge.example.com:9447/lists/ca.crl
 sessions: { retention: 1h, idle_timeout: "0" }
 limits: { starts_per_minute: 7, inputs_per_minute: 8 }
 audit: { path: /var/log/bridge/audit.log }
+session_tokens: { key_path: agents.key, ttl: 30m }
+tracing: { otlp_endpoint: "http://127.0.0.1:4318" }
 `);
   expect(config).toMatchObject({
     listen: { host: "0.0.0.0", port: 1 },
@@ -103,6 +106,11 @@ audit: { path: /var/log/bridge/audit.log }
     crlServer: { listen: { host: "0.0.0.0", port: 9447 }, path: "/lists/ca.crl" },
     limits: { startsPerMinute: 7, inputsPerMinute: 8 },
     auditPath: "/var/log/bridge/audit.log",
+    otlpEndpoint: "http://127.0.0.1:4318",
+    sessionTokens: {
+      ...{ keyPath: "/etc/bridge/agents.key", issuer: "bridge", audience: "threads", role: "worker" },
+      ttlMs: 1_800_000,
+    },
     tls: { crl: ["/etc/bridge/x.pem", "/y.pem"] },
     auth: { clockSkewMs: 10_000, keyFiles: [{ rule: { projects: ["shop"] } }] },
   });
@@ -120,6 +128,17 @@ describe("names every fault by line, key and reason", () => {
       "sessions:\n  idle_timeout: 30",
       "bridge.yaml:6: sessions.idle_timeout: must be a duration",
     ],
+    [
+      "agents' tokens of a role that people have",
+      "session_tokens: { key_path: k, role: operator }",
+      "session_tokens.role: must not be operator",
+    ],
+    [
+      "agents' tokens that live too long",
+      "session_tokens: { key_path: k, ttl: 2h }",
+      "session_tokens.ttl: must be a duration",
+    ],
+    ["a collector without http", "tracing: { otlp_endpoint: a:4318 }", "tracing.otlp_endpoint: must be a URL"],
     ["a duration in words", "sessions: { retention: a week }", "bridge.yaml:5: sessions.retention: must be a duration"],
     ["a count that is too low", "sessions: { max_global: 0 }", "sessions.max_global: must be a whole number from 1"],
     ["half a session", "sessions: { max_global: 1.5 }", "sessions.max_global: must be a whole number"],

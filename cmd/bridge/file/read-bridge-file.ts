@@ -2,7 +2,7 @@ import { isAbsolute, join } from "node:path";
 import type { z } from "zod";
 import { type AuthConfig, readAuthConfig, readCrlPolicy } from "../../../internal/auth/auth-config.ts";
 import { DomainError, errorText } from "../../../internal/base/errors.ts";
-import { usableArgs } from "../../../internal/providers/usable-args.ts";
+import { usableArgs } from "../../../internal/providers/stdio/usable-args.ts";
 import type { BridgeConfig, ProviderConfig } from "./bridge-config.ts";
 import { ConfigDocument, type KeyPath } from "./config-document.ts";
 import { ConfigError, type ConfigFault } from "./config-fault.ts";
@@ -72,7 +72,7 @@ class Reader {
 
   /** Undefined: it has faults. */
   config(): BridgeConfig | undefined {
-    const { server, tls, sessions, input, allowed_paths, logging, crl, limits, audit } = this.#values;
+    const { server, tls, sessions, input, allowed_paths, logging, crl, limits, tracing, audit } = this.#values;
     const auth = this.#auth();
     const crlPolicyOf = this.#tried(["tls", "crl_policy"], () => readCrlPolicy(this.#raw.tls.crl_policy));
     const providers = this.#providers();
@@ -100,6 +100,7 @@ class Reader {
         eventBuffer: sessions.event_buffer_size,
         retentionMs: sessions.retention,
       },
+      sessionTokens: this.#sessionTokens(),
       inputMaxBytes: input.max_size_bytes,
       providers,
       allowedPaths: allowed_paths,
@@ -107,6 +108,7 @@ class Reader {
       crlServer: crl.listen && { listen: crl.listen, path: crl.url ? new URL(crl.url).pathname : CRL_PATH },
       crlUrl: crl.url,
       limits: { startsPerMinute: limits.starts_per_minute, inputsPerMinute: limits.inputs_per_minute },
+      otlpEndpoint: tracing.otlp_endpoint,
       auditPath: this.#maybePath(audit.path),
     };
   }
@@ -115,6 +117,13 @@ class Reader {
     const readText = (path: string) => this.#place.readText(this.#path(path));
     const auth = this.#tried(["auth"], () => readAuthConfig(this.#raw.auth, readText));
     return auth && { ...auth, keyFiles: auth.keyFiles.map((file) => ({ ...file, path: this.#path(file.path) })) };
+  }
+
+  #sessionTokens(): BridgeConfig["sessionTokens"] {
+    const { session_tokens } = this.#values;
+    if (session_tokens === undefined) return undefined;
+    const { key_path, issuer, audience, role, ttl } = session_tokens;
+    return { keyPath: this.#path(key_path), issuer, audience, role, ttlMs: ttl };
   }
 
   #providers(): readonly ProviderConfig[] {
@@ -131,13 +140,16 @@ class Reader {
 
   /** What is right in itself and wrong beside the rest. */
   #checkTogether(): void {
-    const { providers, sessions, crl, tls } = this.#values;
+    const { providers, sessions, session_tokens, crl, tls } = this.#values;
     const wrong = (path: KeyPath, reason: string) => this.faults.push(this.#faultAt(path, reason));
     if (Object.keys(providers).length === 0) {
       wrong(["providers"], `must name a provider: one of ${PROVIDERS.join(", ")}`);
     }
     if (sessions.max_per_project > sessions.max_global) {
       wrong(["sessions", "max_per_project"], `must not be more than sessions.max_global (${sessions.max_global})`);
+    }
+    if (session_tokens?.role === "operator") {
+      wrong(["session_tokens", "role"], "must not be operator: only people are");
     }
     if (crl.listen !== undefined && tls.crl.length === 0) {
       wrong(["crl", "listen"], "needs tls.crl: there is no list to serve");

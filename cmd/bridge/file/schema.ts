@@ -2,6 +2,7 @@ import { z } from "zod";
 import {
   address,
   block,
+  collectorUrl,
   duration,
   filePath,
   httpUrl,
@@ -61,6 +62,14 @@ const sessions = block({
   retention: duration("0s", "168h").default(600_000),
 });
 
+const sessionTokens = block({
+  key_path: filePath(),
+  issuer: text().default("bridge"),
+  audience: text().default("threads"),
+  role: text().default("worker"),
+  ttl: duration("2s", "1h").default(3_600_000),
+});
+
 const provider = block({
   binary: text("the name or path of a program").optional(),
   args: listOf(z.string("must be a text"), "a list of texts").default([]),
@@ -79,6 +88,7 @@ export const bridgeFile = block({
   tls,
   auth,
   sessions,
+  session_tokens: sessionTokens.optional(),
   input: block({ max_size_bytes: wholeNumber(1, 65_536).default(65_536) }),
   providers: block({
     codex: provider.optional(),
@@ -93,5 +103,6 @@ export const bridgeFile = block({
     starts_per_minute: wholeNumber(1, 1_000_000).default(300),
     inputs_per_minute: wholeNumber(1, 1_000_000).default(600),
   }),
+  tracing: block({ otlp_endpoint: collectorUrl().optional() }),
   audit: block({ path: filePath().optional() }),
 });

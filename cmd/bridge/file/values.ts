@@ -3,6 +3,7 @@ import { z } from "zod";
 import { parseDurationMs } from "../../../internal/base/duration.ts";
 import { Redactor } from "../../../internal/base/redact.ts";
 import { parseListenAddress } from "../../../internal/rpc/port/parse-address.ts";
+import { isCollectorUrl } from "../../../internal/tracing/collector-url.ts";
 
 /** What is said of a value of the wrong type. */
 function wanted(what: string) {
@@ -99,6 +100,12 @@ export function httpUrl() {
   const isGood = (value: string) =>
     /^http:\/\/[\x21-\x7e]+$/.test(value) && URL.canParse(value) && new URL(value).pathname !== "/";
   return text(what).refine(isGood, { error: `must be ${what}` });
+}
+
+/** The base URL of a collector of spans. */
+export function collectorUrl() {
+  const what = "a URL that begins with http:// or https://";
+  return text(what).refine(isCollectorUrl, { error: `must be ${what}` });
 }
 
 export function oneOf<T extends string>(...words: readonly [T, ...T[]]) {

@@ -1,5 +1,5 @@
-import type { Command } from "../common/command.ts";
-import { SERVER_SECTION } from "../common/place-flags.ts";
+import type { Command } from "../common/command/command.ts";
+import { SERVER_SECTION } from "../common/place/place-flags.ts";
 import { AGENTS_FLAGS, type AgentsFlags } from "./agents-flags.ts";
 
 /** `gt agents`: what is found from here without saying where. */
@@ -10,13 +10,15 @@ export const agents: Command<AgentsFlags> = {
     usage: "",
     summary: "the agents that are found from here",
     text: `Lists the agents that are found from here without saying where: local tmux sessions with upstream's names, and the
-sidecars of this machine. Connects to nothing. With a control plane: the sessions that it has.`,
+sidecars of this machine. Connects to nothing. With a control plane: the sessions that it has. With a context of a
+kubeconfig: the pods of its cluster, with the state that the cluster sees.`,
     sections: [SERVER_SECTION],
     examples: [
       "gt agents",
       "gt agents --quiet | xargs -n 1 gt peek -n 3",
       "gt agents --socket work",
       "gt agents --server bridge.example.com:9445",
+      "gt agents --context prod --namespace gastown-agents",
     ],
   },
   completion: [],

@@ -1,14 +1,15 @@
 import { PrintableText, printable } from "../../../internal/base/printable-text.ts";
 import { plainText } from "../../../internal/base/sanitise.ts";
+import { type AgentPod, podText } from "../../../internal/terminal/finding/agent-pods.ts";
 import type { KnownAgent } from "../../../internal/terminal/finding/known-agents.ts";
 import { listPlaces } from "../../../internal/terminal/finding/resolve-place.ts";
-import { agentsHere } from "../common/agents-here.ts";
-import { alignedTable } from "../common/aligned-table.ts";
-import { takeArguments } from "../common/arguments.ts";
-import type { Given } from "../common/command.ts";
-import type { CommandContext } from "../common/command-context.ts";
-import { isoTime } from "../common/iso-time.ts";
-import { isControlPlane, readPlace } from "../common/place-config.ts";
+import { takeArguments } from "../common/command/arguments.ts";
+import type { Given } from "../common/command/command.ts";
+import type { CommandContext } from "../common/command/command-context.ts";
+import { agentsHere } from "../common/place/agents-here.ts";
+import { type ClusterConfig, isControlPlane, readPlace } from "../common/place/place-config.ts";
+import { alignedTable } from "../common/text/aligned-table.ts";
+import { isoTime } from "../common/text/iso-time.ts";
 import type { AgentsFlags } from "./agents-flags.ts";
 
 export async function runAgents(given: Given<AgentsFlags>, context: CommandContext): Promise<number> {
@@ -20,23 +21,53 @@ export async function runAgents(given: Given<AgentsFlags>, context: CommandConte
   const { out } = context;
   if (json) out.line(PrintableText.json(known.map(agentJson)));
   else if (quiet) for (const one of known) out.line(printable`${one.agent}`);
-  else if (known.length === 0)
-    context.note("no agent runs here; gt looks at local tmux sessions and at sidecars of this machine");
+  else if (known.length === 0) context.note(nothing(place.cluster));
   else for (const line of table(known)) out.line(printable`${line}`);
   return 0;
 }
 
+function nothing(cluster: ClusterConfig | undefined): string {
+  const where =
+    cluster &&
+    `${cluster.namespace === undefined ? "" : `namespace ${cluster.namespace} of `}context ${JSON.stringify(cluster.context)}`;
+  if (cluster?.only) return `no agent runs in ${where}`;
+  const also = where === undefined ? "" : `, and in ${where}`;
+  return `no agent runs here; gt looks at local tmux sessions and at sidecars of this machine${also}`;
+}
+
+/** How an agent is, is known of pods without asking them. */
 function table(known: readonly KnownAgent[]): readonly string[] {
-  return alignedTable([["AGENT", "PROVIDER", "WHERE"], ...known.map(agentCells)]);
+  if (!known.some(({ type }) => type === "pod")) {
+    return alignedTable([["AGENT", "PROVIDER", "WHERE"], ...known.map(agentCells)]);
+  }
+  const rows = known.map((one) => {
+    const [agent = "", provider = "", ...where] = agentCells(one);
+    return [agent, provider, one.type === "pod" ? statusOf(one.pod) : "-", ...where];
+  });
+  return alignedTable([["AGENT", "PROVIDER", "STATUS", "WHERE"], ...rows]);
+}
+
+function statusOf({ status, reason }: AgentPod): string {
+  return plainText(reason === "" ? status : `${status} (${reason})`);
 }
 
 function agentCells(one: KnownAgent): readonly string[] {
+  if (one.type === "pod") {
+    const { provider, session, node } = one.pod;
+    const at = node === "" ? "" : ` on ${node}`;
+    return [one.agent, provider || "-", `${podText(one.pod)}${at}, session ${session}`].map(plainText);
+  }
   if (one.type === "tmux") return [plainText(one.agent), "-", `tmux ${plainText(one.session)} at ${one.socketPath}`];
   const { provider, listen, sessionId } = one.sidecar;
   return [plainText(one.agent), plainText(provider), plainText(`${listen}, session ${sessionId}`)];
 }
 
 function agentJson(one: KnownAgent): Record<string, unknown> {
+  if (one.type === "pod") {
+    const { namespace, name, session, provider, node, tls, status, reason, error } = one.pod;
+    const place = { namespace, pod: name, node, session_id: session };
+    return { agent: one.agent, type: "pod", ...place, provider, tls, status, reason, error };
+  }
   if (one.type === "tmux") return { agent: one.agent, type: "tmux", socket: one.socketPath, session: one.session };
   const { listen, sessionId, project, provider, tls, pid, startedAt } = one.sidecar;
   return {

@@ -1,11 +1,11 @@
 import { PrintableText, printable } from "../../../internal/base/printable-text.ts";
 import { plainText } from "../../../internal/base/sanitise.ts";
 import type { GetSessionResponse } from "../../../internal/gen/bridge/v1/bridge_pb.ts";
-import { alignedTable } from "../common/aligned-table.ts";
-import type { CommandContext } from "../common/command-context.ts";
-import { openBridge } from "../common/open-bridge.ts";
-import type { PlaceConfig } from "../common/place-config.ts";
-import { sessionJson, statusWord } from "../common/session-text.ts";
+import type { CommandContext } from "../common/command/command-context.ts";
+import { openBridge } from "../common/place/open-bridge.ts";
+import type { PlaceConfig } from "../common/place/place-config.ts";
+import { alignedTable } from "../common/text/aligned-table.ts";
+import { sessionJson, statusWord } from "../common/text/session-text.ts";
 
 /** The sessions of a control plane. */
 export async function runSessions(

@@ -1,7 +1,7 @@
-import { takeArguments } from "../common/arguments.ts";
-import type { Given } from "../common/command.ts";
-import { type PlaceConfig, readPlace } from "../common/place-config.ts";
-import { senderOf } from "../common/sender.ts";
+import { takeArguments } from "../common/command/arguments.ts";
+import type { Given } from "../common/command/command.ts";
+import { type PlaceConfig, readPlace } from "../common/place/place-config.ts";
+import { senderOf } from "../common/trust/sender.ts";
 import type { AttachFlags } from "./attach-flags.ts";
 import { DEFAULT_DETACH_KEYS, type DetachKeys, parseDetachKeys } from "./detach-keys.ts";
 

@@ -1,8 +1,8 @@
 import { backoffMs } from "../../../internal/base/backoff.ts";
 import { DomainError } from "../../../internal/base/errors.ts";
 import { ATTACH_COLS, ATTACH_ROWS, type AttachOutput } from "../../../internal/session/attach.ts";
-import type { CommandContext } from "../common/command-context.ts";
-import type { FoundAgent } from "../common/with-agent.ts";
+import type { CommandContext } from "../common/command/command-context.ts";
+import type { FoundAgent } from "../common/place/with-agent.ts";
 import { AttachInputs } from "./attach-inputs.ts";
 import type { AttachOptions } from "./attach-options.ts";
 import { PersonKeys } from "./attach-person-keys.ts";

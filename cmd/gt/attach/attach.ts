@@ -1,5 +1,5 @@
-import type { Command } from "../common/command.ts";
-import { PLACE_SECTION } from "../common/place-flags.ts";
+import type { Command } from "../common/command/command.ts";
+import { PLACE_SECTION } from "../common/place/place-flags.ts";
 import { ATTACH_FLAGS, type AttachFlags } from "./attach-flags.ts";
 
 /** `gt attach`: a person's terminal on the agent's. */

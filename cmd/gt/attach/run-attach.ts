@@ -1,8 +1,8 @@
 import { DomainError } from "../../../internal/base/errors.ts";
 import type { Place } from "../../../internal/terminal/finding/resolve-place.ts";
-import type { Given } from "../common/command.ts";
-import type { CommandContext } from "../common/command-context.ts";
-import { withAgent } from "../common/with-agent.ts";
+import type { Given } from "../common/command/command.ts";
+import type { CommandContext } from "../common/command/command-context.ts";
+import { withAgent } from "../common/place/with-agent.ts";
 import type { AttachFlags } from "./attach-flags.ts";
 import { tmuxAttachCommand } from "./attach-local.ts";
 import { type AttachOptions, readAttach } from "./attach-options.ts";

@@ -1,13 +1,13 @@
 import { DomainError } from "../../../internal/base/errors.ts";
 import { PrintableText, printable } from "../../../internal/base/printable-text.ts";
 import type { NudgeOutcome } from "../../../internal/session/types.ts";
-import { readRequestId, takeArguments } from "../common/arguments.ts";
-import type { Given } from "../common/command.ts";
-import type { CommandContext } from "../common/command-context.ts";
-import { readPlace } from "../common/place-config.ts";
-import { receiptPlace } from "../common/print-receipt.ts";
-import { receiptJson, receiptText } from "../common/receipt-text.ts";
-import { withAgent } from "../common/with-agent.ts";
+import { readRequestId, takeArguments } from "../common/command/arguments.ts";
+import type { Given } from "../common/command/command.ts";
+import type { CommandContext } from "../common/command/command-context.ts";
+import { readPlace } from "../common/place/place-config.ts";
+import { withAgent } from "../common/place/with-agent.ts";
+import { receiptPlace } from "../common/text/print-receipt.ts";
+import { receiptJson, receiptText } from "../common/text/receipt-text.ts";
 import type { CancelFlags } from "./cancel-flags.ts";
 
 const NOT_CANCELLED = 6;

@@ -1,5 +1,5 @@
 import { DomainError } from "../../../internal/base/errors.ts";
-import type { Command, CommandFlag } from "../common/command.ts";
+import type { Command, CommandFlag } from "../common/command/command.ts";
 
 interface Flag extends Pick<CommandFlag, "short" | "complete"> {
   readonly name: string;

@@ -1,4 +1,4 @@
-import type { Command } from "../common/command.ts";
+import type { Command } from "../common/command/command.ts";
 
 /** `gt completion`. `all` gives the commands that the script completes. */
 export function completion(all: () => Promise<readonly Command[]>): Command {

@@ -1,6 +1,6 @@
-import { takeArguments } from "../common/arguments.ts";
-import type { Command, Given } from "../common/command.ts";
-import type { CommandContext } from "../common/command-context.ts";
+import { takeArguments } from "../common/command/arguments.ts";
+import type { Command, Given } from "../common/command/command.ts";
+import type { CommandContext } from "../common/command/command-context.ts";
 import { completionScript } from "./completion-script.ts";
 
 export async function runCompletion(

@@ -1,4 +1,4 @@
-import type { CommandFlags } from "../common/command.ts";
+import type { CommandFlags } from "../common/command/command.ts";
 
 export const CONFIG_FLAGS = {
   profile: {

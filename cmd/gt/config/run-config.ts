@@ -3,12 +3,24 @@ import { DomainError } from "../../../internal/base/errors.ts";
 import { PrintableText, printable } from "../../../internal/base/printable-text.ts";
 import { nearestName } from "../../../internal/cli/nearest-name.ts";
 import type { Output } from "../../../internal/cli/output.ts";
-import { oneOf, takeArguments, usageError } from "../common/arguments.ts";
-import type { Given } from "../common/command.ts";
-import type { CommandContext } from "../common/command-context.ts";
-import { checkProfileName, type Profiles, profilePath, readProfiles, writeProfiles } from "../common/profile-file.ts";
-import { isProfileKey, PROFILE_KEYS, type Profile, type ProfileKey, profileKeys } from "../common/profile-keys.ts";
-import { readServer } from "../common/server-address.ts";
+import { oneOf, takeArguments, usageError } from "../common/command/arguments.ts";
+import type { Given } from "../common/command/command.ts";
+import type { CommandContext } from "../common/command/command-context.ts";
+import {
+  checkProfileName,
+  type Profiles,
+  profilePath,
+  readProfiles,
+  writeProfiles,
+} from "../common/place/profile-file.ts";
+import {
+  isProfileKey,
+  PROFILE_KEYS,
+  type Profile,
+  type ProfileKey,
+  profileKeys,
+} from "../common/place/profile-keys.ts";
+import { readServer } from "../common/trust/server-address.ts";
 import type { ConfigFlags } from "./config-flags.ts";
 
 export async function runConfig(

@@ -1,4 +1,4 @@
-import type { Command } from "../common/command.ts";
+import type { Command } from "../common/command/command.ts";
 
 /** `gt help`. `all` gives the commands that it explains. */
 export function help(all: () => Promise<readonly Command[]>): Command {

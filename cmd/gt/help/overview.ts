@@ -1,4 +1,4 @@
-import type { Command } from "../common/command.ts";
+import type { Command } from "../common/command/command.ts";
 
 /** `gt --help`. */
 export function overview(commands: readonly Command[]): string {

@@ -1,8 +1,8 @@
-import { takeArguments } from "../common/arguments.ts";
-import type { Command, Given } from "../common/command.ts";
-import type { CommandContext } from "../common/command-context.ts";
-import { helpText } from "../common/help-text.ts";
-import { unknownCommand } from "../common/unknown-command.ts";
+import { takeArguments } from "../common/command/arguments.ts";
+import type { Command, Given } from "../common/command/command.ts";
+import type { CommandContext } from "../common/command/command-context.ts";
+import { helpText } from "../common/command/help-text.ts";
+import { unknownCommand } from "../common/command/unknown-command.ts";
 import { overview } from "./overview.ts";
 
 export async function runHelp(

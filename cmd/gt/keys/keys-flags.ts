@@ -1,5 +1,5 @@
-import type { CommandFlags } from "../common/command.ts";
-import { PLACE_FLAGS } from "../common/place-flags.ts";
+import type { CommandFlags } from "../common/command/command.ts";
+import { PLACE_FLAGS } from "../common/place/place-flags.ts";
 
 export const KEYS_FLAGS = {
   ...PLACE_FLAGS,

@@ -1,8 +1,8 @@
 import type { KeysRequest } from "../../../internal/session/types.ts";
 import { checkKeys } from "../../../internal/tmux/pane/keys.ts";
-import { readRequestId, takeArguments, usageError } from "../common/arguments.ts";
-import type { Given } from "../common/command.ts";
-import { type PlaceConfig, readPlace } from "../common/place-config.ts";
+import { readRequestId, takeArguments, usageError } from "../common/command/arguments.ts";
+import type { Given } from "../common/command/command.ts";
+import { type PlaceConfig, readPlace } from "../common/place/place-config.ts";
 import type { KeysFlags } from "./keys-flags.ts";
 
 export interface KeysOptions {

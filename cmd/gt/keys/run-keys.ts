@@ -1,8 +1,8 @@
 import { DomainError } from "../../../internal/base/errors.ts";
 import { PrintableText } from "../../../internal/base/printable-text.ts";
-import type { Given } from "../common/command.ts";
-import type { CommandContext } from "../common/command-context.ts";
-import { withAgent } from "../common/with-agent.ts";
+import type { Given } from "../common/command/command.ts";
+import type { CommandContext } from "../common/command/command-context.ts";
+import { withAgent } from "../common/place/with-agent.ts";
 import type { KeysFlags } from "./keys-flags.ts";
 import { readKeys } from "./keys-options.ts";
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { givenTo, usageErrorOf } from "../../../test/support/gt-usage.ts";
+import { givenTo, usageErrorOf } from "../../../test/support/bridge/gt-usage.ts";
 import { nudge } from "./nudge.ts";
 import { readNudge } from "./nudge-options.ts";
 

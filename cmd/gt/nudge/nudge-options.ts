@@ -1,8 +1,8 @@
 import type { NudgeMode, NudgePriority } from "../../../internal/session/types.ts";
-import { oneOf, readRequestId, takeArguments, usageError } from "../common/arguments.ts";
-import type { Given } from "../common/command.ts";
-import { type PlaceConfig, readPlace } from "../common/place-config.ts";
-import { senderOf } from "../common/sender.ts";
+import { oneOf, readRequestId, takeArguments, usageError } from "../common/command/arguments.ts";
+import type { Given } from "../common/command/command.ts";
+import { type PlaceConfig, readPlace } from "../common/place/place-config.ts";
+import { senderOf } from "../common/trust/sender.ts";
 import type { NudgeFlags } from "./nudge-flags.ts";
 
 const MAX_TIMEOUT_MS = 600_000;

@@ -1,5 +1,5 @@
-import type { Command } from "../common/command.ts";
-import { PLACE_SECTION } from "../common/place-flags.ts";
+import type { Command } from "../common/command/command.ts";
+import { PLACE_SECTION } from "../common/place/place-flags.ts";
 import { NUDGE_FLAGS, type NudgeFlags } from "./nudge-flags.ts";
 
 /** `gt nudge`: delivers a message and prints its receipt. */

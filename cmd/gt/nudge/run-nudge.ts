@@ -2,11 +2,11 @@ import { DomainError } from "../../../internal/base/errors.ts";
 import { durationText } from "../../../internal/cli/wording.ts";
 import type { AgentStateName, NudgeReceipt } from "../../../internal/session/types.ts";
 import { NudgeInterruptedError } from "../../../internal/terminal/nudge-interrupted-error.ts";
-import type { Given } from "../common/command.ts";
-import type { CommandContext } from "../common/command-context.ts";
-import { printReceipt } from "../common/print-receipt.ts";
-import { ownSessionStart } from "../common/tmux-sessions.ts";
-import { type FoundAgent, withAgent } from "../common/with-agent.ts";
+import type { Given } from "../common/command/command.ts";
+import type { CommandContext } from "../common/command/command-context.ts";
+import { ownSessionStart } from "../common/place/tmux-sessions.ts";
+import { type FoundAgent, withAgent } from "../common/place/with-agent.ts";
+import { printReceipt } from "../common/text/print-receipt.ts";
 import type { NudgeFlags } from "./nudge-flags.ts";
 import { type NudgeOptions, readNudge } from "./nudge-options.ts";
 

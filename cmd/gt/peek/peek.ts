@@ -1,5 +1,5 @@
-import type { Command } from "../common/command.ts";
-import { PLACE_SECTION } from "../common/place-flags.ts";
+import type { Command } from "../common/command/command.ts";
+import { PLACE_SECTION } from "../common/place/place-flags.ts";
 import { PEEK_FLAGS, type PeekFlags } from "./peek-flags.ts";
 
 /** `gt peek`: the last lines of an agent's terminal. */
@@ -16,6 +16,7 @@ export const peek: Command<PeekFlags> = {
       "gt peek gastown/toast 5",
       "gt peek gastown/crew/max --all > max.log",
       "gt peek mayor --follow",
+      "gt peek gastown/toast --context prod",
       "gt peek demo --json | jq -r .output",
     ],
   },

@@ -1,9 +1,9 @@
 import { PrintableText } from "../../../internal/base/printable-text.ts";
 import type { PeekResult } from "../../../internal/session/types.ts";
-import type { Given } from "../common/command.ts";
-import type { CommandContext } from "../common/command-context.ts";
-import { followLines } from "../common/follow.ts";
-import { type FoundAgent, withAgent } from "../common/with-agent.ts";
+import type { Given } from "../common/command/command.ts";
+import type { CommandContext } from "../common/command/command-context.ts";
+import { type FoundAgent, withAgent } from "../common/place/with-agent.ts";
+import { followLines } from "../common/text/follow.ts";
 import type { PeekFlags } from "./peek-flags.ts";
 import { type PeekOptions, readPeek } from "./peek-options.ts";
 

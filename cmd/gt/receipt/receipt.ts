@@ -1,5 +1,5 @@
-import type { Command } from "../common/command.ts";
-import { PLACE_SECTION } from "../common/place-flags.ts";
+import type { Command } from "../common/command/command.ts";
+import { PLACE_SECTION } from "../common/place/place-flags.ts";
 import { RECEIPT_FLAGS, type ReceiptFlags } from "./receipt-flags.ts";
 
 /** `gt receipt`: what became of a nudge. */

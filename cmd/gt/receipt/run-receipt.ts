@@ -1,9 +1,9 @@
-import { readRequestId, takeArguments } from "../common/arguments.ts";
-import type { Given } from "../common/command.ts";
-import type { CommandContext } from "../common/command-context.ts";
-import { readPlace } from "../common/place-config.ts";
-import { printReceipt } from "../common/print-receipt.ts";
-import { withAgent } from "../common/with-agent.ts";
+import { readRequestId, takeArguments } from "../common/command/arguments.ts";
+import type { Given } from "../common/command/command.ts";
+import type { CommandContext } from "../common/command/command-context.ts";
+import { readPlace } from "../common/place/place-config.ts";
+import { withAgent } from "../common/place/with-agent.ts";
+import { printReceipt } from "../common/text/print-receipt.ts";
 import type { ReceiptFlags } from "./receipt-flags.ts";
 
 export async function runReceipt(

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { dialogLines } from "../common/dialog-text.ts";
-import { gtLine } from "../common/gt-line.ts";
-import type { PlaceConfig } from "../common/place-config.ts";
+import { gtLine } from "../common/place/gt-line.ts";
+import type { PlaceConfig } from "../common/place/place-config.ts";
+import { dialogLines } from "../common/text/dialog-text.ts";
 import { chosenKey } from "./choose-answer.ts";
 
 const labels = ["Yes", "Yes, and do not ask again", "No", "3"];

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { givenTo, usageErrorOf } from "../../../test/support/gt-usage.ts";
+import { givenTo, usageErrorOf } from "../../../test/support/bridge/gt-usage.ts";
 import { respond } from "./respond.ts";
 import { readRespond } from "./respond-options.ts";
 

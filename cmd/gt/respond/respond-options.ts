@@ -1,6 +1,6 @@
-import { present, readRequestId, takeArguments, usageError } from "../common/arguments.ts";
-import type { Given } from "../common/command.ts";
-import { type PlaceConfig, readPlace } from "../common/place-config.ts";
+import { present, readRequestId, takeArguments, usageError } from "../common/command/arguments.ts";
+import type { Given } from "../common/command/command.ts";
+import { type PlaceConfig, readPlace } from "../common/place/place-config.ts";
 import type { RespondFlags } from "./respond-flags.ts";
 
 export interface RespondOptions {

@@ -1,5 +1,5 @@
-import type { Command } from "../common/command.ts";
-import { PLACE_SECTION } from "../common/place-flags.ts";
+import type { Command } from "../common/command/command.ts";
+import { PLACE_SECTION } from "../common/place/place-flags.ts";
 import { RESPOND_FLAGS, type RespondFlags } from "./respond-flags.ts";
 
 /** `gt respond`: answers the dialog that an agent has open, or shows it. */

@@ -2,11 +2,12 @@ import { randomUUID } from "node:crypto";
 import { DomainError } from "../../../internal/base/errors.ts";
 import { PrintableText, printable } from "../../../internal/base/printable-text.ts";
 import { type GetSessionResponse, SessionStatus } from "../../../internal/gen/bridge/v1/bridge_pb.ts";
-import type { Given } from "../common/command.ts";
-import type { CommandContext } from "../common/command-context.ts";
-import { openBridge } from "../common/open-bridge.ts";
-import { readPlace } from "../common/place-config.ts";
-import { sessionJson, statusWord } from "../common/session-text.ts";
+import type { Given } from "../common/command/command.ts";
+import type { CommandContext } from "../common/command/command-context.ts";
+import type { SessionBead } from "../common/place/bead-of.ts";
+import { openBridge } from "../common/place/open-bridge.ts";
+import { type PlaceConfig, readPlace } from "../common/place/place-config.ts";
+import { sessionJson, statusWord } from "../common/text/session-text.ts";
 import type { StartFlags } from "./start-flags.ts";
 import { readStart } from "./start-options.ts";
 
@@ -14,12 +15,13 @@ const NOT_STARTED = 6;
 
 export async function runStart(given: Given<StartFlags>, context: CommandContext): Promise<number> {
   const place = readPlace(given.values, context.env);
-  const { provider, path: repoPath, agentOpts, quiet, json, ...asked } = readStart(given, place.cwd);
+  const { provider, path: repoPath, agentOpts, bead, quiet, json, ...asked } = readStart(given, place.cwd);
   using bridge = await openBridge(place, context.clock);
   const { project: projectId, server } = bridge;
   if (projectId === undefined) {
     throw new DomainError("invalid", "which project? the token does not tell", { fields: { hint: "give --project" } });
   }
+  const record = bead === undefined ? undefined : await beadToWrite(bead, place, context.signal);
   const sessionId = asked.sessionId ?? randomUUID();
   const request = { projectId, sessionId, repoPath, provider, agentOpts };
   await bridge.call(context.signal, (client, options) =>
@@ -32,6 +34,7 @@ export async function runStart(given: Given<StartFlags>, context: CommandContext
     if (!json) error(`session ${sessionId} could not be started: ${session.error || "no reason is known"}`, "");
     return NOT_STARTED;
   }
+  await record?.write({ server, sessionId }, context.signal);
   if (quiet) out.line(printable`${sessionId}`);
   else if (!json) {
     out.line(
@@ -39,6 +42,12 @@ export async function runStart(given: Given<StartFlags>, context: CommandContext
     );
   }
   return 0;
+}
+
+/** A bead that is not there is refused before anything is started. */
+async function beadToWrite(id: string, place: PlaceConfig, signal: AbortSignal): Promise<SessionBead> {
+  const { openBead } = await import("../common/place/bead-of.ts");
+  return await openBead(id, place, signal);
 }
 
 function hasFailed({ status }: GetSessionResponse): boolean {

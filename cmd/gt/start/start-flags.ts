@@ -1,5 +1,5 @@
-import type { CommandFlags } from "../common/command.ts";
-import { SERVER_FLAGS } from "../common/place-flags.ts";
+import type { CommandFlags } from "../common/command/command.ts";
+import { SERVER_FLAGS } from "../common/place/place-flags.ts";
 
 export const START_FLAGS = {
   ...SERVER_FLAGS,
@@ -18,6 +18,11 @@ export const START_FLAGS = {
     complete: ["stdio", "terminal"],
   },
   opt: { type: "list", short: "o", value: "KEY=VALUE", help: ["an option of the provider; may be repeated"] },
+  bead: {
+    type: "string",
+    value: "ID",
+    help: ["write into this bead where the session is, by bd; gt stop ID takes it out again"],
+  },
   quiet: { type: "boolean", short: "q", help: ["print the session's id only"] },
   json: { type: "boolean", help: ["the session as JSON"] },
 } as const satisfies CommandFlags;

@@ -1,9 +1,11 @@
 import { resolve } from "node:path";
-import { oneOf, takeArguments, usageError } from "../common/arguments.ts";
-import type { Given } from "../common/command.ts";
+import { oneOf, takeArguments, usageError } from "../common/command/arguments.ts";
+import type { Given } from "../common/command/command.ts";
 import type { StartFlags } from "./start-flags.ts";
 
 const SESSION_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
+/** An id that is no flag of `bd`. */
+const BEAD_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 
 /** What is to be started. */
 export interface StartOptions {
@@ -13,6 +15,8 @@ export interface StartOptions {
   /** Undefined: a new one is made. */
   readonly sessionId: string | undefined;
   readonly agentOpts: Readonly<Record<string, string>>;
+  /** Undefined: none is written. */
+  readonly bead: string | undefined;
   readonly quiet: boolean;
   readonly json: boolean;
 }
@@ -20,17 +24,18 @@ export interface StartOptions {
 /** @param cwd what a path is relative to @throws DomainError `invalid` */
 export function readStart({ values, positionals, rest }: Given<StartFlags>, cwd: string): StartOptions {
   const [provider = "", path = "."] = takeArguments("start", [...positionals, ...(rest ?? [])], ["provider"], ["path"]);
-  const { session: sessionId, mode, opt = [], quiet = false, json = false } = values;
+  const { session: sessionId, mode, opt = [], bead, quiet = false, json = false } = values;
   if (provider === "") throw usageError("start", "which provider?");
   if (sessionId !== undefined && !SESSION_ID.test(sessionId))
     throw usageError(
       "start",
       "--session has 1 to 128 letters, digits, dots, dashes or underscores, a letter or digit first",
     );
+  if (bead !== undefined && !BEAD_ID.test(bead)) throw usageError("start", "--bead takes the id of a bead");
   if (quiet && json) throw usageError("start", "give --quiet or --json, not both");
   const agentOpts = Object.fromEntries(opt.map(readOption));
   if (mode !== undefined) agentOpts["mode"] = oneOf("--mode", mode, ["stdio", "terminal"]);
-  return { provider, path: resolve(cwd, path), sessionId, agentOpts, quiet, json };
+  return { provider, path: resolve(cwd, path), sessionId, agentOpts, bead, quiet, json };
 }
 
 function readOption(text: string): [string, string] {

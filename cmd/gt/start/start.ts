@@ -1,5 +1,5 @@
-import type { Command } from "../common/command.ts";
-import { SERVER_SECTION } from "../common/place-flags.ts";
+import type { Command } from "../common/command/command.ts";
+import { SERVER_SECTION } from "../common/place/place-flags.ts";
 import { START_FLAGS, type StartFlags } from "./start-flags.ts";
 
 /** `gt start`: starts an agent through a control plane. */
@@ -18,6 +18,7 @@ id in place of an agent.`,
     examples: [
       "gt start claude /repos/shop --session review-1 --server bridge.example.com:9445",
       "gt start codex --mode terminal && gt status --follow",
+      "gt start claude --mode terminal --bead gt-shop-crew-ann && gt nudge gt-shop-crew-ann hello",
       'id=$(gt start claude -q) && gt nudge "$id" "run the tests, please"',
     ],
   },

@@ -1,21 +1,23 @@
 import { DomainError } from "../../../internal/base/errors.ts";
 import { PrintableText } from "../../../internal/base/printable-text.ts";
 import type { Backend } from "../../../internal/terminal/backend.ts";
+import { podText } from "../../../internal/terminal/finding/agent-pods.ts";
 import type { KnownAgent } from "../../../internal/terminal/finding/known-agents.ts";
 import {
   authorityOf,
   listPlaces,
-  type OpenDeps,
   type Place,
+  placeOfPod,
   splitListen,
 } from "../../../internal/terminal/finding/resolve-place.ts";
-import { agentsHere } from "../common/agents-here.ts";
-import { present, takeArguments, usageError } from "../common/arguments.ts";
-import type { Given } from "../common/command.ts";
-import type { CommandContext } from "../common/command-context.ts";
-import { isControlPlane, readPlace } from "../common/place-config.ts";
-import { type StatusRow, statusBlock, statusJson } from "../common/status-text.ts";
-import { withAgent } from "../common/with-agent.ts";
+import type { OpenDeps } from "../../../internal/terminal/resolve.ts";
+import { present, takeArguments, usageError } from "../common/command/arguments.ts";
+import type { Given } from "../common/command/command.ts";
+import type { CommandContext } from "../common/command/command-context.ts";
+import { agentsHere } from "../common/place/agents-here.ts";
+import { isControlPlane, readPlace } from "../common/place/place-config.ts";
+import { withAgent } from "../common/place/with-agent.ts";
+import { type StatusRow, statusBlock, statusJson } from "../common/text/status-text.ts";
 import type { StatusFlags } from "./status-flags.ts";
 import type { StatusOptions } from "./status-options.ts";
 import { statusTable } from "./status-table.ts";
@@ -71,11 +73,10 @@ async function overview(command: StatusOptions, context: CommandContext): Promis
 
 /** One row of the overview; an agent that does not answer is a row that says so. */
 async function ask(agent: KnownAgent, deps: OpenDeps, signal: AbortSignal): Promise<StatusRow> {
-  const place = placeOf(agent);
-  const where = place.type === "tmux" ? `tmux ${place.session}` : authorityOf(place);
+  const where = whereOf(agent);
   const patience = AbortSignal.timeout(PATIENCE_MS);
   try {
-    await using backend = await open(place, deps);
+    await using backend = await open(placeOf(agent), deps);
     const answer = await backend.status(AbortSignal.any([signal, patience]));
     return { type: "status", agent: agent.agent, where: backend.where, status: answer };
   } catch (err) {
@@ -91,7 +92,15 @@ function open(place: Place, deps: OpenDeps): Promise<Backend> {
   return place.type === "tmux" ? deps.openTmux(place) : deps.openSidecar(place);
 }
 
+function whereOf(agent: KnownAgent): string {
+  if (agent.type === "pod") return podText(agent.pod);
+  const place = placeOf(agent);
+  return place.type === "tmux" ? `tmux ${place.session}` : authorityOf(place);
+}
+
+/** @throws DomainError for a pod that cannot be reached, with what the cluster says of it */
 function placeOf(agent: KnownAgent): Place {
+  if (agent.type === "pod") return placeOfPod(agent.pod, false);
   if (agent.type === "tmux") {
     const { socketPath, session } = agent;
     return { type: "tmux", agent: agent.agent, socketPath, session, muted: false };

@@ -5,11 +5,11 @@ import {
   type SessionUpdate,
 } from "../../../internal/gen/bridge/v1/bridge_pb.ts";
 import { agentStatus } from "../../../internal/wire/convert.ts";
-import type { CommandContext } from "../common/command-context.ts";
-import { isoTime } from "../common/iso-time.ts";
-import { type OpenBridge, openBridge } from "../common/open-bridge.ts";
-import { sessionJson, statusWord } from "../common/session-text.ts";
-import { clean, type StatusRow, statusJson } from "../common/status-text.ts";
+import type { CommandContext } from "../common/command/command-context.ts";
+import { type OpenBridge, openBridge } from "../common/place/open-bridge.ts";
+import { isoTime } from "../common/text/iso-time.ts";
+import { sessionJson, statusWord } from "../common/text/session-text.ts";
+import { clean, type StatusRow, statusJson } from "../common/text/status-text.ts";
 import type { StatusOptions } from "./status-options.ts";
 import { statusTable } from "./status-table.ts";
 

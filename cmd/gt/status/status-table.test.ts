@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type PrintableText, printable } from "../../../internal/base/printable-text.ts";
-import type { AgentStatus } from "../../../internal/terminal/backend.ts";
-import type { StatusRow } from "../common/status-text.ts";
+import type { AgentStatus } from "../../../internal/session/agent-status.ts";
+import type { StatusRow } from "../common/text/status-text.ts";
 import { statusTable } from "./status-table.ts";
 
 const NOW = 1_800_000_000_000;

@@ -1,8 +1,8 @@
 import { PrintableText, printable } from "../../../internal/base/printable-text.ts";
 import { clipText, textWidth } from "../../../internal/base/text-width.ts";
 import { durationText } from "../../../internal/cli/wording.ts";
-import type { AgentStatus } from "../../../internal/terminal/backend.ts";
-import { behindText, clean, type Paint, STATE_STYLES, type StatusRow } from "../common/status-text.ts";
+import type { AgentStatus } from "../../../internal/session/agent-status.ts";
+import { behindText, clean, type Paint, STATE_STYLES, type StatusRow } from "../common/text/status-text.ts";
 
 interface Column {
   readonly head: string;

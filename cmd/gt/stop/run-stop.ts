@@ -1,10 +1,10 @@
 import { PrintableText, printable } from "../../../internal/base/printable-text.ts";
 import type { StopResult } from "../../../internal/terminal/backend.ts";
-import { takeArguments, usageError } from "../common/arguments.ts";
-import type { Given } from "../common/command.ts";
-import type { CommandContext } from "../common/command-context.ts";
-import { isControlPlane, readPlace } from "../common/place-config.ts";
-import { withAgent } from "../common/with-agent.ts";
+import { takeArguments, usageError } from "../common/command/arguments.ts";
+import type { Given } from "../common/command/command.ts";
+import type { CommandContext } from "../common/command/command-context.ts";
+import { isControlPlane, readPlace } from "../common/place/place-config.ts";
+import { withAgent } from "../common/place/with-agent.ts";
 import type { StopFlags } from "./stop-flags.ts";
 
 const MAX_GRACE_MS = 600_000;
@@ -18,8 +18,12 @@ export async function runStop({ values, positionals }: Given<StopFlags>, context
   const place = readPlace(values, context.env);
   if (grace !== undefined && isControlPlane(place))
     throw usageError("stop", "--grace is for a sidecar: a control plane has its own (sessions.stop_grace_period)");
-  return await withAgent(place, asked, context, async ({ agent, backend }) => {
+  return await withAgent(place, asked, context, async ({ agent, backend, place: found }) => {
     const result = await backend.stop({ graceMs: grace ?? 0, force }, context.signal);
+    if (found.type === "bridge" && found.bead !== undefined) {
+      const { clearBead } = await import("../common/place/bead-of.ts");
+      await clearBead(found.bead, place, context);
+    }
     const { out } = context;
     if (json) out.line(PrintableText.json(resultJson(result, agent, backend.where)));
     else out.line(printable`${out.paint("green", "✓")} ${resultText(result, agent)}`);

@@ -1,5 +1,5 @@
-import type { Command } from "../common/command.ts";
-import { PLACE_SECTION } from "../common/place-flags.ts";
+import type { Command } from "../common/command/command.ts";
+import { PLACE_SECTION } from "../common/place/place-flags.ts";
 import { STOP_FLAGS, type StopFlags } from "./stop-flags.ts";
 
 /** `gt stop`: ends an agent for good. */

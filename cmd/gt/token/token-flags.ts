@@ -1,4 +1,4 @@
-import type { CommandFlags } from "../common/command.ts";
+import type { CommandFlags } from "../common/command/command.ts";
 
 export const TOKEN_FLAGS = {
   "jwt-key": { type: "string", value: "FILE", help: ["your project's private Ed25519 key (PEM)"], complete: "file" },

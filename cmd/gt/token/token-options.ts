@@ -1,8 +1,8 @@
 import type { TokenRequest } from "../../../internal/auth/mint-token.ts";
 import { MAX_TOKEN_TTL_MS } from "../../../internal/auth/token-verifier.ts";
-import { oneOf, takeArguments, usageError } from "../common/arguments.ts";
-import type { Given } from "../common/command.ts";
-import { senderOf } from "../common/sender.ts";
+import { oneOf, takeArguments, usageError } from "../common/command/arguments.ts";
+import type { Given } from "../common/command/command.ts";
+import { senderOf } from "../common/trust/sender.ts";
 import type { TokenFlags } from "./token-flags.ts";
 
 export interface TokenOptions {

@@ -1,4 +1,4 @@
-import type { Command } from "../common/command.ts";
+import type { Command } from "../common/command/command.ts";
 import { TOKEN_FLAGS, type TokenFlags } from "./token-flags.ts";
 
 /** `gt token`: prints a token for scripts and curl. */

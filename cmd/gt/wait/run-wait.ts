@@ -1,9 +1,9 @@
 import { PrintableText, printable } from "../../../internal/base/printable-text.ts";
 import { durationText } from "../../../internal/cli/wording.ts";
-import type { Given } from "../common/command.ts";
-import type { CommandContext } from "../common/command-context.ts";
-import { behindText, clean, statusJson } from "../common/status-text.ts";
-import { withAgent } from "../common/with-agent.ts";
+import type { Given } from "../common/command/command.ts";
+import type { CommandContext } from "../common/command/command-context.ts";
+import { withAgent } from "../common/place/with-agent.ts";
+import { behindText, clean, statusJson } from "../common/text/status-text.ts";
 import type { WaitFlags } from "./wait-flags.ts";
 import { readWait } from "./wait-options.ts";
 import { waitUntil } from "./wait-until.ts";

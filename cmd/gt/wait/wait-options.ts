@@ -1,6 +1,6 @@
-import { takeArguments, usageError } from "../common/arguments.ts";
-import type { Given } from "../common/command.ts";
-import { type PlaceConfig, readPlace } from "../common/place-config.ts";
+import { takeArguments, usageError } from "../common/command/arguments.ts";
+import type { Given } from "../common/command/command.ts";
+import { type PlaceConfig, readPlace } from "../common/place/place-config.ts";
 import type { WaitFlags } from "./wait-flags.ts";
 import { GOALS, type WaitGoal } from "./wait-goal.ts";
 

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../../internal/base/clock.ts";
 import { DomainError } from "../../../internal/base/errors.ts";
-import type { AgentStatus, Backend } from "../../../internal/terminal/backend.ts";
+import type { AgentStatus } from "../../../internal/session/agent-status.ts";
+import type { Backend } from "../../../internal/terminal/backend.ts";
 import { waitUntil } from "./wait-until.ts";
 
 const { signal } = new AbortController();

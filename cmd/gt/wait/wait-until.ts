@@ -1,6 +1,7 @@
 import type { Clock } from "../../../internal/base/clock.ts";
 import { DomainError } from "../../../internal/base/errors.ts";
-import type { AgentStatus, Backend } from "../../../internal/terminal/backend.ts";
+import type { AgentStatus } from "../../../internal/session/agent-status.ts";
+import type { Backend } from "../../../internal/terminal/backend.ts";
 import { isReached, type WaitGoal } from "./wait-goal.ts";
 
 /** How a wait ended. `status`: as seen last; `dead` may come without one, when only the end of the stream tells it. */

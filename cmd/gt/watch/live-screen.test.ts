@@ -44,7 +44,7 @@ it("clears lines that are gone", () => {
   expect(tty.last()).toContain("\r\x1b[0m\x1b[K\r\n");
 });
 
-it("begins anew when the terminal changed its size", () => {
+it("begins again when the terminal changed its size", () => {
   const tty = terminal();
   const screen = new LiveScreen(tty);
   screen.draw([printable`one`]);

@@ -38,12 +38,12 @@ export class LiveScreen {
   draw(text: readonly PrintableText[]): void {
     const lines = text.map(String);
     const size = `${this.columns}x${this.maxLines}`;
-    // After a resize nobody knows where the old lines are: begin anew on a clean screen.
-    const anew = this.#shown !== undefined && size !== this.#size;
-    const shown = anew ? [] : (this.#shown ?? []);
+    // After a resize nobody knows where the old lines are: begin again on a clean screen.
+    const again = this.#shown !== undefined && size !== this.#size;
+    const shown = again ? [] : (this.#shown ?? []);
     const first = this.#shown === undefined ? HIDE_CURSOR : "";
     const height = Math.max(lines.length, shown.length);
-    let out = anew ? "\x1b[2J\x1b[H" : "";
+    let out = again ? "\x1b[2J\x1b[H" : "";
     if (shown.length > 0) out += `\r\x1b[${shown.length}A`;
     for (let row = 0; row < height; row++) {
       const line = lines[row] ?? "";

@@ -1,11 +1,11 @@
 import { PrintableText } from "../../../internal/base/printable-text.ts";
 import type { WatchUpdate } from "../../../internal/session/types.ts";
-import type { Given } from "../common/command.ts";
-import type { CommandContext } from "../common/command-context.ts";
-import { followLines } from "../common/follow.ts";
-import { isoTime } from "../common/iso-time.ts";
-import { watchAgain } from "../common/watch-again.ts";
-import { type FoundAgent, withAgent } from "../common/with-agent.ts";
+import type { Given } from "../common/command/command.ts";
+import type { CommandContext } from "../common/command/command-context.ts";
+import { type FoundAgent, withAgent } from "../common/place/with-agent.ts";
+import { followLines } from "../common/text/follow.ts";
+import { isoTime } from "../common/text/iso-time.ts";
+import { watchAgain } from "../common/text/watch-again.ts";
 import type { WatchFlags } from "./watch-flags.ts";
 import { watchLive } from "./watch-live.ts";
 import { readWatch, type WatchOptions } from "./watch-options.ts";

@@ -1,10 +1,10 @@
 import { DomainError } from "../../../internal/base/errors.ts";
 import type { PrintableText } from "../../../internal/base/printable-text.ts";
+import type { AgentStatus } from "../../../internal/session/agent-status.ts";
 import type { WatchUpdate } from "../../../internal/session/types.ts";
-import type { AgentStatus } from "../../../internal/terminal/backend.ts";
-import type { CommandContext } from "../common/command-context.ts";
-import { watchAgain } from "../common/watch-again.ts";
-import type { FoundAgent } from "../common/with-agent.ts";
+import type { CommandContext } from "../common/command/command-context.ts";
+import type { FoundAgent } from "../common/place/with-agent.ts";
+import { watchAgain } from "../common/text/watch-again.ts";
 import { LiveScreen } from "./live-screen.ts";
 import type { WatchOptions } from "./watch-options.ts";
 import { watchPicture } from "./watch-picture.ts";

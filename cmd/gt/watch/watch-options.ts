@@ -1,6 +1,6 @@
-import { readLines, takeArguments, usageError } from "../common/arguments.ts";
-import type { Given } from "../common/command.ts";
-import { type PlaceConfig, readPlace } from "../common/place-config.ts";
+import { readLines, takeArguments, usageError } from "../common/command/arguments.ts";
+import type { Given } from "../common/command/command.ts";
+import { type PlaceConfig, readPlace } from "../common/place/place-config.ts";
 import type { WatchFlags } from "./watch-flags.ts";
 
 const DEFAULT_INTERVAL_MS = 100;

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import { type PrintableText, printable } from "../../../internal/base/printable-text.ts";
 import { textWidth } from "../../../internal/base/text-width.ts";
+import type { AgentStatus } from "../../../internal/session/agent-status.ts";
 import type { WatchUpdate } from "../../../internal/session/types.ts";
-import type { AgentStatus } from "../../../internal/terminal/backend.ts";
 import { type Watched, watchPicture } from "./watch-picture.ts";
 
 const NOW = 1_000_000;

@@ -3,9 +3,9 @@ import { plainText, styledText } from "../../../internal/base/sanitise.ts";
 import { clipText, textWidth } from "../../../internal/base/text-width.ts";
 import { clipStyled } from "../../../internal/cli/styled-width.ts";
 import { durationText } from "../../../internal/cli/wording.ts";
+import type { AgentStatus } from "../../../internal/session/agent-status.ts";
 import type { WatchUpdate } from "../../../internal/session/types.ts";
-import type { AgentStatus } from "../../../internal/terminal/backend.ts";
-import { type Paint, STATE_STYLES } from "../common/status-text.ts";
+import { type Paint, STATE_STYLES } from "../common/text/status-text.ts";
 
 /** What is known of an agent while it is watched. */
 export interface Watched {

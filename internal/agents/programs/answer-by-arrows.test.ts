@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { loadScreenCases } from "../../../test/support/screen-corpus.ts";
+import { loadScreenCases } from "../../../test/support/screens/screen-corpus.ts";
 import type { Answer, DialogChoice, DialogView } from "../profile.ts";
 import { profileNamed } from "./registry.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { screenOf } from "../../../test/support/screens.ts";
+import { screenOf } from "../../../test/support/screens/screens.ts";
 import { claude } from "./claude.ts";
 import { codex } from "./codex.ts";
 

@@ -1,4 +1,4 @@
-import type { BackgroundKind, ToldTask } from "../profile.ts";
+import type { BackgroundKind, ReportedTask } from "../profile.ts";
 
 /** More are not listed; an agent that starts so many is out of control. */
 const MAX_TASKS = 100;
@@ -8,7 +8,7 @@ const KINDS: ReadonlySet<string> = new Set(["subagent", "shell", "workflow"]);
 const ENDED = /<task-notification>\s*<task-id>([^<]{1,128})<\/task-id>[\s\S]{0,4096}?<status>(\w+)<\/status>/g;
 
 /** The `background_tasks` of Claude Code's Stop hook (≥ 2.1.145): those that run. Empty when it does not tell any. */
-export function toldTasks(value: unknown): { readonly background?: readonly ToldTask[] } {
+export function reportedTasks(value: unknown): { readonly background?: readonly ReportedTask[] } {
   if (!Array.isArray(value)) return {};
   const tasks = value.slice(0, MAX_TASKS).map(readTask);
   return { background: tasks.filter((task) => task !== undefined) };
@@ -21,7 +21,7 @@ export function endedTasks(prompt: string | undefined): { readonly endedTasks?: 
   return { endedTasks: ended.map(([, id = ""]) => id) };
 }
 
-function readTask(value: unknown): ToldTask | undefined {
+function readTask(value: unknown): ReportedTask | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   const { id, type, status, description, command } = value as Readonly<Record<string, unknown>>;
   if (typeof id !== "string" || id === "" || id.length > MAX_ID) return undefined;

@@ -1,7 +1,7 @@
 import { readHookLine } from "../hook-lines.ts";
 import { hookCommand } from "../hook-script.ts";
 import type { HookEvent } from "../profile.ts";
-import { endedTasks, toldTasks } from "./claude-background.ts";
+import { endedTasks, reportedTasks } from "./claude-background.ts";
 
 /** Claude Code's event → the line's word, and whether its payload matters. */
 const HOOKS: Readonly<Record<string, readonly [word: string, spool: boolean]>> = {
@@ -35,7 +35,7 @@ export function readClaudeHook(line: string, payload: string | undefined): HookE
   if (line.startsWith("turn-ended") && fields["agent_id"] !== undefined) return undefined;
   const prompt = fields["prompt"];
   const event = readHookLine(line, typeof prompt === "string" ? withoutWrapping(prompt) : undefined);
-  if (event?.type === "turn-ended") return { ...event, ...toldTasks(fields["background_tasks"]) };
+  if (event?.type === "turn-ended") return { ...event, ...reportedTasks(fields["background_tasks"]) };
   if (event?.type === "prompt-submitted") return { ...event, ...endedTasks(event.prompt) };
   return event;
 }

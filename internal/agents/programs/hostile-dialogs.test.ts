@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { seeded } from "../../../bench/stats.ts";
 import { hostileLine, hostileLines } from "../../../test/lab/dialogs/hostile-texts.ts";
-import * as draw from "../../../test/support/drawn-dialogs.ts";
+import * as draw from "../../../test/support/agents/drawn-dialogs.ts";
 import { fc } from "../../../test/support/property.ts";
 import type { DialogKind, DialogView } from "../profile.ts";
 import type { Screen } from "../screen.ts";

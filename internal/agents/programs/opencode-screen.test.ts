@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { loadScreenCases } from "../../../test/support/screen-corpus.ts";
-import { screenFromRecording } from "../../../test/support/screen-from-ansi.ts";
+import { loadScreenCases } from "../../../test/support/screens/screen-corpus.ts";
+import { screenFromRecording } from "../../../test/support/screens/screen-from-ansi.ts";
 import { opencodeView } from "./opencode-screen.ts";
 
 it("takes letters of the placeholder that stay visible in a draft for no text", async () => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { loadScreenCases } from "../../../test/support/screen-corpus.ts";
-import { screenFromRecording } from "../../../test/support/screen-from-ansi.ts";
-import { screenReport, writtenReport } from "../../../test/support/screen-report.ts";
-import { scoreScreens } from "../../../test/support/screen-score.ts";
+import { loadScreenCases } from "../../../test/support/screens/screen-corpus.ts";
+import { screenFromRecording } from "../../../test/support/screens/screen-from-ansi.ts";
+import { screenReport, writtenReport } from "../../../test/support/screens/screen-report.ts";
+import { scoreScreens } from "../../../test/support/screens/screen-score.ts";
 import type { ScreenView } from "../profile.ts";
 import { profileNamed } from "./registry.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { screenOf } from "../../../test/support/screens.ts";
+import { screenOf } from "../../../test/support/screens/screens.ts";
 import type { DialogView } from "../profile.ts";
 import { claudeShownAnswer, codexShownAnswer } from "./shown-answers.ts";
 

@@ -110,7 +110,7 @@ describe("the window's size", () => {
     expect(house.size).toEqual({ cols: 160, rows: 50 });
   });
 
-  it("is set again when tmux was away or the window was made anew", async () => {
+  it("is set again when tmux was away or the window was made again", async () => {
     house.isAway = true;
     house.people.enter(ann);
     await house.clock.advance(1000);

@@ -142,7 +142,7 @@ export class People implements Task {
     for (const person of this.#present) person.tell(notice);
   }
 
-  /** Keeps the window's size as it should be, also when the window is made anew. */
+  /** Keeps the window's size as it should be, also when the window is made again. */
   run(signal: AbortSignal): Promise<void> {
     return untilAborted(signal, async () => {
       const before = this.#changes;

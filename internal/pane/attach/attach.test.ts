@@ -113,7 +113,7 @@ describe("what a person sees", () => {
     expect(await text(outputs)).toBe("raw \x1b[31mbytes");
   });
 
-  it("is drawn anew when the window has another size, and again when that is known exactly", async () => {
+  it("is drawn again when the window has another size, and again when that is known exactly", async () => {
     const outputs = open();
     await begun(outputs);
     await stage.print("text");
@@ -125,7 +125,7 @@ describe("what a person sees", () => {
     expect(await text(outputs)).toContain("exact");
   });
 
-  it("is drawn anew once when the agent begins a new life", async () => {
+  it("is drawn again once when the agent begins a new life", async () => {
     const outputs = open();
     await begun(outputs);
     await stage.print("old life");

@@ -1,11 +1,10 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { composerOf, FakePane, fakeProfile } from "../../../test/fakes/fake-pane.ts";
 import { FakeClock } from "../../../test/support/fake-clock.ts";
-import type { TmuxPane } from "../../tmux/pane/pane.ts";
 import type { StateReport } from "../state/monitor.ts";
 import { AgentDeliveries } from "./agent-deliveries.ts";
-import type { Letter } from "./letter.ts";
-import { StandingTexts } from "./standing-texts.ts";
+import type { TrackedNudge } from "./tracked-nudge.ts";
+import { UnsubmittedTexts } from "./unsubmitted-texts.ts";
 
 const TEXT = "please look at the tests";
 const { signal } = new AbortController();
@@ -13,12 +12,12 @@ const { signal } = new AbortController();
 let clock: FakeClock;
 let pane: FakePane;
 let deliveries: AgentDeliveries;
-let standing: StandingTexts;
+let standing: UnsubmittedTexts;
 let isHeld: boolean;
 beforeEach(() => {
   clock = new FakeClock();
   pane = new FakePane(clock);
-  standing = new StandingTexts();
+  standing = new UnsubmittedTexts();
   isHeld = false;
   const look = async () =>
     ({
@@ -39,7 +38,7 @@ beforeEach(() => {
     {
       clock,
       profile: fakeProfile(pane, "known"),
-      pane: () => pane as unknown as TmuxPane,
+      pane: () => Object.assign(pane, { facts: () => Promise.resolve({ dead: false }) }),
       output: pane,
       monitor: { ...signs, look, typing: () => {}, typedInto: () => {}, submitted: () => {} },
       people: { isTyping: false, inputAt: undefined },
@@ -53,9 +52,9 @@ beforeEach(() => {
 /** The agent says that it took the text, and shows `drawn` in its composer. */
 async function submittedWith(drawn: string): Promise<void> {
   pane.onEnter = () => pane.hook(TEXT);
-  const letter = { nudge: { requestId: "a", text: TEXT } } as Letter;
+  const tracked = { nudge: { requestId: "a", text: TEXT } } as TrackedNudge;
   const result = await clock.until(
-    deliveries.deliver(letter, () => {}, signal),
+    deliveries.deliver(tracked, () => {}, signal),
     60_000,
   );
   expect(result).toMatchObject({ outcome: "submitted" });
@@ -86,7 +85,7 @@ it("does not type on the word of a state from before a resize", async () => {
 });
 
 describe("an agent that hangs", () => {
-  const nudge = (requestId: string, text: string) => ({ nudge: { requestId, text } }) as Letter;
+  const nudge = (requestId: string, text: string) => ({ nudge: { requestId, text } }) as TrackedNudge;
   const delivered = (requestId: string, text: string) =>
     clock.until(
       deliveries.deliver(nudge(requestId, text), () => {}, signal),
@@ -137,5 +136,46 @@ describe("an agent that hangs", () => {
     expect(await deliveries.situation(signal)).toMatchObject({ draft: true });
     expect(await delivered("b", "the next one")).toMatchObject({ type: "retry" });
     expect(pane.typed).toEqual([TEXT]);
+  });
+});
+
+describe("an agent that draws something else before it reads what was typed", () => {
+  const nudge = (requestId: string, text: string) => ({ nudge: { requestId, text } }) as TrackedNudge;
+  const delivered = (requestId: string, text: string) =>
+    clock.until(
+      deliveries.deliver(nudge(requestId, text), () => {}, signal),
+      60_000,
+    );
+
+  beforeEach(async () => {
+    await clock.advance(10);
+    pane.onPaste = () => pane.after(50, () => pane.compose(""));
+    expect(await delivered("a", TEXT)).toMatchObject({ outcome: "unknown", error: expect.stringContaining("never") });
+    pane.onErase = () => pane.compose("");
+  });
+
+  it("shows the text on a screen that was quiet and empty: it is ours still, and goes out before the next one", async () => {
+    await clock.advance(2000);
+    expect(await deliveries.situation(signal)).toMatchObject({ draft: false });
+    pane.compose(TEXT);
+    await clock.advance(1000);
+    expect(await deliveries.situation(signal)).toMatchObject({ draft: false });
+    pane.onPaste = (text) => pane.compose(text);
+    expect(await delivered("b", "the next one")).toMatchObject({ outcome: "submitted" });
+    expect(pane.taken).toEqual(["the next one"]);
+  });
+
+  it("shows the text with the next one behind it: both go out, and the next one is typed again", async () => {
+    pane.onPaste = (text) => pane.compose(TEXT + text);
+    expect(await delivered("b", "the next one")).toMatchObject({ type: "retry" });
+    pane.onPaste = (text) => pane.compose(text);
+    expect(await delivered("b", "the next one")).toMatchObject({ outcome: "submitted" });
+    expect(pane.taken).toEqual(["the next one"]);
+  });
+
+  it("shows the text with the next one and a person's: all of it stays", async () => {
+    pane.onPaste = (text) => pane.compose(`${TEXT}${text} by hand`);
+    expect(await delivered("b", "the next one")).toMatchObject({ outcome: "stranded" });
+    expect(pane.typed).toEqual([TEXT, "the next one"]);
   });
 });

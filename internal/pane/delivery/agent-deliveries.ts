@@ -1,28 +1,42 @@
 import type { AgentProfile } from "../../agents/profile.ts";
 import { comparable } from "../../agents/safe-text.ts";
 import type { Clock } from "../../base/clock.ts";
-import type { TmuxPane } from "../../tmux/pane/pane.ts";
-import type { People } from "../attach/attach-people.ts";
 import { type ScreenSource, waitForQuiet } from "../screen/screen-source.ts";
+import type { AgentSigns } from "../state/agent-signs.ts";
 import type { Monitor } from "../state/monitor.ts";
 import { clearOwnText } from "./clear-composer.ts";
+import type { Courier } from "./courier.ts";
 import { deliver, recoverDelivery } from "./delivery.ts";
-import type { AgentSigns, DeliveryDeps, DeliveryResult } from "./delivery-attempt.ts";
+import { type DeliveryDeps, type DeliveryResult, MIXED, type PaneWriter } from "./delivery-attempt.ts";
 import type { Situation } from "./delivery-policy.ts";
-import { Leftover, type LeftText } from "./leftover.ts";
-import type { Letter } from "./letter.ts";
 import { ComposerProbe } from "./probe.ts";
-import type { StandingTexts } from "./standing-texts.ts";
+import type { TrackedNudge } from "./tracked-nudge.ts";
+import { type LeftText, UnconfirmedText } from "./unconfirmed-text.ts";
+import type { UnsubmittedTexts } from "./unsubmitted-texts.ts";
+
+/** The agent's pane as a delivery needs it; `internal/tmux/pane/pane.ts` is one. */
+export interface AgentPane extends PaneWriter {
+  /** Fails with `unavailable` while tmux is away. */
+  facts(): Promise<{ readonly dead: boolean }>;
+}
+
+/** The people who may type into the pane. */
+export interface TypingPeople {
+  /** One of them is in the middle of it. */
+  readonly isTyping: boolean;
+  /** When one of them typed last; undefined: never. */
+  readonly inputAt: { readonly monotonicMs: number } | undefined;
+}
 
 export interface AgentDeliveriesDeps {
   readonly clock: Clock;
   readonly profile: AgentProfile;
   /** Undefined while tmux is away. */
-  readonly pane: () => TmuxPane | undefined;
+  readonly pane: () => AgentPane | undefined;
   readonly output: ScreenSource;
   readonly monitor: AgentSigns & Pick<Monitor, "look" | "typing" | "typedInto" | "submitted">;
-  readonly people: Pick<People, "isTyping" | "inputAt">;
-  readonly standing: StandingTexts;
+  readonly people: TypingPeople;
+  readonly standing: UnsubmittedTexts;
   /** An agent that has ended will be started again. */
   readonly restartDue: () => boolean;
 }
@@ -40,10 +54,10 @@ const MOST_CLEARINGS = 3;
 const THAW_MS = 1000;
 const THAW_MOST_MS = 5000;
 
-/** Brings messages to one agent, and knows what stands in their way. */
-export class AgentDeliveries {
+/** Brings texts to one agent, and knows what stands in their way. */
+export class AgentDeliveries implements Courier {
   /** Only for a program whose prompt cannot be read. */
-  readonly leftover: Leftover | undefined;
+  readonly leftover: UnconfirmedText | undefined;
   readonly #deps: AgentDeliveriesDeps;
   #typed: readonly string[] = [];
   /** Monotonic ms: when the last message was. */
@@ -58,14 +72,14 @@ export class AgentDeliveries {
   /** `left`: texts that an earlier process may have left in the agent's prompt. */
   constructor(deps: AgentDeliveriesDeps, left: readonly LeftText[]) {
     this.#deps = deps;
-    this.leftover = deps.profile.idleProof === "silence" ? new Leftover() : undefined;
+    this.leftover = deps.profile.idleProof === "silence" ? new UnconfirmedText() : undefined;
     const last = left.at(-1);
     if (last === undefined) return;
     this.leftover?.left(last.text);
     if (this.leftover === undefined) this.#hangsSince(deps.clock.monotonicMs() - (deps.clock.now() - last.at));
   }
 
-  /** The agent has been started anew. */
+  /** The agent has been started again. */
   newLife(): void {
     this.leftover?.gone();
     this.#deps.standing.gone();
@@ -76,9 +90,9 @@ export class AgentDeliveries {
   async situation(signal: AbortSignal): Promise<Situation> {
     const { clock, monitor, output, people, profile, restartDue } = this.#deps;
     const undrawn = await this.#isUndrawn();
-    const { state: told, isHeld, composerSeen, draft } = await monitor.look(signal);
+    const { state: judged, isHeld, composerSeen, draft } = await monitor.look(signal);
     // A state from before a resize is good enough for a reader, not for typing onto a screen that is being repainted.
-    const state = isHeld ? "uncertain" : told;
+    const state = isHeld ? "uncertain" : judged;
     const quietMs = output.quietMs();
     const sinceMs = clock.monotonicMs() - this.#submittedAt;
     this.#proven ||= state === "idle" || state === "busy";
@@ -99,7 +113,7 @@ export class AgentDeliveries {
     };
   }
 
-  async deliver(letter: Letter, onIntent: () => void, signal: AbortSignal): Promise<DeliveryResult> {
+  async deliver(tracked: TrackedNudge, onIntent: () => void, signal: AbortSignal): Promise<DeliveryResult> {
     const { clock, monitor, people } = this.#deps;
     const deps = this.#deliveryDeps();
     if (deps === undefined) return { type: "retry", reason: "tmux is away" };
@@ -113,10 +127,13 @@ export class AgentDeliveries {
         onIntent();
         monitor.typedInto(clock.monotonicMs());
       };
-      const job = { buffer: bufferOf(letter), text: letter.nudge.text, onIntent: intend, typedBefore: this.#typed };
+      const job = { buffer: bufferOf(tracked), text: tracked.nudge.text, onIntent: intend, typedBefore: this.#typed };
       this.#typed = [...this.#typed, job.text].slice(-TYPED_KEEP);
-      const result = await deliver({ ...deps, ghost: this.#deps.standing.ghost }, job, signal);
+      const result = await deliver({ ...deps, residue: this.#deps.standing.residue }, job, signal);
       this.#note(result, job.text);
+      if (await this.#tookOutBoth(result, deps, signal)) {
+        return { type: "retry", reason: "an earlier text of ours showed only now, with this one; both were taken out" };
+      }
       if (result.type === "done" && result.outcome === "submitted") {
         monitor.submitted();
         this.#submittedAt = clock.monotonicMs();
@@ -131,12 +148,12 @@ export class AgentDeliveries {
   }
 
   /** Judges what an earlier process began. */
-  async recover(letter: Letter, signal: AbortSignal): Promise<DeliveryResult> {
+  async recover(tracked: TrackedNudge, signal: AbortSignal): Promise<DeliveryResult> {
     for (;;) {
       const deps = this.#deliveryDeps();
       if (deps !== undefined) {
-        const { text, acceptedAt } = letter.nudge;
-        const job = { buffer: bufferOf(letter), text, onIntent: () => {} };
+        const { text, acceptedAt } = tracked.nudge;
+        const job = { buffer: bufferOf(tracked), text, onIntent: () => {} };
         // Nobody knows what the agent has drawn since, so nothing says that it is idle.
         if (this.leftover === undefined) {
           this.#hangsSince(this.#deps.clock.monotonicMs() - (this.#deps.clock.now() - acceptedAt));
@@ -156,7 +173,7 @@ export class AgentDeliveries {
       return;
     }
     const { standing } = this.#deps;
-    standing.noteGhost(result.ghost);
+    standing.noteResidue(result.residue);
     if (result.stands === true || result.drawn !== undefined) standing.left(text, result.drawn);
     this.#hangsSince(this.leftover === undefined ? result.undrawnSince : undefined);
   }
@@ -198,6 +215,15 @@ export class AgentDeliveries {
     return isCleared;
   }
 
+  /** An earlier text showed only when this one had been typed behind it. Nothing but ours stands there: not submitted, it can go. */
+  async #tookOutBoth(result: DeliveryResult, deps: DeliveryDeps, signal: AbortSignal): Promise<boolean> {
+    if (result.type !== "done" || result.error !== MIXED || result.submittedMs !== undefined) return false;
+    const { standing, profile, output, people } = this.#deps;
+    const { composer } = profile.view(await output.current(signal));
+    if (people.isTyping || composer === undefined || !standing.knows(composer)) return false;
+    return await this.#makeRoom(deps, signal);
+  }
+
   async #showsLast(signal: AbortSignal): Promise<boolean> {
     const { output, profile } = this.#deps;
     const screen = await output.current(signal);
@@ -222,6 +248,6 @@ export class AgentDeliveries {
   }
 }
 
-function bufferOf(letter: Letter): string {
-  return `gt-${letter.nudge.requestId}`;
+function bufferOf(tracked: TrackedNudge): string {
+  return `gt-${tracked.nudge.requestId}`;
 }

@@ -1,20 +1,20 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { composerOf, FakePane, fakeProfile } from "../../../test/fakes/fake-pane.ts";
 import { FakeClock } from "../../../test/support/fake-clock.ts";
-import { screenOf } from "../../../test/support/screens.ts";
+import { screenOf } from "../../../test/support/screens/screens.ts";
 import { clearOwnText } from "./clear-composer.ts";
-import { StandingTexts } from "./standing-texts.ts";
+import { UnsubmittedTexts } from "./unsubmitted-texts.ts";
 
 const ERASE = "\x15";
 const { signal } = new AbortController();
 
 let clock: FakeClock;
 let pane: FakePane;
-let standing: StandingTexts;
+let standing: UnsubmittedTexts;
 beforeEach(() => {
   clock = new FakeClock();
   pane = new FakePane(clock);
-  standing = new StandingTexts();
+  standing = new UnsubmittedTexts();
 });
 
 const cleared = () =>

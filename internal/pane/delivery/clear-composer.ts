@@ -2,15 +2,15 @@ import type { AgentProfile, ComposerView } from "../../agents/profile.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { ScreenSource } from "../screen/screen-source.ts";
 import type { PaneWriter } from "./delivery-attempt.ts";
-import { ghostOn, isPartOf } from "./ghost.ts";
-import type { StandingTexts } from "./standing-texts.ts";
+import { isPartOf, residueOn } from "./residue.ts";
+import type { UnsubmittedTexts } from "./unsubmitted-texts.ts";
 
 export interface ClearDeps {
   readonly clock: Clock;
   readonly writer: Pick<PaneWriter, "typeAt">;
   readonly source: ScreenSource;
   readonly profile: AgentProfile;
-  readonly standing: StandingTexts;
+  readonly standing: UnsubmittedTexts;
 }
 
 /** Ctrl-U takes away what stands before the cursor in its row; every agent here knows it, and it never ends or stops one. */
@@ -43,7 +43,7 @@ export async function clearOwnText(deps: ClearDeps, signal: AbortSignal): Promis
     const isOurs = standing.knows(composer) || (rest !== undefined && isRestOf(composer, rest));
     if (!isOurs) return false;
     rest = composer;
-    if (vain === MOST_VAIN) return standing.noteGhost(ghostOn(screen, composer, composer.text));
+    if (vain === MOST_VAIN) return standing.noteResidue(residueOn(screen, composer, composer.text));
     await writer.typeAt(ERASE, { x: screen.cursorX, y: screen.cursorY });
     vain = (await hasChanged(deps, composer.text, signal)) ? 0 : vain + 1;
   }

@@ -2,8 +2,9 @@ import type { AgentProfile } from "../../agents/profile.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Evidence, NudgeOutcome } from "../../session/types.ts";
 import type { ScreenSource } from "../screen/screen-source.ts";
-import { ghostOn } from "./ghost.ts";
-import type { Probe, Standing } from "./probe.ts";
+import type { AgentSigns } from "../state/agent-signs.ts";
+import type { Presence, Probe } from "./probe.ts";
+import { residueOn } from "./residue.ts";
 
 /** The one way into the pane; `internal/tmux/pane/pane.ts` is it. Every call may fail with `unavailable` while tmux is away. */
 export interface PaneWriter {
@@ -24,20 +25,6 @@ export interface PaneWriter {
   unread(): Promise<number | undefined>;
 }
 
-/** What the agent itself reports, newest first; times are monotonic milliseconds. */
-export interface AgentSigns {
-  /** The newest report that a message was taken, if it came after `since`. */
-  promptTakenSince(since: number): { readonly prompt?: string; readonly at: number } | undefined;
-  /** The agent is known to report messages that it takes, so the report is worth a short wait. */
-  reportsPrompts(): boolean;
-  /** It has reported one since it was started, or since somebody began to look at it. */
-  hasReported(): boolean;
-  /** It was seen to start, and nothing says that it has taken a message since. */
-  isNew(): boolean;
-  /** A source stronger than the screen says that the agent waits for a person. */
-  waitsForPerson(): boolean;
-}
-
 export interface DeliveryDeps {
   readonly clock: Clock;
   readonly writer: PaneWriter;
@@ -46,8 +33,8 @@ export interface DeliveryDeps {
   readonly signs: AgentSigns;
   /** Same text by the contract's equality. */
   readonly sameText: (a: string, b: string) => boolean;
-  /** What stands on the screen of an empty composer, see `ghostOn`. */
-  readonly ghost?: string;
+  /** What stands on the screen of an empty composer, see `residueOn`. */
+  readonly residue?: string;
 }
 
 export interface DeliveryJob {
@@ -80,13 +67,13 @@ export interface DeliveryEnd {
   readonly undrawnSince?: number;
   /** The composer as it showed this text alone, when it did so last, and was not seen without it since. */
   readonly drawn?: string;
-  /** What the screen shows of it in a composer that it has left; see `ghostOn`. */
-  readonly ghost?: string;
+  /** What the screen shows of it in a composer that it has left; see `residueOn`. */
+  readonly residue?: string;
 }
 
 /** What one screen shows of a text under way. */
 export interface Look {
-  readonly standing: Standing;
+  readonly presence: Presence;
   readonly dialog: boolean;
   readonly busy: boolean;
   readonly cursor: { readonly x: number; readonly y: number };
@@ -109,7 +96,7 @@ export class Attempt {
   #submittedMs: number | undefined;
   #worn: { readonly text: string; readonly at: number } | undefined;
   #drawn: string | undefined;
-  #ghost: string | undefined;
+  #residue: string | undefined;
 
   constructor(deps: DeliveryDeps, job: DeliveryJob, signal: AbortSignal) {
     this.deps = deps;
@@ -164,14 +151,14 @@ export class Attempt {
   async look(probe: Probe): Promise<Look> {
     const screen = await this.deps.source.current(this.signal);
     const view = this.deps.profile.view(screen);
-    this.#ghost = view.composer === undefined ? undefined : ghostOn(screen, view.composer, this.job.text);
-    const seen = this.#ghost === undefined ? probe.look(screen, view) : "absent";
-    const standing = this.#settled(seen, view.composer?.text ?? "");
-    if (standing !== "hidden" && standing !== "partial") {
-      this.#drawn = standing === "there" ? view.composer?.text : undefined;
+    this.#residue = view.composer === undefined ? undefined : residueOn(screen, view.composer, this.job.text);
+    const seen = this.#residue === undefined ? probe.look(screen, view) : "absent";
+    const presence = this.#settled(seen, view.composer?.text ?? "");
+    if (presence !== "hidden" && presence !== "partial") {
+      this.#drawn = presence === "there" ? view.composer?.text : undefined;
     }
     return {
-      standing,
+      presence,
       dialog: view.dialog !== undefined,
       busy: view.busy !== undefined,
       cursor: { x: screen.cursorX, y: screen.cursorY },
@@ -179,10 +166,10 @@ export class Attempt {
   }
 
   /** What is missing may be lost, or has still to be drawn. */
-  #settled(standing: Standing, text: string): Standing {
-    if (standing !== "worn") {
+  #settled(presence: Presence, text: string): Presence {
+    if (presence !== "worn") {
       this.#worn = undefined;
-      return standing;
+      return presence;
     }
     const now = this.deps.clock.monotonicMs();
     if (this.#worn?.text !== text) this.#worn = { text, at: now };
@@ -206,7 +193,7 @@ export class Attempt {
       ...(this.#typedMs === undefined ? {} : { typedMs: this.#typedMs }),
       ...(this.#submittedMs === undefined ? {} : { submittedMs: this.#submittedMs }),
       ...(this.#drawn === undefined ? {} : { drawn: this.#drawn }),
-      ...(this.#ghost === undefined ? {} : { ghost: this.#ghost }),
+      ...(this.#residue === undefined ? {} : { residue: this.#residue }),
     };
   }
 }

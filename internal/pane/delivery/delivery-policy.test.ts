@@ -11,7 +11,7 @@ const calm: Situation = {
 };
 const WAIT_IDLE: Candidate = { mode: "wait-idle", parked: false, expired: false };
 const IMMEDIATE: Candidate = { ...WAIT_IDLE, mode: "immediate" };
-/** QUEUE, or any message whose caller was told QUEUED. */
+/** QUEUE, or any message whose caller was answered QUEUED. */
 const QUEUED: Candidate = { mode: "queue", parked: true, expired: false };
 const TOLD: Candidate = { ...IMMEDIATE, parked: true };
 
@@ -51,7 +51,7 @@ describe("what becomes of a message", () => {
   });
 });
 
-describe("an immediate message whose caller was told QUEUED", () => {
+describe("an immediate message whose caller was answered QUEUED", () => {
   it.each([
     ["waits through dialogs", { state: "dialog" }, "wait"],
     ["waits through drafts", { draft: true }, "wait"],

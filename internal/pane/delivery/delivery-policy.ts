@@ -30,7 +30,7 @@ export interface Situation {
 
 export interface Candidate {
   readonly mode: NudgeMode;
-  /** The caller has been told QUEUED: the message waits for better times until its ttl. */
+  /** The caller has its answer, QUEUED: the message waits for better times until its ttl. */
   readonly parked: boolean;
   readonly expired: boolean;
   /** A person's last key must be this long ago. Absent: 2,000. */
@@ -46,7 +46,7 @@ const DELIVER: Decision = { type: "deliver" };
 const WAIT: Decision = { type: "wait" };
 const end = (outcome: NudgeOutcome, error: string): Decision => ({ type: "end", outcome, error });
 
-const LEFTOVER = "an earlier message may still stand in the prompt: clear it with a key, or start the agent anew";
+const LEFTOVER = "an earlier message may still stand in the prompt: clear it with a key, or start the agent again";
 const UNDRAWN = "an earlier message was typed, and the agent has drawn nothing since: it hangs, nothing more is typed";
 /** A program that never proves idle counts as idle after this long without output. */
 const UNPROVABLE_QUIET_MS = 2000;
@@ -64,7 +64,7 @@ const CHECKS: readonly Check[] = [
   (c, s) => (s.state === "crash-loop" && !c.parked ? end("agent-dead", "the agent keeps crashing") : undefined),
   (_, s) => (s.state === "dead" || s.state === "crash-loop" || s.state === "starting" ? WAIT : undefined),
 
-  // A dialog or a person comes first: a caller is told, a held message waits.
+  // A dialog or a person comes first: a caller gets an answer, a held message waits.
   (c, s) => (s.state === "dialog" ? (c.parked ? WAIT : end("blocked-by-dialog", "a dialog is open")) : undefined),
   (c, s) => (isTyping(c, s) ? (c.parked ? WAIT : end("composer-busy", "a person is typing")) : undefined),
   // Behind a text that an agent has still to draw nothing more is typed: both would stand in its composer as one.

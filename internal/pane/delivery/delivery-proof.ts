@@ -10,7 +10,7 @@ const UNSEEN_GRACE_MS = 1000;
 const LINE_MAX_BYTES = process.platform === "linux" ? 4095 : 1023;
 
 /**
- * An agent that has just started draws its screen anew and drops what stood in its composer: that a text left says nothing
+ * An agent that has just started draws its screen again and drops what stood in its composer: that a text left says nothing
  * then. One that reports the messages it takes is given longer to do so for the first of them.
  */
 export const FIRST_GRACE_MS = 3000;
@@ -75,9 +75,9 @@ function tookMore({ deps, job }: Attempt, since: number): boolean {
   if (prompt === undefined) return false;
   // A held message that it takes up now may differ from this one in no more than a number.
   if ([job.text, ...(job.typedBefore ?? [])].some((text) => deps.sameText(prompt, text))) return false;
-  const standing = new ComposerProbe(job.text).standingOf({ text: prompt, pasteMarkers: 0 });
+  const presence = new ComposerProbe(job.text).presenceOf({ text: prompt, pasteMarkers: 0 });
   // Its own word has lost no letters on a screen.
-  return standing === "mixed" || standing === "worn";
+  return presence === "mixed" || presence === "worn";
 }
 
 /** A line reader's screen looks as if it had taken a text that it got in pieces, or in part. Undefined when it cannot have. */

@@ -1,7 +1,7 @@
 import { type Attempt, type DeliveryEnd, LOOK_MS, type Look, MIXED } from "./delivery-attempt.ts";
 import { isAway } from "./delivery-paste.ts";
 import { confirm, FIRST_GRACE_MS, hookProof, repeatedAs } from "./delivery-proof.ts";
-import type { Probe, Standing } from "./probe.ts";
+import type { Presence, Probe } from "./probe.ts";
 
 /**
  * How long one Enter may take to show its effect. It is not shorter for programs that drop one: a second Enter too early
@@ -50,7 +50,7 @@ async function pressOnText(attempt: Attempt, probe: Probe): Promise<Press> {
   const end = clock.monotonicMs() + CURSOR_MS;
   for (;;) {
     const now = await attempt.look(probe);
-    if (attempt.isSubmitted && now.standing === "absent") {
+    if (attempt.isSubmitted && now.presence === "absent") {
       return confirm(attempt, probe, { left: true, busy: now.busy });
     }
     if (now.dialog || signs.waitsForPerson()) {
@@ -58,7 +58,7 @@ async function pressOnText(attempt: Attempt, probe: Probe): Promise<Press> {
       const result = attempt.isSubmitted ? await awaitSubmitted(attempt, probe, attempt.submittedAt) : undefined;
       return result ?? attempt.leave("stranded", "a dialog opened before it could be submitted");
     }
-    if (now.standing !== "there") return unsubmitted(attempt, now.standing);
+    if (now.presence !== "there") return unsubmitted(attempt, now.presence);
     const at = clock.monotonicMs();
     const answer = await pressEnter(attempt, at < end ? now.cursor : undefined);
     if (answer === "sent") attempt.submitted();
@@ -67,8 +67,8 @@ async function pressOnText(attempt: Attempt, probe: Probe): Promise<Press> {
   }
 }
 
-function unsubmitted(attempt: Attempt, standing: Standing): DeliveryEnd {
-  if (standing === "mixed") return attempt.leave("stranded", MIXED);
+function unsubmitted(attempt: Attempt, presence: Presence): DeliveryEnd {
+  if (presence === "mixed") return attempt.leave("stranded", MIXED);
   return attempt.end("unknown", "it left the composer before it was submitted");
 }
 
@@ -105,22 +105,22 @@ async function awaitSubmitted(attempt: Attempt, probe: Probe, pressedAt: number)
   // An agent that is still starting takes its time: a second Enter would be one too many.
   const end = clock.monotonicMs() + (signs.isNew() ? FIRST_GRACE_MS : ENTER_MS);
   for (;;) {
-    const { standing, busy } = await attempt.look(probe);
-    if (standing === "absent") {
-      if (!attempt.isSubmitted) return unsubmitted(attempt, standing);
+    const { presence, busy } = await attempt.look(probe);
+    if (presence === "absent") {
+      if (!attempt.isSubmitted) return unsubmitted(attempt, presence);
       return confirm(attempt, probe, { left: true, busy });
     }
     // A dialog came so fast that nobody saw the empty composer; above it stands the text as the agent repeats what it took.
-    if (standing === "hidden" && attempt.isSubmitted && (await repeatedAs(attempt, probe)) === "alone") {
+    if (presence === "hidden" && attempt.isSubmitted && (await repeatedAs(attempt, probe)) === "alone") {
       return confirm(attempt, probe, { left: true, busy, value: "the agent repeats it" });
     }
     const late = clock.monotonicMs() >= end;
     // The agent's word may come before it draws: its old drawing must not be taken for a draft afterwards.
-    const drawn = standing !== "there" && standing !== "partial";
+    const drawn = presence !== "there" && presence !== "partial";
     if ((drawn || late) && hookProof(attempt, pressedAt) !== undefined) {
       return confirm(attempt, probe, { left: false, busy });
     }
-    if (late && standing === "there") return undefined;
+    if (late && presence === "there") return undefined;
     if (late) return attempt.leave("unknown", "Enter was pressed and the composer cannot be seen any more");
     await source.changed(LOOK_MS, attempt.signal);
   }

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { composerOf, FakePane, fakeProfile } from "../../../test/fakes/fake-pane.ts";
 import { FakeClock } from "../../../test/support/fake-clock.ts";
-import { screenOf } from "../../../test/support/screens.ts";
+import { screenOf } from "../../../test/support/screens/screens.ts";
 import type { DialogView } from "../../agents/profile.ts";
 import { deliver, recoverDelivery } from "./delivery.ts";
 import type { DeliveryDeps } from "./delivery-attempt.ts";
@@ -147,7 +147,7 @@ describe("a delivery", () => {
 
   it("is submitted although its last letters stay on the screen of the empty composer", async () => {
     pane.onEnter = () => pane.show({ composer: composerOf("      ᜎ") }, screenOf(["        ᜎ"], { cursor: [2, 0] }));
-    expect(await delivered("known", "ждъ ᜐᜎ")).toMatchObject({ outcome: "submitted", ghost: "      ᜎ" });
+    expect(await delivered("known", "ждъ ᜐᜎ")).toMatchObject({ outcome: "submitted", residue: "      ᜎ" });
   });
 
   it("is unknown when the composer is not seen any more after Enter", async () => {
@@ -613,7 +613,7 @@ describe("an attempt whose end nobody saw", () => {
   });
 });
 
-it("stops at once when it is told to, and leaves no timer", async () => {
+it("stops at once when its signal is aborted, and leaves no timer", async () => {
   const stop = new AbortController();
   pane.onPaste = () => {};
   const running = deliver(deps(), job(), stop.signal);

@@ -12,8 +12,8 @@ import {
 import { dropBuffer, isBufferThere, pasteText } from "./delivery-paste.ts";
 import { confirm, hookProof } from "./delivery-proof.ts";
 import { submitText } from "./delivery-submit.ts";
-import { isGhost } from "./ghost.ts";
-import { ComposerProbe, type Probe, type Standing, TailProbe } from "./probe.ts";
+import { ComposerProbe, type Presence, type Probe, TailProbe } from "./probe.ts";
+import { isResidue } from "./residue.ts";
 
 /** The echo of a paste must show within this time, or Enter is never pressed. */
 const ECHO_MS = 4000;
@@ -35,7 +35,9 @@ export async function deliver(deps: DeliveryDeps, job: DeliveryJob, signal: Abor
   if (obstacle !== undefined) return { type: "retry", reason: obstacle };
   const { profile, source, clock } = deps;
   const probe: Probe =
-    profile.idleProof === "screen" ? new ComposerProbe(job.text, before, deps.ghost) : new TailProbe(job.text, before);
+    profile.idleProof === "screen"
+      ? new ComposerProbe(job.text, before, deps.residue)
+      : new TailProbe(job.text, before);
   const notTyped = await pasteText(attempt);
   if (notTyped !== undefined) return notTyped;
   attempt.pasted();
@@ -64,7 +66,7 @@ export async function recoverDelivery(
     await dropBuffer(attempt);
     return { type: "retry", reason: "it had not been typed yet" };
   }
-  const unseen = "the sidecar was started anew while it was being typed";
+  const unseen = "the sidecar was started again while it was being typed";
   if (deps.profile.idleProof !== "screen") return attempt.leave("unknown", unseen);
   const probe = new ComposerProbe(job.text);
   const end = deps.clock.monotonicMs() + RECOVER_MS;
@@ -73,8 +75,8 @@ export async function recoverDelivery(
     if (hookProof(attempt, Number.NEGATIVE_INFINITY)?.confidence === "proof") {
       return confirm(attempt, probe, { left: false, busy: false });
     }
-    const { standing } = await attempt.look(probe);
-    if (standing === "there") {
+    const { presence } = await attempt.look(probe);
+    if (presence === "there") {
       attempt.typed();
       return submitText(attempt, probe);
     }
@@ -87,31 +89,32 @@ export async function recoverDelivery(
 }
 
 /** The caller judged an older screen; a dialog or a draft may have come since. */
-function obstacleOn(screen: Screen, { profile, signs, ghost = "" }: DeliveryDeps): string | undefined {
+function obstacleOn(screen: Screen, { profile, signs, residue = "" }: DeliveryDeps): string | undefined {
   if (signs.waitsForPerson()) return "the agent waits for a person";
   if (profile.idleProof !== "screen") return undefined;
   const { dialog, composer } = profile.view(screen);
   if (dialog !== undefined) return "a dialog is open";
   if (composer === undefined) return "no composer is on the screen";
-  const isEmpty = composer.pasteMarkers === 0 && (composer.text === "" || isGhost(composer.text, ghost));
+  const isEmpty = composer.pasteMarkers === 0 && (composer.text === "" || isResidue(composer.text, residue));
   return isEmpty ? undefined : "the composer is not empty";
 }
 
-async function awaitEcho(attempt: Attempt, probe: Probe): Promise<Standing> {
+async function awaitEcho(attempt: Attempt, probe: Probe): Promise<Presence> {
   const { clock, source } = attempt.deps;
   const end = clock.monotonicMs() + ECHO_MS;
   for (;;) {
-    const { standing, dialog } = await attempt.look(probe);
-    if (standing === "there") return standing;
-    if (dialog || clock.monotonicMs() >= end) return dialog ? "hidden" : standing;
+    const { presence, dialog } = await attempt.look(probe);
+    if (presence === "there") return presence;
+    if (dialog || clock.monotonicMs() >= end) return dialog ? "hidden" : presence;
     await source.changed(LOOK_MS, attempt.signal);
   }
 }
 
-function withoutEcho(attempt: Attempt, echo: Standing): DeliveryEnd {
+function withoutEcho(attempt: Attempt, echo: Presence): DeliveryEnd {
   if (echo === "hidden") return attempt.leave("unknown", "a dialog opened while it was typed; it was not submitted");
   if (echo === "mixed") return attempt.leave("stranded", MIXED);
   const { pastedAt } = attempt;
   if (!attempt.hasDrawnSince(pastedAt)) return attempt.leave("unknown", HANGS, pastedAt);
-  return attempt.leave("unknown", "it was typed but never appeared in the composer; it was not submitted");
+  // What it has drawn since may be something else: the text may show yet.
+  return attempt.leave("unknown", "it was typed but never appeared in the composer; it was not submitted", pastedAt);
 }

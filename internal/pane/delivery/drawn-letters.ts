@@ -7,9 +7,21 @@ const LETTER = /[\p{L}\p{N}]/u;
 const JAMO = /[\u1100-\u11ff\ua960-\ua97c\ud7b0-\ud7fb]/u;
 const JOINED = /\p{Cf}|\p{Emoji_Modifier}|\p{Regional_Indicator}|\ufe0e|\ufe0f|\u20e3/u;
 const SPACING_MARK = /\p{Mc}|\uff9e|\uff9f/u;
-/** Of scripts that older tables of widths do not have. */
+/** Of scripts, and in older ones the marks, that older tables of widths do not have. */
 const MARK = /[\p{Mn}\p{Me}]/u;
 const NEWER_SCRIPTS = 0x1700;
+const NEWER_MARK =
+  /[\u065f\u07fd\u0859-\u085b\u0898-\u089f\u08ca-\u08e1\u08e3-\u08ff\u093a\u0956\u0957\u09fe\u0afa-\u0aff\u0b55\u0c04\u0c3c\u0c81\u0d00\u0d3b\u0d3c\u0eba\u0ece]/u;
+/**
+ * Claude Code counts no column for what stands at the places of vowel signs in the blocks of India's scripts, each of 128
+ * characters. In some of them a letter stands there, such as \u0d3a or \u093d; it draws none of them.
+ */
+const INDIC = { first: 0x0900, last: 0x0d4f, block: 0x80 } as const;
+const SIGN_PLACES: readonly (readonly [number, number])[] = [
+  [0x00, 0x02],
+  [0x3a, 0x4d],
+  [0x62, 0x63],
+];
 const JAMO_COLUMNS = 2;
 const JOINED_COLUMNS = 2;
 
@@ -79,7 +91,19 @@ function disputedColumns(character: string): number {
   if (JAMO.test(character)) return JAMO_COLUMNS;
   if (JOINED.test(character)) return JOINED_COLUMNS;
   const isNewer = (character.codePointAt(0) ?? 0) >= NEWER_SCRIPTS;
-  return SPACING_MARK.test(character) || (isNewer && MARK.test(character)) ? 1 : 0;
+  return SPACING_MARK.test(character) ||
+    (isNewer && MARK.test(character)) ||
+    isUndrawn(character) ||
+    NEWER_MARK.test(character)
+    ? 1
+    : 0;
+}
+
+function isUndrawn(character: string): boolean {
+  const code = character.codePointAt(0) ?? 0;
+  const { first, last, block } = INDIC;
+  if (!LETTER.test(character)) return false;
+  return code >= first && code <= last && SIGN_PLACES.some(([from, to]) => code % block >= from && code % block <= to);
 }
 
 /** The letters and digits of a text. */

@@ -3,7 +3,7 @@ import { SignalBus } from "../../base/signal-bus.ts";
 import { hashOf } from "../../session/nudge-record.ts";
 import type { NudgeOutcome } from "../../session/types.ts";
 import { DELIVERED_TEXTS_KEEP, EndedTexts } from "./ended-texts.ts";
-import type { Letter } from "./letter.ts";
+import type { TrackedNudge } from "./tracked-nudge.ts";
 
 interface Ended {
   readonly outcome?: NudgeOutcome;
@@ -11,9 +11,9 @@ interface Ended {
 }
 
 /** One that has ended. */
-function letter(message: string, { outcome = "submitted", deliveredText }: Ended = {}) {
-  const told = deliveredText === undefined ? {} : { deliveredText };
-  const letter: Letter = {
+function tracked(message: string, { outcome = "submitted", deliveredText }: Ended = {}) {
+  const reported = deliveredText === undefined ? {} : { deliveredText };
+  const tracked: TrackedNudge = {
     nudge: {
       requestId: message,
       messageHash: hashOf(message),
@@ -26,7 +26,7 @@ function letter(message: string, { outcome = "submitted", deliveredText }: Ended
       expiresAt: 1,
     },
     phase: "ended",
-    told: true,
+    callerReleased: true,
     waiting: 0,
     attempts: 0,
     changed: new SignalBus(),
@@ -38,20 +38,20 @@ function letter(message: string, { outcome = "submitted", deliveredText }: Ended
       queuePosition: 0,
       evidence: [],
       timings: {},
-      ...told,
+      ...reported,
     },
   };
-  return letter;
+  return tracked;
 }
 
 it("keeps no text of what has ended but of the last ones that were typed and not submitted, and each one's hash", () => {
   const texts = new EndedTexts();
   const all = [
-    letter("before", { outcome: "stranded" }),
-    letter("submitted"),
-    letter("stranded", { outcome: "stranded" }),
-    letter("unknown", { outcome: "unknown" }),
-    letter("expired", { outcome: "expired" }),
+    tracked("before", { outcome: "stranded" }),
+    tracked("submitted"),
+    tracked("stranded", { outcome: "stranded" }),
+    tracked("unknown", { outcome: "unknown" }),
+    tracked("expired", { outcome: "expired" }),
   ];
   for (const each of all) texts.ended(each);
   expect(all.map(({ nudge }) => [nudge.message, nudge.text])).toEqual([
@@ -67,11 +67,11 @@ it("keeps no text of what has ended but of the last ones that were typed and not
 it("keeps delivered texts up to a bound, the newest ones", () => {
   const texts = new EndedTexts();
   const half = "x".repeat(DELIVERED_TEXTS_KEEP / 2);
-  const [a, b, c, d] = ["a", "b", "c", "d"].map((id) => letter(id, { deliveredText: half })) as [
-    Letter,
-    Letter,
-    Letter,
-    Letter,
+  const [a, b, c, d] = ["a", "b", "c", "d"].map((id) => tracked(id, { deliveredText: half })) as [
+    TrackedNudge,
+    TrackedNudge,
+    TrackedNudge,
+    TrackedNudge,
   ];
   for (const each of [a, b]) texts.ended(each);
   expect([a, b].map(({ receipt }) => receipt?.deliveredText?.length)).toEqual([half.length, half.length]);

@@ -1,9 +1,9 @@
 import { wasTyped } from "../../session/kept-ids.ts";
 import { withoutText } from "../../session/nudge-record.ts";
 import type { NudgeReceipt } from "../../session/types.ts";
-import { mayStand } from "./leftover.ts";
-import type { Letter } from "./letter.ts";
-import { STANDING_KEEP } from "./standing-texts.ts";
+import type { TrackedNudge } from "./tracked-nudge.ts";
+import { mayStand } from "./unconfirmed-text.ts";
+import { UNSUBMITTED_KEEP } from "./unsubmitted-texts.ts";
 
 /** Of all delivered texts together, characters; the oldest receipts tell theirs no longer then. */
 export const DELIVERED_TEXTS_KEEP = 8 * 1024 * 1024;
@@ -14,23 +14,23 @@ export const DELIVERED_TEXTS_KEEP = 8 * 1024 * 1024;
  */
 export class EndedTexts {
   /** Whose receipts tell a delivered text, oldest first. */
-  readonly #delivered = new Set<Letter>();
+  readonly #delivered = new Set<TrackedNudge>();
   #chars = 0;
   /** Typed, and not known to have left, oldest first. */
-  #standing: readonly Letter[] = [];
+  #standing: readonly TrackedNudge[] = [];
 
   /** Call it once for each, in the order of their ends. */
-  ended(letter: Letter): void {
-    if (letter.receipt === undefined || !wasTyped(letter.receipt.outcome)) {
-      dropText(letter);
+  ended(tracked: TrackedNudge): void {
+    if (tracked.receipt === undefined || !wasTyped(tracked.receipt.outcome)) {
+      dropText(tracked);
       return;
     }
-    const kept = mayStand(letter.receipt) ? [...this.#standing, letter].slice(-STANDING_KEEP) : [];
-    for (const one of [...this.#standing, letter]) if (!kept.includes(one)) dropText(one);
+    const kept = mayStand(tracked.receipt) ? [...this.#standing, tracked].slice(-UNSUBMITTED_KEEP) : [];
+    for (const one of [...this.#standing, tracked]) if (!kept.includes(one)) dropText(one);
     this.#standing = kept;
-    if (letter.receipt.deliveredText === undefined) return;
-    this.#delivered.add(letter);
-    this.#chars += letter.receipt.deliveredText.length;
+    if (tracked.receipt.deliveredText === undefined) return;
+    this.#delivered.add(tracked);
+    this.#chars += tracked.receipt.deliveredText.length;
     for (const oldest of this.#delivered) {
       if (this.#chars <= DELIVERED_TEXTS_KEEP) break;
       this.forgotten(oldest);
@@ -39,8 +39,8 @@ export class EndedTexts {
   }
 
   /** The receipt is kept no longer. */
-  forgotten(letter: Letter): void {
-    if (this.#delivered.delete(letter)) this.#chars -= letter.receipt?.deliveredText?.length ?? 0;
+  forgotten(tracked: TrackedNudge): void {
+    if (this.#delivered.delete(tracked)) this.#chars -= tracked.receipt?.deliveredText?.length ?? 0;
   }
 }
 
@@ -48,6 +48,6 @@ function withoutDelivered({ deliveredText: _, ...receipt }: NudgeReceipt): Nudge
   return receipt;
 }
 
-function dropText(letter: Letter): void {
-  letter.nudge = withoutText(letter.nudge);
+function dropText(tracked: TrackedNudge): void {
+  tracked.nudge = withoutText(tracked.nudge);
 }

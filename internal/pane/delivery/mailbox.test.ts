@@ -1,18 +1,19 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { FakeClock, settle } from "../../../test/support/fake-clock.ts";
 import { machineTime } from "../../../test/support/machine-time.ts";
-import { screenOf } from "../../../test/support/screens.ts";
+import { screenOf } from "../../../test/support/screens/screens.ts";
 import { silentLogger } from "../../../test/support/silent-logger.ts";
 import { DomainError } from "../../base/errors.ts";
 import { SignalBus } from "../../base/signal-bus.ts";
 import { hashOf, type NudgeRecord, type RestoredNudge, recordsOf, restoreNudges } from "../../session/nudge-record.ts";
 import type { NudgeReceipt, NudgeRequest } from "../../session/types.ts";
+import type { Courier } from "./courier.ts";
 import type { DeliveryResult } from "./delivery-attempt.ts";
 import type { Situation } from "./delivery-policy.ts";
-import { Leftover } from "./leftover.ts";
-import type { Letter } from "./letter.ts";
-import { QUEUE_LIMIT, RECEIPT_KEEP, RECEIPT_KEEP_MS } from "./letter-book.ts";
-import { Mailbox, type MailboxDeps } from "./mailbox.ts";
+import { Mailbox } from "./mailbox.ts";
+import { QUEUE_LIMIT, RECEIPT_KEEP, RECEIPT_KEEP_MS } from "./nudge-book.ts";
+import type { TrackedNudge } from "./tracked-nudge.ts";
+import { UnconfirmedText } from "./unconfirmed-text.ts";
 
 const DAY_MS = 86_400_000;
 const { signal: live } = new AbortController();
@@ -34,7 +35,7 @@ class Office {
   readonly typed: string[] = [];
   readonly recoveredIds: string[] = [];
   readonly changes = new SignalBus();
-  readonly leftover = new Leftover();
+  readonly leftover = new UnconfirmedText();
   now: Situation = {
     state: "idle",
     restartDue: true,
@@ -43,11 +44,11 @@ class Office {
     idleIsUnprovable: false,
     quietMs: 0,
   };
-  deliver: MailboxDeps["deliver"] = (letter, onIntent) => {
+  deliver: Courier["deliver"] = (tracked, onIntent) => {
     onIntent();
-    return this.type(letter);
+    return this.type(tracked);
   };
-  recover: (letter: Letter) => Promise<DeliveryResult> = () => Promise.resolve(submitted);
+  recover: (tracked: TrackedNudge) => Promise<DeliveryResult> = () => Promise.resolve(submitted);
   keep: (record: NudgeRecord) => void = (record) => this.records.push(record);
   readonly mailbox: Mailbox;
   readonly #stop = new AbortController();
@@ -63,24 +64,26 @@ class Office {
         keep: (record) => this.keep(record),
         clean: (message) =>
           message === "unsafe" ? { type: "unsafe", reason: "cannot be made safe" } : { type: "safe", text: message },
-        situation: () => Promise.resolve(this.now),
-        changes: this.changes,
-        deliver: (letter, onIntent, signal) => this.deliver(letter, onIntent, signal),
-        recover: (letter) => {
-          this.recoveredIds.push(letter.nudge.requestId);
-          return this.recover(letter);
+        courier: {
+          situation: () => Promise.resolve(this.now),
+          deliver: (tracked, onIntent, signal) => this.deliver(tracked, onIntent, signal),
+          recover: (tracked) => {
+            this.recoveredIds.push(tracked.nudge.requestId);
+            return this.recover(tracked);
+          },
+          leftover: this.leftover,
         },
+        changes: this.changes,
         ended: (receipt) => this.receipts.push(receipt),
         newId: () => `made-${++this.#made}`,
-        leftover: this.leftover,
       },
       restored,
     );
   }
 
-  type(letter: Letter, ms = 10): Promise<DeliveryResult> {
+  type(tracked: TrackedNudge, ms = 10): Promise<DeliveryResult> {
     return this.clock.sleep(ms).then(() => {
-      this.typed.push(letter.nudge.text);
+      this.typed.push(tracked.nudge.text);
       return submitted;
     });
   }
@@ -153,11 +156,11 @@ describe("a message", () => {
 
   it("is tried again when nothing was typed, without another place in the queue", async () => {
     let attempts = 0;
-    office.deliver = (letter, onIntent) => {
+    office.deliver = (tracked, onIntent) => {
       if (++attempts === 1) return Promise.resolve({ type: "retry", reason: "not now" });
       onIntent();
       if (attempts === 2) return Promise.resolve({ type: "retry", reason: "tmux went away" });
-      return office.type(letter);
+      return office.type(tracked);
     };
     const both = await office.clock.until(Promise.all([office.send("first"), office.send("second")]));
     expect(both.map((receipt) => receipt.outcome)).toEqual(["submitted", "submitted"]);
@@ -178,10 +181,10 @@ describe("a message", () => {
 describe("the order", () => {
   it("is that of acceptance, one at a time", async () => {
     let underWay = 0;
-    office.deliver = async (letter, onIntent) => {
+    office.deliver = async (tracked, onIntent) => {
       expect(++underWay).toBe(1);
       onIntent();
-      const result = await office.type(letter);
+      const result = await office.type(tracked);
       underWay--;
       return result;
     };
@@ -213,7 +216,7 @@ describe("the order", () => {
     await office.clock.until(waiting);
   });
 
-  it("is told as places in the queue", async () => {
+  it("is reported as places in the queue", async () => {
     office.become({ state: "busy" });
     const places = [];
     for (const priority of ["normal", "normal", "urgent"] as const)
@@ -301,7 +304,7 @@ describe("a queue that is full", () => {
 });
 
 describe("time", () => {
-  it("a call that ends first is told QUEUED, and the message is typed later", async () => {
+  it("a call that ends first is answered QUEUED, and the message is typed later", async () => {
     office.become({ state: "busy" });
     const receipt = await office.sent("hello", { timeoutMs: 2000, requestId: "r" });
     expect(receipt).toMatchObject({ outcome: "queued", queuePosition: 1 });
@@ -391,9 +394,9 @@ describe("calling a message off", () => {
 describe("the pen", () => {
   it("keeps a delivery and another writer apart", async () => {
     const steps: string[] = [];
-    office.deliver = async (letter) => {
+    office.deliver = async (tracked) => {
       steps.push("delivery begins");
-      const result = await office.type(letter, 100);
+      const result = await office.type(tracked, 100);
       steps.push("delivery ends");
       return result;
     };
@@ -418,7 +421,7 @@ describe("the pen", () => {
 
   it("keeps a recovery and another writer apart", async () => {
     await office.close();
-    office = new Office([letterLeft("a", true)]);
+    office = new Office([nudgeLeft("a", true)]);
     let recovering = false;
     office.recover = async () => {
       recovering = true;
@@ -438,7 +441,7 @@ describe("the pen", () => {
   });
 });
 
-function letterLeft(requestId: string, intent: boolean, ended?: { readonly at: number }): RestoredNudge {
+function nudgeLeft(requestId: string, intent: boolean, ended?: { readonly at: number }): RestoredNudge {
   const nudge = {
     requestId,
     messageHash: hashOf(requestId),
@@ -469,7 +472,7 @@ describe("what an earlier process left", () => {
   };
 
   it("is typed in its order, those that may have been typed judged first", async () => {
-    await reopen(letterLeft("a", false), letterLeft("b", true), letterLeft("c", false));
+    await reopen(nudgeLeft("a", false), nudgeLeft("b", true), nudgeLeft("c", false));
     await office.clock.advance(1000);
     expect(office.recoveredIds).toEqual(["b"]);
     expect(office.typed).toEqual(["a", "c"]);
@@ -478,7 +481,7 @@ describe("what an earlier process left", () => {
 
   it("is typed when it is certain that it was not", async () => {
     await office.close();
-    office = new Office([letterLeft("a", true)]);
+    office = new Office([nudgeLeft("a", true)]);
     office.recover = () => Promise.resolve({ type: "retry", reason: "not typed" });
     office.run();
     await office.clock.advance(1000);
@@ -488,7 +491,7 @@ describe("what an earlier process left", () => {
 
   it("waits through a dialog: nobody waits for an answer any more", async () => {
     await office.close();
-    office = new Office([letterLeft("a", false)]);
+    office = new Office([nudgeLeft("a", false)]);
     office.become({ state: "dialog" });
     office.run();
     await office.clock.advance(1000);
@@ -496,12 +499,12 @@ describe("what an earlier process left", () => {
   });
 
   it("answers for what has ended, and types it never again", async () => {
-    await reopen(letterLeft("a", true, { at: new FakeClock().now() }));
+    await reopen(nudgeLeft("a", true, { at: new FakeClock().now() }));
     expect((await office.sent("a", { requestId: "a" })).outcome).toBe("submitted");
     expect([office.recoveredIds, office.typed]).toEqual([[], []]);
   });
 
-  it("is told in full for the next process", async () => {
+  it("is written in full for the next process", async () => {
     office.become({ state: "busy" });
     await office.sent("waits", { mode: "queue" });
     const snapshot = office.mailbox.snapshot();
@@ -509,7 +512,7 @@ describe("what an earlier process left", () => {
   });
 
   it("counts a message under way as one that may have been typed", async () => {
-    office.deliver = (letter) => office.type(letter, 100);
+    office.deliver = (tracked) => office.type(tracked, 100);
     const sending = office.send("hello");
     await office.clock.advance(50);
     expect(office.mailbox.snapshot()[0]?.intent).toBe(true);
@@ -531,8 +534,8 @@ describe("receipts are forgotten", () => {
   it("when there are more than 10,000, the oldest first, and never a message that waits", async () => {
     await office.close();
     const at = new FakeClock().now();
-    const left = Array.from({ length: RECEIPT_KEEP.total - 1 }, (_, i) => letterLeft(`old-${i}`, false, { at }));
-    open([letterLeft("open", false), ...left]);
+    const left = Array.from({ length: RECEIPT_KEEP.total - 1 }, (_, i) => nudgeLeft(`old-${i}`, false, { at }));
+    open([nudgeLeft("open", false), ...left]);
     office.become({ state: "busy" });
     expect(office.mailbox.get("old-0").outcome).toBe("submitted");
     await office.sent("one more", { mode: "queue" });

@@ -8,11 +8,11 @@ import { SignalBus } from "../../base/signal-bus.ts";
 import { hashOf, type NudgeRecord, ownerOf, type RestoredNudge } from "../../session/nudge-record.ts";
 import { type Cleaner, checkedNudge, QUIET_DEFAULT_MS } from "../../session/nudge-request.ts";
 import type { Asker, NudgeOutcome, NudgeReceipt, NudgeRequest } from "../../session/types.ts";
+import type { Courier } from "./courier.ts";
 import type { DeliveryResult } from "./delivery-attempt.ts";
-import { decide, type Situation } from "./delivery-policy.ts";
-import type { Leftover } from "./leftover.ts";
-import { type Letter, receiptOf } from "./letter.ts";
-import { LetterBook } from "./letter-book.ts";
+import { decide } from "./delivery-policy.ts";
+import { NudgeBook } from "./nudge-book.ts";
+import { receiptOf, type TrackedNudge } from "./tracked-nudge.ts";
 
 export interface MailboxDeps {
   readonly clock: Clock;
@@ -22,19 +22,12 @@ export interface MailboxDeps {
   /** Keeps a record where it outlives this process, before the call returns. */
   readonly keep: (record: NudgeRecord) => void;
   readonly clean: Cleaner;
-  /** The situation by a fresh look at the screen. */
-  readonly situation: (signal: AbortSignal) => Promise<Situation>;
+  readonly courier: Courier;
   /** Tells that the situation may have changed. */
   readonly changes: SignalBus;
-  /** One attempt; `onIntent` is called right before the first byte is typed. */
-  readonly deliver: (letter: Letter, onIntent: () => void, signal: AbortSignal) => Promise<DeliveryResult>;
-  /** Judges an attempt whose end nobody saw: typed, or `retry` when it is certain that nothing was. */
-  readonly recover: (letter: Letter, signal: AbortSignal) => Promise<DeliveryResult>;
   /** Called with each final receipt. */
   readonly ended: (receipt: NudgeReceipt) => void;
   readonly newId: () => string;
-  /** For programs whose prompt cannot be read. */
-  readonly leftover?: Leftover;
 }
 
 /** Without any change the queue is looked at this often: time-outs, quiet output. */
@@ -48,7 +41,7 @@ const MAX_PAUSE_MS = 1000;
  */
 export class Mailbox {
   readonly #deps: MailboxDeps;
-  readonly #book = new LetterBook();
+  readonly #book = new NudgeBook();
   readonly #woken = new SignalBus();
   /** Whoever writes to the pane holds it. */
   readonly #pen = new Serial();
@@ -60,7 +53,7 @@ export class Mailbox {
     this.#deps = deps;
     for (const { nudge, intent, ended } of restored) {
       const phase = ended !== undefined ? "ended" : intent ? "unseen" : "waiting";
-      const common = { nudge, told: true, waiting: 0, attempts: 0, changed: new SignalBus() };
+      const common = { nudge, callerReleased: true, waiting: 0, attempts: 0, changed: new SignalBus() };
       this.#book.add({
         ...common,
         ...(ended === undefined
@@ -69,8 +62,8 @@ export class Mailbox {
         phase,
       });
     }
-    const ended = [...this.#book.all()].filter((letter) => letter.phase === "ended");
-    for (const letter of ended.sort((a, b) => (a.endedMs ?? 0) - (b.endedMs ?? 0))) this.#book.ended(letter);
+    const ended = [...this.#book.all()].filter((tracked) => tracked.phase === "ended");
+    for (const tracked of ended.sort((a, b) => (a.endedMs ?? 0) - (b.endedMs ?? 0))) this.#book.ended(tracked);
   }
 
   /** Messages not yet typed. */
@@ -92,9 +85,9 @@ export class Mailbox {
         `request id ${JSON.stringify(checked.requestId)} belongs to another message`,
       );
     }
-    const letter = known ?? this.#accept(checked);
-    await this.#awaitEnd(letter, checked, signal);
-    return this.#receipt(letter);
+    const tracked = known ?? this.#accept(checked);
+    await this.#awaitEnd(tracked, checked, signal);
+    return this.#receipt(tracked);
   }
 
   /** @throws DomainError `not-found`: never accepted, forgotten, or not to be seen by this caller. */
@@ -104,9 +97,9 @@ export class Mailbox {
 
   /** Calls a message off if nothing of it has been typed yet; returns its receipt either way. @throws as `get` */
   cancel(requestId: string, asker?: Asker): NudgeReceipt {
-    const letter = this.#find(requestId, asker);
-    if (letter.phase === "waiting") this.#end(letter, "cancelled", "cancelled before it was typed");
-    return this.#receipt(letter);
+    const tracked = this.#find(requestId, asker);
+    if (tracked.phase === "waiting") this.#end(tracked, "cancelled", "cancelled before it was typed");
+    return this.#receipt(tracked);
   }
 
   /** Runs `work` while nothing is delivered: the one other way to the pane. */
@@ -115,7 +108,7 @@ export class Mailbox {
       try {
         return await work(this.#stop.signal);
       } finally {
-        this.#deps.leftover?.gone();
+        this.#deps.courier.leftover?.gone();
         this.#woken.notify();
       }
     });
@@ -128,8 +121,8 @@ export class Mailbox {
   async interrupt<T>(work: () => Promise<T>): Promise<T> {
     const mark = () => {
       this.#interrupts++;
-      for (const letter of this.#book.open()) {
-        if (letter.phase === "delivering" || letter.phase === "unseen") letter.interrupted = true;
+      for (const tracked of this.#book.open()) {
+        if (tracked.phase === "delivering" || tracked.phase === "unseen") tracked.interrupted = true;
       }
     };
     mark();
@@ -137,7 +130,7 @@ export class Mailbox {
       return await work();
     } finally {
       mark();
-      this.#deps.leftover?.gone();
+      this.#deps.courier.leftover?.gone();
     }
   }
 
@@ -167,7 +160,7 @@ export class Mailbox {
     });
   }
 
-  #accept(request: NudgeRequest): Letter {
+  #accept(request: NudgeRequest): TrackedNudge {
     const { owner = "" } = request;
     const safe = this.#deps.clean(request.message);
     const acceptedAt = this.#deps.clock.now();
@@ -178,93 +171,102 @@ export class Mailbox {
     const who = { sender, owner };
     const nudge = { requestId, messageHash, message, text, mode, priority, ...who, quietMs, acceptedAt, expiresAt };
     const acceptedMonotonicMs = this.#deps.clock.monotonicMs();
-    const fresh = { phase: "waiting", told: false, waiting: 0, attempts: 0, changed: new SignalBus() } as const;
-    const letter: Letter = { nudge, acceptedMonotonicMs, ...fresh };
+    const fresh = {
+      phase: "waiting",
+      callerReleased: false,
+      waiting: 0,
+      attempts: 0,
+      changed: new SignalBus(),
+    } as const;
+    const tracked: TrackedNudge = { nudge, acceptedMonotonicMs, ...fresh };
     this.#book.makeRoom(owner, this.#deps.time.nowMs());
     this.#deps.keep({ type: "accepted", nudge });
-    if (safe.type === "unsafe") this.#end(letter, "unsafe", safe.reason);
-    this.#book.add(letter);
+    if (safe.type === "unsafe") this.#end(tracked, "unsafe", safe.reason);
+    this.#book.add(tracked);
     this.#woken.notify();
-    return letter;
+    return tracked;
   }
 
-  async #awaitEnd(letter: Letter, request: NudgeRequest, signal: AbortSignal): Promise<void> {
+  async #awaitEnd(tracked: TrackedNudge, request: NudgeRequest, signal: AbortSignal): Promise<void> {
     const deadline = this.#deps.clock.monotonicMs() + request.timeoutMs;
-    letter.waiting++;
-    while (letter.phase !== "ended") {
+    tracked.waiting++;
+    while (tracked.phase !== "ended") {
       const left = deadline - this.#deps.clock.monotonicMs();
       if (request.mode === "queue" || left <= 0) break;
       try {
-        await letter.changed.nextOrAfter(left, this.#deps.clock, signal);
+        await tracked.changed.nextOrAfter(left, this.#deps.clock, signal);
       } catch (err) {
         if (!signal.aborted) throw err;
         break;
       }
     }
     // When nobody waits for an answer any more, the message may wait for better times.
-    letter.waiting--;
-    if (letter.waiting === 0) letter.told = true;
+    tracked.waiting--;
+    if (tracked.waiting === 0) tracked.callerReleased = true;
   }
 
-  async #next(signal: AbortSignal): Promise<Letter | undefined> {
+  async #next(signal: AbortSignal): Promise<TrackedNudge | undefined> {
     if (this.depth === 0) return undefined;
-    const situation = await this.#deps.situation(signal);
-    for (const letter of this.#book.waiting()) {
+    const situation = await this.#deps.courier.situation(signal);
+    for (const tracked of this.#book.waiting()) {
       const candidate = {
-        mode: letter.nudge.mode,
-        parked: letter.told || letter.nudge.mode === "queue",
-        quietMs: letter.nudge.quietMs ?? QUIET_DEFAULT_MS,
-        expired: this.#ageMs(letter) >= letter.nudge.expiresAt - letter.nudge.acceptedAt,
+        mode: tracked.nudge.mode,
+        parked: tracked.callerReleased || tracked.nudge.mode === "queue",
+        quietMs: tracked.nudge.quietMs ?? QUIET_DEFAULT_MS,
+        expired: this.#ageMs(tracked) >= tracked.nudge.expiresAt - tracked.nudge.acceptedAt,
       };
       const decision = decide(candidate, situation);
-      if (decision.type === "deliver") return letter;
-      if (decision.type === "end") this.#end(letter, decision.outcome, decision.error);
+      if (decision.type === "deliver") return tracked;
+      if (decision.type === "end") this.#end(tracked, decision.outcome, decision.error);
     }
     return undefined;
   }
 
-  async #deliver(letter: Letter, signal: AbortSignal): Promise<void> {
-    if (letter.phase !== "waiting") return; // cancelled while another held the pen
-    letter.phase = "delivering";
-    letter.startedMs = this.#ageMs(letter);
+  async #deliver(tracked: TrackedNudge, signal: AbortSignal): Promise<void> {
+    if (tracked.phase !== "waiting") return; // cancelled while another held the pen
+    tracked.phase = "delivering";
+    tracked.startedMs = this.#ageMs(tracked);
     let intended = false;
-    const result = await this.#deps.deliver(
-      letter,
+    const result = await this.#deps.courier.deliver(
+      tracked,
       () => {
         intended = true;
-        this.#deps.keep({ type: "intent", requestId: letter.nudge.requestId });
+        this.#deps.keep({ type: "intent", requestId: tracked.nudge.requestId });
       },
       signal,
     );
-    this.#settle(letter, result, intended);
+    this.#settle(tracked, result, intended);
     if (result.type === "retry")
-      await this.#deps.clock.sleep(Math.min(MAX_PAUSE_MS, 20 * 2 ** letter.attempts++), signal);
+      await this.#deps.clock.sleep(Math.min(MAX_PAUSE_MS, 20 * 2 ** tracked.attempts++), signal);
   }
 
   async #recoverUnseen(signal: AbortSignal): Promise<void> {
-    for (const letter of [...this.#book.open()]) {
-      if (letter.phase !== "unseen") continue;
+    for (const tracked of [...this.#book.open()]) {
+      if (tracked.phase !== "unseen") continue;
       await this.#pen.run(async () => {
-        letter.startedMs = this.#ageMs(letter);
-        this.#settle(letter, await this.#deps.recover(letter, signal), true);
+        tracked.startedMs = this.#ageMs(tracked);
+        this.#settle(tracked, await this.#deps.courier.recover(tracked, signal), true);
       });
     }
   }
 
-  #settle(letter: Letter, result: DeliveryResult, intended: boolean): void {
+  #settle(tracked: TrackedNudge, result: DeliveryResult, intended: boolean): void {
     if (result.type === "retry") {
-      letter.phase = "waiting";
-      if (intended) this.#deps.keep({ type: "withdrawn", requestId: letter.nudge.requestId });
-      this.#deps.logger.debug({ request_id: letter.nudge.requestId, reason: result.reason }, "delivery is tried again");
+      tracked.phase = "waiting";
+      if (intended) this.#deps.keep({ type: "withdrawn", requestId: tracked.nudge.requestId });
+      this.#deps.logger.debug(
+        { request_id: tracked.nudge.requestId, reason: result.reason },
+        "delivery is tried again",
+      );
       return;
     }
-    if (result.stands === true) this.#deps.leftover?.left(letter.nudge.text);
-    const told = letter.interrupted === true ? interruptedResult(result) : result;
-    this.#end(letter, told.outcome, told.error, told);
+    if (result.stands === true) this.#deps.courier.leftover?.left(tracked.nudge.text);
+    const end = tracked.interrupted === true ? interruptedResult(result) : result;
+    this.#end(tracked, end.outcome, end.error, end);
   }
 
   #end(
-    letter: Letter,
+    tracked: TrackedNudge,
     outcome: NudgeOutcome,
     error: string,
     result?: DeliveryResult & { readonly type: "done" },
@@ -272,37 +274,37 @@ export class Mailbox {
     const { clock, time } = this.#deps;
     const at = clock.now();
     const endedMs = time.nowMs();
-    const receipt = receiptOf(letter, outcome, error, result);
+    const receipt = receiptOf(tracked, outcome, error, result);
     this.#deps.keep({ type: "ended", receipt, at, moment: time.momentOf(endedMs) });
-    letter.phase = "ended";
-    letter.receipt = receipt;
-    letter.endedAt = at;
-    letter.endedMs = endedMs;
-    this.#book.ended(letter);
+    tracked.phase = "ended";
+    tracked.receipt = receipt;
+    tracked.endedAt = at;
+    tracked.endedMs = endedMs;
+    this.#book.ended(tracked);
     this.#deps.ended(receipt);
-    letter.changed.notify();
+    tracked.changed.notify();
   }
 
   /** Milliseconds since its acceptance. */
-  #ageMs({ nudge, acceptedMonotonicMs }: Letter): number {
+  #ageMs({ nudge, acceptedMonotonicMs }: TrackedNudge): number {
     const { clock } = this.#deps;
     if (acceptedMonotonicMs !== undefined) return Math.round(clock.monotonicMs() - acceptedMonotonicMs);
     return Math.max(0, Math.round(clock.now() - nudge.acceptedAt));
   }
 
-  #receipt(letter: Letter): NudgeReceipt {
-    if (letter.receipt !== undefined) return letter.receipt;
-    const position = this.#book.waiting().indexOf(letter) + 1;
+  #receipt(tracked: TrackedNudge): NudgeReceipt {
+    if (tracked.receipt !== undefined) return tracked.receipt;
+    const position = this.#book.waiting().indexOf(tracked) + 1;
     const error = position === 0 ? "it is being typed" : "it waits for the agent";
-    return { ...receiptOf(letter, "queued", error), queuePosition: position };
+    return { ...receiptOf(tracked, "queued", error), queuePosition: position };
   }
 
-  #find(requestId: string, asker?: Asker): Letter {
-    const letter = this.#book.get(requestId, this.#deps.time.nowMs());
-    const isHidden = asker !== undefined && !asker.seesAll && letter && ownerOf(letter.nudge) !== asker.owner;
-    if (letter === undefined || isHidden)
+  #find(requestId: string, asker?: Asker): TrackedNudge {
+    const tracked = this.#book.get(requestId, this.#deps.time.nowMs());
+    const isHidden = asker !== undefined && !asker.seesAll && tracked && ownerOf(tracked.nudge) !== asker.owner;
+    if (tracked === undefined || isHidden)
       throw new DomainError("not-found", `no message with request id ${JSON.stringify(requestId)}`);
-    return letter;
+    return tracked;
   }
 
   async #pause(signal: AbortSignal): Promise<void> {

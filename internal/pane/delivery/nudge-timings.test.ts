@@ -50,11 +50,13 @@ function mailbox(unseen = false): Mailbox {
       logger: silentLogger,
       keep: () => {},
       clean: (text) => (text === "unsafe" ? { type: "unsafe", reason: "no" } : { type: "safe", text }),
-      situation: () => Promise.resolve(now),
+      courier: {
+        situation: () => Promise.resolve(now),
+        deliver: ({ nudge: { text } }, onIntent, signal) => deliver(deps, { buffer: "gt-1", text, onIntent }, signal),
+        recover: ({ nudge: { text } }, signal) =>
+          recoverDelivery(deps, { buffer: "gt-1", text, onIntent: () => {} }, signal),
+      },
       changes: pane.changes,
-      deliver: ({ nudge: { text } }, onIntent, signal) => deliver(deps, { buffer: "gt-1", text, onIntent }, signal),
-      recover: ({ nudge: { text } }, signal) =>
-        recoverDelivery(deps, { buffer: "gt-1", text, onIntent: () => {} }, signal),
       ended: () => {},
       newId: () => "made",
     },
@@ -75,7 +77,7 @@ async function receiptOf(box: Mailbox, part: Partial<NudgeRequest> = {}): Promis
   }
 }
 
-const told = ({ queuedMs, typedMs, submittedMs, confirmedMs }: NudgeTimings) => ({
+const reported = ({ queuedMs, typedMs, submittedMs, confirmedMs }: NudgeTimings) => ({
   ...(queuedMs === undefined ? {} : { queuedMs }),
   ...(typedMs === undefined ? {} : { typedMs }),
   ...(submittedMs === undefined ? {} : { submittedMs }),
@@ -92,7 +94,7 @@ describe("the times of a receipt", () => {
     pane.onEnter = () => pane.after(50, () => pane.take());
     const { outcome, timings } = await receiptOf(mailbox());
     expect(outcome).toBe("submitted");
-    expect(told(timings)).toEqual({ queuedMs: 0, typedMs: 100, submittedMs: 150, confirmedMs: 200 });
+    expect(reported(timings)).toEqual({ queuedMs: 0, typedMs: 100, submittedMs: 150, confirmedMs: 200 });
   });
 
   it("SUBMITTED after a wait: counts from the acceptance, whatever the wall clock does meanwhile", async () => {
@@ -105,14 +107,14 @@ describe("the times of a receipt", () => {
     });
     const { outcome, timings } = await receiptOf(mailbox(), { ttlMs: 600_000 });
     expect(outcome).toBe("submitted");
-    expect(told(timings)).toEqual({ queuedMs: 0, typedMs: 3100, submittedMs: 3150, confirmedMs: 3150 });
+    expect(reported(timings)).toEqual({ queuedMs: 0, typedMs: 3100, submittedMs: 3150, confirmedMs: 3150 });
   });
 
   it("STRANDED: nothing was confirmed", async () => {
     pane.onEnter = () => {};
     const { outcome, timings } = await receiptOf(mailbox());
     expect(outcome).toBe("stranded");
-    expect(Object.keys(told(timings))).toEqual(["queuedMs", "typedMs", "submittedMs"]);
+    expect(Object.keys(reported(timings))).toEqual(["queuedMs", "typedMs", "submittedMs"]);
   });
 
   it("STRANDED behind a dialog that opened before Enter: nothing was submitted", async () => {
@@ -124,14 +126,14 @@ describe("the times of a receipt", () => {
     };
     const { outcome, timings } = await receiptOf(mailbox());
     expect(outcome).toBe("stranded");
-    expect(told(timings)).toEqual({ queuedMs: 0, typedMs: 0 });
+    expect(reported(timings)).toEqual({ queuedMs: 0, typedMs: 0 });
   });
 
   it("UNKNOWN without an echo: its text was never seen, so it was not typed by that word", async () => {
     pane.onPaste = () => {};
     const { outcome, timings } = await receiptOf(mailbox());
     expect(outcome).toBe("unknown");
-    expect(told(timings)).toEqual({ queuedMs: 0 });
+    expect(reported(timings)).toEqual({ queuedMs: 0 });
     expect(timings.pastedMs).toBe(0);
   });
 
@@ -143,14 +145,14 @@ describe("the times of a receipt", () => {
     };
     const { outcome, timings } = await receiptOf(box);
     expect(outcome).toBe("unknown");
-    expect(Object.keys(told(timings))).toEqual(["queuedMs", "typedMs", "submittedMs"]);
+    expect(Object.keys(reported(timings))).toEqual(["queuedMs", "typedMs", "submittedMs"]);
   });
 
   it("after a restart: counts from the acceptance in the process before", async () => {
     pane.compose(REQUEST.message);
     const { outcome, timings } = await receiptOf(mailbox(true));
     expect(outcome).toBe("submitted");
-    expect(told(timings)).toEqual({ queuedMs: 0, typedMs: 5000, submittedMs: 5000, confirmedMs: 5000 });
+    expect(reported(timings)).toEqual({ queuedMs: 0, typedMs: 5000, submittedMs: 5000, confirmedMs: 5000 });
   });
 
   it.each([
@@ -161,25 +163,25 @@ describe("the times of a receipt", () => {
     now = { ...IDLE, ...why };
     const { outcome, timings } = await receiptOf(mailbox());
     expect(outcome).toBe(expected);
-    expect(told(timings)).toEqual({ queuedMs: 0 });
+    expect(reported(timings)).toEqual({ queuedMs: 0 });
   });
 
   it("QUEUED, EXPIRED and CANCELLED: it was in the queue and went no further", async () => {
     now = { ...IDLE, state: "busy" };
     const box = mailbox();
     const queued = await receiptOf(box, { mode: "queue", ttlMs: 1000 });
-    expect([queued.outcome, told(queued.timings)]).toEqual(["queued", { queuedMs: 0 }]);
+    expect([queued.outcome, reported(queued.timings)]).toEqual(["queued", { queuedMs: 0 }]);
     const other = await receiptOf(box, { requestId: "two", mode: "queue" });
     expect(other.outcome).toBe("queued");
     const cancelled = box.cancel("two");
-    expect([cancelled.outcome, told(cancelled.timings)]).toEqual(["cancelled", { queuedMs: 0 }]);
+    expect([cancelled.outcome, reported(cancelled.timings)]).toEqual(["cancelled", { queuedMs: 0 }]);
     await clock.advance(2000);
     const expired = await receiptOf(box, { ttlMs: 1000 });
-    expect([expired.outcome, told(expired.timings)]).toEqual(["expired", { queuedMs: 0 }]);
+    expect([expired.outcome, reported(expired.timings)]).toEqual(["expired", { queuedMs: 0 }]);
   });
 
   it("UNSAFE: it never entered the queue", async () => {
     const { outcome, timings } = await receiptOf(mailbox(), { message: "unsafe" });
-    expect([outcome, told(timings)]).toEqual(["unsafe", {}]);
+    expect([outcome, reported(timings)]).toEqual(["unsafe", {}]);
   });
 });

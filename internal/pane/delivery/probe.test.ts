@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { screenOf } from "../../../test/support/screens.ts";
+import { screenOf } from "../../../test/support/screens/screens.ts";
 import { ComposerProbe, TailProbe } from "./probe.ts";
 
 const LONG = "The quick brown fox jumps over the lazy dog, and then the dog chases the fox around the old barn";
@@ -38,8 +38,8 @@ describe("a text in a known composer", () => {
     ["CJK text wrapped", "日本語のテキスト", "日本語の\nテキスト", "there"],
     ["the same words as a text before it", "again", "again", "there"],
     ["a text that is the tail of the one before", "the old barn", LONG, "mixed"],
-  ])("%s", (_, message, shown, standing) => {
-    expect(inComposer(message, shown)).toBe(standing);
+  ])("%s", (_, message, shown, presence) => {
+    expect(inComposer(message, shown)).toBe(presence);
   });
 
   it.each([
@@ -48,8 +48,8 @@ describe("a text in a known composer", () => {
     ["a fold and the rest of the text", "[Pasted text #1 +4 lines]around the old barn", 1, "there"],
     ["several folds", "[Pasted text #1 +4 lines][Pasted text #2 +9 lines]", 2, "there"],
     ["a fold and a person's words", "[Pasted text #1 +4 lines] please", 1, "mixed"],
-  ])("%s", (_, shown, markers, standing) => {
-    expect(inComposer(LONG, shown, markers)).toBe(standing);
+  ])("%s", (_, shown, markers, presence) => {
+    expect(inComposer(LONG, shown, markers)).toBe(presence);
   });
 
   it("is hidden when there is no composer", () => {
@@ -88,7 +88,7 @@ describe("a text that has left its composer", () => {
     expect(repeated(["› C-cb", "", ""], ["› C-cb", "", ""], "C-c")).toBe("unseen");
   });
 
-  it("is not to be told when only its last line is short", () => {
+  it("cannot be recognised when only its last line is short", () => {
     expect(repeated(["", "", ""], ["› okay", "", ""], "two lines\nok")).toBe("unseen");
   });
 });

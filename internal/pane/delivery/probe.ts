@@ -3,7 +3,7 @@ import type { Screen } from "../../agents/screen.ts";
 import { DrawnLetters, lettersOf } from "./drawn-letters.ts";
 
 /** How our text stands in front of the agent. */
-export type Standing =
+export type Presence =
   | "absent" // nothing of it is there (yet, or any more)
   | "partial" // a part of it: still being drawn
   | "there" // whole, as far as the screen can show it, and nothing else
@@ -13,7 +13,7 @@ export type Standing =
 
 /** Looks for one delivery's text on screens; made before the text is typed. */
 export interface Probe {
-  look(screen: Screen, view: ScreenView): Standing;
+  look(screen: Screen, view: ScreenView): Presence;
 }
 
 /** Of a text that is scrolled or looked for elsewhere, so many letters and digits tell it apart. */
@@ -52,16 +52,16 @@ export class ComposerProbe implements Probe {
   readonly #message: string;
   readonly #wanted: string;
   readonly #letters: DrawnLetters;
-  readonly #ghost: string;
+  readonly #residue: string;
   readonly #ending: string;
   /** How many blanks the text ends with. */
   readonly #blanks: number;
   readonly #before: Repeats;
 
-  /** `before`: the screen before the text was typed; `ghost`: what it showed in the composer, which was empty. */
-  constructor(message: string, before?: Screen, ghost = "") {
+  /** `before`: the screen before the text was typed; `residue`: what it showed in the composer, which was empty. */
+  constructor(message: string, before?: Screen, residue = "") {
     this.#message = message;
-    this.#ghost = signature(ghost, message);
+    this.#residue = signature(residue, message);
     this.#wanted = signature(message, message);
     this.#letters = new DrawnLetters(message);
     this.#ending = (message.trimEnd().split("\n").at(-1) ?? "").slice(-ENDING_LENGTH).trimStart();
@@ -69,25 +69,25 @@ export class ComposerProbe implements Probe {
     this.#before = before === undefined ? { alone: 0, more: 0 } : this.#repeats(before);
   }
 
-  look(_screen: Screen, view: ScreenView): Standing {
+  look(_screen: Screen, view: ScreenView): Presence {
     if (view.composer === undefined) return "hidden";
-    return this.standingOf(view.composer);
+    return this.presenceOf(view.composer);
   }
 
   /** The same for a text that is known by other means than the screen. */
-  standingOf(composer: Pick<ComposerView, "text" | "pasteMarkers">): Standing {
+  presenceOf(composer: Pick<ComposerView, "text" | "pasteMarkers">): Presence {
     const folded = composer.pasteMarkers > 0;
     const seen = signature(folded ? composer.text.replace(PASTE_MARKER, "") : composer.text, this.#message);
-    const standing = this.#standingAs(seen, folded);
-    if (this.#ghost === "" || standing === "there" || standing === "absent") return standing;
-    // The text was drawn over the beginning of the ghost.
-    const ends = Array.from({ length: this.#ghost.length }, (_, i) => this.#ghost.slice(i));
+    const presence = this.#standingAs(seen, folded);
+    if (this.#residue === "" || presence === "there" || presence === "absent") return presence;
+    // The text was drawn over the beginning of the residue.
+    const ends = Array.from({ length: this.#residue.length }, (_, i) => this.#residue.slice(i));
     const rests = ends.filter((end) => seen.endsWith(end)).map((end) => seen.slice(0, -end.length));
     const whole = rests.map((rest) => this.#standingAs(rest, folded)).find((one) => one === "there" || one === "worn");
-    return whole ?? standing;
+    return whole ?? presence;
   }
 
-  #standingAs(seen: string, folded: boolean): Standing {
+  #standingAs(seen: string, folded: boolean): Presence {
     if (seen === "") return folded ? "there" : "absent";
     if (seen === this.#wanted) return "there";
     if (this.#wanted.includes(seen) && (folded || this.#isTail(seen))) return "there";
@@ -165,7 +165,7 @@ export class TailProbe implements Probe {
     this.#before = this.#facts(before);
   }
 
-  look(screen: Screen): Standing {
+  look(screen: Screen): Presence {
     const now = this.#facts(screen);
     if (this.#echo === undefined) {
       const isNew = now.hits > this.#before.hits || (now.hits > 0 && now.distance < this.#before.distance);

@@ -317,7 +317,7 @@ describe("a dialog that changes while the selection is moved", () => {
         agent.draw();
       },
     ],
-  ])("%s: nothing is confirmed, and the caller is told", async (_, change) => {
+  ])("%s: nothing is confirmed, and the answer says so", async (_, change) => {
     const { id: dialogId } = agent;
     agent.onKey = change;
     await expect(answered({ dialogId })).rejects.toMatchObject({ kind: "precondition" });

@@ -30,7 +30,7 @@ const FRESH_MS = 300;
 /** How long one step may take to show its effect, and the answer its own. */
 const STEP_MS = 2000;
 const END_MS = 4000;
-/** What is seen while the agent draws anew may be half of a screen: an end counts when it has stood for this long. */
+/** What is seen while the agent draws again may be half of a screen: an end counts when it has stood for this long. */
 const STANDS_MS = 80;
 const ALIKE_MS = 1000;
 const LOOK_MS = 10;
@@ -210,9 +210,9 @@ class Response {
   #gone({ busy, screen }: Look & { readonly type: "gone" }, given: string): RespondResult {
     const shown = this.#asked && this.#deps.profile.shownAnswer?.(screen, this.#asked, given);
     if (shown === "other") return unsure("the dialog is gone, and the agent shows that another choice was taken");
-    const told = shown === "named" ? [seen("screen", "the agent shows the choice as taken", "strong")] : [];
+    const taken = shown === "named" ? [seen("screen", "the agent shows the choice as taken", "strong")] : [];
     const working = busy ? [seen("screen", "the agent works", "weak")] : [];
-    return { outcome: "answered", evidence: [seen("screen", "the dialog is gone", "strong"), ...told, ...working] };
+    return { outcome: "answered", evidence: [seen("screen", "the dialog is gone", "strong"), ...taken, ...working] };
   }
 
   /** Undefined: the one that was answered. A dialog may mark the given choice before it goes: one that looks alike gets longer. */

@@ -189,101 +189,109 @@ it("redraws the same screen on a fresh terminal", async () => {
 describe("rows that scroll into the history", () => {
   async function listening(scrollback = 100) {
     const emulator = make(20, 5, scrollback);
-    const told: string[] = [];
+    const reported: string[] = [];
     emulator.listen({
       scrolled: (lines) =>
-        void told.push(
-          ...lines.filter(({ isTold }) => !isTold).map(({ text, isRest }) => `${isRest ? "+" : ""}${text}`),
+        void reported.push(
+          ...lines.filter(({ isReported }) => !isReported).map(({ text, isRest }) => `${isRest ? "+" : ""}${text}`),
         ),
-      overflowed: () => void told.push("overflow"),
+      overflowed: () => void reported.push("overflow"),
       vanished: () => false,
-      erasing: () => void told.push("erasing"),
-      cleared: () => void told.push("cleared"),
+      erasing: () => void reported.push("erasing"),
+      cleared: () => void reported.push("cleared"),
     });
-    return { emulator, told };
+    return { emulator, reported };
   }
   const rows = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => `row ${from + i}`);
 
-  it("are told once each, in order, also when the history is full", async () => {
-    const { emulator, told } = await listening(10);
+  it("are reported once each, in order, also when the history is full", async () => {
+    const { emulator, reported } = await listening(10);
     for (let i = 0; i < 60; i += 7)
       await emulator.write(
         rows(i, i + 7)
           .map((row) => `${row}\r\n`)
           .join(""),
       );
-    expect(told).toEqual(rows(0, 63 - 4));
+    expect(reported).toEqual(rows(0, 63 - 4));
   });
 
-  it("are told as one line where the terminal wrapped them, when the last of them has scrolled off", async () => {
-    const { emulator, told } = await listening();
+  it("are reported as one line where the terminal wrapped them, when the last of them has scrolled off", async () => {
+    const { emulator, reported } = await listening();
     await emulator.write(`${"a".repeat(25)}\r\n\r\n\r\n\r\n`);
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
     await emulator.write("\r\n");
-    expect(told).toEqual(["a".repeat(25)]);
+    expect(reported).toEqual(["a".repeat(25)]);
   });
 
-  it("are one line at another width too, and told once", async () => {
-    const { emulator, told } = await listening();
+  it("are one line at another width too, and reported once", async () => {
+    const { emulator, reported } = await listening();
     await emulator.write(`${"a".repeat(45)}\r\n${"b".repeat(30)}\r\n`);
     emulator.resize(50, 5);
     emulator.resize(10, 5);
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
     await emulator.write("c\r\n".repeat(3));
     emulator.resize(50, 5);
     await emulator.write("d\r\n".repeat(3));
-    expect(told).toEqual(["a".repeat(45), "b".repeat(30), "c", "c"]);
+    expect(reported).toEqual(["a".repeat(45), "b".repeat(30), "c", "c"]);
   });
 
-  it("are told once when the alternate screen comes in between", async () => {
-    const { emulator, told } = await listening();
+  it("are reported once when the alternate screen comes in between", async () => {
+    const { emulator, reported } = await listening();
     await emulator.write(`${rows(0, 8).join("\r\n")}\x1b[?1049h`);
     await emulator.write("full\r\n\r\n\r\n\r\n\r\n\r\n\r\nscreen");
-    expect(told).toEqual(rows(0, 3));
+    expect(reported).toEqual(rows(0, 3));
     await emulator.write(`\x1b[?1049l\r\n${rows(8, 12).join("\r\n")}`);
-    expect(told).toEqual(rows(0, 7));
+    expect(reported).toEqual(rows(0, 7));
   });
 
   it("are named when more went by at once than the history holds", async () => {
-    const { emulator, told } = await listening(10);
+    const { emulator, reported } = await listening(10);
     await emulator.write(rows(0, 40).join("\r\n"));
-    expect(told).toEqual(["overflow", ...rows(25, 35)]);
+    expect(reported).toEqual(["overflow", ...rows(25, 35)]);
   });
 
-  it("are not told again after a reset", async () => {
-    const { emulator, told } = await listening();
+  it("are not reported again after a reset", async () => {
+    const { emulator, reported } = await listening();
     await emulator.write(rows(0, 8).join("\r\n"));
     emulator.reset();
     await emulator.write(rows(20, 22).join("\r\n"));
-    expect(told).toEqual(rows(0, 3));
+    expect(reported).toEqual(rows(0, 3));
   });
 
-  it("are told once, however the window changes", async () => {
-    const { emulator, told } = await listening();
+  it("are reported once, however the window changes", async () => {
+    const { emulator, reported } = await listening();
     await emulator.write(rows(0, 8).join("\r\n"));
     emulator.resize(20, 3);
-    expect(told).toEqual(rows(0, 5));
+    expect(reported).toEqual(rows(0, 5));
     emulator.resize(20, 7);
-    expect(emulator.standingLines().map(({ isTold }) => isTold)).toEqual([true, true, true, true, false, false, false]);
+    expect(emulator.standingLines().map(({ isReported }) => isReported)).toEqual([
+      true,
+      true,
+      true,
+      true,
+      false,
+      false,
+      false,
+    ]);
     await emulator.write(`\r\n${rows(8, 20).join("\r\n")}`);
-    expect(told).toEqual(rows(0, 13));
-    expect(emulator.standingLines().some(({ isTold }) => isTold)).toBe(false);
+    expect(reported).toEqual(rows(0, 13));
+    expect(emulator.standingLines().some(({ isReported }) => isReported)).toBe(false);
   });
 
-  it("are told once when the screen is erased in between", async () => {
-    const { emulator, told } = await listening();
+  it("are reported once when the screen is erased in between", async () => {
+    const { emulator, reported } = await listening();
     await emulator.write(`${rows(0, 8).join("\r\n")}\x1b[2J\x1b[H`);
     await emulator.write(`${rows(8, 14).join("\r\n")}\x1b[H\x1b[J`);
-    expect(told).toEqual([...rows(0, 3), "erasing", ...rows(8, 9), "erasing"]);
+    expect(reported).toEqual([...rows(0, 3), "erasing", ...rows(8, 9), "erasing"]);
   });
 
-  it("are told before the program throws the history away, and told of anew after it", async () => {
-    const { emulator, told } = await listening();
+  it("are reported before the program throws the history away, and reported again after it", async () => {
+    const { emulator, reported } = await listening();
     await emulator.write(`${rows(0, 8).join("\r\n")}\x1b[2J\x1b[3J\x1b[H${rows(30, 37).join("\r\n")}`);
-    expect(told).toEqual([...rows(0, 3), "erasing", "cleared", ...rows(30, 32)]);
+    expect(reported).toEqual([...rows(0, 3), "erasing", "cleared", ...rows(30, 32)]);
     await emulator.write(`\x1bc${rows(50, 56).join("\r\n")}`);
-    expect(told.slice(7)).toEqual(["erasing", "cleared", "erasing", ...rows(50, 51)]);
+    expect(reported.slice(7)).toEqual(["erasing", "cleared", "erasing", ...rows(50, 51)]);
     await emulator.write("\x1b[?1049h\x1b[3J\x1b[?1049l\r\nlast");
-    expect(told.slice(11)).toEqual(rows(51, 52));
+    expect(reported.slice(11)).toEqual(rows(51, 52));
   });
 });

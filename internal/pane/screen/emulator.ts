@@ -4,7 +4,7 @@ import type { Screen, ScreenLine } from "../../agents/screen.ts";
 import type { TextRow } from "./peek-text.ts";
 import { readLine, rowText } from "./screen-lines.ts";
 import { drawRows, REDRAW_RESET, sgrOf } from "./screen-redraw.ts";
-import { type MainLine, type ScrollListener, ScrollTeller } from "./scroll-teller.ts";
+import { type MainLine, type ScrollListener, ScrollReporter } from "./scroll-reporter.ts";
 import { TerminalModes } from "./terminal-modes.ts";
 import { type TmuxTerminal, tmuxTerminal } from "./tmux-terminal.ts";
 
@@ -25,7 +25,7 @@ const FORGET = "\x1b[?1049l\x1bc\x1b[3J\x1b]2;\x07";
 export class Emulator {
   readonly #terminal: TmuxTerminal;
   readonly #modes: TerminalModes;
-  readonly #teller: ScrollTeller;
+  readonly #reporter: ScrollReporter;
   #decoder = utf8Decoder();
   #title = "";
   #version = 0;
@@ -35,17 +35,17 @@ export class Emulator {
   constructor(options: EmulatorOptions) {
     this.#terminal = tmuxTerminal(options, (move) => {
       this.#version++; // who looks now, in the middle of a chunk, sees what is erased
-      this.#teller.erasing(move);
+      this.#reporter.erasing(move);
     });
-    this.#teller = new ScrollTeller(this.#terminal, options.scrollback);
+    this.#reporter = new ScrollReporter(this.#terminal, options.scrollback);
     this.#modes = new TerminalModes(this.#terminal);
     this.#terminal.parser.registerCsiHandler({ final: "J" }, ([what]) => {
-      if (what === 3 && !this.alternate) this.#teller.clearing();
+      if (what === 3 && !this.alternate) this.#reporter.clearing();
       return false;
     });
     this.#terminal.parser.registerEscHandler({ final: "c" }, () => {
       this.#version++;
-      this.#teller.restarting();
+      this.#reporter.restarting();
       return false;
     });
     this.#terminal.onTitleChange((title) => {
@@ -80,15 +80,15 @@ export class Emulator {
     return { x: Math.min(cursorX, this.#terminal.cols - 1), y: cursorY };
   }
 
-  /** From now on lines that scroll off the main screen are told. One listener; give chunks of fewer lines than `scrollback`. */
+  /** From now on lines that scroll off the main screen are reported. One listener; give chunks of fewer lines than `scrollback`. */
   listen(listener: ScrollListener): void {
-    this.#teller.listen(listener);
+    this.#reporter.listen(listener);
   }
 
-  /** Lines of which a row stands on the main screen, top to bottom; what has scrolled off until now is told before. */
+  /** Lines of which a row stands on the main screen, top to bottom; what has scrolled off until now is reported before. */
   standingLines(): readonly MainLine[] {
-    this.#teller.tell(true);
-    return this.#teller.standing();
+    this.#reporter.tell(true);
+    return this.#reporter.standing();
   }
 
   /** First row of the screen, counted as in `MainLine`. */
@@ -98,12 +98,12 @@ export class Emulator {
 
   /** Lines that have scrolled off the main screen and are still held, oldest first. */
   historyOfLines(): readonly MainLine[] {
-    return this.#teller.history();
+    return this.#reporter.history();
   }
 
-  /** These standing lines have been told: they are not when they scroll off, as long as they do not change. */
-  markTold(lines: readonly MainLine[]): void {
-    this.#teller.told(lines);
+  /** These standing lines have been reported: they are not when they scroll off, as long as they do not change. */
+  markReported(lines: readonly MainLine[]): void {
+    this.#reporter.reported(lines);
   }
 
   /** Rows of the main screen up to the last one that holds anything. */
@@ -116,13 +116,13 @@ export class Emulator {
 
   /** What was behind an alternate screen shows now, and was drawn from a capture that may have been cut. */
   get isMainUnknown(): boolean {
-    return this.#teller.isMainUnknown;
+    return this.#reporter.isMainUnknown;
   }
 
   /** Lines that scroll off wait until the screen is known exactly, as long as there is room for them. */
   holdLines(isHeld: boolean): void {
-    this.#teller.hold(isHeld);
-    if (!isHeld) this.#teller.tell();
+    this.#reporter.hold(isHeld);
+    if (!isHeld) this.#reporter.tell();
   }
 
   /** Resolves when the bytes have been taken in; a chunk is never seen half done. `onTaken` runs at that very moment. */
@@ -132,7 +132,7 @@ export class Emulator {
     return new Promise((resolve) => {
       this.#terminal.write(text, () => {
         this.#version++;
-        this.#teller.tell();
+        this.#reporter.tell();
         onTaken?.();
         resolve();
       });
@@ -142,15 +142,15 @@ export class Emulator {
   /** Forgets everything and draws `text` on a terminal of that size; nobody sees it blank in between. */
   replace(text: string, cols: number, rows: number, onTaken?: () => void): Promise<void> {
     this.#decoder = utf8Decoder();
-    const before = this.#teller.all();
-    const quiet = this.#teller.pause();
+    const before = this.#reporter.all();
+    const quiet = this.#reporter.pause();
     this.resize(cols, rows);
     return this.write(`${FORGET}${text}`, () => {
       quiet.resume();
-      this.#teller.adopt(before);
-      this.#teller.hold(false);
+      this.#reporter.adopt(before);
+      this.#reporter.hold(false);
       onTaken?.();
-      this.#teller.tell();
+      this.#reporter.tell();
     });
   }
 
@@ -161,7 +161,7 @@ export class Emulator {
     this.#decoder = utf8Decoder();
     this.#title = "";
     this.#version++;
-    this.#teller.begin();
+    this.#reporter.begin();
   }
 
   resize(cols: number, rows: number): void {
@@ -169,7 +169,7 @@ export class Emulator {
     this.#terminal.resize(cols, rows);
     this.#modes.resized();
     this.#version++;
-    this.#teller.tell();
+    this.#reporter.tell();
   }
 
   /** The screen as data; the same object until something was written. */

@@ -30,13 +30,13 @@ describe("what the agent printed", () => {
     expect([output.emulator.cols, output.emulator.rows]).toEqual([500, 300]);
   });
 
-  it("is told to those who wait, bytes first and the screen when it shows them", async () => {
+  it("is reported to those who wait, bytes first and the screen when it shows them", async () => {
     const output = stream();
-    const told: string[] = [];
-    output.bytes.listen(() => told.push(`bytes to ${output.ring.end}, drawn to ${output.drawnTo}`));
-    output.screens.listen(() => told.push(`screen, drawn to ${output.drawnTo}`));
+    const reported: string[] = [];
+    output.bytes.listen(() => reported.push(`bytes to ${output.ring.end}, drawn to ${output.drawnTo}`));
+    output.screens.listen(() => reported.push(`screen, drawn to ${output.drawnTo}`));
     await print(output, "abc");
-    expect(told).toEqual(["bytes to 3, drawn to 0", "screen, drawn to 3"]);
+    expect(reported).toEqual(["bytes to 3, drawn to 0", "screen, drawn to 3"]);
   });
 
   it("tells when it was, and for how long it has been quiet", async () => {

@@ -5,7 +5,7 @@ import type { Gap } from "../../session/types.ts";
 import { Emulator } from "./emulator.ts";
 import { RawRing } from "./raw-ring.ts";
 import type { ScreenSource } from "./screen-source.ts";
-import type { MainLine } from "./scroll-teller.ts";
+import type { MainLine } from "./scroll-reporter.ts";
 
 export interface OutputOptions {
   readonly cols: number;
@@ -25,7 +25,7 @@ export const EMULATOR_SCROLLBACK = 1000;
 export interface DrawingListener {
   /** Lines that have scrolled off the main screen, oldest first; each once. */
   scrolled(lines: readonly MainLine[]): void;
-  /** Output whose rows were never told: a hole in the bytes (`restart`), or a flood that was not drawn (`truncated`). */
+  /** Output whose rows were never reported: a hole in the bytes (`restart`), or a flood that was not drawn (`truncated`). */
   lost(range: Gap): void;
   /** As in `ScrollListener`. */
   vanished(lines: readonly MainLine[]): boolean;
@@ -62,13 +62,13 @@ interface Turn {
 
 /** Drawn at once, so that reading and answering come in between. */
 const SLICE_BYTES = 16 * 1024;
-/** Rows told at once must be fewer than the emulator's history holds. */
+/** Rows reported at once must be fewer than the emulator's history holds. */
 const SLICE_LINES = 400;
 /** So far behind, and while bytes keep coming, drawing leaves most of the time to those who only pass bytes on. */
 const HURRY_BYTES = 256 * 1024;
 const HURRY_PAUSE_MS = 8;
 const STILL_COMING_MS = 20;
-/** So far behind, what is left is not drawn: the screen is fetched anew. */
+/** So far behind, what is left is not drawn: the screen is fetched again. */
 const BEHIND_BYTES = 4 * 1024 * 1024;
 const TURNINGS_KEPT = 8;
 /** Whoever looks at the screen waits this long for bytes that have come already. */

@@ -1,8 +1,13 @@
+import { DomainError } from "../../base/errors.ts";
+
 export interface TextRow {
   readonly text: string;
   /** Goes on from the row above without a line break. */
   readonly wrapped: boolean;
 }
+
+const PEEK_DEFAULT_LINES = 50;
+const PEEK_MAX_LINES = 100_000;
 
 /** The largest answer to a peek, in bytes; older lines go first. */
 export const PEEK_MAX_BYTES = 3 * 1024 * 1024;
@@ -11,6 +16,14 @@ export interface LastLines {
   readonly output: string;
   /** Older lines were left out to stay within `PEEK_MAX_BYTES`. */
   readonly truncated: boolean;
+}
+
+/** @throws DomainError `invalid` for more than 100,000 lines. */
+export function linesWanted(lines: number): number {
+  if (lines > PEEK_MAX_LINES) {
+    throw new DomainError("invalid", `cannot peek ${lines} lines: at most ${PEEK_MAX_LINES}`);
+  }
+  return lines <= 0 ? PEEK_DEFAULT_LINES : lines;
 }
 
 /** Rows put together where the terminal wrapped them. The first row stands alone even if its beginning has been cut off. */

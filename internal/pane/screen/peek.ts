@@ -5,24 +5,14 @@ import type { PeekRequest, PeekResult } from "../../session/types.ts";
 import { DeepPeek, type PaneCapture } from "./deep-peek.ts";
 import { HistorySize, type PaneHistory } from "./history-size.ts";
 import { EMULATOR_SCROLLBACK, type OutputStream } from "./output.ts";
-import { joinRows, type LastLines, lastLines } from "./peek-text.ts";
+import { joinRows, type LastLines, lastLines, linesWanted } from "./peek-text.ts";
 
 /** How long a peek waits for bytes that have come to be drawn, before it asks tmux: a flood is drawn late, or not at all. */
 const DRAW_WAIT_MS = 50;
 
-const PEEK_DEFAULT_LINES = 50;
-const PEEK_MAX_LINES = 100_000;
 /** A serving half that has just started waits this long for the screen. */
 export const FIRST_SCREEN_MS = 2000;
 const NEVER = new AbortController().signal;
-
-/** @throws DomainError `invalid` for more than 100,000 lines. */
-export function linesWanted(lines: number): number {
-  if (lines > PEEK_MAX_LINES) {
-    throw new DomainError("invalid", `cannot peek ${lines} lines: at most ${PEEK_MAX_LINES}`);
-  }
-  return lines <= 0 ? PEEK_DEFAULT_LINES : lines;
-}
 
 /** Answers peeks: from the emulator where it holds enough, else from tmux, asked once for all who ask at the same time. */
 export class Peeker {

@@ -9,7 +9,7 @@ const read = (ring: RawRing, offset: bigint, limit = 1000) => {
 };
 
 describe("a raw ring", () => {
-  it("begins at the offset it is told, empty", () => {
+  it("begins at the offset it is reported, empty", () => {
     const ring = new RawRing(100, 7n);
     expect([ring.start, ring.end]).toEqual([7n, 7n]);
     expect(read(ring, 7n)).toBe("");

@@ -5,7 +5,7 @@ const CELL_MAX = 64;
 
 const bounded = new WeakSet<object>();
 
-/** A cell takes only so many characters that combine with what is there: a program can print them for ever. */
+/** A cell takes only so many characters that combine with what is there: a program can print them forever. */
 export function boundCells(terminal: Habitual): void {
   const lines: InsideLine | null = Object.getPrototypeOf(insideOf(terminal).buffer.lines.get(0));
   if (lines === null || bounded.has(lines)) return; // all emulators have the same

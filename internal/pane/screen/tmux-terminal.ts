@@ -1,6 +1,6 @@
 import xterm from "@xterm/headless";
 import type { Moved } from "./tmux-erasing.ts";
-import { learnTmuxHabits } from "./tmux-habits.ts";
+import { applyTmuxSemantics } from "./tmux-semantics.ts";
 import { TMUX_WIDTHS, TmuxWidths } from "./tmux-widths.ts";
 
 export type TmuxTerminal = InstanceType<typeof xterm.Terminal>;
@@ -15,7 +15,7 @@ export interface TmuxTerminalOptions {
 /** Without a history the emulator loses count of its rows when wrapped lines become narrower. */
 const MIN_SCROLLBACK = 1;
 
-/** An emulator that makes of what a program prints what tmux makes of it. `moved` is as in `learnTmuxHabits`. */
+/** An emulator that makes of what a program prints what tmux makes of it. `moved` is as in `applyTmuxSemantics`. */
 export function tmuxTerminal(options: TmuxTerminalOptions, moved?: Moved): TmuxTerminal {
   const scrollback = Math.max(options.scrollback, MIN_SCROLLBACK);
   const terminal = new xterm.Terminal({
@@ -27,6 +27,6 @@ export function tmuxTerminal(options: TmuxTerminalOptions, moved?: Moved): TmuxT
   });
   terminal.unicode.register(new TmuxWidths());
   terminal.unicode.activeVersion = TMUX_WIDTHS;
-  learnTmuxHabits(terminal, moved);
+  applyTmuxSemantics(terminal, moved);
   return terminal;
 }

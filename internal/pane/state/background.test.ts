@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { BackgroundKind, ToldTask } from "../../agents/profile.ts";
+import type { BackgroundKind, ReportedTask } from "../../agents/profile.ts";
 import { type BackgroundSigns, backgroundTasks } from "./background.ts";
 
 const NOW = 5000;
-const task = (id: string, kind: BackgroundKind = "shell", title = id): ToldTask => ({ id, kind, title });
+const task = (id: string, kind: BackgroundKind = "shell", title = id): ReportedTask => ({ id, kind, title });
 const list = (signs: Partial<BackgroundSigns>, before: Parameters<typeof backgroundTasks>[1] = []) =>
   backgroundTasks({ told: [], counts: [], ...signs }, before, NOW);
 const ids = (...given: Parameters<typeof list>) => list(...given).map(({ id }) => id);

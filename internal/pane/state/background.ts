@@ -1,4 +1,4 @@
-import type { BackgroundCount, BackgroundKind, FileState, ToldTask } from "../../agents/profile.ts";
+import type { BackgroundCount, BackgroundKind, FileState, ReportedTask } from "../../agents/profile.ts";
 import { plainText } from "../../base/sanitise.ts";
 import type { BackgroundTask } from "../../session/types.ts";
 
@@ -10,7 +10,7 @@ const ONE_SHELL: BackgroundCount = { kind: "shell", count: 1 };
 /** What the sources say of the tasks that run behind the agent's turns. */
 export interface BackgroundSigns {
   /** The list of the last hook that had one, without those reported as ended since. */
-  readonly told: readonly ToldTask[];
+  readonly told: readonly ReportedTask[];
   /** The state file, when it is newer than that list. */
   readonly file?: FileState;
   readonly counts: readonly BackgroundCount[];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { screenOf } from "../../../test/support/screens.ts";
+import { screenOf } from "../../../test/support/screens/screens.ts";
 import type { DialogView, ScreenView } from "../../agents/profile.ts";
 import { demo } from "../../agents/programs/demo.ts";
 import { dialogFrom, viewKey } from "./dialog.ts";

@@ -1,11 +1,11 @@
-import type { HookEvent, ScreenView, ToldTask } from "../../agents/profile.ts";
+import type { HookEvent, ReportedTask, ScreenView } from "../../agents/profile.ts";
 import type { BackgroundTask } from "../../session/types.ts";
 import { backgroundTasks } from "./background.ts";
 import { FILE_LAG_MS, type Signals } from "./judge.ts";
 
 /** The tasks behind the agent's turns as its hooks named them, and the list that follows from that and the other sources. */
 export class HookedTasks {
-  #told: { readonly tasks: readonly ToldTask[]; readonly at: number } | undefined;
+  #told: { readonly tasks: readonly ReportedTask[]; readonly at: number } | undefined;
 
   /** `at`: monotonic ms. */
   hear(event: HookEvent, at: number): void {

@@ -142,7 +142,7 @@ table("starting until it has shown that it takes messages", [
     "starting by process (strong)",
   ],
   [
-    "a program of which nothing is known, but not for ever",
+    "a program of which nothing is known, but not forever",
     { everReady: false, screen: [UNKNOWN, 10], proof: "silence", startedAge: 5000 },
     "uncertain by output (weak)",
   ],

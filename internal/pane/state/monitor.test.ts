@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { composerOf, FakePane, fakeProfile } from "../../../test/fakes/fake-pane.ts";
 import { FakeClock } from "../../../test/support/fake-clock.ts";
-import { screenOf } from "../../../test/support/screens.ts";
+import { screenOf } from "../../../test/support/screens/screens.ts";
 import type { DialogView } from "../../agents/profile.ts";
 import { Monitor } from "./monitor.ts";
 
@@ -40,7 +40,7 @@ describe("a monitor", () => {
     expect(await state()).toBe("idle");
   });
 
-  it("takes an unknown program for starting until it shows something, anew in each life", async () => {
+  it("takes an unknown program for starting until it shows something, again in each life", async () => {
     monitor = new Monitor({ clock, profile: fakeProfile(pane, "generic"), source: pane }, { stallAfterMs: 60_000 });
     for (let life = 0; life < 2; life++) {
       pane.show({}, screenOf([""]));
@@ -126,7 +126,7 @@ describe("a monitor", () => {
     expect(await state()).toBe("starting");
   });
 
-  it("forgets that the agent waited once the dialog is answered, until it waits anew", async () => {
+  it("forgets that the agent waited once the dialog is answered, until it waits again", async () => {
     monitor.started();
     monitor.heard({ type: "waiting", reason: "permission" });
     monitor.read({ type: "waiting", reason: "permission" });

@@ -3,8 +3,8 @@ import { untilAborted } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import { SignalBus } from "../../base/signal-bus.ts";
 import type { AgentStateName, BackgroundTask, Dialog, Evidence } from "../../session/types.ts";
-import type { AgentSigns } from "../delivery/delivery-attempt.ts";
 import type { ScreenSource } from "../screen/screen-source.ts";
+import type { AgentSigns } from "./agent-signs.ts";
 import { dialogFrom, viewKey } from "./dialog.ts";
 import { HookedTasks } from "./hooked-tasks.ts";
 import { FILE_LAG_MS, judge, type ProcessSign, type ScreenSign, type Signals } from "./judge.ts";
@@ -16,7 +16,7 @@ export interface MonitorDeps {
   readonly clock: Clock;
   readonly profile: AgentProfile;
   readonly source: ScreenSource;
-  /** Nothing of a person's stands in this composer: it is empty, or what stands there is ours (`StandingTexts`). */
+  /** Nothing of a person's stands in this composer: it is empty, or what stands there is ours (`UnsubmittedTexts`). */
   readonly isOurs?: (composer: ComposerView, quietMs: number) => boolean;
 }
 
@@ -164,7 +164,7 @@ export class Monitor implements AgentSigns {
 
   /**
    * The dialog that was on the screen has been answered and is gone: a word of "waiting" from before is over, also in a
-   * state file that has still to be written anew.
+   * state file that has still to be written again.
    */
   answered(): void {
     if (this.#hook?.event.type === "waiting") this.#hook = undefined;

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { FakePane } from "../../../test/fakes/fake-pane.ts";
 import { FakeClock } from "../../../test/support/fake-clock.ts";
 import { fc } from "../../../test/support/property.ts";
-import { loadScreenCases, type ScreenCase } from "../../../test/support/screen-corpus.ts";
-import { screenFromRecording } from "../../../test/support/screen-from-ansi.ts";
+import { loadScreenCases, type ScreenCase } from "../../../test/support/screens/screen-corpus.ts";
+import { screenFromRecording } from "../../../test/support/screens/screen-from-ansi.ts";
 import type { AgentProfile } from "../../agents/profile.ts";
 import { profileNamed } from "../../agents/programs/registry.ts";
 import type { Screen } from "../../agents/screen.ts";
@@ -87,7 +87,7 @@ async function statesOf(one: ScreenCase, by: Rewording, moves: boolean): Promise
   return told;
 }
 
-describe("when a new release words its screens anew", () => {
+describe("when a new release words its screens again", () => {
   it.each(working.map((one) => [one.name, one] as const))("%s is never told to be idle", async (_, one) => {
     await fc.assert(
       fc.asyncProperty(rewording, async (by) => {

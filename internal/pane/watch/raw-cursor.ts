@@ -1,6 +1,7 @@
 import { DomainError } from "../../base/errors.ts";
 import type { Gap, WatchRequest, WatchUpdate } from "../../session/types.ts";
-import { NO_BYTES, updateFacts, type WatchDeps } from "./watch-facts.ts";
+import { NO_BYTES } from "../../session/watch-interval.ts";
+import { updateFacts, type WatchDeps } from "./watch-facts.ts";
 
 /** A watcher of a silent agent hears this often that the connection lives. */
 export const HEARTBEAT_MS = 15_000;
@@ -103,7 +104,7 @@ export class RawCursor {
   }
 }
 
-/** Where a watcher that comes back goes on; undefined when it starts anew with a snapshot. */
+/** Where a watcher that comes back goes on; undefined when it starts again with a snapshot. */
 function resumeAt({ output }: WatchDeps, request: WatchRequest): bigint | undefined {
   const { afterOffset } = request;
   if (afterOffset === undefined || request.epoch !== output.epoch) return undefined;

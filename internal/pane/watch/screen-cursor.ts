@@ -1,7 +1,8 @@
 import { hashOf } from "../../session/nudge-record.ts";
 import type { WatchRequest, WatchUpdate } from "../../session/types.ts";
+import { NO_BYTES } from "../../session/watch-interval.ts";
 import { HEARTBEAT_MS } from "./raw-cursor.ts";
-import { NO_BYTES, updateFacts, type WatchDeps } from "./watch-facts.ts";
+import { updateFacts, type WatchDeps } from "./watch-facts.ts";
 
 /** The last lines as they are now. */
 export interface Picture {

@@ -1,6 +1,7 @@
 import type { WatchRequest, WatchUpdate } from "../../session/types.ts";
+import { intervalOf } from "../../session/watch-interval.ts";
 import { type Picture, type ScreenCursor, screenUpdate, takePicture } from "./screen-cursor.ts";
-import { intervalOf, pause, WATCH_LOOK_MS, type WatchDeps } from "./watch-facts.ts";
+import { pause, WATCH_LOOK_MS, type WatchDeps } from "./watch-facts.ts";
 import type { Made } from "./watch-sink.ts";
 
 /** SCREEN updates for all who watch the same lines: one look at the screen for everybody, each update made once. */

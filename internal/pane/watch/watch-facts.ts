@@ -1,5 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
-import type { WatchRequest, WatchUpdate } from "../../session/types.ts";
+import type { WatchUpdate } from "../../session/types.ts";
 import type { OutputStream } from "../screen/output.ts";
 import type { Peeker } from "../screen/peek.ts";
 
@@ -12,16 +12,8 @@ export interface WatchDeps {
   readonly ended: () => string | undefined;
 }
 
-export const NO_BYTES = new Uint8Array(0);
-const DEFAULT_INTERVAL_MS = 100;
-const MIN_INTERVAL_MS = 10;
 /** A wait is never longer: heartbeats and ends are looked for then. */
 export const WATCH_LOOK_MS = 1000;
-
-/** Least time between two updates, ms. */
-export function intervalOf(request: WatchRequest): number {
-  return request.intervalMs <= 0 ? DEFAULT_INTERVAL_MS : Math.max(MIN_INTERVAL_MS, request.intervalMs);
-}
 
 /** What every update tells, whatever its kind. */
 export function updateFacts(deps: WatchDeps): Omit<WatchUpdate, "kind" | "output" | "data" | "gap"> {

@@ -159,14 +159,14 @@ describe("many raw watchers", () => {
     expect(assembled(slow.all())).toEqual({ text: printed, gaps: [] });
   });
 
-  it("are shown the screen anew when the agent begins another life", async () => {
+  it("are shown the screen again when the agent begins another life", async () => {
     const one = await watcher(rawRequest);
     await print("last words\x1b[?2004h");
     await output.renew();
     await print("first words");
     await clock.advance(200);
-    const told = one.sink.sent.filter((update) => update.kind !== "heartbeat");
-    const kinds = told.map((update) => [update.kind, Buffer.from(update.data).toString()]);
+    const reported = one.sink.sent.filter((update) => update.kind !== "heartbeat");
+    const kinds = reported.map((update) => [update.kind, Buffer.from(update.data).toString()]);
     expect(kinds).toEqual([
       ["change", "last words\x1b[?2004h"],
       ["snapshot", expect.not.stringContaining("last words")],

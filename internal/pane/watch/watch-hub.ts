@@ -1,10 +1,11 @@
 import type { WatchRequest, WatchUpdate } from "../../session/types.ts";
+import { intervalOf } from "../../session/watch-interval.ts";
 import { FIRST_SCREEN_MS } from "../screen/peek.ts";
 import { RawCursor } from "./raw-cursor.ts";
 import { RawFrames } from "./raw-frames.ts";
 import { ScreenCursor, screenUpdate, takePicture } from "./screen-cursor.ts";
 import { ScreenFrames } from "./screen-frames.ts";
-import { intervalOf, pause, WATCH_LOOK_MS, type WatchDeps } from "./watch-facts.ts";
+import { pause, WATCH_LOOK_MS, type WatchDeps } from "./watch-facts.ts";
 import { WatchGroup } from "./watch-group.ts";
 import { SinkMember, type WatchSink } from "./watch-sink.ts";
 

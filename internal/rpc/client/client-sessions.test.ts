@@ -1,6 +1,7 @@
 import { errorMonitor, once } from "node:events";
 import { type ClientHttp2Stream, createServer, type ServerHttp2Session } from "node:http2";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer as createNetServer } from "node:net";
+import { Code } from "@connectrpc/connect";
 import { expect, it } from "vitest";
 import { ClientSessions } from "./client-sessions.ts";
 
@@ -49,4 +50,16 @@ it("outlives an idle connection that Connect ends with an error when it has anot
   expect(errors).toEqual([expect.stringContaining("received GOAWAY")]);
   expect(server.connected).toHaveLength(2);
   sessions.abort();
+});
+
+it("gives a new connection up on which the server says nothing", async () => {
+  const server = createNetServer();
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const sessions = new ClientSessions(`http://127.0.0.1:${port}`, { pingTimeoutMs: 20 });
+  const stream = await sessions.request("POST", "/", {}, {});
+  const [err] = await once(stream, "error");
+  expect(err).toMatchObject({ code: Code.Unavailable, rawMessage: "the server sends no settings" });
+  server.close();
 });

@@ -5,6 +5,10 @@ import { mapFailures } from "../common/map-failures.ts";
 
 /** How much all streams of a connection together may have on their way to us, bytes. */
 const CONNECTION_WINDOW_BYTES = 8 * 1024 * 1024;
+/** `NGHTTP2_CANCEL` */
+const CANCEL = 8;
+/** A server sends its settings first; one that has not done so after this is given up. */
+const SETTINGS_MS = 5000;
 
 /** connect-node's connection to one server, with what it does not do: a wide window, and the truth about cut connections. */
 export class ClientSessions extends Http2SessionManager {
@@ -15,6 +19,14 @@ export class ClientSessions extends Http2SessionManager {
   #heard = false;
   /** A connection was made, with TLS after its handshake. */
   #hasConnected = false;
+
+  /** Its settings are waited for no longer than for the answer to a PING. */
+  readonly #settingsMs: number;
+
+  constructor(...[authority, options, settings]: ConstructorParameters<typeof Http2SessionManager>) {
+    super(authority, options, settings);
+    this.#settingsMs = Math.min(SETTINGS_MS, options?.pingTimeoutMs ?? SETTINGS_MS);
+  }
 
   override async request(...args: Parameters<Http2SessionManager["request"]>): Promise<ClientHttp2Stream> {
     const stream = await super.request(...args);
@@ -37,8 +49,10 @@ export class ClientSessions extends Http2SessionManager {
     session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
     this.#heard = false;
     this.#hasConnected = true;
+    const silent = giveUpAfter(session, this.#settingsMs);
     session.once("remoteSettings", () => {
       this.#heard = true;
+      clearTimeout(silent);
     });
   }
 
@@ -85,6 +99,19 @@ export class ClientSessions extends Http2SessionManager {
       : ["the server closed the connection at once: it may not speak plaintext HTTP/2", Code.Unavailable];
     return new ConnectError(message, code, undefined, undefined, cause);
   }
+}
+
+/**
+ * A connection that is reset right behind its handshake is not always told: Node may neither read nor write on it any more,
+ * and emit nothing.
+ */
+function giveUpAfter(session: ClientHttp2Session, ms: number): NodeJS.Timeout {
+  const silent = setTimeout(() => {
+    const err = new ConnectError("the server sends no settings", Code.Unavailable);
+    session.destroy(err, CANCEL);
+  }, ms);
+  session.once("close", () => clearTimeout(silent));
+  return silent.unref();
 }
 
 function wasCut(err: unknown, signal: AbortSignal): boolean {

@@ -1,5 +1,5 @@
-import { createConnection } from "node:net";
-import { createSecureContext } from "node:tls";
+import { createConnection, type Socket } from "node:net";
+import { createSecureContext, connect as secured } from "node:tls";
 import { type ClientTls, clientTlsOptions } from "../common/tls.ts";
 import { ClientSessions } from "./client-sessions.ts";
 
@@ -15,6 +15,8 @@ export interface DialOptions {
   readonly baseUrl: string;
   /** Dial this unix socket instead; `baseUrl` is what the calls name, e.g. `http://localhost`. */
   readonly socketPath?: string;
+  /** Go over this instead, e.g. through a tunnel (see `nativeSocket`); called for each connection. It may still be opening. */
+  readonly dial?: () => Socket;
   /** The name the server's certificate must bear, when it is not the host of `baseUrl`. */
   readonly serverName?: string;
   /** A silent connection with open calls is asked after this whether it lives. Default 15 s. */
@@ -25,8 +27,9 @@ export interface DialOptions {
 
 /** The connection to one server; it is made at the first call. `tls`: for https. @throws Error for what is no PEM */
 export function connectSessions(options: DialOptions, tls: ClientTls | undefined): ClientSessions {
-  const { baseUrl, socketPath, serverName, pingIntervalMs = 15_000, pingTimeoutMs = 10_000 } = options;
+  const { baseUrl, socketPath, serverName, dial, pingIntervalMs = 15_000, pingTimeoutMs = 10_000 } = options;
   const secure = tls && clientTlsOptions(tls);
+  const servername = serverName ?? new URL(baseUrl).hostname;
   return new ClientSessions(
     baseUrl,
     { pingIntervalMs, pingTimeoutMs, idleConnectionTimeoutMs: IDLE_MS },
@@ -34,6 +37,12 @@ export function connectSessions(options: DialOptions, tls: ClientTls | undefined
       settings: { initialWindowSize: STREAM_WINDOW_BYTES, enablePush: false },
       ...(secure && { ...secure, secureContext: createSecureContext(secure) }),
       ...(socketPath !== undefined && { createConnection: () => createConnection(socketPath) }),
+      ...(dial !== undefined && {
+        createConnection: () => {
+          const socket = dial();
+          return secure === undefined ? socket : secured({ ...secure, socket, servername, ALPNProtocols: ["h2"] });
+        },
+      }),
       ...(serverName !== undefined && { servername: serverName }),
     },
   );

@@ -61,7 +61,7 @@ export function sidecarTransport(options: SidecarTransportOptions): SidecarConne
 
 /**
  * Opens a stream that is cancelled when the loop over it is left, by `break`, `return` or `throw` alike, or when
- * `signal` aborts. Without this the server's handler would go on for ever.
+ * `signal` aborts. Without this the server's handler would go on forever.
  */
 export async function* abortOnExit<T>(
   open: (signal: AbortSignal) => AsyncIterable<T>,

@@ -2,9 +2,9 @@ import { constants, type ServerHttp2Session, type ServerHttp2Stream } from "node
 import type { Socket } from "node:net";
 import type { Clock } from "../../base/clock.ts";
 import { callerOf } from "./caller.ts";
+import { CallerBudget, YOUNG_STREAM_MS } from "./caller-budget.ts";
 import { type ConnectionLimits, OpenConnections, type TrackedConnection } from "./open-connections.ts";
 import type { Peer } from "./peer.ts";
-import { ResetBudget, YOUNG_STREAM_MS } from "./reset-budget.ts";
 
 export interface CallerConnectionsDeps {
   readonly clock: Clock;
@@ -23,17 +23,19 @@ export function refuseStream(stream: ServerHttp2Stream, code: number): void {
   stream.close(code);
 }
 
-/** HTTP/2 sessions and HTTP/1.1 sockets within `OpenConnections`, and what their callers reset within `ResetBudget`. */
+/** HTTP/2 sessions and HTTP/1.1 sockets within `OpenConnections`; what their callers reset, and what is refused them, within a `CallerBudget`. */
 export class CallerConnections {
   readonly #deps: CallerConnectionsDeps;
   readonly #open: OpenConnections;
-  readonly #resets: ResetBudget;
+  readonly #resets: CallerBudget;
+  readonly #refusals: CallerBudget;
   readonly #byPeer = new WeakMap<Peer, TrackedConnection>();
 
   constructor(deps: CallerConnectionsDeps, limits: ConnectionLimits) {
     this.#deps = deps;
     this.#open = new OpenConnections(deps.clock, limits, deps.onCut);
-    this.#resets = new ResetBudget(deps.clock);
+    this.#resets = new CallerBudget(deps.clock);
+    this.#refusals = new CallerBudget(deps.clock);
   }
 
   addSession(session: ServerHttp2Session, peer: Peer): void {
@@ -61,6 +63,14 @@ export class CallerConnections {
     const tracked = this.#byPeer.get(peer);
     tracked?.begin();
     answer.once("close", () => tracked?.end());
+  }
+
+  /** A call of this peer had credentials that do not count. With too many of those its connection ends. */
+  refused(peer: Peer): void {
+    const tracked = this.#byPeer.get(peer);
+    if (tracked === undefined || this.#refusals.take(tracked.connection.share)) return;
+    this.#deps.onCut();
+    tracked.connection.destroy();
   }
 
   /** A call of this peer was let in where a role is needed. */

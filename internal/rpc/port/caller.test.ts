@@ -4,12 +4,12 @@ import type { Peer } from "./peer.ts";
 
 const controller: Peer = {
   type: "certificate",
-  uris: ["spiffe://town/ns/gastown/controller"],
+  identities: ["spiffe://town/ns/gastown/controller"],
   serial: "0A",
   notAfter: 0,
   address: "10.0.0.1:1",
 };
-const nameless: Peer = { ...controller, uris: [] };
+const nameless: Peer = { ...controller, identities: [] };
 const local: Peer = { type: "local", address: "unix" };
 const stranger: Peer = { type: "unverified", address: "[::1]:7" };
 

@@ -13,7 +13,7 @@ export const LOCAL_IDENTITY = "unix";
 
 /** Who makes a call: the peer, or the person whom a believed peer names. */
 export interface Caller {
-  /** `spiffe://…` of the peer, or `<sender> via <peer>`. Empty: not known (plaintext). */
+  /** Of the peer (`spiffe://…`, or `<SHA-256 of its CA>/<CN>`), or `<sender> via <peer>`. Empty: not known (plaintext). */
   readonly identity: string;
   /** Under which its calls are counted: the identity, or the peer's address where there is none. */
   readonly share: string;
@@ -56,7 +56,7 @@ function addressOf({ address }: Peer): string {
 function nameOf(peer: Peer): string {
   switch (peer.type) {
     case "certificate":
-      return peer.uris[0] ?? `certificate ${peer.serial}`;
+      return peer.identities[0] ?? `certificate ${peer.serial}`;
     case "local":
       return LOCAL_IDENTITY;
     case "unverified":

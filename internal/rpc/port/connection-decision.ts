@@ -2,8 +2,8 @@
 export interface ConnectionDecision {
   /** `host:port` of the other end. */
   readonly address: string;
-  /** First URI name of its certificate, where there was one. */
-  readonly uri?: string;
+  /** Who its certificate says it is, where there was one that says so. */
+  readonly identity?: string;
   readonly serial?: string;
   /** Node's or OpenSSL's code of a handshake that failed; a sentence otherwise. */
   readonly reason: string;

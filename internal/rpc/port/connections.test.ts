@@ -2,7 +2,7 @@ import { X509Certificate } from "node:crypto";
 import { EventEmitter } from "node:events";
 import type { TLSSocket } from "node:tls";
 import { describe, expect, it } from "vitest";
-import { TestCa } from "../../../test/support/certificates.ts";
+import { TestCa } from "../../../test/support/bridge/certificates.ts";
 import { FakeClock } from "../../../test/support/fake-clock.ts";
 import { silentLogger } from "../../../test/support/silent-logger.ts";
 import { DomainError } from "../../base/errors.ts";

@@ -5,16 +5,12 @@ import type { Clock } from "../../base/clock.ts";
 import type { DomainError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Task } from "../../base/task-group.ts";
-import type { ServerRequest } from "../server/adapter.ts";
 import type { ConnectionDecision } from "./connection-decision.ts";
-import { type Peer, peerOfSocket } from "./peer.ts";
+import { type Identify, type Peer, peerOfSocket } from "./peer.ts";
+import type { ServerRequest } from "./request.ts";
 
 /** Says why the owner of a certificate may not call, or not any more (`isNew` false). Asked again and again: must be cheap. */
-export type Admission = (
-  certificate: X509Certificate,
-  uris: readonly string[],
-  isNew: boolean,
-) => DomainError | undefined;
+export type Admission = (certificate: X509Certificate, isNew: boolean) => DomainError | undefined;
 
 /** When what a caller is let in by ends, wall clock, ms: its certificate, or a CA above it. */
 export type AdmittedUntil = (certificate: X509Certificate) => number;
@@ -61,7 +57,7 @@ interface Connection {
 export class Connections implements Task {
   readonly #clock: Clock;
   readonly #logger: Logger;
-  readonly #isLocal: boolean;
+  readonly #reading: { readonly isLocal: boolean; readonly identify: Identify | undefined };
   readonly #admit: Admission | undefined;
   readonly #until: AdmittedUntil;
   readonly #decided: (decision: ConnectionDecision) => void;
@@ -71,16 +67,21 @@ export class Connections implements Task {
   #wake = new AbortController();
   #nextLook = Number.POSITIVE_INFINITY;
 
-  /** `isLocal`: they come over a unix socket. `until`: default, the end of the certificate itself. `decided`: told of each connection that is refused or ended. */
+  /** `isLocal`: they come over a unix socket. `identify`: who a certificate without a URI name is of. `until`: default, the end of the certificate itself. `decided`: told of each connection that is refused or ended. */
   constructor(
-    deps: { readonly clock: Clock; readonly logger: Logger; readonly isLocal?: boolean },
+    deps: {
+      readonly clock: Clock;
+      readonly logger: Logger;
+      readonly isLocal?: boolean;
+      readonly identify?: Identify | undefined;
+    },
     admit?: Admission,
     until: AdmittedUntil = (certificate) => certificate.validToDate.getTime(),
     decided: (decision: ConnectionDecision) => void = () => {},
   ) {
     this.#clock = deps.clock;
     this.#logger = deps.logger;
-    this.#isLocal = deps.isLocal ?? false;
+    this.#reading = { isLocal: deps.isLocal ?? false, identify: deps.identify };
     this.#admit = admit;
     this.#until = until;
     this.#decided = decided;
@@ -95,7 +96,7 @@ export class Connections implements Task {
 
   add(connection: Http2Session | Socket): Peer {
     const isHttp2 = "socket" in connection;
-    const { peer, certificate } = peerOfSocket(isHttp2 ? connection.socket : connection, this.#isLocal);
+    const { peer, certificate } = peerOfSocket(isHttp2 ? connection.socket : connection, this.#reading);
     this.#peers.set(connection, peer);
     if (certificate === undefined || this.#admit === undefined) return peer;
     const closed = new AbortController();
@@ -168,15 +169,15 @@ export class Connections implements Task {
   #consider(record: Connection, isNew: boolean): void {
     if (record.refusal !== undefined) return;
     const { peer, certificate } = record;
-    const uris = peer.type === "certificate" ? peer.uris : [];
-    const refusal = this.#admit?.(certificate, uris, isNew);
+    const refusal = this.#admit?.(certificate, isNew);
     if (refusal === undefined) return;
     record.refusal = refusal;
-    const who = { peer: peer.address, uri: uris[0], serial: certificate.serialNumber };
+    const identity = peer.type === "certificate" ? peer.identities[0] : undefined;
+    const who = { peer: peer.address, identity, serial: certificate.serialNumber };
     this.#logger.info({ ...who, why: refusal.message }, isNew ? "refusing a caller" : "ending a caller's connection");
     const { address } = peer;
     const { serialNumber: serial } = certificate;
-    this.#decided({ address, serial, reason: refusal.message, ...(uris[0] !== undefined && { uri: uris[0] }) });
+    this.#decided({ address, serial, reason: refusal.message, ...(identity !== undefined && { identity }) });
     void this.#end(record, refusal);
   }
 

@@ -9,12 +9,12 @@ import {
 import { createServer, type Server, type Socket } from "node:net";
 import type { Clock } from "../../base/clock.ts";
 import { serverTlsOptions, type TlsMaterial } from "../common/tls.ts";
-import type { ServerRequest, ServerResponse12 } from "../server/adapter.ts";
 import type { ConnectionDecision } from "./connection-decision.ts";
 import { HalfOpen } from "./half-open.ts";
 import { type HandshakeRate, HandshakeTurns } from "./handshake-turns.ts";
 import { MAX_HEADER_BYTES } from "./header-limit.ts";
 import { addressOf } from "./peer.ts";
+import type { ServerRequest, ServerResponse12 } from "./request.ts";
 import { sniffHttpVersion } from "./sniff.ts";
 
 export interface ListenerLimits extends HandshakeRate {
@@ -53,7 +53,7 @@ export interface Listener {
 
 /**
  * Of each HTTP/2 connection; the stream window bounds what one upload may have on its way to us. A caller may cancel all
- * streams it can have at once, and then so many a second: opening and cancelling for ever ("rapid reset") ends the
+ * streams it can have at once, and then so many a second: opening and cancelling forever ("rapid reset") ends the
  * connection. PING and SETTINGS are answered as long as the answers are read, up to 1,000 that are not (nghttp2's own).
  */
 const HTTP2_OPTIONS = {

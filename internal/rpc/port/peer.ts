@@ -9,8 +9,8 @@ export type Peer =
   | {
       /** The certificate was verified against our CA by the handshake. */
       readonly type: "certificate";
-      /** URI SANs, e.g. `spiffe://example.org/client/alice`. May be empty. */
-      readonly uris: readonly string[];
+      /** URI SANs, e.g. `spiffe://example.org/client/alice`; without one what the server's `identify` says. May be empty. */
+      readonly identities: readonly string[];
       readonly serial: string;
       readonly certificate?: X509Certificate;
       /** Wall clock, ms. */
@@ -27,19 +27,24 @@ export const peerKey = createContextKey<Peer>(
   { description: "who calls, by the connection" },
 );
 
+/** Who the owner of a certificate without a URI name is, the identity that counts first. */
+export type Identify = (certificate: X509Certificate) => readonly string[];
+
 /** Who is at the other end of a connection, and the certificate that proves it. `isLocal`: it is a unix socket. */
 export function peerOfSocket(
   socket: Socket,
-  isLocal = false,
+  { isLocal = false, identify }: { readonly isLocal?: boolean; readonly identify?: Identify | undefined } = {},
 ): { readonly peer: Peer; readonly certificate?: X509Certificate } {
   if (isLocal) return { peer: { type: "local", address: "unix" } };
   const address = addressOf(socket);
   const certificate = "encrypted" in socket ? certificateOf(socket as TLSSocket) : undefined;
   if (certificate === undefined) return { peer: { type: "unverified", address } };
-  const uris = urisOf(certificate.subjectAltName ?? "");
+  const { subjectAltName = "" } = certificate;
+  const hasUris = subjectAltName.includes("URI:");
+  const identities = hasUris ? urisOf(subjectAltName).filter(isWholeUri) : (identify?.(certificate) ?? []);
   const { serialNumber: serial, validToDate } = certificate;
-  const peer = { type: "certificate", uris, serial, certificate, notAfter: validToDate.getTime(), address } as const;
-  return { peer, certificate };
+  const notAfter = validToDate.getTime();
+  return { peer: { type: "certificate", identities, serial, certificate, notAfter, address }, certificate };
 }
 
 /** `host:port` of the other end; empty when it has gone. */
@@ -49,4 +54,9 @@ export function addressOf({ remoteAddress: host, remotePort: port }: Socket): st
 
 function certificateOf(socket: TLSSocket): X509Certificate | undefined {
   return socket.authorized ? socket.getPeerX509Certificate() : undefined;
+}
+
+/** With a scheme, in characters that URIs are written with: otherwise it could pose as an identity of another kind. */
+function isWholeUri(name: string): boolean {
+  return /^[a-z][a-z\d+.-]*:[\x21-\x7e]+$/i.test(name);
 }

@@ -1,5 +1,4 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
-import { constants, type Http2ServerRequest, type Http2ServerResponse } from "node:http2";
+import { constants } from "node:http2";
 import {
   Code,
   ConnectError,
@@ -15,14 +14,12 @@ import type { Logger } from "../../base/logger.ts";
 import { connectErrorOf } from "../common/errors.ts";
 import { mapFailures } from "../common/map-failures.ts";
 import { refuseStream } from "../port/caller-connections.ts";
+import type { ServerRequest, ServerResponse12 } from "../port/request.ts";
 import { heldAnswer, heldBody, heldMessages } from "./bodies.ts";
 import { type Call, callKey } from "./calls.ts";
 import { describeErrors } from "./described-errors.ts";
 import { refusalBody, refuseUnknownMethod } from "./not-served.ts";
 import { responseKey } from "./shared-response.ts";
-
-export type ServerRequest = IncomingMessage | Http2ServerRequest;
-export type ServerResponse12 = ServerResponse | Http2ServerResponse;
 
 /** Registers services on a router; rooms export these and `cmd` hands them to the server. */
 export type Routes = (router: ConnectRouter) => void;

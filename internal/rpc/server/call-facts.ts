@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { type ContextKey, type ContextValues, createContextKey } from "@connectrpc/connect";
 import type { DomainError } from "../../base/errors.ts";
-import type { ServerRequest } from "./adapter.ts";
+import type { ServerRequest } from "../port/request.ts";
 
 /** Every `authorization` header of the request: Node itself shows the first one only. */
 export const authorizationKey: ContextKey<readonly string[]> = createContextKey<readonly string[]>([], {

@@ -7,7 +7,7 @@ import { type Call, Calls } from "./calls.ts";
 const shareOf = (peer: Peer) => callerOf(peer, undefined, false).share;
 const at = (address: string) => shareOf({ type: "unverified", address });
 const known = (uri: string, address = "10.0.0.9:1") =>
-  shareOf({ type: "certificate", uris: [uri], serial: "01", notAfter: 0, address });
+  shareOf({ type: "certificate", identities: [uri], serial: "01", notAfter: 0, address });
 const KIB = 1024;
 const limits = {
   maxCalls: 3,

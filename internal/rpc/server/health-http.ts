@@ -1,6 +1,7 @@
 import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
 import type { ListenAddress } from "../port/listen.ts";
-import type { Routes, ServerRequest, ServerResponse12 } from "./adapter.ts";
+import type { ServerRequest, ServerResponse12 } from "../port/request.ts";
+import type { Routes } from "./adapter.ts";
 import { type HealthState, healthRoutes } from "./health.ts";
 import { type HostCheck, hostRefusal } from "./host-check.ts";
 import type { Metrics } from "./metrics.ts";

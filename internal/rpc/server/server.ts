@@ -25,16 +25,10 @@ import {
   type ListenerLimits,
 } from "../port/listener.ts";
 import type { ConnectionLimits } from "../port/open-connections.ts";
-import { type Peer, peerKey } from "../port/peer.ts";
+import { type Identify, type Peer, peerKey } from "../port/peer.ts";
+import type { ServerRequest, ServerResponse12 } from "../port/request.ts";
 import { type SessionLimits, Sessions } from "../port/sessions.ts";
-import {
-  type Adapter,
-  createAdapter,
-  type Routes,
-  refuse,
-  type ServerRequest,
-  type ServerResponse12,
-} from "./adapter.ts";
+import { type Adapter, createAdapter, type Routes, refuse } from "./adapter.ts";
 import { correlationKey, endCallKey, noteFacts } from "./call-facts.ts";
 import { type CallLimits, Calls, callKey } from "./calls.ts";
 import type { Decisions } from "./decisions.ts";
@@ -62,6 +56,8 @@ export interface RpcServerOptions extends ListenAddress {
   readonly admit?: Admission;
   /** With `admit`: when to ask it again about a caller, e.g. when a CA above its certificate ends. Default: at the certificate's end. */
   readonly admittedUntil?: AdmittedUntil;
+  /** With `tls`: who the owner of a certificate without a URI name is. Default: nobody in particular. */
+  readonly identify?: Identify;
   /** Which peers may name, in the header `gastown-sender`, the person they speak for. Default: none. */
   readonly believes?: (peer: Peer) => boolean;
   /** Which `Host` and `Origin` are answered; without it any. For plaintext listeners. */
@@ -112,7 +108,7 @@ const LIMITS: Limits = {
 };
 
 /**
- * Serves Connect, gRPC and gRPC-Web over HTTP/2 and HTTP/1.1 on one port. Streams may stay silent for ever: there is no
+ * Serves Connect, gRPC and gRPC-Web over HTTP/2 and HTTP/1.1 on one port. Streams may stay silent forever: there is no
  * write time-out, dead peers are found by PING (HTTP/2) or the kernel (HTTP/1.1). Nothing is compressed.
  *
  * `run` stops in this order: health says NOT_SERVING; no more connections, GOAWAY on the ones there are; calls are
@@ -131,7 +127,8 @@ export class RpcServer implements Task {
     this.#deps = deps;
     this.#options = options;
     const isLocal = options.path !== undefined;
-    this.#connections = new Connections({ ...deps, isLocal }, options.admit, options.admittedUntil, (decision) =>
+    const { admit, admittedUntil, identify } = options;
+    this.#connections = new Connections({ ...deps, isLocal, identify }, admit, admittedUntil, (decision) =>
       deps.decisions?.connection(decision),
     );
     this.#connectionMetrics = deps.metrics && new ConnectionMetrics(deps.metrics.registry);
@@ -251,6 +248,8 @@ export class RpcServer implements Task {
       for (const gate of gates) await gate(context);
       if (this.#options.isOpenToAll?.(context.service.typeName) !== true) this.#callers.promote(peer);
     } catch (err) {
+      if (err instanceof DomainError && err.kind === "unauthenticated")
+        this.#callers.refused(context.values.get(peerKey));
       const answer = err instanceof DomainError ? connectErrorOf(this.#refused(context, err)) : err;
       this.#deps.metrics?.countRefusal(context, answer);
       throw answer;

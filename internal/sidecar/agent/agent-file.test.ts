@@ -13,7 +13,7 @@ const PID = 7;
 
 let home: string;
 let clock: FakeClock;
-let told: (FileState | undefined)[];
+let reported: (FileState | undefined)[];
 let facts: ProcessFacts | undefined;
 let asked: number[];
 let stop: AbortController;
@@ -23,7 +23,7 @@ beforeEach(() => {
   home = mkdtempSync(join(tmpdir(), "gt-agent-file-"));
   mkdirSync(join(home, ".claude/sessions"), { recursive: true });
   clock = new FakeClock();
-  told = [];
+  reported = [];
   asked = [];
   facts = { startTicks: 4000 };
   stop = new AbortController();
@@ -35,7 +35,7 @@ beforeEach(() => {
       asked.push(pid);
       return facts;
     },
-    onState: (state: FileState | undefined) => void told.push(state),
+    onState: (state: FileState | undefined) => void reported.push(state),
   };
   running = new AgentFileReader(deps, { home, strict: true }).run(stop.signal);
 });
@@ -63,23 +63,23 @@ async function look(times: number): Promise<void> {
 it("tells what the agent wrote, and asks about its process only when the file has changed", async () => {
   write("busy", 4000);
   await look(5);
-  expect([told, asked]).toEqual([[{ type: "busy" }], [PID]]);
+  expect([reported, asked]).toEqual([[{ type: "busy" }], [PID]]);
 });
 
 it("takes no word of an earlier process that had the same pid", async () => {
   write("idle", 3999);
   await look(3);
-  expect(told).toEqual([undefined]);
+  expect(reported).toEqual([undefined]);
 });
 
 it("says nothing while nobody tells which process that is, and tells it then", async () => {
   facts = undefined;
   write("idle", 4000);
   await look(3);
-  expect(told).toEqual([]);
+  expect(reported).toEqual([]);
   facts = { startTicks: 4000 };
   await look(2);
-  expect(told).toEqual([{ type: "idle", background: "none" }]);
+  expect(reported).toEqual([{ type: "idle", background: "none" }]);
 });
 
 it.each([
@@ -91,11 +91,11 @@ it.each([
   const path = join(home, `.claude/sessions/${PID}.json`);
   put(path);
   await look(3);
-  expect(told).toEqual([]);
+  expect(reported).toEqual([]);
   rmSync(path, { recursive: true });
   write("busy", 4000);
   await look(3);
-  expect(told).toEqual([{ type: "busy" }]);
+  expect(reported).toEqual([{ type: "busy" }]);
 });
 
 it("takes a home that cannot be looked into for one without the file", async () => {
@@ -104,5 +104,5 @@ it("takes a home that cannot be looked into for one without the file", async () 
   rmSync(join(home, ".claude"), { recursive: true });
   writeFileSync(join(home, ".claude"), "a file");
   await look(3);
-  expect(told).toEqual([{ type: "busy" }, undefined]);
+  expect(reported).toEqual([{ type: "busy" }, undefined]);
 });

@@ -23,7 +23,7 @@ const REPORT: StateReport = {
 };
 const LIFE = { restartDue: false, crashLoop: false };
 
-/** An agent whose states are told by hand, and what is recorded of it. */
+/** An agent whose states are reported by hand, and what is recorded of it. */
 class Stage {
   readonly clock = new FakeClock();
   readonly journal: EventRecord[] = [];
@@ -76,18 +76,18 @@ class Stage {
   }
 
   /** What has been recorded until now. */
-  async told(): Promise<string[]> {
-    const told: string[] = [];
+  async reported(): Promise<string[]> {
+    const reported: string[] = [];
     const followed = this.events.follow({ subscriber: "", owner: "", epoch: "" }, new AbortController().signal);
     for (;;) {
       const next = await Promise.race([followed.next(), settle().then(() => undefined)]);
-      if (next === undefined || next.done) return told;
+      if (next === undefined || next.done) return reported;
       if (next.value.type === "missing") continue;
       const { event } = next.value;
-      if (event.type === "stdout") told.push(event.text);
-      else if (event.type === "phase-changed") told.push(`is ${event.state}${event.text && `, ${event.text}`}`);
-      else if (event.type === "session-failed") told.push(`failed: ${event.error}${event.done ? ", done" : ""}`);
-      else told.push(event.type + ("done" in event && event.done ? ", done" : ""));
+      if (event.type === "stdout") reported.push(event.text);
+      else if (event.type === "phase-changed") reported.push(`is ${event.state}${event.text && `, ${event.text}`}`);
+      else if (event.type === "session-failed") reported.push(`failed: ${event.error}${event.done ? ", done" : ""}`);
+      else reported.push(event.type + ("done" in event && event.done ? ", done" : ""));
     }
   }
 
@@ -107,13 +107,13 @@ afterEach(async () => {
 });
 
 describe("an agent that becomes idle", () => {
-  it("has the lines on its screen told, and then that it is idle", async () => {
+  it("has the lines on its screen reported, and then that it is idle", async () => {
     await stage.draw("");
     stage.is("busy");
     await stage.print("answer\r\nmore of it\r\n");
     stage.is("idle");
     await stage.clock.advance(300);
-    expect(await stage.told()).toEqual(["is busy", "answer\nmore of it\n", "is idle"]);
+    expect(await stage.reported()).toEqual(["is busy", "answer\nmore of it\n", "is idle"]);
   });
 
   it("has told what runs in its background, and each change of that, once", async () => {
@@ -128,7 +128,7 @@ describe("an agent that becomes idle", () => {
     stage.runsBehind(server, helper);
     stage.runsBehind(server, helper);
     stage.runsBehind();
-    expect(await stage.told()).toEqual([
+    expect(await stage.reported()).toEqual([
       "is busy",
       "is idle, 1 in the background: shell: npm run dev",
       "is idle, 2 in the background: shell: npm run dev; subagent",
@@ -142,7 +142,7 @@ describe("an agent that becomes idle", () => {
     await stage.clock.advance(20);
     await stage.print("the last line\r\n");
     await stage.clock.advance(300);
-    expect(await stage.told()).toEqual(["the last line\n", "is idle"]);
+    expect(await stage.reported()).toEqual(["the last line\n", "is idle"]);
   });
 
   it("has its input box left out, with what was typed there and what stands below", async () => {
@@ -151,10 +151,10 @@ describe("an agent that becomes idle", () => {
     await stage.print("answer\r\n────────\r\n> draft\r\n────────\r\nhint");
     stage.is("idle");
     await stage.clock.advance(300);
-    expect(await stage.told()).toEqual(["answer\n", "is idle"]);
+    expect(await stage.reported()).toEqual(["answer\n", "is idle"]);
   });
 
-  it("and goes on at once has both told, in order, and its lines at the next stop", async () => {
+  it("and goes on at once has both reported, in order, and its lines at the next stop", async () => {
     await stage.draw("");
     await stage.print("answer");
     stage.is("idle");
@@ -162,7 +162,7 @@ describe("an agent that becomes idle", () => {
     await stage.clock.advance(300);
     stage.is("idle");
     await stage.clock.advance(300);
-    expect(await stage.told()).toEqual(["is idle", "is busy", "answer\n", "is idle"]);
+    expect(await stage.reported()).toEqual(["is idle", "is busy", "answer\n", "is idle"]);
   });
 
   it("has the journal told which lines stand, so that another process does not tell them again", async () => {
@@ -176,7 +176,7 @@ describe("an agent that becomes idle", () => {
     await stage.draw("older\r\n1\r\n2\r\n3\r\n4\r\n5\r\nanswer\r\nwhat came meanwhile");
     stage.is("idle");
     await stage.clock.advance(300);
-    expect(await stage.told()).toEqual(["2\n3\n4\n5\nwhat came meanwhile\n", "is idle"]);
+    expect(await stage.reported()).toEqual(["2\n3\n4\n5\nwhat came meanwhile\n", "is idle"]);
   });
 });
 
@@ -191,9 +191,9 @@ describe("an agent that ends", () => {
     }
     await stage.clock.until(stage.recorder.over);
     const lines = Array.from({ length: 20 }, (_, i) => `${i}\n`).join("");
-    const told = await stage.told();
-    expect(told.slice(1, -1).join("")).toBe(lines);
-    expect([told[0], told.at(-1)]).toEqual(["session-started", "session-stopped, done"]);
+    const reported = await stage.reported();
+    expect(reported.slice(1, -1).join("")).toBe(lines);
+    expect([reported[0], reported.at(-1)]).toEqual(["session-started", "session-stopped, done"]);
   });
 
   it("and is started again has failed for now", async () => {
@@ -201,7 +201,7 @@ describe("an agent that ends", () => {
     stage.recorder.dead({ exit: { signal: 11 }, restartDue: true, crashLoop: false });
     stage.recorder.alive({ fresh: true });
     await stage.clock.advance(10_000);
-    expect(await stage.told()).toEqual(["failed: the agent ended with signal 11", "session-started"]);
+    expect(await stage.reported()).toEqual(["failed: the agent ended with signal 11", "session-started"]);
   });
 
   it("because it was asked to has not failed, whatever its exit code", async () => {
@@ -209,14 +209,14 @@ describe("an agent that ends", () => {
     stage.is("stopping");
     stage.recorder.dead({ ...LIFE, exit: { signal: 15 } });
     await stage.clock.until(stage.recorder.over);
-    expect(await stage.told()).toEqual(["is stopping", "session-stopped, done"]);
+    expect(await stage.reported()).toEqual(["is stopping", "session-stopped, done"]);
   });
 
   it("without being asked has failed", async () => {
     await stage.draw("");
     stage.recorder.dead({ ...LIFE, exit: { code: 3 }, crashLoop: true });
     await stage.clock.until(stage.recorder.over);
-    expect(await stage.told()).toEqual(["failed: the agent ended with exit code 3, again and again, done"]);
+    expect(await stage.reported()).toEqual(["failed: the agent ended with exit code 3, again and again, done"]);
   });
 });
 
@@ -233,19 +233,19 @@ describe("a program of which no state is known", () => {
     await stage.clock.advance(1500);
     await stage.print("ls\r\nfile\r\n$ ");
     await stage.clock.advance(1500);
-    expect(await stage.told()).toEqual(["is uncertain"]);
+    expect(await stage.reported()).toEqual(["is uncertain"]);
     await stage.clock.advance(60_000);
-    expect(await stage.told()).toEqual(["is uncertain", "$ ls\nfile\n$\n"]);
+    expect(await stage.reported()).toEqual(["is uncertain", "$ ls\nfile\n$\n"]);
   });
 });
 
 describe("output that was never drawn", () => {
   it("is named, but for what was before this process", async () => {
     await stage.draw("");
-    expect(await stage.told()).toEqual([]);
+    expect(await stage.reported()).toEqual([]);
     await stage.draw("");
     await stage.draw("");
-    expect(await stage.told()).toEqual(["output-lost"]);
+    expect(await stage.reported()).toEqual(["output-lost"]);
   });
 });
 
@@ -254,7 +254,7 @@ it("tells what stands above the screen when nobody has told anything before", as
   await stage.print("\r\n9");
   stage.is("idle");
   await stage.clock.advance(300);
-  expect((await stage.told()).slice(0, -1).join("")).toBe("banner 1\nbanner 2\n3\n4\n5\n6\n7\n8\n9\n");
+  expect((await stage.reported()).slice(0, -1).join("")).toBe("banner 1\nbanner 2\n3\n4\n5\n6\n7\n8\n9\n");
 });
 
 it("tells when dialogs open, change and close", async () => {
@@ -265,5 +265,5 @@ it("tells when dialogs open, change and close", async () => {
   stage.is("dialog", dialog("b"));
   stage.is("busy");
   const expected = ["dialog-opened", "is dialog", "dialog-closed", "dialog-opened", "dialog-closed", "is busy"];
-  expect(await stage.told()).toEqual(expected);
+  expect(await stage.reported()).toEqual(expected);
 });

@@ -6,7 +6,7 @@ import type { Task } from "../../base/task-group.ts";
 import type { OutputStream } from "../../pane/screen/output.ts";
 import { joinRows } from "../../pane/screen/peek-text.ts";
 import { waitForQuiet } from "../../pane/screen/screen-source.ts";
-import type { MainLine } from "../../pane/screen/scroll-teller.ts";
+import type { MainLine } from "../../pane/screen/scroll-reporter.ts";
 import type { Monitor, StateReport } from "../../pane/state/monitor.ts";
 import { type AgentExit, exitCodeOf } from "../../process/restart-policy.ts";
 import type { EventRecord } from "../../session/event-records.ts";
@@ -24,7 +24,7 @@ export interface EventRecorderDeps {
 }
 
 export interface EventRecorderOptions {
-  /** Hashes of the lines that an earlier process told while they stood; absent: there was none, so nothing has been told. */
+  /** Hashes of the lines that an earlier process told while they stood; absent: there was none, so nothing has been reported. */
   readonly standing?: readonly number[];
 }
 
@@ -62,7 +62,7 @@ export class EventRecorder implements Task {
   #idle: StateReport | undefined;
   #background: StateReport["background"] = [];
   #end: LifeEnd | undefined;
-  /** Version of the screen whose standing lines were told last. */
+  /** Version of the screen whose standing lines were reported last. */
   #toldVersion = -1;
 
   constructor(deps: EventRecorderDeps, options: EventRecorderOptions) {
@@ -85,7 +85,7 @@ export class EventRecorder implements Task {
     return this.#over.promise;
   }
 
-  /** Hashes of the lines that stand on the screen and have been told. */
+  /** Hashes of the lines that stand on the screen and have been reported. */
   get standing(): readonly number[] {
     return this.#lines.standing;
   }
@@ -103,11 +103,11 @@ export class EventRecorder implements Task {
     this.#woken.notify();
   }
 
-  /** The screen has been drawn anew. Where nobody has told lines before, those above the screen are new too. */
+  /** The screen has been drawn again. Where nobody has told lines before, those above the screen are new too. */
   drawn(): void {
     if (!this.#isNew) return;
     this.#isNew = false;
-    this.#lines.scrolled(this.#deps.output.emulator.historyOfLines().map((line) => ({ ...line, isTold: false })));
+    this.#lines.scrolled(this.#deps.output.emulator.historyOfLines().map((line) => ({ ...line, isReported: false })));
   }
 
   run(signal: AbortSignal): Promise<void> {
@@ -223,7 +223,7 @@ export class EventRecorder implements Task {
     const shown = lines.filter((line) => line.end <= end);
     const used = shown.findLastIndex(({ text }) => text.trim() !== "") + 1;
     this.#lines.stood(shown.slice(0, used));
-    emulator.markTold(shown.slice(0, used));
+    emulator.markReported(shown.slice(0, used));
   }
 
   /** Rows above the input box: that, what a person has typed there and what stands below it is no output. */
@@ -242,7 +242,7 @@ export class EventRecorder implements Task {
    */
   #erasing(): void {
     const { emulator } = this.#deps.output;
-    if (emulator.standingLines().every(({ isTold, text }) => isTold || text === "")) return;
+    if (emulator.standingLines().every(({ isReported, text }) => isReported || text === "")) return;
     if (!this.#drawsItself()) this.#tellStanding(emulator.rows);
   }
 

@@ -3,7 +3,7 @@ import { fc } from "../../../test/support/property.ts";
 import { Emulator } from "../../pane/screen/emulator.ts";
 import { type FinalLine, FinalLines } from "./final-lines.ts";
 
-const lineOf = (text: string): FinalLine => ({ text, isTold: false, isRest: false, goesOn: false });
+const lineOf = (text: string): FinalLine => ({ text, isReported: false, isRest: false, goesOn: false });
 const gone = (...texts: string[]) => texts.map(lineOf);
 const rows = gone;
 const numbered = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => `line number ${from + i}`);
@@ -13,87 +13,87 @@ function recorder(standing: readonly number[] = []) {
   const lines = new FinalLines((more) => {
     text += more;
   }, standing);
-  const told = () => {
+  const reported = () => {
     const all = text;
     text = "";
     return all;
   };
-  return { lines, told };
+  return { lines, reported };
 }
 
 describe("lines that scroll off", () => {
-  it("are told at once", () => {
-    const { lines, told } = recorder();
+  it("are reported at once", () => {
+    const { lines, reported } = recorder();
     lines.scrolled(gone("a", "b"));
-    expect(told()).toBe("a\nb\n");
+    expect(reported()).toBe("a\nb\n");
     lines.stood(rows("c"));
-    expect(told()).toBe("c\n");
+    expect(reported()).toBe("c\n");
   });
 
-  it("are told in parts when they are longer than the history, and as one line all the same", () => {
-    const { lines, told } = recorder();
+  it("are reported in parts when they are longer than the history, and as one line all the same", () => {
+    const { lines, reported } = recorder();
     lines.scrolled([...gone("before"), { ...lineOf("one "), goesOn: true }]);
     lines.scrolled([{ ...lineOf("two "), isRest: true, goesOn: true }]);
     lines.scrolled([{ ...lineOf("three"), isRest: true }, lineOf("after")]);
-    expect(told()).toBe("before\none two three\nafter\n");
+    expect(reported()).toBe("before\none two three\nafter\n");
   });
 
   it("are ended where the rest never comes", () => {
-    const { lines, told } = recorder();
+    const { lines, reported } = recorder();
     lines.scrolled([{ ...lineOf("one "), goesOn: true }]);
     lines.stood(gone("another"));
-    expect(told()).toBe("one \nanother\n");
+    expect(reported()).toBe("one \nanother\n");
   });
 
-  it("are not told when the terminal says that they were", () => {
-    const { lines, told } = recorder();
-    lines.scrolled([{ ...lineOf("a"), isTold: true }, lineOf("b")]);
-    expect(told()).toBe("b\n");
+  it("are not reported when the terminal says that they were", () => {
+    const { lines, reported } = recorder();
+    lines.scrolled([{ ...lineOf("a"), isReported: true }, lineOf("b")]);
+    expect(reported()).toBe("b\n");
   });
 });
 
 describe("lines that stood on the screen", () => {
-  it("are told then, and not again when they scroll off", () => {
-    const { lines, told } = recorder();
+  it("are reported then, and not again when they scroll off", () => {
+    const { lines, reported } = recorder();
     lines.stood(rows("hello", "", "world", "", ""));
-    expect(told()).toBe("hello\n\nworld\n");
+    expect(reported()).toBe("hello\n\nworld\n");
     lines.scrolled(gone("hello", "", "world", "new"));
-    expect(told()).toBe("new\n");
+    expect(reported()).toBe("new\n");
   });
 
-  it("are not told again while they stay, nor when what is below them was drawn anew further down", () => {
-    const { lines, told } = recorder();
+  it("are not reported again while they stay, nor when what is below them was drawn again further down", () => {
+    const { lines, reported } = recorder();
     const box = ["────────", "> ", "────────", "? for shortcuts"];
     lines.stood(rows("welcome", ...box));
-    told();
+    reported();
     lines.scrolled(gone("welcome"));
     lines.stood(rows("question", "answer 1", ...box));
-    expect(told()).toBe("question\nanswer 1\n");
+    expect(reported()).toBe("question\nanswer 1\n");
     lines.stood(rows("question", "answer 1", ...box));
-    expect(told()).toBe("");
+    expect(reported()).toBe("");
   });
 
-  it("are told again when they changed", () => {
-    const { lines, told } = recorder();
+  it("are reported again when they changed", () => {
+    const { lines, reported } = recorder();
     lines.stood(rows("a", "$"));
-    told();
+    reported();
     lines.stood(rows("a", "$ ls", "file", "$"));
-    expect(told()).toBe("$ ls\nfile\n");
+    expect(reported()).toBe("$ ls\nfile\n");
   });
 
   it("and were erased are not missed", () => {
-    const { lines, told } = recorder();
+    const { lines, reported } = recorder();
     lines.stood(rows("a", "working on it", "c"));
-    told();
+    reported();
     lines.scrolled(gone("a", "c", "d"));
-    expect(told()).toBe("d\n");
+    expect(reported()).toBe("d\n");
   });
 
   it("come a second time when the agent printed them a second time", () => {
-    const { lines, told } = recorder();
+    const { lines, reported } = recorder();
     lines.stood(rows("npm test", "passed"));
     lines.stood(rows("npm test", "passed", "npm test", "passed"));
-    expect(told()).toBe("npm test\npassed\nnpm test\npassed\n");
+    expect(reported()).toBe("npm test\npassed\nnpm test\npassed\n");
   });
 
   it("are known by another process that was told of them", () => {
@@ -101,39 +101,39 @@ describe("lines that stood on the screen", () => {
     first.lines.stood(rows("a line", "another line"));
     const second = recorder(first.lines.standing);
     second.lines.stood(rows("another line", "a third line"));
-    expect(second.told()).toBe("a third line\n");
+    expect(second.reported()).toBe("a third line\n");
   });
 });
 
 it("tells of an alternate screen what changed since the last moment", () => {
-  const { lines, told } = recorder();
+  const { lines, reported } = recorder();
   lines.stoodAlternate(["file.txt", "", "one", "two", "~"]);
-  expect(told()).toBe("file.txt\none\ntwo\n~\n");
+  expect(reported()).toBe("file.txt\none\ntwo\n~\n");
   lines.stoodAlternate(["file.txt", "", "one", "2", "~"]);
-  expect(told()).toBe("2\n");
+  expect(reported()).toBe("2\n");
   lines.stood(rows("main"));
-  expect(told()).toBe("main\n");
+  expect(reported()).toBe("main\n");
 });
 
-describe("an agent that clears its history and draws everything anew", () => {
+describe("an agent that clears its history and draws everything again", () => {
   it("has only what is new told", () => {
-    const { lines, told } = recorder();
+    const { lines, reported } = recorder();
     lines.scrolled(gone(...numbered(0, 500)));
     lines.stood(rows(...numbered(500, 520)));
-    expect(told().split("\n")).toHaveLength(521);
+    expect(reported().split("\n")).toHaveLength(521);
     lines.cleared();
     lines.scrolled(gone(...numbered(0, 400), "a new line in between", ...numbered(400, 510)));
     lines.stood(rows(...numbered(510, 520), "the newest line"));
-    expect(told()).toBe("a new line in between\nthe newest line\n");
+    expect(reported()).toBe("a new line in between\nthe newest line\n");
   });
 
-  it("but prints something else has that told, and costs no search for long", () => {
-    const { lines, told } = recorder();
+  it("but prints something else has that reported, and costs no search for long", () => {
+    const { lines, reported } = recorder();
     lines.scrolled(gone(...numbered(0, 2000)));
     lines.cleared();
-    told();
+    reported();
     lines.scrolled(gone(...numbered(5000, 9000)));
-    expect(told()).toBe(`${numbered(5000, 9000).join("\n")}\n`);
+    expect(reported()).toBe(`${numbered(5000, 9000).join("\n")}\n`);
   });
 });
 
@@ -141,7 +141,7 @@ it("tells each line of a plain output once, however it is cut into scrolling and
   const step = fc.record({ print: fc.nat(30), stands: fc.boolean() });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
-      const { lines, told } = recorder();
+      const { lines, reported } = recorder();
       const height = 10;
       let printed = 0;
       let top = 0;
@@ -153,7 +153,7 @@ it("tells each line of a plain output once, however it is cut into scrolling and
         if (stands) lines.stood(rows(...numbered(top, printed), "", ""));
       }
       lines.stood(rows(...numbered(top, printed)));
-      expect(told()).toBe(
+      expect(reported()).toBe(
         numbered(0, printed)
           .map((line) => `${line}\n`)
           .join(""),
@@ -163,19 +163,19 @@ it("tells each line of a plain output once, however it is cut into scrolling and
 });
 
 describe("on a real terminal", () => {
-  /** Prints, looks and resizes as told; returns what was told of it. */
+  /** Prints, looks and resizes as reported; returns what was told of it. */
   async function play(steps: readonly Step[]) {
-    const { lines, told } = recorder();
+    const { lines, reported } = recorder();
     const emulator = new Emulator({ cols: 30, rows: 8, scrollback: 1000 });
     const cleared = () => lines.cleared();
     const look = () => {
       const standing = emulator.standingLines();
       lines.stood(standing);
       const used = standing.findLastIndex(({ text }) => text !== "") + 1;
-      emulator.markTold(standing.slice(0, used));
+      emulator.markReported(standing.slice(0, used));
     };
     const scrolled = (more: readonly FinalLine[]) => lines.scrolled(more);
-    emulator.listen({ scrolled, overflowed: () => told(), vanished: () => false, erasing: () => {}, cleared });
+    emulator.listen({ scrolled, overflowed: () => reported(), vanished: () => false, erasing: () => {}, cleared });
     const printed: string[] = [];
     for (const step of steps) {
       if (step.do === "look") look();
@@ -189,7 +189,7 @@ describe("on a real terminal", () => {
       }
     }
     look();
-    return { told: told(), printed: printed.map((line) => `${line}\n`).join("") };
+    return { reported: reported(), printed: printed.map((line) => `${line}\n`).join("") };
   }
   type Step =
     | { readonly do: "look" }
@@ -197,7 +197,7 @@ describe("on a real terminal", () => {
     | { readonly do: "resize"; readonly cols: number; readonly rows: number }
     | { readonly do: "print"; readonly count: number; readonly length: number };
 
-  /** As programs do that draw everything anew. */
+  /** As programs do that draw everything again. */
   async function redraw(emulator: Emulator, printed: readonly string[]) {
     const text = printed.slice(-60).map((line) => `${line}\r\n`);
     await emulator.write(`\x1b[2J\x1b[3J\x1b[H${text.join("")}`);
@@ -216,26 +216,26 @@ describe("on a real terminal", () => {
     },
   );
 
-  it("every line is told once, in order, whatever scrolls, stands and is resized", async () => {
+  it("every line is reported once, in order, whatever scrolls, stands and is resized", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
-        const { told, printed } = await play(steps);
-        expect(told).toBe(printed);
+        const { reported, printed } = await play(steps);
+        expect(reported).toBe(printed);
       }),
       { numRuns: 25 },
     );
   });
 
-  it("every line is told once, also when all is drawn anew now and then", async () => {
+  it("every line is reported once, also when all is drawn again now and then", async () => {
     const withRedraws = fc.oneof(
       { weight: 4, arbitrary: step },
       { weight: 1, arbitrary: fc.constant({ do: "redraw" as const }) },
     );
     await fc.assert(
       fc.asyncProperty(fc.array(withRedraws, { maxLength: 12 }), async (steps) => {
-        // What stands on the screen and was not told when it is cleared is drawn again, and told then.
-        const { told, printed } = await play(steps);
-        expect(told).toBe(printed);
+        // What stands on the screen and was not reported when it is cleared is drawn again, and told then.
+        const { reported, printed } = await play(steps);
+        expect(reported).toBe(printed);
       }),
       { numRuns: 25 },
     );

@@ -1,5 +1,5 @@
 import { matchLines } from "../../pane/screen/line-match.ts";
-import type { MainLine } from "../../pane/screen/scroll-teller.ts";
+import type { MainLine } from "../../pane/screen/scroll-reporter.ts";
 
 /** Told lines that are remembered, for an agent that clears its terminal and prints everything again. */
 const REMEMBERED = 1000;
@@ -12,23 +12,23 @@ const STANDING_MAX = 300;
 const STRONG = /[\p{L}\p{N}](?:.*?[\p{L}\p{N}]){3}/u;
 
 /** A line of the main screen, see `MainLine`. */
-export type FinalLine = Pick<MainLine, "text" | "isTold" | "isRest" | "goesOn">;
+export type FinalLine = Pick<MainLine, "text" | "isReported" | "isRest" | "goesOn">;
 
 /**
  * Makes text of the lines that become final on a terminal, each once and in order: those that scrolled into the history, and the
  * screen as it stood at certain moments. The terminal says which lines it has told and still shows as they were; besides, a line
- * is not told again when the agent draws the same lines a second time, after a moment or after it cleared its history. Pure.
+ * is not reported again when the agent draws the same lines a second time, after a moment or after it cleared its history. Pure.
  */
 export class FinalLines {
   readonly #emit: (text: string) => void;
-  /** Hashes of the lines told last, in the order in which they were told. */
+  /** Hashes of the lines told last, in the order in which they were reported. */
   #history: number[];
   /** Hashes of told lines that have still to scroll off, or may come by again, from `#next` on in their order. */
   #told: readonly number[];
   #next = 0;
   #patience = PATIENCE;
   #alternate: readonly number[] = [];
-  /** The last text that was told goes on in the next one. */
+  /** The last text that was reported goes on in the next one. */
   #isOpen = false;
 
   /** `emit` gets texts of whole lines, each ended by LF; one without goes on in the next. `standing`: see there. */
@@ -38,7 +38,7 @@ export class FinalLines {
     this.#history = [...standing];
   }
 
-  /** Hashes of the lines on the screen that have been told: what a later process needs to know them again. */
+  /** Hashes of the lines on the screen that have been reported: what a later process needs to know them again. */
   get standing(): readonly number[] {
     return this.#told.slice(this.#next);
   }
@@ -46,14 +46,14 @@ export class FinalLines {
   /** Lines that left the main screen for the history, oldest first. */
   scrolled(lines: readonly FinalLine[]): void {
     let out = "";
-    for (const { text, isTold, isRest, goesOn } of lines) {
+    for (const { text, isReported, isRest, goesOn } of lines) {
       if (isRest || goesOn) {
         out += this.#part(text, { isRest, goesOn });
         continue;
       }
       const line = text.trimEnd();
       const isKnown = this.#isKnown(line);
-      if (!isTold && !isKnown) out += this.#whole(line);
+      if (!isReported && !isKnown) out += this.#whole(line);
     }
     if (out !== "") this.#emit(out);
   }
@@ -66,16 +66,16 @@ export class FinalLines {
     const isKnown = knownLines(this.standing, hashes);
     let out = "";
     shown.forEach((line, i) => {
-      const { isTold = false, isRest = false } = lines[i] ?? {};
+      const { isReported = false, isRest = false } = lines[i] ?? {};
       if (isRest) out += this.#part(line, { isRest, goesOn: false });
-      else if (!isTold && isKnown[i] !== true) out += this.#whole(line);
+      else if (!isReported && isKnown[i] !== true) out += this.#whole(line);
     });
     this.#expect(hashes);
     this.#patience = PATIENCE;
     if (out !== "") this.#emit(out);
   }
 
-  /** The same for the alternate screen, of which only what changed since the last moment is told. */
+  /** The same for the alternate screen, of which only what changed since the last moment is reported. */
   stoodAlternate(texts: readonly string[]): void {
     const lines = texts.map((text) => text.trimEnd()).filter((line) => line !== "");
     const hashes = lines.map(hashOf);
@@ -85,7 +85,7 @@ export class FinalLines {
     if (fresh.length > 0) this.#emit(this.#ended() + fresh.map((line) => `${line}\n`).join(""));
   }
 
-  /** A line of which a part has been told does not go on. */
+  /** A line of which a part has been reported does not go on. */
   interrupted(): void {
     const end = this.#ended();
     if (end !== "") this.#emit(end);
@@ -122,7 +122,7 @@ export class FinalLines {
     return end;
   }
 
-  /** The line scrolls off: is it one that was told already? */
+  /** The line scrolls off: is it one that was reported already? */
   #isKnown(line: string): boolean {
     return this.#patience > 0 && this.#next < this.#told.length && this.#isExpected(line);
   }
@@ -141,7 +141,7 @@ export class FinalLines {
 }
 
 /**
- * Which lines of a screen, as hashes, were told before. Blank lines are not compared, since so many of them would outweigh the
+ * Which lines of a screen, as hashes, were reported before. Blank lines are not compared, since so many of them would outweigh the
  * text between them: one is new where the line before it is.
  */
 function knownLines(told: readonly number[], shown: readonly number[]): readonly boolean[] {

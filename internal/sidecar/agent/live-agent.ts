@@ -11,10 +11,10 @@ import type { Journal } from "../../eventlog/journal.ts";
 import { People } from "../../pane/attach/attach-people.ts";
 import { AgentDeliveries } from "../../pane/delivery/agent-deliveries.ts";
 import type { Situation } from "../../pane/delivery/delivery-policy.ts";
-import { textsLeftBy } from "../../pane/delivery/leftover.ts";
-import { RECEIPT_KEEP, RECEIPT_KEEP_MS } from "../../pane/delivery/letter-book.ts";
 import { Mailbox } from "../../pane/delivery/mailbox.ts";
-import { StandingTexts } from "../../pane/delivery/standing-texts.ts";
+import { RECEIPT_KEEP, RECEIPT_KEEP_MS } from "../../pane/delivery/nudge-book.ts";
+import { textsLeftBy } from "../../pane/delivery/unconfirmed-text.ts";
+import { UnsubmittedTexts } from "../../pane/delivery/unsubmitted-texts.ts";
 import { OutputStream } from "../../pane/screen/output.ts";
 import { Peeker } from "../../pane/screen/peek.ts";
 import { Monitor } from "../../pane/state/monitor.ts";
@@ -24,6 +24,7 @@ import { type RestoredNudge, recordsOf, restoreNudges } from "../../session/nudg
 import type { NudgeReceipt, PaneStatus } from "../../session/types.ts";
 import type { PaneCut, TmuxPane } from "../../tmux/pane/pane.ts";
 import { AgentJournal } from "./agent-journal.ts";
+import type { AgentLife } from "./agent-life.ts";
 import { redrawOfCut } from "./cut-redraw.ts";
 import { EventRecorder } from "./event-recorder.ts";
 import type { Restored, SidecarRecord } from "./journal-records.ts";
@@ -35,16 +36,7 @@ export interface LiveAgentDeps {
   readonly logger: Logger;
   readonly profile: AgentProfile;
   readonly journal: Journal<SidecarRecord>;
-  /** Present or last life, see `SessionMonitor.life`. */
-  readonly life: () => {
-    readonly pid: number;
-    readonly startedAt: number;
-    readonly restarts: number;
-    readonly alive: boolean;
-    readonly exitCode: number | undefined;
-    readonly agentId: string | undefined;
-  };
-  readonly pane: () => TmuxPane | undefined;
+  readonly life: AgentLife;
   readonly onReceipt: (receipt: NudgeReceipt) => void;
   /** Has the agent ended for good, see `AgentStopper`. */
   readonly onStop: (request: StopRequest) => void;
@@ -95,7 +87,7 @@ export class LiveAgent {
     this.output.bytes.listen(() => this.#reserve());
     const nudges = restoreNudges(restored.nudges, time, RECEIPT_KEEP_MS, RECEIPT_KEEP);
     const left = textsLeftBy(nudges, restored.agent?.startedAt ?? 0);
-    const standing = new StandingTexts(left.map(({ text }) => text));
+    const standing = new UnsubmittedTexts(left.map(({ text }) => text));
     const isOurs = (composer: ComposerView, quietMs: number) => standing.isOurs(composer, quietMs, clock.monotonicMs());
     this.monitor = new Monitor({ clock, profile, source: this.output, isOurs }, { stallAfterMs: options.stallAfterMs });
     const keep = (record: SidecarRecord) => this.#journal.tryKeep(record);
@@ -105,14 +97,23 @@ export class LiveAgent {
       { clock, profile, events: this.events, monitor: this.monitor, output: this.output, keep },
       restored.events.promise === undefined ? {} : { standing: restored.events.standing },
     );
-    this.peeker = new Peeker({ clock, output: this.output, pane: deps.pane, alive: () => deps.life().alive });
+    this.peeker = new Peeker({ clock, output: this.output, pane: () => deps.life.pane, alive: () => deps.life.alive });
     this.people = new People(
       { clock, size: () => this.output.emulator, resize: (size) => this.#resize(size) },
       { own: { cols: options.cols, rows: options.rows } },
     );
     const { output, monitor, people } = this;
     this.#deliveries = new AgentDeliveries(
-      { clock, profile, pane: deps.pane, output, monitor, people, standing, restartDue: () => this.#restartDue },
+      {
+        clock,
+        profile,
+        pane: () => deps.life.pane,
+        output,
+        monitor,
+        people,
+        standing,
+        restartDue: () => this.#restartDue,
+      },
       left,
     );
     this.mailbox = this.#newMailbox(nudges);
@@ -138,7 +139,6 @@ export class LiveAgent {
 
   #newMailbox(nudges: readonly RestoredNudge[]): Mailbox {
     const { clock, time, logger, onReceipt } = this.#deps;
-    const deliveries = this.#deliveries;
     return new Mailbox(
       {
         clock,
@@ -149,16 +149,13 @@ export class LiveAgent {
           if (record.type === "accepted") this.events.accepted(record.nudge);
         },
         clean: (message) => this.clean(message),
-        situation: (signal) => deliveries.situation(signal),
+        courier: this.#deliveries,
         changes: this.monitor.changes,
-        deliver: (letter, onIntent, signal) => deliveries.deliver(letter, onIntent, signal),
-        recover: (letter, signal) => deliveries.recover(letter, signal),
         ended: (receipt) => {
           this.events.receipt(receipt);
           onReceipt(receipt);
         },
         newId: randomUUID,
-        ...(deliveries.leftover === undefined ? {} : { leftover: deliveries.leftover }),
       },
       nudges,
     );
@@ -177,7 +174,7 @@ export class LiveAgent {
 
   /** Undefined while tmux is away. */
   get pane(): TmuxPane | undefined {
-    return this.#deps.pane();
+    return this.#deps.life.pane;
   }
 
   /** Why nothing more will come; undefined while something may. */
@@ -186,7 +183,7 @@ export class LiveAgent {
   }
 
   get isAlive(): boolean {
-    return this.#deps.life().alive;
+    return this.#deps.life.alive;
   }
 
   alive(life: { readonly pid: number; readonly fresh: boolean }): void {
@@ -255,7 +252,7 @@ export class LiveAgent {
   }
 
   status(): PaneStatus {
-    const { life, clock } = { life: this.#deps.life(), clock: this.#deps.clock };
+    const { life, clock } = { life: this.#deps.life, clock: this.#deps.clock };
     const { state, since, evidence, dialog, draft, background, parkedUntil } = this.monitor.report;
     const { output } = this;
     return {
@@ -309,7 +306,7 @@ export class LiveAgent {
   }
 
   #agentRecord() {
-    const { pid, startedAt, restarts, agentId } = this.#deps.life();
+    const { pid, startedAt, restarts, agentId } = this.#deps.life;
     return { type: "agent" as const, pid, startedAt, restarts, ...(agentId !== undefined && { agentId }) };
   }
 

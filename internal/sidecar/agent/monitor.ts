@@ -7,6 +7,7 @@ import { type AgentExit, decideRestart, exitCodeOf, type RestartMode } from "../
 import type { CommandClient } from "../../tmux/control/command-client.ts";
 import type { AgentCommand } from "../../tmux/pane/agent-command.ts";
 import { type PaneFacts, TmuxPane, type TmuxPaneOptions } from "../../tmux/pane/pane.ts";
+import type { AgentLife } from "./agent-life.ts";
 
 /** The supervising half, which can reach the processes beside the agent and run tmux. */
 export interface SessionHelp {
@@ -28,7 +29,7 @@ export interface LifeListener {
   sized(size: { readonly cols: number; readonly rows: number }): void;
   /** The pane's output must be piped (again): the pane is new, or the pipe was lost. */
   arm(pane: TmuxPane): Promise<void>;
-  /** The pane's screen starts anew, as tmux does it for a new life. */
+  /** The pane's screen starts again, as tmux does it for a new life. */
   renewed(): Promise<void>;
   /** When output came last that was piped here; wall clock, ms. */
   lastOutputAt(): number | undefined;
@@ -45,6 +46,7 @@ export interface SessionMonitorDeps {
   readonly client: CommandClient;
   readonly help: SessionHelp;
   readonly listener: LifeListener;
+  readonly life: AgentLife;
   /** Which agent the supervising half has started, see `ControlHello`; undefined while that is not known. */
   readonly agentId: () => string | undefined;
 }
@@ -56,13 +58,6 @@ export interface SessionMonitorOptions {
   readonly restart: RestartMode;
   /** Aborted once the agent is to end for good: it is not started again then. */
   readonly stopAsked: AbortSignal;
-  /** What the journal knows: the pid that ran, since when (wall clock ms), and how often it was started again. */
-  readonly before?: {
-    readonly pid: number;
-    readonly startedAt: number;
-    readonly restarts: number;
-    readonly agentId?: string;
-  };
 }
 
 /** Without a notification the pane is asked this often. */
@@ -91,49 +86,22 @@ export class SessionMonitor implements Task {
   readonly #deps: SessionMonitorDeps;
   readonly #options: SessionMonitorOptions;
   readonly #woken = new SignalBus();
-  #pane: TmuxPane | undefined;
   /** Of the pane that was followed last. */
   #paneId: string | undefined;
-  #pid = 0;
-  #agentId: string | undefined;
-  #startedAt: number;
-  #restarts: number;
   #quickEnds = 0;
   /** Looks in a row at which output was missing. */
   #missing = 0;
-  #exit: AgentExit | undefined;
   #done = false;
-  /** An agent has been seen alive by this process. */
-  #met = false;
   /** The pid of the life whose output is piped. */
   #armedFor: number | undefined;
 
   constructor(deps: SessionMonitorDeps, options: SessionMonitorOptions) {
     this.#deps = deps;
     this.#options = options;
-    this.#pid = options.before?.pid ?? 0;
-    this.#agentId = options.before?.agentId;
-    this.#startedAt = options.before?.startedAt ?? deps.clock.now();
-    this.#restarts = options.before?.restarts ?? 0;
   }
 
-  /** Undefined until it was found, and while tmux is away. */
-  get pane(): TmuxPane | undefined {
-    return this.#pane;
-  }
-
-  /** Of the agent's present or last life; wall clock ms. */
-  get life() {
-    const exit = this.#exit;
-    const exitCode = exit === undefined ? undefined : exitCodeOf(exit);
-    return {
-      pid: this.#pid,
-      startedAt: this.#startedAt,
-      restarts: this.#restarts,
-      alive: this.#met && exit === undefined,
-      exitCode,
-      agentId: this.#agentId,
-    };
+  get #life(): AgentLife {
+    return this.#deps.life;
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -148,7 +116,7 @@ export class SessionMonitor implements Task {
           if (!isPassing(err)) throw err;
           this.#deps.logger.debug({ err }, "tmux is away");
         }
-        this.#pane = undefined;
+        this.#life.pane = undefined;
         await this.#deps.clock.sleep(RETRY_MS, signal).catch(() => {});
       }
     } finally {
@@ -168,22 +136,22 @@ export class SessionMonitor implements Task {
       done.abort();
       if (isAttached) return;
       if (client.isSessionMissing) await this.#seekSession(clock.monotonicMs() - since > MAKE_MS, signal);
-      else if (this.life.alive && (await isGone(help, this.#pid))) await this.#ended(signal);
+      else if (this.#life.alive && (await isGone(help, this.#life.pid))) await this.#ended(signal);
     }
   }
 
   /** The server answers and has no such session, or the session has no such pane. `isOverdue`: one should have come by now. */
   async #seekSession(isOverdue: boolean, signal: AbortSignal): Promise<void> {
     const { help } = this.#deps;
-    const isExpected = this.#pid === 0 || this.#exit !== undefined;
+    const isExpected = this.#life.pid === 0 || this.#life.exit !== undefined;
     if (this.#done || (isExpected && !isOverdue)) return;
-    if (this.#pid !== 0 && (await help.session(this.#pid)) !== "gone") return;
+    if (this.#life.pid !== 0 && (await help.session(this.#life.pid)) !== "gone") return;
     await this.#handleEnd(HUNG_UP, signal, () => this.#renew(signal));
   }
 
   /** The process has ended, and tmux cannot be asked by the client: with its session or pane, or with the server. */
   async #ended(signal: AbortSignal): Promise<void> {
-    if ((await this.#deps.help.session(this.#pid)) === undefined) this.#vanished();
+    if ((await this.#deps.help.session(this.#life.pid)) === undefined) this.#vanished();
     else await this.#seekSession(false, signal);
   }
 
@@ -199,9 +167,9 @@ export class SessionMonitor implements Task {
 
   /** The agent went with its tmux server, or somebody put another in its place: nobody is asked whether it is started again. */
   #vanished(): void {
-    this.#exit = HUNG_UP;
+    this.#life.exit = HUNG_UP;
     this.#deps.listener.dead({ exit: HUNG_UP, restartDue: true, crashLoop: false });
-    this.#deps.logger.warn({ pid: this.#pid }, "agent went without its end being seen");
+    this.#deps.logger.warn({ pid: this.#life.pid }, "agent went without its end being seen");
   }
 
   /** The agent's pane, wherever on the server it is; in a session that was not looked at before, the first one. */
@@ -209,7 +177,7 @@ export class SessionMonitor implements Task {
     const { client } = this.#deps;
     const { session, captures } = this.#options;
     const panes = await listPanes(client);
-    const own = panes.find(({ pid }) => pid === this.#pid) ?? panes.find(({ id }) => id === this.#paneId);
+    const own = panes.find(({ pid }) => pid === this.#life.pid) ?? panes.find(({ id }) => id === this.#paneId);
     if (own !== undefined) return new TmuxPane(client, own.id, captures);
     if (this.#paneId === undefined) return await TmuxPane.find(client, session, captures);
     await this.#seekSession(false, signal);
@@ -225,11 +193,11 @@ export class SessionMonitor implements Task {
     this.#noticeLife(met);
     // After a broken client the pipe of the same life goes on: arming again would tear a hole.
     if (!met.piped || this.#armedFor !== met.pid) await this.#arm(pane, met);
-    this.#pane = pane;
+    this.#life.pane = pane;
     while (!signal.aborted) {
       const facts = await this.#factsWithEnd(pane, signal);
       if (facts.dead) {
-        this.#pid = facts.pid;
+        this.#life.pid = facts.pid;
         await this.#handleEnd(exitOf(facts), signal, () => this.#respawn(pane));
       } else {
         this.#noticeLife(facts);
@@ -279,19 +247,19 @@ export class SessionMonitor implements Task {
 
   #noticeLife(facts: PaneFacts): void {
     if (facts.dead) return;
-    const agentId = this.#deps.agentId() ?? this.#agentId;
+    const agentId = this.#deps.agentId() ?? this.#life.agentId;
     // Another agent may have the pid of the one before.
-    const known = this.#pid === facts.pid && (this.#agentId === undefined || this.#agentId === agentId);
-    this.#agentId = agentId;
-    if (known && this.#exit === undefined && this.#pane !== undefined) return;
+    const known = this.#life.pid === facts.pid && (this.#life.agentId === undefined || this.#life.agentId === agentId);
+    this.#life.agentId = agentId;
+    if (known && this.#life.exit === undefined && this.#life.pane !== undefined) return;
     if (!known) {
-      if (this.life.alive && this.#pid !== 0) this.#vanished(); // nobody saw its end
-      if (this.#pid !== 0) this.#restarts++;
-      this.#pid = facts.pid;
-      this.#startedAt = this.#deps.clock.now();
+      if (this.#life.alive && this.#life.pid !== 0) this.#vanished(); // nobody saw its end
+      if (this.#life.pid !== 0) this.#life.restarts++;
+      this.#life.pid = facts.pid;
+      this.#life.startedAt = this.#deps.clock.now();
     }
-    this.#met = true;
-    this.#exit = undefined;
+    this.#life.met = true;
+    this.#life.exit = undefined;
     this.#done = false;
     this.#deps.help.agent(facts.pid);
     this.#deps.listener.alive({ pid: facts.pid, fresh: !known });
@@ -301,8 +269,8 @@ export class SessionMonitor implements Task {
   async #handleEnd(exit: AgentExit, signal: AbortSignal, again: () => Promise<void>): Promise<void> {
     if (this.#done) return;
     const { clock, listener, logger } = this.#deps;
-    this.#exit = exit;
-    const life = { exit, livedMs: clock.now() - this.#startedAt, quickEnds: this.#quickEnds };
+    this.#life.exit = exit;
+    const life = { exit, livedMs: clock.now() - this.#life.startedAt, quickEnds: this.#quickEnds };
     const { restart, stopAsked } = this.#options;
     const decision = decideRestart(stopAsked.aborted ? "never" : restart, life);
     if (decision.type === "finish") return this.#finish(exit);
@@ -359,7 +327,7 @@ async function listPanes(client: CommandClient): Promise<readonly { readonly id:
   });
 }
 
-/** tmux is away, or the session or pane is: both come back, or the supervising half makes them anew. */
+/** tmux is away, or the session or pane is: both come back, or the supervising half makes them again. */
 function isPassing(err: unknown): boolean {
   return err instanceof DomainError && (err.kind === "unavailable" || err.kind === "precondition");
 }

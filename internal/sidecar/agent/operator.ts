@@ -7,7 +7,7 @@ import { answersOf, type KeyWriter, respond } from "../../pane/delivery/respond.
 import type { ScreenSource } from "../../pane/screen/screen-source.ts";
 import type { KeysRequest, RespondRequest, RespondResult } from "../../session/types.ts";
 import { checkKeys } from "../../tmux/pane/keys.ts";
-import { Once } from "./once.ts";
+import { IdempotentCalls } from "./idempotent-calls.ts";
 
 export interface OperatorDeps {
   readonly clock: Clock;
@@ -28,20 +28,20 @@ const OVERTAKES: ReadonlySet<string> = new Set(["C-c", "Escape"]);
 /** What a person does at the agent's terminal beside sending messages: presses keys and answers dialogs. */
 export class Operator {
   readonly #deps: OperatorDeps;
-  readonly #keys: Once<void>;
-  readonly #answers: Once<RespondResult>;
+  readonly #keys: IdempotentCalls<void>;
+  readonly #answers: IdempotentCalls<RespondResult>;
 
   constructor(deps: OperatorDeps) {
     this.#deps = deps;
-    this.#keys = new Once(deps.clock);
-    this.#answers = new Once(deps.clock);
+    this.#keys = new IdempotentCalls(deps.clock);
+    this.#answers = new IdempotentCalls(deps.clock);
   }
 
   /**
    * Presses keys, or types a text as it is, into whatever is on the screen. Waits until a delivery under way has ended;
    * a request of Ctrl-C and Escape alone does not. `caller`: whose request id it is; empty where callers are not known.
    * @throws DomainError `invalid`: keys and text, neither, not a key, text over 65,536 bytes or with NUL; `already-exists`:
-   * see `Once`; `precondition`: the agent is dead; `unavailable`: tmux is away.
+   * see `IdempotentCalls`; `precondition`: the agent is dead; `unavailable`: tmux is away.
    */
   async sendKeys(request: KeysRequest, signal: AbortSignal, caller = ""): Promise<void> {
     const { keys, text, requestId } = request;
@@ -57,7 +57,7 @@ export class Operator {
 
   /**
    * Answers a dialog: see `respond`. `caller`: as in `sendKeys`.
-   * @throws DomainError as `respond` and `Once`; `unavailable`: tmux is away.
+   * @throws DomainError as `respond` and `IdempotentCalls`; `unavailable`: tmux is away.
    */
   async respond(request: RespondRequest, signal: AbortSignal, caller = ""): Promise<RespondResult> {
     const { dialogId, choice, text, requestId } = request;
@@ -70,7 +70,7 @@ export class Operator {
     );
   }
 
-  /** Once begun it is finished, whether the caller stays or not. */
+  /** IdempotentCalls begun it is finished, whether the caller stays or not. */
   async #answer(
     request: RespondRequest,
     onPress: () => void,

@@ -42,7 +42,7 @@ export class OutputReader implements Task {
     this.#failed.promise.catch(() => {}); // `run` throws it
   }
 
-  /** Draws the pane anew and pipes what it prints from now on. tmux pipes no dead pane: its last screen is what there is. */
+  /** Draws the pane again and pipes what it prints from now on. tmux pipes no dead pane: its last screen is what there is. */
   async arm(pane: TmuxPane): Promise<void> {
     await this.#disarm();
     this.#pane = pane;
@@ -115,7 +115,7 @@ export class OutputReader implements Task {
   }
 }
 
-/** tmux is away, or the pane is: both come back, and the output is piped anew then. */
+/** tmux is away, or the pane is: both come back, and the output is piped again then. */
 function isPassing(err: unknown): boolean {
   return err instanceof DomainError && (err.kind === "unavailable" || err.kind === "precondition");
 }

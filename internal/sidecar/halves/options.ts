@@ -1,5 +1,6 @@
 import type { LaunchContext, LaunchPlan, ProfileName } from "../../agents/profile.ts";
 import type { RestartMode } from "../../process/restart-policy.ts";
+import type { SidecarIdentity } from "../../session/sidecar-identity.ts";
 import { statePaths } from "./state-dir.ts";
 
 /** Everything both halves need to know; read once from flags and environment by `cmd/gt-sidecar`. */
@@ -26,13 +27,6 @@ export interface SidecarOptions {
   readonly lingerMs: number;
   readonly stallAfterMs: number;
   readonly identity: SidecarIdentity;
-}
-
-export interface SidecarIdentity {
-  readonly sessionId: string;
-  readonly project: string;
-  /** The agent's address. */
-  readonly address: string;
 }
 
 /** The one session of a sidecar. */

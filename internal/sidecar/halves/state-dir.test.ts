@@ -54,6 +54,14 @@ describe("a state folder", () => {
     expect(() => prepareStateDir(statePaths(join(root, "real")), uid + 1)).toThrow(denied);
   });
 
+  it("that cannot be made is refused, not taken for a bug", () => {
+    writeFileSync(join(root, "file"), "");
+    for (const dir of [join(root, "file", "below"), "/proc/below/it"]) {
+      const denied = expect.objectContaining({ kind: "denied", message: expect.stringContaining(dir) });
+      expect(() => prepareStateDir(statePaths(dir), uid), dir).toThrow(denied);
+    }
+  });
+
   it("is refused when a socket's path in it would be too long", () => {
     const fits = join(root, "x".repeat(107 - "/control.sock".length - root.length - 1));
     prepareStateDir(statePaths(fits), uid);

@@ -1,6 +1,6 @@
 import { chmodSync, lstatSync, mkdirSync, rmSync, type Stats, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { DomainError } from "../../base/errors.ts";
+import { DomainError, errorText } from "../../base/errors.ts";
 
 /** Where things lie in the state folder. The two halves meet nowhere else. */
 export interface StatePaths {
@@ -77,7 +77,8 @@ export function statePaths(dir: string): StatePaths {
 
 /**
  * Makes the folder itself with mode 0700; what is in it stays.
- * @throws DomainError `invalid` when the path is too long for a socket; `denied` when the folder is a link or not ours.
+ * @throws DomainError `invalid` when the path is too long for a socket; `denied` when the folder is a link or not ours, or
+ * cannot be made
  */
 export function makeStateDir(paths: StatePaths, uid: number): void {
   if (Buffer.byteLength(paths.dir) > LONGEST_DIR) {
@@ -85,16 +86,36 @@ export function makeStateDir(paths: StatePaths, uid: number): void {
       fields: { hint: "give a shorter --state-dir" },
     });
   }
-  // Looked at first: where a file or a broken link stands, making it would fail with the system's words.
-  const there = lstatSync(paths.dir, { throwIfNoEntry: false });
-  if (there === undefined) mkdirSync(paths.dir, { recursive: true, mode: 0o700 });
-  const found = there ?? lstatSync(paths.dir);
+  const found = foundOrMade(paths.dir);
   if (!found.isDirectory() || found.uid !== uid) {
     throw new DomainError("denied", `cannot use the state folder ${paths.dir}: it is not a folder of ours`);
   }
   chmodSync(paths.dir, 0o700);
   for (const path of [paths.lock, paths.journal]) removeStrange(path, "file");
   for (const [path, kind] of partsOf(paths)) removeStrange(path, kind);
+}
+
+/** Looked at first: where a file or a broken link stands, making it would fail with the system's words. */
+function foundOrMade(dir: string): Stats {
+  try {
+    const there = lstatSync(dir, { throwIfNoEntry: false });
+    if (there === undefined) makeFolders(dir);
+    return there ?? lstatSync(dir);
+  } catch (err) {
+    const fields = { hint: "give another --state-dir" };
+    throw new DomainError("denied", `cannot make the state folder ${dir}: ${errorText(err)}`, { cause: err, fields });
+  }
+}
+
+/** Node's own recursive one never ends where nothing can be made below a folder that is there, as in /proc. */
+function makeFolders(dir: string): void {
+  const above = dirname(dir);
+  if (lstatSync(above, { throwIfNoEntry: false }) === undefined && above !== dir) makeFolders(above);
+  try {
+    mkdirSync(dir, { mode: 0o700 });
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code !== "EEXIST") throw err; // what is there now is looked at
+  }
 }
 
 /** `makeStateDir`, and its parts: what a killed predecessor left of one-use files is removed, its journal stays. */

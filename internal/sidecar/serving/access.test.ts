@@ -20,7 +20,7 @@ function contextOf(peer: unknown, call = METHODS[0]): HandlerContext {
   const values = createContextValues().set(peerKey, peer as Peer);
   return { ...call, values } as unknown as HandlerContext;
 }
-const client = (name: string) => ({ type: "certificate", uris: [`spiffe://td/client/${name}`], serial: "1" });
+const client = (name: string) => ({ type: "certificate", identities: [`spiffe://td/client/${name}`], serial: "1" });
 
 /** The methods that a caller may call. */
 function allowed(peer: unknown): readonly string[] {
@@ -77,6 +77,6 @@ it.each<[string, string, string | undefined]>([
 });
 
 it("the highest role of several identities counts", () => {
-  const uris = ["spiffe://td/client/reader", "spiffe://td/client/operator"];
-  expect(callerRole(contextOf({ type: "certificate", uris, serial: "1" }), RULES)).toBe("operate");
+  const identities = ["spiffe://td/client/reader", "spiffe://td/client/operator"];
+  expect(callerRole(contextOf({ type: "certificate", identities, serial: "1" }), RULES)).toBe("operate");
 });

@@ -55,7 +55,7 @@ export function callerRole(context: HandlerContext, rules: readonly RoleRule[]):
 function peerRole(context: HandlerContext, rules: readonly RoleRule[]): Role | undefined {
   const peer = context.values.get(peerKey);
   if (peer.type !== "certificate") return "operate";
-  return higherOf(roleOf(peer.uris, rules), context.values.get(tokenKey)?.claims.role);
+  return higherOf(roleOf(peer.identities, rules), context.values.get(tokenKey)?.claims.role);
 }
 
 /** Refuses tokens that are for another project. */

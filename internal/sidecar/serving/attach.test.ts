@@ -2,6 +2,7 @@ import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { createContextValues, type HandlerContext } from "@connectrpc/connect";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { FakeClock, settle } from "../../../test/support/fake-clock.ts";
+import type { DomainError } from "../../base/errors.ts";
 import { type SidecarAttachInput, SidecarAttachInputSchema } from "../../gen/gastown/v1/sidecar_pb.ts";
 import { People } from "../../pane/attach/attach-people.ts";
 import { OutputStream } from "../../pane/screen/output.ts";
@@ -17,17 +18,19 @@ const roleRules = [
 ] as const;
 
 function certificate(uri: string): Peer {
-  return { type: "certificate", uris: [uri], serial: "1", notAfter: 0, address: "127.0.0.1:1" };
+  return { type: "certificate", identities: [uri], serial: "1", notAfter: 0, address: "127.0.0.1:1" };
 }
 
 let clock: FakeClock;
 let people: People;
 let stop: AbortController;
 let typed: string[];
+let decisions: string[];
 beforeEach(() => {
   clock = new FakeClock();
   stop = new AbortController();
   typed = [];
+  decisions = [];
 });
 afterEach(async () => {
   stop.abort(new Error("the test is over"));
@@ -57,8 +60,9 @@ async function call(
     await new Promise(() => {});
   };
   const context = { values: createContextValues().set(peerKey, peer), signal: stop.signal } as HandlerContext;
+  const decided = (_: HandlerContext, refusal: DomainError | undefined) => decisions.push(refusal?.kind ?? "allowed");
   const nameOf = (claimed: string) => `name of ${claimed}`;
-  const outputs = attachCall({ clock, agent, roleRules, nameOf }, requests(), context);
+  const outputs = attachCall({ clock, agent, roleRules, decided, nameOf }, requests(), context);
   const seen: (string | undefined)[] = [];
   const reading = (async () => {
     for await (const message of outputs) seen.push(message.output?.case);
@@ -80,6 +84,7 @@ it("lets a reader look", async () => {
 it("refuses a reader who wants to type, and tells what they may", async () => {
   const { reading } = await call(READER, hello(false), data);
   await expect(reading).rejects.toMatchObject({ kind: "denied", fields: { hint: "attach read-only" } });
+  expect(decisions).toEqual(["denied"]);
   expect(typed).toEqual([]);
 });
 
@@ -93,6 +98,7 @@ it("refuses a reader's keys behind a read-only hello", async () => {
 it("lets an operator type", async () => {
   await call(OPERATOR, hello(false), data);
   await settle();
+  expect(decisions).toEqual(["allowed"]);
   expect(typed).toEqual(["x"]);
 });
 

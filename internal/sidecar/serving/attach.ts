@@ -14,6 +14,8 @@ export interface AttachServiceDeps {
   readonly clock: Clock;
   readonly agent: LiveAgent;
   readonly roleRules: readonly RoleRule[];
+  /** Told of what was decided about a caller that wants to type. */
+  readonly decided: (context: HandlerContext, refusal: DomainError | undefined) => void;
   /** Who somebody is who says to be `claimed`. */
   readonly nameOf: (claimed: string, context: HandlerContext) => string;
 }
@@ -25,16 +27,16 @@ const HELLO_MS = 5000;
 
 /** Attach: see `attach` in `internal/pane`. */
 export async function* attachCall(
-  { clock, agent, roleRules, nameOf }: AttachServiceDeps,
+  { clock, agent, roleRules, decided, nameOf }: AttachServiceDeps,
   requests: AsyncIterable<SidecarAttachInput>,
   context: HandlerContext,
 ): AsyncGenerator<Output, void, undefined> {
   const iterator = requests[Symbol.asyncIterator]();
   const { cols, rows, readOnly, name } = await helloOf(iterator, clock);
-  if (!readOnly && !includes(callerRole(context, roleRules), "operate")) {
-    throw new DomainError("denied", "this caller may only look: it needs the role operate to type", {
-      fields: { hint: "attach read-only" },
-    });
+  if (!readOnly) {
+    const refusal = typingRefusal(context, roleRules);
+    decided(context, refusal);
+    if (refusal) throw refusal;
   }
   const { people, output, mailbox } = agent;
   const deps = {
@@ -45,6 +47,13 @@ export async function* attachCall(
   };
   const hello = { cols, rows, readOnly, name: nameOf(name, context) };
   for await (const message of attach(deps, hello, inputsOf(iterator), context.signal)) yield outputOf(message);
+}
+
+function typingRefusal(context: HandlerContext, roleRules: readonly RoleRule[]): DomainError | undefined {
+  if (includes(callerRole(context, roleRules), "operate")) return undefined;
+  return new DomainError("denied", "this caller may only look: it needs the role operate to type", {
+    fields: { hint: "attach read-only" },
+  });
 }
 
 async function helloOf(iterator: AsyncIterator<SidecarAttachInput>, clock: Clock): Promise<AttachHello> {

@@ -4,8 +4,8 @@ import type { SidecarAckEventsRequest, SidecarStreamEventsRequest } from "../../
 import { callerKey } from "../../rpc/port/caller.ts";
 import { sendHead } from "../../rpc/server/response-head.ts";
 import type { SessionEvents } from "../../session/events.ts";
+import type { SidecarIdentity } from "../../session/sidecar-identity.ts";
 import { eventMessage } from "../../wire/session-event.ts";
-import type { SidecarIdentity } from "../halves/options.ts";
 
 export interface EventServiceDeps {
   readonly clock: Clock;

@@ -1,16 +1,12 @@
-import { basename } from "node:path";
-import type { AgentProfile } from "../../agents/profile.ts";
-import { profileNamed } from "../../agents/programs/registry.ts";
+import type { AuditLog } from "../../auth/audit-log.ts";
 import { type RoleRule, roleOf } from "../../auth/roles.ts";
-import { type TlsInUse, tlsInUse } from "../../auth/tls-in-use.ts";
+import type { TlsFolderOptions } from "../../auth/tls/tls-folder.ts";
+import { type TlsInUse, tlsInUse } from "../../auth/tls/tls-in-use.ts";
 import type { TokenLayerOptions } from "../../auth/token-layer.ts";
 import { aborted, raceSignal } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Logger } from "../../base/logger.ts";
-import { MachineTime } from "../../base/machine-time.ts";
-import { presentBoot } from "../../base/present-boot.ts";
 import { runTasks, type Task } from "../../base/task-group.ts";
-import type { Journal } from "../../eventlog/journal.ts";
 import { SidecarService } from "../../gen/gastown/v1/sidecar_pb.ts";
 import { TerminalService } from "../../gen/gastown/v1/terminal_pb.ts";
 import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
@@ -22,29 +18,19 @@ import type { HostCheck } from "../../rpc/server/host-check.ts";
 import type { Metrics } from "../../rpc/server/metrics.ts";
 import { reflectionRoutes } from "../../rpc/server/reflection.ts";
 import { RpcServer, type RpcServerOptions } from "../../rpc/server/server.ts";
-import type { NudgeReceipt } from "../../session/types.ts";
-import { CommandClient } from "../../tmux/control/command-client.ts";
-import type { TmuxPane } from "../../tmux/pane/pane.ts";
-import { AgentFileReader } from "../agent/agent-file.ts";
 import { Boundary } from "../agent/boundary.ts";
-import { clientStreams } from "../agent/client-stream.ts";
-import { HookReader } from "../agent/hook-reader.ts";
-import { ofAgent, openJournal, type Restored, type SidecarRecord } from "../agent/journal-records.ts";
-import { LiveAgent } from "../agent/live-agent.ts";
-import { type LifeListener, SessionMonitor, type SessionMonitorOptions } from "../agent/monitor.ts";
+import { ofAgent, openJournal } from "../agent/journal-records.ts";
+import type { LiveAgent } from "../agent/live-agent.ts";
 import { Operator } from "../agent/operator.ts";
-import { OutputReader } from "../agent/output-reader.ts";
-import type { StopRequest } from "../agent/stop-request.ts";
-import { takeCapture } from "../agent/take-capture.ts";
+import { AgentRun, type RunObserver } from "../agent/run-agent.ts";
 import { typeText } from "../agent/type-text.ts";
-import { WorkWatch } from "../agent/work-watch.ts";
 import { ControlClient } from "../halves/halves-link-client.ts";
-import { agentCommand, launchContext, SESSION, type SidecarOptions } from "../halves/options.ts";
+import type { SidecarOptions } from "../halves/options.ts";
 import { openStateFolder, type StateFolder } from "../halves/state-folder.ts";
 import { isOpenToAll, roleGate } from "./access.ts";
-import { FirstLook } from "./first-look.ts";
 import { type ServiceDeps, sidecarRoutes } from "./server.ts";
 import { SidecarMetrics } from "./sidecar-metrics.ts";
+import { StartupGate } from "./startup-gate.ts";
 import { TlsServing, type TlsServingDeps } from "./tls-serving.ts";
 
 export interface ServeDeps {
@@ -52,6 +38,8 @@ export interface ServeDeps {
   readonly logger: Logger;
   readonly health: HealthState;
   readonly metrics: Metrics;
+  /** Hears of each decision about a caller over TLS. Default: nobody does. */
+  readonly audit?: AuditLog;
   /** Called once with the address of the RPC listener. */
   readonly onListening: (address: ListenAddress) => Promise<void>;
 }
@@ -69,6 +57,8 @@ export interface ServeOptions {
   readonly roleRules?: readonly RoleRule[];
   /** Tokens that give roles over TLS, beside the rules. */
   readonly tokens?: Pick<TokenLayerOptions, "keyFiles" | "audience">;
+  /** Over TLS: which CAs must have a current revocation list. Default: none. */
+  readonly trust?: TlsFolderOptions["trust"];
   readonly hostCheck: HostCheck;
   /** Of the programs of this half, by name. */
   readonly versions: Readonly<Record<string, string>>;
@@ -82,13 +72,6 @@ interface Ground {
   readonly boundary: Boundary;
 }
 
-/** What the parts of one run share. */
-interface Parts extends Ground {
-  readonly profile: AgentProfile;
-  readonly client: CommandClient;
-  readonly restored: Restored;
-}
-
 /** How long the supervising half is waited for at the start: it tells whose journal this is. */
 const HELLO_MS = 2000;
 
@@ -100,12 +83,12 @@ export class ServingHalf implements Task {
   readonly #deps: ServeDeps;
   readonly #options: ServeOptions;
   readonly #listening = Promise.withResolvers<void>();
-  readonly #firstLook: FirstLook;
+  readonly #startupGate: StartupGate;
 
   constructor(deps: ServeDeps, options: ServeOptions) {
     this.#deps = deps;
     this.#options = options;
-    this.#firstLook = new FirstLook(deps.clock);
+    this.#startupGate = new StartupGate(deps.clock);
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -133,13 +116,11 @@ export class ServingHalf implements Task {
     const restored = ofAgent(held, hello?.agentId, clock.now());
     if (replaced) logger.error("the journal was no file of ours: earlier receipts are lost");
     if (damaged > 0) logger.error({ records: damaged }, "the journal is damaged: these records are lost");
-    const open = clientStreams(() => state.connect("clients"));
-    const client = new CommandClient({ clock, logger }, { open, onForeign: () => boundary.note("stream") });
-    const parts = { state, profile: profileNamed(sidecar.agent), client, control, counters, boundary, restored };
-
-    const agent: LiveAgent = this.#liveAgent(parts, journal, () => monitor);
-    const output = new OutputReader({ clock, agent }, { folder: state.captures, env: sidecar.env });
-    const monitor: SessionMonitor = this.#sessionMonitor(parts, agent, output, signal);
+    const run = new AgentRun(
+      { clock, logger, state, control, boundary, journal, restored, onReceipt: counters.ended.bind(counters) },
+      { sidecar, isApart: this.#options.isApart, versions: this.#options.versions },
+    );
+    const { agent } = run;
     counters.observe(agent, { ...sidecar.identity, provider: sidecar.agent });
     const healthServer = this.#healthServer();
     Promise.all([this.#listening.promise, healthServer.listening]).then(
@@ -147,125 +128,35 @@ export class ServingHalf implements Task {
       () => {}, // a server that cannot listen ends this half, and says why
     );
     await runTasks(signal, [
-      client,
-      monitor,
-      output,
-      ...this.#readers(parts, agent, monitor),
-      agent.monitor,
-      agent.mailbox,
-      agent.people,
-      agent.events,
-      agent.recorder,
+      run.task(this.#observer(agent, control, signal)),
       { run: (stop) => this.#endStreams(agent, stop) },
-      this.#rpcServer(parts.profile, agent, () => monitor.pane),
+      this.#rpcServer(run),
       healthServer,
     ]);
     agent.leave();
     journal.close();
   }
 
-  #liveAgent(parts: Parts, journal: Journal<SidecarRecord>, monitor: () => SessionMonitor): LiveAgent {
-    const { clock, logger } = this.#deps;
-    const { sidecar, versions } = this.#options;
-    const onReceipt = (receipt: NudgeReceipt) => {
-      parts.counters.ended(receipt);
-      const { requestId, outcome, sender } = receipt;
-      logger.info({ request_id: requestId, outcome, sender }, "nudge ended");
-    };
-    const life = () => monitor().life;
-    const pane = () => monitor().pane;
-    const onStop = (request: StopRequest) => parts.control.stop(request);
-    const allVersions = () => {
-      const { hello } = parts.control;
-      const { tmux, agent } = hello ?? {};
-      return { ...versions, ...(tmux !== undefined && { tmux }), ...(agent !== undefined && { agent }) };
-    };
-    const deps = {
-      clock,
-      time: new MachineTime(clock, presentBoot()),
-      logger,
-      profile: parts.profile,
-      journal,
-      life,
-      pane,
-      onReceipt,
-      onStop,
-      versions: allVersions,
-    };
-    return new LiveAgent(deps, sidecar, parts.restored);
-  }
-
-  #sessionMonitor(parts: Parts, agent: LiveAgent, output: OutputReader, signal: AbortSignal): SessionMonitor {
-    const { state, profile, client, control, boundary, restored } = parts;
-    const { clock, logger, health } = this.#deps;
-    const { sidecar } = this.#options;
-    let isPiped = false;
+  /** Calls wait for the first look at the agent; the health service says whether it lives and its output is piped. */
+  #observer(agent: LiveAgent, control: ControlClient, signal: AbortSignal): RunObserver {
+    const { health } = this.#deps;
     const setReady = (able: boolean) => {
       void this.#listening.promise.then(() => {
         for (const service of ["", SidecarService.typeName]) health.set(service, able && agent.isAlive);
       });
     };
-    const listener: LifeListener = {
-      alive: (life) => {
-        agent.alive(life);
-        this.#firstLook.done();
-        setReady(isPiped);
-      },
-      sized: (size) => agent.sized(size),
-      arm: async (pane) => {
-        await output.arm(pane);
-        isPiped = true;
-        setReady(true);
-      },
-      renewed: () => agent.output.renew(),
-      lastOutputAt: () => agent.output.lastOutputAt,
-      diverted: () => boundary.note("pipe"),
-      dead: (end) => {
-        agent.dead(end);
-        this.#firstLook.done();
-        setReady(false);
-      },
+    return {
+      looked: () => this.#startupGate.done(),
+      ready: setReady,
       finished: (exitCode) => void this.#finish(control, agent, exitCode, signal),
     };
-    const plan = profile.launch(launchContext(sidecar));
-    const options: SessionMonitorOptions = {
-      session: SESSION,
-      captures: { dir: state.captures.path, take: takeCapture(state.captures, boundary) },
-      agent: agentCommand(sidecar, plan),
-      restart: sidecar.restart,
-      stopAsked: agent.stopper.asked,
-      ...(restored.agent === undefined ? {} : { before: restored.agent }),
-    };
-    const agentId = () => control.hello?.agentId;
-    return new SessionMonitor({ clock, logger, client, help: control, listener, agentId }, options);
   }
 
-  /** What the agent says about itself. */
-  #readers({ state, profile, control }: Parts, agent: LiveAgent, monitor: SessionMonitor): readonly Task[] {
-    const { clock, logger } = this.#deps;
-    const { home, stallAfterMs } = this.#options.sidecar;
-    const pid = () => (monitor.life.alive ? monitor.life.pid : undefined);
-    const facts = (agentPid: number) => control.process(agentPid, { work: false });
-    const work = async () => {
-      const agentPid = pid();
-      return agentPid === undefined ? undefined : (await control.process(agentPid, { work: true }))?.work;
-    };
-    const hookFiles = { folder: state.folder, fifo: basename(state.paths.hookFifo), payloads: state.hooks };
-    return [
-      new HookReader({ clock, logger, profile, onEvent: agent.heard.bind(agent) }, hookFiles),
-      new AgentFileReader(
-        { clock, profile, pid, process: facts, onState: agent.read.bind(agent) },
-        { home, strict: this.#options.isApart },
-      ),
-      new WorkWatch({ clock, monitor: agent.monitor, sample: work }, { stallAfterMs }),
-    ];
-  }
-
-  #rpcServer(profile: AgentProfile, agent: LiveAgent, pane: () => TmuxPane | undefined): Task {
-    const { clock, logger, metrics, health } = this.#deps;
-    const { sidecar, tlsDir, roleRules, tokens, hostCheck } = this.#options;
+  #rpcServer(run: AgentRun): Task {
+    const { clock, logger, metrics, health, audit } = this.#deps;
+    const { sidecar, tlsDir, roleRules, tokens, trust: caTrust, hostCheck } = this.#options;
     const serviceFor = (rules: readonly RoleRule[], inUse: () => TlsInUse) =>
-      this.#service(profile, agent, pane, { roleRules: rules, tlsInUse: inUse });
+      this.#service(run, { roleRules: rules, tlsInUse: inUse });
     if (tlsDir === undefined)
       return this.#listen(
         serviceFor([], () => tlsInUse(undefined)),
@@ -278,28 +169,26 @@ export class ServingHalf implements Task {
       ...{ dir: tlsDir, sessionId },
       ...(roleRules && { roleRules }),
       ...(tokens && { tokens: { ...tokens, project } }),
+      ...(caTrust && { trust: caTrust }),
     };
     const newServer: TlsServingDeps["newServer"] = (trust, rules, inUse) =>
       this.#listen(serviceFor(rules, inUse), {
         ...trust,
         hostCheck: { ...hostCheck, anyHost: true },
         gates: [...trust.gates, roleGate(rules)],
-        hasRole: (peer) => peer.type === "certificate" && roleOf(peer.uris, rules) !== undefined,
+        hasRole: (peer) => peer.type === "certificate" && roleOf(peer.identities, rules) !== undefined,
         isOpenToAll,
       });
-    return new TlsServing({ clock, logger, health, registry: metrics.registry, newServer }, given);
+    const deps = { clock, logger, health, registry: metrics.registry, newServer, ...(audit && { decisions: audit }) };
+    return new TlsServing(deps, given);
   }
 
-  #service(
-    profile: AgentProfile,
-    agent: LiveAgent,
-    pane: () => TmuxPane | undefined,
-    trust: Pick<ServiceDeps, "roleRules" | "tlsInUse">,
-  ): Routes {
+  #service({ agent, profile }: AgentRun, trust: Pick<ServiceDeps, "roleRules" | "tlsInUse">): Routes {
     const { clock } = this.#deps;
     const { sidecar } = this.#options;
     const { mailbox, output: source } = agent;
     const alive = () => agent.status().alive;
+    const pane = () => agent.pane;
     return sidecarRoutes({
       clock,
       agent,
@@ -314,6 +203,7 @@ export class ServingHalf implements Task {
       }),
       identity: sidecar.identity,
       provider: sidecar.agent,
+      decided: (context, refusal) => this.#deps.audit?.policy(context, {}, refusal),
       ...trust,
       typeText: (text) =>
         typeText(
@@ -330,13 +220,13 @@ export class ServingHalf implements Task {
       ...trust
     }: Pick<RpcServerOptions, "tls" | "admit" | "gates" | "hostCheck" | "hasRole" | "isOpenToAll" | "believes">,
   ): RpcServer {
-    const { clock, logger, health, metrics } = this.#deps;
+    const { clock, logger, health, metrics, audit } = this.#deps;
     const server = new RpcServer(
-      { clock, logger, health, metrics },
+      { clock, logger, health, metrics, ...(audit && { decisions: audit }) },
       {
         ...this.#options.listen,
         ...trust,
-        gates: [...gates, this.#firstLook.gate],
+        gates: [...gates, this.#startupGate.gate],
         routes: (router) => {
           service(router);
           healthRoutes(health)(router);

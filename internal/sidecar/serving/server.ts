@@ -1,7 +1,7 @@
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { ConnectRouter, HandlerContext } from "@connectrpc/connect";
 import { includes, type RoleRule } from "../../auth/roles.ts";
-import type { TlsInUse } from "../../auth/tls-in-use.ts";
+import type { TlsInUse } from "../../auth/tls/tls-in-use.ts";
 import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
 import { type SidecarAttachInput, SidecarOutputUpdateSchema, SidecarService } from "../../gen/gastown/v1/sidecar_pb.ts";
@@ -11,6 +11,7 @@ import { callerKey, LOCAL_IDENTITY } from "../../rpc/port/caller.ts";
 import { answering } from "../../rpc/server/calls.ts";
 import { Frame } from "../../rpc/server/frames.ts";
 import { FrameSink } from "../../rpc/server/shared-stream.ts";
+import type { SidecarIdentity } from "../../session/sidecar-identity.ts";
 import type { Asker } from "../../session/types.ts";
 import {
   nudgeRequestOf,
@@ -24,11 +25,11 @@ import {
 } from "../../wire/to-proto.ts";
 import type { LiveAgent } from "../agent/live-agent.ts";
 import type { Operator } from "../agent/operator.ts";
-import { SESSION, type SidecarIdentity } from "../halves/options.ts";
+import { SESSION } from "../halves/options.ts";
+import { abortAfterFinalUpdate } from "./abort-after-final-update.ts";
 import { callerRole } from "./access.ts";
 import { attachCall } from "./attach.ts";
 import { eventMethods } from "./event-service.ts";
-import { withLastWord } from "./last-word.ts";
 
 export interface ServiceDeps {
   readonly clock: Clock;
@@ -40,6 +41,8 @@ export interface ServiceDeps {
   readonly roleRules: readonly RoleRule[];
   /** The certificate and the CAs in use; both empty on plaintext. */
   readonly tlsInUse: () => TlsInUse;
+  /** Told of what was decided about a call by its request; `refusal` undefined: it may go on. */
+  readonly decided: (context: HandlerContext, refusal: DomainError | undefined) => void;
   /** See `typeText` in sidecar/agent. */
   readonly typeText: (text: string) => Promise<string | undefined>;
 }
@@ -61,7 +64,8 @@ export function sidecarRoutes(deps: ServiceDeps): (router: ConnectRouter) => voi
   };
 }
 
-function sidecarService({ clock, agent, operator, identity, provider, roleRules, tlsInUse }: ServiceDeps) {
+function sidecarService(deps: ServiceDeps) {
+  const { clock, agent, operator, identity, provider, roleRules, tlsInUse, decided } = deps;
   const alive = () => agent.isAlive;
   const askerOf = (context: HandlerContext): Asker => ({
     owner: context.values.get(callerKey).identity,
@@ -108,10 +112,10 @@ function sidecarService({ clock, agent, operator, identity, provider, roleRules,
       return await agent.stopper.stop({ graceMs: Number(graceMs), force }, context.signal);
     },
     attach(requests: AsyncIterable<SidecarAttachInput>, context: HandlerContext) {
-      return attachCall({ clock, agent, roleRules, nameOf: senderOf }, requests, context);
+      return attachCall({ clock, agent, roleRules, decided, nameOf: senderOf }, requests, context);
     },
     async *watchOutput(request: Parameters<typeof watchRequestOf>[0], context: HandlerContext) {
-      const signal = withLastWord(clock, context.signal, () => agent.ended);
+      const signal = abortAfterFinalUpdate(clock, context.signal, () => agent.ended);
       const { first, rest } = await hub.watch(watchRequestOf(request), signal);
       answering(context, first.output.length + first.data.length);
       yield outputUpdate(first);
@@ -120,7 +124,7 @@ function sidecarService({ clock, agent, operator, identity, provider, roleRules,
   };
 }
 
-function terminalService({ agent, typeText, roleRules }: ServiceDeps) {
+function terminalService({ agent, typeText, roleRules, decided }: ServiceDeps) {
   return {
     async sendInput(request: { session: string; input: string; nudge: boolean }, context: HandlerContext) {
       if (request.session !== "" && request.session !== SESSION) {
@@ -130,9 +134,11 @@ function terminalService({ agent, typeText, roleRules }: ServiceDeps) {
         );
       }
       if (!request.nudge) {
-        if (!includes(callerRole(context, roleRules), "operate")) {
-          throw new DomainError("denied", "this caller may not type without nudge=true: it needs the role operate");
-        }
+        const refusal = includes(callerRole(context, roleRules), "operate")
+          ? undefined
+          : new DomainError("denied", "this caller may not type without nudge=true: it needs the role operate");
+        decided(context, refusal);
+        if (refusal) throw refusal;
         const error = await typeText(request.input);
         return { delivered: error === undefined, error: error ?? "" };
       }

@@ -1,8 +1,8 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import type { SidecarIdentity } from "../../session/sidecar-identity.ts";
 import type { NudgeReceipt } from "../../session/types.ts";
 import { VIOLATIONS, type Violation } from "../agent/boundary.ts";
 import type { LiveAgent } from "../agent/live-agent.ts";
-import type { SidecarIdentity } from "../halves/options.ts";
 
 const LATENCY_BUCKETS_SECONDS = [0.025, 0.05, 0.1, 0.15, 0.25, 0.5, 1, 2, 5];
 

@@ -1,17 +1,19 @@
 import type { X509Certificate } from "node:crypto";
 import type { Registry } from "prom-client";
-import { refusalOf } from "../../auth/admission.ts";
-import { identitiesOf, sessionsOf } from "../../auth/identities.ts";
+import { namelessIdentities } from "../../auth/issuing-cas.ts";
 import { controllerRule, type RoleRule, roleOf } from "../../auth/roles.ts";
-import { TlsFolder } from "../../auth/tls-folder.ts";
-import { type TlsInUse, tlsInUse } from "../../auth/tls-in-use.ts";
-import { TlsMetrics } from "../../auth/tls-metrics.ts";
+import { refusalOf } from "../../auth/tls/admission.ts";
+import { identitiesOf, sessionsOf } from "../../auth/tls/identities.ts";
+import { TlsFolder, type TlsFolderOptions } from "../../auth/tls/tls-folder.ts";
+import { type TlsInUse, tlsInUse } from "../../auth/tls/tls-in-use.ts";
+import { TlsMetrics } from "../../auth/tls/tls-metrics.ts";
 import { TokenLayer, type TokenLayerOptions } from "../../auth/token-layer.ts";
 import type { Clock } from "../../base/clock.ts";
 import { DomainError, errorText } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import { runTasks, type Task } from "../../base/task-group.ts";
 import type { Peer } from "../../rpc/port/peer.ts";
+import type { Decisions } from "../../rpc/server/decisions.ts";
 import type { HealthState } from "../../rpc/server/health.ts";
 import type { RpcServer, RpcServerOptions } from "../../rpc/server/server.ts";
 import { FREE_SERVICES, projectGate } from "./access.ts";
@@ -21,9 +23,11 @@ export interface TlsServingDeps {
   readonly logger: Logger;
   readonly registry: Registry;
   readonly health: HealthState;
+  /** Hears when a stream ends with its token. */
+  readonly decisions?: Pick<Decisions, "ended">;
   /** Makes the server, once there is a certificate to serve with. */
   readonly newServer: (
-    trust: Required<Pick<RpcServerOptions, "tls" | "admit" | "admittedUntil" | "gates" | "believes">>,
+    trust: Required<Pick<RpcServerOptions, "tls" | "admit" | "admittedUntil" | "identify" | "gates" | "believes">>,
     rules: readonly RoleRule[],
     inUse: () => TlsInUse,
   ) => RpcServer;
@@ -34,6 +38,8 @@ export interface TlsServingOptions {
   readonly sessionId: string;
   /** Who may do what. Default: the controller of the certificate's own trust domain may do everything. */
   readonly roleRules?: readonly RoleRule[];
+  /** Which CAs must have a current revocation list. Default: none. */
+  readonly trust?: TlsFolderOptions["trust"];
   /** Tokens that give roles too, and whose project must be `project`. Default: none; what callers show is not looked at. */
   readonly tokens?: Pick<TokenLayerOptions, "keyFiles" | "audience"> & { readonly project: string };
 }
@@ -51,7 +57,7 @@ export class TlsServing implements Task {
   #server: RpcServer | undefined;
 
   constructor(deps: TlsServingDeps, options: TlsServingOptions) {
-    const { clock, logger, registry, health } = deps;
+    const { clock, logger, registry, health, decisions } = deps;
     this.#deps = deps;
     this.#options = options;
     const metrics = new TlsMetrics(registry);
@@ -66,13 +72,19 @@ export class TlsServing implements Task {
         onRefused: (reason) => metrics.refused(reason),
         onUsable: (usable) => health.hinder("the certificate has expired", !usable),
       },
-      { dir: options.dir, side: "server", check: ({ leaf }) => checkSession(leaf, options.sessionId) },
+      {
+        dir: options.dir,
+        side: "server",
+        check: ({ leaf }) => checkSession(leaf, options.sessionId),
+        ...(options.trust && { trust: options.trust }),
+      },
     );
     metrics.observe(() => this.#folder.current);
     const { tokens } = options;
     if (tokens === undefined) return;
     const layer = { ...tokens, required: false, freeServices: FREE_SERVICES };
-    this.#tokens = new TokenLayer({ clock, logger, tls: () => this.#folder.current }, layer);
+    const tls = () => this.#folder.current;
+    this.#tokens = new TokenLayer({ clock, logger, tls, ...(decisions && { decisions }) }, layer);
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -91,10 +103,14 @@ export class TlsServing implements Task {
     const admit: RpcServerOptions["admit"] = (...caller) => this.#admit(...caller);
     const admittedUntil = (certificate: X509Certificate) =>
       this.#folder.current?.trust.notAfter(certificate) ?? Number.NEGATIVE_INFINITY;
+    const identify = (certificate: X509Certificate) => {
+      const trust = this.#folder.current?.trust;
+      return trust === undefined ? [] : namelessIdentities(certificate, trust, this.#deps.clock.now());
+    };
     const controllers = controllerRule(identitiesOf(leaf));
-    const believes = (peer: Peer) => peer.type === "certificate" && roleOf(peer.uris, controllers) !== undefined;
+    const believes = (peer: Peer) => peer.type === "certificate" && roleOf(peer.identities, controllers) !== undefined;
     this.#server = this.#deps.newServer(
-      { tls: files, admit, admittedUntil, gates: this.#gates(), believes },
+      { tls: files, admit, admittedUntil, identify, gates: this.#gates(), believes },
       rules,
       () => tlsInUse(this.#folder.current),
     );
@@ -106,10 +122,10 @@ export class TlsServing implements Task {
     return this.#tokens && tokens ? [this.#tokens.gate, projectGate(tokens.project)] : [];
   }
 
-  #admit(certificate: X509Certificate, uris: readonly string[], isNew: boolean): DomainError | undefined {
+  #admit(certificate: X509Certificate, isNew: boolean): DomainError | undefined {
     const tls = this.#folder.current;
     if (tls === undefined) return new DomainError("unavailable", "no certificate to serve with");
-    return refusalOf({ certificate, uris, isNew }, tls.trust, this.#deps.clock.now());
+    return refusalOf({ certificate, isNew }, tls.trust, this.#deps.clock.now());
   }
 }
 

@@ -10,15 +10,25 @@ import { type ControlClientOptions, spawnControlClient } from "../../tmux/client
 export interface ClientListenerDeps {
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Asks tmux by another client whether the session is there. */
+  readonly hasSession: () => Promise<boolean>;
 }
 
 /** Between the starts of two control clients. */
 const PACE_MS = 10;
+/** A client that was told to leave may take this long: tmux itself may hang. */
+const LEAVE_MS = 1000;
+/** How long a session that is being made is waited for. */
+const SESSION_MS = 1000;
 
 /**
  * Runs tmux's control client for the serving half. Whoever connects gets the stream of a client of its own: the connection
  * becomes the client's stdin and stdout, so its bytes pass through no process in between and are bounded by the socket. The
  * client ends with its stream. There is one at a time: the next connection ends the client before.
+ *
+ * Before release 3.7 a tmux server dies (SIGSEGV) when a control client is killed while it says who it is, and when a client
+ * leaves or a session comes in that moment. So a client is asked to leave, which it does between two messages; and
+ * the next one begins when tmux has answered another command since: what came before is behind it then.
  */
 export class ClientListener implements Task {
   readonly #deps: ClientListenerDeps;
@@ -46,12 +56,12 @@ export class ClientListener implements Task {
     try {
       while (!signal.aborted) {
         await raceSignal(this.#arrived.promise, signal).catch(() => {});
-        if (!signal.aborted) this.#start();
+        if (!signal.aborted) await this.#replace(signal);
         await this.#deps.clock.sleep(PACE_MS, signal).catch(() => {});
       }
     } finally {
       this.#next?.destroy();
-      this.#client?.kill("SIGKILL");
+      await this.#endClient();
       await new Promise((closed) => server.close(closed));
     }
   }
@@ -63,12 +73,34 @@ export class ClientListener implements Task {
     this.#arrived.resolve();
   }
 
+  async #replace(signal: AbortSignal): Promise<void> {
+    await this.#endClient();
+    const { clock } = this.#deps;
+    const end = clock.monotonicMs() + SESSION_MS;
+    while (!(await this.#deps.hasSession()) && clock.monotonicMs() < end && !signal.aborted) {
+      await clock.sleep(PACE_MS, signal).catch(() => {});
+    }
+    if (!signal.aborted) this.#start();
+  }
+
+  async #endClient(): Promise<void> {
+    const client = this.#client;
+    if (client === undefined) return;
+    const left = new AbortController();
+    client.once("exit", () => left.abort());
+    for (const name of ["SIGTERM", "SIGKILL"] as const) {
+      if (this.#client !== client) return;
+      client.kill(name);
+      client.kill("SIGCONT"); // one that was stopped takes no TERM
+      await this.#deps.clock.sleep(LEAVE_MS, left.signal).catch(() => {});
+    }
+  }
+
   #start(): void {
     const stream = this.#next;
     this.#next = undefined;
     this.#arrived = Promise.withResolvers();
     if (stream === undefined) return;
-    this.#client?.kill("SIGKILL");
     const client = spawnControlClient(this.#options, [stream, stream, "pipe"]);
     stream.destroy(); // this process's end of it: the client has its own
     this.#client = client;

@@ -76,7 +76,7 @@ export class ServingKeeper implements Task {
     this.#upAt = this.#deps.clock.monotonicMs();
   }
 
-  /** Has the present one end in order, so that the next one finds things anew. */
+  /** Has the present one end in order, so that the next one finds things again. */
   renew(): void {
     this.#child?.kill("SIGTERM");
   }

@@ -78,7 +78,7 @@ export class StateKeeper implements Task {
       await this.#deps.clock.sleep(LOOK_EVERY_MS, signal).catch(() => {});
       if (signal.aborted) return undefined;
       const missing = needed.find(([path, kind]) => !isOfKind(path, kind))?.[0];
-      // Twice: tmux's socket is away for a moment while a lost server is made anew.
+      // Twice: tmux's socket is away for a moment while a lost server is made again.
       if (missing !== undefined && missing === before) return missing;
       before = missing;
     }

@@ -183,7 +183,7 @@ export class SupervisingHalf implements Task {
     const client = { ...sidecar, socketPath: paths.tmuxSocket, session: SESSION };
     const tasks = [
       new ControlListener(deps, paths.control),
-      new ClientListener({ clock, logger }, paths.clients, client),
+      new ClientListener({ clock, logger, hasSession: () => keeper.hasSession() }, paths.clients, client),
     ];
     return { run: (signal) => runTasks(signal, tasks) };
   }

@@ -27,7 +27,7 @@ const LOOK_EVERY_MS = 5000;
 /** A server that is to be replaced has this long to end after each step. */
 const RENEW_STEP_MS = 1000;
 
-/** Keeps a tmux server: a lost one is made anew, and the agent with it. */
+/** Keeps a tmux server: a lost one is made again, and the agent with it. */
 export class TmuxKeeper implements Task {
   readonly #deps: TmuxKeeperDeps;
   readonly #sidecar: SidecarOptions;
@@ -67,7 +67,7 @@ export class TmuxKeeper implements Task {
       }
       losses = clock.monotonicMs() - startedAt < STABLE_MS ? losses + 1 : 1;
       if (losses >= MAX_LOSSES) throw new DomainError("unavailable", "the tmux server keeps ending");
-      logger.error({ losses }, "tmux server was lost, making it anew");
+      logger.error({ losses }, "tmux server was lost, making it again");
       await clock.sleep(100 * losses, signal).catch(() => {});
     }
   }
@@ -103,15 +103,16 @@ export class TmuxKeeper implements Task {
    */
   async #look(signal: AbortSignal): Promise<void> {
     const { clock } = this.#deps;
-    while (!signal.aborted && (await this.#hasSession()) === undefined) await clock.sleep(20, signal).catch(() => {});
+    while (!signal.aborted && !(await this.hasSession())) await clock.sleep(20, signal).catch(() => {});
     while (!signal.aborted) {
       await clock.sleep(LOOK_EVERY_MS, signal).catch(() => {});
       if (!signal.aborted) this.signal("SIGCONT");
     }
   }
 
-  #hasSession(): Promise<string | undefined> {
-    return callTmux(this.#deps.clock, this.#sidecar, "has-session", "-t", `=${SESSION}`);
+  /** The server answers and has the session. */
+  async hasSession(): Promise<boolean> {
+    return (await callTmux(this.#deps.clock, this.#sidecar, "has-session", "-t", `=${SESSION}`)) !== undefined;
   }
 
   /** Sends a signal to the present server, if there is one. */

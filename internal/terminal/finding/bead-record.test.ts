@@ -50,9 +50,22 @@ describe("where a bead says that its agent lives", () => {
     { ...k8s, sidecar_port: "90 90" },
     { ...k8s, backend: "ssh" },
     { sidecar_host: "10.0.0.7", sidecar_port: "9090" },
+    { backend: "bridge", bridge_server: "host:9445" },
+    { backend: "bridge", bridge_server: "host", sidecar_session: "s1" },
+    { backend: "bridge", bridge_server: "user@host:9445", sidecar_session: "s1" },
+    { backend: "bridge", bridge_server: "host:0", sidecar_session: "s1" },
+    { backend: "bridge", bridge_server: "host:9445", sidecar_session: "a b" },
   ])("never takes %j for local", (metadata) => {
     expect(place({ metadata })?.type).toBe("malformed");
   });
+
+  it.each(["bridge.example.com:9445", "[fd00::7]:9445", "10.0.0.7:1"])(
+    "is a session of the control plane %s",
+    (server) => {
+      const metadata = { backend: "bridge", bridge_server: server, sidecar_session: "s1" };
+      expect(place({ metadata })).toEqual({ type: "bridge", server, session: "s1" });
+    },
+  );
 
   it("takes an IPv6 host", () => {
     expect(place({ metadata: { ...k8s, sidecar_host: "fd00::7" } })).toMatchObject({ host: "fd00::7" });

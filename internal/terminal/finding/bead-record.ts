@@ -5,6 +5,8 @@ export type BeadPlace =
   | { readonly type: "local" }
   /** `session`: id of the agent's session, where the bead has it. */
   | { readonly type: "k8s"; readonly host: string; readonly port: number; readonly session?: string }
+  /** A session of a control plane, whose address is `HOST:PORT`. */
+  | { readonly type: "bridge"; readonly server: string; readonly session: string }
   /** It says something that we cannot follow; never taken for local. */
   | { readonly type: "malformed"; readonly reason: string };
 
@@ -16,7 +18,11 @@ export interface BeadRecord {
 
 type Fields = ReadonlyMap<string, string>;
 
-const KEYS = new Set(["backend", "sidecar_host", "sidecar_port", "sidecar_session", "notification_level"]);
+const KEYS = new Set([
+  ...["backend", "bridge_server", "sidecar_host", "sidecar_port", "sidecar_session"],
+  "notification_level",
+]);
+const SERVER = /^(?:\[(?<ip>[^\]]*)\]|(?<name>[^:[\]]+)):(?<port>\d{1,5})$/;
 const LINE = /^\s*([A-Za-z_]+)\s*:\s*(.*?)\s*$/;
 const SESSION = /^[A-Za-z0-9._-]{1,128}$/;
 
@@ -38,6 +44,7 @@ export function parseBead(text: string): BeadRecord | undefined {
 function readPlace(fields: Fields): BeadPlace {
   const backend = fields.get("backend")?.toLowerCase() ?? "";
   if (backend === "" || backend === "local" || backend === "tmux") return { type: "local" };
+  if (backend === "bridge") return sessionPlace(fields);
   if (backend !== "k8s") return malformed(`unknown backend ${JSON.stringify(backend)}`);
   const host = fields.get("sidecar_host") ?? "";
   const port = fields.get("sidecar_port") ?? "";
@@ -53,6 +60,15 @@ function readPlace(fields: Fields): BeadPlace {
     return malformed(`sidecar_session is no session: ${JSON.stringify(session)}`);
   }
   return { type: "k8s", host, port: Number(port), ...(session !== "" && { session }) };
+}
+
+function sessionPlace(fields: Fields): BeadPlace {
+  const [server, session] = [fields.get("bridge_server") ?? "", fields.get("sidecar_session") ?? ""];
+  const { ip, name, port } = SERVER.exec(server)?.groups ?? {};
+  const isServer = isHostName(ip ?? name ?? "") && Number(port) >= 1 && Number(port) <= 65_535;
+  if (!isServer) return malformed(`backend=bridge with bridge_server=${JSON.stringify(server)}`);
+  if (!SESSION.test(session)) return malformed(`backend=bridge with sidecar_session=${JSON.stringify(session)}`);
+  return { type: "bridge", server, session };
 }
 
 /** A sidecar's address without a backend is a half-written record, not a local agent. */

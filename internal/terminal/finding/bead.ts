@@ -12,6 +12,14 @@ export type BeadLookup =
       readonly port: number;
       readonly session?: string;
     }
+  /** A session of a control plane; `server`: `HOST:PORT`. */
+  | {
+      readonly type: "bridge";
+      readonly id: string;
+      readonly muted: boolean;
+      readonly server: string;
+      readonly session: string;
+    }
   /** There is no `bd`, no database or no such bead. */
   | { readonly type: "absent" }
   /** Not known: never to be taken for local. */
@@ -61,6 +69,7 @@ function read(id: string, stdout: string): BeadLookup {
     case "local":
       return { type: "local", id, muted };
     case "k8s":
+    case "bridge":
       return { ...place, id, muted };
     case "malformed":
       return {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { AgentPod, AgentPods } from "./agent-pods.ts";
 import type { BeadLookup } from "./bead.ts";
 import type { LocalSidecar } from "./local-sidecars.ts";
 import { type AgentQuery, listPlaces, type ResolveDeps, resolvePlace, splitListen } from "./resolve-place.ts";
@@ -26,6 +27,8 @@ interface World {
   readonly bead?: BeadLookup;
   readonly tmux?: Readonly<Record<string, readonly string[]>>;
   readonly sidecars?: readonly LocalSidecar[];
+  readonly pods?: readonly AgentPod[];
+  readonly onlyPods?: boolean;
 }
 
 function world(what: World): ResolveDeps {
@@ -36,7 +39,17 @@ function world(what: World): ResolveDeps {
     lookUpBead: async () => what.bead ?? { type: "absent" },
     listSessions: async (path) => tmux[path] ?? [],
     listSidecars: async () => what.sidecars ?? [],
+    ...(what.pods && { pods: cluster(what.pods, what.onlyPods ?? false) }),
   };
+}
+
+const cluster = (pods: readonly AgentPod[], only: boolean): AgentPods => {
+  return { where: 'context "prod"', only, find: async () => pods, list: async () => pods };
+};
+
+function pod(agent: string, session: string, change: Partial<AgentPod> = {}): AgentPod {
+  const facts = { provider: "demo", node: "n", status: "running", reason: "", error: "", tls: true } as const;
+  return { namespace: "agents", name: `pod-${session}`, agent, session, ...facts, ...change };
 }
 
 function find(agent: string, what: World, query: Partial<AgentQuery> = {}) {
@@ -101,6 +114,51 @@ describe("where an agent lives", () => {
     await expect(find("demo", { sidecars: [sidecar("demo")] }, { localOnly: true })).rejects.toMatchObject({
       kind: "not-found",
     });
+  });
+});
+
+describe("an agent in a cluster whose context is named", () => {
+  const pods = [pod("gastown/polecats/toast", "s-1")];
+  const place = {
+    type: "sidecar",
+    source: "cluster",
+    pod: { namespace: "agents", name: "pod-s-1" },
+    session: "s-1",
+    tls: true,
+    muted: false,
+  };
+
+  it("is its pod, before local tmux and after its address by flag", async () => {
+    expect(await find("toast", { ...everything, bead: { type: "absent" }, pods })).toMatchObject(place);
+    expect(await find("toast", { ...everything, pods }, { host: "h" })).toMatchObject({ source: "flags" });
+  });
+
+  it("is the pod of the session that its bead names, else at the bead's address", async () => {
+    const bead = { ...k8s, session: "s-1" };
+    expect(await find("toast", { bead, pods: [...pods, pod("gastown/polecats/toast", "s-2")] })).toMatchObject(place);
+    expect(await find("toast", { bead: { ...k8s, session: "s-3" }, pods })).toMatchObject({ source: "bead" });
+  });
+
+  it("is looked for locally when the cluster has none, unless the context was given by flag", async () => {
+    const what = { ...everything, bead: { type: "absent" } as const, pods: [pod("mayor", "s-9")] };
+    expect(await find("toast", what)).toMatchObject({ type: "tmux" });
+    await expect(find("toast", { ...what, onlyPods: true })).rejects.toMatchObject({
+      kind: "not-found",
+      message: 'context "prod" has no agent "toast"; running there: mayor',
+    });
+  });
+
+  it("is not looked for there when a socket was given by flag", async () => {
+    expect(await find("toast", { ...everything, pods }, { localOnly: true })).toMatchObject({ type: "tmux" });
+  });
+
+  it("is listed beside those of this machine, or alone", async () => {
+    const names = async (onlyPods: boolean) =>
+      (await listPlaces(world({ ...everything, pods, onlyPods }), { localOnly: false }, signal)).map(
+        ({ type }) => type,
+      );
+    expect((await names(false)).sort()).toEqual(["pod", "sidecar", "tmux"]);
+    expect(await names(true)).toEqual(["pod"]);
   });
 });
 

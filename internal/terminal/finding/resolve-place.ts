@@ -1,6 +1,6 @@
 import { DomainError } from "../../base/errors.ts";
-import type { Backend } from "../backend.ts";
 import { type AgentAddress, addressMatches, formatAddress, parseAddress } from "./address.ts";
+import { type AgentPod, type AgentPods, checkReachable, choosePod, podText } from "./agent-pods.ts";
 import type { BeadLookup } from "./bead.ts";
 import { beadIds } from "./bead-id.ts";
 import { type KnownAgent, knownAgents } from "./known-agents.ts";
@@ -30,7 +30,9 @@ export type Place =
       readonly path?: string;
       /** Whether it serves TLS; undefined where nobody has said so. */
       readonly tls?: boolean;
-      readonly source: "flags" | "bead" | "this machine";
+      readonly source: "flags" | "bead" | "cluster" | "this machine";
+      /** Reached by a port-forward through the API server; host and port mean nothing then. */
+      readonly pod?: Pick<AgentPod, "namespace" | "name">;
       /** Id of the session that must answer there, where that is known. */
       readonly session?: string;
       readonly muted: boolean;
@@ -43,6 +45,18 @@ export type Place =
       readonly muted: boolean;
     };
 
+/** A session of a control plane, as a bead names it. */
+export interface SessionPlace {
+  readonly type: "bridge";
+  readonly agent: string;
+  /** `HOST:PORT`. */
+  readonly server: string;
+  readonly sessionId: string;
+  /** Id of the bead. */
+  readonly bead: string;
+  readonly muted: boolean;
+}
+
 export interface ResolveDeps {
   readonly town: Town | undefined;
   /** Local tmux servers to ask, in order. */
@@ -51,24 +65,25 @@ export interface ResolveDeps {
   /** Names of a server's sessions; none when no server answers there. */
   listSessions(socketPath: string, signal: AbortSignal): Promise<readonly string[]>;
   listSidecars(): Promise<readonly LocalSidecar[]>;
-}
-
-export interface OpenDeps {
-  openSidecar(place: Place & { type: "sidecar" }): Promise<Backend>;
-  openTmux(place: Place & { type: "tmux" }): Promise<Backend>;
+  /** Where a context of Kubernetes is named. */
+  readonly pods?: AgentPods;
 }
 
 const DEFAULT_PORT = 9090;
 const UNIX = "unix:";
 
 /**
- * Where an agent lives: the address given by flag or environment; what its bead says; a local tmux session of that name;
- * a sidecar that runs on this machine. The first that knows decides, and one that fails is an error, never a reason to
+ * Where an agent lives: the address given by flag or environment; what its bead says; a pod of the cluster whose context is
+ * named; a local tmux session of that name; a sidecar that runs on this machine. The first that knows decides, and one that fails is an error, never a reason to
  * look further.
  * @throws DomainError `not-found` (the message lists what exists), `invalid` (no address, or one with several meanings),
  * `precondition` (a bead that cannot be read or followed).
  */
-export async function resolvePlace(query: AgentQuery, deps: ResolveDeps, signal: AbortSignal): Promise<Place> {
+export async function resolvePlace(
+  query: AgentQuery,
+  deps: ResolveDeps,
+  signal: AbortSignal,
+): Promise<Place | SessionPlace> {
   if (query.host !== undefined || query.port !== undefined) {
     const { host = "127.0.0.1", port = DEFAULT_PORT } = query;
     const agent = query.agent === "" ? "" : formatAddress(parseAddress(query.agent));
@@ -78,23 +93,20 @@ export async function resolvePlace(query: AgentQuery, deps: ResolveDeps, signal:
   const address = parseAddress(query.agent);
   const bead = query.localOnly ? ABSENT : await deps.lookUpBead(beadIds(address, deps.town), signal);
   if (bead.type === "error") throw new DomainError("precondition", bead.message, { fields: { hint: bead.hint } });
+  const muted = bead.type !== "absent" && bead.muted;
+  const pod = await findPod(query, address, deps, bead.type === "k8s" ? bead.session : undefined, signal);
+  if (pod !== undefined) return placeOfPod(pod, muted);
   if (bead.type === "k8s") {
-    const { host, port, muted, session } = bead;
+    const { host, port, session } = bead;
     const place = { type: "sidecar", agent: formatAddress(address), host, port, source: "bead", muted } as const;
     return session === undefined ? place : { ...place, session };
   }
-  const muted = bead.type === "local" && bead.muted;
+  if (deps.pods?.only) throw await notInCluster(formatAddress(address), deps.pods, signal);
+  if (bead.type === "bridge") {
+    const { server, session: sessionId, id } = bead;
+    return { type: "bridge", agent: formatAddress(address), server, sessionId, bead: id, muted };
+  }
   return (await findTmux(address, deps, muted, signal)) ?? (await findSidecar(query, address, deps, muted, signal));
-}
-
-/** `resolvePlace`, and a backend to talk to what was found. @throws as `resolvePlace`, and what opening throws. */
-export async function resolveBackend(
-  query: AgentQuery,
-  deps: ResolveDeps & OpenDeps,
-  signal: AbortSignal,
-): Promise<{ readonly place: Place; readonly backend: Backend }> {
-  const place = await resolvePlace(query, deps, signal);
-  return { place, backend: place.type === "sidecar" ? await deps.openSidecar(place) : await deps.openTmux(place) };
 }
 
 /** Everything that can be found on this machine without a name. */
@@ -103,12 +115,17 @@ export async function listPlaces(
   options: { readonly localOnly: boolean },
   signal: AbortSignal,
 ): Promise<readonly KnownAgent[]> {
+  const { pods: cluster, town } = deps;
+  if (cluster?.only && !options.localOnly) {
+    return knownAgents({ sessions: [], sidecars: [], pods: await cluster.list(signal), town, everySession: false });
+  }
   const sessions = [];
   for (const socketPath of deps.socketPaths) {
     for (const session of await deps.listSessions(socketPath, signal)) sessions.push({ socketPath, session });
   }
   const sidecars = options.localOnly ? [] : await deps.listSidecars();
-  return knownAgents({ sessions, sidecars, town: deps.town, everySession: options.localOnly });
+  const pods = options.localOnly || cluster === undefined ? [] : await cluster.list(signal);
+  return knownAgents({ sessions, sidecars, pods, town, everySession: options.localOnly });
 }
 
 /** A sidecar's listener as host and port, or as the path of its socket. */
@@ -120,13 +137,48 @@ export function splitListen(listen: string): { readonly host: string; readonly p
   return { host: host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host, port: Number(listen.slice(at + 1)) };
 }
 
-/** A sidecar's place as people and URLs write it: `host:port`, `[::1]:port`, or `unix:PATH`. */
-export function authorityOf({ host, port, path }: Place & { type: "sidecar" }): string {
+/** The place of a pod that was found. @throws DomainError for one that cannot be reached, as `checkReachable` */
+export function placeOfPod(pod: AgentPod, muted: boolean): Place & { type: "sidecar" } {
+  checkReachable(pod);
+  const { namespace, name, agent, session, tls } = pod;
+  const reached = { host: "localhost", port: DEFAULT_PORT, pod: { namespace, name } };
+  return { type: "sidecar", agent: agent || session, ...reached, tls, source: "cluster", session, muted };
+}
+
+/** A sidecar's place as people and URLs write it: `host:port`, `[::1]:port`, `unix:PATH`, or its pod. */
+export function authorityOf({ host, port, path, pod }: Place & { type: "sidecar" }): string {
+  if (pod !== undefined) return podText(pod);
   if (path !== undefined) return `${UNIX}${path}`;
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
 const ABSENT: BeadLookup = { type: "absent" };
+
+/** Undefined: no context is named, or its cluster has no such agent. `session`: the one that the agent's bead names. */
+async function findPod(
+  query: AgentQuery,
+  address: AgentAddress,
+  deps: ResolveDeps,
+  session: string | undefined,
+  signal: AbortSignal,
+): Promise<AgentPod | undefined> {
+  if (deps.pods === undefined || query.localOnly) return undefined;
+  const meant: AgentAddress = session === undefined ? address : { type: "bare", name: session };
+  const found = await deps.pods.find(meant, signal);
+  return choosePod(meant, session === undefined ? found : found.filter((pod) => pod.session === session));
+}
+
+async function notInCluster(asked: string, pods: AgentPods, signal: AbortSignal): Promise<DomainError> {
+  const names = (await pods.list(signal)).map(({ agent, session }) => agent || session);
+  const text = names.length === 0 ? "no agent runs there" : `running there: ${listed(names)}`;
+  return new DomainError("not-found", `${pods.where} has no agent ${JSON.stringify(asked)}; ${text}`, {
+    fields: { hint: "--namespace names another namespace than that of the context" },
+  });
+}
+
+function listed(names: readonly string[]): string {
+  return names.slice(0, 20).join(", ") + (names.length > 20 ? ` and ${names.length - 20} more` : "");
+}
 
 async function findTmux(
   address: AgentAddress,
@@ -180,8 +232,7 @@ async function notFound(
   signal: AbortSignal,
 ): Promise<DomainError> {
   const names = (await listPlaces(deps, query, signal)).map((one) => one.agent);
-  const shown = names.slice(0, 20).join(", ") + (names.length > 20 ? ` and ${names.length - 20} more` : "");
-  const text = names.length === 0 ? "no agent runs here" : `running here: ${shown}`;
+  const text = names.length === 0 ? "no agent runs here" : `running here: ${listed(names)}`;
   return new DomainError("not-found", `no agent ${JSON.stringify(asked)}; ${text}`, {
     fields: { hint: "--host and --port reach a sidecar elsewhere, --socket another tmux server" },
   });

@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import type { Environment } from "../../base/environment.ts";
 import { Serial } from "../../base/serial.ts";
 import { commandName, plainCommandName } from "../pane/command-line.ts";
@@ -24,13 +25,22 @@ interface Ran {
   readonly err: string;
 }
 
+/** A plain command that waits for its turn. */
+interface Waiting extends PromiseWithResolvers<readonly string[]> {
+  readonly name: string;
+  readonly line: string;
+}
+
 /**
- * Commands for a tmux server by one program a call, in their order: 6 ms each where the attached client takes 0.2. For servers
- * that are not ours alone: tmux 3.3a dies, with every session on it, when a session comes or goes while a control client attaches.
+ * Commands for a tmux server by programs, in their order: a program takes 6 ms where the attached client takes 0.2, so plain
+ * commands that are asked for at the same time go by one. For servers that are not ours alone: tmux 3.3a dies, with every
+ * session on it, when a session comes or goes while a control client attaches.
  */
 export class ForkedCommands implements Commands {
   readonly #options: ForkedCommandsOptions;
   readonly #order = new Serial();
+  /** Taken together by the first of their turns that comes. */
+  #waiting: Waiting[] = [];
 
   constructor(options: ForkedCommandsOptions) {
     this.#options = options;
@@ -38,21 +48,36 @@ export class ForkedCommands implements Commands {
 
   /** As `CommandClient.command`. */
   async command(line: string): Promise<readonly string[]> {
-    const name = plainCommandName(line);
-    const { code, out, err } = await this.#run(line);
-    if (code === 0) return linesOf(out);
-    throw new TmuxCommandError(name, linesOf(err));
+    const waiting = { name: plainCommandName(line), line, ...Promise.withResolvers<readonly string[]>() };
+    const batch = this.#waiting;
+    batch.push(waiting);
+    if (batch.length === 1) void this.#order.run(() => this.#runBatch(batch));
+    return await waiting.promise;
   }
 
   /** As `CommandClient.script`, but all commands' output comes in one reply. */
   async script(line: string): Promise<readonly Reply[]> {
     commandName(line); // throws for a line that is none
-    const { code, out, err } = await this.#run(line);
+    this.#waiting = []; // what is asked for later runs later
+    const { code, out, err } = await this.#order.run(() => this.#run(line));
     return [code === 0 ? { ok: true, lines: linesOf(out) } : { ok: false, lines: linesOf(err) }];
   }
 
+  async #runBatch(batch: readonly Waiting[]): Promise<void> {
+    await Promise.resolve(); // those of this moment come along
+    if (this.#waiting === batch) this.#waiting = [];
+    const mark = `gt${randomBytes(8).toString("hex")}`;
+    // A refused command ends its line only: its mark is missing then.
+    const lines = batch.map(({ line }, index) => `${line} ; display-message -p ${mark}-${index}`);
+    try {
+      answerAll(batch, await this.#run(lines.join("\n")), mark);
+    } catch (err) {
+      for (const { reject } of batch) reject(err);
+    }
+  }
+
   async #run(line: string): Promise<Ran> {
-    const ran = await this.#order.run(() => this.#spawn(line));
+    const ran = await this.#spawn(line);
     if (ran.code === 0) return ran;
     if (ran.code === null) throw new TmuxUnavailableError("the server does not answer", true);
     if (NO_SERVER.test(ran.err)) throw new TmuxUnavailableError(linesOf(ran.err).join(" "), true);
@@ -82,6 +107,23 @@ export class ForkedCommands implements Commands {
     child.stdin.on("error", () => {}); // it ended before it had read everything: its exit tells
     child.stdin.end(`${line}\n`);
     return promise;
+  }
+}
+
+/** Each command's lines stand before its mark; tmux's words for the refused ones come in their order. */
+function answerAll(batch: readonly Waiting[], { out, err }: Ran, mark: string): void {
+  const lines = linesOf(out);
+  const words = [...linesOf(err)];
+  let from = 0;
+  for (const [index, { name, resolve, reject }] of batch.entries()) {
+    const to = lines.indexOf(`${mark}-${index}`, from);
+    if (to < 0) {
+      const own = words.shift();
+      reject(new TmuxCommandError(name, own === undefined ? [] : [own]));
+      continue;
+    }
+    resolve(lines.slice(from, to));
+    from = to + 1;
   }
 }
 

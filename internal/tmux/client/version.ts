@@ -21,7 +21,12 @@ const PROBE_MS = 5000;
  * @throws DomainError `precondition` when it is missing, cannot be run, or is older than 3.2
  */
 export async function probeVersion(tmuxProgram: string, env: Environment): Promise<TmuxVersion> {
-  const version = parseVersion(await askVersion(tmuxProgram, env));
+  return usableVersion(await askVersion(tmuxProgram, env));
+}
+
+/** The version that `tmux -V` printed. @throws DomainError `precondition` when there is none in it, or one older than 3.2 */
+export function usableVersion(printed: string): TmuxVersion {
+  const version = parseVersion(printed);
   if (compareVersions(version, OLDEST) < 0) {
     throw new DomainError("precondition", `tmux ${version.text} is too old: 3.2 or newer is needed`);
   }

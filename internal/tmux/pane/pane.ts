@@ -1,8 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
-import { unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { DomainError } from "../../base/errors.ts";
-import { readPlainFile } from "../../files/plain-file.ts";
 import { type AgentCommand, commandArguments, cwdCommand } from "./agent-command.ts";
 import type { Commands, Reply } from "./commands.ts";
 import { TmuxCommandError } from "./errors.ts";
@@ -50,11 +48,8 @@ export interface PaneCut {
 export interface TmuxPaneOptions {
   /** Private folder (0700), best in memory, for captures on their way; no `#[` in its path. */
   readonly dir: string;
-  /**
-   * Reads and removes a file in that folder where the agent can reach it; undefined when it is none of tmux's. Without it the
-   * file is read by its path.
-   */
-  readonly take?: (name: string, maxBytes: number) => Promise<string | undefined>;
+  /** Reads and removes a file in that folder; undefined when it is none of tmux's. */
+  readonly take: (name: string, maxBytes: number) => Promise<string | undefined>;
 }
 
 /** Far more than a history of 100,000 lines. */
@@ -83,9 +78,14 @@ export class TmuxPane {
    * @throws TmuxCommandError when there is no such session
    */
   static async find(client: Commands, session: string, options: TmuxPaneOptions): Promise<TmuxPane> {
+    const [first = ""] = await TmuxPane.list(client, session);
+    return new TmuxPane(client, first, options);
+  }
+
+  /** Ids of the session's panes, the oldest first. @throws TmuxCommandError when there is no such session */
+  static async list(client: Commands, session: string): Promise<readonly string[]> {
     const ids = await client.command(`list-panes -s -t ${quoteArgument(`=${session}:`)} -F "#{pane_id}"`);
-    const first = ids.map((id) => Number(id.slice(1))).sort((a, b) => a - b)[0];
-    return new TmuxPane(client, `%${first}`, options);
+    return ids.toSorted((a, b) => Number(a.slice(1)) - Number(b.slice(1)));
   }
 
   /** @throws DomainError `unavailable` when the pane is gone */
@@ -284,21 +284,14 @@ export class TmuxPane {
    */
   async #bring(buffer: string): Promise<string> {
     const { dir, take } = this.#options;
-    const path = join(dir, buffer);
-    try {
-      const saved = this.#client.command(saveLine(buffer, path));
-      const dropped = this.#client.command(`delete-buffer -b ${buffer}`);
-      const [save, drop] = await Promise.allSettled([saved, dropped]);
-      if (save.status === "rejected" && isNoBuffer(save.reason)) return "";
-      for (const step of [save, drop]) if (step.status === "rejected") throw step.reason;
-      const text = await (take === undefined
-        ? readPlainFile(path, CAPTURE_MAX_BYTES)
-        : take(buffer, CAPTURE_MAX_BYTES));
-      if (text === undefined) throw new DomainError("unavailable", "a capture of the pane was taken away");
-      return text;
-    } finally {
-      if (take === undefined) await unlink(path).catch(() => {});
-    }
+    const saved = this.#client.command(saveLine(buffer, join(dir, buffer)));
+    const dropped = this.#client.command(`delete-buffer -b ${buffer}`);
+    const [save, drop] = await Promise.allSettled([saved, dropped]);
+    if (save.status === "rejected" && isNoBuffer(save.reason)) return "";
+    for (const step of [save, drop]) if (step.status === "rejected") throw step.reason;
+    const text = await take(buffer, CAPTURE_MAX_BYTES);
+    if (text === undefined) throw new DomainError("unavailable", "a capture of the pane was taken away");
+    return text;
   }
 }
 

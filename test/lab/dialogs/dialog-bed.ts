@@ -2,10 +2,10 @@ import { existsSync } from "node:fs";
 import { chmod, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { AgentState } from "../../../internal/gen/gastown/v1/common_pb.ts";
-import type { AgentKind } from "../../support/agents-home.ts";
-import type { AgentProgram } from "../../support/agents-install.ts";
-import { type RealAgent, startRealAgent } from "../../support/real-agent.ts";
-import { until } from "../../support/sidecar.ts";
+import type { AgentKind } from "../../support/agents/agents-home.ts";
+import type { AgentProgram } from "../../support/agents/agents-install.ts";
+import { type RealAgent, startRealAgent } from "../../support/agents/real-agent.ts";
+import { until } from "../../support/sidecar/sidecar.ts";
 import type { DialogCase } from "./dialog-case.ts";
 import { dialogAct } from "./dialog-model.ts";
 

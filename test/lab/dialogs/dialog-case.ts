@@ -1,5 +1,5 @@
 import { seeded } from "../../../bench/stats.ts";
-import type { AgentKind } from "../../support/agents-home.ts";
+import type { AgentKind } from "../../support/agents/agents-home.ts";
 import { hostileLine, hostileLines } from "./hostile-texts.ts";
 
 /** What is answered: a kind of choice that the program draws. */

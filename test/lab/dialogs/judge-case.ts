@@ -1,4 +1,4 @@
-import type { AgentKind } from "../../support/agents-home.ts";
+import type { AgentKind } from "../../support/agents/agents-home.ts";
 import type { DialogCase } from "./dialog-case.ts";
 import { strangeLabels, TYPED } from "./known-choices.ts";
 
@@ -59,7 +59,8 @@ function toolFaults({ answer }: DialogCase, { answered, ran }: CaseFacts): strin
   const allows = answer !== "refuse";
   const claimed = answered === "answered" || answered === "changed";
   if (ran && !allows) return ["the tool ran, and the answer was no"];
-  if (ran && !claimed) return [`the tool ran, and the outcome is ${answered}`];
+  // A key that was pressed, and of which nothing was seen in time, is UNKNOWN: true, whatever came of it.
+  if (ran && !claimed && answered !== "unknown") return [`the tool ran, and the outcome is ${answered}`];
   if (!ran && allows && claimed) return [`the tool did not run, and the answer was yes (${answered})`];
   return [];
 }

@@ -1,4 +1,4 @@
-import type { AgentKind } from "../../support/agents-home.ts";
+import type { AgentKind } from "../../support/agents/agents-home.ts";
 import type { AnswerKind, DialogCase } from "./dialog-case.ts";
 
 /** What is given as a text of one's own. */

@@ -7,7 +7,7 @@ import { DomainError } from "../../../internal/base/errors.ts";
 import { parseFlags } from "../../../internal/cli/flags.ts";
 import { runMain } from "../../../internal/cli/run-main.ts";
 import { buildBinary } from "../../../scripts/build.ts";
-import type { AgentKind } from "../../support/agents-home.ts";
+import type { AgentKind } from "../../support/agents/agents-home.ts";
 import { ANSWERS } from "./dialog-case.ts";
 import { reportOf } from "./dialog-report.ts";
 import type { CaseResult } from "./judge-case.ts";

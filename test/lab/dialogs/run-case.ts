@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ConnectError } from "@connectrpc/connect";
 import { AgentState, NudgeOutcome } from "../../../internal/gen/gastown/v1/common_pb.ts";
 import { RespondOutcome } from "../../../internal/gen/gastown/v1/sidecar_pb.ts";
-import { until } from "../../support/sidecar.ts";
+import { until } from "../../support/sidecar/sidecar.ts";
 import type { DialogBed } from "./dialog-bed.ts";
 import type { DialogCase } from "./dialog-case.ts";
 import { callFor } from "./dialog-model.ts";

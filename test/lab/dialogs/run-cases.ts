@@ -1,4 +1,4 @@
-import type { AgentKind } from "../../support/agents-home.ts";
+import type { AgentKind } from "../../support/agents/agents-home.ts";
 import { DialogBed } from "./dialog-bed.ts";
 import { type AnswerKind, type DialogCase, dialogCase } from "./dialog-case.ts";
 import type { CaseResult } from "./judge-case.ts";
@@ -21,7 +21,7 @@ export interface RunCasesOptions {
   readonly onScreen?: (text: string) => void;
 }
 
-/** The agent is started anew after this many, and after an answer that changes how it asks. */
+/** The agent is started again after this many, and after an answer that changes how it asks. */
 const CASES_PER_LIFE = 25;
 const CHANGES_MODE: ReadonlySet<AnswerKind> = new Set(["auto", "always"]);
 /** Lives in a row that ended in trouble. */

@@ -249,7 +249,7 @@ export type GetSessionResponse = Message<"bridge.v1.GetSessionResponse"> & {
   agentOpts: { [key: string]: string };
 
   /**
-   * The last event's seq; 0 before the first.
+   * The last event's seq; 0 before the first. In a cluster only GetSession tells it and epoch, while the sidecar answers.
    *
    * @generated from field: uint64 last_seq = 10;
    */

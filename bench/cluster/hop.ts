@@ -1,0 +1,72 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { WatchMode } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
+import { ControllerCluster } from "../../test/support/cluster/controller-cluster.ts";
+import { cpuMs, residentMiB } from "../proc.ts";
+import { type Measured, measured } from "../row.ts";
+import { interleave, quantile } from "../stats.ts";
+import type { ClusterBench } from "./cluster-bench.ts";
+import { liveSession } from "./live-session.ts";
+
+const STREAMS = 200;
+/** 1 KiB, ten times a second. */
+const PANE = "while :; do head -c 1023 /dev/zero | tr '\\0' x; echo; sleep 0.1; done";
+
+/** What the controller costs between a caller and a sidecar, over mTLS on both ways. */
+export async function measureHop({ cluster, quick, signal, say, note }: ClusterBench): Promise<readonly Measured[]> {
+  await using stack = new AsyncDisposableStack();
+  await cluster.control?.("stop", "scheduler"); // it would say that no node takes the pods
+  const town = stack.use(await ControllerCluster.make(cluster, undefined));
+  await town.configure("agent:1", {});
+  const replica = stack.use(await town.replica());
+  const still = stack.use(await liveSession(town, replica, 0));
+  say("hop: Peek");
+  const [through, direct]: [number[], number[]] = [[], []];
+  const request = { lines: 50 };
+  const timed = async (call: () => Promise<unknown>, into: number[], round: number) => {
+    const from = performance.now();
+    await call();
+    if (round >= 20) into.push(performance.now() - from); // the first ones warm up
+  };
+  await interleave(
+    quick ? 120 : 1_020,
+    [
+      (round) => timed(() => replica.client.peek({ sessionId: still.id, request }), through, round),
+      (round) => timed(() => still.direct.peek(request), direct, round),
+    ],
+    signal,
+  );
+  say("hop: streams");
+  const chatty = stack.use(
+    await liveSession(town, replica, 1, () => ({ agent: "generic", command: ["sh", "-c", PANE] })),
+  );
+  const before = residentMiB(replica.pid);
+  const stop = new AbortController();
+  let updates = 0;
+  const watch = async () => {
+    const watched = { sessionId: chatty.id, request: { mode: WatchMode.RAW } };
+    for await (const update of replica.client.watchOutput(watched, { signal: stop.signal })) if (update) updates++;
+  };
+  const watching = Array.from({ length: STREAMS }, () => watch().catch(() => {}));
+  await sleep(10_000);
+  const memory = residentMiB(replica.pid) - before;
+  const [cpuFrom, updatesFrom] = [cpuMs(replica.pid), updates];
+  await sleep(quick ? 5_000 : 20_000);
+  const cpu = cpuMs(replica.pid) - cpuFrom;
+  const delivered = updates - updatesFrom;
+  stop.abort();
+  await Promise.all(watching);
+  note(
+    `Hop: one replica, one caller's connection; ${delivered} updates of 1 KiB over ${STREAMS} streams of one session, each with a stream of its own to the sidecar. Memory is resident, of the process.`,
+  );
+  return [
+    measured("hop: Peek, 50 lines, p50 (baseline: direct)", quantile(through, 0.5), "ms", {
+      baseline: quantile(direct, 0.5),
+      ratioAtMost: 2.5,
+    }),
+    measured("hop: Peek, 50 lines, p99 (baseline: direct)", quantile(through, 0.99), "ms", {
+      baseline: quantile(direct, 0.99),
+    }),
+    measured(`hop: CPU of an update of 1 KiB, ${STREAMS} streams`, (cpu * 1_000) / delivered, "µs", { atMost: 50 }),
+    measured(`hop: memory of a stream, ${STREAMS} streams`, (memory * 1_024) / STREAMS, "KiB", { atMost: 60 }),
+  ];
+}

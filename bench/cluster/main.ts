@@ -1,0 +1,95 @@
+// Measures the controller on a real API server. `--help` says what can be chosen.
+import { writeFileSync } from "node:fs";
+import { DomainError } from "../../internal/base/errors.ts";
+import { parseFlags } from "../../internal/cli/flags.ts";
+import { runMain } from "../../internal/cli/run-main.ts";
+import { kubeconfigCredentials } from "../../internal/kube/kubeconfig.ts";
+import { setup as buildPrograms } from "../../test/support/build-programs.ts";
+import { testCluster } from "../../test/support/cluster/cluster.ts";
+import { rowLine, runFacts, table } from "../report.ts";
+import { writeSection } from "../results-section.ts";
+import { type Measured, rowOf } from "../row.ts";
+import type { ClusterBench } from "./cluster-bench.ts";
+import { measureHop } from "./hop.ts";
+import { measureInformer } from "./informer.ts";
+import { measureLoad } from "./load.ts";
+import { measurePods } from "./pods.ts";
+import { measureStarts } from "./starts.ts";
+
+const MEASURES = {
+  informer: measureInformer,
+  pods: measurePods,
+  starts: measureStarts,
+  hop: measureHop,
+  load: measureLoad,
+} as const;
+type Part = keyof typeof MEASURES;
+const PARTS = Object.keys(MEASURES) as Part[];
+
+const HELP = `Measures the controller on an API server of its own (etcd, API server, controller-manager, scheduler; no node).
+
+Usage: npm run bench:cluster -- [flags]
+
+  --only LIST      ${PARTS.join(", ")} (all)
+  --quick          fewer and smaller
+  --json FILE      write the rows: name, value, unit, baseline, ratio (value / baseline)
+  --write          rewrite the section of bench/RESULTS.md from this run
+`;
+
+const specs = {
+  only: { type: "list" },
+  quick: { type: "boolean" },
+  json: { type: "string" },
+  write: { type: "boolean" },
+} as const;
+
+await runMain({ name: "bench:cluster" }, async ({ argv, stdout, stderr, signal }) => {
+  const { ask, values } = parseFlags(specs, argv, {});
+  if (ask !== undefined) {
+    stdout.write(HELP);
+    return 0;
+  }
+  const parts = (values.only ?? PARTS).flatMap((list) => list.split(",")).map(partNamed);
+  const facts = runFacts();
+  const notes: string[] = [];
+  const rows: Measured[] = [];
+  await using programs = new AsyncDisposableStack();
+  programs.defer(await buildPrograms());
+  for (const part of parts) {
+    // Each has a cluster of its own, so that the ten thousand pods of one do not slow down the others.
+    await using stack = new AsyncDisposableStack();
+    const cluster = await testCluster(`gt-bench-${process.pid}`, "none");
+    if ("missing" in cluster) throw new DomainError("unavailable", cluster.missing);
+    stack.use(cluster);
+    const access = await (await kubeconfigCredentials(cluster.kubeconfig)).access();
+    const bench: ClusterBench = {
+      cluster,
+      access,
+      quick: values.quick ?? false,
+      signal,
+      say: (text) => void stderr.write(`${text}\n`),
+      note: (text) => void notes.push(text),
+    };
+    rows.push(...(await MEASURES[part](bench)));
+  }
+  stdout.write(`${facts.date}; ${facts.machine}\n\n${table(rows)}\n${notes.map((note) => `\n${note}\n`).join("")}`);
+  if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(rows.map(rowOf), null, 2)}\n`);
+  if (values.write) writeSection("cluster", section(rows, `${facts.date}; ${facts.machine}`, notes));
+  return 0;
+});
+
+function partNamed(name: string): Part {
+  const found = PARTS.find((part) => part === name);
+  if (found === undefined) throw new DomainError("invalid", `--only takes ${PARTS.join(", ")}, not "${name}"`);
+  return found;
+}
+
+function section(rows: readonly Measured[], run: string, notes: readonly string[]): string {
+  const head = "| what | value | baseline | ratio | aim | |\n|---|---:|---:|---:|---|---|";
+  return [
+    "## The controller and the API server",
+    `Written by \`npm run bench:cluster -- --write\`. ${run}.`,
+    ...notes,
+    [head, ...rows.map(rowLine)].join("\n"),
+  ].join("\n\n");
+}

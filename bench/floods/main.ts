@@ -1,0 +1,181 @@
+// Holds thousands of connections of each kind to a sidecar, and says what probes and an operator notice. `--help` says more.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { Agent, get } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createClient } from "@connectrpc/connect";
+import { parseFlags } from "../../internal/cli/flags.ts";
+import { runMain } from "../../internal/cli/run-main.ts";
+import { SidecarService } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
+import { sidecarTransport } from "../../internal/rpc/client/transport.ts";
+import { TestCa } from "../../test/support/bridge/certificates.ts";
+import { writeTls } from "../../test/support/bridge/secret.ts";
+import { type RunningSidecar, startSidecar } from "../../test/support/sidecar/sidecar.ts";
+import { anonymousMiB } from "../proc.ts";
+import { rowLine, runFacts, table } from "../report.ts";
+import { writeSection } from "../results-section.ts";
+import { type Measured, measured } from "../row.ts";
+import { median, quantile } from "../stats.ts";
+import { type FloodCounts, type FloodKind, type FloodOrder, KINDS, WORDS } from "./kinds.ts";
+
+const help = `Holds thousands of connections of each kind to a sidecar with TLS, one kind after the other, and measures what a probe of the
+health port and an operator's Peek take meanwhile, and the memory of the serving half. Exit code 1 when an aim is missed.
+
+Usage: npm run floods -- [flags]
+
+  --seconds N       how long each is held (120)
+  --connections N   how many (4000); the floods of resets have 50 clients
+  --only WORD       only the kinds whose name has this word in it: ${KINDS.map(({ name }) => name).join("; ")}
+  --write           put the figures into bench/RESULTS.md
+`;
+
+const HEAD = "| what | value | baseline | ratio | aim | |\n|---|---:|---:|---:|---|---|";
+const PROBE_MS = 500;
+const PEEK_MS = 250;
+/** Of the last third to the first. */
+const GROWTH = 1.15;
+const CALL_MS = 5000;
+const EACH_MS = 50;
+const SPIFFE = "spiffe://town.example";
+
+await runMain({ name: "floods" }, async ({ argv, stdout, stderr, signal }) => {
+  const specs = {
+    seconds: { type: "number" },
+    connections: { type: "number" },
+    only: { type: "string" },
+    write: { type: "boolean" },
+  } as const;
+  const { ask, values } = parseFlags(specs, argv, {});
+  if (ask !== undefined) {
+    stdout.write(help);
+    return 0;
+  }
+  const { seconds = 120, connections = 4000, only = "" } = values;
+  const facts = runFacts();
+  const rows: Measured[] = [];
+  for (const kind of KINDS.filter(({ name }) => name.includes(only))) {
+    signal.throwIfAborted();
+    stderr.write(`${kind.name}\n`);
+    rows.push(...(await flood(kind, kind.clients ?? connections, seconds * 1000, signal)));
+  }
+  stdout.write(`${table(rows)}\n`);
+  if (values.write) {
+    const about = `${connections} connections of each kind for ${seconds} s, from another address; resets: 50 clients. A probe is a new connection to the health port.`;
+    writeSection(
+      "floods",
+      [
+        "## Floods",
+        `\`npm run floods\`; ${facts.date}; ${facts.machine}. ${about}`,
+        [HEAD, ...rows.map(rowLine)].join("\n"),
+      ].join("\n\n"),
+    );
+  }
+  return rows.every(({ aim }) => aim === undefined || aim.met) ? 0 : 1;
+});
+
+async function flood(kind: FloodKind, count: number, ms: number, signal: AbortSignal): Promise<readonly Measured[]> {
+  await using stack = new AsyncDisposableStack();
+  const dir = await mkdtemp(join(tmpdir(), "gt-floods-"));
+  stack.defer(() => rm(dir, { recursive: true, force: true }));
+  const ca = new TestCa("town");
+  const of = (name: string) => ca.issue({ uris: [`${SPIFFE}/client/${name}`] });
+  await writeTls(join(dir, "tls"), {
+    ...ca.issue({ uris: [`${SPIFFE}/ns/agents/session/s1`], ips: ["127.0.0.1"] }),
+    ca: ca.pem,
+  });
+  const roles = ["operator=operate", "reader=read"].flatMap((role) => ["--allow-client", `${SPIFFE}/client/${role}`]);
+  const sidecar = await startSidecar({ flags: ["--tls-dir", join(dir, "tls"), ...roles] });
+  stack.use(sidecar);
+  const port = kind.port === "rpc" ? sidecar.port : Number(new URL(sidecar.healthUrl).port);
+  const tls = kind.identity === undefined ? {} : { tls: of(kind.identity) };
+  const seen = watch(sidecar, of("operator"), signal);
+  const made = await flooded({ kind: kind.order, port, count, words: WORDS[kind.port], ...tls }, ms);
+  return rowsOf(kind, made, await seen.stop());
+}
+
+async function flooded(order: FloodOrder, ms: number): Promise<FloodCounts> {
+  const program = join(import.meta.dirname, "flooder.ts");
+  const child = spawn(process.execPath, [program, JSON.stringify(order)], { stdio: ["pipe", "pipe", "inherit"] });
+  let words = "";
+  child.stdout.on("data", (chunk: Buffer) => {
+    words += chunk.toString();
+  });
+  const closed = once(child, "close");
+  await Promise.race([sleep(ms), closed]);
+  child.stdin.end();
+  await closed;
+  return JSON.parse(words) as FloodCounts;
+}
+
+interface Seen {
+  readonly probes: number[];
+  readonly peeks: number[];
+  readonly memory: number[];
+}
+
+/** Asks again and again, until it is stopped; a call that fails counts as endless. */
+function watch(sidecar: RunningSidecar, tls: ReturnType<TestCa["issue"]>, signal: AbortSignal) {
+  const seen: Seen = { probes: [], peeks: [], memory: [] };
+  const over = new AbortController();
+  const end = AbortSignal.any([over.signal, signal]);
+  const connection = sidecarTransport({ baseUrl: `https://127.0.0.1:${sidecar.port}`, tls });
+  const operator = createClient(SidecarService, connection.transport);
+  const again = async (everyMs: number, look: () => Promise<void>) => {
+    for (; !end.aborted; await sleep(everyMs)) await look();
+  };
+  const timed = async (into: number[], call: () => Promise<unknown>) => {
+    const from = performance.now();
+    const isAnswered = await call().then(
+      () => true,
+      () => false,
+    );
+    if (!end.aborted) into.push(isAnswered ? performance.now() - from : Number.POSITIVE_INFINITY);
+  };
+  const running = [
+    again(EACH_MS, () => timed(seen.probes, () => probe(`${sidecar.healthUrl}/livez`))),
+    again(EACH_MS, () => timed(seen.peeks, () => operator.peek({ lines: 50 }, { timeoutMs: CALL_MS }))),
+    again(1000, async () => void seen.memory.push(anonymousMiB(sidecar.servingPid()))),
+  ];
+  const stop = async (): Promise<Seen> => {
+    over.abort();
+    await Promise.all(running);
+    connection[Symbol.dispose]();
+    return seen;
+  };
+  return { stop };
+}
+
+/** As the kubelet asks: a connection of its own each time. */
+function probe(url: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const request = get(url, { agent: new Agent(), timeout: CALL_MS }, (answer) => {
+      answer.resume().on("end", () => (answer.statusCode === 200 ? resolve() : reject(new Error("not well"))));
+    });
+    request.on("timeout", () => request.destroy(new Error("no answer"))).on("error", reject);
+  });
+}
+
+function rowsOf({ name }: FloodKind, { made, mostOpen }: FloodCounts, seen: Seen): readonly Measured[] {
+  const third = Math.ceil(seen.memory.length / 3);
+  const failed = (times: readonly number[]) => times.filter((ms) => !Number.isFinite(ms)).length;
+  return [
+    measured(`${name}: probes, p99`, quantile(seen.probes, 0.99), "ms", { atMost: PROBE_MS }),
+    measured(`${name}: an operator's Peek, p99`, quantile(seen.peeks, 0.99), "ms", { atMost: PEEK_MS }),
+    measured(
+      `${name}: without an answer, of ${seen.probes.length + seen.peeks.length}`,
+      failed(seen.probes) + failed(seen.peeks),
+      "calls",
+      { atMost: 0 },
+    ),
+    measured(
+      `${name}: memory of the serving half, last third (baseline: first third)`,
+      median(seen.memory.slice(-third)),
+      "MiB",
+      { baseline: median(seen.memory.slice(0, third)), ratioAtMost: GROWTH },
+    ),
+    measured(`${name}: connections made (baseline: most that were open at a time)`, made, "", { baseline: mostOpen }),
+  ];
+}

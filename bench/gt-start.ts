@@ -1,0 +1,42 @@
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { buildBinary } from "../scripts/build.ts";
+import { tmuxSandbox } from "../test/support/screens/tmux-sandbox.ts";
+import { startSidecar } from "../test/support/sidecar/sidecar.ts";
+import type { BenchContext } from "./context.ts";
+import { type Measured, measured } from "./row.ts";
+import { interleave, median } from "./stats.ts";
+
+const run = promisify(execFile);
+
+/** From shell to shell: commands of the built gt, beside an empty program of the same Node. */
+export async function measureGt({ program, env, quick, signal, say }: BenchContext): Promise<readonly Measured[]> {
+  say("gt: commands from shell to shell");
+  await using sandbox = await tmuxSandbox({ argv: ["sh", "-c", "seq 100; exec sleep 100000"] });
+  await using sidecar = await startSidecar({ program, env });
+  const gt = await buildBinary("gt", join(sidecar.dir, "gt-build"));
+  const { hostname, port } = new URL(sidecar.url);
+  const commands: Readonly<Record<string, readonly string[]>> = {
+    "--help": ["--help"],
+    agents: ["agents", "--socket", sandbox.socketPath],
+    "peek, a sidecar": ["peek", "--host", hostname, "--port", port, "test/polecats/demo"],
+    "peek, local tmux": ["peek", "--socket", sandbox.socketPath, "claude"],
+  };
+  const times = new Map<string, number[]>();
+  const arm = (name: string, args: readonly string[]) => async () => {
+    const at = performance.now();
+    await run(process.execPath, args, { env: { PATH: process.env["PATH"], HOME: sidecar.dir } });
+    const all = times.get(name) ?? [];
+    times.set(name, [...all, performance.now() - at]);
+  };
+  const ours = Object.entries(commands).map(([name, args]) => arm(name, [gt, ...args]));
+  await interleave(quick ? 5 : 21, [arm("node", ["-e", "0"]), ...ours], signal);
+  const baseline = median(times.get("node") ?? []);
+  return Object.keys(commands).map((name) =>
+    measured(`gt ${name}: from shell to shell, p50 (baseline: node -e 0)`, median(times.get(name) ?? []), "ms", {
+      baseline,
+      ratioAtMost: 3,
+    }),
+  );
+}

@@ -1,0 +1,44 @@
+import { DomainError } from "../../internal/base/errors.ts";
+import { printable } from "../../internal/base/printable-text.ts";
+import type { RotationState } from "../../internal/controller/certificates/ca-rotation.ts";
+import { changesOf } from "../../internal/controller/certificates/ca-rotator.ts";
+import { readCaSecret } from "../../internal/controller/certificates/ca-secret.ts";
+import { introduceSuccessor } from "../../internal/controller/certificates/ca-successor.ts";
+import { SecretClient } from "../../internal/controller/certificates/secret-client.ts";
+import type { Command } from "./config.ts";
+import type { CommandContext } from "./context.ts";
+import { openCluster, readConfigFile } from "./open-cluster.ts";
+
+/** Begins the replacement of the CA by one write, unless one is under way; the replica that leads does the rest. Prints where it is. */
+export async function rotateCa(
+  { clock, logger, signal, out }: CommandContext,
+  command: Command & { readonly type: "rotate-ca" },
+): Promise<number> {
+  const { settings } = await readConfigFile(command.configFile);
+  const { namespace, secret: name, keepPreviousMs } = settings.ca;
+  await using cluster = await openCluster(command, { clock, logger });
+  const secrets = new SecretClient(cluster.api);
+  const secret = await secrets.get(namespace, name, signal);
+  if (secret === undefined) throw new DomainError("not-found", `there is no Secret ${namespace}/${name}`);
+  const now = clock.now();
+  const begun = await introduceSuccessor(secret.data, { trustDomain: settings.trustDomain, now });
+  if (begun !== secret.data) await secrets.patch(namespace, name, changesOf(secret.data, begun), secret, signal);
+  out.line(
+    printable`${begun === secret.data ? "under way" : "begun"}  ${textOf(readCaSecret(begun, now).state, keepPreviousMs)}`,
+  );
+  out.line(printable`see      kubectl -n ${namespace} describe secret ${name}`);
+  return 0;
+}
+
+function textOf(state: RotationState, keepPreviousMs: number): string {
+  switch (state.type) {
+    case "steady":
+      return "steady: one CA";
+    case "introducing":
+      return "introducing: the new CA goes into every bundle";
+    case "reissuing":
+      return `reissuing: the new CA signs; the old one counts until ${new Date(state.since + keepPreviousMs).toISOString()} at least`;
+    case "retiring":
+      return "retiring: the old CA leaves every bundle";
+  }
+}

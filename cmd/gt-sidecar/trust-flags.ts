@@ -1,0 +1,47 @@
+import { resolve } from "node:path";
+import { DomainError, errorText } from "../../internal/base/errors.ts";
+import { AuditFile } from "../../internal/files/audit-file.ts";
+import type { CrlPolicy } from "../../internal/pki/trust.ts";
+
+/** What the flags stand for. */
+export interface Place {
+  readonly tlsDir: string | undefined;
+  readonly half: "both" | "supervise" | "serve";
+}
+
+/** Reads `--crl-policy`; default: `if-present`. @throws DomainError `invalid` */
+export function readCrlPolicyFlag(value: string | undefined, { tlsDir, half }: Place): CrlPolicy {
+  if (value === undefined) return "if-present";
+  if (value !== "require" && value !== "if-present") {
+    throw new DomainError("invalid", `--crl-policy is require or if-present, not ${JSON.stringify(value)}`);
+  }
+  if (half === "supervise" || tlsDir !== undefined) return value;
+  throw new DomainError("invalid", "--crl-policy needs --tls-dir: without certificates nothing can be revoked");
+}
+
+/**
+ * Reads `--audit-log`: a file that is there already, or can be made.
+ * @throws DomainError `invalid`
+ */
+export function readAuditFlag(value: string | undefined, { tlsDir, half }: Place): string | undefined {
+  if (value === undefined) return undefined;
+  if (value === "") throw new DomainError("invalid", "--audit-log takes the path of a file");
+  if (half !== "supervise" && tlsDir === undefined) {
+    throw new DomainError(
+      "invalid",
+      "--audit-log needs --tls-dir: without certificates every caller may do everything",
+    );
+  }
+  const path = resolve(value);
+  if (half === "both") check(path);
+  return path;
+}
+
+/** At a first start only: a serving half that comes back tries on, for the agent lives meanwhile. */
+function check(path: string): void {
+  try {
+    new AuditFile(path, () => {})[Symbol.dispose]();
+  } catch (cause) {
+    throw new DomainError("invalid", `cannot write to the audit log ${path}: ${errorText(cause)}`, { cause });
+  }
+}

@@ -1,0 +1,74 @@
+import type { Clock } from "../../../../internal/base/clock.ts";
+import { runtimeFolder } from "../../../../internal/files/private-folder.ts";
+import { runCommand } from "../../../../internal/process/run-command.ts";
+import type { AgentPods } from "../../../../internal/terminal/finding/agent-pods.ts";
+import { type BeadDeps, lookUpBead } from "../../../../internal/terminal/finding/bead.ts";
+import { listLocalSidecars } from "../../../../internal/terminal/finding/local-sidecars.ts";
+import type { ResolveDeps } from "../../../../internal/terminal/finding/resolve-place.ts";
+import { socketPaths } from "../../../../internal/terminal/finding/socket.ts";
+import { findTown, type Town } from "../../../../internal/terminal/finding/town.ts";
+import type { OpenDeps } from "../../../../internal/terminal/resolve.ts";
+import { present } from "../command/arguments.ts";
+import { openQuickly } from "./open-quickly.ts";
+import type { ClusterConfig, PlaceConfig } from "./place-config.ts";
+import { listTmuxSessions } from "./tmux-sessions.ts";
+
+const BD_TIMEOUT_MS = 5000;
+
+/** How `bd` is run from here: in the town, else where we stand. */
+export function beadsHere(config: PlaceConfig, town: Town | undefined): BeadDeps {
+  return { run: runCommand, env: config.env, cwd: town?.root ?? config.cwd, timeoutMs: BD_TIMEOUT_MS };
+}
+
+export function townOf({ cwd, townRoot }: PlaceConfig): Promise<Town | undefined> {
+  return findTown({ cwd, ...(townRoot !== undefined && { root: townRoot }) });
+}
+
+/** The ways to find and to open agents from here: what `resolveBackend` needs. */
+export async function agentsHere(config: PlaceConfig, clock: Clock): Promise<ResolveDeps & OpenDeps> {
+  const town = await townOf(config);
+  const { socket, townSocket, tmux, tmuxTmpdir, uid } = config;
+  const bead = beadsHere(config, town);
+  const versions = new Map<string, string>();
+  const listSessions = async (path: string, signal: AbortSignal) => {
+    const { names, version } = await listTmuxSessions(path, config, signal);
+    if (version !== undefined) versions.set(path, version);
+    return names;
+  };
+  return {
+    town,
+    socketPaths: socketPaths({
+      uid,
+      ...(socket !== undefined && { socket }),
+      ...(town !== undefined && { townRoot: town.root }),
+      ...(townSocket !== undefined && { townSocket }),
+      ...(tmux !== undefined && { tmux }),
+      ...(tmuxTmpdir !== undefined && { tmuxTmpdir }),
+    }),
+    lookUpBead: (ids, signal) => lookUpBead(ids, bead, signal),
+    listSessions,
+    ...(config.cluster !== undefined && { pods: lazyPods(config.cluster, config.env, clock) }),
+    listSidecars: () => listLocalSidecars(runtimeFolder(config)),
+    openSidecar: (place) => openQuickly(place, config, clock),
+    // These two bring what most calls of gt do not need.
+    openSession: async ({ server, sessionId }) => {
+      const { openBridge } = await import("./open-bridge.ts");
+      return (await openBridge({ ...config, ...present({ token: config.serverToken?.() }), server }, clock)).backend(
+        sessionId,
+      );
+    },
+    openTmux: async (place) =>
+      (await import("./local-tmux.ts")).openLocalTmux(place, versions.get(place.socketPath), config, clock),
+  };
+}
+
+/** The Kubernetes API is loaded when a cluster is asked. */
+function lazyPods(cluster: ClusterConfig, env: PlaceConfig["env"], clock: Clock): AgentPods {
+  const open = async () => new (await import("./cluster-agents.ts")).ClusterAgents(cluster, { env, clock });
+  return {
+    where: `context ${JSON.stringify(cluster.context)}`,
+    only: cluster.only,
+    find: async (address, signal) => (await open()).find(address, signal),
+    list: async (signal) => (await open()).list(signal),
+  };
+}

@@ -1,0 +1,26 @@
+import { DomainError } from "../../../../internal/base/errors.ts";
+import { isFault, type KubeApiError, KubeUnreachableError } from "../../../../internal/kube/kube-errors.ts";
+
+/** A call to a cluster that failed, in terms of the person who asked. `where`: the cluster as messages name it. */
+export function explainCluster(err: unknown, where: string): unknown {
+  if (err instanceof KubeUnreachableError) {
+    const hint = "is the cluster up, and reachable from here? kubectl with the same context asks it too";
+    return new DomainError("unavailable", `${where}: ${err.message}`, { fields: { hint }, cause: err });
+  }
+  if (isFault(err, "unauthenticated")) {
+    const hint = "renew the credentials of the context, as for kubectl";
+    return new DomainError("unauthenticated", `${where}: the cluster does not know you`, {
+      fields: { hint },
+      cause: err,
+    });
+  }
+  if (isFault(err, "forbidden")) {
+    return new DomainError("denied", `${where}: ${err.answer}`, { fields: { hint: forbiddenHint(err) }, cause: err });
+  }
+  return err;
+}
+
+function forbiddenHint({ answer }: KubeApiError): string {
+  if (/at the cluster scope/.test(answer)) return "give --namespace: you may not look into all of them";
+  return "the chart's value clients.readers binds a role that may (docs/cluster.md); through the controller: gt --server";
+}

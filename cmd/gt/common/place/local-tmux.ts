@@ -1,0 +1,56 @@
+import { randomUUID } from "node:crypto";
+import { homedir } from "node:os";
+import { comparable } from "../../../../internal/agents/safe-text.ts";
+import type { Clock } from "../../../../internal/base/clock.ts";
+import { MachineTime } from "../../../../internal/base/machine-time.ts";
+import { presentBoot } from "../../../../internal/base/present-boot.ts";
+import { runtimeFolder } from "../../../../internal/files/private-folder.ts";
+import { systemProcesses } from "../../../../internal/process/process-alive.ts";
+import type { Backend } from "../../../../internal/terminal/backend.ts";
+import type { Place } from "../../../../internal/terminal/finding/resolve-place.ts";
+import { TmuxBackend } from "../../../../internal/terminal/local.ts";
+import { probeVersion, usableVersion } from "../../../../internal/tmux/client/version.ts";
+import type { PlaceConfig } from "./place-config.ts";
+import { absentIn } from "./program-signs.ts";
+
+/**
+ * An agent's local tmux session, ready to talk to. `version`: its server's, where it has been asked; else tmux itself is, which
+ * takes a program of its own. @throws DomainError `precondition` when tmux is missing or too old.
+ */
+export async function openLocalTmux(
+  place: Place & { type: "tmux" },
+  version: string | undefined,
+  config: PlaceConfig,
+  clock: Clock,
+): Promise<Backend> {
+  const tmuxVersion = version === undefined ? await probeVersion("tmux", config.env) : usableVersion(`tmux ${version}`);
+  const { profile: asked } = config;
+  const program = { asked, home: config.env["HOME"] ?? homedir() };
+  return new TmuxBackend(
+    {
+      clock,
+      time: new MachineTime(clock, presentBoot()),
+      logger: async () => (await import("../../../../internal/base/logger.ts")).createLogger("gt", "silent"),
+      processes: systemProcesses,
+      absent: (facts, session) => absentIn(facts, session.agent, asked),
+      identify: async () => {
+        const { localProgram } = await import("./local-program.ts");
+        return (facts, session) => localProgram(facts, session.agent, program);
+      },
+      newId: randomUUID,
+      random: Math.random,
+      sameText: (a, b) => comparable(a) === comparable(b),
+    },
+    {
+      tmuxProgram: "tmux",
+      socketPath: place.socketPath,
+      session: place.session,
+      agent: place.agent,
+      folder: runtimeFolder(config),
+      env: config.env,
+      tmuxVersion,
+      pid: process.pid,
+      uid: config.uid,
+    },
+  );
+}

@@ -1,0 +1,41 @@
+import { plainText } from "../../../../internal/base/sanitise.ts";
+import { textWidth } from "../../../../internal/base/text-width.ts";
+import type { Dialog } from "../../../../internal/session/types.ts";
+import { gtLine } from "../place/gt-line.ts";
+import type { PlaceConfig } from "../place/place-config.ts";
+
+const MAX_LINES = 12;
+/** Labels up to this width are aligned. */
+const LABEL_WIDTH = 40;
+/** What an agent draws in front of a title, and of a choice's label. */
+const BULLET = /^[^\p{L}\p{N}]+/u;
+const MARK = /^\s*[❯›▶>→●•]?\s*/;
+
+/** A dialog as a person reads it: what it asks, and each choice with the line to type for it. */
+export function dialogLines(dialog: Dialog, agent: string, place: PlaceConfig): readonly string[] {
+  const title = dialog.title === "" ? dialog.kind : `${dialog.kind}: ${clean(dialog.title)}`;
+  const text = plainText(dialog.text)
+    .split("\n")
+    .filter(
+      (line) =>
+        line.trim() !== "" && clean(line.replace(BULLET, "")) !== clean(dialog.title) && !isChoice(dialog, line),
+    );
+  const more = text.length > MAX_LINES ? [`… ${text.length - MAX_LINES} more lines: gt peek shows them`] : [];
+  const labels = dialog.choices.map((one) => `${one.selected ? ">" : " "} ${clean(one.key)}. ${clean(one.label)}`);
+  const width = Math.min(LABEL_WIDTH, Math.max(0, ...labels.map((label) => textWidth(label))));
+  const choices = dialog.choices.map((one, i) => {
+    const label = labels[i] ?? "";
+    const gap = " ".repeat(Math.max(0, width - textWidth(label)) + 3);
+    return `${label}${gap}${gtLine(["respond", clean(agent), one.key], place)}`;
+  });
+  return [title, ...text.slice(0, MAX_LINES), ...more, ...choices];
+}
+
+function isChoice({ choices }: Dialog, line: string): boolean {
+  const bare = clean(line.replace(MARK, ""));
+  return choices.some(({ key, label }) => bare === clean(label) || bare === `${key}. ${clean(label)}`);
+}
+
+function clean(text: string): string {
+  return plainText(text).replaceAll(/\s+/g, " ").trim();
+}

@@ -1,0 +1,76 @@
+import { plainText } from "../../../../internal/base/sanitise.ts";
+import { commonLines } from "./common-lines.ts";
+
+interface Line {
+  readonly text: string;
+  /** How it is recognised again: without styling. */
+  readonly key: string;
+  /** Monotonic ms since it stands there. */
+  readonly since: number;
+  printed: boolean;
+}
+
+export interface NewLinesResult {
+  readonly lines: readonly string[];
+  /** More was printed by the agent than the window holds: lines in between are lost. */
+  readonly skipped: boolean;
+}
+
+/**
+ * Turns pictures of a terminal's last lines into a stream of new lines. A line is given once: when it has scrolled into
+ * history, or when it has stood unchanged for `settleMs`. So spinners, clocks and half-drawn frames are left out, and an
+ * input box that is redrawn below the text is not repeated.
+ */
+export class NewLines {
+  readonly #settleMs: number;
+  #lines: Line[] = [];
+  #rows = 0;
+  #began = false;
+
+  constructor(settleMs: number) {
+    this.#settleMs = settleMs;
+  }
+
+  /** Takes what is on the screen now as given already, as far as the last `count` lines are concerned; gives those. */
+  begin(picture: readonly string[], rows: number, count: number, now: number): readonly string[] {
+    this.#lines = picture.map((text) => ({ text, key: plainText(text).trimEnd(), since: now, printed: true }));
+    this.#rows = rows;
+    this.#began = true;
+    return picture.slice(-count);
+  }
+
+  /** A new picture: the last lines, of which at most the last `rows` are the screen. */
+  push(picture: readonly string[], rows: number, now: number): NewLinesResult {
+    const before = this.#lines;
+    const keys = picture.map((text) => plainText(text).trimEnd());
+    const known = new Map(
+      commonLines(
+        before.map((line) => line.key),
+        keys,
+      ).map(([old, fresh]) => [fresh, before[old]]),
+    );
+    this.#lines = picture.map((text, i) => {
+      const old = known.get(i);
+      return { text, key: keys[i] ?? "", since: old?.since ?? now, printed: old?.printed ?? false };
+    });
+    this.#rows = rows;
+    const lost = this.#began && before.length > rows && ![...known.keys()].some((i) => keys[i] !== "");
+    this.#began = true;
+    return { lines: this.settled(now), skipped: lost };
+  }
+
+  /** Lines that became certain by standing still; ask again after `settleMs` without a picture. */
+  settled(now: number): readonly string[] {
+    const screenFrom = this.#lines.length - this.#rows;
+    const ready = this.#lines.filter(
+      (line, i) => !line.printed && (i < screenFrom || now - line.since >= this.#settleMs),
+    );
+    for (const line of ready) line.printed = true;
+    return ready.map((line) => line.text);
+  }
+
+  /** Lines are on the screen that have not stood long enough yet. */
+  get pending(): boolean {
+    return this.#lines.some((line) => !line.printed);
+  }
+}

@@ -1,0 +1,148 @@
+import { plainText } from "../../../../internal/base/sanitise.ts";
+import { durationText, ordinal } from "../../../../internal/cli/wording.ts";
+import type { NudgeOutcome, NudgeReceipt } from "../../../../internal/session/types.ts";
+
+/** A nudge's receipt, said to a person. All of it is safe to print. */
+export interface ReceiptText {
+  readonly exitCode: 0 | 5 | 6 | 7;
+  /** `done` goes to stdout, `error` to stderr as an error. */
+  readonly tone: "done" | "error";
+  readonly headline: string;
+  /** Further lines: evidence, what was typed instead. */
+  readonly details: readonly string[];
+  /** What to do next; empty when there is nothing to do. */
+  readonly hint: string;
+}
+
+const EXIT_CODES: Readonly<Record<NudgeOutcome, 0 | 5 | 6 | 7>> = {
+  submitted: 0,
+  queued: 5,
+  "blocked-by-dialog": 6,
+  "composer-busy": 6,
+  "agent-dead": 6,
+  expired: 6,
+  unsafe: 6,
+  cancelled: 6,
+  stranded: 7,
+  unknown: 7,
+};
+
+const MAX_EVIDENCE = 6;
+const MAX_SHOWN_TEXT = 200;
+
+/** What hints are made of. */
+export interface ReceiptPlace {
+  /** The agent's address. */
+  readonly agent: string;
+  /** A call of `gt` for the same agent. */
+  readonly line: (command: string, ...words: readonly string[]) => string;
+  /** Nudges can be queued there. */
+  readonly hasQueue: boolean;
+}
+
+export function receiptText(receipt: NudgeReceipt, place: ReceiptPlace): ReceiptText {
+  const { agent } = place;
+  const exitCode = EXIT_CODES[receipt.outcome];
+  const said = { headline: headline(receipt, agent), details: details(receipt), hint: hint(receipt, place) };
+  return { exitCode, tone: exitCode === 0 || exitCode === 5 ? "done" : "error", ...said };
+}
+
+/** The receipt as it goes into JSON. */
+export function receiptJson(receipt: NudgeReceipt, agent: string, where: string): Record<string, unknown> {
+  return {
+    agent,
+    where,
+    outcome: receipt.outcome.replaceAll("-", "_"),
+    delivered: receipt.outcome === "submitted",
+    request_id: receipt.requestId,
+    error: receipt.error,
+    sender: receipt.sender,
+    queue_position: receipt.queuePosition,
+    evidence: receipt.evidence.map(({ source, value, ageMs, confidence }) => ({
+      source,
+      value,
+      age_ms: ageMs,
+      confidence,
+    })),
+    timings: {
+      queued_ms: receipt.timings.queuedMs,
+      typed_ms: receipt.timings.typedMs,
+      submitted_ms: receipt.timings.submittedMs,
+      confirmed_ms: receipt.timings.confirmedMs,
+    },
+    delivered_text: receipt.deliveredText,
+  };
+}
+
+function headline(receipt: NudgeReceipt, agent: string): string {
+  const why = receipt.error === "" ? "" : `: ${oneLine(receipt.error)}`;
+  const { timings } = receipt;
+  const took = timings.confirmedMs ?? timings.submittedMs ?? timings.typedMs;
+  switch (receipt.outcome) {
+    case "submitted":
+      return `submitted to ${oneLine(agent)}${took === undefined ? "" : ` in ${durationText(took)}`}`;
+    case "queued": {
+      const place = receipt.queuePosition > 0 ? `, ${ordinal(receipt.queuePosition)} in line` : "";
+      return `queued for ${oneLine(agent)}${place}${why}`;
+    }
+    case "stranded":
+      return `typed into ${oneLine(agent)} but not submitted${why}`;
+    case "unknown":
+      return `typed into ${oneLine(agent)}, and nothing proves that it arrived${why}`;
+    case "blocked-by-dialog":
+      return `not delivered to ${oneLine(agent)}${why || ": a dialog is open"}`;
+    case "composer-busy":
+      return `not delivered to ${oneLine(agent)}${why || ": somebody's text stands in the composer"}`;
+    case "agent-dead":
+      return `not delivered to ${oneLine(agent)}${why || ": the agent does not run"}`;
+    case "expired":
+      return `not delivered to ${oneLine(agent)}${why || ": it expired in the queue"}`;
+    case "unsafe":
+      return `not delivered to ${oneLine(agent)}${why || ": it cannot be made safe for this agent"}`;
+    case "cancelled":
+      return `not delivered to ${oneLine(agent)}${why || ": it was cancelled"}`;
+  }
+}
+
+function details(receipt: NudgeReceipt): readonly string[] {
+  const lines = receipt.evidence.slice(0, MAX_EVIDENCE).map((one) => {
+    const age = one.ageMs > 0 ? `, ${durationText(one.ageMs)} old` : "";
+    return `${one.confidence}: ${oneLine(one.value)} (${one.source}${age})`;
+  });
+  if (receipt.deliveredText === undefined) return lines;
+  return [...lines, `typed as: ${JSON.stringify(shorten(plainText(receipt.deliveredText)))}`];
+}
+
+function hint(receipt: NudgeReceipt, { line, hasQueue }: ReceiptPlace): string {
+  const look = `${line("peek")} shows the screen`;
+  const orQueue = hasQueue ? "; or send with --mode queue to have it typed afterwards" : "";
+  switch (receipt.outcome) {
+    case "submitted":
+    case "cancelled":
+      return "";
+    case "queued":
+      return `it is typed at the next idle moment; ${line("receipt", receipt.requestId)} shows what became of it`;
+    case "blocked-by-dialog":
+      return `${line("respond")} shows the dialog and answers it${orQueue}; ${look}`;
+    case "composer-busy":
+      return `send or clear that text first${orQueue}; ${look}`;
+    case "agent-dead":
+      return `${line("status")} shows how it ended`;
+    case "expired":
+      return "send it again";
+    case "unsafe":
+      return "change the message";
+    case "stranded":
+      return `it stands in the agent's composer: ${look}; do not send it again before that is cleared`;
+    case "unknown":
+      return `${look}; gt does not send it again by itself`;
+  }
+}
+
+function oneLine(text: string): string {
+  return plainText(text).replaceAll(/\s+/g, " ").trim();
+}
+
+function shorten(text: string): string {
+  return text.length <= MAX_SHOWN_TEXT ? text : `${text.slice(0, MAX_SHOWN_TEXT)}…`;
+}

@@ -1,0 +1,42 @@
+import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { expect, it } from "vitest";
+
+const IMPORT = /^(?:import|export)\s(?!type\b)(?:[^;]*?\sfrom\s)?"([^"]+)"/gms;
+
+/** Packages and Node's own slow modules that a file loads before it runs: through imports, without those of types and `import()`. */
+function loadedBy(file: string): readonly string[] {
+  const seen = new Set<string>();
+  const pending = [join(import.meta.dirname, file)];
+  for (let path = pending.pop(); path !== undefined; path = pending.pop()) {
+    if (seen.has(path)) continue;
+    seen.add(path);
+    if (!path.endsWith(".ts")) continue;
+    for (const [, name = ""] of readFileSync(path, "utf8").matchAll(IMPORT)) {
+      pending.push(name.startsWith(".") ? join(dirname(path), name) : name);
+    }
+  }
+  return [...seen].filter((name) => !name.startsWith("/") && !QUICK.test(name)).sort();
+}
+
+/** What Node has at hand, or loads in a few milliseconds. */
+const QUICK = /^node:(?:child_process|crypto|events|fs|fs\/promises|net|os|path|stream|url|util)$/;
+
+it.each([
+  ["main.ts"],
+  ["help/run-help.ts"],
+  ["agents/run-agents.ts"],
+  ["peek/run-peek.ts"],
+  ["common/place/local-tmux.ts"],
+  ["common/place/open-quickly.ts"],
+])("%s brings no library and no slow module of Node", (file) => {
+  expect(loadedBy(file)).toEqual([]);
+});
+
+it.each([
+  ["common/place/open-sidecar.ts", "@connectrpc/connect"],
+  ["../../internal/base/logger.ts", "pino"],
+  ["../../internal/terminal/local-agent.ts", "@xterm/headless"],
+])("%s is what brings %s", (file, name) => {
+  expect(loadedBy(file)).toContain(name);
+});

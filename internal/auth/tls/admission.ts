@@ -1,0 +1,59 @@
+import type { X509Certificate } from "node:crypto";
+import { DomainError, type ErrorKind } from "../../base/errors.ts";
+import { hasWeakKey } from "../../pki/key-strength.ts";
+import { isFor } from "../../pki/tls-files.ts";
+import type { Standing, Trust } from "../../pki/trust.ts";
+import { identitiesOf, isSidecar } from "./identities.ts";
+
+/** Somebody who calls, by the connection. */
+export interface Caller {
+  readonly certificate: X509Certificate;
+  /** The connection has only begun; otherwise it was welcome until now. */
+  readonly isNew: boolean;
+}
+
+/**
+ * Why a caller may not call, or not any more; undefined: it may. The handshake has checked chain and dates; this is asked
+ * again whenever our trust changes or a certificate ends, of connections that are open.
+ *
+ * A caller's certificate is to be issued by a CA that stands in `ca.crt` itself: what a caller sends along to stand in
+ * between is not seen here.
+ *
+ * `unavailable` is for certificates that were good and may have a successor: the caller may connect again with that one.
+ *
+ * @param now wall clock, ms
+ */
+export function refusalOf({ certificate, isNew }: Caller, trust: Trust, now: number): DomainError | undefined {
+  const standing = trust.standing(certificate, now);
+  if (standing !== "good") return new DomainError(...REFUSALS[isNew ? "new" : "open"][standing]);
+  if (!isFor(certificate, "client")) {
+    return new DomainError("unauthenticated", "the caller's certificate is not one for callers (no clientAuth)");
+  }
+  if (isNew && hasWeakKey(certificate)) {
+    return new DomainError("unauthenticated", "the key of the caller's certificate is too weak");
+  }
+  if (identitiesOf(certificate).some(isSidecar)) {
+    return new DomainError("denied", "the caller's certificate is a sidecar's: sidecars do not call");
+  }
+  return undefined;
+}
+
+type Refusals = Readonly<Record<Exclude<Standing, "good">, readonly [ErrorKind, string]>>;
+
+const AGAIN = "connect again with the one that replaces it";
+
+const NEW: Refusals = {
+  expired: ["unauthenticated", "the caller's certificate has expired"],
+  "not-yet-valid": ["unauthenticated", "the caller's certificate is not valid yet"],
+  untrusted: ["unauthenticated", "the caller's certificate is not from a CA that is trusted here itself"],
+  revoked: ["unauthenticated", "the caller's certificate is revoked"],
+  "no-list": ["unauthenticated", "the CA of the caller's certificate has no current revocation list here"],
+};
+
+const OPEN: Refusals = {
+  ...NEW,
+  expired: ["unavailable", `the caller's certificate has expired: ${AGAIN}`],
+  untrusted: ["unavailable", `the CA of the caller's certificate is not trusted any more: ${AGAIN}`],
+};
+
+const REFUSALS = { new: NEW, open: OPEN };

@@ -1,0 +1,113 @@
+import { hash } from "node:crypto";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { aborted } from "../../base/abort.ts";
+import { DomainError, errorText } from "../../base/errors.ts";
+import type { Task } from "../../base/task-group.ts";
+import { pemBlocks } from "../../pki/pem.ts";
+
+export interface CrlServerOptions {
+  readonly host: string;
+  /** 0: any free one. */
+  readonly port: number;
+  /** Path of the list that certificates name, e.g. of `crl.url`. */
+  readonly path: string;
+  /** The lists in use (PEM); the first one is served at `path`. Undefined: none. */
+  readonly lists: () => string | undefined;
+}
+
+/** What a caller may take: a list is small, and it is asked for now and then. */
+const MAX_CONNECTIONS = 256;
+const TIMEOUT_MS = 10_000;
+
+/**
+ * Serves revocation lists over plain HTTP, as their readers ask for them (RFC 5280 §4.2.1.13): they are signed, public and
+ * nothing else is here. `GET PATH` gives the first list (DER), `GET PATH.pem` all of them.
+ */
+export class CrlServer implements Task {
+  readonly #options: CrlServerOptions;
+  readonly #listening = Promise.withResolvers<{ readonly host: string; readonly port: number }>();
+
+  constructor(options: CrlServerOptions) {
+    this.#options = options;
+    this.#listening.promise.catch(() => {}); // `run` throws the same
+  }
+
+  /** Where it listens; rejects when it never will. */
+  get listening(): Promise<{ readonly host: string; readonly port: number }> {
+    return this.#listening.promise;
+  }
+
+  /** @throws DomainError `unavailable` when the address cannot be listened on */
+  async run(signal: AbortSignal): Promise<void> {
+    const limits = {
+      headersTimeout: TIMEOUT_MS,
+      requestTimeout: TIMEOUT_MS,
+      keepAliveTimeout: 5000,
+      maxHeaderSize: 8192,
+    };
+    const server = createServer(limits, (req, res) => this.#answer(req, res));
+    server.maxConnections = MAX_CONNECTIONS;
+    try {
+      this.#listening.resolve(await this.#listen(server));
+    } catch (err) {
+      this.#listening.reject(err);
+      throw err;
+    }
+    await aborted(signal);
+    const closed = new Promise((resolve) => server.close(resolve));
+    server.closeAllConnections();
+    await closed;
+  }
+
+  #listen(server: Server): Promise<{ host: string; port: number }> {
+    const { host, port } = this.#options;
+    return new Promise((resolve, reject) => {
+      server.once("error", (cause) => {
+        const message = `cannot listen on ${host}:${port} for revocation lists: ${errorText(cause)}`;
+        reject(new DomainError("unavailable", message, { cause }));
+      });
+      server.listen(port, host, () => {
+        const address = server.address() as AddressInfo;
+        resolve({ host: address.address, port: address.port });
+      });
+    });
+  }
+
+  #answer({ method, url }: IncomingMessage, res: ServerResponse): void {
+    const isRead = method === "GET" || method === "HEAD";
+    const found = isRead ? this.#find(url?.split("?", 1)[0]) : 405;
+    if (typeof found !== "number") send(res, ...found);
+    else end(found === 405 ? res.setHeader("allow", "GET, HEAD") : res, found);
+  }
+
+  /** Type and body of what is at a path, or a status. */
+  #find(asked: string | undefined): readonly [string, Buffer] | number {
+    const { path, lists } = this.#options;
+    if (asked !== path && asked !== `${path}.pem`) return 404;
+    const pem = lists() ?? "";
+    const [first] = pemBlocks(pem, "X509 CRL");
+    if (first === undefined) return 503;
+    return asked === path ? ["application/pkix-crl", first] : ["application/x-pem-file", Buffer.from(listsOnly(pem))];
+  }
+}
+
+/** A file of lists may hold other things around them. */
+function listsOnly(pem: string): string {
+  return (pem.match(/-----BEGIN X509 CRL-----[^-]*-----END X509 CRL-----/g) ?? []).map((list) => `${list}\n`).join("");
+}
+
+function send(res: ServerResponse, type: string, body: Buffer): void {
+  res.writeHead(200, {
+    "content-type": type,
+    "content-length": body.length,
+    "cache-control": "max-age=60",
+    etag: `"${hash("sha256", body, "hex").slice(0, 32)}"`,
+  });
+  res.end(body);
+}
+
+function end(res: ServerResponse, status: number): void {
+  res.statusCode = status;
+  res.end();
+}

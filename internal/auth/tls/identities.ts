@@ -1,0 +1,30 @@
+import { hash, type X509Certificate } from "node:crypto";
+import { urisOf } from "../../base/uri-names.ts";
+
+const SESSION = /^spiffe:\/\/[^/]+\/ns\/[^/]+\/session\/([^/]+)$/;
+const SIDECAR = /^spiffe:\/\/[^/]+\/ns\/[^/]+\/session(?:\/|$)/;
+
+/** The names by which a certificate says who its owner is: its URI names. */
+export function identitiesOf(certificate: X509Certificate): readonly string[] {
+  return urisOf(certificate.subjectAltName ?? "");
+}
+
+/** The sessions whose sidecar a certificate names. */
+export function sessionsOf(certificate: X509Certificate): readonly string[] {
+  return identitiesOf(certificate).flatMap((uri) => SESSION.exec(uri)?.[1] ?? []);
+}
+
+/** The identity is a sidecar's, or looks like one: those are called and never call. */
+export function isSidecar(uri: string): boolean {
+  return SIDECAR.test(uri);
+}
+
+/** What a caller's name takes, as in `gastown-sender`. */
+const MAX_CHARS = 256;
+/** Of a name that is longer than that so much is kept, and a hash of all of it. */
+const KEPT_CHARS = 190;
+
+/** A name of at most 256 characters: a longer one ends in `~` and its SHA-256 instead. */
+export function boundedName(name: string): string {
+  return name.length <= MAX_CHARS ? name : `${name.slice(0, KEPT_CHARS)}~${hash("sha256", name, "hex")}`;
+}

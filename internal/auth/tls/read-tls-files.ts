@@ -1,0 +1,79 @@
+import { readFile, readlink } from "node:fs/promises";
+import { join } from "node:path";
+import { fault, faultIn, type TlsFileKind, type TlsFiles } from "../../pki/tls-files.ts";
+
+/** What a mounted Secret swaps: a link to the folder that holds one version of all files. */
+const VERSION_LINK = "..data";
+
+const NAMES = { cert: "tls.crt", key: "tls.key", ca: "ca.crt" } as const;
+const CRL = "crl.pem";
+
+/**
+ * Reads `tls.crt`, `tls.key`, `ca.crt` and, if it is there, `crl.pem`. Of a mounted Secret all of one version, however
+ * often it is swapped meanwhile; of a plain folder what lies there, which may be half of a change: `checkTls` tells.
+ * @throws DomainError `invalid` that names the file when one cannot be read, or changed while it was read.
+ */
+export async function readTlsFiles(dir: string): Promise<TlsFiles> {
+  const version = await versionOf(dir);
+  const files = await readFolder(version === undefined ? dir : join(dir, version), dir);
+  if ((await versionOf(dir)) !== version) throw fault("unreadable", `${dir} changed while it was read`);
+  return files;
+}
+
+async function readFolder(folder: string, dir: string): Promise<TlsFiles> {
+  const [cert, key, ca, crl] = await Promise.all([
+    read(folder, NAMES.cert, dir),
+    read(folder, NAMES.key, dir),
+    read(folder, NAMES.ca, dir),
+    read(folder, CRL, dir, true),
+  ]);
+  const files = { cert: cert ?? "", key: key ?? "", ca: ca ?? "" };
+  return crl === undefined ? files : { ...files, crl };
+}
+
+/** `dir` is what the person named, and so what the error names. */
+async function read(folder: string, name: string, dir: string, mayLack = false): Promise<string | undefined> {
+  try {
+    return await readFile(join(folder, name), "utf8");
+  } catch (cause) {
+    if (mayLack && (cause as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw fault("unreadable", `cannot read ${join(dir, name)}`, cause);
+  }
+}
+
+async function versionOf(dir: string): Promise<string | undefined> {
+  return readlink(join(dir, VERSION_LINK)).catch(() => undefined);
+}
+
+/** TLS files that lie each in a place of their own; the lists may be several files. */
+export interface TlsPaths {
+  readonly cert: string;
+  readonly key: string;
+  readonly ca: string;
+  readonly crl: readonly string[];
+}
+
+/**
+ * Reads files that somebody replaces one by one: what is read may be half of a change, `checkTls` tells. Every list that
+ * is named must be there.
+ * @throws DomainError `invalid` that names the file which cannot be read
+ */
+export async function readTlsPaths({ cert, key, ca, crl }: TlsPaths): Promise<TlsFiles> {
+  const names = { cert, key, ca, crl: crl.join(", ") };
+  const [certText, keyText, caText, ...lists] = await Promise.all([
+    readPath("cert", cert),
+    readPath("key", key),
+    readPath("ca", ca),
+    ...crl.map((path) => readPath("crl", path)),
+  ]);
+  const files = { cert: certText, key: keyText, ca: caText, names };
+  return lists.length === 0 ? files : { ...files, crl: lists.join("\n") };
+}
+
+async function readPath(file: TlsFileKind, path: string): Promise<string> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (cause) {
+    throw faultIn(file, "unreadable", `cannot read ${path}`, cause);
+  }
+}

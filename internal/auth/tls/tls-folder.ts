@@ -1,0 +1,172 @@
+import { dirname } from "node:path";
+import { raceSignal } from "../../base/abort.ts";
+import type { Clock } from "../../base/clock.ts";
+import { DomainError, errorText } from "../../base/errors.ts";
+import type { Logger } from "../../base/logger.ts";
+import type { Task } from "../../base/task-group.ts";
+import { type CheckedTls, checkListNumbers, checkTls, type TlsFault, type TlsFiles } from "../../pki/tls-files.ts";
+import type { TrustOptions } from "../../pki/trust.ts";
+import { type FolderWatch, watchFolders } from "./folder-watch.ts";
+import { readTlsFiles, readTlsPaths, type TlsPaths } from "./read-tls-files.ts";
+
+export interface TlsFolderDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Called with each set of files that can be used, the first one too; what it throws counts as a set that cannot. */
+  readonly onLoaded?: (tls: CheckedTls) => void;
+  /** Called for each set of files that is not used; not again for the same one. */
+  readonly onRefused?: (reason: TlsFault) => void;
+  /** The set in use has ended and nothing newer could be used (false); there is one within its dates again (true). */
+  readonly onUsable?: (usable: boolean) => void;
+  /** Default: the files as they are. For tests. */
+  readonly watch?: () => FolderWatch;
+  readonly readTlsFiles?: () => Promise<TlsFiles>;
+}
+
+export interface TlsFolderOptions {
+  /** The folder, or the files one by one. */
+  readonly dir: string | TlsPaths;
+  readonly side: "server" | "client";
+  /** Whatever else must hold of the files, beyond `checkTls`. @throws DomainError `invalid` */
+  readonly check?: (tls: CheckedTls) => void;
+  /** Which CAs must have a current revocation list. Default: none. */
+  readonly trust?: TrustOptions;
+  /** How often to look although nothing told of a change. Default 30 s. */
+  readonly pollMs?: number;
+  /** From a change to the look at it, so that what belongs together is written; the most often it is looked. Default 200 ms. */
+  readonly settleMs?: number;
+}
+
+/** What lies there, or why it cannot be read. */
+type Read = TlsFiles | { readonly fault: TlsFault; readonly why: string };
+
+/**
+ * A folder with `tls.crt`, `tls.key`, `ca.crt` and maybe `crl.pem` that somebody replaces now and then: a mounted Secret,
+ * or a plain folder that is written or renamed into; or the same files in places of their own. A set of files is used only when `checkTls` accepts it as a whole;
+ * until then, and whenever a later one is torn, expired or does not fit together, the one before stays in use.
+ */
+export class TlsFolder implements Task {
+  readonly #deps: TlsFolderDeps;
+  readonly #options: TlsFolderOptions;
+  readonly #first = Promise.withResolvers<CheckedTls>();
+  #current: CheckedTls | undefined;
+  /** Of the set that was looked at last. */
+  #seen: { readonly text: string; readonly refused: boolean } | undefined;
+  #inUse = "";
+  /** The set in use was within its dates at the last look. */
+  #usable = true;
+
+  constructor(deps: TlsFolderDeps, options: TlsFolderOptions) {
+    this.#deps = deps;
+    this.#options = options;
+  }
+
+  /** The set in use; undefined until there was one. */
+  get current(): CheckedTls | undefined {
+    return this.#current;
+  }
+
+  /** The first set that can be used. Rejects with the signal's reason. */
+  first(signal: AbortSignal): Promise<CheckedTls> {
+    return raceSignal(this.#first.promise, signal);
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { pollMs = 30_000, settleMs = 200, dir } = this.#options;
+    const watch = this.#deps.watch ?? (() => watchFolders(foldersOf(dir)));
+    while (!signal.aborted) {
+      using watching = watch(); // before the look: what changes from here on is not missed
+      await this.#look();
+      await this.#changeOrPoll(watching.changed, Math.min(pollMs, this.#untilEnd()), signal);
+      await this.#deps.clock.sleep(settleMs, signal).catch(() => {});
+    }
+  }
+
+  async #changeOrPoll(changed: Promise<void>, pollMs: number, signal: AbortSignal): Promise<void> {
+    const done = new AbortController();
+    const either = AbortSignal.any([signal, done.signal]);
+    const polled = this.#deps.clock.sleep(pollMs, either).catch(() => {});
+    await Promise.race([changed, polled]);
+    done.abort();
+    await polled;
+  }
+
+  async #look(): Promise<void> {
+    const now = this.#deps.clock.now();
+    const read = await this.#read();
+    const text = JSON.stringify(read);
+    // One that was refused is judged again: it may have been early, or a person's clock may have been set.
+    if (text !== this.#seen?.text || this.#seen.refused) this.#judge(read, text, now);
+    this.#tellOfEnd(now);
+  }
+
+  /** Of the set in use; forever when it has been told of. */
+  #untilEnd(): number {
+    if (this.#current === undefined || !this.#usable) return Number.POSITIVE_INFINITY;
+    return Math.max(0, this.#current.notAfter - this.#deps.clock.now());
+  }
+
+  async #read(): Promise<Read> {
+    try {
+      return await (this.#deps.readTlsFiles ?? this.#readFiles)();
+    } catch (err) {
+      return { fault: faultOf(err), why: errorText(err) };
+    }
+  }
+
+  readonly #readFiles = (): Promise<TlsFiles> => {
+    const { dir } = this.#options;
+    return typeof dir === "string" ? readTlsFiles(dir) : readTlsPaths(dir);
+  };
+
+  #judge(read: Read, text: string, now: number): void {
+    const isNew = text !== this.#seen?.text;
+    this.#seen = { text, refused: false };
+    if (text === this.#inUse) return;
+    try {
+      if ("fault" in read) throw new DomainError("invalid", read.why, { fields: { reason: read.fault } });
+      const tls = checkTls(read, this.#options.side, now, this.#options.trust);
+      if (this.#current !== undefined) checkListNumbers(tls, this.#current);
+      this.#options.check?.(tls);
+      this.#deps.onLoaded?.(tls);
+      this.#current = tls;
+      this.#inUse = text;
+      this.#first.resolve(tls);
+      const fields = { serial: tls.leaf.serialNumber, not_after: new Date(tls.notAfter).toISOString() };
+      this.#deps.logger.info(fields, "certificate in use");
+    } catch (err) {
+      this.#seen = { text, refused: true };
+      if (!isNew) return;
+      const next = this.#current ? "the one before stays in use" : "there is none yet";
+      this.#deps.logger.warn(
+        { dir: nameOf(this.#options.dir), err: errorText(err), next },
+        "a certificate is not used",
+      );
+      this.#deps.onRefused?.(faultOf(err));
+    }
+  }
+
+  #tellOfEnd(now: number): void {
+    const tls = this.#current;
+    const usable = tls === undefined || tls.notAfter > now;
+    if (usable === this.#usable) return;
+    this.#usable = usable;
+    if (!usable)
+      this.#deps.logger.error({ dir: nameOf(this.#options.dir) }, "the certificate has expired: no caller trusts it");
+    this.#deps.onUsable?.(usable);
+  }
+}
+
+function foldersOf(dir: string | TlsPaths): readonly string[] {
+  if (typeof dir === "string") return [dir];
+  return [...new Set([dir.cert, dir.key, dir.ca, ...dir.crl].map((path) => dirname(path)))];
+}
+
+function nameOf(dir: string | TlsPaths): string {
+  return typeof dir === "string" ? dir : dir.cert;
+}
+
+function faultOf(err: unknown): TlsFault {
+  const reason = err instanceof DomainError ? err.fields["reason"] : undefined;
+  return typeof reason === "string" ? (reason as TlsFault) : "unusable";
+}

@@ -1,0 +1,55 @@
+export type SpanKind = "server" | "client" | "internal";
+
+/** Ids, states, outcomes and durations; never what was typed or printed. */
+export type SpanAttributes = Readonly<Record<string, string | number | boolean>>;
+
+/** One step of a call that is followed through several programs. */
+export interface TraceSpan {
+  /** What the next program is told, as W3C Trace Context has it. */
+  readonly traceparent: string;
+  /** False: nothing is kept of it, the caller's `traceparent` is only passed on. */
+  readonly isRecording: boolean;
+  child(name: string, kind: SpanKind, attributes?: SpanAttributes): TraceSpan;
+  set(attributes: SpanAttributes): void;
+  /** To be called once. `error`: the kind of failure it ended with. */
+  end(error?: string): void;
+}
+
+export interface Tracer {
+  /**
+   * The span of a call that came in. `traceparent` is the caller's header; one that is not well formed counts as none, and a
+   * new trace begins. Undefined: nothing is to be kept or passed on.
+   */
+  begin(name: string, traceparent: string | undefined, attributes?: SpanAttributes): TraceSpan | undefined;
+}
+
+export interface TraceParent {
+  readonly traceId: string;
+  readonly spanId: string;
+  /** Eight bits; the lowest: the caller keeps this trace. */
+  readonly flags: number;
+}
+
+const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})$/;
+
+/** A `traceparent` of version 00; undefined: it is none. */
+export function parseTraceparent(text: string | undefined): TraceParent | undefined {
+  const [, traceId, spanId, flags] = TRACEPARENT.exec(text ?? "") ?? [];
+  if (traceId === undefined || spanId === undefined || flags === undefined) return undefined;
+  return { traceId, spanId, flags: Number.parseInt(flags, 16) };
+}
+
+export function formatTraceparent({ traceId, spanId, flags }: TraceParent): string {
+  return `00-${traceId}-${spanId}-${flags.toString(16).padStart(2, "0")}`;
+}
+
+/** Keeps nothing: what the caller said is passed on as it is. */
+export const passingTracer: Tracer = {
+  begin: (_name, traceparent) =>
+    traceparent === undefined || parseTraceparent(traceparent) === undefined ? undefined : passedOn(traceparent),
+};
+
+function passedOn(traceparent: string): TraceSpan {
+  const span: TraceSpan = { traceparent, isRecording: false, child: () => span, set: () => {}, end: () => {} };
+  return span;
+}

@@ -1,0 +1,65 @@
+import type { HandlerContext } from "@connectrpc/connect";
+import type { AuditLog } from "../../auth/audit-log.ts";
+import { RateLimiter } from "../../auth/rate-limits.ts";
+import type { Clock } from "../../base/clock.ts";
+import { BridgeService } from "../../gen/bridge/v1/bridge_pb.ts";
+import type { Routes } from "../../rpc/server/adapter.ts";
+import { ReceiptSpans } from "../receipt-spans.ts";
+import type { SessionBackend, SessionKey } from "../session-backend.ts";
+import { CallAccess } from "./call-access.ts";
+import { passThrough } from "./pass-through.ts";
+import { sessionCalls } from "./session-calls.ts";
+import { watchSessions } from "./watch-sessions.ts";
+
+export interface BridgeServiceDeps {
+  readonly clock: Clock;
+  readonly backend: SessionBackend;
+  /** Hears of every decision about a project or a session. */
+  readonly audit: Pick<AuditLog, "policy">;
+  /** Absent: what was queued is not followed to its receipt. */
+  readonly receipts?: ReceiptSpans;
+  /** False while the bridge is shutting down. */
+  readonly isServing: () => boolean;
+}
+
+export interface BridgeLimits {
+  /** Of one caller. */
+  readonly startsPerMinute: number;
+  /** Of one caller, to one session: SendInput, Nudge, SendKeys and Respond together. */
+  readonly inputsPerMinute: number;
+  /** Of a text, UTF-8. */
+  readonly maxInputBytes: number;
+}
+
+/** `limits` and `input` of a configuration that says nothing of them. */
+export const DEFAULT_LIMITS: BridgeLimits = { startsPerMinute: 300, inputsPerMinute: 600, maxInputBytes: 65_536 };
+
+/** What starts or types is not done by half: a JSON field that is not known is no request there. */
+const STRICT = { jsonOptions: { ignoreUnknownFields: false } } as const;
+
+/** BridgeService over a backend. The server's gates must verify tokens (`TokenLayer`) and roles (`bridgeGate`) before. */
+export function bridgeRoutes(deps: BridgeServiceDeps, limits: BridgeLimits): Routes {
+  const { clock, backend, audit, isServing, receipts = new ReceiptSpans({ follows: false }) } = deps;
+  const { startsPerMinute, inputsPerMinute, maxInputBytes } = limits;
+  const access = new CallAccess({ backend, audit });
+  const starts = new RateLimiter({ clock }, { what: "starts", perMinute: startsPerMinute });
+  const inputs = new RateLimiter({ clock }, { what: "inputs", perMinute: inputsPerMinute });
+  const countInput = (context: HandlerContext, { project, id }: SessionKey) =>
+    inputs.take(project, access.caller(context).identity, id);
+  return (router) => {
+    const service = {
+      ...sessionCalls({ backend, access, isServing, starts, countInput, maxInputBytes, receipts }),
+      ...passThrough({ clock, backend, access, countInput, maxInputBytes, receipts }),
+      ...watchSessions({ clock, backend, access }),
+    };
+    router.service(BridgeService, service);
+    const { startSession, stopSession, sendInput, nudge, sendKeys, respond, attach } = BridgeService.method;
+    router.rpc(startSession, service.startSession, STRICT);
+    router.rpc(stopSession, service.stopSession, STRICT);
+    router.rpc(sendInput, service.sendInput, STRICT);
+    router.rpc(nudge, service.nudge, STRICT);
+    router.rpc(sendKeys, service.sendKeys, STRICT);
+    router.rpc(respond, service.respond, STRICT);
+    router.rpc(attach, service.attach, STRICT);
+  };
+}

@@ -1,0 +1,177 @@
+import { create, fromBinary } from "@bufbuild/protobuf";
+import type { Clock } from "../../base/clock.ts";
+import { DomainError } from "../../base/errors.ts";
+import { SignalBus } from "../../base/signal-bus.ts";
+import {
+  SidecarOutputUpdateSchema,
+  SidecarService,
+  SidecarStatusRequestSchema,
+  type SidecarStatusResponse,
+  SidecarWatchRequestSchema,
+  WatchMode,
+} from "../../gen/gastown/v1/sidecar_pb.ts";
+import type { NudgeReceipt } from "../../session/types.ts";
+import type { Caller, SessionBackend, SessionChange, SessionInfo, SessionTerminal } from "../session-backend.ts";
+import { type DueUpdate, UpdateQueue } from "./update-queue.ts";
+
+export interface SessionsWatchRequest {
+  readonly project: string;
+  /** A session has to have all of these. */
+  readonly labels: Readonly<Record<string, string>>;
+  /** Of each screen; 0: none. */
+  readonly lines: number;
+  readonly caller: Caller;
+}
+
+/** One session as an overview shows it. */
+export interface WatchedSession {
+  readonly session: SessionInfo;
+  /** Absent: it has no sidecar, or that does not answer now. */
+  readonly status?: SidecarStatusResponse;
+  /** The last one since the watch began. */
+  readonly receipt?: NudgeReceipt;
+  readonly screen: readonly string[];
+  readonly isGone: boolean;
+}
+
+/** What is known of a session beside its own state. */
+interface Seen {
+  receipt?: NudgeReceipt;
+  screen: readonly string[];
+  /** Follows its screen; undefined: nothing does. */
+  following?: AbortController;
+}
+
+const { status: statusMethod, watchOutput } = SidecarService.method;
+/** A sidecar that has not answered after this is left out of an overview. */
+const STATUS_MS = 2000;
+const SCREEN_INTERVAL_MS = 1000;
+
+/** One reader's view of a project's sessions. Costs at most one pending update a session, however slowly it is read. */
+export class SessionsWatch {
+  readonly #clock: Clock;
+  readonly #backend: SessionBackend;
+  readonly #request: SessionsWatchRequest;
+  readonly #queue = new UpdateQueue<SessionChange>();
+  readonly #woken = new SignalBus();
+  readonly #seen = new Map<string, Seen>();
+  /** Why no more changes come. */
+  #failure: unknown;
+
+  constructor(deps: { readonly clock: Clock; readonly backend: SessionBackend }, request: SessionsWatchRequest) {
+    this.#clock = deps.clock;
+    this.#backend = deps.backend;
+    this.#request = request;
+  }
+
+  /** Until the signal is aborted, with whose reason it then fails. To be called once. */
+  async *updates(signal: AbortSignal): AsyncGenerator<DueUpdate<WatchedSession>, void> {
+    const stop = new AbortController();
+    const stopped = AbortSignal.any([signal, stop.signal]);
+    try {
+      void this.#read(stopped);
+      for (const session of this.#backend.list(this.#request.project)) this.#changed({ type: "changed", session });
+      for (;;) {
+        const due = this.#queue.take();
+        if (due !== undefined) yield { ...due, value: await this.#look(due.value, stopped) };
+        else if (this.#failure !== undefined) throw this.#failure;
+        else await this.#woken.next(stopped);
+      }
+    } finally {
+      stop.abort();
+    }
+  }
+
+  async #read(signal: AbortSignal): Promise<void> {
+    try {
+      for await (const change of this.#backend.changes(this.#request.project, signal)) this.#changed(change);
+      this.#failure = new DomainError("unavailable", "the sessions are not watched any more");
+    } catch (err) {
+      this.#failure = err;
+    }
+    this.#woken.notify();
+  }
+
+  #changed(change: SessionChange): void {
+    const { session } = change;
+    const labels = this.#backend.labelsOf(session);
+    if (Object.entries(this.#request.labels).some(([name, value]) => labels[name] !== value)) return;
+    const seen = this.#seen.get(session.id) ?? { screen: [] };
+    this.#seen.set(session.id, seen);
+    if (change.type === "changed" && change.receipt !== undefined) seen.receipt = change.receipt;
+    this.#put(change);
+  }
+
+  #put(change: SessionChange): void {
+    this.#queue.put(change.session.id, change);
+    this.#woken.notify();
+  }
+
+  async #look(change: SessionChange, signal: AbortSignal): Promise<WatchedSession> {
+    const { project, id } = change.session;
+    const seen: Seen = this.#seen.get(id) ?? { screen: [] };
+    if (change.type === "gone") {
+      seen.following?.abort();
+      this.#seen.delete(id);
+      return { session: change.session, screen: [], isGone: true };
+    }
+    const session = this.#backend.get({ project, id }) ?? change.session;
+    const terminal = this.#terminalOf(session);
+    if (terminal !== undefined && this.#request.lines > 0 && seen.following === undefined)
+      void this.#followScreen(session, terminal, seen, signal);
+    const status = terminal && (await this.#statusOf(terminal, signal));
+    const { receipt, screen } = seen;
+    return { session, screen, isGone: false, ...(status && { status }), ...(receipt && { receipt }) };
+  }
+
+  #terminalOf(session: SessionInfo): SessionTerminal | undefined {
+    try {
+      return session.status === "running" ? this.#backend.terminal(session) : undefined;
+    } catch (err) {
+      if (err instanceof DomainError) return undefined;
+      throw err;
+    }
+  }
+
+  async #statusOf(terminal: SessionTerminal, signal: AbortSignal): Promise<SidecarStatusResponse | undefined> {
+    const late = new AbortController();
+    const either = AbortSignal.any([signal, late.signal]);
+    const asked = terminal.unary(statusMethod, create(SidecarStatusRequestSchema), this.#request.caller, either);
+    const slept = this.#clock.sleep(STATUS_MS, either).then(() => undefined);
+    try {
+      return await Promise.race([asked, slept]);
+    } catch {
+      signal.throwIfAborted();
+      return undefined; // it is just ending: its next change says so
+    } finally {
+      asked.catch(() => {});
+      slept.catch(() => {});
+      late.abort();
+    }
+  }
+
+  /** Until it fails or the session ends; it is taken up again with the session's next change. */
+  async #followScreen(session: SessionInfo, terminal: SessionTerminal, seen: Seen, signal: AbortSignal): Promise<void> {
+    const following = new AbortController();
+    seen.following = following;
+    const { lines, caller } = this.#request;
+    const request = create(SidecarWatchRequestSchema, {
+      ...{ lines, intervalMs: SCREEN_INTERVAL_MS },
+      mode: WatchMode.SCREEN,
+    });
+    const stopped = AbortSignal.any([signal, following.signal]);
+    try {
+      for await (const bytes of terminal.stream(watchOutput, request, caller, stopped)) {
+        const { output } = fromBinary(SidecarOutputUpdateSchema, bytes);
+        const screen = output.replace(/\n$/, "").split("\n");
+        if (screen.join("\n") === seen.screen.join("\n")) continue;
+        seen.screen = screen;
+        this.#put({ type: "changed", session });
+      }
+    } catch {
+      // the session's own changes tell what became of it
+    } finally {
+      delete seen.following;
+    }
+  }
+}

@@ -1,0 +1,128 @@
+import { setImmediate } from "node:timers/promises";
+import type { FrameTarget, StreamFrame } from "../../rpc/server/frames.ts";
+import { BACKLOG_BYTES } from "../unread-stream.ts";
+
+/** A subscriber's place in a session's events. */
+export interface FrameCursor {
+  /** Undefined: nothing yet. @throws DomainError when it cannot go on */
+  next(): StreamFrame | undefined;
+}
+
+/** As far as a fan-out needs it; see `EventSource` in eventlog. */
+interface Growing {
+  readonly closed: boolean;
+  grown(): Promise<void>;
+}
+
+interface Member {
+  readonly cursor: FrameCursor;
+  readonly target: FrameTarget;
+  readonly end: () => void;
+  readonly fail: (err: unknown) => void;
+  /** Waits for its connection. */
+  isStalled: boolean;
+}
+
+/** Frames that one member is given before it is another's turn. */
+const TURN = 32;
+/** Other work of the process gets its turn after this. */
+const SLICE_MS = 10;
+
+/**
+ * Serves all subscribers of one session in one loop, so that an event costs each of them a write and nothing more. A
+ * subscriber that does not read is left alone until its connection has taken what it was sent.
+ */
+export class EventFanout {
+  readonly #log: Growing;
+  readonly #members = new Set<Member>();
+  #woken = Promise.withResolvers<void>();
+  #awaited: Promise<void> | undefined;
+  #isRunning = false;
+
+  constructor(log: Growing) {
+    this.#log = log;
+  }
+
+  /** Resolves after the last event; rejects with what `next` throws, or with the signal's reason. */
+  async pipe(cursor: FrameCursor, target: FrameTarget, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const { promise, resolve: end, reject: fail } = Promise.withResolvers<void>();
+    const member = { cursor, target, end, fail, isStalled: false };
+    const onAbort = () => fail(signal.reason);
+    signal.addEventListener("abort", onAbort, { once: true });
+    this.#members.add(member);
+    if (this.#isRunning) this.#wake();
+    else void this.#run();
+    try {
+      await promise;
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+      this.#members.delete(member);
+      this.#wake();
+    }
+  }
+
+  async #run(): Promise<void> {
+    this.#isRunning = true;
+    while (this.#members.size > 0) {
+      this.#woken = Promise.withResolvers();
+      this.#awaitGrowth();
+      if (!(await this.#round())) await this.#woken.promise;
+    }
+    this.#isRunning = false;
+  }
+
+  /** Before the log is read: what comes in between wakes the loop. */
+  #awaitGrowth(): void {
+    const grown = this.#log.closed ? undefined : this.#log.grown();
+    if (grown !== this.#awaited) void grown?.then(() => this.#wake());
+    this.#awaited = grown;
+  }
+
+  #wake(): void {
+    this.#woken.resolve();
+  }
+
+  /** A turn for everybody; true: there may be more at once. */
+  async #round(): Promise<boolean> {
+    let isMore = false;
+    let until = performance.now() + SLICE_MS;
+    for (const member of this.#members) {
+      isMore = this.#serve(member) || isMore;
+      if (performance.now() < until) continue;
+      await setImmediate();
+      until = performance.now() + SLICE_MS;
+    }
+    return isMore;
+  }
+
+  #serve(member: Member): boolean {
+    const { cursor, target } = member;
+    try {
+      for (let sent = 0; sent < TURN && !member.isStalled; sent++) {
+        if (target.backlog >= BACKLOG_BYTES) {
+          this.#stall(member);
+          return false;
+        }
+        const frame = cursor.next();
+        if (frame === undefined) {
+          if (this.#log.closed) member.end();
+          return false;
+        }
+        target.send(frame);
+      }
+      return !member.isStalled;
+    } catch (err) {
+      member.fail(err);
+      return false;
+    }
+  }
+
+  #stall(member: Member): void {
+    member.isStalled = true;
+    member.target.onDrain(() => {
+      member.isStalled = false;
+      this.#wake();
+    });
+  }
+}

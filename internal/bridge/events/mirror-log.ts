@@ -1,0 +1,118 @@
+import { type EventSource, type Held, LogCursor, type Missing } from "../../eventlog/log-cursor.ts";
+
+interface Entry<T> extends Held<T> {
+  readonly bytes: number;
+  readonly hole?: Missing["reason"];
+}
+
+export interface MirrorLogOptions {
+  readonly eventBuffer: number;
+  readonly eventBytes: number;
+}
+
+/**
+ * The last events of a log that lives elsewhere, under the numbers that they have there; bounded by count and bytes: the
+ * oldest go first. Numbers that did not come stay holes, which readers are told of.
+ */
+export class MirrorLog<T> implements EventSource<T> {
+  readonly start = 1n;
+  readonly #options: MirrorLogOptions;
+  /** By ascending numbers; those before `#from` have been dropped. */
+  #entries: (Entry<T> | undefined)[] = [];
+  #from = 0;
+  #epoch = "";
+  #head = 0n;
+  #bytes = 0;
+  #closed = false;
+  #grown: PromiseWithResolvers<void> | undefined;
+
+  constructor(options: MirrorLogOptions) {
+    this.#options = options;
+  }
+
+  /** Empty: no event has come yet. */
+  get epoch(): string {
+    return this.#epoch;
+  }
+
+  get head(): bigint {
+    return this.#head;
+  }
+
+  get oldest(): bigint {
+    return this.#entries[this.#from]?.seq ?? this.#head + 1n;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  after(seq: bigint): Entry<T> | undefined {
+    let low = this.#from;
+    let high = this.#entries.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.#entries[middle] as Entry<T>).seq <= seq) low = middle + 1;
+      else high = middle;
+    }
+    return this.#entries[low];
+  }
+
+  /** A reader's place behind `seq`. @throws DomainError `precondition` for another epoch */
+  cursorAfter(seq: bigint, epoch: string): LogCursor<T> {
+    return LogCursor.open(this, { epoch, after: seq });
+  }
+
+  /** Takes an event unless its number has come already; `hole`: why the numbers before it did not come. */
+  append(seq: bigint, event: T, bytes: number, hole?: Missing["reason"]): void {
+    if (this.#closed || seq <= this.#head) return;
+    this.#entries.push({ seq, event, bytes, ...(hole !== undefined && { hole }) });
+    this.#head = seq;
+    this.#bytes += bytes;
+    const { eventBuffer, eventBytes } = this.#options;
+    while (this.#size > 1 && (this.#size > eventBuffer || this.#bytes > eventBytes)) this.#evict();
+    this.#notify();
+  }
+
+  /** Another epoch, of which events after `head` are to come: nothing of the one before counts any more. */
+  begin(epoch: string, head = 0n): void {
+    if (this.#closed || epoch === this.#epoch) return;
+    this.#entries = [];
+    this.#from = 0;
+    this.#bytes = 0;
+    this.#head = head;
+    this.#epoch = epoch;
+    this.#notify();
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#notify();
+  }
+
+  grown(): Promise<void> {
+    this.#grown ??= Promise.withResolvers<void>();
+    return this.#grown.promise;
+  }
+
+  get #size(): number {
+    return this.#entries.length - this.#from;
+  }
+
+  #notify(): void {
+    this.#grown?.resolve();
+    this.#grown = undefined;
+  }
+
+  #evict(): void {
+    this.#bytes -= this.#entries[this.#from]?.bytes ?? 0;
+    this.#entries[this.#from++] = undefined;
+    if (this.#from < 1024) return;
+    this.#entries.splice(0, this.#from);
+    this.#from = 0;
+  }
+}

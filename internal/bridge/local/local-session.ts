@@ -1,0 +1,212 @@
+import { raceSignal } from "../../base/abort.ts";
+import type { Clock } from "../../base/clock.ts";
+import { DomainError } from "../../base/errors.ts";
+import type { Logger } from "../../base/logger.ts";
+import type { NudgeReceipt } from "../../session/types.ts";
+import type {
+  Caller,
+  EventFeed,
+  EventsRequest,
+  InputRequest,
+  InputResult,
+  SessionInfo,
+  SessionTerminal,
+  StartRequest,
+} from "../session-backend.ts";
+import type { AckedPosition, AgentEnd, AgentListener, AgentSession } from "./agent-session.ts";
+import { hasEnded, nextState, type SessionFact, type SessionState, type StopReason } from "./session-state.ts";
+
+export interface LocalSessionDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly makeAgent: (listener: AgentListener) => AgentSession;
+  /** Given up when the agent has been started, or will not be. */
+  readonly untilStarted?: Disposable;
+  /** It, or what an overview shows of its agent, is another now. */
+  readonly changed: (receipt?: NudgeReceipt) => void;
+}
+
+export interface LocalSessionOptions {
+  /** Infinite: never. */
+  readonly idleTimeoutMs: number;
+  readonly stopGraceMs: number;
+}
+
+/** Timers know no longer times. */
+const MAX_SLEEP_MS = 24 * 3_600_000;
+
+/** From the start of one agent to its end, and what is known of it afterwards. */
+export class LocalSession {
+  readonly request: StartRequest;
+  /** Wall clock, ms. */
+  readonly createdAt: number;
+  readonly #deps: LocalSessionDeps;
+  readonly #options: LocalSessionOptions;
+  readonly #agent: AgentSession;
+  readonly #starting = new AbortController();
+  readonly #started = Promise.withResolvers<void>();
+  /** Aborted at the end. */
+  readonly #over = new AbortController();
+  #state: SessionState = { type: "starting" };
+  /** Monotonic, ms: the last input or output. */
+  #activeAt: number;
+
+  constructor(deps: LocalSessionDeps, request: StartRequest, createdAt: number, options: LocalSessionOptions) {
+    this.request = request;
+    this.createdAt = createdAt;
+    this.#deps = deps;
+    this.#options = options;
+    this.#activeAt = deps.clock.monotonicMs();
+    this.#agent = deps.makeAgent({ active: () => this.#active(), changed: (receipt) => deps.changed(receipt) });
+  }
+
+  get state(): SessionState {
+    return this.#state;
+  }
+
+  get hasEnded(): boolean {
+    return hasEnded(this.#state.type);
+  }
+
+  get log() {
+    return this.#agent.log;
+  }
+
+  /** Resolves when it is not STARTING any more. */
+  get started(): Promise<void> {
+    return this.#started.promise;
+  }
+
+  info(): SessionInfo {
+    const { project, id, provider, repoPath, agentOpts } = this.request;
+    const { log, agent, restarts } = this.#agent;
+    const state = this.#state;
+    return {
+      ...{ project, id, provider, repoPath, agentOpts, createdAt: this.createdAt, status: state.type },
+      ...("at" in state && { stoppedAt: state.at }),
+      error: state.type === "failed" ? state.error : "",
+      reason: "why" in state ? state.why : "",
+      ...{ lastSeq: log.head, epoch: log.epoch, agent, restarts },
+    };
+  }
+
+  /** Starts the agent and stays with it until nothing of it is left; never rejects. */
+  async run(): Promise<void> {
+    const end = await this.#live();
+    this.#over.abort();
+    const fact = { type: "ended", at: this.#deps.clock.now(), ...end } as const;
+    const next = nextState(this.#state, fact);
+    // At once: who has got the last event finds a session that has ended.
+    const finished = this.#agent.finish(next.type === "failed" ? { error: next.error } : {});
+    this.#become(fact);
+    this.#started.resolve();
+    await finished.catch((err: unknown) => this.#bug(err));
+  }
+
+  /** Begins to stop it; one that is stopping is stopped at once with `force`. */
+  stop(why: StopReason, force: boolean): void {
+    const before = this.#state.type;
+    if (this.hasEnded) return;
+    this.#become({ type: "stop", why });
+    if (before === "starting") this.#starting.abort(new DomainError("cancelled", "the session was stopped"));
+    else if (before === "running" || force) void this.#stopAgent(force);
+    this.#started.resolve();
+  }
+
+  /** Waits while it starts. @throws DomainError `precondition` while it does not run, else as `AgentSession.send` */
+  async send(input: InputRequest, caller: Caller, signal: AbortSignal): Promise<InputResult> {
+    await raceSignal(this.#started.promise, signal);
+    if (this.#state.type !== "running") throw this.#notRunning();
+    this.#active();
+    return this.#agent.send(input, caller, signal);
+  }
+
+  /** @throws DomainError as `SessionLog.open` */
+  async events(request: EventsRequest, caller: Caller, signal: AbortSignal): Promise<EventFeed> {
+    const wanted = { ...request, owner: caller.identity };
+    if (!this.hasEnded) await this.#agent.recallPosition(wanted, caller, signal);
+    return this.#agent.log.open(wanted);
+  }
+
+  /** @throws DomainError as `SessionLog.acknowledge` */
+  async ack(position: AckedPosition, caller: Caller, signal: AbortSignal): Promise<void> {
+    const { subscriber, seq, epoch } = position;
+    this.#agent.log.acknowledge({ owner: caller.identity, subscriber }, seq, epoch);
+    if (!this.hasEnded) await this.#agent.keepPosition(position, caller, signal);
+  }
+
+  /** @throws DomainError as `SessionBackend.terminal` */
+  terminal(): SessionTerminal {
+    const { terminal, hasTerminal } = this.#agent;
+    if (!hasTerminal)
+      throw new DomainError("unimplemented", "the session has no terminal: its agent is talked to over stdio");
+    if (this.hasEnded) throw this.#notRunning();
+    if (terminal !== undefined) return terminal;
+    throw new DomainError("unavailable", "the session is starting: its terminal is not there yet");
+  }
+
+  async #live(): Promise<AgentEnd> {
+    try {
+      using _held = this.#deps.untilStarted;
+      this.#starting.signal.throwIfAborted();
+      await this.#agent.start(this.#starting.signal);
+    } catch (err) {
+      if (!(err instanceof DomainError)) this.#bug(err);
+      return { error: err instanceof DomainError ? err.message : "internal error" };
+    }
+    const wasStopped = this.#state.type === "stopping";
+    this.#active();
+    this.#become({ type: "started" });
+    this.#started.resolve();
+    if (wasStopped) void this.#stopAgent(false);
+    void this.#watchIdle();
+    try {
+      return await this.#agent.ended();
+    } catch (err) {
+      this.#bug(err);
+      return { error: "internal error" };
+    }
+  }
+
+  async #watchIdle(): Promise<void> {
+    const { clock } = this.#deps;
+    while (!this.#over.signal.aborted) {
+      const left = this.#activeAt + this.#options.idleTimeoutMs - clock.monotonicMs();
+      if (left <= 0) return this.stop("IdleTimeout", false);
+      await clock.sleep(Math.min(left, MAX_SLEEP_MS), this.#over.signal).catch(() => {});
+    }
+  }
+
+  async #stopAgent(force: boolean): Promise<void> {
+    try {
+      await this.#agent.stop(force ? 0 : this.#options.stopGraceMs);
+    } catch (err) {
+      this.#bug(err);
+    }
+  }
+
+  #active(): void {
+    this.#activeAt = this.#deps.clock.monotonicMs();
+  }
+
+  #become(fact: SessionFact): void {
+    const before = this.#state;
+    this.#state = nextState(before, fact);
+    if (this.#state === before) return;
+    const { project, id: session, provider } = this.request;
+    const reason = "why" in this.#state ? this.#state.why : undefined;
+    this.#deps.logger.info({ project, session, provider, status: this.#state.type, reason }, "session changed");
+    this.#deps.changed();
+  }
+
+  #notRunning(): DomainError {
+    return new DomainError("precondition", `the session is ${this.#state.type}: its agent takes nothing`, {
+      fields: { status: this.#state.type },
+    });
+  }
+
+  #bug(err: unknown): void {
+    const { project, id: session, provider } = this.request;
+    this.#deps.logger.error({ err, project, session, provider }, "a session failed in a way that is a bug");
+  }
+}

@@ -1,0 +1,197 @@
+import { randomUUID } from "node:crypto";
+import { setImmediate } from "node:timers/promises";
+import { raceSignal } from "../../base/abort.ts";
+import type { Clock } from "../../base/clock.ts";
+import { DomainError, errorText } from "../../base/errors.ts";
+import type { Logger } from "../../base/logger.ts";
+import { MachineTime } from "../../base/machine-time.ts";
+import type { Redactor } from "../../base/redact.ts";
+import { SessionEvents, type SessionEventsOptions } from "../../session/events.ts";
+import type { NudgeReceipt } from "../../session/types.ts";
+import { EncodedEvents } from "../events/session-log.ts";
+import type { AgentEvent, InputOutcome, Provider, SessionConfig, SessionHandle } from "../provider.ts";
+import type { Caller, InputRequest, InputResult } from "../session-backend.ts";
+import type { AgentEnd, AgentListener, AgentSession } from "./agent-session.ts";
+import { InputLedger, type LedgerEntry } from "./input-ledger.ts";
+
+export interface StdioSessionDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly redactor: Redactor;
+  readonly provider: Provider;
+  readonly listener: AgentListener;
+}
+
+/** After this much text other work of the process gets its turn. */
+const TURN_CHARS = 64 * 1024;
+/** An agent that has been stopped has told its end after this. */
+const LAST_WORDS_MS = 2000;
+
+/** An agent that is talked to in its own protocol, over its standard streams. */
+export class StdioSession implements AgentSession {
+  readonly log: EncodedEvents;
+  readonly hasTerminal = false;
+  readonly terminal = undefined;
+  readonly agent = "";
+  readonly restarts = 0;
+  readonly #deps: StdioSessionDeps;
+  readonly #config: SessionConfig;
+  readonly #events: SessionEvents;
+  readonly #ledger = new InputLedger();
+  /** Until the session's last event. */
+  readonly #life = new AbortController();
+  readonly #stopped = Promise.withResolvers<AgentEnd>();
+  /** Writes out text that waits. */
+  #writing: Promise<void> | undefined;
+  #handle: SessionHandle | undefined;
+
+  constructor(deps: StdioSessionDeps, config: SessionConfig, options: SessionEventsOptions) {
+    const { clock, redactor, provider } = deps;
+    this.#deps = deps;
+    this.#config = config;
+    const time = new MachineTime(clock, { id: "", upMs: clock.monotonicMs() });
+    const nothing = { cursors: [], standing: [] };
+    this.#events = new SessionEvents({ clock, time, redactor, keep: () => true }, options, nothing);
+    const session = { sessionId: config.sessionId, projectId: config.project, provider: provider.id };
+    this.log = new EncodedEvents({ clock, events: this.#events, session });
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    this.#handle = await this.#deps.provider.start(this.#config, signal);
+    this.#events.started();
+    this.#writing = this.#events.run(this.#life.signal);
+  }
+
+  async ended(): Promise<AgentEnd> {
+    return Promise.race([this.#read(), this.#stopped.promise]);
+  }
+
+  async send({ text, idempotencyKey }: InputRequest, caller: Caller, signal: AbortSignal): Promise<InputResult> {
+    const requestId = idempotencyKey || randomUUID();
+    const known = this.#ledger.find(requestId, text, this.#deps.clock.monotonicMs());
+    const entry = known ?? this.#accept(requestId, text, caller);
+    await raceSignal(entry.answered.promise, signal);
+    const { outcome = "unknown", seq, error } = entry;
+    return { outcome, seq, error };
+  }
+
+  /** Its agent does not outlive this process, and so neither does a position. */
+  async recallPosition(): Promise<void> {}
+
+  async keepPosition(): Promise<void> {}
+
+  async stop(graceMs: number): Promise<void> {
+    if (this.#handle === undefined) return;
+    await this.#deps.provider.stop(this.#handle, graceMs);
+    await this.#deps.clock.sleep(LAST_WORDS_MS, this.#life.signal).catch(() => {});
+    this.#stopped.resolve({});
+  }
+
+  async finish({ error }: AgentEnd): Promise<void> {
+    for (const entry of [...this.#ledger.open()])
+      this.#settle(entry, { outcome: "agent-dead", error: "the agent ended before it took the input" });
+    this.#events.stopped({ done: true, ...(error !== undefined && { error }) });
+    this.#life.abort();
+    await this.#writing;
+  }
+
+  #accept(requestId: string, text: string, { identity }: Caller): LedgerEntry {
+    this.#ledger.makeRoom(identity);
+    const { clock } = this.#deps;
+    this.#events.accepted({ requestId, message: text, acceptedAt: clock.now() });
+    const acceptedAt = clock.monotonicMs();
+    const entry = this.#ledger.add({ requestId, owner: identity, acceptedAt, seq: this.#events.head }, text);
+    this.#deps.listener.active();
+    void this.#deliver(entry, text);
+    return entry;
+  }
+
+  async #deliver(entry: LedgerEntry, text: string): Promise<void> {
+    const result = await this.#give({ text, requestId: entry.requestId });
+    // What became of it may have been told before.
+    if (entry.outcome === undefined) this.#settle(entry, result);
+  }
+
+  async #give(input: { readonly text: string; readonly requestId: string }): Promise<InputOutcome> {
+    const { provider, logger } = this.#deps;
+    try {
+      return await provider.send(this.#handle as SessionHandle, input, this.#life.signal);
+    } catch (err) {
+      if (this.#life.signal.aborted) return { outcome: "agent-dead", error: "the session ended" };
+      if (err instanceof DomainError) return { outcome: "unknown", error: err.message };
+      logger.error({ err, provider: provider.id }, "a provider failed to send in a way that is a bug");
+      return { outcome: "unknown", error: "internal error" };
+    }
+  }
+
+  #settle(entry: LedgerEntry, { outcome, error }: InputOutcome): void {
+    entry.outcome = outcome;
+    entry.error = error;
+    entry.answered.resolve();
+    if (outcome === "queued") return;
+    const receipt = this.#receiptOf(entry, { outcome, error });
+    this.#events.receipt(receipt);
+    this.#deps.listener.changed(receipt);
+  }
+
+  #receiptOf({ requestId, owner, acceptedAt }: LedgerEntry, { outcome, error }: InputOutcome): NudgeReceipt {
+    const took = Math.round(this.#deps.clock.monotonicMs() - acceptedAt);
+    const taken = { source: "output", value: "taken by the agent's protocol", ageMs: 0, confidence: "proof" } as const;
+    return {
+      ...{ requestId, outcome, error, sender: owner, queuePosition: 0 },
+      evidence: outcome === "submitted" ? [taken] : [],
+      timings: outcome === "submitted" ? { submittedMs: took, confirmedMs: took } : {},
+    };
+  }
+
+  async #read(): Promise<AgentEnd> {
+    const { provider, logger } = this.#deps;
+    let chars = 0;
+    try {
+      for await (const event of provider.events(this.#handle as SessionHandle)) {
+        if (event.type === "ended") return event.error === undefined ? {} : { error: event.error };
+        this.#take(event);
+        chars += event.type === "output" ? event.text.length : 0;
+        if (chars < TURN_CHARS) continue;
+        chars = 0;
+        await setImmediate();
+      }
+      return {};
+    } catch (err) {
+      if (!(err instanceof DomainError)) logger.error({ err, provider: provider.id }, "a provider's events failed");
+      return {
+        error: `the agent's output cannot be read: ${err instanceof DomainError ? errorText(err) : "internal error"}`,
+      };
+    }
+  }
+
+  #take(event: Exclude<AgentEvent, { type: "ended" }>): void {
+    if (this.#life.signal.aborted) return;
+    this.#deps.listener.active();
+    switch (event.type) {
+      case "output":
+        this.#events.print(event.text, event.stream);
+        return;
+      case "lost":
+        this.#events.lost("truncated", `at least ${event.bytes} bytes of ${event.stream}: ${event.reason}`);
+        return;
+      case "phase":
+        this.#events.phase(event.state, this.#deps.clock.now());
+        this.#deps.listener.changed();
+        return;
+      case "dialog-opened":
+      case "dialog-closed":
+        this.#events.dialog(event.type, event.dialog);
+        this.#deps.listener.changed();
+        return;
+      case "input-settled":
+        this.#settled(event.requestId, event.result);
+    }
+  }
+
+  #settled(requestId: string, result: InputOutcome): void {
+    const entry = this.#ledger.get(requestId);
+    if (entry === undefined || (entry.outcome !== undefined && entry.outcome !== "queued")) return;
+    this.#settle(entry, result);
+  }
+}

@@ -1,0 +1,221 @@
+import { create, fromBinary } from "@bufbuild/protobuf";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { ScriptedProvider } from "../../../test/fakes/scripted-provider.ts";
+import { ScriptedLauncher, ScriptedTerminal } from "../../../test/fakes/scripted-terminal.ts";
+import { FakeClock, settle } from "../../../test/support/fake-clock.ts";
+import { silentLogger } from "../../../test/support/silent-logger.ts";
+import { DomainError } from "../../base/errors.ts";
+import { Redactor } from "../../base/redact.ts";
+import { EventType, EventTypeSchema, type SessionEvent, SessionEventSchema } from "../../gen/bridge/v1/bridge_pb.ts";
+import { GapReason } from "../../gen/gastown/v1/common_pb.ts";
+import { SidecarGetNudgeRequestSchema, SidecarService } from "../../gen/gastown/v1/sidecar_pb.ts";
+import type { FrameTarget } from "../../rpc/server/frames.ts";
+import { LocalSessions } from "./local-sessions.ts";
+
+const never = new AbortController().signal;
+const alice = { identity: "prd/alice", role: "operate" } as const;
+const key = { project: "p1", id: "s1" };
+const request = { ...key, provider: "scripted", repoPath: "/tmp", agentOpts: { mode: "terminal" } };
+
+let clock: FakeClock;
+let launcher: ScriptedLauncher;
+let sessions: LocalSessions;
+let stop: AbortController;
+let running: Promise<void>;
+
+function begin(): void {
+  const options = { maxPerProject: 5, maxGlobal: 8, idleTimeoutMs: 60_000, stopGraceMs: 1000, retentionMs: 5000 };
+  const providers = [new ScriptedProvider("scripted", ["stdio", "terminal"])];
+  sessions = new LocalSessions(
+    { clock, logger: silentLogger, redactor: new Redactor([]), providers, terminals: launcher },
+    { ...options, eventBuffer: 100, eventBytes: 1e6, allowedPaths: ["/tmp"] },
+  );
+  stop = new AbortController();
+  running = sessions.run(stop.signal);
+}
+
+beforeEach(() => {
+  clock = new FakeClock();
+  launcher = new ScriptedLauncher();
+  begin();
+});
+afterEach(async () => {
+  stop.abort();
+  await clock.until(running);
+  await settle();
+  expect(clock.sleeping).toBe(0);
+});
+
+const start = () => clock.until(sessions.start(request, alice, never));
+const only = () => launcher.terminals[0] as ScriptedTerminal;
+
+async function read(after?: bigint, epoch = "", name = ""): Promise<readonly SessionEvent[]> {
+  const events: SessionEvent[] = [];
+  const leave = new AbortController();
+  const send: FrameTarget["send"] = (frame) => {
+    events.push(fromBinary(SessionEventSchema, frame.bytes(false).subarray(5)));
+  };
+  const from = { subscriber: name, epoch, ...(after !== undefined && { after }) };
+  const feed = await sessions.events(key, from, alice, never);
+  const piped = feed.pipe({ backlog: 0, send, onDrain: () => {} }, leave.signal).catch(() => {});
+  await clock.advance(300);
+  leave.abort();
+  await piped;
+  return events;
+}
+const names = (events: readonly SessionEvent[]) =>
+  events.map(({ seq, type }) => `${seq} ${EventTypeSchema.value[type]?.name}`);
+const kindOf = (call: () => unknown) => {
+  try {
+    return String(call());
+  } catch (err) {
+    return err instanceof DomainError ? err.kind : err;
+  }
+};
+
+describe("a session in a terminal", () => {
+  it("has the numbers, the epoch and the bytes of its sidecar's events", async () => {
+    expect(await start()).toMatchObject({ status: "running", agent: "rig/crew/ann", lastSeq: 1n, epoch: "e1" });
+    only().tell({ type: EventType.STDOUT, text: "hello\n" });
+    expect(names(await read())).toEqual(["1 SESSION_STARTED", "2 STDOUT"]);
+    expect(await read(1n, "e1")).toMatchObject([{ seq: 2n, text: "hello\n", epoch: "e1" }]);
+  });
+
+  it("reads its sidecar once for all subscribers, and goes on where the stream broke", async () => {
+    await start();
+    await read();
+    await read();
+    only().tell({ type: EventType.STDOUT, text: "a\n" });
+    await settle();
+    only().cut();
+    only().tell({ type: EventType.STDOUT, text: "b\n" });
+    expect(names(await read())).toEqual(["1 SESSION_STARTED", "2 STDOUT", "3 STDOUT"]);
+    expect(only().calls.map(({ method }) => method)).toEqual(["StreamEvents", "StreamEvents"]);
+  });
+
+  it("names numbers that its sidecar lost to each subscriber that did not get them", async () => {
+    await start();
+    only().tell(...Array(9).fill({ type: EventType.STDOUT, text: "x\n" }));
+    only().lostTo = 6n;
+    only().cut();
+    await clock.advance(300);
+    const events = await read(0n);
+    const later = ["6 STDOUT", "7 STDOUT", "8 STDOUT", "9 STDOUT", "10 STDOUT"];
+    expect(names(events)).toEqual(["1 SESSION_STARTED", "5 BUFFER_OVERFLOW", ...later]);
+    expect(events[1]?.gap).toMatchObject({ first: 2n, to: 6n, reason: GapReason.RESTART });
+    expect(names(await read(3n))).toEqual(["5 BUFFER_OVERFLOW", ...later]);
+  });
+
+  it("begins a new epoch with its sidecar", async () => {
+    await start();
+    only().beginAnew("e2");
+    await clock.advance(600);
+    expect(sessions.get(key)).toMatchObject({ epoch: "e2", lastSeq: 1n });
+    const stale = sessions.events(key, { subscriber: "", epoch: "e1", after: 0n }, alice, never);
+    expect(await stale.catch((err: unknown) => err)).toMatchObject({ kind: "precondition", fields: { epoch: "e2" } });
+  });
+
+  it("keeps its events when the sidecar has gone, with a last one also where nobody lived to tell it", async () => {
+    await start();
+    only().tell({ type: EventType.STDOUT, text: "last words\n" });
+    await settle();
+    only().end({ error: "the sidecar was killed by SIGKILL" });
+    await clock.advance(1500);
+    expect(sessions.get(key)).toMatchObject({ status: "failed", error: "the sidecar was killed by SIGKILL" });
+    const events = await read();
+    expect(names(events)).toEqual(["1 SESSION_STARTED", "2 STDOUT", "3 SESSION_FAILED"]);
+    expect(events.at(-1)).toMatchObject({ done: true, sessionId: "s1", projectId: "p1" });
+    expect(kindOf(() => sessions.terminal(key))).toBe("precondition");
+  });
+
+  it("gives inputs as nudges in the caller's name, with the number of their event", async () => {
+    await start();
+    const input = { text: "hello", idempotencyKey: "k1" };
+    expect(await clock.until(sessions.sendInput(key, input, alice, never))).toEqual({
+      outcome: "submitted",
+      seq: 2n,
+      error: "",
+    });
+    expect(only().calls.at(-1)).toEqual({ method: "Nudge", caller: alice });
+  });
+
+  it("is asked by way of its terminal, once it is there", async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    launcher.hold = promise;
+    const starting = sessions.start(request, alice, never);
+    await settle();
+    expect(kindOf(() => sessions.terminal(key))).toBe("unavailable");
+    resolve();
+    await clock.until(starting);
+    const { getNudge } = SidecarService.method;
+    await sessions.terminal(key).unary(getNudge, create(SidecarGetNudgeRequestSchema), alice, never);
+    expect(only().calls.at(-1)).toEqual({ method: "GetNudge", caller: alice });
+  });
+
+  it("gives its last event when nothing of it is left, also of a sidecar that does not leave", async () => {
+    await start();
+    const [ends, leave] = [[] as string[], new AbortController()];
+    const feed = await sessions.events(key, { subscriber: "", epoch: "" }, alice, never);
+    const send: FrameTarget["send"] = (frame) => {
+      const { done } = fromBinary(SessionEventSchema, frame.bytes(false).subarray(5));
+      if (done) ends.push(sessions.get(key)?.status ?? "");
+    };
+    const piped = feed.pipe({ backlog: 0, send, onDrain: () => {} }, leave.signal);
+    only().tell({ type: EventType.SESSION_STOPPED, done: true });
+    await clock.advance(10_000);
+    expect(ends).toEqual([]);
+    expect(sessions.get(key)?.status).toBe("running");
+    await clock.advance(10_000);
+    await piped;
+    expect(only().stops).toEqual([0]);
+    expect(ends).toEqual(["stopped"]);
+  });
+
+  it("is stopped by way of its launcher", async () => {
+    await start();
+    await sessions.stop(key, { force: false });
+    await clock.advance(1500);
+    expect(only().stops).toEqual([1000]);
+    expect(sessions.get(key)).toMatchObject({ status: "stopped", reason: "StopRequested" });
+    expect((await read()).at(-1)).toMatchObject({ type: EventType.SESSION_STOPPED, done: true });
+  });
+
+  it("of an earlier bridge goes on under its id, with its events", async () => {
+    stop.abort();
+    await clock.until(running);
+    const config = { project: "p1", sessionId: "s1", repoPath: "/tmp", cwd: "/tmp", options: {} };
+    const launched = new ScriptedTerminal({ ...config, provider: "scripted", createdAt: 5, request });
+    launched.tell({ type: EventType.STDOUT, text: "from before\n" });
+    launcher.survivors_ = [{ config: launched.config, launched }];
+    begin();
+    expect(await start()).toMatchObject({ status: "running", createdAt: 5 });
+    expect(launcher.terminals).toEqual([]);
+    expect(names(await read())).toEqual(["1 SESSION_STARTED", "2 STDOUT"]);
+  });
+
+  it("keeps positions at its sidecar, where the next bridge finds them", async () => {
+    await start();
+    only().tell(...Array(4).fill({ type: EventType.STDOUT, text: "x\n" }));
+    await settle();
+    await sessions.ack(key, { subscriber: "ui", seq: 3n, epoch: "e1" }, alice, never);
+    const launched = only();
+    expect(launched.positions).toEqual(new Map([["prd/alice ui", 3n]]));
+    const before = stop;
+    launcher = new ScriptedLauncher();
+    launcher.survivors_ = [{ config: launched.config, launched }];
+    const earlier = running;
+    begin();
+    await start();
+    expect(names(await read(undefined, "", "ui"))).toEqual(["4 STDOUT", "5 STDOUT"]);
+    expect(names(await read(undefined, "", "new")).at(0)).toBe("1 SESSION_STARTED");
+    await sessions.ack(key, { subscriber: "all", seq: 5n, epoch: "e1" }, alice, never);
+    expect(names(await read(undefined, "", "all"))).toEqual([]);
+    before.abort();
+    await clock.until(earlier);
+  });
+});
+
+it("a session over stdio has no terminal", async () => {
+  await sessions.start({ ...request, agentOpts: {} }, alice, never);
+  expect(kindOf(() => sessions.terminal(key))).toBe("unimplemented");
+});

@@ -1,0 +1,274 @@
+import { randomUUID } from "node:crypto";
+import {
+  create,
+  type DescMessage,
+  type DescMethodServerStreaming,
+  type DescMethodUnary,
+  fromBinary,
+  isMessage,
+  type MessageShape,
+} from "@bufbuild/protobuf";
+import { raceSignal } from "../../base/abort.ts";
+import type { Clock } from "../../base/clock.ts";
+import type { Logger } from "../../base/logger.ts";
+import { SignalBus } from "../../base/signal-bus.ts";
+import { EventType } from "../../gen/gastown/v1/common_pb.ts";
+import {
+  SidecarAckEventsRequestSchema,
+  type SidecarAttachInput,
+  type SidecarAttachOutput,
+  type SidecarEvent,
+  SidecarEventSchema,
+  SidecarNudgeRequestSchema,
+  SidecarNudgeResponseSchema,
+  SidecarService,
+  SidecarStatusRequestSchema,
+  SidecarStreamEventsRequestSchema,
+  SidecarWatchRequestSchema,
+  WatchMode,
+} from "../../gen/gastown/v1/sidecar_pb.ts";
+import type { EventsRequest } from "../../session/events.ts";
+import { nudgeReceipt } from "../../wire/convert.ts";
+import type { EventSession } from "../../wire/session-event.ts";
+import type { MirrorLogOptions } from "../events/mirror-log.ts";
+import { MirroredEvents } from "../events/mirrored-events.ts";
+import type { Caller, EncodedMessage, InputRequest, InputResult, SessionTerminal } from "../session-backend.ts";
+import type { LaunchedTerminal } from "../terminal-launcher.ts";
+import type { AckedPosition, AgentEnd, AgentListener, AgentSession } from "./agent-session.ts";
+import { SharedCall } from "./shared-call.ts";
+import { SharedScreens } from "./shared-screens.ts";
+
+export interface TerminalSessionDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly session: EventSession;
+  readonly launch: (signal: AbortSignal) => Promise<LaunchedTerminal>;
+  readonly listener: AgentListener;
+  /** An earlier process has started it: its sidecar knows positions that this one does not. */
+  readonly isSurvivor: boolean;
+}
+
+/** The first event of a sidecar that answers Status comes within this. */
+const FIRST_EVENT_MS = 2000;
+/** An event that a sidecar's answer is about comes within this. */
+const EVENT_MS = 1000;
+/** Inputs whose INPUT_RECEIVED event can be named. */
+const MAX_INPUTS = 10_000;
+
+/** A sidecar that has told the last event ends within this. */
+const LEAVE_MS = 15_000;
+/** A sidecar gives the first event that a subscriber has not acknowledged within this. */
+const POSITION_MS = 500;
+
+const { nudge, sendKeys, respond, ackEvents, streamEvents, watchOutput, status } = SidecarService.method;
+/** On whose behalf a sidecar is looked at once for all. */
+const WATCHERS: Caller = { identity: "bridge", role: "read" };
+/** Methods by which something is given to an agent. */
+const INPUTS: ReadonlySet<unknown> = new Set([nudge, sendKeys, respond]);
+
+/** An agent in a terminal of its own, behind a sidecar. */
+export class TerminalSession implements AgentSession {
+  readonly hasTerminal = true;
+  readonly log: MirroredEvents;
+  readonly #deps: TerminalSessionDeps;
+  readonly #life = new AbortController();
+  readonly #told = new SignalBus();
+  /** Of INPUT_RECEIVED, by request id; the oldest first. */
+  readonly #inputs = new Map<string, bigint>();
+  #launched: LaunchedTerminal | undefined;
+  #terminal: SessionTerminal | undefined;
+  #mirroring: Promise<void> | undefined;
+  #starts = 0;
+
+  constructor(deps: TerminalSessionDeps, options: MirrorLogOptions) {
+    this.#deps = deps;
+    const { clock, session } = deps;
+    this.log = new MirroredEvents({ clock, session, onEvent: (event) => this.#heard(event) }, options);
+  }
+
+  get terminal(): SessionTerminal | undefined {
+    return this.#terminal;
+  }
+
+  get agent(): string {
+    return this.#launched?.agent ?? "";
+  }
+
+  get restarts(): number {
+    return Math.max(0, this.#starts - 1);
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    this.#launched = await this.#deps.launch(signal);
+    const { terminal } = this.#launched;
+    this.#terminal = withActivity(terminal, this.#deps.listener);
+    this.#mirroring = this.log.run(terminal, this.#life.signal);
+    await this.#until(() => this.log.head > 0n, FIRST_EVENT_MS);
+  }
+
+  async ended(): Promise<AgentEnd> {
+    const { error, isUnknown } = (await this.#launched?.ended) ?? {};
+    await this.#until(() => this.log.isOver, EVENT_MS);
+    if (error !== undefined) return { error };
+    if (isUnknown !== true) return {};
+    const told = this.log.isOver ? this.log.failure : "its sidecar ended without a word";
+    return told === undefined ? {} : { error: told };
+  }
+
+  async send({ text, idempotencyKey }: InputRequest, caller: Caller, signal: AbortSignal): Promise<InputResult> {
+    const requestId = idempotencyKey || randomUUID();
+    const request = create(SidecarNudgeRequestSchema, { message: text, requestId });
+    const { terminal } = this.#launched as LaunchedTerminal;
+    const { outcome, error } = nudgeReceipt(await terminal.unary(nudge, request, caller, signal), caller.identity);
+    await raceSignal(
+      this.#until(() => this.#inputs.has(requestId), EVENT_MS),
+      signal,
+    );
+    return { outcome, error, seq: this.#inputs.get(requestId) ?? 0n };
+  }
+
+  async recallPosition(
+    { after, subscriber, owner }: EventsRequest,
+    caller: Caller,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const who = { owner, subscriber };
+    if (!this.#deps.isSurvivor || after !== undefined || subscriber === "" || this.log.positionOf(who) > 0n) return;
+    const seq = await this.#positionAtSidecar(subscriber, caller, signal);
+    if (seq > 0n && seq <= this.log.head) this.log.acknowledge(who, seq, this.log.epoch);
+  }
+
+  async keepPosition({ subscriber, seq, epoch }: AckedPosition, caller: Caller, signal: AbortSignal): Promise<void> {
+    const request = create(SidecarAckEventsRequestSchema, { subscriberId: subscriber, ackSeq: seq, epoch });
+    // Without a sidecar it is kept here, as long as this process lives.
+    await this.#launched?.terminal.unary(ackEvents, request, caller, signal).catch(() => {});
+  }
+
+  async stop(graceMs: number): Promise<void> {
+    await this.#launched?.stop(graceMs);
+  }
+
+  async finish({ error }: AgentEnd): Promise<void> {
+    this.log.finish(error);
+    this.#life.abort();
+    await this.#mirroring;
+  }
+
+  #heard(event: SidecarEvent): void {
+    const { listener } = this.#deps;
+    listener.active();
+    switch (event.type) {
+      case EventType.SESSION_STARTED:
+        this.#starts++;
+        break;
+      case EventType.INPUT_RECEIVED:
+        this.#received(event.requestId, event.seq);
+        break;
+      case EventType.NUDGE_RECEIPT:
+        listener.changed(receiptOf(event));
+        break;
+      case EventType.PHASE_CHANGED:
+      case EventType.DIALOG_OPENED:
+      case EventType.DIALOG_CLOSED:
+        listener.changed();
+        break;
+      default:
+        break;
+    }
+    if (event.done) void this.#endLate();
+    this.#told.notify();
+  }
+
+  /** Its sidecar goes by itself once the last event has been told. */
+  async #endLate(): Promise<void> {
+    await this.#deps.clock.sleep(LEAVE_MS, this.#life.signal).catch(() => {});
+    if (!this.#life.signal.aborted) await this.stop(0);
+  }
+
+  #received(requestId: string, seq: bigint): void {
+    this.#inputs.set(requestId, seq);
+    const [oldest] = this.#inputs.keys();
+    if (this.#inputs.size > MAX_INPUTS && oldest !== undefined) this.#inputs.delete(oldest);
+  }
+
+  /** A subscriber's stream begins after its position; a silent one, after the last event. 0: it cannot be asked. */
+  async #positionAtSidecar(subscriberId: string, caller: Caller, signal: AbortSignal): Promise<bigint> {
+    const { terminal } = this.#launched as LaunchedTerminal;
+    const { head, epoch } = this.log;
+    const stop = new AbortController();
+    const late = this.#deps.clock.sleep(POSITION_MS, stop.signal).then(
+      () => stop.abort(),
+      () => {},
+    );
+    const request = create(SidecarStreamEventsRequestSchema, { subscriberId, epoch });
+    try {
+      const messages = terminal.stream(streamEvents, request, caller, AbortSignal.any([signal, stop.signal]));
+      for await (const payload of messages) {
+        const { seq, gap } = fromBinary(SidecarEventSchema, payload);
+        return (gap === undefined ? seq : gap.first) - 1n;
+      }
+      return head;
+    } catch {
+      signal.throwIfAborted();
+      return stop.signal.aborted ? head : 0n;
+    } finally {
+      stop.abort();
+      await late;
+    }
+  }
+
+  /** Until an event made it true, at most `ms`. */
+  async #until(isTrue: () => boolean, ms: number): Promise<void> {
+    const { clock } = this.#deps;
+    const end = clock.monotonicMs() + ms;
+    for (let left = ms; left > 0 && !isTrue(); left = end - clock.monotonicMs()) {
+      await this.#told.nextOrAfter(left, clock, this.#life.signal).catch(() => {});
+      if (this.#life.signal.aborted) return;
+    }
+  }
+}
+
+function receiptOf({ receipt }: SidecarEvent) {
+  if (receipt === undefined) return undefined;
+  const { requestId, outcome, error, evidence, timings, sender } = receipt;
+  const response = { requestId, outcome, error, evidence, ...(timings && { timings }) };
+  return nudgeReceipt(create(SidecarNudgeResponseSchema, response), sender);
+}
+
+/** The same terminal; what is typed by way of it keeps the session from being idle, and those who only look share calls. */
+function withActivity(terminal: SessionTerminal, { active }: AgentListener): SessionTerminal {
+  const screens = new SharedScreens((request, signal) => terminal.stream(watchOutput, request, WATCHERS, signal));
+  const statuses = new SharedCall((signal) =>
+    terminal.unary(status, create(SidecarStatusRequestSchema), WATCHERS, signal),
+  );
+  async function* counted(inputs: AsyncIterable<SidecarAttachInput>): AsyncGenerator<SidecarAttachInput> {
+    for await (const input of inputs) {
+      active();
+      yield input;
+    }
+  }
+  return {
+    async unary<I extends DescMessage, O extends DescMessage>(
+      method: DescMethodUnary<I, O>,
+      request: MessageShape<I>,
+      caller: Caller,
+      signal: AbortSignal,
+    ): Promise<MessageShape<O>> {
+      if (INPUTS.has(method)) active();
+      if ((method as unknown) === status) return (await statuses.ask(signal)) as unknown as MessageShape<O>;
+      return terminal.unary(method, request, caller, signal);
+    },
+    stream<I extends DescMessage, O extends DescMessage>(
+      method: DescMethodServerStreaming<I, O>,
+      request: MessageShape<I>,
+      caller: Caller,
+      signal: AbortSignal,
+    ): AsyncIterable<EncodedMessage> {
+      const isScreen = (method as unknown) === watchOutput && isMessage(request, SidecarWatchRequestSchema);
+      if (isScreen && request.mode !== WatchMode.RAW) return screens.watch(request, signal);
+      return terminal.stream(method, request, caller, signal);
+    },
+    attach: (inputs, caller, signal): AsyncIterable<SidecarAttachOutput> =>
+      terminal.attach(counted(inputs), caller, signal),
+  };
+}

@@ -1,0 +1,47 @@
+import { createPrivateKey } from "node:crypto";
+import { checkSigner, newAuthority } from "../../pki/authority.ts";
+import { factsOf } from "../../pki/certificate-facts.ts";
+import { newKeyPair, privateKeyPem } from "../../pki/key-pair.ts";
+import { certificatesOf } from "../../pki/pem.ts";
+import { signSuccessor } from "../../pki/successor.ts";
+import { startRotation } from "./ca-rotation.ts";
+import { afterStep, type CaSecretData, caId, readCaSecret } from "./ca-secret.ts";
+
+const CA_DAYS = 3650;
+const MAX_COMMON_NAME = 64;
+
+/** A CA for sessions, PEM. Its name holds the day and time, so that no two CAs of a trust domain have the same. */
+export async function newSessionsCa(
+  trustDomain: string,
+  now: number,
+): Promise<{ readonly cert: string; readonly key: string }> {
+  const keys = await newKeyPair("ecdsa-p384");
+  const made = new Date(now).toISOString().replace(/\D/g, "").slice(0, 14);
+  const name = `gastown ${made} ${trustDomain}`.slice(0, MAX_COMMON_NAME);
+  const cert = newAuthority(keys, { name, trustDomain, days: CA_DAYS, now });
+  return { cert, key: privateKeyPem(keys.privateKey) };
+}
+
+/**
+ * The CA's Secret with a CA that is to take the place of the one in it: the one in `next.crt` and `next.key` if somebody put it
+ * there, else a new one. The Secret as it is while a replacement is under way.
+ * @param now wall clock, ms
+ * @throws DomainError `precondition` for a Secret that cannot be used, `denied` for a next CA that cannot
+ */
+export async function introduceSuccessor(
+  data: CaSecretData,
+  { trustDomain, now }: { readonly trustDomain: string; readonly now: number },
+): Promise<CaSecretData> {
+  const { state, signer } = readCaSecret(data, now);
+  if (state.type !== "steady") return data;
+  const isGiven = Boolean(data["next.crt"] && data["next.key"]);
+  const { cert, key } = isGiven
+    ? { cert: data["next.crt"] ?? "", key: data["next.key"] ?? "" }
+    : await newSessionsCa(trustDomain, now);
+  const [certificate] = certificatesOf(cert);
+  checkSigner({ certificate, key: createPrivateKey(key) }, now, "next.crt");
+  const next = { ...data, "next.crt": cert, "next.key": key, "chain.crt": signSuccessor(certificate, signer, now) };
+  // A CA that may not have a CA below it signs none: its trust ends with it.
+  if (factsOf(signer.certificate).pathLength === 0) next["chain.crt"] = "";
+  return afterStep(next, startRotation(state, caId(certificate)));
+}

@@ -1,0 +1,154 @@
+import { generateKeyPairSync, X509Certificate } from "node:crypto";
+import { beforeAll, describe, expect, it } from "vitest";
+import { newAuthority } from "../../pki/authority.ts";
+import { newKeyPair, privateKeyPem } from "../../pki/key-pair.ts";
+import { newLeaf } from "../../pki/leaf.ts";
+import { type CertificateCase, certificateAction, type ObservedSecret, POLICY_NAMES } from "./certificate-policies.ts";
+import { type IssuingCa, newSessionCertificate, renewalTime } from "./session-certificate.ts";
+
+const NOW = Date.UTC(2026, 0, 1, 12);
+const HOUR_MS = 3_600_000;
+const IDENTITY = { trustDomain: "town.example", namespace: "agents", sessionId: "one" };
+const POD = { name: "agent-one", uid: "u1" };
+
+async function authority(name: string): Promise<IssuingCa> {
+  const keys = await newKeyPair("ecdsa-p384");
+  const pem = newAuthority(keys, { name, trustDomain: "town.example", days: 10, now: NOW });
+  return { signer: { certificate: new X509Certificate(pem), key: keys.privateKey }, chain: "", bundle: pem };
+}
+
+describe("a session's Secret", () => {
+  let ca: IssuingCa;
+  let other: IssuingCa;
+  let good: ObservedSecret;
+  const secret = (change: Partial<ObservedSecret>, data: Record<string, string | undefined> = {}): ObservedSecret => {
+    const all = Object.entries({ ...good.data, ...data }).filter(([, value]) => value !== undefined);
+    return { ...good, ...change, data: Object.fromEntries(all) as Record<string, string> };
+  };
+  const decide = (one: ObservedSecret | undefined, change: Partial<CertificateCase> = {}) =>
+    certificateAction({ identity: IDENTITY, pod: POD, secret: one, ca, now: NOW, ...change });
+  const leafFor = async (identity = IDENTITY, from = ca, now = NOW) => {
+    const { cert, key } = await newSessionCertificate(identity, from, now);
+    return { "tls.crt": cert, "tls.key": key };
+  };
+
+  beforeAll(async () => {
+    [ca, other] = await Promise.all([authority("town"), authority("other")]);
+    good = {
+      name: "agent-one-tls",
+      uid: "s1",
+      resourceVersion: "5",
+      labels: { "app.kubernetes.io/managed-by": "gastown", "gastown.io/session": "one" },
+      owners: [{ kind: "Pod", ...POD }],
+      deleting: false,
+      data: { "ca.crt": ca.bundle },
+    };
+    good = secret({}, await leafFor());
+  });
+
+  it("is left alone until half of its certificate's life, give or take a tenth", () => {
+    const action = decide(good);
+    const start = NOW - 60_000;
+    expect(action).toEqual({ type: "keep", renewAt: expect.any(Number) });
+    if (action.type !== "keep") return;
+    expect(action.renewAt).toBeGreaterThanOrEqual(start + 24 * HOUR_MS * 0.4);
+    expect(action.renewAt).toBeLessThanOrEqual(start + 24 * HOUR_MS * 0.6);
+    expect(decide(good, { now: action.renewAt - 1 }).type).toBe("keep");
+    expect(decide(good, { now: action.renewAt })).toEqual({ type: "issue", why: "renewal-due" });
+  });
+
+  it("is renewed at times that are spread over hours", async () => {
+    const leaves = await Promise.all(Array.from({ length: 20 }, () => newSessionCertificate(IDENTITY, ca, NOW)));
+    const times = leaves.map(({ leaf }) => renewalTime(leaf));
+    expect(Math.max(...times) - Math.min(...times)).toBeGreaterThan(HOUR_MS);
+  });
+
+  it("has a certificate for servers only, valid for a day, by the session's two names", async () => {
+    const { leaf } = await newSessionCertificate(IDENTITY, ca, NOW);
+    expect(leaf.keyUsage).toEqual(["1.3.6.1.5.5.7.3.1"]);
+    expect(leaf.subjectAltName).toBe(
+      "URI:spiffe://town.example/ns/agents/session/one, DNS:7692c3ad3540bb803c020b3aee66cd88.agents.session.town.example",
+    );
+    expect(leaf.validToDate.getTime() - leaf.validFromDate.getTime()).toBe(24 * HOUR_MS);
+  });
+
+  it("gets a new key with each certificate", async () => {
+    const [one, two] = [await leafFor(), await leafFor()];
+    expect(one["tls.key"]).not.toBe(two["tls.key"]);
+  });
+
+  /** Each policy with what it objects to. `act` is asked for the Secret, or the case. */
+  const faults: Record<
+    string,
+    () => Promise<readonly [ObservedSecret | undefined, string, Partial<CertificateCase>?]>
+  > = {
+    "secret-absent": async () => [undefined, "issue"],
+    "being-deleted": async () => [secret({ deleting: true }), "wait"],
+    "not-ours": async () => [secret({ labels: {}, owners: [] }), "refuse"],
+    "other-owner": async () => [secret({ owners: [{ kind: "Pod", name: POD.name, uid: "u0" }] }), "recreate"],
+    "data-missing": async () => [secret({}, { "tls.key": undefined }), "issue"],
+    "pair-mismatch": async () => [secret({}, { "tls.key": (await leafFor())["tls.key"] }), "issue"],
+    "wrong-issuer": async () => [secret({}, await leafFor(IDENTITY, other)), "issue"],
+    "wrong-names": async () => [secret({}, await leafFor({ ...IDENTITY, sessionId: "two" })), "issue"],
+    "not-yet-valid": async () => [secret({}, await leafFor(IDENTITY, ca, NOW + HOUR_MS)), "issue"],
+    "renewal-due": async () => [good, "issue", { now: NOW + 20 * HOUR_MS }],
+    "bundle-stale": async () => [secret({}, { "ca.crt": other.bundle }), "refresh"],
+    "list-stale": async () => [good, "refresh", { ca: { ...ca, crl: "a list" } }],
+    "labels-changed": async () => [secret({ labels: { "app.kubernetes.io/managed-by": "shop" } }), "refresh"],
+  };
+
+  it.for(Object.entries(faults))("is judged by the policy %s", async ([why, fault]) => {
+    const [one, type, change] = await fault();
+    expect(decide(one, change)).toEqual({ type, why });
+  });
+
+  it("has a test of each of its policies, in their order", () => {
+    expect(Object.keys(faults)).toEqual(["secret-absent", ...POLICY_NAMES]);
+  });
+
+  it.for([
+    ["emptied", { "tls.crt": "" }],
+    ["no certificate", { "tls.crt": "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n" }],
+    ["deleted", { "tls.crt": undefined }],
+  ] as const)("is issued again when its certificate is %s", ([, data]) => {
+    expect(decide(secret({}, data))).toEqual({ type: "issue", why: "data-missing" });
+  });
+
+  it("is issued again when its key is none", () => {
+    expect(decide(secret({}, { "tls.key": "none" }))).toEqual({ type: "issue", why: "pair-mismatch" });
+  });
+
+  it("is issued again when its certificate may call others, although it has the right names", async () => {
+    const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-384" });
+    const [uri, dns] = (await newSessionCertificate(IDENTITY, ca, NOW)).leaf.subjectAltName?.split(", ") ?? [];
+    expect(uri).toBeDefined();
+    const client = newLeaf(
+      {
+        type: "client",
+        name: "one",
+        hosts: [dns?.slice(4) ?? ""],
+        uris: [],
+        trustDomain: "town.example",
+        namespace: "",
+        crlUrl: undefined,
+        days: 1,
+        now: NOW,
+      },
+      publicKey,
+      ca.signer,
+    );
+    const data = { "tls.crt": client, "tls.key": privateKeyPem(privateKey) };
+    expect(decide(secret({}, data))).toEqual({ type: "issue", why: "wrong-names" });
+  });
+
+  it.for([
+    ["a Deployment", [{ kind: "Deployment", name: "agent-one", uid: "d1" }]],
+    ["a pod of another name", [{ kind: "Pod", name: "agent-two", uid: "u2" }]],
+  ] as const)("is not touched when %s owns it", ([, owners]) => {
+    expect(decide(secret({ owners }))).toEqual({ type: "refuse", why: "other-owner" });
+  });
+
+  it("is made again when its owner was taken away: nothing would ever delete it", () => {
+    expect(decide(secret({ owners: [] }))).toEqual({ type: "recreate", why: "other-owner" });
+  });
+});

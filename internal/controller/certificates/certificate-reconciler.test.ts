@@ -1,0 +1,159 @@
+import { X509Certificate } from "node:crypto";
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { FakeSecrets } from "../../../test/support/cluster/fake-secrets.ts";
+import { FakeClock } from "../../../test/support/fake-clock.ts";
+import { silentLogger } from "../../../test/support/silent-logger.ts";
+import { DomainError } from "../../base/errors.ts";
+import { newAuthority } from "../../pki/authority.ts";
+import { newKeyPair } from "../../pki/key-pair.ts";
+import { type ObservedPod, observePod } from "../pods/observed-pod.ts";
+import { CertificateReconciler } from "./certificate-reconciler.ts";
+import type { PodNote, PodNotes } from "./secret-store.ts";
+import type { IssuingCa } from "./session-certificate.ts";
+
+const HOUR_MS = 3_600_000;
+const never = new AbortController().signal;
+
+/** One namespace: its Secrets, and a pod's notes. */
+class FakeNamespace extends FakeSecrets implements PodNotes {
+  pod: ObservedPod;
+
+  constructor(pod: ObservedPod) {
+    super();
+    this.pod = pod;
+  }
+
+  async announce(pod: { readonly name: string; readonly uid: string }, { serial, tlsHash }: PodNote): Promise<void> {
+    this.beforeWrite("announce");
+    if (pod.uid !== this.pod.uid) throw new DomainError("precondition", "another pod");
+    const annotations = { "gastown.io/cert-serial": serial, "gastown.io/tls-hash": tlsHash };
+    this.pod = { ...this.pod, annotations, gates: [] };
+  }
+}
+
+describe("the Secret of a session's pod", () => {
+  let ca: IssuingCa;
+  let clock: FakeClock;
+  let cluster: FakeNamespace;
+  let reconciler: CertificateReconciler;
+  const secret = () => cluster.secrets.get("agent-one-tls");
+  const leaf = () => new X509Certificate(secret()?.data["tls.crt"] ?? "");
+  const look = () => reconciler.reconcile({ sessionId: "one", pod: cluster.pod, secretName: "agent-one-tls" }, never);
+
+  beforeAll(async () => {
+    const keys = await newKeyPair("ecdsa-p384");
+    const pem = newAuthority(keys, { name: "town", trustDomain: "town.example", days: 10, now: Date.now() });
+    ca = { signer: { certificate: new X509Certificate(pem), key: keys.privateKey }, chain: "", bundle: pem };
+  });
+
+  beforeEach(() => {
+    clock = new FakeClock(Date.now());
+    const metadata = { name: "agent-one", namespace: "agents", uid: "u1", resourceVersion: "1" };
+    const spec = { schedulingGates: [{ name: "gastown.io/certificate" }] };
+    cluster = new FakeNamespace(observePod({ metadata, spec }));
+    const deps = { secrets: cluster, notes: cluster, ca: () => ca, clock, logger: silentLogger };
+    reconciler = new CertificateReconciler(deps, { trustDomain: "town.example" });
+  });
+
+  it("is made, named on the pod, and the pod's gate is taken away; a second look writes nothing", async () => {
+    await look();
+    expect(secret()).toMatchObject({
+      labels: { "app.kubernetes.io/managed-by": "gastown", "gastown.io/session": "one" },
+      owners: [{ kind: "Pod", name: "agent-one", uid: "u1" }],
+    });
+    expect(Object.keys(secret()?.data ?? {})).toEqual(["tls.crt", "tls.key", "ca.crt"]);
+    expect(cluster.pod).toMatchObject({ gates: [], annotations: { "gastown.io/cert-serial": leaf().serialNumber } });
+    const outcome = await look();
+    expect(outcome).toMatchObject({ type: "current" });
+    expect(outcome.again.inMs).toBeGreaterThan(9 * HOUR_MS);
+    expect(cluster.writes).toEqual(["create agent-one-tls", "announce"]);
+  });
+
+  it.for([0, 1])("is complete after a crash before write %d and another look", async (crashBefore) => {
+    cluster.crashBefore = crashBefore;
+    await expect(look()).rejects.toThrow("crashed");
+    cluster.crashBefore = undefined;
+    await look();
+    expect(cluster.pod).toMatchObject({ gates: [], annotations: { "gastown.io/cert-serial": leaf().serialNumber } });
+    expect(cluster.writes).toEqual(["create agent-one-tls", "announce"]);
+  });
+
+  it("is renewed at the time that the look before named, with a new key", async () => {
+    await look();
+    const before = secret()?.data["tls.key"];
+    const { again } = await look();
+    await clock.advance(again.inMs);
+    await look();
+    expect(secret()?.data["tls.key"]).not.toBe(before);
+    expect(cluster.writes.slice(2)).toEqual(["replace agent-one-tls", "announce"]);
+  });
+
+  it("gets new CAs and lists beside the certificate that it has, and the pod is told by another annotation", async () => {
+    await look();
+    const before = { serial: leaf().serialNumber, hash: cluster.pod.annotations["gastown.io/tls-hash"] };
+    ca = { ...ca, crl: "a list" };
+    await look();
+    expect(secret()?.data["crl.pem"]).toBe("a list");
+    expect(leaf().serialNumber).toBe(before.serial);
+    expect(cluster.pod.annotations["gastown.io/tls-hash"]).not.toBe(before.hash);
+    ca = { signer: ca.signer, chain: ca.chain, bundle: ca.bundle };
+  });
+
+  it("gets its labels back when they were changed by hand, and keeps its certificate", async () => {
+    await look();
+    const { serialNumber } = leaf();
+    cluster.change("agent-one-tls", { labels: { "app.kubernetes.io/managed-by": "shop" } });
+    await look();
+    expect(secret()?.labels).toEqual({ "app.kubernetes.io/managed-by": "gastown", "gastown.io/session": "one" });
+    expect(leaf().serialNumber).toBe(serialNumber);
+  });
+
+  it.for([
+    ["emptied", { data: {} }],
+    ["another key in it", { data: { "tls.crt": "x", "tls.key": "y", "ca.crt": "z" } }],
+  ] as const)("is repaired when it was %s by hand", async ([, change]) => {
+    await look();
+    cluster.change("agent-one-tls", change);
+    await look();
+    expect(secret()?.data["ca.crt"]).toBe(ca.bundle);
+    expect(cluster.pod.annotations["gastown.io/cert-serial"]).toBe(leaf().serialNumber);
+  });
+
+  it("is made again when it was deleted by hand, and when it is of a pod of that name that is gone", async () => {
+    await look();
+    cluster.secrets.delete("agent-one-tls");
+    await look();
+    cluster.change("agent-one-tls", { owners: [{ kind: "Pod", name: "agent-one", uid: "u0" }] });
+    expect(await look()).toMatchObject({ type: "waiting", why: "other-owner", again: { inMs: 0 } });
+    await look();
+    expect(secret()?.owners).toEqual([{ kind: "Pod", name: "agent-one", uid: "u1" }]);
+  });
+
+  it("is never written when it is someone else's: not one byte of it is touched", async () => {
+    const theirs = { name: "agent-one-tls", labels: { app: "shop" }, data: { password: "x" } };
+    await cluster.create("agents", theirs);
+    const before = secret();
+    expect(await look()).toMatchObject({ type: "refused", why: "not-ours" });
+    expect(secret()).toBe(before);
+    expect(cluster.pod.gates).toEqual(["gastown.io/certificate"]);
+  });
+
+  it("stays as another replica has just written it: the slower one's write is refused", async () => {
+    await look();
+    const { again } = await look();
+    await clock.advance(again.inMs);
+    const slow = cluster.get.bind(cluster);
+    const seen = await slow("agents", "agent-one-tls");
+    await look();
+    const serial = leaf().serialNumber;
+    cluster.get = async () => seen;
+    await expect(look()).rejects.toThrow(expect.objectContaining({ kind: "precondition" }));
+    expect(leaf().serialNumber).toBe(serial);
+  });
+
+  it("gets nothing any more once its pod is being deleted", async () => {
+    cluster.pod = { ...cluster.pod, deletedAt: Date.now() };
+    expect(await look()).toMatchObject({ type: "waiting" });
+    expect(cluster.writes).toEqual([]);
+  });
+});

@@ -1,0 +1,177 @@
+import { createHash, type X509Certificate } from "node:crypto";
+import type { Clock } from "../../base/clock.ts";
+import type { Logger } from "../../base/logger.ts";
+import { certificatesOf } from "../../pki/pem.ts";
+import { ANNOTATIONS, CERTIFICATE_GATE, LABELS, labelValue, MANAGED_BY } from "../pods/names.ts";
+import type { ObservedPod } from "../pods/observed-pod.ts";
+import { type CertificateAction, certificateAction, type ObservedSecret } from "./certificate-policies.ts";
+import type { PodNotes, SecretContent, SecretStore } from "./secret-store.ts";
+import { type IssuingCa, newSessionCertificate, renewalTime } from "./session-certificate.ts";
+
+export interface CertificateReconcilerDeps {
+  readonly secrets: SecretStore;
+  readonly notes: PodNotes;
+  /** The CA as it is now. @throws DomainError `unavailable` while it is not known */
+  readonly ca: () => IssuingCa;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Called once a certificate was written; `why` is a policy's name. */
+  readonly onIssued?: (why: string) => void;
+}
+
+/** A session and the pod that it is bound to. */
+export interface CertifiedSession {
+  readonly sessionId: string;
+  readonly pod: ObservedPod;
+  /** The Secret that the pod mounts; derived from the session or the pod's uid, never read from the pod. */
+  readonly secretName: string;
+}
+
+/** What was done, and when to look again without being asked to. */
+export type CertificateOutcome =
+  /** The Secret is as it should be, and the pod says so. */
+  | { readonly type: "current"; readonly again: { readonly inMs: number } }
+  /** Someone else's Secret has the name: nothing was touched, and the pod cannot start. */
+  | { readonly type: "refused"; readonly why: string; readonly again: { readonly inMs: number } }
+  /** Garbage is in the way. */
+  | { readonly type: "waiting"; readonly why: string; readonly again: { readonly inMs: number } };
+
+const LOOK_AGAIN_MS = 1_000;
+const REFUSED_AGAIN_MS = 60_000;
+
+/**
+ * Brings the Secret of one session's pod into the state that the policies ask for, and tells the pod. Every write has a
+ * precondition, so two replicas that do the same at once, or one that stops between two writes, leave one valid Secret: the
+ * next look completes what is missing.
+ */
+export class CertificateReconciler {
+  readonly #deps: CertificateReconcilerDeps;
+  readonly #trustDomain: string;
+
+  constructor(deps: CertificateReconcilerDeps, options: { readonly trustDomain: string }) {
+    this.#deps = deps;
+    this.#trustDomain = options.trustDomain;
+  }
+
+  /**
+   * One look. A pod that is being deleted gets nothing any more.
+   * @throws DomainError of the cluster's API: `already-exists` and `precondition` when another replica was quicker; look again
+   */
+  async reconcile(session: CertifiedSession, signal: AbortSignal): Promise<CertificateOutcome> {
+    const { pod, secretName } = session;
+    if (pod.deletedAt !== undefined) return { type: "waiting", why: "pod-deleted", again: { inMs: REFUSED_AGAIN_MS } };
+    const secret = await this.#deps.secrets.get(pod.namespace, secretName, signal);
+    const ca = this.#deps.ca();
+    const now = this.#deps.clock.now();
+    const action = certificateAction({ identity: this.#identityOf(session), pod, secret, ca, now });
+    return await this.#act(session, action, secret, ca, signal);
+  }
+
+  async #act(
+    session: CertifiedSession,
+    action: CertificateAction,
+    secret: ObservedSecret | undefined,
+    ca: IssuingCa,
+    signal: AbortSignal,
+  ): Promise<CertificateOutcome> {
+    const { secrets, clock } = this.#deps;
+    const { namespace } = session.pod;
+    switch (action.type) {
+      case "keep":
+        if (secret !== undefined) await this.#announce(session, secret.data, signal);
+        return { type: "current", again: { inMs: Math.max(0, action.renewAt - clock.now()) } };
+      case "issue":
+      case "refresh": {
+        const data = await this.#dataFor(session, action, secret, ca);
+        await this.#write(session, data, secret, signal);
+        this.#tellWritten(session, action, data);
+        await this.#announce(session, data, signal);
+        return { type: "current", again: { inMs: Math.max(0, renewalTime(leafOf(data)) - clock.now()) } };
+      }
+      case "recreate":
+        if (secret !== undefined) await secrets.delete(namespace, secret.name, secret, signal);
+        return { type: "waiting", why: action.why, again: { inMs: 0 } };
+      case "wait":
+        return { type: "waiting", why: action.why, again: { inMs: LOOK_AGAIN_MS } };
+      case "refuse":
+        this.#deps.logger.error(
+          { namespace, secret: session.secretName, session: session.sessionId, why: action.why },
+          "a Secret of this name is not ours: the session gets no certificate",
+        );
+        return { type: "refused", why: action.why, again: { inMs: REFUSED_AGAIN_MS } };
+    }
+  }
+
+  /** A refresh keeps the certificate and its key. What others put into the Secret is not kept. */
+  async #dataFor(
+    session: CertifiedSession,
+    action: CertificateAction,
+    secret: ObservedSecret | undefined,
+    ca: IssuingCa,
+  ): Promise<SecretContent["data"]> {
+    const around = { "ca.crt": ca.bundle, ...(ca.crl !== undefined && { "crl.pem": ca.crl }) };
+    if (action.type === "refresh" && secret !== undefined) {
+      return { "tls.crt": secret.data["tls.crt"] ?? "", "tls.key": secret.data["tls.key"] ?? "", ...around };
+    }
+    const { cert, key } = await newSessionCertificate(this.#identityOf(session), ca, this.#deps.clock.now());
+    return { "tls.crt": cert, "tls.key": key, ...around };
+  }
+
+  async #write(
+    { pod, secretName, sessionId }: CertifiedSession,
+    data: SecretContent["data"],
+    secret: ObservedSecret | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const content: SecretContent = {
+      name: secretName,
+      labels: { [LABELS.managedBy]: MANAGED_BY, [LABELS.session]: labelValue(sessionId) },
+      owner: { name: pod.name, uid: pod.uid },
+      data,
+    };
+    if (secret === undefined) await this.#deps.secrets.create(pod.namespace, content, signal);
+    else await this.#deps.secrets.replace(pod.namespace, content, secret, signal);
+  }
+
+  #tellWritten(
+    session: CertifiedSession,
+    action: { readonly type: string; readonly why: string },
+    data: SecretContent["data"],
+  ) {
+    const { pod, sessionId } = session;
+    const fields = { namespace: pod.namespace, pod: pod.name, session: sessionId, why: action.why };
+    if (action.type === "refresh") {
+      this.#deps.logger.info(fields, "CAs or revocation lists brought up to date");
+      return;
+    }
+    this.#deps.logger.info({ ...fields, serial: serialOf(data) }, "certificate issued");
+    this.#deps.onIssued?.(action.why);
+  }
+
+  async #announce({ pod }: CertifiedSession, data: SecretContent["data"], signal: AbortSignal): Promise<void> {
+    const note = { serial: serialOf(data), tlsHash: hashOf(data) };
+    const isKnown =
+      pod.annotations[ANNOTATIONS.certSerial] === note.serial && pod.annotations[ANNOTATIONS.tlsHash] === note.tlsHash;
+    if (isKnown && !pod.gates.includes(CERTIFICATE_GATE)) return;
+    await this.#deps.notes.announce(pod, note, signal);
+  }
+
+  #identityOf({ sessionId, pod }: CertifiedSession) {
+    return { trustDomain: this.#trustDomain, namespace: pod.namespace, sessionId };
+  }
+}
+
+function serialOf(data: SecretContent["data"]): string {
+  return leafOf(data).serialNumber;
+}
+
+function leafOf(data: SecretContent["data"]): X509Certificate {
+  return certificatesOf(data["tls.crt"] ?? "")[0];
+}
+
+/** Of everything but the key, which is not hashed into a place that more people may read. */
+function hashOf(data: SecretContent["data"]): string {
+  const hash = createHash("sha256");
+  for (const name of ["tls.crt", "ca.crt", "crl.pem"]) hash.update(`${name}\0${data[name] ?? ""}\0`);
+  return hash.digest("hex").slice(0, 16);
+}

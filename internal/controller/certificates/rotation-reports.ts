@@ -1,0 +1,104 @@
+import { create } from "@bufbuild/protobuf";
+import { withTimeout } from "../../base/abort.ts";
+import type { Clock } from "../../base/clock.ts";
+import { DomainError } from "../../base/errors.ts";
+import { SidecarService, SidecarStatusRequestSchema } from "../../gen/gastown/v1/sidecar_pb.ts";
+import { ANNOTATIONS } from "../pods/names.ts";
+import type { SessionPods } from "../pods/session-pods.ts";
+import { isOver, type SessionRecord } from "../pods/session-record.ts";
+import type { SidecarPool } from "../pods/sidecar-pool.ts";
+import { hasFollowed, type RotationState, type SidecarReport } from "./ca-rotation.ts";
+import type { SecretFacts, SessionSecrets } from "./session-secrets.ts";
+
+export interface RotationReportsDeps {
+  readonly clock: Clock;
+  readonly pods: Pick<SessionPods, "all">;
+  readonly secrets: Pick<SessionSecrets, "of">;
+  readonly pool: Pick<SidecarPool, "link">;
+}
+
+/** The state of a replacement, and the name of the CA that signs in it. */
+export interface RotationPhase {
+  readonly state: RotationState;
+  readonly signerName: string;
+}
+
+const ASK_MS = 3_000;
+/** So many sidecars are asked at a time. */
+const ASKED_AT_ONCE = 16;
+const CONTROLLER = { identity: "gt-controller" };
+
+/** What each session's sidecar uses: asked of those that serve, read from the Secret for those that will start with it. */
+export class RotationReports {
+  readonly #deps: RotationReportsDeps;
+  /** By pod uid: those that have followed a state are not asked again before the step. */
+  readonly #followed = new Map<string, SidecarReport>();
+  #phase = "";
+
+  constructor(deps: RotationReportsDeps) {
+    this.#deps = deps;
+  }
+
+  /** One for each session with a certificate that lives. `afresh`: those that had followed are asked again too. */
+  async collect(
+    phase: RotationPhase,
+    { afresh }: { readonly afresh: boolean },
+    signal: AbortSignal,
+  ): Promise<readonly SidecarReport[]> {
+    const text = JSON.stringify(phase.state);
+    if (afresh || text !== this.#phase) this.#followed.clear();
+    this.#phase = text;
+    const live = [...this.#deps.pods.all()].filter((record) => isConcerned(record, this.#deps.secrets.of(record)));
+    const uids = new Set(live.map(({ pod }) => pod.uid));
+    for (const uid of this.#followed.keys()) if (!uids.has(uid)) this.#followed.delete(uid);
+    const left = live.filter(({ pod }) => !this.#followed.has(pod.uid));
+    const asked: SidecarReport[] = [];
+    const ask = async () => {
+      for (let record = left.pop(); record !== undefined && !signal.aborted; record = left.pop()) {
+        const report = await this.#reportOf(record, phase, signal);
+        if (hasFollowed(phase.state, report)) this.#followed.set(record.pod.uid, report);
+        else asked.push(report);
+      }
+    };
+    await Promise.all(Array.from({ length: ASKED_AT_ONCE }, ask));
+    signal.throwIfAborted();
+    return [...this.#followed.values(), ...asked];
+  }
+
+  async #reportOf(record: SessionRecord, phase: RotationPhase, signal: AbortSignal): Promise<SidecarReport> {
+    const session = `${record.key.project}/${record.key.id}`;
+    const secret = this.#deps.secrets.of(record);
+    const issuerOf = (facts: SecretFacts | undefined) =>
+      facts !== undefined && facts.issuer === phase.signerName && phase.state.type !== "introducing"
+        ? phase.state.current
+        : undefined;
+    // Its containers mount what the Secret holds when they start.
+    if (!hasStarted(record)) return { session, caSha256: secret?.caSha256, issuer: issuerOf(secret) };
+    const inUse = await this.#ask(record, signal);
+    const isNewest = inUse !== undefined && inUse.tlsSerial !== "" && inUse.tlsSerial === secret?.serial;
+    return { session, caSha256: inUse?.caSha256, issuer: isNewest ? issuerOf(secret) : undefined };
+  }
+
+  /** Undefined: it did not answer. */
+  async #ask(record: SessionRecord, signal: AbortSignal) {
+    const { clock, pool } = this.#deps;
+    try {
+      const request = create(SidecarStatusRequestSchema);
+      const call = pool.link(record).unary(SidecarService.method.status, request, CONTROLLER, signal);
+      return await withTimeout(clock, ASK_MS, "Status", call);
+    } catch (err) {
+      if (signal.aborted || !(err instanceof DomainError)) throw err;
+      return undefined;
+    }
+  }
+}
+
+/** Pods that end take no new Secret any more; plaintext ones, and those in whose Secret's place is another's, never had one. */
+function isConcerned({ pod, binding }: SessionRecord, secret: SecretFacts | undefined): boolean {
+  const isCertified = secret !== undefined || pod.annotations[ANNOTATIONS.certSerial] !== undefined;
+  return binding.credentials === "secret" && isCertified && !isOver(pod) && pod.deletedAt === undefined;
+}
+
+function hasStarted({ pod }: SessionRecord): boolean {
+  return pod.status.containers.some(({ started, state }) => started || state.type === "running");
+}

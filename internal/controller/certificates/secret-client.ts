@@ -1,0 +1,96 @@
+import type { KubeApi } from "../../kube/kube-api.ts";
+import { isFault } from "../../kube/kube-errors.ts";
+import type { ObservedSecret } from "./certificate-policies.ts";
+import type { SecretContent, SecretStore, Seen } from "./secret-store.ts";
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** Secrets over the Kubernetes API. */
+export class SecretClient implements SecretStore {
+  readonly #api: KubeApi;
+
+  constructor(api: KubeApi) {
+    this.#api = api;
+  }
+
+  async get(namespace: string, name: string, signal: AbortSignal): Promise<ObservedSecret | undefined> {
+    try {
+      return observeSecret(await this.#api.call({ method: "GET", path: secretsPath(namespace, name) }, signal));
+    } catch (err) {
+      if (isFault(err, "not-found")) return undefined;
+      throw err;
+    }
+  }
+
+  async create(namespace: string, secret: SecretContent, signal: AbortSignal): Promise<void> {
+    await this.#api.call({ method: "POST", path: secretsPath(namespace), body: bodyOf(secret) }, signal);
+  }
+
+  async replace(namespace: string, secret: SecretContent, seen: Seen, signal: AbortSignal): Promise<void> {
+    const path = secretsPath(namespace, secret.name);
+    await this.#api.call({ method: "PUT", path, body: bodyOf(secret, seen) }, signal);
+  }
+
+  async patch(
+    namespace: string,
+    name: string,
+    data: Readonly<Record<string, string | undefined>>,
+    { uid, resourceVersion }: Seen,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const values = Object.entries(data).map(([key, text]) => [key, text === undefined ? null : base64Of(text)]);
+    const body = { metadata: { uid, resourceVersion }, data: Object.fromEntries(values) };
+    const path = secretsPath(namespace, name);
+    await this.#api.call({ method: "PATCH", path, contentType: "application/merge-patch+json", body }, signal);
+  }
+
+  async delete(namespace: string, name: string, { uid, resourceVersion }: Seen, signal: AbortSignal): Promise<void> {
+    const body = { kind: "DeleteOptions", apiVersion: "v1", preconditions: { uid, resourceVersion } };
+    try {
+      await this.#api.call({ method: "DELETE", path: secretsPath(namespace, name), body }, signal);
+    } catch (err) {
+      if (!isFault(err, "not-found")) throw err;
+    }
+  }
+}
+
+/** Of all Secrets of a namespace, or of one. */
+export function secretsPath(namespace: string, name?: string): string {
+  const all = `/api/v1/namespaces/${encodeURIComponent(namespace)}/secrets`;
+  return name === undefined ? all : `${all}/${encodeURIComponent(name)}`;
+}
+
+function bodyOf({ name, labels, owner, data }: SecretContent, seen?: Seen): Json {
+  // Of what was seen nothing but these two: a whole Secret may be given.
+  const current = seen && { uid: seen.uid, resourceVersion: seen.resourceVersion };
+  const ownerReferences = owner && [{ apiVersion: "v1", kind: "Pod", ...owner }];
+  return {
+    apiVersion: "v1",
+    kind: "Secret",
+    type: "Opaque",
+    metadata: { name, labels, ...(ownerReferences && { ownerReferences }), ...current },
+    data: Object.fromEntries(Object.entries(data).map(([key, text]) => [key, base64Of(text)])),
+  };
+}
+
+function base64Of(text: string): string {
+  return Buffer.from(text).toString("base64");
+}
+
+/** A Secret of the API server's JSON. Fields that are absent count as empty. */
+function observeSecret(value: unknown): ObservedSecret {
+  const { metadata, data } = value as { readonly metadata?: Json; readonly data?: Readonly<Record<string, string>> };
+  const meta = metadata ?? {};
+  const owners = Array.isArray(meta["ownerReferences"]) ? meta["ownerReferences"] : [];
+  return {
+    name: String(meta["name"]),
+    uid: String(meta["uid"]),
+    resourceVersion: String(meta["resourceVersion"]),
+    labels: (meta["labels"] ?? {}) as Readonly<Record<string, string>>,
+    owners: owners.map(({ kind, name, uid }: Json) => ({ kind: String(kind), name: String(name), uid: String(uid) })),
+    deleting: meta["deletionTimestamp"] !== undefined,
+    data: Object.fromEntries(
+      Object.entries(data ?? {}).map(([key, base64]) => [key, Buffer.from(base64, "base64").toString()]),
+    ),
+  };
+}

@@ -1,0 +1,169 @@
+import { createHash, type X509Certificate } from "node:crypto";
+import { aborted } from "../../base/abort.ts";
+import type { Clock } from "../../base/clock.ts";
+import { objectOf } from "../../base/json-fields.ts";
+import type { Logger } from "../../base/logger.ts";
+import { runTasks, type Task } from "../../base/task-group.ts";
+import type { KubeApi } from "../../kube/kube-api.ts";
+import type { Delta } from "../../kube/object-store.ts";
+import { Reflector, type ReflectorCounts } from "../../kube/reflector.ts";
+import { certificatesOf } from "../../pki/pem.ts";
+import { LABELS, MANAGED_BY } from "../pods/names.ts";
+import type { SessionPods } from "../pods/session-pods.ts";
+import { keyText, type SessionRecord, secretNameOf } from "../pods/session-record.ts";
+import type { NamespaceBinding } from "../pods/settings.ts";
+import { secretsPath } from "./secret-client.ts";
+
+/** What is kept of a session's Secret: neither its key nor its certificate. */
+export interface SecretFacts {
+  /** Of its certificate, upper-case hexadecimal; empty: it holds none that can be read. */
+  readonly serial: string;
+  /** Name of the CA that the certificate says it is of. */
+  readonly issuer: string;
+  /** When the certificate ends, wall clock, ms. */
+  readonly notAfter: number;
+  /** SHA-256 of each CA of its bundle (DER), lower-case hexadecimal. */
+  readonly caSha256: readonly string[];
+}
+
+export interface SessionSecretsDeps {
+  readonly api: KubeApi;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** 0 ≤ x < 1. */
+  readonly random: () => number;
+  readonly pods: SessionPods;
+  /** A session's Secret was made, changed or deleted, by whomever; `delayMs`: when to look at it. */
+  readonly onChanged: (record: SessionRecord, delayMs: number) => void;
+}
+
+/** So many changes of a Secret are looked at at once, and one more after so long. */
+const BURST = 30;
+const EACH_MS = 5_000;
+
+/**
+ * The Secrets of sessions, watched by our labels: damage done by hand is seen when it is done. Run by the replica that leads;
+ * another one holds no watch on Secrets.
+ */
+export class SessionSecrets implements Task {
+  readonly #deps: SessionSecretsDeps;
+  readonly #reflectors: readonly Reflector<SecretFacts>[];
+  /** By namespace and name of the Secret that a session should have: the session's key as text. */
+  readonly #sessions = new Map<string, string>();
+  /** By namespace and name of the Secret: how many looks at once it has left. */
+  readonly #budgets = new Map<string, { readonly left: number; readonly at: number }>();
+  #bundle: { readonly text: string; readonly caSha256: readonly string[] } = { text: "", caSha256: [] };
+
+  constructor(deps: SessionSecretsDeps, bindings: readonly NamespaceBinding[]) {
+    this.#deps = deps;
+    const onDelta = (delta: Delta<SecretFacts>) => this.#take(delta);
+    const project = (secret: unknown) => this.#factsOf(secret);
+    const labelSelector = `${LABELS.managedBy}=${MANAGED_BY},${LABELS.session}`;
+    this.#reflectors = bindings
+      .filter(({ credentials }) => credentials === "secret")
+      .map(({ name }) => new Reflector({ ...deps, onDelta }, { path: secretsPath(name), labelSelector, project }));
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { pods } = this.#deps;
+    for (const record of pods.all()) this.#sessions.set(keyOf(record), keyText(record.key));
+    const forget = pods.listen(({ type, record }) => {
+      if (type === "changed") this.#sessions.set(keyOf(record), keyText(record.key));
+      else this.#forget(keyOf(record));
+    });
+    try {
+      await runTasks(signal, [{ run: aborted }, ...this.#reflectors]);
+    } finally {
+      forget();
+      this.#sessions.clear();
+      this.#budgets.clear();
+    }
+  }
+
+  /** Every namespace with certificates was read once. */
+  get isSynced(): boolean {
+    return this.#reflectors.every(({ isSynced }) => isSynced);
+  }
+
+  get counts(): readonly ReflectorCounts[] {
+    return this.#reflectors.map(({ counts }) => counts);
+  }
+
+  /** Undefined: it has none with our labels, as far as is known. */
+  of(record: SessionRecord): SecretFacts | undefined {
+    for (const { store } of this.#reflectors) {
+      const secret = store.get(keyOf(record));
+      if (secret !== undefined) return secret.value;
+    }
+    return undefined;
+  }
+
+  /** When the first certificate ends of those that live sessions have, wall clock, ms; undefined: there is none. */
+  get earliestEnd(): number | undefined {
+    let earliest: number | undefined;
+    for (const key of this.#sessions.keys()) {
+      for (const { store } of this.#reflectors) {
+        const end = store.get(key)?.value.notAfter;
+        if (end !== undefined && end > 0 && (earliest === undefined || end < earliest)) earliest = end;
+      }
+    }
+    return earliest;
+  }
+
+  #forget(key: string): void {
+    this.#sessions.delete(key);
+    this.#budgets.delete(key);
+  }
+
+  #take({ object }: Delta<SecretFacts>): void {
+    const session = this.#sessions.get(object.key);
+    const record = session === undefined ? undefined : this.#deps.pods.at(session);
+    if (record !== undefined) this.#deps.onChanged(record, this.#delayMs(object.key));
+  }
+
+  /** 0 for a Secret that changes now and then. One that somebody else writes again and again is not fought over. */
+  #delayMs(key: string): number {
+    const now = this.#deps.clock.monotonicMs();
+    const { left, at } = this.#budgets.get(key) ?? { left: BURST, at: now };
+    const refilled = Math.min(BURST, left + (now - at) / EACH_MS);
+    this.#budgets.set(key, { left: Math.max(0, refilled - 1), at: now });
+    return refilled >= 1 ? 0 : EACH_MS;
+  }
+
+  #factsOf(secret: unknown): SecretFacts {
+    const data = objectOf(objectOf(secret)["data"]);
+    const text = (key: string) => {
+      const value = data[key];
+      return typeof value === "string" ? Buffer.from(value, "base64").toString() : "";
+    };
+    const leaf = certificates(text("tls.crt"))[0];
+    const caSha256 = this.#idsOf(text("ca.crt"));
+    return {
+      serial: leaf?.serialNumber ?? "",
+      issuer: leaf?.issuer ?? "",
+      notAfter: leaf?.validToDate.getTime() ?? 0,
+      caSha256,
+    };
+  }
+
+  /** Nearly all Secrets have the same bundle: it is read once. */
+  #idsOf(text: string): readonly string[] {
+    if (text !== this.#bundle.text) {
+      const caSha256 = certificates(text).map(({ raw }) => createHash("sha256").update(raw).digest("hex"));
+      this.#bundle = { text, caSha256 };
+    }
+    return this.#bundle.caSha256;
+  }
+}
+
+function keyOf(record: SessionRecord): string {
+  return `${record.pod.namespace}/${secretNameOf(record)}`;
+}
+
+function certificates(pem: string): readonly X509Certificate[] {
+  try {
+    return certificatesOf(pem);
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,92 @@
+import { createPrivateKey, createPublicKey, X509Certificate } from "node:crypto";
+import { beforeEach, describe, expect, it } from "vitest";
+import { FakeSecrets } from "../../../test/support/cluster/fake-secrets.ts";
+import { FakeClock } from "../../../test/support/fake-clock.ts";
+import { setUp } from "./set-up.ts";
+
+const WISH = {
+  trustDomain: "town.example",
+  ca: { namespace: "ca", secret: "town-ca" },
+  namespace: "system",
+  client: "admin",
+  clientSecret: "town-client-admin",
+  issuersSecret: "town-issuers",
+};
+const DAY_MS = 86_400_000;
+const never = new AbortController().signal;
+
+describe("the set-up of a cluster", () => {
+  let secrets: FakeSecrets;
+  let clock: FakeClock;
+  const run = (wish = WISH) => setUp({ secrets, clock }, wish, never);
+  const data = (name: string) => secrets.secrets.get(name)?.data ?? {};
+
+  beforeEach(() => {
+    secrets = new FakeSecrets();
+    clock = new FakeClock(Date.now());
+  });
+
+  it("makes a CA, a client that it certifies, and the public key of the client's tokens", async () => {
+    expect(await run()).toEqual({ ca: "made", client: "made", issuers: "made" });
+    const [ca, leaf] = [
+      new X509Certificate(data("town-ca")["ca.crt"] ?? ""),
+      new X509Certificate(data("town-client-admin")["tls.crt"] ?? ""),
+    ];
+    expect(leaf.verify(ca.publicKey)).toBe(true);
+    expect(leaf.subjectAltName).toBe("URI:spiffe://town.example/client/admin");
+    expect(leaf.keyUsage).toEqual(["1.3.6.1.5.5.7.3.2"]);
+    const own = createPublicKey(createPrivateKey(data("town-client-admin")["jwt.key"] ?? ""));
+    expect(createPublicKey(data("town-issuers")["admin.pub"] ?? "").equals(own)).toBe(true);
+    expect(data("town-client-admin")["ca.crt"]).toBe(data("town-ca")["ca.crt"]);
+  });
+
+  it("writes nothing when everything is there", async () => {
+    await run();
+    expect(await run()).toEqual({ ca: "kept", client: "kept", issuers: "kept" });
+    expect(secrets.writes).toHaveLength(3);
+  });
+
+  it.for([0, 1, 2])("is complete after a crash before write %d and another run", async (crashBefore) => {
+    secrets.crashBefore = crashBefore;
+    await expect(run()).rejects.toThrow("crashed");
+    secrets.crashBefore = undefined;
+    await run();
+    expect(secrets.writes).toEqual(["create town-ca", "create town-client-admin", "create town-issuers"]);
+  });
+
+  it("keeps the CA that another run has just made", async () => {
+    const other = new FakeSecrets();
+    await setUp({ secrets: other, clock }, WISH, never);
+    const made = other.secrets.get("town-ca");
+    const get = secrets.get.bind(secrets);
+    let looks = 0;
+    secrets.get = async (namespace, name) => (name === "town-ca" && looks++ === 0 ? undefined : get(namespace, name));
+    if (made !== undefined) secrets.secrets.set("town-ca", made);
+    expect(await run()).toMatchObject({ ca: "kept", client: "made" });
+    expect(data("town-ca")).toEqual(made?.data);
+  });
+
+  it("makes a client's certificate again when it ends within a month, and keeps the key of its tokens", async () => {
+    await run();
+    const before = data("town-client-admin");
+    await clock.advance(61 * DAY_MS);
+    expect(await run()).toEqual({ ca: "kept", client: "renewed", issuers: "kept" });
+    expect(data("town-client-admin")["tls.key"]).not.toBe(before["tls.key"]);
+    expect(data("town-client-admin")["jwt.key"]).toBe(before["jwt.key"]);
+  });
+
+  it("adds the key of another client, and keeps the first one's", async () => {
+    await run();
+    const report = await run({ ...WISH, client: "shop", clientSecret: "town-client-shop" });
+    expect(report).toEqual({ ca: "kept", client: "made", issuers: "renewed" });
+    expect(Object.keys(data("town-issuers")).sort()).toEqual(["admin.pub", "shop.pub"]);
+  });
+
+  it("never replaces a CA that cannot be used: it says what is wrong with it", async () => {
+    await secrets.create("ca", { name: "town-ca", labels: {}, data: { "ca.crt": "none" } });
+    await expect(run()).rejects.toThrow(
+      expect.objectContaining({ kind: "precondition", message: expect.stringContaining("ca.crt") }),
+    );
+    expect(data("town-ca")).toEqual({ "ca.crt": "none" });
+  });
+});

@@ -1,0 +1,108 @@
+import { generateKeyPairSync } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { FakeSecrets } from "../../../test/support/cluster/fake-secrets.ts";
+import { FakeClock } from "../../../test/support/fake-clock.ts";
+import { silentLogger } from "../../../test/support/silent-logger.ts";
+import { AgentTokens } from "../../auth/agent-token.ts";
+import { decodeToken } from "../../auth/token-format.ts";
+import { observePod } from "../pods/observed-pod.ts";
+import type { SessionRecord } from "../pods/session-record.ts";
+import { TokenSecrets } from "./token-secrets.ts";
+
+const HOUR_MS = 3_600_000;
+const never = new AbortController().signal;
+const NAME = "agent-one-token";
+
+let dir: string;
+let clock: FakeClock;
+let secrets: FakeSecrets;
+let tokens: TokenSecrets;
+const keyPath = () => join(dir, "signing.key");
+const writeKey = () =>
+  writeFileSync(keyPath(), generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }));
+const claims = () => decodeToken(secrets.secrets.get(NAME)?.data["token"] ?? "").claims;
+
+function record(more: Partial<SessionRecord> = {}, secretName = NAME): SessionRecord {
+  const annotations = { "gastown.io/address": "shop/crew/one" };
+  const metadata = { name: "agent-one", namespace: "agents", uid: "u1", annotations };
+  const pod = observePod({ metadata, spec: { volumes: [{ name: "session", secret: { secretName } }] } });
+  const binding = { name: "agents", project: "shop", templates: new Map(), credentials: "secret" } as const;
+  return { key: { project: "shop", id: "one" }, pod, binding, isOwn: true, ...more };
+}
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), "gt-tokens-"));
+  clock = new FakeClock();
+  secrets = new FakeSecrets();
+  writeKey();
+  const rules = { keyPath: keyPath(), issuer: "gastown", audience: "threads", role: "worker", ttlMs: HOUR_MS };
+  tokens = new TokenSecrets({ secrets, clock, logger: silentLogger, tokens: new AgentTokens({ clock }, rules) });
+});
+afterEach(() => rmSync(dir, { recursive: true }));
+
+describe("the Secret with a session's token", () => {
+  it("belongs to the pod and names its agent; a second look writes nothing", async () => {
+    await tokens.look(record(), never);
+    await tokens.look(record(), never);
+    expect(secrets.writes).toEqual([`create ${NAME}`]);
+    expect(secrets.secrets.get(NAME)).toMatchObject({ owners: [{ kind: "Pod", name: "agent-one", uid: "u1" }] });
+    expect(claims()).toMatchObject({
+      ...{ iss: "gastown", aud: "threads", workspace_id: "shop", agent_id: "shop/crew/one", session_id: "one" },
+      role: "worker",
+    });
+  });
+
+  it("is renewed near half of its life, at the time that the look before named", async () => {
+    const inMs = (await tokens.look(record(), never)) ?? 0;
+    expect(Math.abs(inMs - HOUR_MS / 2)).toBeLessThanOrEqual(HOUR_MS / 10);
+    const first = claims();
+    await clock.advance(inMs - 1);
+    await tokens.look(record(), never);
+    expect(claims()).toEqual(first);
+    await clock.advance(1);
+    await tokens.look(record(), never);
+    expect(claims()["jti"]).not.toBe(first["jti"]);
+  });
+
+  it.for<[string, () => void]>([
+    ["was emptied", () => secrets.change(NAME, { data: {} })],
+    ["holds another session's token", () => secrets.change(NAME, { data: { token: "a.b.c" } })],
+    ["is signed with a key that was replaced", writeKey],
+  ])("is written again when it %s", async ([, damage]) => {
+    await tokens.look(record(), never);
+    const first = claims();
+    damage();
+    await tokens.look(record(), never);
+    expect(claims()["jti"]).not.toBe(first["jti"]);
+  });
+
+  it("of somebody else, and of a pod that mounts none of ours, is left alone", async () => {
+    await tokens.look(record(), never);
+    secrets.change(NAME, { labels: {}, owners: [], data: {} });
+    await tokens.look(record(), never);
+    await tokens.remove(record(), never);
+    expect(secrets.secrets.get(NAME)?.data).toEqual({});
+    expect(await tokens.look(record({ isOwn: false }), never)).toBeUndefined();
+    expect(await tokens.look(record({}, "another"), never)).toBeUndefined();
+    expect(secrets.writes).toEqual([`create ${NAME}`]);
+  });
+
+  it("goes when the session has ended, and does not come back while its events are kept", async () => {
+    await tokens.look(record(), never);
+    const { pod } = record();
+    const ended = record({ pod: { ...pod, annotations: { ...pod.annotations, "gastown.io/stopped-at": "2026" } } });
+    await tokens.remove(ended, never);
+    await tokens.remove(ended, never);
+    expect(await tokens.look(ended, never)).toBeUndefined();
+    expect(secrets.writes).toEqual([`create ${NAME}`, `delete ${NAME}`]);
+  });
+
+  it("holds up no session while the key cannot be read", async () => {
+    writeFileSync(keyPath(), "half a key");
+    expect(await tokens.look(record(), never)).toBe(30_000);
+    expect(secrets.writes).toEqual([]);
+  });
+});

@@ -1,0 +1,71 @@
+import type { V1Pod } from "@kubernetes/client-node";
+import { DomainError } from "../../base/errors.ts";
+import type { KubeApi } from "../../kube/kube-api.ts";
+import { isFault } from "../../kube/kube-errors.ts";
+import { type ObservedPod, observePod } from "./observed-pod.ts";
+
+/** A pod as it was seen; a write that meets another one of its name is refused. */
+export type SeenPod = Pick<ObservedPod, "namespace" | "name" | "uid">;
+
+/** Pods over the Kubernetes API; errors are those of `KubeApi`. */
+export class PodClient {
+  readonly #api: KubeApi;
+
+  constructor(api: KubeApi) {
+    this.#api = api;
+  }
+
+  async create(namespace: string, pod: V1Pod, signal: AbortSignal): Promise<ObservedPod> {
+    return observePod(await this.#api.call({ method: "POST", path: podsPath(namespace), body: pod }, signal));
+  }
+
+  /** As `create`, and nothing is made: whether admission, quota and the API server's own checks would take it. */
+  async tryCreate(namespace: string, pod: V1Pod, signal: AbortSignal): Promise<void> {
+    const request = { method: "POST", path: podsPath(namespace), query: { dryRun: "All" }, body: pod } as const;
+    await this.#api.call(request, signal);
+  }
+
+  /** Undefined: there is none of that name. */
+  async get(namespace: string, name: string, signal: AbortSignal): Promise<ObservedPod | undefined> {
+    try {
+      return observePod(await this.#api.call({ method: "GET", path: podsPath(namespace, name) }, signal));
+    } catch (err) {
+      if (isFault(err, "not-found")) return undefined;
+      throw err;
+    }
+  }
+
+  /** All with the label, as the API server has them now. */
+  async list(namespace: string, labelSelector: string, signal: AbortSignal): Promise<readonly ObservedPod[]> {
+    const request = { method: "GET", path: podsPath(namespace), query: { labelSelector } } as const;
+    const { items } = (await this.#api.call(request, signal)) as { readonly items: readonly unknown[] };
+    return items.map(observePod);
+  }
+
+  /** @throws DomainError `not-found`; `precondition` for a pod with another uid */
+  async annotate(pod: SeenPod, annotations: Readonly<Record<string, string>>, signal: AbortSignal): Promise<void> {
+    const body = { metadata: { uid: pod.uid, annotations } };
+    const contentType = "application/merge-patch+json";
+    try {
+      await this.#api.call({ method: "PATCH", path: podsPath(pod.namespace, pod.name), contentType, body }, signal);
+    } catch (err) {
+      if (!isFault(err, "invalid") || !err.message.includes("metadata.uid")) throw err;
+      throw new DomainError("precondition", `pod ${pod.name} was replaced by another one of its name`, { cause: err });
+    }
+  }
+
+  /** One that is gone, or was replaced by another one of its name, is no error. */
+  async delete({ namespace, name, uid }: SeenPod, signal: AbortSignal): Promise<void> {
+    const body = { kind: "DeleteOptions", apiVersion: "v1", preconditions: { uid } };
+    try {
+      await this.#api.call({ method: "DELETE", path: podsPath(namespace, name), body }, signal);
+    } catch (err) {
+      if (!isFault(err, "not-found") && !isFault(err, "conflict")) throw err;
+    }
+  }
+}
+
+export function podsPath(namespace: string, name?: string): string {
+  const all = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods`;
+  return name === undefined ? all : `${all}/${encodeURIComponent(name)}`;
+}

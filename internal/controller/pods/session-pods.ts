@@ -1,0 +1,128 @@
+import type { Clock } from "../../base/clock.ts";
+import { DomainError } from "../../base/errors.ts";
+import type { Logger } from "../../base/logger.ts";
+import { SignalBus } from "../../base/signal-bus.ts";
+import { runTasks, type Task } from "../../base/task-group.ts";
+import type { SessionKey } from "../../bridge/session-backend.ts";
+import type { KubeApi } from "../../kube/kube-api.ts";
+import type { Delta } from "../../kube/object-store.ts";
+import { Reflector, type ReflectorCounts } from "../../kube/reflector.ts";
+
+import { LABELS } from "./names.ts";
+import { type ObservedPod, observePod } from "./observed-pod.ts";
+import { podsPath } from "./pod-client.ts";
+import { keyText, type SessionRecord, sessionRecord } from "./session-record.ts";
+import type { NamespaceBinding } from "./settings.ts";
+
+export interface SessionPodsDeps {
+  readonly api: KubeApi;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly random: () => number;
+}
+
+export type SessionPodListener = (change: {
+  readonly type: "changed" | "gone";
+  readonly record: SessionRecord;
+}) => void;
+
+/** The sessions that the cluster's pods are, as this replica knows them now: a watch of each bound namespace, and an index. */
+export class SessionPods implements Task {
+  readonly #clock: Clock;
+  readonly #reflectors: readonly Reflector<ObservedPod>[];
+  readonly #changed = new SignalBus();
+  readonly #listeners = new Set<SessionPodListener>();
+  /** By project and id; of several pods with one id the first is the session. */
+  readonly #sessions = new Map<string, readonly SessionRecord[]>();
+
+  constructor(deps: SessionPodsDeps, bindings: readonly NamespaceBinding[]) {
+    this.#clock = deps.clock;
+    this.#reflectors = bindings.map((binding) => {
+      const onDelta = (delta: Delta<ObservedPod>) => this.#take(delta, binding);
+      const pods = { path: podsPath(binding.name), labelSelector: LABELS.agent, project: observePod };
+      return new Reflector({ ...deps, onDelta }, pods);
+    });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    await runTasks(signal, this.#reflectors);
+  }
+
+  /** Every namespace was read once. */
+  get isSynced(): boolean {
+    return this.#reflectors.every(({ isSynced }) => isSynced);
+  }
+
+  /** Since the API server was last heard about the namespace that is longest silent. */
+  get staleMs(): number {
+    return Math.max(0, ...this.#reflectors.map(({ staleMs }) => staleMs));
+  }
+
+  get counts(): readonly ReflectorCounts[] {
+    return this.#reflectors.map(({ counts }) => counts);
+  }
+
+  get(key: SessionKey): SessionRecord | undefined {
+    return this.at(keyText(key));
+  }
+
+  /** By what `keyText` makes of the session's key. */
+  at(key: string): SessionRecord | undefined {
+    return this.#sessions.get(key)?.[0];
+  }
+
+  *all(): Generator<SessionRecord> {
+    for (const [first] of this.#sessions.values()) if (first !== undefined) yield first;
+  }
+
+  /** Calls `listener` at each change until the returned function is called. It must not throw. */
+  listen(listener: SessionPodListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Resolves once the session satisfies `holds`, or after `ms`. */
+  async until(key: SessionKey, holds: (record: SessionRecord | undefined) => boolean, ms: number, signal: AbortSignal) {
+    const end = this.#clock.monotonicMs() + ms;
+    for (let left = ms; left > 0 && !holds(this.get(key)); left = end - this.#clock.monotonicMs()) {
+      await this.#changed.nextOrAfter(left, this.#clock, signal);
+    }
+  }
+
+  /** @throws DomainError `unavailable` before the first look at the cluster: what is not known may exist */
+  assertSynced(): void {
+    if (!this.isSynced) throw new DomainError("unavailable", "the controller has not read the cluster yet");
+  }
+
+  #take(delta: Delta<ObservedPod>, binding: NamespaceBinding): void {
+    if (delta.type === "changed") this.#drop(delta.before.value, binding);
+    const pod = delta.object.value;
+    const record = sessionRecord(pod, binding);
+    if (delta.type === "removed") this.#drop(pod, binding);
+    else if (record !== undefined) this.#insert(record);
+    if (record === undefined) return;
+    const kept = this.get(record.key);
+    const type = kept === undefined ? "gone" : "changed";
+    for (const listener of this.#listeners) listener({ type, record: kept ?? record });
+    this.#changed.notify();
+  }
+
+  #insert(record: SessionRecord): void {
+    const records = [...(this.#sessions.get(keyText(record.key)) ?? []), record];
+    this.#sessions.set(keyText(record.key), records.sort(byPrecedence));
+  }
+
+  #drop(pod: ObservedPod, binding: NamespaceBinding): void {
+    const record = sessionRecord(pod, binding);
+    if (record === undefined) return;
+    const rest = (this.#sessions.get(keyText(record.key)) ?? []).filter((each) => each.pod.uid !== pod.uid);
+    if (rest.length === 0) this.#sessions.delete(keyText(record.key));
+    else this.#sessions.set(keyText(record.key), rest);
+  }
+}
+
+/** A pod that only claims a session's id never takes its place: our own come first, then the oldest. */
+function byPrecedence(a: SessionRecord, b: SessionRecord): number {
+  if (a.isOwn !== b.isOwn) return a.isOwn ? -1 : 1;
+  return a.pod.createdAt - b.pod.createdAt || (a.pod.uid < b.pod.uid ? -1 : 1);
+}

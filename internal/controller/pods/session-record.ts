@@ -1,0 +1,99 @@
+import type { SessionInfo, SessionKey } from "../../bridge/session-backend.ts";
+import { ANNOTATIONS, adoptedSecretName, LABELS, MANAGED_BY, secretName } from "./names.ts";
+import type { ObservedPod } from "./observed-pod.ts";
+import { podVerdict } from "./pod-status.ts";
+import type { NamespaceBinding } from "./settings.ts";
+
+/** A session and the pod it lives in. */
+export interface SessionRecord {
+  readonly key: SessionKey;
+  readonly pod: ObservedPod;
+  readonly binding: NamespaceBinding;
+  /** The pod was made here; others are adopted. */
+  readonly isOwn: boolean;
+}
+
+/** A session's key as one text, for maps and queues. */
+export function keyText({ project, id }: SessionKey): string {
+  return JSON.stringify([project, id]);
+}
+
+/** The Secret with a session's certificate: its name follows from the session or the pod's uid, never from what the pod mounts. */
+export function secretNameOf({ pod, isOwn }: SessionRecord): string {
+  return isOwn ? secretName(pod.name) : adoptedSecretName(pod.labels[LABELS.session], pod.uid);
+}
+
+/** What the pod does not say. */
+export interface SessionKnowledge {
+  /** The sidecar answered over the session's own certificate, and its agent lives. */
+  readonly confirmed: boolean;
+  readonly startTimeoutMs: number;
+  /** Wall clock, ms. */
+  readonly now: number;
+}
+
+/** The session of a pod; undefined: it is none, because it is not ours and its namespace adopts none. */
+export function sessionRecord(pod: ObservedPod, binding: NamespaceBinding): SessionRecord | undefined {
+  const isOwn = pod.labels[LABELS.managedBy] === MANAGED_BY;
+  if (!isOwn && binding.adoption === undefined) return undefined;
+  const id = isOwn ? pod.annotations[ANNOTATIONS.sessionId] : pod.labels[LABELS.session];
+  return { key: { project: binding.project, id: id || pod.uid }, pod, binding, isOwn };
+}
+
+/** It has ended and is kept for its retention only. */
+export function hasEnded({ pod }: SessionRecord): boolean {
+  return pod.annotations[ANNOTATIONS.stoppedAt] !== undefined || isOver(pod);
+}
+
+/** No container of the pod runs or will run again. */
+export function isOver({ status }: ObservedPod): boolean {
+  return status.phase === "Succeeded" || status.phase === "Failed";
+}
+
+/** Somebody asked for its end. */
+export function isStopping({ pod }: SessionRecord): boolean {
+  return pod.annotations[ANNOTATIONS.stopRequested] !== undefined;
+}
+
+/** A session as callers see it. */
+export function sessionInfo(record: SessionRecord, known: SessionKnowledge): SessionInfo {
+  const { key, pod } = record;
+  const stoppedAt = Date.parse(pod.annotations[ANNOTATIONS.stoppedAt] ?? "");
+  return {
+    ...key,
+    provider: pod.labels[LABELS.provider] ?? "",
+    ...verdictOf(record, known),
+    repoPath: pod.annotations[ANNOTATIONS.repoPath] ?? "",
+    agentOpts: optionsOf(pod),
+    createdAt: pod.createdAt,
+    ...(!Number.isNaN(stoppedAt) && { stoppedAt }),
+    lastSeq: 0n,
+    epoch: "",
+    agent: pod.annotations[ANNOTATIONS.address] ?? pod.labels[LABELS.agent] ?? "",
+    restarts: pod.status.containers.reduce((sum, { restarts }) => sum + restarts, 0),
+  };
+}
+
+function verdictOf(record: SessionRecord, known: SessionKnowledge): Pick<SessionInfo, "status" | "reason" | "error"> {
+  const { pod } = record;
+  const stopping = isStopping(record);
+  const verdict = podVerdict(pod, { stopping });
+  const wasStopped = pod.annotations[ANNOTATIONS.stoppedAt] !== undefined;
+  if (wasStopped && verdict.status !== "failed") return { status: "stopped", reason: "", error: "" };
+  if (verdict.status === "running" && !known.confirmed) return { ...verdict, status: "starting" };
+  const isLate = verdict.status === "starting" && known.now - pod.createdAt > known.startTimeoutMs;
+  if (!isLate) return verdict;
+  const why = verdict.error === "" ? "" : `: ${verdict.error}`;
+  const error = `the agent was not ready within ${known.startTimeoutMs / 1_000} s${why}`;
+  return { status: "failed", reason: verdict.reason || "StartTimeout", error };
+}
+
+function optionsOf({ annotations }: ObservedPod): Readonly<Record<string, string>> {
+  try {
+    const options: unknown = JSON.parse(annotations[ANNOTATIONS.agentOpts] ?? "{}");
+    if (typeof options !== "object" || options === null) return {};
+    return Object.fromEntries(Object.entries(options).map(([name, value]) => [name, String(value)]));
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,99 @@
+import { sessionClaim } from "../../auth/tls/session-name.ts";
+import { DomainError } from "../../base/errors.ts";
+import { SidecarLink } from "../../bridge/sidecar-link.ts";
+import { sidecarDnsName } from "../../pki/trust-domain.ts";
+import type { SidecarConnection } from "../../rpc/client/transport.ts";
+import { sidecarTransport } from "../../rpc/client/transport.ts";
+import type { TlsMaterial } from "../../rpc/common/tls.ts";
+import type { SessionRecord } from "./session-record.ts";
+
+export interface SidecarPoolDeps {
+  /** Our certificate, its key and the CAs of the sidecars; undefined: not known yet. */
+  readonly tls: () => TlsMaterial | undefined;
+  /** Opens no connection before the first call. Default: `sidecarTransport`. */
+  readonly connect?: typeof sidecarTransport;
+}
+
+interface Pooled {
+  readonly connection: SidecarConnection;
+  readonly link: SidecarLink;
+  readonly address: string;
+  tls: TlsMaterial | undefined;
+}
+
+/**
+ * One connection to each session's sidecar, shared by all callers, opened by the first call, closed when idle. A sidecar whose
+ * certificate does not name the session is not spoken to, whatever answers at the pod's address.
+ */
+export class SidecarPool implements Disposable {
+  readonly #deps: SidecarPoolDeps;
+  readonly #trustDomain: string;
+  /** By pod uid. */
+  readonly #pooled = new Map<string, Pooled>();
+
+  constructor(deps: SidecarPoolDeps, options: { readonly trustDomain: string }) {
+    this.#deps = deps;
+    this.#trustDomain = options.trustDomain;
+  }
+
+  /** @throws DomainError `unavailable` for a pod without an address, and while we have no certificate */
+  link(record: SessionRecord): SidecarLink {
+    const { podIp } = record.pod.status;
+    if (podIp === "") throw new DomainError("unavailable", `session ${record.key.id} has no address yet`);
+    const isPlain = record.binding.credentials === "plaintext";
+    const tls = isPlain ? undefined : this.#deps.tls();
+    if (!isPlain && tls === undefined) throw new DomainError("unavailable", "the controller has no certificate yet");
+    const host = podIp.includes(":") ? `[${podIp}]` : podIp;
+    const address = `${isPlain ? "http" : "https"}://${host}:${SIDECAR_PORT}`;
+    return this.#current(record, address, tls).link;
+  }
+
+  /** The pod is gone: calls under way fail. */
+  drop(podUid: string): void {
+    this.#pooled.get(podUid)?.connection[Symbol.dispose]();
+    this.#pooled.delete(podUid);
+  }
+
+  [Symbol.dispose](): void {
+    for (const uid of [...this.#pooled.keys()]) this.drop(uid);
+  }
+
+  #current(record: SessionRecord, address: string, tls: TlsMaterial | undefined): Pooled {
+    const { uid } = record.pod;
+    const known = this.#pooled.get(uid);
+    if (known !== undefined && known.address !== address) this.drop(uid);
+    const pooled = this.#pooled.get(uid) ?? this.#open(record, address, tls);
+    if (tls !== undefined && pooled.tls !== tls) {
+      pooled.connection.setTls(this.#tlsFor(record, tls));
+      pooled.tls = tls;
+    }
+    return pooled;
+  }
+
+  #open(record: SessionRecord, baseUrl: string, tls: TlsMaterial | undefined): Pooled {
+    const { connect = sidecarTransport } = this.#deps;
+    const { namespace } = record.pod;
+    const secure = tls && {
+      tls: this.#tlsFor(record, tls),
+      serverName: sidecarDnsName(this.#trustDomain, namespace, record.key.id),
+    };
+    const connection = connect({ baseUrl, ...secure });
+    const pooled = { connection, link: new SidecarLink(connection), address: baseUrl, tls };
+    this.#pooled.set(record.pod.uid, pooled);
+    return pooled;
+  }
+
+  /** The DNS name is checked by TLS itself; this also refuses a certificate that names another session beside it. */
+  #tlsFor({ key }: SessionRecord, tls: TlsMaterial) {
+    return {
+      ...tls,
+      identify: (server: Parameters<typeof sessionClaim>[0]) => {
+        const claim = sessionClaim(server, key.id, this.#trustDomain);
+        return claim.type === "by-name" ? "also" : new DomainError("unauthenticated", NOT_THIS_SESSION);
+      },
+    } as const;
+  }
+}
+
+const SIDECAR_PORT = 9090;
+const NOT_THIS_SESSION = "the server's certificate does not name this session";

@@ -1,0 +1,156 @@
+import { create, fromBinary } from "@bufbuild/protobuf";
+import type { Clock } from "../../base/clock.ts";
+import { DomainError } from "../../base/errors.ts";
+import { EventFanout } from "../../bridge/events/event-fanout.ts";
+import { MirrorLog } from "../../bridge/events/mirror-log.ts";
+import { eventFrame } from "../../bridge/events/session-log.ts";
+import type { SessionTerminal } from "../../bridge/session-backend.ts";
+import {
+  SidecarEventSchema,
+  SidecarService,
+  SidecarStreamEventsRequestSchema,
+} from "../../gen/gastown/v1/sidecar_pb.ts";
+import type { FrameTarget, StreamFrame } from "../../rpc/server/frames.ts";
+import { CONTROLLER, eventPosition } from "./sidecar-position.ts";
+
+/** A reader's place: it has all up to this event. */
+export interface ReadUpTo {
+  readonly epoch: string;
+  readonly seq: bigint;
+}
+
+export interface EventTailDeps {
+  readonly clock: Clock;
+  /** The way to the sidecar as it is now. @throws DomainError `unavailable` */
+  readonly terminal: () => SessionTerminal;
+}
+
+/** What is kept for readers who are a little behind; who is further behind reads from the sidecar. */
+const KEPT = { eventBuffer: 1000, eventBytes: 1024 * 1024 };
+/** What an event takes in memory besides its bytes, roughly. */
+const EVENT_BYTES = 200;
+const RETRY_MS = 250;
+/** A serving half that was killed is back within a second; readers of a sidecar that is away for longer are told. */
+const AWAY_MS = 15_000;
+
+/** A reader wants what is not kept here. */
+class Behind extends Error {}
+
+/** The newest events of one sidecar, read over one stream for all who are at its end. It goes on where a stream broke. */
+export class EventTail {
+  readonly #deps: EventTailDeps;
+  readonly #log = new MirrorLog<StreamFrame>(KEPT);
+  readonly #fanout = new EventFanout(this.#log);
+  readonly #life = new AbortController();
+  /** What comes next does not follow what is kept. */
+  #hasHole = false;
+  /** The first number from which nothing is missing. */
+  #whole = 0n;
+  #isLost = true;
+
+  constructor(deps: EventTailDeps) {
+    this.#deps = deps;
+  }
+
+  /** Aborted by `end`, with its reason. */
+  get ended(): AbortSignal {
+    return this.#life.signal;
+  }
+
+  get isOver(): boolean {
+    return this.#log.closed || this.#life.signal.aborted;
+  }
+
+  /** A reader who is there gets all further events from here. */
+  holds({ epoch, seq }: ReadUpTo): boolean {
+    const { epoch: own, oldest, head } = this.#log;
+    return !this.isOver && epoch === own && seq >= oldest - 1n && seq >= this.#whole - 1n && seq <= head;
+  }
+
+  /** Resolves when it knows where the events stand, or after `ms`. */
+  async begun(ms: number, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#deps;
+    const done = new AbortController();
+    const either = AbortSignal.any([signal, this.#life.signal, done.signal]);
+    const late = clock.sleep(ms, either).catch(() => {});
+    if (this.#isLost) await Promise.race([this.#log.grown(), late]);
+    done.abort();
+  }
+
+  /**
+   * Sends what comes after `from`. Undefined: the session's last event was sent; else the place from which the reader must go on
+   * at the sidecar. Rejects with the signal's reason, with that of `end`, and as `LogCursor.next`.
+   */
+  async pipe(from: ReadUpTo, target: FrameTarget, signal: AbortSignal): Promise<ReadUpTo | undefined> {
+    const cursor = this.#log.cursorAfter(from.seq, from.epoch);
+    let { seq } = from;
+    const next = () => {
+      const followed = cursor.next();
+      if (followed?.type === "missing") throw new Behind();
+      if (followed !== undefined) seq = followed.seq;
+      return followed?.event;
+    };
+    try {
+      await this.#fanout.pipe({ next }, target, AbortSignal.any([signal, this.#life.signal]));
+      return undefined;
+    } catch (err) {
+      if (err instanceof Behind) return { epoch: from.epoch, seq };
+      throw err;
+    }
+  }
+
+  /** Reads until the session's last event or `end`; ends itself when the sidecar is away for too long. */
+  async run(): Promise<void> {
+    const { clock } = this.#deps;
+    const { signal } = this.#life;
+    let awaySince: number | undefined;
+    while (!this.isOver) {
+      try {
+        await this.#read(() => {
+          awaySince = undefined;
+        });
+      } catch (err) {
+        if (!(err instanceof DomainError)) return this.end(err);
+        if (err.kind === "precondition") this.#isLost = true;
+      }
+      const now = clock.monotonicMs();
+      awaySince ??= now;
+      if (now - awaySince >= AWAY_MS) this.end(new DomainError("unavailable", "the session's sidecar does not answer"));
+      if (!this.isOver) await clock.sleep(RETRY_MS, signal).catch(() => {});
+    }
+  }
+
+  /** Nobody gets anything from here any more; readers fail with `reason`. */
+  end(reason: unknown): void {
+    this.#life.abort(reason);
+  }
+
+  async #read(onAnswer: () => void): Promise<void> {
+    const { signal } = this.#life;
+    const terminal = this.#deps.terminal();
+    if (this.#isLost) {
+      const { epoch, head } = await eventPosition(terminal, signal);
+      this.#log.begin(epoch, head);
+      this.#whole = head + 1n;
+      this.#isLost = false;
+    }
+    const request = create(SidecarStreamEventsRequestSchema, { afterSeq: this.#log.head, epoch: this.#log.epoch });
+    for await (const payload of terminal.stream(SidecarService.method.streamEvents, request, CONTROLLER, signal)) {
+      onAnswer();
+      this.#take(payload);
+      if (this.isOver) return;
+    }
+  }
+
+  #take(payload: Uint8Array): void {
+    const { seq, gap, done } = fromBinary(SidecarEventSchema, payload);
+    if (gap !== undefined && gap.first !== seq) {
+      this.#hasHole = true; // whoever reads on here asks the sidecar, which names what is missing
+      return;
+    }
+    if (this.#hasHole) this.#whole = seq;
+    this.#log.append(seq, eventFrame(payload), EVENT_BYTES + payload.length, this.#hasHole ? "evicted" : undefined);
+    this.#hasHole = false;
+    if (done) this.#log.close();
+  }
+}

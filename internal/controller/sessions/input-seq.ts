@@ -1,0 +1,44 @@
+import { create, fromBinary } from "@bufbuild/protobuf";
+import type { SessionTerminal } from "../../bridge/session-backend.ts";
+import { EventType } from "../../gen/gastown/v1/common_pb.ts";
+import {
+  SidecarEventSchema,
+  SidecarService,
+  SidecarStreamEventsRequestSchema,
+} from "../../gen/gastown/v1/sidecar_pb.ts";
+import { CONTROLLER, type EventPosition, eventPosition } from "./sidecar-position.ts";
+
+/**
+ * Number of the INPUT_RECEIVED event of an input that its sidecar has taken; 0: it holds none. `before`: where the events stood
+ * before it was sent; an input that had come earlier is looked for among all.
+ * @throws DomainError as the calls do
+ */
+export async function inputSeq(
+  terminal: SessionTerminal,
+  requestId: string,
+  before: EventPosition,
+  signal: AbortSignal,
+): Promise<bigint> {
+  const now = await eventPosition(terminal, signal);
+  const isNew = now.epoch === before.epoch;
+  const found = isNew ? await find(terminal, requestId, { from: before.head, to: now.head }, signal) : 0n;
+  if (found !== 0n) return found;
+  return await find(terminal, requestId, { from: 0n, to: isNew ? before.head : now.head }, signal);
+}
+
+/** Among the events after `from` up to `to`. */
+async function find(
+  terminal: SessionTerminal,
+  requestId: string,
+  { from, to }: { readonly from: bigint; readonly to: bigint },
+  signal: AbortSignal,
+): Promise<bigint> {
+  if (from >= to) return 0n;
+  const request = create(SidecarStreamEventsRequestSchema, { afterSeq: from });
+  for await (const payload of terminal.stream(SidecarService.method.streamEvents, request, CONTROLLER, signal)) {
+    const event = fromBinary(SidecarEventSchema, payload);
+    if (event.type === EventType.INPUT_RECEIVED && event.requestId === requestId) return event.seq;
+    if (event.seq >= to) break;
+  }
+  return 0n;
+}

@@ -1,0 +1,274 @@
+import { randomUUID } from "node:crypto";
+import { create } from "@bufbuild/protobuf";
+import { withTimeout } from "../../base/abort.ts";
+import type { Clock } from "../../base/clock.ts";
+import { DomainError } from "../../base/errors.ts";
+import type { Logger } from "../../base/logger.ts";
+import { runTasks, type Task } from "../../base/task-group.ts";
+import type {
+  Caller,
+  EventFeed,
+  EventsRequest,
+  InputRequest,
+  InputResult,
+  ProviderInfo,
+  SessionBackend,
+  SessionChange,
+  SessionInfo,
+  SessionKey,
+  SessionTerminal,
+  StartRequest,
+} from "../../bridge/session-backend.ts";
+import { SessionChanges } from "../../bridge/session-changes.ts";
+import type { SidecarLink } from "../../bridge/sidecar-link.ts";
+import {
+  SidecarAckEventsRequestSchema,
+  SidecarNudgeRequestSchema,
+  SidecarService,
+} from "../../gen/gastown/v1/sidecar_pb.ts";
+import { nudgeReceipt } from "../../wire/convert.ts";
+import type { SessionPods } from "../pods/session-pods.ts";
+import { hasEnded, isStopping, type SessionRecord, sessionInfo } from "../pods/session-record.ts";
+import type { SidecarPool } from "../pods/sidecar-pool.ts";
+import { inputSeq } from "./input-seq.ts";
+import type { ProviderChecks } from "./provider-checks.ts";
+import type { SessionLiveness } from "./session-liveness.ts";
+import type { SessionStarter } from "./session-starter.ts";
+import type { SessionStopper } from "./session-stopper.ts";
+import { SharedEvents } from "./shared-events.ts";
+import { type EventPosition, eventPosition } from "./sidecar-position.ts";
+
+export interface PodSessionsDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly pods: SessionPods;
+  readonly pool: SidecarPool;
+  readonly starter: SessionStarter;
+  readonly stopper: SessionStopper;
+  readonly liveness: (onConfirmed: (record: SessionRecord) => void) => SessionLiveness;
+  readonly providers: ProviderChecks;
+  /** How each start went: `started`, or the kind of its error. */
+  readonly onStart?: (how: string) => void;
+}
+
+export interface PodSessionsOptions {
+  readonly startTimeoutMs: number;
+}
+
+/** Until the watch shows what was written. */
+const SEEN_MS = 2_000;
+/** For what a sidecar is asked beside the call itself. */
+const POSITION_MS = 2_000;
+
+/**
+ * Sessions that are pods of a cluster. It keeps nothing that the API server or a sidecar does not have, so any replica answers
+ * any call; events, order and positions are the sidecar's.
+ */
+export class PodSessions implements SessionBackend, Task {
+  readonly knownLabels = undefined;
+  readonly #deps: PodSessionsDeps;
+  readonly #options: PodSessionsOptions;
+  readonly #changes = new SessionChanges();
+  readonly #liveness: SessionLiveness;
+  readonly #events: SharedEvents;
+  /** Ends stops that are being completed. */
+  readonly #life = new AbortController();
+  readonly #stopping = new Map<string, Promise<void>>();
+
+  constructor(deps: PodSessionsDeps, options: PodSessionsOptions) {
+    this.#deps = deps;
+    this.#options = options;
+    this.#events = new SharedEvents(deps.clock);
+    this.#liveness = deps.liveness((record) => this.#tell("changed", record));
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { pods, pool } = this.#deps;
+    const forget = pods.listen(({ type, record }) => {
+      if (type === "gone") {
+        pool.drop(record.pod.uid);
+        this.#events.drop(record.pod.uid);
+      }
+      this.#tell(type, record);
+    });
+    try {
+      await runTasks(signal, [pods, this.#liveness]);
+    } finally {
+      forget();
+      this.#life.abort(new DomainError("cancelled", "the controller is shutting down"));
+      await Promise.all(this.#stopping.values());
+      await this.#events[Symbol.asyncDispose]();
+      pool[Symbol.dispose]();
+    }
+  }
+
+  async start(request: StartRequest, caller: Caller, signal: AbortSignal): Promise<SessionInfo> {
+    const { starter, onStart, providers } = this.#deps;
+    try {
+      const record = await starter.start(request, caller, signal);
+      onStart?.("started");
+      return this.#info(record);
+    } catch (err) {
+      onStart?.(err instanceof DomainError ? err.kind : "internal");
+      providers.forget(request.project);
+      throw err;
+    }
+  }
+
+  /** Of every project. */
+  *all(): Generator<SessionInfo> {
+    for (const record of this.#deps.pods.all()) yield this.#info(record);
+  }
+
+  async stop(
+    key: SessionKey,
+    { force }: { readonly force: boolean },
+    _caller: Caller,
+    signal: AbortSignal,
+  ): Promise<SessionInfo> {
+    const { pods, stopper } = this.#deps;
+    const record = this.#record(key);
+    if (hasEnded(record)) return this.#info(record);
+    if (!isStopping(record) || force) {
+      await stopper.request(record, force, signal);
+      const { uid } = record.pod;
+      await pods.until(key, (each) => each?.pod.uid !== uid || isStopping(each), SEEN_MS, signal);
+    }
+    const asked = pods.get(key) ?? record;
+    this.#completeStop(asked);
+    const info = this.#info(asked);
+    return info.status === "stopped" || info.status === "failed" ? info : { ...info, status: "stopping" };
+  }
+
+  get(key: SessionKey): SessionInfo | undefined {
+    const record = this.#deps.pods.get(key);
+    if (record === undefined) this.#deps.pods.assertSynced();
+    return record && this.#info(record);
+  }
+
+  async describe(key: SessionKey, signal: AbortSignal): Promise<SessionInfo | undefined> {
+    const info = this.get(key);
+    if (info === undefined || info.status === "starting") return info;
+    try {
+      const asked = eventPosition(this.#link(key), signal);
+      const { epoch, head } = await withTimeout(this.#deps.clock, POSITION_MS, "its events' position", asked);
+      return { ...info, epoch, lastSeq: head };
+    } catch (err) {
+      if (signal.aborted || !(err instanceof DomainError)) throw err;
+      return info; // its sidecar has gone or hangs: what the cluster knows is told all the same
+    }
+  }
+
+  list(project: string): readonly SessionInfo[] {
+    this.#deps.pods.assertSynced();
+    const records = [...this.#deps.pods.all()].filter(({ key }) => key.project === project);
+    return records
+      .map((record) => this.#info(record))
+      .sort((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1));
+  }
+
+  changes(project: string, signal: AbortSignal): AsyncIterable<SessionChange> {
+    return this.#changes.read(project, signal);
+  }
+
+  labelsOf(session: SessionInfo): Readonly<Record<string, string>> {
+    return this.#deps.pods.get(session)?.pod.labels ?? {};
+  }
+
+  async sendInput(key: SessionKey, input: InputRequest, caller: Caller, signal: AbortSignal): Promise<InputResult> {
+    const requestId = input.idempotencyKey || randomUUID();
+    const request = create(SidecarNudgeRequestSchema, { message: input.text, requestId });
+    const terminal = this.terminal(key);
+    const before = await eventPosition(terminal, signal);
+    const response = await terminal.unary(SidecarService.method.nudge, request, caller, signal);
+    const { outcome, error } = nudgeReceipt(response, caller.identity);
+    return { outcome, error, seq: await this.#seqOf(terminal, requestId, before, signal) };
+  }
+
+  /** The input was taken: what fails here does not undo that. */
+  async #seqOf(
+    terminal: SessionTerminal,
+    requestId: string,
+    before: EventPosition,
+    signal: AbortSignal,
+  ): Promise<bigint> {
+    try {
+      const found = inputSeq(terminal, requestId, before, signal);
+      return await withTimeout(this.#deps.clock, POSITION_MS, "its event", found);
+    } catch (err) {
+      if (err instanceof DomainError || signal.aborted) return 0n;
+      throw err;
+    }
+  }
+
+  async events(key: SessionKey, request: EventsRequest, caller: Caller): Promise<EventFeed> {
+    const record = this.#record(key);
+    const terminal = () => this.#deps.pool.link(this.#deps.pods.get(key) ?? record);
+    terminal();
+    return this.#events.feed({ uid: record.pod.uid, terminal, isLive: !hasEnded(record) }, request, caller);
+  }
+
+  async ack(
+    key: SessionKey,
+    { subscriber, seq, epoch }: { readonly subscriber: string; readonly seq: bigint; readonly epoch: string },
+    caller: Caller,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const request = create(SidecarAckEventsRequestSchema, { subscriberId: subscriber, ackSeq: seq, epoch });
+    await this.#link(key).unary(SidecarService.method.ackEvents, request, caller, signal);
+  }
+
+  terminal(key: SessionKey): SessionTerminal {
+    const record = this.#record(key);
+    const { status } = this.#info(record);
+    const quoted = JSON.stringify(key.id);
+    if (status === "starting") throw new DomainError("unavailable", `session ${quoted} is starting`);
+    if (status === "stopped" || status === "failed") {
+      throw new DomainError("precondition", `session ${quoted} has ended`);
+    }
+    return this.#deps.pool.link(record);
+  }
+
+  async providers(project: string, signal: AbortSignal): Promise<readonly ProviderInfo[]> {
+    return await this.#deps.providers.of(project, signal);
+  }
+
+  #tell(type: SessionChange["type"], record: SessionRecord): void {
+    this.#changes.tell({ type, session: this.#info(record) });
+  }
+
+  #info(record: SessionRecord): SessionInfo {
+    const { startTimeoutMs } = this.#options;
+    const confirmed = this.#liveness.isConfirmed(record);
+    return sessionInfo(record, { confirmed, startTimeoutMs, now: this.#deps.clock.now() });
+  }
+
+  #record(key: SessionKey): SessionRecord {
+    const record = this.#deps.pods.get(key);
+    if (record !== undefined) return record;
+    this.#deps.pods.assertSynced();
+    throw new DomainError("not-found", `there is no session ${JSON.stringify(key.id)}`);
+  }
+
+  /** A stopped session's sidecar serves its events through the retention. */
+  #link(key: SessionKey): SidecarLink {
+    return this.#deps.pool.link(this.#record(key));
+  }
+
+  /** Goes on after the call; what this replica does not bring to its end the leader does. */
+  #completeStop(record: SessionRecord): void {
+    const { uid, name } = record.pod;
+    if (this.#stopping.has(uid)) return;
+    const completing = this.#deps.stopper
+      .complete(record, this.#life.signal)
+      .catch((err: unknown) => {
+        if (this.#life.signal.aborted) return;
+        this.#deps.logger.warn(
+          { err, session: record.key.id, pod: name },
+          "cannot complete a stop: left to the leader",
+        );
+      })
+      .finally(() => this.#stopping.delete(uid));
+    this.#stopping.set(uid, completing);
+  }
+}

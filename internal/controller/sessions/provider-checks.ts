@@ -1,0 +1,111 @@
+import type { Clock } from "../../base/clock.ts";
+import { errorText } from "../../base/errors.ts";
+import type { ProviderInfo } from "../../bridge/session-backend.ts";
+import { isFault, KubeApiError } from "../../kube/kube-errors.ts";
+import { WORKSPACE } from "../pods/agent-template.ts";
+import type { PodClient } from "../pods/pod-client.ts";
+import { type PodVerdict, refusalVerdict } from "../pods/pod-status.ts";
+import { agentPod } from "../pods/pod-template.ts";
+import type { NamespaceBinding } from "../pods/settings.ts";
+import { sessionPodPlan } from "./session-pod.ts";
+
+export interface ProviderChecksDeps {
+  readonly clock: Clock;
+  readonly client: Pick<PodClient, "tryCreate">;
+}
+
+export interface ProviderChecksOptions {
+  readonly bindings: readonly NamespaceBinding[];
+  readonly retentionMs: number;
+  readonly allowClients: readonly string[];
+  readonly hasTokens: boolean;
+}
+
+interface Check {
+  /** Monotonic, ms. */
+  readonly until: number;
+  readonly outcome: Promise<PodVerdict | undefined>;
+}
+
+/** What is in the way of a pod changes without our knowing: quotas, policies, the namespace's labels. */
+const GOOD_MS = 60_000;
+const BAD_MS = 5_000;
+const ID = "provider-check";
+
+/**
+ * Which providers a project has: those that its namespaces have a template for, available where the cluster would take such a pod
+ * now. It is asked by a dry run, which goes through admission and quota and makes nothing.
+ */
+export class ProviderChecks {
+  readonly #deps: ProviderChecksDeps;
+  readonly #options: ProviderChecksOptions;
+  /** By namespace and provider. */
+  readonly #checks = new Map<string, Check>();
+
+  constructor(deps: ProviderChecksDeps, options: ProviderChecksOptions) {
+    this.#deps = deps;
+    this.#options = options;
+  }
+
+  async of(project: string, signal: AbortSignal): Promise<readonly ProviderInfo[]> {
+    const bindings = this.#options.bindings.filter((binding) => binding.project === project);
+    // Sessions start in the first namespace that has the template.
+    const places = new Map<string, NamespaceBinding>();
+    for (const binding of bindings) {
+      for (const provider of binding.templates.keys()) if (!places.has(provider)) places.set(provider, binding);
+    }
+    return await Promise.all([...places].map(([provider, binding]) => this.#info(provider, binding, signal)));
+  }
+
+  /** A start in the project was refused: what is known of it may be old. */
+  forget(project: string): void {
+    for (const binding of this.#options.bindings.filter((each) => each.project === project)) {
+      for (const provider of binding.templates.keys()) this.#checks.delete(`${binding.name}/${provider}`);
+    }
+  }
+
+  async #info(provider: string, binding: NamespaceBinding, signal: AbortSignal): Promise<ProviderInfo> {
+    const template = binding.templates.get(provider);
+    const about = { provider, version: "", binary: template?.image ?? "", capabilities: ["terminal"] } as const;
+    try {
+      const refusal = await this.#checked(provider, binding, signal);
+      if (refusal === undefined) return { ...about, available: true, error: "" };
+      return { ...about, available: false, error: `${refusal.reason}: ${refusal.error}` };
+    } catch (err) {
+      signal.throwIfAborted();
+      return { ...about, available: false, error: errorText(err) };
+    }
+  }
+
+  async #checked(provider: string, binding: NamespaceBinding, signal: AbortSignal): Promise<PodVerdict | undefined> {
+    const key = `${binding.name}/${provider}`;
+    const known = this.#checks.get(key);
+    if (known !== undefined && this.#deps.clock.monotonicMs() < known.until) return await known.outcome;
+    const outcome = this.#ask(provider, binding, signal);
+    const keep = (ms: number) => this.#checks.set(key, { until: this.#deps.clock.monotonicMs() + ms, outcome });
+    try {
+      const refusal = await outcome;
+      keep(refusal === undefined ? GOOD_MS : BAD_MS);
+      return refusal;
+    } catch (err) {
+      this.#checks.delete(key);
+      throw err;
+    }
+  }
+
+  /** Why the cluster would not take the pod; undefined: it would. */
+  async #ask(provider: string, binding: NamespaceBinding, signal: AbortSignal): Promise<PodVerdict | undefined> {
+    const { bindings: _, ...options } = this.#options;
+    const session = { id: ID, provider, repoPath: WORKSPACE, agentOpts: {}, startedBy: "gt-controller" };
+    const plan = sessionPodPlan(session, binding, options);
+    try {
+      await this.#deps.client.tryCreate(binding.name, agentPod(plan), signal);
+      return undefined;
+    } catch (err) {
+      if (isFault(err, "already-exists")) return undefined; // a session of this name: the cluster took it
+      const isRefusal = isFault(err, "forbidden") || isFault(err, "invalid") || isFault(err, "not-found");
+      if (!isRefusal || !(err instanceof KubeApiError)) throw err;
+      return refusalVerdict(err.status, err.answer);
+    }
+  }
+}

@@ -1,0 +1,92 @@
+import { create } from "@bufbuild/protobuf";
+import { withTimeout } from "../../base/abort.ts";
+import type { Clock } from "../../base/clock.ts";
+import { DomainError } from "../../base/errors.ts";
+import type { Logger } from "../../base/logger.ts";
+import type { Task } from "../../base/task-group.ts";
+import { SidecarService, SidecarStatusRequestSchema } from "../../gen/gastown/v1/sidecar_pb.ts";
+import { WorkQueue } from "../../kube/work-queue.ts";
+import { podVerdict } from "../pods/pod-status.ts";
+import type { SessionPods } from "../pods/session-pods.ts";
+import { keyText, type SessionRecord } from "../pods/session-record.ts";
+import type { SidecarPool } from "../pods/sidecar-pool.ts";
+
+export interface SessionLivenessDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly pods: SessionPods;
+  readonly pool: Pick<SidecarPool, "link">;
+  /** A session answered for the first time. */
+  readonly onConfirmed: (record: SessionRecord) => void;
+}
+
+const ASK_MS = 3_000;
+/** The most sidecars asked at a time, so that a hung one delays none and a thousand new ones are paced. */
+const WORKERS = 32;
+const ASK_AGAIN_MS = 1_000;
+const CONTROLLER = { identity: "gt-controller" };
+
+/**
+ * Finds out once for each start of a sidecar's container whether it answers over the session's own certificate and its agent
+ * lives: only then is the session running.
+ */
+export class SessionLiveness implements Task {
+  readonly #deps: SessionLivenessDeps;
+  readonly #queue: WorkQueue;
+  /** By pod uid: the start that was confirmed. */
+  readonly #confirmed = new Map<string, number>();
+
+  constructor(deps: SessionLivenessDeps) {
+    const { clock, logger } = deps;
+    this.#deps = deps;
+    const reconcile = (key: string, signal: AbortSignal) => this.#ask(key, signal);
+    this.#queue = new WorkQueue(
+      { clock, logger, reconcile },
+      { name: "liveness", workers: WORKERS, timeoutMs: 2 * ASK_MS },
+    );
+  }
+
+  isConfirmed({ pod }: SessionRecord): boolean {
+    return this.#confirmed.get(pod.uid) === startsOf(pod);
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { pods } = this.#deps;
+    const look = (record: SessionRecord) => {
+      if (podVerdict(record.pod).status === "running" && !this.isConfirmed(record))
+        this.#queue.add(keyText(record.key));
+    };
+    const forget = pods.listen(({ type, record }) => {
+      if (type === "gone") this.#confirmed.delete(record.pod.uid);
+      else look(record);
+    });
+    try {
+      for (const record of pods.all()) look(record);
+      await this.#queue.run(signal);
+    } finally {
+      forget();
+    }
+  }
+
+  async #ask(key: string, signal: AbortSignal): Promise<void> {
+    const { clock, pods, pool, onConfirmed } = this.#deps;
+    const record = pods.at(key);
+    if (record === undefined || this.isConfirmed(record) || podVerdict(record.pod).status !== "running") return;
+    try {
+      const call = pool
+        .link(record)
+        .unary(SidecarService.method.status, create(SidecarStatusRequestSchema), CONTROLLER, signal);
+      const { sessionAlive } = await withTimeout(clock, ASK_MS, "Status", call);
+      if (!sessionAlive) return this.#queue.addAfter(key, ASK_AGAIN_MS);
+    } catch (err) {
+      if (signal.aborted || !(err instanceof DomainError)) throw err;
+      return this.#queue.addAfter(key, ASK_AGAIN_MS);
+    }
+    this.#confirmed.set(record.pod.uid, startsOf(record.pod));
+    onConfirmed(record);
+  }
+}
+
+function startsOf({ status }: SessionRecord["pod"]): number {
+  return status.containers.reduce((sum, { restarts }) => sum + restarts, 0);
+}

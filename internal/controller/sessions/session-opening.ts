@@ -1,0 +1,76 @@
+import type { Clock } from "../../base/clock.ts";
+import { DomainError } from "../../base/errors.ts";
+import type { CertificateReconciler } from "../certificates/certificate-reconciler.ts";
+import type { TokenSecrets } from "../certificates/token-secrets.ts";
+import { CERTIFICATE_GATE } from "../pods/names.ts";
+import type { PodClient } from "../pods/pod-client.ts";
+import { type SessionRecord, secretNameOf } from "../pods/session-record.ts";
+import type { StartLimits } from "./start-limits.ts";
+
+export interface SessionOpeningDeps {
+  readonly clock: Clock;
+  readonly client: PodClient;
+  readonly limits: StartLimits;
+  readonly certificates: CertificateReconciler;
+  /** Absent: agents get no tokens. */
+  readonly tokens?: TokenSecrets;
+}
+
+/** Another replica that does the same, or garbage in the way: looks before the leader is left to it. */
+const LOOKS = 4;
+const BETWEEN_LOOKS_MS = 50;
+
+/** Brings a pod that was made from its gate to its certificate. Done by the replica that made it, and by the leader after a crash. */
+export class SessionOpening {
+  readonly #deps: SessionOpeningDeps;
+
+  constructor(deps: SessionOpeningDeps) {
+    this.#deps = deps;
+  }
+
+  /** @throws DomainError `exhausted`: there are too many sessions, and the pod was deleted again */
+  async open(record: SessionRecord, signal: AbortSignal): Promise<void> {
+    const { limits, client } = this.#deps;
+    try {
+      if (isWaiting(record) || !isSecured(record)) await limits.confirm(record, signal);
+    } catch (err) {
+      if (err instanceof DomainError && err.kind === "exhausted") await client.delete(record.pod, signal);
+      throw err;
+    }
+    if (isSecured(record)) await this.#certify(record, signal);
+  }
+
+  /** One look at the token, which is there before the pod may start, and at the certificate; answers after how many ms the next is due. */
+  async look(record: SessionRecord, signal: AbortSignal): Promise<number> {
+    const { key, pod } = record;
+    const tokenInMs = (await this.#deps.tokens?.look(record, signal)) ?? Number.POSITIVE_INFINITY;
+    const session = { sessionId: key.id, pod, secretName: secretNameOf(record) };
+    const { again } = await this.#deps.certificates.reconcile(session, signal);
+    return Math.min(again.inMs, tokenInMs);
+  }
+
+  /** Takes away what a session that has ended has no use for. */
+  async close(record: SessionRecord, signal: AbortSignal): Promise<void> {
+    await this.#deps.tokens?.remove(record, signal);
+  }
+
+  async #certify(record: SessionRecord, signal: AbortSignal): Promise<void> {
+    for (let looks = 1; looks <= LOOKS; looks++) {
+      try {
+        if ((await this.look(record, signal)) !== 0) return;
+      } catch (err) {
+        const isRace = err instanceof DomainError && (err.kind === "already-exists" || err.kind === "precondition");
+        if (!isRace || looks === LOOKS) throw err;
+      }
+      await this.#deps.clock.sleep(BETWEEN_LOOKS_MS * looks, signal);
+    }
+  }
+}
+
+export function isWaiting({ pod }: SessionRecord): boolean {
+  return pod.gates.includes(CERTIFICATE_GATE);
+}
+
+export function isSecured({ binding }: SessionRecord): boolean {
+  return binding.credentials === "secret";
+}

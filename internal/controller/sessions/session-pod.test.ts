@@ -1,0 +1,198 @@
+import { describe, expect, it } from "vitest";
+import { DomainError } from "../../base/errors.ts";
+import { type AgentTemplate, DEFAULT_RESOURCES, DEFAULT_SIDECAR_RESOURCES } from "../pods/agent-template.ts";
+import { podName } from "../pods/names.ts";
+import { agentPod } from "../pods/pod-template.ts";
+import type { NamespaceBinding } from "../pods/settings.ts";
+import { sessionPodPlan, type WantedSession } from "./session-pod.ts";
+
+const TEMPLATE: AgentTemplate = {
+  image: "registry.example/agent:1",
+  imagePullSecrets: [],
+  agent: "claude",
+  command: [],
+  env: { MODEL: "small" },
+  envFrom: [{ type: "secret", name: "api-key", optional: false }],
+  options: { model: { env: "MODEL" }, effort: { env: "EFFORT", values: ["low", "high"] } },
+  isolation: "embedded",
+  resources: DEFAULT_RESOURCES,
+  sidecarResources: DEFAULT_SIDECAR_RESOURCES,
+  workspace: { type: "empty-dir", sizeLimit: "2Gi" },
+  graceMs: 20_000,
+  user: 10001,
+  placement: { nodeSelector: {}, tolerations: [] },
+};
+
+const SESSION: WantedSession = {
+  id: "one",
+  provider: "claude",
+  repoPath: "/workspace",
+  agentOpts: {},
+  startedBy: "spiffe://town/client/shop",
+};
+
+const OPTIONS = {
+  retentionMs: 600_000,
+  allowClients: ["spiffe://town/ns/system/controller=operate"],
+  hasTokens: false,
+};
+
+function bound(change: Partial<AgentTemplate> = {}, binding: Partial<NamespaceBinding> = {}): NamespaceBinding {
+  const templates = new Map([["claude", { ...TEMPLATE, ...change }]]);
+  return { name: "agents", project: "shop", templates, credentials: "secret", ...binding };
+}
+
+const pod = (session: Partial<WantedSession> = {}, binding = bound()) =>
+  agentPod(sessionPodPlan({ ...SESSION, ...session }, binding, OPTIONS));
+const env = (of: ReturnType<typeof pod>, container = 0) =>
+  Object.fromEntries((of.spec?.containers[container]?.env ?? []).map(({ name, value }) => [name, value]));
+
+describe("a session's pod", () => {
+  it("carries the session's labels, and its project nowhere in them", () => {
+    const { labels } =
+      pod({ address: "shop/polecats/toast", rig: "shop", role: "polecat", bead: "gt-1" }).metadata ?? {};
+    expect(labels).toEqual({
+      "gastown.io/agent": "toast",
+      "gastown.io/session": "one",
+      "gastown.io/provider": "claude",
+      "gastown.io/rig": "shop",
+      "gastown.io/role": "polecat",
+      "gastown.io/bead-id": "gt-1",
+      "app.kubernetes.io/managed-by": "gastown",
+    });
+  });
+
+  it.for(["embedded", "containers"] as const)(
+    "mounts the agent's token beside the agent alone, isolation %s",
+    (isolation) => {
+      const tokens = (binding: NamespaceBinding) =>
+        agentPod(sessionPodPlan(SESSION, binding, { ...OPTIONS, hasTokens: true })).spec;
+      const spec = tokens(bound({ isolation }));
+      const name = `${podName("shop", SESSION.id)}-token`;
+      expect(spec?.volumes).toContainEqual({
+        name: "session",
+        secret: { secretName: name, defaultMode: 0o440, optional: true },
+      });
+      const [agent] = spec?.containers ?? [];
+      expect(agent?.volumeMounts).toContainEqual({ name: "session", mountPath: "/etc/gt/session", readOnly: true });
+      expect(agent?.env).toContainEqual({ name: "GT_THREADS_TOKEN_FILE", value: "/etc/gt/session/token" });
+      const others = spec?.initContainers?.flatMap(({ volumeMounts }) => volumeMounts ?? []) ?? [];
+      expect(others.map((mount) => mount.name)).not.toContain("session");
+      if (isolation === "containers") expect(agent?.volumeMounts?.map((mount) => mount.name)).not.toContain("tls");
+      expect(JSON.stringify(tokens(bound({}, { credentials: "plaintext" })))).not.toContain("GT_THREADS_TOKEN_FILE");
+    },
+  );
+
+  it("keeps an id that cannot be a label whole in an annotation", () => {
+    const id = "x".repeat(128);
+    const { labels, annotations } = pod({ id }).metadata ?? {};
+    expect(labels?.["gastown.io/session"]).toMatch(/^[0-9a-f]{32}$/);
+    expect(annotations?.["gastown.io/session-id"]).toBe(id);
+  });
+
+  it("waits behind a gate for its certificate, and serves for the retention and ten minutes more", () => {
+    const made = pod();
+    expect(made.spec?.schedulingGates).toEqual([{ name: "gastown.io/certificate" }]);
+    expect(env(made)).toMatchObject({
+      GT_SIDECAR_LINGER: "1200s",
+      GT_TLS_DIR: "/etc/gt/tls",
+      GT_SESSION_ID: "one",
+      GT_PROJECT: "shop",
+    });
+  });
+
+  it("serves in plaintext, ungated and without a Secret, where its namespace says so", () => {
+    const made = pod({}, bound({}, { credentials: "plaintext" }));
+    expect(made.spec?.schedulingGates).toBeUndefined();
+    expect(made.spec?.volumes?.some(({ secret }) => secret !== undefined)).toBe(false);
+    expect(env(made)).toMatchObject({ GT_SIDECAR_INSECURE: "1" });
+    expect(env(made)).not.toHaveProperty("GT_TLS_DIR");
+  });
+
+  it("has the key in the sidecar's container only, and the agent's secrets in the agent's only, where they are apart", () => {
+    const spec = pod({}, bound({ isolation: "containers" })).spec;
+    const mounts = (name: string) =>
+      [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])]
+        .find((one) => one.name === name)
+        ?.volumeMounts?.map((one) => one.name);
+    expect(mounts("agent")).not.toContain("tls");
+    expect(mounts("sidecar")).toContain("tls");
+    const sidecar = spec?.initContainers?.find(({ name }) => name === "sidecar");
+    expect(sidecar).toMatchObject({ restartPolicy: "Always", args: ["serve"] });
+    expect(sidecar?.envFrom).toBeUndefined();
+    expect(spec?.containers[0]?.envFrom).toEqual([{ secretRef: { name: "api-key" } }]);
+  });
+
+  it("mounts no token of the cluster", () => {
+    expect(pod().spec?.automountServiceAccountToken).toBe(false);
+  });
+
+  it("is the same for the same session, whatever the order of its options", () => {
+    const one = pod({ agentOpts: { model: "a", effort: "low" } });
+    expect(pod({ agentOpts: { effort: "low", model: "a" } }).metadata).toEqual(one.metadata);
+  });
+});
+
+describe("a folder in the workspace", () => {
+  it("is made before the agent starts in it", () => {
+    const made = pod({ repoPath: "/workspace/shop/../desk" });
+    expect(made.spec?.initContainers?.[0]?.command).toEqual(["mkdir", "-p", "--", "/workspace/desk"]);
+    expect(env(made)).toMatchObject({ GT_AGENT_WORKDIR: "/workspace/desk" });
+  });
+
+  it("is cloned from git, by arguments that no shell reads", () => {
+    const workspace = {
+      type: "git",
+      sizeLimit: "1Gi",
+      url: "https://git.example/$(A);rm",
+      depth: 1,
+      path: "/workspace/shop",
+    } as const;
+    const command = pod({ repoPath: "/workspace/shop" }, bound({ workspace })).spec?.initContainers?.[0]?.command;
+    expect(command?.slice(3)).toEqual([
+      "clone",
+      "/workspace/shop",
+      "clone",
+      "--depth",
+      "1",
+      "--",
+      "https://git.example/$$(A);rm",
+    ]);
+  });
+
+  it.for(["/etc", "/workspace/../etc", "/workspaces", "/"])("%s is outside of it and denied", (repoPath) => {
+    expect(() => pod({ repoPath })).toThrow(expect.objectContaining({ kind: "denied" }));
+  });
+
+  it.for(["workspace", "", "/workspace/a\nb", `/workspace/${"a".repeat(2000)}`])("%j is no path", (repoPath) => {
+    expect(() => pod({ repoPath })).toThrow(expect.objectContaining({ kind: "invalid" }));
+  });
+});
+
+describe("a caller's options", () => {
+  it("become the agent's environment, in place of the template's", () => {
+    expect(env(pod({ agentOpts: { model: "large", mode: "terminal" } }))).toMatchObject({ MODEL: "large" });
+  });
+
+  it("reach the agent as they were written, although the kubelet replaces $(NAME)", () => {
+    expect(env(pod({ agentOpts: { model: "$(ANTHROPIC_API_KEY)" } }))).toMatchObject({
+      MODEL: "$$(ANTHROPIC_API_KEY)",
+    });
+  });
+
+  it.for([
+    [{ image: "evil" }, "invalid"],
+    [{ constructor: "x" }, "invalid"],
+    [{ effort: "extreme" }, "invalid"],
+    [{ model: "a\nb" }, "invalid"],
+    [{ mode: "stdio" }, "precondition"],
+  ] as const)("%j are refused as %s", ([agentOpts, kind]) => {
+    expect(() => pod({ agentOpts })).toThrow(expect.objectContaining({ kind }));
+  });
+});
+
+it("names the providers that there are when another one is asked for", () => {
+  const start = () => pod({ provider: "codex" });
+  expect(start).toThrow(DomainError);
+  expect(start).toThrow(expect.objectContaining({ kind: "precondition", fields: { hint: "providers here: claude" } }));
+});

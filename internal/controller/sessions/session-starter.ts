@@ -1,0 +1,121 @@
+import { DomainError } from "../../base/errors.ts";
+import type { Caller, StartRequest } from "../../bridge/session-backend.ts";
+import { isFault, KubeApiError } from "../../kube/kube-errors.ts";
+import { ANNOTATIONS } from "../pods/names.ts";
+import type { ObservedPod } from "../pods/observed-pod.ts";
+import type { PodClient } from "../pods/pod-client.ts";
+import { refusalVerdict } from "../pods/pod-status.ts";
+import { type AgentPodPlan, agentPod } from "../pods/pod-template.ts";
+import type { SessionPods } from "../pods/session-pods.ts";
+import { hasEnded, isStopping, type SessionRecord, sessionRecord } from "../pods/session-record.ts";
+import type { NamespaceBinding } from "../pods/settings.ts";
+import type { SessionOpening } from "./session-opening.ts";
+import { sessionPodPlan } from "./session-pod.ts";
+import type { StartLimits } from "./start-limits.ts";
+
+export interface SessionStarterDeps {
+  readonly pods: SessionPods;
+  readonly client: PodClient;
+  readonly limits: StartLimits;
+  readonly opening: SessionOpening;
+}
+
+export interface SessionStarterOptions {
+  readonly bindings: readonly NamespaceBinding[];
+  readonly retentionMs: number;
+  /** Who may call the sidecars. */
+  readonly allowClients: readonly string[];
+  /** Agents get a token each. */
+  readonly hasTokens: boolean;
+}
+
+/** Until the watch shows a pod that was made. */
+const SEEN_MS = 2_000;
+
+/**
+ * Makes a session's pod. Its name follows from project and id, and the scheduler waits until its Secret exists: however often and
+ * wherever it is called, there is one pod, and what a crash leaves is completed by the next call or by the leader.
+ */
+export class SessionStarter {
+  readonly #deps: SessionStarterDeps;
+  readonly #options: SessionStarterOptions;
+
+  constructor(deps: SessionStarterDeps, options: SessionStarterOptions) {
+    this.#deps = deps;
+    this.#options = options;
+  }
+
+  /** @throws as `SessionBackend.start` */
+  async start(request: StartRequest, caller: Caller, signal: AbortSignal): Promise<SessionRecord> {
+    const { pods, limits, opening } = this.#deps;
+    pods.assertSynced();
+    const known = pods.get(request);
+    if (known !== undefined) return sameSession(known, request);
+    const { bindings: _, ...options } = this.#options;
+    const binding = this.#binding(request);
+    const plan = sessionPodPlan({ ...request, startedBy: caller.identity }, binding, options);
+    limits.assertRoom(request.project);
+    const record = recordOf(await this.#create(binding, plan, signal), binding);
+    sameSession(record, request);
+    await opening.open(record, signal);
+    await pods.until(request, (each) => each?.pod.uid === record.pod.uid, SEEN_MS, signal);
+    return pods.get(request) ?? record;
+  }
+
+  /** Of several namespaces of a project the first that has the provider. */
+  #binding({ project, provider }: StartRequest): NamespaceBinding {
+    const all = this.#options.bindings.filter((each) => each.project === project);
+    const binding = all.find(({ templates }) => templates.has(provider)) ?? all[0];
+    if (binding !== undefined) return binding;
+    throw new DomainError("precondition", `no namespace of the cluster belongs to project ${JSON.stringify(project)}`);
+  }
+
+  /** The pod of the plan, made now or before. */
+  async #create(binding: NamespaceBinding, plan: AgentPodPlan, signal: AbortSignal): Promise<ObservedPod> {
+    const { client } = this.#deps;
+    try {
+      return await client.create(binding.name, agentPod(plan), signal);
+    } catch (err) {
+      if (!isFault(err, "already-exists")) throw startError(err);
+    }
+    const pod = await client.get(binding.name, plan.name, signal);
+    if (pod !== undefined) return pod;
+    throw new DomainError("unavailable", "the session's pod was deleted just now: start it again");
+  }
+}
+
+function recordOf(pod: ObservedPod, binding: NamespaceBinding): SessionRecord {
+  const record = sessionRecord(pod, binding);
+  if (record?.isOwn) return record;
+  throw new DomainError("precondition", `pod ${pod.name} was not made by a controller and stands in the way`);
+}
+
+/** @throws DomainError `already-exists` for other parameters, `precondition` for a session that has ended or is ending */
+function sameSession(record: SessionRecord, request: StartRequest): SessionRecord {
+  const { key, pod } = record;
+  const quoted = JSON.stringify(request.id);
+  if (hasEnded(record) || isStopping(record) || pod.deletedAt !== undefined) {
+    throw new DomainError("precondition", `session ${quoted} has ended and is still kept`);
+  }
+  const opts = JSON.parse(pod.annotations[ANNOTATIONS.agentOpts] ?? "{}") as Record<string, string>;
+  const isSame =
+    key.id === request.id &&
+    record.isOwn &&
+    pod.labels["gastown.io/provider"] === request.provider &&
+    pod.annotations[ANNOTATIONS.repoPath] === request.repoPath &&
+    sorted(opts) === sorted(request.agentOpts);
+  if (isSame) return record;
+  throw new DomainError("already-exists", `session ${quoted} exists with other parameters`);
+}
+
+function sorted(options: Readonly<Record<string, string>>): string {
+  return JSON.stringify(Object.entries(options).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** What a refusal of the cluster means to the caller of StartSession. */
+function startError(err: unknown): unknown {
+  if (!(err instanceof KubeApiError) || (err.fault !== "forbidden" && err.fault !== "invalid")) return err;
+  const { reason, error } = refusalVerdict(err.status, err.answer);
+  const kind = reason === "QuotaExceeded" ? "exhausted" : "precondition";
+  return new DomainError(kind, `cannot start the session: ${error}`, { fields: { reason }, cause: err });
+}

@@ -1,0 +1,80 @@
+import { create } from "@bufbuild/protobuf";
+import { withTimeout } from "../../base/abort.ts";
+import type { Clock } from "../../base/clock.ts";
+import { DomainError } from "../../base/errors.ts";
+import type { Logger } from "../../base/logger.ts";
+import { SidecarService, SidecarStopAgentRequestSchema } from "../../gen/gastown/v1/sidecar_pb.ts";
+import { ANNOTATIONS } from "../pods/names.ts";
+import type { PodClient } from "../pods/pod-client.ts";
+import { isOver, type SessionRecord } from "../pods/session-record.ts";
+import type { SidecarPool } from "../pods/sidecar-pool.ts";
+
+export interface SessionStopperDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly client: PodClient;
+  readonly pool: Pick<SidecarPool, "link">;
+}
+
+/** On top of the agent's grace: a delivery under way, KILL, and until the end is noticed. */
+const STOP_MARGIN_MS = 30_000;
+const DEFAULT_GRACE_MS = 20_000;
+/** How a stop that a controller makes is named in the sidecar's records. */
+const CONTROLLER = { identity: "gt-controller" };
+
+/**
+ * Ends sessions: what was asked for is written on the pod first, so that every replica shows it and the leader completes it after
+ * a crash; then the agent is stopped, and the pod stays for the retention so that its events can be read.
+ */
+export class SessionStopper {
+  readonly #deps: SessionStopperDeps;
+
+  constructor(deps: SessionStopperDeps) {
+    this.#deps = deps;
+  }
+
+  async request({ pod }: SessionRecord, force: boolean, signal: AbortSignal): Promise<void> {
+    const now = new Date(this.#deps.clock.now()).toISOString();
+    const forced = force ? { [ANNOTATIONS.stopForced]: "true" } : {};
+    await this.#deps.client.annotate(pod, { [ANNOTATIONS.stopRequested]: now, ...forced }, signal);
+  }
+
+  /**
+   * Completes a stop that was asked for. A pod that never ran, and one whose sidecar cannot be told, is deleted: the kubelet ends
+   * the agent within its grace, and its events are lost.
+   */
+  async complete(record: SessionRecord, signal: AbortSignal): Promise<void> {
+    const { clock, logger, client } = this.#deps;
+    const { pod, key } = record;
+    const hasRun = pod.status.podIp !== "" && pod.status.containers.some(({ started }) => started);
+    if (isOver(pod)) return this.#ended(record, signal);
+    if (!hasRun) return client.delete(pod, signal);
+    try {
+      await this.#stopAgent(record, signal);
+    } catch (err) {
+      signal.throwIfAborted();
+      if (!(err instanceof DomainError)) throw err;
+      logger.warn({ err, session: key.id, pod: pod.name }, "cannot stop the agent by its sidecar: deleting the pod");
+      return client.delete(pod, signal);
+    }
+    logger.info({ session: key.id, pod: pod.name, at: clock.now() }, "session stopped");
+    await this.#ended(record, signal);
+  }
+
+  async #stopAgent(record: SessionRecord, signal: AbortSignal): Promise<void> {
+    const { clock, pool } = this.#deps;
+    const force = record.pod.annotations[ANNOTATIONS.stopForced] === "true";
+    const template = record.binding.templates.get(record.pod.labels["gastown.io/provider"] ?? "");
+    const graceMs = template?.graceMs ?? DEFAULT_GRACE_MS;
+    const limitMs = graceMs + STOP_MARGIN_MS;
+    const request = create(SidecarStopAgentRequestSchema, { graceMs: BigInt(graceMs), force });
+    const call = pool.link(record).unary(SidecarService.method.stopAgent, request, CONTROLLER, signal);
+    await withTimeout(clock, limitMs, "StopAgent", call);
+  }
+
+  /** The retention begins. */
+  async #ended({ pod }: SessionRecord, signal: AbortSignal): Promise<void> {
+    const now = new Date(this.#deps.clock.now()).toISOString();
+    await this.#deps.client.annotate(pod, { [ANNOTATIONS.stoppedAt]: now }, signal);
+  }
+}

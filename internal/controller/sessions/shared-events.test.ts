@@ -1,0 +1,257 @@
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { FakeClock, settle } from "../../../test/support/fake-clock.ts";
+import { machineTime } from "../../../test/support/machine-time.ts";
+import { raceSignal } from "../../base/abort.ts";
+import { DomainError } from "../../base/errors.ts";
+import { Redactor } from "../../base/redact.ts";
+import type { Caller, SessionTerminal } from "../../bridge/session-backend.ts";
+import {
+  type SidecarAckEventsRequest,
+  SidecarEventSchema,
+  type SidecarStreamEventsRequest,
+} from "../../gen/gastown/v1/sidecar_pb.ts";
+import type { FrameTarget, StreamFrame } from "../../rpc/server/frames.ts";
+import { type EventRecord, restoreEvents } from "../../session/event-records.ts";
+import { SessionEvents } from "../../session/events.ts";
+import { eventMessage } from "../../wire/session-event.ts";
+import { inputSeq } from "./input-seq.ts";
+import { SharedEvents } from "./shared-events.ts";
+import { eventPosition } from "./sidecar-position.ts";
+
+const caller: Caller = { identity: "shop/ann", role: "read" };
+const SESSION = { sessionId: "one", projectId: "shop", provider: "demo" };
+const never = new AbortController().signal;
+
+/** A sidecar's own log of events, with its streams and what can befall them. */
+class Sidecar {
+  readonly #clock: FakeClock;
+  readonly #journal: EventRecord[] = [];
+  readonly #cuts = new Set<AbortController>();
+  events: SessionEvents;
+  /** Who reads, one for each open stream. */
+  readonly readers: string[] = [];
+  hangs = false;
+
+  constructor(clock: FakeClock) {
+    this.#clock = clock;
+    this.events = this.#log();
+  }
+
+  /** The serving half is killed and back: all streams break. */
+  restart(): void {
+    this.events = this.#log();
+    for (const cut of this.#cuts) cut.abort(new DomainError("unavailable", "the connection was cut"));
+  }
+
+  print(from: number, to: number): void {
+    for (let i = from; i <= to; i++) this.events.accepted({ requestId: `r${i}`, message: `m${i}`, acceptedAt: i });
+  }
+
+  readonly terminal = {
+    unary: async (_: unknown, request: SidecarAckEventsRequest, __: Caller, signal: AbortSignal) => {
+      const { subscriberId: subscriber, ackSeq, epoch } = request;
+      if (this.hangs) return await raceSignal(new Promise(() => {}), signal);
+      this.events.acknowledge({ owner: "", subscriber }, ackSeq, epoch);
+    },
+    stream: (_: unknown, request: SidecarStreamEventsRequest, { identity }: Caller, signal: AbortSignal) =>
+      this.#stream(request, identity, signal),
+  } as unknown as SessionTerminal;
+
+  async *#stream({ afterSeq, epoch, subscriberId }: SidecarStreamEventsRequest, who: string, signal: AbortSignal) {
+    const cut = new AbortController();
+    this.#cuts.add(cut);
+    this.readers.push(who);
+    try {
+      const from = { subscriber: subscriberId, owner: who, epoch, ...(afterSeq !== undefined && { after: afterSeq }) };
+      for await (const each of this.events.follow(from, AbortSignal.any([signal, cut.signal])))
+        yield toBinary(SidecarEventSchema, create(SidecarEventSchema, eventMessage(each, SESSION, 0)));
+    } finally {
+      this.#cuts.delete(cut);
+      this.readers.splice(this.readers.indexOf(who), 1);
+    }
+  }
+
+  #log(): SessionEvents {
+    const keep = (record: EventRecord) => this.#journal.push(record) > 0;
+    const deps = { clock: this.#clock, time: machineTime(this.#clock), redactor: new Redactor([]), keep };
+    return new SessionEvents(deps, { eventBuffer: 5000, eventBytes: 1 << 22 }, restoreEvents(this.#journal));
+  }
+}
+
+interface Wanted {
+  readonly after?: { readonly seq: bigint; readonly epoch: string };
+  readonly isLive?: boolean;
+  readonly uid?: string;
+}
+
+/** A caller's stream; `stalled`: it reads nothing. */
+class Reader implements FrameTarget {
+  readonly got: string[] = [];
+  readonly stop = new AbortController();
+  readonly ended: Promise<unknown>;
+  stalled = false;
+  #onDrain: (() => void)[] = [];
+
+  constructor(shared: SharedEvents, sidecar: Sidecar, { after, isLive = true, uid = "pod" }: Wanted = {}) {
+    const from = { subscriber: "", epoch: after?.epoch ?? "", ...(after && { after: after.seq }) };
+    const feed = shared.feed({ uid, terminal: () => sidecar.terminal, isLive }, from, caller);
+    this.ended = feed.pipe(this, this.stop.signal).then(
+      () => "end",
+      (err) => err,
+    );
+  }
+
+  get backlog(): number {
+    return this.stalled ? Number.POSITIVE_INFINITY : 0;
+  }
+
+  send(frame: StreamFrame): void {
+    const { seq, gap } = fromBinary(SidecarEventSchema, frame.bytes(false).subarray(5));
+    this.got.push(gap === undefined ? `${seq}` : `gap ${gap.first}-${gap.to}`);
+  }
+
+  onDrain(fn: () => void): void {
+    this.#onDrain.push(fn);
+  }
+
+  drain(): void {
+    this.stalled = false;
+    for (const fn of this.#onDrain.splice(0)) fn();
+  }
+}
+
+/** Lets everything run that can. */
+async function rest(): Promise<void> {
+  for (let i = 0; i < 30; i++) await settle();
+}
+
+const numbers = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => `${from + i}`);
+
+describe("the events of a session's sidecar", () => {
+  let clock: FakeClock;
+  let sidecar: Sidecar;
+  let shared: SharedEvents;
+  const readers: Reader[] = [];
+
+  beforeEach(() => {
+    clock = new FakeClock();
+    sidecar = new Sidecar(clock);
+    shared = new SharedEvents(clock);
+  });
+  afterEach(async () => {
+    await shared[Symbol.asyncDispose]();
+    await Promise.all(readers.splice(0).map(({ ended }) => ended));
+    expect(clock.sleeping).toBe(0);
+  });
+
+  async function read(wanted: Wanted = {}): Promise<Reader> {
+    const reader = new Reader(shared, sidecar, wanted);
+    readers.push(reader);
+    await rest();
+    return reader;
+  }
+
+  it("are read over one stream for all who are at their end, whoever came from where", async () => {
+    sidecar.print(1, 3);
+    const first = await read();
+    const second = await read({ after: { seq: 2n, epoch: sidecar.events.epoch } });
+    const third = await read({ after: { seq: 3n, epoch: sidecar.events.epoch } });
+    sidecar.print(4, 6);
+    await rest();
+    expect([first.got, second.got, third.got]).toEqual([numbers(1, 6), numbers(3, 6), numbers(4, 6)]);
+    expect(sidecar.readers).toEqual(["gt-controller"]);
+  });
+
+  it("go on, what is missing named, when the serving half is killed under the stream", async () => {
+    const reader = await read();
+    sidecar.print(1, 3);
+    await rest();
+    const second = await read({ after: { seq: 3n, epoch: sidecar.events.epoch } });
+    sidecar.restart();
+    sidecar.print(4, 5);
+    await clock.advance(1000);
+    await rest();
+    // The new process names the numbers that the one before may have given.
+    const told = ["gap 4-258", "258", "259"];
+    expect([reader.got, second.got]).toEqual([[...numbers(1, 3), ...told], told]);
+    expect(sidecar.readers).toEqual(["gt-controller"]);
+  });
+
+  it("are read from the sidecar by whoever falls behind what is kept, each number once", async () => {
+    const [slow, quick] = [await read(), await read()];
+    sidecar.print(1, 1);
+    await rest();
+    slow.stalled = true;
+    sidecar.print(2, 2500);
+    await rest();
+    await rest();
+    slow.drain();
+    await rest();
+    expect(quick.got).toEqual(numbers(1, 2500));
+    expect(slow.got).toEqual(numbers(1, 2500));
+  });
+
+  it("end with the session's last event, for readers at the end and for those who come later", async () => {
+    const live = await read();
+    sidecar.print(1, 1);
+    await rest();
+    sidecar.events.stopped({ done: true });
+    expect(await live.ended).toBe("end");
+    const late = await read({ isLive: false });
+    expect(await late.ended).toBe("end");
+    expect([live.got, late.got]).toEqual([numbers(1, 2), numbers(1, 2)]);
+  });
+
+  it("are left 30 s after the last reader", async () => {
+    const reader = await read();
+    sidecar.print(1, 1);
+    await rest();
+    reader.stop.abort(new Error("left"));
+    await rest();
+    expect([shared.open, sidecar.readers]).toEqual([1, ["gt-controller"]]);
+    await clock.advance(30_000);
+    expect([shared.open, sidecar.readers]).toEqual([0, []]);
+  });
+
+  it("fail for all readers when the pod goes, and when the sidecar stays away", async () => {
+    const first = await read();
+    shared.drop("pod");
+    expect(await first.ended).toMatchObject({ kind: "unavailable", message: "the session's pod is gone" });
+    sidecar.print(1, 1);
+    const second = await read();
+    await rest();
+    Object.assign(sidecar.terminal, {
+      stream: async function* () {
+        yield* [];
+        throw new DomainError("unavailable", "refused");
+      },
+    });
+    sidecar.restart();
+    await clock.advance(16_000);
+    expect(await second.ended).toMatchObject({ kind: "unavailable" });
+  });
+
+  it("of one sidecar that hangs delay no other", async () => {
+    const hung = new Sidecar(clock);
+    hung.hangs = true;
+    const stuck = new Reader(shared, hung);
+    const other = new Reader(shared, sidecar, { uid: "other" });
+    readers.push(stuck, other);
+    sidecar.print(1, 2);
+    await rest();
+    expect(other.got).toEqual(numbers(1, 2));
+    stuck.stop.abort(new Error("left"));
+  });
+
+  it("tell where they stand, and the number of an input that came now or earlier", async () => {
+    sidecar.print(1, 3);
+    const before = await eventPosition(sidecar.terminal, never);
+    expect(before).toEqual({ epoch: sidecar.events.epoch, head: 3n });
+    sidecar.print(4, 6);
+    expect(await inputSeq(sidecar.terminal, "r5", before, never)).toBe(5n);
+    expect(await inputSeq(sidecar.terminal, "r2", before, never)).toBe(2n);
+    expect(await inputSeq(sidecar.terminal, "r9", before, never)).toBe(0n);
+    expect(sidecar.readers).toEqual([]);
+  });
+});

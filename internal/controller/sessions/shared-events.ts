@@ -1,0 +1,160 @@
+import { create, fromBinary } from "@bufbuild/protobuf";
+import { raceSignal } from "../../base/abort.ts";
+import type { Clock } from "../../base/clock.ts";
+import { DomainError } from "../../base/errors.ts";
+import type { Caller, EventFeed, EventsRequest, SessionTerminal } from "../../bridge/session-backend.ts";
+import { BACKLOG_BYTES } from "../../bridge/unread-stream.ts";
+import { SessionEventSchema } from "../../gen/bridge/v1/bridge_pb.ts";
+import {
+  SidecarEventSchema,
+  SidecarService,
+  SidecarStreamEventsRequestSchema,
+} from "../../gen/gastown/v1/sidecar_pb.ts";
+import { EncodedFrame, type FrameTarget } from "../../rpc/server/frames.ts";
+import { EventTail, type ReadUpTo } from "./event-tail.ts";
+
+interface Shared {
+  readonly tail: EventTail;
+  readers: number;
+}
+
+/** One session's sidecar. */
+export interface EventsOf {
+  /** Of the pod. */
+  readonly uid: string;
+  /** The way to it as it is now. @throws DomainError `unavailable` */
+  readonly terminal: () => SessionTerminal;
+  /** New events may come. */
+  readonly isLive: boolean;
+}
+
+/** A sidecar that nobody reads is left after this. */
+const IDLE_MS = 30_000;
+const BEGIN_MS = 2_000;
+
+/**
+ * The events of sidecars for any number of readers. Whoever is behind reads from the sidecar itself, over a stream of its own;
+ * who has come to the end shares one stream with all others there. Positions and acknowledgements are the sidecar's, so that a
+ * reader goes on at any replica.
+ */
+export class SharedEvents implements AsyncDisposable {
+  readonly #clock: Clock;
+  readonly #shared = new Map<string, Shared>();
+  readonly #running = new Set<Promise<void>>();
+  readonly #life = new AbortController();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** How many sidecars are read for several. */
+  get open(): number {
+    return this.#shared.size;
+  }
+
+  feed(session: EventsOf, request: EventsRequest, caller: Caller): EventFeed {
+    return { pipe: (target, signal) => this.#pipe(session, request, caller, target, signal) };
+  }
+
+  /** The pod is gone. */
+  drop(uid: string): void {
+    this.#end(uid, new DomainError("unavailable", "the session's pod is gone"));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const reason = new DomainError("unavailable", "the controller is shutting down");
+    this.#life.abort(reason);
+    for (const uid of [...this.#shared.keys()]) this.#end(uid, reason);
+    await Promise.all(this.#running);
+  }
+
+  async #pipe(
+    session: EventsOf,
+    request: EventsRequest,
+    caller: Caller,
+    target: FrameTarget,
+    signal: AbortSignal,
+  ): Promise<void> {
+    if (!session.isLive) return void (await this.#catchUp(session, request, caller, target, signal, undefined));
+    const shared = this.#join(session);
+    try {
+      await shared.tail.begun(BEGIN_MS, signal);
+      for (let from: EventsRequest | undefined = request; from !== undefined; ) {
+        const at = placeOf(from);
+        const reached: ReadUpTo | undefined =
+          at !== undefined && shared.tail.holds(at)
+            ? at
+            : await this.#catchUp(session, from, caller, target, signal, shared.tail);
+        const left: ReadUpTo | undefined = reached && (await shared.tail.pipe(reached, target, signal));
+        from = left && { ...request, after: left.seq, epoch: left.epoch };
+      }
+    } finally {
+      this.#leave(session.uid, shared);
+    }
+  }
+
+  /** From the sidecar, until the shared stream has what comes next; undefined: the sidecar's stream has come to its end. */
+  async #catchUp(
+    { terminal }: EventsOf,
+    { after, epoch, subscriber }: EventsRequest,
+    caller: Caller,
+    target: FrameTarget,
+    signal: AbortSignal,
+    tail: EventTail | undefined,
+  ): Promise<ReadUpTo | undefined> {
+    const position = { subscriberId: subscriber, epoch, ...(after !== undefined && { afterSeq: after }) };
+    const request = create(SidecarStreamEventsRequestSchema, position);
+    const stop = tail === undefined ? signal : AbortSignal.any([signal, tail.ended]);
+    for await (const payload of terminal().stream(SidecarService.method.streamEvents, request, caller, stop)) {
+      target.send(new EncodedFrame(SessionEventSchema, payload));
+      if (target.backlog >= BACKLOG_BYTES) {
+        await raceSignal(new Promise<void>((resolve) => target.onDrain(resolve)), stop);
+      }
+      const at = fromBinary(SidecarEventSchema, payload);
+      if (!at.done && tail?.holds(at)) return { epoch: at.epoch, seq: at.seq };
+    }
+    return undefined;
+  }
+
+  #join({ uid, terminal }: EventsOf): Shared {
+    this.#life.signal.throwIfAborted();
+    const known = this.#shared.get(uid);
+    if (known !== undefined && !known.tail.isOver) {
+      known.readers++;
+      return known;
+    }
+    const shared = { tail: new EventTail({ clock: this.#clock, terminal }), readers: 1 };
+    this.#shared.set(uid, shared);
+    this.#own(shared.tail.run());
+    return shared;
+  }
+
+  #leave(uid: string, shared: Shared): void {
+    shared.readers--;
+    if (shared.readers > 0) return;
+    const idle = this.#clock.sleep(IDLE_MS, this.#life.signal).then(
+      () => {
+        if (shared.readers > 0) return;
+        shared.tail.end(new DomainError("cancelled", "nobody reads"));
+        if (this.#shared.get(uid) === shared) this.#shared.delete(uid);
+      },
+      () => {}, // ended with all others
+    );
+    this.#own(idle);
+  }
+
+  #end(uid: string, reason: DomainError): void {
+    this.#shared.get(uid)?.tail.end(reason);
+    this.#shared.delete(uid);
+  }
+
+  #own(running: Promise<void>): void {
+    const owned: Promise<void> = running.finally(() => this.#running.delete(owned));
+    this.#running.add(owned);
+  }
+}
+
+/** Undefined: only the sidecar knows where that is. */
+function placeOf({ after, epoch }: EventsRequest): ReadUpTo | undefined {
+  return after === undefined || epoch === "" ? undefined : { epoch, seq: after };
+}

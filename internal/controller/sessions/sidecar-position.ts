@@ -1,0 +1,38 @@
+import { create } from "@bufbuild/protobuf";
+import { DomainError } from "../../base/errors.ts";
+import type { Caller, SessionTerminal } from "../../bridge/session-backend.ts";
+import { SidecarAckEventsRequestSchema, SidecarService } from "../../gen/gastown/v1/sidecar_pb.ts";
+
+/** Where a sidecar's events stand. */
+export interface EventPosition {
+  readonly epoch: string;
+  /** The last event's number. */
+  readonly head: bigint;
+}
+
+/** Whose calls they are at a sidecar. */
+export const CONTROLLER: Caller = { identity: "gt-controller", role: "operate" };
+/** No sidecar has it: epochs are UUIDs. */
+const NO_EPOCH = "-";
+
+/**
+ * Asks a sidecar where its events stand, by an acknowledgement for an epoch that it does not have: its refusal tells both.
+ * @throws DomainError as the call does, `unavailable` for an answer that does not tell
+ */
+export async function eventPosition(terminal: SessionTerminal, signal: AbortSignal): Promise<EventPosition> {
+  const request = create(SidecarAckEventsRequestSchema, { subscriberId: "position", ackSeq: 0n, epoch: NO_EPOCH });
+  try {
+    await terminal.unary(SidecarService.method.ackEvents, request, CONTROLLER, signal);
+  } catch (err) {
+    const position = err instanceof DomainError && err.kind === "precondition" ? positionIn(err) : undefined;
+    if (position === undefined) throw err;
+    return position;
+  }
+  throw new DomainError("unavailable", "the session's sidecar does not tell where its events stand");
+}
+
+function positionIn({ fields }: DomainError): EventPosition | undefined {
+  const { epoch, head } = fields;
+  const isTold = typeof epoch === "string" && epoch !== "" && typeof head === "string" && /^\d{1,20}$/.test(head);
+  return isTold ? { epoch, head: BigInt(head) } : undefined;
+}

@@ -1,0 +1,50 @@
+import { closeSync, constants, fstatSync, lstatSync, type Stats, writeSync } from "node:fs";
+import { openPlainFile } from "./plain-file.ts";
+
+const { O_APPEND, O_CREAT, O_WRONLY } = constants;
+
+/**
+ * A file that lines are appended to, made with mode 0600. One that was renamed or removed, as by logrotate, is opened
+ * again under its name: the next line stands in the new one.
+ */
+export class AuditFile implements Disposable {
+  readonly #path: string;
+  readonly #onError: (err: unknown) => void;
+  #open: { readonly fd: number; readonly found: Stats } | undefined;
+
+  /** @throws DomainError `precondition` for what is no plain file; else as `openSync` */
+  constructor(path: string, onError: (err: unknown) => void) {
+    this.#path = path;
+    this.#onError = onError;
+    this.#open = openFile(path);
+  }
+
+  /** Appends a whole line; a failure is told to `onError`, and the line is lost. */
+  write(line: string): void {
+    try {
+      writeSync(this.#current(), line);
+    } catch (err) {
+      this.#onError(err);
+    }
+  }
+
+  [Symbol.dispose](): void {
+    if (this.#open !== undefined) closeSync(this.#open.fd);
+    this.#open = undefined;
+  }
+
+  #current(): number {
+    const named = lstatSync(this.#path, { throwIfNoEntry: false });
+    const { found } = this.#open ?? {};
+    if (named === undefined || named.ino !== found?.ino || named.dev !== found.dev) {
+      this[Symbol.dispose]();
+      this.#open = openFile(this.#path);
+    }
+    return (this.#open as { readonly fd: number }).fd;
+  }
+}
+
+function openFile(path: string) {
+  const fd = openPlainFile(path, O_WRONLY | O_APPEND | O_CREAT);
+  return { fd, found: fstatSync(fd) };
+}

@@ -1,0 +1,31 @@
+import type { Clock } from "../base/clock.ts";
+import { LogDestination } from "../base/log-destination.ts";
+import type { Logger } from "../base/logger.ts";
+import { AuditFile } from "./audit-file.ts";
+
+const STDERR = 2;
+/** A disk that is full would be told of with every call. */
+const TELL_EVERY_MS = 60_000;
+
+/**
+ * Where an audit log's lines go: a file that may be rotated away, or without `path` stderr. What cannot be written is lost:
+ * nobody waits for it, and the log or a later line says so.
+ * @throws as `AuditFile`
+ */
+export function auditLines(
+  path: string | undefined,
+  { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
+): (line: string) => void {
+  if (path === undefined) {
+    const dropped = (lines: number) => `${JSON.stringify({ audit: true, event: "dropped", lines })}\n`;
+    const stderr = LogDestination.open(STDERR, dropped);
+    return (line) => stderr.write(line);
+  }
+  let toldAt = Number.NEGATIVE_INFINITY;
+  const file = new AuditFile(path, (err) => {
+    if (clock.monotonicMs() - toldAt < TELL_EVERY_MS) return;
+    toldAt = clock.monotonicMs();
+    logger.error({ err, path }, "cannot write to the audit log: decisions are not recorded");
+  });
+  return (line) => file.write(line);
+}

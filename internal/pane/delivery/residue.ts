@@ -1,0 +1,35 @@
+import type { ComposerView } from "../../agents/profile.ts";
+import type { Screen } from "../../agents/screen.ts";
+
+/**
+ * Programs that count fewer columns than tmux for some characters erase too few when a text leaves: its last letters stay on
+ * the screen of a composer that is empty. The cursor then stands at the beginning, before blanks or a placeholder, and
+ * nothing is there but characters of that text.
+ */
+export function residueOn(
+  { lines, cursorX, cursorY }: Screen,
+  composer: ComposerView,
+  text: string,
+): string | undefined {
+  if (composer.text === "" || composer.pasteMarkers > 0 || composer.text.includes("\n")) return undefined;
+  const row = lines[cursorY]?.text ?? "";
+  const isAtStart = cursorY === composer.top && !/[\p{L}\p{N}\p{M}]/u.test(row.slice(0, cursorX));
+  if (!isAtStart || !composer.text.startsWith("  ")) return undefined;
+  return isPartOf(composer.text, text.normalize("NFC")) ? composer.text : undefined;
+}
+
+/** That composer shows nothing but what is left of the residue. */
+export function isResidue(text: string, residue: string): boolean {
+  return text === residue || (residue !== "" && text.startsWith("  ") && isPartOf(text, residue));
+}
+
+/** Its characters, blanks aside, stand in `whole` in the same order. */
+export function isPartOf(part: string, whole: string): boolean {
+  let at = 0;
+  for (const character of part.normalize("NFC").replace(/\s/g, "")) {
+    at = whole.indexOf(character, at);
+    if (at < 0) return false;
+    at += character.length;
+  }
+  return true;
+}

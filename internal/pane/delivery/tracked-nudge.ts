@@ -1,0 +1,62 @@
+import type { SignalBus } from "../../base/signal-bus.ts";
+import { wasTyped } from "../../session/kept-ids.ts";
+import type { AcceptedNudge } from "../../session/nudge-record.ts";
+import type { NudgeOutcome, NudgeReceipt } from "../../session/types.ts";
+import type { DeliveryResult } from "./delivery-attempt.ts";
+
+/** One message on its way; owned and changed by the mailbox only. */
+export interface TrackedNudge {
+  nudge: AcceptedNudge;
+  /** `unseen`: an earlier process was typing it when it died. */
+  phase: "waiting" | "delivering" | "unseen" | "ended";
+  /** The caller has its answer (QUEUED) or is gone. */
+  callerReleased: boolean;
+  /** Callers that wait for its end. */
+  waiting: number;
+  /** Attempts that typed nothing. */
+  attempts: number;
+  /** Somebody pressed Ctrl-C or Escape while it was being typed. */
+  interrupted?: boolean;
+  /** Monotonic ms of its acceptance; absent when an earlier process accepted it. */
+  readonly acceptedMonotonicMs?: number;
+  /** Milliseconds from its acceptance to the beginning of the last attempt. */
+  startedMs?: number;
+  receipt?: NudgeReceipt;
+  /** Wall clock, ms. */
+  endedAt?: number;
+  /** The same for its age, see `MachineTime`. */
+  endedMs?: number;
+  readonly changed: SignalBus;
+}
+
+/** The receipt for an outcome. The times of the attempt, which count from its beginning, count from the acceptance there. */
+export function receiptOf(
+  tracked: TrackedNudge,
+  outcome: NudgeOutcome,
+  error: string,
+  result?: DeliveryResult & { readonly type: "done" },
+): NudgeReceipt {
+  const { nudge } = tracked;
+  const { startedMs } = tracked;
+  const fromAcceptance = (ms: number | undefined) => (ms === undefined ? undefined : (startedMs ?? 0) + ms);
+  const steps = {
+    queuedMs: outcome === "unsafe" ? undefined : 0,
+    startedMs,
+    pastedMs: fromAcceptance(result?.pastedMs),
+    typedMs: fromAcceptance(result?.typedMs),
+    submittedMs: fromAcceptance(result?.submittedMs),
+    confirmedMs: fromAcceptance(result?.confirmedMs),
+  };
+  const timings = Object.fromEntries(Object.entries(steps).filter(([, ms]) => ms !== undefined));
+  const isChanged = wasTyped(outcome) && nudge.text !== nudge.message;
+  return {
+    requestId: nudge.requestId,
+    outcome,
+    error,
+    sender: nudge.sender,
+    queuePosition: 0,
+    evidence: result?.evidence ?? [],
+    timings,
+    ...(isChanged ? { deliveredText: nudge.text } : {}),
+  };
+}

@@ -1,0 +1,116 @@
+import type { ComposerView } from "../../agents/profile.ts";
+import { ComposerProbe } from "./probe.ts";
+import { isResidue } from "./residue.ts";
+
+type Composer = Pick<ComposerView, "text" | "pasteMarkers">;
+
+/** So many texts may stand together; older ones are forgotten. */
+export const UNSUBMITTED_KEEP = 8;
+/** An empty composer on a screen that has been quiet for this long is no half-drawn one. */
+const QUIET_MS = 200;
+/** An agent that hung may draw other things first: what was typed shows this much later at most. */
+const LATE_MS = 10_000;
+/** Claude Code folds a paste without telling its size when it is one long line. */
+const FOLDED_LENGTH = 800;
+const MARKER = /\[Pasted[^\]\n]*\]/g;
+
+/**
+ * The texts of ours that may stand in the agent's composer: typed, and not seen to leave. Knows them again, alone or several
+ * behind each other, so that they can be taken out. Everything else in a composer is a person's.
+ */
+export class UnsubmittedTexts {
+  #texts: readonly string[];
+  #drawn: string | undefined;
+  #residue = "";
+  #undrawnSince: number | undefined;
+  #drawnAt: number | undefined;
+
+  /** `texts`: what an earlier process may have left in the composer, oldest first. */
+  constructor(texts: readonly string[] = []) {
+    this.#texts = texts.slice(-UNSUBMITTED_KEEP);
+  }
+
+  /** `drawn`: the composer as it showed this text, when it was seen alone in it. */
+  left(text: string, drawn?: string): void {
+    this.#texts = [...this.#texts, text].slice(-UNSUBMITTED_KEEP);
+    this.#drawn = drawn;
+  }
+
+  /** None stands any more. */
+  gone(): void {
+    this.#texts = [];
+    this.#drawn = undefined;
+    this.undrawn(undefined);
+  }
+
+  /** What was typed at that time (monotonic ms) has not been drawn: an empty composer says nothing for a while. */
+  undrawn(since: number | undefined): void {
+    this.#undrawnSince = since;
+    this.#drawnAt = undefined;
+  }
+
+  /** What stands on the screen of an empty composer, see `residueOn`; or empty. */
+  get residue(): string {
+    return this.#residue;
+  }
+
+  /** Returns whether there is one. */
+  noteResidue(residue: string | undefined): boolean {
+    this.#residue = residue ?? this.#residue;
+    return residue !== undefined;
+  }
+
+  isEmpty({ text, pasteMarkers }: Composer): boolean {
+    return pasteMarkers === 0 && (text === "" || isResidue(text, this.#residue));
+  }
+
+  /** Nothing of a person's stands in it. Tell it every composer that is seen: once empty, what is in it later is not ours. */
+  isOurs(composer: Composer, quietMs: number, now: number): boolean {
+    if (composer.text === "" && quietMs >= QUIET_MS) this.#residue = "";
+    if (this.isEmpty(composer)) {
+      if (this.#texts.length > 0 && quietMs >= QUIET_MS && this.#isDrawn(quietMs, now)) this.gone();
+      return true;
+    }
+    return this.knows(composer);
+  }
+
+  /** All that was typed has been drawn, or would have been. */
+  #isDrawn(quietMs: number, now: number): boolean {
+    if (this.#undrawnSince === undefined) return true;
+    if (now - quietMs <= this.#undrawnSince) return false;
+    this.#drawnAt ??= now;
+    return now - this.#drawnAt >= LATE_MS;
+  }
+
+  /** It holds one of them, or several behind each other, and nothing else. */
+  knows(composer: Composer): boolean {
+    if (this.#texts.length === 0) return false;
+    if (composer.text === this.#drawn) return true;
+    return runsOf(this.#texts).some((run) => isDrawingOf(composer, run));
+  }
+}
+
+/** The last one first, because it is the most probable. */
+function runsOf(texts: readonly string[]): readonly (readonly string[])[] {
+  const ends = texts.map((_, i) => texts.length - i);
+  return ends.flatMap((end) => texts.slice(0, end).map((_, i) => texts.slice(end - 1 - i, end)));
+}
+
+function isDrawingOf(composer: Composer, run: readonly string[]): boolean {
+  const standing = new ComposerProbe(run.join("")).presenceOf(composer);
+  if (standing !== "there" && standing !== "worn") return false;
+  const markers = composer.text.match(MARKER) ?? [];
+  return markers.length <= run.length && markers.every((marker) => run.some((text) => foldsTo(text, marker)));
+}
+
+/** The marker names the size of what it stands for, in characters or lines. */
+function foldsTo(text: string, marker: string): boolean {
+  const lineFeeds = text.split("\n").length - 1;
+  const characters = /(\d+) chars/.exec(marker)?.[1];
+  if (characters !== undefined) return Number(characters) === [...text].length;
+  const more = /\+(\d+) lines/.exec(marker)?.[1];
+  if (more !== undefined) return Number(more) === lineFeeds;
+  const lines = /~(\d+) lines/.exec(marker)?.[1];
+  if (lines !== undefined) return Math.abs(Number(lines) - lineFeeds) <= 1;
+  return text.length >= FOLDED_LENGTH;
+}

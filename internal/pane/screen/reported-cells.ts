@@ -1,0 +1,55 @@
+import { type Habitual, insideOf } from "./tmux-inside.ts";
+
+/** Of a cell's background word: no style of the emulator uses this bit, and it goes wherever the cell goes. */
+const TOLD = 0x8000_0000;
+const WORDS_A_CELL = 3;
+const BACKGROUND = 2;
+
+/**
+ * Marks cells of the main screen and its history as reported. A mark stays with what stands in the cell: it follows it when lines
+ * are wrapped again at another width, scroll or come back, and is gone when something else is printed there.
+ */
+export class ReportedCells {
+  readonly #terminal: Habitual;
+
+  constructor(terminal: Habitual) {
+    this.#terminal = terminal;
+  }
+
+  /** The row's first cell is marked; rows count from the oldest. */
+  isReported(y: number): boolean {
+    return isMarked(this.#words(y), 0);
+  }
+
+  /** The first column without a mark; the row's length when all of it is marked. */
+  reportedCols(y: number): number {
+    const words = this.#words(y);
+    const cols = (words?.length ?? 0) / WORDS_A_CELL;
+    let x = 0;
+    while (x < cols && isMarked(words, x)) x++;
+    return x;
+  }
+
+  /** What stands in this row goes on from a row that is not held any more. */
+  continues(y: number): void {
+    const line = insideOf(this.#terminal).buffers.normal.lines.get(y);
+    if (line !== undefined) line.isWrapped = true;
+  }
+
+  /** Marks the rows from `from` up to, not including, `to`. */
+  mark(from: number, to: number): void {
+    for (let y = from; y < to; y++) {
+      const words = this.#words(y);
+      if (words === undefined) continue;
+      for (let i = BACKGROUND; i < words.length; i += WORDS_A_CELL) words[i] = ((words[i] ?? 0) | TOLD) >>> 0;
+    }
+  }
+
+  #words(y: number): Uint32Array | undefined {
+    return insideOf(this.#terminal).buffers.normal.lines.get(y)?._data;
+  }
+}
+
+function isMarked(words: Uint32Array | undefined, x: number): boolean {
+  return ((words?.[x * WORDS_A_CELL + BACKGROUND] ?? 0) & TOLD) !== 0;
+}

@@ -1,0 +1,13 @@
+/** What the agent itself reports, newest first; times are monotonic milliseconds. */
+export interface AgentSigns {
+  /** The newest report that a message was taken, if it came after `since`. */
+  promptTakenSince(since: number): { readonly prompt?: string; readonly at: number } | undefined;
+  /** The agent is known to report messages that it takes, so the report is worth a short wait. */
+  reportsPrompts(): boolean;
+  /** It has reported one since it was started, or since somebody began to look at it. */
+  hasReported(): boolean;
+  /** It was seen to start, and nothing says that it has taken a message since. */
+  isNew(): boolean;
+  /** A source stronger than the screen says that the agent waits for a person. */
+  waitsForPerson(): boolean;
+}

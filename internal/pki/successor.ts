@@ -1,0 +1,34 @@
+import type { X509Certificate } from "node:crypto";
+import { DomainError } from "../base/errors.ts";
+import { checkAuthority } from "./authority.ts";
+import { factsOf } from "./certificate-facts.ts";
+import { BACKDATE_MS, certify, type Signer } from "./certify.ts";
+import { caConstraints, keyUsage } from "./extensions.ts";
+
+/**
+ * The CA that takes a CA's place, certified by the one before: who trusts that one alone follows its successor's certificates
+ * too, when this is sent beside them. It may sign leaves of every kind, since it is the same owner's, and ends with the first of the
+ * two. PEM.
+ * @param now wall clock, ms
+ * @throws DomainError `denied` for a successor that is no CA or has the name or the key of the one before
+ */
+export function signSuccessor(successor: X509Certificate, before: Signer, now: number): string {
+  checkAuthority(successor, now, "the new CA");
+  const [next, old] = [factsOf(successor), factsOf(before.certificate)];
+  if (successor.publicKey.equals(before.certificate.publicKey)) {
+    throw new DomainError("denied", "the new CA has the key of the one before");
+  }
+  if (next.subject.equals(old.subject)) {
+    throw new DomainError("denied", "the new CA has the name of the one before: the two could not be told apart");
+  }
+  const ends = [successor, before.certificate].map((ca) => ca.validToDate.getTime());
+  const content = {
+    subject: next.subject,
+    publicKey: successor.publicKey,
+    notBefore: now - BACKDATE_MS,
+    notAfter: Math.min(...ends),
+    extensions: [caConstraints(0), keyUsage("keyCertSign", "crlSign")],
+    ...(next.subjectKeyId && { keyId: next.subjectKeyId }),
+  };
+  return certify(content, before);
+}

@@ -1,0 +1,53 @@
+import { DomainError } from "../../base/errors.ts";
+import type { OptionRules } from "./conversation.ts";
+
+const MAX_NAME_CHARS = 128;
+const MAX_PROMPT_BYTES = 16_384;
+
+/** A word that becomes an argument of a program: it must not look like a flag. */
+function word(value: string): string | undefined {
+  const isWord = value.length <= MAX_NAME_CHARS && /^[A-Za-z0-9][A-Za-z0-9._:/@[\]-]*$/.test(value);
+  return isWord ? undefined : "must begin with a letter or digit and hold letters, digits and ._:/@[]- only";
+}
+
+/** One of these words. */
+export function oneOf(...words: readonly string[]): (value: string) => string | undefined {
+  return (value) => (words.includes(value) ? undefined : `must be one of ${words.join(", ")}`);
+}
+
+/** Text for the model, added to the agent's own instructions. */
+function prompt(value: string): string | undefined {
+  if (Buffer.byteLength(value) > MAX_PROMPT_BYTES) return `must be at most ${MAX_PROMPT_BYTES} bytes`;
+  return /[\0-\x08\x0b-\x1f\x7f]/.test(value) ? "must not hold control characters" : undefined;
+}
+
+/** What every provider knows: `raw` passes the program's own lines on, `permission_mode` answers its requests. */
+export const COMMON_OPTIONS = {
+  mode: oneOf("stdio"),
+  raw: oneOf("true", "false"),
+} satisfies OptionRules;
+
+export const MODEL = { model: word } satisfies OptionRules;
+export const RESUME = { resume: word } satisfies OptionRules;
+export const SYSTEM_PROMPT = { system_prompt: prompt } satisfies OptionRules;
+
+/** @throws DomainError `invalid`, naming the option and what may stand there */
+export function checkOptions(provider: string, rules: OptionRules, options: Readonly<Record<string, string>>): void {
+  for (const [name, value] of Object.entries(options)) {
+    const rule = Object.hasOwn(rules, name) ? rules[name] : undefined;
+    if (rule === undefined) {
+      const known = Object.keys(rules).join(", ");
+      throw new DomainError(
+        "invalid",
+        `${provider} has no option ${JSON.stringify(name.slice(0, 64))}; it has ${known}`,
+        {
+          fields: { option: name.slice(0, 64) },
+        },
+      );
+    }
+    const wrong = rule(value);
+    if (wrong !== undefined) {
+      throw new DomainError("invalid", `option ${name} of ${provider} ${wrong}`, { fields: { option: name } });
+    }
+  }
+}

@@ -1,0 +1,57 @@
+import { createHash } from "node:crypto";
+import type { DialogKind } from "../../agents/profile.ts";
+import { plainText } from "../../base/sanitise.ts";
+import type { Dialog } from "../../session/types.ts";
+import { oneOf } from "./agent-options.ts";
+import type { AgentLink, OptionRules } from "./conversation.ts";
+
+export type DialogAnswer = "allow" | "deny";
+
+/** What is answered to an agent's requests: a session without a terminal has nobody to ask. */
+export const PERMISSION_MODE = { permission_mode: oneOf("deny", "allow") } satisfies OptionRules;
+
+/** Told to the agent with a denial, so that it can go on without. */
+export const DENIED =
+  "Denied: nobody can answer requests in this session. Go on without it, or end the turn and say what you need.";
+
+const MAX_TITLE_CHARS = 200;
+const MAX_TEXT_CHARS = 4_000;
+
+/** What an agent asks. */
+export interface Question {
+  readonly kind: DialogKind;
+  readonly title: string;
+  readonly text: string;
+  readonly choices: readonly string[];
+}
+
+/**
+ * Decides what the agent asked, and tells that it waited for that. A question for information is always denied: nothing
+ * true could be said. The caller gives the agent the answer at once.
+ */
+export function answerDialog(link: AgentLink, question: Question, mode: DialogAnswer): DialogAnswer {
+  const decision = question.kind === "permission" || question.kind === "plan" ? mode : "deny";
+  const dialog = dialogOf(question, link.clock.now());
+  link.emit({ type: "phase", state: "dialog" });
+  link.emit({ type: "dialog-opened", dialog });
+  const word = decision === "allow" ? "allowed" : "denied";
+  link.emit({ type: "output", stream: "stdout", text: `● ${dialog.title}: ${word} (permission_mode=${mode})\n` });
+  link.emit({ type: "dialog-closed", dialog });
+  link.emit({ type: "phase", state: "busy" });
+  return decision;
+}
+
+function dialogOf(question: Question, since: number): Dialog {
+  const title = plainText(question.title).replaceAll("\n", " ").slice(0, MAX_TITLE_CHARS);
+  const text = plainText(question.text).slice(0, MAX_TEXT_CHARS);
+  const choices = question.choices.map((label, index) => ({
+    key: String(index + 1),
+    label: plainText(label).slice(0, MAX_TITLE_CHARS),
+    selected: false,
+  }));
+  const id = createHash("sha256")
+    .update(JSON.stringify([question.kind, title, text, choices]))
+    .digest("hex")
+    .slice(0, 16);
+  return { id, kind: question.kind, title, text, choices, since };
+}

@@ -1,0 +1,165 @@
+import { DomainError, errorText } from "../../base/errors.ts";
+import { asObjects, asText, type Json, objectAt } from "../../base/json-fields.ts";
+import type { AgentInput, SessionConfig } from "../../bridge/provider.ts";
+import { COMMON_OPTIONS, MODEL, RESUME } from "../conversation/agent-options.ts";
+import type { AgentLink, Conversation, Dialect } from "../conversation/conversation.ts";
+import { conversationText } from "../conversation/conversation-text.ts";
+import { answerDialog, PERMISSION_MODE } from "../conversation/dialog-policy.ts";
+import { JsonRpcPeer } from "../conversation/json-rpc-peer.ts";
+import { toolInputText } from "../conversation/tool-text.ts";
+import { TurnPhase } from "../conversation/turn-phase.ts";
+import { type AcpText, endAcpText, NO_TEXT, readAcpUpdate } from "./acp-updates.ts";
+
+/** Nothing of this machine is offered to the agent: it reads files and runs commands by itself. */
+const CAPABILITIES = { fs: { readTextFile: false, writeTextFile: false }, terminal: false };
+const PROTOCOL_VERSION = 1;
+/** No session of this provider runs there. */
+const NO_SESSIONS_AT = "/";
+
+/**
+ * OpenCode by the Agent Client Protocol (1.18.33): JSON-RPC over lines, one session for many turns. The protocol answers
+ * a prompt at the end of its turn only; that it was taken is known when a later request is answered. A second prompt
+ * would be mixed into the turn in hand, so it waits here.
+ */
+export const opencodeDialect: Dialect = {
+  id: "opencode",
+  options: { ...COMMON_OPTIONS, ...MODEL, ...RESUME, ...PERMISSION_MODE },
+  canResume: true,
+  environment: {
+    names: ["GEMINI_API_KEY", "GROQ_API_KEY", "MISTRAL_API_KEY", "XAI_API_KEY", "DEEPSEEK_API_KEY", "GITHUB_TOKEN"],
+    prefixes: ["OPENCODE_", "ANTHROPIC_", "OPENAI_", "OPENROUTER_", "AZURE_", "AWS_", "GOOGLE_", "VERTEX_"],
+  },
+  argv: (configured) => ["acp", ...configured],
+  converse: (link, session) => new OpencodeConversation(link, session.options),
+};
+
+class OpencodeConversation implements Conversation {
+  readonly #link: AgentLink;
+  readonly #options: SessionConfig["options"];
+  readonly #phase: TurnPhase;
+  readonly #rpc: JsonRpcPeer;
+  #sessionId = "";
+  #isOpen = false;
+  #listsSessions = false;
+  #text: AcpText = NO_TEXT;
+
+  constructor(link: AgentLink, options: SessionConfig["options"]) {
+    this.#link = link;
+    this.#options = options;
+    this.#phase = new TurnPhase(link);
+    const handlers = {
+      request: (method: string, params: Json) => this.#onRequest(method, params),
+      notification: (method: string, params: Json) => this.#onNotification(method, params),
+    };
+    this.#rpc = new JsonRpcPeer((message) => link.write(message), handlers, { version: true });
+  }
+
+  async open(signal: AbortSignal): Promise<void> {
+    const hello = { protocolVersion: PROTOCOL_VERSION, clientCapabilities: CAPABILITIES };
+    const { agentCapabilities } = await this.#rpc.request("initialize", hello, signal);
+    const sessions = objectAt({ agentCapabilities }, "agentCapabilities", "sessionCapabilities");
+    this.#listsSessions = sessions["list"] !== undefined;
+    const place = { cwd: this.#link.cwd(), mcpServers: [] };
+    const { model, resume } = this.#options;
+    if (resume === undefined) {
+      this.#sessionId = asText((await this.#rpc.request("session/new", place, signal))["sessionId"]);
+    } else {
+      // `load` tells the whole conversation once more; nothing is passed on before it is open.
+      const method = sessions["resume"] === undefined ? "session/load" : "session/resume";
+      await this.#rpc.request(method, { ...place, sessionId: resume }, signal).catch(notResumed(resume));
+      this.#sessionId = resume;
+    }
+    if (model !== undefined) {
+      const choice = { sessionId: this.#sessionId, configId: "model", value: model };
+      await this.#rpc.request("session/set_config_option", choice, signal);
+    }
+    this.#isOpen = true;
+    this.#say(conversationText(this.#sessionId));
+  }
+
+  onLine(line: string): boolean {
+    return this.#rpc.onLine(line);
+  }
+
+  async give(input: AgentInput, signal: AbortSignal): Promise<"submitted"> {
+    this.#phase.busy();
+    const prompt = { sessionId: this.#sessionId, prompt: [{ type: "text", text: input.text }] };
+    const over = new AbortController();
+    const turn = this.#rpc.request("session/prompt", prompt, over.signal);
+    const ended = turn.then(
+      ({ stopReason }) => this.#onTurnEnd(stopReason === "end_turn" ? "" : `ended: ${asText(stopReason)}`),
+      (err: unknown) => {
+        this.#onTurnEnd(`failed: ${errorText(err)}`);
+        throw err;
+      },
+    );
+    await Promise.race([ended, this.#taken(signal)]);
+    ended.catch(() => {});
+    return "submitted";
+  }
+
+  kept(): readonly string[] {
+    return [];
+  }
+
+  takesMessages(): boolean {
+    return this.#isOpen && !this.#phase.isBusy;
+  }
+
+  close(): void {
+    if (this.#phase.isBusy) this.#rpc.notify("session/cancel", { sessionId: this.#sessionId }).catch(() => {});
+    this.#link.endInput();
+  }
+
+  /** Requests are read in order: once this one is answered, those before it were taken, even if it is refused. */
+  async #taken(signal: AbortSignal): Promise<void> {
+    const [method, params] = this.#listsSessions ? ["session/list", { cwd: NO_SESSIONS_AT }] : ["_gastown/ping", {}];
+    try {
+      await this.#rpc.request(method, params, signal);
+    } catch (err) {
+      if (signal.aborted || !(err instanceof DomainError) || err.kind !== "precondition") throw err;
+    }
+  }
+
+  #onTurnEnd(how: string): void {
+    const { state, text } = endAcpText(this.#text);
+    this.#text = state;
+    this.#say(text);
+    if (how !== "") this.#say(`● The turn ${how}\n`);
+    this.#phase.idle();
+  }
+
+  #onNotification(method: string, params: Json): void {
+    if (method !== "session/update" || !this.#isOpen || params["sessionId"] !== this.#sessionId) return;
+    const { state, text } = readAcpUpdate(this.#text, objectAt(params, "update"));
+    this.#text = state;
+    this.#say(text);
+  }
+
+  async #onRequest(method: string, params: Json): Promise<object | undefined> {
+    if (method !== "session/request_permission") return undefined;
+    const tool = objectAt(params, "toolCall");
+    const options = asObjects(params["options"]);
+    const question = {
+      ...({ kind: "permission", title: `Allow ${asText(tool["kind"]) || "this"}?` } as const),
+      text: toolInputText(objectAt(tool, "rawInput")) || asText(tool["title"]),
+      choices: options.map((option) => asText(option["name"])),
+    };
+    const mode = this.#options["permission_mode"] === "allow" ? "allow" : "deny";
+    const kind = answerDialog(this.#link, question, mode) === "allow" ? "allow_once" : "reject_once";
+    const option = options.find((each) => each["kind"] === kind);
+    if (option === undefined) return { outcome: { outcome: "cancelled" } };
+    return { outcome: { outcome: "selected", optionId: asText(option["optionId"]) } };
+  }
+
+  #say(text: string): void {
+    if (text !== "") this.#link.emit({ type: "output", stream: "stdout", text });
+  }
+}
+
+function notResumed(id: string): (err: unknown) => never {
+  return (err) => {
+    if (!(err instanceof DomainError)) throw err;
+    throw new DomainError(err.kind, `cannot go on with conversation ${id}: ${err.message}`, { cause: err });
+  };
+}

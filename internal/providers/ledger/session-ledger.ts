@@ -1,0 +1,98 @@
+import { createHash } from "node:crypto";
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Clock } from "../../base/clock.ts";
+import type { Logger } from "../../base/logger.ts";
+import type { SessionConfig } from "../../bridge/provider.ts";
+import type { StartRequest } from "../../bridge/session-backend.ts";
+import type { TerminalSurvivor } from "../../bridge/terminal-launcher.ts";
+import { killMarked } from "../../process/marked-processes.ts";
+import { lostTerminal } from "./lost-terminal.ts";
+import { MARKER } from "./session-marker.ts";
+
+interface LedgerEntry {
+  readonly version: 1;
+  readonly createdAt: number;
+  readonly request: StartRequest;
+}
+
+export interface SessionLedgerDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/**
+ * The sessions over standard streams that run, as files: they end with this process, and what a killed one has left is
+ * ended and named by the next.
+ */
+export class SessionLedger {
+  readonly #deps: SessionLedgerDeps;
+  readonly #folder: string;
+
+  /** `folder`: for this user alone; made when it is not there. */
+  constructor(deps: SessionLedgerDeps, folder: string) {
+    this.#deps = deps;
+    this.#folder = folder;
+  }
+
+  /** For the environment of a session's processes: by it they are found wherever they have gone. */
+  environmentOf(session: SessionKeyOf): Readonly<Record<string, string>> {
+    return { [MARKER]: this.#markerOf(session) };
+  }
+
+  /** To be called before anything is started. */
+  begin(provider: string, { project, sessionId: id, repoPath, options }: SessionConfig): void {
+    const request: StartRequest = { project, id, provider, repoPath, agentOpts: options };
+    const entry: LedgerEntry = { version: 1, createdAt: this.#deps.clock.now(), request };
+    const path = this.#pathOf({ project, sessionId: id });
+    mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+    writeFileSync(`${path}.new`, JSON.stringify(entry), { mode: 0o600 });
+    renameSync(`${path}.new`, path);
+  }
+
+  /** The session has ended: what it has left behind is ended too. */
+  end(session: SessionKeyOf): void {
+    killMarked(MARKER, this.#markerOf(session));
+    rmSync(this.#pathOf(session), { force: true });
+  }
+
+  /** Sessions of an earlier process: none of them runs any more when this returns. */
+  lost(): readonly TerminalSurvivor[] {
+    mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+    return readdirSync(this.#folder).flatMap((name) => {
+      const entry = entryIn(join(this.#folder, name));
+      if (entry === undefined) {
+        rmSync(join(this.#folder, name), { force: true });
+        return [];
+      }
+      const { request, createdAt } = entry;
+      const { project, id: sessionId, provider, repoPath, agentOpts: options } = request;
+      this.end({ project, sessionId });
+      this.#deps.logger.warn({ session: sessionId, project }, "a session of an earlier bridge has ended with it");
+      const config = { project, sessionId, provider, repoPath, cwd: repoPath, options, createdAt, request };
+      return [{ config, launched: lostTerminal(config, this.#deps.clock.now()) }];
+    });
+  }
+
+  #pathOf(session: SessionKeyOf): string {
+    return join(this.#folder, `${this.#markerOf(session).slice(0, 32)}.json`);
+  }
+
+  #markerOf({ project, sessionId }: SessionKeyOf): string {
+    return createHash("sha256")
+      .update(JSON.stringify([this.#folder, project, sessionId]))
+      .digest("hex");
+  }
+}
+
+type SessionKeyOf = Pick<SessionConfig, "project" | "sessionId">;
+
+function entryIn(path: string): LedgerEntry | undefined {
+  try {
+    const { version, request, createdAt } = JSON.parse(readFileSync(path, "utf8")) as Partial<LedgerEntry>;
+    const isWhole = version === 1 && typeof request?.id === "string" && typeof createdAt === "number";
+    return isWhole ? { version, request, createdAt } : undefined;
+  } catch {
+    return undefined;
+  }
+}

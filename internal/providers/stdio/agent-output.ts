@@ -1,0 +1,74 @@
+import { plainText } from "../../base/sanitise.ts";
+import type { AgentEvent } from "../../bridge/provider.ts";
+import { LineReader, type OutputLine } from "./line-reader.ts";
+
+/** A longer line of a protocol is no message that anyone could use; reading it takes tens of milliseconds. */
+const MAX_LINE_BYTES = 4 * 1024 * 1024;
+/** Of a line that is for people. */
+const MAX_TEXT_BYTES = 64 * 1024;
+/** Kept of the last line on stderr, which often says why the agent ended. */
+const MAX_LAST_CHARS = 200;
+
+export interface OutputDeps {
+  /** False: the line is not of the agent's protocol. */
+  readonly onLine: (line: string) => boolean;
+  readonly emit: (event: AgentEvent) => void;
+  readonly raw: boolean;
+}
+
+/** Makes lines of what an agent writes, gives its protocol those that are whole, and passes on or names the rest. */
+export class AgentOutput {
+  readonly #deps: OutputDeps;
+  readonly #lines = new LineReader(MAX_LINE_BYTES);
+  readonly #errorLines = new LineReader(MAX_TEXT_BYTES);
+  #unreadable = 0;
+  #lastError = "";
+
+  constructor(deps: OutputDeps) {
+    this.#deps = deps;
+  }
+
+  /** The last line on stderr, at most 200 characters of plain text; empty before the first. */
+  get lastError(): string {
+    return this.#lastError;
+  }
+
+  stdout(chunk: Buffer): void {
+    for (const line of this.#lines.push(chunk)) this.#onLine(line);
+  }
+
+  stderr(chunk: Buffer): void {
+    for (const line of this.#errorLines.push(chunk)) this.#onErrorLine(line);
+  }
+
+  /** Nothing more comes. Says how many lines of stdout were not of the protocol, or not whole; they were shown. */
+  end(): void {
+    const line = this.#lines.end();
+    if (line !== undefined) this.#onLine(line);
+    const errorLine = this.#errorLines.end();
+    if (errorLine !== undefined) this.#onErrorLine(errorLine);
+    if (this.#unreadable === 0) return;
+    const text = `● ${this.#unreadable} of its lines could not be read as its protocol\n`;
+    this.#deps.emit({ type: "output", stream: "stderr", text });
+  }
+
+  #onLine(line: OutputLine): void {
+    const isRead = line.lostBytes === 0 && this.#deps.onLine(line.text);
+    if (!isRead) this.#unreadable++;
+    if (!isRead || this.#deps.raw) this.#text("stdout", line);
+  }
+
+  #onErrorLine(line: OutputLine): void {
+    this.#text("stderr", line);
+    const text = plainText(line.text.slice(0, MAX_LAST_CHARS)).trim();
+    if (text !== "") this.#lastError = text;
+  }
+
+  /** A line for people: of one that is not of the protocol they get the beginning. */
+  #text(stream: "stdout" | "stderr", line: OutputLine): void {
+    const text = line.text.length > MAX_TEXT_BYTES && !this.#deps.raw ? line.text.slice(0, MAX_TEXT_BYTES) : line.text;
+    this.#deps.emit({ type: "output", stream, text: `${plainText(text)}\n` });
+    const bytes = line.lostBytes + (text === line.text ? 0 : Buffer.byteLength(line.text) - Buffer.byteLength(text));
+    if (bytes > 0) this.#deps.emit({ type: "lost", stream, bytes, reason: "a line of its output is too long" });
+  }
+}

@@ -1,0 +1,182 @@
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readlinkSync } from "node:fs";
+import type { Readable } from "node:stream";
+import type { Clock } from "../../base/clock.ts";
+import { DomainError } from "../../base/errors.ts";
+import { ProcessGroup } from "./process-group.ts";
+
+export interface AgentCommand {
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** How it ended: one of the two is set. */
+export interface ProcessEnd {
+  readonly code?: number;
+  readonly signal?: NodeJS.Signals;
+}
+
+export interface OutputSink {
+  stdout(chunk: Buffer): void;
+  stderr(chunk: Buffer): void;
+  /** The process has ended, and nobody read the rest of its output in time. */
+  abandoned(stream: "stdout" | "stderr", bytes: number): void;
+}
+
+/** After the process has ended, what is still in its pipes comes within this time, unless a grandchild holds them open. */
+const REST_MS = 500;
+/** How long a reader that is slow has for the rest. */
+const HELD_REST_MS = 10_000;
+/** Shares of the grace period: the agent may end by itself, then it has TERM, the rest is KILL's. */
+const ASK_SHARE = 0.4;
+const TERM_SHARE = 0.5;
+/** More text than this waits for no agent: it does not read. */
+const MAX_UNREAD_BYTES = 1024 * 1024;
+/** KILL needs no permission; only a process in uninterruptible sleep takes longer. */
+const KILL_MS = 5_000;
+
+/** An agent's process as the leader of a group of its own, with pipes to its standard streams. */
+export class AgentProcess {
+  readonly #clock: Clock;
+  readonly #child: ChildProcessWithoutNullStreams;
+  readonly #group: ProcessGroup;
+  #stopping: Promise<void> | undefined;
+  #isHeld = false;
+  /** Resolves when the process has ended and all its output was handed over. */
+  readonly ended: Promise<ProcessEnd>;
+
+  private constructor(clock: Clock, child: ChildProcessWithoutNullStreams, pid: number, sink: OutputSink) {
+    this.#clock = clock;
+    this.#child = child;
+    this.#group = new ProcessGroup(clock, pid);
+    // A pipe that the agent has closed: a write reports it.
+    child.stdin.on("error", () => {});
+    child.stdout.on("data", (chunk: Buffer) => sink.stdout(chunk));
+    child.stderr.on("data", (chunk: Buffer) => sink.stderr(chunk));
+    this.ended = this.#end(sink);
+  }
+
+  /** @throws DomainError `precondition` for a program that cannot be executed, `unavailable` when the system has no room */
+  static async start(clock: Clock, command: AgentCommand, sink: OutputSink): Promise<AgentProcess> {
+    const child = spawn(command.program, command.args, {
+      cwd: command.cwd,
+      env: { ...command.env },
+      stdio: "pipe",
+      detached: true,
+    });
+    try {
+      await once(child, "spawn");
+    } catch (err) {
+      throw startFailure(command.program, err as NodeJS.ErrnoException);
+    }
+    return new AgentProcess(clock, child, child.pid ?? 0, sink);
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  /** The folder that it runs in, by its own name; undefined where the system does not tell. */
+  cwd(): string | undefined {
+    try {
+      return readlinkSync(`/proc/${this.pid}/cwd`);
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Resolves when the pipe has taken all of it: an agent that does not read holds the writer back. Rejects when it cannot. */
+  write(text: string): Promise<void> {
+    const { stdin } = this.#child;
+    return new Promise((resolve, reject) => {
+      if (!stdin.writable) reject(new DomainError("unavailable", "the agent has closed its input"));
+      else if (stdin.writableLength > MAX_UNREAD_BYTES)
+        reject(new DomainError("unavailable", "the agent does not read its input"));
+      else stdin.write(text, (err) => (err ? reject(err) : resolve()));
+    });
+  }
+
+  /** Tells the agent that nothing more comes. */
+  endInput(): void {
+    this.#child.stdin.end();
+  }
+
+  /** Holds its output back, or lets it come again. */
+  hold(isHeld: boolean): void {
+    this.#isHeld = isHeld;
+    for (const stream of [this.#child.stdout, this.#child.stderr]) {
+      if (isHeld) stream.pause();
+      else stream.resume();
+    }
+  }
+
+  /**
+   * Waits for the agent to end by itself, then TERM, then KILL to its group, all within `graceMs`; 0: KILL at once.
+   * Resolves when no member of the group lives. A second call with a shorter grace period hurries the first one.
+   */
+  stop(graceMs: number): Promise<void> {
+    if (graceMs <= 0) this.#group.signal("SIGKILL");
+    this.#stopping ??= this.#stop(graceMs);
+    return graceMs <= 0 ? this.#kill() : this.#stopping;
+  }
+
+  async #stop(graceMs: number): Promise<void> {
+    await this.#endsWithin(graceMs * ASK_SHARE);
+    if (!this.#group.lives()) return;
+    this.#group.signal("SIGTERM");
+    if (!(await this.#group.gone(graceMs * TERM_SHARE))) await this.#kill();
+  }
+
+  /** Without looking at all processes meanwhile: most agents end by themselves. */
+  async #endsWithin(ms: number): Promise<void> {
+    const done = new AbortController();
+    const exited = once(this.#child, "exit", { signal: done.signal }).catch(() => {});
+    const waited = this.#clock.sleep(ms, done.signal).catch(() => {});
+    if (this.#child.exitCode === null && this.#child.signalCode === null) await Promise.race([exited, waited]);
+    done.abort();
+  }
+
+  async #kill(): Promise<void> {
+    this.#group.signal("SIGKILL");
+    await this.#group.gone(KILL_MS);
+  }
+
+  async #end(sink: OutputSink): Promise<ProcessEnd> {
+    const { stdout, stderr } = this.#child;
+    const rest = Promise.all([untilEnd(stdout), untilEnd(stderr)]).then(() => true);
+    const [code, signal] = (await once(this.#child, "exit")) as [number | null, NodeJS.Signals | null];
+    if (!(await this.#within(REST_MS, rest)) && this.#isHeld) await this.#within(HELD_REST_MS, rest);
+    if (stdout.readableLength > 0) sink.abandoned("stdout", stdout.readableLength);
+    if (stderr.readableLength > 0) sink.abandoned("stderr", stderr.readableLength);
+    stdout.destroy();
+    stderr.destroy();
+    return code === null ? { signal: signal ?? "SIGKILL" } : { code };
+  }
+
+  async #within(ms: number, happens: Promise<boolean>): Promise<boolean> {
+    const done = new AbortController();
+    const waited = this.#clock.sleep(ms, done.signal).then(
+      () => false,
+      () => false,
+    );
+    const happened = await Promise.race([happens, waited]);
+    done.abort();
+    return happened;
+  }
+}
+
+function untilEnd(stream: Readable): Promise<void> {
+  return new Promise((resolve) => {
+    stream.once("close", resolve);
+    stream.once("error", () => resolve());
+  });
+}
+
+function startFailure(program: string, err: NodeJS.ErrnoException): DomainError {
+  const isRoom = ["EAGAIN", "EMFILE", "ENFILE", "ENOMEM"].includes(err.code ?? "");
+  const reason = isRoom ? "the system has no room for another process" : (err.code ?? err.message);
+  return new DomainError(isRoom ? "unavailable" : "precondition", `cannot start ${program}: ${reason}`, { cause: err });
+}

@@ -1,0 +1,52 @@
+import type { Environment } from "../../base/environment.ts";
+import { DomainError } from "../../base/errors.ts";
+import { DEFAULT_REDACT_PATTERNS, Redactor } from "../../base/redact.ts";
+import type { Provider } from "../../bridge/provider.ts";
+import type { Dialect } from "../conversation/conversation.ts";
+import { claudeDialect } from "../dialects/claude-dialect.ts";
+import { codexDialect } from "../dialects/codex-dialect.ts";
+import { demoDialect } from "../dialects/demo-dialect.ts";
+import { opencodeDialect } from "../dialects/opencode-dialect.ts";
+import { agentEnvironment } from "./agent-environment.ts";
+import { MarkedProcesses } from "./marked-processes.ts";
+import { OrphanGuard } from "./orphan-guard.ts";
+import { type ProgramConfig, type StdioDeps, StdioProvider } from "./stdio-provider.ts";
+
+const DIALECTS: Readonly<Record<string, Dialect>> = {
+  claude: claudeDialect,
+  codex: codexDialect,
+  opencode: opencodeDialect,
+  demo: demoDialect,
+};
+
+/** The providers that speak over standard streams, in the order to show them. */
+const stdioProviderNames: readonly string[] = Object.keys(DIALECTS);
+
+/**
+ * A provider for each entry, by its name. Starts nothing and looks for no program yet. Agents of theirs do not outlive
+ * this process, however it ends. Without a redactor the built-in patterns are used.
+ * @throws DomainError `invalid` for a name that is not one of `stdioProviderNames`
+ */
+export function createStdioProviders(
+  deps: Omit<StdioDeps, "guard" | "marked" | "redactor"> & Partial<Pick<StdioDeps, "redactor">>,
+  programs: Readonly<Record<string, ProgramConfig>>,
+): ReadonlyMap<string, Provider> {
+  const redactor = deps.redactor ?? new Redactor(DEFAULT_REDACT_PATTERNS);
+  const guarded = { ...deps, redactor, guard: new OrphanGuard(), marked: new MarkedProcesses(deps.clock) };
+  return new Map(Object.entries(programs).map(([name, config]) => [name, createOne(guarded, name, config)]));
+}
+
+/** The environment of a provider's agents. @throws DomainError `invalid` as `createStdioProviders` */
+export function environmentOf(name: string, own: Environment): Readonly<Record<string, string>> {
+  return agentEnvironment(dialectNamed(name), own);
+}
+
+function createOne(deps: StdioDeps, name: string, config: ProgramConfig): Provider {
+  return new StdioProvider(deps, dialectNamed(name), config);
+}
+
+function dialectNamed(name: string): Dialect {
+  const dialect = Object.hasOwn(DIALECTS, name) ? DIALECTS[name] : undefined;
+  if (dialect !== undefined) return dialect;
+  throw new DomainError("invalid", `no provider is named "${name}"; there are ${stdioProviderNames.join(", ")}`);
+}

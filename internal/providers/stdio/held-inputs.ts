@@ -1,0 +1,35 @@
+import { DomainError } from "../../base/errors.ts";
+import type { AgentInput } from "../../bridge/provider.ts";
+
+/** As many as a mailbox of a terminal's agent holds. */
+const MAX_HELD = 50;
+
+/** Messages that wait for the end of a turn, for agents that take one at a time. */
+export class HeldInputs {
+  #inputs: AgentInput[] = [];
+
+  /** @throws DomainError `exhausted` when too many wait */
+  add(input: AgentInput): void {
+    if (this.#inputs.length >= MAX_HELD) {
+      throw new DomainError("exhausted", `${MAX_HELD} messages wait for the agent already`, {
+        fields: { limit: MAX_HELD },
+      });
+    }
+    this.#inputs.push(input);
+  }
+
+  get isEmpty(): boolean {
+    return this.#inputs.length === 0;
+  }
+
+  shift(): AgentInput | undefined {
+    return this.#inputs.shift();
+  }
+
+  /** All that still wait; none does afterwards. */
+  drain(): readonly AgentInput[] {
+    const inputs = this.#inputs;
+    this.#inputs = [];
+    return inputs;
+  }
+}

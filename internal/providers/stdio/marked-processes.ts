@@ -1,0 +1,89 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { Clock } from "../../base/clock.ts";
+import { listPids, parseStat, readOrEmpty } from "../../process/proc-files.ts";
+
+/** The variable that an agent hands on to everything that it starts, wherever that goes. */
+export const MARK_VARIABLE = "GT_AGENT_SESSION";
+
+const PATTERN = new RegExp(`(?:^|\\0)${MARK_VARIABLE}=([0-9a-f-]{36})(?=\\0|$)`);
+/** Sessions that end at the same moment share one look at all processes. */
+const GATHER_MS = 10;
+/** Between so many processes other work gets its turn. */
+const BATCH = 64;
+const LOOK_EVERY_MS = 100;
+/** KILL needs no permission; only a process in uninterruptible sleep takes longer. */
+const KILL_MS = 5_000;
+
+type Marked = ReadonlyMap<string, readonly number[]>;
+
+/** Finds and ends what agents have left behind outside of their process groups, by the mark in its environment. Linux only. */
+export class MarkedProcesses {
+  readonly #clock: Clock;
+  #look: Promise<Marked> | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** TERM, and after `graceMs` KILL, to everything with this mark; 0: KILL at once. Resolves when nothing of it lives, or KILL does not help. */
+  async end(mark: string, graceMs: number): Promise<void> {
+    if (graceMs > 0) {
+      const end = this.#clock.monotonicMs() + graceMs;
+      if (await this.#signal(mark, "SIGTERM", end)) return;
+    }
+    await this.#signal(mark, "SIGKILL", this.#clock.monotonicMs() + KILL_MS);
+  }
+
+  /** To those that live, once to each. True: none lives any more. */
+  async #signal(mark: string, name: "SIGTERM" | "SIGKILL", end: number): Promise<boolean> {
+    const signalled = new Set<number>();
+    for (;;) {
+      const pids = await this.#find(mark);
+      if (pids.length === 0) return true;
+      for (const pid of pids.filter((each) => !signalled.has(each))) {
+        signalled.add(pid);
+        signal(pid, name);
+      }
+      if (this.#clock.monotonicMs() >= end) return false;
+      await this.#clock.sleep(LOOK_EVERY_MS);
+    }
+  }
+
+  async #find(mark: string): Promise<readonly number[]> {
+    this.#look ??= this.#lookSoon();
+    return (await this.#look).get(mark) ?? [];
+  }
+
+  async #lookSoon(): Promise<Marked> {
+    await this.#clock.sleep(GATHER_MS);
+    // Who asks from here on gets the next one: this one may have passed its processes by.
+    this.#look = undefined;
+    const found = new Map<string, number[]>();
+    for (const [index, pid] of pidsHere().entries()) {
+      if (index % BATCH === BATCH - 1) await nextTurn();
+      const mark = PATTERN.exec(readOrEmpty(`/proc/${pid}/environ`))?.[1];
+      if (mark === undefined || parseStat(readOrEmpty(`/proc/${pid}/stat`))?.isZombie !== false) continue;
+      const pids = found.get(mark);
+      if (pids === undefined) found.set(mark, [pid]);
+      else pids.push(pid);
+    }
+    return found;
+  }
+}
+
+/** None where there is no /proc. */
+function pidsHere(): readonly number[] {
+  try {
+    return listPids();
+  } catch {
+    return [];
+  }
+}
+
+function signal(pid: number, name: "SIGTERM" | "SIGKILL"): void {
+  try {
+    process.kill(pid, name);
+  } catch {
+    // It has ended.
+  }
+}

@@ -1,0 +1,66 @@
+import type { Clock } from "../../base/clock.ts";
+import { listPids, readOrEmpty, statFields } from "../../process/proc-files.ts";
+import { processLives } from "../../process/process-lives.ts";
+
+const LOOK_EVERY_MS = 20;
+const SLOWEST_LOOK_MS = 200;
+
+/** The group that a process leads; it stays as long as one of its members lives, also when the leader has ended. */
+export class ProcessGroup {
+  readonly #clock: Clock;
+  readonly #id: number;
+  /** Its id may be another's by now. */
+  #isGone = false;
+
+  constructor(clock: Clock, id: number) {
+    this.#clock = clock;
+    this.#id = id;
+  }
+
+  /** Sends it to all members; a group that has gone is no error. */
+  signal(name: "SIGTERM" | "SIGKILL"): void {
+    if (this.#isGone) return;
+    try {
+      process.kill(-this.#id, name);
+    } catch {
+      // It has gone.
+    }
+  }
+
+  /** A member lives. Members that have ended and were not waited for do not count. */
+  lives(): boolean {
+    this.#isGone ||= !this.#hasLivingMember();
+    return !this.#isGone;
+  }
+
+  /** Resolves with true once no member lives, with false after `ms`. */
+  async gone(ms: number): Promise<boolean> {
+    const end = this.#clock.monotonicMs() + ms;
+    let pause = LOOK_EVERY_MS;
+    while (this.lives()) {
+      const left = end - this.#clock.monotonicMs();
+      if (left <= 0) return false;
+      await this.#clock.sleep(Math.min(pause, left));
+      pause = Math.min(SLOWEST_LOOK_MS, pause * 1.5);
+    }
+    return true;
+  }
+
+  #hasLivingMember(): boolean {
+    try {
+      process.kill(-this.#id, 0);
+    } catch (err) {
+      if ((err as NodeJS.ErrnoException).code !== "EPERM") return false;
+    }
+    // The leader first: looking at all processes takes milliseconds.
+    return process.platform !== "linux" || processLives(this.#id) || hasLivingMember(String(this.#id));
+  }
+}
+
+/** Fields of /proc/PID/stat behind the name: state, parent, group. */
+function hasLivingMember(group: string): boolean {
+  return listPids().some((pid) => {
+    const [state, , itsGroup] = statFields(readOrEmpty(`/proc/${pid}/stat`));
+    return itsGroup === group && state !== "Z" && state !== "X";
+  });
+}

@@ -1,0 +1,57 @@
+import { expect, it } from "vitest";
+import { FakeClock } from "../../../test/support/fake-clock.ts";
+import type { CommandResult } from "../../process/run-command.ts";
+import { ProgramHealth } from "./program-health.ts";
+
+function program(answer: () => Promise<CommandResult>, binary = process.execPath) {
+  const clock = new FakeClock();
+  const asked: (readonly string[])[] = [];
+  const run = async (_file: string, args: readonly string[]) => {
+    asked.push(args);
+    return answer();
+  };
+  const options = { provider: "demo", binary, versionArgs: ["main.ts"], cwd: "/", env: { PATH: "/nowhere" } };
+  return { clock, asked, health: new ProgramHealth({ clock, run }, options) };
+}
+
+const printed = async (): Promise<CommandResult> => ({ type: "exit", code: 0, stdout: "demo 1.2.3\n", stderr: "" });
+
+it("tells the version, and asks for it once a minute", async () => {
+  const { clock, asked, health } = program(printed);
+  const healthy = { available: true, error: "", version: "1.2.3" };
+  expect(await Promise.all([health.check(), health.check()])).toEqual([healthy, healthy]);
+  expect(asked).toEqual([["main.ts", "--version"]]);
+  await clock.advance(59_000);
+  await health.check();
+  expect(asked).toHaveLength(1);
+  await clock.advance(2_000);
+  await health.check();
+  expect(asked).toHaveLength(2);
+  expect(clock.sleeping).toBe(0);
+});
+
+it("answers within two seconds while the program does not", async () => {
+  const { clock, health } = program(() => new Promise(() => {}));
+  const check = health.check();
+  await clock.advance(2_000);
+  expect(await check).toEqual({ available: true, error: "", version: "" });
+});
+
+it.each<[CommandResult, string]>([
+  [{ type: "missing" }, "its interpreter is missing"],
+  [{ type: "failed", reason: "took longer than 10000 ms" }, "--version took longer than 10000 ms"],
+  [{ type: "exit", code: 1, stdout: "", stderr: "x" }, "--version ended with 1"],
+])("is not available after %j", async (result, error) => {
+  const { health } = program(async () => result);
+  expect(await health.check()).toMatchObject({ available: false, error: expect.stringContaining(error) as string });
+});
+
+it("is not available without a program, and starts none", async () => {
+  const { asked, health } = program(printed, "no-such-program");
+  expect(await health.check()).toEqual({
+    available: false,
+    error: 'no program "no-such-program" found',
+    version: "",
+  });
+  expect(asked).toEqual([]);
+});

@@ -1,0 +1,80 @@
+import { versionIn } from "../../agents/program-version.ts";
+import type { Clock } from "../../base/clock.ts";
+import type { ProviderHealth } from "../../bridge/provider.ts";
+import { locateProgram } from "../../process/locate-program.ts";
+import type { RunCommand } from "../../process/run-command.ts";
+
+/** A program that was not in memory yet can take seconds to print its version. */
+const VERSION_TIMEOUT_MS = 10_000;
+/** What a caller waits at most: a version that comes later is there for the next one. */
+const PATIENCE_MS = 2_000;
+const FRESH_MS = 60_000;
+const MAX_BYTES = 16_384;
+
+export interface ProgramOptions {
+  readonly provider: string;
+  readonly binary: string;
+  /** In front of `--version`, e.g. the file that an interpreter runs. */
+  readonly versionArgs: readonly string[];
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** Whether a provider's program is there and runs. Its version is asked for once a minute, whoever asks how often. */
+export class ProgramHealth {
+  readonly #deps: { readonly clock: Clock; readonly run: RunCommand };
+  readonly #options: ProgramOptions;
+  #asked: { readonly file: string; readonly at: number; readonly answer: Promise<ProviderHealth> } | undefined;
+
+  constructor(deps: { readonly clock: Clock; readonly run: RunCommand }, options: ProgramOptions) {
+    this.#deps = deps;
+    this.#options = options;
+  }
+
+  /** The program's file; undefined when there is none that may be executed. */
+  locate(): string | undefined {
+    return locateProgram(this.#options.binary, this.#options.env["PATH"] ?? "", this.#options.cwd);
+  }
+
+  /** Within two seconds, whatever the program does; then without its version. */
+  async check(): Promise<ProviderHealth> {
+    const file = this.locate();
+    if (file === undefined) return unavailable(`no program ${JSON.stringify(this.#options.binary)} found`);
+    const answer = this.#answer(file);
+    const done = new AbortController();
+    const late = this.#deps.clock.sleep(PATIENCE_MS, done.signal).then(
+      () => ({ available: true, error: "", version: "" }),
+      () => unavailable("cancelled"),
+    );
+    const health = await Promise.race([answer, late]);
+    done.abort();
+    return health;
+  }
+
+  #answer(file: string): Promise<ProviderHealth> {
+    const now = this.#deps.clock.monotonicMs();
+    if (this.#asked?.file === file && now - this.#asked.at < FRESH_MS) return this.#asked.answer;
+    const answer = this.#ask(file);
+    this.#asked = { file, at: now, answer };
+    return answer;
+  }
+
+  async #ask(file: string): Promise<ProviderHealth> {
+    const { cwd, env, versionArgs } = this.#options;
+    const limits = { cwd, env, timeoutMs: VERSION_TIMEOUT_MS, maxBytes: MAX_BYTES };
+    const result = await this.#deps.run(file, [...versionArgs, "--version"], limits, new AbortController().signal);
+    switch (result.type) {
+      case "missing":
+        return unavailable(`${file} cannot be executed: its interpreter is missing`);
+      case "failed":
+        return unavailable(`${file} --version ${result.reason}`);
+      case "exit":
+        if (result.code !== 0) return unavailable(`${file} --version ended with ${result.code}`);
+        return { available: true, error: "", version: versionIn(result.stdout) ?? "" };
+    }
+  }
+}
+
+function unavailable(error: string): ProviderHealth {
+  return { available: false, error, version: "" };
+}

@@ -1,0 +1,122 @@
+import type { Clock } from "../../base/clock.ts";
+import type { Environment } from "../../base/environment.ts";
+import { DomainError } from "../../base/errors.ts";
+import type { Redactor } from "../../base/redact.ts";
+import type {
+  AgentEvent,
+  AgentInput,
+  Capability,
+  InputOutcome,
+  Provider,
+  ProviderHealth,
+  SessionConfig,
+  SessionHandle,
+} from "../../bridge/provider.ts";
+import type { RunCommand } from "../../process/run-command.ts";
+import { checkOptions } from "../conversation/agent-options.ts";
+import type { Dialect } from "../conversation/conversation.ts";
+import { agentEnvironment } from "./agent-environment.ts";
+import type { MarkedProcesses } from "./marked-processes.ts";
+import type { OrphanGuard } from "./orphan-guard.ts";
+import { ProgramHealth } from "./program-health.ts";
+import { StdioSession } from "./stdio-session.ts";
+
+/** How a provider is set up in the configuration. */
+export interface ProgramConfig {
+  /** A name that is looked up on PATH, or a path. */
+  readonly binary: string;
+  /** In front of everything else, e.g. the file that an interpreter runs; not checked. */
+  readonly leading?: readonly string[];
+  /** Have passed `usableArgs`. */
+  readonly args: readonly string[];
+  readonly startupTimeoutMs: number;
+}
+
+export interface StdioDeps {
+  readonly clock: Clock;
+  readonly run: RunCommand;
+  /** What agents may inherit from; see `agentEnvironment`. */
+  readonly env: Environment;
+  readonly guard: OrphanGuard;
+  readonly marked: MarkedProcesses;
+  /** Takes secrets out of errors that quote an agent. */
+  readonly redactor: Redactor;
+  /** For a binary that is given by a relative path. */
+  readonly cwd: string;
+  /** Added to the environment of a session's agent. */
+  readonly environmentOf?: (session: SessionConfig) => Readonly<Record<string, string>>;
+  /** Its agents can run in terminals as well, which others start. Default false. */
+  readonly hasTerminals?: boolean;
+}
+
+/** One agent program as child processes that speak their machine-readable protocol over pipes. */
+export class StdioProvider implements Provider {
+  readonly id: string;
+  readonly binary: string;
+  readonly capabilities: readonly Capability[];
+  readonly #deps: StdioDeps;
+  readonly #dialect: Dialect;
+  readonly #config: ProgramConfig;
+  readonly #health: ProgramHealth;
+
+  constructor(deps: StdioDeps, dialect: Dialect, config: ProgramConfig) {
+    this.id = dialect.id;
+    this.binary = config.binary;
+    this.capabilities = [
+      "stdio",
+      ...(deps.hasTerminals ? (["terminal"] as const) : []),
+      ...(dialect.canResume ? (["resume"] as const) : []),
+    ];
+    this.#deps = deps;
+    this.#dialect = dialect;
+    this.#config = config;
+    const env = agentEnvironment(dialect, deps.env);
+    this.#health = new ProgramHealth(deps, {
+      ...{ provider: dialect.id, binary: config.binary, cwd: deps.cwd, env },
+      versionArgs: config.leading ?? [],
+    });
+  }
+
+  checkOptions(options: SessionConfig["options"]): void {
+    checkOptions(this.id, this.#dialect.options, options);
+  }
+
+  async start(config: SessionConfig, signal: AbortSignal): Promise<SessionHandle> {
+    this.checkOptions(config.options);
+    const program = this.#health.locate();
+    if (program === undefined) {
+      const message = `${this.id} is not available: no program ${JSON.stringify(this.binary)} found`;
+      throw new DomainError("precondition", message, { fields: { provider: this.id } });
+    }
+    const { leading = [], args, startupTimeoutMs } = this.#config;
+    const command = {
+      program,
+      args: [...leading, ...this.#dialect.argv(args, config)],
+      cwd: config.cwd,
+      env: { ...agentEnvironment(this.#dialect, this.#deps.env), ...this.#deps.environmentOf?.(config) },
+    };
+    const deps = { ...this.#deps, dialect: this.#dialect, startupTimeoutMs };
+    return StdioSession.start(deps, command, config, signal);
+  }
+
+  send(handle: SessionHandle, input: AgentInput, signal: AbortSignal): Promise<InputOutcome> {
+    return own(handle).send(input, signal);
+  }
+
+  stop(handle: SessionHandle, graceMs: number): Promise<void> {
+    return own(handle).stop(graceMs);
+  }
+
+  events(handle: SessionHandle): AsyncIterable<AgentEvent> {
+    return own(handle).events;
+  }
+
+  health(): Promise<ProviderHealth> {
+    return this.#health.check();
+  }
+}
+
+function own(handle: SessionHandle): StdioSession {
+  if (handle instanceof StdioSession) return handle;
+  throw new DomainError("invalid", "this session was not started by this provider");
+}

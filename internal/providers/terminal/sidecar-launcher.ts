@@ -1,0 +1,271 @@
+import { randomUUID } from "node:crypto";
+import { createConnection } from "node:net";
+import { create } from "@bufbuild/protobuf";
+import { withTimeout } from "../../base/abort.ts";
+import type { Clock } from "../../base/clock.ts";
+import { DomainError, errorText } from "../../base/errors.ts";
+import type { Logger } from "../../base/logger.ts";
+import type { Caller } from "../../bridge/session-backend.ts";
+import { SidecarLink } from "../../bridge/sidecar-link.ts";
+import type {
+  LaunchedTerminal,
+  TerminalConfig,
+  TerminalLauncher,
+  TerminalSurvivor,
+} from "../../bridge/terminal-launcher.ts";
+import { SidecarService, SidecarStatusRequestSchema } from "../../gen/gastown/v1/sidecar_pb.ts";
+import { killMarked } from "../../process/marked-processes.ts";
+import type { SidecarConnection } from "../../rpc/client/transport.ts";
+import { lostTerminal } from "../ledger/lost-terminal.ts";
+import { MARKER } from "../ledger/session-marker.ts";
+import { LaunchedSidecar } from "./launched-sidecar.ts";
+import { adoptSidecarProcess, lastErrorIn, type SidecarProcess, startSidecarProcess } from "./sidecar-process.ts";
+import { TerminalFolder, type TerminalRecord } from "./terminal-record.ts";
+
+/** An agent program as it is started in a terminal. */
+export interface TerminalProgram {
+  /** Program and arguments. @throws DomainError `precondition` when it is not there, `invalid` for options it does not take */
+  command(options: TerminalConfig["options"]): readonly [string, ...string[]];
+  readonly env: Readonly<Record<string, string>>;
+  readonly startupTimeoutMs: number;
+}
+
+export interface SidecarLauncherDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Opens a connection to a unix socket. */
+  readonly connect: (socketPath: string) => SidecarConnection;
+  /** Added to the environment of a session's agent. */
+  readonly environmentOf?: (session: TerminalConfig) => Readonly<Record<string, string>>;
+}
+
+export interface SidecarLauncherOptions {
+  /** gt-sidecar: program and leading arguments. */
+  readonly sidecar: readonly [string, ...string[]];
+  /** Flags that every sidecar gets. */
+  readonly flags: readonly string[];
+  /** Where the folders of sessions lie; for this user alone. */
+  readonly folder: string;
+  /** By provider. */
+  readonly programs: ReadonlyMap<string, TerminalProgram>;
+}
+
+const BRIDGE: Caller = { identity: "bridge", role: "read" };
+const ASK_EVERY_MS = 50;
+const ANSWER_MS = 2000;
+/** A sidecar that an earlier daemon has left answers within this. */
+const SURVIVOR_MS = 10_000;
+
+/** Agents in terminals, each behind a `gt-sidecar` of its own at a unix socket in a private folder. They outlive this process. */
+export class SidecarLauncher implements TerminalLauncher {
+  readonly #deps: SidecarLauncherDeps;
+  readonly #options: SidecarLauncherOptions;
+
+  constructor(deps: SidecarLauncherDeps, options: SidecarLauncherOptions) {
+    this.#deps = deps;
+    this.#options = options;
+  }
+
+  async start(config: TerminalConfig, signal: AbortSignal): Promise<LaunchedTerminal> {
+    const program = this.#programOf(config);
+    const command = program.command(config.options);
+    const folder = TerminalFolder.of(this.#options.folder, config);
+    folder.make();
+    const record: TerminalRecord = { version: 1, config, marker: randomUUID(), pid: 0, startedAt: "" };
+    folder.write(record);
+    return this.#launch(folder, record, command, config.cwd, signal);
+  }
+
+  async survivors(signal: AbortSignal): Promise<readonly TerminalSurvivor[]> {
+    const folders = TerminalFolder.list(this.#options.folder);
+    const found = await Promise.all(folders.map((folder) => this.#survivor(folder, signal)));
+    return found.flatMap((survivor) => survivor ?? []);
+  }
+
+  #programOf({ provider }: TerminalConfig): TerminalProgram {
+    const program = this.#options.programs.get(provider);
+    if (program !== undefined) return program;
+    throw new DomainError("precondition", `the provider ${provider} has no mode terminal here`);
+  }
+
+  /** @throws DomainError `precondition`, `deadline`; nothing is left then */
+  async #launch(
+    folder: TerminalFolder,
+    record: TerminalRecord,
+    command: readonly string[],
+    cwd: string,
+    signal: AbortSignal,
+  ): Promise<LaunchedTerminal> {
+    const { config, marker } = record;
+    const { startupTimeoutMs } = this.#programOf(config);
+    try {
+      const started = await this.#startProcess(folder, record, command, cwd);
+      const launched = this.#follow(folder, record, started);
+      await this.#answers(launched, folder, config, { ms: startupTimeoutMs, signal });
+      return launched;
+    } catch (err) {
+      killMarked(MARKER, marker);
+      folder.remove();
+      throw err;
+    }
+  }
+
+  /** Its pid stands in the folder's record afterwards. */
+  async #startProcess(
+    folder: TerminalFolder,
+    record: TerminalRecord,
+    command: readonly string[],
+    cwd: string,
+  ): Promise<SidecarProcess> {
+    const { config, marker } = record;
+    const { env } = this.#programOf(config);
+    const [program, ...leading] = this.#options.sidecar;
+    const args = [...leading, ...this.#flagsOf(folder, config), "--", ...command];
+    const own = { ...env, ...this.#deps.environmentOf?.(config), [MARKER]: marker };
+    const started = await startSidecarProcess({ program, args, cwd, env: own, log: folder.log });
+    folder.write({ ...record, pid: started.pid, startedAt: started.startedAt });
+    return started;
+  }
+
+  /** Another sidecar for an agent that has outlived its own; undefined when the agent has ended too. */
+  async #startNext(
+    folder: TerminalFolder,
+    record: TerminalRecord,
+    signal: AbortSignal,
+  ): Promise<SidecarProcess | undefined> {
+    const { config } = record;
+    if (!(await isListening(folder.tmuxSocket)) || signal.aborted) return undefined;
+    const command = this.#programOf(config).command(config.options);
+    return this.#startProcess(folder, record, command, config.repoPath);
+  }
+
+  #flagsOf(folder: TerminalFolder, { project, sessionId, provider }: TerminalConfig): readonly string[] {
+    return [
+      ...["--listen", `unix:${folder.socket}`, "--health-listen", `unix:${folder.healthSocket}`],
+      ...["--state-dir", folder.stateDir, "--agent", provider, "--workdir", "."],
+      ...["--session-id", sessionId, "--project", project, "--address", addressOf(project, sessionId)],
+      ...["--restart", "never", ...this.#options.flags],
+    ];
+  }
+
+  #follow(folder: TerminalFolder, record: TerminalRecord, process: SidecarProcess): LaunchedSidecar {
+    const { config, marker } = record;
+    const { clock, logger, connect } = this.#deps;
+    const connection = connect(folder.socket);
+    const terminal = new SidecarLink(connection);
+    const onEnded = () => {
+      connection[Symbol.dispose]();
+      folder.remove();
+    };
+    const startNext = (signal: AbortSignal) => this.#startNext(folder, record, signal);
+    const agent = addressOf(config.project, config.sessionId);
+    return new LaunchedSidecar({ clock, logger, terminal, process, startNext, onEnded }, { agent, marker });
+  }
+
+  /** Resolves when its Status is answered and the agent lives. @throws DomainError `precondition`, `deadline` */
+  async #answers(
+    launched: LaunchedSidecar,
+    folder: TerminalFolder,
+    config: TerminalConfig,
+    { ms, signal }: { readonly ms: number; readonly signal: AbortSignal },
+  ): Promise<void> {
+    const { clock } = this.#deps;
+    const stop = new AbortController();
+    const either = AbortSignal.any([signal, stop.signal]);
+    const ended = launched.ended.then(() => {
+      const why = lastWordOf(folder) || "its sidecar ended";
+      throw new DomainError("precondition", `cannot start ${config.provider} in a terminal: ${why}`);
+    });
+    ended.catch(() => {});
+    try {
+      const ready = this.#untilReady(launched, config, either);
+      ready.catch(() => {});
+      await withTimeout(clock, ms, `the start of ${config.provider}`, Promise.race([ready, ended]));
+    } finally {
+      stop.abort();
+    }
+  }
+
+  async #untilReady({ terminal }: LaunchedTerminal, { sessionId }: TerminalConfig, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#deps;
+    for (;;) {
+      const limit = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]);
+      const asked = terminal.unary(SidecarService.method.status, create(SidecarStatusRequestSchema), BRIDGE, limit);
+      const status = await asked.catch(() => undefined);
+      signal.throwIfAborted();
+      if (status !== undefined && status.sessionId !== sessionId) {
+        throw new DomainError("precondition", "the sidecar that answers is another session's");
+      }
+      if (status?.sessionAlive === true) return;
+      await clock.sleep(ASK_EVERY_MS, signal);
+    }
+  }
+
+  async #survivor(folder: TerminalFolder, signal: AbortSignal): Promise<TerminalSurvivor | undefined> {
+    const { clock, logger } = this.#deps;
+    const record = folder.read();
+    if (record === undefined) {
+      folder.remove();
+      return undefined;
+    }
+    const { config, marker } = record;
+    const session = { session: config.sessionId, project: config.project };
+    const before = adoptSidecarProcess(clock, record.pid, record.startedAt);
+    try {
+      const launched = await this.#taken(folder, record, before, signal);
+      if (launched !== undefined) {
+        logger.info(session, "goes on with a session of an earlier bridge");
+        return { config, launched };
+      }
+    } catch (err) {
+      logger.warn({ ...session, err: errorText(err) }, "cannot go on with a session of an earlier bridge");
+    }
+    before?.signal("SIGKILL");
+    killMarked(MARKER, marker);
+    folder.remove();
+    logger.warn(session, "a session of an earlier bridge has ended with it");
+    return { config, launched: lostTerminal(config, clock.now()) };
+  }
+
+  /** The session's sidecar as it runs; or a new one for an agent whose sidecar was killed. Undefined: the agent has ended. */
+  async #taken(
+    folder: TerminalFolder,
+    record: TerminalRecord,
+    before: SidecarProcess | undefined,
+    signal: AbortSignal,
+  ): Promise<LaunchedTerminal | undefined> {
+    const { config } = record;
+    if (before !== undefined) {
+      const launched = this.#follow(folder, record, before);
+      await this.#answers(launched, folder, config, { ms: SURVIVOR_MS, signal });
+      return launched;
+    }
+    if (!(await isListening(folder.tmuxSocket))) return undefined;
+    const command = this.#programOf(config).command(config.options);
+    return this.#launch(folder, record, command, config.repoPath, signal);
+  }
+}
+
+/** By which `gt` and overviews name the agent. */
+function addressOf(project: string, sessionId: string): string {
+  return `${project}/${sessionId}`;
+}
+
+function lastWordOf(folder: TerminalFolder): string {
+  try {
+    return lastErrorIn(folder.log);
+  } catch {
+    return "";
+  }
+}
+
+function isListening(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = createConnection(path);
+    const finish = (answer: boolean) => {
+      socket.destroy();
+      resolve(answer);
+    };
+    socket.once("connect", () => finish(true)).once("error", () => finish(false));
+  });
+}

@@ -1,0 +1,31 @@
+import { DomainError } from "../../base/errors.ts";
+import { locateProgram } from "../../process/locate-program.ts";
+import type { TerminalProgram } from "./sidecar-launcher.ts";
+import { interactiveArgs } from "./terminal-command.ts";
+
+export interface TerminalProgramOptions {
+  readonly provider: string;
+  /** A name that is looked for on PATH, or an absolute path. */
+  readonly binary: string;
+  /** In front of everything else, e.g. the file that an interpreter runs. */
+  readonly leading: readonly string[];
+  /** As the configuration has them. */
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly startupTimeoutMs: number;
+}
+
+/** A provider's program as it runs in a terminal. */
+export function terminalProgram(options: TerminalProgramOptions): TerminalProgram {
+  const { provider, binary, leading, args, env, startupTimeoutMs } = options;
+  return {
+    env,
+    startupTimeoutMs,
+    command(agentOpts) {
+      const own = interactiveArgs(provider, args, agentOpts);
+      const program = locateProgram(binary, env["PATH"] ?? "", "/");
+      if (program !== undefined) return [program, ...leading, ...own];
+      throw new DomainError("precondition", `${provider} is not available: no program ${JSON.stringify(binary)} found`);
+    },
+  };
+}

@@ -1,0 +1,184 @@
+import { basename } from "node:path";
+import type { AgentProfile } from "../../agents/profile.ts";
+import { profileNamed } from "../../agents/programs/registry.ts";
+import type { Clock } from "../../base/clock.ts";
+import type { Logger } from "../../base/logger.ts";
+import { MachineTime } from "../../base/machine-time.ts";
+import { presentBoot } from "../../base/present-boot.ts";
+import { runTasks, type Task } from "../../base/task-group.ts";
+import type { Journal } from "../../eventlog/journal.ts";
+import type { NudgeReceipt } from "../../session/types.ts";
+import { CommandClient } from "../../tmux/control/command-client.ts";
+import type { ControlClient } from "../halves/halves-link-client.ts";
+import { agentCommand, launchContext, SESSION, type SidecarOptions } from "../halves/options.ts";
+import type { StateFolder } from "../halves/state-folder.ts";
+import { AgentFileReader } from "./agent-file.ts";
+import { AgentLife } from "./agent-life.ts";
+import type { Boundary } from "./boundary.ts";
+import { clientStreams } from "./client-stream.ts";
+import { HookReader } from "./hook-reader.ts";
+import type { Restored, SidecarRecord } from "./journal-records.ts";
+import { LiveAgent } from "./live-agent.ts";
+import { type LifeListener, SessionMonitor } from "./monitor.ts";
+import { OutputReader } from "./output-reader.ts";
+import { takeCapture } from "./take-capture.ts";
+import { WorkWatch } from "./work-watch.ts";
+
+export interface AgentRunDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly state: StateFolder;
+  readonly control: ControlClient;
+  readonly boundary: Boundary;
+  readonly journal: Journal<SidecarRecord>;
+  readonly restored: Restored;
+  /** Called with each final receipt. */
+  readonly onReceipt: (receipt: NudgeReceipt) => void;
+}
+
+export interface AgentRunOptions {
+  readonly sidecar: SidecarOptions;
+  /** The other half runs in a container of its own, because the agent is not trusted. */
+  readonly isApart: boolean;
+  /** Of the programs of this half, by name. */
+  readonly versions: Readonly<Record<string, string>>;
+}
+
+/** Hears what those who serve the agent have to know of its life. */
+export interface RunObserver {
+  /** It is known whether the agent lives. */
+  looked(): void;
+  /** Whether its output is piped and it has not ended. */
+  ready(is: boolean): void;
+  /** It has ended for good. */
+  finished(exitCode: number): void;
+}
+
+/** The one agent with all that reads it and types into it: its tmux session, output, hooks and files. */
+export class AgentRun {
+  readonly profile: AgentProfile;
+  readonly agent: LiveAgent;
+  readonly #deps: AgentRunDeps;
+  readonly #options: AgentRunOptions;
+  readonly #client: CommandClient;
+  readonly #life: AgentLife;
+
+  constructor(deps: AgentRunDeps, options: AgentRunOptions) {
+    const { clock, logger, state, control, boundary, journal, restored } = deps;
+    const { sidecar } = options;
+    this.#deps = deps;
+    this.#options = options;
+    this.profile = profileNamed(sidecar.agent);
+    const open = clientStreams(() => state.connect("clients"));
+    this.#client = new CommandClient({ clock, logger }, { open, onForeign: () => boundary.note("stream") });
+    this.#life = new AgentLife(clock.now(), restored.agent);
+    this.agent = new LiveAgent(
+      {
+        clock,
+        time: new MachineTime(clock, presentBoot()),
+        logger,
+        profile: this.profile,
+        journal,
+        life: this.#life,
+        onReceipt: (receipt) => this.#noteReceipt(receipt),
+        onStop: (request) => control.stop(request),
+        versions: () => this.#versions(),
+      },
+      sidecar,
+      restored,
+    );
+  }
+
+  /** Runs all of it. */
+  task(observer: RunObserver): Task {
+    const { clock } = this.#deps;
+    const { agent } = this;
+    const { captures } = this.#deps.state;
+    const output = new OutputReader({ clock, agent }, { folder: captures, env: this.#options.sidecar.env });
+    const tasks = [
+      this.#client,
+      this.#sessionMonitor(this.#listener(output, observer)),
+      output,
+      ...this.#readers(),
+      ...[agent.monitor, agent.mailbox, agent.people, agent.events, agent.recorder],
+    ];
+    return { run: (signal) => runTasks(signal, tasks) };
+  }
+
+  #noteReceipt(receipt: NudgeReceipt): void {
+    this.#deps.onReceipt(receipt);
+    const { requestId, outcome, sender } = receipt;
+    this.#deps.logger.info({ request_id: requestId, outcome, sender }, "nudge ended");
+  }
+
+  #versions(): Readonly<Record<string, string>> {
+    const { tmux, agent } = this.#deps.control.hello ?? {};
+    const others = { ...(tmux !== undefined && { tmux }), ...(agent !== undefined && { agent }) };
+    return { ...this.#options.versions, ...others };
+  }
+
+  #listener(output: OutputReader, observer: RunObserver): LifeListener {
+    const { agent } = this;
+    let isPiped = false;
+    return {
+      alive: (life) => {
+        agent.alive(life);
+        observer.looked();
+        observer.ready(isPiped);
+      },
+      sized: (size) => agent.sized(size),
+      arm: async (pane) => {
+        await output.arm(pane);
+        isPiped = true;
+        observer.ready(true);
+      },
+      renewed: () => agent.output.renew(),
+      lastOutputAt: () => agent.output.lastOutputAt,
+      diverted: () => this.#deps.boundary.note("pipe"),
+      dead: (end) => {
+        agent.dead(end);
+        observer.looked();
+        observer.ready(false);
+      },
+      finished: (exitCode) => observer.finished(exitCode),
+    };
+  }
+
+  #sessionMonitor(listener: LifeListener): SessionMonitor {
+    const { clock, logger, state, control, boundary } = this.#deps;
+    const { sidecar } = this.#options;
+    const agentId = () => control.hello?.agentId;
+    return new SessionMonitor(
+      { clock, logger, client: this.#client, help: control, listener, life: this.#life, agentId },
+      {
+        session: SESSION,
+        captures: { dir: state.captures.path, take: takeCapture(state.captures, boundary) },
+        agent: agentCommand(sidecar, this.profile.launch(launchContext(sidecar))),
+        restart: sidecar.restart,
+        stopAsked: this.agent.stopper.asked,
+      },
+    );
+  }
+
+  /** What the agent says about itself. */
+  #readers(): readonly Task[] {
+    const { clock, logger, state, control } = this.#deps;
+    const { profile, agent } = this;
+    const { home, stallAfterMs } = this.#options.sidecar;
+    const pid = () => (this.#life.alive ? this.#life.pid : undefined);
+    const facts = (agentPid: number) => control.process(agentPid, { work: false });
+    const work = async () => {
+      const agentPid = pid();
+      return agentPid === undefined ? undefined : (await control.process(agentPid, { work: true }))?.work;
+    };
+    const hookFiles = { folder: state.folder, fifo: basename(state.paths.hookFifo), payloads: state.hooks };
+    return [
+      new HookReader({ clock, logger, profile, onEvent: agent.heard.bind(agent) }, hookFiles),
+      new AgentFileReader(
+        { clock, profile, pid, process: facts, onState: agent.read.bind(agent) },
+        { home, strict: this.#options.isApart },
+      ),
+      new WorkWatch({ clock, monitor: agent.monitor, sample: work }, { stallAfterMs }),
+    ];
+  }
+}

@@ -1,0 +1,16 @@
+import type { Clock } from "../../base/clock.ts";
+
+/** The streams' last updates need no longer than this to get out, on a busy machine too; one that is out ends its stream. */
+const FINAL_UPDATE_MS = 1000;
+
+/** Aborts with `signal`, or a moment later where a stream has still to tell its end. */
+export function abortAfterFinalUpdate(clock: Clock, signal: AbortSignal, ended: () => string | undefined): AbortSignal {
+  const late = new AbortController();
+  const onAbort = async () => {
+    if (ended() !== undefined) await clock.sleep(FINAL_UPDATE_MS);
+    late.abort(signal.reason);
+  };
+  if (signal.aborted) late.abort(signal.reason);
+  else signal.addEventListener("abort", () => void onAbort(), { once: true });
+  return late.signal;
+}

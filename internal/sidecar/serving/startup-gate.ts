@@ -1,0 +1,38 @@
+import type { HandlerContext } from "@connectrpc/connect";
+import type { Clock } from "../../base/clock.ts";
+import { SignalBus } from "../../base/signal-bus.ts";
+import { SidecarService } from "../../gen/gastown/v1/sidecar_pb.ts";
+import { TerminalService } from "../../gen/gastown/v1/terminal_pb.ts";
+
+const SERVICES: ReadonlySet<string> = new Set([SidecarService.typeName, TerminalService.typeName]);
+/** From the start of this process: tmux answers in milliseconds, or is being made. */
+const PATIENCE_MS = 2000;
+
+/**
+ * Holds calls about an agent back until this process has looked at it once, at most 2 s: one that has just begun would
+ * tell of an agent that lives that it does not. While tmux is away, the answer is that none lives.
+ */
+export class StartupGate {
+  readonly #clock: Clock;
+  readonly #end: number;
+  readonly #done = new SignalBus();
+  #isDone = false;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#end = clock.monotonicMs() + PATIENCE_MS;
+  }
+
+  /** It is known whether the agent lives. */
+  done(): void {
+    this.#isDone = true;
+    this.#done.notify();
+  }
+
+  /** Resolves when the call may begin; rejects when it ends before. */
+  readonly gate = async ({ service, signal }: Pick<HandlerContext, "service" | "signal">): Promise<void> => {
+    const leftMs = this.#end - this.#clock.monotonicMs();
+    if (this.#isDone || leftMs <= 0 || !SERVICES.has(service.typeName)) return;
+    await this.#done.nextOrAfter(leftMs, this.#clock, signal);
+  };
+}

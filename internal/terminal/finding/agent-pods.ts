@@ -1,0 +1,66 @@
+import { DomainError } from "../../base/errors.ts";
+import { type AgentAddress, addressMatches, formatAddress } from "./address.ts";
+
+/** One agent's pod, as far as it is needed to choose and to reach one. */
+export interface AgentPod {
+  readonly namespace: string;
+  readonly name: string;
+  /** The agent's address as the pod says it; empty: it says none. */
+  readonly agent: string;
+  /** Id of its session, which its sidecar and its certificate bear. */
+  readonly session: string;
+  readonly provider: string;
+  readonly node: string;
+  readonly status: "starting" | "running" | "failed" | "stopping" | "stopped";
+  /** For programs, e.g. `ImagePullBackOff`; empty: nothing to tell. */
+  readonly reason: string;
+  /** A sentence for a person; empty: nothing to tell. */
+  readonly error: string;
+  /** It serves TLS; false: plaintext. */
+  readonly tls: boolean;
+}
+
+/** The agents of the cluster whose context is named. */
+export interface AgentPods {
+  /** How it was asked for, e.g. `context prod`; for messages. */
+  readonly where: string;
+  /** Nothing else is looked at. */
+  readonly only: boolean;
+  /** Those that an address may mean. @throws DomainError */
+  find(address: AgentAddress, signal: AbortSignal): Promise<readonly AgentPod[]>;
+  /** All, in a bounded number. @throws DomainError */
+  list(signal: AbortSignal): Promise<readonly AgentPod[]>;
+}
+
+/**
+ * The pod that an address or a session's id means; undefined: none. One that has ended is chosen only where no other fits.
+ * @throws DomainError `invalid` when several fit, with all named
+ */
+export function choosePod(address: AgentAddress, pods: readonly AgentPod[]): AgentPod | undefined {
+  const asked = formatAddress(address);
+  const exact = pods.filter(({ agent, session }) => session === asked || agent === asked);
+  const fitting = exact.length > 0 ? exact : pods.filter(({ agent }) => addressMatches(address, agent));
+  const live = fitting.filter(({ status }) => status !== "failed" && status !== "stopped");
+  const candidates = live.length > 0 ? live : fitting;
+  const [first, second] = candidates;
+  if (second === undefined) return first;
+  const names = candidates.map((pod) => `${pod.agent || asked} (session ${pod.session}, ${podText(pod)})`).join(", ");
+  throw new DomainError("invalid", `${JSON.stringify(asked)} may mean several agents: ${names}`, {
+    fields: { hint: "write the full address or the session id, or give --namespace" },
+  });
+}
+
+/** @throws DomainError `unavailable`, `precondition` for a pod whose sidecar cannot be reached, with what the cluster says */
+export function checkReachable(pod: AgentPod): void {
+  const { status, reason, error } = pod;
+  if (status === "running" || status === "stopping") return;
+  const why = [reason, error].filter((text) => text !== "").join(": ");
+  const end = why === "" ? "" : ` (${why})`;
+  if (status === "starting") throw new DomainError("unavailable", `${podText(pod)} is not ready yet${end}`);
+  throw new DomainError("precondition", `${podText(pod)} ${status === "stopped" ? "has ended" : "has failed"}${end}`);
+}
+
+/** A pod as people write it. */
+export function podText({ namespace, name }: Pick<AgentPod, "namespace" | "name">): string {
+  return `pod ${namespace}/${name}`;
+}

@@ -1,0 +1,155 @@
+import { create } from "@bufbuild/protobuf";
+import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
+import type { CallOptions, Client } from "@connectrpc/connect";
+import type { Clock } from "../base/clock.ts";
+import {
+  type BridgeService,
+  type GetSessionResponse,
+  type SessionEvent,
+  SessionStatus,
+} from "../gen/bridge/v1/bridge_pb.ts";
+import { AgentState, EvidenceConfidence } from "../gen/gastown/v1/common_pb.ts";
+import {
+  type SidecarOutputUpdate,
+  SidecarOutputUpdateSchema,
+  type SidecarPeekRequest,
+  SidecarPeekResponseSchema,
+  SidecarStatusResponseSchema,
+  type SidecarWatchRequest,
+  UpdateKind,
+} from "../gen/gastown/v1/sidecar_pb.ts";
+import { Transcript } from "./transcript.ts";
+
+export interface StdioCallsDeps {
+  readonly clock: Clock;
+  readonly client: Client<typeof BridgeService>;
+  readonly sessionId: string;
+}
+
+const DEFAULT_LINES = 50;
+const DEFAULT_INTERVAL_MS = 100;
+/** The last events of a session, which tell its last lines and, unless its turn is a very long one, what it does. */
+const TAIL_EVENTS = 2000n;
+
+/** What a session without a terminal shows instead: the lines of its conversation and its state, read from its events. */
+export function stdioCalls(deps: StdioCallsDeps) {
+  return {
+    async peek({ lines, all }: Pick<SidecarPeekRequest, "lines" | "all">, options: CallOptions = {}) {
+      const { session, transcript } = await read(deps, options, all);
+      const output = transcript.lines(all ? Number.POSITIVE_INFINITY : lines || DEFAULT_LINES).join("\n");
+      return create(SidecarPeekResponseSchema, { output, sessionAlive: isAlive(session), epoch: session.epoch });
+    },
+    async status(options: CallOptions = {}) {
+      const { session, transcript } = await read(deps, options);
+      return statusOf(session, transcript, deps.clock.now());
+    },
+    watchOutput: (request: Pick<SidecarWatchRequest, "lines" | "intervalMs">, options: CallOptions = {}) =>
+      watch(deps, request, options),
+  };
+}
+
+async function* watch(
+  deps: StdioCallsDeps,
+  { lines, intervalMs }: Pick<SidecarWatchRequest, "lines" | "intervalMs">,
+  options: CallOptions,
+): AsyncGenerator<SidecarOutputUpdate, void, undefined> {
+  const { clock } = deps;
+  const { session, transcript, events } = await begin(deps, options);
+  const update = (kind: UpdateKind, more: { readonly endReason?: string } = {}) =>
+    create(SidecarOutputUpdateSchema, {
+      ...{ kind, output: transcript.lines(lines || DEFAULT_LINES).join("\n"), epoch: session.epoch, rows: 1, ...more },
+      ...{ sessionAlive: transcript.end === undefined, timestamp: new Date(clock.now()).toISOString() },
+    });
+  await catchUp(session, transcript, events);
+  yield update(UpdateKind.SNAPSHOT);
+  let next = events.next();
+  let isChanged = false;
+  while (transcript.end === undefined) {
+    const got: IteratorResult<SessionEvent> | undefined = isChanged
+      ? await nextOrAfter(next, intervalMs || DEFAULT_INTERVAL_MS, clock)
+      : await next;
+    if (got === undefined) {
+      isChanged = false;
+      yield update(UpdateKind.CHANGE);
+      continue;
+    }
+    if (got.done === true) return;
+    isChanged = transcript.take(got.value) || isChanged;
+    next = events.next();
+  }
+  next.catch(() => {}); // ends with the call
+  if (isChanged) yield update(UpdateKind.CHANGE);
+  yield update(UpdateKind.END, { endReason: transcript.end ?? "" });
+}
+
+/** The session as it is, and what its events up to now tell. */
+async function read(deps: StdioCallsDeps, options: CallOptions, all = false) {
+  const stop = new AbortController();
+  const signal = AbortSignal.any([stop.signal, ...(options.signal ? [options.signal] : [])]);
+  try {
+    const { session, transcript, events } = await begin(deps, { ...options, signal }, all);
+    await catchUp(session, transcript, events);
+    return { session, transcript };
+  } finally {
+    stop.abort();
+  }
+}
+
+async function begin({ client, sessionId }: StdioCallsDeps, options: CallOptions, all = false) {
+  const session = await client.getSession({ sessionId }, options);
+  const tail = session.lastSeq > TAIL_EVENTS ? session.lastSeq - TAIL_EVENTS : 0n;
+  const events = client.streamEvents({ sessionId, afterSeq: all ? 0n : tail }, options)[Symbol.asyncIterator]();
+  return { session, transcript: new Transcript(), events };
+}
+
+/** Takes the events that had come when the session was asked for. */
+async function catchUp(
+  { lastSeq }: GetSessionResponse,
+  transcript: Transcript,
+  events: AsyncIterator<SessionEvent>,
+): Promise<void> {
+  for (let seq = 0n; seq < lastSeq; ) {
+    const { done, value } = await events.next();
+    if (done === true) return;
+    transcript.take(value);
+    seq = value.seq;
+  }
+}
+
+async function nextOrAfter<T>(next: Promise<T>, ms: number, clock: Clock): Promise<T | undefined> {
+  const done = new AbortController();
+  const late = clock.sleep(ms, done.signal).then(
+    () => undefined,
+    () => undefined,
+  );
+  try {
+    return await Promise.race([next, late]);
+  } finally {
+    done.abort();
+  }
+}
+
+const STATES: Readonly<Partial<Record<SessionStatus, AgentState>>> = {
+  [SessionStatus.STARTING]: AgentState.STARTING,
+  [SessionStatus.STOPPING]: AgentState.STOPPING,
+  [SessionStatus.STOPPED]: AgentState.DEAD,
+  [SessionStatus.FAILED]: AgentState.DEAD,
+};
+
+function statusOf(session: GetSessionResponse, { state, stateSince, printedAt, dialog }: Transcript, now: number) {
+  const { sessionId, projectId, provider, agent, epoch, restarts, error, createdAt } = session;
+  const upMs = createdAt === undefined ? 0 : Math.max(0, now - timestampMs(createdAt));
+  return create(SidecarStatusResponseSchema, {
+    ...{ sessionId, projectId, provider, agent, epoch, restarts, sessionAlive: isAlive(session) },
+    state: STATES[session.status] ?? state,
+    ...(dialog && { dialog }),
+    ...(stateSince > 0 && { stateSince: timestampFromMs(stateSince) }),
+    ...(printedAt > 0 && { lastOutputAt: new Date(printedAt).toISOString() }),
+    uptimeSeconds: BigInt(Math.round(upMs / 1000)),
+    evidence: [{ source: "output", value: error || "its events say so", confidence: EvidenceConfidence.STRONG }],
+  });
+}
+
+function isAlive({ status }: GetSessionResponse): boolean {
+  return status === SessionStatus.RUNNING;
+}

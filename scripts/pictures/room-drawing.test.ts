@@ -1,0 +1,68 @@
+import { readdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { rooms } from "../rooms.mjs";
+import { root } from "../step.ts";
+import { drawing, replaceBetween } from "./room-drawing.ts";
+
+describe("drawing", () => {
+  it("has one arrow per pair of rooms, however many files import each other", () => {
+    const text = drawing([
+      { from: "internal/pane/a.ts", to: "internal/tmux/x.ts" },
+      { from: "internal/pane/b.ts", to: "internal/tmux/y.ts" },
+      { from: "cmd/gt/main.ts", to: "internal/pane/a.ts" },
+    ]);
+    const nodes = ['  cmd_gt[["cmd/gt"]]', '  pane["pane"]', '  tmux["tmux"]'];
+    expect(text).toBe(["```mermaid", "graph TD", ...nodes, "  cmd_gt --> pane", "  pane --> tmux", "```"].join("\n"));
+  });
+
+  it("puts the rooms of a floor into one box, the room of the floor's own name too", () => {
+    const text = drawing([
+      { from: "internal/terminal/a.ts", to: "internal/terminal/finding/b.ts" },
+      { from: "internal/terminal/a.ts", to: "internal/gen/gastown/v1/c.ts" },
+    ]);
+    const box = [
+      '  subgraph terminal_floor["terminal"]',
+      '    terminal["terminal"]',
+      '    terminal_finding["terminal/finding"]',
+    ];
+    const arrows = ["  terminal --> gen", "  terminal --> terminal_finding"];
+    expect(text).toBe(["```mermaid", "graph TD", '  gen["gen"]', ...box, "  end", ...arrows, "```"].join("\n"));
+  });
+
+  it("leaves out base, tests, packages and a room's own files", () => {
+    const text = drawing([
+      { from: "internal/pane/a.ts", to: "internal/base/clock.ts" },
+      { from: "internal/pane/a.ts", to: "internal/pane/b.ts" },
+      { from: "internal/pane/a.ts", to: "node_modules/pino/pino.js" },
+      { from: "internal/pane/a.test.ts", to: "internal/tmux/x.ts" },
+    ]);
+    expect(text).toBe(["```mermaid", "graph TD", '  pane["pane"]', "```"].join("\n"));
+  });
+});
+
+describe("replaceBetween", () => {
+  it("keeps what stands around the markers", () => {
+    expect(replaceBetween("a [ old ] z", "[", "]", "new")).toBe("a [\n\nnew\n\n] z");
+  });
+
+  it("refuses a document without the markers", () => {
+    expect(() => replaceBetween("a", "[", "]", "new")).toThrow(/missing/);
+  });
+});
+
+describe("the table of rooms", () => {
+  it("names every folder with code under internal/", () => {
+    const inside = readdirSync(join(root, "internal"), { recursive: true, encoding: "utf8" });
+    const folders = new Set(inside.filter((path) => path.endsWith(".ts") && !path.startsWith("gen/")).map(dirname));
+    expect(Object.keys(rooms)).toEqual(expect.arrayContaining([...folders]));
+  });
+
+  it("has no cycle", () => {
+    const visit = (room: string, path: readonly string[]): void => {
+      expect(path).not.toContain(room);
+      for (const next of rooms[room] ?? []) visit(next, [...path, room]);
+    };
+    for (const room of Object.keys(rooms)) visit(room, []);
+  });
+});

@@ -1,0 +1,27 @@
+import { expect, it } from "vitest";
+import { spansOf, wrapped } from "./styled-text.ts";
+
+const plain = (text: string) => ({ text, isBold: false, isDim: false });
+
+it("reads bold, dim and colours, each until it is taken back", () => {
+  expect(spansOf("a\x1b[1;32mb\x1b[39mc\x1b[22md\x1b[2me\x1b[0mf")).toEqual([
+    plain("a"),
+    { ...plain("b"), isBold: true, color: "green" },
+    { ...plain("c"), isBold: true },
+    plain("d"),
+    { ...plain("e"), isDim: true },
+    plain("f"),
+  ]);
+});
+
+it("takes bright colours for colours, and leaves the text where it does not know a style", () => {
+  expect(spansOf("\x1b[91;4mx\x1b[my")).toEqual([{ ...plain("x"), color: "red" }, plain("y")]);
+});
+
+it("wraps at the columns as a terminal does, and keeps the styles", () => {
+  const rows = wrapped(spansOf("abc\x1b[1mdefg"), 2).map((row) =>
+    row.map(({ text, isBold }) => (isBold ? `*${text}` : text)),
+  );
+  expect(rows).toEqual([["ab"], ["c", "*d"], ["*ef"], ["*g"]]);
+  expect(wrapped(spansOf(""), 2)).toEqual([[]]);
+});

@@ -1,0 +1,54 @@
+/** Part of a line in one style. */
+export interface Span {
+  readonly text: string;
+  readonly isBold: boolean;
+  readonly isDim: boolean;
+  readonly color?: Color;
+}
+
+export type Color = "red" | "green" | "yellow" | "blue" | "magenta" | "cyan";
+
+const COLORS: readonly (Color | undefined)[] = [undefined, "red", "green", "yellow", "blue", "magenta", "cyan"];
+const PLAIN = { isBold: false, isDim: false };
+const SGR = /\x1b\[([\d;]*)m/;
+
+/** One line of terminal output with SGR sequences for bold, dim and the first eight colours; others change nothing. */
+export function spansOf(line: string): readonly Span[] {
+  const spans: Span[] = [];
+  let style: Omit<Span, "text"> = PLAIN;
+  for (const [i, part] of line.split(SGR).entries()) {
+    if (i % 2 === 1) style = part.split(";").map(Number).reduce(styled, style);
+    else if (part !== "") spans.push({ text: part, ...style });
+  }
+  return spans;
+}
+
+/** The rows that a terminal of so many columns makes of a line; every character here has one column. */
+export function wrapped(line: readonly Span[], columns: number): readonly (readonly Span[])[] {
+  const rows: Span[][] = [[]];
+  let room = columns;
+  for (const span of line) {
+    for (let rest = span.text; rest !== ""; ) {
+      if (room === 0) {
+        rows.push([]);
+        room = columns;
+      }
+      const text = rest.slice(0, room);
+      rows.at(-1)?.push({ ...span, text });
+      rest = rest.slice(text.length);
+      room -= text.length;
+    }
+  }
+  return rows;
+}
+
+function styled(style: Omit<Span, "text">, code: number): Omit<Span, "text"> {
+  if (code === 0) return PLAIN;
+  if (code === 1) return { ...style, isBold: true };
+  if (code === 2) return { ...style, isDim: true };
+  if (code === 22) return { ...style, isBold: false, isDim: false };
+  const { color: _, ...colorless } = style;
+  if (code === 39) return colorless;
+  const color = COLORS[code >= 90 ? code - 90 : code - 30];
+  return color === undefined ? style : { ...style, color };
+}

@@ -1,0 +1,422 @@
+import { X509Certificate } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, it, type TestContext } from "vitest";
+import { decodeToken } from "../../../internal/auth/token-format.ts";
+import { EventType, type SessionEvent, SessionStatus } from "../../../internal/gen/bridge/v1/bridge_pb.ts";
+import { NudgeOutcome } from "../../../internal/gen/gastown/v1/common_pb.ts";
+import { gt } from "../../support/bridge/gt-transcript.ts";
+import { CallLoad, DirectCaller } from "../../support/bridge/rotation-scene.ts";
+import { component, requireComponent } from "../../support/cluster/components.ts";
+import { ControllerCluster, type RunningReplica } from "../../support/cluster/controller-cluster.ts";
+import { shared } from "../../support/cluster/shared-cluster.ts";
+import { until } from "../../support/sidecar/sidecar.ts";
+
+const LIMIT_MS = 600_000;
+const WAIT_MS = 60_000;
+/** `npm run e2e` runs all of it. */
+const isFull = process.env["GT_E2E"] === "full";
+
+/** Reads a session's events as a consumer does, and keeps account of each number. */
+class EventReader {
+  readonly #receipts = new Set<string>();
+  #position: { readonly afterSeq?: bigint; readonly epoch: string } = { epoch: "" };
+  #next: bigint | undefined;
+  /** Numbers that neither came nor were named as missing. */
+  readonly unnamed: string[] = [];
+  #reading: Promise<void>;
+
+  constructor(client: RunningReplica["client"]) {
+    this.#reading = this.#read(client);
+  }
+
+  /** After the stream broke with its replica: at another one, from the last event on. */
+  async goOn(client: RunningReplica["client"]): Promise<void> {
+    await this.#reading;
+    this.#reading = this.#read(client);
+  }
+
+  /** A nudge is given, and its receipt comes over the stream. */
+  async nudged(client: RunningReplica["client"], requestId: string): Promise<void> {
+    const nudge = () => client.nudge({ sessionId: "two", request: { message: requestId, requestId } });
+    await until(`an answer to ${requestId}`, WAIT_MS, () => nudge().catch(() => undefined));
+    await until(`the receipt of ${requestId}`, WAIT_MS, () => this.#receipts.has(requestId) || undefined);
+  }
+
+  async #read(client: RunningReplica["client"]): Promise<void> {
+    try {
+      for await (const event of client.streamEvents({ sessionId: "two", ...this.#position })) this.#take(event);
+    } catch {
+      // its replica has gone
+    }
+  }
+
+  #take({ seq, epoch, gap, type, requestId }: SessionEvent): void {
+    const first = gap?.first ?? seq;
+    if (this.#next !== undefined && first !== this.#next) this.unnamed.push(`${this.#next} before ${first}`);
+    this.#next = seq + 1n;
+    this.#position = { afterSeq: seq, epoch };
+    if (type === EventType.NUDGE_RECEIPT) this.#receipts.add(requestId);
+  }
+}
+
+describe("the controller on a real cluster, its agents in a namespace that enforces Pod Security restricted", () => {
+  let town: ControllerCluster | undefined;
+  let first: RunningReplica;
+  let second: RunningReplica;
+
+  beforeAll(async () => {
+    const [given, tool] = [shared(), await component("cluster")];
+    if (given?.cluster.control === undefined || "missing" in tool) return;
+    const { cluster, name, image } = given;
+    town = await ControllerCluster.make(cluster, { control: given.cluster.control, tool: tool.path, name });
+    await town.configure(image, { retention: "5s" });
+    [first, second] = [await town.replica(), await town.replica()];
+  }, LIMIT_MS);
+
+  afterAll(async () => {
+    await town?.[Symbol.asyncDispose]();
+  }, LIMIT_MS);
+
+  async function here(context: TestContext): Promise<ControllerCluster> {
+    if (town !== undefined) return town;
+    for (const name of ["kubectl", "cluster", "containers"] as const) await requireComponent(context, name);
+    return context.skip("needs a cluster whose pods this machine reaches");
+  }
+  const start = ({ client }: RunningReplica, sessionId: string) =>
+    client.startSession({ projectId: "shop", sessionId, provider: "demo", repoPath: "/workspace" });
+  const status = async ({ client }: RunningReplica, sessionId: string) =>
+    (await client.getSession({ sessionId })).status;
+  const reaches = (replica: RunningReplica, sessionId: string, wanted: SessionStatus) =>
+    until(
+      `${sessionId} to have status ${wanted}`,
+      WAIT_MS,
+      async () => {
+        return (await status(replica, sessionId).catch(() => undefined)) === wanted ? true : undefined;
+      },
+      replica.log,
+    );
+
+  it(
+    "starts, shows, writes to, streams and stops an agent, through any replica",
+    async (context) => {
+      const { cluster, agents } = await here(context);
+      const before = performance.now();
+      expect((await start(first, "one")).status).toBe(SessionStatus.STARTING);
+      const startMs = performance.now() - before;
+      await reaches(second, "one", SessionStatus.RUNNING);
+      if (isFull)
+        process.stderr.write(
+          `StartSession ${Math.round(startMs)} ms; running ${Math.round(performance.now() - before)} ms\n`,
+        );
+      const nudge = await second.client.nudge({
+        sessionId: "one",
+        request: { message: "hello from the controller" },
+      });
+      expect(nudge.outcome, nudge.error).toBe(NudgeOutcome.SUBMITTED);
+      const peek = await first.client.peek({ sessionId: "one", request: {} });
+      expect(peek.output).toContain("hello from the controller");
+      const sent = await first.client.sendInput({ sessionId: "one", text: "second message", idempotencyKey: "k1" });
+      expect(sent.accepted).toBe(true);
+      expect(sent.seq).toBeGreaterThan(0n);
+      const known = await second.client.getSession({ sessionId: "one" });
+      expect(known.lastSeq).toBeGreaterThanOrEqual(sent.seq);
+      expect(known.epoch).not.toBe("");
+
+      const types: EventType[] = [];
+      const stop = new AbortController();
+      for await (const event of first.client.streamEvents(
+        { sessionId: "one", afterSeq: 0n },
+        { signal: stop.signal },
+      )) {
+        types.push(event.type);
+        if (event.type === EventType.INPUT_RECEIVED && event.requestId === "k1") expect(event.seq).toBe(sent.seq);
+        expect([event.sessionId, event.projectId]).toEqual(["one", "shop"]);
+        if (event.type === EventType.NUDGE_RECEIPT && event.requestId === "k1") break;
+      }
+      stop.abort();
+      expect(types).toContain(EventType.SESSION_STARTED);
+      expect(types).toContain(EventType.INPUT_RECEIVED);
+
+      const listed = await second.client.listSessions({});
+      expect(listed.sessions.map(({ sessionId }) => sessionId)).toEqual(["one"]);
+      await second.client.stopSession({ sessionId: "one" });
+      await reaches(first, "one", SessionStatus.STOPPED);
+      const kept: boolean[] = [];
+      for await (const { done } of second.client.streamEvents({ sessionId: "one", afterSeq: 0n })) kept.push(done);
+      expect(kept.at(-1)).toBe(true);
+      await until("the pod and its Secret to go", WAIT_MS, async () => {
+        const left = await cluster.kubectl(["-n", agents, "get", "pods,secrets", "-o", "name"]);
+        return left.trim() === "" ? true : undefined;
+      });
+    },
+    LIMIT_MS,
+  );
+
+  it(
+    "gives an agent a token of its own beside it, renews it, and takes it away at the end",
+    async (context) => {
+      const { cluster, agents } = await here(context);
+      await start(first, "token");
+      await reaches(first, "token", SessionStatus.RUNNING);
+      const [pod = ""] = (
+        await cluster.kubectl(["-n", agents, "get", "pods", "-l", "gastown.io/session=token", "-o", "name"])
+      )
+        .trim()
+        .split("/")
+        .slice(-1);
+      const inside = ["-n", agents, "exec", pod, "-c", "agent", "--", "sh", "-c", 'cat "$GT_THREADS_TOKEN_FILE"'];
+      const { claims } = decodeToken(await cluster.kubectl(inside));
+      expect(claims).toMatchObject({
+        ...{ iss: "gastown", aud: "threads", workspace_id: "shop", agent_id: "token", session_id: "token" },
+      });
+      const get = ["-n", agents, "get", "secret", `${pod}-token`, "--ignore-not-found", "-o", "jsonpath={.data.token}"];
+      const held = async () => Buffer.from(await cluster.kubectl(get), "base64").toString();
+      await until("a renewed token", WAIT_MS, async () =>
+        decodeToken(await held()).claims["jti"] === claims["jti"] ? undefined : true,
+      );
+      await first.client.stopSession({ sessionId: "token" });
+      await until("the token to go", WAIT_MS, async () => ((await held()) === "" ? true : undefined));
+    },
+    LIMIT_MS,
+  );
+
+  it(
+    "is one session for the same call at both replicas, and says what it cannot do",
+    async (context) => {
+      await here(context);
+      const both = await Promise.all([start(first, "two"), start(second, "two")]);
+      expect(both.map(({ sessionId }) => sessionId)).toEqual(["two", "two"]);
+      const wrong = first.client.startSession({
+        projectId: "shop",
+        sessionId: "three",
+        provider: "none",
+        repoPath: "/workspace",
+      });
+      await expect(wrong).rejects.toThrow('provider "none" is not available');
+      const outside = first.client.startSession({
+        projectId: "shop",
+        sessionId: "three",
+        provider: "demo",
+        repoPath: "/etc",
+      });
+      await expect(outside).rejects.toThrow("is not allowed");
+    },
+    LIMIT_MS,
+  );
+
+  it(
+    "adopts pods that others make, where the namespace's binding says so; a Secret of others stays as it is, and so does the pod",
+    async (context) => {
+      const made = await here(context);
+      const { cluster, agents, adopting } = made;
+      const create = async (namespace: string, name: string) =>
+        await cluster.kubectl(["-n", namespace, "create", "-f", "-"], await made.foreignPod(name));
+      const theirs = [
+        "-n",
+        adopting,
+        "create",
+        "secret",
+        "generic",
+        "gastown-session-trap",
+        "--from-literal=password=x",
+      ];
+      await cluster.kubectl(theirs);
+      for (const [namespace, name] of [
+        [agents, "stray"],
+        [adopting, "trap"],
+        [adopting, "toast"],
+      ] as const)
+        await create(namespace, name);
+      for (const replica of [first, second]) await reaches(replica, "toast", SessionStatus.RUNNING);
+      const nudge = await first.client.nudge({ sessionId: "toast", request: { message: "welcome" } });
+      expect(nudge.outcome, nudge.error).toBe(NudgeOutcome.SUBMITTED);
+      const listed = (await first.client.listSessions({})).sessions.map(({ sessionId }) => sessionId);
+      expect(listed).toEqual(expect.arrayContaining(["toast", "trap"]));
+      expect(listed).not.toContain("stray");
+      const keys = ["-n", adopting, "get", "secret", "gastown-session-trap", "-o", "jsonpath={.data}"];
+      expect(Object.keys(JSON.parse(await cluster.kubectl(keys)))).toEqual(["password"]);
+      await first.client.stopSession({ sessionId: "toast" });
+      await reaches(first, "toast", SessionStatus.STOPPED);
+      expect(await cluster.kubectl(["-n", adopting, "get", "pod", "toast", "-o", "name"])).toContain("toast");
+      await cluster.kubectl(["-n", agents, "delete", "pod", "stray", "--force", "--grace-period=0"]);
+    },
+    LIMIT_MS,
+  );
+
+  it.for([
+    ["unknown", "ErrImageNeverPull", SessionStatus.FAILED],
+    ["huge", "Unschedulable", SessionStatus.STARTING],
+    ["hungry", "OOMKilled", SessionStatus.FAILED],
+  ] as const)(
+    "says that a session does not run (%s) within two seconds of the cluster's saying so: %s",
+    { timeout: LIMIT_MS },
+    async ([provider, reason, wanted], context) => {
+      const { cluster, agents } = await here(context);
+      await first.client.startSession({ projectId: "shop", sessionId: provider, provider, repoPath: "/workspace" });
+      const pod = [
+        "-n",
+        agents,
+        "get",
+        "pods",
+        "-l",
+        `gastown.io/session=${provider}`,
+        "-o",
+        "jsonpath={.items[*].status}",
+      ];
+      await until(
+        "the cluster's word",
+        WAIT_MS,
+        async () => (await cluster.kubectl(pod)).includes(`"${reason}"`) || undefined,
+      );
+      const saidAt = performance.now();
+      const isTold = async () => {
+        const session = await second.client.getSession({ sessionId: provider });
+        return (session.reason === reason && session.status === wanted) || undefined;
+      };
+      await until("the controller's", WAIT_MS, isTold, second.log);
+      // An end for lack of memory is a failure once the kubelet waits before it starts the container again.
+      if (provider !== "hungry") expect(performance.now() - saidAt).toBeLessThan(2_000);
+      await first.client.stopSession({ sessionId: provider, force: true });
+    },
+  );
+
+  it(
+    "has a provider while the cluster would take its pod, and says why when it would not",
+    async (context) => {
+      const made = await here(context);
+      const { cluster, agents } = made;
+      const demo = async () =>
+        (await first.client.listProviders({})).providers.find(({ provider }) => provider === "demo");
+      expect(await demo()).toMatchObject({ available: true });
+      await cluster.kubectl(["-n", agents, "create", "quota", "none", "--hard=pods=0"]);
+      const pod = await made.foreignPod("late");
+      const tried = () => cluster.kubectl(["-n", agents, "create", "--dry-run=server", "-f", "-"], pod);
+      await until("the quota in force", WAIT_MS, () =>
+        tried().then(
+          () => undefined,
+          () => true,
+        ),
+      );
+      await expect(start(first, "late")).rejects.toThrow("quota");
+      expect(await demo()).toMatchObject({ available: false, error: expect.stringContaining("QuotaExceeded: ") });
+      await cluster.kubectl(["-n", agents, "delete", "quota", "none"]);
+      await until("the provider", 20_000, async () => (await demo())?.available || undefined);
+    },
+    LIMIT_MS,
+  );
+
+  it(
+    "keeps a caller out at the sidecars, soon after its certificate is in the CA's revocation list",
+    async (context) => {
+      const made = await here(context);
+      await reaches(second, "two", SessionStatus.RUNNING);
+      await using scene = await DirectCaller.open(made, "two", "spy");
+      await scene.client.peek({});
+      const revokedAt = performance.now();
+      await scene.revoke();
+      await until("the caller to be cut off", 120_000, () =>
+        scene.client.peek({}).then(
+          () => undefined,
+          () => true,
+        ),
+      );
+      if (isFull) process.stderr.write(`cut off after ${Math.round(performance.now() - revokedAt)} ms\n`);
+      expect((await second.client.peek({ sessionId: "two", request: {} })).output).not.toBe("");
+    },
+    LIMIT_MS,
+  );
+
+  it(
+    "replaces every certificate and the CA under load without one failed call, and the old CA is out at the end",
+    async (context) => {
+      const made = await here(context);
+      const before = new X509Certificate((await made.caSecret())["ca.crt"] ?? "").fingerprint256;
+      await start(first, "four");
+      await reaches(first, "four", SessionStatus.RUNNING);
+      const isPhase = async (...phases: string[]) => {
+        const { type } = JSON.parse((await made.caSecret())["rotation.json"] ?? "{}");
+        return phases.includes(type) || undefined;
+      };
+      const sessions = ["two", "four"];
+      const early = CallLoad.begin([first, second], sessions);
+      expect(await made.command("rotate-ca")).toMatch(/^begun +introducing/);
+      expect(await made.command("rotate-ca")).toMatch(/^under way/);
+      await until("the new CA to sign", WAIT_MS, () => isPhase("reissuing"), first.log);
+      await early.enough();
+      using again = first.connect();
+      await again.client.peek({ sessionId: "four", request: {} });
+      const { calls, failed } = await early.end();
+      expect(failed).toEqual([]);
+      using late = first.connect();
+      await made.renewClient();
+      const rest = CallLoad.begin([first, second], sessions);
+      await until("the end of the replacement", WAIT_MS, () => isPhase("steady"), first.log);
+      await rest.enough();
+      expect(await rest.end()).toMatchObject({ failed: [] });
+      expect(calls).toBeGreaterThan(20);
+      await expect(late.client.peek({ sessionId: "two", request: {} })).rejects.toThrow();
+      const events = ["-n", made.ca.namespace, "get", "events", "-o", "jsonpath={.items[*].reason}"];
+      expect((await made.cluster.kubectl(events)).split(" ").sort()).toEqual([
+        "CaRetiring",
+        "CaRotationBegan",
+        "CaRotationDone",
+        "CaSignerChanged",
+      ]);
+      expect(new X509Certificate((await made.caSecret())["ca.crt"] ?? "").fingerprint256).not.toBe(before);
+      await second.client.stopSession({ sessionId: "four", force: true });
+    },
+    LIMIT_MS,
+  );
+
+  it(
+    "goes on when the replica that leads is killed: the other answers, and leads within 20 s",
+    async (context) => {
+      const found = await here(context);
+      const { cluster, agents } = found;
+      await reaches(second, "two", SessionStatus.RUNNING);
+      const leads = (replica: RunningReplica) => replica.log().includes('"this replica leads"');
+      const [leader, other] = leads(first) ? [first, second] : [second, first];
+      const log = new EventReader(leader.client);
+      const kill =
+        'for p in /proc/[0-9]*; do tr "\\0" " " <$p/cmdline | grep -q "gt-sideca[r].* serve" && echo $p && kill -9 $(basename $p); done; true';
+      const own = ["-n", agents, "get", "pods", "-l", "gastown.io/session=two", "-o", "name"];
+      const pod = (await cluster.kubectl(own)).trim();
+      await log.nudged(other.client, "before");
+      expect(await cluster.kubectl(["-n", agents, "exec", pod, "--", "sh", "-c", kill])).toContain("/proc/");
+      await log.nudged(other.client, "between");
+      await leader.kill("SIGKILL");
+      const killedAt = performance.now();
+      await log.goOn(other.client);
+      await log.nudged(other.client, "after");
+      expect(log.unnamed).toEqual([]);
+      const peek = await other.client.peek({ sessionId: "two", request: {} });
+      expect(peek.output.length).toBeGreaterThan(0);
+      await until("the other to lead", 25_000, () => leads(other) || undefined, other.log);
+      expect(performance.now() - killedAt).toBeLessThan(20_000);
+      const named = (await cluster.kubectl(["config", "current-context"])).trim();
+      const place = ["--context", named, "--namespace", agents, "--tls-dir", await found.callerFolder()];
+      const direct = (...args: string[]) => gt([...args, ...place], { KUBECONFIG: cluster.kubeconfig, HOME: "/" });
+      await other.kill("SIGSTOP"); // no replica answers
+      expect(await direct("agents")).toMatchObject({
+        code: 0,
+        stdout: expect.stringMatching(`two +demo +running +pod ${agents}/`),
+      });
+      expect(await direct("peek", "two")).toMatchObject({
+        code: 0,
+        stderr: "",
+        stdout: expect.stringContaining("after"),
+      });
+      expect((await direct("status", "two")).stdout).toContain("session two");
+      expect(await direct("nudge", "two", "no")).toMatchObject({
+        code: 4,
+        stderr: expect.stringContaining("gt --server"),
+      });
+      await other.kill("SIGCONT");
+      await other.client.stopSession({ sessionId: "two", force: true });
+      await reaches(other, "two", SessionStatus.STOPPED);
+      await until("its pod to go", WAIT_MS, async () => {
+        return (await cluster.kubectl(own)).trim() === "" ? true : undefined;
+      });
+    },
+    LIMIT_MS,
+  );
+});

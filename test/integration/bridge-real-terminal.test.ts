@@ -1,0 +1,104 @@
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { SessionStatus } from "../../internal/gen/bridge/v1/bridge_pb.ts";
+import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
+import { RespondOutcome } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
+import { ModelServer } from "../fakes/model-server.ts";
+import { makeAgentHome } from "../support/agents/agents-home.ts";
+import { type AgentProgram, agentProgram } from "../support/agents/agents-install.ts";
+import { BridgeFolder, type RunningBridge } from "../support/bridge/bridge-daemon.ts";
+import { requireComponent } from "../support/cluster/components.ts";
+import { until } from "../support/sidecar/sidecar.ts";
+
+const AGENTS = [
+  { kind: "claude", program: "claude-2.1.330", yes: "Yes", args: ["--permission-mode", "default"] },
+  { kind: "codex", program: "codex-0.169.0", yes: "Yes, proceed", args: [] },
+  { kind: "opencode", program: "opencode-1.18.33", yes: "Allow once", args: [] },
+] as const satisfies readonly { readonly program: AgentProgram; readonly [key: string]: unknown }[];
+const TIMEOUT_MS = 120_000;
+
+let folder: BridgeFolder;
+let bridge: RunningBridge;
+let model: ModelServer;
+const workdirs = new Map<string, string>();
+beforeAll(async () => {
+  folder = await BridgeFolder.create();
+  model = await ModelServer.listen({ wordDelayMs: 0 });
+  const providers = await Promise.all(
+    AGENTS.map(async (agent) => [agent.kind, { binary: await wrapped(agent), args: agent.args }] as const),
+  );
+  bridge = await folder.start({ providers: Object.fromEntries(providers) });
+}, TIMEOUT_MS);
+afterAll(async () => {
+  await folder[Symbol.asyncDispose]();
+  await model[Symbol.asyncDispose]();
+});
+
+/** The program with a home of its own, under its usual name, by which the profile knows it. */
+async function wrapped({ kind, program }: (typeof AGENTS)[number]): Promise<string> {
+  const dir = folder.path("repos", kind);
+  mkdirSync(join(dir, "bin"), { recursive: true });
+  const { env, workdir } = await makeAgentHome({ agent: kind, dir, modelUrl: model.url });
+  workdirs.set(kind, workdir);
+  symlinkSync(await agentProgram(program), join(dir, "bin", kind));
+  const exports = Object.entries(env).map(([name, value]) => `export ${name}='${value}'`);
+  const script = ["#!/bin/sh", ...exports, `exec ${join(dir, "bin", kind)} "$@"`, ""].join("\n");
+  writeFileSync(join(dir, kind), script, { mode: 0o700 });
+  return join(dir, kind);
+}
+
+const client = () => folder.client(bridge, folder.prd);
+
+describe.concurrent.each(AGENTS)("$program in a terminal of the bridge", ({ kind, yes }) => {
+  const sessionId = kind;
+  const status = () => client().status({ sessionId, request: {} });
+  let seen = "";
+  const untilIdle = async () => {
+    const look = async () => {
+      const { state, evidence } = await status();
+      const { output } = await client().peek({ sessionId, request: { lines: 20 } });
+      seen = `state ${state}: ${evidence.map(({ value }) => value).join("; ")}\n${output}`;
+      return state === AgentState.IDLE || undefined;
+    };
+    await until(`${kind} to be idle`, 100_000, look, () => seen);
+  };
+  const untilStatus = (wanted: SessionStatus) => {
+    const look = async () => ((await client().getSession({ sessionId })).status === wanted ? true : undefined);
+    return until(`${kind} to have the status ${wanted}`, 100_000, look, bridge.log);
+  };
+  const openDialog = async () => {
+    let last = { id: "", since: 0 };
+    return until("a dialog that stands still", 100_000, async () => {
+      const { dialog } = await status();
+      if (dialog === undefined || dialog.choices.length < 2) return undefined;
+      if (dialog.id !== last.id) last = { id: dialog.id, since: performance.now() };
+      return performance.now() - last.since >= 500 ? dialog : undefined;
+    });
+  };
+
+  it("starts, takes a message, has its permission answered, and stops", { timeout: TIMEOUT_MS }, async (context) => {
+    await requireComponent(context, kind);
+    const repoPath = workdirs.get(kind) ?? "";
+    const agentOpts = { mode: "terminal" };
+    await client().startSession({ projectId: "prd-manager", sessionId, provider: kind, repoPath, agentOpts });
+    await untilStatus(SessionStatus.RUNNING);
+    await untilIdle();
+    const text = `SAY hello from ${kind}`;
+    const sent = await client().sendInput({ sessionId, text, idempotencyKey: "m1" });
+    expect(sent).toMatchObject({ accepted: true, outcome: NudgeOutcome.SUBMITTED });
+    expect(await client().sendInput({ sessionId, text, idempotencyKey: "m1" })).toEqual(sent);
+    const receipt = await client().getNudge({ sessionId, request: { requestId: "m1" } });
+    expect(receipt).toMatchObject({ delivered: true, outcome: NudgeOutcome.SUBMITTED });
+    await untilIdle();
+    expect(model.arrivals(text)).toBe(1);
+    await client().sendInput({ sessionId, text: "RUN-TOOL touch made-by-tool" });
+    const dialog = await openDialog();
+    const choice = dialog.choices.find(({ label }) => label.startsWith(yes))?.key ?? "";
+    const answer = await client().respond({ sessionId, request: { dialogId: dialog.id, choice } });
+    expect(answer.outcome).toBe(RespondOutcome.ANSWERED);
+    await until("the tool", 30_000, () => existsSync(join(repoPath, "made-by-tool")) || undefined);
+    await client().stopSession({ sessionId });
+    await untilStatus(SessionStatus.STOPPED);
+  });
+});

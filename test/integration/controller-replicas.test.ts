@@ -1,0 +1,202 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, it, type TestContext } from "vitest";
+import { SessionStatus } from "../../internal/gen/bridge/v1/bridge_pb.ts";
+import { ApiAudit } from "../support/cluster/api-audit.ts";
+import { type TestCluster, testCluster } from "../support/cluster/cluster.ts";
+import { requireComponent } from "../support/cluster/components.ts";
+import { ControllerCluster, type RunningReplica } from "../support/cluster/controller-cluster.ts";
+import { until } from "../support/sidecar/sidecar.ts";
+
+const LIMIT_MS = 240_000;
+const LEASE_MS = 20_000;
+const isFull = process.env["GT_E2E"] === "full";
+/** How long the API server is away. */
+const AWAY_MS = isFull ? 60_000 : 5_000;
+
+/** In order: each test goes on with the replicas that the one before has left. No pod runs here: what is tested is the controllers and the API server. */
+describe("three replicas of the controller on a real API server", () => {
+  let town: ControllerCluster | undefined;
+  let cluster: TestCluster | undefined;
+  let audit: ApiAudit;
+  let replicas: (RunningReplica & { readonly account: string })[] = [];
+
+  beforeAll(async () => {
+    audit = await ApiAudit.make();
+    const found = await testCluster(`gt-replicas-${process.pid}`, "none", audit.flags);
+    if ("missing" in found) return;
+    cluster = found;
+    if (cluster.control === undefined) return;
+    town = await ControllerCluster.make(cluster, undefined);
+    await town.configure("agent:1", { retention: "5s" });
+    const all = ["create", "clusterrolebinding", "replicas", "--clusterrole=cluster-admin"];
+    await cluster.kubectl([...all, ...[0, 1, 2].map((i) => `--user=replica-${i}`)]);
+    for (const i of [0, 1, 2]) await add(`replica-${i}`);
+  }, LIMIT_MS);
+
+  afterAll(async () => {
+    await town?.[Symbol.asyncDispose]();
+    await cluster?.[Symbol.asyncDispose]();
+    await audit[Symbol.asyncDispose]();
+  }, LIMIT_MS);
+
+  async function here(context: TestContext): Promise<ControllerCluster> {
+    if (town !== undefined) return town;
+    for (const name of ["kubectl", "cluster"] as const) await requireComponent(context, name);
+    return context.skip("needs an API server of our own");
+  }
+  async function add(account: string): Promise<void> {
+    const replica = await (town as ControllerCluster).replica(account);
+    replicas.push(Object.assign(replica, { account }));
+  }
+  /** Of its last term: each line says that it leads, or that it does not any more. */
+  const leads = (replica: RunningReplica) => {
+    const log = replica.log();
+    return log.lastIndexOf('"this replica leads"') > log.lastIndexOf('"this replica does not lead any more"');
+  };
+  const leader = async () =>
+    await until(
+      "a leader",
+      2 * LEASE_MS,
+      () => replicas.find(leads),
+      () => replicas.map((each) => each.log()).join("\n"),
+    );
+  const start = ({ client }: RunningReplica, sessionId: string) =>
+    client.startSession({ projectId: "shop", sessionId, provider: "demo", repoPath: "/workspace" });
+  const ids = async ({ client }: RunningReplica) =>
+    (await client.listSessions({})).sessions.map(({ sessionId }) => sessionId);
+  const pods = async () => {
+    const { cluster: found, agents } = town as ControllerCluster;
+    const text = await found.kubectl(["-n", agents, "get", "pods", "-o", "json"]);
+    return (JSON.parse(text).items as { spec: { schedulingGates?: unknown[] } }[]).map(({ spec }) => spec);
+  };
+  const secrets = async () => {
+    const { cluster: found, agents } = town as ControllerCluster;
+    return (await found.kubectl(["-n", agents, "get", "secrets", "-o", "name"])).split("\n").filter(Boolean);
+  };
+  const show = (line: string) => void (isFull && process.stderr.write(`${line}\n`));
+
+  it("makes one pod and one Secret of 100 calls for one session at all replicas", {
+    timeout: LIMIT_MS,
+  }, async (context) => {
+    await here(context);
+    const calls = Array.from({ length: 100 }, (_, i) => start(replicas[i % 3] as RunningReplica, "one"));
+    const outcomes = await Promise.allSettled(calls);
+    const failed = outcomes.flatMap((each) => (each.status === "rejected" ? [String(each.reason)] : []));
+    expect(failed).toEqual([]);
+    const [[pod], names] = [await pods(), await secrets()];
+    expect(pod?.schedulingGates).toBeUndefined();
+    const certificates = names.filter((name) => !name.endsWith("-token"));
+    expect([(await pods()).length, certificates.length, names.length - certificates.length]).toEqual([1, 1, 1]);
+  });
+
+  it("has another leader within 2 s of an orderly end, and answers reads throughout", {
+    timeout: LIMIT_MS,
+  }, async (context) => {
+    await here(context);
+    const first = await leader();
+    const others = replicas.filter((each) => each !== first);
+    const reading = readsWhile(others, async () => {
+      await first.kill("SIGTERM");
+      const endedAt = performance.now();
+      replicas = others;
+      await leader();
+      const tookMs = performance.now() - endedAt;
+      show(`graceful: another leader ${Math.round(tookMs)} ms after the end of the first`);
+      expect(tookMs).toBeLessThan(2_000);
+    });
+    expect(await reading).toEqual([]);
+    await add(first.account);
+  });
+
+  it("has another leader within 20 s of a crash, and answers reads throughout", {
+    timeout: LIMIT_MS,
+  }, async (context) => {
+    await here(context);
+    const first = await leader();
+    const others = replicas.filter((each) => each !== first);
+    const failed = await readsWhile(others, async () => {
+      await first.kill("SIGKILL");
+      const killedAt = performance.now();
+      replicas = others;
+      await leader();
+      show(`crash: another leader after ${Math.round(performance.now() - killedAt)} ms`);
+      expect(performance.now() - killedAt).toBeLessThan(LEASE_MS);
+    });
+    expect(failed).toEqual([]);
+    await add(first.account);
+  });
+
+  it("lets a leader that was suspended write nothing when it wakes", { timeout: LIMIT_MS }, async (context) => {
+    const { cluster: found, agents } = await here(context);
+    const first = await leader();
+    // Work that falls due while it sleeps: a stopped session's retention ends.
+    await start(first, "due");
+    await first.client.stopSession({ sessionId: "due" });
+    await first.kill("SIGSTOP");
+    replicas = replicas.filter((each) => each !== first);
+    const next = await leader();
+    await found.kubectl(["-n", agents, "delete", "secrets", "--all"]);
+    const wokeAt = Date.now();
+    await first.kill("SIGCONT");
+    await until("the first to step down", 10_000, () => !leads(first) || undefined, first.log);
+    await sleep(3_000);
+    const writes = (await audit.requests(first.account)).filter(
+      ({ at, verb, resource }) => at >= wokeAt && !["get", "list", "watch"].includes(verb) && resource !== "leases",
+    );
+    expect(writes).toEqual([]);
+    expect(leads(next)).toBe(true);
+    replicas.push(first);
+  });
+
+  it("answers reads while the API server is away, writes nothing twice, and follows it again", {
+    timeout: LIMIT_MS,
+  }, async (context) => {
+    const { cluster: found } = await here(context);
+    const replica = replicas[0] as RunningReplica;
+    await start(replica, "before");
+    const known = await ids(replica);
+    await found.control?.("crash", "apiserver");
+    const awayAt = performance.now();
+    while (performance.now() - awayAt < AWAY_MS) {
+      expect(await ids(replica)).toEqual(known);
+      await expect(start(replica, "meanwhile")).rejects.toThrow();
+      await sleep(500);
+    }
+    await found.control?.("start", "apiserver");
+    const started = async () => await start(replica, "meanwhile").catch(() => undefined);
+    await until("a start", 90_000, started, replica.log);
+    for (const each of replicas) {
+      const knows = async () => ((await ids(each).catch((): string[] => [])).includes("meanwhile") ? true : undefined);
+      await until("every replica to know it", 90_000, knows, each.log);
+      expect(each.log()).not.toContain("the watch missed changes");
+    }
+    expect(await pods()).toHaveLength((await ids(replica)).length);
+    await leader();
+  });
+
+  it("tells a pod that was deleted by hand within 2 s, and forgets it", { timeout: LIMIT_MS }, async (context) => {
+    const { cluster: found, agents } = await here(context);
+    const replica = replicas[0] as RunningReplica;
+    expect((await replica.client.getSession({ sessionId: "meanwhile" })).status).toBe(SessionStatus.STARTING);
+    const pod = ["-n", agents, "delete", "pod", "-l", "gastown.io/session=meanwhile", "--grace-period=0", "--force"];
+    await found.kubectl(pod);
+    const deletedAt = performance.now();
+    const isGone = async () => (await ids(replica)).includes("meanwhile") === false || undefined;
+    await until("the session's end", 2_000, isGone, replica.log);
+    show(`deleted pod: gone from ListSessions after ${Math.round(performance.now() - deletedAt)} ms`);
+  });
+
+  /** Messages of reads that failed while `work` went on. */
+  async function readsWhile(of: readonly RunningReplica[], work: () => Promise<void>): Promise<readonly string[]> {
+    const failed: string[] = [];
+    let isOver = false;
+    const readers = of.map(async (replica) => {
+      for (; !isOver; await sleep(100)) await ids(replica).catch((err: unknown) => failed.push(String(err)));
+    });
+    await work().finally(() => {
+      isOver = true;
+    });
+    await Promise.all(readers);
+    return failed;
+  }
+});

@@ -1,0 +1,56 @@
+import { create } from "@bufbuild/protobuf";
+import { expect, it } from "vitest";
+import { observePod } from "../../internal/controller/pods/observed-pod.ts";
+import type { SessionRecord } from "../../internal/controller/pods/session-record.ts";
+import { SidecarPool } from "../../internal/controller/pods/sidecar-pool.ts";
+import { SidecarPeekRequestSchema, SidecarService } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
+import { sidecarDnsName, sidecarId } from "../../internal/pki/trust-domain.ts";
+import { TestCa } from "../support/bridge/certificates.ts";
+import { startRpcServer } from "../support/bridge/rpc-server.ts";
+
+const TOWN = "town.example";
+const SIDECAR_PORT = 9090;
+const never = new AbortController().signal;
+
+/** A server at the address of a pod, which has the certificate of the session `named`; and what a call for `one` meets there. */
+async function callOf(named: string, dnsOf: string, ca: TestCa, trusted = ca) {
+  const host = `127.${[0, 0, 0].map(() => 2 + Math.floor(Math.random() * 250)).join(".")}`;
+  const names = { uris: [sidecarId(TOWN, "agents", named)], dns: [sidecarDnsName(TOWN, "agents", dnsOf)] };
+  const tls = ca.issue({ ...names, usages: ["server"] });
+  await using server = await startRpcServer({ host, port: SIDECAR_PORT, tls: { ...tls, ca: trusted.pem } });
+  const own = trusted.issue({ uris: [`spiffe://${TOWN}/ns/system/controller`] });
+  using pool = new SidecarPool({ tls: () => own }, { trustDomain: TOWN });
+  const pod = observePod({ metadata: { name: "agent", namespace: "agents", uid: "u1" }, status: { podIP: host } });
+  const key = { project: "shop", id: "one" };
+  const binding = { name: "agents", project: "shop", templates: new Map(), credentials: "secret" } as const;
+  const record: SessionRecord = { key, pod, binding, isOwn: true };
+  const request = create(SidecarPeekRequestSchema, { lines: 1 });
+  const outcome = await pool
+    .link(record)
+    .unary(SidecarService.method.peek, request, { identity: "test" }, never)
+    .then(
+      ({ output }) => output,
+      (err: { readonly kind: string }) => err.kind,
+    );
+  return { outcome, peers: server.peers.length };
+}
+
+it("is spoken to at the pod's address when its certificate names the session", async () => {
+  expect(await callOf("one", "one", new TestCa("town"))).toEqual({ outcome: "line\n", peers: 1 });
+});
+
+it.for([
+  ["another session by both names", "two", "two"],
+  ["another session, by the DNS name of this one", "two", "one"],
+  ["this session, by the DNS name of another", "one", "two"],
+])("is not asked at all when its certificate names %s: the address was a pod's that is gone", async ([, uri, dns]) => {
+  const { outcome, peers } = await callOf(uri as string, dns as string, new TestCa("town"));
+  expect(outcome).toBe("unavailable"); // a caller's own credentials are not in question
+  expect(peers).toBe(0);
+});
+
+it("is not asked when another trust domain's CA signed its certificate", async () => {
+  const { outcome, peers } = await callOf("one", "one", new TestCa("other"), new TestCa("town"));
+  expect(outcome).toBe("unavailable"); // a caller's own credentials are not in question
+  expect(peers).toBe(0);
+});

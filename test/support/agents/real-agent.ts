@@ -1,0 +1,59 @@
+import { mkdir, mkdtemp, rm, symlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ModelServer, type ModelServerOptions } from "../../fakes/model-server.ts";
+import { type RunningSidecar, startSidecar } from "../sidecar/sidecar.ts";
+import { type AgentHomeOptions, type AgentKind, makeAgentHome } from "./agents-home.ts";
+import { type AgentProgram, agentProgram } from "./agents-install.ts";
+
+/** A real agent under a real sidecar, talking to a pretended model on loopback. */
+export interface RealAgent extends AsyncDisposable {
+  readonly sidecar: RunningSidecar;
+  readonly model: ModelServer;
+  readonly workdir: string;
+}
+
+export interface RealAgentSetup {
+  readonly program: AgentProgram;
+  readonly state?: AgentHomeOptions["state"];
+  readonly wordDelayMs?: number;
+  /** What the model does; default: what keywords in the messages ask for. */
+  readonly act?: ModelServerOptions["act"];
+  /** Arguments of the agent. Claude Code asks for permission whatever its default mode is, unless others are given. */
+  readonly args?: readonly string[];
+  readonly flags?: readonly string[];
+  /** The sidecar's file; default its sources. */
+  readonly sidecarProgram?: string;
+}
+
+export async function startRealAgent(setup: RealAgentSetup): Promise<RealAgent> {
+  const agent = setup.program.split("-", 1)[0] as AgentKind;
+  const program = await agentProgram(setup.program);
+  const dir = await mkdtemp(join(tmpdir(), "gt-real-"));
+  const model = await ModelServer.listen({
+    wordDelayMs: setup.wordDelayMs ?? 0,
+    ...(setup.act === undefined ? {} : { act: setup.act }),
+  });
+  const state = setup.state === undefined ? {} : { state: setup.state };
+  const home = await makeAgentHome({ agent, dir, modelUrl: model.url, ...state });
+  // Under its usual name, by which the profile knows its program.
+  await mkdir(join(dir, "bin"));
+  await symlink(program, join(dir, "bin", agent));
+  const sidecar = await startSidecar({
+    agent,
+    command: [join(dir, "bin", agent), ...(setup.args ?? (agent === "claude" ? ["--permission-mode", "default"] : []))],
+    env: home.env,
+    flags: ["--workdir", home.workdir, ...(setup.flags ?? [])],
+    ...(setup.sidecarProgram === undefined ? {} : { program: setup.sidecarProgram }),
+  });
+  return {
+    sidecar,
+    model,
+    workdir: home.workdir,
+    [Symbol.asyncDispose]: async () => {
+      await sidecar[Symbol.asyncDispose]();
+      await model[Symbol.asyncDispose]();
+      await rm(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+    },
+  };
+}

@@ -1,0 +1,89 @@
+import { spawn } from "node:child_process";
+import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ownProgram } from "../programs.ts";
+
+const LIMIT_MS = 60_000;
+
+export const PASSPHRASE = "correct horse battery staple";
+
+export interface Ran {
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly code: number | null;
+}
+
+/** A folder in which `bridge-ca` and other programs run; the passphrase comes from the environment. */
+export class CaSandbox implements AsyncDisposable {
+  readonly dir: string;
+  readonly env: Readonly<Record<string, string>>;
+
+  private constructor(dir: string) {
+    this.dir = dir;
+    const path = `${join(dir, "bin")}:${process.env["PATH"] ?? ""}`;
+    this.env = { PATH: path, HOME: dir, LANG: "C.UTF-8", BRIDGE_CA_PASSPHRASE: PASSPHRASE };
+  }
+
+  static async create(): Promise<CaSandbox> {
+    const sandbox = new CaSandbox(await mkdtemp(join(tmpdir(), "bridge-ca-test-")));
+    await mkdir(join(sandbox.dir, "bin"));
+    await sandbox.install("bridge-ca");
+    return sandbox;
+  }
+
+  /** Puts programs of ours into the sandbox's PATH. */
+  async install(...names: readonly Parameters<typeof ownProgram>[0][]): Promise<void> {
+    for (const name of names) {
+      const program = this.path("bin", name);
+      await writeFile(program, `#!/bin/sh\nexec "${process.execPath}" "${ownProgram(name)}" "$@"\n`);
+      await chmod(program, 0o755);
+    }
+  }
+
+  path(...parts: readonly string[]): string {
+    return join(this.dir, ...parts);
+  }
+
+  /** Runs a shell script; a command that fails ends it. `folder` is below the sandbox's. */
+  async sh(
+    script: string,
+    options: { readonly folder?: string; readonly env?: Record<string, string> } = {},
+  ): Promise<Ran> {
+    const child = spawn("sh", ["-ec", script], {
+      cwd: this.path(options.folder ?? "."),
+      env: { ...this.env, ...options.env },
+      stdio: ["ignore", "pipe", "pipe"],
+      timeout: LIMIT_MS,
+    });
+    let [stdout, stderr] = ["", ""];
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      stdout += text;
+    });
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      stderr += text;
+    });
+    const code = await new Promise<number | null>((resolve, reject) => {
+      child.on("error", reject);
+      child.on("close", (exit) => resolve(exit));
+    });
+    return { stdout, stderr, code };
+  }
+
+  /** As `sh`, for a script that has to succeed; answers with what it printed. */
+  async ok(script: string, folder = "."): Promise<string> {
+    const { stdout, stderr, code } = await this.sh(script, { folder });
+    if (code !== 0) throw new Error(`exit code ${code} of: ${script}\n${stdout}${stderr}`);
+    return stdout;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await rm(this.dir, { recursive: true, force: true });
+  }
+}
+
+/** The commands of a help text or a page: indented lines, with those that go on behind a backslash. */
+export function commandsIn(text: string): readonly string[] {
+  const joined = text.replaceAll(/\\\n\s*/g, "");
+  return joined.split("\n").flatMap((line) => /^ {2,8}((?:bridge-ca|cd) .*)$/.exec(line)?.[1] ?? []);
+}

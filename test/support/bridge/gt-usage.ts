@@ -1,0 +1,23 @@
+import type { Command, CommandFlags, Given } from "../../../cmd/gt/common/command/command.ts";
+import { DomainError } from "../../../internal/base/errors.ts";
+import { parseFlags } from "../../../internal/cli/flags.ts";
+
+/** The words behind `gt NAME` as the command's own reader gets them. */
+export function givenTo<F extends CommandFlags>(
+  command: Command<F>,
+  argv: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Given<F> {
+  return parseFlags(command.flags, argv, env);
+}
+
+/** Message and hint of the usage error that `read` ends with. */
+export function usageErrorOf(read: () => unknown): [string, unknown] {
+  try {
+    read();
+  } catch (err) {
+    if (err instanceof DomainError && err.kind === "invalid") return [err.message, err.fields["hint"]];
+    throw err;
+  }
+  throw new Error("nothing was thrown");
+}

@@ -1,0 +1,131 @@
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { component } from "./components.ts";
+
+const run = promisify(execFile);
+const root = fileURLToPath(new URL("../../../", import.meta.url));
+const MINUTE = 60_000;
+
+/** A Kubernetes cluster for tests. */
+export interface TestCluster extends AsyncDisposable {
+  /** Path of a kubeconfig, cluster admin. */
+  readonly kubeconfig: string;
+  /** Runs kubectl as cluster admin; answers with its output, fails with its words. `input`: its stdin. */
+  kubectl(args: readonly string[], input?: string): Promise<string>;
+  /** Makes an image known to the node(s) and answers with the name that pods use. */
+  load(archive: string, image: string): Promise<string>;
+  /** Forwards a port of a pod to this machine while it is not disposed of. */
+  forward(pod: string, port: number, ...args: readonly string[]): Promise<Forward>;
+  /** The folder's own commands (crash, start, …) where the cluster is one that tests made; undefined for others. */
+  readonly control: ((...args: readonly string[]) => Promise<string>) | undefined;
+}
+
+export interface Forward extends AsyncDisposable {
+  readonly port: number;
+}
+
+/**
+ * KUBECONFIG's cluster if that is set (`GT_E2E_IMAGE` names an image that it has, else `kind load` brings ours), else one that
+ * is made for this run. The text says what is missing.
+ * @param node `none`: an API server with its controllers suffices, no pod has to run
+ * @param apiServerFlags for the API server of a cluster that is made
+ */
+export async function testCluster(
+  name: string,
+  node: "one" | "none" = "one",
+  apiServerFlags: readonly string[] = [],
+): Promise<TestCluster | { readonly missing: string }> {
+  const kubectl = await component("kubectl");
+  if ("missing" in kubectl) return kubectl;
+  const given = process.env["KUBECONFIG"] ?? "";
+  if (given !== "") return new KubeconfigCluster(kubectl.path, given, undefined);
+  const tool = await component("cluster");
+  if ("missing" in tool) return tool;
+  const control = async (...args: readonly string[]) => {
+    const { stdout } = await run(tool.path, [...args], {
+      env: { ...process.env, GT_CLUSTER: name, GT_APISERVER_FLAGS: apiServerFlags.join(" ") },
+      timeout: 5 * MINUTE,
+      maxBuffer: 1 << 24,
+    });
+    return stdout;
+  };
+  const kubeconfig = (await control("up", ...(node === "none" ? ["--no-node"] : []))).trim().split("\n").at(-1) ?? "";
+  return new KubeconfigCluster(kubectl.path, kubeconfig, control);
+}
+
+class KubeconfigCluster implements TestCluster {
+  readonly #program: string;
+  readonly kubeconfig: string;
+  readonly control: TestCluster["control"];
+
+  constructor(program: string, kubeconfig: string, control: TestCluster["control"]) {
+    this.#program = program;
+    this.kubeconfig = kubeconfig;
+    this.control = control;
+  }
+
+  async kubectl(args: readonly string[], input?: string): Promise<string> {
+    const child = spawn(this.#program, [...args], {
+      env: this.#env(),
+      stdio: ["pipe", "pipe", "pipe"],
+      timeout: 3 * MINUTE,
+    });
+    const out: Buffer[] = [];
+    const err: Buffer[] = [];
+    child.stdout.on("data", (chunk: Buffer) => out.push(chunk));
+    child.stderr.on("data", (chunk: Buffer) => err.push(chunk));
+    child.stdin.on("error", () => {}); // it may end without reading
+    child.stdin.end(input ?? "");
+    const [code] = await once(child, "close");
+    if (code === 0) return Buffer.concat(out).toString();
+    throw new Error(`kubectl ${args.join(" ")}: ${Buffer.concat(err).toString()}`);
+  }
+
+  async load(archive: string, image: string): Promise<string> {
+    const known = process.env["GT_E2E_IMAGE"] ?? "";
+    if (this.control !== undefined) await this.control("load", archive);
+    else if (known !== "") return known;
+    else await run("kind", ["load", "image-archive", archive], { env: this.#env(), timeout: 5 * MINUTE });
+    return image;
+  }
+
+  async forward(pod: string, port: number, ...args: readonly string[]): Promise<Forward> {
+    const child = spawn(this.#program, ["port-forward", ...args, `pod/${pod}`, `:${port}`], {
+      env: this.#env(),
+      stdio: ["ignore", "pipe", "ignore"],
+    });
+    const ended = once(child, "close");
+    let text = "";
+    for await (const chunk of child.stdout.setEncoding("utf8").iterator({ destroyOnReturn: false })) {
+      text += chunk;
+      if (text.includes("\n")) break;
+    }
+    child.stdout.resume();
+    const local = /127\.0\.0\.1:(\d+) ->/.exec(text)?.[1];
+    if (local === undefined) throw new Error(`kubectl port-forward said ${JSON.stringify(text)}`);
+    return {
+      port: Number(local),
+      [Symbol.asyncDispose]: async () => {
+        child.kill("SIGTERM");
+        await ended;
+      },
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.control?.("down");
+  }
+
+  #env(): NodeJS.ProcessEnv {
+    return { ...process.env, KUBECONFIG: this.kubeconfig };
+  }
+}
+
+/** A manifest of `deploy/k8s` with the image under test. */
+export async function manifest(name: string, image: string): Promise<string> {
+  const text = await readFile(`${root}deploy/k8s/${name}`, "utf8");
+  return text.replaceAll("image: gt-sidecar:0.1.0", `image: ${image}\n      imagePullPolicy: IfNotPresent`);
+}

@@ -1,0 +1,119 @@
+import { execFile } from "node:child_process";
+import { constants } from "node:fs";
+import { access } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import type { TestContext } from "vitest";
+import { type AgentProgram, agentProgram } from "../agents/agents-install.ts";
+
+/** Programs that some tests drive and that are no part of the product. */
+export type Component =
+  | "grpcurl"
+  | "ghz"
+  | "connectconformance"
+  | "cluster"
+  | "containers"
+  | "kubectl"
+  | "helm"
+  | "curl"
+  | "openssl"
+  | "tmux"
+  | "vim"
+  | "less"
+  | "htop"
+  | "claude"
+  | "codex"
+  | "opencode";
+
+export type Found = { readonly path: string } | { readonly missing: string };
+
+/** Where to get what a machine may lack; shown when a test is left out for it. */
+const HINTS: Readonly<Record<Component, string>> = {
+  grpcurl: "go install github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.9.4",
+  ghz: "go install github.com/bojand/ghz/cmd/ghz@v0.93.0",
+  connectconformance: "go install connectrpc.com/conformance/cmd/connectconformance@v1.0.5",
+  cluster: "a cluster of your own: set KUBECONFIG, or use kind",
+  containers: "docker, or podman",
+  kubectl: "see kubernetes.io/docs/tasks/tools",
+  helm: "see helm.sh/docs/intro/install",
+  curl: "apt-get install curl",
+  openssl: "apt-get install openssl",
+  tmux: "apt-get install tmux",
+  vim: "apt-get install vim",
+  less: "apt-get install less",
+  htop: "apt-get install htop",
+  claude: "npm ci in test/agents",
+  codex: "npm ci in test/agents",
+  opencode: "npm ci in test/agents",
+};
+
+const AGENTS: Partial<Record<Component, AgentProgram>> = {
+  claude: "claude-2.1.330",
+  codex: "codex-0.169.0",
+  opencode: "opencode-1.18.33",
+};
+
+/** A folder beside the repository that may hold packed test programs; GT_TEST_PROGRAMS names another. */
+const shared = process.env["GT_TEST_PROGRAMS"] ?? fileURLToPath(new URL("../../../../shared/", import.meta.url));
+
+/**
+ * Path of a program for tests: from the folder of test programs, from `test/agents`, or from PATH.
+ * @public
+ */
+export async function component(name: Component): Promise<Found> {
+  const agent = AGENTS[name];
+  const path = agent
+    ? await agentProgram(agent).catch(() => undefined)
+    : ((await packed(name)) ?? (await onPath(name)));
+  return path === undefined ? { missing: `${name} is not here; get it with: ${HINTS[name]}` } : { path };
+}
+
+/** The path of a program, or a skipped test with a line that says what to install. With `CI=true` missing is a failure. */
+export async function requireComponent(context: TestContext, name: Component): Promise<string> {
+  const found = await component(name);
+  if ("path" in found) return found.path;
+  if (process.env["CI"] === "true") throw new Error(found.missing);
+  return context.skip(found.missing);
+}
+
+async function packed(name: Component): Promise<string | undefined> {
+  if (name === "cluster") return executable(join(shared, "cluster", "cluster"));
+  if (name === "containers") return (await executable(join(shared, "cluster", "image"))) ?? (await engine());
+  const archive = join(shared, "bin", `${name}.xz`);
+  const unpack = await executable(join(shared, "bin", "unpack"));
+  if (unpack === undefined || !(await exists(archive))) return undefined;
+  const folder = join(tmpdir(), "gastown-test-programs");
+  await promisify(execFile)(unpack, [folder, name]);
+  return join(folder, name);
+}
+
+/** One that works: docker's program without its daemon does not. */
+async function engine(): Promise<string | undefined> {
+  for (const name of ["docker", "podman"]) {
+    const path = await onPath(name);
+    const works = path !== undefined && (await promisify(execFile)(path, ["info"]).then(Boolean, () => false));
+    if (works) return path;
+  }
+  return undefined;
+}
+
+async function onPath(name: string): Promise<string | undefined> {
+  for (const folder of (process.env["PATH"] ?? "").split(delimiter)) {
+    const path = folder === "" ? undefined : await executable(join(folder, name));
+    if (path !== undefined) return path;
+  }
+  return undefined;
+}
+
+async function executable(path: string): Promise<string | undefined> {
+  return (await exists(path, constants.X_OK)) ? path : undefined;
+}
+
+function exists(path: string, mode = constants.F_OK): Promise<boolean> {
+  return access(path, mode).then(
+    () => true,
+    () => false,
+  );
+}

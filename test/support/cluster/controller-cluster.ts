@@ -1,0 +1,319 @@
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { createPrivateKey, generateKeyPairSync, X509Certificate } from "node:crypto";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { type Client, createClient, type Interceptor } from "@connectrpc/connect";
+import { readControllerConfig } from "../../../cmd/gt-controller/controller-config.ts";
+import { mintToken } from "../../../internal/auth/mint-token.ts";
+import { agentPod } from "../../../internal/controller/pods/pod-template.ts";
+import { clientRules } from "../../../internal/controller/pods/settings.ts";
+import { sessionPodPlan } from "../../../internal/controller/sessions/session-pod.ts";
+import { BridgeService } from "../../../internal/gen/bridge/v1/bridge_pb.ts";
+import { newAuthority } from "../../../internal/pki/authority.ts";
+import type { Signer } from "../../../internal/pki/certify.ts";
+import { newKeyPair, privateKeyPem } from "../../../internal/pki/key-pair.ts";
+import { newLeaf } from "../../../internal/pki/leaf.ts";
+import { type SidecarConnection, sidecarTransport } from "../../../internal/rpc/client/transport.ts";
+import type { TlsMaterial } from "../../../internal/rpc/common/tls.ts";
+import { ownProgram } from "../programs.ts";
+import { until } from "../sidecar/sidecar.ts";
+import type { TestCluster } from "./cluster.ts";
+
+export const TOWN = "town.example";
+const CA_NAMESPACE = "town-ca";
+const SYSTEM = "town-system";
+
+/** A replica of the controller, and a client of it. */
+export interface RunningReplica extends AsyncDisposable {
+  readonly client: Client<typeof BridgeService>;
+  /** Another connection, with the client's certificate of now. */
+  connect(): ClientConnection;
+  readonly pid: number;
+  log(): string;
+  /** Sends the signal; one that ends it resolves when it has ended. */
+  kill(signal: NodeJS.Signals): Promise<void>;
+}
+
+export interface ClientConnection extends Disposable {
+  readonly client: Client<typeof BridgeService>;
+}
+
+/** The program that made a cluster, for controllers that have to reach its pods. */
+export interface ClusterNetwork {
+  readonly control: NonNullable<TestCluster["control"]>;
+  readonly tool: string;
+  readonly name: string;
+}
+
+/** A cluster with a CA and one namespace for agents, in which controllers run as processes of this machine. */
+export class ControllerCluster implements AsyncDisposable {
+  readonly agents = "town-agents";
+  /** Here pods that others make become sessions. */
+  readonly adopting = "town-desk";
+  readonly system = SYSTEM;
+  readonly ca = { namespace: CA_NAMESPACE, secret: "gastown-ca" };
+  readonly trustDomain = TOWN;
+  readonly cluster: TestCluster;
+  readonly #network: ClusterNetwork | undefined;
+  readonly #dir: string;
+  readonly #jwt = generateKeyPairSync("ed25519");
+  readonly #running: RunningReplica[] = [];
+  readonly #reconnect: (() => void)[] = [];
+  #caPem = "";
+  #client = { cert: "", key: "" };
+
+  private constructor(cluster: TestCluster, network: ClusterNetwork | undefined, dir: string) {
+    this.cluster = cluster;
+    this.#network = network;
+    this.#dir = dir;
+  }
+
+  /** `network`: undefined: the controllers run outside of the cluster's network and reach no pod. */
+  static async make(cluster: TestCluster, network: ClusterNetwork | undefined): Promise<ControllerCluster> {
+    const dir = await mkdtemp(join(tmpdir(), "gt-controller-"));
+    const made = new ControllerCluster(cluster, network, dir);
+    await made.#setUp();
+    return made;
+  }
+
+  /** `more`: keys of the configuration besides. */
+  async configure(image: string, sessions: object, more: object = {}): Promise<void> {
+    const command = ["gt-demo-agent", "--turn-ms", "100", "--steps", "1"];
+    const demo = { image, agent: "demo", image_pull_policy: "IfNotPresent", command };
+    const config = {
+      trust_domain: TOWN,
+      server: { listen: "127.0.0.1:0", health_listen: "127.0.0.1:0", names: ["localhost", "127.0.0.1"] },
+      ca: { ...this.ca, reload: "1s", keep_previous: "20s" },
+      auth: { jwt_public_keys: [{ issuer: "shop", key_path: "shop.pub" }] },
+      namespaces: [
+        { name: this.agents, project: "shop" },
+        { name: this.adopting, project: "shop", providers: [], adopt: { accounts: ["deployer"] } },
+      ],
+      providers: {
+        demo,
+        unknown: { ...demo, image: "localhost/none:1", image_pull_policy: "Never" },
+        huge: { ...demo, resources: { requests: { cpu: "1000" }, limits: {} } },
+        hungry: { ...demo, resources: { requests: {}, limits: { memory: "24Mi" } } },
+      },
+      sessions,
+      session_tokens: { key_path: "agents.key", ttl: "10s" },
+      audit: { path: join(this.#dir, "audit.log") },
+      ...more,
+    };
+    await this.#write("controller.yaml", JSON.stringify(config));
+  }
+
+  /** A pod of a session as somebody other than the controller makes it, with the Secret that such a session has. */
+  async foreignPod(name: string): Promise<string> {
+    const { settings } = readControllerConfig(
+      await readFile(join(this.#dir, "controller.yaml"), "utf8"),
+      "controller.yaml",
+    );
+    const [binding] = settings.namespaces;
+    if (binding === undefined) throw new Error("no namespace");
+    const session = { id: name, provider: "demo", repoPath: "/workspace", agentOpts: {}, startedBy: "deployer" };
+    const options = { retentionMs: 5_000, allowClients: clientRules(settings, SYSTEM), hasTokens: false };
+    const plan = sessionPodPlan(session, binding, options);
+    const { "gastown.io/agent": agent = name } = plan.labels;
+    const labels = { "gastown.io/agent": agent, "gastown.io/session": name };
+    const credentials = { type: "secret", name: `gastown-session-${name}` } as const;
+    return JSON.stringify(agentPod({ ...plan, name, labels, annotations: {}, credentials, gated: false }));
+  }
+
+  /** The certificate of `client`, for calls of sidecars themselves. */
+  get callerTls(): TlsMaterial {
+    return { ...this.#client, ca: this.#caPem };
+  }
+
+  /** What the CA's Secret holds now. */
+  async caSecret(): Promise<Readonly<Record<string, string>>> {
+    const read = ["-n", CA_NAMESPACE, "get", "secret", "gastown-ca", "-o", "jsonpath={.data}"];
+    const data = JSON.parse(await this.cluster.kubectl(read)) as Record<string, string>;
+    return Object.fromEntries(
+      Object.entries(data).map(([key, base64]) => [key, Buffer.from(base64, "base64").toString()]),
+    );
+  }
+
+  async putInCaSecret(key: string, text: string): Promise<void> {
+    const patch = JSON.stringify({ data: { [key]: Buffer.from(text).toString("base64") } });
+    await this.cluster.kubectl(["-n", CA_NAMESPACE, "patch", "secret", "gastown-ca", "--type=merge", "-p", patch]);
+  }
+
+  /** A client's certificate of the CA of now, its key, and the CA. */
+  async issueClient(name: string): Promise<TlsMaterial> {
+    const data = await this.caSecret();
+    return { ...(await clientOf(name, signerIn(data))), ca: data["ca.crt"] ?? "" };
+  }
+
+  /** All connections made from here on, those of `client` included, have a new certificate and know the CA of now. */
+  async renewClient(): Promise<void> {
+    const { ca, ...client } = await this.issueClient("shop");
+    [this.#caPem, this.#client] = [String(ca), { cert: String(client.cert), key: String(client.key) }];
+    for (const reconnect of this.#reconnect) reconnect();
+  }
+
+  /** Runs a command of gt-controller to its end; its output. `account`: with whose rights; undefined: a cluster admin's. */
+  async command(name: string, account?: string, args: readonly string[] = []): Promise<string> {
+    const config = ["--config", join(this.#dir, "controller.yaml"), "--namespace", SYSTEM];
+    const kubeconfig = await this.#kubeconfig(account);
+    const all = [ownProgram("gt-controller"), name, ...args, ...config, "--kubeconfig", kubeconfig];
+    return (await promisify(execFile)(process.execPath, all, { timeout: 120_000 })).stdout;
+  }
+
+  /** A folder with the files of a caller, as `--tls-dir` takes it. */
+  async callerFolder(): Promise<string> {
+    await this.#write("ca.crt", this.#caPem);
+    await this.#write("tls.crt", this.#client.cert);
+    await this.#write("tls.key", this.#client.key);
+    return this.#dir;
+  }
+
+  /** Starts a replica and waits until it is ready. `account`: with whose rights; undefined: a cluster admin's. */
+  async replica(account?: string): Promise<RunningReplica> {
+    const child = await this.#spawn(account);
+    let log = "";
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      log += text;
+    });
+    const listen = await until(
+      "a ready replica",
+      30_000,
+      () => {
+        if (child.exitCode !== null) throw new Error(`the replica ended\n${log}`);
+        return log.includes('"msg":"ready"')
+          ? /"listen":"127\.0\.0\.1:(\d+)"[^}]*"msg":"serving"/.exec(log)?.[1]
+          : undefined;
+      },
+      () => log,
+    );
+    const replica = this.#replica(child, () => log, await this.#exposed(listen));
+    this.#running.push(replica);
+    return replica;
+  }
+
+  async #spawn(account: string | undefined) {
+    const program = ownProgram("gt-controller");
+    const flags = ["--config", join(this.#dir, "controller.yaml"), "--namespace", SYSTEM];
+    const stdio: ["ignore", "ignore", "pipe"] = ["ignore", "ignore", "pipe"];
+    if (this.#network === undefined) {
+      const kubeconfig = await this.#kubeconfig(account);
+      return spawn(process.execPath, [program, ...flags, "--kubeconfig", kubeconfig], { stdio });
+    }
+    const { tool, name } = this.#network;
+    const inner = `exec ${[process.execPath, program, ...flags].map((word) => JSON.stringify(word)).join(" ")} --kubeconfig "$KUBECONFIG"`;
+    return spawn(tool, ["in", "bash", "-c", inner], { env: { ...process.env, GT_CLUSTER: name }, stdio });
+  }
+
+  async #kubeconfig(account: string | undefined): Promise<string> {
+    const { cluster } = this;
+    if (account === undefined) return cluster.kubeconfig;
+    const view = JSON.parse(await cluster.kubectl(["config", "view", "--raw", "--minify", "-o", "json"]));
+    view.users[0].user.as = account;
+    return await this.#write(`kubeconfig-${account.replaceAll(":", "-")}.json`, JSON.stringify(view));
+  }
+
+  /** A port of this machine for one of the cluster's network. */
+  async #exposed(port: string): Promise<string> {
+    if (this.#network === undefined) return port;
+    const outer = String(20_000 + Math.floor(Math.random() * 10_000));
+    await this.#network.control("expose", outer, `127.0.0.1:${port}`);
+    return outer;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const replica of this.#running) await replica[Symbol.asyncDispose]();
+    const namespaces = [CA_NAMESPACE, SYSTEM, this.agents, this.adopting];
+    await this.cluster.kubectl(["delete", "namespace", ...namespaces, "--wait=false", "--ignore-not-found"]);
+    await rm(this.#dir, { recursive: true, force: true });
+  }
+
+  #replica(child: ChildProcess, log: () => string, port: string): RunningReplica {
+    let current = this.#connect(port);
+    this.#reconnect.push(() => {
+      current.connection[Symbol.dispose]();
+      current = this.#connect(port);
+    });
+    const connect = () => {
+      const made = this.#connect(port);
+      return { client: made.client, [Symbol.dispose]: () => made.connection[Symbol.dispose]() };
+    };
+    const ended = new Promise<void>((resolve) => child.once("close", () => resolve()));
+    const kill = async (signal: NodeJS.Signals) => {
+      child.kill(signal);
+      if (signal !== "SIGSTOP" && signal !== "SIGCONT") await ended;
+    };
+    return {
+      get client() {
+        return current.client;
+      },
+      connect,
+      pid: child.pid ?? 0,
+      log,
+      kill,
+      [Symbol.asyncDispose]: async () => {
+        current.connection[Symbol.dispose]();
+        if (child.exitCode === null && child.signalCode === null) await kill("SIGKILL");
+      },
+    };
+  }
+
+  #connect(port: string): { readonly connection: SidecarConnection; readonly client: Client<typeof BridgeService> } {
+    const certificate = new X509Certificate(this.#client.cert);
+    const authorize: Interceptor = (next) => (request) => {
+      const claims = {
+        issuer: "shop",
+        subject: "ann",
+        project: "shop",
+        audience: "bridge",
+        ttlMs: 120_000,
+        certificate,
+      };
+      request.header.set("authorization", `Bearer ${mintToken(this.#jwt.privateKey, claims, Date.now())}`);
+      return next(request);
+    };
+    const tls = { ...this.#client, ca: this.#caPem };
+    const connection = sidecarTransport({ baseUrl: `https://127.0.0.1:${port}`, tls, interceptors: [authorize] });
+    return { connection, client: createClient(BridgeService, connection.transport) };
+  }
+
+  async #setUp(): Promise<void> {
+    const now = Date.now();
+    const keys = await newKeyPair("ecdsa-p384");
+    this.#caPem = newAuthority(keys, { name: "town", trustDomain: TOWN, days: 30, now });
+    const signer = { certificate: new X509Certificate(this.#caPem), key: keys.privateKey };
+    this.#client = await clientOf("shop", signer);
+    await this.#write("shop.pub", this.#jwt.publicKey.export({ type: "spki", format: "pem" }).toString());
+    const agents = generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" });
+    await this.#write("agents.key", agents.toString());
+    const files = [
+      `--from-file=ca.crt=${await this.#write("ca.crt", this.#caPem)}`,
+      `--from-file=ca.key=${await this.#write("ca.key", privateKeyPem(keys.privateKey))}`,
+    ];
+    const { cluster } = this;
+    for (const name of [CA_NAMESPACE, SYSTEM, this.agents, this.adopting])
+      await cluster.kubectl(["create", "namespace", name]);
+    const restricted = "pod-security.kubernetes.io/enforce=restricted";
+    for (const name of [this.agents, this.adopting]) await cluster.kubectl(["label", "namespace", name, restricted]);
+    await cluster.kubectl(["-n", CA_NAMESPACE, "create", "secret", "generic", "gastown-ca", ...files]);
+  }
+
+  async #write(name: string, text: string): Promise<string> {
+    const path = join(this.#dir, name);
+    await writeFile(path, text, { mode: 0o600 });
+    return path;
+  }
+}
+
+/** The CA in what its Secret holds. */
+export function signerIn(data: Readonly<Record<string, string>>): Signer {
+  return { certificate: new X509Certificate(data["ca.crt"] ?? ""), key: createPrivateKey(data["ca.key"] ?? "") };
+}
+
+async function clientOf(name: string, signer: Signer): Promise<{ readonly cert: string; readonly key: string }> {
+  const keys = await newKeyPair("ecdsa-p384");
+  const leaf = { type: "client", name, hosts: [], uris: [], trustDomain: TOWN, namespace: "" } as const;
+  const cert = newLeaf({ ...leaf, crlUrl: undefined, days: 1, now: Date.now() }, keys.publicKey, signer);
+  return { cert, key: privateKeyPem(keys.privateKey) };
+}

@@ -1,0 +1,59 @@
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { parseAllDocuments } from "yaml";
+import { type ControllerConfig, readControllerConfig } from "../../../cmd/gt-controller/controller-config.ts";
+
+const run = promisify(execFile);
+
+/** Folder of the chart. */
+export const CHART = fileURLToPath(new URL("../../../charts/gastown/", import.meta.url));
+
+/** The chart's manifests need no cluster; a version has to be said, since a client knows none. */
+const KUBE_VERSION = "v1.35.0";
+
+/** Helm with folders of its own, so that nothing of the machine's is read or left. */
+export class Helm {
+  readonly #program: string;
+  readonly #home: string;
+  readonly #kubeconfig: string | undefined;
+
+  constructor(program: string, home: string, kubeconfig?: string) {
+    this.#program = program;
+    this.#home = home;
+    this.#kubeconfig = kubeconfig;
+  }
+
+  /** Its output; fails with its words. */
+  async run(...args: readonly string[]): Promise<string> {
+    const home = { HELM_CACHE_HOME: this.#home, HELM_CONFIG_HOME: this.#home, HELM_DATA_HOME: this.#home };
+    const cluster = this.#kubeconfig === undefined ? {} : { KUBECONFIG: this.#kubeconfig };
+    const env = { PATH: process.env["PATH"] ?? "", HOME: this.#home, ...home, ...cluster };
+    const { stdout } = await run(this.#program, [...args], { env, maxBuffer: 1 << 26, timeout: 300_000 });
+    return stdout;
+  }
+
+  /** The manifests of a release, as one YAML text. */
+  async template(release: string, ...args: readonly string[]): Promise<string> {
+    return await this.run("template", release, CHART, "-n", "gastown-system", "--kube-version", KUBE_VERSION, ...args);
+  }
+}
+
+/** One object of a release. */
+export interface Manifest {
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string };
+  readonly data?: Readonly<Record<string, string>>;
+}
+
+/** The objects of a text of manifests. */
+export const manifestsOf = (text: string) =>
+  parseAllDocuments(text)
+    .map((document) => document.toJS() as Manifest | null)
+    .filter((one) => one !== null);
+
+/** The controller's configuration, as the controller reads it. */
+export function configIn(text: string): ControllerConfig {
+  const map = manifestsOf(text).find(({ kind, metadata }) => kind === "ConfigMap" && metadata.name === "gastown");
+  return readControllerConfig(map?.data?.["controller.yaml"] ?? "", "controller.yaml");
+}

@@ -1,0 +1,201 @@
+import { X509Certificate } from "node:crypto";
+import type { Clock } from "../../../internal/base/clock.ts";
+import { DomainError } from "../../../internal/base/errors.ts";
+import { runTasks } from "../../../internal/base/task-group.ts";
+import type { Caller, StartRequest } from "../../../internal/bridge/session-backend.ts";
+import { CertificateReconciler } from "../../../internal/controller/certificates/certificate-reconciler.ts";
+import { PodNotesClient } from "../../../internal/controller/certificates/pod-notes-client.ts";
+import { SecretClient } from "../../../internal/controller/certificates/secret-client.ts";
+import type { IssuingCa } from "../../../internal/controller/certificates/session-certificate.ts";
+import {
+  type AgentTemplate,
+  DEFAULT_RESOURCES,
+  DEFAULT_SIDECAR_RESOURCES,
+} from "../../../internal/controller/pods/agent-template.ts";
+import { PodClient } from "../../../internal/controller/pods/pod-client.ts";
+import { SessionPods } from "../../../internal/controller/pods/session-pods.ts";
+import type { SessionRecord } from "../../../internal/controller/pods/session-record.ts";
+import type { NamespaceBinding } from "../../../internal/controller/pods/settings.ts";
+import { SidecarPool } from "../../../internal/controller/pods/sidecar-pool.ts";
+import { PodSessions } from "../../../internal/controller/sessions/pod-sessions.ts";
+import { ProviderChecks } from "../../../internal/controller/sessions/provider-checks.ts";
+import { SessionKeeper } from "../../../internal/controller/sessions/session-keeper.ts";
+import { SessionLiveness } from "../../../internal/controller/sessions/session-liveness.ts";
+import { SessionOpening } from "../../../internal/controller/sessions/session-opening.ts";
+import { SessionStarter } from "../../../internal/controller/sessions/session-starter.ts";
+import { SessionStopper } from "../../../internal/controller/sessions/session-stopper.ts";
+import { StartLimits } from "../../../internal/controller/sessions/start-limits.ts";
+import { FencedKube } from "../../../internal/kube/fenced-kube.ts";
+import type { KubeApi, KubeRequest } from "../../../internal/kube/kube-api.ts";
+import { newAuthority } from "../../../internal/pki/authority.ts";
+import { newKeyPair } from "../../../internal/pki/key-pair.ts";
+import type { SidecarConnection } from "../../../internal/rpc/client/transport.ts";
+import type { FakeClock } from "../fake-clock.ts";
+import { silentLogger } from "../silent-logger.ts";
+
+export const RETENTION_MS = 600_000;
+export const caller: Caller = { identity: "shop/ann", role: "operate" };
+const TOWN = { trustDomain: "town.example" };
+
+const TEMPLATE: AgentTemplate = {
+  image: "agent:1",
+  imagePullSecrets: [],
+  agent: "demo",
+  command: [],
+  env: {},
+  envFrom: [],
+  options: { model: { env: "MODEL" } },
+  isolation: "embedded",
+  resources: DEFAULT_RESOURCES,
+  sidecarResources: DEFAULT_SIDECAR_RESOURCES,
+  workspace: { type: "empty-dir", sizeLimit: "1Gi" },
+  graceMs: 20_000,
+  user: 10001,
+  placement: { nodeSelector: {}, tolerations: [] },
+};
+/** One namespace, `agents`, of the project `shop`. */
+const BINDING: NamespaceBinding = {
+  name: "agents",
+  project: "shop",
+  templates: new Map([["demo", TEMPLATE]]),
+  credentials: "secret",
+};
+
+/** A start of the session `id` in the project `shop`. */
+export function startOf(id: string, change: Partial<StartRequest> = {}): StartRequest {
+  return { project: "shop", id, provider: "demo", repoPath: "/workspace", agentOpts: {}, ...change };
+}
+
+/** A CA for sessions' certificates. `now`: wall clock, ms. */
+export async function townCa(now: number): Promise<IssuingCa> {
+  const keys = await newKeyPair("ecdsa-p384");
+  const pem = newAuthority(keys, { name: "town", ...TOWN, days: 30, now });
+  return { signer: { certificate: new X509Certificate(pem), key: keys.privateKey }, chain: "", bundle: pem };
+}
+
+/** What stands in for a sidecar. */
+export interface FakeSidecar {
+  alive: boolean;
+  calls: string[];
+  fails?: DomainError;
+}
+
+export interface ReplicaDeps {
+  readonly kube: KubeApi;
+  readonly clock: Clock;
+  readonly ca: IssuingCa;
+  readonly sidecar: FakeSidecar;
+}
+
+export interface ReplicaOptions {
+  readonly leads?: boolean;
+  /** Whether the leader's work runs at all, refused or not; default: yes. */
+  readonly keeps?: boolean;
+  readonly maxPerProject?: number;
+}
+
+/** One replica of the controller, without its port. Its process can end between any two calls. */
+export class Replica implements KubeApi {
+  /** Of writes that are still made. */
+  writesLeft = Number.POSITIVE_INFINITY;
+  /** Of calls that are still made: reads, writes, and calls of sidecars. */
+  callsLeft = Number.POSITIVE_INFINITY;
+  /** The calls that were made, as `METHOD resource` or the RPC's name. */
+  readonly calls: string[] = [];
+  leads = false;
+  readonly pods: SessionPods;
+  readonly sessions: PodSessions;
+  readonly #kube: KubeApi;
+  readonly #stop = new AbortController();
+  readonly #running: Promise<unknown>;
+
+  constructor(
+    { kube, clock, ca, sidecar }: ReplicaDeps,
+    { leads = false, keeps = true, maxPerProject = 50 }: ReplicaOptions = {},
+  ) {
+    this.#kube = kube;
+    this.leads = leads;
+    const [api, logger, random] = [this as KubeApi, silentLogger, () => 0.5];
+    this.pods = new SessionPods({ api, clock, logger, random }, [BINDING]);
+    const connect = () => connectionTo(sidecar, (name) => this.#spend(name));
+    const pool = new SidecarPool({ tls: () => ({ cert: "", key: "", ca: "" }), connect }, TOWN);
+    const build = (of: KubeApi) => {
+      const client = new PodClient(of);
+      const limits = new StartLimits(
+        { pods: this.pods, client, bindings: [BINDING] },
+        { maxPerProject, maxGlobal: 100 },
+      );
+      const secrets = { secrets: new SecretClient(of), notes: new PodNotesClient(of) };
+      const certificates = new CertificateReconciler({ ...secrets, ca: () => ca, clock, logger }, TOWN);
+      const opening = new SessionOpening({ clock, client, limits, certificates });
+      return { client, limits, opening, stopper: new SessionStopper({ clock, logger, client, pool }) };
+    };
+    const own = build(api);
+    const starting = { bindings: [BINDING], retentionMs: RETENTION_MS, allowClients: [], hasTokens: false };
+    const starter = new SessionStarter({ pods: this.pods, ...own }, starting);
+    const providers = new ProviderChecks({ clock, client: own.client }, starting);
+    const fenced = build(
+      new FencedKube(api, () => {
+        if (!this.leads) throw new DomainError("precondition", "not the leader");
+      }),
+    );
+    const keeper = new SessionKeeper(
+      { clock, logger, random, pods: this.pods, ...fenced },
+      { retentionMs: RETENTION_MS },
+    );
+    const { pods } = this;
+    const liveness = (onConfirmed: (record: SessionRecord) => void) =>
+      new SessionLiveness({ clock, logger, pods, pool, onConfirmed });
+    this.sessions = new PodSessions(
+      { clock, logger, pods, pool, starter, stopper: own.stopper, liveness, providers },
+      { startTimeoutMs: 300_000 },
+    );
+    this.#running = runTasks(this.#stop.signal, keeps ? [this.sessions, keeper] : [this.sessions]);
+  }
+
+  async call(request: KubeRequest, signal: AbortSignal): Promise<unknown> {
+    if (request.method !== "GET" && this.writesLeft-- <= 0) throw ENDED;
+    this.#spend(`${request.method} ${/\/(pods|secrets)\b/.exec(request.path)?.[1] ?? request.path}`);
+    return this.#kube.call(request, signal);
+  }
+
+  stream(request: KubeRequest, signal: AbortSignal): AsyncIterable<Uint8Array> {
+    return this.#kube.stream(request, signal);
+  }
+
+  async end(): Promise<void> {
+    this.#stop.abort(new Error("stopped"));
+    await this.#running;
+  }
+
+  #spend(name: string): void {
+    if (this.callsLeft-- <= 0) throw ENDED;
+    this.calls.push(name);
+  }
+}
+
+/**
+ * Lets the clock's time pass until it is so, for at most `limitMs` of it. Keys are made outside of the fake clock, so turns of
+ * the event loop pass too.
+ */
+export async function comesToBe(clock: FakeClock, isSo: () => boolean, limitMs = 60_000): Promise<void> {
+  const limit = clock.monotonicMs() + limitMs;
+  for (let turns = 1; !isSo(); turns++) {
+    if (clock.monotonicMs() > limit) throw new Error(`it does not come to be so: ${isSo}`);
+    await new Promise((resolve) => setTimeout(resolve, turns % 5 === 0 ? 1 : 0));
+    if (turns % 5 === 0) await clock.advance(limitMs / 120);
+  }
+}
+
+const ENDED = new DomainError("unavailable", "the process has ended");
+
+function connectionTo(sidecar: FakeSidecar, onCall: (name: string) => void): SidecarConnection {
+  const unary = async (method: { readonly name: string }) => {
+    onCall(method.name);
+    sidecar.calls.push(method.name);
+    if (sidecar.fails) throw sidecar.fails;
+    return { message: { sessionAlive: sidecar.alive } };
+  };
+  const transport = { unary } as unknown as SidecarConnection["transport"];
+  return { transport, setTls: () => {}, [Symbol.dispose]: () => {} } as unknown as SidecarConnection;
+}

@@ -1,0 +1,155 @@
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { chmodSync, chownSync, cpSync, mkdirSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { get } from "node:http";
+import { dirname, join } from "node:path";
+import type { TestContext } from "vitest";
+import { ownProgram } from "../programs.ts";
+import { firstProcessOf } from "../sidecar/pid-namespace.ts";
+import { until } from "../sidecar/sidecar.ts";
+
+const [UNSHARE, NSENTER] = ["unshare", "nsenter"] as const;
+/** Another user than root. */
+const NOBODY = 65_534;
+
+export interface TwoContainers extends AsyncDisposable {
+  /** What both sides see: the state folder is in it. */
+  readonly shared: string;
+  readonly stateDir: string;
+  /** Seen by the serving side alone, at the same path: `tls.key` and the like. */
+  readonly keyDir: string;
+  readonly healthUrl: string;
+  /** Runs a shell script where the agent lives, as its user. Its output; never throws. */
+  attack(script: string): string;
+  metrics(): Promise<string>;
+  isReady(): Promise<boolean>;
+  log(): string;
+  /** Pid of the serving half out here. */
+  readonly servingPid: number;
+}
+
+/** Skips a test where mount namespaces cannot be made, with a line that says why. With `CI=true` that is a failure. */
+export function requireMountNamespace(context: TestContext): void {
+  try {
+    execFileSync(UNSHARE, ["--mount", "--pid", "--fork", "--mount-proc", "true"], { stdio: "ignore", timeout: 5000 });
+  } catch {
+    const missing =
+      "no mount namespace of its own for a process here; root, or CAP_SYS_ADMIN, has one (unshare --mount)";
+    if (process.env["CI"] === "true") throw new Error(missing);
+    context.skip(missing);
+  }
+}
+
+/** Over a connection of its own: an attack stops this process for longer than an idle one is kept. */
+function ask(url: string): Promise<{ readonly status: number | undefined; readonly text: string }> {
+  return new Promise((resolve, reject) => {
+    const request = get(url, { agent: false }, (response) => {
+      let text = "";
+      response.setEncoding("utf8").on("data", (chunk: string) => {
+        text += chunk;
+      });
+      response.on("end", () => resolve({ status: response.statusCode, text }));
+    });
+    request.on("error", reject);
+  });
+}
+
+/**
+ * The two halves as two containers of a pod have them: one shared folder, and a mount namespace for each; the TLS key is mounted
+ * on the serving side only. Both run as the same user. The serving side has no tmux to run.
+ */
+export async function twoContainers(user: "root" | "another user", key: string): Promise<TwoContainers> {
+  const root = await mkdtemp("/tmp/gt-two-"); // the folder of a run's temporary files is for its own user alone
+  const [shared, keyDir, bin] = ["shared", "key", "bin"].map((name) => join(root, name)) as [string, string, string];
+  for (const dir of [shared, keyDir, bin]) mkdirSync(dir);
+  chmodSync(root, 0o755);
+  const uid = user === "root" ? 0 : NOBODY;
+  chmodSync(dirname(ownProgram("gt-sidecar")), 0o755); // made for this run, and for its user alone
+  chownSync(shared, uid, uid);
+  // A program for the serving side that has mkfifo and nothing else.
+  cpSync("/usr/bin/mkfifo", join(bin, "mkfifo"));
+  const stateDir = join(shared, "state");
+  const asUser = uid === 0 ? "" : `setpriv --reuid=${uid} --regid=${uid} --clear-groups --no-new-privs `;
+  let log = "";
+  const start = (namespace: readonly string[], script: string, env: Record<string, string | undefined>) => {
+    const child = spawn(UNSHARE, [...namespace, "--", "sh", "-c", script], {
+      stdio: ["ignore", "ignore", "pipe"],
+      env,
+    });
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      log += text;
+    });
+    return { child, exited: new Promise((resolve) => child.on("exit", resolve)) };
+  };
+  const main = `'${process.execPath}' '${ownProgram("gt-sidecar")}'`;
+  const common = `--agent generic --state-dir '${stateDir}' --workdir '${shared}'`;
+  const agent = `-- sh -c 'echo ready; while :; do read -r line && echo "$line"; done'`;
+  const { PATH } = process.env;
+  const supervising = start(
+    ["--mount", "--pid", "--fork", "--kill-child", "--mount-proc"],
+    `exec ${asUser}${main} supervise ${common} --grace 3s ${agent}`,
+    { PATH, HOME: shared, LANG: "C.UTF-8" },
+  );
+  const mountKey = [
+    `mount -t tmpfs -o mode=0755 key '${keyDir}'`,
+    `printf %s "$KEY_TEXT" > '${keyDir}/tls.key'`,
+    `chmod 0600 '${keyDir}/tls.key'`,
+    `chown -R ${uid} '${keyDir}'`,
+    "unset KEY_TEXT",
+  ].join(" && ");
+  const listen = "--listen 127.0.0.1:0 --health-listen 127.0.0.1:0";
+  const serving = start(
+    ["--mount"],
+    `${mountKey} && exec ${asUser}env PATH='${bin}' ${main} serve ${common} ${listen} ${agent}`,
+    { PATH, HOME: keyDir, LANG: "C.UTF-8", KEY_TEXT: key },
+  );
+  const stop = async ({ child, exited }: { readonly child: ChildProcess; readonly exited: Promise<unknown> }) => {
+    if (child.exitCode === null) child.kill("SIGKILL");
+    await exited;
+  };
+  const health = () => /"listen":"([^"]+)","msg":"health served"/.exec(log)?.[1];
+  const dispose = async () => {
+    await stop(serving);
+    // A change of user undoes what would end it with unshare.
+    if (supervising.child.exitCode === null) process.kill(firstProcessOf(supervising.child.pid ?? 0), "SIGKILL");
+    await stop(supervising);
+    await rm(root, { recursive: true, force: true, maxRetries: 5 });
+  };
+  try {
+    const healthUrl = `http://${await until("the health port", 30_000, health, () => log)}`;
+    const isReady = async () => (await ask(`${healthUrl}/readyz`)).status === 200 || undefined;
+    await until("it to be ready", 30_000, isReady, () => log);
+    const first = execFileSync("cat", [`/proc/${supervising.child.pid}/task/${supervising.child.pid}/children`]);
+    const inside = ["--target", first.toString().trim().split(" ")[0] ?? "", "--mount", "--pid"];
+    return {
+      shared,
+      stateDir,
+      keyDir,
+      healthUrl,
+      servingPid: serving.child.pid ?? 0,
+      log: () => log,
+      metrics: async () => (await ask(`${healthUrl}/metrics`)).text,
+      isReady: async () => (await ask(`${healthUrl}/readyz`)).status === 200,
+      attack: (script) => {
+        const env = {
+          PATH,
+          S: stateDir,
+          KEYDIR: keyDir,
+          KEY: join(keyDir, "tls.key"),
+          SHARED: shared,
+          TMUX_TMPDIR: shared,
+        };
+        try {
+          const argv = [...inside, "--", "sh", "-c", `exec ${asUser}sh -c "$SCRIPT"`];
+          return execFileSync(NSENTER, argv, { env: { ...env, SCRIPT: script }, timeout: 10_000 }).toString();
+        } catch (err) {
+          return String(err);
+        }
+      },
+      [Symbol.asyncDispose]: dispose,
+    };
+  } catch (err) {
+    await dispose();
+    throw err;
+  }
+}

@@ -1,0 +1,183 @@
+import { constants } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { EventType } from "../../../internal/gen/gastown/v1/common_pb.ts";
+import { EventReader } from "./event-reader.ts";
+import { type RunningSidecar, startSidecar, until } from "./sidecar.ts";
+import { inItsTmux } from "./sidecar-hands.ts";
+
+export interface NumberedLinesOptions {
+  /** So many things happen to the terminal. */
+  readonly acts: number;
+  readonly seed: number;
+  /** Printed before the first line, as it is. */
+  readonly prologue?: Uint8Array;
+  /** What is done to the terminal, and how many lines were printed before. */
+  readonly onAct?: (what: string, lines: number) => void;
+}
+
+export interface NumberedLinesResult {
+  readonly expected: readonly string[];
+  /** Numbered lines, or what is left of them, as STDOUT had them. */
+  readonly told: readonly string[];
+  /** STDOUT events of blank lines alone. */
+  readonly blank: number;
+  readonly counts: Readonly<Record<string, number>>;
+  /** Faults of the stream of events, and output that was named as lost. */
+  readonly faults: readonly string[];
+}
+
+/** What one numbered line looks like: its end tells that it is whole. */
+const MARK = /L\d+|<\d+|\d+>/;
+const WORDS = ["alpha", "β-wave", "漢字かな", "e\u0301clair", "🚀", "lorem ipsum dolor", "0123456789".repeat(4), "—"];
+
+/** A repeatable stream of numbers in [0, 1). */
+function seeded(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** A program in a sidecar prints numbered lines while its terminal changes: what StreamEvents makes of them. */
+export async function printNumberedLines(options: NumberedLinesOptions): Promise<NumberedLinesResult> {
+  // A generic program that prints what is written to a FIFO, which each life of it reads on.
+  await using sidecar = await startSidecar((dir) => {
+    const fifo = join(dir, "print.fifo");
+    return {
+      agent: "generic",
+      command: ["/bin/sh", "-c", `[ -p ${fifo} ] || mkfifo ${fifo}; exec cat <> ${fifo}`],
+      flags: ["--restart", "always"],
+    };
+  });
+  await using reader = new EventReader(sidecar.client);
+  await using fifo = await until("the program", 10_000, () =>
+    open(join(sidecar.dir, "print.fifo"), constants.O_RDWR).catch(() => undefined),
+  );
+  return await new Printing(sidecar, reader, fifo, options).run();
+}
+
+class Printing {
+  readonly #sidecar: RunningSidecar;
+  readonly #reader: EventReader;
+  readonly #fifo: FileHandle;
+  readonly #options: NumberedLinesOptions;
+  readonly #random: () => number;
+  readonly #expected: string[] = [];
+  readonly #counts: Record<string, number> = {};
+
+  constructor(sidecar: RunningSidecar, reader: EventReader, fifo: FileHandle, options: NumberedLinesOptions) {
+    this.#sidecar = sidecar;
+    this.#reader = reader;
+    this.#fifo = fifo;
+    this.#options = options;
+    this.#random = seeded(options.seed);
+  }
+
+  async run(): Promise<NumberedLinesResult> {
+    const { acts, prologue } = this.#options;
+    await this.#reader.until("its start", ({ type }) => type === EventType.SESSION_STARTED);
+    if (prologue !== undefined) await this.#print(prologue);
+    const all = [
+      ...Array<() => Promise<void>>(6).fill(() => this.#resize()),
+      ...Array<() => Promise<void>>(2).fill(() => this.#alternate()),
+      ...Array<() => Promise<void>>(2).fill(() => this.#clear()),
+    ];
+    for (let i = 0; i < acts; i++) {
+      await this.#lines(this.#upTo(8));
+      if (this.#random() < 0.02) await this.#restart();
+      else await all[this.#upTo(all.length)]?.();
+      if (this.#random() < 0.01) await sleep(this.#upTo(400)); // a pause in which the screen becomes known exactly
+    }
+    await this.#lines(3);
+    await this.#untilTold();
+    return this.#result();
+  }
+
+  #result(): NumberedLinesResult {
+    const { events } = this.#reader;
+    const lines = this.#reader.events.filter(({ type }) => type === EventType.STDOUT);
+    const told = lines
+      .map(({ text }) => text)
+      .join("")
+      .split("\n");
+    const lost = events.filter(({ type }) => type === EventType.BUFFER_OVERFLOW).map(({ error }) => error);
+    return {
+      expected: this.#expected,
+      told: told.filter((line) => MARK.test(line)),
+      blank: lines.filter(({ text }) => text.trim() === "").length,
+      counts: this.#counts,
+      faults: [...this.#reader.faults, ...lost],
+    };
+  }
+
+  /** A program of which no state is known has its lines told after two seconds of silence. */
+  async #untilTold(): Promise<void> {
+    const last = this.#expected.at(-1) ?? "";
+    await this.#reader.until("the last line", ({ text }) => text.includes(last), 20_000);
+    await sleep(500);
+  }
+
+  #upTo(n: number): number {
+    return Math.floor(this.#random() * n);
+  }
+
+  #note(what: string, how = ""): void {
+    this.#counts[what] = (this.#counts[what] ?? 0) + 1;
+    this.#options.onAct?.(`${what} ${how}`, this.#expected.length);
+  }
+
+  async #lines(count: number): Promise<void> {
+    let text = "";
+    for (let i = 0; i < count; i++) {
+      const n = this.#expected.length;
+      const words = Array.from({ length: this.#upTo(7) }, () => WORDS[this.#upTo(WORDS.length)]);
+      const line = `L${n} ${words.join(" ")} <${n}>`.normalize("NFC");
+      this.#expected.push(line);
+      text += `${line}\n`;
+    }
+    await this.#print(text);
+  }
+
+  async #print(text: string | Uint8Array): Promise<void> {
+    await this.#fifo.write(typeof text === "string" ? Buffer.from(text) : text);
+  }
+
+  async #resize(): Promise<void> {
+    const [cols, rows] = [20 + this.#upTo(180), 5 + this.#upTo(55)];
+    this.#note("resize", `${cols}x${rows}`);
+    await inItsTmux(this.#sidecar, "resize-window", "-t", "PANE", "-x", `${cols}`, "-y", `${rows}`);
+  }
+
+  async #alternate(): Promise<void> {
+    this.#note("alternate screen");
+    await this.#print(`\x1b[?1049h\x1b[H${"another screen\n".repeat(this.#upTo(9))}`);
+    if (this.#random() < 0.5) await this.#resize();
+    // Where the window changed meanwhile the cursor may come back onto a line that stands there.
+    await this.#print("\x1b[?1049l\x1b[999;1H\n");
+  }
+
+  async #clear(): Promise<void> {
+    const ways = ["\x1b[H\x1b[2J", "\x1b[H\x1b[J", "\x1b[H\x1b[2J\x1b[3J", "\x1b[3J", "\x1bc"];
+    const way = ways[this.#upTo(ways.length)] ?? "";
+    this.#note("clear", way);
+    await this.#print(way);
+  }
+
+  /** Another program in its place; what was printed has been drawn by then. */
+  async #restart(): Promise<void> {
+    this.#note("restart");
+    await sleep(150);
+    const { agentPid, restarts } = await this.#sidecar.client.status({});
+    if (agentPid === 0) return;
+    await inItsTmux(this.#sidecar, "respawn-pane", "-k", "-t", "PANE");
+    await until("its next life", 20_000, async () => {
+      const status = await this.#sidecar.client.status({});
+      return status.restarts > restarts && status.sessionAlive ? status : undefined;
+    });
+  }
+}

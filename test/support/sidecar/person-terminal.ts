@@ -1,0 +1,100 @@
+import { readFileSync } from "node:fs";
+import { spawn } from "@lydell/node-pty";
+import xterm from "@xterm/headless";
+import { ownProgram } from "../programs.ts";
+import { until } from "./sidecar.ts";
+
+const MAIN = ownProgram("gt");
+
+export interface PersonSetup {
+  /** Typed at a shell; default: nothing. `gt` is the program of these sources. */
+  readonly command: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly cols?: number;
+  readonly rows?: number;
+}
+
+/** A person in front of a real terminal: a pty with a shell in it, and an emulator that answers as terminals do. */
+export interface PersonTerminal extends AsyncDisposable {
+  /** Rows of the screen, blanks at their ends removed. */
+  rows(): readonly string[];
+  /** The screen as one text. */
+  text(): string;
+  readonly terminal: InstanceType<typeof xterm.Terminal>;
+  /** Every byte that came, as latin1. */
+  raw(): string;
+  type(keys: string): void;
+  resize(cols: number, rows: number): void;
+  /** Waits until the screen holds `text`, or fits. */
+  sees(what: string | RegExp | (() => boolean), ms?: number): Promise<void>;
+  /** Pid of the one program that runs in the shell. */
+  childPid(): Promise<number>;
+}
+
+/** A shell whose prompt is `$ `; `gt` runs these sources. */
+export function personTerminal({ command, env, cols = 100, rows = 30 }: PersonSetup): PersonTerminal {
+  const terminal = new xterm.Terminal({ cols, rows, scrollback: 1000, allowProposedApi: true, logLevel: "off" });
+  const setUp = `gt() { "$GT_NODE" "$GT_MAIN" "$@"; }\n`;
+  const pty = spawn("/bin/sh", [], {
+    name: "xterm-256color",
+    cols,
+    rows,
+    cwd: env["HOME"] ?? "/",
+    encoding: null,
+    env: { PS1: "$ ", ENV: "", GT_NODE: process.execPath, GT_MAIN: MAIN, ...env, TERM: "xterm-256color" },
+  });
+  let raw = "";
+  let over = false;
+  pty.onData((data: string | Buffer) => {
+    raw += Buffer.from(data).toString("latin1");
+    terminal.write(Buffer.from(data));
+  });
+  terminal.onData((answer) => pty.write(answer));
+  const exited = new Promise<void>((resolve) =>
+    pty.onExit(() => {
+      over = true;
+      resolve();
+    }),
+  );
+  const screenRows = () =>
+    Array.from({ length: terminal.rows }, (_, y) => {
+      const { active } = terminal.buffer;
+      return active.getLine(active.baseY + y)?.translateToString(true) ?? "";
+    });
+  const text = () => screenRows().join("\n");
+  pty.write(setUp);
+  if (command !== "") pty.write(`${command}\n`);
+  return {
+    rows: screenRows,
+    text,
+    terminal,
+    raw: () => raw,
+    type: (keys) => pty.write(keys),
+    resize: (width, height) => {
+      terminal.resize(width, height);
+      pty.resize(width, height);
+    },
+    sees: async (what, ms = 15_000) => {
+      const fits = () =>
+        typeof what === "function" ? what() : typeof what === "string" ? text().includes(what) : what.test(text());
+      await until(
+        `${what} on the screen`,
+        ms,
+        () => fits() || undefined,
+        () => `--\n${text()}\n--`,
+      );
+    },
+    childPid: () => until("a program in the shell", 5000, () => childOf(pty.pid)),
+    [Symbol.asyncDispose]: async () => {
+      if (!over) pty.kill("SIGHUP");
+      const kill = setTimeout(() => !over && pty.kill("SIGKILL"), 2000);
+      await exited;
+      clearTimeout(kill);
+    },
+  };
+}
+
+function childOf(pid: number): number | undefined {
+  const [child] = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ").filter(Boolean);
+  return child === undefined ? undefined : Number(child);
+}

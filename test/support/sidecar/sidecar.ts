@@ -1,0 +1,179 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Client, createClient } from "@connectrpc/connect";
+import { SidecarService } from "../../../internal/gen/gastown/v1/sidecar_pb.ts";
+import { sidecarTransport } from "../../../internal/rpc/client/transport.ts";
+import { ownProgram } from "../programs.ts";
+import { firstProcessOf, PID_NAMESPACE } from "./pid-namespace.ts";
+
+export interface SidecarSetup {
+  /** Default `demo`. */
+  readonly agent?: string;
+  /** Default `test/polecats/demo`. */
+  readonly address?: string;
+  /** Default: the demo agent with a short turn and its log in `dir`. */
+  readonly command?: readonly string[];
+  readonly flags?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** Address to listen on; default: a free port of 127.0.0.1. */
+  readonly listen?: string;
+  /** Before it is started. */
+  readonly prepare?: () => Promise<void>;
+  /** The file to run instead. */
+  readonly program?: string;
+  /** As the first process of a pid namespace of its own; see `permitsPidNamespace`. */
+  readonly isFirst?: boolean;
+}
+
+/** A real gt-sidecar with a real tmux and a real agent program, on free ports in a folder of its own. */
+export interface RunningSidecar extends AsyncDisposable {
+  readonly url: string;
+  readonly host: string;
+  readonly port: number;
+  readonly healthUrl: string;
+  readonly client: Client<typeof SidecarService>;
+  readonly process: ChildProcess;
+  readonly dir: string;
+  readonly stateDir: string;
+  /** Folder in which `gt` finds running sidecars of this test alone: give it as XDG_RUNTIME_DIR. */
+  readonly runtimeDir: string;
+  /** Messages that the demo agent took, oldest first. */
+  taken(): Promise<readonly string[]>;
+  /** What the sidecar logged so far. */
+  log(): string;
+  /** Pid of the serving half that announced itself last. */
+  servingPid(): number;
+  /** Waits until the agent is in one of these states. */
+  untilState(...states: number[]): Promise<void>;
+  /** Sends it a signal. */
+  signal(name: NodeJS.Signals): void;
+  /** Its exit code, once it has ended. */
+  readonly exited: Promise<number>;
+}
+
+/** Flags of the demo agent that make it quick and its log findable. */
+export function demoCommand(dir: string, ...flags: string[]): readonly string[] {
+  const log = ["--log", join(dir, "taken.jsonl"), "--tool-log", join(dir, "tools.log")];
+  return [process.execPath, ownProgram("demo-agent"), "--turn-ms", "300", "--steps", "1", ...log, ...flags];
+}
+
+/** `folder`: the folder of an earlier one that was killed, which then stays; else a new one that goes with it. */
+export async function startSidecar(
+  setup: SidecarSetup | ((dir: string) => SidecarSetup) = {},
+  folder?: string,
+): Promise<RunningSidecar> {
+  const dir = folder ?? (await mkdtemp(join(tmpdir(), "gt-test-")));
+  const {
+    agent = "demo",
+    address: name = "test/polecats/demo",
+    command = demoCommand(dir),
+    flags = [],
+    env = {},
+    program = ownProgram("gt-sidecar"),
+    listen: listenAt = "127.0.0.1:0",
+    prepare,
+    isFirst = false,
+  } = typeof setup === "function" ? setup(dir) : setup;
+  await prepare?.();
+  const stateDir = join(dir, "state");
+  const args = ["--agent", agent, "--state-dir", stateDir, "--workdir", dir, "--address", name];
+  const listen = ["--listen", listenAt, "--health-listen", "127.0.0.1:0", "--grace", "5s"];
+  const argv = [process.execPath, program, ...args, ...listen, ...flags, "--", ...command];
+  const [runs = "", ...its] = isFirst ? [...PID_NAMESPACE, ...argv] : argv;
+  const child = spawn(runs, its, {
+    stdio: ["ignore", "ignore", "pipe"],
+    env: { PATH: process.env["PATH"], HOME: dir, LANG: "C.UTF-8", XDG_RUNTIME_DIR: dir, ...env },
+  });
+  let log = "";
+  child.stderr.setEncoding("utf8").on("data", (chunk: string) => {
+    log += chunk;
+  });
+  const exited = new Promise<number>((resolve) => child.on("exit", (code) => resolve(code ?? -1)));
+  const signal = (name: NodeJS.Signals) => {
+    const pid = child.pid ?? 0;
+    process.kill(isFirst ? firstProcessOf(pid) : pid, name);
+  };
+  const announced = (message: string) => () => {
+    if (child.exitCode !== null) throw new Error(`the sidecar ended with ${child.exitCode}\n${log}`);
+    return lastLine(log, message);
+  };
+  const ready = async () => ({
+    address: await until("the sidecar to serve", 20_000, announced("serving"), () => log),
+    health: await until("the health listener", 20_000, announced("health served"), () => log),
+  });
+  const { address, health } = await ready().catch(async (err: unknown) => {
+    child.kill("SIGTERM");
+    const late = setTimeout(() => child.kill("SIGKILL"), 15_000);
+    await exited;
+    clearTimeout(late);
+    throw err;
+  });
+  const [host = "", port = ""] = address.listen.split(":");
+  const url = `http://${address.listen}`;
+  const connection = sidecarTransport({ baseUrl: url });
+  const client = createClient(SidecarService, connection.transport);
+  return {
+    url,
+    host,
+    port: Number(port),
+    healthUrl: `http://${health.listen}`,
+    client,
+    process: child,
+    dir,
+    stateDir,
+    runtimeDir: dir,
+    signal,
+    exited,
+    taken: () => takenMessages(join(dir, "taken.jsonl")),
+    log: () => log,
+    servingPid: () => lastLine(log, "serving")?.pid ?? 0,
+    untilState: async (...states) => {
+      let seen = "";
+      const ask = async () => {
+        const { state, evidence } = await client.status({});
+        if (states.includes(state)) return true;
+        const { output } = await client.peek({ lines: 50 });
+        seen = `state ${state}: ${evidence.map((item) => `${item.source} ${item.value}`)}\n${output}\n${log}`;
+        return undefined;
+      };
+      await until(`state ${states}`, 60_000, ask, () => seen);
+    },
+    [Symbol.asyncDispose]: async () => {
+      connection[Symbol.dispose]();
+      if (child.exitCode === null && child.signalCode === null) signal("SIGTERM");
+      await exited;
+      if (folder === undefined) await rm(dir, { recursive: true, force: true, maxRetries: 5 });
+    },
+  };
+}
+
+function lastLine(log: string, message: string): { readonly listen: string; readonly pid: number } | undefined {
+  const line = log.split("\n").findLast((text) => text.includes(`"msg":"${message}"`));
+  return line === undefined ? undefined : JSON.parse(line);
+}
+
+async function takenMessages(file: string): Promise<readonly string[]> {
+  const text = await readFile(file, "utf8").catch(() => "");
+  return text
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line).text);
+}
+
+/** Asks again every few milliseconds until there is an answer; fails with what was waited for and `context`. */
+export async function until<T>(
+  what: string,
+  ms: number,
+  ask: () => T | undefined | Promise<T | undefined>,
+  context: () => string = () => "",
+): Promise<T> {
+  const end = performance.now() + ms;
+  for (;;) {
+    const answer = await ask();
+    if (answer !== undefined) return answer;
+    if (performance.now() > end) throw new Error(`waited ${ms} ms for ${what}\n${context()}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
