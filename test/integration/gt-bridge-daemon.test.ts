@@ -41,10 +41,12 @@ it("answers a terminal session's dialog, presses its keys, attaches, and stops i
   attached.type("y");
   await eventually("what was typed", () => attached.seen().includes("y"), 10_000);
   expect((await run("status", "t")).stdout).toContain("1 attached");
-  const watching = run("watch", "t", "--json");
+  await using watching = gtInTerminal(["watch", "t", "--json"], env);
+  await eventually("what is watched", () => watching.seen().includes('"kind":'), 20_000);
   expect(await run("stop", "t", "--force")).toMatchObject({ code: 0, stdout: "✓ stopped prd-manager/t\n" });
   expect(await attached.exited).toBe(0);
-  expect((await watching).stdout).toContain('"kind":"end"');
+  await watching.exited;
+  expect(watching.seen()).toContain('"kind":"end"');
   expect((await run("peek", "t")).code).not.toBe(0);
 });
 

@@ -121,10 +121,11 @@ it("lets Ctrl-C overtake a flood that one terminal does not read, and shows that
   await using stuck = attachCall(sidecar.client, { readOnly: true, readAfter: promise });
   using _ = { [Symbol.dispose]: resolve }; // what fails before is told, instead of a terminal that never ends
   await using ann = attachCall(sidecar.client);
+  // More than what the connection holds (1 MiB) and what may wait to be drawn (4 MiB).
   await until(
-    "2 MB",
-    30_000,
-    () => ann.bytes() > 2_000_000 || undefined,
+    "8 MB",
+    60_000,
+    () => ann.bytes() > 8_000_000 || undefined,
     () => String(ann.bytes()),
   );
   // Nothing else ends this flood: without overtaking it, the key would never be felt.
