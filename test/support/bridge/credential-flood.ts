@@ -10,6 +10,7 @@ import { createClient } from "@connectrpc/connect";
 import { mintToken } from "../../../internal/auth/mint-token.ts";
 import { SidecarService } from "../../../internal/gen/gastown/v1/sidecar_pb.ts";
 import { sidecarTransport } from "../../../internal/rpc/client/transport.ts";
+import { HEAP_FLAGS } from "../../../internal/sidecar/supervisor/serving-processes.ts";
 import type { CredentialFlood } from "../../fakes/credential-flood-main.ts";
 import { TestCa } from "./certificates.ts";
 import { writeTls } from "./secret.ts";
@@ -22,7 +23,7 @@ const THIEF = "spiffe://shop/client/thief";
 /** What is wrong with the credentials of a flood. */
 export type WrongCredentials = "tokens" | "certificates";
 
-/** A server with both layers in a process of its own, an honest caller, and floods of wrong credentials. */
+/** A server with both layers in a process of its own, an honest caller, and floods of wrong credentials. It has the serving half's heap. */
 export class FloodedServer implements AsyncDisposable {
   readonly #dir: string;
   readonly #own = new TestCa("own");
@@ -43,7 +44,7 @@ export class FloodedServer implements AsyncDisposable {
     const files = made.#own.issue({ ips: ["127.0.0.1"], uris: ["spiffe://own/server"] });
     await writeTls(tlsDir, { ...files, ca: made.#own.pem + made.#own.crossSign(made.#shop) });
     await writeFile(path, made.#key.publicKey.export({ type: "spki", format: "pem" }));
-    made.#server = talkTo(SERVER, { tlsDir, keyFiles: [{ path, rule: { issuer: "shop" } }] });
+    made.#server = talkTo([...HEAP_FLAGS, SERVER], { tlsDir, keyFiles: [{ path, rule: { issuer: "shop" } }] });
     made.#url = `https://127.0.0.1:${await made.#server.line()}`;
     return made;
   }
@@ -81,7 +82,7 @@ export class FloodedServer implements AsyncDisposable {
       ...(isOfShop && { token: this.#token() }),
       ...(isOfShop ? { connections: 4, calls: 16 } : { connections: 16, calls: 1 }),
     };
-    const talking = talkTo(FLOOD, request);
+    const talking = talkTo([FLOOD], request);
     await talking.line();
     return {
       async end() {
@@ -111,8 +112,8 @@ interface Talking {
   line(): Promise<string>;
 }
 
-function talkTo(program: string, request: object): Talking {
-  const child = spawn(process.execPath, [program], { stdio: ["pipe", "pipe", "inherit"] });
+function talkTo(argv: readonly string[], request: object): Talking {
+  const child = spawn(process.execPath, argv, { stdio: ["pipe", "pipe", "inherit"] });
   const lines: AsyncIterator<string> = (createInterface(child.stdout as NodeJS.ReadableStream) as Interface)[
     Symbol.asyncIterator
   ]();
