@@ -1,11 +1,9 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { FakeKube } from "../../../test/fakes/fake-kube.ts";
+import { PODS, ReplicatedSessions, SECRETS } from "../../../test/support/cluster/replicated-sessions.ts";
 import {
   caller,
-  comesToBe,
-  type FakeSidecar,
   RETENTION_MS,
-  Replica,
+  type Replica,
   type ReplicaOptions,
   startOf,
   townCa,
@@ -16,8 +14,6 @@ import type { IssuingCa } from "../certificates/session-certificate.ts";
 import { ANNOTATIONS } from "../pods/names.ts";
 import { observePod } from "../pods/observed-pod.ts";
 
-const PODS = "/api/v1/namespaces/agents/pods";
-const SECRETS = "/api/v1/namespaces/agents/secrets";
 const never = new AbortController().signal;
 /** More than any of these works makes; a run that is not through by then is a failure. */
 const MAX_CALLS = 30;
@@ -25,64 +21,34 @@ const MAX_CALLS = 30;
 // Each test goes through a dozen clusters.
 describe("a crash between any two calls", { timeout: 30_000 }, () => {
   let ca: IssuingCa;
-  let clock: FakeClock;
-  let kube: FakeKube;
-  let sidecar: FakeSidecar;
-  let replicas: Replica[];
+  let town: ReplicatedSessions;
 
   beforeAll(async () => {
     ca = await townCa(new FakeClock().now());
   });
-  beforeEach(() => reset());
-  afterEach(() => end());
+  beforeEach(() => {
+    town = new ReplicatedSessions(ca);
+  });
+  afterEach(() => town.end());
 
-  function reset(): void {
-    clock = new FakeClock();
-    kube = new FakeKube(() => clock.now());
-    sidecar = { alive: true, calls: [] };
-    replicas = [];
-  }
-  async function end(): Promise<void> {
-    await Promise.all(replicas.map((each) => each.end()));
-    expect(clock.sleeping).toBe(0);
-  }
-  async function replica(options: ReplicaOptions = {}): Promise<Replica> {
-    const made = new Replica({ kube, clock, ca, sidecar }, { keeps: options.leads ?? false, ...options });
-    replicas.push(made);
-    await holds(() => made.pods.isSynced);
-    return made;
-  }
-  const holds = (isSo: () => boolean, limitMs?: number) => comesToBe(clock, isSo, limitMs);
-  async function settled(promise: Promise<unknown>): Promise<"fulfilled" | "rejected"> {
-    let status: "fulfilled" | "rejected" | undefined;
-    void Promise.allSettled([promise]).then(([each]) => {
-      status = each?.status;
-    });
-    await holds(() => status !== undefined);
-    return status as "fulfilled" | "rejected";
-  }
-  const pods = () => kube.list(PODS).map(observePod);
-  const isWhole = () => pods().length === 1 && pods()[0]?.gates.length === 0 && kube.list(SECRETS).length === 1;
-  const isGone = () => pods().length === 0 && kube.list(SECRETS).length === 0;
+  /** The leader's work runs only in a replica that leads, so that the calls of any other are its callers'. */
+  const replica = (options: ReplicaOptions = {}) => town.replica({ keeps: options.leads ?? false, ...options });
+  const settled = async (promise: Promise<unknown>) => (await town.settled(promise)).status;
+  const pods = () => town.kube.list(PODS).map(observePod);
+  const isWhole = () => pods().length === 1 && pods()[0]?.gates.length === 0 && town.kube.list(SECRETS).length === 1;
+  const isGone = () => pods().length === 0 && town.kube.list(SECRETS).length === 0;
   const has = (annotation: string) => pods()[0]?.annotations[annotation] !== undefined;
   /** Every Secret belongs to a pod that is there. */
   function expectNoOrphan(): void {
     const uids = pods().map(({ uid }) => uid);
-    const owners = kube.list(SECRETS).map(({ metadata }) => metadata.ownerReferences?.[0]?.uid);
+    const owners = town.kube.list(SECRETS).map(({ metadata }) => metadata.ownerReferences?.[0]?.uid);
     expect(owners.filter((uid) => uid === undefined || !uids.includes(uid))).toEqual([]);
-  }
-  function runs(): void {
-    const [object] = kube.list(PODS);
-    if (object === undefined) throw new Error("no pod");
-    const containerStatuses = [{ name: "agent", ready: true, started: true, restartCount: 0, state: { running: {} } }];
-    const conditions = [{ type: "Ready", status: "True" }];
-    kube.set(PODS, { ...object, status: { phase: "Running", podIP: "10.0.0.1", conditions, containerStatuses } });
   }
   async function running(): Promise<Replica> {
     const first = await replica();
     await settled(first.sessions.start(startOf("one"), caller, never));
-    runs();
-    await holds(() => first.sessions.get(startOf("one"))?.status === "running");
+    town.runs();
+    await town.holds(() => first.sessions.get(startOf("one"))?.status === "running");
     first.calls.length = 0;
     return first;
   }
@@ -91,8 +57,8 @@ describe("a crash between any two calls", { timeout: 30_000 }, () => {
     for (let calls = 0; calls < MAX_CALLS; calls++) {
       const outcome = await attempt(calls);
       expectNoOrphan();
-      await end();
-      reset();
+      await town.end();
+      town = new ReplicatedSessions(ca);
       if (outcome === "through") return calls;
     }
     throw new Error(`not through after ${MAX_CALLS} calls`);
@@ -110,7 +76,7 @@ describe("a crash between any two calls", { timeout: 30_000 }, () => {
       if (calls % 2 === 1 || pods().length === 0) {
         expect(await settled(second.sessions.start(startOf("one"), caller, never))).toBe("fulfilled");
       }
-      await holds(isWhole);
+      await town.holds(isWhole);
       return outcome === "fulfilled" ? "through" : "crashed";
     });
     expect(crashes).toBeGreaterThanOrEqual(4); // the pod, a look at its Secret, the Secret, the gate
@@ -126,8 +92,8 @@ describe("a crash between any two calls", { timeout: 30_000 }, () => {
       const outcome = await settled(Promise.allSettled([started, also]).then(() => started));
       await Promise.all([first.end(), other.end()]);
       await replica({ ...limit, leads: true });
-      await clock.advance(30_000);
-      await holds(() => pods().every(({ gates }) => gates.length === 0) && pods().length <= 1);
+      await town.clock.advance(30_000);
+      await town.holds(() => pods().every(({ gates }) => gates.length === 0) && pods().length <= 1);
       const isRefused = first.callsLeft > 0 && outcome === "rejected";
       return outcome === "fulfilled" || isRefused ? "through" : "crashed";
     });
@@ -143,11 +109,11 @@ describe("a crash between any two calls", { timeout: 30_000 }, () => {
       const second = await replica({ leads: true });
       second.calls.length = 0;
       second.callsLeft = calls;
-      await holds(() => isWhole() || second.callsLeft < 0);
+      await town.holds(() => isWhole() || second.callsLeft < 0);
       const outcome = second.callsLeft < 0 ? "crashed" : "through";
       await second.end();
       await replica({ leads: true });
-      await holds(isWhole);
+      await town.holds(isWhole);
       return outcome;
     });
     expect(crashes).toBeGreaterThanOrEqual(3);
@@ -158,17 +124,17 @@ describe("a crash between any two calls", { timeout: 30_000 }, () => {
       const first = await running();
       first.callsLeft = calls;
       await settled(first.sessions.stop(startOf("one"), { force: false }, caller, never));
-      await holds(() => has(ANNOTATIONS.stoppedAt) || first.callsLeft < 0);
+      await town.holds(() => has(ANNOTATIONS.stoppedAt) || first.callsLeft < 0);
       const outcome = first.callsLeft < 0 ? "crashed" : "through";
       await first.end();
       const asked = has(ANNOTATIONS.stopRequested);
       const second = await replica({ leads: true });
       if (!asked) await settled(second.sessions.stop(startOf("one"), { force: false }, caller, never));
-      await holds(() => second.sessions.get(startOf("one"))?.status === "stopped");
-      expect(sidecar.calls).toContain("StopAgent");
+      await town.holds(() => second.sessions.get(startOf("one"))?.status === "stopped");
+      expect(town.sidecar.calls).toContain("StopAgent");
       expect(pods()).toHaveLength(1);
-      await clock.advance(RETENTION_MS);
-      await holds(isGone);
+      await town.clock.advance(RETENTION_MS);
+      await town.holds(isGone);
       return outcome;
     });
     expect(crashes).toBeGreaterThanOrEqual(3); // what was asked for, the agent, its end
@@ -183,12 +149,12 @@ describe("a crash between any two calls", { timeout: 30_000 }, () => {
       const second = await replica({ leads: true });
       second.calls.length = 0;
       second.callsLeft = calls;
-      await holds(() => isGone() || second.callsLeft < 0, 2 * RETENTION_MS);
+      await town.holds(() => isGone() || second.callsLeft < 0, 2 * RETENTION_MS);
       const outcome = second.callsLeft < 0 ? "crashed" : "through";
       await second.end();
       await replica({ leads: true });
-      await holds(isGone, 2 * RETENTION_MS);
-      expect(sidecar.calls).toContain("StopAgent");
+      await town.holds(isGone, 2 * RETENTION_MS);
+      expect(town.sidecar.calls).toContain("StopAgent");
       return outcome;
     });
     expect(crashes).toBeGreaterThanOrEqual(3);
@@ -198,10 +164,10 @@ describe("a crash between any two calls", { timeout: 30_000 }, () => {
     const crashes = await eachCrash(async (calls) => {
       const first = what === "a pod that never ran" ? await replica() : await running();
       if (pods().length === 0) await settled(first.sessions.start(startOf("one"), caller, never));
-      sidecar.fails = new DomainError("unavailable", "no route");
+      town.sidecar.fails = new DomainError("unavailable", "no route");
       first.callsLeft = calls;
       await settled(first.sessions.stop(startOf("one"), { force: false }, caller, never));
-      await holds(() => isGone() || first.callsLeft < 0);
+      await town.holds(() => isGone() || first.callsLeft < 0);
       const outcome = first.callsLeft < 0 ? "crashed" : "through";
       await first.end();
       const second = await replica({ leads: true });
@@ -209,7 +175,7 @@ describe("a crash between any two calls", { timeout: 30_000 }, () => {
       if (left !== undefined && !has(ANNOTATIONS.stopRequested)) {
         await settled(second.sessions.stop(startOf("one"), { force: false }, caller, never));
       }
-      await holds(isGone);
+      await town.holds(isGone);
       return outcome;
     });
     expect(crashes).toBeGreaterThanOrEqual(2);

@@ -1,82 +1,40 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { FakeKube } from "../../../test/fakes/fake-kube.ts";
-import {
-  caller,
-  comesToBe,
-  type FakeSidecar,
-  RETENTION_MS,
-  Replica,
-  type ReplicaOptions,
-  startOf as request,
-  townCa,
-} from "../../../test/support/cluster/session-replica.ts";
+import { PODS, ReplicatedSessions, SECRETS } from "../../../test/support/cluster/replicated-sessions.ts";
+import { caller, RETENTION_MS, startOf as request, townCa } from "../../../test/support/cluster/session-replica.ts";
 import { FakeClock, settle } from "../../../test/support/fake-clock.ts";
 import { DomainError } from "../../base/errors.ts";
 import type { IssuingCa } from "../certificates/session-certificate.ts";
 import { ANNOTATIONS, CERTIFICATE_GATE } from "../pods/names.ts";
 import { observePod } from "../pods/observed-pod.ts";
 
-const PODS = "/api/v1/namespaces/agents/pods";
-const SECRETS = "/api/v1/namespaces/agents/secrets";
 const never = new AbortController().signal;
 
 describe("sessions that are pods", () => {
   let ca: IssuingCa;
-  let clock: FakeClock;
-  let kube: FakeKube;
-  let sidecar: FakeSidecar;
-  let replicas: Replica[];
+  let town: ReplicatedSessions;
 
   beforeAll(async () => {
     ca = await townCa(new FakeClock().now());
   });
   beforeEach(() => {
-    clock = new FakeClock();
-    kube = new FakeKube(() => clock.now());
-    sidecar = { alive: true, calls: [] };
-    replicas = [];
+    town = new ReplicatedSessions(ca);
   });
-  afterEach(async () => {
-    await Promise.all(replicas.map((each) => each.end()));
-    expect(clock.sleeping).toBe(0);
-  });
+  afterEach(() => town.end());
 
-  async function replica(options: ReplicaOptions = {}): Promise<Replica> {
-    const made = new Replica({ kube, clock, ca, sidecar }, options);
-    replicas.push(made);
-    await holds(() => made.pods.isSynced);
-    return made;
-  }
-  const holds = (isSo: () => boolean, limitMs?: number) => comesToBe(clock, isSo, limitMs);
-  async function settled<T>(promise: Promise<T>): Promise<PromiseSettledResult<T>> {
-    let result: PromiseSettledResult<T> | undefined;
-    void Promise.allSettled([promise]).then(([each]) => {
-      result = each;
-    });
-    await holds(() => result !== undefined);
-    return result as PromiseSettledResult<T>;
-  }
   async function done<T>(promise: Promise<T>): Promise<T> {
-    await settled(promise);
+    await town.settled(promise);
     return promise;
   }
-  const thePod = () => kube.list(PODS)[0] ?? { metadata: { name: "none" } };
+  const thePod = () => town.kube.list(PODS)[0] ?? { metadata: { name: "none" } };
   const pod = () => observePod(thePod());
-  /** What the kubelet would say. */
-  function runs(status: object = {}): void {
-    const statuses = [{ name: "agent", ready: true, started: true, restartCount: 0, state: { running: {} } }];
-    const conditions = [{ type: "Ready", status: "True" }];
-    const running = { phase: "Running", podIP: "10.0.0.1", conditions, containerStatuses: statuses, ...status };
-    kube.set(PODS, { ...thePod(), status: running });
-  }
   function expectWholeSession(): void {
-    expect(kube.list(PODS)).toHaveLength(1);
-    expect(kube.list(SECRETS).map(({ metadata }) => metadata.ownerReferences?.[0]?.uid)).toEqual([pod().uid]);
+    expect(town.kube.list(PODS)).toHaveLength(1);
+    expect(town.kube.list(SECRETS).map(({ metadata }) => metadata.ownerReferences?.[0]?.uid)).toEqual([pod().uid]);
     expect(pod().gates).toEqual([]);
   }
 
   it("starts: one pod whose gate is open, and its Secret owned by it", async () => {
-    const { sessions } = await replica();
+    const { sessions } = await town.replica();
     const info = await done(sessions.start(request("one", { agentOpts: { model: "small" } }), caller, never));
     expect(info).toMatchObject({
       id: "one",
@@ -90,35 +48,35 @@ describe("sessions that are pods", () => {
   });
 
   it("start many times at a time on three replicas as one pod", async () => {
-    const all = [await replica(), await replica(), await replica({ leads: true })];
+    const all = [await town.replica(), await town.replica(), await town.replica({ leads: true })];
     const starts = Array.from({ length: 12 }, (_, i) => all[i % 3]?.sessions.start(request("one"), caller, never));
-    const results = await settled(Promise.allSettled(starts));
+    const results = await town.settled(Promise.allSettled(starts));
     const outcomes = results.status === "fulfilled" ? results.value : [];
     expect(new Set(outcomes.map(({ status }) => status))).toEqual(new Set(["fulfilled"]));
     expectWholeSession();
   });
 
   it("refuse other parameters, another id's pod in the way, and the id of a session that has ended", async () => {
-    const { sessions, pods } = await replica();
+    const { sessions, pods } = await town.replica();
     await done(sessions.start(request("one"), caller, never));
     const other = sessions.start(request("one", { repoPath: "/workspace/a" }), caller, never);
     await expect(done(other)).rejects.toMatchObject({ kind: "already-exists" });
     const annotations = {
       ...(thePod().metadata["annotations"] as object),
-      [ANNOTATIONS.stoppedAt]: new Date(clock.now()).toISOString(),
+      [ANNOTATIONS.stoppedAt]: new Date(town.clock.now()).toISOString(),
     };
-    kube.set(PODS, { ...thePod(), metadata: { ...thePod().metadata, annotations } });
-    await holds(() => pods.get(request("one"))?.pod.annotations[ANNOTATIONS.stoppedAt] !== undefined);
+    town.kube.set(PODS, { ...thePod(), metadata: { ...thePod().metadata, annotations } });
+    await town.holds(() => pods.get(request("one"))?.pod.annotations[ANNOTATIONS.stoppedAt] !== undefined);
     await expect(done(sessions.start(request("one"), caller, never))).rejects.toMatchObject({ kind: "precondition" });
   });
 
   it("say what the cluster refuses", async () => {
-    const { sessions } = await replica();
+    const { sessions } = await town.replica();
     const message = 'pods "x" is forbidden: exceeded quota: pods, requested: pods=1, used: pods=1, limited: pods=1';
-    kube.fault = ({ method }) => (method === "POST" ? { status: 403, reason: "Forbidden", message } : undefined);
+    town.kube.fault = ({ method }) => (method === "POST" ? { status: 403, reason: "Forbidden", message } : undefined);
     const start = sessions.start(request("one"), caller, never);
     await expect(done(start)).rejects.toMatchObject({ kind: "exhausted", fields: { reason: "QuotaExceeded" } });
-    kube.fault = ({ method }) =>
+    town.kube.fault = ({ method }) =>
       method === "POST"
         ? { status: 403, reason: "Forbidden", message: 'pods "x" is forbidden: violates PodSecurity "restricted"' }
         : undefined;
@@ -129,109 +87,109 @@ describe("sessions that are pods", () => {
   it.each([1, 2])(
     "leave neither a double nor an orphan when the process ends after %i writes of a start",
     async (writes) => {
-      const first = await replica();
+      const first = await town.replica();
       first.writesLeft = writes;
-      const started = await settled(first.sessions.start(request("one"), caller, never));
+      const started = await town.settled(first.sessions.start(request("one"), caller, never));
       expect(started.status).toBe("rejected");
       await first.end();
       expect(pod().gates).toEqual([CERTIFICATE_GATE]);
-      await replica({ leads: true });
-      await holds(() => pod().gates.length === 0);
+      await town.replica({ leads: true });
+      await town.holds(() => pod().gates.length === 0);
       expectWholeSession();
     },
   );
 
   it("are not opened by a replica that does not lead", async () => {
-    const first = await replica();
+    const first = await town.replica();
     first.writesLeft = 1;
-    await settled(first.sessions.start(request("one"), caller, never));
-    await replica();
-    await clock.advance(30_000);
+    await town.settled(first.sessions.start(request("one"), caller, never));
+    await town.replica();
+    await town.clock.advance(30_000);
     expect(pod().gates).toEqual([CERTIFICATE_GATE]);
   });
 
   it("hold the limit of a project with starts on three replicas at a time", async () => {
     const all = [
-      await replica({ maxPerProject: 5 }),
-      await replica({ maxPerProject: 5 }),
-      await replica({ maxPerProject: 5 }),
+      await town.replica({ maxPerProject: 5 }),
+      await town.replica({ maxPerProject: 5 }),
+      await town.replica({ maxPerProject: 5 }),
     ];
     const starts = Array.from({ length: 15 }, (_, i) => all[i % 3]?.sessions.start(request(`s${i}`), caller, never));
-    const results = await settled(Promise.allSettled(starts));
+    const results = await town.settled(Promise.allSettled(starts));
     const outcomes = results.status === "fulfilled" ? results.value : [];
     const started = outcomes.filter(({ status }) => status === "fulfilled").length;
     expect(started).toBeLessThanOrEqual(5);
-    expect(kube.list(PODS)).toHaveLength(started);
+    expect(town.kube.list(PODS)).toHaveLength(started);
     const reasons = outcomes.flatMap((each) => (each.status === "rejected" ? [(each.reason as DomainError).kind] : []));
     expect(new Set(reasons)).toEqual(new Set(["exhausted"]));
   });
 
   it("are running once the sidecar has answered that its agent lives, not before", async () => {
-    const { sessions } = await replica();
+    const { sessions } = await town.replica();
     await done(sessions.start(request("one"), caller, never));
-    sidecar.alive = false;
-    runs();
-    await clock.advance(5_000);
+    town.sidecar.alive = false;
+    town.runs();
+    await town.clock.advance(5_000);
     expect(sessions.get(request("one"))?.status).toBe("starting");
     expect(() => sessions.terminal(request("one"))).toThrow("is starting");
-    sidecar.alive = true;
-    await holds(() => sessions.get(request("one"))?.status === "running");
+    town.sidecar.alive = true;
+    await town.holds(() => sessions.get(request("one"))?.status === "running");
   });
 
   it("stop: the agent first, then the retention, then the pod and its Secret go", async () => {
-    const one = await replica({ leads: true });
+    const one = await town.replica({ leads: true });
     await done(one.sessions.start(request("one"), caller, never));
-    runs();
-    await holds(() => one.sessions.get(request("one"))?.status === "running");
+    town.runs();
+    await town.holds(() => one.sessions.get(request("one"))?.status === "running");
     expect(await done(one.sessions.stop(request("one"), { force: false }, caller, never))).toMatchObject({
       status: "stopping",
     });
-    await holds(() => one.sessions.get(request("one"))?.status === "stopped");
-    expect(sidecar.calls).toContain("StopAgent");
+    await town.holds(() => one.sessions.get(request("one"))?.status === "stopped");
+    expect(town.sidecar.calls).toContain("StopAgent");
     const { uid } = pod();
-    await clock.advance(RETENTION_MS - 30_000);
+    await town.clock.advance(RETENTION_MS - 30_000);
     expect(pod().uid).toBe(uid);
-    await holds(() => kube.list(PODS).length === 0);
-    expect(kube.list(SECRETS)).toEqual([]);
-    await holds(() => one.sessions.get(request("one")) === undefined);
+    await town.holds(() => town.kube.list(PODS).length === 0);
+    expect(town.kube.list(SECRETS)).toEqual([]);
+    await town.holds(() => one.sessions.get(request("one")) === undefined);
   });
 
   it.each([1])("are stopped by the leader when the process ends after %i write of a stop", async (writes) => {
-    const first = await replica();
+    const first = await town.replica();
     await done(first.sessions.start(request("one"), caller, never));
-    runs();
-    await holds(() => first.sessions.get(request("one"))?.status === "running");
+    town.runs();
+    await town.holds(() => first.sessions.get(request("one"))?.status === "running");
     first.writesLeft = writes;
-    sidecar.fails = new DomainError("unavailable", "gone");
-    await settled(first.sessions.stop(request("one"), { force: false }, caller, never));
+    town.sidecar.fails = new DomainError("unavailable", "gone");
+    await town.settled(first.sessions.stop(request("one"), { force: false }, caller, never));
     await first.end();
-    delete sidecar.fails;
-    const second = await replica({ leads: true });
+    delete town.sidecar.fails;
+    const second = await town.replica({ leads: true });
     expect(second.sessions.get(request("one"))?.status).toBe("stopping");
-    await holds(() => second.sessions.get(request("one"))?.status === "stopped");
-    expect(kube.list(PODS)).toHaveLength(1);
+    await town.holds(() => second.sessions.get(request("one"))?.status === "stopped");
+    expect(town.kube.list(PODS)).toHaveLength(1);
   });
 
   it("that never ran are deleted by a stop", async () => {
-    const { sessions } = await replica();
+    const { sessions } = await town.replica();
     await done(sessions.start(request("one"), caller, never));
     await done(sessions.stop(request("one"), { force: false }, caller, never));
-    await holds(() => kube.list(PODS).length === 0);
-    expect(sidecar.calls).not.toContain("StopAgent");
+    await town.holds(() => town.kube.list(PODS).length === 0);
+    expect(town.sidecar.calls).not.toContain("StopAgent");
   });
 
   it("whose sidecar cannot be told are deleted by a stop, for the kubelet ends the agent too", async () => {
-    const { sessions } = await replica();
+    const { sessions } = await town.replica();
     await done(sessions.start(request("one"), caller, never));
-    runs();
-    await holds(() => sessions.get(request("one"))?.status === "running");
-    sidecar.fails = new DomainError("unavailable", "no route");
+    town.runs();
+    await town.holds(() => sessions.get(request("one"))?.status === "running");
+    town.sidecar.fails = new DomainError("unavailable", "no route");
     await done(sessions.stop(request("one"), { force: false }, caller, never));
-    await holds(() => kube.list(PODS).length === 0);
+    await town.holds(() => town.kube.list(PODS).length === 0);
   });
 
   it("are of one project only, the oldest first, and tell their changes", async () => {
-    const { sessions } = await replica();
+    const { sessions } = await town.replica();
     const seen: string[] = [];
     const stop = new AbortController();
     const reading = (async () => {
@@ -240,7 +198,7 @@ describe("sessions that are pods", () => {
     })().catch(() => {});
     for (const id of ["b", "a"]) {
       await done(sessions.start(request(id), caller, never));
-      await clock.advance(1_000);
+      await town.clock.advance(1_000);
     }
     expect(sessions.list("shop").map(({ id }) => id)).toEqual(["b", "a"]);
     expect(sessions.list("other")).toEqual([]);
@@ -251,9 +209,8 @@ describe("sessions that are pods", () => {
   });
 
   it("are not answered for before the cluster was read", async () => {
-    kube.fault = () => ({ status: 503 });
-    const made = new Replica({ kube, clock, ca, sidecar });
-    replicas.push(made);
+    town.kube.fault = () => ({ status: 503 });
+    const made = town.add();
     await settle();
     const unavailable = expect.objectContaining({ kind: "unavailable" });
     expect(() => made.sessions.get(request("one"))).toThrow(unavailable);
@@ -261,11 +218,11 @@ describe("sessions that are pods", () => {
   });
 
   it("made by others are none without adoption, and never take the place of ours", async () => {
-    const { sessions, pods } = await replica();
+    const { sessions, pods } = await town.replica();
     await done(sessions.start(request("one"), caller, never));
     const labels = { "gastown.io/agent": "x", "gastown.io/session": "one" };
-    kube.set(PODS, { metadata: { name: "foreign", labels } });
-    await holds(() => kube.list(PODS).length === 2);
+    town.kube.set(PODS, { metadata: { name: "foreign", labels } });
+    await town.holds(() => town.kube.list(PODS).length === 2);
     expect(pods.get(request("one"))?.pod.name).not.toBe("foreign");
     expect(sessions.list("shop")).toHaveLength(1);
   });

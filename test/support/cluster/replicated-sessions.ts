@@ -1,0 +1,69 @@
+import { expect } from "vitest";
+import type { IssuingCa } from "../../../internal/controller/certificates/session-certificate.ts";
+import { FakeKube } from "../../fakes/fake-kube.ts";
+import { FakeClock } from "../fake-clock.ts";
+import { comesToBe, type FakeSidecar, Replica, type ReplicaOptions } from "./session-replica.ts";
+
+const NAMESPACE = "/api/v1/namespaces/agents";
+/** Where a `FakeKube` keeps what the replicas make. */
+export const PODS = `${NAMESPACE}/pods`;
+export const SECRETS = `${NAMESPACE}/secrets`;
+
+/** Replicas of the controller on one cluster, with one sidecar behind every pod; time passes only in `clock`. */
+export class ReplicatedSessions {
+  readonly clock = new FakeClock();
+  readonly kube = new FakeKube(() => this.clock.now());
+  readonly sidecar: FakeSidecar = { alive: true, calls: [] };
+  readonly #ca: IssuingCa;
+  readonly #replicas: Replica[] = [];
+
+  constructor(ca: IssuingCa) {
+    this.#ca = ca;
+  }
+
+  /** Starts one. */
+  add(options?: ReplicaOptions): Replica {
+    const { kube, clock, sidecar } = this;
+    const made = new Replica({ kube, clock, sidecar, ca: this.#ca }, options);
+    this.#replicas.push(made);
+    return made;
+  }
+
+  /** Starts one that has read the cluster. */
+  async replica(options?: ReplicaOptions): Promise<Replica> {
+    const made = this.add(options);
+    await this.holds(() => made.pods.isSynced);
+    return made;
+  }
+
+  /** Lets time pass until it is so; see `comesToBe`. */
+  holds(isSo: () => boolean, limitMs?: number): Promise<void> {
+    return comesToBe(this.clock, isSo, limitMs);
+  }
+
+  /** Lets time pass until it is settled. */
+  async settled<T>(promise: Promise<T>): Promise<PromiseSettledResult<T>> {
+    let result: PromiseSettledResult<T> | undefined;
+    void Promise.allSettled([promise]).then(([each]) => {
+      result = each;
+    });
+    await this.holds(() => result !== undefined);
+    return result as PromiseSettledResult<T>;
+  }
+
+  /** The only pod runs, as the kubelet would say; `status` goes beside that. */
+  runs(status: object = {}): void {
+    const [pod] = this.kube.list(PODS);
+    if (pod === undefined) throw new Error("no pod");
+    const containerStatuses = [{ name: "agent", ready: true, started: true, restartCount: 0, state: { running: {} } }];
+    const conditions = [{ type: "Ready", status: "True" }];
+    const running = { phase: "Running", podIP: "10.0.0.1", conditions, containerStatuses };
+    this.kube.set(PODS, { ...pod, status: { ...running, ...status } });
+  }
+
+  /** Ends all replicas; fails when one has left a timer. */
+  async end(): Promise<void> {
+    await Promise.all(this.#replicas.map((each) => each.end()));
+    expect(this.clock.sleeping).toBe(0);
+  }
+}
