@@ -38,7 +38,7 @@ export class LiveScreen {
   draw(text: readonly PrintableText[]): void {
     const lines = text.map(String);
     const size = `${this.columns}x${this.maxLines}`;
-    // After a resize nobody knows where the old lines are: begin again on a clean screen.
+    // A resize moves the old lines to places that only the terminal knows: draw again on a clean screen.
     const again = this.#shown !== undefined && size !== this.#size;
     const shown = again ? [] : (this.#shown ?? []);
     const first = this.#shown === undefined ? HIDE_CURSOR : "";

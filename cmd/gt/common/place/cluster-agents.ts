@@ -69,7 +69,7 @@ export function clusterText({ context }: ClusterConfig): string {
   return `context ${JSON.stringify(context)}`;
 }
 
-/** What the API server tells of a pod, as far as it says which agent it is and how that is reached. */
+/** The fields of a pod that say which agent runs in it and how to reach that agent. */
 export function agentPodOf(object: unknown): AgentPod | undefined {
   const pod = observePod(object);
   const { namespace, name, labels, annotations, nodeName } = pod;
