@@ -2,8 +2,8 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
-import { RespondOutcome } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
+import { AgentState, DialogKind, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
+import { NudgeMode, RespondOutcome } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
 import type { AgentProgram } from "../support/agents/agents-install.ts";
 import { type RealAgent, startRealAgent } from "../support/agents/real-agent.ts";
 import { type Component, requireComponent } from "../support/cluster/components.ts";
@@ -64,9 +64,12 @@ describe.each(AGENTS)("dialogs of a real agent: $program", ({ component, program
     const log = join(agent.workdir, "tool-ran");
 
     await send(agent, "RUN-TOOL echo ran >> tool-ran");
-    await openDialog(agent);
-    const refused = await client.nudge({ message: "marker-between" });
-    expect(refused.outcome).toBe(NudgeOutcome.BLOCKED_BY_DIALOG);
+    expect((await openDialog(agent)).kind).toBe(DialogKind.PERMISSION);
+    for (const mode of [NudgeMode.WAIT_IDLE, NudgeMode.IMMEDIATE]) {
+      const refused = await client.nudge({ message: "marker-between", mode });
+      expect(refused).toMatchObject({ delivered: false, outcome: NudgeOutcome.BLOCKED_BY_DIALOG });
+    }
+    expect(existsSync(log)).toBe(false);
     const allowed = await answer(agent, yes);
     expect(allowed).toMatchObject({ outcome: RespondOutcome.ANSWERED });
     await expect(client.respond(allowed.request)).rejects.toMatchObject({ rawMessage: /no dialog is open/ });

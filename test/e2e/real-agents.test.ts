@@ -1,8 +1,5 @@
-import { existsSync } from "node:fs";
-import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { AgentState, DialogKind, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
-import { NudgeMode } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
+import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
 import type { AgentProgram } from "../support/agents/agents-install.ts";
 import { startRealAgent } from "../support/agents/real-agent.ts";
 import { type Component, requireComponent } from "../support/cluster/components.ts";
@@ -41,23 +38,5 @@ describe.concurrent.each(AGENTS)("a real agent under a sidecar: %s %s", (compone
     for (const [kind, , arrives] of MESSAGES) expect(agent.model.arrivals(arrives), kind).toBe(1);
     const { output } = await client.peek({ lines: 50 });
     expect(output).toContain("marker-");
-  });
-
-  it("is not answered while a permission dialog is open, and the tool does not run", async (context) => {
-    await requireComponent(context, component);
-    await using agent = await startRealAgent({ program });
-    const { client } = agent.sidecar;
-    await agent.sidecar.untilState(AgentState.IDLE);
-    const asked = await client.nudge({ message: "RUN-TOOL touch made-by-tool", timeoutMs: 30_000n });
-    expect(asked).toMatchObject({ outcome: NudgeOutcome.SUBMITTED, error: "" });
-    const dialog = await until("the dialog", 30_000, async () => (await client.status({})).dialog);
-    expect(dialog.kind).toBe(DialogKind.PERMISSION);
-    for (const mode of [NudgeMode.WAIT_IDLE, NudgeMode.IMMEDIATE]) {
-      const refused = await client.nudge({ message: "marker-refused", mode });
-      expect(refused).toMatchObject({ delivered: false, outcome: NudgeOutcome.BLOCKED_BY_DIALOG });
-    }
-    expect((await client.status({})).state).toBe(AgentState.DIALOG);
-    expect(existsSync(join(agent.workdir, "made-by-tool"))).toBe(false);
-    expect(agent.model.requests.some((request) => request.userTexts.join().includes("marker-refused"))).toBe(false);
   });
 });
