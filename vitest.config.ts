@@ -27,7 +27,7 @@ function project(name: string, groupOrder: number, include: string, timeoutMs: n
 export default defineConfig({
   test: {
     projects: [
-      project("unit", 0, "{bench,cmd,internal,pkg,scripts}/**/*.test.ts", 10_000),
+      project("unit", 0, "{bench,cmd,internal,pkg,scripts,test/lab}/**/*.test.ts", 10_000),
       project("integration", 1, "test/integration/**/*.test.ts", 60_000),
       project("e2e", 2, "test/e2e/**/*.test.ts", 120_000),
     ],

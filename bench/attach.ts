@@ -4,7 +4,7 @@ import { buildBinary } from "../scripts/build.ts";
 import { tmuxSandbox } from "../test/support/screens/tmux-sandbox.ts";
 import { startSidecar } from "../test/support/sidecar/sidecar.ts";
 import type { BenchContext } from "./context.ts";
-import { type Measured, measured } from "./row.ts";
+import { type Measured, measured } from "./report/row.ts";
 import { interleave, quantile } from "./stats.ts";
 
 /** A terminal in which keys are pressed one by one, each when the one before was seen. */

@@ -13,7 +13,7 @@ import { FinalLines } from "../internal/sidecar/agent/final-lines.ts";
 import { eventMethods } from "../internal/sidecar/serving/event-service.ts";
 import { silentLogger } from "../test/support/silent-logger.ts";
 import type { BenchContext } from "./context.ts";
-import { type Measured, measured } from "./row.ts";
+import { type Measured, measured } from "./report/row.ts";
 import { interleave, median } from "./stats.ts";
 
 const MEGABYTE = 1_000_000;

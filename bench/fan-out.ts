@@ -10,7 +10,7 @@ import { makeCertificates } from "./certificates.ts";
 import type { BenchContext } from "./context.ts";
 import { anonymousMiB, cpuMs } from "./proc.ts";
 import { type Protocol, RawWatchers } from "./raw-watchers.ts";
-import { type Measured, measured } from "./row.ts";
+import { type Measured, measured } from "./report/row.ts";
 import { quantile } from "./stats.ts";
 
 interface Server extends AsyncDisposable {

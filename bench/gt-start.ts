@@ -5,7 +5,7 @@ import { buildBinary } from "../scripts/build.ts";
 import { tmuxSandbox } from "../test/support/screens/tmux-sandbox.ts";
 import { startSidecar } from "../test/support/sidecar/sidecar.ts";
 import type { BenchContext } from "./context.ts";
-import { type Measured, measured } from "./row.ts";
+import { type Measured, measured } from "./report/row.ts";
 import { interleave, median } from "./stats.ts";
 
 const run = promisify(execFile);

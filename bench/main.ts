@@ -6,7 +6,7 @@ import { join, resolve } from "node:path";
 import { runMain } from "../internal/cli/run-main.ts";
 import { buildBinary } from "../scripts/build.ts";
 import { measureAttach } from "./attach.ts";
-import { measureBridge } from "./bridge.ts";
+import { measureBridge } from "./bridge/bridge.ts";
 import type { BenchContext } from "./context.ts";
 import { measureEvents } from "./events.ts";
 import { measureWatchers } from "./fan-out.ts";
@@ -16,11 +16,12 @@ import { help, readOptions, type Section } from "./options.ts";
 import { measureLatency, measureOutput } from "./output.ts";
 import { measurePeek } from "./peek.ts";
 import { measurePhase } from "./phase.ts";
-import { runFacts, table, writeResults } from "./report.ts";
-import { type Measured, rowOf } from "./row.ts";
+import { writeResults } from "./report/results.ts";
+import { type Measured, rowOf } from "./report/row.ts";
+import { runFacts, runLine, table } from "./report/run-report.ts";
 import { measureStalled } from "./stalled.ts";
 import { measureStart } from "./start.ts";
-import { measureTrust } from "./trust.ts";
+import { measureTrust } from "./trust/trust.ts";
 
 const MEASURES: Readonly<Record<Section, (context: BenchContext) => Promise<readonly Measured[]>>> = {
   start: measureStart,
@@ -55,13 +56,16 @@ await runMain({ name: "bench" }, async ({ argv, stdout, stderr, signal }) => {
     profileDir === undefined ? {} : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${resolve(profileDir)}` };
   const program = await buildBinary("gt-sidecar", dir);
   const context: BenchContext = { signal, quick, program, env, say, note: (text) => void notes.push(text) };
+  const run = `${runLine(facts)}${quick ? "; --quick" : ""}`;
   const rows: Measured[] = [];
   for (const section of options.only) {
     signal.throwIfAborted();
-    rows.push(...(await MEASURES[section](context)));
+    const known = notes.length;
+    const found = await MEASURES[section](context);
+    rows.push(...found);
+    if (options.write) writeResults(section, { run, rows: found, notes: notes.slice(known) });
   }
-  stdout.write(`${facts.date}; ${facts.machine}\n\n${table(rows)}\n${notes.map((note) => `\n${note}\n`).join("")}`);
+  stdout.write(`${run}\n\n${table(rows)}\n${notes.map((note) => `\n${note}\n`).join("")}`);
   if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(rows.map(rowOf), null, 2)}\n`);
-  if (options.write) writeResults(rows, facts, notes);
   return 0;
 });

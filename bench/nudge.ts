@@ -4,7 +4,7 @@ import { NudgeOutcome } from "../internal/gen/gastown/v1/common_pb.ts";
 import { type Arrival, areAgentsInstalled, type Bed, demoBed, realBed } from "./beds.ts";
 import type { BenchContext } from "./context.ts";
 import { sendWithFixedSleep } from "./peers/fixed-sleep-sender.ts";
-import { type Measured, measured } from "./row.ts";
+import { type Measured, measured } from "./report/row.ts";
 import { interleave, quantile } from "./stats.ts";
 
 interface Answer {

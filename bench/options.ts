@@ -24,7 +24,7 @@ export interface BenchOptions {
   readonly quick: boolean;
   /** File for the rows as JSON. */
   readonly json: string | undefined;
-  /** Rewrite bench/RESULTS.md. */
+  /** Keep what was found in bench/results. */
   readonly write: boolean;
   /** Folder for CPU profiles of every sidecar. */
   readonly profileDir: string | undefined;
@@ -37,7 +37,7 @@ Usage: npm run bench -- [flags]
   --only LIST      ${SECTIONS.join(", ")} (all)
   --quick          fewer rounds
   --json FILE      write the rows: name, value, unit, baseline, ratio (value / baseline)
-  --write          rewrite bench/RESULTS.md from this run
+  --write          keep the rows in bench/results, and draw bench/RESULTS.md again
   --cpu-prof DIR   leave CPU profiles of the sidecars there
 `;
 

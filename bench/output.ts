@@ -1,6 +1,6 @@
 import { until } from "../test/support/sidecar/sidecar.ts";
 import type { BenchContext } from "./context.ts";
-import { type Measured, measured } from "./row.ts";
+import { type Measured, measured } from "./report/row.ts";
 import { interleave, median, quantile, sum } from "./stats.ts";
 import { type WatchedPane, watchedByBareReader, watchedBySidecar } from "./watchers.ts";
 

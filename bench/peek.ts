@@ -10,7 +10,7 @@ import { startSidecar, until } from "../test/support/sidecar/sidecar.ts";
 import { BENCH_URI, makeCertificates } from "./certificates.ts";
 import type { BenchContext } from "./context.ts";
 import { cpuMs } from "./proc.ts";
-import { type Measured, measured } from "./row.ts";
+import { type Measured, measured } from "./report/row.ts";
 import { interleave, quantile } from "./stats.ts";
 
 /** A screen and more of history, 63 characters a line, then silence. */

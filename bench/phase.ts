@@ -1,8 +1,8 @@
+import { PHASE_TARGETS, playPhases } from "../test/lab/phases/play.ts";
+import { phaseRows, phaseText } from "../test/lab/phases/report.ts";
 import { areAgentsInstalled } from "./beds.ts";
 import type { BenchContext } from "./context.ts";
-import { PHASE_TARGETS, playPhases } from "./phase/play.ts";
-import { phaseRows, phaseText } from "./phase/report.ts";
-import type { Measured } from "./row.ts";
+import type { Measured } from "./report/row.ts";
 
 /** How soon, and how truly, the state follows real agents. `npm run soak` does it for longer. */
 export async function measurePhase({ signal, quick, program, say, note }: BenchContext): Promise<readonly Measured[]> {

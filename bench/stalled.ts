@@ -9,13 +9,13 @@ import {
   WatchMode,
 } from "../internal/gen/gastown/v1/sidecar_pb.ts";
 import { sidecarTransport } from "../internal/rpc/client/transport.ts";
+import { type Sample, takeSample } from "../test/lab/streams/sample.ts";
 import { tmuxSandbox } from "../test/support/screens/tmux-sandbox.ts";
 import { attachCall } from "../test/support/sidecar/attach-client.ts";
 import { type RunningSidecar, until } from "../test/support/sidecar/sidecar.ts";
 import type { BenchContext } from "./context.ts";
 import { type PaneProgram, paneProgram } from "./pane-program.ts";
-import { type Measured, measured } from "./row.ts";
-import { type Sample, takeSample } from "./soak/sample.ts";
+import { type Measured, measured } from "./report/row.ts";
 import { interleave, median, quantile } from "./stats.ts";
 import { type WatchedBySidecar, watchedBySidecar } from "./watchers.ts";
 

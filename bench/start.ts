@@ -7,7 +7,7 @@ import { STANDBY } from "../cmd/gt-sidecar/standby.ts";
 import { type RunningSidecar, startSidecar, until } from "../test/support/sidecar/sidecar.ts";
 import type { BenchContext } from "./context.ts";
 import { anonymousMiB, childrenOf, residentMiB, tmuxPid } from "./proc.ts";
-import { type Measured, measured } from "./row.ts";
+import { type Measured, measured } from "./report/row.ts";
 import { interleave, median, quantile } from "./stats.ts";
 
 const IDLE_MS = 5000;

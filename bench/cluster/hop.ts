@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { WatchMode } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
 import { ControllerCluster } from "../../test/support/cluster/controller-cluster.ts";
 import { cpuMs, residentMiB } from "../proc.ts";
-import { type Measured, measured } from "../row.ts";
+import { type Measured, measured } from "../report/row.ts";
 import { interleave, quantile } from "../stats.ts";
 import type { ClusterBench } from "./cluster-bench.ts";
 import { liveSession } from "./live-session.ts";

@@ -5,7 +5,7 @@ import type { KubeApi } from "../../internal/kube/kube-api.ts";
 import { Reflector } from "../../internal/kube/reflector.ts";
 import { KubeTransport } from "../../internal/kube/transport.ts";
 import { silentLogger } from "../../test/support/silent-logger.ts";
-import { type Measured, measured } from "../row.ts";
+import { type Measured, measured } from "../report/row.ts";
 import type { ClusterBench } from "./cluster-bench.ts";
 import { FaultProxy, type NetworkFault } from "./fault-proxy.ts";
 

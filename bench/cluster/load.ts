@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { ControllerCluster } from "../../test/support/cluster/controller-cluster.ts";
 import { demoCommand } from "../../test/support/sidecar/sidecar.ts";
-import { type Measured, measured } from "../row.ts";
+import { type Measured, measured } from "../report/row.ts";
 import { quantile } from "../stats.ts";
 import type { ClusterBench } from "./cluster-bench.ts";
 import { type LiveSession, liveSession } from "./live-session.ts";

@@ -6,9 +6,9 @@ import { runMain } from "../../internal/cli/run-main.ts";
 import { kubeconfigCredentials } from "../../internal/kube/kubeconfig.ts";
 import { setup as buildPrograms } from "../../test/support/build-programs.ts";
 import { testCluster } from "../../test/support/cluster/cluster.ts";
-import { rowLine, runFacts, table } from "../report.ts";
-import { writeSection } from "../results-section.ts";
-import { type Measured, rowOf } from "../row.ts";
+import { writeResults } from "../report/results.ts";
+import { type Measured, rowOf } from "../report/row.ts";
+import { runFacts, runLine, table } from "../report/run-report.ts";
 import type { ClusterBench } from "./cluster-bench.ts";
 import { measureHop } from "./hop.ts";
 import { measureInformer } from "./informer.ts";
@@ -33,7 +33,7 @@ Usage: npm run bench:cluster -- [flags]
   --only LIST      ${PARTS.join(", ")} (all)
   --quick          fewer and smaller
   --json FILE      write the rows: name, value, unit, baseline, ratio (value / baseline)
-  --write          rewrite the section of bench/RESULTS.md from this run
+  --write          keep the rows in bench/results, and draw bench/RESULTS.md again
 `;
 
 const specs = {
@@ -50,7 +50,7 @@ await runMain({ name: "bench:cluster" }, async ({ argv, stdout, stderr, signal }
     return 0;
   }
   const parts = (values.only ?? PARTS).flatMap((list) => list.split(",")).map(partNamed);
-  const facts = runFacts();
+  const run = `${runLine(runFacts())}${values.quick === true ? "; --quick" : ""}`;
   const notes: string[] = [];
   const rows: Measured[] = [];
   await using programs = new AsyncDisposableStack();
@@ -70,11 +70,13 @@ await runMain({ name: "bench:cluster" }, async ({ argv, stdout, stderr, signal }
       say: (text) => void stderr.write(`${text}\n`),
       note: (text) => void notes.push(text),
     };
-    rows.push(...(await MEASURES[part](bench)));
+    const known = notes.length;
+    const found = await MEASURES[part](bench);
+    rows.push(...found);
+    if (values.write) writeResults(part, { run, rows: found, notes: notes.slice(known) });
   }
-  stdout.write(`${facts.date}; ${facts.machine}\n\n${table(rows)}\n${notes.map((note) => `\n${note}\n`).join("")}`);
+  stdout.write(`${run}\n\n${table(rows)}\n${notes.map((note) => `\n${note}\n`).join("")}`);
   if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(rows.map(rowOf), null, 2)}\n`);
-  if (values.write) writeSection("cluster", section(rows, `${facts.date}; ${facts.machine}`, notes));
   return 0;
 });
 
@@ -82,14 +84,4 @@ function partNamed(name: string): Part {
   const found = PARTS.find((part) => part === name);
   if (found === undefined) throw new DomainError("invalid", `--only takes ${PARTS.join(", ")}, not "${name}"`);
   return found;
-}
-
-function section(rows: readonly Measured[], run: string, notes: readonly string[]): string {
-  const head = "| what | value | baseline | ratio | aim | |\n|---|---:|---:|---:|---|---|";
-  return [
-    "## The controller and the API server",
-    `Written by \`npm run bench:cluster -- --write\`. ${run}.`,
-    ...notes,
-    [head, ...rows.map(rowLine)].join("\n"),
-  ].join("\n\n");
 }

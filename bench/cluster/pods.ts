@@ -7,7 +7,7 @@ import { Agent } from "undici";
 import { DomainError } from "../../internal/base/errors.ts";
 import type { BridgeService } from "../../internal/gen/bridge/v1/bridge_pb.ts";
 import { ControllerCluster } from "../../test/support/cluster/controller-cluster.ts";
-import { type Measured, measured } from "../row.ts";
+import { type Measured, measured } from "../report/row.ts";
 import { quantile } from "../stats.ts";
 import type { ClusterBench } from "./cluster-bench.ts";
 

@@ -1,6 +1,6 @@
 import { component } from "../../test/support/cluster/components.ts";
 import { ControllerCluster } from "../../test/support/cluster/controller-cluster.ts";
-import { type Measured, measured } from "../row.ts";
+import { type Measured, measured } from "../report/row.ts";
 import { quantile } from "../stats.ts";
 import type { ClusterBench } from "./cluster-bench.ts";
 

@@ -15,9 +15,9 @@ import { TestCa } from "../../test/support/bridge/certificates.ts";
 import { writeTls } from "../../test/support/bridge/secret.ts";
 import { type RunningSidecar, startSidecar } from "../../test/support/sidecar/sidecar.ts";
 import { anonymousMiB } from "../proc.ts";
-import { rowLine, runFacts, table } from "../report.ts";
-import { writeSection } from "../results-section.ts";
-import { type Measured, measured } from "../row.ts";
+import { writeResults } from "../report/results.ts";
+import { type Measured, measured } from "../report/row.ts";
+import { runFacts, runLine, table } from "../report/run-report.ts";
 import { median, quantile } from "../stats.ts";
 import { type FloodCounts, type FloodKind, type FloodOrder, KINDS, WORDS } from "./kinds.ts";
 
@@ -29,10 +29,9 @@ Usage: npm run floods -- [flags]
   --seconds N       how long each is held (120)
   --connections N   how many (4000); the floods of resets have 50 clients
   --only WORD       only the kinds whose name has this word in it: ${KINDS.map(({ name }) => name).join("; ")}
-  --write           put the figures into bench/RESULTS.md
+  --write           keep the figures in bench/results, and draw bench/RESULTS.md again
 `;
 
-const HEAD = "| what | value | baseline | ratio | aim | |\n|---|---:|---:|---:|---|---|";
 const PROBE_MS = 500;
 const PEEK_MS = 250;
 /** Of the last third to the first. */
@@ -63,15 +62,8 @@ await runMain({ name: "floods" }, async ({ argv, stdout, stderr, signal }) => {
   }
   stdout.write(`${table(rows)}\n`);
   if (values.write) {
-    const about = `${connections} connections of each kind for ${seconds} s, from another address; resets: 50 clients. A probe is a new connection to the health port.`;
-    writeSection(
-      "floods",
-      [
-        "## Floods",
-        `\`npm run floods\`; ${facts.date}; ${facts.machine}. ${about}`,
-        [HEAD, ...rows.map(rowLine)].join("\n"),
-      ].join("\n\n"),
-    );
+    const about = `${connections} connections of each kind for ${seconds} s, from another address; resets: 50 clients; a probe is a new connection to the health port`;
+    writeResults("floods", { run: runLine(facts), rows, notes: [about] });
   }
   return rows.every(({ aim }) => aim === undefined || aim.met) ? 0 : 1;
 });

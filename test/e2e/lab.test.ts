@@ -1,10 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { runCrowd } from "../../bench/lab/crowd.ts";
-import { type Arrived, judge, type Told } from "../../bench/lab/judge.ts";
-import { type RunOptions, runTarget } from "../../bench/lab/run-target.ts";
-import type { Sample } from "../../bench/lab/send.ts";
-import { TARGETS, type Target } from "../../bench/lab/targets.ts";
 import { seeded } from "../../bench/stats.ts";
+import { runCrowd } from "../lab/delivery/crowd.ts";
+import { type RunOptions, runTarget } from "../lab/delivery/run-target.ts";
+import type { Sample } from "../lab/delivery/send.ts";
+import { TARGETS, type Target } from "../lab/delivery/targets.ts";
 import { requireComponent } from "../support/cluster/components.ts";
 import { ownProgram } from "../support/programs.ts";
 
@@ -81,41 +80,5 @@ describe("fifty callers at once", () => {
     } as const;
     const figures = await runCrowd(targetNamed("demo:plain"), options);
     expect(figures).toMatchObject({ notes: [], submitted: 50, whole: 50, inOrder: true });
-  });
-});
-
-describe("the laboratory's own judgement", () => {
-  const quiet = { person: [], early: [], effects: [], dialogGone: false, leftover: "", typing: false, isLast: false };
-  const kinds = (told: Told, received: readonly string[], more: object = {}) => {
-    const verdict = judge({ ...quiet, told, message: "hello\tthere  ", received, ...more });
-    return [verdict.arrived, ...verdict.faults.map((fault) => fault.kind)];
-  };
-
-  it.each<[Told, readonly string[], Arrived, readonly string[]]>([
-    ["submitted", ["hello    there"], "once", []],
-    ["submitted", ["[nudge] hello    there"], "once", []],
-    ["submitted", [], "nothing", ["lost"]],
-    ["submitted", ["hello    there", "hello    there"], "twice", ["doubled"]],
-    ["submitted", ["hello    therex"], "changed", ["wrong"]],
-    ["unknown", ["hello    there"], "once", []],
-    ["unknown", [], "nothing", []],
-    ["stranded", ["hello    there"], "once", ["wrong"]],
-    ["blocked-by-dialog", ["hello    there"], "once", ["wrong"]],
-    ["agent-dead", [], "nothing", []],
-    ["cancelled", ["hell"], "changed", ["wrong"]],
-  ])("%s, received %j: %s %j", (told, received, arrived, faults) => {
-    expect(kinds(told, received)).toEqual([arrived, ...faults]);
-  });
-
-  it("sees a person's draft joined, lost, or sent for them, a dialog answered, and text left standing", () => {
-    const person = { person: ["my draft"] };
-    expect(kinds("submitted", ["my draft", "hello    there"], person)).toEqual(["once"]);
-    expect(kinds("submitted", ["my drafthello    there"], person)).toEqual(["changed", "wrong", "draft"]);
-    expect(kinds("composer-busy", [], person)).toEqual(["nothing", "draft"]);
-    expect(kinds("submitted", ["hello    there"], { ...person, isLast: true })).toEqual(["once"]);
-    expect(kinds("composer-busy", ["my draft"], { ...person, early: ["my draft"] })).toEqual(["nothing", "draft"]);
-    expect(kinds("blocked-by-dialog", [], { dialogGone: true })).toEqual(["nothing", "dialog"]);
-    expect(kinds("submitted", ["hello    there"], { effects: ["task-1"] })).toEqual(["once", "dialog"]);
-    expect(kinds("expired", [], { leftover: "> hel" })).toEqual(["nothing", "wrong"]);
   });
 });

@@ -1,0 +1,104 @@
+/** A section of bench/RESULTS.md: which files it is of, and which of their rows a reader would ask for. */
+export interface Group {
+  readonly title: string;
+  readonly files: readonly string[];
+  /** What was done and how to repeat it, as sentences. */
+  readonly about: string;
+  readonly rows: readonly RegExp[];
+  /** Of tables: by their title, the rows whose first cell fits. */
+  readonly tables?: readonly (readonly [title: string, rows: readonly RegExp[]])[];
+}
+
+const ALL = [/./];
+/** Recorded after the rules stood. */
+const HELD_OUT = [/^claude\/2\.1\.270$/, /^codex\/0\.163\.0$/, /^opencode\/1\.18\.20$/];
+
+export const GROUPS: readonly Group[] = [
+  {
+    title: "Receipts",
+    files: ["nudge"],
+    about:
+      "Nudge with its receipt, beside `send-keys -l`, 500 ms, Enter in a second instance of the same agent; what arrived is read at the agent or the model. `npm run bench -- --only nudge`.",
+    rows: [/: answer, p50$/, /: arrived exactly once/, /dialog answered by it$/],
+  },
+  {
+    title: "Delivery laboratory",
+    files: ["lab"],
+    about:
+      "Each send is judged by what the program itself received; in brackets the 95 % upper bound of a rate of which nothing was seen. `npm run lab`.",
+    rows: ALL,
+    tables: [
+      ["Receipts", [/^\*\*/]],
+      ["Killed with -9 at random instants", ALL],
+      ["Frozen at random instants", ALL],
+      ["Lines in many scripts", ALL],
+    ],
+  },
+  {
+    title: "State, told and true",
+    files: ["phases", "screens"],
+    about:
+      "An hour of real agents: `Status` asked again and again beside the model's log. Recorded screens: each judged alone, as if it had stood like that for long; these versions were recorded after the rules stood. `npm run soak -- --only phases`, `npm run screens`.",
+    rows: [/: idle seen p99$/, /: false idle$/],
+    tables: [["Recorded screens", HELD_OUT]],
+  },
+  {
+    title: "Streams under faults",
+    files: ["streams"],
+    about:
+      "Readers through proxies that cut at any byte, while the serving half is killed and the agent floods; each byte and event is compared with what was printed. `npm run soak -- --only streams`.",
+    rows: [/lost, doubled/, /streams: delivered and checked$/, /memory of the serving half/],
+  },
+  {
+    title: "A sidecar alone",
+    files: ["start", "peek", "output", "latency", "attach", "stalled", "watchers"],
+    about:
+      "Baselines: bare Node; a server that forks tmux for each call; `pipe-pane` into a bare reader; `tmux attach`; a handler that makes every message for every watcher. `npm run bench -- --only start,peek,output,latency,attach,stalled,watchers`.",
+    rows: [
+      /to ready, p50/,
+      /both halves, anonymous/,
+      /service back, longest$/,
+      /mTLS, c=1: p50$/,
+      /one RAW watcher/,
+      /RAW watcher: p50/,
+      /key echo: p50/,
+      /100 MB past a stalled reader: (?:how long|bytes)/,
+      /500 watchers, (?:10|500) connections, mTLS, connect: CPU/,
+    ],
+  },
+  {
+    title: "In a container and on a cluster",
+    files: ["container"],
+    about: "`npm run e2e`, `npm test -- first-process sidecar-crash`, `npm run conformance`.",
+    rows: ALL,
+    tables: [["Container", [/back later than/, /first Peek/, /Ready on a real node/, /Connect's conformance/]]],
+  },
+  {
+    title: "Trust",
+    files: ["trust", "floods"],
+    about:
+      "CPU of the process; handshakes of both ends together. Floods: thousands of connections of each kind for two minutes, and what probes and an operator notice. `npm run bench -- --only trust`, `npm run floods`.",
+    rows: [/: added to a/, /^RPC port, (?:idle|a certificate with a role|resets): .*p99$/],
+  },
+  {
+    title: "Bridge, and gt from shell to shell",
+    files: ["bridge", "gt"],
+    about:
+      "Over mTLS. Events of 1 KiB; passing a sidecar's streams on; `gt` beside `node -e 0`. `npm run bench -- --only bridge,gt`.",
+    rows: [/^500 subscribers,/, /passed through/, /^gt --help/],
+  },
+  {
+    title: "The controller and the API server",
+    files: ["informer", "starts", "pods", "hop", "load"],
+    about:
+      "A real API server and etcd. The reflector beside client-node's informer through faults; pods held back by a gate; the hop beside a direct call. `npm run bench:cluster`.",
+    rows: [
+      /^changes missed.*informer\)$/,
+      /^connections of 300/,
+      /^StartSession/,
+      /^\d+ pods: started/,
+      /^hop: Peek/,
+      /^load/,
+    ],
+  },
+];

@@ -1,0 +1,151 @@
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
+import { AgentState } from "../../../internal/gen/gastown/v1/common_pb.ts";
+import { type RunningSidecar, until } from "../../support/sidecar/sidecar.ts";
+import type { Receiver } from "./receiver.ts";
+
+const run = promisify(execFile);
+/** Agents leave on a second Ctrl-C within two seconds of the first. */
+const BETWEEN_INTERRUPTS_MS = 2500;
+/** Long, for machines with other work: OpenCode takes 10 s of a core to start. */
+const CALM_MS = 300_000;
+
+export interface BedParts {
+  readonly sidecar: RunningSidecar;
+  readonly receiver: Receiver;
+  /** Ends everything that belongs to the bed. */
+  readonly owner: AsyncDisposable;
+  /** The sidecar can tell when this program is idle and what stands in its composer. */
+  readonly provesIdle: boolean;
+  /** A message that keeps the agent busy for a moment. */
+  readonly busyText: string;
+  /** Makes the pretended model slow. */
+  readonly slow?: (isSlow: boolean) => void;
+  /** Makes the pretended model refuse for a rate limit. */
+  readonly limit?: (isLimited: boolean) => void;
+  /** What was taken is in the receiver's log this long after the agent is idle. */
+  readonly quietMs: number;
+}
+
+/** One program under a sidecar of its own, a person's hands on its terminal, and its own word on what it received. */
+export class Bed implements AsyncDisposable {
+  readonly sidecar: RunningSidecar;
+  readonly receiver: Receiver;
+  readonly provesIdle: boolean;
+  readonly busyText: string;
+  readonly slow: (isSlow: boolean) => void;
+  readonly limit: (isLimited: boolean) => void;
+  readonly #owner: AsyncDisposable;
+  readonly #quietMs: number;
+  #interruptedAt = 0;
+
+  constructor(parts: BedParts) {
+    this.sidecar = parts.sidecar;
+    this.receiver = parts.receiver;
+    this.provesIdle = parts.provesIdle;
+    this.busyText = parts.busyText;
+    this.slow = parts.slow ?? (() => {});
+    this.limit = parts.limit ?? (() => {});
+    this.#owner = parts.owner;
+    this.#quietMs = parts.quietMs;
+  }
+
+  async status() {
+    return await this.sidecar.client.status({}, { timeoutMs: 5000 });
+  }
+
+  async keys(...names: string[]): Promise<void> {
+    await this.#tmux("send-keys", "-t", "=claude:", ...names);
+  }
+
+  async type(text: string): Promise<void> {
+    await this.#tmux("send-keys", "-t", "=claude:", "-l", "--", text);
+  }
+
+  /** As a delivery does it. */
+  async paste(text: string): Promise<void> {
+    const paste = ["paste-buffer", "-d", "-p", "-r", "-b", "lab", "-t", "=claude:"];
+    await this.#tmux("set-buffer", "-b", "lab", "--", text, ";", ...paste);
+  }
+
+  /** Has the agent draw its whole screen. */
+  async redraw(): Promise<void> {
+    const { cols } = await this.status();
+    for (const width of [cols - 1, cols]) {
+      await this.#tmux("resize-window", "-t", "=claude:", "-x", String(width));
+      await sleep(500);
+    }
+  }
+
+  /** A person's message: typed, seen, submitted. */
+  async say(text: string): Promise<void> {
+    await this.type(text);
+    await sleep(text.startsWith("/") ? 900 : 500);
+    await this.submit(text);
+  }
+
+  /** Enter, as often as a person would until the text has left: it was taken, or a command or dialog came of it. */
+  async submit(text: string): Promise<void> {
+    const before = (await this.receiver.received()).length;
+    for (let tries = 0; tries < 3; tries++) {
+      await this.keys("Enter");
+      for (let i = 0; i < 20; i++) {
+        if ((await this.receiver.received()).length > before) return;
+        const { state, draft } = await this.status();
+        if (state === AgentState.DIALOG || (!draft && i > 3 && text.startsWith("/"))) return;
+        await sleep(50);
+      }
+    }
+  }
+
+  async copyMode(isOn: boolean): Promise<void> {
+    await this.#tmux("copy-mode", ...(isOn ? [] : ["-q"]), "-t", "=claude:");
+  }
+
+  /** Empties the composer as a person does. */
+  async clear(): Promise<void> {
+    await sleep(Math.max(0, this.#interruptedAt + BETWEEN_INTERRUPTS_MS - performance.now()));
+    await this.keys("C-c");
+    this.#interruptedAt = performance.now();
+  }
+
+  /** An idle agent with an empty composer and nothing on its way; what stands in the way is closed or cleared. */
+  async calm(signal: AbortSignal, limitMs = CALM_MS): Promise<void> {
+    let calm = 0;
+    let acted = performance.now();
+    await until("a calm agent", limitMs, async () => {
+      signal.throwIfAborted();
+      const { state, draft } = await this.status();
+      const isCalm = this.provesIdle ? state === AgentState.IDLE && !draft : state === AgentState.UNCERTAIN;
+      calm = isCalm ? calm + 1 : 0;
+      if (calm >= 3) return true;
+      if (performance.now() - acted < 1500) return undefined;
+      acted = performance.now();
+      if (state === AgentState.DIALOG) await this.keys("Escape");
+      else if (draft) await this.clear();
+      return undefined;
+    });
+    await this.quiet();
+  }
+
+  /** Nothing new in the receiver's log for a moment. */
+  async quiet(): Promise<readonly string[]> {
+    let seen = await this.receiver.received();
+    for (let since = performance.now(); performance.now() - since < this.#quietMs; await sleep(20)) {
+      const now = await this.receiver.received();
+      if (now.length !== seen.length) since = performance.now();
+      seen = now;
+    }
+    return seen;
+  }
+
+  async #tmux(...args: string[]): Promise<void> {
+    await run("tmux", ["-N", "-u", "-S", join(this.sidecar.stateDir, "tmux.sock"), ...args]);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#owner[Symbol.asyncDispose]();
+  }
+}

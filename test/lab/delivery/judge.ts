@@ -1,0 +1,114 @@
+import type { NudgeOutcome } from "../../../internal/session/types.ts";
+
+/** What a caller was told: a receipt's outcome, or that the call itself was refused. */
+export type Told = NudgeOutcome | "invalid";
+
+/** One send as it was seen from both sides. */
+export interface Observed {
+  readonly told: Told;
+  readonly message: string;
+  /** What the receipt says was typed; absent: the message as it is. */
+  readonly deliveredText?: string;
+  /** Texts that the agent took between the send and its end, oldest first, a person's own included. */
+  readonly received: readonly string[];
+  /** What a person wrote and submitted meanwhile. */
+  readonly person: readonly string[];
+  /** The agent took something before the person submitted anything. */
+  readonly early: readonly string[];
+  /** Commands and tools that ran and that nobody allowed. */
+  readonly effects: readonly string[];
+  /** A dialog was open and is another one now, or none. */
+  readonly dialogGone: boolean;
+  /** The screen, when text that nobody but the sender can have written stood in the composer at the end; else empty. */
+  readonly leftover: string;
+  /** A person was typing at the very moment: what they type onto a text that is under way is theirs. */
+  readonly typing: boolean;
+  /** The message was one on which the program hangs or ends: what a person typed after it went nowhere. */
+  readonly isLast: boolean;
+}
+
+export type Arrived = "nothing" | "once" | "changed" | "twice";
+export type FaultKind = "lost" | "doubled" | "wrong" | "dialog" | "draft";
+
+export interface Verdict {
+  readonly arrived: Arrived;
+  readonly faults: readonly { readonly kind: FaultKind; readonly why: string }[];
+}
+
+/** For these not one byte may have been typed. */
+const REFUSED: ReadonlySet<Told> = new Set([
+  "blocked-by-dialog",
+  "composer-busy",
+  "agent-dead",
+  "expired",
+  "unsafe",
+  "cancelled",
+  "queued",
+  "invalid",
+]);
+
+/** Whether a receipt was true against what the receiver has. Pure. */
+export function judge(seen: Observed): Verdict {
+  const { told, message, deliveredText, person } = seen;
+  const rest = [...seen.received];
+  const missing: string[] = [];
+  for (const text of person) {
+    const at = rest.findIndex((got) => plain(got) === plain(text));
+    if (at >= 0) rest.splice(at, 1);
+    else missing.push(text);
+  }
+  const wanted = new Set([message, deliveredText ?? message].flatMap(forms));
+  const whole = rest.filter((got) => forms(got).some((form) => wanted.has(form)));
+  const changed = rest.filter((got) => !whole.includes(got));
+  const arrived = whole.length > 1 ? "twice" : changed.length > 0 ? "changed" : whole.length === 1 ? "once" : "nothing";
+  const faults: { kind: FaultKind; why: string }[] = [];
+  const fault = (kind: FaultKind, why: string): void => void faults.push({ kind, why });
+  if (whole.length > 1) fault("doubled", `arrived ${whole.length} times`);
+  if (told === "submitted" && arrived === "nothing") fault("lost", "told SUBMITTED, nothing arrived");
+  if (told === "submitted" && arrived === "changed") fault("wrong", `arrived changed: ${shown(changed)}`);
+  if (told === "stranded" && arrived !== "nothing" && !seen.typing) fault("wrong", "told STRANDED, and it arrived");
+  if (REFUSED.has(told) && arrived !== "nothing") fault("wrong", `told ${told}, and it arrived: ${shown(rest)}`);
+  if (REFUSED.has(told) && seen.leftover !== "")
+    fault("wrong", `told ${told}, and text was left in the composer: ${shown([seen.leftover])}`);
+  const isRace = seen.typing && (told === "stranded" || told === "unknown");
+  for (const text of missing) {
+    const joined = changed.some((got) => got.includes(text.slice(0, 6)));
+    if (!isRace && (joined || !seen.isLast)) fault("draft", joined ? `joined: ${shown(changed)}` : "lost");
+  }
+  if (seen.early.some((got) => person.some((text) => got.includes(text)))) fault("draft", "submitted for the person");
+  for (const effect of seen.effects) fault("dialog", `ran: ${effect.slice(0, 60)}`);
+  if (seen.dialogGone) fault("dialog", "answered or closed");
+  return { arrived, faults };
+}
+
+/** A received text is this message, by the contract's equality. */
+export function isSame(received: string, message: string): boolean {
+  const wanted = forms(message);
+  return forms(received).some((form) => wanted.includes(form));
+}
+
+/** Claude Code hands a longer paste to the model between marks of its own; what is in them counts. */
+const PASTED = /^\s*<pasted_content id="\w+">\n([\s\S]*)\n<\/pasted_content id="\w+">\s*$/;
+const PREFIX = "[nudge] ";
+
+/** A text by the contract's equality, written apart from the product's own: with and without the inert prefix. */
+function forms(text: string): readonly string[] {
+  const whole = plain(text);
+  return whole.startsWith(PREFIX) ? [whole, whole.slice(PREFIX.length)] : [whole];
+}
+
+function plain(text: string): string {
+  return (PASTED.exec(text)?.[1] ?? text)
+    .replace(/(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]/g, "")
+    .replace(/\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)/g, "")
+    .replace(/\r\n?/g, "\n")
+    .replaceAll("\t", "    ")
+    .replace(/[\x00-\x09\x0b-\x1f\x7f-\x9f]/g, "")
+    .normalize("NFC")
+    .replace(/< (?=\/?system-reminder)/gi, "<")
+    .trimEnd();
+}
+
+function shown(texts: readonly string[]): string {
+  return JSON.stringify(texts.map((text) => (text.length > 90 ? `${text.slice(0, 60)}…${text.slice(-25)}` : text)));
+}

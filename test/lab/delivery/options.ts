@@ -1,0 +1,113 @@
+import { DomainError } from "../../../internal/base/errors.ts";
+import { parseFlags } from "../../../internal/cli/flags.ts";
+import { TARGETS, type Target } from "./targets.ts";
+
+export interface LabOptions {
+  readonly targets: readonly Target[];
+  readonly sends: number;
+  readonly seconds: number;
+  readonly seed: number;
+  readonly parallel: number;
+  readonly only: string;
+  /** What the serving half is killed of, how often, and how often everything. */
+  readonly crashTargets: readonly Target[];
+  readonly crashes: number;
+  readonly treeCrashes: number;
+  /** Callers at once to each target, in each mode. */
+  readonly crowd: number;
+  /** Freezes of each known program, and lines in many scripts that are pasted and taken out again. */
+  readonly freezes: number;
+  readonly lines: number;
+  /** Goes on with the run whose record `json` is. */
+  readonly resume: boolean;
+  readonly json: string | undefined;
+  /** Records of earlier runs to report on; nothing is sent. */
+  readonly merge: readonly string[] | undefined;
+  readonly write: boolean;
+}
+
+export const help = `Sends messages of every kind to real agents and to programs that misbehave, in every state, and compares each receipt with
+what the program received. Exit code 1 when one was not true.
+
+Usage: npm run lab -- [flags]
+
+  --agents LIST    which programs (all): ${TARGETS.map((target) => target.name).join(", ")}
+                   or the groups real, demo, tui
+  --sends N        sends to each program (100)
+  --seconds N      about how long all of it may take; real agents get the larger share (600)
+  --only WORDS     only the kinds of messages, or states, whose name has this word in it, or one of several: "idle", "idle,mixed".
+                   "safe": messages that are special to no program
+  --seed N         the same seed deals the same messages, states and modes (1)
+  --parallel N     programs side by side (2)
+  --crash N        after that: kill -9 of the serving half at N random instants of deliveries
+  --crash-agents L under which programs (demo:plain)
+  --crash-tree N   and of the sidecar with all that it started, N times
+  --crowd N        and N callers at once to each program, at most 50
+  --freeze N       and N freezes of each agent at random instants of deliveries, 0.1 to 20 s long; needs a cgroup
+  --lines N        and N lines in many scripts pasted into each agent's composer, recognised and taken out again
+  --resume         goes on with the run of the same flags whose record is --json FILE, after what it has
+  --json FILE      every send with its receipt and what arrived, one a line
+  --merge FILES    sends nothing: one report on the records of earlier runs, with commas between them
+  --write          keep the report in bench/results, and draw bench/RESULTS.md again
+
+Examples:
+  npm run lab -- --agents claude-2.1.330,codex-0.169.0 --sends 250
+  npm run lab -- --agents demo --only dialog --seconds 60
+  npm run lab -- --sends 0 --crash 60 --crash-tree 5
+  npm run lab -- --agents real --sends 1000 --seconds 36000 --freeze 300 --lines 5000 --json real.jsonl --resume
+  npm run lab -- --merge real.jsonl,tui.jsonl --write
+`;
+
+const specs = {
+  agents: { type: "list" },
+  sends: { type: "number" },
+  seconds: { type: "number" },
+  only: { type: "string" },
+  seed: { type: "number" },
+  parallel: { type: "number" },
+  crash: { type: "number" },
+  "crash-agents": { type: "list" },
+  "crash-tree": { type: "number" },
+  crowd: { type: "number" },
+  freeze: { type: "number" },
+  lines: { type: "number" },
+  resume: { type: "boolean" },
+  json: { type: "string" },
+  merge: { type: "list" },
+  write: { type: "boolean" },
+} as const;
+
+/** @throws DomainError `invalid` */
+export function readOptions(argv: readonly string[]): LabOptions | "help" {
+  const { ask, values } = parseFlags(specs, argv, {});
+  if (ask !== undefined) return "help";
+  return {
+    targets: values.agents === undefined ? TARGETS : targetsIn(values.agents),
+    crashTargets: targetsIn(values["crash-agents"] ?? ["demo:plain"]),
+    sends: values.sends ?? 100,
+    seconds: values.seconds ?? 600,
+    seed: values.seed ?? 1,
+    parallel: values.parallel ?? 2,
+    only: values.only ?? "",
+    crashes: values.crash ?? 0,
+    treeCrashes: values["crash-tree"] ?? 0,
+    crowd: values.crowd ?? 0,
+    freezes: values.freeze ?? 0,
+    lines: values.lines ?? 0,
+    resume: values.resume ?? false,
+    json: values.json,
+    merge: values.merge?.flatMap((list) => list.split(",")),
+    write: values.write ?? false,
+  };
+}
+
+function targetsIn(lists: readonly string[]): readonly Target[] {
+  return [...new Set(lists.flatMap((list) => list.split(",")).flatMap(targetsNamed))];
+}
+
+/** One target by its name; else all of a group. */
+function targetsNamed(name: string): readonly Target[] {
+  const found = TARGETS.filter((target) => target.name === name || target.kind === name);
+  if (found.length > 0) return found;
+  throw new DomainError("invalid", `no program "${name}" to send to`, { fields: { hint: "--help lists them" } });
+}

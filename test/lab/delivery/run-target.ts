@@ -1,0 +1,199 @@
+import { AgentState } from "../../../internal/gen/gastown/v1/common_pb.ts";
+import type { Bed } from "./bed.ts";
+import { MESSAGES, type MessageKind } from "./messages.ts";
+import { sendIntoOpening } from "./openings.ts";
+import { MODES, type ModeName, type Sample, sendOnce } from "./send.ts";
+import { STATES, type StateKind } from "./states.ts";
+import type { Opening, Target } from "./targets.ts";
+
+/** The agent is started again after this many. */
+const SENDS_PER_LIFE = 50;
+/** More would be taken for a crash loop. */
+const RESTARTS_PER_LIFE = 2;
+const FATAL_SHARE = 0.1;
+const DEAD_SENDS = 2;
+/** After each so many, each start that leads to dialogs. */
+const SENDS_PER_OPENINGS = 50;
+
+export interface RunOptions {
+  readonly sends: number;
+  /** Wall clock, milliseconds: no send begins after it. */
+  readonly until: number;
+  /** Only kinds and states whose name, or class, is one of these words or contains it; commas between them. A word that none has leaves all. */
+  readonly only: string;
+  readonly random: () => number;
+  /** The bundled gt-sidecar; absent: its sources. */
+  readonly sidecarProgram: string | undefined;
+  readonly signal: AbortSignal;
+  /** Another agent with an empty home was started. */
+  readonly onStart: () => void;
+  readonly onSample: (sample: Sample) => void;
+  /** A state that could not be reached, an agent that had to be given up. */
+  readonly onTrouble: (text: string) => void;
+}
+
+interface Named {
+  readonly name: string;
+  readonly class?: string;
+}
+
+const STARTING: StateKind = { name: "starting", weight: 0, fits: () => true, stage: async () => ({}) };
+/** An earlier message may stand in a prompt that nobody can read. */
+const LEFTOVER: StateKind = {
+  name: "text left standing",
+  weight: 0,
+  fits: () => true,
+  stage: async () => ({ stays: true }),
+};
+const DEAD: StateKind = { name: "dead", weight: 0, fits: () => true, stage: async () => ({ isDead: true }) };
+
+/** Sends to one target until the number or the time is up. */
+export async function runTarget(target: Target, options: RunOptions): Promise<void> {
+  await new TargetRun(target, options).run();
+}
+
+class TargetRun {
+  readonly #target: Target;
+  readonly #options: RunOptions;
+  readonly #states: () => StateKind;
+  readonly #kinds: () => MessageKind;
+  #sent = 0;
+  #restarts = 0;
+  #before = "";
+
+  constructor(target: Target, options: RunOptions) {
+    this.#target = target;
+    this.#options = options;
+    const fitting = STATES.filter((state) => state.fits(target) && this.#isWanted(state, STATES));
+    this.#states = deck(
+      fitting.flatMap((state) => Array<StateKind>(state.weight).fill(state)),
+      options.random,
+    );
+    this.#kinds = deck(
+      MESSAGES.filter((kind) => this.#isWanted(kind, MESSAGES)),
+      options.random,
+    );
+  }
+
+  async run(): Promise<void> {
+    while (this.#goesOn()) await this.#orGiveUp(() => this.#life());
+    const { openings } = this.#target;
+    const rounds = Math.floor(this.#sent / SENDS_PER_OPENINGS);
+    for (let i = 0; i < rounds * openings.length && "dialog".includes(this.#options.only); i++) {
+      const opening = openings[i % openings.length];
+      if (opening !== undefined) await this.#orGiveUp(() => this.#open(opening));
+    }
+  }
+
+  async #orGiveUp(life: () => Promise<void>): Promise<void> {
+    try {
+      await life();
+    } catch (err) {
+      if (this.#options.signal.aborted) throw err;
+      const text = err instanceof Error ? err.message : String(err);
+      this.#options.onTrouble(`given up: ${text.slice(0, 2500)}`);
+      this.#sent++;
+    }
+  }
+
+  async #open(opening: Opening): Promise<void> {
+    await using bed = await this.#target.start(this.#options.sidecarProgram, opening);
+    this.#options.onStart();
+    await sendIntoOpening(bed, opening, (state) => this.#send(bed, state, this.#kinds()));
+  }
+
+  /** From a start of the agent to its end. */
+  async #life(): Promise<void> {
+    await using bed = await this.#target.start(this.#options.sidecarProgram);
+    this.#options.onStart();
+    this.#restarts = 0;
+    this.#before = "";
+    for (let n = 0; n < SENDS_PER_LIFE && this.#goesOn(); n++) {
+      if (n > 0) await bed.calm(this.#options.signal);
+      const state = n === 0 ? STARTING : this.#state();
+      const after = await this.#send(bed, state, this.#kinds());
+      if (after === "stained") await this.#send(bed, LEFTOVER, this.#kinds());
+      if (after !== "goes on") return;
+    }
+    if (this.#goesOn()) await this.#dead(bed);
+  }
+
+  #goesOn(): boolean {
+    const { signal, sends, until } = this.#options;
+    signal.throwIfAborted();
+    return this.#sent < sends && Date.now() < until;
+  }
+
+  #isWanted<T extends Named>(one: T, all: readonly T[]): boolean {
+    const has = (each: T, word: string) => each.name.includes(word) || each.class === word;
+    const words = this.#options.only.split(",").filter((word) => all.some((each) => has(each, word)));
+    return words.length === 0 || words.some((word) => has(one, word));
+  }
+
+  #state(): StateKind {
+    for (;;) {
+      const state = this.#states();
+      if (state.name !== "restarting") return state;
+      if (this.#restarts < RESTARTS_PER_LIFE) {
+        this.#restarts++;
+        return state;
+      }
+    }
+  }
+
+  /** `stained`: what stands in a prompt of which nothing is known cannot be seen, so nobody could clear it. */
+  async #send(bed: Bed, state: StateKind, kind: MessageKind): Promise<"goes on" | "stained" | "given up"> {
+    const { random, signal, onSample, onTrouble } = this.#options;
+    const mark = `q${Math.floor(random() * 0x1_0000_0000).toString(36)}${this.#sent}`;
+    const { fatal } = this.#target;
+    const isFatal = fatal !== undefined && kind.class === "safe" && random() < FATAL_SHARE;
+    const message = isFatal ? `${fatal} ${mark}` : kind.make({ mark, before: this.#before, random });
+    const mode = MODES[Math.floor(random() * MODES.length)] ?? "wait-idle";
+    const wanted: ModeName = [STARTING, LEFTOVER, DEAD].includes(state) ? "wait-idle" : mode;
+    this.#sent++;
+    const plan = { bed, target: this.#target, state, kind, mode: wanted, mark, message, random, signal };
+    let told = "";
+    try {
+      const sample = await sendOnce(plan);
+      onSample(sample);
+      told = sample.told;
+    } catch (err) {
+      if (signal.aborted) throw err;
+      const text = err instanceof Error ? err.message : String(err);
+      const { output } = await bed.sidecar.client.peek({ lines: 30 }).catch(() => ({ output: "" }));
+      onTrouble(`${state.name}, ${kind.name}, ${wanted}: ${text.slice(0, 300)}\n${output.slice(-1500)}`);
+      return "given up";
+    }
+    this.#before = told === "invalid" ? this.#before : message;
+    const isStained = this.#target.kind === "tui" && (told === "stranded" || told === "unknown");
+    return isFatal ? "given up" : isStained ? "stained" : "goes on";
+  }
+
+  /** A person ends it, and it stays away. */
+  async #dead(bed: Bed): Promise<void> {
+    await bed.calm(this.#options.signal);
+    await this.#target.leave(bed);
+    await bed.sidecar.untilState(AgentState.DEAD);
+    for (let i = 0; i < DEAD_SENDS; i++) await this.#send(bed, DEAD, this.#kinds());
+  }
+}
+
+/** Deals all of them in a new order, again and again. */
+function deck<T extends { readonly name: string; readonly every?: number }>(
+  all: readonly T[],
+  random: () => number,
+): () => T {
+  let cards: T[] = [];
+  let round = 0;
+  return () => {
+    while (cards.length === 0) {
+      round++;
+      cards = all.filter((card) => round % (card.every ?? 1) === 0);
+      for (let i = cards.length - 1; i > 0; i--) {
+        const j = Math.floor(random() * (i + 1));
+        [cards[i], cards[j]] = [cards[j] as T, cards[i] as T];
+      }
+    }
+    return cards.pop() as T;
+  };
+}

@@ -1,0 +1,216 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { AgentState, NudgeOutcome } from "../../../internal/gen/gastown/v1/common_pb.ts";
+import { NudgeMode, type SidecarNudgeResponse } from "../../../internal/gen/gastown/v1/sidecar_pb.ts";
+import type { NudgeOutcome as OutcomeName } from "../../../internal/session/types.ts";
+import type { Bed } from "./bed.ts";
+import { judge, type Observed, type Told, type Verdict } from "./judge.ts";
+import type { MessageKind } from "./messages.ts";
+import type { StateKind } from "./states.ts";
+import type { Target } from "./targets.ts";
+
+export type ModeName = "wait-idle" | "immediate" | "queue" | "queue, short ttl" | "queue, cancelled";
+export const MODES: readonly ModeName[] = [
+  "wait-idle",
+  "wait-idle",
+  "wait-idle",
+  "immediate",
+  "immediate",
+  "queue",
+  "queue",
+  "queue, short ttl",
+  "queue, cancelled",
+];
+
+const WIRE_MODES: Readonly<Record<ModeName, NudgeMode>> = {
+  "wait-idle": NudgeMode.WAIT_IDLE,
+  immediate: NudgeMode.IMMEDIATE,
+  queue: NudgeMode.QUEUE,
+  "queue, short ttl": NudgeMode.QUEUE,
+  "queue, cancelled": NudgeMode.QUEUE,
+};
+const SHORT_TTL_MS = 400;
+const CALL_MS = 12_000;
+const END_MS = 45_000;
+const STAYS_MS = 500;
+const ARRIVAL_MS = 10_000;
+const ASK_AGAIN_SHARE = 0.2;
+
+export interface Plan {
+  readonly bed: Bed;
+  readonly target: Target;
+  readonly state: StateKind;
+  readonly kind: MessageKind;
+  readonly mode: ModeName;
+  readonly mark: string;
+  readonly message: string;
+  readonly random: () => number;
+  readonly signal: AbortSignal;
+}
+
+/** One send, what the caller was told, and what became of it. */
+export interface Sample extends Verdict {
+  readonly target: string;
+  readonly state: string;
+  readonly kind: string;
+  readonly isSafe: boolean;
+  readonly mode: ModeName;
+  readonly told: Told;
+  readonly error: string;
+  /** How long the call took. */
+  readonly ms: number;
+  /** What its receipt says of its steps, in milliseconds from acceptance: queued, typed, submitted, confirmed. */
+  readonly steps: readonly number[];
+  readonly message: string;
+  /** With the state's making and undoing. */
+  readonly wholeMs: number;
+}
+
+/** Sends one message in one state and judges its receipt by what the receiver has in the end. */
+export async function sendOnce(plan: Plan): Promise<Sample> {
+  const { bed, state, target, kind, message, mark, random, signal } = plan;
+  const begunAt = performance.now();
+  const staged = await state.stage({ bed, target, mark, random });
+  const before = await bed.quiet();
+  const effectsBefore = (await bed.receiver.effects()).length;
+  await staged.lead?.();
+  const startedAt = performance.now();
+  const [first] = await Promise.all([call(plan), staged.beside?.()]);
+  const ms = performance.now() - startedAt;
+  const isForThePerson = staged.person !== undefined && staged.typing !== true && staged.lead === undefined;
+  const early = isForThePerson ? await news(bed, before.length) : [];
+  const ranAtOnce = (await bed.receiver.effects()).slice(effectsBefore);
+  let dialogGone = false;
+  if (staged.dialogId !== undefined) dialogGone = (await bed.status()).dialog?.id !== staged.dialogId;
+  if (staged.resolve !== undefined && plan.mode === "queue, short ttl") await sleep(SHORT_TTL_MS + 200);
+  await staged.resolve?.();
+  const end = await ended(plan, first, staged.stays === true ? STAYS_MS : END_MS);
+  const told = end === undefined ? "invalid" : nameOf(end.outcome);
+  const isLast = target.fatal !== undefined && message.includes(target.fatal);
+  const rests = staged.isDead !== true && staged.stays !== true && !isLast;
+  const leftover = rests && (await isLeftOver(bed)) ? await composerRows(bed) : "";
+  if (rests) await bed.calm(signal);
+  if (told === "submitted") await arrival(bed, before.length + (staged.person?.length ?? 0) + 1);
+  const observed: Observed = {
+    told,
+    message,
+    ...(end?.deliveredText ? { deliveredText: end.deliveredText } : {}),
+    received: (await bed.quiet()).slice(before.length),
+    person: staged.person ?? [],
+    early,
+    effects: [...new Set([...ranAtOnce, ...(await notAllowed(bed, effectsBefore, staged.allowed))])],
+    dialogGone,
+    leftover,
+    typing: staged.typing ?? false,
+    isLast,
+  };
+  const verdict = judge(observed);
+  const faults = [...verdict.faults, ...(await askedAgain(plan, end))];
+  const { name, class: group } = kind;
+  // A program of which nothing is known may read line by line.
+  const isSplit = target.kind === "tui" && message.trim().includes("\n");
+  const names = {
+    target: target.name,
+    state: state.name,
+    kind: name,
+    isSafe: group === "safe" && !isSplit,
+    mode: plan.mode,
+  };
+  return {
+    ...verdict,
+    ...names,
+    faults,
+    told,
+    error: end?.error ?? "",
+    ms,
+    steps: stepsOf(end),
+    message,
+    wholeMs: performance.now() - begunAt,
+  };
+}
+
+async function notAllowed(bed: Bed, from: number, allowed: readonly string[] = []): Promise<readonly string[]> {
+  const ran = (await bed.receiver.effects()).slice(from);
+  return ran.filter((effect) => !allowed.some((name) => effect.includes(name)));
+}
+
+function stepsOf(end: SidecarNudgeResponse | undefined): readonly number[] {
+  const { queuedMs = 0n, typedMs = 0n, submittedMs = 0n, confirmedMs = 0n } = end?.timings ?? {};
+  return [queuedMs, typedMs, submittedMs, confirmedMs].map(Number);
+}
+
+/** Undefined: the call itself was refused. */
+async function call(plan: Plan): Promise<SidecarNudgeResponse | undefined> {
+  const { bed, mode, mark, message, random } = plan;
+  const { client } = bed.sidecar;
+  const ttl = mode === "queue, short ttl" ? { ttlMs: BigInt(SHORT_TTL_MS) } : {};
+  const request = { message, requestId: mark, mode: WIRE_MODES[mode], timeoutMs: BigInt(CALL_MS), ...ttl };
+  try {
+    const receipt = await client.nudge(request, { timeoutMs: CALL_MS + 10_000 });
+    if (mode !== "queue, cancelled") return receipt;
+    await sleep(Math.round(random() * 150));
+    return await client.cancelNudge({ requestId: mark });
+  } catch (err) {
+    if (err instanceof ConnectError && err.code === Code.InvalidArgument) return undefined;
+    throw err;
+  }
+}
+
+/** Waits for the last word on it; what will not end is called off. */
+async function ended(
+  plan: Plan,
+  first: SidecarNudgeResponse | undefined,
+  limitMs: number,
+): Promise<SidecarNudgeResponse | undefined> {
+  const { client } = plan.bed.sidecar;
+  let last = first;
+  for (const end = performance.now() + limitMs; last?.outcome === NudgeOutcome.QUEUED; await sleep(20)) {
+    plan.signal.throwIfAborted();
+    const isLate = performance.now() > end;
+    last = isLate
+      ? await client.cancelNudge({ requestId: plan.mark })
+      : await client.getNudge({ requestId: plan.mark });
+  }
+  return last;
+}
+
+/** Text stands in the composer once the agent has come to rest. */
+async function isLeftOver(bed: Bed): Promise<boolean> {
+  if (!bed.provesIdle) return false;
+  let seen = 0;
+  for (const end = performance.now() + 5000; performance.now() < end; await sleep(50)) {
+    const { state, draft } = await bed.status();
+    if (!draft && (state === AgentState.IDLE || state === AgentState.BUSY)) return false;
+    seen = draft && state === AgentState.IDLE ? seen + 1 : 0;
+    if (seen >= 5) return true;
+  }
+  return false;
+}
+
+async function composerRows({ sidecar }: Bed): Promise<string> {
+  return (await sidecar.client.peek({ lines: 6 })).output || "?";
+}
+
+async function arrival(bed: Bed, count: number): Promise<void> {
+  for (const end = performance.now() + ARRIVAL_MS; performance.now() < end; await sleep(50)) {
+    if ((await bed.receiver.received()).length >= count) return;
+  }
+}
+
+async function news(bed: Bed, from: number): Promise<readonly string[]> {
+  return (await bed.receiver.received()).slice(from);
+}
+
+/** The same request once more: the same receipt, and nothing typed (which the next send would find). */
+async function askedAgain(plan: Plan, end: SidecarNudgeResponse | undefined): Promise<Verdict["faults"]> {
+  if (end === undefined || plan.random() > ASK_AGAIN_SHARE) return [];
+  const { message, mark } = plan;
+  const again = await plan.bed.sidecar.client.nudge({ message, requestId: mark }, { timeoutMs: 5000 });
+  if (again.outcome === end.outcome) return [];
+  return [{ kind: "wrong", why: `asked again: ${nameOf(again.outcome)} after ${nameOf(end.outcome)}` }];
+}
+
+export function nameOf(outcome: NudgeOutcome): OutcomeName {
+  const name = Object.entries(NudgeOutcome).find(([, value]) => value === outcome)?.[0] ?? String(outcome);
+  return name.toLowerCase().replaceAll("_", "-") as OutcomeName;
+}

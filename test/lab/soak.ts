@@ -1,0 +1,80 @@
+// Works with real agents for as long as it is told to, and counts what was told wrong. `--help` says what can be chosen.
+import { writeFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { writeResults } from "../../bench/report/results.ts";
+import { runFacts, runLine, table } from "../../bench/report/run-report.ts";
+import { DomainError } from "../../internal/base/errors.ts";
+import { parseFlags } from "../../internal/cli/flags.ts";
+import { runMain } from "../../internal/cli/run-main.ts";
+import { buildBinary } from "../../scripts/build.ts";
+import { PHASE_TARGETS, type PhaseTarget, playPhases } from "./phases/play.ts";
+import { phaseRows, phaseText } from "./phases/report.ts";
+import { soakOfStreams } from "./streams/run-streams.ts";
+
+const help = `Works with real agents for a long time and compares what was told with what was so. Exit code 1 when idle was told of an
+agent at work.
+
+Usage: npm run soak -- [flags]
+
+  --only WHAT      phases: the state of agents that answer, run tools, ask and are interrupted (the one run without it);
+                   streams: RAW watchers that are cut off, stall and come back while the serving half is killed
+  --minutes N      how long (60)
+  --cuts N         streams: ends after so many cut connections
+  --every MS       streams: mean time between two faults (1000)
+  --agents LIST    side by side (claude-2.1.330,codex-0.169.0): ${PHASE_TARGETS.map(({ name }) => name).join(", ")}
+  --seed N         the same seed deals the same work (1)
+  --json FILE      the figures with each lag
+  --write          keep them in bench/results, and draw bench/RESULTS.md again
+`;
+
+const specs = {
+  only: { type: "string" },
+  minutes: { type: "number" },
+  cuts: { type: "number" },
+  every: { type: "number" },
+  agents: { type: "list" },
+  seed: { type: "number" },
+  json: { type: "string" },
+  write: { type: "boolean" },
+} as const;
+
+await runMain({ name: "soak" }, async ({ argv, stdout, stderr, signal }) => {
+  const { ask, values } = parseFlags(specs, argv, {});
+  if (ask !== undefined) {
+    stdout.write(help);
+    return 0;
+  }
+  if (values.only === "streams") return await soakOfStreams(values, { stdout, stderr, signal });
+  if ((values.only ?? "phases") !== "phases")
+    throw new DomainError("invalid", `--only takes phases or streams, not "${values.only}"`);
+  const names = (values.agents ?? ["claude-2.1.330,codex-0.169.0"]).flatMap((list) => list.split(","));
+  const targets = names.map(targetNamed);
+  const { minutes = 60, seed = 1 } = values;
+  const dir = await mkdtemp(join(tmpdir(), "gt-soak-"));
+  try {
+    const facts = runFacts();
+    const sidecarProgram = await buildBinary("gt-sidecar", dir);
+    const say = (text: string) => void stderr.write(`${new Date().toISOString()} ${text}\n`);
+    const options = { ms: minutes * 60_000, everyMs: 50, long: true, sidecarProgram, say };
+    const runs = await Promise.all(
+      targets.map((target, i) => playPhases(target, { ...options, seed: seed + i }, signal)),
+    );
+    const rows = runs.flatMap(phaseRows);
+    stdout.write(`${runLine(facts)}\n\n${table(rows)}\n\n${runs.map(phaseText).join("\n")}\n`);
+    if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(runs, null, 2)}\n`);
+    if (values.write) {
+      writeResults("phases", { run: `${minutes} minutes; ${runLine(facts)}`, rows, notes: runs.map(phaseText) });
+    }
+    return runs.some(({ score }) => score.falseIdles.length > 0) ? 1 : 0;
+  } finally {
+    await rm(dir, { recursive: true, force: true });
+  }
+});
+
+function targetNamed(name: string): PhaseTarget {
+  const found = PHASE_TARGETS.find((target) => target.name === name);
+  if (found === undefined) throw new DomainError("invalid", `--agents knows no "${name}"`);
+  return found;
+}

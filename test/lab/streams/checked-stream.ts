@@ -1,0 +1,89 @@
+import { GapReason } from "../../../internal/gen/gastown/v1/common_pb.ts";
+import { type SidecarOutputUpdate, UpdateKind } from "../../../internal/gen/gastown/v1/sidecar_pb.ts";
+import { contentAt, positionOf } from "./content.ts";
+
+/** Enough to tell which bytes they are. */
+const TELLING_BYTES = 64;
+
+/**
+ * One watcher's RAW stream held against what was printed. Whatever is neither delivered in order nor named in a gap is a
+ * fault, and so is a byte that comes twice or differs.
+ */
+export class CheckedStream {
+  readonly faults: string[] = [];
+  readonly gaps: Record<string, number> = {};
+  /** Bytes that were delivered and are right. */
+  checked = 0;
+  snapshots = 0;
+  epoch = "";
+  /** Offset of the next byte; undefined before the first update. */
+  due: bigint | undefined;
+  /** Position minus offset: constant as long as no bytes without offsets were lost. */
+  #shift: number | undefined;
+  /** A hole of unknown length was named since the shift was known last. */
+  #mayJump = true;
+  #untold: Buffer = Buffer.alloc(0);
+  /** No position below this may come again. */
+  #reached = 0;
+
+  /** Position up to which everything was delivered or named; undefined while that cannot be told. */
+  get position(): number | undefined {
+    return this.#shift === undefined || this.due === undefined ? undefined : Number(this.due) + this.#shift;
+  }
+
+  take(update: SidecarOutputUpdate): void {
+    if (this.epoch !== "" && update.epoch !== this.epoch) this.#fault(`another epoch: ${update.epoch}`);
+    this.epoch = update.epoch;
+    if (update.kind === UpdateKind.SNAPSHOT) {
+      this.#snapshot(update);
+      return;
+    }
+    if (update.offset !== this.due) this.#fault(`offset ${update.offset} where ${this.due} was due`);
+    this.due = update.offset + BigInt(update.data.length);
+    if (update.data.length > 0) this.#check(Buffer.from(update.data), Number(update.offset));
+  }
+
+  #snapshot({ offset, gap }: SidecarOutputUpdate): void {
+    this.snapshots++;
+    if (gap !== undefined) {
+      const name = reasonName(gap.reason);
+      this.gaps[name] = (this.gaps[name] ?? 0) + 1;
+      if (gap.first !== this.due || gap.to !== offset) {
+        this.#fault(`a gap ${gap.first}-${gap.to} where ${this.due} was due and ${offset} comes`);
+      }
+      if (gap.reason === GapReason.RESTART) this.#mayJump = true;
+    } else if (this.due !== undefined && this.due !== offset) this.#fault(`${this.due} to ${offset} is missing`);
+    this.#untold = Buffer.alloc(0);
+    this.due = offset;
+  }
+
+  #check(data: Buffer, offset: number): void {
+    let [bytes, from] = [data, offset];
+    if (this.#mayJump) {
+      bytes = Buffer.concat([this.#untold, data]);
+      from = offset - this.#untold.length;
+      const position = bytes.length < TELLING_BYTES ? undefined : positionOf(bytes);
+      if (position === undefined) {
+        this.#untold = bytes;
+        if (bytes.length >= TELLING_BYTES) this.#fault("bytes that were never printed");
+        return;
+      }
+      this.#untold = Buffer.alloc(0);
+      this.#mayJump = false;
+      this.#shift = position - from;
+    }
+    const position = from + (this.#shift ?? 0);
+    if (position < this.#reached) this.#fault(`position ${position} again, after ${this.#reached}`);
+    if (!bytes.equals(contentAt(position, bytes.length))) this.#fault(`other bytes than were printed at ${position}`);
+    this.#reached = position + bytes.length;
+    this.checked += bytes.length;
+  }
+
+  #fault(text: string): void {
+    if (this.faults.length < 20) this.faults.push(text);
+  }
+}
+
+export function reasonName(reason: GapReason): string {
+  return Object.entries(GapReason).find(([, value]) => value === reason)?.[0] ?? String(reason);
+}

@@ -1,0 +1,191 @@
+import { createWriteStream } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { kill } from "node:process";
+import { seeded } from "../../../bench/stats.ts";
+import { startSidecar, until } from "../../support/sidecar/sidecar.ts";
+import type { CutReader } from "./cut-reader.ts";
+import { SoakEventReader } from "./event-reader.ts";
+import { type Printing, printing } from "./printing.ts";
+import { type Sample, takeSample } from "./sample.ts";
+import { SoakWatcher } from "./watcher.ts";
+
+export interface StreamSoakOptions {
+  /** Ends after this, or after `cuts` cut connections, whichever is first. */
+  readonly ms: number;
+  readonly cuts: number;
+  readonly seed: number;
+  /** Mean time between two faults, ms. */
+  readonly everyMs: number;
+  /** The bundled gt-sidecar; undefined: the sources. */
+  readonly program: string | undefined;
+  /** File for a line of JSON each ten seconds. */
+  readonly samples?: string | undefined;
+  readonly say: (text: string) => void;
+}
+
+export interface StreamSoakResult {
+  readonly done: Readonly<Record<Fault, number>>;
+  readonly printed: number;
+  /** Over all watchers. */
+  readonly checked: number;
+  /** Over all event readers. */
+  readonly events: number;
+  readonly connects: number;
+  readonly gaps: Readonly<Record<string, number>>;
+  /** Lost, doubled, wrong or unnamed: one line each. */
+  readonly faults: readonly string[];
+  readonly samples: readonly Sample[];
+}
+
+export type Fault = "cut" | "kill" | "pause" | "flood" | "restart";
+
+/** How often which, of a hundred. */
+const SHARES: readonly (readonly [Fault, number])[] = [
+  ["cut", 86],
+  ["pause", 6],
+  ["flood", 4],
+  ["kill", 3],
+  ["restart", 1],
+];
+const WATCHERS = 4;
+const PACE = 60_000;
+const FLOOD_BYTES = 6_000_000;
+const PAUSE_MS = 4000;
+const SAMPLE_MS = 10_000;
+/** A serving half is left alone for this long after it was killed. */
+const REST_MS = 2500;
+const CATCH_UP_MS = 120_000;
+const STILL_MS = 3000;
+
+/** Readers of output and of events that are cut off, stall and come back, while the serving half is killed, the agent restarts, and floods come. */
+export async function soakStreams(options: StreamSoakOptions, signal: AbortSignal): Promise<StreamSoakResult> {
+  await using stack = new AsyncDisposableStack();
+  const dir = await mkdtemp(join(tmpdir(), "gt-soak-"));
+  stack.defer(() => rm(dir, { recursive: true, force: true }));
+  const printer = stack.use(await printing(dir, PACE));
+  const { program } = options;
+  const sidecar = stack.use(
+    await startSidecar({
+      agent: "generic",
+      command: printer.command,
+      flags: ["--restart", "always"],
+      ...(program === undefined ? {} : { program }),
+    }),
+  );
+  const watchers: SoakWatcher[] = [];
+  for (let i = 0; i < WATCHERS; i++) {
+    watchers.push(stack.use(await SoakWatcher.open(sidecar.host, sidecar.port, i % 2 === 0 ? "connect" : "grpc")));
+  }
+  const listeners = [
+    stack.use(await SoakEventReader.open(sidecar.host, sidecar.port, "connect", "")),
+    stack.use(await SoakEventReader.open(sidecar.host, sidecar.port, "grpc", "soak")),
+  ];
+  const readers: readonly CutReader[] = [...watchers, ...listeners];
+  const done: Record<Fault, number> = { cut: 0, kill: 0, pause: 0, flood: 0, restart: 0 };
+  const random = seeded(options.seed);
+  const samples: Sample[] = [];
+  const record = options.samples === undefined ? undefined : createWriteStream(options.samples);
+  const startedAt = performance.now();
+  let sampledAt = startedAt;
+  let killedAt = Number.NEGATIVE_INFINITY;
+  while (performance.now() - startedAt < options.ms && done.cut < options.cuts && !signal.aborted) {
+    await new Promise((resolve) => setTimeout(resolve, 2 * options.everyMs * random()));
+    // A short run has a kill too.
+    const fault = done.kill === 0 && done.cut >= options.cuts / 2 ? "kill" : chosen(random());
+    const now = performance.now();
+    if (now - sampledAt >= SAMPLE_MS) {
+      const sample = takeSample(sidecar, (now - startedAt) / 1000);
+      samples.push(sample);
+      record?.write(`${JSON.stringify({ ...sample, done, printed: printer.position })}\n`);
+      sampledAt = now;
+    }
+    const reader = readers[Math.floor(random() * readers.length)];
+    const isSettled = now - killedAt >= REST_MS && watchers.some(({ isServed }) => isServed);
+    // A fault on top of one that nobody has got over yet would show nothing.
+    if (fault === "cut" ? reader?.isServed !== true : fault !== "pause" && !isSettled) continue;
+    done[fault]++;
+    if (fault === "kill") {
+      kill(sidecar.servingPid(), "SIGKILL");
+      for (const each of readers) each.deserted();
+      killedAt = now;
+    } else perform(fault, reader, printer, random());
+  }
+  options.say(`streams: ${done.cut} cuts, ${done.kill} kills; waiting for the watchers to catch up`);
+  const faults = [...(await caughtUp(watchers, printer)), ...(await heardOut(listeners))];
+  record?.end();
+  return resultOf(watchers, listeners, { done, printed: printer.position, faults, samples });
+}
+
+function chosen(share: number): Fault {
+  let left = share * 100;
+  for (const [fault, weight] of SHARES) {
+    left -= weight;
+    if (left < 0) return fault;
+  }
+  return "cut";
+}
+
+function perform(fault: Fault, reader: CutReader | undefined, printer: Printing, random: number): void {
+  if (fault === "cut") reader?.cut();
+  if (fault === "pause") reader?.pause(PAUSE_MS * (0.25 + random));
+  if (fault === "flood") printer.tell(`flood ${Math.round(FLOOD_BYTES * (0.2 + random))}`);
+  if (fault === "restart") printer.tell("end");
+}
+
+/** Everything that was printed must have been delivered or named in the end. */
+async function caughtUp(watchers: readonly SoakWatcher[], printer: Printing): Promise<readonly string[]> {
+  printer.tell("pace 0");
+  await new Promise((resolve) => setTimeout(resolve, PAUSE_MS * 1.5));
+  printer.tell("flood 1000"); // what follows a hole tells where it is
+  try {
+    await until("the watchers to catch up", CATCH_UP_MS, () => {
+      return watchers.every(({ stream }) => stream.position === printer.position) || undefined;
+    });
+    return [];
+  } catch {
+    return watchers.map(({ stream }, i) => `watcher ${i} stands at ${stream.position} of ${printer.position}`);
+  }
+}
+
+/** Both must have come to the same event, with nothing more to come. */
+async function heardOut(listeners: readonly SoakEventReader[]): Promise<readonly string[]> {
+  let before: bigint[] = [];
+  let equalSince = performance.now();
+  try {
+    await until("the event readers to catch up", CATCH_UP_MS, () => {
+      const seqs = listeners.map(({ seq }) => seq);
+      const isStill = seqs.every((seq, i) => seq === before[i] && seq === seqs[0]);
+      if (!isStill) equalSince = performance.now();
+      before = seqs;
+      return performance.now() - equalSince >= STILL_MS || undefined;
+    });
+    return [];
+  } catch {
+    return [`the event readers stand at ${before.join(" and ")}`];
+  }
+}
+
+function resultOf(
+  watchers: readonly SoakWatcher[],
+  listeners: readonly SoakEventReader[],
+  rest: Pick<StreamSoakResult, "done" | "printed" | "faults" | "samples">,
+): StreamSoakResult {
+  const gaps: Record<string, number> = {};
+  for (const each of [...watchers.map(({ stream }) => stream), ...listeners]) {
+    for (const [reason, count] of Object.entries(each.gaps)) gaps[reason] = (gaps[reason] ?? 0) + count;
+  }
+  return {
+    ...rest,
+    checked: watchers.reduce((sum, { stream }) => sum + stream.checked, 0),
+    events: listeners.reduce((sum, { events }) => sum + events, 0),
+    connects: [...watchers, ...listeners].reduce((sum, { connects }) => sum + connects, 0),
+    gaps,
+    faults: [
+      ...rest.faults,
+      ...watchers.flatMap(({ stream }, i) => stream.faults.map((text) => `watcher ${i}: ${text}`)),
+      ...listeners.flatMap(({ faults }, i) => faults.map((text) => `event reader ${i}: ${text}`)),
+    ],
+  };
+}
