@@ -55,6 +55,7 @@ export const rooms = {
   tracing: [],
   kube: [],
   "controller/pods": ["kube", "bridge", "auth", "auth/tls", "pki", "rpc/client", "rpc/common", "gen"],
+  "controller/beads": ["controller/pods", "kube", "terminal/finding"],
   "controller/certificates": ["controller/pods", "kube", "pki/*", "auth", "gen"],
   "controller/sessions": [
     ...["controller/pods", "controller/certificates", "kube", "bridge", "bridge/events", "session", "wire"],

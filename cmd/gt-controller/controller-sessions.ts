@@ -2,6 +2,7 @@ import { AgentTokens } from "../../internal/auth/agent-token.ts";
 import type { Clock } from "../../internal/base/clock.ts";
 import type { Logger } from "../../internal/base/logger.ts";
 import { runTasks } from "../../internal/base/task-group.ts";
+import { BeadWriter } from "../../internal/controller/beads/bead-writer.ts";
 import type { CaCache } from "../../internal/controller/certificates/ca-cache.ts";
 import { CaRotator } from "../../internal/controller/certificates/ca-rotator.ts";
 import { CertificateReconciler } from "../../internal/controller/certificates/certificate-reconciler.ts";
@@ -26,7 +27,9 @@ import { SessionStarter } from "../../internal/controller/sessions/session-start
 import { SessionStopper } from "../../internal/controller/sessions/session-stopper.ts";
 import { StartLimits } from "../../internal/controller/sessions/start-limits.ts";
 import type { KubeApi } from "../../internal/kube/kube-api.ts";
+import { runCommand } from "../../internal/process/run-command.ts";
 import type { TlsMaterial } from "../../internal/rpc/common/tls.ts";
+import type { BeadDeps } from "../../internal/terminal/finding/bead.ts";
 
 export interface ControllerSessionsDeps {
   readonly api: KubeApi;
@@ -37,6 +40,8 @@ export interface ControllerSessionsDeps {
   readonly ca: CaCache;
   readonly tls: () => TlsMaterial | undefined;
   readonly metrics: ControllerMetrics;
+  /** For `bd`. */
+  readonly env: BeadDeps["env"];
 }
 
 export interface ControllerSessionsOptions {
@@ -51,9 +56,10 @@ export class ControllerSessions {
   readonly #keeper: SessionKeeper;
   readonly #secrets: SessionSecrets;
   readonly #rotator: CaRotator;
+  readonly #beads: readonly BeadWriter[];
 
   constructor(deps: ControllerSessionsDeps, { settings, allowClients }: ControllerSessionsOptions) {
-    const { api, writes, clock, logger, tls, ca, metrics } = deps;
+    const { api, writes, clock, logger, tls, ca, metrics, env } = deps;
     const { namespaces: bindings, sessions, trustDomain } = settings;
     const { retentionMs, startTimeoutMs } = sessions;
     const random = Math.random;
@@ -98,6 +104,8 @@ export class ControllerSessions {
       settings.ca,
     );
     [this.#keeper, this.#secrets] = [keeper, secrets];
+    const { bd } = settings;
+    this.#beads = bd === undefined ? [] : [new BeadWriter({ clock, logger, pods, bd: beadProgram(bd, env) })];
   }
 
   get isSynced(): boolean {
@@ -106,7 +114,7 @@ export class ControllerSessions {
 
   /** The leader's work. */
   lead(signal: AbortSignal): Promise<void> {
-    return runTasks(signal, [this.#keeper, this.#secrets, this.#rotator]);
+    return runTasks(signal, [this.#keeper, this.#secrets, this.#rotator, ...this.#beads]);
   }
 
   caChanged(): void {
@@ -146,4 +154,13 @@ export class ControllerSessions {
     const opening = new SessionOpening({ clock, client, limits, certificates, ...(tokens && { tokens }) });
     return { client, limits, opening, stopper: new SessionStopper({ clock, logger, client, pool }) };
   }
+}
+
+const BD_TIMEOUT_MS = 10_000;
+
+function beadProgram(
+  { command, workdir = process.cwd() }: NonNullable<ControllerSettings["bd"]>,
+  env: BeadDeps["env"],
+): BeadDeps {
+  return { run: runCommand, command, cwd: workdir, env, timeoutMs: BD_TIMEOUT_MS };
 }

@@ -33,6 +33,8 @@ export interface ControllerDeps {
   readonly credentials: Credentials;
   readonly folder: ServerTlsFolder;
   readonly tracer: Tracer;
+  /** For the program that writes beads. */
+  readonly env: Readonly<Record<string, string | undefined>>;
 }
 
 export interface ControllerOptions {
@@ -82,7 +84,7 @@ export class Controller implements Task {
   }
 
   async #runOver(api: KubeTransport, { metrics, numbers }: Numbers, signal: AbortSignal): Promise<void> {
-    const { clock, logger, folder } = this.#deps;
+    const { clock, logger, folder, env } = this.#deps;
     const { config, namespace, identity } = this.#options;
     const { settings } = config;
     const uri = controllerId(settings.trustDomain, namespace);
@@ -108,7 +110,7 @@ export class Controller implements Task {
     );
     const writes = new FencedKube(api, () => elector.assertLeads());
     const allowClients = clientRules(settings, namespace);
-    const deps = { api, writes, clock, logger, ca, tls: () => client.files, metrics: numbers };
+    const deps = { api, writes, clock, logger, ca, tls: () => client.files, metrics: numbers, env };
     const sessions = new ControllerSessions(deps, { settings, allowClients });
     numbers.observe(sessions.facts(() => elector.leads));
     await this.#serve(sessions, elector, [ca, server, client], metrics, signal);

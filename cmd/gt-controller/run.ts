@@ -32,7 +32,7 @@ export async function run(
   const { otlpEndpoint: endpoint } = config;
   await using tracer = await openTracer({ clock, logger }, program, { endpoint, env: command.env });
   const controller = new Controller(
-    { clock, logger, audit, credentials, folder, tracer },
+    { clock, logger, audit, credentials, folder, tracer, env: command.env },
     { config, namespace, identity },
   );
   await controller.run(signal);

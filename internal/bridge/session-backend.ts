@@ -40,6 +40,8 @@ export interface SessionInfo extends SessionKey {
   /** Address of the agent; empty: it has none. */
   readonly agent: string;
   readonly restarts: number;
+  /** Of a session in a pod: where in the cluster its sidecar is reached. */
+  readonly sidecar?: { readonly host: string; readonly port: number };
 }
 
 export interface StartRequest extends SessionKey {

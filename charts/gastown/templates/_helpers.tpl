@@ -301,6 +301,13 @@ session_tokens:
   role: {{ .Values.sessionTokens.role | quote }}
   ttl: {{ .Values.sessionTokens.ttl | quote }}
 {{- end }}
+{{- if .Values.bd.command }}
+bd:
+  command: {{ toJson .Values.bd.command }}
+  {{- with .Values.bd.workdir }}
+  workdir: {{ . | quote }}
+  {{- end }}
+{{- end }}
 {{- with .Values.tracing.otlpEndpoint }}
 tracing:
   otlp_endpoint: {{ . | quote }}

@@ -5,13 +5,15 @@ import { type GetSessionResponse, SessionStatus } from "../../../internal/gen/br
 import type { Given } from "../common/command/command.ts";
 import type { CommandContext } from "../common/command/command-context.ts";
 import type { SessionBead } from "../common/place/bead-of.ts";
-import { openBridge } from "../common/place/open-bridge.ts";
+import { type OpenBridge, openBridge } from "../common/place/open-bridge.ts";
 import { type PlaceConfig, readPlace } from "../common/place/place-config.ts";
 import { sessionJson, statusWord } from "../common/text/session-text.ts";
 import type { StartFlags } from "./start-flags.ts";
 import { readStart } from "./start-options.ts";
 
 const NOT_STARTED = 6;
+const PLACED_MS = 90_000;
+const LOOK_MS = 250;
 
 export async function runStart(given: Given<StartFlags>, context: CommandContext): Promise<number> {
   const place = readPlace(given.values, context.env);
@@ -27,14 +29,16 @@ export async function runStart(given: Given<StartFlags>, context: CommandContext
   await bridge.call(context.signal, (client, options) =>
     client.startSession(request, { ...options, timeoutMs: 90_000 }),
   );
-  const session = await bridge.call(context.signal, (client, options) => client.getSession({ sessionId }, options));
+  const isPlaced = (session: GetSessionResponse) => bead === undefined || session.status !== SessionStatus.STARTING;
+  const session = await sessionNow(bridge, sessionId, isPlaced, context);
   const { out, error } = context;
   if (json) out.line(PrintableText.json(sessionJson(session)));
   if (hasFailed(session)) {
     if (!json) error(`session ${sessionId} could not be started: ${session.error || "no reason is known"}`, "");
     return NOT_STARTED;
   }
-  await record?.write({ server, sessionId }, context.signal);
+  const { sidecarHost: host, sidecarPort: port } = session;
+  await record?.write({ server, sessionId, ...(host !== "" && { sidecar: { host, port } }) }, context.signal);
   if (quiet) out.line(printable`${sessionId}`);
   else if (!json) {
     out.line(
@@ -42,6 +46,21 @@ export async function runStart(given: Given<StartFlags>, context: CommandContext
     );
   }
   return 0;
+}
+
+/** Looks until it is so, for as long as a pod may take; what a bead is to say is known once the session has left its start. */
+async function sessionNow(
+  bridge: OpenBridge,
+  sessionId: string,
+  isSo: (session: GetSessionResponse) => boolean,
+  { clock, signal }: CommandContext,
+): Promise<GetSessionResponse> {
+  const end = clock.now() + PLACED_MS;
+  for (;;) {
+    const session = await bridge.call(signal, (client, options) => client.getSession({ sessionId }, options));
+    if (isSo(session) || session.sidecarHost !== "" || clock.now() >= end) return session;
+    await clock.sleep(LOOK_MS, signal);
+  }
 }
 
 /** A bead that is not there is refused before anything is started. */

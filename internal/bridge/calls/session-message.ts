@@ -12,7 +12,7 @@ export const STATUSES: Readonly<Record<SessionStatusName, SessionStatus>> = {
 };
 
 export function sessionMessage(session: SessionInfo): GetSessionResponse {
-  const { id, project, status, createdAt, stoppedAt, agentOpts, ...same } = session;
+  const { id, project, status, createdAt, stoppedAt, agentOpts, sidecar, ...same } = session;
   return create(GetSessionResponseSchema, {
     ...same,
     sessionId: id,
@@ -21,5 +21,6 @@ export function sessionMessage(session: SessionInfo): GetSessionResponse {
     createdAt: timestampFromMs(createdAt),
     ...(stoppedAt !== undefined && { stoppedAt: timestampFromMs(stoppedAt) }),
     agentOpts: { ...agentOpts },
+    ...(sidecar && { sidecarHost: sidecar.host, sidecarPort: sidecar.port }),
   });
 }

@@ -4,6 +4,9 @@ import type { ObservedPod } from "./observed-pod.ts";
 import { podVerdict } from "./pod-status.ts";
 import type { NamespaceBinding } from "./settings.ts";
 
+/** Of every pod's sidecar. */
+export const SIDECAR_PORT = 9090;
+
 /** A session and the pod it lives in. */
 export interface SessionRecord {
   readonly key: SessionKey;
@@ -50,6 +53,12 @@ export function isOver({ status }: ObservedPod): boolean {
   return status.phase === "Succeeded" || status.phase === "Failed";
 }
 
+/** Where in the cluster its sidecar is reached; undefined before the pod has an address, and once the session has ended. */
+export function sidecarOf(record: SessionRecord): SessionInfo["sidecar"] {
+  const { podIp } = record.pod.status;
+  return podIp === "" || hasEnded(record) ? undefined : { host: podIp, port: SIDECAR_PORT };
+}
+
 /** Somebody asked for its end. */
 export function isStopping({ pod }: SessionRecord): boolean {
   return pod.annotations[ANNOTATIONS.stopRequested] !== undefined;
@@ -58,6 +67,7 @@ export function isStopping({ pod }: SessionRecord): boolean {
 /** A session as callers see it. */
 export function sessionInfo(record: SessionRecord, known: SessionKnowledge): SessionInfo {
   const { key, pod } = record;
+  const sidecar = sidecarOf(record);
   const stoppedAt = Date.parse(pod.annotations[ANNOTATIONS.stoppedAt] ?? "");
   return {
     ...key,
@@ -71,6 +81,7 @@ export function sessionInfo(record: SessionRecord, known: SessionKnowledge): Ses
     epoch: "",
     agent: pod.annotations[ANNOTATIONS.address] ?? pod.labels[LABELS.agent] ?? "",
     restarts: pod.status.containers.reduce((sum, { restarts }) => sum + restarts, 0),
+    ...(sidecar && { sidecar }),
   };
 }
 

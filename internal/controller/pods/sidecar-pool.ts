@@ -5,7 +5,7 @@ import { sidecarDnsName } from "../../pki/trust-domain.ts";
 import type { SidecarConnection } from "../../rpc/client/transport.ts";
 import { sidecarTransport } from "../../rpc/client/transport.ts";
 import type { TlsMaterial } from "../../rpc/common/tls.ts";
-import type { SessionRecord } from "./session-record.ts";
+import { type SessionRecord, SIDECAR_PORT } from "./session-record.ts";
 
 export interface SidecarPoolDeps {
   /** Our certificate, its key and the CAs of the sidecars; undefined: not known yet. */
@@ -95,5 +95,4 @@ export class SidecarPool implements Disposable {
   }
 }
 
-const SIDECAR_PORT = 9090;
 const NOT_THIS_SESSION = "the server's certificate does not name this session";

@@ -3,8 +3,14 @@ import { isHostName } from "./host-name.ts";
 /** What an agent's bead says about where the agent lives. */
 export type BeadPlace =
   | { readonly type: "local" }
-  /** `session`: id of the agent's session, where the bead has it. */
-  | { readonly type: "k8s"; readonly host: string; readonly port: number; readonly session?: string }
+  /** `session`: id of the agent's session, where the bead has it. `server`: the control plane that started it, `HOST:PORT`. */
+  | {
+      readonly type: "k8s";
+      readonly host: string;
+      readonly port: number;
+      readonly session?: string;
+      readonly server?: string;
+    }
   /** A session of a control plane, whose address is `HOST:PORT`. */
   | { readonly type: "bridge"; readonly server: string; readonly session: string }
   /** It says something that we cannot follow; never taken for local. */
@@ -59,14 +65,25 @@ function readPlace(fields: Fields): BeadPlace {
   if (session !== "" && !SESSION.test(session)) {
     return malformed(`sidecar_session is no session: ${JSON.stringify(session)}`);
   }
-  return { type: "k8s", host, port: Number(port), ...(session !== "" && { session }) };
+  const server = fields.get("bridge_server") ?? "";
+  if (server !== "" && !isServer(server)) return malformed(`backend=k8s with bridge_server=${JSON.stringify(server)}`);
+  return {
+    type: "k8s",
+    host,
+    port: Number(port),
+    ...(session !== "" && { session }),
+    ...(server !== "" && { server }),
+  };
+}
+
+function isServer(text: string): boolean {
+  const { ip, name, port } = SERVER.exec(text)?.groups ?? {};
+  return isHostName(ip ?? name ?? "") && Number(port) >= 1 && Number(port) <= 65_535;
 }
 
 function sessionPlace(fields: Fields): BeadPlace {
   const [server, session] = [fields.get("bridge_server") ?? "", fields.get("sidecar_session") ?? ""];
-  const { ip, name, port } = SERVER.exec(server)?.groups ?? {};
-  const isServer = isHostName(ip ?? name ?? "") && Number(port) >= 1 && Number(port) <= 65_535;
-  if (!isServer) return malformed(`backend=bridge with bridge_server=${JSON.stringify(server)}`);
+  if (!isServer(server)) return malformed(`backend=bridge with bridge_server=${JSON.stringify(server)}`);
   if (!SESSION.test(session)) return malformed(`backend=bridge with sidecar_session=${JSON.stringify(session)}`);
   return { type: "bridge", server, session };
 }

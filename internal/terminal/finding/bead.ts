@@ -11,6 +11,8 @@ export type BeadLookup =
       readonly host: string;
       readonly port: number;
       readonly session?: string;
+      /** The control plane that started it, `HOST:PORT`. */
+      readonly server?: string;
     }
   /** A session of a control plane; `server`: `HOST:PORT`. */
   | {
@@ -27,6 +29,8 @@ export type BeadLookup =
 
 export interface BeadDeps {
   readonly run: RunCommand;
+  /** The program with its first arguments; default: `bd`. */
+  readonly command?: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Where `bd` is run: it finds its database from there. */
   readonly cwd: string;
@@ -47,7 +51,8 @@ export async function lookUpBead(ids: readonly string[], deps: BeadDeps, signal:
 
 async function showBead(id: string, deps: BeadDeps, signal: AbortSignal): Promise<BeadLookup> {
   const options = { cwd: deps.cwd, env: deps.env, timeoutMs: deps.timeoutMs, maxBytes: MAX_BYTES };
-  const result = await deps.run("bd", ["show", id, "--json"], options, signal);
+  const [program = "bd", ...args] = deps.command ?? [];
+  const result = await deps.run(program, [...args, "show", id, "--json"], options, signal);
   switch (result.type) {
     case "missing":
       return { type: "absent" };

@@ -22,7 +22,8 @@ export async function writeBead(
     return value === undefined ? ["--unset-metadata", key] : ["--set-metadata", `${key}=${value}`];
   });
   const options = { cwd: deps.cwd, env: deps.env, timeoutMs: deps.timeoutMs, maxBytes: MAX_BYTES };
-  const result = await deps.run("bd", ["update", id, ...flags], options, signal);
+  const [program = "bd", ...args] = deps.command ?? [];
+  const result = await deps.run(program, [...args, "update", id, ...flags], options, signal);
   if (result.type === "exit" && result.code === 0) return;
   throw new DomainError("precondition", `cannot write bead ${id}: ${reasonOf(result)}`);
 }

@@ -1,8 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from "vitest";
 import { gt } from "../../support/bridge/gt-transcript.ts";
 import type { TestCluster } from "../../support/cluster/cluster.ts";
@@ -76,7 +77,8 @@ describe("the chart, installed on a real cluster and used from outside", () => {
   }
 
   const env = (): Record<string, string> => ({
-    PATH: process.env["PATH"] ?? "",
+    PATH: `${join(dir, "bin")}:${process.env["PATH"] ?? ""}`,
+    FAKE_BD: join(dir, "beads"),
     HOME: dir,
     XDG_RUNTIME_DIR: dir,
     LANG: "C.UTF-8",
@@ -101,6 +103,9 @@ describe("the chart, installed on a real cluster and used from outside", () => {
     await helm.run("install", "gastown", CHART, "-n", SYSTEM, "--create-namespace", "-f", values, ...wait);
     await found.kubectl(["-n", SYSTEM, "wait", "--for=condition=complete", "job/gastown-setup-1", "--timeout=60s"]);
     await mkdir(join(dir, "admin"), { mode: 0o700 });
+    await mkdir(join(dir, "beads"));
+    await mkdir(join(dir, "bin"));
+    await copyFile(fileURLToPath(new URL("../../fakes/bd", import.meta.url)), join(dir, "bin", "bd"));
     const read = ["-n", SYSTEM, "get", "secret", "gastown-client-admin", "-o", "jsonpath={.data}"];
     const data = JSON.parse(await found.kubectl(read)) as Record<string, string>;
     for (const [name, base64] of Object.entries(data)) {
@@ -116,10 +121,17 @@ describe("the chart, installed on a real cluster and used from outside", () => {
     { timeout: LIMIT_MS },
     async (provider, context) => {
       await here(context);
-      const started = await run("start", provider, "/workspace/shop", "--session", `first-${provider}`);
+      const bead = join(dir, "beads", "gt-1.json");
+      await writeFile(bead, JSON.stringify([{ id: "gt-1" }]));
+      const session = `first-${provider}`;
+      const started = await run("start", provider, "/workspace/shop", "--session", session, "--bead", "gt-1");
       expect(started).toMatchObject({ code: 0 });
-      await untilRunning(`first-${provider}`);
-      const sent = await run("nudge", `first-${provider}`, "hello from outside");
+      await untilRunning(session);
+      expect(JSON.parse(await readFile(bead, "utf8"))[0].metadata).toEqual({
+        ...{ backend: "k8s", sidecar_host: expect.stringMatching(/^[\d.:a-f]+$/), sidecar_port: "9090" },
+        ...{ sidecar_session: session, bridge_server: env()["GT_SERVER"] },
+      });
+      const sent = await run("nudge", "gt-1", "hello from outside");
       expect(sent).toMatchObject({ code: 0, stdout: expect.stringContaining("submitted") });
       const seen = await run("peek", `first-${provider}`);
       expect(seen).toMatchObject({ code: 0, stdout: expect.stringContaining("hello from outside") });

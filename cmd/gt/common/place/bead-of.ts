@@ -10,7 +10,15 @@ import type { PlaceConfig } from "./place-config.ts";
 /** A bead that exists, into which the place of a session is written. */
 export interface SessionBead {
   /** @throws DomainError `precondition` when `bd` does not do it; the session goes on */
-  write(session: { readonly server: string; readonly sessionId: string }, signal: AbortSignal): Promise<void>;
+  write(session: SessionPlace, signal: AbortSignal): Promise<void>;
+}
+
+/** Where a session is that a control plane has started. */
+export interface SessionPlace {
+  readonly server: string;
+  readonly sessionId: string;
+  /** Of a session in a pod. */
+  readonly sidecar?: { readonly host: string; readonly port: number };
 }
 
 /** What the bead of an agent, or of that id, says. */
@@ -32,8 +40,12 @@ export async function openBead(id: string, config: PlaceConfig, signal: AbortSig
     });
   }
   return {
-    async write({ server, sessionId }, stop) {
-      const metadata = { backend: "bridge", bridge_server: server, sidecar_session: sessionId };
+    async write({ server, sessionId, sidecar }, stop) {
+      const session = { bridge_server: server, sidecar_session: sessionId };
+      const metadata =
+        sidecar === undefined
+          ? { ...session, backend: "bridge" }
+          : { ...session, backend: "k8s", sidecar_host: sidecar.host, sidecar_port: String(sidecar.port) };
       try {
         await writeBead(id, metadata, deps, stop);
       } catch (err) {

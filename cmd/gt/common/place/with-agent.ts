@@ -96,7 +96,8 @@ async function sessionOf(
     if (!(err instanceof DomainError) || err.kind !== "not-found") throw err;
     const { beadOf } = await import("./bead-of.ts");
     const bead = await beadOf(asked, config, signal);
-    if (bead.type !== "bridge" || bead.server !== bridge.server) throw err;
+    if ((bead.type !== "bridge" && bead.type !== "k8s") || bead.server !== bridge.server) throw err;
+    if (bead.session === undefined) throw err;
     return { id: bead.session, agent: asked, muted: bead.muted, bead: bead.id };
   }
 }

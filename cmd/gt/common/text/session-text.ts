@@ -33,5 +33,7 @@ export function sessionJson(session: GetSessionResponse): Record<string, unknown
     epoch: session.epoch,
     last_seq: String(session.lastSeq),
     restarts: session.restarts,
+    sidecar_host: session.sidecarHost || undefined,
+    sidecar_port: session.sidecarPort || undefined,
   };
 }

@@ -1,0 +1,135 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { FakeClock, settle } from "../../../test/support/fake-clock.ts";
+import { silentLogger } from "../../../test/support/silent-logger.ts";
+import type { BeadDeps } from "../../terminal/finding/bead.ts";
+import { ANNOTATIONS, LABELS } from "../pods/names.ts";
+import { observePod } from "../pods/observed-pod.ts";
+import type { SessionPodListener } from "../pods/session-pods.ts";
+import { type SessionRecord, sessionRecord } from "../pods/session-record.ts";
+import { BeadWriter } from "./bead-writer.ts";
+
+const BINDING = { name: "agents", project: "shop", templates: new Map(), credentials: "secret" } as const;
+
+interface PodFacts {
+  readonly bead?: string;
+  readonly ip?: string;
+  readonly stopped?: boolean;
+  readonly createdAt?: string;
+}
+
+function record(
+  id: string,
+  { bead = "gt-1", ip = "10.0.0.1", stopped = false, createdAt }: PodFacts = {},
+): SessionRecord {
+  const pod = observePod({
+    metadata: {
+      name: id,
+      namespace: "agents",
+      uid: id,
+      creationTimestamp: createdAt ?? "2026-01-01T00:00:00Z",
+      labels: { [LABELS.agent]: id, [LABELS.bead]: bead, [LABELS.managedBy]: "gastown" },
+      annotations: { [ANNOTATIONS.sessionId]: id, ...(stopped && { [ANNOTATIONS.stoppedAt]: "2026-01-01T01:00:00Z" }) },
+    },
+    status: { podIP: ip, phase: "Running" },
+  });
+  const made = sessionRecord(pod, BINDING);
+  if (made === undefined) throw new Error("no session");
+  return made;
+}
+
+describe("beads of sessions in pods", () => {
+  let clock: FakeClock;
+  let beads: Map<string, Record<string, string>>;
+  let calls: string[][];
+  let isDown: boolean;
+  let pods: Map<string, SessionRecord>;
+  let listeners: Set<SessionPodListener>;
+  let life: AbortController;
+  let running: Promise<void>;
+
+  /** As `bd show` and `bd update` do. */
+  const run: BeadDeps["run"] = async (program, args) => {
+    calls.push([program, ...args]);
+    if (isDown) return { type: "exit", code: 3, stdout: "", stderr: "database is locked" };
+    const [, verb, id = "", ...flags] = args;
+    const metadata = beads.get(id);
+    if (metadata === undefined) return { type: "exit", code: 1, stdout: "", stderr: `no issue found matching "${id}"` };
+    for (let i = 0; verb === "update" && i < flags.length; i += 2) {
+      const [key = "", value = ""] = flags[i + 1]?.split("=") ?? [];
+      if (flags[i] === "--set-metadata") metadata[key] = value;
+      else delete metadata[key];
+    }
+    return { type: "exit", code: 0, stdout: JSON.stringify([{ id, metadata }]), stderr: "" };
+  };
+  const tell = async (type: "changed" | "gone", each: SessionRecord) => {
+    if (type === "gone") pods.delete(each.key.id);
+    else pods.set(each.key.id, each);
+    for (const listener of listeners) listener({ type, record: each });
+    await settle();
+  };
+
+  beforeEach(async () => {
+    clock = new FakeClock();
+    [beads, calls, isDown] = [new Map([["gt-1", { team: "platform" }]]), [], false];
+    [pods, listeners, life] = [new Map(), new Set(), new AbortController()];
+    const known = {
+      all: () => pods.values() as Generator<SessionRecord>,
+      listen: (listener: SessionPodListener) => {
+        listeners.add(listener);
+        return () => listeners.delete(listener);
+      },
+    };
+    const bd = { run, command: ["/opt/bd", "--quiet"], env: {}, cwd: "/", timeoutMs: 1_000 };
+    running = new BeadWriter({ clock, logger: silentLogger, pods: known, bd }).run(life.signal);
+    await settle();
+  });
+  afterEach(async () => {
+    life.abort();
+    await running.catch(() => {});
+  });
+
+  const PLACE = { backend: "k8s", sidecar_host: "10.0.0.1", sidecar_port: "9090", sidecar_session: "one" };
+
+  it("say where the sidecar is once the pod has an address, once, and nothing any more when the session has ended", async () => {
+    await tell("changed", record("one", { ip: "" }));
+    expect(beads.get("gt-1")).toEqual({ team: "platform" });
+    await tell("changed", record("one"));
+    expect(beads.get("gt-1")).toEqual({ team: "platform", ...PLACE });
+    expect(calls.at(-1)?.slice(0, 4)).toEqual(["/opt/bd", "--quiet", "update", "gt-1"]);
+    const written = calls.length;
+    await tell("changed", record("one"));
+    expect(calls).toHaveLength(written);
+    await tell("changed", record("one", { stopped: true }));
+    expect(beads.get("gt-1")).toEqual({ team: "platform" });
+  });
+
+  it("are cleared when the pod is deleted, and left alone when they say something else by then", async () => {
+    await tell("changed", record("one"));
+    await tell("gone", record("one"));
+    expect(beads.get("gt-1")).toEqual({ team: "platform" });
+    await tell("changed", record("two"));
+    beads.set("gt-1", { ...PLACE, sidecar_session: "elsewhere" });
+    await tell("gone", record("two"));
+    expect(beads.get("gt-1")).toEqual({ ...PLACE, sidecar_session: "elsewhere" });
+  });
+
+  it("name the youngest of several sessions, and the other again after it", async () => {
+    await tell("changed", record("one"));
+    const young = { ip: "10.0.0.2", createdAt: "2026-01-02T00:00:00Z" };
+    await tell("changed", record("two", young));
+    expect(beads.get("gt-1")).toMatchObject({ sidecar_session: "two", sidecar_host: "10.0.0.2" });
+    await tell("changed", record("two", { ...young, stopped: true }));
+    expect(beads.get("gt-1")).toMatchObject({ sidecar_session: "one", sidecar_host: "10.0.0.1" });
+  });
+
+  it("are written later when bd fails, and no label becomes a flag of bd", async () => {
+    isDown = true;
+    await tell("changed", record("one"));
+    await tell("changed", record("two", { bead: "--help" }));
+    expect(calls.flat()).not.toContain("--help");
+    isDown = false;
+    await clock.advance(60_000);
+    await settle();
+    expect(beads.get("gt-1")).toMatchObject({ sidecar_session: "one" });
+  });
+});

@@ -1,0 +1,102 @@
+import type { Clock } from "../../base/clock.ts";
+import type { Logger } from "../../base/logger.ts";
+import type { Task } from "../../base/task-group.ts";
+import { WorkQueue } from "../../kube/work-queue.ts";
+import { type BeadDeps, lookUpBead } from "../../terminal/finding/bead.ts";
+import { writeBead } from "../../terminal/finding/write-bead.ts";
+import { LABELS } from "../pods/names.ts";
+import type { SessionPods } from "../pods/session-pods.ts";
+import { isStopping, type SessionRecord, sidecarOf } from "../pods/session-record.ts";
+
+export interface BeadWriterDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly pods: Pick<SessionPods, "all" | "listen">;
+  readonly bd: BeadDeps;
+}
+
+/** Each runs a program. */
+const WORKERS = 2;
+const STEP_MS = 60_000;
+/** An id that is no flag of `bd`. */
+const BEAD_ID = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
+
+/**
+ * The leader's work on beads: the bead that a pod's label names says where the pod's sidecar is for as long as the session
+ * lives, of several the youngest. A bead that says something else by then is left as it is.
+ */
+export class BeadWriter implements Task {
+  readonly #deps: BeadWriterDeps;
+  readonly #queue: WorkQueue;
+  /** By bead, what it was made to say here. */
+  readonly #written = new Map<string, { readonly session: string; readonly host: string }>();
+
+  constructor(deps: BeadWriterDeps) {
+    const { clock, logger } = deps;
+    this.#deps = deps;
+    const reconcile = (bead: string, signal: AbortSignal) => this.#reconcile(bead, signal);
+    this.#queue = new WorkQueue({ clock, logger, reconcile }, { name: "beads", workers: WORKERS, timeoutMs: STEP_MS });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { pods } = this.#deps;
+    const forget = pods.listen(({ record }) => this.#look(record));
+    try {
+      for (const record of pods.all()) this.#look(record);
+      await this.#queue.run(signal);
+    } finally {
+      forget();
+      this.#written.clear(); // the next leader writes
+    }
+  }
+
+  #look(record: SessionRecord): void {
+    const bead = beadOf(record);
+    if (bead !== undefined) this.#queue.add(bead);
+  }
+
+  async #reconcile(bead: string, signal: AbortSignal): Promise<void> {
+    const records = [...this.#deps.pods.all()].filter((record) => beadOf(record) === bead);
+    const live = records
+      .filter((record) => sidecarOf(record) !== undefined && !isStopping(record))
+      .reduce<SessionRecord | undefined>((best, each) => (best && !isYounger(each, best) ? best : each), undefined);
+    if (live === undefined) await this.#clear(bead, records, signal);
+    else await this.#write(bead, live, signal);
+  }
+
+  async #write(bead: string, record: SessionRecord, signal: AbortSignal): Promise<void> {
+    const sidecar = sidecarOf(record);
+    if (sidecar === undefined) return;
+    const { host, port } = sidecar;
+    const session = record.key.id;
+    const before = this.#written.get(bead);
+    if (before?.session === session && before.host === host) return;
+    const place = { backend: "k8s", sidecar_host: host, sidecar_port: String(port), sidecar_session: session };
+    await writeBead(bead, place, this.#deps.bd, signal);
+    this.#written.set(bead, { session, host });
+    this.#deps.logger.info({ bead, session }, "bead written");
+  }
+
+  /** Only while it says what was written for a session that has ended. */
+  async #clear(bead: string, ended: readonly SessionRecord[], signal: AbortSignal): Promise<void> {
+    const written = this.#written.get(bead)?.session;
+    const sessions = new Set([...ended.filter(hasNoPlace).map(({ key }) => key.id), ...(written ? [written] : [])]);
+    if (sessions.size === 0) return;
+    const found = await lookUpBead([bead], this.#deps.bd, signal);
+    if (found.type === "k8s" && found.session !== undefined && sessions.has(found.session)) {
+      await writeBead(bead, {}, this.#deps.bd, signal);
+      this.#deps.logger.info({ bead, session: found.session }, "bead cleared");
+    }
+    this.#written.delete(bead);
+  }
+}
+
+/** A pod that only waits for its address is not one that has ended. */
+const hasNoPlace = (record: SessionRecord): boolean => isStopping(record) || record.pod.status.podIp !== "";
+
+const isYounger = (a: SessionRecord, b: SessionRecord): boolean => a.pod.createdAt > b.pod.createdAt;
+
+function beadOf({ pod }: SessionRecord): string | undefined {
+  const bead = pod.labels[LABELS.bead];
+  return bead !== undefined && BEAD_ID.test(bead) ? bead : undefined;
+}
