@@ -1,9 +1,9 @@
-import { readFileSync } from "node:fs";
 import { dirname, isAbsolute, join } from "node:path";
 import { type AuthConfig, readAuthConfig } from "../../internal/auth/auth-config.ts";
 import { signingKeyOf } from "../../internal/auth/mint-token.ts";
 import { DomainError, errorText } from "../../internal/base/errors.ts";
 import type { ControllerSettings } from "../../internal/controller/pods/settings.ts";
+import { readRegularFileSync } from "../../internal/files/regular-file.ts";
 import { type ControllerConfig, readControllerConfig } from "./controller-config.ts";
 
 /** The configuration with what it names. */
@@ -35,7 +35,7 @@ function placed(settings: ControllerSettings, place: (name: string) => string): 
 
 function textOf(path: string): string {
   try {
-    return readFileSync(path, "utf8");
+    return readRegularFileSync(path);
   } catch (err) {
     throw new DomainError("invalid", `cannot read ${path}: ${errorText(err)}`, { cause: err });
   }

@@ -1,7 +1,7 @@
 import type { X509Certificate } from "node:crypto";
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DomainError } from "../../internal/base/errors.ts";
+import { readRegularFileSync } from "../../internal/files/regular-file.ts";
 import { checkTls } from "../../internal/pki/tls-files.ts";
 import type { CrlPolicy } from "../../internal/pki/trust.ts";
 
@@ -12,7 +12,7 @@ import type { CrlPolicy } from "../../internal/pki/trust.ts";
 export function checkTlsFolder(dir: string, crlPolicy: CrlPolicy): X509Certificate {
   const read = (name: string) => {
     try {
-      return readFileSync(join(dir, name), "utf8");
+      return readRegularFileSync(join(dir, name));
     } catch (err) {
       throw new DomainError("invalid", `cannot read ${join(dir, name)}`, { cause: err });
     }
@@ -31,7 +31,7 @@ export function checkTlsFolder(dir: string, crlPolicy: CrlPolicy): X509Certifica
 
 function readIfThere(path: string): string | undefined {
   try {
-    return readFileSync(path, "utf8");
+    return readRegularFileSync(path);
   } catch (err) {
     if ((err as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw new DomainError("invalid", `cannot read ${path}`, { cause: err });

@@ -1,8 +1,8 @@
-import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { checkIssuers } from "../../internal/auth/issuing-cas.ts";
 import { publicKeysOf, type TokenKeyFile } from "../../internal/auth/token-key-files.ts";
 import { DomainError } from "../../internal/base/errors.ts";
+import { readRegularFileSync } from "../../internal/files/regular-file.ts";
 import { certificatesOf } from "../../internal/pki/pem.ts";
 
 export interface TokenFlags {
@@ -54,7 +54,7 @@ function checkKeys(keyFiles: readonly TokenKeyFile[], tlsDir: string): void {
 
 function read(path: string): string {
   try {
-    return readFileSync(path, "utf8");
+    return readRegularFileSync(path);
   } catch (cause) {
     throw new DomainError("invalid", `cannot read ${path}`, { cause });
   }

@@ -1,7 +1,7 @@
 import { createPublicKey, hash, type KeyObject, randomUUID, verify } from "node:crypto";
-import { readFileSync } from "node:fs";
 import type { Clock } from "../base/clock.ts";
 import { DomainError, errorText } from "../base/errors.ts";
+import { readRegularFileSync } from "../files/regular-file.ts";
 import { signClaims, signingKeyOf } from "./mint-token.ts";
 import { decodeToken } from "./token-format.ts";
 
@@ -93,7 +93,7 @@ function decodedOf(token: string): ReturnType<typeof decodeToken> | undefined {
 
 function textOf(path: string): string {
   try {
-    return readFileSync(path, "utf8");
+    return readRegularFileSync(path);
   } catch (cause) {
     throw new DomainError("invalid", `cannot read ${path}: ${errorText(cause)}`, { cause });
   }

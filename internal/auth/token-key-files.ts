@@ -1,10 +1,10 @@
 import { createPublicKey, type KeyObject } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Clock } from "../base/clock.ts";
 import { DomainError, errorText } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Task } from "../base/task-group.ts";
+import { readRegularFile } from "../files/regular-file.ts";
 import { pemBlocks } from "../pki/pem.ts";
 import type { IssuerRule } from "./issuing-cas.ts";
 import { watchFolder } from "./tls/folder-watch.ts";
@@ -128,7 +128,7 @@ export class TokenKeyFiles implements Task {
 async function readKeys({ path, rule }: TokenKeyFile): Promise<Loaded> {
   let text: string;
   try {
-    text = await readFile(path, "utf8");
+    text = await readRegularFile(path);
   } catch (cause) {
     throw new DomainError("invalid", `cannot read ${path}`, { cause });
   }

@@ -1,5 +1,5 @@
-import { readFileSync } from "node:fs";
 import { DomainError, errorText } from "../../../internal/base/errors.ts";
+import { readRegularFileSync } from "../../../internal/files/regular-file.ts";
 
 const WORDS: Readonly<Record<string, string>> = {
   ENOENT: "there is no such file",
@@ -12,7 +12,7 @@ const WORDS: Readonly<Record<string, string>> = {
 /** The text of a file. @throws DomainError `invalid`, naming the file and saying why it cannot be read */
 export function readText(path: string): string {
   try {
-    return readFileSync(path, "utf8");
+    return readRegularFileSync(path);
   } catch (cause) {
     const { code = "" } = cause as NodeJS.ErrnoException;
     throw new DomainError("invalid", `cannot read ${path}: ${WORDS[code] ?? errorText(cause)}`, { cause });

@@ -1,5 +1,6 @@
-import { readFile, readlink } from "node:fs/promises";
+import { readlink } from "node:fs/promises";
 import { join } from "node:path";
+import { readRegularFile } from "../../files/regular-file.ts";
 import { fault, faultIn, type TlsFileKind, type TlsFiles } from "../../pki/tls-files.ts";
 
 /** What a mounted Secret swaps: a link to the folder that holds one version of all files. */
@@ -34,7 +35,7 @@ async function readFolder(folder: string, dir: string): Promise<TlsFiles> {
 /** `dir` is what the person named, and so what the error names. */
 async function read(folder: string, name: string, dir: string, mayLack = false): Promise<string | undefined> {
   try {
-    return await readFile(join(folder, name), "utf8");
+    return await readRegularFile(join(folder, name));
   } catch (cause) {
     if (mayLack && (cause as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw fault("unreadable", `cannot read ${join(dir, name)}`, cause);
@@ -72,7 +73,7 @@ export async function readTlsPaths({ cert, key, ca, crl }: TlsPaths): Promise<Tl
 
 async function readPath(file: TlsFileKind, path: string): Promise<string> {
   try {
-    return await readFile(path, "utf8");
+    return await readRegularFile(path);
   } catch (cause) {
     throw faultIn(file, "unreadable", `cannot read ${path}`, cause);
   }

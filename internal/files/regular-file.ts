@@ -1,0 +1,35 @@
+import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } from "node:fs";
+import { open } from "node:fs/promises";
+import { DomainError } from "../base/errors.ts";
+
+/** A revocation list of 100,000 entries has 5 MiB. */
+const MAX_BYTES = 16 * 1024 * 1024;
+/** A FIFO without a writer is opened at once, and then refused, where a blocking open would hold a thread for ever. */
+const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK;
+
+/**
+ * The text of a file that a configuration names. Links are followed: a mounted Secret is made of them.
+ * @throws DomainError `invalid`, without the path, when it is a FIFO, a device, a folder or too long; errors of the file system as they are
+ */
+export async function readRegularFile(path: string): Promise<string> {
+  await using file = await open(path, FLAGS);
+  check(await file.stat());
+  return await file.readFile("utf8");
+}
+
+/** As `readRegularFile`. */
+export function readRegularFileSync(path: string): string {
+  const fd = openSync(path, FLAGS);
+  try {
+    check(fstatSync(fd));
+    return readFileSync(fd, "utf8");
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function check(stats: Stats): void {
+  if (stats.isDirectory()) throw new DomainError("invalid", "it is a folder");
+  if (!stats.isFile()) throw new DomainError("invalid", "it is no regular file");
+  if (stats.size > MAX_BYTES) throw new DomainError("invalid", `it has more than ${MAX_BYTES} bytes`);
+}
