@@ -44,7 +44,7 @@ await runMain({ name: "gt-sidecar", ...exits, signals }, async (context) => {
     { clock, logger, uid: process.getuid?.() ?? 0 },
     { sidecar, graceMs, ...(half === "both" ? { serve: program } : {}) },
   );
-  logger.info({ state_dir: sidecar.stateDir, session: sidecar.identity.sessionId, agent: sidecar.agent }, "starting");
+  logger.debug({ state_dir: sidecar.stateDir, session: sidecar.identity.sessionId, agent: sidecar.agent }, "starting");
   if (isFirst) {
     const { asFirstProcess } = await import("../../internal/process/first-process.ts");
     await asFirstProcess({ clock, logger }, () => supervising.run(signal));

@@ -47,7 +47,9 @@ export async function serve(config: SidecarConfig, { logger, clock, signal, isAp
   metrics.collectProcess();
   await using announced = new AsyncDisposableStack();
   const onListening = async (address: ListenAddress) => {
-    logger.info({ listen: formatListen(address), pid: process.pid }, "serving");
+    const { identity, agent, stateDir } = sidecar;
+    const who = { session: identity.sessionId, agent, state_dir: stateDir };
+    logger.info({ listen: formatListen(address), pid: process.pid, ...who }, "serving");
     try {
       announced.use(await announce(config, address, clock));
     } catch (err) {
