@@ -1,4 +1,4 @@
-import type { ClusterAccess } from "../../internal/kube/credentials.ts";
+import type { ClusterAccess } from "../../internal/kube/access/credentials.ts";
 import type { TestCluster } from "../../test/support/cluster/cluster.ts";
 
 /** What each measurement on a cluster gets. */

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import { request as requestTls } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
-import type { ClusterAccess } from "../../internal/kube/credentials.ts";
+import type { ClusterAccess } from "../../internal/kube/access/credentials.ts";
 
 /** What goes wrong from now on. `reset` and `half-line` break what is open, the others answer new requests or none. */
 export type NetworkFault = "none" | "reset" | "half-line" | "watch-429" | "watch-503" | "list-503" | "silent";

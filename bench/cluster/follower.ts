@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { systemClock } from "../../internal/base/clock.ts";
 import { SessionPods } from "../../internal/controller/pods/session-pods.ts";
-import { kubeconfigCredentials } from "../../internal/kube/kubeconfig.ts";
+import { kubeconfigCredentials } from "../../internal/kube/access/kubeconfig.ts";
 import { KubeTransport } from "../../internal/kube/transport.ts";
 import { LongestTurn } from "../../test/support/sidecar/longest-turn.ts";
 import { silentLogger } from "../../test/support/silent-logger.ts";

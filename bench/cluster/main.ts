@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { DomainError } from "../../internal/base/errors.ts";
 import { parseFlags } from "../../internal/cli/flags.ts";
 import { runMain } from "../../internal/cli/run-main.ts";
-import { kubeconfigCredentials } from "../../internal/kube/kubeconfig.ts";
+import { kubeconfigCredentials } from "../../internal/kube/access/kubeconfig.ts";
 import { setup as buildPrograms } from "../../test/support/build-programs.ts";
 import { testCluster } from "../../test/support/cluster/cluster.ts";
 import { writeResults } from "../report/results.ts";

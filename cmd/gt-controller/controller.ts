@@ -13,7 +13,7 @@ import { SecretClient } from "../../internal/controller/certificates/secret-clie
 import { clientRules, controllerId, LEASE_NAME } from "../../internal/controller/pods/settings.ts";
 import { ControllerMetrics } from "../../internal/controller/sessions/controller-metrics.ts";
 import { BridgeService } from "../../internal/gen/bridge/v1/bridge_pb.ts";
-import type { Credentials } from "../../internal/kube/credentials.ts";
+import type { Credentials } from "../../internal/kube/access/credentials.ts";
 import { FencedKube } from "../../internal/kube/fenced-kube.ts";
 import { LeaseElector } from "../../internal/kube/lease-elector.ts";
 import { KubeTransport } from "../../internal/kube/transport.ts";

@@ -2,7 +2,7 @@ import { Agent, type Dispatcher } from "undici";
 import type { Clock } from "../base/clock.ts";
 import { DomainError } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
-import type { ClusterAccess, ClusterTls, Credentials } from "./credentials.ts";
+import type { ClusterAccess, ClusterTls, Credentials } from "./access/credentials.ts";
 
 /** What a call is sent over. Watches share nothing with calls: a list is never behind a stream. */
 export type Lane = "calls" | "urgent" | "watches";

@@ -3,7 +3,7 @@ import { type IncomingMessage, request as plainRequest } from "node:http";
 import { request as secureRequest } from "node:https";
 import type { Duplex } from "node:stream";
 import { DomainError } from "../base/errors.ts";
-import type { ClusterAccess } from "./credentials.ts";
+import type { ClusterAccess } from "./access/credentials.ts";
 import { KubeApiError, KubeUnreachableError, statusAnswer } from "./kube-errors.ts";
 
 /** The connection behind an upgraded request, for frames of RFC 6455. */

@@ -1,6 +1,6 @@
 import { Duplex } from "node:stream";
 import { DomainError } from "../base/errors.ts";
-import type { Credentials } from "./credentials.ts";
+import type { Credentials } from "./access/credentials.ts";
 import { type OpenedSocket, openWebSocket } from "./open-web-socket.ts";
 import { clientFrame, FrameReader, OPCODES, type ServerFrame } from "./web-socket-frames.ts";
 

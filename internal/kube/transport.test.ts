@@ -9,9 +9,9 @@ import { FakeClock, settle } from "../../test/support/fake-clock.ts";
 import { silentLogger } from "../../test/support/silent-logger.ts";
 import { type Clock, systemClock } from "../base/clock.ts";
 import { DomainError } from "../base/errors.ts";
-import { inClusterCredentials } from "./credentials.ts";
+import { inClusterCredentials } from "./access/credentials.ts";
+import { kubeconfigCredentials } from "./access/kubeconfig.ts";
 import { KubeApiError, KubeUnreachableError } from "./kube-errors.ts";
-import { kubeconfigCredentials } from "./kubeconfig.ts";
 import { type CallFacts, KubeTransport } from "./transport.ts";
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;

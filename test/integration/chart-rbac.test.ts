@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from "vitest";
 import { systemClock } from "../../internal/base/clock.ts";
-import { kubeconfigCredentials } from "../../internal/kube/kubeconfig.ts";
+import { kubeconfigCredentials } from "../../internal/kube/access/kubeconfig.ts";
 import { KubeTransport } from "../../internal/kube/transport.ts";
 import { ApiAudit, type AuditedRequest } from "../support/cluster/api-audit.ts";
 import { type TestCluster, testCluster } from "../support/cluster/cluster.ts";

@@ -16,8 +16,8 @@ import { SessionKeeper } from "../../internal/controller/sessions/session-keeper
 import { SessionOpening } from "../../internal/controller/sessions/session-opening.ts";
 import { SessionStopper } from "../../internal/controller/sessions/session-stopper.ts";
 import { StartLimits } from "../../internal/controller/sessions/start-limits.ts";
+import { kubeconfigCredentials } from "../../internal/kube/access/kubeconfig.ts";
 import type { KubeRequest } from "../../internal/kube/kube-api.ts";
-import { kubeconfigCredentials } from "../../internal/kube/kubeconfig.ts";
 import { KubeTransport } from "../../internal/kube/transport.ts";
 import { newAuthority } from "../../internal/pki/authority.ts";
 import { newKeyPair } from "../../internal/pki/key-pair.ts";

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from "vitest";
 import { systemClock } from "../../internal/base/clock.ts";
+import { kubeconfigCredentials } from "../../internal/kube/access/kubeconfig.ts";
 import type { KubeApi } from "../../internal/kube/kube-api.ts";
 import { isFault } from "../../internal/kube/kube-errors.ts";
-import { kubeconfigCredentials } from "../../internal/kube/kubeconfig.ts";
 import { LeaseElector } from "../../internal/kube/lease-elector.ts";
 import { leaseRecord } from "../../internal/kube/lease-record.ts";
 import { Reflector } from "../../internal/kube/reflector.ts";

@@ -2,6 +2,7 @@ import type { Screen } from "../../agents/screen.ts";
 import type { Clock } from "../../base/clock.ts";
 import { SignalBus } from "../../base/signal-bus.ts";
 import type { Gap } from "../../session/types.ts";
+import { fewLines, withinBounds } from "./drawing-limits.ts";
 import { Emulator } from "./emulator.ts";
 import { RawRing } from "./raw-ring.ts";
 import type { ScreenSource } from "./screen-source.ts";
@@ -62,8 +63,6 @@ interface Turn {
 
 /** Drawn at once, so that reading and answering come in between. */
 const SLICE_BYTES = 16 * 1024;
-/** Rows reported at once must be fewer than the emulator's history holds. */
-const SLICE_LINES = 400;
 /** So far behind, and while bytes keep coming, drawing leaves most of the time to those who only pass bytes on. */
 const HURRY_BYTES = 256 * 1024;
 const HURRY_PAUSE_MS = 8;
@@ -343,21 +342,4 @@ export class OutputStream implements ScreenSource {
     });
     return true;
   }
-}
-
-function fewLines(data: Uint8Array): Uint8Array {
-  let end = -1;
-  for (let lines = 0; lines < SLICE_LINES; lines++) {
-    end = data.indexOf(0x0a, end + 1);
-    if (end < 0) return data;
-  }
-  return data.subarray(0, end + 1);
-}
-
-/** The largest screen that is drawn. The agent can ask tmux for more, and every cell of it would be held here. */
-const MAX_COLS = 500;
-const MAX_ROWS = 300;
-
-function withinBounds(cols: number, rows: number) {
-  return { cols: Math.min(cols, MAX_COLS), rows: Math.min(rows, MAX_ROWS) };
 }

@@ -4,7 +4,7 @@ import { createLogger } from "../../../../internal/base/logger.ts";
 import { ANNOTATIONS, LABELS, labelValue, MANAGED_BY } from "../../../../internal/controller/pods/names.ts";
 import { observePod } from "../../../../internal/controller/pods/observed-pod.ts";
 import { podVerdict } from "../../../../internal/controller/pods/pod-status.ts";
-import { kubeContext } from "../../../../internal/kube/kube-context.ts";
+import { kubeContext } from "../../../../internal/kube/access/kube-context.ts";
 import { listPages } from "../../../../internal/kube/list-pages.ts";
 import { KubeTransport } from "../../../../internal/kube/transport.ts";
 import { type AgentAddress, formatAddress } from "../../../../internal/terminal/finding/address.ts";

@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import { DomainError } from "../../../../internal/base/errors.ts";
-import { kubeContext } from "../../../../internal/kube/kube-context.ts";
+import { kubeContext } from "../../../../internal/kube/access/kube-context.ts";
 import { isFault } from "../../../../internal/kube/kube-errors.ts";
 import { PortForward } from "../../../../internal/kube/port-forward.ts";
 import { nativeSocket } from "../../../../internal/rpc/client/native-socket.ts";

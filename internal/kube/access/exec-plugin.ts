@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { resolve } from "node:path";
 import { promisify } from "node:util";
-import { DomainError } from "../base/errors.ts";
+import { DomainError } from "../../base/errors.ts";
 
 /** What a plug-in gave. Undefined: nothing of that kind. */
 export interface ExecCredential {

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { DomainError, errorText } from "../base/errors.ts";
+import { DomainError, errorText } from "../../base/errors.ts";
 
 /** Where the API server is, and what to show it. */
 export interface ClusterAccess {

@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { DomainError } from "../base/errors.ts";
-import { asObjects, asText, type Json } from "../base/json-fields.ts";
+import { DomainError } from "../../base/errors.ts";
+import { asObjects, asText, type Json } from "../../base/json-fields.ts";
 import type { Credentials } from "./credentials.ts";
 import { kubeconfigCredentials, namedIn, readKubeconfig } from "./kubeconfig.ts";
 

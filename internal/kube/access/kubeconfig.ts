@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { dirname, isAbsolute, join } from "node:path";
 import { parse } from "yaml";
-import { DomainError, errorText } from "../base/errors.ts";
-import { asObjects, asText, type Json, objectOf } from "../base/json-fields.ts";
+import { DomainError, errorText } from "../../base/errors.ts";
+import { asObjects, asText, type Json, objectOf } from "../../base/json-fields.ts";
 import type { ClusterAccess, ClusterTls, Credentials } from "./credentials.ts";
 import { type ExecCredential, ExecPlugin } from "./exec-plugin.ts";
 
