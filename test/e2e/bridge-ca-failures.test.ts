@@ -142,6 +142,45 @@ describe("a system that refuses to write", () => {
     },
     KILLS_MS,
   );
+
+  const ofEachKind = COMMANDS.filter(([name]) => ["init", "issue", "renew", "revoke"].includes(name));
+  it.each(ofEachKind)(
+    "at a later change: %s says so, leaves nothing half made, and runs again",
+    async (_, command, pair) => {
+      for (let at = 1; ; at++) {
+        const folder = await fresh();
+        const ran = await failing(command, "ENOSPC", at, folder);
+        if (ran.code === 0) break;
+        expect([at, ran.code, ran.stderr]).toEqual([
+          at,
+          3,
+          expect.stringMatching("^bridge-ca: error: cannot .*no space left on the device"),
+        ]);
+        await checkFiles(folder);
+        await runAgain(command, folder);
+        await checkFiles(folder);
+        if (pair !== "") await checkPair(`${folder}/${pair}`);
+      }
+    },
+    KILLS_MS,
+  );
+
+  it.runIf(process.getuid?.() === 0)("a disk that is full is told, and holds nothing of ours afterwards", async () => {
+    const folder = await fresh();
+    const ran = await sandbox.sh(
+      `mkdir disk
+       mount -t tmpfs -o size=8k none disk
+       trap 'ls -A disk; umount disk' EXIT
+       head -c 8192 /dev/zero > disk/filler
+       bridge-ca issue --type client --cn a --out disk/a --ca certs/ca.crt --ca-key certs/ca.key`,
+      { folder },
+    );
+    expect([ran.code, ran.stderr, ran.stdout]).toEqual([
+      3,
+      expect.stringContaining("no space left on the device"),
+      "filler\n",
+    ]);
+  });
 });
 
 /** What the files of a folder hold. */
