@@ -95,6 +95,7 @@ async function flood(
   const made = await flooded({ kind: kind.order, port, count, words: WORDS[kind.port], ...tls }, ms);
   const found = await seen.stop();
   for (const fault of found.faults) say(`${kind.name}: without an answer ${fault}`);
+  if (found.faults.length > 0) say(sidecar.log());
   return rowsOf(kind, made, found);
 }
 

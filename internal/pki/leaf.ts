@@ -38,6 +38,8 @@ type LeafNames = NameSubtrees["permitted"];
 const DAY_MS = 86_400_000;
 /** X.520: a longer common name is not one. */
 const MAX_COMMON_NAME = 64;
+/** As the SPIFFE standard has it: no empty segment, none of dots alone, and no other characters. */
+const SPIFFE_ID = /^spiffe:\/\/[a-z0-9._-]+(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._-]+)+$/;
 const SESSION_ID = /^spiffe:\/\/[^/]+\/ns\/[^/]+\/session(?:\/|$)/;
 
 /**
@@ -92,8 +94,9 @@ function domainOf({ trustDomain, type }: LeafOptions, signer: Signer): string {
 
 function checkedUri(uri: string, type: LeafType): string {
   const isUri = /^[a-z][a-z0-9+.-]*:\/\/[a-z0-9._-]+(?:\/[\x21-\x7e]*)?$/.test(uri);
-  if (!isUri)
+  if (!isUri || (uri.startsWith("spiffe:") && !SPIFFE_ID.test(uri))) {
     throw new DomainError("invalid", `--uri takes a URI such as spiffe://domain/path, not ${JSON.stringify(uri)}`);
+  }
   if (SESSION_ID.test(uri)) {
     throw new DomainError("invalid", `${uri} is a sidecar's id: a ${type} with it would be refused everywhere`, {
       fields: { hint: "use --type sidecar --cn SESSION --namespace NAMESPACE" },

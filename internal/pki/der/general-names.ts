@@ -50,9 +50,10 @@ export function hostName(text: string, flag: string): GeneralName & { type: "dns
   });
 }
 
-/** A lower-case DNS name of one or more labels, without a wildcard and without a dot at the end. */
+/** A lower-case DNS name of one or more labels, without a wildcard or a dot at the end; one that ends in a number would be an address. */
 export function isDnsName(name: string): boolean {
-  return name.length <= 253 && name.split(".").every((label) => LABEL.test(label)) && isIP(name) === 0;
+  const labels = name.split(".");
+  return name.length <= 253 && labels.every((label) => LABEL.test(label)) && !/^\d+$/.test(labels.at(-1) ?? "");
 }
 
 /** The 4 or 16 bytes of an address that `net.isIP` accepts. */
