@@ -33,6 +33,12 @@ export class CallerBudget {
     return true;
   }
 
+  /** Whether one could be taken. */
+  has(share: string): boolean {
+    const budget = this.#shares.get(share);
+    return budget === undefined || leftAt(budget, this.#clock.monotonicMs()) >= 1;
+  }
+
   #forgetFull(now: number): void {
     for (const [share, budget] of this.#shares) if (leftAt(budget, now) >= BURST) this.#shares.delete(share);
   }

@@ -30,6 +30,8 @@ export class CallerConnections {
   readonly #resets: CallerBudget;
   readonly #refusals: CallerBudget;
   readonly #byPeer = new WeakMap<Peer, TrackedConnection>();
+  /** Those of which a call was let in. */
+  readonly #proven = new WeakSet<TrackedConnection>();
 
   constructor(deps: CallerConnectionsDeps, limits: ConnectionLimits) {
     this.#deps = deps;
@@ -42,6 +44,10 @@ export class CallerConnections {
     const tracked = this.#add(session, peer, () => session.close());
     if (tracked === undefined) return;
     session.on("stream", (stream: ServerHttp2Stream) => {
+      if (peer.type === "certificate" && this.#isSpent(tracked)) {
+        this.#cut(tracked);
+        return;
+      }
       const openedAt = this.#deps.clock.monotonicMs();
       tracked.begin();
       stream.once("close", () => {
@@ -68,15 +74,28 @@ export class CallerConnections {
   /** A call of this peer had credentials that do not count. With too many of those its connection ends. */
   refused(peer: Peer): void {
     const tracked = this.#byPeer.get(peer);
-    if (tracked === undefined || this.#refusals.take(tracked.connection.share)) return;
-    this.#deps.onCut();
-    tracked.connection.destroy();
+    if (tracked !== undefined && !this.#refusals.take(tracked.connection.share)) this.#cut(tracked);
   }
 
   /** A call of this peer was let in where a role is needed. */
   promote(peer: Peer): void {
     const tracked = this.#byPeer.get(peer);
-    if (tracked) this.#open.promote(tracked);
+    if (tracked === undefined) return;
+    this.#proven.add(tracked);
+    this.#open.promote(tracked);
+  }
+
+  /**
+   * Its caller has been refused too often of late, and no call over this connection was let in yet. The calls of one batch are all
+   * begun before the first is refused: each would cost a look at its credentials.
+   */
+  #isSpent(tracked: TrackedConnection): boolean {
+    return !this.#proven.has(tracked) && !this.#refusals.has(tracked.connection.share);
+  }
+
+  #cut({ connection }: TrackedConnection): void {
+    this.#deps.onCut();
+    connection.destroy();
   }
 
   #add(connection: ServerHttp2Session | Socket, peer: Peer, close: () => void): TrackedConnection | undefined {
