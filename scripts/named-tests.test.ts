@@ -40,3 +40,12 @@ it("names no test in the table of a cluster's failures that is not in its file, 
   expect(rows.length).toBeGreaterThan(25);
   expect(untested(rows)).toEqual([]);
 });
+
+it("names no test in the table of the bridge's promises that is not in its file, and none without one", () => {
+  const text = page("bridge.md");
+  expect(missingTests(text)).toEqual([]);
+  const [, table = ""] = /\| promise \| shown by \| \|\n([\s\S]*?)\n\n/.exec(text) ?? [];
+  const rows = table.split("\n").filter((line) => !line.startsWith("|---"));
+  expect(rows).toHaveLength(8);
+  expect(untested(rows)).toEqual([]);
+});
