@@ -49,7 +49,7 @@ export async function serve(config: SidecarConfig, { logger, clock, signal, isAp
   const onListening = async (address: ListenAddress) => {
     const { identity, agent, stateDir } = sidecar;
     const who = { session: identity.sessionId, agent, state_dir: stateDir };
-    logger.info({ listen: formatListen(address), pid: process.pid, ...who }, "serving");
+    logger.info({ ...who, listen: formatListen(address), pid: process.pid }, "serving");
     try {
       announced.use(await announce(config, address, clock));
     } catch (err) {
