@@ -4,6 +4,9 @@ import { residentMiB } from "../proc.ts";
 import { type Measured, measured } from "../report/row.ts";
 import { quantile } from "../stats.ts";
 
+/** One call of so many comes over a new connection: more would wait for turns of their own, flood or not. */
+const NEWCOMER_OF = 12;
+
 interface Times {
   readonly open: number[];
   readonly fresh: number[];
@@ -16,7 +19,7 @@ export async function measureFloods({ quick, signal, say }: BenchContext): Promi
   const rows: Measured[] = [];
   for (const wrong of ["tokens", "certificates"] as const) {
     say(`trust: a flood of wrong ${wrong}`);
-    rows.push(...(await measureFlood(server, wrong, quick ? 2 : 8, quick ? 20 : 60, signal)));
+    rows.push(...(await measureFlood(server, wrong, quick ? 2 : 8, quick ? 24 : 120, signal)));
   }
   return rows;
 }
@@ -64,7 +67,7 @@ async function calls(server: FloodedServer, count: number): Promise<Times> {
   const times: Times = { open: [], fresh: [] };
   for (let i = 0; i < count; i++) {
     times.open.push(await timed(() => open.call()));
-    if (i % 4 !== 0) continue;
+    if (i % NEWCOMER_OF !== 0) continue;
     using newcomer = server.caller();
     times.fresh.push(await timed(() => newcomer.call()));
   }

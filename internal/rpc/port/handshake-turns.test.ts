@@ -52,6 +52,14 @@ it("gives each address its turn, and of one the newest", async () => {
   expect(begun.slice(2)).toEqual(["flood 6", "b2", "flood 5", "b1", "flood 4"]);
 });
 
+it("lets a newcomer go before the address that has just had its turn", async () => {
+  for (let i = 1; i <= 6; i++) come(`flood ${i}`, "a");
+  await clock.advance(150);
+  come("b", "b");
+  await clock.advance(100);
+  expect(begun.slice(2)).toEqual(["flood 6", "b"]);
+});
+
 it("gives no turn to who has gone", async () => {
   for (let i = 1; i <= 3; i++) come(`${i}`, "a");
   const gone = [come("4", "a"), come("5", "b")];

@@ -19,6 +19,8 @@ export class HandshakeTurns {
   readonly #closed = new AbortController();
   /** By address, that whose turn is next first; what to call when it is, newest last. */
   readonly #waiting = new Map<string, Map<Socket, () => void>>();
+  /** Whose turn was the last. */
+  #last: string | undefined;
   #isGiving = false;
   #left: number;
   #leftAt: number;
@@ -59,11 +61,13 @@ export class HandshakeTurns {
     this.#isGiving = false;
   }
 
-  /** The newest of the first address, which then goes to the end. */
+  /** The newest of the first address, which then goes to the end; whoever has come meanwhile goes before it. */
   #next(): (() => void) | undefined {
-    const [first] = this.#waiting;
-    if (first === undefined) return undefined;
-    const [address, line] = first;
+    const [first, second] = this.#waiting;
+    const chosen = first?.[0] === this.#last ? (second ?? first) : first;
+    if (chosen === undefined) return undefined;
+    const [address, line] = chosen;
+    this.#last = address;
     const newest = [...line].at(-1);
     if (newest !== undefined) line.delete(newest[0]);
     this.#waiting.delete(address);
