@@ -1,5 +1,6 @@
 import { execFile, spawn } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { connect as connectHttp2 } from "node:http2";
 import { request as httpsRequest } from "node:https";
 import { connect as connectTcp } from "node:net";
 import { tmpdir } from "node:os";
@@ -227,3 +228,46 @@ describe("openssl, as a caller that tries more than it should", () => {
     expect(seen).toContain("Early data was not sent");
   });
 });
+
+it("a session that is resumed is refused once its certificate is revoked", async () => {
+  const tls = town.issue(CLIENT);
+  const files = town.issue({ ips: ["127.0.0.1"], uris: ["spiffe://town/ns/agents/session/s1"] });
+  await using mounted = await MountedSecret.create({ ...files, crl: town.revoke([]) });
+  await using own = await startTlsFolderServer(mounted.dir, { hostCheck: { allowHosts: [], anyHost: true } });
+
+  const first = await statusOver(own.port, tls);
+  expect(first).toMatchObject({ status: 200, isReused: false });
+  expect(await statusOver(own.port, tls, first.ticket)).toMatchObject({ status: 200, isReused: true });
+  await mounted.put({ ...files, crl: town.revoke([tls]) });
+  await expect.poll(async () => (await statusOver(own.port, tls)).status, { timeout: 10_000 }).not.toBe(200);
+  const resumed = await statusOver(own.port, tls, first.ticket);
+  expect(resumed.status).not.toBe(200);
+  expect(resumed.isReused ? resumed.status : 401).toBe(401);
+});
+
+/** Of a call over a new connection; `ticket`: for another one like it. 0: the connection ended without an answer. */
+async function statusOver(port: number, tls: TlsMaterial, session?: Buffer) {
+  const secure = { ...tls, ca: town.pem, ALPNProtocols: ["h2"], ...(session && { session }) };
+  const socket = connectTls({ host: "127.0.0.1", port, ...secure });
+  let ticket: Buffer | undefined;
+  socket.on("session", (given: Buffer) => {
+    ticket = given;
+  });
+  const client = connectHttp2(`https://127.0.0.1:${port}`, { createConnection: () => socket });
+  try {
+    const status = await new Promise<number>((resolve) => {
+      client.on("error", () => resolve(0)).on("close", () => resolve(0));
+      const headers = {
+        ":method": "POST",
+        ":path": "/gastown.v1.SidecarService/Peek",
+        "content-type": "application/json",
+      };
+      const stream = client.request(headers);
+      stream.on("error", () => resolve(0)).on("response", (head) => resolve(Number(head[":status"])));
+      stream.resume().end("{}");
+    });
+    return { status, isReused: socket.isSessionReused(), ticket };
+  } finally {
+    client.destroy();
+  }
+}
