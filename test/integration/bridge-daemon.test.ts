@@ -1,5 +1,8 @@
-import { readFile, rename, writeFile } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { mkdir, readFile, rename, rm, symlink, truncate, writeFile } from "node:fs/promises";
 import { request as httpRequest } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
 import { createClient } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Health } from "../../internal/gen/grpc/health/v1/health_pb.ts";
@@ -12,6 +15,9 @@ import {
 } from "../support/bridge/bridge-daemon.ts";
 import { TestCa } from "../support/bridge/certificates.ts";
 import { until } from "../support/sidecar/sidecar.ts";
+
+/** What is put into its place is looked at before this. */
+const TAKEN_MS = 600;
 
 let folder: BridgeFolder;
 let bridge: RunningBridge;
@@ -109,6 +115,40 @@ describe("files that the configuration names are followed", () => {
     await folder.issueServer({ ips: ["127.0.0.1"], cn: "third" });
     await until("the good one", 10_000, async () => ((await servedName()) === "third" ? true : undefined), bridge.log);
   });
+
+  it.each([
+    ["bridge.crt", "a certificate is not used"],
+    ["bridge.key", "a certificate is not used"],
+    ["ca-bundle.crt", "a certificate is not used"],
+    ["prd-manager-jwt.pub", "a token key file is not used"],
+  ])(
+    "whatever is put in the place of %s, what it held stays in use, and what comes after it counts",
+    async (name, words) => {
+      const path = folder.path("certs", name);
+      const good = await readFile(path);
+      const put = async (make: () => Promise<unknown>) => {
+        await rm(path, { recursive: true });
+        await make();
+      };
+      const said = () => bridge.log().split(words).length;
+      const odd: readonly (readonly [what: string, make: () => Promise<unknown>])[] = [
+        ["a FIFO", () => promisify(execFile)("mkfifo", [path])],
+        ["a folder", () => mkdir(path)],
+        ["nothing", () => writeFile(path, "")],
+        ["a link to itself", () => symlink(path, path)],
+        ["too much", () => writeFile(path, "").then(() => truncate(path, 17 * 1024 * 1024))],
+      ];
+      for (const [what, make] of odd) {
+        const before = said();
+        await put(make);
+        await until(`${what} to be told`, 10_000, () => said() > before || undefined, bridge.log);
+        expect([what, await answerOf(health(folder.prd))]).toEqual([what, "ok"]);
+        await put(() => writeFile(path, good, { mode: 0o600 }));
+        await sleep(TAKEN_MS);
+      }
+      expect(await answerOf(health(folder.prd))).toBe("ok");
+    },
+  );
 
   it("a CA that leaves the bundle lets nobody in any more", async () => {
     await folder.writeBundle([folder.prd]);
