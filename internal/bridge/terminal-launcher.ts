@@ -35,10 +35,12 @@ export interface LaunchedTerminal {
   stop(graceMs: number): Promise<void>;
 }
 
-/** A session that an earlier daemon has left running. */
+/** A session that an earlier daemon has left. */
 export interface TerminalSurvivor {
   readonly config: TerminalConfig;
   readonly launched: LaunchedTerminal;
+  /** Its agent has ended with the daemon: what is left to tell is how. */
+  readonly isLost?: true;
 }
 
 /** Starts agents in terminals. Methods throw DomainErrors only. */
@@ -48,6 +50,6 @@ export interface TerminalLauncher {
    * @throws DomainError `precondition` (no such program, not available), `deadline`; nothing is left running then
    */
   start(config: TerminalConfig, signal: AbortSignal): Promise<LaunchedTerminal>;
-  /** What an earlier daemon has left running, once, before any start; remains of others are cleared away. */
+  /** What an earlier daemon has left, once, before any start; remains of others are cleared away. */
   survivors(signal: AbortSignal): Promise<readonly TerminalSurvivor[]>;
 }

@@ -132,6 +132,13 @@ export class ScriptedTerminal implements LaunchedTerminal, SessionTerminal {
 
   async *attach(): AsyncGenerator<never, void> {}
 
+  /** Has ended with the daemon that had started it: all it tells is that. */
+  lose(error: string): void {
+    this.#events.length = 0;
+    this.tell({ type: EventType.SESSION_FAILED, error, done: true });
+    this.end({ error });
+  }
+
   /** Begins again, as after a lost journal. */
   beginAnew(epoch: string): void {
     this.#events.length = 0;

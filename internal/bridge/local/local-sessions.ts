@@ -101,7 +101,10 @@ export class LocalSessions implements SessionBackend, Task {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    for (const survivor of await this.#survivors(signal)) this.#adopt(survivor);
+    const survivors = await this.#survivors(signal);
+    const adopted = survivors.map((survivor) => ({ survivor, ended: this.#adopt(survivor) }));
+    // What is known to have ended is never shown as starting.
+    await Promise.all(adopted.map(({ survivor, ended }) => survivor.isLost && ended));
     this.#deps.tokens?.removeOthers();
     this.#ready.resolve();
     await aborted(signal);
@@ -216,7 +219,7 @@ export class LocalSessions implements SessionBackend, Task {
   async #admit(session: LocalSession, provider: Provider, folder: Disposable): Promise<void> {
     try {
       await this.#providers.check(provider);
-      this.#run(session);
+      void this.#run(session);
     } catch (err) {
       folder[Symbol.dispose]();
       this.#release(session);
@@ -273,16 +276,17 @@ export class LocalSessions implements SessionBackend, Task {
     }
   }
 
-  #adopt({ config, launched }: TerminalSurvivor): void {
+  #adopt({ config, launched }: TerminalSurvivor): Promise<void> {
     const { clock, logger } = this.#deps;
     const launch = async () => launched;
     const session = eventSessionOf(config.request);
     const makeAgent = (listener: AgentListener) =>
       new TerminalSession({ clock, logger, session, launch, listener, isSurvivor: true }, this.#options);
-    this.#run(this.#add(config.request, config.createdAt, { makeAgent }));
+    return this.#run(this.#add(config.request, config.createdAt, { makeAgent }));
   }
 
-  #run(session: LocalSession): void {
+  /** Resolves when it has ended. */
+  #run(session: LocalSession): Promise<void> {
     const token = this.#deps.tokens?.keep(session.request);
     const running = session.run().then(() => {
       token?.[Symbol.dispose]();
@@ -291,6 +295,7 @@ export class LocalSessions implements SessionBackend, Task {
     });
     this.#running.add(running);
     if (this.#closing.signal.aborted) session.stop("BridgeShutdown", false);
+    return running;
   }
 
   async #retain(session: LocalSession): Promise<void> {

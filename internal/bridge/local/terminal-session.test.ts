@@ -193,6 +193,20 @@ describe("a session in a terminal", () => {
     expect(names(await read())).toEqual(["1 SESSION_STARTED", "2 STDOUT"]);
   });
 
+  it("of an earlier bridge that has ended with it is FAILED from the first look on, and never STARTING", async () => {
+    stop.abort();
+    await clock.until(running);
+    const config = { project: "p1", sessionId: "s1", repoPath: "/tmp", cwd: "/tmp", options: {} };
+    const launched = new ScriptedTerminal({ ...config, provider: "scripted", createdAt: 5, request });
+    launched.lose("ended with its bridge");
+    launcher.survivors_ = [{ config: launched.config, launched, isLost: true }];
+    const before = clock.now();
+    begin();
+    await sessions.ready;
+    expect(sessions.get(key)).toMatchObject({ status: "failed", error: "ended with its bridge", lastSeq: 1n });
+    expect(clock.now()).toBe(before);
+  });
+
   it("keeps positions at its sidecar, where the next bridge finds them", async () => {
     await start();
     only().tell(...Array(4).fill({ type: EventType.STDOUT, text: "x\n" }));

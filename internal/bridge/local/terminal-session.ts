@@ -103,7 +103,7 @@ export class TerminalSession implements AgentSession {
     const { terminal } = this.#launched;
     this.#terminal = withActivity(terminal, this.#deps.listener);
     this.#mirroring = this.log.run(terminal, this.#life.signal);
-    await this.#until(() => this.log.head > 0n, FIRST_EVENT_MS);
+    await this.#until(() => this.log.head > 0n || this.log.isOver, FIRST_EVENT_MS);
   }
 
   async ended(): Promise<AgentEnd> {

@@ -70,7 +70,7 @@ export class SessionLedger {
       this.end({ project, sessionId });
       this.#deps.logger.warn({ session: sessionId, project }, "a session of an earlier bridge has ended with it");
       const config = { project, sessionId, provider, repoPath, cwd: repoPath, options, createdAt, request };
-      return [{ config, launched: lostTerminal(config, this.#deps.clock.now()) }];
+      return [{ config, launched: lostTerminal(config, this.#deps.clock.now()), isLost: true }];
     });
   }
 

@@ -224,7 +224,7 @@ export class SidecarLauncher implements TerminalLauncher {
     killMarked(MARKER, marker);
     folder.remove();
     logger.warn(session, "a session of an earlier bridge has ended with it");
-    return { config, launched: lostTerminal(config, clock.now()) };
+    return { config, launched: lostTerminal(config, clock.now()), isLost: true };
   }
 
   /** The session's sidecar as it runs; or a new one for an agent whose sidecar was killed. Undefined: the agent has ended. */
