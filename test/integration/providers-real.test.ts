@@ -71,6 +71,11 @@ describe.concurrent.each(AGENTS)("$program over its standard streams", ({ kind, 
         });
         expect(session.text).toContain("denied (permission_mode=deny)");
         expect(session.text).toContain(afterDenial);
+        // Two of them would run it as a command of their own, or drop it.
+        expect(await session.send("/no-such-command", "t-3")).toEqual({ outcome: "submitted", error: "" });
+        await session.turns(3);
+        expect(model.arrivals("/no-such-command")).toBe(1);
+        expect(await session.send(" \u001b[31m\n", "t-4")).toMatchObject({ outcome: "unsafe" });
         conversation = conversationIn(session.text);
         await provider.stop(session.handle, 10_000);
         await session.read;
@@ -78,7 +83,7 @@ describe.concurrent.each(AGENTS)("$program over its standard streams", ({ kind, 
         expect(session.last).not.toHaveProperty("error");
       }
       await using resumed = await ProviderSession.start(provider, workdir, { resume: conversation });
-      await resumed.send("SAY after the resume", "t-3");
+      await resumed.send("SAY after the resume", "t-5");
       await resumed.turns(1);
       expect(model.arrivals("SAY first answer")).toBe(1);
       expect(model.arrivals("SAY after the resume")).toBe(1);

@@ -40,6 +40,8 @@ export interface Dialect {
   readonly id: string;
   readonly options: OptionRules;
   readonly canResume: boolean;
+  /** Matches at the start of a message that it would take as a command of its own. Absent: it knows none. */
+  readonly command?: RegExp;
   /** Variables that the program may see beside those that every program gets. */
   readonly environment: { readonly names?: readonly string[]; readonly prefixes?: readonly string[] };
   /** Variables that it must not see whatever the rules say. */

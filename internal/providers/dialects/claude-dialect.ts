@@ -8,6 +8,7 @@ import { COMMON_OPTIONS, MODEL, oneOf, RESUME, SYSTEM_PROMPT } from "../conversa
 import type { AgentLink, Conversation, Dialect } from "../conversation/conversation.ts";
 import { conversationText } from "../conversation/conversation-text.ts";
 import { answerDialog, DENIED, type DialogAnswer } from "../conversation/dialog-policy.ts";
+import { SLASH_COMMAND } from "../conversation/harmless-text.ts";
 import { TurnPhase } from "../conversation/turn-phase.ts";
 import { Waiters } from "../conversation/waiters.ts";
 import { type ClaudeLine, readClaudeLine } from "./claude-stream.ts";
@@ -29,6 +30,7 @@ export const claudeDialect: Dialect = {
     permission_mode: oneOf("deny", "allow", ...OWN_MODES),
   },
   canResume: true,
+  command: SLASH_COMMAND,
   environment: {
     names: ["CLOUD_ML_REGION", "API_TIMEOUT_MS", "USE_BUILTIN_RIPGREP"],
     prefixes: ["ANTHROPIC_", "CLAUDE_", "AWS_", "GOOGLE_", "VERTEX_", "DISABLE_", "BASH_", "MCP_", "MAX_"],

@@ -5,6 +5,7 @@ import { COMMON_OPTIONS, MODEL, RESUME } from "../conversation/agent-options.ts"
 import type { AgentLink, Conversation, Dialect } from "../conversation/conversation.ts";
 import { conversationText } from "../conversation/conversation-text.ts";
 import { answerDialog, PERMISSION_MODE } from "../conversation/dialog-policy.ts";
+import { SLASH_COMMAND } from "../conversation/harmless-text.ts";
 import { JsonRpcPeer } from "../conversation/json-rpc-peer.ts";
 import { toolInputText } from "../conversation/tool-text.ts";
 import { TurnPhase } from "../conversation/turn-phase.ts";
@@ -25,6 +26,7 @@ export const opencodeDialect: Dialect = {
   id: "opencode",
   options: { ...COMMON_OPTIONS, ...MODEL, ...RESUME, ...PERMISSION_MODE },
   canResume: true,
+  command: SLASH_COMMAND,
   environment: {
     names: ["GEMINI_API_KEY", "GROQ_API_KEY", "MISTRAL_API_KEY", "XAI_API_KEY", "DEEPSEEK_API_KEY", "GITHUB_TOKEN"],
     prefixes: ["OPENCODE_", "ANTHROPIC_", "OPENAI_", "OPENROUTER_", "AZURE_", "AWS_", "GOOGLE_", "VERTEX_"],

@@ -5,6 +5,7 @@ import { DomainError, errorText } from "../../base/errors.ts";
 import type { Redactor } from "../../base/redact.ts";
 import type { AgentEvent, AgentInput, InputOutcome, SessionConfig, SessionHandle } from "../../bridge/provider.ts";
 import type { AgentLink, Conversation, Dialect } from "../conversation/conversation.ts";
+import { harmlessText } from "../conversation/harmless-text.ts";
 import { AgentOutput } from "./agent-output.ts";
 import { type AgentCommand, AgentProcess, type ProcessEnd } from "./agent-process.ts";
 import { EventQueue } from "./event-queue.ts";
@@ -36,6 +37,7 @@ export class StdioSession implements SessionHandle {
   readonly #held = new HeldInputs();
   readonly #book = new InputBook();
   readonly #redactor: Redactor;
+  readonly #command: RegExp | undefined;
   readonly #over = new AbortController();
   #process: AgentProcess | undefined;
   #gone: Promise<void> = Promise.resolve();
@@ -49,6 +51,7 @@ export class StdioSession implements SessionHandle {
   ) {
     this.#clock = clock;
     this.#redactor = redactor;
+    this.#command = dialect.command;
     this.id = config.sessionId;
     this.events = new EventQueue(QUEUE_LIMITS, () => this.#process?.hold(false));
     // The program's own lines stand in place of what was decoded from them.
@@ -145,6 +148,12 @@ export class StdioSession implements SessionHandle {
 
   async #accept(input: AgentInput): Promise<InputOutcome> {
     if (this.#over.signal.aborted || this.#isStopping) return DEAD;
+    const harmless = harmlessText(input.text, this.#command);
+    if (harmless.type === "unsafe") return { outcome: "unsafe", error: harmless.reason };
+    return this.#giveOrHold({ ...input, text: harmless.text });
+  }
+
+  async #giveOrHold(input: AgentInput): Promise<InputOutcome> {
     if (this.#isGiving || !this.#held.isEmpty || !this.#conversation.takesMessages()) {
       this.#held.add(input);
       return QUEUED;

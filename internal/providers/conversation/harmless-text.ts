@@ -1,0 +1,16 @@
+import { defuseBy } from "../../agents/defuse.ts";
+import type { SafeText } from "../../agents/profile.ts";
+import { normalise } from "../../agents/safe-text.ts";
+
+/** A message that begins with `/`, behind whatever a program may leave out before it looks. */
+export const SLASH_COMMAND = /^[\s\p{C}]*\//u;
+
+/**
+ * A message as an agent gets it over its standard streams: as it is, but for what the agent would take as a command of its
+ * own or as the end of a reminder. Unsafe when nothing but blanks and controls is left to read.
+ * `command` matches at the start of a message that the agent would take as a command.
+ */
+export function harmlessText(message: string, command?: RegExp): SafeText {
+  const clean = normalise(message);
+  return clean.type === "unsafe" ? clean : defuseBy(command === undefined ? {} : { command }, message);
+}
