@@ -8,6 +8,9 @@ import { correlationKey } from "../rpc/server/call-facts.ts";
 import type { Decisions } from "../rpc/server/decisions.ts";
 import { tokenKey } from "./token-gate.ts";
 
+/** Ids of sessions are no longer. */
+const MAX_NAME = 128;
+
 /** What a decision was about, beyond the call itself. */
 export interface AuditSubject {
   readonly project?: string;
@@ -43,7 +46,7 @@ export class AuditLog implements Decisions {
   /** A decision on a call whose request was read, e.g. about the session that it names. */
   policy(context: HandlerContext, about: AuditSubject, refusal: DomainError | undefined): void {
     const { project, session } = about;
-    this.#record("policy", { ...factsOf(context), session, session_project: project }, refusal);
+    this.#record("policy", { ...factsOf(context), session: cut(session), session_project: cut(project) }, refusal);
   }
 
   #record(event: string, facts: object, refusal: DomainError | undefined): void {
@@ -54,6 +57,11 @@ export class AuditLog implements Decisions {
   #line(fields: object): void {
     this.#write(`${JSON.stringify({ time: new Date(this.#clock.now()).toISOString(), audit: true, ...fields })}\n`);
   }
+}
+
+/** A request's own names may be as long as the request. */
+function cut(name: string | undefined): string | undefined {
+  return name === undefined || name.length <= MAX_NAME ? name : `${name.slice(0, MAX_NAME)}…`;
 }
 
 function factsOf({ values, service, method }: HandlerContext) {

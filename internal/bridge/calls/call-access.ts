@@ -37,7 +37,7 @@ export class CallAccess {
     const claims = claimsOf(context);
     if (id === "") throw new DomainError("invalid", "a session_id is needed");
     const key = { project: claims.project, id };
-    context.values.get(spanKey)?.set({ "gastown.session": id, "gastown.project": claims.project });
+    context.values.get(spanKey)?.set({ "gastown.session": id.slice(0, 128), "gastown.project": claims.project });
     const session = this.#sessions.get(key);
     const refusal = sessionRefusal(claims, id, session);
     this.#audit.policy(context, { session: id, ...(session && { project: session.project }) }, refusal);
