@@ -1,16 +1,15 @@
-import { createHandlerContext } from "@connectrpc/connect";
+import { createContextValues, type HandlerContext } from "@connectrpc/connect";
 import { expect, it } from "vitest";
 import { FakeClock } from "../../test/support/fake-clock.ts";
-import { BridgeService } from "../gen/bridge/v1/bridge_pb.ts";
 import { AuditLog } from "./audit-log.ts";
 
 it("keeps a line short however long the names of a request are", () => {
   const lines: string[] = [];
   const audit = new AuditLog({ clock: new FakeClock(), write: (line) => lines.push(line) });
-  const context = createHandlerContext({
-    ...{ service: BridgeService, method: BridgeService.method.getSession },
-    ...{ protocolName: "grpc", requestMethod: "POST", url: "https://localhost/" },
-  });
+  const context = {
+    ...{ service: { typeName: "bridge.v1.BridgeService" }, method: { name: "GetSession" } },
+    values: createContextValues(),
+  } as HandlerContext;
   audit.policy(context, { session: "s".repeat(200_000), project: "p".repeat(200_000) }, undefined);
   audit.policy(context, { session: "s".repeat(128), project: "p1" }, undefined);
   expect(lines.map((line) => JSON.parse(line))).toMatchObject([

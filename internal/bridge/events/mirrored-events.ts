@@ -82,6 +82,7 @@ export class MirroredEvents implements SessionLog {
 
   open(request: EventsRequest): EventFeed {
     const { owner, subscriber, epoch } = request;
+    if (epoch !== "" || request.after !== undefined) this.#checkBegun();
     if (subscriber !== "") checkSubscriber(subscriber);
     const known =
       subscriber === "" ? undefined : this.#cursors.position({ owner, subscriber }, this.#deps.clock.monotonicMs());
@@ -101,6 +102,7 @@ export class MirroredEvents implements SessionLog {
 
   acknowledge(who: Subscriber, seq: bigint, epoch: string): void {
     checkAcknowledgement(who.subscriber, epoch);
+    this.#checkBegun();
     checkPosition(this.#log, epoch, seq);
     this.#cursors.advance(who, seq, this.#deps.clock.monotonicMs());
   }
@@ -122,6 +124,12 @@ export class MirroredEvents implements SessionLog {
     const { seq, payload } = this.#last ?? this.#lastEvent(error);
     this.#append(seq, payload);
     this.#log.close();
+  }
+
+  /** @throws DomainError `unavailable` before the first event: no position can be judged then, a later one may be good */
+  #checkBegun(): void {
+    if (this.#log.epoch !== "") return;
+    throw new DomainError("unavailable", "the session's sidecar has not told an event yet: no position is known");
   }
 
   #lastEvent(error: string | undefined) {

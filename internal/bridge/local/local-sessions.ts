@@ -102,9 +102,8 @@ export class LocalSessions implements SessionBackend, Task {
 
   async run(signal: AbortSignal): Promise<void> {
     const survivors = await this.#survivors(signal);
-    const adopted = survivors.map((survivor) => ({ survivor, ended: this.#adopt(survivor) }));
-    // What is known to have ended is never shown as starting.
-    await Promise.all(adopted.map(({ survivor, ended }) => survivor.isLost && ended));
+    // Until then a session that runs would be shown as starting, and know no positions of its events.
+    await Promise.all(survivors.map((survivor) => this.#adopt(survivor)));
     this.#deps.tokens?.removeOthers();
     this.#ready.resolve();
     await aborted(signal);
@@ -276,13 +275,16 @@ export class LocalSessions implements SessionBackend, Task {
     }
   }
 
-  #adopt({ config, launched }: TerminalSurvivor): Promise<void> {
+  /** Resolves when it runs on, or when it has ended. */
+  #adopt({ config, launched, isLost }: TerminalSurvivor): Promise<void> {
     const { clock, logger } = this.#deps;
     const launch = async () => launched;
     const session = eventSessionOf(config.request);
     const makeAgent = (listener: AgentListener) =>
       new TerminalSession({ clock, logger, session, launch, listener, isSurvivor: true }, this.#options);
-    return this.#run(this.#add(config.request, config.createdAt, { makeAgent }));
+    const adopted = this.#add(config.request, config.createdAt, { makeAgent });
+    const ended = this.#run(adopted);
+    return isLost === true ? ended : adopted.started;
   }
 
   /** Resolves when it has ended. */

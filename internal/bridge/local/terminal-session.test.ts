@@ -188,7 +188,9 @@ describe("a session in a terminal", () => {
     launched.tell({ type: EventType.STDOUT, text: "from before\n" });
     launcher.survivors_ = [{ config: launched.config, launched }];
     begin();
-    expect(await start()).toMatchObject({ status: "running", createdAt: 5 });
+    await sessions.ready;
+    expect(sessions.get(key)).toMatchObject({ status: "running", createdAt: 5, lastSeq: 2n, epoch: "e1" });
+    expect(names(await read(1n, "e1", "ui"))).toEqual(["2 STDOUT"]);
     expect(launcher.terminals).toEqual([]);
     expect(names(await read())).toEqual(["1 SESSION_STARTED", "2 STDOUT"]);
   });
@@ -205,6 +207,31 @@ describe("a session in a terminal", () => {
     await sessions.ready;
     expect(sessions.get(key)).toMatchObject({ status: "failed", error: "ended with its bridge", lastSeq: 1n });
     expect(clock.now()).toBe(before);
+  });
+
+  it("judges no position before its sidecar has told an event", async () => {
+    let release = () => {};
+    launcher.hold = new Promise((resolve) => {
+      release = resolve;
+    });
+    const starting = start();
+    await settle();
+    const open = (after: bigint | undefined, epoch: string) =>
+      sessions.events(key, { subscriber: "ui", epoch, ...(after !== undefined && { after }) }, alice, never).then(
+        () => "ok",
+        (err: unknown) => (err instanceof DomainError ? err.kind : err),
+      );
+    expect([await open(undefined, "e1"), await open(3n, ""), await open(undefined, "")]).toEqual([
+      ...["unavailable", "unavailable", "ok"],
+    ]);
+    await expect(sessions.ack(key, { subscriber: "ui", seq: 1n, epoch: "e1" }, alice, never)).rejects.toThrow(
+      "no position is known",
+    );
+    release();
+    await starting;
+    expect([await open(undefined, "e1"), await open(3n, "e1"), await open(1n, "e0")]).toEqual([
+      ...["ok", "precondition", "precondition"],
+    ]);
   });
 
   it("keeps positions at its sidecar, where the next bridge finds them", async () => {
