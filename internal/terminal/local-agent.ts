@@ -1,6 +1,7 @@
 import type { Clock } from "../base/clock.ts";
 import type { ProcessSign } from "../pane/state/judge.ts";
 import { Monitor, type MonitorDeps } from "../pane/state/monitor.ts";
+import type { ReportedSigns } from "../pane/state/reported-signs.ts";
 import type { Cleaner } from "../session/nudge-request.ts";
 import type { PaneFacts } from "../tmux/pane/pane.ts";
 import { CaptureScreen } from "./capture-screen.ts";
@@ -19,7 +20,7 @@ export interface LocalProgram {
   /** Wall clock, ms: when it was started, where the system tells. */
   readonly startedAt?: number;
   /** What the agent's own state file says; undefined when it keeps none. */
-  readState(): Promise<Parameters<Monitor["read"]>[0]>;
+  readState(): Promise<Parameters<ReportedSigns["read"]>[0]>;
 }
 
 export type IdentifyProgram = (facts: PaneFacts, session: SessionFacts) => LocalProgram;
@@ -58,7 +59,7 @@ export class LocalAgent {
       { clock, profile: this.program.profile, source: this.source },
       { stallAfterMs: STALL_AFTER_MS },
     );
-    this.monitor.process(this.#sign(this.program.absent));
+    this.monitor.signs.processIs(this.#sign(this.program.absent));
   }
 
   static async meet(
@@ -91,7 +92,7 @@ export class LocalAgent {
 
   async #readStates(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      this.monitor.read(await this.program.readState());
+      this.monitor.signs.read(await this.program.readState());
       await this.#clock.sleep(STATE_FILE_MS, signal).catch(() => {});
     }
   }
@@ -104,7 +105,7 @@ export class LocalAgent {
       // Another program runs now: the agent's shell perhaps, which must not get what was meant for the agent.
       this.#changed = facts === undefined || facts.dead ? undefined : this.#identify().absent;
     }
-    this.monitor.process(this.#sign(this.absent));
+    this.monitor.signs.processIs(this.#sign(this.absent));
   }
 
   #sign(absent: string | undefined): ProcessSign {

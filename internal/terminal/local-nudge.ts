@@ -124,7 +124,7 @@ export class LocalNudge implements Courier {
     const typedAt = held.lastTypedAt ?? 0;
     if (typedAt > Math.max(this.#knownTyping, this.#beganAt - RECENT_MS)) {
       this.#knownTyping = typedAt;
-      agent.monitor.submitted();
+      agent.monitor.signs.submitted();
       await agent.monitor.look(signal);
       return { type: "retry", reason: "another program typed meanwhile" };
     }
@@ -132,7 +132,7 @@ export class LocalNudge implements Courier {
     try {
       const job = { buffer: bufferOf(tracked), text: tracked.nudge.text, onIntent };
       const result = await deliver(this.#deliveryDeps(), job, signal);
-      if (result.type === "done" && result.outcome === "submitted") agent.monitor.submitted();
+      if (result.type === "done" && result.outcome === "submitted") agent.monitor.signs.submitted();
       if (result.type === "done") await held.typed(clock.now());
       return result;
     } finally {

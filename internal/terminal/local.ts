@@ -249,7 +249,7 @@ export class TmuxBackend implements Backend {
   async #settle(agent: LocalAgent, signal: AbortSignal): Promise<void> {
     const { clock } = this.#deps;
     const end = clock.monotonicMs() + STATUS_MS;
-    agent.monitor.read(await agent.program.readState());
+    agent.monitor.signs.read(await agent.program.readState());
     for (;;) {
       const { state } = await agent.monitor.look(signal);
       const open = state === "uncertain" || state === "starting";

@@ -4,6 +4,7 @@ import type { Clock } from "../../base/clock.ts";
 import { type ScreenSource, waitForQuiet } from "../screen/screen-source.ts";
 import type { AgentSigns } from "../state/agent-signs.ts";
 import type { Monitor } from "../state/monitor.ts";
+import type { ReportedSigns } from "../state/reported-signs.ts";
 import { clearOwnText } from "./clear-composer.ts";
 import type { Courier } from "./courier.ts";
 import { deliver, recoverDelivery } from "./delivery.ts";
@@ -34,7 +35,8 @@ export interface AgentDeliveriesDeps {
   /** Undefined while tmux is away. */
   readonly pane: () => AgentPane | undefined;
   readonly output: ScreenSource;
-  readonly monitor: AgentSigns & Pick<Monitor, "look" | "typing" | "typedInto" | "submitted">;
+  readonly monitor: AgentSigns &
+    Pick<Monitor, "look" | "typing"> & { readonly signs: Pick<ReportedSigns, "typedInto" | "submitted"> };
   readonly people: TypingPeople;
   readonly standing: UnsubmittedTexts;
   /** An agent that has ended will be started again. */
@@ -125,7 +127,7 @@ export class AgentDeliveries implements Courier {
         return { type: "retry", reason: "an earlier text could not be cleared" };
       const intend = () => {
         onIntent();
-        monitor.typedInto(clock.monotonicMs());
+        monitor.signs.typedInto(clock.monotonicMs());
       };
       const job = { buffer: bufferOf(tracked), text: tracked.nudge.text, onIntent: intend, typedBefore: this.#typed };
       this.#typed = [...this.#typed, job.text].slice(-TYPED_KEEP);
@@ -135,7 +137,7 @@ export class AgentDeliveries implements Courier {
         return { type: "retry", reason: "an earlier text of ours showed only now, with this one; both were taken out" };
       }
       if (result.type === "done" && result.outcome === "submitted") {
-        monitor.submitted();
+        monitor.signs.submitted();
         this.#submittedAt = clock.monotonicMs();
       }
       if (result.type === "done" && result.outcome === "agent-dead" && (await this.#isAboutToRestart())) {
@@ -181,7 +183,7 @@ export class AgentDeliveries implements Courier {
   #hangsSince(at: number | undefined): void {
     this.#undrawnSince = at;
     this.#deps.standing.undrawn(at);
-    this.#deps.monitor.typedInto(at);
+    this.#deps.monitor.signs.typedInto(at);
   }
 
   /** What was typed last has not been drawn, or was not until a moment ago. */
@@ -195,7 +197,7 @@ export class AgentDeliveries implements Courier {
     if (now - output.quietMs() <= this.#undrawnSince) return true;
     if (((await pane()?.unread()) ?? 0) > 0) return true;
     this.#undrawnSince = undefined;
-    this.#deps.monitor.typedInto(undefined);
+    this.#deps.monitor.signs.typedInto(undefined);
     this.#thawedAt = now;
     return true;
   }

@@ -32,7 +32,7 @@ describe("a monitor", () => {
 
   it("calls a new agent starting until its composer is seen", async () => {
     pane.show({});
-    monitor.started();
+    monitor.signs.started();
     expect(await state()).toBe("starting");
     pane.show({ composer });
     expect(await state()).toBe("uncertain");
@@ -44,7 +44,7 @@ describe("a monitor", () => {
     monitor = new Monitor({ clock, profile: fakeProfile(pane, "generic"), source: pane }, { stallAfterMs: 60_000 });
     for (let life = 0; life < 2; life++) {
       pane.show({}, screenOf([""]));
-      monitor.started();
+      monitor.signs.started();
       expect(await state()).toBe("starting");
       pane.show({}, screenOf(["> "]));
       expect(await state()).toBe("uncertain");
@@ -54,27 +54,27 @@ describe("a monitor", () => {
   });
 
   it("calls an agent new from its start to the first message that it took, and none of which it did not see the start", () => {
-    monitor.resumed();
+    monitor.signs.resumed();
     expect(monitor.isNew()).toBe(false);
-    monitor.started();
+    monitor.signs.started();
     expect(monitor.isNew()).toBe(true);
-    monitor.submitted();
+    monitor.signs.submitted();
     expect(monitor.isNew()).toBe(false);
-    monitor.started();
-    monitor.heard({ type: "activity" });
+    monitor.signs.started();
+    monitor.signs.heard({ type: "activity" });
     expect(monitor.isNew()).toBe(true);
-    monitor.heard({ type: "prompt-submitted", prompt: "by hand" });
+    monitor.signs.heard({ type: "prompt-submitted", prompt: "by hand" });
     expect(monitor.isNew()).toBe(false);
   });
 
   it("keeps what an agent reported before anybody had looked for it", async () => {
-    monitor.heard({ type: "activity" });
-    monitor.started();
+    monitor.signs.heard({ type: "activity" });
+    monitor.signs.started();
     expect(await state()).toBe("busy");
   });
 
   it("is not idle by the screen while something moves around the composer, and is in spite of what a person types", async () => {
-    monitor.started();
+    monitor.signs.started();
     const rows = (spinner: string) => screenOf([`${spinner} Frobnicating`, "> ", "status"]);
     const view = { composer: { ...composer, top: 1, bottom: 1 } };
     for (const frame of ["✶", "✻", "✽", "✻", "✶"]) {
@@ -91,7 +91,7 @@ describe("a monitor", () => {
   it("counts movement below the composer for an agent that shows its work there", async () => {
     const profile = { ...fakeProfile(pane), movesBelow: true as const };
     monitor = new Monitor({ clock, profile, source: pane }, { stallAfterMs: 60_000 });
-    monitor.started();
+    monitor.signs.started();
     const view = { composer: { ...composer, top: 0, bottom: 0 } };
     for (const frame of ["■⬝⬝", "⬝■⬝", "⬝⬝■"]) {
       pane.show(view, screenOf(["> ", frame]));
@@ -101,9 +101,9 @@ describe("a monitor", () => {
   });
 
   it("calls an agent busy that works in silence, and stalled once it does not", async () => {
-    monitor.started();
+    monitor.signs.started();
     pane.show({ composer, busy: "working" });
-    monitor.printed();
+    monitor.signs.printed();
     await clock.advance(59_000);
     expect(await state()).toBe("busy");
     expect(monitor.stallsAt).toBe(clock.monotonicMs() + 1000);
@@ -117,34 +117,34 @@ describe("a monitor", () => {
   });
 
   it("forgets everything of the life before", async () => {
-    monitor.started();
-    monitor.heard({ type: "turn-ended" });
-    monitor.read({ type: "idle" });
+    monitor.signs.started();
+    monitor.signs.heard({ type: "turn-ended" });
+    monitor.signs.read({ type: "idle" });
     expect(await state()).toBe("idle");
     pane.show({});
-    monitor.started();
+    monitor.signs.started();
     expect(await state()).toBe("starting");
   });
 
   it("forgets that the agent waited once the dialog is answered, until it waits again", async () => {
-    monitor.started();
-    monitor.heard({ type: "waiting", reason: "permission" });
-    monitor.read({ type: "waiting", reason: "permission" });
+    monitor.signs.started();
+    monitor.signs.heard({ type: "waiting", reason: "permission" });
+    monitor.signs.read({ type: "waiting", reason: "permission" });
     expect(await state()).toBe("dialog");
-    monitor.answered();
-    monitor.read({ type: "waiting", reason: "permission" }); // the file lags behind
+    monitor.signs.answered();
+    monitor.signs.read({ type: "waiting", reason: "permission" }); // the file lags behind
     expect(await state()).not.toBe("dialog");
-    monitor.read({ type: "busy" });
-    monitor.read({ type: "waiting", reason: "permission" });
+    monitor.signs.read({ type: "busy" });
+    monitor.signs.read({ type: "waiting", reason: "permission" });
     expect(await state()).toBe("dialog");
-    monitor.answered();
+    monitor.signs.answered();
     await clock.advance(2000);
-    monitor.read({ type: "waiting", reason: "permission" });
+    monitor.signs.read({ type: "waiting", reason: "permission" });
     expect(await state()).toBe("dialog");
   });
 
   it("counts from when the screen changed, not from when it looked", async () => {
-    monitor.started();
+    monitor.signs.started();
     await state();
     pane.show({ composer, busy: "working" });
     await clock.advance(40);
@@ -152,15 +152,15 @@ describe("a monitor", () => {
   });
 
   it("tells the evidence's age as of now, not as of its last look", async () => {
-    monitor.started();
-    monitor.heard({ type: "activity" });
+    monitor.signs.started();
+    monitor.signs.heard({ type: "activity" });
     await monitor.look(signal);
     await clock.advance(700);
     expect(monitor.report.evidence[0]?.ageMs).toBe(700);
   });
 
   it("keeps since when a state holds", async () => {
-    monitor.started();
+    monitor.signs.started();
     pane.show({ composer, busy: "working" });
     const { since } = await monitor.look(signal);
     await clock.advance(3000);
@@ -170,7 +170,7 @@ describe("a monitor", () => {
   });
 
   it("keeps a dialog's beginning while it stays the same, and tells when it becomes another", async () => {
-    monitor.started();
+    monitor.signs.started();
     pane.show({ dialog: DIALOG });
     const first = (await monitor.look(signal)).dialog;
     await clock.advance(500);
@@ -185,7 +185,7 @@ describe("a monitor", () => {
   });
 
   it("tells a person's draft, and does not take our own text for one", async () => {
-    monitor.started();
+    monitor.signs.started();
     pane.compose("half a thou");
     expect((await monitor.look(signal)).draft).toBe(true);
     monitor.typing(true);
@@ -198,7 +198,7 @@ describe("a monitor", () => {
   it("takes what a delivery left standing for a draft at once, without waiting for the screen to change", async () => {
     const stop = new AbortController();
     const running = monitor.run(stop.signal);
-    monitor.started();
+    monitor.signs.started();
     monitor.typing(true);
     pane.compose("stranded");
     await clock.advance(100);
@@ -211,29 +211,29 @@ describe("a monitor", () => {
   });
 
   it("does not believe an idle from before our own message", async () => {
-    monitor.started();
-    monitor.heard({ type: "turn-ended" });
+    monitor.signs.started();
+    monitor.signs.heard({ type: "turn-ended" });
     expect(await state()).toBe("idle");
     await clock.advance(10);
-    monitor.submitted();
+    monitor.signs.submitted();
     expect(await state()).toBe("busy");
     await clock.advance(10);
-    monitor.heard({ type: "turn-ended" });
+    monitor.signs.heard({ type: "turn-ended" });
     expect(await state()).toBe("idle");
   });
 
   it("remembers what the agent took, and since when", async () => {
     expect(monitor.reportsPrompts()).toBe(false);
     await clock.advance(100);
-    monitor.heard({ type: "prompt-submitted", prompt: "hello" });
+    monitor.signs.heard({ type: "prompt-submitted", prompt: "hello" });
     expect(monitor.reportsPrompts()).toBe(true);
-    monitor.heard({ type: "activity" });
+    monitor.signs.heard({ type: "activity" });
     expect(monitor.promptTakenSince(100)).toEqual({ prompt: "hello", at: 100 });
     expect(monitor.promptTakenSince(101)).toBeUndefined();
   });
 
   it("tells each change once", async () => {
-    monitor.started();
+    monitor.signs.started();
     await monitor.look(signal);
     changes = 0;
     await monitor.look(signal);
@@ -250,7 +250,7 @@ describe("a monitor during a resize", () => {
   const withComposer = { composer: { ...composer, top: 1, bottom: 1 } };
   const repaint = (cols: number) => pane.show(withComposer, atWidth(cols));
   const becomeIdle = async () => {
-    monitor.started();
+    monitor.signs.started();
     repaint(80);
     await clock.advance(1500);
     expect(await state()).toBe("idle");
@@ -333,7 +333,7 @@ describe("a monitor during a resize", () => {
   });
 
   it("keeps an open dialog with its text and id", async () => {
-    monitor.started();
+    monitor.signs.started();
     pane.show({ dialog: DIALOG });
     const { dialog } = await monitor.look(signal);
     monitor.resized();
@@ -342,9 +342,9 @@ describe("a monitor during a resize", () => {
   });
 
   it.each([
-    ["a hook", () => monitor.heard({ type: "waiting", reason: "permission" }), "dialog"],
-    ["a submitted message", () => monitor.submitted(), "busy"],
-    ["the agent's end", () => monitor.process({ type: "dead", restartDue: false, crashLoop: false }), "dead"],
+    ["a hook", () => monitor.signs.heard({ type: "waiting", reason: "permission" }), "dialog"],
+    ["a submitted message", () => monitor.signs.submitted(), "busy"],
+    ["the agent's end", () => monitor.signs.processIs({ type: "dead", restartDue: false, crashLoop: false }), "dead"],
   ] as const)("keeps nothing against %s", async (_, say, expected) => {
     await becomeIdle();
     monitor.resized();
@@ -356,13 +356,13 @@ describe("a monitor during a resize", () => {
   it("holds no idle over text that the agent has not drawn", async () => {
     await becomeIdle();
     monitor.resized();
-    monitor.typedInto(clock.monotonicMs());
+    monitor.signs.typedInto(clock.monotonicMs());
     await clock.advance(600);
     expect(await state()).toBe("uncertain");
   });
 
   it("keeps no state that had not been proven", async () => {
-    monitor.started();
+    monitor.signs.started();
     repaint(80);
     expect(await state()).toBe("uncertain");
     monitor.resized();
@@ -375,7 +375,7 @@ describe("a monitor that runs", () => {
   it("looks when something happens, and again when the verdict may change by itself", async () => {
     const stop = new AbortController();
     const running = monitor.run(stop.signal);
-    monitor.started();
+    monitor.signs.started();
     await clock.advance(20);
     pane.show({ composer, busy: "working" });
     await clock.advance(60);
@@ -385,7 +385,7 @@ describe("a monitor that runs", () => {
     expect(monitor.report.state).toBe("uncertain");
     await clock.advance(1450);
     expect(monitor.report.state).toBe("idle");
-    monitor.process({ type: "dead", restartDue: false, crashLoop: false });
+    monitor.signs.processIs({ type: "dead", restartDue: false, crashLoop: false });
     await clock.advance(1);
     expect(monitor.report.state).toBe("dead");
     stop.abort(new Error("stopping"));
@@ -396,7 +396,7 @@ describe("a monitor that runs", () => {
   it.each([160, 400, 900])("is never idle when the busy mark is away for %i ms between steps", async (ms) => {
     const stop = new AbortController();
     const seen = new Set<string>();
-    monitor.started();
+    monitor.signs.started();
     pane.show({ composer, busy: "working" });
     const running = monitor.run(stop.signal);
     await clock.advance(100);
@@ -414,7 +414,7 @@ describe("a monitor that runs", () => {
 
   it("judges a screen that never stops changing", async () => {
     const stop = new AbortController();
-    monitor.started();
+    monitor.signs.started();
     const running = monitor.run(stop.signal);
     for (let i = 0; i < 30; i++) {
       pane.show({ composer, busy: `working ${i}` });

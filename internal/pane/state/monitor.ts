@@ -1,4 +1,4 @@
-import type { AgentProfile, ComposerView, FileState, HookEvent, ScreenView } from "../../agents/profile.ts";
+import type { AgentProfile, ComposerView, ScreenView } from "../../agents/profile.ts";
 import { untilAborted } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import { SignalBus } from "../../base/signal-bus.ts";
@@ -6,8 +6,8 @@ import type { AgentStateName, BackgroundTask, Dialog, Evidence } from "../../ses
 import type { ScreenSource } from "../screen/screen-source.ts";
 import type { AgentSigns } from "./agent-signs.ts";
 import { dialogFrom, viewKey } from "./dialog.ts";
-import { HookedTasks } from "./hooked-tasks.ts";
-import { FILE_LAG_MS, judge, type ProcessSign, type ScreenSign, type Signals } from "./judge.ts";
+import { judge, type ScreenSign } from "./judge.ts";
+import { ReportedSigns } from "./reported-signs.ts";
 import { resetTime } from "./reset-time.ts";
 import { type HeldVerdict, ResizeGrace } from "./resize-grace.ts";
 import { surroundingsOf } from "./surroundings.ts";
@@ -38,6 +38,24 @@ export interface StateReport {
   readonly parkedUntil?: number;
 }
 
+/** The newest screen, and since when it has looked like this. */
+interface ScreenSeen {
+  /** See `ReportedSigns`: what was seen in another life says nothing of this one. */
+  readonly life: number;
+  /** The agent has shown in this life that it takes messages. */
+  readonly everReady: boolean;
+  readonly key: string;
+  readonly surroundings: string;
+  readonly sign: ScreenSign;
+}
+
+/** The last judgement, at this monotonic time. */
+interface Judged {
+  readonly at: number;
+  readonly verdict: HeldVerdict;
+  readonly report: StateReport;
+}
+
 /** A screen that keeps changing is judged at least this often; a quiet one once, this long after its last change. */
 const LOOK_EVERY_MS = 50;
 const LOOK_QUIET_MS = 16;
@@ -45,96 +63,37 @@ const LOOK_QUIET_MS = 16;
 const IDLE_LOOK_MS = 1000;
 
 /**
- * Keeps the agent's state from evidence: screens, hooks, the agent's own state file, the process. Others tell it what they
- * saw (`heard`, `read`, `process`, `submitted`) and listen on `changes` for a new state, dialog or draft.
+ * Keeps the agent's state from evidence: the screen that it looks at, and `signs`, where others say what they saw. They
+ * listen on `changes` for a new state, dialog, draft or task.
  */
 export class Monitor implements AgentSigns {
   readonly changes = new SignalBus();
+  readonly signs: ReportedSigns;
   readonly #deps: MonitorDeps;
   readonly #stallAfterMs: number;
   readonly #woken = new SignalBus();
-  #process: ProcessSign = { type: "expected" };
-  #startedAt: number;
-  #everReady = false;
-  #sawStart = false;
-  #hook: Signals["hook"];
-  #prompt: { readonly prompt?: string; readonly at: number } | undefined;
-  #hooksLive = false;
-  #file: Signals["file"];
-  #oldWaitingUntil = 0;
-  readonly #tasks = new HookedTasks();
-  #screen: (Omit<ScreenSign, "idleProof"> & { readonly key: string; readonly surroundings: string }) | undefined;
-  #lastOutputAt: number | undefined;
-  #lastWorkAt: number | undefined;
-  #typing = false;
-  #submittedAt: number | undefined;
-  #typedAt: number | undefined;
   readonly #grace = new ResizeGrace();
-  #verdict: HeldVerdict = { state: "starting", evidence: [], isHeld: false };
-  #report: StateReport;
-  #judgedAt = 0;
+  #screen: ScreenSeen | undefined;
+  #typing = false;
+  #judged: Judged;
 
   constructor(deps: MonitorDeps, options: { readonly stallAfterMs: number }) {
     this.#deps = deps;
     this.#stallAfterMs = options.stallAfterMs;
-    this.#startedAt = deps.clock.monotonicMs();
+    this.signs = new ReportedSigns(deps.clock, () => {
+      this.#grace.end();
+      this.#wake();
+    });
     const nothing = { evidence: [], background: [], isHeld: false, composerSeen: false, draft: false };
-    this.#report = { state: "starting", since: deps.clock.now(), ...nothing };
+    const report = { state: "starting", since: deps.clock.now(), ...nothing } as const;
+    this.#judged = { at: 0, verdict: { state: "starting", evidence: [], isHeld: false }, report };
   }
 
   /** The state as of the last look, with the evidence's age brought up to now. */
   get report(): StateReport {
-    const passed = Math.round(this.#deps.clock.monotonicMs() - this.#judgedAt);
-    const evidence = this.#report.evidence.map((item) => ({ ...item, ageMs: item.ageMs + passed }));
-    return { ...this.#report, evidence };
-  }
-
-  /** A new life of the agent: nothing that was known of the old one holds. */
-  started(): void {
-    this.#startedAt = this.#deps.clock.monotonicMs();
-    this.#everReady = false;
-    this.#sawStart = true;
-    // An agent may have reported before anybody looked for it.
-    if (this.#process.type !== "expected") this.#hook = undefined;
-    this.#file = undefined;
-    this.#tasks.clear();
-    this.#screen = undefined;
-    this.#submittedAt = undefined;
-    this.#typedAt = undefined;
-    this.process({ type: "alive" });
-  }
-
-  /** The agent had been running before this process began to look. */
-  resumed(): void {
-    this.process({ type: "alive" });
-  }
-
-  process(sign: ProcessSign): void {
-    if (JSON.stringify(sign) === JSON.stringify(this.#process)) return;
-    this.#process = sign;
-    this.#learned();
-  }
-
-  heard(event: HookEvent): void {
-    const at = this.#deps.clock.monotonicMs();
-    this.#hooksLive = true;
-    // After a turn that left sub-agents behind the next one begins with a prompt: until then they alone are active.
-    if (event.type === "activity" && this.#hook !== undefined && leavesAgents(this.#hook.event)) return;
-    this.#hook = { event, at };
-    this.#tasks.hear(event, at);
-    if (event.type === "prompt-submitted") {
-      this.#prompt = event.prompt === undefined ? { at } : { at, prompt: event.prompt };
-    }
-    this.#learned();
-  }
-
-  /** What the agent's state file says now; undefined when there is none that can be trusted. */
-  read(state: FileState | undefined): void {
-    if (state?.type === "waiting" && this.#deps.clock.monotonicMs() < this.#oldWaitingUntil) return;
-    this.#oldWaitingUntil = 0;
-    if (fileKey(state) === fileKey(this.#file?.state)) return;
-    this.#file = state === undefined ? undefined : { state, at: this.#deps.clock.monotonicMs() };
-    this.#learned();
+    const { at, report } = this.#judged;
+    const passed = Math.round(this.#deps.clock.monotonicMs() - at);
+    return { ...report, evidence: report.evidence.map((item) => ({ ...item, ageMs: item.ageMs + passed })) };
   }
 
   /**
@@ -142,7 +101,7 @@ export class Monitor implements AgentSigns {
    * screen is no reason to doubt the state from before.
    */
   resized(): void {
-    this.#grace.begin(this.#verdict, this.#judgedAt, this.#deps.clock.monotonicMs());
+    this.#grace.begin(this.#judged.verdict, this.#judged.at, this.#deps.clock.monotonicMs());
   }
 
   /** Our own text stands in the composer while a delivery is under way: that is no draft. */
@@ -151,63 +110,35 @@ export class Monitor implements AgentSigns {
     if (!now) this.#wake(); // what it left standing is a draft from now on
   }
 
-  /** Something was typed at that time; until the agent prints, or undefined is told, it may hang. Monotonic ms. */
-  typedInto(at: number | undefined): void {
-    this.#typedAt = at;
-    this.#learned();
-  }
-
-  submitted(): void {
-    this.#submittedAt = this.#deps.clock.monotonicMs();
-    this.#learned();
-  }
-
-  /**
-   * The dialog that was on the screen has been answered and is gone: a word of "waiting" from before is over, also in a
-   * state file that has still to be written again.
-   */
-  answered(): void {
-    if (this.#hook?.event.type === "waiting") this.#hook = undefined;
-    if (this.#file?.state.type === "waiting") {
-      this.#file = undefined;
-      this.#oldWaitingUntil = this.#deps.clock.monotonicMs() + FILE_LAG_MS;
-    }
-    this.#learned();
-  }
-
-  printed(): void {
-    this.#lastOutputAt = this.#deps.clock.monotonicMs();
-  }
-
   /** Its processes compute or write, though it may print nothing. */
   worked(): void {
-    this.#lastWorkAt = this.#deps.clock.monotonicMs();
+    this.signs.worked();
     this.#wake();
   }
 
   /** Monotonic time at which a busy agent counts as stalled unless it prints or works before that; undefined when it is not busy. */
   get stallsAt(): number | undefined {
-    return this.#verdict.stallsAt;
+    return this.#judged.verdict.stallsAt;
   }
 
   promptTakenSince(since: number): { readonly prompt?: string; readonly at: number } | undefined {
-    return this.#prompt !== undefined && this.#prompt.at >= since ? this.#prompt : undefined;
+    return this.signs.promptTakenSince(since);
   }
 
   reportsPrompts(): boolean {
-    return this.#hooksLive;
+    return this.signs.reportsPrompts();
   }
 
   hasReported(): boolean {
-    return this.promptTakenSince(this.#startedAt) !== undefined;
+    return this.signs.hasReported();
   }
 
   isNew(): boolean {
-    return this.#sawStart && this.#submittedAt === undefined && !this.hasReported();
+    return this.signs.isNew();
   }
 
   waitsForPerson(): boolean {
-    return this.#report.state === "dialog";
+    return this.#judged.report.state === "dialog";
   }
 
   /** Looks at the screen and judges until the signal is aborted. */
@@ -228,26 +159,33 @@ export class Monitor implements AgentSigns {
     // A screen cannot have changed after the last output, so it has been like this since then at the latest.
     const quietMs = source.quietMs();
     const drawnAt = clock.monotonicMs() - (Number.isFinite(quietMs) ? quietMs : 0);
-    const before = this.#screen;
-    const since = before?.key === key ? before.since : drawnAt;
-    const stillSince = before?.surroundings === surroundings ? before.stillSince : drawnAt;
-    this.#screen = { view, key, since, surroundings, stillSince };
+    const { life } = this.signs;
+    const before = this.#screen?.life === life ? this.#screen : undefined;
+    const since = before?.key === key ? before.sign.since : drawnAt;
+    const stillSince = before?.surroundings === surroundings ? before.sign.stillSince : drawnAt;
     const takes = profile.idleProof === "screen" ? view.composer !== undefined : screen.lines.some(showsSomething);
-    if (takes && this.#process.type === "alive") this.#everReady = true;
-    return this.#judge(view);
+    const everReady = before?.everReady === true || (takes && this.signs.process.type === "alive");
+    this.#screen = {
+      life,
+      everReady,
+      key,
+      surroundings,
+      sign: { view, since, stillSince, idleProof: profile.idleProof },
+    };
+    return this.#judge(this.#screen);
   }
 
-  #judge(view: ScreenView): StateReport {
+  #judge({ sign, everReady }: ScreenSeen): StateReport {
+    const { view } = sign;
     const now = this.#deps.clock.monotonicMs();
-    this.#judgedAt = now;
-    this.#verdict = this.#grace.apply(judge(this.#signals(), now, { stallAfterMs: this.#stallAfterMs }), now);
-    const before = this.#report;
+    const signals = { ...this.signs.signals(), everReady, screen: sign };
+    const verdict = this.#grace.apply(judge(signals, now, { stallAfterMs: this.#stallAfterMs }), now);
+    const before = this.#judged.report;
     const wall = this.#deps.clock.now();
-    const { state, evidence, isHeld } = this.#verdict;
-    const isDead = this.#process.type === "dead";
+    const { state, evidence, isHeld } = verdict;
     const dialog = view.dialog === undefined ? undefined : dialogFrom(view.dialog, wall);
     const kept = isHeld || dialog?.id === before.dialog?.id ? before.dialog : dialog;
-    this.#report = {
+    const report: StateReport = {
       state,
       since: state === before.state ? before.since : wall,
       evidence,
@@ -255,20 +193,25 @@ export class Monitor implements AgentSigns {
       isHeld,
       composerSeen: view.composer !== undefined,
       draft: !this.#typing && view.composer !== undefined && this.#isDraft(view.composer),
-      background: isDead ? [] : this.#tasks.list(view, this.#file, before.background, { now, wall }),
+      background: this.#background(view, now, wall),
       ...this.#parkedUntil(state, view, wall),
     };
-    const same = state === before.state && kept === before.dialog && this.#report.draft === before.draft;
-    const sameTasks = taskKey(this.#report.background) === taskKey(before.background);
-    if (!same || !sameTasks || this.#report.composerSeen !== before.composerSeen) this.changes.notify();
-    return this.#report;
+    this.#judged = { at: now, verdict, report };
+    if (differ(report, before)) this.changes.notify();
+    return report;
+  }
+
+  #background(view: ScreenView, now: number, wall: number): readonly BackgroundTask[] {
+    const { process, tasks, file } = this.signs;
+    return process.type === "dead" ? [] : tasks.list(view, file, this.#judged.report.background, { now, wall });
   }
 
   /** Read once: the same words mean another day later. */
   #parkedUntil(state: AgentStateName, view: ScreenView, wall: number): Pick<StateReport, "parkedUntil"> {
     if (state !== "parked") return {};
-    if (this.#report.state === "parked") {
-      const { parkedUntil } = this.#report;
+    const before = this.#judged.report;
+    if (before.state === "parked") {
+      const { parkedUntil } = before;
       return parkedUntil === undefined ? {} : { parkedUntil };
     }
     const until = view.parkedRow === undefined ? undefined : resetTime(view.parkedRow, wall);
@@ -280,25 +223,13 @@ export class Monitor implements AgentSigns {
     return isOurs === undefined ? holdsText(composer) : !isOurs(composer, source.quietMs());
   }
 
-  #signals(): Signals {
-    return {
-      process: this.#process,
-      startedAt: this.#startedAt,
-      everReady: this.#everReady,
-      ...(this.#hook === undefined ? {} : { hook: this.#hook }),
-      ...(this.#file === undefined ? {} : { file: this.#file }),
-      ...(this.#screen === undefined ? {} : { screen: { ...this.#screen, idleProof: this.#deps.profile.idleProof } }),
-      ...(this.#lastOutputAt === undefined ? {} : { lastOutputAt: this.#lastOutputAt }),
-      ...(this.#lastWorkAt === undefined ? {} : { lastWorkAt: this.#lastWorkAt }),
-      ...(this.#submittedAt === undefined ? {} : { submittedAt: this.#submittedAt }),
-      ...(this.#typedAt === undefined ? {} : { typedAt: this.#typedAt }),
-    };
-  }
-
   /** Waits for the next reason to look: a signal, a change on the screen that has calmed down, or the verdict's own time. */
   async #pause(signal: AbortSignal): Promise<void> {
     const { clock, source } = this.#deps;
-    const until = Math.min(this.#verdict.reconsiderAt ?? Number.POSITIVE_INFINITY, clock.monotonicMs() + IDLE_LOOK_MS);
+    const until = Math.min(
+      this.#judged.verdict.reconsiderAt ?? Number.POSITIVE_INFINITY,
+      clock.monotonicMs() + IDLE_LOOK_MS,
+    );
     const done = new AbortController();
     const either = AbortSignal.any([signal, done.signal]);
     const woken = this.#woken.next(either);
@@ -317,27 +248,20 @@ export class Monitor implements AgentSigns {
     }
   }
 
-  /** Something other than the screen says more than the state from before a resize. */
-  #learned(): void {
-    this.#grace.end();
-    this.#wake();
-  }
-
   #wake(): void {
     this.#woken.notify();
   }
 }
 
-function leavesAgents(event: HookEvent): boolean {
-  return event.type === "turn-ended" && (event.background ?? []).some(({ kind }) => kind !== "shell");
-}
-
-function fileKey(state: FileState | undefined): string {
-  return state?.type === "idle" ? `idle ${state.background ?? ""}` : (state?.type ?? "");
-}
-
-function taskKey(tasks: readonly BackgroundTask[]): string {
-  return JSON.stringify(tasks);
+/** In what listeners are told of. */
+function differ(report: StateReport, before: StateReport): boolean {
+  return (
+    report.state !== before.state ||
+    report.dialog !== before.dialog ||
+    report.draft !== before.draft ||
+    report.composerSeen !== before.composerSeen ||
+    JSON.stringify(report.background) !== JSON.stringify(before.background)
+  );
 }
 
 function showsSomething({ text }: { readonly text: string }): boolean {

@@ -75,7 +75,7 @@ async function statesOf(one: ScreenCase, by: Rewording, moves: boolean): Promise
   const clock = new FakeClock();
   const pane = new FakePane(clock);
   const monitor = new Monitor({ clock, profile, source: pane }, { stallAfterMs: 600_000 });
-  monitor.started();
+  monitor.signs.started();
   const told = new Set<AgentStateName>();
   for (let frame = 0; frame < 30; frame++) {
     pane.show({}, nextRelease(screen, profile, by, moves ? frame : 0));

@@ -194,10 +194,10 @@ export class LiveAgent {
       const record = this.#agentRecord();
       const { restarts } = record;
       this.#journal.tryKeep({ ...record, pid: life.pid });
-      this.monitor.started();
+      this.monitor.signs.started();
       if (restarts > 0) this.people.tell(`the agent was started again (${restarts} so far)`);
     } else {
-      this.monitor.resumed();
+      this.monitor.signs.resumed();
     }
     this.stopper.alive();
   }
@@ -206,7 +206,7 @@ export class LiveAgent {
     this.#restartDue = end.restartDue;
     this.recorder.dead(end);
     this.stopper.dead(end.exit, end.restartDue);
-    this.monitor.process({ type: "dead", restartDue: end.restartDue, crashLoop: end.crashLoop });
+    this.monitor.signs.processIs({ type: "dead", restartDue: end.restartDue, crashLoop: end.crashLoop });
     if (!end.restartDue) this.end("the agent has ended");
     else this.people.tell(end.crashLoop ? "the agent keeps ending" : "the agent has ended and is started again");
   }
@@ -227,16 +227,16 @@ export class LiveAgent {
   }
 
   heard(event: HookEvent): void {
-    this.monitor.heard(event);
+    this.monitor.signs.heard(event);
     this.output.screens.notify(); // a delivery that waits for the screen takes this word as well
   }
 
   read(state: FileState | undefined): void {
-    this.monitor.read(state);
+    this.monitor.signs.read(state);
   }
 
   take(chunk: Uint8Array): void {
-    this.monitor.printed();
+    this.monitor.signs.printed();
     this.output.take(chunk);
   }
 
@@ -295,7 +295,7 @@ export class LiveAgent {
   /** It is asked to end for good: nothing more is typed. */
   #noteStop(): void {
     this.#journal.tryKeep({ ...this.#agentRecord(), stopping: true });
-    this.monitor.process({ type: "stopping" });
+    this.monitor.signs.processIs({ type: "stopping" });
   }
 
   #everything(): readonly SidecarRecord[] {

@@ -199,7 +199,7 @@ export class ServingHalf implements Task {
         profile,
         pane,
         alive,
-        answered: () => agent.monitor.answered(),
+        answered: () => agent.monitor.signs.answered(),
       }),
       identity: sidecar.identity,
       provider: sidecar.agent,

@@ -1,0 +1,176 @@
+import type { FileState, HookEvent } from "../../agents/profile.ts";
+import type { Clock } from "../../base/clock.ts";
+import type { AgentSigns } from "./agent-signs.ts";
+import { HookedTasks } from "./hooked-tasks.ts";
+import { FILE_LAG_MS, type ProcessSign, type Signals } from "./judge.ts";
+
+/** One life of the agent, from its start, or from when somebody began to look at it, to its end. Times: monotonic ms. */
+interface Life {
+  /** Counts the starts that were seen. */
+  readonly number: number;
+  readonly startedAt: number;
+  readonly submittedAt?: number;
+  readonly typedAt?: number;
+}
+
+/** What the agent's own state file says. */
+type FileSign =
+  | { readonly type: "unknown" }
+  | { readonly type: "read"; readonly state: FileState; readonly at: number }
+  /** The dialog of which it tells has been answered: until this time at the latest it may still say "waiting". */
+  | { readonly type: "outdated"; readonly until: number };
+
+/**
+ * Everything but the screen that says what the agent does: its process, hooks, state file and output, and what was typed
+ * into it. Whoever learns of something calls the method of that name.
+ */
+export class ReportedSigns implements Omit<AgentSigns, "waitsForPerson"> {
+  readonly tasks = new HookedTasks();
+  readonly #clock: Clock;
+  readonly #learned: () => void;
+  #process: ProcessSign = { type: "expected" };
+  #life: Life;
+  #hook: Signals["hook"];
+  #prompt: { readonly prompt?: string; readonly at: number } | undefined;
+  #hooksLive = false;
+  #file: FileSign = { type: "unknown" };
+  #lastOutputAt: number | undefined;
+  #lastWorkAt: number | undefined;
+
+  /** Calls `learned` for each sign that says more than the state from before a resize. */
+  constructor(clock: Clock, learned: () => void) {
+    this.#clock = clock;
+    this.#learned = learned;
+    this.#life = { number: 0, startedAt: clock.monotonicMs() };
+  }
+
+  /** Another number for each life of the agent. */
+  get life(): number {
+    return this.#life.number;
+  }
+
+  get process(): ProcessSign {
+    return this.#process;
+  }
+
+  get file(): Signals["file"] {
+    return this.#file.type === "read" ? { state: this.#file.state, at: this.#file.at } : undefined;
+  }
+
+  /** A new life of the agent: nothing that was known of the old one holds. */
+  started(): void {
+    this.#life = { number: this.#life.number + 1, startedAt: this.#clock.monotonicMs() };
+    // An agent may have reported before anybody looked for it.
+    if (this.#process.type !== "expected") this.#hook = undefined;
+    this.#file = { type: "unknown" };
+    this.tasks.clear();
+    this.processIs({ type: "alive" });
+  }
+
+  /** The agent had been running before this process began to look. */
+  resumed(): void {
+    this.processIs({ type: "alive" });
+  }
+
+  processIs(sign: ProcessSign): void {
+    if (JSON.stringify(sign) === JSON.stringify(this.#process)) return;
+    this.#process = sign;
+    this.#learned();
+  }
+
+  heard(event: HookEvent): void {
+    const at = this.#clock.monotonicMs();
+    this.#hooksLive = true;
+    // After a turn that left sub-agents behind the next one begins with a prompt: until then they alone are active.
+    if (event.type === "activity" && this.#hook !== undefined && leavesAgents(this.#hook.event)) return;
+    this.#hook = { event, at };
+    this.tasks.hear(event, at);
+    if (event.type === "prompt-submitted") {
+      this.#prompt = event.prompt === undefined ? { at } : { at, prompt: event.prompt };
+    }
+    this.#learned();
+  }
+
+  /** What the agent's state file says now; undefined when there is none that can be trusted. */
+  read(state: FileState | undefined): void {
+    const now = this.#clock.monotonicMs();
+    const before = this.#file;
+    if (before.type === "outdated" && state?.type === "waiting" && now < before.until) return;
+    this.#file = state === undefined ? { type: "unknown" } : { type: "read", state, at: now };
+    if (before.type === "read" && fileKey(before.state) === fileKey(state)) this.#file = before;
+    else if (before.type === "read" || state !== undefined) this.#learned();
+  }
+
+  /** Something was typed at that time; until the agent prints, or undefined is told, it may hang. Monotonic ms. */
+  typedInto(at: number | undefined): void {
+    const { typedAt: _, ...life } = this.#life;
+    this.#life = at === undefined ? life : { ...life, typedAt: at };
+    this.#learned();
+  }
+
+  submitted(): void {
+    this.#life = { ...this.#life, submittedAt: this.#clock.monotonicMs() };
+    this.#learned();
+  }
+
+  /**
+   * The dialog that was on the screen has been answered and is gone: a word of "waiting" from before is over, also in a
+   * state file that has still to be written again.
+   */
+  answered(): void {
+    if (this.#hook?.event.type === "waiting") this.#hook = undefined;
+    if (this.#file.type === "read" && this.#file.state.type === "waiting") {
+      this.#file = { type: "outdated", until: this.#clock.monotonicMs() + FILE_LAG_MS };
+    }
+    this.#learned();
+  }
+
+  printed(): void {
+    this.#lastOutputAt = this.#clock.monotonicMs();
+  }
+
+  /** Its processes compute or write, though it may print nothing. */
+  worked(): void {
+    this.#lastWorkAt = this.#clock.monotonicMs();
+  }
+
+  promptTakenSince(since: number): { readonly prompt?: string; readonly at: number } | undefined {
+    return this.#prompt !== undefined && this.#prompt.at >= since ? this.#prompt : undefined;
+  }
+
+  reportsPrompts(): boolean {
+    return this.#hooksLive;
+  }
+
+  hasReported(): boolean {
+    return this.promptTakenSince(this.#life.startedAt) !== undefined;
+  }
+
+  isNew(): boolean {
+    return this.#life.number > 0 && this.#life.submittedAt === undefined && !this.hasReported();
+  }
+
+  /** All of it, to be judged together with the screen. */
+  signals(): Omit<Signals, "screen" | "everReady"> {
+    const { file } = this;
+    const { startedAt, submittedAt, typedAt } = this.#life;
+    return {
+      process: this.#process,
+      startedAt,
+      ...(this.#hook === undefined ? {} : { hook: this.#hook }),
+      ...(file === undefined ? {} : { file }),
+      ...(this.#lastOutputAt === undefined ? {} : { lastOutputAt: this.#lastOutputAt }),
+      ...(this.#lastWorkAt === undefined ? {} : { lastWorkAt: this.#lastWorkAt }),
+      ...(submittedAt === undefined ? {} : { submittedAt }),
+      ...(typedAt === undefined ? {} : { typedAt }),
+    };
+  }
+}
+
+function leavesAgents(event: HookEvent): boolean {
+  return event.type === "turn-ended" && (event.background ?? []).some(({ kind }) => kind !== "shell");
+}
+
+function fileKey(state: FileState | undefined): string {
+  return state?.type === "idle" ? `idle ${state.background ?? ""}` : (state?.type ?? "");
+}
