@@ -1,7 +1,7 @@
 import type { Clock } from "../base/clock.ts";
 import type { ProcessSign } from "../pane/state/judge.ts";
-import { Monitor, type MonitorDeps } from "../pane/state/monitor.ts";
 import type { ReportedSigns } from "../pane/state/reported-signs.ts";
+import { StateMonitor, type StateMonitorDeps } from "../pane/state/state-monitor.ts";
 import type { Cleaner } from "../session/nudge-request.ts";
 import type { PaneFacts } from "../tmux/pane/pane.ts";
 import { CaptureScreen } from "./capture-screen.ts";
@@ -11,7 +11,7 @@ import type { LocalSession, SessionFacts } from "./local-session.ts";
 export interface LocalProgram {
   /** e.g. `claude`. */
   readonly provider: string;
-  readonly profile: MonitorDeps["profile"];
+  readonly profile: StateMonitorDeps["profile"];
   /** Why there is no agent in the pane, though something runs; undefined when there is one. */
   readonly absent?: string;
   readonly pid: number;
@@ -33,7 +33,7 @@ const STALL_AFTER_MS = 600_000;
 /** The agent in a local session, watched by captures for as long as `run` runs. */
 export class LocalAgent {
   readonly source: CaptureScreen;
-  readonly monitor: Monitor;
+  readonly monitor: StateMonitor;
   readonly program: LocalProgram;
   readonly #clock: Clock;
   readonly #identify: () => LocalProgram;
@@ -55,7 +55,7 @@ export class LocalAgent {
     const quietMs = known.lastOutputAt === undefined ? 0 : Math.max(0, clock.now() - known.lastOutputAt - 1000);
     const deps = { clock, pane: session.pane, onFacts: (seen: PaneFacts | undefined) => this.#look(seen) };
     this.source = new CaptureScreen(deps, clock.monotonicMs() - quietMs);
-    this.monitor = new Monitor(
+    this.monitor = new StateMonitor(
       { clock, profile: this.program.profile, source: this.source },
       { stallAfterMs: STALL_AFTER_MS },
     );

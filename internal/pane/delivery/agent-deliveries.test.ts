@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { composerOf, FakePane, fakeProfile } from "../../../test/fakes/fake-pane.ts";
 import { FakeClock } from "../../../test/support/fake-clock.ts";
-import type { StateReport } from "../state/monitor.ts";
+import type { StateReport } from "../state/state-monitor.ts";
 import { AgentDeliveries } from "./agent-deliveries.ts";
 import type { TrackedNudge } from "./tracked-nudge.ts";
 import { UnsubmittedTexts } from "./unsubmitted-texts.ts";

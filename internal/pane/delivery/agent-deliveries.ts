@@ -3,8 +3,8 @@ import { comparable } from "../../agents/safe-text.ts";
 import type { Clock } from "../../base/clock.ts";
 import { type ScreenSource, waitForQuiet } from "../screen/screen-source.ts";
 import type { AgentSigns } from "../state/agent-signs.ts";
-import type { Monitor } from "../state/monitor.ts";
 import type { ReportedSigns } from "../state/reported-signs.ts";
+import type { StateMonitor } from "../state/state-monitor.ts";
 import { clearOwnText } from "./clear-composer.ts";
 import type { Courier } from "./courier.ts";
 import { deliver, recoverDelivery } from "./delivery.ts";
@@ -36,7 +36,7 @@ export interface AgentDeliveriesDeps {
   readonly pane: () => AgentPane | undefined;
   readonly output: ScreenSource;
   readonly monitor: AgentSigns &
-    Pick<Monitor, "look" | "typing"> & { readonly signs: Pick<ReportedSigns, "typedInto" | "submitted"> };
+    Pick<StateMonitor, "look" | "typing"> & { readonly signs: Pick<ReportedSigns, "typedInto" | "submitted"> };
   readonly people: TypingPeople;
   readonly standing: UnsubmittedTexts;
   /** An agent that has ended will be started again. */

@@ -8,7 +8,7 @@ import type { AgentProfile } from "../../agents/profile.ts";
 import { profileNamed } from "../../agents/programs/registry.ts";
 import type { Screen } from "../../agents/screen.ts";
 import type { AgentStateName } from "../../session/types.ts";
-import { Monitor } from "./monitor.ts";
+import { StateMonitor } from "./state-monitor.ts";
 
 const cases = await loadScreenCases();
 const working = cases.filter(({ truth }) => truth.state === "busy" || (truth.state === "draft" && truth.busy));
@@ -74,7 +74,7 @@ async function statesOf(one: ScreenCase, by: Rewording, moves: boolean): Promise
   const screen = await screenFromRecording(one.recording);
   const clock = new FakeClock();
   const pane = new FakePane(clock);
-  const monitor = new Monitor({ clock, profile, source: pane }, { stallAfterMs: 600_000 });
+  const monitor = new StateMonitor({ clock, profile, source: pane }, { stallAfterMs: 600_000 });
   monitor.signs.started();
   const told = new Set<AgentStateName>();
   for (let frame = 0; frame < 30; frame++) {

@@ -10,35 +10,95 @@ export interface LifeBefore {
   readonly agentId?: string;
 }
 
+/** `exit`: how the agent ended. */
+type LifeState =
+  /** This process has seen no agent alive. */
+  | { readonly type: "unseen" }
+  | { readonly type: "running" }
+  /** It will be started again. */
+  | { readonly type: "ended"; readonly exit: AgentExit }
+  | { readonly type: "finished"; readonly exit: AgentExit };
+
 /** The agent's present or last life, and the pane that it has. The session monitor keeps it; everyone else reads it. */
 export class AgentLife {
   /** Undefined until it was found, and while tmux is away. */
   pane: TmuxPane | undefined;
-  /** 0 before the first one. */
-  pid: number;
-  /** Wall clock, ms. */
-  startedAt: number;
-  restarts: number;
-  /** Which agent the supervising half has started, see `ControlHello`. */
-  agentId: string | undefined;
-  /** How it ended; undefined while it has not. */
-  exit: AgentExit | undefined;
-  /** This process has seen an agent alive. */
-  met = false;
+  #state: LifeState = { type: "unseen" };
+  #pid: number;
+  #startedAt: number;
+  #restarts: number;
+  #agentId: string | undefined;
 
   /** `now`: when a life without a journal counts as begun; wall clock, ms. */
   constructor(now: number, before: LifeBefore | undefined) {
-    this.pid = before?.pid ?? 0;
-    this.startedAt = before?.startedAt ?? now;
-    this.restarts = before?.restarts ?? 0;
-    this.agentId = before?.agentId;
+    this.#pid = before?.pid ?? 0;
+    this.#startedAt = before?.startedAt ?? now;
+    this.#restarts = before?.restarts ?? 0;
+    this.#agentId = before?.agentId;
+  }
+
+  /** 0 before the first one. */
+  get pid(): number {
+    return this.#pid;
+  }
+
+  /** Wall clock, ms. */
+  get startedAt(): number {
+    return this.#startedAt;
+  }
+
+  get restarts(): number {
+    return this.#restarts;
+  }
+
+  /** Which agent the supervising half has started, see `ControlHello`. */
+  get agentId(): string | undefined {
+    return this.#agentId;
   }
 
   get alive(): boolean {
-    return this.met && this.exit === undefined;
+    return this.#state.type === "running";
+  }
+
+  /** It has ended, and will not be started again. */
+  get isFinished(): boolean {
+    return this.#state.type === "finished";
+  }
+
+  /** How it ended; undefined while it has not. */
+  get exit(): AgentExit | undefined {
+    return this.#state.type === "ended" || this.#state.type === "finished" ? this.#state.exit : undefined;
   }
 
   get exitCode(): number | undefined {
     return this.exit === undefined ? undefined : exitCodeOf(this.exit);
+  }
+
+  /** The agent with this pid is the one whose life this is. A program that another put in its place may have the same pid. */
+  isOf(pid: number, agentId: string | undefined): boolean {
+    return this.#pid === pid && (this.#agentId === undefined || this.#agentId === agentId);
+  }
+
+  /** The agent was found alive, in this life or in a new one that begins `now` (wall clock, ms). Says whether it is new. */
+  found(pid: number, agentId: string | undefined, now: number): boolean {
+    const isNew = !this.isOf(pid, agentId);
+    if (isNew) {
+      if (this.#pid !== 0) this.#restarts++;
+      this.#pid = pid;
+      this.#startedAt = now;
+    }
+    this.#agentId = agentId;
+    this.#state = { type: "running" };
+    return isNew;
+  }
+
+  /** tmux names the process that has ended; it may be one that nobody saw alive. */
+  ended(exit: AgentExit, pid = this.#pid): void {
+    this.#pid = pid;
+    this.#state = { type: "ended", exit };
+  }
+
+  finished(exit: AgentExit): void {
+    this.#state = { type: "finished", exit };
   }
 }

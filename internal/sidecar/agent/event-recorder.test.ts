@@ -6,7 +6,7 @@ import { profileNamed } from "../../agents/programs/registry.ts";
 import { Redactor } from "../../base/redact.ts";
 import { SignalBus } from "../../base/signal-bus.ts";
 import { OutputStream } from "../../pane/screen/output.ts";
-import type { StateReport } from "../../pane/state/monitor.ts";
+import type { StateReport } from "../../pane/state/state-monitor.ts";
 import { type EventRecord, restoreEvents } from "../../session/event-records.ts";
 import { SessionEvents } from "../../session/events.ts";
 import type { AgentStateName, Dialog } from "../../session/types.ts";

@@ -7,7 +7,7 @@ import type { OutputStream } from "../../pane/screen/output.ts";
 import { joinRows } from "../../pane/screen/peek-text.ts";
 import { waitForQuiet } from "../../pane/screen/screen-source.ts";
 import type { MainLine } from "../../pane/screen/scroll-reporter.ts";
-import type { Monitor, StateReport } from "../../pane/state/monitor.ts";
+import type { StateMonitor, StateReport } from "../../pane/state/state-monitor.ts";
 import { type AgentExit, exitCodeOf } from "../../process/restart-policy.ts";
 import type { EventRecord } from "../../session/event-records.ts";
 import type { SessionEvents } from "../../session/events.ts";
@@ -18,7 +18,7 @@ export interface EventRecorderDeps {
   readonly clock: Clock;
   readonly profile: AgentProfile;
   readonly events: SessionEvents;
-  readonly monitor: Pick<Monitor, "changes" | "report">;
+  readonly monitor: Pick<StateMonitor, "changes" | "report">;
   readonly output: OutputStream;
   readonly keep: (record: EventRecord) => boolean;
 }

@@ -17,7 +17,7 @@ import { textsLeftBy } from "../../pane/delivery/unconfirmed-text.ts";
 import { UnsubmittedTexts } from "../../pane/delivery/unsubmitted-texts.ts";
 import { OutputStream } from "../../pane/screen/output.ts";
 import { Peeker } from "../../pane/screen/peek.ts";
-import { Monitor } from "../../pane/state/monitor.ts";
+import { StateMonitor } from "../../pane/state/state-monitor.ts";
 import type { AgentExit } from "../../process/restart-policy.ts";
 import { SessionEvents } from "../../session/events.ts";
 import { type RestoredNudge, recordsOf, restoreNudges } from "../../session/nudge-record.ts";
@@ -60,7 +60,7 @@ const RESERVE_BYTES = 64n * 1024n * 1024n;
 /** One agent's terminal as the serving half knows it: output, state, messages. */
 export class LiveAgent {
   readonly output: OutputStream;
-  readonly monitor: Monitor;
+  readonly monitor: StateMonitor;
   readonly mailbox: Mailbox;
   readonly peeker: Peeker;
   readonly people: People;
@@ -89,7 +89,10 @@ export class LiveAgent {
     const left = textsLeftBy(nudges, restored.agent?.startedAt ?? 0);
     const standing = new UnsubmittedTexts(left.map(({ text }) => text));
     const isOurs = (composer: ComposerView, quietMs: number) => standing.isOurs(composer, quietMs, clock.monotonicMs());
-    this.monitor = new Monitor({ clock, profile, source: this.output, isOurs }, { stallAfterMs: options.stallAfterMs });
+    this.monitor = new StateMonitor(
+      { clock, profile, source: this.output, isOurs },
+      { stallAfterMs: options.stallAfterMs },
+    );
     const keep = (record: SidecarRecord) => this.#journal.tryKeep(record);
     const redactor = new Redactor(options.redactPatterns);
     this.events = new SessionEvents({ clock, time, redactor, keep }, options, restored.events);

@@ -19,8 +19,8 @@ import { clientStreams } from "./client-stream.ts";
 import { HookReader } from "./hook-reader.ts";
 import type { Restored, SidecarRecord } from "./journal-records.ts";
 import { LiveAgent } from "./live-agent.ts";
-import { type LifeListener, SessionMonitor } from "./monitor.ts";
 import { OutputReader } from "./output-reader.ts";
+import { type LifeListener, SessionMonitor } from "./session-monitor.ts";
 import { takeCapture } from "./take-capture.ts";
 import { WorkWatch } from "./work-watch.ts";
 

@@ -7,7 +7,7 @@ import { didWork } from "../../process/process-work.ts";
 export interface WorkWatchDeps {
   readonly clock: Clock;
   readonly monitor: {
-    /** See `Monitor`. */
+    /** See `StateMonitor`. */
     readonly stallsAt: number | undefined;
     worked(): void;
   };

@@ -3,19 +3,19 @@ import { composerOf, FakePane, fakeProfile } from "../../../test/fakes/fake-pane
 import { FakeClock } from "../../../test/support/fake-clock.ts";
 import { screenOf } from "../../../test/support/screens/screens.ts";
 import type { DialogView } from "../../agents/profile.ts";
-import { Monitor } from "./monitor.ts";
+import { StateMonitor } from "./state-monitor.ts";
 
 const { signal } = new AbortController();
 const DIALOG: DialogView = { kind: "permission", title: "Run it?", text: "rm x", choices: [] };
 
 let clock: FakeClock;
 let pane: FakePane;
-let monitor: Monitor;
+let monitor: StateMonitor;
 let changes: number;
 beforeEach(() => {
   clock = new FakeClock();
   pane = new FakePane(clock);
-  monitor = new Monitor({ clock, profile: fakeProfile(pane), source: pane }, { stallAfterMs: 60_000 });
+  monitor = new StateMonitor({ clock, profile: fakeProfile(pane), source: pane }, { stallAfterMs: 60_000 });
   changes = 0;
   monitor.changes.listen(() => {
     changes++;
@@ -41,7 +41,10 @@ describe("a monitor", () => {
   });
 
   it("takes an unknown program for starting until it shows something, again in each life", async () => {
-    monitor = new Monitor({ clock, profile: fakeProfile(pane, "generic"), source: pane }, { stallAfterMs: 60_000 });
+    monitor = new StateMonitor(
+      { clock, profile: fakeProfile(pane, "generic"), source: pane },
+      { stallAfterMs: 60_000 },
+    );
     for (let life = 0; life < 2; life++) {
       pane.show({}, screenOf([""]));
       monitor.signs.started();
@@ -90,7 +93,7 @@ describe("a monitor", () => {
 
   it("counts movement below the composer for an agent that shows its work there", async () => {
     const profile = { ...fakeProfile(pane), movesBelow: true as const };
-    monitor = new Monitor({ clock, profile, source: pane }, { stallAfterMs: 60_000 });
+    monitor = new StateMonitor({ clock, profile, source: pane }, { stallAfterMs: 60_000 });
     monitor.signs.started();
     const view = { composer: { ...composer, top: 0, bottom: 0 } };
     for (const frame of ["■⬝⬝", "⬝■⬝", "⬝⬝■"]) {

@@ -21,6 +21,12 @@ export interface SessionHelp {
   renew(): void;
 }
 
+/** tmux, where it can be asked, as this monitor asks it. */
+export type SessionClient = Pick<
+  CommandClient,
+  "command" | "script" | "onNotification" | "attached" | "isAttached" | "isSessionMissing"
+>;
+
 /** What others learn about the agent's life. */
 export interface LifeListener {
   /** The agent runs, in this pane. `fresh`: it was started just now; else it had been running before. */
@@ -43,7 +49,7 @@ export interface LifeListener {
 export interface SessionMonitorDeps {
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly client: CommandClient;
+  readonly client: SessionClient;
   readonly help: SessionHelp;
   readonly listener: LifeListener;
   readonly life: AgentLife;
@@ -77,6 +83,14 @@ const STATUS_LOOK_MS = 100;
 const DIVERTED_MS = 2000;
 const DIVERTED_LOOKS = 2;
 
+interface FollowedPane {
+  readonly id: string;
+  /** The pid of the life whose output is piped. */
+  armedFor?: number | undefined;
+  /** Looks in a row at which output was missing. */
+  missing: number;
+}
+
 /**
  * Watches over the agent's tmux session: finds the pane, notices the agent's end, starts it again by the policy, keeps the
  * output piped. A session or pane that is gone is the agent's end too. A tmux server that was lost is made again by the
@@ -86,14 +100,9 @@ export class SessionMonitor implements Task {
   readonly #deps: SessionMonitorDeps;
   readonly #options: SessionMonitorOptions;
   readonly #woken = new SignalBus();
-  /** Of the pane that was followed last. */
-  #paneId: string | undefined;
+  /** The pane that was followed last; undefined until one was found in the session. */
+  #followed: FollowedPane | undefined;
   #quickEnds = 0;
-  /** Looks in a row at which output was missing. */
-  #missing = 0;
-  #done = false;
-  /** The pid of the life whose output is piped. */
-  #armedFor: number | undefined;
 
   constructor(deps: SessionMonitorDeps, options: SessionMonitorOptions) {
     this.#deps = deps;
@@ -144,7 +153,7 @@ export class SessionMonitor implements Task {
   async #seekSession(isOverdue: boolean, signal: AbortSignal): Promise<void> {
     const { help } = this.#deps;
     const isExpected = this.#life.pid === 0 || this.#life.exit !== undefined;
-    if (this.#done || (isExpected && !isOverdue)) return;
+    if (this.#life.isFinished || (isExpected && !isOverdue)) return;
     if (this.#life.pid !== 0 && (await help.session(this.#life.pid)) !== "gone") return;
     await this.#handleEnd(HUNG_UP, signal, () => this.#renew(signal));
   }
@@ -157,8 +166,7 @@ export class SessionMonitor implements Task {
 
   async #renew(signal: AbortSignal): Promise<void> {
     const { client, clock, help } = this.#deps;
-    this.#paneId = undefined;
-    this.#armedFor = undefined;
+    this.#followed = undefined;
     help.renew();
     // Until the old server has gone, its panes are not the agent's.
     const end = clock.monotonicMs() + MAKE_MS;
@@ -167,7 +175,7 @@ export class SessionMonitor implements Task {
 
   /** The agent went with its tmux server, or somebody put another in its place: nobody is asked whether it is started again. */
   #vanished(): void {
-    this.#life.exit = HUNG_UP;
+    this.#life.ended(HUNG_UP);
     this.#deps.listener.dead({ exit: HUNG_UP, restartDue: true, crashLoop: false });
     this.#deps.logger.warn({ pid: this.#life.pid }, "agent went without its end being seen");
   }
@@ -177,9 +185,9 @@ export class SessionMonitor implements Task {
     const { client } = this.#deps;
     const { session, captures } = this.#options;
     const panes = await listPanes(client);
-    const own = panes.find(({ pid }) => pid === this.#life.pid) ?? panes.find(({ id }) => id === this.#paneId);
+    const own = panes.find(({ pid }) => pid === this.#life.pid) ?? panes.find(({ id }) => id === this.#followed?.id);
     if (own !== undefined) return new TmuxPane(client, own.id, captures);
-    if (this.#paneId === undefined) return await TmuxPane.find(client, session, captures);
+    if (this.#followed === undefined) return await TmuxPane.find(client, session, captures);
     await this.#seekSession(false, signal);
     throw new DomainError("unavailable", "the agent's pane is gone");
   }
@@ -188,22 +196,23 @@ export class SessionMonitor implements Task {
   async #watchPane(signal: AbortSignal): Promise<void> {
     const { clock } = this.#deps;
     const pane = await this.#findPane(signal);
-    this.#paneId = pane.id;
+    const followed = this.#followed?.id === pane.id ? this.#followed : { id: pane.id, missing: 0 };
+    this.#followed = followed;
     const met = await pane.facts();
     this.#noticeLife(met);
     // After a broken client the pipe of the same life goes on: arming again would tear a hole.
-    if (!met.piped || this.#armedFor !== met.pid) await this.#arm(pane, met);
+    if (!met.piped || followed.armedFor !== met.pid) await this.#arm(pane, followed, met);
     this.#life.pane = pane;
     while (!signal.aborted) {
       const facts = await this.#factsWithEnd(pane, signal);
       if (facts.dead) {
-        this.#life.pid = facts.pid;
-        await this.#handleEnd(exitOf(facts), signal, () => this.#respawn(pane));
+        const again = () => this.#respawn(pane, followed);
+        await this.#handleEnd(exitOf(facts), signal, again, facts.pid);
       } else {
         this.#noticeLife(facts);
         this.#deps.listener.sized(facts);
-        if (!facts.piped || this.#isDiverted(facts)) await this.#arm(pane, facts);
-        else if (this.#armedFor !== facts.pid) await this.#replaced(facts);
+        if (!facts.piped || this.#isDiverted(followed, facts)) await this.#arm(pane, followed, facts);
+        else if (followed.armedFor !== facts.pid) await this.#replaced(followed, facts);
       }
       await this.#woken.nextOrAfter(LOOK_EVERY_MS, clock, signal);
     }
@@ -220,56 +229,48 @@ export class SessionMonitor implements Task {
   }
 
   /** tmux says that the pane printed, and nothing came here: another pipe has taken the place of ours. */
-  #isDiverted(facts: PaneFacts): boolean {
+  #isDiverted(followed: FollowedPane, facts: PaneFacts): boolean {
     const { listener } = this.#deps;
     const { activityAt } = facts;
     const last = listener.lastOutputAt();
     const isKnown = facts.panes === 1 && activityAt !== undefined && last !== undefined;
     const isMissing = isKnown && activityAt - 1000 > last + DIVERTED_MS;
-    this.#missing = isMissing ? this.#missing + 1 : 0;
-    if (this.#missing < DIVERTED_LOOKS) return false;
-    this.#missing = 0;
+    followed.missing = isMissing ? followed.missing + 1 : 0;
+    if (followed.missing < DIVERTED_LOOKS) return false;
+    followed.missing = 0;
     listener.diverted();
     return true;
   }
 
-  async #arm(pane: TmuxPane, facts: PaneFacts): Promise<void> {
-    this.#armedFor = undefined;
+  async #arm(pane: TmuxPane, followed: FollowedPane, facts: PaneFacts): Promise<void> {
+    followed.armedFor = undefined;
     await this.#deps.listener.arm(pane);
-    this.#armedFor = facts.pid;
+    followed.armedFor = facts.pid;
   }
 
   /** Somebody put another program into the pane: tmux has cleared its screen, and the pipe goes on. */
-  async #replaced(facts: PaneFacts): Promise<void> {
+  async #replaced(followed: FollowedPane, facts: PaneFacts): Promise<void> {
     await this.#deps.listener.renewed();
-    this.#armedFor = facts.pid;
+    followed.armedFor = facts.pid;
   }
 
   #noticeLife(facts: PaneFacts): void {
     if (facts.dead) return;
-    const agentId = this.#deps.agentId() ?? this.#life.agentId;
-    // Another agent may have the pid of the one before.
-    const known = this.#life.pid === facts.pid && (this.#life.agentId === undefined || this.#life.agentId === agentId);
-    this.#life.agentId = agentId;
-    if (known && this.#life.exit === undefined && this.#life.pane !== undefined) return;
-    if (!known) {
-      if (this.#life.alive && this.#life.pid !== 0) this.#vanished(); // nobody saw its end
-      if (this.#life.pid !== 0) this.#life.restarts++;
-      this.#life.pid = facts.pid;
-      this.#life.startedAt = this.#deps.clock.now();
-    }
-    this.#life.met = true;
-    this.#life.exit = undefined;
-    this.#done = false;
+    const life = this.#life;
+    const agentId = this.#deps.agentId() ?? life.agentId;
+    const isKnown = life.isOf(facts.pid, agentId);
+    if (isKnown && life.exit === undefined && life.pane !== undefined) return;
+    if (!isKnown && life.alive) this.#vanished(); // nobody saw its end
+    const fresh = life.found(facts.pid, agentId, this.#deps.clock.now());
     this.#deps.help.agent(facts.pid);
-    this.#deps.listener.alive({ pid: facts.pid, fresh: !known });
+    this.#deps.listener.alive({ pid: facts.pid, fresh });
   }
 
   /** What the policy says about this end: `again` has the agent started once more. */
-  async #handleEnd(exit: AgentExit, signal: AbortSignal, again: () => Promise<void>): Promise<void> {
-    if (this.#done) return;
+  async #handleEnd(exit: AgentExit, signal: AbortSignal, again: () => Promise<void>, pid?: number): Promise<void> {
+    if (this.#life.isFinished) return;
     const { clock, listener, logger } = this.#deps;
-    this.#life.exit = exit;
+    this.#life.ended(exit, pid);
     const life = { exit, livedMs: clock.now() - this.#life.startedAt, quickEnds: this.#quickEnds };
     const { restart, stopAsked } = this.#options;
     const decision = decideRestart(stopAsked.aborted ? "never" : restart, life);
@@ -286,17 +287,17 @@ export class SessionMonitor implements Task {
     await again();
   }
 
-  async #respawn(pane: TmuxPane): Promise<void> {
+  async #respawn(pane: TmuxPane, followed: FollowedPane): Promise<void> {
     await this.#deps.listener.renewed();
     await pane.respawn(this.#options.agent);
     const facts = await pane.facts();
     this.#noticeLife(facts);
-    this.#armedFor = facts.pid; // its pipe goes on
+    followed.armedFor = facts.pid; // its pipe goes on
   }
 
   #finish(exit: AgentExit): void {
     const { listener, logger } = this.#deps;
-    this.#done = true;
+    this.#life.finished(exit);
     const exitCode = exitCodeOf(exit);
     listener.dead({ exit, restartDue: false, crashLoop: false });
     logger.info({ exit_code: exitCode }, "agent ended for good");
@@ -319,7 +320,7 @@ async function isGone(help: SessionHelp, pid: number): Promise<boolean> {
 }
 
 /** Of the whole server. */
-async function listPanes(client: CommandClient): Promise<readonly { readonly id: string; readonly pid: number }[]> {
+async function listPanes(client: SessionClient): Promise<readonly { readonly id: string; readonly pid: number }[]> {
   const lines = await client.command('list-panes -a -F "#{pane_id} #{pane_pid}"');
   return lines.map((line) => {
     const [id = "", pid] = line.split(" ");

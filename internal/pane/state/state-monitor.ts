@@ -12,7 +12,7 @@ import { resetTime } from "./reset-time.ts";
 import { type HeldVerdict, ResizeGrace } from "./resize-grace.ts";
 import { surroundingsOf } from "./surroundings.ts";
 
-export interface MonitorDeps {
+export interface StateMonitorDeps {
   readonly clock: Clock;
   readonly profile: AgentProfile;
   readonly source: ScreenSource;
@@ -66,10 +66,10 @@ const IDLE_LOOK_MS = 1000;
  * Keeps the agent's state from evidence: the screen that it looks at, and `signs`, where others say what they saw. They
  * listen on `changes` for a new state, dialog, draft or task.
  */
-export class Monitor implements AgentSigns {
+export class StateMonitor implements AgentSigns {
   readonly changes = new SignalBus();
   readonly signs: ReportedSigns;
-  readonly #deps: MonitorDeps;
+  readonly #deps: StateMonitorDeps;
   readonly #stallAfterMs: number;
   readonly #woken = new SignalBus();
   readonly #grace = new ResizeGrace();
@@ -77,7 +77,7 @@ export class Monitor implements AgentSigns {
   #typing = false;
   #judged: Judged;
 
-  constructor(deps: MonitorDeps, options: { readonly stallAfterMs: number }) {
+  constructor(deps: StateMonitorDeps, options: { readonly stallAfterMs: number }) {
     this.#deps = deps;
     this.#stallAfterMs = options.stallAfterMs;
     this.signs = new ReportedSigns(deps.clock, () => {

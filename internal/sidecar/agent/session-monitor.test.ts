@@ -1,0 +1,244 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { FakeClock } from "../../../test/support/fake-clock.ts";
+import { silentLogger } from "../../../test/support/silent-logger.ts";
+import { DomainError } from "../../base/errors.ts";
+import { SignalBus } from "../../base/signal-bus.ts";
+import type { RestartMode } from "../../process/restart-policy.ts";
+import type { Notification } from "../../tmux/control/control-stream.ts";
+import { AgentLife, type LifeBefore } from "./agent-life.ts";
+import { type SessionClient, SessionMonitor } from "./session-monitor.ts";
+
+/** A tmux server with one session of one pane, as far as the monitor asks it. */
+class FakeSession implements SessionClient {
+  isAttached = true;
+  isSessionMissing = false;
+  pane = { pid: 100, dead: false, status: "", signal: "", piped: false, activity: "" };
+  readonly #attaches = new SignalBus();
+  readonly #listeners = new Set<(notification: Notification) => void>();
+
+  onNotification(listener: (notification: Notification) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  async attached(signal: AbortSignal): Promise<void> {
+    while (!this.isAttached) await this.#attaches.next(signal);
+  }
+
+  async command(line: string): Promise<readonly string[]> {
+    if (!this.isAttached) throw new DomainError("unavailable", "tmux is away");
+    if (line.startsWith("list-panes -a")) return [`%0 ${this.pane.pid}`];
+    if (line.startsWith("list-panes")) return ["%0"];
+    const separator = /gt[0-9a-f]{16}/.exec(line)?.[0] ?? "";
+    const { pid, dead, status, signal, piped, activity } = this.pane;
+    const numbers = [dead ? 1 : 0, status, signal, 0, 0, 0, pid, piped ? 1 : 0, 80, 24, 0, 0, 0, activity, 1];
+    return [[numbers.join(","), "window", "agent", "title"].join(separator)];
+  }
+
+  async script(line: string): Promise<readonly { ok: boolean; lines: readonly string[] }[]> {
+    if (line.includes("respawn-pane")) this.started(this.pane.pid + 1, this.pane.piped);
+    return Array.from({ length: 4 }, () => ({ ok: true, lines: [] }));
+  }
+
+  started(pid: number, piped: boolean): void {
+    this.pane = { pid, dead: false, status: "", signal: "", piped, activity: "" };
+    this.notify();
+  }
+
+  ended(how: { readonly status?: string; readonly signal?: string }): void {
+    this.pane = { ...this.pane, dead: true, status: "", signal: "", ...how };
+    this.notify();
+  }
+
+  /** The session, and with it the agent's process, goes; the server stays. */
+  leave(): void {
+    this.isAttached = false;
+    this.isSessionMissing = true;
+    this.notify();
+  }
+
+  comeBack(pid: number): void {
+    this.isAttached = true;
+    this.isSessionMissing = false;
+    this.started(pid, false);
+    this.#attaches.notify();
+  }
+
+  notify(): void {
+    for (const listener of this.#listeners) listener({ name: "%window-renamed", rest: "" });
+  }
+}
+
+let clock: FakeClock;
+let session: FakeSession;
+/** What the monitor told, in order. */
+let told: string[];
+let testEnd: AbortController;
+afterEach(() => testEnd.abort());
+beforeEach(() => {
+  testEnd = new AbortController();
+  clock = new FakeClock();
+  session = new FakeSession();
+  told = [];
+});
+
+interface Run {
+  readonly life: AgentLife;
+  readonly stop: AbortController;
+}
+
+/** A monitor that runs until the test has ended. */
+async function watch(options: { restart?: RestartMode; before?: LifeBefore; sessionIs?: "there" | "gone" } = {}) {
+  const life = new AgentLife(clock.now(), options.before);
+  const stop = new AbortController();
+  const monitor = new SessionMonitor(
+    {
+      clock,
+      logger: silentLogger,
+      client: session,
+      life,
+      agentId: () => undefined,
+      help: {
+        agent: (pid) => told.push(`agent ${pid}`),
+        session: () => Promise.resolve(options.sessionIs ?? "gone"),
+        process: () => Promise.resolve({}),
+        renew: () => {
+          told.push("renew");
+        },
+      },
+      listener: {
+        alive: ({ pid, fresh }) => told.push(`alive ${pid}${fresh ? ", fresh" : ""}`),
+        sized: () => {},
+        arm: () => {
+          told.push("arm");
+          session.pane.piped = true;
+          return Promise.resolve();
+        },
+        renewed: () => {
+          told.push("renewed");
+          return Promise.resolve();
+        },
+        lastOutputAt: () => 0,
+        diverted: () => told.push("diverted"),
+        dead: ({ exit, restartDue, crashLoop }) =>
+          told.push(
+            `dead ${JSON.stringify(exit)}${restartDue ? ", restart due" : ""}${crashLoop ? ", crash loop" : ""}`,
+          ),
+        finished: (exitCode) => told.push(`finished ${exitCode}`),
+      },
+    },
+    {
+      session: "s",
+      captures: { dir: "/nowhere", take: () => Promise.resolve(undefined) },
+      agent: { argv: ["agent"], cwd: "/", env: {}, unsetEnv: [] },
+      restart: options.restart ?? "always",
+      stopAsked: stop.signal,
+    },
+  );
+  void monitor.run(testEnd.signal);
+  await clock.advance(1);
+  return { life, stop } satisfies Run;
+}
+
+describe("the monitor of the agent's session", () => {
+  it("finds the pane, tells that its agent is alive, and pipes its output", async () => {
+    const { life } = await watch();
+    expect(told).toEqual(["agent 100", "alive 100, fresh", "arm"]);
+    expect([life.alive, life.pid, life.restarts, life.pane?.id]).toEqual([true, 100, 0, "%0"]);
+  });
+
+  it("goes on with the life that the journal knows", async () => {
+    const { life } = await watch({ before: { pid: 100, startedAt: 5, restarts: 2 } });
+    expect(told).toEqual(["agent 100", "alive 100", "arm"]);
+    expect([life.startedAt, life.restarts]).toEqual([5, 2]);
+  });
+
+  it("starts an agent that ended again, later each time, and calls that a crash loop in the end", async () => {
+    const { life } = await watch();
+    const delays = [1000, 2000, 4000, 8000, 16_000];
+    for (const delayMs of delays) {
+      told = [];
+      session.ended({ status: "3" });
+      await clock.advance(delayMs - 1);
+      const loop = delayMs === 16_000 ? ", crash loop" : "";
+      expect(told).toEqual([`dead {"code":3}, restart due${loop}`]);
+      expect([life.alive, life.exitCode]).toEqual([false, 3]);
+      await clock.advance(2);
+      expect(told.slice(1)).toEqual(["renewed", `agent ${life.pid}`, `alive ${life.pid}, fresh`]);
+    }
+    expect([life.alive, life.pid, life.restarts]).toEqual([true, 105, 5]);
+  });
+
+  it("tells by which signal it ended, and does not start it again where the policy says so", async () => {
+    const { life } = await watch({ restart: "never" });
+    told = [];
+    session.ended({ signal: "9" });
+    await clock.advance(10_000);
+    expect(told).toEqual(['dead {"signal":9}', "finished 137"]);
+    expect([life.isFinished, life.exitCode]).toEqual([true, 137]);
+  });
+
+  it("takes up an agent that a person started in the pane after the end", async () => {
+    const { life } = await watch({ restart: "never" });
+    session.ended({ status: "0" });
+    await clock.advance(1);
+    told = [];
+    session.started(200, true);
+    await clock.advance(1);
+    expect(told).toEqual(["agent 200", "alive 200, fresh", "renewed"]);
+    expect([life.alive, life.isFinished, life.exit]).toEqual([true, false, undefined]);
+  });
+
+  it("ends for good what was asked to stop while it waited for its restart", async () => {
+    const { life, stop } = await watch();
+    told = [];
+    session.ended({ status: "1" });
+    await clock.advance(500);
+    stop.abort();
+    await clock.advance(1);
+    expect(told).toEqual(['dead {"code":1}, restart due', 'dead {"code":1}', "finished 1"]);
+    expect(life.isFinished).toBe(true);
+  });
+
+  it("takes another program in the pane for another life, whose end before nobody saw", async () => {
+    const { life } = await watch();
+    told = [];
+    session.started(300, true);
+    await clock.advance(1);
+    expect(told).toEqual(['dead {"signal":1}, restart due', "agent 300", "alive 300, fresh", "renewed"]);
+    expect([life.alive, life.restarts]).toEqual([true, 1]);
+  });
+
+  it("pipes the output again when the pipe was lost, and when it goes elsewhere", async () => {
+    await watch();
+    told = [];
+    session.pane.piped = false;
+    session.notify();
+    await clock.advance(1);
+    expect(told).toEqual(["arm"]);
+    session.pane.activity = String(Math.floor(clock.now() / 1000) + 10);
+    await clock.advance(2000);
+    expect(told).toEqual(["arm", "diverted", "arm"]);
+  });
+
+  it("takes a session that is gone for the agent's end, and has it made again by the policy", async () => {
+    const { life } = await watch();
+    told = [];
+    session.leave();
+    await clock.advance(1200);
+    expect(told).toEqual(['dead {"signal":1}, restart due', "renew"]);
+    session.comeBack(400);
+    await clock.advance(100);
+    expect(told.slice(2)).toEqual(["agent 400", "alive 400, fresh", "arm"]);
+    expect([life.alive, life.restarts]).toEqual([true, 1]);
+  });
+
+  it("waits for a session that cannot be seen while its agent still runs", async () => {
+    const { life } = await watch({ sessionIs: "there" });
+    told = [];
+    session.leave();
+    await clock.advance(20_000);
+    expect(told).toEqual([]);
+    expect(life.alive).toBe(true);
+  });
+});
