@@ -1,5 +1,5 @@
 import { plainText } from "../../base/sanitise.ts";
-import type { Redraw } from "../../pane/screen/output.ts";
+import type { Redraw } from "../../pane/screen/drawing.ts";
 import type { PaneCut, PaneModes } from "../../tmux/pane/pane.ts";
 
 /** tmux gives characters of line drawing between shift out and shift in. */

@@ -1,0 +1,205 @@
+import type { Clock } from "../../base/clock.ts";
+import { SignalBus } from "../../base/signal-bus.ts";
+import { fewLines, withinBounds } from "./drawing-limits.ts";
+import { Emulator } from "./emulator.ts";
+import type { RawRing } from "./raw-ring.ts";
+
+/** History and screen at one moment, as bytes that draw them. */
+export interface Redraw {
+  readonly text: string;
+  readonly cols: number;
+  readonly rows: number;
+  /** It holds the history too, as deep as the emulator keeps it. */
+  readonly hasHistory: boolean;
+}
+
+/** Something that happens to the screen between two bytes. */
+interface Turn {
+  readonly at: bigint;
+  /** What is not drawn yet of the bytes before it never will be. */
+  readonly skips: boolean;
+  /** Calls `drawn` at the moment when it has happened. */
+  readonly run: (drawn: () => void) => Promise<void>;
+  readonly done: () => void;
+}
+
+export interface DrawingDeps {
+  readonly clock: Clock;
+  /** The bytes to draw. */
+  readonly ring: RawRing;
+  /** For how long no byte has come, ms. */
+  readonly quietMs: () => number;
+}
+
+export interface DrawingOptions {
+  readonly cols: number;
+  readonly rows: number;
+  /** Lines of history that the emulator keeps. */
+  readonly scrollback: number;
+  /** So many bytes behind, what is left is not drawn: the screen is fetched again. */
+  readonly behindBytes: number;
+}
+
+/** Drawn at once, so that reading and answering come in between. */
+const SLICE_BYTES = 16 * 1024;
+/** So far behind, and while bytes keep coming, drawing leaves most of the time to those who only pass bytes on. */
+const HURRY_BYTES = 256 * 1024;
+const HURRY_PAUSE_MS = 8;
+const STILL_COMING_MS = 20;
+
+const NEVER = new AbortController().signal;
+
+/**
+ * Draws the bytes of a ring on an emulator, in slices and in their order, with what happens to the screen between two bytes
+ * in its place (`turn`). Falls behind rather than hold up anybody.
+ */
+export class Drawing {
+  readonly emulator: Emulator;
+  /** The screen has changed. */
+  readonly screens = new SignalBus();
+  /** The screen has fallen too far behind the bytes, or is not known to the byte: it needs a `replace`. */
+  readonly lags = new SignalBus();
+  /** Rows that scroll off are reported: no slice may scroll more of them than the emulator's history holds. */
+  isReported = false;
+  readonly #deps: DrawingDeps;
+  readonly #behindBytes: bigint;
+  #turns: Turn[] = [];
+  /** `again`: something to draw came while it was drawing. */
+  #work: "none" | "drawing" | "again" = "none";
+  #drawnTo: bigint;
+  #isKnown = false;
+  #isWhole = true;
+  #isExact = true;
+
+  constructor(deps: DrawingDeps, options: DrawingOptions) {
+    this.#deps = deps;
+    this.#behindBytes = BigInt(options.behindBytes);
+    this.#drawnTo = deps.ring.end;
+    this.emulator = new Emulator({ cols: options.cols, rows: options.rows, scrollback: options.scrollback });
+  }
+
+  /** Offset of the first byte that the screen does not show yet. */
+  get drawnTo(): bigint {
+    return this.#drawnTo;
+  }
+
+  /** See `lags`. */
+  get isBehind(): boolean {
+    const { ring } = this.#deps;
+    const isHeld = this.#turns[0]?.skips === true || ring.holds(this.#drawnTo);
+    return ring.end - this.#drawnTo > this.#behindBytes || !isHeld;
+  }
+
+  /** False after a replacement whose place between the bytes was not known to the byte: it needs another in a quiet moment. */
+  get isExact(): boolean {
+    return this.#isExact;
+  }
+
+  /** False when the drawing began behind an alternate screen: what stood on the main one is not known here. */
+  get isWhole(): boolean {
+    return this.#isWhole;
+  }
+
+  /** The screen may be another than the bytes would make. */
+  doubt(): void {
+    this.#isExact = false;
+    this.lags.notify();
+  }
+
+  /** New bytes are in the ring. */
+  draw(): void {
+    if (this.#work !== "none") {
+      this.#work = "again";
+      return;
+    }
+    this.#work = "drawing";
+    void this.#drawAll().finally(() => {
+      const isAsked = this.#work === "again"; // what came while it was about to end
+      this.#work = "none";
+      if (isAsked) this.draw();
+    });
+  }
+
+  /** Resolves with true once all bytes taken until now are drawn, with false when that takes longer than `ms`. */
+  async drawn(ms: number): Promise<boolean> {
+    const { clock, ring } = this.#deps;
+    const goal = ring.end;
+    const end = clock.monotonicMs() + ms;
+    while (this.#drawnTo < goal || this.#turns.length > 0) {
+      const left = end - clock.monotonicMs();
+      if (left <= 0) return false;
+      if (left === Number.POSITIVE_INFINITY) await this.screens.next(NEVER);
+      else await this.screens.nextOrAfter(left, clock, NEVER);
+    }
+    return true;
+  }
+
+  /** Resolves once anything was drawn, at the latest after `ms`: until then an empty screen says nothing. */
+  async known(ms: number): Promise<void> {
+    const { clock } = this.#deps;
+    const end = clock.monotonicMs() + ms;
+    for (let left = ms; !this.#isKnown && left > 0; left = end - clock.monotonicMs()) {
+      await this.screens.nextOrAfter(left, clock, NEVER);
+    }
+  }
+
+  /** Has something done to the screen when it shows the bytes up to `at`; with `skips` at once, and draws on from there. */
+  turn(at: bigint, skips: boolean, run: Turn["run"]): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const turn = { at, skips, run, done: resolve };
+    if (skips) this.#turns.unshift(turn);
+    else this.#turns.push(turn);
+    this.draw();
+    return promise;
+  }
+
+  /** Puts another screen in the place of what leads to `at`. `isExact`: it holds the bytes before `at`, not one more or less. */
+  replace(redraw: Redraw, at: bigint, isExact: boolean): Promise<void> {
+    const overtaken = this.#turns.filter((turn) => turn.at <= at);
+    this.#turns = this.#turns.filter((turn) => turn.at > at);
+    for (const turn of overtaken) turn.done();
+    return this.turn(at, true, async (drawn) => {
+      const { cols, rows } = withinBounds(redraw.cols, redraw.rows);
+      await this.emulator.replace(redraw.text, cols, rows, () => {
+        this.#isExact = isExact;
+        this.emulator.holdLines(!isExact);
+        drawn();
+      });
+      this.#isWhole = redraw.hasHistory;
+    });
+  }
+
+  async #drawAll(): Promise<void> {
+    const { clock, ring, quietMs } = this.#deps;
+    for (;;) {
+      const turn = this.#turns[0];
+      if (turn !== undefined && (turn.skips || this.#drawnTo >= turn.at)) await this.#take(turn);
+      else if (!(await this.#drawSlice(turn))) return;
+      this.#isKnown = true;
+      this.screens.notify();
+      if (ring.end - this.#drawnTo > HURRY_BYTES && quietMs() < STILL_COMING_MS) await clock.sleep(HURRY_PAUSE_MS);
+    }
+  }
+
+  async #take(turn: Turn): Promise<void> {
+    await turn.run(() => {
+      this.#drawnTo = turn.at;
+    });
+    const index = this.#turns.indexOf(turn);
+    if (index >= 0) this.#turns.splice(index, 1);
+    turn.done();
+  }
+
+  /** False when there is nothing to draw; also when it is no longer held, for then a replacement is on its way. */
+  async #drawSlice(before: Turn | undefined): Promise<boolean> {
+    const room = before === undefined ? SLICE_BYTES : Math.min(SLICE_BYTES, Number(before.at - this.#drawnTo));
+    const data = this.#deps.ring.read(this.#drawnTo, room);
+    if (data === undefined || data.length === 0) return false;
+    const slice = this.isReported ? fewLines(data) : data;
+    await this.emulator.write(slice, () => {
+      this.#drawnTo += BigInt(slice.length);
+      if (this.#isExact && this.emulator.isMainUnknown) this.doubt();
+    });
+    return true;
+  }
+}
