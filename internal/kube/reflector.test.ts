@@ -1,58 +1,21 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { FakeKube } from "../../test/fakes/fake-kube.ts";
-import { FakeClock, settle } from "../../test/support/fake-clock.ts";
-import { silentLogger } from "../../test/support/silent-logger.ts";
-import type { Collection } from "./collection.ts";
-import type { KubeRequest } from "./kube-api.ts";
-import { Reflector } from "./reflector.ts";
-
-const PODS = "/api/v1/namespaces/a/pods";
-const isWatch = (request: KubeRequest) => request.query?.["watch"] === true;
+import { describe, expect, it } from "vitest";
+import {
+  clock,
+  cluster,
+  deltas,
+  isWatch,
+  keys,
+  kube,
+  lists,
+  PODS,
+  pod,
+  reflector,
+  settled,
+  start,
+  watches,
+} from "../../test/support/cluster/reflector-bed.ts";
 
 describe("a reflector", () => {
-  let clock: FakeClock;
-  let kube: FakeKube;
-  let deltas: string[];
-  let stop: AbortController;
-  let running: Promise<void>;
-  let reflector: Reflector<string>;
-
-  beforeEach(() => {
-    [clock, kube, deltas, stop] = [new FakeClock(), new FakeKube(), [], new AbortController()];
-    running = Promise.resolve();
-  });
-  afterEach(async () => {
-    stop.abort(new Error("test ends"));
-    await running;
-    expect(clock.sleeping).toBe(0);
-    expect(kube.watches).toEqual([]);
-  });
-
-  async function start(collection: Partial<Collection<string>> = {}): Promise<void> {
-    const project = (object: unknown) => (object as { readonly status?: string }).status ?? "none";
-    reflector = new Reflector(
-      {
-        api: kube,
-        clock,
-        logger: silentLogger,
-        random: () => 0.5,
-        onDelta: ({ type, object }) => deltas.push(`${type} ${object.key} ${object.uid} ${object.value}`),
-      },
-      { path: PODS, project, ...collection },
-    );
-    running = reflector.run(stop.signal);
-    await settled();
-  }
-  const settled = async () => {
-    for (let i = 0; i < 5; i++) await settle();
-  };
-  const pod = (name: string, status: string, uid?: string) =>
-    kube.set(PODS, { metadata: { name, ...(uid === undefined ? {} : { uid }) }, status });
-  const keys = () => [...reflector.store.values()].map(({ key, value }) => `${key} ${value}`);
-  const lists = () => kube.requests.filter((request) => !isWatch(request));
-  const watches = () => kube.requests.filter(isWatch);
-  const cluster = () => kube.list(PODS).map((each) => `a/${each.metadata.name} ${each["status"]}`);
-
   it("reads pages of 250, is synced after the last, and follows what comes", async () => {
     for (let i = 0; i < 600; i++) pod(`p${i}`, "up");
     await start();
@@ -138,7 +101,7 @@ describe("a reflector", () => {
       pod("d", "up");
     });
     kube.compact();
-    deltas = [];
+    deltas.length = 0;
     harm();
     await clock.advance(30_000);
     expect(deltas).toEqual(["removed a/a uid-1 up", "changed a/b uid-2 down", "added a/d uid-4 up"]);
@@ -224,159 +187,5 @@ describe("a reflector", () => {
     }
     await settled();
     expect(watches()).toHaveLength(1);
-  });
-
-  it("tells an object that was deleted and created again during a gap as removed and added", async () => {
-    pod("a", "up");
-    await start();
-    kube.changeUnseen(() => {
-      kube.delete(PODS, "a");
-      pod("a", "up");
-    });
-    kube.compact();
-    kube.watches[0]?.send({ type: "ERROR", object: { code: 410 } });
-    await clock.advance(2_000);
-    expect(deltas).toEqual(["added a/a uid-1 up", "removed a/a uid-1 up", "added a/a uid-2 up"]);
-  });
-
-  it("leaves the new object alone when the old one's deletion comes late or twice", async () => {
-    const old = pod("a", "up");
-    await start();
-    kube.delete(PODS, "a");
-    pod("a", "new");
-    kube.watches[0]?.send({ type: "DELETED", object: old });
-    await settled();
-    expect(keys()).toEqual(["a/a new"]);
-  });
-
-  it("takes an event that comes twice once", async () => {
-    await start();
-    const object = pod("a", "up");
-    kube.watches[0]?.send({ type: "ADDED", object });
-    await settled();
-    expect(deltas).toEqual(["added a/a uid-1 up"]);
-  });
-
-  it("drops an object that its projection does not keep any more", async () => {
-    const project = (object: unknown) => {
-      const { status } = object as { readonly status: string };
-      return status === "hidden" ? undefined : status;
-    };
-    pod("a", "up");
-    pod("b", "hidden");
-    await start({ project });
-    pod("a", "hidden");
-    await settled();
-    expect(deltas).toEqual(["added a/a uid-1 up", "removed a/a uid-1 up"]);
-  });
-
-  it("goes on when a handler throws", async () => {
-    await start();
-    const push = deltas.push;
-    deltas.push = () => {
-      throw new Error("handler");
-    };
-    pod("a", "up");
-    await settled();
-    deltas.push = push;
-    pod("b", "up");
-    await settled();
-    expect(keys()).toEqual(["a/a up", "a/b up"]);
-    expect(watches()).toHaveLength(1);
-  });
-
-  it("passes on changes strictly in the order of the server", async () => {
-    await start();
-    const expected: string[] = [];
-    for (let i = 0; i < 200; i++) {
-      pod("a", `s${i}`);
-      expected.push(`${i === 0 ? "added" : "changed"} a/a uid-1 s${i}`);
-    }
-    kube.delete(PODS, "a");
-    await settled();
-    expect(deltas).toEqual([...expected, "removed a/a uid-1 s199"]);
-  });
-
-  it("reads a line that comes in pieces, cut inside a character", async () => {
-    await start();
-    const object = { metadata: { name: "ü", uid: "u", resourceVersion: "9" }, status: "up" };
-    const line = Buffer.from(`${JSON.stringify({ type: "ADDED", object })}\n`);
-    const middle = line.indexOf(0xc3) + 1;
-    kube.watches[0]?.raw(line.subarray(0, middle));
-    await settled();
-    kube.watches[0]?.raw(line.subarray(middle));
-    await settled();
-    expect(deltas).toEqual(["added ü u up"]);
-  });
-
-  it("takes an event of 10 MB that comes slowly, and cuts off a watch whose line does not end", async () => {
-    await start();
-    const filler = "x".repeat(10 << 20);
-    const object = { metadata: { name: "big", uid: "u", resourceVersion: "9", filler }, status: "up" };
-    const line = Buffer.from(`${JSON.stringify({ type: "ADDED", object })}\n`);
-    for (let at = 0; at < line.length; at += 1 << 16) {
-      kube.watches[0]?.raw(line.subarray(at, at + (1 << 16)));
-      if (at % (1 << 21) === 0) await clock.advance(1_000);
-    }
-    await settled();
-    expect(deltas).toEqual(["added big u up"]);
-    kube.watches[0]?.raw(`{"type":"${filler}`).raw(filler);
-    await clock.advance(1_200);
-    expect(watches()).toHaveLength(2);
-    expect(lists()).toHaveLength(1);
-  });
-
-  it("lists again when three watches in a row break without one event", async () => {
-    await start();
-    for (let i = 0; i < 3; i++) {
-      kube.watches[0]?.raw("{\n");
-      await clock.advance(30_000);
-    }
-    expect(lists()).toHaveLength(2);
-  });
-
-  it("stops during a list and leaves no watch behind", async () => {
-    kube.fault = () => "hang";
-    await start();
-    stop.abort(new Error("stopped"));
-    await running;
-    expect(watches()).toEqual([]);
-  });
-
-  it("finds by its audit what the watch never told, counts it, and repairs it", async () => {
-    pod("a", "up");
-    pod("b", "up");
-    await start();
-    kube.changeUnseen(() => {
-      kube.delete(PODS, "a");
-      pod("b", "down");
-      pod("c", "up");
-    });
-    for (let passed = 0; passed < 1_215_000; passed += 45_000) {
-      await clock.advance(45_000);
-      kube.bookmark();
-    }
-    expect(reflector.counts.missed).toBe(3);
-    await clock.advance(2_000);
-    expect(keys()).toEqual(cluster());
-  });
-
-  it("does not take for missed what changes while the audit runs", async () => {
-    for (const name of ["a", "b"]) pod(name, "up");
-    await start();
-    let isAudit = false;
-    kube.after = (request) => {
-      if (isWatch(request) || !isAudit) return;
-      pod("a", "down");
-      kube.delete(PODS, "b");
-      pod("c", "up");
-    };
-    isAudit = true;
-    for (let passed = 0; passed < 1_260_000; passed += 45_000) {
-      await clock.advance(45_000);
-      kube.bookmark();
-    }
-    expect(lists().length).toBeGreaterThanOrEqual(2);
-    expect(reflector.counts.missed).toBe(0);
   });
 });

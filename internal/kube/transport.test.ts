@@ -1,16 +1,11 @@
 import { once } from "node:events";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { FakeClock, settle } from "../../test/support/fake-clock.ts";
 import { silentLogger } from "../../test/support/silent-logger.ts";
 import { type Clock, systemClock } from "../base/clock.ts";
 import { DomainError } from "../base/errors.ts";
-import { inClusterCredentials } from "./access/credentials.ts";
-import { kubeconfigCredentials } from "./access/kubeconfig.ts";
 import { KubeApiError, KubeUnreachableError } from "./kube-errors.ts";
 import { type CallFacts, KubeTransport } from "./transport.ts";
 
@@ -300,65 +295,3 @@ describe("the transport to the Kubernetes API", () => {
 async function untilSleeping(clock: FakeClock, count: number): Promise<void> {
   while (clock.sleeping < count) await settle();
 }
-
-describe("credentials", () => {
-  let folder = "";
-  beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), "gt-kube-"));
-  });
-  afterEach(() => rm(folder, { recursive: true }));
-
-  it("of a pod are read from their files each time", async () => {
-    const credentials = inClusterCredentials("fd00::1", "443", folder);
-    await expect(credentials.access()).rejects.toMatchObject({ kind: "precondition" });
-    await writeFile(join(folder, "token"), "one\n");
-    await writeFile(join(folder, "ca.crt"), "CA");
-    const server = "https://[fd00::1]:443";
-    expect(await credentials.access()).toEqual({ server, tls: { ca: "CA" }, headers: { authorization: "Bearer one" } });
-    await writeFile(join(folder, "token"), "two");
-    expect((await credentials.access()).headers).toEqual({ authorization: "Bearer two" });
-  });
-
-  it("of a kubeconfig are those of its current context or of the one that is named", async () => {
-    const path = join(folder, "config");
-    const user = (name: string, fields: object) => ({ name, user: fields });
-    await writeFile(
-      path,
-      JSON.stringify({
-        clusters: [{ name: "c", cluster: { server: "https://h:1/k", "certificate-authority-data": btoa("CA") } }],
-        users: [
-          user("a", { token: "t" }),
-          user("b", { "client-certificate-data": btoa("C"), "client-key-data": btoa("K") }),
-        ],
-        contexts: ["a", "b"].map((name) => ({ name, context: { cluster: "c", user: name } })),
-        "current-context": "a",
-      }),
-    );
-    const server = "https://h:1/k";
-    const [first, second] = [await kubeconfigCredentials(path), await kubeconfigCredentials(path, "b")];
-    expect(await first.access()).toEqual({ server, tls: { ca: "CA" }, headers: { authorization: "Bearer t" } });
-    expect(await second.access()).toEqual({ server, tls: { ca: "CA", cert: "C", key: "K" }, headers: {} });
-    await expect(kubeconfigCredentials(path, "none")).rejects.toMatchObject({ kind: "invalid" });
-    await expect(kubeconfigCredentials(join(folder, "missing"))).rejects.toMatchObject({ kind: "invalid" });
-  });
-
-  it("of a kubeconfig may come from a program, which is asked again when they end", async () => {
-    const path = join(folder, "config");
-    const program = join(folder, "plugin");
-    const answer = (token: string, expirationTimestamp: string) =>
-      writeFile(program, `#!/bin/sh\necho '${JSON.stringify({ status: { token, expirationTimestamp } })}'\n`, {
-        mode: 0o755,
-      });
-    const exec = { apiVersion: "client.authentication.k8s.io/v1", command: "./plugin", args: ["get"] };
-    const context = { name: "x", context: { cluster: "c", user: "u" } };
-    const clusters = [{ name: "c", cluster: { server: "https://h" } }];
-    await writeFile(path, JSON.stringify({ clusters, users: [{ name: "u", user: { exec } }], contexts: [context] }));
-    const credentials = await kubeconfigCredentials(path, "x");
-    await answer("one", "2020-01-01T00:00:00Z");
-    expect((await credentials.access()).headers).toEqual({ authorization: "Bearer one" });
-    await answer("two", "2120-01-01T00:00:00Z");
-    expect((await credentials.access()).headers).toEqual({ authorization: "Bearer two" });
-    await writeFile(program, "#!/bin/sh\nexit 1\n");
-    expect((await credentials.access()).headers).toEqual({ authorization: "Bearer two" });
-  });
-});

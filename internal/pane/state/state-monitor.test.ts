@@ -1,29 +1,18 @@
-import { beforeEach, describe, expect, it } from "vitest";
-import { composerOf, FakePane, fakeProfile } from "../../../test/fakes/fake-pane.ts";
-import { FakeClock } from "../../../test/support/fake-clock.ts";
+import { describe, expect, it } from "vitest";
+import { fakeProfile } from "../../../test/fakes/fake-pane.ts";
+import {
+  changes,
+  clock,
+  composer,
+  DIALOG,
+  follow,
+  forgetChanges,
+  monitor,
+  pane,
+  signal,
+  state,
+} from "../../../test/support/pane/state-monitor-bed.ts";
 import { screenOf } from "../../../test/support/screens/screens.ts";
-import type { DialogView } from "../../agents/profile.ts";
-import { StateMonitor } from "./state-monitor.ts";
-
-const { signal } = new AbortController();
-const DIALOG: DialogView = { kind: "permission", title: "Run it?", text: "rm x", choices: [] };
-
-let clock: FakeClock;
-let pane: FakePane;
-let monitor: StateMonitor;
-let changes: number;
-beforeEach(() => {
-  clock = new FakeClock();
-  pane = new FakePane(clock);
-  monitor = new StateMonitor({ clock, profile: fakeProfile(pane), source: pane }, { stallAfterMs: 60_000 });
-  changes = 0;
-  monitor.changes.listen(() => {
-    changes++;
-  });
-});
-
-const state = async () => (await monitor.look(signal)).state;
-const composer = composerOf("");
 
 describe("a monitor", () => {
   it("waits for an agent that nobody has seen yet, and calls it neither alive nor dead", async () => {
@@ -41,10 +30,7 @@ describe("a monitor", () => {
   });
 
   it("takes an unknown program for starting until it shows something, again in each life", async () => {
-    monitor = new StateMonitor(
-      { clock, profile: fakeProfile(pane, "generic"), source: pane },
-      { stallAfterMs: 60_000 },
-    );
+    follow(fakeProfile(pane, "generic"));
     for (let life = 0; life < 2; life++) {
       pane.show({}, screenOf([""]));
       monitor.signs.started();
@@ -93,7 +79,7 @@ describe("a monitor", () => {
 
   it("counts movement below the composer for an agent that shows its work there", async () => {
     const profile = { ...fakeProfile(pane), movesBelow: true as const };
-    monitor = new StateMonitor({ clock, profile, source: pane }, { stallAfterMs: 60_000 });
+    follow(profile);
     monitor.signs.started();
     const view = { composer: { ...composer, top: 0, bottom: 0 } };
     for (const frame of ["■⬝⬝", "⬝■⬝", "⬝⬝■"]) {
@@ -179,7 +165,7 @@ describe("a monitor", () => {
     await clock.advance(500);
     pane.show({ dialog: { ...DIALOG } });
     expect((await monitor.look(signal)).dialog).toEqual(first);
-    changes = 0;
+    forgetChanges();
     pane.show({ dialog: { ...DIALOG, title: "Run that?" } });
     const second = (await monitor.look(signal)).dialog;
     expect(second?.id).not.toBe(first?.id);
@@ -238,139 +224,13 @@ describe("a monitor", () => {
   it("tells each change once", async () => {
     monitor.signs.started();
     await monitor.look(signal);
-    changes = 0;
+    forgetChanges();
     await monitor.look(signal);
     expect(changes).toBe(0);
     pane.show({ composer, busy: "working" });
     await monitor.look(signal);
     await monitor.look(signal);
     expect(changes).toBe(1);
-  });
-});
-
-describe("a monitor during a resize", () => {
-  const atWidth = (cols: number) => screenOf(["─".repeat(cols), "> "]);
-  const withComposer = { composer: { ...composer, top: 1, bottom: 1 } };
-  const repaint = (cols: number) => pane.show(withComposer, atWidth(cols));
-  const becomeIdle = async () => {
-    monitor.signs.started();
-    repaint(80);
-    await clock.advance(1500);
-    expect(await state()).toBe("idle");
-  };
-
-  it("keeps an idle that was proven while the screen is cut, moved and repainted", async () => {
-    await becomeIdle();
-    const { since } = await monitor.look(signal);
-    changes = 0;
-    monitor.resized();
-    pane.show({}, screenOf(["half a box"]));
-    expect(await state()).toBe("idle");
-    await clock.advance(300);
-    repaint(40);
-    for (let ms = 0; ms < 3000; ms += 100) {
-      expect(await monitor.look(signal)).toMatchObject({ state: "idle", since });
-      await clock.advance(100);
-    }
-    expect(monitor.report.isHeld).toBe(false);
-  });
-
-  it("tells that a held state is not for typing, and what the screen says meanwhile", async () => {
-    await becomeIdle();
-    monitor.resized();
-    pane.show({}, screenOf([""]));
-    await clock.advance(100);
-    const { isHeld, evidence } = await monitor.look(signal);
-    expect(isHeld).toBe(true);
-    expect(evidence.map(({ source, ageMs }) => [source, ageMs])).toEqual([
-      ["screen", 1600],
-      ["output", expect.any(Number)],
-    ]);
-  });
-
-  it("is uncertain after three seconds when the program does not repaint", async () => {
-    await becomeIdle();
-    monitor.resized();
-    pane.show({}, screenOf(["half a box"]));
-    await clock.advance(2999);
-    expect(await state()).toBe("idle");
-    await clock.advance(1);
-    expect(await state()).toBe("uncertain");
-  });
-
-  it("looks again by itself when the time for repainting has passed", async () => {
-    await becomeIdle();
-    const stop = new AbortController();
-    monitor.resized();
-    pane.show({}, screenOf(["half a box"]));
-    const running = monitor.run(stop.signal);
-    await clock.advance(2900);
-    expect(monitor.report.state).toBe("idle");
-    await clock.advance(100);
-    expect(monitor.report.state).toBe("uncertain");
-    stop.abort(new Error("stopping"));
-    await clock.until(running);
-  });
-
-  it("keeps a state through many resizes in a row, but not longer than ten seconds", async () => {
-    await becomeIdle();
-    const seen: string[] = [];
-    for (let ms = 0; ms < 12_000; ms += 500) {
-      monitor.resized();
-      pane.show({}, screenOf([`${ms}`]));
-      seen.push(await state());
-      await clock.advance(500);
-    }
-    expect(seen).toEqual([...Array(20).fill("idle"), ...Array(4).fill("uncertain")]);
-  });
-
-  it("believes a dialog or a mark of work on the new screen at once, and nothing from before after that", async () => {
-    await becomeIdle();
-    monitor.resized();
-    pane.show({ dialog: DIALOG });
-    expect(await state()).toBe("dialog");
-    pane.show({ ...withComposer, busy: "working" });
-    expect(await state()).toBe("busy");
-    pane.show(withComposer);
-    expect(await state()).toBe("uncertain");
-  });
-
-  it("keeps an open dialog with its text and id", async () => {
-    monitor.signs.started();
-    pane.show({ dialog: DIALOG });
-    const { dialog } = await monitor.look(signal);
-    monitor.resized();
-    pane.show({}, screenOf(["half a dialog"]));
-    expect(await monitor.look(signal)).toMatchObject({ state: "dialog", dialog });
-  });
-
-  it.each([
-    ["a hook", () => monitor.signs.heard({ type: "waiting", reason: "permission" }), "dialog"],
-    ["a submitted message", () => monitor.signs.submitted(), "busy"],
-    ["the agent's end", () => monitor.signs.processIs({ type: "dead", restartDue: false, crashLoop: false }), "dead"],
-  ] as const)("keeps nothing against %s", async (_, say, expected) => {
-    await becomeIdle();
-    monitor.resized();
-    pane.show({}, screenOf([""]));
-    say();
-    expect(await state()).toBe(expected);
-  });
-
-  it("holds no idle over text that the agent has not drawn", async () => {
-    await becomeIdle();
-    monitor.resized();
-    monitor.signs.typedInto(clock.monotonicMs());
-    await clock.advance(600);
-    expect(await state()).toBe("uncertain");
-  });
-
-  it("keeps no state that had not been proven", async () => {
-    monitor.signs.started();
-    repaint(80);
-    expect(await state()).toBe("uncertain");
-    monitor.resized();
-    pane.show({}, screenOf([""]));
-    expect(await state()).toBe("uncertain");
   });
 });
 

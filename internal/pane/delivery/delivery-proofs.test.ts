@@ -1,0 +1,280 @@
+import { describe, expect, it } from "vitest";
+import { composerOf } from "../../../test/fakes/fake-pane.ts";
+import {
+  clock,
+  DIALOG,
+  delivered,
+  deps,
+  expectUntouched,
+  job,
+  pane,
+  recovered,
+  signal,
+  TEXT,
+} from "../../../test/support/pane/delivery-bed.ts";
+import { screenOf } from "../../../test/support/screens/screens.ts";
+import { deliver } from "./delivery.ts";
+
+describe("the agent's own word", () => {
+  it("is the first evidence, and waited for a moment when it is known to come", async () => {
+    pane.hooks = true;
+    pane.onEnter = () => {
+      pane.take();
+      pane.show({ composer: { ...composerOf(""), top: 1, bottom: 1 } }, screenOf([`> ${TEXT}`, "> "]));
+      pane.after(30, () => pane.hook(TEXT));
+    };
+    const result = await delivered();
+    expect(result).toMatchObject({ outcome: "submitted", confirmedMs: 25 });
+    expect(result.type === "done" && result.evidence[0]).toMatchObject({ source: "hook", confidence: "proof" });
+    expect(clock.monotonicMs()).toBe(55);
+  });
+
+  it("is not waited for when it never came before", async () => {
+    await delivered();
+    expect(clock.monotonicMs()).toBe(25);
+  });
+
+  it("without the text is strong, not proof", async () => {
+    pane.onEnter = () => {
+      pane.hook();
+      pane.take();
+    };
+    const result = await delivered();
+    expect(result.type === "done" && result.evidence[0]).toMatchObject({ source: "hook", confidence: "strong" });
+  });
+
+  it("about another text, or from before, proves nothing", async () => {
+    pane.hook(TEXT);
+    await clock.advance(10);
+    pane.onEnter = () => pane.hook("another text");
+    expect(await delivered()).toMatchObject({ outcome: "stranded" });
+  });
+
+  it("denies a submit when it took the text with a person's keys in it", async () => {
+    pane.onEnter = () => {
+      pane.hook(`${TEXT}by hand`);
+      pane.take();
+    };
+    expect(await delivered()).toMatchObject({ outcome: "unknown", error: expect.stringContaining("something else") });
+  });
+
+  it("is not needed when the screen repeats the text with a person's keys behind it", async () => {
+    pane.onEnter = () =>
+      pane.show({ composer: { ...composerOf(""), top: 1, bottom: 1 } }, screenOf([`> ${TEXT}b`, "> "]));
+    expect(await delivered()).toMatchObject({ outcome: "unknown", error: expect.stringContaining("something else") });
+  });
+
+  it("is waited for longer while the screen does not repeat the text, and not when it does", async () => {
+    pane.hooks = true;
+    pane.onEnter = () => {
+      pane.take();
+      pane.after(200, () => pane.hook(`${TEXT}b`));
+    };
+    expect(await delivered()).toMatchObject({ outcome: "unknown" });
+    expect(clock.monotonicMs()).toBe(225);
+  });
+
+  it("is needed of an agent that has just started and may have dropped what stood in its composer", async () => {
+    pane.hooks = true;
+    pane.fresh = true;
+    expect(await delivered()).toMatchObject({ outcome: "unknown", error: expect.stringContaining("just started") });
+  });
+
+  it("may take seconds when the agent has just started", async () => {
+    pane.hooks = true;
+    pane.fresh = true;
+    pane.onEnter = () => {
+      pane.take();
+      pane.after(2500, () => pane.hook(TEXT));
+    };
+    expect(await delivered()).toMatchObject({ outcome: "submitted" });
+  });
+
+  it("is not needed of a young agent that repeats the text above its composer", async () => {
+    pane.hooks = true;
+    pane.fresh = true;
+    pane.onEnter = () => {
+      pane.take();
+      pane.show({ composer: { ...composerOf(""), top: 1, bottom: 1 } }, screenOf([`> ${TEXT}`, "> "]));
+    };
+    expect(await delivered()).toMatchObject({ outcome: "submitted" });
+  });
+
+  it("about a text of its own queue denies nothing", async () => {
+    pane.onEnter = () => {
+      pane.hook("what it had kept");
+      pane.take();
+    };
+    expect(await delivered()).toMatchObject({ outcome: "submitted" });
+  });
+
+  it("about a text of its own queue that is nearly the same denies nothing, when that text was ours", async () => {
+    pane.onEnter = () => {
+      pane.hook(`${TEXT} 1`);
+      pane.take();
+    };
+    const text = `${TEXT} 2`;
+    const result = deliver(deps(), { ...job(text), typedBefore: [`${TEXT} 1`] }, signal);
+    expect(await clock.until(result, 60_000)).toMatchObject({ outcome: "submitted" });
+  });
+
+  it("about a text that is nearly ours denies that it took ours alone", async () => {
+    pane.onEnter = () => {
+      pane.hook(`${TEXT} 1`);
+      pane.take();
+    };
+    expect(await delivered("known", `${TEXT} 2`)).toMatchObject({ outcome: "unknown" });
+  });
+
+  it("proves a submit that the screen does not show, once the drawing had its time", async () => {
+    pane.onEnter = () => pane.hook(TEXT);
+    const result = await delivered();
+    expect(result).toMatchObject({ outcome: "submitted" });
+    expect([pane.enters, clock.monotonicMs()]).toEqual([1, 1025]);
+    expect(result.type === "done" && result.evidence.map((item) => item.source)).toEqual(["hook"]);
+  });
+
+  it("proves a submit after which a dialog covers the composer", async () => {
+    pane.onEnter = () => {
+      pane.hook(TEXT);
+      pane.show({ dialog: DIALOG });
+    };
+    expect(await delivered()).toMatchObject({ outcome: "submitted" });
+  });
+
+  it("proves a submit after which a dialog opens at once by the text above the dialog", async () => {
+    pane.onEnter = () => pane.show({ dialog: DIALOG }, screenOf([`❯ ${TEXT}`, "Run it?"]));
+    const result = await delivered();
+    expect(result).toMatchObject({ outcome: "submitted" });
+    expect(result.type === "done" && result.evidence.map((item) => item.value)).toEqual(["the agent repeats it"]);
+  });
+
+  it("does not take more than the text above a dialog for its submit", async () => {
+    pane.onEnter = () => pane.show({ dialog: DIALOG }, screenOf([`❯ ${TEXT}b`, "Run it?"]));
+    expect(await delivered()).toMatchObject({ outcome: "unknown" });
+  });
+
+  it("leaves an agent that is still starting three seconds for each Enter, and calls nothing stranded that it may yet take", async () => {
+    pane.fresh = true;
+    pane.onEnter = () => {};
+    expect(await delivered()).toMatchObject({ outcome: "unknown", stands: true });
+    expect([pane.enters, clock.monotonicMs()]).toEqual([3, 25 + 3 * 3000]);
+  });
+
+  it.each([
+    ["its own word tells what came of it", true, "submitted"],
+    ["nothing tells what came of it", false, "unknown"],
+  ])("when a slow agent opens a dialog more than a second after the Enter, and %s", async (_, tells, outcome) => {
+    pane.onEnter = () => {
+      pane.cursorMoved = true;
+      pane.after(1100, () => {
+        if (tells) pane.hook(TEXT);
+        pane.show({ dialog: DIALOG });
+      });
+    };
+    expect(await delivered()).toMatchObject({ outcome });
+    expect(pane.enters).toBe(1);
+  });
+});
+
+describe("a program of which nothing is known", () => {
+  it("gets one Enter after its echo, whatever it answers", async () => {
+    pane.onPaste = (text) => pane.show({}, screenOf([`> ${text}`]));
+    pane.onEnter = () => pane.show({}, screenOf([`> ${TEXT}`], { cursor: [0, 1] }));
+    expect(await delivered("generic")).toMatchObject({ outcome: "submitted" });
+    expect(pane.typed).toEqual([TEXT, "\r"]);
+  });
+
+  it("is not said to have taken several lines as one text, unless it says so itself", async () => {
+    const lines = "one two three four\nfive six seven eight";
+    pane.onPaste = () => pane.show({}, screenOf(["> one two three four", "five six seven eight"]));
+    pane.onEnter = () => pane.show({}, screenOf(["five six seven eight", "> "]));
+    expect(await delivered("generic", lines)).toMatchObject({
+      outcome: "unknown",
+      error: expect.stringContaining("lines"),
+    });
+    pane.show({}, screenOf(["> "]));
+    pane.typed.length = 0;
+    pane.onEnter = () => {
+      pane.hook(lines);
+      pane.show({}, screenOf(["five six seven eight", "> "]));
+    };
+    expect(await delivered("generic", lines)).toMatchObject({ outcome: "submitted" });
+  });
+
+  it.each([
+    [4095, "submitted"],
+    [4096, "unknown"],
+  ])("is said to have taken a line of %i bytes: %s, because a terminal may cut longer ones", async (bytes, outcome) => {
+    const line = `${"x".repeat(bytes - 20)} and this is its end`;
+    pane.onPaste = () => pane.show({}, screenOf(["xxxxxxxxxx and this is its end"]));
+    pane.onEnter = () => pane.show({}, screenOf(["> "]));
+    expect(await delivered("generic", line)).toMatchObject({ outcome });
+  });
+
+  it("gets no Enter without an echo", async () => {
+    pane.onPaste = () => {};
+    expect(await delivered("generic")).toMatchObject({ outcome: "unknown" });
+    expect(pane.enters).toBe(0);
+  });
+});
+
+describe("an attempt whose end nobody saw", () => {
+  it("is tried again when its buffer is still there", async () => {
+    pane.buffers.set("gt-1", TEXT);
+    expect(await recovered()).toMatchObject({ type: "retry" });
+    expectUntouched();
+  });
+
+  it("is tried again when its buffer is still there, although tmux goes away once more", async () => {
+    pane.buffers.set("gt-1", TEXT);
+    pane.fail("bufferExists");
+    pane.fail("dropBuffer");
+    expect(await recovered()).toMatchObject({ type: "retry" });
+    expect(pane.typed).toEqual([]);
+  });
+
+  it("is submitted when its text stands in the composer alone", async () => {
+    pane.compose(TEXT);
+    expect(await recovered()).toMatchObject({ outcome: "submitted" });
+    expect(pane.typed).toEqual(["\r"]);
+  });
+
+  it("is submitted when its text is still being drawn", async () => {
+    pane.after(300, () => pane.compose(TEXT));
+    expect(await recovered()).toMatchObject({ outcome: "submitted" });
+    expect(pane.typed).toEqual(["\r"]);
+  });
+
+  it.each([
+    ["the composer is empty", () => {}],
+    ["a person's words stand there too", () => pane.compose(`${TEXT} and`)],
+    ["the composer is covered", () => pane.show({ dialog: DIALOG })],
+  ])("is unknown and left alone when %s", async (_, prepare) => {
+    prepare();
+    expect(await recovered()).toMatchObject({ outcome: "unknown" });
+    expect(pane.typed).toEqual([]);
+  });
+
+  it("is not submitted while a dialog is open", async () => {
+    pane.show({ composer: composerOf(TEXT), dialog: DIALOG });
+    expect(await recovered()).toMatchObject({ outcome: "stranded" });
+    expect(pane.enters).toBe(0);
+  });
+
+  it("is submitted when the agent said so meanwhile, and that is the evidence", async () => {
+    pane.hook(TEXT);
+    await clock.advance(5);
+    const result = await recovered();
+    expect(result).toMatchObject({ outcome: "submitted" });
+    expect(result.type === "done" && result.evidence).toEqual([
+      { source: "hook", value: "the agent took this text", ageMs: 5, confidence: "proof" },
+    ]);
+    expect(pane.enters).toBe(0);
+  });
+
+  it("is unknown for a program of which nothing is known", async () => {
+    expect(await recovered("generic")).toMatchObject({ outcome: "unknown" });
+    expect(pane.typed).toEqual([]);
+  });
+});

@@ -1,0 +1,138 @@
+import { describe, expect, it } from "vitest";
+import {
+  clock,
+  composer,
+  DIALOG,
+  forgetChanges,
+  monitor,
+  pane,
+  signal,
+  state,
+} from "../../../test/support/pane/state-monitor-bed.ts";
+import { screenOf } from "../../../test/support/screens/screens.ts";
+
+describe("a monitor during a resize", () => {
+  const atWidth = (cols: number) => screenOf(["─".repeat(cols), "> "]);
+  const withComposer = { composer: { ...composer, top: 1, bottom: 1 } };
+  const repaint = (cols: number) => pane.show(withComposer, atWidth(cols));
+  const becomeIdle = async () => {
+    monitor.signs.started();
+    repaint(80);
+    await clock.advance(1500);
+    expect(await state()).toBe("idle");
+  };
+
+  it("keeps an idle that was proven while the screen is cut, moved and repainted", async () => {
+    await becomeIdle();
+    const { since } = await monitor.look(signal);
+    forgetChanges();
+    monitor.resized();
+    pane.show({}, screenOf(["half a box"]));
+    expect(await state()).toBe("idle");
+    await clock.advance(300);
+    repaint(40);
+    for (let ms = 0; ms < 3000; ms += 100) {
+      expect(await monitor.look(signal)).toMatchObject({ state: "idle", since });
+      await clock.advance(100);
+    }
+    expect(monitor.report.isHeld).toBe(false);
+  });
+
+  it("tells that a held state is not for typing, and what the screen says meanwhile", async () => {
+    await becomeIdle();
+    monitor.resized();
+    pane.show({}, screenOf([""]));
+    await clock.advance(100);
+    const { isHeld, evidence } = await monitor.look(signal);
+    expect(isHeld).toBe(true);
+    expect(evidence.map(({ source, ageMs }) => [source, ageMs])).toEqual([
+      ["screen", 1600],
+      ["output", expect.any(Number)],
+    ]);
+  });
+
+  it("is uncertain after three seconds when the program does not repaint", async () => {
+    await becomeIdle();
+    monitor.resized();
+    pane.show({}, screenOf(["half a box"]));
+    await clock.advance(2999);
+    expect(await state()).toBe("idle");
+    await clock.advance(1);
+    expect(await state()).toBe("uncertain");
+  });
+
+  it("looks again by itself when the time for repainting has passed", async () => {
+    await becomeIdle();
+    const stop = new AbortController();
+    monitor.resized();
+    pane.show({}, screenOf(["half a box"]));
+    const running = monitor.run(stop.signal);
+    await clock.advance(2900);
+    expect(monitor.report.state).toBe("idle");
+    await clock.advance(100);
+    expect(monitor.report.state).toBe("uncertain");
+    stop.abort(new Error("stopping"));
+    await clock.until(running);
+  });
+
+  it("keeps a state through many resizes in a row, but not longer than ten seconds", async () => {
+    await becomeIdle();
+    const seen: string[] = [];
+    for (let ms = 0; ms < 12_000; ms += 500) {
+      monitor.resized();
+      pane.show({}, screenOf([`${ms}`]));
+      seen.push(await state());
+      await clock.advance(500);
+    }
+    expect(seen).toEqual([...Array(20).fill("idle"), ...Array(4).fill("uncertain")]);
+  });
+
+  it("believes a dialog or a mark of work on the new screen at once, and nothing from before after that", async () => {
+    await becomeIdle();
+    monitor.resized();
+    pane.show({ dialog: DIALOG });
+    expect(await state()).toBe("dialog");
+    pane.show({ ...withComposer, busy: "working" });
+    expect(await state()).toBe("busy");
+    pane.show(withComposer);
+    expect(await state()).toBe("uncertain");
+  });
+
+  it("keeps an open dialog with its text and id", async () => {
+    monitor.signs.started();
+    pane.show({ dialog: DIALOG });
+    const { dialog } = await monitor.look(signal);
+    monitor.resized();
+    pane.show({}, screenOf(["half a dialog"]));
+    expect(await monitor.look(signal)).toMatchObject({ state: "dialog", dialog });
+  });
+
+  it.each([
+    ["a hook", () => monitor.signs.heard({ type: "waiting", reason: "permission" }), "dialog"],
+    ["a submitted message", () => monitor.signs.submitted(), "busy"],
+    ["the agent's end", () => monitor.signs.processIs({ type: "dead", restartDue: false, crashLoop: false }), "dead"],
+  ] as const)("keeps nothing against %s", async (_, say, expected) => {
+    await becomeIdle();
+    monitor.resized();
+    pane.show({}, screenOf([""]));
+    say();
+    expect(await state()).toBe(expected);
+  });
+
+  it("holds no idle over text that the agent has not drawn", async () => {
+    await becomeIdle();
+    monitor.resized();
+    monitor.signs.typedInto(clock.monotonicMs());
+    await clock.advance(600);
+    expect(await state()).toBe("uncertain");
+  });
+
+  it("keeps no state that had not been proven", async () => {
+    monitor.signs.started();
+    repaint(80);
+    expect(await state()).toBe("uncertain");
+    monitor.resized();
+    pane.show({}, screenOf([""]));
+    expect(await state()).toBe("uncertain");
+  });
+});

@@ -1,0 +1,77 @@
+import { describe, expect, it } from "vitest";
+import type { DialogView, FileState, HookEvent, ScreenView } from "../../../internal/agents/profile.ts";
+import { judge, type ProcessSign, type Signals } from "../../../internal/pane/state/judge.ts";
+
+export const NOW = 1_000_000;
+export const STALL_AFTER_MS = 600_000;
+
+export const composer = { top: 1, bottom: 1, text: "", pasteMarkers: 0 };
+export const dialogView: DialogView = { kind: "permission", title: "Run it?", text: "", choices: [] };
+export const IDLE: ScreenView = { composer };
+export const BUSY: ScreenView = { composer, busy: "esc to interrupt" };
+export const DIALOG: ScreenView = { dialog: dialogView };
+export const PARKED: ScreenView = { composer, parked: "limit" };
+export const UNKNOWN: ScreenView = {};
+
+export interface Seen {
+  readonly process?: ProcessSign;
+  /** Default: it took messages before. */
+  readonly everReady?: boolean;
+  readonly hook?: readonly [HookEvent | HookEvent["type"], ageMs: number];
+  readonly file?: readonly [FileState["type"], ageMs: number];
+  /** `stillMs`: for how long nothing around the composer has moved; default `ageMs`. */
+  readonly screen?: readonly [ScreenView, ageMs: number, stillMs?: number];
+  readonly proof?: "screen" | "silence";
+  readonly outputAge?: number;
+  readonly startedAge?: number;
+  readonly submittedAge?: number;
+  /** Something was typed then; see `Signals.typedAt`. */
+  readonly typedAge?: number;
+}
+
+export function signalsOf(seen: Seen): Signals {
+  const { hook, file, screen } = seen;
+  return {
+    process: seen.process ?? { type: "alive" },
+    startedAt: NOW - (seen.startedAge ?? 100_000),
+    everReady: seen.everReady ?? true,
+    ...(hook && { hook: { event: eventOf(hook[0]), at: NOW - hook[1] } }),
+    ...(file && { file: { state: fileOf(file[0]), at: NOW - file[1] } }),
+    ...(screen && {
+      screen: {
+        view: screen[0],
+        since: NOW - screen[1],
+        stillSince: NOW - (screen[2] ?? screen[1]),
+        idleProof: seen.proof ?? "screen",
+      },
+    }),
+    lastOutputAt: NOW - (seen.outputAge ?? 100),
+    ...(seen.submittedAge !== undefined && { submittedAt: NOW - seen.submittedAge }),
+    ...(seen.typedAge !== undefined && { typedAt: NOW - seen.typedAge }),
+  };
+}
+
+export function eventOf(event: HookEvent | HookEvent["type"]): HookEvent {
+  if (typeof event !== "string") return event;
+  return event === "waiting" ? { type: event, reason: "permission" } : { type: event };
+}
+
+export function fileOf(type: FileState["type"]): FileState {
+  return type === "waiting" ? { type, reason: "permission prompt" } : { type };
+}
+
+export const verdictOf = (seen: Seen) => judge(signalsOf(seen), NOW, { stallAfterMs: STALL_AFTER_MS });
+
+export type Row = readonly [what: string, seen: Seen, verdict: string];
+
+export function table(name: string, rows: readonly Row[]): void {
+  describe(name, () => {
+    it.each(rows)("%s", (_, seen, verdict) => {
+      const { state, evidence } = verdictOf(seen);
+      const [first] = evidence;
+      expect(`${state} by ${first?.source} (${first?.confidence})`).toBe(verdict);
+    });
+  });
+}
+
+export const dead = (restartDue: boolean, crashLoop = false): ProcessSign => ({ type: "dead", restartDue, crashLoop });
