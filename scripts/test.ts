@@ -10,10 +10,10 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { agentProgram } from "../test/support/agents/agents-install.ts";
 import { staticSteps } from "./check-steps.ts";
-import { type Counts, countsLine, none, plus } from "./counts.ts";
-import { ensureTestPrograms } from "./ensure-test-programs.ts";
-import { ensureTmux } from "./ensure-tmux.ts";
+import { ensureTestPrograms } from "./programs/ensure-test-programs.ts";
+import { ensureTmux } from "./programs/ensure-tmux.ts";
 import { packaged, printStep, root, runSteps, toolEnvironment, vitestColor } from "./step.ts";
+import { type Counts, countsLine, none, plus } from "./testing/counts.ts";
 
 const HELP = `Runs the tests, with all set-up: tmux, programs for tests, checks.
 

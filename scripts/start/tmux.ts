@@ -6,7 +6,7 @@ import { nodeCommand } from "./agent-command.ts";
 
 /** Makes sure of a tmux; its PATH entry comes first then. A number is the exit code when there is none, the reason said. */
 export async function pathWithTmux(root: string, env: NodeJS.ProcessEnv): Promise<string | number> {
-  const [program, ...args] = nodeCommand(root, "scripts/ensure-tmux.ts");
+  const [program, ...args] = nodeCommand(root, "scripts/programs/ensure-tmux.ts");
   const child = spawn(program, args, { env, stdio: ["ignore", "pipe", "inherit"] });
   const [output] = await Promise.all([text(child.stdout), once(child, "close")]);
   if (child.exitCode !== 0) return child.exitCode ?? 1;

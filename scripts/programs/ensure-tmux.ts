@@ -1,8 +1,8 @@
 // Finds a tmux that is new enough, or installs one where that is allowed.
 //
-//   node scripts/launch.mjs scripts/ensure-tmux.ts    prints its path; exit 4 when there is none
-import { DomainError } from "../internal/base/errors.ts";
-import { runMain } from "../internal/cli/run-main.ts";
+//   node scripts/launch.mjs scripts/programs/ensure-tmux.ts    prints its path; exit 4 when there is none
+import { DomainError } from "../../internal/base/errors.ts";
+import { runMain } from "../../internal/cli/run-main.ts";
 import { aptInstall, findProgram, type RunProgram, runProgram } from "./apt.ts";
 
 export interface Tmux {

@@ -1,4 +1,4 @@
-import { grpcPython, PYTHON_PACKAGES } from "../test/support/bridge/python-grpc.ts";
+import { grpcPython, PYTHON_PACKAGES } from "../../test/support/bridge/python-grpc.ts";
 import { aptInstall, findProgram, type RunProgram, runProgram } from "./apt.ts";
 
 /** Debian packages of the programs that tests drive, beside tmux and what npm brings. */

@@ -1,14 +1,14 @@
 // Records what a pane of a running tmux shows as a new case for the profiles' tests:
-//   node scripts/launch.mjs scripts/record-screen.ts --socket PATH --target claude: \
+//   node scripts/launch.mjs scripts/screens/record-screen.ts --socket PATH --target claude: \
 //     --agent claude --name claude/2.1.400/new-dialog --truth dialog:permission
 // --truth: idle | busy | draft | busy-draft | dialog:KIND | other, known from what you did and not from how it is read.
 // Look at the case.json that it writes, and for anything private in screen.ansi, before you commit them.
 import { parseArgs } from "node:util";
-import type { DialogKind } from "../internal/agents/profile.ts";
-import { profileNamed } from "../internal/agents/programs/registry.ts";
-import { recordPane } from "../test/support/screens/record-pane.ts";
-import { saveScreenCase, type Truth } from "../test/support/screens/screen-corpus.ts";
-import { screenFromRecording } from "../test/support/screens/screen-from-ansi.ts";
+import type { DialogKind } from "../../internal/agents/profile.ts";
+import { profileNamed } from "../../internal/agents/programs/registry.ts";
+import { recordPane } from "../../test/support/screens/record-pane.ts";
+import { saveScreenCase, type Truth } from "../../test/support/screens/screen-corpus.ts";
+import { screenFromRecording } from "../../test/support/screens/screen-from-ansi.ts";
 
 function truthFrom(word: string): Truth {
   if (word.startsWith("dialog:")) return { state: "dialog", kind: word.slice("dialog:".length) as DialogKind };

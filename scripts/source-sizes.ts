@@ -1,0 +1,72 @@
+import { basename, dirname } from "node:path";
+
+/** A file of ours that was not generated. */
+export interface SourceFile {
+  /** From the root of the repository. */
+  readonly path: string;
+  readonly text: string;
+}
+
+/** A folder with more than this is no longer held in the head: it is cut. Tests do not count, what supports them does. */
+const ROOM_FILES = 25;
+const ROOM_LINES = 3000;
+const FILE_LINES = 350;
+const MEDIAN_LINES = 80;
+const COMMENT_COLUMNS = 120;
+
+/** What is larger than it may be, one sentence each. */
+export function oversized(files: readonly SourceFile[]): readonly string[] {
+  const sources = files.filter(({ path }) => !path.endsWith(".test.ts"));
+  const median = medianOf(sources.map(linesOf));
+  return [
+    ...files
+      .filter((file) => linesOf(file) > FILE_LINES)
+      .map((file) => say(file.path, linesOf(file), "lines", FILE_LINES)),
+    ...files.flatMap(longComments),
+    ...[...Map.groupBy(sources, ({ path }) => dirname(path))].flatMap(([room, inside]) => oversizedRoom(room, inside)),
+    ...(median > MEDIAN_LINES ? [say("the median of the source files", median, "lines", MEDIAN_LINES)] : []),
+  ];
+}
+
+function oversizedRoom(room: string, files: readonly SourceFile[]): readonly string[] {
+  const lines = files.reduce((sum, file) => sum + linesOf(file), 0);
+  return [
+    ...(files.length > ROOM_FILES ? [say(`${room}/`, files.length, "source files", ROOM_FILES)] : []),
+    ...(lines > ROOM_LINES ? [say(`${room}/`, lines, "lines of source", ROOM_LINES)] : []),
+  ];
+}
+
+/** Code is broken by the formatter, comments are not. */
+function longComments({ path, text }: SourceFile): readonly string[] {
+  return text.split("\n").flatMap((line, index) => {
+    const isLong = [...line].length > COMMENT_COLUMNS && /^\s*(\/\/|\/\*|\* )/.test(line);
+    return isLong ? [say(`${path}:${index + 1}`, [...line].length, "columns of comment", COMMENT_COLUMNS)] : [];
+  });
+}
+
+/** A class that is the only one of its file gives the file its name: `session-log.ts` has `SessionLog`. */
+export function misnamed(files: readonly SourceFile[]): readonly string[] {
+  return files.flatMap(({ path, text }) => {
+    const classes = [...text.matchAll(/^export (?:abstract )?class (\w+)/gm)].map(([, name]) => name ?? "");
+    const [only, ...others] = classes;
+    if (only === undefined || others.length > 0) return [];
+    const expected = `${kebab(only)}.ts`;
+    return basename(path) === expected ? [] : [`${path} has the class ${only}: it is to be ${expected}`];
+  });
+}
+
+function kebab(name: string): string {
+  return name.replaceAll(/(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/g, "-").toLowerCase();
+}
+
+function say(what: string, is: number, unit: string, limit: number): string {
+  return `${what} has ${is} ${unit}; at most ${limit}`;
+}
+
+function linesOf({ text }: SourceFile): number {
+  return text.split("\n").length - 1;
+}
+
+function medianOf(numbers: readonly number[]): number {
+  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
+}
