@@ -44,14 +44,16 @@ function longComments({ path, text }: SourceFile): readonly string[] {
   });
 }
 
-/** A class that is the only one of its file gives the file its name: `session-log.ts` has `SessionLog`. */
+/** A file that exports one class and no other value is named for it, in whole or in part: `session-log.ts` has `SessionLog`. */
 export function misnamed(files: readonly SourceFile[]): readonly string[] {
   return files.flatMap(({ path, text }) => {
-    const classes = [...text.matchAll(/^export (?:abstract )?class (\w+)/gm)].map(([, name]) => name ?? "");
-    const [only, ...others] = classes;
-    if (only === undefined || others.length > 0) return [];
-    const expected = `${kebab(only)}.ts`;
-    return basename(path) === expected ? [] : [`${path} has the class ${only}: it is to be ${expected}`];
+    const values = [...text.matchAll(/^export (?:abstract |async )?(class|const|function|let) (\w+)/gm)];
+    const [[, kind, name = ""] = []] = values;
+    if (values.length !== 1 || kind !== "class") return [];
+    const [file, expected] = [basename(path, ".ts"), kebab(name)];
+    return file.includes(expected) || expected.includes(file)
+      ? []
+      : [`${path} has the class ${name} alone: ${expected}.ts`];
   });
 }
 

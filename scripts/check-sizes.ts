@@ -1,0 +1,29 @@
+// Holds the sizes and names that keep a room readable; exit code 1 and a line for each that is broken.
+//
+//   node scripts/launch.mjs scripts/check-sizes.ts
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { misnamed, oversized, type SourceFile } from "./source-sizes.ts";
+import { root } from "./step.ts";
+
+const listed = execFileSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "*.ts", "*.mjs"], {
+  cwd: root,
+  encoding: "utf8",
+});
+const files: readonly SourceFile[] = listed
+  .split("\0")
+  .filter((path) => path !== "" && !path.includes("/gen/"))
+  .flatMap((path) => read(path));
+const broken = [...oversized(files), ...misnamed(files)];
+for (const line of broken) console.log(line);
+process.exitCode = broken.length > 0 ? 1 : 0;
+
+/** Nothing for a file that git knows and that was deleted. */
+function read(path: string): readonly SourceFile[] {
+  try {
+    return [{ path, text: readFileSync(join(root, path), "utf8") }];
+  } catch {
+    return [];
+  }
+}
