@@ -6,7 +6,7 @@ export const NOW = 1_000_000;
 export const STALL_AFTER_MS = 600_000;
 
 export const composer = { top: 1, bottom: 1, text: "", pasteMarkers: 0 };
-export const dialogView: DialogView = { kind: "permission", title: "Run it?", text: "", choices: [] };
+const dialogView: DialogView = { kind: "permission", title: "Run it?", text: "", choices: [] };
 export const IDLE: ScreenView = { composer };
 export const BUSY: ScreenView = { composer, busy: "esc to interrupt" };
 export const DIALOG: ScreenView = { dialog: dialogView };
@@ -29,7 +29,7 @@ export interface Seen {
   readonly typedAge?: number;
 }
 
-export function signalsOf(seen: Seen): Signals {
+function signalsOf(seen: Seen): Signals {
   const { hook, file, screen } = seen;
   return {
     process: seen.process ?? { type: "alive" },
@@ -51,12 +51,12 @@ export function signalsOf(seen: Seen): Signals {
   };
 }
 
-export function eventOf(event: HookEvent | HookEvent["type"]): HookEvent {
+function eventOf(event: HookEvent | HookEvent["type"]): HookEvent {
   if (typeof event !== "string") return event;
   return event === "waiting" ? { type: event, reason: "permission" } : { type: event };
 }
 
-export function fileOf(type: FileState["type"]): FileState {
+function fileOf(type: FileState["type"]): FileState {
   return type === "waiting" ? { type, reason: "permission prompt" } : { type };
 }
 

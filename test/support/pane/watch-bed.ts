@@ -36,10 +36,10 @@ export class FakeSink implements WatchSink<WatchUpdate> {
 
 export let clock: FakeClock;
 export let output: OutputStream;
-export let ended: string | undefined;
+let ended: string | undefined;
 export let encoded: number;
-export let hub: WatchHub<WatchUpdate>;
-export let stop: AbortController;
+let hub: WatchHub<WatchUpdate>;
+let stop: AbortController;
 beforeEach(async () => {
   clock = new FakeClock();
   output = new OutputStream({ clock }, { cols: 20, rows: 4, rawBytes: 1_000_000, epoch: "e1", startOffset: 0n });
