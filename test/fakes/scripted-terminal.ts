@@ -34,6 +34,8 @@ export class ScriptedTerminal implements LaunchedTerminal, SessionTerminal {
   /** By caller and subscriber_id. */
   readonly positions = new Map<string, bigint>();
   epoch = "e1";
+  /** While set, streams wait for it behind their first event. */
+  slow: Promise<void> | undefined;
   /** What a reader that begins before it is told instead of these numbers. */
   lostTo = 0n;
   readonly #events: SidecarEvent[] = [];
@@ -106,6 +108,9 @@ export class ScriptedTerminal implements LaunchedTerminal, SessionTerminal {
     this.calls.push({ method: method.name, caller });
     const { afterSeq, epoch, subscriberId } = request as unknown as SidecarStreamEventsRequest;
     if (epoch !== "" && epoch !== this.epoch) throw new DomainError("precondition", "another epoch");
+    const head = this.#events.length;
+    if ((afterSeq ?? 0n) > head)
+      throw new DomainError("precondition", "ahead of the head", { fields: { head: `${head}` } });
     const stop = new AbortController();
     void this.#cut.next(signal).then(
       () => stop.abort(new DomainError("unavailable", "the connection was cut")),
@@ -114,6 +119,7 @@ export class ScriptedTerminal implements LaunchedTerminal, SessionTerminal {
     const either = AbortSignal.any([signal, stop.signal]);
     let at = afterSeq ?? this.positions.get(`${caller.identity} ${subscriberId}`) ?? 0n;
     for (;;) {
+      if (at > 0n) await this.slow;
       either.throwIfAborted();
       if (at < this.lostTo - 1n) {
         const gap = { first: at + 1n, to: this.lostTo, reason: GapReason.RESTART };

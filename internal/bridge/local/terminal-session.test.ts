@@ -209,6 +209,32 @@ describe("a session in a terminal", () => {
     expect(clock.now()).toBe(before);
   });
 
+  it("of an earlier bridge is served once all that its sidecar has told is known", async () => {
+    await start();
+    only().tell(...Array(4).fill({ type: EventType.STDOUT, text: "x\n" }));
+    const launched = only();
+    const [before, earlier] = [stop, running];
+    launcher = new ScriptedLauncher();
+    launcher.survivors_ = [{ config: launched.config, launched }];
+    let release = () => {};
+    launched.slow = new Promise((resolve) => {
+      release = resolve;
+    });
+    begin();
+    let isReady = false;
+    const ready = sessions.ready.then(() => {
+      isReady = true;
+    });
+    await settle();
+    expect(isReady).toBe(false);
+    release();
+    await ready;
+    expect(sessions.get(key)).toMatchObject({ status: "running", lastSeq: 5n });
+    expect(names(await read(4n, "e1"))).toEqual(["5 STDOUT"]);
+    before.abort();
+    await clock.until(earlier);
+  });
+
   it("judges no position before its sidecar has told an event", async () => {
     let release = () => {};
     launcher.hold = new Promise((resolve) => {

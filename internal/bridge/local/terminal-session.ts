@@ -37,6 +37,7 @@ import type { LaunchedTerminal } from "../terminal-launcher.ts";
 import type { AckedPosition, AgentEnd, AgentListener, AgentSession } from "./agent-session.ts";
 import { SharedCall } from "./shared-call.ts";
 import { SharedScreens } from "./shared-screens.ts";
+import { headAtSidecar } from "./sidecar-head.ts";
 
 export interface TerminalSessionDeps {
   readonly clock: Clock;
@@ -50,6 +51,8 @@ export interface TerminalSessionDeps {
 
 /** The first event of a sidecar that answers Status comes within this. */
 const FIRST_EVENT_MS = 2000;
+/** All events that a sidecar holds come within this. */
+const CATCH_UP_MS = 10_000;
 /** An event that a sidecar's answer is about comes within this. */
 const EVENT_MS = 1000;
 /** Inputs whose INPUT_RECEIVED event can be named. */
@@ -103,7 +106,7 @@ export class TerminalSession implements AgentSession {
     const { terminal } = this.#launched;
     this.#terminal = withActivity(terminal, this.#deps.listener);
     this.#mirroring = this.log.run(terminal, this.#life.signal);
-    await this.#until(() => this.log.head > 0n || this.log.isOver, FIRST_EVENT_MS);
+    await this.#caughtUp(terminal);
   }
 
   async ended(): Promise<AgentEnd> {
@@ -215,6 +218,13 @@ export class TerminalSession implements AgentSession {
       stop.abort();
       await late;
     }
+  }
+
+  /** The first event has come; of a survivor, all that it has told so far: positions of them are known to its readers. */
+  async #caughtUp(terminal: SessionTerminal): Promise<void> {
+    const { clock, isSurvivor } = this.#deps;
+    const head = isSurvivor ? ((await headAtSidecar(clock, terminal, FIRST_EVENT_MS)) ?? 1n) : 1n;
+    await this.#until(() => this.log.head >= head || this.log.isOver, isSurvivor ? CATCH_UP_MS : FIRST_EVENT_MS);
   }
 
   /** Until an event made it true, at most `ms`. */
