@@ -1,6 +1,7 @@
 import type { KeyObject, X509Certificate } from "node:crypto";
 import { createPrivateKey, createPublicKey } from "node:crypto";
 import { DomainError } from "../../internal/base/errors.ts";
+import { quotedText, shownText } from "../../internal/base/quoted-text.ts";
 import { isEncryptedKey } from "../../internal/pki/ca-key.ts";
 import { factsOf } from "../../internal/pki/certificate-facts.ts";
 import { nameText } from "../../internal/pki/der/general-names.ts";
@@ -47,16 +48,16 @@ function certificatePart(certificate: X509Certificate, now: number): Part {
     given.map((name) => `${name.type}:${nameText(name)}`).join(", ");
   return [
     `${kind} ${quotedName(certificate)}${purpose}`,
-    `issuer      ${certificate.issuer.replaceAll("\n", ", ")}`,
+    `issuer      ${certificate.issuer.split("\n").map(shownText).join(", ")}`,
     `valid       from ${dayText(certificate.validFromDate)} ${endText(certificate, now)}`,
     ...(names.length > 0 ? [`names       ${list([...names])}`] : []),
     ...(domain === undefined ? [] : [`domain      ${domain}`]),
     ...(isCa ? [`CAs below   ${pathLength ?? "any number"}`] : []),
     ...(constraints && constraints.permitted.length > 0 ? [`permitted   ${list([...constraints.permitted])}`] : []),
     ...(constraints && constraints.excluded.length > 0 ? [`excluded    ${list([...constraints.excluded])}`] : []),
-    ...(crlUrls.length > 0 ? [`CRL         ${crlUrls.join(", ")}`] : []),
+    ...(crlUrls.length > 0 ? [`CRL         ${crlUrls.map(shownText).join(", ")}`] : []),
     `key         ${keyText(certificate.publicKey)}`,
-    `serial      ${certificate.serialNumber}`,
+    `serial      ${shownText(certificate.serialNumber)}`,
     `SHA-256     ${certificate.fingerprint256}`,
   ];
 }
@@ -64,8 +65,8 @@ function certificatePart(certificate: X509Certificate, now: number): Part {
 function listParts(text: string, now: number): Part[] {
   if (!text.includes("-----BEGIN X509 CRL-----")) return [];
   return revocationListsOf(text).map(({ size, number, issuerName, thisUpdate, nextUpdate }) => [
-    `revocation list of ${JSON.stringify(issuerName ?? "(no common name)")}`,
-    `number      ${number ?? "none"}`,
+    `revocation list of ${quotedText(issuerName ?? "(no common name)")}`,
+    `number      ${shownText(String(number ?? "none"))}`,
     `revoked     ${size}`,
     `valid       from ${dayText(new Date(thisUpdate))} ${listEnd(nextUpdate, now)}`,
   ]);

@@ -1,4 +1,5 @@
 import type { X509Certificate } from "node:crypto";
+import { quotedText } from "../../internal/base/quoted-text.ts";
 import { factsOf } from "../../internal/pki/certificate-facts.ts";
 
 const DAY_MS = 86_400_000;
@@ -19,5 +20,5 @@ export function endText(certificate: X509Certificate, now: number): string {
 
 /** A certificate as a sentence names it: its common name in quotes. */
 export function quotedName(certificate: X509Certificate): string {
-  return JSON.stringify(factsOf(certificate).commonName ?? "(no common name)");
+  return quotedText(factsOf(certificate).commonName ?? "(no common name)");
 }

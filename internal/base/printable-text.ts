@@ -1,7 +1,5 @@
+import { inertJson } from "./quoted-text.ts";
 import { plainText, styledText } from "./sanitise.ts";
-
-/** What JSON leaves as it is and a terminal or an editor may obey: DEL, C1 controls, bidirectional and line separators. */
-const UNSAFE_IN_JSON = /[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
 /**
  * Text that a terminal only shows: no control characters but TAB and LF, no escape sequences but styling (SGR) of ours or
@@ -42,9 +40,7 @@ export class PrintableText {
    */
   static json(value: unknown): PrintableText {
     const text = JSON.stringify(value, (_, part) => (typeof part === "bigint" ? Number(part) : part));
-    return new PrintableText(
-      text.replace(UNSAFE_IN_JSON, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`),
-    );
+    return new PrintableText(inertJson(text));
   }
 
   /** A template: its own parts stay as they are, strings put into it are cleaned and stay on one line. */

@@ -138,13 +138,17 @@ function readCrlUrls(value: DerValue | undefined): string[] {
   return names.map(decodeGeneralName).flatMap((name) => (name.type === "uri" ? [name.value] : []));
 }
 
-/** The common name in an encoded name: the last one, which is the most specific. */
+/**
+ * The common name in an encoded name: the last one, which is the most specific.
+ * @throws DomainError `invalid` for one that is cut off
+ */
 export function commonNameOf(name: DerValue | undefined): string | undefined {
   const attributes = children(name).flatMap(children);
   const pairs = attributes.map(children);
   const found = pairs.findLast(([id]) => id !== undefined && dottedOf(id.content) === OID.commonName)?.[1];
   if (found === undefined) return undefined;
   const bytes = Buffer.from(found.content);
+  if (found.tag === 0x1e && bytes.length % 2 === 1) throw new DomainError("invalid", "a name that is cut off");
   return found.tag === 0x1e
     ? bytes.swap16().toString("utf16le")
     : bytes.toString(found.tag === 0x0c ? "utf8" : "latin1");

@@ -68,3 +68,11 @@ it("with a byte changed is refused, or its signature fails", () => {
     }),
   );
 });
+
+it("whose issuer's name is cut off in the middle of a letter is refused as malformed", () => {
+  const pem = new TestCa("odd").revoke([]);
+  const der = Buffer.from(pem.replace(/-----[^-]+-----|\n/g, ""), "base64");
+  der[der.indexOf("odd") - 2] = 0x1e; // a BMPString, of two bytes a letter
+  const list = `-----BEGIN X509 CRL-----\n${der.toString("base64")}\n-----END X509 CRL-----\n`;
+  expect(() => revocationListsOf(list)).toThrow(DomainError);
+});

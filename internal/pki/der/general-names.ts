@@ -1,5 +1,6 @@
 import { isIP, SocketAddress } from "node:net";
 import { DomainError } from "../../base/errors.ts";
+import { shownText } from "../../base/quoted-text.ts";
 import type { DerValue } from "./der.ts";
 import { der } from "./der-writer.ts";
 
@@ -70,7 +71,7 @@ export function addressBytes(text: string): Uint8Array {
   return Buffer.from(all.map((group) => group.padStart(4, "0")).join(""), "hex");
 }
 
-/** The name as a person reads it; `value` may come from a stranger and is not made harmless. */
+/** The name as a person reads it, on one line: a stranger may have chosen it. */
 export function nameText(name: GeneralName): string {
   switch (name.type) {
     case "ip":
@@ -80,7 +81,7 @@ export function nameText(name: GeneralName): string {
     case "other":
       return "a name of another kind";
     default:
-      return name.value;
+      return shownText(name.value);
   }
 }
 

@@ -1,0 +1,89 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { systemClock as clock } from "../../internal/base/clock.ts";
+import { Output } from "../../internal/cli/output.ts";
+import { systemFileOps as ops } from "../../internal/files/file-ops.ts";
+import { TestCa } from "../../test/support/bridge/certificates.ts";
+import type { CommandContext } from "./context.ts";
+import { inspect } from "./inspect.ts";
+import { revoke } from "./revoke.ts";
+import { verify } from "./verify.ts";
+
+/** What a terminal or an editor may obey; the commands' own line feeds apart. */
+const OBEYED = /[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]/;
+const HOSTILE: readonly (readonly [what: string, name: string])[] = [
+  ["a line feed", "a\n  names       dns:forged.example"],
+  ["an escape sequence", "a\x1b[2J\x1b]0;title\x07"],
+  ["a C1 sequence that has no end", "a\x9d0;everything behind it"],
+  ["a right-to-left override", "a\u202ecod.exe"],
+  ["two names in one", "a.example, dns:forged.example"],
+  ["10 KiB", "a".repeat(10_240)],
+];
+
+const dir = mkdtempSync(join(tmpdir(), "gt-hostile-names-"));
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+function printing() {
+  let printed = "";
+  const out = new Output({ write: (text) => (printed += text) }, {});
+  const { signal } = new AbortController();
+  const context: CommandContext = { out, err: out, stdin: process.stdin, stderr: process.stderr, clock, signal, ops };
+  return { context, printed: () => printed };
+}
+
+/** The files of a CA with that name, of a leaf of its with the same names, and of another CA. */
+function filesOf(name: string) {
+  const ca = new TestCa(name);
+  const leaf = ca.issue({ cn: name, dns: [name, "last.example"], uris: [name] });
+  const folder = mkdtempSync(join(dir, "case-"));
+  const file = (base: string, text: string) => {
+    writeFileSync(join(folder, base), text, { mode: 0o600 });
+    return join(folder, base);
+  };
+  return {
+    ca: file("ca.crt", ca.pem),
+    caKey: file("ca.key", leaf.key),
+    cert: file("leaf.crt", leaf.cert),
+    list: file("list.pem", ca.revoke([])),
+    other: file("other.crt", new TestCa("other").pem),
+  };
+}
+
+describe.each(HOSTILE)("a certificate whose names hold %s", (_, name) => {
+  const paths = filesOf(name);
+
+  it("is inspected: one row for each fact, none forged, none missing", async () => {
+    const { context, printed } = printing();
+    expect(await inspect(context, { type: "inspect", files: [paths.cert, paths.list] })).toBe(0);
+    const rows = printed().split("\n");
+    expect(rows.map((row) => row.trim().split(/\s/)[0])).toEqual([
+      ...[paths.cert, "issuer", "valid", "names", "key", "serial", "SHA-256"],
+      ...[paths.list, "number", "revoked", "valid", ""],
+    ]);
+    expect(printed()).not.toMatch(OBEYED);
+    expect(rows[3]).toMatch(/, dns:last\.example$/);
+    expect(rows[3]?.replaceAll(/"[^"]*"/g, "")).not.toContain("forged");
+    for (const row of rows) expect(row.length).toBeLessThan(1000);
+  });
+
+  it("is verified, and refused, in clean words", async () => {
+    const { context, printed } = printing();
+    const command = { type: "verify", cert: paths.cert, lists: [], usage: undefined } as const;
+    expect(await verify(context, { ...command, bundle: paths.ca })).toBe(0);
+    expect(printed()).not.toMatch(OBEYED);
+    expect(printed().split("\n").length).toBe(4);
+    const refused = await verify(context, { ...command, bundle: paths.other }).catch((err: Error) => err.message);
+    expect(refused).not.toMatch(OBEYED);
+    expect(refused).toMatch(/"[^"]*" [a-z ]+/);
+  });
+
+  it("is revoked in clean words", async () => {
+    const { context, printed } = printing();
+    const { ca, caKey, cert } = paths;
+    expect(await revoke(context, { type: "revoke", cert, ca, caKey, reason: "unspecified" })).toBe(0);
+    expect(printed()).toMatch(/revoked: .*, serial [0-9A-F]+\n/);
+    expect(printed()).not.toMatch(OBEYED);
+  });
+});
