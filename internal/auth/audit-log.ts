@@ -1,6 +1,7 @@
 import type { HandlerContext } from "@connectrpc/connect";
 import type { Clock } from "../base/clock.ts";
 import type { DomainError } from "../base/errors.ts";
+import { inertJson } from "../base/quoted-text.ts";
 import { callerKey } from "../rpc/port/caller.ts";
 import type { ConnectionDecision } from "../rpc/port/connection-decision.ts";
 import { peerKey } from "../rpc/port/peer.ts";
@@ -55,7 +56,8 @@ export class AuditLog implements Decisions {
   }
 
   #line(fields: object): void {
-    this.#write(`${JSON.stringify({ time: new Date(this.#clock.now()).toISOString(), audit: true, ...fields })}\n`);
+    const line = { time: new Date(this.#clock.now()).toISOString(), audit: true, ...fields };
+    this.#write(`${inertJson(JSON.stringify(line))}\n`);
   }
 }
 

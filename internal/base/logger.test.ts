@@ -21,3 +21,12 @@ it("writes no secret, in fields, lists and errors, and still lines of JSON", () 
   expect(error.err.message).toContain("cannot use [redacted]");
   expect(lines.join("")).not.toMatch(/hunter|abc/);
 });
+
+it("writes lines that a terminal only shows, and that hold what was logged", () => {
+  const lines: string[] = [];
+  const logger = createLogger("test", "info", { destination: { write: (line) => void lines.push(line) } });
+  const hostile = "a\x1b[2J\x9b2J\x9d0;title\u202eb\nc";
+  logger.info({ hostile }, "called");
+  expect(lines.join("")).not.toMatch(/[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]|\n./);
+  expect(JSON.parse(lines.join(""))).toMatchObject({ hostile });
+});

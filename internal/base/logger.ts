@@ -1,5 +1,6 @@
 import { type DestinationStream, type Logger, pino } from "pino";
 import { LogDestination } from "./log-destination.ts";
+import { inertJson } from "./quoted-text.ts";
 
 export type { Logger };
 
@@ -13,7 +14,7 @@ export interface LoggerOptions {
 }
 
 /**
- * JSON lines on stderr. A constant message plus fields; never what was typed or printed in a terminal. Errors go under
+ * JSON lines on stderr that a terminal only shows. A constant message plus fields; never what was typed or printed in a terminal. Errors go under
  * `err`. Give `name` the binary's name.
  */
 export function createLogger(
@@ -22,10 +23,11 @@ export function createLogger(
   { destination = LogDestination.open(2, (lines) => droppedLine(name, lines)), redact }: LoggerOptions = {},
 ): Logger {
   const options = { name, level, base: { name }, timestamp: pino.stdTimeFunctions.isoTime };
-  if (redact === undefined) return pino(options, destination);
+  const inert = { write: (line: string) => destination.write(inertJson(line)) };
+  if (redact === undefined) return pino(options, inert);
   const fields = (object: Record<string, unknown>) => redacted(object, redact, 0) as Record<string, unknown>;
   const err = (value: Error) => redacted(pino.stdSerializers.err(value), redact, 0);
-  return pino({ ...options, formatters: { log: fields }, serializers: { err } }, destination);
+  return pino({ ...options, formatters: { log: fields }, serializers: { err } }, inert);
 }
 
 const WARN = 40;

@@ -12,15 +12,11 @@ export function inertJson(json: string): string {
 
 /** A stranger's text in quotes on one line, cut after 256 characters. */
 export function quotedText(text: string): string {
-  return inertJson(JSON.stringify(cutText(text)));
+  const cut = text.length <= MAX_SHOWN ? text : `${text.slice(0, MAX_SHOWN)}…`;
+  return inertJson(JSON.stringify(cut));
 }
 
 /** The same without quotes where it needs none. */
 export function shownText(text: string): string {
   return text.length <= MAX_SHOWN && PLAIN.test(text) ? text : quotedText(text);
-}
-
-/** At most `most` characters, and `…` in place of what followed. */
-export function cutText(text: string, most = MAX_SHOWN): string {
-  return text.length <= most ? text : `${text.slice(0, most)}…`;
 }
