@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { existsSync, globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
@@ -10,4 +11,14 @@ it.each(["--help", "-h"])("npm test -- %s explains itself and runs nothing", asy
   const { stdout } = await run(process.execPath, [script, join(import.meta.dirname, "test.ts"), flag]);
   expect(stdout).toMatch(/^Runs the tests.*\n\nUsage: npm test/);
   expect(stdout).not.toMatch(/^tmux …$/m);
+});
+
+it("scripts and configurations name only scripts that are there", () => {
+  const root = join(import.meta.dirname, "..");
+  const files = globSync(["scripts/**/*.{ts,mjs}", "*.json", "*.config.ts"], { cwd: root });
+  const named = files.flatMap(
+    (file) => readFileSync(join(root, file), "utf8").match(/(?<![\w/])(?:\.\/)?scripts\/[\w/-]+\.(?:ts|mjs)\b/g) ?? [],
+  );
+  expect(named.length).toBeGreaterThan(10);
+  expect(named.filter((script) => !existsSync(join(root, script)))).toEqual([]);
 });

@@ -76,7 +76,7 @@ async function runChecks(): Promise<Counts> {
 
 async function runTests(patterns: readonly string[], scratch: string): Promise<Counts> {
   const file = join(scratch, "counts.json");
-  const reporters = ["--reporter=./scripts/count-reporter.ts", "--reporter=default"];
+  const reporters = ["--reporter=./scripts/testing/count-reporter.ts", "--reporter=default"];
   const code = await run(packaged("vitest"), ["run", ...reporters, ...vitestColor, ...patterns], {
     ...toolEnvironment(),
     GT_TEST_COUNTS: file,
