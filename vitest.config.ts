@@ -1,10 +1,11 @@
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
+import { LongestFirst } from "./scripts/testing/longest-first.ts";
 
-const WORKERS = Math.min(4, Math.max(2, availableParallelism()));
+const CORES = Math.min(4, Math.max(2, availableParallelism()));
 
 /** The groups run one after the other, so that what is timed against real programs does not share the cores with unit tests. */
-function project(name: string, groupOrder: number, include: string, timeoutMs: number) {
+function project(name: string, groupOrder: number, include: string, timeoutMs: number, workers: number) {
   return {
     test: {
       name,
@@ -15,7 +16,7 @@ function project(name: string, groupOrder: number, include: string, timeoutMs: n
       setupFiles: ["test/support/leak-check.ts"],
       ...(name === "unit" ? {} : { globalSetup: ["test/support/build-programs.ts"] }),
       pool: "forks" as const,
-      maxWorkers: WORKERS,
+      maxWorkers: workers,
       maxConcurrency: 3, // of the tests that say so themselves: those that mostly wait for real programs
       restoreMocks: true,
       allowOnly: false,
@@ -26,10 +27,12 @@ function project(name: string, groupOrder: number, include: string, timeoutMs: n
 
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongestFirst },
     projects: [
-      project("unit", 0, "{bench,cmd,internal,pkg,scripts,test/lab}/**/*.test.ts", 10_000),
-      project("integration", 1, "test/integration/**/*.test.ts", 60_000),
-      project("e2e", 2, "test/e2e/**/*.test.ts", 120_000),
+      project("unit", 0, "{bench,cmd,internal,pkg,scripts,test/lab}/**/*.test.ts", 10_000, CORES),
+      // They wait for tmux and for other processes half of their time.
+      project("integration", 1, "test/integration/**/*.test.ts", 60_000, CORES + 1),
+      project("e2e", 2, "test/e2e/**/*.test.ts", 120_000, CORES),
     ],
   },
 });
