@@ -105,7 +105,7 @@ export function createTlsListener(
   secure.on("tlsClientError", (err: NodeJS.ErrnoException, socket) => {
     // Of a certificate that does not verify Node tells on the socket; its error says that the socket was closed.
     const reason: unknown = socket.authorizationError ?? err.code;
-    handlers.onHandshakeFailed({ address: addressOf(socket), reason: String(reason ?? "handshake failed") });
+    handlers.onHandshakeFailed({ address: addressOf(socket), reason: reasonText(reason) });
   });
   watchSlowRequests(secure);
   return {
@@ -181,4 +181,10 @@ function http1Limits(limits: ListenerLimits) {
     maxHeaderSize: MAX_HEADER_BYTES,
     keepAliveTimeout: 60_000,
   };
+}
+
+/** Node has no names for some of OpenSSL's verdicts on a certificate, and tells nothing else of them. */
+function reasonText(reason: unknown): string {
+  if (reason !== "UNSPECIFIED") return String(reason ?? "handshake failed");
+  return "the certificate does not verify, for a reason that has no code (a name that its CA may not give, a weak key or digest, an unknown critical extension)";
 }

@@ -62,6 +62,12 @@ export class TestCa {
     };
   }
 
+  /** The CA's own certificate and key. */
+  get itself(): TlsMaterial {
+    const key = this.#keys.privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+    return { cert: this.pem, key, ca: this.pem };
+  }
+
   /** A certificate for the key and name of `other`, signed by this CA: a cross-signature. */
   crossSign(
     other: TestCa,
