@@ -2,6 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { type CallOptions, type Client, Code, ConnectError } from "@connectrpc/connect";
 import type { Clock } from "../base/clock.ts";
 import type { BridgeService } from "../gen/bridge/v1/bridge_pb.ts";
+import { NudgeOutcome } from "../gen/gastown/v1/common_pb.ts";
 import {
   type SidecarAttachInput,
   SidecarNudgeRequestSchema,
@@ -11,10 +12,11 @@ import {
 } from "../gen/gastown/v1/sidecar_pb.ts";
 import type { SidecarCalls } from "./grpc-sidecar.ts";
 import { stdioCalls } from "./stdio-calls.ts";
+import { stdioReceipt } from "./stdio-receipt.ts";
 
 /**
  * One session of a bridge, called as a sidecar is. A session without a terminal takes nudges as input; its events tell what
- * is shown of it, and its status. Its other calls are `unimplemented`.
+ * is shown of it, its status and its receipts. Its other calls are `unimplemented`.
  */
 export function bridgeCalls(
   client: Client<typeof BridgeService>,
@@ -43,7 +45,11 @@ export function bridgeCalls(
       const asInput = () => input(client, sessionId, nudge, options);
       return client.nudge({ sessionId, request: nudge }, options).catch(withoutTerminal(asInput));
     },
-    getNudge: (request, options) => client.getNudge({ sessionId, request }, options),
+    getNudge: (request, options) => {
+      const { requestId = "" } = request;
+      const asTold = () => stdioReceipt(client, sessionId, requestId, options);
+      return client.getNudge({ sessionId, request }, options).catch(withoutTerminal(asTold));
+    },
     cancelNudge: (request, options) => client.cancelNudge({ sessionId, request }, options),
     sendKeys: (request, options) => client.sendKeys({ sessionId, request }, options),
     respond: (request, options) => client.respond({ sessionId, request }, options),
@@ -70,11 +76,13 @@ async function input(
   { message, requestId }: { readonly message: string; readonly requestId: string },
   options: CallOptions | undefined,
 ) {
-  const { outcome, accepted, error } = await client.sendInput(
-    { sessionId, text: message, idempotencyKey: requestId },
-    options,
-  );
-  return create(SidecarNudgeResponseSchema, { delivered: accepted, outcome, error, requestId });
+  const { outcome, error } = await client.sendInput({ sessionId, text: message, idempotencyKey: requestId }, options);
+  return create(SidecarNudgeResponseSchema, {
+    delivered: outcome === NudgeOutcome.SUBMITTED,
+    outcome,
+    error,
+    requestId,
+  });
 }
 
 async function* attachRequests(sessionId: string, inputs: AsyncIterable<SidecarAttachInput>) {

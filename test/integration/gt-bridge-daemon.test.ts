@@ -53,7 +53,10 @@ it("answers a terminal session's dialog, presses its keys, attaches, and stops i
 it("shows a session without a terminal by what its events tell", { timeout: 60_000 }, async () => {
   expect(await start("s")).toMatchObject({ code: 0 });
   const watching = run("watch", "s");
-  expect(await run("nudge", "s", "hello there")).toMatchObject({ code: 0, stderr: "" });
+  expect(await run("nudge", "s", "hello there", "--request-id", "n1")).toMatchObject({ code: 0, stderr: "" });
+  const receipt = JSON.parse((await run("receipt", "s", "n1", "--json")).stdout);
+  expect(receipt).toMatchObject({ request_id: "n1", outcome: "submitted", evidence: [{ source: "output" }] });
+  expect(await run("receipt", "s", "n2")).toMatchObject({ code: 3, stderr: expect.stringContaining('id "n2"') });
   expect(await run("wait", "s", "--for", "idle", "--timeout", "20s")).toMatchObject({ code: 0, stdout: "s is idle\n" });
   const peeked = await run("peek", "s");
   expect(peeked.stdout).toMatch(/^> hello there\n.+\n/);
@@ -62,7 +65,6 @@ it("shows a session without a terminal by what its events tell", { timeout: 60_0
   for (const args of [
     ["keys", "s", "Enter"],
     ["cancel", "s", "n1"],
-    ["receipt", "s", "n1"],
   ])
     expect(await gt(args, env)).toMatchObject({ code: 2, stderr: expect.stringContaining("has no terminal") });
   expect(await run("stop", "s")).toMatchObject({ code: 0 });

@@ -1,0 +1,44 @@
+import { create } from "@bufbuild/protobuf";
+import { type CallOptions, type Client, Code, ConnectError } from "@connectrpc/connect";
+import { type BridgeService, EventType } from "../gen/bridge/v1/bridge_pb.ts";
+import { NudgeOutcome, type NudgeReceipt } from "../gen/gastown/v1/common_pb.ts";
+import { type SidecarNudgeResponse, SidecarNudgeResponseSchema } from "../gen/gastown/v1/sidecar_pb.ts";
+
+/**
+ * What became of an input to a session without a terminal, as its events tell it. `not_found` also when its events are not
+ * held any more.
+ */
+export async function stdioReceipt(
+  client: Client<typeof BridgeService>,
+  sessionId: string,
+  requestId: string,
+  options: CallOptions = {},
+): Promise<SidecarNudgeResponse> {
+  const stop = new AbortController();
+  const signal = AbortSignal.any([stop.signal, ...(options.signal ? [options.signal] : [])]);
+  try {
+    const { lastSeq } = await client.getSession({ sessionId }, { ...options, signal });
+    let answer: SidecarNudgeResponse | undefined;
+    if (lastSeq > 0n)
+      for await (const event of client.streamEvents({ sessionId, afterSeq: 0n }, { ...options, signal })) {
+        if (event.requestId === requestId && event.type === EventType.INPUT_RECEIVED) answer ??= queued(requestId);
+        if (event.receipt?.requestId === requestId) answer = answerOf(event.receipt);
+        if (event.seq >= lastSeq) break;
+      }
+    if (answer !== undefined) return answer;
+  } finally {
+    stop.abort();
+  }
+  throw new ConnectError(`no message with request id ${JSON.stringify(requestId)}`, Code.NotFound);
+}
+
+function queued(requestId: string): SidecarNudgeResponse {
+  return create(SidecarNudgeResponseSchema, { requestId, outcome: NudgeOutcome.QUEUED });
+}
+
+function answerOf({ requestId, outcome, error, evidence, timings }: NudgeReceipt): SidecarNudgeResponse {
+  const delivered = outcome === NudgeOutcome.SUBMITTED;
+  return create(SidecarNudgeResponseSchema, {
+    ...{ requestId, outcome, error, evidence, delivered, ...(timings && { timings }) },
+  });
+}
