@@ -54,6 +54,14 @@ it("reads the requirement's example as it stands", () => {
   expect(warnings).toEqual([{ line: 32, key: "providers.codex.args", reason: expect.stringContaining("--quiet") }]);
 });
 
+it("warns of a project's limit that is above the limit of all, and takes a limit of all that is below the default", () => {
+  const sessions = (text: string) => read(`${LEAST}sessions: ${text}\n`);
+  expect(sessions("{ max_per_project: 9, max_global: 8 }").warnings).toEqual([
+    { line: 5, key: "sessions.max_per_project", reason: "is more than sessions.max_global (8), which counts" },
+  ]);
+  expect(sessions("{ max_global: 2 }")).toMatchObject({ warnings: [], config: { sessions: { maxGlobal: 2 } } });
+});
+
 it("reads the sample, as it is and with every line that is commented out", () => {
   const sample = readFileSync(join(import.meta.dirname, "../../../deploy/bridge/bridge.yaml"), "utf8");
   expect(read(sample).warnings).toEqual([]);
@@ -142,11 +150,6 @@ describe("names every fault by line, key and reason", () => {
     ["a duration in words", "sessions: { retention: a week }", "bridge.yaml:5: sessions.retention: must be a duration"],
     ["a count that is too low", "sessions: { max_global: 0 }", "sessions.max_global: must be a whole number from 1"],
     ["half a session", "sessions: { max_global: 1.5 }", "sessions.max_global: must be a whole number"],
-    [
-      "limits that contradict each other",
-      "sessions: { max_per_project: 9, max_global: 8 }",
-      "sessions.max_per_project: must not be more",
-    ],
     [
       "larger inputs than a request may hold",
       "input: { max_size_bytes: 65537 }",

@@ -52,6 +52,7 @@ export function readBridgeFile(text: string, place: BridgeFilePlace): BridgeFile
 interface RawFile {
   readonly auth: unknown;
   readonly tls: { readonly crl_policy?: unknown };
+  readonly sessions?: { readonly max_per_project?: unknown };
 }
 
 /** From what has the right shape to what it means. */
@@ -145,8 +146,9 @@ class Reader {
     if (Object.keys(providers).length === 0) {
       wrong(["providers"], `must name a provider: one of ${PROVIDERS.join(", ")}`);
     }
-    if (sessions.max_per_project > sessions.max_global) {
-      wrong(["sessions", "max_per_project"], `must not be more than sessions.max_global (${sessions.max_global})`);
+    if (this.#raw.sessions?.max_per_project !== undefined && sessions.max_per_project > sessions.max_global) {
+      const reason = `is more than sessions.max_global (${sessions.max_global}), which counts`;
+      this.warnings.push(this.#faultAt(["sessions", "max_per_project"], reason));
     }
     if (session_tokens?.role === "operator") {
       wrong(["session_tokens", "role"], "must not be operator: only people are");
