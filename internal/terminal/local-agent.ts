@@ -1,4 +1,5 @@
 import type { Clock } from "../base/clock.ts";
+import { UnsubmittedTexts } from "../pane/delivery/unsubmitted-texts.ts";
 import type { ProcessSign } from "../pane/state/judge.ts";
 import type { ReportedSigns } from "../pane/state/reported-signs.ts";
 import { StateMonitor, type StateMonitorDeps } from "../pane/state/state-monitor.ts";
@@ -34,6 +35,8 @@ const STALL_AFTER_MS = 600_000;
 export class LocalAgent {
   readonly source: CaptureScreen;
   readonly monitor: StateMonitor;
+  /** What this process typed and did not see leave the composer. */
+  readonly standing = new UnsubmittedTexts();
   readonly program: LocalProgram;
   readonly #clock: Clock;
   readonly #identify: () => LocalProgram;
@@ -55,8 +58,10 @@ export class LocalAgent {
     const quietMs = known.lastOutputAt === undefined ? 0 : Math.max(0, clock.now() - known.lastOutputAt - 1000);
     const deps = { clock, pane: session.pane, onFacts: (seen: PaneFacts | undefined) => this.#look(seen) };
     this.source = new CaptureScreen(deps, clock.monotonicMs() - quietMs);
+    const isOurs: StateMonitorDeps["isOurs"] = (composer, quiet) =>
+      this.standing.isOurs(composer, quiet, clock.monotonicMs());
     this.monitor = new StateMonitor(
-      { clock, profile: this.program.profile, source: this.source },
+      { clock, profile: this.program.profile, source: this.source, isOurs },
       { stallAfterMs: STALL_AFTER_MS },
     );
     this.monitor.signs.processIs(this.#sign(this.program.absent));

@@ -3,9 +3,9 @@ import { DomainError } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
 import type { MachineTime } from "../base/machine-time.ts";
 import { runTasks } from "../base/task-group.ts";
+import { AgentDeliveries } from "../pane/delivery/agent-deliveries.ts";
 import type { Courier } from "../pane/delivery/courier.ts";
-import { deliver, recoverDelivery } from "../pane/delivery/delivery.ts";
-import type { DeliveryDeps, DeliveryResult } from "../pane/delivery/delivery-attempt.ts";
+import type { DeliveryResult } from "../pane/delivery/delivery-attempt.ts";
 import type { Situation } from "../pane/delivery/delivery-policy.ts";
 import { Mailbox } from "../pane/delivery/mailbox.ts";
 import type { TrackedNudge } from "../pane/delivery/tracked-nudge.ts";
@@ -25,8 +25,6 @@ export interface LocalNudgeDeps {
   readonly lock: SessionLock;
   readonly receipts: LocalReceipts;
   readonly newId: () => string;
-  /** Same text by the contract's equality. */
-  readonly sameText: (a: string, b: string) => boolean;
 }
 
 /** How long one attempt of somebody else may hold the session. */
@@ -35,6 +33,8 @@ const LOCK_MS = 30_000;
 const FINISH_MS = 15_000;
 /** What another program typed this shortly before we began to look may not show on the screen yet. */
 const RECENT_MS = 2000;
+/** Who is at the session's terminals is not known here: what they type shows as a draft. */
+const NOBODY = { isTyping: false, inputAt: undefined };
 
 /**
  * Delivers one message to a local session with the same steps as the sidecar. Nobody stays behind to type it later: a
@@ -43,13 +43,24 @@ const RECENT_MS = 2000;
 export class LocalNudge implements Courier {
   readonly #deps: LocalNudgeDeps;
   readonly #mailbox: Mailbox;
+  readonly #deliveries: AgentDeliveries;
   readonly #beganAt: number;
   #knownTyping = 0;
 
   /** `restored`: what is known of the same request id. */
   constructor(deps: LocalNudgeDeps, requestId: string) {
-    const { clock, time, logger, agent, receipts, newId } = deps;
+    const { clock, time, logger, session, agent, receipts, newId } = deps;
+    const { source: output, monitor, standing, program } = agent;
     this.#deps = deps;
+    this.#deliveries = new AgentDeliveries(
+      {
+        ...{ clock, profile: program.profile, output, monitor, standing },
+        pane: () => session.pane,
+        people: NOBODY,
+        restartDue: () => false,
+      },
+      [],
+    );
     this.#beganAt = clock.now();
     const known = requestId === "" ? undefined : receipts.find(requestId);
     const mailboxDeps = {
@@ -98,21 +109,17 @@ export class LocalNudge implements Courier {
     return { ...taken, outcome: "expired", error };
   }
 
+  get leftover(): Courier["leftover"] {
+    return this.#deliveries.leftover;
+  }
+
   async situation(signal: AbortSignal): Promise<Situation> {
-    const { agent, lock, clock } = this.#deps;
+    const { lock, clock } = this.#deps;
     const began = clock.now();
     const usedBefore = await lock.isUsed(began);
-    const { state, composerSeen, draft } = await agent.monitor.look(signal);
-    const idleIsUnprovable = agent.program.profile.idleProof === "silence";
-    const now: Situation = {
-      state,
-      restartDue: false,
-      composerSeen,
-      draft,
-      idleIsUnprovable,
-      quietMs: agent.source.quietMs(),
-    };
-    if (!draft || !(usedBefore || (await lock.isUsed(began)))) return now;
+    // It may have been idle for hours before this process came to look.
+    const now: Situation = { ...(await this.#deliveries.situation(signal)), unproven: false };
+    if (!now.draft || !(usedBefore || (await lock.isUsed(began)))) return now;
     // That text is another program's message on its way, not a person's draft: wait for its end.
     return { ...now, state: "busy", composerSeen: false, draft: false, idleIsUnprovable: false };
   }
@@ -128,41 +135,17 @@ export class LocalNudge implements Courier {
       await agent.monitor.look(signal);
       return { type: "retry", reason: "another program typed meanwhile" };
     }
-    agent.monitor.typing(true);
-    try {
-      const job = { buffer: bufferOf(tracked), text: tracked.nudge.text, onIntent };
-      const result = await deliver(this.#deliveryDeps(), job, signal);
-      if (result.type === "done" && result.outcome === "submitted") agent.monitor.signs.submitted();
-      if (result.type === "done") await held.typed(clock.now());
-      return result;
-    } finally {
-      agent.monitor.typing(false);
-    }
+    const result = await this.#deliveries.deliver(tracked, onIntent, signal);
+    if (result.type === "done") await held.typed(clock.now());
+    return result;
   }
 
   async recover(tracked: TrackedNudge, signal: AbortSignal): Promise<DeliveryResult> {
     await using held = await this.#deps.lock.take(LOCK_MS, signal);
-    const job = { buffer: bufferOf(tracked), text: tracked.nudge.text, onIntent: () => {} };
-    const result = await recoverDelivery(this.#deliveryDeps(), job, signal);
+    const result = await this.#deliveries.recover(tracked, signal);
     if (result.type === "done") await held.typed(this.#deps.clock.now());
     return result;
   }
-
-  #deliveryDeps(): DeliveryDeps {
-    const { clock, session, agent, sameText } = this.#deps;
-    return {
-      clock,
-      sameText,
-      writer: session.pane,
-      source: agent.source,
-      profile: agent.program.profile,
-      signs: agent.monitor,
-    };
-  }
-}
-
-function bufferOf(tracked: TrackedNudge): string {
-  return `gt-${tracked.nudge.requestId}`;
 }
 
 function noQueue(): DomainError {

@@ -38,7 +38,6 @@ export interface TmuxBackendDeps {
   readonly identify: () => Promise<IdentifyProgram>;
   readonly newId: () => string;
   readonly random: () => number;
-  readonly sameText: (a: string, b: string) => boolean;
 }
 
 export interface TmuxBackendOptions extends LocalSessionOptions {
@@ -133,13 +132,13 @@ export class TmuxBackend implements Backend {
 
   async nudge(request: NudgeRequest, signal: AbortSignal): Promise<NudgeReceipt> {
     const session = await this.#session(signal);
-    const { clock, newId, sameText } = this.#deps;
+    const { clock, newId } = this.#deps;
     const { agent } = await this.#meet(session);
     const { LocalNudge } = await import("./local-nudge.ts");
     const logger = await this.#deps.logger();
     const receipts = this.#receipts();
     const lock = this.#lock();
-    const deps = { clock, time: this.#deps.time, logger, session, agent, lock, receipts, newId, sameText };
+    const deps = { clock, time: this.#deps.time, logger, session, agent, lock, receipts, newId };
     const nudge = new LocalNudge(deps, request.requestId);
     return await nudge.send(request, signal);
   }

@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import { homedir } from "node:os";
-import { comparable } from "../../../../internal/agents/safe-text.ts";
 import type { Clock } from "../../../../internal/base/clock.ts";
 import { MachineTime } from "../../../../internal/base/machine-time.ts";
 import { presentBoot } from "../../../../internal/base/present-boot.ts";
@@ -39,7 +38,6 @@ export async function openLocalTmux(
       },
       newId: randomUUID,
       random: Math.random,
-      sameText: (a, b) => comparable(a) === comparable(b),
     },
     {
       tmuxProgram: "tmux",
