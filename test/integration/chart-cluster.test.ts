@@ -194,12 +194,35 @@ describe("the chart on a real API server", () => {
       { "app.kubernetes.io/managed-by": null },
     ];
     for (const labels of changes)
-      await expect(patch(name, { labels }, as(CONTROLLER))).rejects.toThrow(/cannot be changed/);
+      for (const part of [[], ["--subresource=status"]])
+        await expect(patch(name, { labels }, as(CONTROLLER), ...part)).rejects.toThrow(/cannot be changed/);
     await expect(patch(name, { annotations: { "gastown.io/cert-serial": "1" } })).rejects.toThrow(
       /only the controller changes/,
     );
     await patch(name, { annotations: { "gastown.io/cert-serial": "1" } }, as(CONTROLLER));
     await patch(name, { labels: { team: "a" }, annotations: { note: "b" } });
+  });
+
+  it("lets nobody label a pod by its status, or by what binds it to a node", async (context) => {
+    const found = await here(context);
+    await create(AGENTS, plainPod("unbound"));
+    const labels = { "gastown.io/session": "spoof" };
+    const byStatus = patch("unbound", { labels }, "--subresource=status");
+    await expect(byStatus).rejects.toThrow(/cannot be changed/);
+    const target = { apiVersion: "v1", kind: "Node", name: "nowhere" };
+    const bind = async (metadata: object, path: string) =>
+      await found.kubectl(
+        ["create", "--raw", `/api/v1/namespaces/${AGENTS}/${path}`, "-f", "-"],
+        JSON.stringify({ apiVersion: "v1", kind: "Binding", metadata: { name: "unbound", ...metadata }, target }),
+      );
+    for (const path of ["pods/unbound/binding", "bindings"])
+      for (const metadata of [
+        { labels },
+        { labels: { "app.kubernetes.io/managed-by": "gastown" } },
+        { annotations: { "gastown.io/session-id": "spoof" } },
+      ])
+        await expect(bind(metadata, path)).rejects.toThrow(/a Binding sets no gastown/);
+    await bind({ labels: { team: "a" } }, "pods/unbound/binding");
   });
 
   it("lets a person of clients.readers find pods with gt, and says to others what is missing", async (context) => {
