@@ -9,6 +9,7 @@ import { readConfig, serveArgs } from "./config.ts";
 import { help } from "./help.ts";
 import { signalsFor } from "./signals.ts";
 import { endsWith, STANDBY, waitForGo } from "./standby.ts";
+import { tellTermination } from "./termination-message.ts";
 
 const isFirst = process.pid === 1;
 const isStandby = process.argv[2] === STANDBY;
@@ -48,6 +49,7 @@ await runMain({ name: "gt-sidecar", ...exits, signals }, async (context) => {
   if (isFirst) {
     const { asFirstProcess } = await import("../../internal/process/first-process.ts");
     await asFirstProcess({ clock, logger }, () => supervising.run(signal));
+    await tellTermination(signal);
   } else await supervising.run(signal);
   if (config.ownStateDir) await rm(sidecar.stateDir, { recursive: true, force: true });
   logger.info({ exit_code: supervising.exitCode }, "ended");

@@ -267,6 +267,23 @@ describe("what a pod's status says of its session", () => {
       ["failed", "EvictionByEvictionAPI", /its history is lost$/],
     ],
     [
+      "evicted by the Eviction API, its agent having ended well",
+      recorded({
+        phase: "Succeeded",
+        conditions: [{ type: "DisruptionTarget", status: "True", reason: "EvictionByEvictionAPI" }],
+        containerStatuses: [ended(0, "Completed")],
+      }),
+      ["failed", "EvictionByEvictionAPI", /its history is lost$/],
+    ],
+    [
+      "ended by its node, which keeps no trace of why, its agent having ended well",
+      recorded({
+        phase: "Succeeded",
+        containerStatuses: [container({ terminated: { exitCode: 0, message: "ended from outside" } })],
+      }),
+      ["failed", "Terminated", /^the cluster ended the pod; its history is lost$/],
+    ],
+    [
       "being drained",
       recorded(
         {
@@ -325,6 +342,14 @@ describe("what a pod's status says of its session", () => {
       ),
       ["stopped", "Deleted", /^$/],
     ],
+    [
+      "deleted by someone else, its agent having ended well",
+      recorded(
+        { phase: "Succeeded", containerStatuses: [ended(0, "Completed")] },
+        { metadata: { deletionTimestamp: "2026-01-01T01:00:00Z" } },
+      ),
+      ["stopped", "Deleted", /^$/],
+    ],
     ["without any status", observePod({}), ["starting", "", /^$/]],
     [
       "of a shape that no API server sends",
@@ -341,6 +366,9 @@ describe("what a pod's status says of its session", () => {
     expect(podVerdict(recorded({ phase: "Failed", containerStatuses: [ended(143, "Error")] }), stopping).status).toBe(
       "stopped",
     );
+    const drained = [{ type: "DisruptionTarget", status: "True", reason: "EvictionByEvictionAPI" }];
+    const late = recorded({ phase: "Succeeded", conditions: drained, containerStatuses: [ended(0, "Completed")] });
+    expect(podVerdict(late, stopping)).toEqual({ status: "stopped", reason: "", error: "" });
   });
 
   it("shows what the cluster says as one bounded line without control characters", () => {

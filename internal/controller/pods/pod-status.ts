@@ -27,13 +27,19 @@ export function podVerdict(pod: ObservedPod, intent: SessionIntent = { stopping:
   return { status: "starting", reason: "", error: "" };
 }
 
-/** The whole pod was ended from outside: eviction, preemption, a node that was drained or shut down. */
-const evicted: Check = ({ status }) => {
+/**
+ * The whole pod was ended from outside: eviction, preemption, a node that was drained or shut down. An agent that ends well
+ * when it is told to makes its pod look as if it had come to its own end.
+ */
+const evicted: Check = ({ status, deletedAt }, { stopping }) => {
   const disrupted = disruptionOf(status);
-  if (status.phase !== "Failed" || (disrupted === undefined && !EVICTIONS.includes(status.reason))) return undefined;
-  const reason = status.reason || disrupted?.reason || "Evicted";
+  const isOver = status.phase === "Failed" || (status.phase === "Succeeded" && !stopping);
+  const isKnown = disrupted !== undefined || EVICTIONS.includes(status.reason);
+  const isTold = !isKnown && !stopping && deletedAt === undefined && wasTerminated(status);
+  if (!isOver || !(isKnown || isTold)) return undefined;
+  const reason = status.reason || disrupted?.reason || "Terminated";
   const why = sentence(status.message || disrupted?.message);
-  return failed(reason, `the cluster evicted the pod${why}; its history is lost`);
+  return failed(reason, `the cluster ${isTold ? "ended" : "evicted"} the pod${why}; its history is lost`);
 };
 
 /** The node refused the pod after it was scheduled: no room, a taint, a port in use. */
@@ -55,15 +61,16 @@ const nodeLost: Check = ({ status, nodeName, deletedAt }) => {
 
 /** Its own end: every container has ended and none is started again. */
 const ended: Check = ({ status, deletedAt }, { stopping }) => {
-  if (status.phase === "Succeeded") return { status: "stopped", reason: "", error: "" };
+  const wasDeleted = deletedAt !== undefined && !stopping;
+  if (status.phase === "Succeeded") return { status: "stopped", reason: wasDeleted ? "Deleted" : "", error: "" };
   if (status.phase !== "Failed") return undefined;
   const initEnd = endedBadly(status.initContainers);
   if (initEnd !== undefined) return failed("InitFailed", `${initEnd.name} failed${endText(initEnd.end)}`);
   const end = endedBadly(status.containers);
   if (end === undefined) return failed(status.reason || "Failed", `the pod failed${sentence(status.message)}`);
   if (end.end.reason === "OOMKilled") return failed("OOMKilled", OUT_OF_MEMORY);
+  if (wasDeleted) return { status: "stopped", reason: "Deleted", error: "" };
   if (stopping) return { status: "stopped", reason: "", error: "" };
-  if (deletedAt !== undefined) return { status: "stopped", reason: "Deleted", error: "" };
   return failed(end.end.reason || "Error", `the agent ended${endText(end.end)}`);
 };
 
@@ -134,6 +141,8 @@ const CHECKS: readonly Check[] = [
 ];
 
 const EVICTIONS = ["Evicted", "Preempting", "Shutdown", "NodeShutdown", "Terminated"];
+/** What the first process of a container leaves as its message when a signal ended it. */
+const TERMINATED = "ended from outside";
 const NEVER_RAN = ["StartError", "ContainerCannotRun", "ContainerStatusUnknown"];
 const OUT_OF_MEMORY = "the agent's container ran out of memory";
 
@@ -180,6 +189,10 @@ function endedBadly(containers: readonly ContainerFacts[]) {
 function endText(end: ContainerEnd | undefined): string {
   if (end === undefined) return "";
   return ` with code ${end.exitCode}${NEVER_RAN.includes(end.reason) ? sentence(end.message) : ""}`;
+}
+
+function wasTerminated({ containers }: PodFacts): boolean {
+  return containers.some(({ state }) => state.type === "terminated" && state.message === TERMINATED);
 }
 
 function readyCondition({ conditions }: PodFacts): PodCondition | undefined {
