@@ -1,4 +1,4 @@
-import { type Client, createClient } from "@connectrpc/connect";
+import { type Client, Code, ConnectError, createClient } from "@connectrpc/connect";
 import { DomainError } from "../base/errors.ts";
 import { BridgeService, SessionStatus } from "../gen/bridge/v1/bridge_pb.ts";
 import type { StopRequest, StopResult } from "./backend.ts";
@@ -37,10 +37,19 @@ export class BridgeBackend extends GRPCSidecarBackend {
       while (!hasEnded(status)) {
         if (this.#clock.monotonicMs() >= end) throw new DomainError("deadline", "the session has not ended yet");
         await this.#clock.sleep(LOOK_AGAIN_MS, signal);
-        status = (await this.#client.getSession({ sessionId }, within(signal))).status;
+        status = await this.#statusAfterStop(signal);
       }
       return { signal: "", alreadyStopped: hasEnded(before.status) };
     });
+  }
+
+  /** A session that never ran may be forgotten as soon as it is stopped. */
+  async #statusAfterStop(signal: AbortSignal): Promise<SessionStatus> {
+    const { status } = await this.#client.getSession({ sessionId: this.#sessionId }, within(signal)).catch((err) => {
+      if (ConnectError.from(err).code === Code.NotFound) return { status: SessionStatus.STOPPED };
+      throw err;
+    });
+    return status;
   }
 }
 
