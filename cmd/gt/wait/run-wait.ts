@@ -22,7 +22,8 @@ export async function runWait(given: Given<WaitFlags>, context: CommandContext):
       const seen = status === undefined ? { agent, where } : statusJson({ type: "status", agent, where, status });
       out.line(PrintableText.json({ ...seen, for: goal, reached, waited_ms: waitedMs }));
     }
-    const now = status === undefined ? goal : `${status.state}${behindText(status)}`;
+    const unseen = reached ? goal : "starting";
+    const now = status === undefined ? unseen : `${status.state}${behindText(status)}`;
     if (!reached && !json)
       error(`${agent} is ${now} after ${durationText(waitedMs)}, not ${goal}`, "a longer --timeout waits longer");
     else if (!json) out.line(printable`${clean(agent)} is ${now}`);

@@ -43,6 +43,15 @@ describe("waiting", () => {
     await expect(waitUntil("idle", backendOf(gone()), options, signal)).rejects.toThrow("connection refused");
   });
 
+  it("goes on while its control plane starts the session, as long as the time lasts", async () => {
+    const starting = new DomainError("unavailable", "session is starting", { fields: { session: "starting" } });
+    const backend = backendOf(starting, starting, status("idle"));
+    expect(await waitUntil("idle", backend, options, signal)).toMatchObject({ reached: true });
+    expect(await waitUntil("idle", backendOf(starting), { ...options, timeoutMs: 1 }, signal)).toEqual({
+      reached: false,
+    });
+  });
+
   it("ends with what is not there any more", async () => {
     const backend = backendOf(status("busy"), new DomainError("not-found", "no such session"));
     await expect(waitUntil("idle", backend, options, signal)).rejects.toThrow("no such session");

@@ -4,7 +4,10 @@ import type { AgentStatus } from "../../../internal/session/agent-status.ts";
 import type { Backend } from "../../../internal/terminal/backend.ts";
 import { isReached, type WaitGoal } from "./wait-goal.ts";
 
-/** How a wait ended. `status`: as seen last; `dead` may come without one, when only the end of the stream tells it. */
+/**
+ * How a wait ended. `status`: as seen last; `dead` may come without one, when only the end of the stream tells it, and what was
+ * not reached, when its session never came to run.
+ */
 export interface WaitEnd {
   readonly reached: boolean;
   readonly status?: AgentStatus;
@@ -17,7 +20,8 @@ const LOOK_MS = 5000;
 const AWAY_MS = 10_000;
 
 /**
- * Looks at the agent until it is what is waited for, or until `timeoutMs` have passed; looks at least once.
+ * Looks at the agent until it is what is waited for, or until `timeoutMs` have passed; looks at least once. A session that its
+ * control plane starts has no agent to look at yet.
  * @throws DomainError as `Backend.status`: at once when the first look fails, later when it fails for 10 s
  */
 export async function waitUntil(
@@ -27,7 +31,8 @@ export async function waitUntil(
   signal: AbortSignal,
 ): Promise<WaitEnd> {
   const end = clock.monotonicMs() + timeoutMs;
-  const first = await statusOf(backend, signal);
+  const first = await firstStatus(backend, { clock, end }, signal);
+  if (first === undefined) return { reached: false };
   if (isReached(goal, first)) return { reached: true, status: first };
   await using death = goal === "dead" ? watchEnd(backend, signal) : undefined;
   let last = { status: first, at: clock.monotonicMs() };
@@ -41,6 +46,25 @@ export async function waitUntil(
     last = { status, at: clock.monotonicMs() };
   }
   return { reached: false, status: last.status };
+}
+
+/** Undefined: its session was still starting at `end`. */
+async function firstStatus(
+  backend: Pick<Backend, "status">,
+  { clock, end }: { readonly clock: Clock; readonly end: number },
+  signal: AbortSignal,
+): Promise<AgentStatus | undefined> {
+  for (;;) {
+    try {
+      return await statusOf(backend, signal);
+    } catch (err) {
+      const isStarting = err instanceof DomainError && err.fields["session"] === "starting";
+      if (!isStarting || signal.aborted) throw err;
+    }
+    const leftMs = end - clock.monotonicMs();
+    if (leftMs <= 0) return undefined;
+    await clock.sleep(Math.min(LOOK_EVERY_MS, leftMs), signal);
+  }
 }
 
 /** Undefined: it cannot be reached at the moment. */

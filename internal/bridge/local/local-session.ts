@@ -142,7 +142,9 @@ export class LocalSession {
       throw new DomainError("unimplemented", "the session has no terminal: its agent is talked to over stdio");
     if (this.hasEnded) throw this.#notRunning();
     if (terminal !== undefined) return terminal;
-    throw new DomainError("unavailable", "the session is starting: its terminal is not there yet");
+    throw new DomainError("unavailable", "the session is starting: its terminal is not there yet", {
+      fields: { session: "starting" },
+    });
   }
 
   async #live(): Promise<AgentEnd> {

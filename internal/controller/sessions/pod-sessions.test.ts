@@ -131,7 +131,9 @@ describe("sessions that are pods", () => {
     town.runs();
     await town.clock.advance(5_000);
     expect(sessions.get(request("one"))?.status).toBe("starting");
-    expect(() => sessions.terminal(request("one"))).toThrow("is starting");
+    expect(() => sessions.terminal(request("one"))).toThrow(
+      expect.objectContaining({ message: 'session "one" is starting', fields: { session: "starting" } }),
+    );
     town.sidecar.alive = true;
     await town.holds(() => sessions.get(request("one"))?.status === "running");
   });

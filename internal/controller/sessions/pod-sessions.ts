@@ -220,11 +220,14 @@ export class PodSessions implements SessionBackend, Task {
 
   terminal(key: SessionKey): SessionTerminal {
     const record = this.#record(key);
-    const { status } = this.#info(record);
-    const quoted = JSON.stringify(key.id);
-    if (status === "starting") throw new DomainError("unavailable", `session ${quoted} is starting`);
+    const { status, error } = this.#info(record);
+    const [quoted, why] = [JSON.stringify(key.id), error === "" ? "" : `: ${error}`];
+    if (status === "starting") {
+      throw new DomainError("unavailable", `session ${quoted} is starting${why}`, { fields: { session: status } });
+    }
     if (status === "stopped" || status === "failed") {
-      throw new DomainError("precondition", `session ${quoted} has ended`);
+      const how = status === "failed" ? "has failed" : "has ended";
+      throw new DomainError("precondition", `session ${quoted} ${how}${why}`, { fields: { session: status } });
     }
     return this.#deps.pool.link(record);
   }

@@ -20,6 +20,7 @@ const WAYS: readonly Explain[] = [
   tokenRefused,
   anotherProject,
   noTerminal,
+  stillStarting,
 ];
 
 /** The same failure, with a hint where it is one of these. */
@@ -111,6 +112,11 @@ function noTerminal(err: DomainError) {
   return {
     hint: "gt peek, watch and status show what it does, gt nudge talks to it; gt start --mode terminal starts one with a terminal",
   };
+}
+
+function stillStarting(err: DomainError) {
+  if (err.kind !== "unavailable" || err.fields["session"] !== "starting") return undefined;
+  return { hint: "gt wait <session> --for idle waits until it takes messages; gt agents --json has more" };
 }
 
 function hasCode(err: unknown, wanted: RegExp): boolean {

@@ -1,0 +1,12 @@
+import { expect, it } from "vitest";
+import { DomainError } from "../../../../internal/base/errors.ts";
+import { explainFailure } from "./bridge-failures.ts";
+
+const call = { server: "127.0.0.1:9445", project: "shop" };
+
+it("says how to wait for a session that is starting, and nothing of it when the control plane is away", () => {
+  const starting = new DomainError("unavailable", "session is starting", { fields: { session: "starting" } });
+  expect(explainFailure(starting, call)).toMatchObject({ fields: { hint: expect.stringContaining("gt wait") } });
+  const away = new DomainError("unavailable", "connection refused");
+  expect(explainFailure(away, call)).toBe(away);
+});
