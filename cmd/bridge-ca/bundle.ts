@@ -5,6 +5,7 @@ import { checkAbsent } from "./check-absent.ts";
 import type { BundleCommand } from "./commands.ts";
 import type { CommandContext } from "./context.ts";
 import { readCertificate, readCertificates } from "./read-files.ts";
+import { checkSparesCa } from "./spare-ca.ts";
 import { endText, quotedName } from "./words.ts";
 import { placeOf, publicFile, takeFolders, writeFiles } from "./write-files.ts";
 
@@ -12,6 +13,7 @@ import { placeOf, publicFile, takeFolders, writeFiles } from "./write-files.ts";
 export async function bundle(context: CommandContext, command: BundleCommand): Promise<number> {
   const { out, clock } = context;
   const { folder, name } = placeOf(command.out);
+  checkSparesCa(command, [command.out]);
   if (!command.force) await checkAbsent(context, folder, [name], "has-force");
   const single = (file: string): NamedCertificate => ({ file, certificate: readCertificate(file) });
   const crossSigned = command.crossSigned.flatMap((file) =>

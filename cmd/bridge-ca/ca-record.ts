@@ -1,5 +1,4 @@
 import type { X509Certificate } from "node:crypto";
-import { lstatSync } from "node:fs";
 import { join } from "node:path";
 import {
   type CaState,
@@ -10,6 +9,7 @@ import {
   stateText,
 } from "../../internal/pki/ca-state.ts";
 import type { CommandContext } from "./context.ts";
+import { stands } from "./file-errors.ts";
 import { readFile } from "./read-files.ts";
 import { type Place, placeOf, privateFile, writeFiles } from "./write-files.ts";
 
@@ -23,7 +23,7 @@ export function statePlace(caKey: string): Place {
 export function readState(caKey: string): CaState {
   const { folder, name } = statePlace(caKey);
   const path = join(folder, name);
-  if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return NEW_CA_STATE;
+  if (!stands(path)) return NEW_CA_STATE;
   return parseState(readFile(path).text, path);
 }
 

@@ -1,7 +1,7 @@
-import { lstatSync } from "node:fs";
 import { join } from "node:path";
 import { DomainError } from "../../internal/base/errors.ts";
 import type { CommandContext } from "./context.ts";
+import { stands } from "./file-errors.ts";
 import { recoverFolder, takeFolders } from "./write-files.ts";
 
 /**
@@ -14,12 +14,12 @@ export async function checkAbsent(
   names: readonly string[],
   force: "has-force" | "no-force",
 ): Promise<void> {
-  if (lstatSync(folder, { throwIfNoEntry: false }) === undefined) return;
+  if (!stands(folder)) return;
   await using _taken = await takeFolders(context, [folder]);
   recoverFolder(context, folder);
   for (const name of names) {
     const path = join(folder, name);
-    if (lstatSync(path, { throwIfNoEntry: false }) === undefined) continue;
+    if (!stands(path)) continue;
     const hint =
       force === "has-force" ? "--force replaces it" : "it is never replaced: move it away, or choose another name";
     throw new DomainError("already-exists", `${path} is there already`, { fields: { hint } });

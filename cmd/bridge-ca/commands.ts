@@ -48,9 +48,8 @@ export interface CrossSignCommand extends WithKey {
   readonly force: boolean;
 }
 
-export interface BundleCommand {
+export interface BundleCommand extends CaFiles {
   readonly type: "bundle";
-  readonly ca: string;
   readonly previous: readonly string[];
   readonly crossSigned: readonly string[];
   readonly out: string;

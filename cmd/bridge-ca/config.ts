@@ -82,7 +82,7 @@ const READERS: { readonly [N in Exclude<CommandName, "inspect">]: (values: Value
   }),
   bundle: (values) => ({
     type: "bundle",
-    ca: values.ca ?? "certs/ca.crt",
+    ...caFiles(values),
     previous: values["previous-ca"] ?? [],
     crossSigned: values["cross-signed"] ?? [],
     out: needed("bundle", "--out", values.out),

@@ -1,5 +1,4 @@
 import type { X509Certificate } from "node:crypto";
-import { lstatSync } from "node:fs";
 import { join } from "node:path";
 import { DomainError } from "../../internal/base/errors.ts";
 import { printable } from "../../internal/base/printable-text.ts";
@@ -12,8 +11,10 @@ import { signRevocationList } from "../../internal/pki/sign-revocation-list.ts";
 import { readState, statePlace, writeState } from "./ca-record.ts";
 import type { CrlCommand } from "./commands.ts";
 import type { CommandContext } from "./context.ts";
+import { stands } from "./file-errors.ts";
 import { openCa } from "./open-ca.ts";
 import { readCertificate, readLists } from "./read-files.ts";
+import { checkSparesCa } from "./spare-ca.ts";
 import { dayText } from "./words.ts";
 import { placeOf, publicFile, takeFolders, writeFiles } from "./write-files.ts";
 
@@ -23,6 +24,7 @@ const DAY_MS = 86_400_000;
 export async function crl(context: CommandContext, command: CrlCommand): Promise<number> {
   const { clock, out } = context;
   const { folder, name } = placeOf(command.out);
+  checkSparesCa(command, [command.out]);
   const earlier = earlierList(command, readCertificate(command.ca));
   const signer = await openCa(context, command);
   if (!maySign(factsOf(signer.certificate).keyUsage, "crlSign")) {
@@ -49,7 +51,7 @@ export async function crl(context: CommandContext, command: CrlCommand): Promise
 
 /** What stands in the place: a list of this CA is replaced, anything else only when that is said. */
 function earlierList({ out, force, ca }: CrlCommand, authority: X509Certificate): RevocationList | undefined {
-  if (lstatSync(out, { throwIfNoEntry: false }) === undefined) return undefined;
+  if (!stands(out)) return undefined;
   try {
     const [list, another] = readLists(out);
     if (list !== undefined && another === undefined && list.isSignedBy(authority)) return list;
@@ -66,7 +68,7 @@ function earlierList({ out, force, ca }: CrlCommand, authority: X509Certificate)
 function checkNotForgotten({ caKey, out }: CrlCommand, earlier: RevocationList | undefined): void {
   const { folder, name } = statePlace(caKey);
   const path = join(folder, name);
-  if (earlier === undefined || earlier.size === 0 || lstatSync(path, { throwIfNoEntry: false }) !== undefined) return;
+  if (earlier === undefined || earlier.size === 0 || stands(path)) return;
   throw new DomainError("not-found", `${path} is missing, and ${out} names ${earlier.size} revoked certificates`, {
     fields: { hint: "restore it from a copy, or revoke those certificates again; then remove the old list" },
   });

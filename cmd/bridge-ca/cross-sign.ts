@@ -9,6 +9,7 @@ import type { CrossSignCommand } from "./commands.ts";
 import type { CommandContext } from "./context.ts";
 import { openCa } from "./open-ca.ts";
 import { readCertificate } from "./read-files.ts";
+import { checkSparesCa } from "./spare-ca.ts";
 import { endText, quotedName } from "./words.ts";
 import { placeOf, publicFile, takeFolders, writeFiles } from "./write-files.ts";
 
@@ -17,6 +18,7 @@ export async function crossSign(context: CommandContext, command: CrossSignComma
   const { limits, force } = command;
   const { clock, out } = context;
   const { folder, name } = placeOf(command.out);
+  checkSparesCa(command, [command.out]);
   if (!force) await checkAbsent(context, folder, [name], "has-force");
   const target = readCertificate(command.target);
   const signer = await openCa(context, command);

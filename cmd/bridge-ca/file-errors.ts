@@ -1,3 +1,4 @@
+import { lstatSync } from "node:fs";
 import { DomainError, errorText } from "../../internal/base/errors.ts";
 
 const WORDS: Readonly<Record<string, string>> = {
@@ -24,4 +25,16 @@ export function fileError(action: string, path: string, err: unknown): unknown {
   if (err instanceof DomainError || code === undefined) return err;
   const kind = code === "ENOENT" ? "not-found" : "exhausted";
   return new DomainError(kind, `cannot ${action} ${path}: ${WORDS[code] ?? errorText(err)}`, { cause: err });
+}
+
+/**
+ * Whether anything stands there, be it a link to nothing.
+ * @throws DomainError when the system does not tell
+ */
+export function stands(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch (err) {
+    throw fileError("look at", path, err);
+  }
 }

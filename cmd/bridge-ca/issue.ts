@@ -11,6 +11,7 @@ import type { IssueCommand } from "./commands.ts";
 import type { CommandContext } from "./context.ts";
 import { openCa } from "./open-ca.ts";
 import { readFile } from "./read-files.ts";
+import { checkSparesCa } from "./spare-ca.ts";
 import { endText } from "./words.ts";
 import { placeOf, privateFile, publicFile, takeFolders, writeFiles } from "./write-files.ts";
 
@@ -28,6 +29,7 @@ export async function issue(context: CommandContext, command: IssueCommand): Pro
   const { clock, out } = context;
   const files = leafFiles(command.out);
   const names = [files.key, ...(files.ca ? [files.ca] : []), files.cert];
+  checkSparesCa(command, [join(files.folder, files.key), join(files.folder, files.cert)]);
   if (!force) await checkAbsent(context, files.folder, names, "has-force");
   const signer = await openCa(context, command);
   const keys = await newKeyPair(keyType);

@@ -14,6 +14,7 @@ import type { RenewCommand } from "./commands.ts";
 import type { CommandContext } from "./context.ts";
 import { openCa } from "./open-ca.ts";
 import { readCertificate, readCertificates, readFile } from "./read-files.ts";
+import { checkSparesCa } from "./spare-ca.ts";
 import { endText } from "./words.ts";
 import { placeOf, privateFile, publicFile, recoverFolder, takeFolders, writeFiles } from "./write-files.ts";
 
@@ -21,6 +22,7 @@ import { placeOf, privateFile, publicFile, recoverFolder, takeFolders, writeFile
 export async function renew(context: CommandContext, command: RenewCommand): Promise<number> {
   const { clock, out } = context;
   const folders = [placeOf(command.cert).folder, placeOf(command.key).folder];
+  if (!command.keepKey) checkSparesCa(command, [command.key]);
   let old = readCertificates(command.cert)[0];
   {
     await using _taken = await takeFolders(context, folders);

@@ -1,0 +1,29 @@
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import { DomainError } from "../../internal/base/errors.ts";
+import { statePlace } from "./ca-record.ts";
+import type { CaFiles } from "./commands.ts";
+
+/**
+ * Checks that what a command writes is none of the files that the CA works with: not even --force replaces those.
+ * @throws DomainError `already-exists`
+ */
+export function checkSparesCa({ ca, caKey }: CaFiles, written: readonly string[]): void {
+  const { folder, name } = statePlace(caKey);
+  const own = new Set([ca, caKey, join(folder, name)].flatMap(identityOf));
+  const path = written.find((one) => identityOf(one).some((id) => own.has(id)));
+  if (path === undefined) return;
+  throw new DomainError("already-exists", `${path} is the CA's own file: it is never replaced`, {
+    fields: { hint: "choose another name" },
+  });
+}
+
+/** The same for all names of one file; none where there is no file. */
+function identityOf(path: string): string[] {
+  try {
+    const { dev, ino } = statSync(path, { bigint: true });
+    return [`${dev} ${ino}`];
+  } catch {
+    return [];
+  }
+}
