@@ -1,7 +1,7 @@
-import { readFile } from "node:fs/promises";
 import type { Clock } from "../../internal/base/clock.ts";
 import { DomainError, errorText } from "../../internal/base/errors.ts";
 import type { Logger } from "../../internal/base/logger.ts";
+import { readRegularFile } from "../../internal/files/regular-file.ts";
 import { type Credentials, inClusterCredentials } from "../../internal/kube/access/credentials.ts";
 import { kubeconfigCredentials } from "../../internal/kube/access/kubeconfig.ts";
 import { KubeTransport } from "../../internal/kube/transport.ts";
@@ -34,7 +34,7 @@ export async function openCluster(
 export async function readConfigFile(path: string): Promise<ControllerConfig> {
   let text: string;
   try {
-    text = await readFile(path, "utf8");
+    text = await readRegularFile(path);
   } catch (cause) {
     throw new DomainError("not-found", `cannot read ${path}: ${errorText(cause)}`, { cause });
   }
