@@ -1,14 +1,9 @@
-import { execFile } from "node:child_process";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { promisify } from "node:util";
 import { AgentState } from "../../../internal/gen/gastown/v1/common_pb.ts";
 import { type RunningSidecar, until } from "../../support/sidecar/sidecar.ts";
+import { Hands } from "../hands.ts";
 import type { Receiver } from "./receiver.ts";
 
-const run = promisify(execFile);
-/** Agents leave on a second Ctrl-C within two seconds of the first. */
-const BETWEEN_INTERRUPTS_MS = 2500;
 /** Long, for machines with other work: OpenCode takes 10 s of a core to start. */
 const CALM_MS = 300_000;
 
@@ -32,6 +27,7 @@ export interface BedParts {
 /** One program under a sidecar of its own, a person's hands on its terminal, and its own word on what it received. */
 export class Bed implements AsyncDisposable {
   readonly sidecar: RunningSidecar;
+  readonly hands: Hands;
   readonly receiver: Receiver;
   readonly provesIdle: boolean;
   readonly busyText: string;
@@ -39,10 +35,10 @@ export class Bed implements AsyncDisposable {
   readonly limit: (isLimited: boolean) => void;
   readonly #owner: AsyncDisposable;
   readonly #quietMs: number;
-  #interruptedAt = 0;
 
   constructor(parts: BedParts) {
     this.sidecar = parts.sidecar;
+    this.hands = new Hands(parts.sidecar);
     this.receiver = parts.receiver;
     this.provesIdle = parts.provesIdle;
     this.busyText = parts.busyText;
@@ -56,32 +52,18 @@ export class Bed implements AsyncDisposable {
     return await this.sidecar.client.status({}, { timeoutMs: 5000 });
   }
 
-  async keys(...names: string[]): Promise<void> {
-    await this.#tmux("send-keys", "-t", "=claude:", ...names);
-  }
-
-  async type(text: string): Promise<void> {
-    await this.#tmux("send-keys", "-t", "=claude:", "-l", "--", text);
-  }
-
-  /** As a delivery does it. */
-  async paste(text: string): Promise<void> {
-    const paste = ["paste-buffer", "-d", "-p", "-r", "-b", "lab", "-t", "=claude:"];
-    await this.#tmux("set-buffer", "-b", "lab", "--", text, ";", ...paste);
-  }
-
   /** Has the agent draw its whole screen. */
   async redraw(): Promise<void> {
     const { cols } = await this.status();
     for (const width of [cols - 1, cols]) {
-      await this.#tmux("resize-window", "-t", "=claude:", "-x", String(width));
+      await this.hands.resize(width);
       await sleep(500);
     }
   }
 
   /** A person's message: typed, seen, submitted. */
   async say(text: string): Promise<void> {
-    await this.type(text);
+    await this.hands.type(text);
     await sleep(text.startsWith("/") ? 900 : 500);
     await this.submit(text);
   }
@@ -90,7 +72,7 @@ export class Bed implements AsyncDisposable {
   async submit(text: string): Promise<void> {
     const before = (await this.receiver.received()).length;
     for (let tries = 0; tries < 3; tries++) {
-      await this.keys("Enter");
+      await this.hands.keys("Enter");
       for (let i = 0; i < 20; i++) {
         if ((await this.receiver.received()).length > before) return;
         const { state, draft } = await this.status();
@@ -98,17 +80,6 @@ export class Bed implements AsyncDisposable {
         await sleep(50);
       }
     }
-  }
-
-  async copyMode(isOn: boolean): Promise<void> {
-    await this.#tmux("copy-mode", ...(isOn ? [] : ["-q"]), "-t", "=claude:");
-  }
-
-  /** Empties the composer as a person does. */
-  async clear(): Promise<void> {
-    await sleep(Math.max(0, this.#interruptedAt + BETWEEN_INTERRUPTS_MS - performance.now()));
-    await this.keys("C-c");
-    this.#interruptedAt = performance.now();
   }
 
   /** An idle agent with an empty composer and nothing on its way; what stands in the way is closed or cleared. */
@@ -123,8 +94,8 @@ export class Bed implements AsyncDisposable {
       if (calm >= 3) return true;
       if (performance.now() - acted < 1500) return undefined;
       acted = performance.now();
-      if (state === AgentState.DIALOG) await this.keys("Escape");
-      else if (draft) await this.clear();
+      if (state === AgentState.DIALOG) await this.hands.keys("Escape");
+      else if (draft) await this.hands.clear();
       return undefined;
     });
     await this.quiet();
@@ -139,10 +110,6 @@ export class Bed implements AsyncDisposable {
       seen = now;
     }
     return seen;
-  }
-
-  async #tmux(...args: string[]): Promise<void> {
-    await run("tmux", ["-N", "-u", "-S", join(this.sidecar.stateDir, "tmux.sock"), ...args]);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

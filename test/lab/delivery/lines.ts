@@ -72,7 +72,7 @@ async function someLines(bed: Bed, screen: WatchedScreen, profile: AgentProfile,
     if (safe.type !== "safe") continue;
     const standing = new UnsubmittedTexts();
     standing.left(safe.text);
-    await bed.paste(safe.text);
+    await bed.hands.paste(safe.text);
     const composer = () => profile.view(screen.emulator.screen()).composer;
     const isSeen = await screen.until(SEEN_MS, () => {
       const now = composer();
@@ -80,7 +80,7 @@ async function someLines(bed: Bed, screen: WatchedScreen, profile: AgentProfile,
     });
     if (isSeen) recognised++;
     else notes.push(`${index}: not recognised: ${JSON.stringify([safe.text, composer()?.text])}`);
-    const writer = { typeAt: (text: string) => bed.type(text).then(() => "sent" as const) };
+    const writer = { typeAt: (text: string) => bed.hands.type(text).then(() => "sent" as const) };
     const deps = { clock: systemClock, writer, source: screen, profile, standing };
     let isCleared = false;
     for (let tries = 0; tries < CLEARINGS && !isCleared; tries++) {

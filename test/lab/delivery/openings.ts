@@ -41,7 +41,7 @@ export async function sendIntoOpening(
       stage: async () => ({ stays: true, dialogId: open.id }),
     };
     for (let i = 0; i < SENDS_PER_DIALOG; i++) await send(state);
-    await bed.keys("Enter");
+    await bed.hands.keys("Enter");
     await bed.quiet();
   }
 }

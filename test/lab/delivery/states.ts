@@ -74,7 +74,7 @@ async function busy({ bed, random }: Situation): Promise<Staged> {
 
 async function draft({ bed, mark }: Situation): Promise<Staged> {
   const text = `half a thought ${mark}`;
-  await bed.type(text);
+  await bed.hands.type(text);
   await until("the draft", 5000, async () => (await bed.status()).draft || undefined);
   return { person: [text], resolve: () => bed.submit(text) };
 }
@@ -86,7 +86,7 @@ async function typing({ bed, mark, random }: Situation): Promise<Staged> {
   let done: Promise<void> | undefined;
   const type = async () => {
     for (const letter of text) {
-      await bed.type(letter);
+      await bed.hands.type(letter);
       await pause(10 + random() * 40);
     }
   };
@@ -115,14 +115,14 @@ async function typing({ bed, mark, random }: Situation): Promise<Staged> {
 /** A person begins to read a little before, or while it is being typed. */
 async function copyMode({ bed, random }: Situation): Promise<Staged> {
   const afterMs = random() * 200 - 120;
-  if (afterMs <= 0) await bed.copyMode(true);
+  if (afterMs <= 0) await bed.hands.copyMode(true);
   return {
     beside: async () => {
       if (afterMs <= 0) return;
       await pause(afterMs);
-      await bed.copyMode(true);
+      await bed.hands.copyMode(true);
     },
-    resolve: () => bed.copyMode(false),
+    resolve: () => bed.hands.copyMode(false),
   };
 }
 
@@ -138,7 +138,7 @@ function dialog(name: string): StateKind["stage"] {
     await bed.quiet();
     // Its id is taken once it is drawn whole.
     const { id } = await openDialog(bed);
-    return { dialogId: id, resolve: () => bed.keys("Escape") };
+    return { dialogId: id, resolve: () => bed.hands.keys("Escape") };
   };
 }
 
@@ -153,7 +153,7 @@ export async function openDialog(bed: Bed, limitMs = 10_000) {
 /** A person asks for what raises a dialog at about the time of the send. */
 async function aboutToOpen({ bed, target, mark, random }: Situation): Promise<Staged> {
   const text = (target.dialogs["permission"] ?? "").replace("TASK", `task-${mark}`);
-  await bed.type(text);
+  await bed.hands.type(text);
   await until("the request", 5000, async () => (await bed.status()).draft || undefined);
   await pause(300);
   return {
@@ -161,7 +161,7 @@ async function aboutToOpen({ bed, target, mark, random }: Situation): Promise<St
     lead: async () => {
       const hasLeft = async () => !(await bed.status()).draft || undefined;
       for (let tries = 0; tries < 3; tries++) {
-        await bed.keys("Enter");
+        await bed.hands.keys("Enter");
         const left = await until("its leaving", 1500, hasLeft).catch(() => false); // some programs drop an Enter
         if (left === true) break;
       }
@@ -170,7 +170,7 @@ async function aboutToOpen({ bed, target, mark, random }: Situation): Promise<St
     resolve: async () => {
       await openDialog(bed);
       await pause(500);
-      await bed.keys("Enter");
+      await bed.hands.keys("Enter");
     },
     allowed: [`task-${mark}`],
   };

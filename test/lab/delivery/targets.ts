@@ -142,7 +142,7 @@ function demoTarget(faults: string, flags: readonly string[]): Target {
     dialogs: DEMO_DIALOGS,
     openings: [],
     hasLimits: false,
-    leave: (bed) => bed.keys("C-d"),
+    leave: (bed) => bed.hands.keys("C-d"),
     ...(faults.includes("zz-fatal") ? { fatal: "zz-fatal" } : {}),
     missing: async () => undefined,
     start: async (sidecarProgram) => {
@@ -171,7 +171,7 @@ function tuiTarget(name: string, script: readonly string[], missing: Target["mis
     dialogs: {},
     openings: [],
     hasLimits: false,
-    leave: (bed) => bed.keys(name === "ink" ? "C-c" : "C-d"),
+    leave: (bed) => bed.hands.keys(name === "ink" ? "C-c" : "C-d"),
     missing,
     start: async (sidecarProgram) => {
       const sidecar = await startSidecar((dir) => ({

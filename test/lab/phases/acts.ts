@@ -1,9 +1,9 @@
 import type { ModelServer } from "../../fakes/model-server.ts";
-import type { Hands } from "./hands.ts";
+import type { DiaryHands } from "./diary-hands.ts";
 import type { StateWatcher } from "./watcher.ts";
 
 export interface Scene {
-  readonly hands: Hands;
+  readonly hands: DiaryHands;
   readonly watcher: StateWatcher;
   readonly model: ModelServer;
   /** Unlike any other; it stands in every text. */

@@ -3,7 +3,7 @@ import type { AgentKind } from "../../support/agents/agents-home.ts";
 import type { AgentProgram } from "../../support/agents/agents-install.ts";
 import { type RealAgentSetup, startRealAgent } from "../../support/agents/real-agent.ts";
 import { ACTS, type Act, type Scene } from "./acts.ts";
-import { Hands } from "./hands.ts";
+import { DiaryHands } from "./diary-hands.ts";
 import { type Lags, type Score, scoreOf } from "./score.ts";
 import { turnsOf } from "./truth.ts";
 import { StateWatcher } from "./watcher.ts";
@@ -63,7 +63,7 @@ export async function playPhases(target: PhaseTarget, options: PhaseOptions, sig
   const done = new AbortController();
   const watcher = new StateWatcher(agent.sidecar, options.everyMs);
   const watching = watcher.run(AbortSignal.any([signal, done.signal]));
-  const hands = new Hands(agent.sidecar, signal);
+  const hands = new DiaryHands(agent.sidecar, signal);
   const random = seeded(options.seed);
   const troubles: string[] = [];
   const played: { readonly name: string; readonly at: number }[] = [];
@@ -115,7 +115,7 @@ function dealt(agent: AgentKind, random: () => number): Act {
 }
 
 /** Waits until idle has been told for a while, or gives up on it: that it never came counts in the figures. */
-async function rest(watcher: StateWatcher, hands: Hands): Promise<void> {
+async function rest(watcher: StateWatcher, hands: DiaryHands): Promise<void> {
   const begun = performance.now();
   let interrupted = false;
   while (performance.now() - begun < REST_MS + 30_000) {
