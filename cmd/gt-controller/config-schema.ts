@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { profileNames } from "../../internal/agents/known-programs.ts";
 import { parseDurationMs } from "../../internal/base/duration.ts";
 import {
   DEFAULT_RESOURCES,
@@ -86,7 +87,7 @@ const provider = z.strictObject({
   image: text,
   image_pull_policy: z.enum(["Always", "IfNotPresent", "Never"]).optional(),
   image_pull_secrets: z.array(objectName).default([]),
-  agent: z.enum(["claude", "codex", "opencode", "demo", "generic"]).optional(),
+  agent: z.enum(profileNames).optional(),
   command: z.array(text).default([]),
   env: z.record(variableName, z.string()).default({}),
   env_from: z.array(envSource).default([]),

@@ -1,4 +1,5 @@
 import { type Document, isNode, LineCounter, parseDocument } from "yaml";
+import { programNames } from "../../internal/agents/known-programs.ts";
 import type { AgentTokenRules } from "../../internal/auth/agent-token.ts";
 import { DomainError } from "../../internal/base/errors.ts";
 import type { AgentTemplate, EnvSource, Placement, Workspace } from "../../internal/controller/pods/agent-template.ts";
@@ -101,7 +102,7 @@ function bindingOf(
 
 /** A provider of the name of a profile runs that profile, unless it names another. */
 function templateOf(id: string, block: ProviderBlock): AgentTemplate {
-  const agent = block.agent ?? (["claude", "codex", "opencode", "demo"].includes(id) ? id : undefined);
+  const agent = block.agent ?? programNames.find((name) => name === id);
   return {
     image: block.image,
     ...(block.image_pull_policy !== undefined && { imagePullPolicy: block.image_pull_policy }),

@@ -1,3 +1,5 @@
+import { profileChoice } from "../../internal/agents/known-programs.ts";
+
 export const help = `Runs a coding agent in tmux and serves its terminal: what it shows, its state, messages with receipts.
 
 Usage:
@@ -6,7 +8,7 @@ Usage:
   gt-sidecar serve [flags] [-- command]      serve an agent that runs with the same --state-dir
 
 Agent:
-  --agent NAME             claude, codex, opencode, demo or generic (claude)        GT_AGENT
+  --agent NAME             ${`${profileChoice} (claude)`.padEnd(57)}GT_AGENT
   -- command args…         the agent's program, no shell around it                  GT_AGENT_COMMAND
   --workdir DIR            where it works (the current folder)                      GT_AGENT_WORKDIR
   --restart WHEN           always, on-failure or never (on-failure)                 GT_AGENT_RESTART

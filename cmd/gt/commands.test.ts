@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { profileNames } from "../../internal/agents/programs/registry.ts";
+import { profileNames } from "../../internal/agents/known-programs.ts";
 import { allCommands, commandNamed, commandNames } from "./commands.ts";
 import { helpText } from "./common/command/help-text.ts";
 import { PLACE_FLAGS } from "./common/place/place-flags.ts";

@@ -1,6 +1,5 @@
+import type { ProfileName } from "./known-programs.ts";
 import type { Screen } from "./screen.ts";
-
-export type ProfileName = "claude" | "codex" | "opencode" | "demo" | "generic";
 
 /** The agent's input box as it stands on the screen. */
 export interface ComposerView {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { ProfileName } from "./profile.ts";
+import type { ProfileName } from "./known-programs.ts";
 import { versionCommand, versionIn } from "./program-version.ts";
 
 const cases: readonly (readonly [ProfileName, [string, ...string[]], readonly string[] | undefined])[] = [

@@ -1,14 +1,6 @@
 import { basename } from "node:path";
-import type { ProfileName } from "./profile.ts";
+import { knownProgram, type ProfileName } from "./known-programs.ts";
 
-/** Files that are known to answer `--version` and end, by the profile that starts them. */
-const PROGRAMS: Readonly<Record<ProfileName, RegExp | undefined>> = {
-  claude: /^claude(?:-\d[\d.]*)?(?:\.exe)?$/,
-  codex: /^codex(?:\.exe)?$/,
-  opencode: /^opencode(?:\.exe)?$/,
-  demo: /^(?:gt-demo-agent|demo-agent\.mjs)$|\/demo-agent\/main\.ts$/,
-  generic: undefined,
-};
 /** Runs the file that follows it; flags of its own may stand in between. */
 const INTERPRETER = /^node(?:\.exe)?$/;
 
@@ -20,7 +12,7 @@ export function versionCommand(
   name: ProfileName,
   command: readonly [string, ...string[]],
 ): readonly [string, ...string[]] | undefined {
-  const known = PROGRAMS[name];
+  const known = knownProgram(name).versionFile;
   if (known === undefined) return undefined;
   const [program, ...args] = command;
   if (isKnown(program, known)) return [program, "--version"];

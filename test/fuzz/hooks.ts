@@ -1,6 +1,7 @@
 import { payloadName } from "../../internal/agents/hook-lines.ts";
+import { profileNames } from "../../internal/agents/known-programs.ts";
 import type { HookEvent } from "../../internal/agents/profile.ts";
-import { profileNamed, profileNames } from "../../internal/agents/programs/registry.ts";
+import { profileNamed } from "../../internal/agents/programs/registry.ts";
 import { mutate } from "./mutate.ts";
 import { oneOf, randomFrom } from "./random.ts";
 

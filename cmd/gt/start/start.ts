@@ -1,3 +1,4 @@
+import { programNames } from "../../../internal/agents/known-programs.ts";
 import type { Command } from "../common/command/command.ts";
 import { SERVER_SECTION } from "../common/place/place-flags.ts";
 import { START_FLAGS, type StartFlags } from "./start-flags.ts";
@@ -22,6 +23,6 @@ id in place of an agent.`,
       'id=$(gt start claude -q) && gt nudge "$id" "run the tests, please"',
     ],
   },
-  completion: ["claude", "codex", "opencode", "demo"],
+  completion: programNames,
   run: async (given, context) => (await import("./run-start.ts")).runStart(given, context),
 };

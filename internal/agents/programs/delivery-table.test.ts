@@ -1,7 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
+import { profileNames } from "../known-programs.ts";
 import { normalise } from "../safe-text.ts";
-import { profileNamed, profileNames } from "./registry.ts";
+import { profileNamed } from "./registry.ts";
 
 const page = await readFile(new URL("../../../docs/protocols/delivery.md", import.meta.url), "utf8");
 const cells = (line: string) =>

@@ -1,5 +1,6 @@
 import { DomainError } from "../../base/errors.ts";
-import type { AgentProfile, ProfileName } from "../profile.ts";
+import { type ProfileName, profileNames } from "../known-programs.ts";
+import type { AgentProfile } from "../profile.ts";
 import { claude } from "./claude.ts";
 import { codex } from "./codex.ts";
 import { demo } from "./demo.ts";
@@ -7,9 +8,6 @@ import { generic } from "./generic.ts";
 import { opencode } from "./opencode.ts";
 
 const PROFILES: Readonly<Record<ProfileName, AgentProfile>> = { claude, codex, opencode, demo, generic };
-
-/** Names that `profileNamed` knows, in the order to show them. */
-export const profileNames: readonly string[] = Object.keys(PROFILES);
 
 /** The profile of that name; an `invalid` error listing the names if there is none. */
 export function profileNamed(name: string): AgentProfile {

@@ -1,4 +1,5 @@
-import type { LaunchContext, LaunchPlan, ProfileName } from "../../agents/profile.ts";
+import type { ProfileName } from "../../agents/known-programs.ts";
+import type { LaunchContext, LaunchPlan } from "../../agents/profile.ts";
 import type { RestartMode } from "../../process/restart-policy.ts";
 import type { SidecarIdentity } from "../../session/sidecar-identity.ts";
 import { statePaths } from "./state-dir.ts";

@@ -1,4 +1,4 @@
-import { farewellOf } from "../../agents/farewell.ts";
+import { knownProgram } from "../../agents/known-programs.ts";
 import type { Clock } from "../../base/clock.ts";
 import { type AgentExit, exitCodeOf } from "../../process/restart-policy.ts";
 import { SESSION, type SidecarOptions } from "../halves/options.ts";
@@ -68,7 +68,7 @@ async function ask(
   hurry: AbortSignal,
 ): Promise<AgentExit | undefined> {
   const end = clock.monotonicMs() + ms;
-  for (const key of farewellOf(options.agent)) {
+  for (const key of knownProgram(options.agent).farewell) {
     const left = end - clock.monotonicMs();
     if (left <= 0 || hurry.aborted) return undefined;
     await callTmux(clock, options, "send-keys", "-t", `=${SESSION}:`, key);

@@ -1,7 +1,8 @@
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { DialogKind, ProfileName, ScreenView } from "../../../internal/agents/profile.ts";
+import type { ProfileName } from "../../../internal/agents/known-programs.ts";
+import type { DialogKind, ScreenView } from "../../../internal/agents/profile.ts";
 import type { RecordedScreen } from "./screen-from-ansi.ts";
 
 /** What a recorded screen really was, known from how it was made and not from how it is read. */

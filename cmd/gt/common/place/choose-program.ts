@@ -1,4 +1,4 @@
-import type { ProfileName } from "../../../../internal/agents/profile.ts";
+import { knownProgram, type ProfileName, profileNames } from "../../../../internal/agents/known-programs.ts";
 
 /** What is seen of the program in a pane. */
 export interface ProgramSigns {
@@ -22,12 +22,6 @@ export interface ProgramChoice {
 }
 
 const SHELLS = new Set(["sh", "bash", "dash", "zsh", "fish", "ksh", "tcsh", "csh", "ash", "nu", "pwsh"]);
-const PROGRAMS: readonly (readonly [RegExp, ProfileName])[] = [
-  [/(?:^|\/)claude(?:\.exe|\.js)?$|\/claude-code\/[\w./-]+\.m?js$/, "claude"],
-  [/(?:^|\/)codex(?:\.js)?$/, "codex"],
-  [/(?:^|\/)opencode(?:\.js)?$/, "opencode"],
-  [/(?:^|\/)demo-agent(?:\.m?js|\/main\.ts)?$/, "demo"],
-];
 /** Claude Code calls its process by its version. */
 const CLAUDE_VERSION = /^\d+\.\d+\.\d+$/;
 
@@ -59,7 +53,7 @@ function seenProgram({ processes }: ProgramSigns): { readonly profile: ProfileNa
 }
 
 function programOf(word: string): ProfileName | undefined {
-  return PROGRAMS.find(([pattern]) => pattern.test(word))?.[1];
+  return profileNames.find((name) => knownProgram(name).word?.test(word));
 }
 
 function knownName(named: string | undefined): ProfileName | undefined {

@@ -1,3 +1,4 @@
+import { profileChoice, profileNames } from "../../../../internal/agents/known-programs.ts";
 import type { CommandFlags, FlagSection } from "../command/command.ts";
 
 /** A local tmux server. The variable is read in `place-config.ts`: a flag for one place wins over a variable for another. */
@@ -56,8 +57,8 @@ const PROFILE_FLAG = {
   "agent-profile": {
     type: "string",
     value: "NAME",
-    help: ["the program in a local session, where that cannot be seen: claude, codex, opencode, demo or generic"],
-    complete: ["claude", "codex", "opencode", "demo", "generic"],
+    help: [`the program in a local session, where that cannot be seen: ${profileChoice}`],
+    complete: profileNames,
   },
 } as const satisfies CommandFlags;
 
