@@ -15,3 +15,8 @@ it.each(["Dockerfile.sidecar", "docs/container.md"])("has all of its programs in
   const text = readFileSync(new URL(`../../../${file}`, import.meta.url), "utf8");
   for (const name of programNames) expect(text).toMatch(new RegExp(`\\bAGENT\\b.*\\b${name}\\b`));
 });
+
+it("has all of its names in the chart's schema", () => {
+  const schema = readFileSync(new URL("../../../charts/gastown/values.schema.json", import.meta.url), "utf8");
+  expect(schema).toContain(`"enum": ${JSON.stringify(profileNames).replaceAll(",", ", ")}`);
+});
