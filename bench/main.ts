@@ -21,6 +21,7 @@ import { type Measured, rowOf } from "./report/row.ts";
 import { runFacts, runLine, table } from "./report/run-report.ts";
 import { measureStalled } from "./stalled.ts";
 import { measureStart } from "./start.ts";
+import { measureRevocation } from "./trust/revocation.ts";
 import { measureTrust } from "./trust/trust.ts";
 
 const MEASURES: Readonly<Record<Section, (context: BenchContext) => Promise<readonly Measured[]>>> = {
@@ -35,6 +36,7 @@ const MEASURES: Readonly<Record<Section, (context: BenchContext) => Promise<read
   phase: measurePhase,
   events: measureEvents,
   trust: measureTrust,
+  revocation: measureRevocation,
   bridge: measureBridge,
   gt: measureGt,
 };

@@ -13,6 +13,7 @@ export const SECTIONS = [
   "attach",
   "events",
   "trust",
+  "revocation",
   "bridge",
   "gt",
 ] as const;

@@ -75,9 +75,9 @@ export const GROUPS: readonly Group[] = [
   },
   {
     title: "Trust",
-    files: ["trust", "floods"],
+    files: ["trust", "revocation", "floods"],
     about:
-      "CPU of the process; handshakes of both ends together. Floods: thousands of connections of each kind for two minutes, and what probes and an operator notice. `npm run bench -- --only trust`, `npm run floods`.",
+      "CPU of the process; handshakes of both ends together. Floods: thousands of connections of each kind for two minutes, and what probes and an operator notice. `npm run bench -- --only trust,revocation`, `npm run floods`.",
     rows: [/: added to a/, /^RPC port, (?:idle|a certificate with a role|resets): .*p99$/],
   },
   {

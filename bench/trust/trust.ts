@@ -13,9 +13,7 @@ import { type TokenKeySet, TokenVerifier } from "../../internal/auth/token-verif
 import { systemClock as clock } from "../../internal/base/clock.ts";
 import { createLogger } from "../../internal/base/logger.ts";
 import { SidecarService } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
-import { revocationListsOf } from "../../internal/pki/revocation-list.ts";
 import { checkTls } from "../../internal/pki/tls-files.ts";
-import { Trust } from "../../internal/pki/trust.ts";
 import { serverTlsOptions, type TlsMaterial } from "../../internal/rpc/common/tls.ts";
 import { peerKey } from "../../internal/rpc/port/peer.ts";
 import type { ServerRequest } from "../../internal/rpc/port/request.ts";
@@ -25,24 +23,21 @@ import { TestCa } from "../../test/support/bridge/certificates.ts";
 import type { BenchContext } from "../context.ts";
 import { type Measured, measured } from "../report/row.ts";
 import { interleave } from "../stats.ts";
+import { cpuUs } from "./cpu-us.ts";
 import { measureFloods } from "./floods.ts";
 
-const REVOKED = 10_000;
-
 /**
- * What trust costs: a token in a call, a revocation list and a handshake in a connection, CPU of this process; and what
- * floods of wrong credentials cost others.
+ * What trust costs: a token in a call, a handshake in a connection, CPU of this process; and what floods of wrong
+ * credentials cost others.
  */
 export async function measureTrust(context: BenchContext): Promise<readonly Measured[]> {
   const { quick, signal, say } = context;
   const ca = new TestCa("shop");
   say("trust: tokens");
   const tokens = tokenCosts(ca, quick ? 500 : 3000);
-  say("trust: revocation");
-  const revocation = revocationCost(ca, quick ? 200 : 1000);
   say("trust: handshakes");
   const handshakes = await handshakeCosts(ca, quick ? 50 : 300, signal);
-  return [...tokens, revocation, ...handshakes, ...(await measureFloods(context))];
+  return [...tokens, ...handshakes, ...(await measureFloods(context))];
 }
 
 function tokenCosts(ca: TestCa, count: number): readonly Measured[] {
@@ -101,25 +96,6 @@ const HEADERS = [
   "te",
   "x",
 ];
-
-function revocationCost(ca: TestCa, count: number): Measured {
-  const revoked = Array.from({ length: REVOKED }, (_, i) => {
-    const serial = Buffer.alloc(9, 1);
-    serial.writeUInt32BE(i, 5);
-    return serial;
-  });
-  const cas = [new X509Certificate(ca.pem)];
-  const leaves = () => Array.from({ length: count }, () => new X509Certificate(ca.issue({}).cert));
-  const lists = revocationListsOf(ca.revokeSerials(revoked));
-  const cost = (trust: Trust) => {
-    const certificates = leaves();
-    trust.standing(certificates[0] as X509Certificate, clock.now());
-    return cpuUs(count - 1, (i) => trust.standing(certificates[i + 1] as X509Certificate, clock.now()));
-  };
-  const rounds = Array.from({ length: 5 }, () => cost(new Trust(cas, lists)) - cost(new Trust(cas)));
-  const median = rounds.sort((a, b) => a - b)[2] ?? 0;
-  return measured("revocation list of 10,000: added to a connection", Math.max(0, median), "µs CPU", { atMost: 5 });
-}
 
 /** Of both ends, which are this process. */
 async function handshakeCosts(ca: TestCa, count: number, signal: AbortSignal): Promise<readonly Measured[]> {
@@ -194,11 +170,4 @@ async function connected(
   socket.write("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\u0004\0\0\0\0\0");
   await once(socket, "data");
   return socket;
-}
-
-function cpuUs(count: number, work: (i: number) => void): number {
-  const before = process.cpuUsage();
-  for (let i = 0; i < count; i++) work(i);
-  const { user, system } = process.cpuUsage(before);
-  return (user + system) / count;
 }
