@@ -1,7 +1,7 @@
-import { mkdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { type NewFile, type Placing, recoverFileSets, writeFileSet } from "../../internal/files/file-set.ts";
 import { lockFolders } from "../../internal/files/folder-lock.ts";
+import { makeFolders } from "../../internal/files/make-folders.ts";
 import type { CommandContext } from "./context.ts";
 import { fileError } from "./file-errors.ts";
 
@@ -24,7 +24,7 @@ export function placeOf(path: string): Place {
 export async function takeFolders(context: CommandContext, folders: readonly string[]): Promise<AsyncDisposable> {
   for (const folder of folders) {
     try {
-      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      makeFolders(folder);
     } catch (err) {
       throw fileError("make the folder", folder, err);
     }

@@ -1,6 +1,7 @@
-import { lstat, mkdir } from "node:fs/promises";
+import { lstat } from "node:fs/promises";
 import { isAbsolute, join } from "node:path";
 import { DomainError } from "../base/errors.ts";
+import { makeFolders } from "./make-folders.ts";
 
 /** Where programs of one person on one machine find each other: running sidecars and locks of sessions. */
 export function runtimeFolder(where: { readonly xdgRuntimeDir?: string; readonly uid: number }): string {
@@ -16,7 +17,7 @@ export function runtimeFolder(where: { readonly xdgRuntimeDir?: string; readonly
  * trusted, since anyone may make a folder of that name in /tmp.
  */
 export async function openPrivateFolder(path: string, uid: number): Promise<void> {
-  await mkdir(path, { recursive: true, mode: 0o700 });
+  makeFolders(path);
   await checkPrivateFolder(path, uid);
 }
 

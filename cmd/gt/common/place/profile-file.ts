@@ -1,7 +1,8 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DomainError, errorText } from "../../../../internal/base/errors.ts";
 import { parseStrictJson } from "../../../../internal/base/strict-json.ts";
+import { makeFolders } from "../../../../internal/files/make-folders.ts";
 import { isProfileKey, type Profile, profileKeys } from "./profile-keys.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -50,7 +51,7 @@ export function writeProfiles(env: Env, profiles: Profiles): void {
   if (path === undefined) throw new DomainError("invalid", "there is no place for the file: HOME is not set");
   const fresh = `${path}.${process.pid}`;
   try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    makeFolders(dirname(path));
     rmSync(fresh, { force: true });
     writeFileSync(fresh, `${JSON.stringify(profiles, null, 2)}\n`, { mode: 0o600, flag: "wx" });
     renameSync(fresh, path);

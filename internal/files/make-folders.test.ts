@@ -1,0 +1,31 @@
+import { mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { makeFolders } from "./make-folders.ts";
+
+let dir: string;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), "gt-folders-"));
+});
+afterEach(() => rmSync(dir, { recursive: true }));
+
+it("makes what is missing for its owner alone, and takes what is there", () => {
+  makeFolders(join(dir, "a/b/c"));
+  expect(statSync(join(dir, "a")).mode & 0o777).toBe(0o700);
+  expect(statSync(join(dir, "a/b/c")).mode & 0o777).toBe(0o700);
+  symlinkSync(join(dir, "a"), join(dir, "link"));
+  makeFolders(join(dir, "link"));
+  makeFolders(join(dir, "link/d/"));
+  expect(statSync(join(dir, "a/d")).isDirectory()).toBe(true);
+});
+
+it("fails where something else has the name", () => {
+  writeFileSync(join(dir, "file"), "");
+  expect(() => makeFolders(join(dir, "file"))).toThrow("EEXIST");
+  expect(() => makeFolders(join(dir, "file/a"))).toThrow("ENOTDIR");
+});
+
+it.runIf(process.platform === "linux")("fails at once where no folder can be made", () => {
+  expect(() => makeFolders("/proc/gt/a")).toThrow("ENOENT");
+});

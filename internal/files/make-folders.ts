@@ -1,0 +1,27 @@
+import { mkdirSync, statSync } from "node:fs";
+import { dirname } from "node:path";
+
+/**
+ * Makes a folder and those above it that are missing, for their owner alone; one that exists stays as it is.
+ * `mkdir` with `recursive` does the same, but never returns below a folder where nothing can be made, such as /proc.
+ * @throws as `mkdirSync`
+ */
+export function makeFolders(path: string): void {
+  try {
+    makeFolder(path);
+  } catch (err) {
+    const above = dirname(path);
+    if ((err as NodeJS.ErrnoException).code !== "ENOENT" || above === path) throw err;
+    makeFolders(above);
+    makeFolder(path);
+  }
+}
+
+function makeFolder(path: string): void {
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (err) {
+    const isThere = (err as NodeJS.ErrnoException).code === "EEXIST" && statSync(path).isDirectory();
+    if (!isThere) throw err;
+  }
+}
