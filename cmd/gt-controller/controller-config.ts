@@ -157,7 +157,7 @@ function placementOf(block: ProviderBlock): Placement {
 type Path = readonly PropertyKey[];
 
 /** What no single key shows. */
-function contradictionOf({ namespaces, providers, ca, sessions }: ConfigFile): { path: Path; why: string } | undefined {
+function contradictionOf({ namespaces, providers, ca }: ConfigFile): { path: Path; why: string } | undefined {
   for (const [i, one] of namespaces.entries()) {
     const path = ["namespaces", i];
     if (namespaces.findIndex(({ name }) => name === one.name) !== i) {
@@ -170,9 +170,6 @@ function contradictionOf({ namespaces, providers, ca, sessions }: ConfigFile): {
     if (unknown >= 0) {
       return { path: [...path, "providers", unknown], why: `is not one of providers: ${one.providers?.[unknown]}` };
     }
-  }
-  if (sessions.max_per_project > sessions.max_global) {
-    return { path: ["sessions", "max_per_project"], why: "is more than sessions.max_global" };
   }
   return undefined;
 }

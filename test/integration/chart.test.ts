@@ -9,6 +9,10 @@ import { SidecarMetrics } from "../../internal/sidecar/serving/sidecar-metrics.t
 import { component, requireComponent } from "../support/cluster/components.ts";
 import { CHART, configIn, Helm, manifestsOf } from "../support/cluster/helm.ts";
 
+interface Probed {
+  readonly livenessProbe: Readonly<Record<"timeoutSeconds" | "periodSeconds" | "failureThreshold", number>>;
+}
+
 describe("the chart", () => {
   let dir = "";
   let helm: Helm | undefined;
@@ -103,6 +107,15 @@ describe("the chart", () => {
     expect([...used].filter((name) => !known.includes(name))).toEqual([]);
   });
 
+  it("probes that bear a stall of a replica's event loop", async (context) => {
+    const tool = await here(context);
+    const deployment = manifestsOf(await tool.template("gastown")).find(({ kind }) => kind === "Deployment");
+    const { spec } = deployment as unknown as { spec: { template: { spec: { containers: readonly [Probed] } } } };
+    const { timeoutSeconds, periodSeconds, failureThreshold } = spec.template.spec.containers[0].livenessProbe;
+    expect(timeoutSeconds).toBeGreaterThan(5);
+    expect(periodSeconds * failureThreshold).toBeGreaterThanOrEqual(60);
+  });
+
   it("is the same text each time: nothing is made up while it is rendered", async (context) => {
     const tool = await here(context);
     expect(await tool.template("gastown")).toBe(await tool.template("gastown"));
@@ -132,6 +145,41 @@ describe("the chart", () => {
       "a claim and a clone",
       { agents: { claude: { image: "a", workspace: { claim: "b", git: { url: "https://a/b" } } } } },
       /workspace/,
+    ],
+    [
+      "a clone into a folder above the workspace",
+      { agents: { claude: { image: "a", workspace: { git: { url: "https://a/b", path: "/workspace/../etc" } } } } },
+      /path/,
+    ],
+    [
+      "an option of git for a branch",
+      { agents: { claude: { image: "a", workspace: { git: { url: "https://a/b", ref: "--upload-pack=x" } } } } },
+      /ref/,
+    ],
+    ["what is no quantity", { agents: { claude: { image: "a", resources: { limits: { memory: "4Gx" } } } } }, /memory/],
+    ["a workspace without room", { agents: { claude: { image: "a", workspace: { size: 0 } } } }, /size/],
+    ["an address for a trust domain", { trustDomain: "1.2.3.4" }, /trustDomain/],
+    ["a trust domain with an empty label", { trustDomain: "a..b" }, /trustDomain/],
+    [
+      "a namespace of two projects",
+      {
+        namespaces: [
+          { name: "a", project: "b" },
+          { name: "a", project: "c" },
+        ],
+      },
+      /a is there twice/,
+    ],
+    ["agents beside the CA's key", { namespaces: [{ name: "gastown-ca", project: "b" }] }, /is ca\.namespace/],
+    [
+      "a provider that is none of its agents",
+      { namespaces: [{ name: "a", project: "b", providers: ["codex"] }] },
+      /codex is not one of agents/,
+    ],
+    [
+      "the first client's name for another caller",
+      { auth: { issuers: [{ issuer: "admin", projects: ["b"], publicKey: "-----BEGIN PUBLIC KEY-----" }] } },
+      /admin is there twice/,
     ],
     ["a duration without a unit", { sessions: { retention: "10" } }, /retention/],
     ["a tag for a digest", { image: { digest: "latest" } }, /digest/],
