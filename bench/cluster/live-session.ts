@@ -1,12 +1,12 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Client, createClient } from "@connectrpc/connect";
-import { SessionStatus } from "../../internal/gen/bridge/v1/bridge_pb.ts";
 import { SidecarService } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
 import { sidecarDnsName } from "../../internal/pki/trust-domain.ts";
 import { sidecarTransport } from "../../internal/rpc/client/transport.ts";
 import type { ControllerCluster, RunningReplica } from "../../test/support/cluster/controller-cluster.ts";
-import { type RunningSidecar, type SidecarSetup, startSidecar, until } from "../../test/support/sidecar/sidecar.ts";
+import { type RunningSidecar, type SidecarSetup, startSidecar } from "../../test/support/sidecar/sidecar.ts";
+import { sessionPod } from "./session-pod.ts";
 
 /** A session whose pod has no node: its sidecar is a process of this machine, at an address of its own, with the pod's Secret. */
 export interface LiveSession extends AsyncDisposable {
@@ -25,13 +25,8 @@ export async function liveSession(
   index: number,
   setup: (dir: string) => SidecarSetup = () => ({}),
 ): Promise<LiveSession> {
-  const [id, ip] = [`live-${index}`, `127.${100 + (process.pid % 100)}.${(process.pid >> 8) % 250}.${index + 1}`];
-  await replica.client.startSession({ projectId: "shop", sessionId: id, provider: "demo", repoPath: "/workspace" });
-  const kubectl = (...args: string[]) => town.cluster.kubectl(["-n", town.agents, ...args]);
-  const [pod] = JSON.parse(await kubectl("get", "pod", "-l", `gastown.io/session=${id}`, "-o", "json")).items;
-  const { name } = pod.metadata;
-  const { secretName } = pod.spec.volumes.find((one: { name: string }) => one.name === "tls").secret;
-  const { data } = JSON.parse(await kubectl("get", "secret", secretName, "-o", "json"));
+  const pod = await sessionPod(town, replica, index);
+  const { id, ip } = pod;
   const { trustDomain } = town;
   const sidecar = await startSidecar((dir) => {
     const given = setup(dir);
@@ -40,22 +35,14 @@ export async function liveSession(
       `spiffe://${trustDomain}/${who}=operate`,
     ]);
     const flags = ["--tls-dir", join(dir, "tls"), "--session-id", id, ...roles, ...(given.flags ?? [])];
-    return { ...given, listen: `${ip}:${SIDECAR_PORT}`, prepare: () => writeFiles(join(dir, "tls"), data), flags };
+    return {
+      ...given,
+      listen: `${ip}:${SIDECAR_PORT}`,
+      prepare: () => writeFiles(join(dir, "tls"), pod.secret),
+      flags,
+    };
   });
-  const status = {
-    phase: "Running",
-    podIP: ip,
-    podIPs: [{ ip }],
-    conditions: [{ type: "Ready", status: "True" }],
-    containerStatuses: pod.spec.containers.map((one: { name: string; image: string }) => {
-      const at = { running: { startedAt: new Date().toISOString() } };
-      return { name: one.name, image: one.image, imageID: "", ready: true, started: true, restartCount: 0, state: at };
-    }),
-  };
-  await kubectl("patch", "pod", name, "--subresource=status", "--type=merge", "-p", JSON.stringify({ status }));
-  const isRunning = async () =>
-    (await replica.client.getSession({ sessionId: id })).status === SessionStatus.RUNNING || undefined;
-  await until(`session ${id} running`, 60_000, isRunning, () => `${replica.log()}\n${sidecar.log()}`);
+  await pod.runs(sidecar.log);
   const serverName = sidecarDnsName(trustDomain, town.agents, id);
   const connection = sidecarTransport({ baseUrl: `https://${ip}:${SIDECAR_PORT}`, tls: town.callerTls, serverName });
   return {

@@ -1,68 +1,60 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
-import { ControllerCluster } from "../../test/support/cluster/controller-cluster.ts";
+import { ControllerCluster, type RunningReplica } from "../../test/support/cluster/controller-cluster.ts";
 import { demoCommand } from "../../test/support/sidecar/sidecar.ts";
 import { type Measured, measured } from "../report/row.ts";
 import { quantile } from "../stats.ts";
 import type { ClusterBench } from "./cluster-bench.ts";
-import { type LiveSession, liveSession } from "./live-session.ts";
+import { liveSession } from "./live-session.ts";
+import { pretendedSession } from "./pretended-session.ts";
 
+/** With an agent. */
 const SESSIONS = 5;
+/** The others have none: this process answers for their sidecars. */
+const ALL_SESSIONS = 100;
 const CALLERS = 50;
 /** One of so many calls is a nudge. */
 const NUDGE_OF = 10;
+const PAUSE_MS = 20;
+/** So many pretended sessions are started at a time. */
+const STARTS = 5;
+
+/** One of those that are called, and what its agent has received. */
+interface Target {
+  readonly id: string;
+  readonly taken: () => Promise<readonly string[]>;
+  /** Whether a screen is not its own; the text says why. */
+  readonly strange: (output: string) => string | undefined;
+  readonly submitted: Set<string>;
+}
+
+interface Found {
+  readonly peeks: number[];
+  readonly nudges: number[];
+  readonly wrong: string[];
+}
 
 /** Callers that peek and nudge at once, through two replicas; every answer is compared with what the agents received. */
 export async function measureLoad({ cluster, quick, say, note }: ClusterBench): Promise<readonly Measured[]> {
   await using stack = new AsyncDisposableStack();
   await cluster.control?.("stop", "scheduler"); // it would say that no node takes the pods
   const town = stack.use(await ControllerCluster.make(cluster, undefined));
-  await town.configure("agent:1", {}, { limits: { inputs_per_minute: 100_000, starts_per_minute: 1_000 } });
-  const replicas = [stack.use(await town.replica()), stack.use(await town.replica())];
-  const sessions: LiveSession[] = [];
-  for (let i = 0; i < SESSIONS; i++) {
-    const mark = `mark-of-session-${i}`;
-    const command = (dir: string) => ({ command: demoCommand(dir, "--turn-ms", "50") });
-    const session = stack.use(await liveSession(town, replicas[0] as (typeof replicas)[0], i, command));
-    await session.direct.nudge({ message: mark, requestId: mark });
-    sessions.push(session);
-  }
-  const seconds = quick ? 20 : 600;
-  say(`load: ${CALLERS} callers, ${seconds} s`);
+  const limits = { limits: { inputs_per_minute: 100_000, starts_per_minute: 1_000 } };
+  await town.configure("agent:1", { max_per_project: ALL_SESSIONS }, limits);
+  const replicas = [stack.use(await town.replica()), stack.use(await town.replica())] as const;
+  const targets = [...(await withAgents(town, replicas[0], stack)), ...(await without(town, replicas[1], stack))];
+  const seconds = quick ? 60 : 600;
+  say(`load: ${targets.length} sessions, ${CALLERS} callers, ${seconds} s`);
   const end = performance.now() + seconds * 1_000;
-  const [peeks, nudges, wrong]: [number[], number[], string[]] = [[], [], []];
-  const submitted = sessions.map(() => new Set<string>());
-  const caller = async (number: number) => {
-    for (let call = 0; performance.now() < end; call++) {
-      const at = (number + call) % SESSIONS;
-      const { client } = replicas[(number + call) % replicas.length] as (typeof replicas)[0];
-      const sessionId = `live-${at}`;
-      const from = performance.now();
-      try {
-        if (call % NUDGE_OF === number % NUDGE_OF) {
-          const message = `session-${at} caller-${number} call-${call}.`;
-          const { outcome } = await client.nudge({ sessionId, request: { message, requestId: message } });
-          if (outcome === NudgeOutcome.SUBMITTED) submitted[at]?.add(message);
-          nudges.push(performance.now() - from);
-        } else {
-          const { output } = await client.peek({ sessionId, request: { lines: 50 } });
-          const others = [...output.matchAll(/session-(\d) caller/g)].filter(([, of]) => of !== String(at));
-          if (output === "" || others.length > 0) wrong.push(`peek of ${sessionId}: ${others[0] ?? "nothing"}`);
-          peeks.push(performance.now() - from);
-        }
-      } catch (err) {
-        wrong.push(String(err));
-      }
-      await sleep(20);
-    }
-  };
-  await Promise.all(Array.from({ length: CALLERS }, (_, i) => caller(i)));
+  const found: Found = { peeks: [], nudges: [], wrong: [] };
+  await Promise.all(Array.from({ length: CALLERS }, (_, i) => caller(i, end, { targets, replicas }, found)));
   await sleep(2_000);
-  for (const [i, session] of sessions.entries())
-    wrong.push(...(await misreceived(session, submitted[i] ?? new Set(), i)));
+  for (const target of targets) found.wrong.push(...(await misreceived(target)));
+  const { peeks, nudges, wrong } = found;
   for (const text of new Set(wrong)) say(`load: wrong: ${text.slice(0, 200)}`);
+  const submitted = targets.reduce((sum, one) => sum + one.submitted.size, 0);
   note(
-    `Load: ${seconds} s, ${CALLERS} callers, ${SESSIONS} sessions with the demo agent, two replicas, ${peeks.length} peeks and ${nudges.length} nudges, of which ${submitted.reduce((sum, one) => sum + one.size, 0)} were answered as submitted. No pods: sidecars are processes of the same machine.`,
+    `Load: ${seconds} s, ${CALLERS} callers, ${SESSIONS} sessions with the demo agent and ${ALL_SESSIONS - SESSIONS} that this process pretends, two replicas, ${peeks.length} peeks and ${nudges.length} nudges, of which ${submitted} were answered as submitted. No pods: sidecars are processes of the same machine.`,
   );
   return [
     measured("load: wrong or failed answers", wrong.length, "answers", { atMost: 0 }),
@@ -73,10 +65,69 @@ export async function measureLoad({ cluster, quick, say, note }: ClusterBench): 
   ];
 }
 
+async function withAgents(town: ControllerCluster, replica: RunningReplica, stack: AsyncDisposableStack) {
+  const targets: Target[] = [];
+  for (let i = 0; i < SESSIONS; i++) {
+    const command = (dir: string) => ({ command: demoCommand(dir, "--turn-ms", "50") });
+    const { id, direct, sidecar } = stack.use(await liveSession(town, replica, i, command));
+    await direct.nudge({ message: `for ${id}: begin.`, requestId: "begin" });
+    const strange = (output: string) => {
+      if (!output.includes("Demo agent") && !output.includes(`for ${id}:`)) return "not its screen";
+      return [...output.matchAll(/for (live-\d+):/g)].find(([, of]) => of !== id)?.[0];
+    };
+    targets.push({ id, taken: sidecar.taken, strange, submitted: new Set() });
+  }
+  return targets;
+}
+
+async function without(town: ControllerCluster, replica: RunningReplica, stack: AsyncDisposableStack) {
+  const targets: Target[] = [];
+  for (let first = SESSIONS; first < ALL_SESSIONS; first += STARTS) {
+    const indices = Array.from({ length: Math.min(STARTS, ALL_SESSIONS - first) }, (_, i) => first + i);
+    for (const made of await Promise.all(indices.map((index) => pretendedSession(town, replica, index)))) {
+      const { id, taken } = stack.use(made);
+      const strange = (output: string) => (output === `screen of ${id}` ? undefined : output.slice(0, 50) || "nothing");
+      targets.push({ id, taken: async () => taken, strange, submitted: new Set() });
+    }
+  }
+  return targets;
+}
+
+/** Calls one session after another, at one replica after the other, until `end`. */
+async function caller(
+  number: number,
+  end: number,
+  at: { readonly targets: readonly Target[]; readonly replicas: readonly [RunningReplica, RunningReplica] },
+  { peeks, nudges, wrong }: Found,
+): Promise<void> {
+  for (let call = 0; performance.now() < end; call++) {
+    const { id, strange, submitted } = at.targets[(number * 7 + call) % at.targets.length] as Target;
+    const { client } = at.replicas[(number + call) % 2 === 0 ? 0 : 1];
+    const from = performance.now();
+    try {
+      if (call % NUDGE_OF === number % NUDGE_OF) {
+        const message = `for ${id}: caller-${number} call-${call}.`;
+        const request = { message, requestId: `caller-${number}-call-${call}` };
+        const { outcome } = await client.nudge({ sessionId: id, request });
+        if (outcome === NudgeOutcome.SUBMITTED) submitted.add(message);
+        nudges.push(performance.now() - from);
+      } else {
+        const { output } = await client.peek({ sessionId: id, request: { lines: 50 } });
+        const why = strange(output);
+        if (why !== undefined) wrong.push(`peek of ${id}: ${why}`);
+        peeks.push(performance.now() - from);
+      }
+    } catch (err) {
+      wrong.push(String(err));
+    }
+    await sleep(PAUSE_MS);
+  }
+}
+
 /** What was answered as submitted and did not arrive once, and what arrived from another session. */
-async function misreceived({ sidecar, id }: LiveSession, submitted: ReadonlySet<string>, index: number) {
-  const taken = await sidecar.taken();
+async function misreceived({ id, taken: read, submitted }: Target): Promise<readonly string[]> {
+  const taken = await read();
   const lost = [...submitted].filter((text) => taken.filter((each) => each.includes(text)).length !== 1);
-  const foreign = taken.filter((text) => / caller-\d/.test(text) && !text.includes(`session-${index} caller`));
+  const foreign = taken.filter((text) => !text.includes(`for ${id}:`));
   return [...lost, ...foreign].map((text) => `${id} received wrongly: ${text}`);
 }
