@@ -166,6 +166,17 @@ describe("lease election", () => {
     expect([a.isLeading, b.isLeading, a.terms, b.terms]).toEqual([false, true, [0], [1]]);
   });
 
+  it("keeps the lead through a stall of 5 s, with one leader at every moment", async () => {
+    await pass(5_000);
+    const stopped = Promise.withResolvers<void>();
+    a.stopped = stopped.promise;
+    await pass(5_000);
+    a.stopped = undefined;
+    stopped.resolve();
+    await pass(30_000);
+    expect([a.isLeading, b.isLeading, a.terms, b.terms]).toEqual([true, false, [0], []]);
+  });
+
   it("takes a jump of the wall clock for a suspended machine until the next renewal, and keeps the lead", async () => {
     await pass(5_000);
     a.skewMs = 600_000;

@@ -5,12 +5,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from "vitest";
+import { createClient } from "../../../pkg/bridgeclient/index.ts";
+import { FollowedSession } from "../../support/bridge/followed-session.ts";
 import { gt } from "../../support/bridge/gt-transcript.ts";
 import type { TestCluster } from "../../support/cluster/cluster.ts";
 import { component } from "../../support/cluster/components.ts";
 import { CHART, Helm } from "../../support/cluster/helm.ts";
 import { requireCluster, shared } from "../../support/cluster/shared-cluster.ts";
 import { until } from "../../support/sidecar/sidecar.ts";
+import { TcpRelay } from "../../support/sidecar/tcp-relay.ts";
 
 const LIMIT_MS = 600_000;
 const SYSTEM = "gastown-system";
@@ -89,6 +92,13 @@ describe("the chart, installed on a real cluster and used from outside", () => {
     const caller = ["--jwt-key", join(dir, "admin", "jwt.key"), "--jwt-issuer", "admin", "--project", "default"];
     return await gt([...args, ...caller], env());
   };
+  /** As a program calls that uses the SDK, at a port of this machine. */
+  const consumer = (port: number) => {
+    const file = (name: string) => join(dir, "admin", name);
+    const mtls = { caCertPath: file("ca.crt"), certPath: file("tls.crt"), keyPath: file("tls.key") };
+    const who = { issuer: "admin", subject: "admin", audience: "bridge", projectId: "default" };
+    return createClient({ target: `127.0.0.1:${port}`, mtls, jwt: { privateKeyPath: file("jwt.key"), ...who } });
+  };
   const statusOf = async (session: string): Promise<string | undefined> => {
     const { stdout } = await run("agents", "--json");
     const all = JSON.parse(stdout || "[]") as readonly { readonly session_id: string; readonly status: string }[];
@@ -144,7 +154,9 @@ describe("the chart, installed on a real cluster and used from outside", () => {
   });
 
   if (isFull) {
-    it("is upgraded and rolled back under a live session, which goes on", { timeout: LIMIT_MS }, async (context) => {
+    it("is upgraded and rolled back under a live session and an open stream, which both go on", {
+      timeout: LIMIT_MS,
+    }, async (context) => {
       const found = await here(context);
       const uid = async () =>
         await found.kubectl([
@@ -158,14 +170,25 @@ describe("the chart, installed on a real cluster and used from outside", () => {
           "jsonpath={.items[0].metadata.uid}",
         ]);
       const before = await uid();
+      await using relay = await TcpRelay.to(forward?.port ?? 0);
+      const client = consumer(relay.port);
+      await using followed = new FollowedSession(client.session("first-demo"));
+      await followed.nudged("before-the-upgrade");
       const wait = ["--wait", "--timeout", "180s"];
-      await helm.run("upgrade", "gastown", CHART, "-n", SYSTEM, "-f", values, "--set", "logLevel=debug", ...wait);
-      await forwardAgain();
-      expect(await run("nudge", "first-demo", "after the upgrade")).toMatchObject({ code: 0 });
-      await helm.run("rollback", "gastown", "1", "-n", SYSTEM, ...wait);
-      await forwardAgain();
-      expect(await run("nudge", "first-demo", "after the rollback")).toMatchObject({ code: 0 });
+      const changes = {
+        upgrade: ["upgrade", "gastown", CHART, "-f", values, "--set", "logLevel=debug"],
+        rollback: ["rollback", "gastown", "1"],
+      };
+      for (const [name, command] of Object.entries(changes)) {
+        await helm.run(...command, "-n", SYSTEM, ...wait);
+        await forwardAgain();
+        relay.target = forward?.port ?? 0;
+        expect(await run("nudge", "first-demo", `after the ${name}`)).toMatchObject({ code: 0 });
+        await followed.nudged(`followed-over-the-${name}`);
+      }
       expect(await uid()).toBe(before);
+      expect([followed.unnamed, followed.ended]).toEqual([[], undefined]);
+      await client.close();
     });
   }
 

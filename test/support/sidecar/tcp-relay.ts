@@ -7,10 +7,11 @@ export class TcpRelay implements AsyncDisposable {
   readonly #server = createServer((near) => this.#connect(near));
   /** Connections that were made. */
   connections = 0;
-  readonly #target: number;
+  /** Port of this machine that new connections go to. */
+  target: number;
 
   private constructor(target: number) {
-    this.#target = target;
+    this.target = target;
   }
 
   /** Listens on `host`, any loopback address. */
@@ -37,7 +38,7 @@ export class TcpRelay implements AsyncDisposable {
 
   #connect(near: Socket): void {
     this.connections++;
-    const far = connect(this.#target, "127.0.0.1");
+    const far = connect(this.target, "127.0.0.1");
     const ends = [near, far] as const;
     for (const [one, other] of [ends, [far, near] as const]) {
       this.#sockets.add(one);
