@@ -53,9 +53,12 @@ async function answer(sessions: AgentSessions, request: IncomingMessage, signal:
 class BadRequest extends Error {}
 
 async function bodyOf(request: IncomingMessage): Promise<Readonly<Record<string, string>>> {
-  return (await json(request).catch(() => {
+  const body = await json(request).catch(() => {
     throw new BadRequest("the body is no JSON");
-  })) as Readonly<Record<string, string>>;
+  });
+  const fields = typeof body === "object" && body !== null ? Object.values(body) : [null];
+  if (!fields.every((field) => typeof field === "string")) throw new BadRequest("the body is no JSON object of texts");
+  return body as Readonly<Record<string, string>>;
 }
 
 function must(body: Readonly<Record<string, string>>, key: string): string {

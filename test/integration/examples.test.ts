@@ -60,8 +60,11 @@ async function run(name: string, by: Consumer, config: Readonly<Record<string, s
 describe("the HTTP control plane", () => {
   it("starts an agent, sends it input, forwards its events, and stops it", async () => {
     await using api = await run("http-control-plane", folder.prd, {});
-    const call = async (method: string, path: string, body?: object) => {
-      const response = await fetch(`${api.url}${path}`, { method, ...(body && { body: JSON.stringify(body) }) });
+    const call = async (method: string, path: string, body?: object | null) => {
+      const response = await fetch(`${api.url}${path}`, {
+        method,
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      });
       return { status: response.status, body: (await response.json()) as Record<string, unknown> };
     };
     const start = { session_id: "h1", repo_path: folder.path("repos/one"), provider: "demo" };
@@ -83,6 +86,8 @@ describe("the HTTP control plane", () => {
     expect(seqs).toEqual(seqs.map((_, i) => i + 1));
     expect(await call("GET", "/sessions/none")).toMatchObject({ status: 404, body: { code: "not_found" } });
     expect(await call("POST", "/sessions", { provider: "demo" })).toMatchObject({ status: 400 });
+    for (const wrong of [null, [5], { ...start, session_id: 5 }])
+      expect(await call("POST", "/sessions", wrong)).toMatchObject({ status: 400 });
     expect(await call("POST", "/sessions", { ...start, session_id: "h2", repo_path: "/etc" })).toMatchObject({
       status: 403,
     });
