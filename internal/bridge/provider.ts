@@ -12,6 +12,8 @@ export interface SessionConfig {
    */
   readonly cwd: string;
   readonly options: Readonly<Record<string, string>>;
+  /** How the caller asked for it, for whoever keeps that: `agent_opts` with `mode`, and when (wall clock, ms). */
+  readonly asked?: { readonly agentOpts: Readonly<Record<string, string>>; readonly createdAt: number };
 }
 
 /** One running agent. */

@@ -205,7 +205,8 @@ export class LocalSessions implements SessionBackend, Task {
     this.#table.checkRoom(request.project);
     const createdAt = this.#deps.clock.now();
     const { project, id: sessionId } = request;
-    const config = { project, sessionId, repoPath: folder.path, cwd: folder.cwd, options };
+    const asked = { agentOpts: request.agentOpts, createdAt };
+    const config = { project, sessionId, repoPath: folder.path, cwd: folder.cwd, options, asked };
     const makeAgent = (listener: AgentListener) =>
       this.#makeAgent(provider, mode, { ...config, request, createdAt }, listener);
     const untilStarted = stack.move();

@@ -41,9 +41,9 @@ export class SessionLedger {
   }
 
   /** To be called before anything is started. */
-  begin(provider: string, { project, sessionId: id, repoPath, options }: SessionConfig): void {
-    const request: StartRequest = { project, id, provider, repoPath, agentOpts: options };
-    const entry: LedgerEntry = { version: 1, createdAt: this.#deps.clock.now(), request };
+  begin(provider: string, { project, sessionId: id, repoPath, options, asked }: SessionConfig): void {
+    const { agentOpts, createdAt } = asked ?? { agentOpts: options, createdAt: this.#deps.clock.now() };
+    const entry: LedgerEntry = { version: 1, createdAt, request: { project, id, provider, repoPath, agentOpts } };
     const path = this.#pathOf({ project, sessionId: id });
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
     writeFileSync(`${path}.new`, JSON.stringify(entry), { mode: 0o600 });
