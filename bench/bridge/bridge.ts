@@ -2,6 +2,7 @@ import type { BenchContext } from "../context.ts";
 import type { Measured } from "../report/row.ts";
 import { measureBridgeCalls } from "./calls.ts";
 import { measureBridgeEvents } from "./events.ts";
+import { measureRealStarts } from "./real-starts.ts";
 import { measureBridgeRelay } from "./relay.ts";
 
 /** BridgeService: subscribers, streams that are passed through, calls. */
@@ -10,5 +11,6 @@ export async function measureBridge(context: BenchContext): Promise<readonly Mea
     ...(await measureBridgeEvents(context)),
     ...(await measureBridgeRelay(context)),
     ...(await measureBridgeCalls(context)),
+    ...(await measureRealStarts(context)),
   ];
 }

@@ -1,14 +1,15 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { createClient } from "@connectrpc/connect";
-import { EventType, SessionStatus } from "../../internal/gen/bridge/v1/bridge_pb.ts";
+import { SessionStatus } from "../../internal/gen/bridge/v1/bridge_pb.ts";
 import { SidecarService } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
-import { abortOnExit, sidecarTransport } from "../../internal/rpc/client/transport.ts";
+import { sidecarTransport } from "../../internal/rpc/client/transport.ts";
 import { BridgeFolder, type RunningBridge } from "../../test/support/bridge/bridge-daemon.ts";
 import { until } from "../../test/support/sidecar/sidecar.ts";
 import type { BenchContext } from "../context.ts";
 import { type Measured, measured } from "../report/row.ts";
 import { interleave, median, quantile } from "../stats.ts";
+import { measureFirstEvent } from "./first-event.ts";
 
 const CALL_MS = 30_000;
 
@@ -20,7 +21,10 @@ export async function measureBridgeCalls(context: BenchContext): Promise<readonl
     limits,
     sessions: { stop_grace_period: "3s", max_per_project: 50, max_global: 50 },
   });
-  return [...(await peeks(context, folder, bridge)), ...(await starts(context, folder, bridge))];
+  const peeked = await peeks(context, folder, bridge);
+  context.say("bridge: start to first event, demo");
+  const place = { folder, bridge, rounds: context.quick ? 3 : 10, signal: context.signal };
+  return [...peeked, ...(await measureFirstEvent(place, "demo", folder.path("repos/one")))];
 }
 
 function begin(folder: BridgeFolder, bridge: RunningBridge, sessionId: string, mode: string) {
@@ -65,23 +69,3 @@ async function peeks({ quick, signal, say }: BenchContext, folder: BridgeFolder,
 }
 
 const isRpcSocket = (name: string) => name.endsWith("rpc.sock");
-
-async function starts({ quick, signal, say }: BenchContext, folder: BridgeFolder, bridge: RunningBridge) {
-  say("bridge: start to first event");
-  const client = folder.client(bridge, folder.prd);
-  const times: Readonly<Record<string, number[]>> = { stdio: [], terminal: [] };
-  const arm = (mode: string) => async (round: number) => {
-    const sessionId = `${mode}-${round}`;
-    const at = performance.now();
-    await begin(folder, bridge, sessionId, mode);
-    for await (const { type } of abortOnExit((stop) => client.streamEvents({ sessionId }, { signal: stop }), signal)) {
-      if (type === EventType.SESSION_STARTED) break;
-    }
-    times[mode]?.push(performance.now() - at);
-    await client.stopSession({ sessionId, force: true });
-  };
-  await interleave(quick ? 3 : 10, Object.keys(times).map(arm), signal);
-  return Object.entries(times).map(([mode, all]) =>
-    measured(`bridge: start of a session to its first event, demo, ${mode}, p50`, median(all), "ms"),
-  );
-}

@@ -85,7 +85,7 @@ export const GROUPS: readonly Group[] = [
     files: ["bridge", "gt"],
     about:
       "Over mTLS. Events of 1 KiB; passing a sidecar's streams on; `gt` beside `node -e 0`. `npm run bench -- --only bridge,gt`.",
-    rows: [/^500 subscribers,/, /passed through/, /^gt --help/],
+    rows: [/^500 subscribers,/, /passed through/, /first event, .*stdio/, /^gt --help/],
   },
   {
     title: "The controller and the API server",
