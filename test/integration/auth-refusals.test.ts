@@ -289,7 +289,11 @@ describe("a certificate is refused", () => {
     await expectAudited(before.audited, {});
     const lines = server.audited.slice(before.audited).map((line) => JSON.parse(line) as object);
     expect(lines).toEqual([
-      expect.objectContaining({ event: "connection", reason }),
+      expect.objectContaining({
+        event: "connection",
+        reason,
+        address: expect.stringMatching(/^127\.0\.0\.1:\d+$/),
+      }),
       ...(code === undefined ? [] : [expect.objectContaining({ event: "call", code: kind, reason })]),
     ]);
   });

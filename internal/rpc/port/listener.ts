@@ -7,6 +7,7 @@ import {
   type ServerHttp2Session,
 } from "node:http2";
 import { createServer, type Server, type Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
 import type { Clock } from "../../base/clock.ts";
 import { serverTlsOptions, type TlsMaterial } from "../common/tls.ts";
 import type { ConnectionDecision } from "./connection-decision.ts";
@@ -105,7 +106,7 @@ export function createTlsListener(
   secure.on("tlsClientError", (err: NodeJS.ErrnoException, socket) => {
     // Of a certificate that does not verify Node tells on the socket; its error says that the socket was closed.
     const reason: unknown = socket.authorizationError ?? err.code;
-    handlers.onHandshakeFailed({ address: addressOf(socket), reason: reasonText(reason) });
+    handlers.onHandshakeFailed({ address: addressOf(wrappedBy(socket)), reason: reasonText(reason) });
   });
   watchSlowRequests(secure);
   return {
@@ -181,6 +182,12 @@ function http1Limits(limits: ListenerLimits) {
     maxHeaderSize: MAX_HEADER_BYTES,
     keepAliveTimeout: 60_000,
   };
+}
+
+/** A TLS socket that was destroyed has forgotten its address; the one below it was asked before and has not. */
+function wrappedBy(socket: TLSSocket): Socket {
+  const { _parent: below } = socket as TLSSocket & { readonly _parent?: Socket };
+  return below?.remoteAddress === undefined ? socket : below;
 }
 
 /** Node has no names for some of OpenSSL's verdicts on a certificate, and tells nothing else of them. */
