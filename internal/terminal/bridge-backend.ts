@@ -1,6 +1,7 @@
 import { type Client, Code, ConnectError, createClient } from "@connectrpc/connect";
 import { DomainError } from "../base/errors.ts";
 import { BridgeService, SessionStatus } from "../gen/bridge/v1/bridge_pb.ts";
+import type { NudgeReceipt, NudgeRequest } from "../session/types.ts";
 import type { StopRequest, StopResult } from "./backend.ts";
 import { bridgeCalls } from "./bridge-calls.ts";
 import { GRPCSidecarBackend, type SidecarDeps, type SidecarOptions, within } from "./grpc-sidecar.ts";
@@ -10,6 +11,8 @@ export interface BridgeOptions extends SidecarOptions {
 }
 
 const LOOK_AGAIN_MS = 200;
+/** What a bridge says of a session that takes nothing any more. */
+const GONE: ReadonlySet<string> = new Set(["stopping", "stopped", "failed"]);
 const STOP_LIMIT_MS = 300_000;
 
 /** An agent's terminal behind a bridge, as one of its sessions. */
@@ -25,6 +28,19 @@ export class BridgeBackend extends GRPCSidecarBackend {
     this.#client = client;
     this.#clock = deps.clock;
     this.#sessionId = options.sessionId;
+  }
+
+  /** A session that has ended is a dead agent, as a sidecar would say. */
+  override async nudge(request: NudgeRequest, signal: AbortSignal): Promise<NudgeReceipt> {
+    try {
+      return await super.nudge(request, signal);
+    } catch (err) {
+      if (!(err instanceof DomainError) || err.kind !== "precondition" || !GONE.has(String(err.fields["status"])))
+        throw err;
+      const { requestId, sender } = request;
+      const nothing = { queuePosition: 0, evidence: [], timings: {} };
+      return { requestId, sender, outcome: "agent-dead", error: err.message, ...nothing };
+    }
   }
 
   /** Stops the session and waits for its end, 5 min at most. The grace time is the bridge's own. */

@@ -1,7 +1,7 @@
 import { Code, ConnectError, createRouterTransport, type ServiceImpl } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import type { Clock } from "../base/clock.ts";
-import { DomainError } from "../base/errors.ts";
+import { DomainError, type ErrorKind } from "../base/errors.ts";
 import { AgentState, DialogKind, EvidenceConfidence, NudgeOutcome } from "../gen/gastown/v1/common_pb.ts";
 import { NudgeMode, NudgePriority, SidecarService, UpdateKind, WatchMode } from "../gen/gastown/v1/sidecar_pb.ts";
 import { ErrorInfoSchema } from "../gen/google/rpc/error_details_pb.ts";
@@ -31,10 +31,15 @@ class FakeClock implements Clock {
   };
 }
 
+const KINDS = new Map<Code, ErrorKind>([
+  [Code.Unavailable, "unavailable"],
+  [Code.AlreadyExists, "already-exists"],
+  [Code.FailedPrecondition, "precondition"],
+]);
+
 function toError(err: unknown): unknown {
   if (!(err instanceof ConnectError)) return err;
-  const kind =
-    err.code === Code.Unavailable ? "unavailable" : err.code === Code.AlreadyExists ? "already-exists" : "invalid";
+  const kind = KINDS.get(err.code) ?? "invalid";
   // What a socket says does not pass through the transport of this test.
   const cause = err.rawMessage.includes("ECONNREFUSED") ? Object.assign(new Error("x"), { code: "ECONNREFUSED" }) : err;
   return new DomainError(kind, err.rawMessage, { cause });
@@ -169,6 +174,15 @@ describe("nudge", () => {
     const failed = far.nudge(nudge, signal);
     await expect(failed).rejects.toBeInstanceOf(NudgeInterruptedError);
     await expect(failed).rejects.toMatchObject({ fields: { request_id: "id-1" } });
+  });
+
+  it("says that the outcome is not known when the session has ended before it could be asked again", async () => {
+    const answers = [Code.Unavailable, Code.FailedPrecondition];
+    const failing = () => {
+      throw new ConnectError("stream closed", answers.shift() ?? Code.Internal);
+    };
+    await expect(backend({ nudge: failing }).nudge(nudge, signal)).rejects.toBeInstanceOf(NudgeInterruptedError);
+    expect(answers).toEqual([]);
   });
 
   it("does not ask again when nobody listens, nor when the request is wrong", async () => {

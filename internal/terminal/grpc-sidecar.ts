@@ -132,6 +132,8 @@ export class GRPCSidecarBackend implements Backend {
       } catch (err) {
         if (!(err instanceof DomainError) || signal.aborted) throw err;
         if (err.kind === "deadline") throw this.#interrupted(sent.requestId, err);
+        // Ended since: what was sent before may have been typed.
+        if (giveUpAt !== undefined && err.kind === "precondition") throw this.#interrupted(sent.requestId, err);
         const nothingSent = giveUpAt === undefined && (nobodyListens(err) || wasAnswered(err));
         if (err.kind !== "unavailable" || nothingSent) throw err;
         const now = clock.monotonicMs();

@@ -71,6 +71,7 @@ it("shows a session without a terminal by what its events tell", { timeout: 60_0
   const watched = await watching;
   expect(watched.stdout).toBe(peeked.stdout);
   expect(watched.stderr).toBe("gt: note: the terminal ended: the session ended\n");
+  expect(await run("nudge", "s", "too late")).toMatchObject({ code: 6, stderr: expect.stringContaining("is stopped") });
   const { status } = await folder.client(bridge, folder.prd).getSession({ sessionId: "s" });
   expect(status).toBe(SessionStatus.STOPPED);
 });

@@ -10,3 +10,11 @@ it("says how to wait for a session that is starting, and nothing of it when the 
   const away = new DomainError("unavailable", "connection refused");
   expect(explainFailure(away, call)).toBe(away);
 });
+
+it("names the control plane that cannot be reached", () => {
+  const away = new DomainError("unavailable", "cannot be reached: connect ECONNREFUSED 127.0.0.1:9445");
+  expect(explainFailure(away, call)).toMatchObject({
+    message: "127.0.0.1:9445 cannot be reached: connect ECONNREFUSED 127.0.0.1:9445",
+    fields: { hint: expect.stringContaining("--server") },
+  });
+});

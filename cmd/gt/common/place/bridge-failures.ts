@@ -21,6 +21,7 @@ const WAYS: readonly Explain[] = [
   anotherProject,
   noTerminal,
   stillStarting,
+  unreachable,
 ];
 
 /** The same failure, with a hint where it is one of these. */
@@ -126,4 +127,12 @@ function hasCode(err: unknown, wanted: RegExp): boolean {
     one = one.cause;
   }
   return false;
+}
+
+function unreachable(err: DomainError, { server }: BridgeCall) {
+  if (err.kind !== "unavailable" || !err.message.startsWith("cannot be reached")) return undefined;
+  return {
+    message: `${server} ${err.message}`,
+    hint: "does a control plane run there? --server (GT_SERVER) says where",
+  };
 }
