@@ -29,6 +29,11 @@ it("another project's session looks as one that does not exist", () => {
   expect(theirs).toMatchObject({ kind: "not-found", message: none?.message, fields: {} });
 });
 
+it("a hostile session id comes back as text that a terminal only shows", () => {
+  const message = sessionRefusal(as("operate"), "a\x1b[2J\x9d0;\u202eb", undefined)?.message;
+  expect(message).toBe('no session "a\\u001b[2J\\u009d0;\\u202eb"');
+});
+
 it("a project in a request is the token's", () => {
   expect(projectRefusal(as("operate"), "p")).toBeUndefined();
   for (const project of ["q", "", "P"])

@@ -1,4 +1,5 @@
 import { DomainError } from "../base/errors.ts";
+import { quotedText } from "../base/quoted-text.ts";
 import { includes, type Role } from "./roles.ts";
 import type { TokenClaims } from "./token-claims.ts";
 
@@ -42,7 +43,7 @@ export function sessionRefusal(
   session: { readonly project: string } | undefined,
 ): DomainError | undefined {
   if (session !== undefined && session.project === caller.project) return undefined;
-  return new DomainError("not-found", `no session ${JSON.stringify(id.slice(0, 128))}`);
+  return new DomainError("not-found", `no session ${quotedText(id.slice(0, 128))}`);
 }
 
 /** Why a caller may not attach; undefined: it may. */

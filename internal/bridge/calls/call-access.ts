@@ -2,6 +2,7 @@ import type { HandlerContext } from "@connectrpc/connect";
 import type { AuditLog } from "../../auth/audit-log.ts";
 import { attachRefusal, projectRefusal, sessionRefusal } from "../../auth/bridge-policy.ts";
 import { DomainError } from "../../base/errors.ts";
+import { correlationKey } from "../../rpc/server/call-facts.ts";
 import { spanKey } from "../../rpc/server/trace-calls.ts";
 import type { Caller, SessionBackend, SessionKey } from "../session-backend.ts";
 import { claimsOf } from "./bridge-gate.ts";
@@ -28,7 +29,7 @@ export class CallAccess {
     const claims = claimsOf(context);
     const refusal = named === "" ? undefined : projectRefusal(claims, named);
     this.#audit.policy(context, { project: named || claims.project, ...(session && { session }) }, refusal);
-    if (refusal) throw refusal;
+    if (refusal) throw numbered(context, refusal);
     return claims.project;
   }
 
@@ -49,6 +50,11 @@ export class CallAccess {
   attach(context: HandlerContext, { project, id }: SessionKey, readOnly: boolean): void {
     const refusal = attachRefusal(claimsOf(context), readOnly);
     this.#audit.policy(context, { project, session: id }, refusal);
-    if (refusal) throw refusal;
+    if (refusal) throw numbered(context, refusal);
   }
+}
+
+/** With the id that the audit log has of it. Not for `not-found`: of another project's session nothing differs. */
+function numbered({ values }: HandlerContext, { kind, message, fields }: DomainError): DomainError {
+  return new DomainError(kind, message, { fields: { ...fields, correlation_id: values.get(correlationKey) } });
 }
