@@ -2,15 +2,19 @@ import { errorMonitor, once } from "node:events";
 import { type ClientHttp2Stream, createServer, type ServerHttp2Session } from "node:http2";
 import { type AddressInfo, createServer as createNetServer } from "node:net";
 import { Code } from "@connectrpc/connect";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { ClientSessions } from "./client-sessions.ts";
 
-/** A server that answers every call with nothing but headers. */
-async function emptyServer() {
+/** A server that answers every call with headers and these chunks. */
+async function answeringServer(body: readonly string[] = []) {
   const server = createServer();
   const connected: ServerHttp2Session[] = [];
   server.on("session", (session) => void connected.push(session));
-  server.on("stream", (stream) => stream.respond({ ":status": 204 }, { endStream: true }));
+  server.on("stream", (stream) => {
+    stream.respond({ ":status": body.length === 0 ? 204 : 200 }, { endStream: body.length === 0 });
+    for (const chunk of body) stream.write(chunk);
+    if (body.length > 0) stream.end();
+  });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
@@ -30,7 +34,7 @@ async function answered(stream: ClientHttp2Stream): Promise<void> {
 }
 
 it("outlives an idle connection that Connect ends with an error when it has another one already", async () => {
-  await using server = await emptyServer();
+  await using server = await answeringServer();
   const sessions = new ClientSessions(server.url);
   const first = await sessions.request("POST", "/", {}, {});
   const old = first.session;
@@ -49,6 +53,20 @@ it("outlives an idle connection that Connect ends with an error when it has anot
   await closed;
   expect(errors).toEqual([expect.stringContaining("received GOAWAY")]);
   expect(server.connected).toHaveLength(2);
+  sessions.abort();
+});
+
+it.for(["iterator", "for await"])("reads an answer that came whole before its reader began: %s", async (way) => {
+  await using server = await answeringServer(["first, ", "second"]);
+  const sessions = new ClientSessions(server.url);
+  const stream = await sessions.request("POST", "/", {}, {});
+  stream.end();
+  await vi.waitFor(() => expect(stream.closed).toBe(true), { interval: 1 });
+  const chunks: Buffer[] = [];
+  for await (const chunk of way === "iterator" ? stream.iterator({ destroyOnReturn: false }) : stream)
+    chunks.push(chunk);
+  expect(Buffer.concat(chunks).toString()).toBe("first, second");
+  if (!stream.destroyed) await once(stream, "close");
   sessions.abort();
 });
 

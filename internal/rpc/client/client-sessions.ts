@@ -2,6 +2,7 @@ import type { ClientHttp2Session, ClientHttp2Stream } from "node:http2";
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
 import { Http2SessionManager } from "@connectrpc/connect-node";
 import { mapFailures } from "../common/map-failures.ts";
+import { keepWholeAnswers } from "./whole-answers.ts";
 
 /** How much all streams of a connection together may have on their way to us, bytes. */
 const CONNECTION_WINDOW_BYTES = 8 * 1024 * 1024;
@@ -32,7 +33,7 @@ export class ClientSessions extends Http2SessionManager {
     const stream = await super.request(...args);
     const { session } = stream;
     if (session && !this.#seen.has(session as ClientHttp2Session)) this.#adopt(session as ClientHttp2Session);
-    return stream;
+    return keepWholeAnswers(stream);
   }
 
   #adopt(session: ClientHttp2Session): void {
@@ -115,10 +116,16 @@ function giveUpAfter(session: ClientHttp2Session, ms: number): NodeJS.Timeout {
 }
 
 function wasCut(err: unknown, signal: AbortSignal): boolean {
-  return err instanceof ConnectError && err.code === Code.Canceled && !err.isWireError && !signal.aborted;
+  if (!(err instanceof ConnectError) || err.isWireError || signal.aborted) return false;
+  return err.code === Code.Canceled || codeOf(err.cause) === "ERR_STREAM_PREMATURE_CLOSE";
 }
 
 function wasReset(err: unknown): boolean {
-  if (!(err instanceof ConnectError) || err.isWireError || !(err.cause instanceof Error)) return false;
-  return "code" in err.cause && (err.cause.code === "ECONNRESET" || err.cause.code === "EPIPE");
+  if (!(err instanceof ConnectError) || err.isWireError) return false;
+  const code = codeOf(err.cause);
+  return code === "ECONNRESET" || code === "EPIPE";
+}
+
+function codeOf(cause: unknown): unknown {
+  return cause instanceof Error && "code" in cause ? cause.code : undefined;
 }
