@@ -1,4 +1,6 @@
+import { hash, X509Certificate } from "node:crypto";
 import { describe, expect, it } from "vitest";
+import { TestCa } from "../../../test/support/bridge/certificates.ts";
 import { callerOf } from "./caller.ts";
 import type { Peer } from "./peer.ts";
 
@@ -9,14 +11,17 @@ const controller: Peer = {
   notAfter: 0,
   address: "10.0.0.1:1",
 };
-const nameless: Peer = { ...controller, identities: [] };
+const certificate = new X509Certificate(new TestCa("town").issue({}).cert);
+const SHA256 = hash("sha256", certificate.raw, "hex");
+/** Another CA's certificate may have the same serial. */
+const nameless: Peer = { ...controller, certificate, identities: [] };
 const local: Peer = { type: "local", address: "unix" };
 const stranger: Peer = { type: "unverified", address: "[::1]:7" };
 
 describe("the caller behind a peer", () => {
   it.each<[string, Peer, string | undefined, boolean, string]>([
     ["is the certificate's first URI name", controller, undefined, false, "spiffe://town/ns/gastown/controller"],
-    ["is the certificate's serial where there is none", nameless, undefined, false, "certificate 0A"],
+    ["is the certificate by its SHA-256 where there is none", nameless, undefined, false, `certificate ${SHA256}`],
     ["is whom a believed peer names", controller, "ann", true, "ann via spiffe://town/ns/gastown/controller"],
     ["is whom a believed local peer names", local, "ann", true, "ann via unix"],
     ["is the peer where it names nobody", local, "", true, "unix"],

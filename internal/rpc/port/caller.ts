@@ -56,10 +56,15 @@ function addressOf({ address }: Peer): string {
 function nameOf(peer: Peer): string {
   switch (peer.type) {
     case "certificate":
-      return peer.identities[0] ?? `certificate ${peer.serial}`;
+      return peer.identities[0] ?? namelessOf(peer);
     case "local":
       return LOCAL_IDENTITY;
     case "unverified":
       return "";
   }
+}
+
+/** By its SHA-256: serials are chosen by CAs, and another one's may be the same. */
+function namelessOf({ certificate, serial }: Extract<Peer, { type: "certificate" }>): string {
+  return `certificate ${certificate?.fingerprint256.replaceAll(":", "").toLowerCase() ?? serial}`;
 }
