@@ -89,7 +89,10 @@ export type ActName = {
 /** The part of the emulator's terminal that is needed. */
 export interface Habitual {
   readonly parser: IParser;
-  readonly buffer: { readonly active: { readonly type: "normal" | "alternate" } };
+  readonly buffer: {
+    readonly active: { readonly type: "normal" | "alternate" };
+    readonly normal: { readonly cursorX: number; readonly cursorY: number };
+  };
 }
 
 export function insideOf(terminal: Habitual): Inside {

@@ -74,19 +74,23 @@ function learnScreens(terminal: Habitual): void {
   const { _inputHandler: handler } = inside;
   const plain = handler._curAttrData.clone();
   const isAlternate = () => terminal.buffer.active.type === "alternate";
-  let kept: Place | undefined;
+  let kept: (Place & { readonly cols: number; readonly rows: number }) | undefined;
   const turn = (on: boolean, mode: number) => {
     const { x, y, scrollTop, scrollBottom, tabs } = inside.buffer;
     const pen = handler._curAttrData;
+    const { cursorX, cursorY } = terminal.buffer.normal;
     if (on && isAlternate()) return;
-    if (on && mode === WITH_CURSOR) kept = { x, y, pen: pen.clone() };
+    if (on && mode === WITH_CURSOR) kept = { x, y, pen: pen.clone(), cols: inside.cols, rows: inside.rows };
     if (on !== isAlternate()) {
       handler._curAttrData = plain; // a new screen has no colour
       act(inside, on ? "setModePrivate" : "resetModePrivate", 1047);
       handler._curAttrData = pen;
       Object.assign(inside.buffer, { scrollTop, scrollBottom, tabs });
     }
-    if (!on && mode === WITH_CURSOR && kept !== undefined) place(inside, kept);
+    if (on || mode !== WITH_CURSOR || kept === undefined) return;
+    const isResized = kept.cols !== inside.cols || kept.rows !== inside.rows;
+    // The main screen's cursor has moved with its rows meanwhile.
+    place(inside, isResized ? { ...kept, x: cursorX, y: cursorY } : kept);
   };
   const handle = (on: boolean) => (params: readonly (number | number[])[]) => {
     const modes = numbersOf(params);
