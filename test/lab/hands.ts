@@ -45,8 +45,9 @@ export class Hands {
     await this.#tmux("copy-mode", ...(isOn ? [] : ["-q"]), "-t", PANE);
   }
 
-  async resize(cols: number): Promise<void> {
-    await this.#tmux("resize-window", "-t", PANE, "-x", String(cols));
+  async resize(cols: number, rows?: number): Promise<void> {
+    const height = rows === undefined ? [] : ["-y", String(rows)];
+    await this.#tmux("resize-window", "-t", PANE, "-x", String(cols), ...height);
   }
 
   async pause(ms: number): Promise<void> {

@@ -9,6 +9,7 @@ import { DomainError } from "../../internal/base/errors.ts";
 import { parseFlags } from "../../internal/cli/flags.ts";
 import { runMain } from "../../internal/cli/run-main.ts";
 import { buildBinary } from "../../scripts/build.ts";
+import { soakOfLines } from "./lines/run-lines.ts";
 import { PHASE_TARGETS, type PhaseTarget, playPhases } from "./phases/play.ts";
 import { phaseRows, phaseText } from "./phases/report.ts";
 import { soakOfStreams } from "./streams/run-streams.ts";
@@ -19,8 +20,10 @@ agent at work.
 Usage: npm run soak -- [flags]
 
   --only WHAT      phases: the state of agents that answer, run tools, ask and are interrupted (the one run without it);
-                   streams: RAW watchers that are cut off, stall and come back while the serving half is killed
+                   streams: RAW watchers that are cut off, stall and come back while the serving half is killed;
+                   lines: the events of a program that prints numbered lines, while its window and screen change
   --minutes N      how long (60)
+  --acts N         lines: so many changes and prints (10000)
   --cuts N         streams: ends after so many cut connections
   --every MS       streams: mean time between two faults (1000)
   --agents LIST    side by side (claude-2.1.330,codex-0.169.0): ${PHASE_TARGETS.map(({ name }) => name).join(", ")}
@@ -32,6 +35,7 @@ Usage: npm run soak -- [flags]
 const specs = {
   only: { type: "string" },
   minutes: { type: "number" },
+  acts: { type: "number" },
   cuts: { type: "number" },
   every: { type: "number" },
   agents: { type: "list" },
@@ -46,9 +50,10 @@ await runMain({ name: "soak" }, async ({ argv, stdout, stderr, signal }) => {
     stdout.write(help);
     return 0;
   }
+  if (values.only === "lines") return await soakOfLines(values, { stdout, stderr, signal });
   if (values.only === "streams") return await soakOfStreams(values, { stdout, stderr, signal });
   if ((values.only ?? "phases") !== "phases")
-    throw new DomainError("invalid", `--only takes phases or streams, not "${values.only}"`);
+    throw new DomainError("invalid", `--only takes phases, streams or lines, not "${values.only}"`);
   const names = (values.agents ?? ["claude-2.1.330,codex-0.169.0"]).flatMap((list) => list.split(","));
   const targets = names.map(targetNamed);
   const { minutes = 60, seed = 1 } = values;
