@@ -33,7 +33,8 @@ export class ClientSessions extends Http2SessionManager {
     const stream = await super.request(...args);
     const { session } = stream;
     if (session && !this.#seen.has(session as ClientHttp2Session)) this.#adopt(session as ClientHttp2Session);
-    return keepWholeAnswers(stream);
+    keepWholeAnswers(stream);
+    return stream;
   }
 
   #adopt(session: ClientHttp2Session): void {
@@ -116,16 +117,10 @@ function giveUpAfter(session: ClientHttp2Session, ms: number): NodeJS.Timeout {
 }
 
 function wasCut(err: unknown, signal: AbortSignal): boolean {
-  if (!(err instanceof ConnectError) || err.isWireError || signal.aborted) return false;
-  return err.code === Code.Canceled || codeOf(err.cause) === "ERR_STREAM_PREMATURE_CLOSE";
+  return err instanceof ConnectError && err.code === Code.Canceled && !err.isWireError && !signal.aborted;
 }
 
 function wasReset(err: unknown): boolean {
-  if (!(err instanceof ConnectError) || err.isWireError) return false;
-  const code = codeOf(err.cause);
-  return code === "ECONNRESET" || code === "EPIPE";
-}
-
-function codeOf(cause: unknown): unknown {
-  return cause instanceof Error && "code" in cause ? cause.code : undefined;
+  if (!(err instanceof ConnectError) || err.isWireError || !(err.cause instanceof Error)) return false;
+  return "code" in err.cause && (err.cause.code === "ECONNRESET" || err.cause.code === "EPIPE");
 }
