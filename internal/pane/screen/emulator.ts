@@ -15,6 +15,11 @@ export interface EmulatorOptions {
   readonly scrollback: number;
 }
 
+export interface ScreenSize {
+  readonly cols: number;
+  readonly rows: number;
+}
+
 /** The main screen, everything as at the start, no history and no title. */
 const FORGET = "\x1b[?1049l\x1bc\x1b[3J\x1b]2;\x07";
 
@@ -28,6 +33,8 @@ export class Emulator {
   readonly #reporter: ScrollReporter;
   #decoder = utf8Decoder();
   #title = "";
+  #isReplacing = false;
+  #sizeBehind: ScreenSize | undefined;
   #version = 0;
   #cached: { readonly version: number; readonly screen: Screen } | undefined;
   #redrawn: { readonly version: number; readonly text: string } | undefined;
@@ -47,6 +54,9 @@ export class Emulator {
       this.#version++;
       this.#reporter.restarting();
       return false;
+    });
+    this.#terminal.buffer.onBufferChange(({ type }) => {
+      if (type === "normal" && !this.#isReplacing) this.#sizeBehind = undefined;
     });
     this.#terminal.onTitleChange((title) => {
       this.#title = title;
@@ -73,6 +83,11 @@ export class Emulator {
 
   get alternate(): boolean {
     return this.#terminal.buffer.active.type === "alternate";
+  }
+
+  /** The size that the main screen behind an alternate one had; undefined: that of the terminal. tmux keeps it until it shows again. */
+  get sizeBehind(): ScreenSize | undefined {
+    return this.#sizeBehind;
   }
 
   get cursor(): { readonly x: number; readonly y: number } {
@@ -145,7 +160,10 @@ export class Emulator {
     const before = this.#reporter.all();
     const quiet = this.#reporter.pause();
     this.resize(cols, rows);
+    this.#isReplacing = true;
     return this.write(`${FORGET}${text}`, () => {
+      this.#isReplacing = false;
+      if (!this.alternate) this.#sizeBehind = undefined;
       quiet.resume();
       this.#reporter.adopt(before);
       this.#reporter.hold(false);
@@ -166,6 +184,7 @@ export class Emulator {
 
   resize(cols: number, rows: number): void {
     if (cols === this.cols && rows === this.rows) return;
+    if (this.alternate) this.#sizeBehind ??= { cols: this.cols, rows: this.rows };
     this.#terminal.resize(cols, rows);
     this.#modes.resized();
     this.#version++;

@@ -1,5 +1,6 @@
 import { plainText } from "../../base/sanitise.ts";
 import type { Redraw } from "../../pane/screen/drawing.ts";
+import type { ScreenSize } from "../../pane/screen/emulator.ts";
 import type { PaneCut, PaneModes } from "../../tmux/pane/pane.ts";
 
 /** tmux gives characters of line drawing between shift out and shift in. */
@@ -7,17 +8,26 @@ const LINES_AS_SO = "\x1b)0";
 const LINES_AS_BEFORE = "\x0f\x1b)B";
 const MOUSE = { none: "", standard: "\x1b[?1000h", button: "\x1b[?1002h", all: "\x1b[?1003h" } as const;
 
+export interface RedrawOptions {
+  /** How many lines of it were asked for. */
+  readonly history: number;
+  /** The one that nobody has set. */
+  readonly freshTitle: string;
+  /** The size in which tmux keeps the main screen behind an alternate one, where it is another than the window's. */
+  readonly sizeBehind?: ScreenSize | undefined;
+}
+
 /**
  * A cut as bytes that draw it on a fresh terminal of its size: the terminal wraps joined rows again, and cursor and modes come
- * to what they were. `history`: how many lines of it were asked for; `freshTitle`: the one that nobody has set.
+ * to what they were.
  */
-export function redrawOfCut(cut: PaneCut, options: { readonly history: number; readonly freshTitle: string }): Redraw {
+export function redrawOfCut(cut: PaneCut, options: RedrawOptions): Redraw {
   const { facts, modes, main } = cut;
   const title = facts.title === options.freshTitle ? "" : `\x1b]2;${plainText(facts.title)}\x07`;
   const behind =
     main === undefined
       ? ""
-      : `${rowsOf(main.history, true)}${rowsOf(main.screen)}\x1b[0m${cursor(modes.savedX, modes.savedY)}\x1b[?1049h\x1b[H`;
+      : `${rowsOf(main.history, true)}${mainScreen(main.screen, cut, options.sizeBehind)}\x1b[?1049h\x1b[H`;
   const at = cursor(facts.cursorX, modes.origin ? facts.cursorY - modes.scrollTop : facts.cursorY);
   return {
     text: `${title}${LINES_AS_SO}\x1b[?7h${behind}${rowsOf(cut.text)}\x1b[0m${LINES_AS_BEFORE}${modesOf(modes, facts.rows)}${at}`,
@@ -29,6 +39,23 @@ export function redrawOfCut(cut: PaneCut, options: { readonly history: number; r
 
 function rowsOf(text: string, goesOn = false): string {
   return goesOn ? text.replaceAll("\n", "\r\n") : text.replace(/\n$/, "").replaceAll("\n", "\r\n");
+}
+
+/**
+ * The main screen behind an alternate one, with its cursor. Kept in another size it comes back as tmux resizes it: rows below the
+ * cursor go first when it has become lower, and the history fills it from above when it has become higher.
+ */
+function mainScreen(text: string, { facts, modes }: PaneCut, size: ScreenSize | undefined): string {
+  const { savedX, savedY } = modes;
+  if (size === undefined || (size.cols === facts.cols && size.rows === facts.rows)) {
+    return `${rowsOf(text)}\x1b[0m${cursor(savedX, savedY)}`;
+  }
+  const lines = text.replace(/\n$/, "").split("\n");
+  const below = Math.max(0, size.rows - 1 - savedY);
+  const dropped = Math.min(below, Math.max(0, size.rows - facts.rows));
+  const up = below - dropped;
+  const kept = lines.slice(0, Math.max(1, lines.length - dropped)).join("\r\n");
+  return `${kept}\x1b[0m\r${up > 0 ? `\x1b[${up}A` : ""}${savedX > 0 ? `\x1b[${savedX}C` : ""}`;
 }
 
 function cursor(x: number, y: number): string {

@@ -15,6 +15,7 @@ import { Mailbox } from "../../pane/delivery/mailbox.ts";
 import { RECEIPT_KEEP, RECEIPT_KEEP_MS } from "../../pane/delivery/nudge-book.ts";
 import { textsLeftBy } from "../../pane/delivery/unconfirmed-text.ts";
 import { UnsubmittedTexts } from "../../pane/delivery/unsubmitted-texts.ts";
+import type { Redraw } from "../../pane/screen/drawing.ts";
 import { OutputStream } from "../../pane/screen/output.ts";
 import { Peeker } from "../../pane/screen/peek.ts";
 import { StateMonitor } from "../../pane/state/state-monitor.ts";
@@ -245,13 +246,18 @@ export class LiveAgent {
 
   /** The screen as it is at a cut; the bytes that follow are drawn from there. */
   async restart(cut: PaneCut, history: number): Promise<void> {
-    await this.output.restart(redrawOfCut(cut, { history, freshTitle: hostname() }), cut.facts.activityAt);
+    await this.output.restart(this.#redrawOf(cut, history), cut.facts.activityAt);
     this.recorder.drawn();
+  }
+
+  #redrawOf(cut: PaneCut, history: number): Redraw {
+    const { sizeBehind } = this.output.emulator;
+    return redrawOfCut(cut, { history, freshTitle: hostname(), sizeBehind });
   }
 
   /** The screen as tmux had it when the stream had come to `at`; see `OutputStream.redraw`. */
   redraw(cut: PaneCut, history: number, at: bigint, isExact: boolean): Promise<void> {
-    return this.output.redraw(redrawOfCut(cut, { history, freshTitle: hostname() }), at, isExact);
+    return this.output.redraw(this.#redrawOf(cut, history), at, isExact);
   }
 
   status(): PaneStatus {
