@@ -12,6 +12,8 @@ import { gt } from "../support/bridge/gt-transcript.ts";
 import { type TestCluster, testCluster } from "../support/cluster/cluster.ts";
 import { component, requireComponent } from "../support/cluster/components.ts";
 import { CHART, configIn, Helm, manifestsOf } from "../support/cluster/helm.ts";
+import { plainPod } from "../support/cluster/plain-pod.ts";
+import { rulesOf } from "../support/cluster/rules-of.ts";
 import { until } from "../support/sidecar/sidecar.ts";
 
 const LIMIT_MS = 120_000;
@@ -19,26 +21,7 @@ const SYSTEM = "gastown-system";
 const AGENTS = "gastown-agents";
 const ADOPTING = "adopting-agents";
 const CONTROLLER = `system:serviceaccount:${SYSTEM}:gastown`;
-const REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews";
 const DEPLOYER = "system:serviceaccount:ci:deployer";
-
-/** What an account may do in a namespace: `resources names: verbs`, sorted. */
-async function rulesOf(cluster: TestCluster, account: string, namespace: string): Promise<readonly string[]> {
-  const review = { apiVersion: "authorization.k8s.io/v1", kind: "SelfSubjectRulesReview", spec: { namespace } };
-  const asked = ["create", "--raw", REVIEWS, "-f", "-", `--as=${account}`];
-  const answer = JSON.parse(await cluster.kubectl(asked, JSON.stringify(review)));
-  interface Rule {
-    readonly verbs: readonly string[];
-    readonly resources: readonly string[];
-    readonly resourceNames?: readonly string[];
-  }
-  return (answer.status.resourceRules as readonly Rule[])
-    .map(
-      ({ verbs, resources, resourceNames = [] }) =>
-        `${[...resources, ...resourceNames].join(" ")}: ${[...verbs].sort()}`,
-    )
-    .sort();
-}
 
 describe("the chart on a real API server", () => {
   let cluster: TestCluster | undefined;
@@ -86,19 +69,6 @@ describe("the chart on a real API server", () => {
     if (cluster !== undefined) return cluster;
     for (const name of ["kubectl", "cluster", "helm"] as const) await requireComponent(context, name);
     return context.skip("no cluster");
-  }
-
-  /** A pod that Pod Security "restricted" takes. */
-  function plainPod(name: string, labels: Record<string, string> = {}, annotations: Record<string, string> = {}) {
-    const securityContext = { allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] } };
-    const pod = { runAsNonRoot: true, runAsUser: 10001, seccompProfile: { type: "RuntimeDefault" } };
-    const containers = [{ name: "a", image: "x", securityContext }];
-    return {
-      apiVersion: "v1",
-      kind: "Pod",
-      metadata: { name, labels, annotations },
-      spec: { securityContext: pod, containers, automountServiceAccountToken: false },
-    };
   }
 
   const create = async (namespace: string, pod: object, ...args: string[]) =>

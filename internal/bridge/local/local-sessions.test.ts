@@ -1,87 +1,23 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { fromBinary } from "@bufbuild/protobuf";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { ScriptedProvider } from "../../../test/fakes/scripted-provider.ts";
-import { FakeClock, settle } from "../../../test/support/fake-clock.ts";
-import { silentLogger } from "../../../test/support/silent-logger.ts";
+import { describe, expect, it } from "vitest";
+import {
+  alice,
+  clock,
+  dir,
+  key,
+  kindOf,
+  never,
+  provider,
+  read,
+  running,
+  sessions,
+  start,
+  stop,
+  types,
+} from "../../../test/support/bridge/local-sessions-bed.ts";
+import { settle } from "../../../test/support/fake-clock.ts";
 import { DomainError } from "../../base/errors.ts";
-import { Redactor } from "../../base/redact.ts";
-import { EventType, EventTypeSchema, type SessionEvent, SessionEventSchema } from "../../gen/bridge/v1/bridge_pb.ts";
-import type { FrameTarget } from "../../rpc/server/frames.ts";
+import { EventType } from "../../gen/bridge/v1/bridge_pb.ts";
 import type { StartRequest } from "../session-backend.ts";
-import { LocalSessions, type LocalSessionsOptions } from "./local-sessions.ts";
-
-const never = new AbortController().signal;
-const alice = { identity: "prd/alice", role: "operate" } as const;
-const bob = { identity: "prd/bob", role: "nudge" } as const;
-
-let dir: string;
-let clock: FakeClock;
-let provider: ScriptedProvider;
-let sessions: LocalSessions;
-let stop: AbortController;
-let running: Promise<void>;
-
-function begin(options: Partial<LocalSessionsOptions> = {}): void {
-  provider = new ScriptedProvider();
-  clock = new FakeClock();
-  stop = new AbortController();
-  const limits = { maxPerProject: 5, maxGlobal: 8, idleTimeoutMs: 60_000, stopGraceMs: 1000, retentionMs: 5000 };
-  sessions = new LocalSessions(
-    { clock, logger: silentLogger, redactor: new Redactor(["hunter\\d+"]), providers: [provider] },
-    { ...limits, eventBuffer: 1000, eventBytes: 1e7, allowedPaths: [dir], ...options },
-  );
-  running = sessions.run(stop.signal);
-}
-
-beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), "gt-sessions-"));
-  begin();
-});
-afterEach(async () => {
-  stop.abort();
-  await clock.until(running);
-  expect(clock.sleeping).toBe(0);
-  rmSync(dir, { recursive: true });
-});
-
-const request = (id = "s1", more: Partial<StartRequest> = {}): StartRequest => ({
-  ...{ project: "p1", id, provider: "scripted", repoPath: dir, agentOpts: {} },
-  ...more,
-});
-const start = (id?: string, more?: Partial<StartRequest>) => sessions.start(request(id, more), alice, never);
-const key = (id = "s1", project = "p1") => ({ project, id });
-const kindOf = (promise: Promise<unknown>) =>
-  promise.then(
-    () => "ok",
-    (err: unknown) => (err instanceof DomainError ? err.kind : err),
-  );
-
-/** What a subscriber has got so far. */
-function subscriber(): FrameTarget & { readonly events: SessionEvent[] } {
-  const events: SessionEvent[] = [];
-  return {
-    events,
-    backlog: 0,
-    send: (frame) => void events.push(fromBinary(SessionEventSchema, frame.bytes(false).subarray(5))),
-    onDrain: () => {},
-  };
-}
-
-async function read(id = "s1"): Promise<readonly SessionEvent[]> {
-  const target = subscriber();
-  const leave = new AbortController();
-  const feed = await sessions.events(key(id), { subscriber: "", epoch: "" }, alice, never);
-  const piped = feed.pipe(target, leave.signal).catch(() => {});
-  await clock.advance(200);
-  leave.abort();
-  await piped;
-  return target.events;
-}
-
-const types = (events: readonly SessionEvent[]) => events.map(({ type }) => EventTypeSchema.value[type]?.name);
 
 describe("a start", () => {
   it("gives a session that runs, with the parameters it was asked for", async () => {
@@ -277,133 +213,5 @@ describe("a session", () => {
     await clock.until(running);
     expect(provider.agents[0]?.stops).toEqual([1000]);
     expect(await kindOf(start("s9"))).toBe("unavailable");
-  });
-});
-
-describe("an input", () => {
-  const send = (text: string, idempotencyKey = "", caller: typeof alice | typeof bob = alice) =>
-    sessions.sendInput(key(), { text, idempotencyKey }, caller, never);
-
-  it("is told with its number, and what became of it", async () => {
-    await start();
-    expect(await send("hello", "k1")).toEqual({ outcome: "submitted", seq: 2n, error: "" });
-    const events = await read();
-    expect(types(events)).toEqual(["SESSION_STARTED", "INPUT_RECEIVED", "NUDGE_RECEIPT", "STDOUT"]);
-    expect(events[1]).toMatchObject({ requestId: "k1", text: "hello", seq: 2n });
-    expect(events.find(({ type }) => type === EventType.NUDGE_RECEIPT)).toMatchObject({
-      requestId: "k1",
-      receipt: { sender: "prd/alice" },
-    });
-  });
-
-  it("with a key that was used is given once, also when both come at once", async () => {
-    await start();
-    const answers = await Promise.all([send("hello", "k1"), send("hello", "k1", bob), send("hello", "k1")]);
-    expect(answers).toEqual(Array(3).fill({ outcome: "submitted", seq: 2n, error: "" }));
-    expect(provider.agents[0]?.inputs).toHaveLength(1);
-    expect(await kindOf(send("another", "k1"))).toBe("already-exists");
-  });
-
-  it("that is queued ends when the agent takes it", async () => {
-    await start();
-    const [agent] = provider.agents;
-    if (agent) agent.outcome = { outcome: "queued", error: "" };
-    expect(await send("later", "k1")).toMatchObject({ outcome: "queued" });
-    expect(types(await read())).not.toContain("NUDGE_RECEIPT");
-    agent?.say({ type: "input-settled", requestId: "k1", result: { outcome: "submitted", error: "" } });
-    expect(types(await read())).toContain("NUDGE_RECEIPT");
-    expect(await send("later", "k1")).toMatchObject({ outcome: "submitted" });
-  });
-
-  it("that is queued when the agent dies has its receipt before the last event", async () => {
-    await start();
-    const [agent] = provider.agents;
-    if (agent) agent.outcome = { outcome: "queued", error: "" };
-    await send("later", "k1");
-    agent?.end("exit code 1");
-    await settle();
-    expect(types(await read()).slice(-2)).toEqual(["NUDGE_RECEIPT", "SESSION_FAILED"]);
-  });
-
-  it("waits while the session starts, and is refused when it does not run", async () => {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    provider.startHold = promise;
-    void start();
-    await settle();
-    const sent = send("hello");
-    resolve();
-    expect(await sent).toMatchObject({ outcome: "submitted" });
-    await sessions.stop(key(), { force: true });
-    expect(await kindOf(send("hello"))).toBe("precondition");
-  });
-
-  it("is refused when 50 wait for the agent", async () => {
-    await start();
-    const [agent] = provider.agents;
-    if (agent) agent.hold = new Promise(() => {});
-    for (let i = 0; i < 50; i++) void send(`text ${i}`).catch(() => {});
-    await settle();
-    expect(await kindOf(send("one more"))).toBe("exhausted");
-  });
-});
-
-describe("positions", () => {
-  it("belong to the caller and its subscriber_id", async () => {
-    await start();
-    for (let i = 0; i < 5; i++) {
-      provider.agents[0]?.print(`${i}\n`);
-      await clock.advance(200);
-    }
-    const { epoch } = sessions.get(key()) as { epoch: string };
-    await sessions.ack(key(), { subscriber: "ui", seq: 4n, epoch }, alice, never);
-    const firstOf = async (caller: typeof alice | typeof bob, subscriberId: string) => {
-      const target = subscriber();
-      const leave = new AbortController();
-      const feed = await sessions.events(key(), { subscriber: subscriberId, epoch }, caller, never);
-      const piped = feed.pipe(target, leave.signal).catch(() => {});
-      await settle();
-      leave.abort();
-      await piped;
-      return target.events[0]?.seq;
-    };
-    expect(await firstOf(alice, "ui")).toBe(5n);
-    expect(await firstOf(bob, "ui")).toBe(1n);
-    expect(await firstOf(alice, "other")).toBe(1n);
-  });
-
-  it("of another epoch or ahead of the head are refused with the current ones", async () => {
-    await start();
-    const { epoch } = sessions.get(key()) as { epoch: string };
-    const open = (after: bigint, given: string) =>
-      sessions.events(key(), { subscriber: "", epoch: given, after }, alice, never).catch((err: unknown) => err);
-    const fields = { epoch, head: "1" };
-    expect(await open(0n, "stale")).toMatchObject({ kind: "precondition", fields });
-    expect(await open(2n, epoch)).toMatchObject({ kind: "precondition", fields });
-    const ack = (seq: bigint, given: string, name = "ui") =>
-      kindOf(sessions.ack(key(), { subscriber: name, seq, epoch: given }, alice, never));
-    expect(await ack(2n, epoch)).toBe("precondition");
-    expect(await ack(1n, "")).toBe("invalid");
-    expect(await ack(1n, epoch, "")).toBe("invalid");
-  });
-});
-
-describe("watching", () => {
-  it("tells each change of the project's sessions, the last of many, and that one is gone", async () => {
-    const seen: string[] = [];
-    const watching = (async () => {
-      for await (const { type, session } of sessions.changes("p1", stop.signal))
-        seen.push(`${session.id} ${type === "gone" ? type : session.status}`);
-    })().catch(() => {});
-    await start("s1");
-    await start("x", { project: "p2" });
-    await settle();
-    await sessions.stop(key(), { force: false });
-    await clock.advance(5000);
-    expect(seen.at(0)).toBe("s1 starting");
-    expect(seen).toContain("s1 running");
-    expect(seen.slice(-2)).toEqual(["s1 stopped", "s1 gone"]);
-    expect(seen.join()).not.toContain("x");
-    stop.abort();
-    await watching;
   });
 });

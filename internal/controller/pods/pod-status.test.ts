@@ -359,7 +359,9 @@ describe("what a pod's status says of its session", () => {
   ])("%s", ([, pod, [status, reason, error]]) => {
     expect(podVerdict(pod)).toEqual({ status, reason, error: expect.stringMatching(error) });
   });
+});
 
+describe("a pod of a session that was asked to stop, or has an odd message", () => {
   it("is stopping while it runs and stopped after its end, once its session was asked to stop", () => {
     const stopping = { stopping: true };
     expect(podVerdict(recorded({ phase: "Running", conditions: READY }), stopping).status).toBe("stopping");

@@ -1,13 +1,13 @@
 import { X509Certificate } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, it, type TestContext } from "vitest";
+import { describe, expect, it } from "vitest";
 import { decodeToken } from "../../../internal/auth/token-format.ts";
-import { EventType, type SessionEvent, SessionStatus } from "../../../internal/gen/bridge/v1/bridge_pb.ts";
+import { EventType, SessionStatus } from "../../../internal/gen/bridge/v1/bridge_pb.ts";
 import { NudgeOutcome } from "../../../internal/gen/gastown/v1/common_pb.ts";
 import { gt } from "../../support/bridge/gt-transcript.ts";
 import { CallLoad, DirectCaller } from "../../support/bridge/rotation-scene.ts";
-import { component, requireComponent } from "../../support/cluster/components.ts";
-import { ControllerCluster, type RunningReplica } from "../../support/cluster/controller-cluster.ts";
-import { shared } from "../../support/cluster/shared-cluster.ts";
+import type { RunningReplica } from "../../support/cluster/controller-cluster.ts";
+import { EventReader } from "../../support/cluster/event-reader.ts";
+import { reaches, start, useTwoReplicas } from "../../support/cluster/two-replicas.ts";
 import { until } from "../../support/sidecar/sidecar.ts";
 
 const LIMIT_MS = 600_000;
@@ -15,115 +15,37 @@ const WAIT_MS = 60_000;
 /** `npm run e2e` runs all of it. */
 const isFull = process.env["GT_E2E"] === "full";
 
-/** Reads a session's events as a consumer does, and keeps account of each number. */
-class EventReader {
-  readonly #receipts = new Set<string>();
-  #position: { readonly afterSeq?: bigint; readonly epoch: string } = { epoch: "" };
-  #next: bigint | undefined;
-  /** Numbers that neither came nor were named as missing. */
-  readonly unnamed: string[] = [];
-  #reading: Promise<void>;
-
-  constructor(client: RunningReplica["client"]) {
-    this.#reading = this.#read(client);
-  }
-
-  /** After the stream broke with its replica: at another one, from the last event on. */
-  async goOn(client: RunningReplica["client"]): Promise<void> {
-    await this.#reading;
-    this.#reading = this.#read(client);
-  }
-
-  /** A nudge is given, and its receipt comes over the stream. */
-  async nudged(client: RunningReplica["client"], requestId: string): Promise<void> {
-    const nudge = () => client.nudge({ sessionId: "two", request: { message: requestId, requestId } });
-    await until(`an answer to ${requestId}`, WAIT_MS, () => nudge().catch(() => undefined));
-    await until(`the receipt of ${requestId}`, WAIT_MS, () => this.#receipts.has(requestId) || undefined);
-  }
-
-  async #read(client: RunningReplica["client"]): Promise<void> {
-    try {
-      for await (const event of client.streamEvents({ sessionId: "two", ...this.#position })) this.#take(event);
-    } catch {
-      // its replica has gone
-    }
-  }
-
-  #take({ seq, epoch, gap, type, requestId }: SessionEvent): void {
-    const first = gap?.first ?? seq;
-    if (this.#next !== undefined && first !== this.#next) this.unnamed.push(`${this.#next} before ${first}`);
-    this.#next = seq + 1n;
-    this.#position = { afterSeq: seq, epoch };
-    if (type === EventType.NUDGE_RECEIPT) this.#receipts.add(requestId);
-  }
-}
-
 describe("the controller on a real cluster, its agents in a namespace that enforces Pod Security restricted", () => {
-  let town: ControllerCluster | undefined;
-  let first: RunningReplica;
-  let second: RunningReplica;
-
-  beforeAll(async () => {
-    const [given, tool] = [shared(), await component("cluster")];
-    if (given?.cluster.control === undefined || "missing" in tool) return;
-    const { cluster, name, image } = given;
-    town = await ControllerCluster.make(cluster, { control: given.cluster.control, tool: tool.path, name });
-    await town.configure(image, { retention: "5s" });
-    [first, second] = [await town.replica(), await town.replica()];
-  }, LIMIT_MS);
-
-  afterAll(async () => {
-    await town?.[Symbol.asyncDispose]();
-  }, LIMIT_MS);
-
-  async function here(context: TestContext): Promise<ControllerCluster> {
-    if (town !== undefined) return town;
-    for (const name of ["kubectl", "cluster", "containers"] as const) await requireComponent(context, name);
-    return context.skip("needs a cluster whose pods this machine reaches");
-  }
-  const start = ({ client }: RunningReplica, sessionId: string) =>
-    client.startSession({ projectId: "shop", sessionId, provider: "demo", repoPath: "/workspace" });
-  const status = async ({ client }: RunningReplica, sessionId: string) =>
-    (await client.getSession({ sessionId })).status;
-  const reaches = (replica: RunningReplica, sessionId: string, wanted: SessionStatus) =>
-    until(
-      `${sessionId} to have status ${wanted}`,
-      WAIT_MS,
-      async () => {
-        return (await status(replica, sessionId).catch(() => undefined)) === wanted ? true : undefined;
-      },
-      replica.log,
-    );
+  const pair = useTwoReplicas();
 
   it(
     "starts, shows, writes to, streams and stops an agent, through any replica",
     async (context) => {
-      const { cluster, agents } = await here(context);
+      const { cluster, agents } = await pair.here(context);
       const before = performance.now();
-      expect((await start(first, "one")).status).toBe(SessionStatus.STARTING);
+      expect((await start(pair.first, "one")).status).toBe(SessionStatus.STARTING);
       const startMs = performance.now() - before;
-      await reaches(second, "one", SessionStatus.RUNNING);
+      await reaches(pair.second, "one", SessionStatus.RUNNING);
       if (isFull)
         process.stderr.write(
           `StartSession ${Math.round(startMs)} ms; running ${Math.round(performance.now() - before)} ms\n`,
         );
-      const nudge = await second.client.nudge({
-        sessionId: "one",
-        request: { message: "hello from the controller" },
-      });
+      const request = { message: "hello from the controller" };
+      const nudge = await pair.second.client.nudge({ sessionId: "one", request });
       expect(nudge.outcome, nudge.error).toBe(NudgeOutcome.SUBMITTED);
-      const peek = await first.client.peek({ sessionId: "one", request: {} });
+      const peek = await pair.first.client.peek({ sessionId: "one", request: {} });
       expect(peek.output).toContain("hello from the controller");
-      const sent = await first.client.sendInput({ sessionId: "one", text: "second message", idempotencyKey: "k1" });
+      const input = { text: "second message", idempotencyKey: "k1" };
+      const sent = await pair.first.client.sendInput({ sessionId: "one", ...input });
       expect(sent.accepted).toBe(true);
       expect(sent.seq).toBeGreaterThan(0n);
-      const known = await second.client.getSession({ sessionId: "one" });
+      const known = await pair.second.client.getSession({ sessionId: "one" });
       expect(known.lastSeq).toBeGreaterThanOrEqual(sent.seq);
       expect(known.epoch).not.toBe("");
 
       const types: EventType[] = [];
       const stop = new AbortController();
-      for await (const event of first.client.streamEvents(
+      for await (const event of pair.first.client.streamEvents(
         { sessionId: "one", afterSeq: 0n },
         { signal: stop.signal },
       )) {
@@ -136,12 +58,12 @@ describe("the controller on a real cluster, its agents in a namespace that enfor
       expect(types).toContain(EventType.SESSION_STARTED);
       expect(types).toContain(EventType.INPUT_RECEIVED);
 
-      const listed = await second.client.listSessions({});
+      const listed = await pair.second.client.listSessions({});
       expect(listed.sessions.map(({ sessionId }) => sessionId)).toEqual(["one"]);
-      await second.client.stopSession({ sessionId: "one" });
-      await reaches(first, "one", SessionStatus.STOPPED);
+      await pair.second.client.stopSession({ sessionId: "one" });
+      await reaches(pair.first, "one", SessionStatus.STOPPED);
       const kept: boolean[] = [];
-      for await (const { done } of second.client.streamEvents({ sessionId: "one", afterSeq: 0n })) kept.push(done);
+      for await (const { done } of pair.second.client.streamEvents({ sessionId: "one", afterSeq: 0n })) kept.push(done);
       expect(kept.at(-1)).toBe(true);
       await until("the pod and its Secret to go", WAIT_MS, async () => {
         const left = await cluster.kubectl(["-n", agents, "get", "pods,secrets", "-o", "name"]);
@@ -154,9 +76,9 @@ describe("the controller on a real cluster, its agents in a namespace that enfor
   it(
     "gives an agent a token of its own beside it, renews it, and takes it away at the end",
     async (context) => {
-      const { cluster, agents } = await here(context);
-      await start(first, "token");
-      await reaches(first, "token", SessionStatus.RUNNING);
+      const { cluster, agents } = await pair.here(context);
+      await start(pair.first, "token");
+      await reaches(pair.first, "token", SessionStatus.RUNNING);
       const [pod = ""] = (
         await cluster.kubectl(["-n", agents, "get", "pods", "-l", "gastown.io/session=token", "-o", "name"])
       )
@@ -173,7 +95,7 @@ describe("the controller on a real cluster, its agents in a namespace that enfor
       await until("a renewed token", WAIT_MS, async () =>
         decodeToken(await held()).claims["jti"] === claims["jti"] ? undefined : true,
       );
-      await first.client.stopSession({ sessionId: "token" });
+      await pair.first.client.stopSession({ sessionId: "token" });
       await until("the token to go", WAIT_MS, async () => ((await held()) === "" ? true : undefined));
     },
     LIMIT_MS,
@@ -182,17 +104,17 @@ describe("the controller on a real cluster, its agents in a namespace that enfor
   it(
     "is one session for the same call at both replicas, and says what it cannot do",
     async (context) => {
-      await here(context);
-      const both = await Promise.all([start(first, "two"), start(second, "two")]);
+      await pair.here(context);
+      const both = await Promise.all([start(pair.first, "two"), start(pair.second, "two")]);
       expect(both.map(({ sessionId }) => sessionId)).toEqual(["two", "two"]);
-      const wrong = first.client.startSession({
+      const wrong = pair.first.client.startSession({
         projectId: "shop",
         sessionId: "three",
         provider: "none",
         repoPath: "/workspace",
       });
       await expect(wrong).rejects.toThrow('provider "none" is not available');
-      const outside = first.client.startSession({
+      const outside = pair.first.client.startSession({
         projectId: "shop",
         sessionId: "three",
         provider: "demo",
@@ -206,7 +128,7 @@ describe("the controller on a real cluster, its agents in a namespace that enfor
   it(
     "adopts pods that others make, where the namespace's binding says so; a Secret of others stays as it is, and so does the pod",
     async (context) => {
-      const made = await here(context);
+      const made = await pair.here(context);
       const { cluster, agents, adopting } = made;
       const create = async (namespace: string, name: string) =>
         await cluster.kubectl(["-n", namespace, "create", "-f", "-"], await made.foreignPod(name));
@@ -226,16 +148,16 @@ describe("the controller on a real cluster, its agents in a namespace that enfor
         [adopting, "toast"],
       ] as const)
         await create(namespace, name);
-      for (const replica of [first, second]) await reaches(replica, "toast", SessionStatus.RUNNING);
-      const nudge = await first.client.nudge({ sessionId: "toast", request: { message: "welcome" } });
+      for (const replica of [pair.first, pair.second]) await reaches(replica, "toast", SessionStatus.RUNNING);
+      const nudge = await pair.first.client.nudge({ sessionId: "toast", request: { message: "welcome" } });
       expect(nudge.outcome, nudge.error).toBe(NudgeOutcome.SUBMITTED);
-      const listed = (await first.client.listSessions({})).sessions.map(({ sessionId }) => sessionId);
+      const listed = (await pair.first.client.listSessions({})).sessions.map(({ sessionId }) => sessionId);
       expect(listed).toEqual(expect.arrayContaining(["toast", "trap"]));
       expect(listed).not.toContain("stray");
       const keys = ["-n", adopting, "get", "secret", "gastown-session-trap", "-o", "jsonpath={.data}"];
       expect(Object.keys(JSON.parse(await cluster.kubectl(keys)))).toEqual(["password"]);
-      await first.client.stopSession({ sessionId: "toast" });
-      await reaches(first, "toast", SessionStatus.STOPPED);
+      await pair.first.client.stopSession({ sessionId: "toast" });
+      await reaches(pair.first, "toast", SessionStatus.STOPPED);
       expect(await cluster.kubectl(["-n", adopting, "get", "pod", "toast", "-o", "name"])).toContain("toast");
       await cluster.kubectl(["-n", agents, "delete", "pod", "stray", "--force", "--grace-period=0"]);
     },
@@ -250,8 +172,13 @@ describe("the controller on a real cluster, its agents in a namespace that enfor
     "says that a session does not run (%s) within two seconds of the cluster's saying so: %s",
     { timeout: LIMIT_MS },
     async ([provider, reason, wanted], context) => {
-      const { cluster, agents } = await here(context);
-      await first.client.startSession({ projectId: "shop", sessionId: provider, provider, repoPath: "/workspace" });
+      const { cluster, agents } = await pair.here(context);
+      await pair.first.client.startSession({
+        projectId: "shop",
+        sessionId: provider,
+        provider,
+        repoPath: "/workspace",
+      });
       const pod = [
         "-n",
         agents,
@@ -269,23 +196,23 @@ describe("the controller on a real cluster, its agents in a namespace that enfor
       );
       const saidAt = performance.now();
       const isTold = async () => {
-        const session = await second.client.getSession({ sessionId: provider });
+        const session = await pair.second.client.getSession({ sessionId: provider });
         return (session.reason === reason && session.status === wanted) || undefined;
       };
-      await until("the controller's", WAIT_MS, isTold, second.log);
+      await until("the controller's", WAIT_MS, isTold, pair.second.log);
       // An end for lack of memory is a failure once the kubelet waits before it starts the container again.
       if (provider !== "hungry") expect(performance.now() - saidAt).toBeLessThan(2_000);
-      await first.client.stopSession({ sessionId: provider, force: true });
+      await pair.first.client.stopSession({ sessionId: provider, force: true });
     },
   );
 
   it(
     "has a provider while the cluster would take its pod, and says why when it would not",
     async (context) => {
-      const made = await here(context);
+      const made = await pair.here(context);
       const { cluster, agents } = made;
       const demo = async () =>
-        (await first.client.listProviders({})).providers.find(({ provider }) => provider === "demo");
+        (await pair.first.client.listProviders({})).providers.find(({ provider }) => provider === "demo");
       expect(await demo()).toMatchObject({ available: true });
       await cluster.kubectl(["-n", agents, "create", "quota", "none", "--hard=pods=0"]);
       const pod = await made.foreignPod("late");
@@ -296,7 +223,7 @@ describe("the controller on a real cluster, its agents in a namespace that enfor
           () => true,
         ),
       );
-      await expect(start(first, "late")).rejects.toThrow("quota");
+      await expect(start(pair.first, "late")).rejects.toThrow("quota");
       expect(await demo()).toMatchObject({ available: false, error: expect.stringContaining("QuotaExceeded: ") });
       await cluster.kubectl(["-n", agents, "delete", "quota", "none"]);
       await until("the provider", 20_000, async () => (await demo())?.available || undefined);
@@ -307,8 +234,8 @@ describe("the controller on a real cluster, its agents in a namespace that enfor
   it(
     "keeps a caller out at the sidecars, soon after its certificate is in the CA's revocation list",
     async (context) => {
-      const made = await here(context);
-      await reaches(second, "two", SessionStatus.RUNNING);
+      const made = await pair.here(context);
+      await reaches(pair.second, "two", SessionStatus.RUNNING);
       await using scene = await DirectCaller.open(made, "two", "spy");
       await scene.client.peek({});
       const revokedAt = performance.now();
@@ -320,7 +247,7 @@ describe("the controller on a real cluster, its agents in a namespace that enfor
         ),
       );
       if (isFull) process.stderr.write(`cut off after ${Math.round(performance.now() - revokedAt)} ms\n`);
-      expect((await second.client.peek({ sessionId: "two", request: {} })).output).not.toBe("");
+      expect((await pair.second.client.peek({ sessionId: "two", request: {} })).output).not.toBe("");
     },
     LIMIT_MS,
   );
@@ -328,28 +255,28 @@ describe("the controller on a real cluster, its agents in a namespace that enfor
   it(
     "replaces every certificate and the CA under load without one failed call, and the old CA is out at the end",
     async (context) => {
-      const made = await here(context);
+      const made = await pair.here(context);
       const before = new X509Certificate((await made.caSecret())["ca.crt"] ?? "").fingerprint256;
-      await start(first, "four");
-      await reaches(first, "four", SessionStatus.RUNNING);
+      await start(pair.first, "four");
+      await reaches(pair.first, "four", SessionStatus.RUNNING);
       const isPhase = async (...phases: string[]) => {
         const { type } = JSON.parse((await made.caSecret())["rotation.json"] ?? "{}");
         return phases.includes(type) || undefined;
       };
       const sessions = ["two", "four"];
-      const early = CallLoad.begin([first, second], sessions);
+      const early = CallLoad.begin([pair.first, pair.second], sessions);
       expect(await made.command("rotate-ca")).toMatch(/^begun +introducing/);
       expect(await made.command("rotate-ca")).toMatch(/^under way/);
-      await until("the new CA to sign", WAIT_MS, () => isPhase("reissuing"), first.log);
+      await until("the new CA to sign", WAIT_MS, () => isPhase("reissuing"), pair.first.log);
       await early.enough();
-      using again = first.connect();
+      using again = pair.first.connect();
       await again.client.peek({ sessionId: "four", request: {} });
       const { calls, failed } = await early.end();
       expect(failed).toEqual([]);
-      using late = first.connect();
+      using late = pair.first.connect();
       await made.renewClient();
-      const rest = CallLoad.begin([first, second], sessions);
-      await until("the end of the replacement", WAIT_MS, () => isPhase("steady"), first.log);
+      const rest = CallLoad.begin([pair.first, pair.second], sessions);
+      await until("the end of the replacement", WAIT_MS, () => isPhase("steady"), pair.first.log);
       await rest.enough();
       expect(await rest.end()).toMatchObject({ failed: [] });
       expect(calls).toBeGreaterThan(20);
@@ -362,7 +289,7 @@ describe("the controller on a real cluster, its agents in a namespace that enfor
         "CaSignerChanged",
       ]);
       expect(new X509Certificate((await made.caSecret())["ca.crt"] ?? "").fingerprint256).not.toBe(before);
-      await second.client.stopSession({ sessionId: "four", force: true });
+      await pair.second.client.stopSession({ sessionId: "four", force: true });
     },
     LIMIT_MS,
   );
@@ -370,11 +297,11 @@ describe("the controller on a real cluster, its agents in a namespace that enfor
   it(
     "goes on when the replica that leads is killed: the other answers, and leads within 20 s",
     async (context) => {
-      const found = await here(context);
+      const found = await pair.here(context);
       const { cluster, agents } = found;
-      await reaches(second, "two", SessionStatus.RUNNING);
+      await reaches(pair.second, "two", SessionStatus.RUNNING);
       const leads = (replica: RunningReplica) => replica.log().includes('"this replica leads"');
-      const [leader, other] = leads(first) ? [first, second] : [second, first];
+      const [leader, other] = leads(pair.first) ? [pair.first, pair.second] : [pair.second, pair.first];
       const log = new EventReader(leader.client);
       const kill =
         'for p in /proc/[0-9]*; do tr "\\0" " " <$p/cmdline | grep -q "gt-sideca[r].* serve" && echo $p && kill -9 $(basename $p); done; true';

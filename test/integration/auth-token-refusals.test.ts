@@ -1,0 +1,288 @@
+import { createHmac, generateKeyPairSync, sign, X509Certificate } from "node:crypto";
+import { createClient } from "@connectrpc/connect";
+import { describe, expect, it } from "vitest";
+import type { TokenRequest } from "../../internal/auth/mint-token.ts";
+import { SidecarService } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
+import { sidecarTransport } from "../../internal/rpc/client/transport.ts";
+import { domainErrorOf } from "../../internal/rpc/common/errors.ts";
+import {
+  type Ask,
+  bearer,
+  bridge,
+  call,
+  certificate,
+  claims,
+  encoded,
+  keys,
+  ndaraToken,
+  now,
+  refused,
+  server,
+  signed,
+  token,
+  withClaims,
+  withHeader,
+  without,
+} from "../support/bridge/refused-calls.ts";
+import { eventually } from "../support/bridge/rpc-server.ts";
+
+describe("a token is refused", () => {
+  const hs256 = () => {
+    const text = `${encoded({ alg: "HS256", typ: "JWT" })}.${encoded(claims())}`;
+    const pem = keys.prd.publicKey.export({ type: "spki", format: "pem" });
+    return `${text}.${createHmac("sha256", pem).update(text).digest("base64url")}`;
+  };
+  const es256 = () => {
+    const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+    const text = `${encoded({ alg: "ES256", typ: "JWT" })}.${encoded(claims())}`;
+    return `${text}.${sign("sha256", Buffer.from(text), { key: privateKey, dsaEncoding: "ieee-p1363" }).toString("base64url")}`;
+  };
+  const jwk = () => keys.other.publicKey.export({ format: "jwk" });
+  const flipped = () => `${token().slice(0, -3)}AAA`;
+  it.each<[string, () => Ask, string, string?]>([
+    ["that is not there", () => ({}), "has no token"],
+    ["that is empty", () => bearer(""), "not Bearer"],
+    ["with a scheme but no text", () => ({ authorization: ["Bearer"] }), "not Bearer"],
+    ["of another scheme", () => ({ authorization: [`Basic ${token()}`] }), "not Bearer"],
+    ["with the scheme in other case", () => ({ authorization: [`bearer ${token()}`] }), "not Bearer"],
+    ["with the scheme in capitals", () => ({ authorization: [`BEARER ${token()}`] }), "not Bearer"],
+    ["sent twice", () => ({ authorization: [`Bearer ${token()}`, `Bearer ${token()}`] }), "more than one"],
+    ["sent once wrong and once right", () => ({ authorization: ["Bearer x", `Bearer ${token()}`] }), "more than one"],
+    ["twice in one header", () => bearer(`${token()}, Bearer ${token()}`), "no signed JWT"],
+    ["with a blank behind it", () => bearer(`${token()} x`), "no signed JWT"],
+    ["with a blank before it", () => bearer(` ${token()}`), "no signed JWT"],
+    ["that is larger than 4 KiB", () => bearer(withClaims({ x: "x".repeat(4096) })), "larger"],
+    ["that is not one", () => bearer("hello"), "no signed JWT"],
+    ["of two parts", () => bearer(token().split(".").slice(0, 2).join(".")), "no signed JWT"],
+    ["of four parts", () => bearer(`${token()}.x`), "no signed JWT"],
+    ["with padding", () => bearer(`${token()}==`), "no signed JWT"],
+    ["in base64 with other letters", () => bearer(token().replace(".", "+.")), "no signed JWT"],
+    ["whose header is no JSON", () => bearer(signed(claims(), "{alg:EdDSA}")), "no JSON object"],
+    ["whose header is a list", () => bearer(signed(claims(), "[]")), "no JSON object"],
+    ["whose claims are no object", () => bearer(signed('"claims"')), "no JSON object"],
+    ["whose claims are null", () => bearer(signed("null")), "no JSON object"],
+    ["with alg none", () => bearer(`${encoded({ alg: "none" })}.${encoded(claims())}.`), "no signed JWT"],
+    ["with alg none and a signature", () => bearer(signed(claims(), { alg: "none" })), "not signed with EdDSA"],
+    ["with alg NONE", () => bearer(signed(claims(), { alg: "NONE" })), "not signed with EdDSA"],
+    ["with HS256 and the public key as secret", () => bearer(hs256()), "not signed with EdDSA"],
+    ["with ES256", () => bearer(es256()), "not signed with EdDSA"],
+    ["without alg", () => bearer(signed(claims(), { typ: "JWT" })), "not signed with EdDSA"],
+    ["with alg in other case", () => bearer(signed(claims(), { alg: "eddsa" })), "not signed with EdDSA"],
+    ["with alg twice", () => bearer(signed(claims(), '{"alg":"none","alg":"EdDSA"}')), "twice"],
+    ["of another type", () => bearer(withHeader({ typ: "at+jwt" })), "type is not JWT"],
+    ["with kid", () => bearer(withHeader({ kid: "../../../dev/null" })), "more than alg"],
+    ["with jwk", () => bearer(signed(claims(), { alg: "EdDSA", jwk: jwk() }, keys.other.privateKey)), "more than alg"],
+    ["with jku", () => bearer(withHeader({ jku: "https://evil.example/keys" })), "more than alg"],
+    ["with x5u", () => bearer(withHeader({ x5u: "https://evil.example/chain" })), "more than alg"],
+    ["with x5c", () => bearer(withHeader({ x5c: ["MIIB"] })), "more than alg"],
+    ["with crit", () => bearer(withHeader({ crit: ["exp"] })), "more than alg"],
+    ["with b64", () => bearer(withHeader({ b64: false })), "more than alg"],
+    ["with zip", () => bearer(withHeader({ zip: "DEF" })), "more than alg"],
+    ["with another key's signature", () => bearer(token({}, keys.other.privateKey)), "signature"],
+    ["with a signature that was changed", () => bearer(flipped()), ""],
+    [
+      "with a signature of another length",
+      () => bearer(`${token().split(".").slice(0, 2).join(".")}.AAAA`),
+      "signature",
+    ],
+    [
+      "whose claims were changed",
+      () => bearer(token().replace(/\.[^.]+\./, `.${encoded({ ...claims(), project_id: "p2" })}.`)),
+      "signature",
+    ],
+    ["with a claim twice", () => bearer(signed(JSON.stringify(claims()).replace("{", '{"project_id":"p2",'))), "twice"],
+    [
+      "with a claim twice, once escaped",
+      () => bearer(signed(JSON.stringify(claims()).replace("{", '{"proj\\u0065ct_id":"p2",'))),
+      "twice",
+    ],
+    ...["iss", "sub", "project_id", "aud", "iat", "exp"].map((name): [string, () => Ask, string] => [
+      `without ${name}`,
+      () => bearer(without(name)),
+      "token's",
+    ]),
+    ...["iss", "sub", "project_id", "aud"].map((name): [string, () => Ask, string] => [
+      `whose ${name} is empty`,
+      () => bearer(withClaims({ [name]: "" })),
+      "token's",
+    ]),
+    ["whose iss is a list", () => bearer(withClaims({ iss: ["prd-manager"] })), "token's iss"],
+    ["whose sub is a number", () => bearer(withClaims({ sub: 7 })), "token's sub"],
+    ["whose project_id is null", () => bearer(withClaims({ project_id: null })), "token's project_id"],
+    [
+      "whose project_id holds a control character",
+      () => bearer(withClaims({ project_id: "p1\n" })),
+      "token's project_id",
+    ],
+    ["whose aud is an empty list", () => bearer(withClaims({ aud: [] })), "token's aud"],
+    ["whose aud holds something else than text", () => bearer(withClaims({ aud: ["bridge", 1] })), "token's aud"],
+    ["whose exp is text", () => bearer(withClaims({ exp: String(now() + 60) })), "token's exp"],
+    [
+      "whose exp is beyond all times",
+      () => bearer(signed(JSON.stringify(claims()).replace(/"exp":\d+/, '"exp":1e400'))),
+      "token's exp",
+    ],
+    ["whose iat is negative", () => bearer(withClaims({ iat: -1 })), "token's iat"],
+    ["whose scope is unknown", () => bearer(withClaims({ scope: "admin" })), "token's scope"],
+    ["whose scope is a list", () => bearer(withClaims({ scope: ["read"] })), "token's scope"],
+    ["whose scope is empty", () => bearer(withClaims({ scope: "" })), "token's scope"],
+    ["whose cnf is no object", () => bearer(withClaims({ cnf: "x" })), "cnf"],
+    ["whose cnf is of another kind", () => bearer(withClaims({ cnf: { jkt: "x" } })), "cnf"],
+    [
+      "whose cnf names another certificate",
+      () => bearer(token({ certificate: new X509Certificate(certificate.ndara.cert) })),
+      "another certificate",
+    ],
+    ["of an issuer that is not known", () => bearer(withClaims({ iss: "evil" })), "issuer is not known"],
+    [
+      "of an issuer named as a property of objects",
+      () => bearer(withClaims({ iss: "constructor" })),
+      "issuer is not known",
+    ],
+    ["for another audience", () => bearer(token({ audience: "gt-sidecar" })), "another audience"],
+    ["from the future", () => bearer(withClaims({ iat: now() + 60, exp: now() + 120 })), "from the future"],
+    ["not valid before later", () => bearer(withClaims({ nbf: now() + 60 })), "from the future"],
+    ["that lives longer than 5 minutes", () => bearer(withClaims({ exp: now() + 301 })), "lives longer"],
+    ["that lives for years", () => bearer(withClaims({ exp: now() + 1e9 })), "lives longer"],
+    ["that has expired", () => bearer(withClaims({ iat: now() - 100, exp: now() - 1 })), "has expired"],
+    ["that ends before it is issued", () => bearer(withClaims({ iat: now(), exp: now() - 100 })), "ends before"],
+    [
+      "over another project's certificate",
+      () => ({ ...bearer(token()), tls: certificate.ndara }),
+      "does not count over this certificate",
+    ],
+    [
+      "over a certificate of the server's CA for another client",
+      () => ({ ...bearer(token()), tls: certificate.otherName }),
+      "does not count over this certificate",
+    ],
+    [
+      "of the other issuer's key",
+      () => ({ ...bearer(token({}, keys.ndara.privateKey)), tls: certificate.prd }),
+      "signature",
+    ],
+    [
+      "for a project that its issuer may not speak for",
+      () => ({ ...bearer(ndaraToken({ project: "p1" })), tls: certificate.ndara }),
+      "may not speak",
+      "permission_denied",
+    ],
+    [
+      "with read for a call that types",
+      () => ({ ...bearer(token({ scope: "read" })), method: "SidecarService/Nudge" }),
+      "needs the scope nudge",
+      "permission_denied",
+    ],
+    [
+      "with nudge for a call that needs more",
+      () => ({ ...bearer(token({ scope: "nudge" })), method: "SidecarService/SendKeys" }),
+      "needs the scope operate",
+      "permission_denied",
+    ],
+    [
+      "for a call that is nobody's",
+      () => ({ ...bearer(token()), method: "SidecarService/StopAgent" }),
+      "nobody may call",
+      "permission_denied",
+    ],
+  ])("%s", async (_, ask, words, code = "unauthenticated") => {
+    await refused(ask(), code, words);
+  });
+
+  it("of 64 KiB, before it is looked at", async () => {
+    expect([431, 0]).toContain((await call(bearer("x".repeat(65_536)))).status);
+    expect((await call(bearer(token()))).status).toBe(200);
+  });
+
+  it("with a correlation id that the audit log knows", async () => {
+    const { text } = await call(bearer("x"));
+    const details = (JSON.parse(text) as { details: { debug?: { metadata: Record<string, string> } }[] }).details;
+    const id = details[0]?.debug?.metadata["correlation_id"] ?? "none";
+    expect(JSON.parse(server.audited.at(-1) ?? "{}")).toMatchObject({ correlation_id: id, code: "unauthenticated" });
+  });
+});
+
+describe("a session", () => {
+  const send = (session: string, text = token()) =>
+    call({ ...bearer(text), method: "TerminalService/SendInput", body: { session, input: "hi", nudge: true } });
+
+  it("of another project looks as one that does not exist, and the audit log knows better", async () => {
+    const [theirs, none] = [await send("theirs"), await send("none")];
+    expect([theirs.status, theirs.text.replaceAll("theirs", "none")]).toEqual([404, none.text]);
+    const audited = server.audited.filter((line) => line.includes('"session":"theirs"'));
+    expect(audited.map((line) => JSON.parse(line) as object)).toMatchObject([
+      { event: "policy", outcome: "refused", session_project: "n1", project: "p1", code: "not-found" },
+    ]);
+  });
+
+  it("is not opened by an agent's token of this or another session's id, nor by an id that a caller's token claims", async () => {
+    const names = { iss: "prd-manager", iat: now(), exp: now() + 60 };
+    const agents = { ...names, aud: "threads", sub: "p1/mine", workspace_id: "p1", agent_id: "p1/mine" };
+    for (const id of ["mine", "theirs"]) {
+      expect(await send(id, signed({ ...agents, session_id: "mine" }))).toMatchObject({ code: "unauthenticated" });
+    }
+    expect(await send("theirs", withClaims({ session_id: "theirs" }))).toMatchObject({ code: "not_found" });
+  });
+
+  it("takes so many inputs a minute of one caller, and says when it takes more", async () => {
+    const answers = await Promise.all(Array.from({ length: 7 }, () => send("mine")));
+    const limited = answers.filter(({ code }) => code === "resource_exhausted");
+    expect(limited.length).toBe(1);
+    expect(limited[0]?.text).toContain("google.rpc.RetryInfo");
+    expect((await send("mine", token({ subject: "another" }))).status).toBe(200);
+  });
+});
+
+describe("a stream", () => {
+  const open = async (first: string) => {
+    let current = first;
+    const connection = sidecarTransport({
+      baseUrl: server.url,
+      tls: { ...certificate.prd, ca: bridge.pem },
+      interceptors: [
+        (next) => (req) => {
+          req.header.set("authorization", `Bearer ${current}`);
+          return next(req);
+        },
+      ],
+    });
+    const client = createClient(SidecarService, connection.transport);
+    const stream = client.watchOutput({})[Symbol.asyncIterator]();
+    await stream.next();
+    const ended = stream.next().then(() => "no failure", domainErrorOf);
+    const show = (text: string) => {
+      current = text;
+      return client.peek({});
+    };
+    return { ended, show, [Symbol.dispose]: () => connection[Symbol.dispose]() };
+  };
+  const ending = (ms: number, request: Partial<TokenRequest> = {}) => token({ ttlMs: ms, ...request });
+  const settled = async (promise: Promise<unknown>, ms: number) =>
+    await Promise.race([promise, new Promise((resolve) => setTimeout(resolve, ms, "still open"))]);
+
+  it("ends with its token", async () => {
+    using stream = await open(ending(2000));
+    expect(await settled(stream.ended, 5000)).toMatchObject({
+      kind: "unauthenticated",
+      message: expect.stringContaining("has expired"),
+    });
+    await eventually("its handler has ended", () => server.open() === 0);
+  });
+
+  it("goes on when its caller has shown a newer token over its connection, and ends with that", async () => {
+    using stream = await open(ending(2000));
+    await stream.show(ending(5000));
+    expect(await settled(stream.ended, 3500)).toBe("still open");
+    expect(await settled(stream.ended, 5000)).toMatchObject({ kind: "unauthenticated" });
+  });
+
+  it.each<[string, Partial<TokenRequest>]>([
+    ["of a smaller scope", { scope: "nudge" }],
+    ["of another subject", { subject: "another" }],
+    ["of another project", { project: "p2" }],
+  ])("ends although a newer token was shown %s", async (_, request) => {
+    using stream = await open(ending(2000));
+    await stream.show(ending(60_000, request));
+    expect(await settled(stream.ended, 5000)).toMatchObject({ kind: "unauthenticated" });
+  });
+});
