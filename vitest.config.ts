@@ -4,7 +4,10 @@ import { LongestFirst } from "./scripts/testing/longest-first.ts";
 
 const CORES = Math.min(4, Math.max(2, availableParallelism()));
 
-/** The groups run one after the other, so that what is timed against real programs does not share the cores with unit tests. */
+/**
+ * The groups run one after the other, so that what is timed against real programs does not share the cores with unit
+ * tests.
+ */
 function project(name: string, groupOrder: number, include: string, timeoutMs: number, workers: number) {
   return {
     test: {

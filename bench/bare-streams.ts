@@ -14,7 +14,10 @@ export interface BareStreamsOptions {
   readonly request: (stream: number) => Uint8Array;
 }
 
-/** Readers of gRPC streams on bare HTTP/2 that count messages and do nothing else, so that the server is what is measured. */
+/**
+ * Readers of gRPC streams on bare HTTP/2 that count messages and do nothing else, so that the server is what is
+ * measured.
+ */
 export class BareStreams implements AsyncDisposable {
   /** Messages of all streams so far. */
   messages = 0;

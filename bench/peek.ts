@@ -27,7 +27,9 @@ interface Arm {
   readonly took: Map<number, { readonly ms: number[]; cpuMs: number }>;
 }
 
-/** Peek through the sidecar and through a server that forks tmux, over plaintext and mutual TLS, one and 16 at a time. */
+/**
+ * Peek through the sidecar and through a server that forks tmux, over plaintext and mutual TLS, one and 16 at a time.
+ */
 export async function measurePeek(context: BenchContext): Promise<readonly Measured[]> {
   await using stack = new AsyncDisposableStack();
   const { quick, signal, program, env, say } = context;

@@ -8,8 +8,8 @@ export const median = (samples: readonly number[]): number => quantile(samples, 
 export const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0);
 
 /**
- * Runs every arm once a round, in turns that change from round to round (A B, B A, …), so that a machine that gets slower
- * gets slower for all of them.
+ * Runs every arm once a round, in turns that change from round to round (A B, B A, …), so that a machine that gets
+ * slower gets slower for all of them.
  */
 export async function interleave(
   rounds: number,

@@ -1,5 +1,5 @@
-// Makes pkg/bridgeclient/dist: the SDK as JavaScript in one file, and its type declarations. Both stand alone beside the
-// packages that package.json names: what the SDK takes from internal/ is bundled.
+// Makes pkg/bridgeclient/dist: the SDK as JavaScript in one file, and its type declarations. Both stand alone beside
+// the packages that package.json names: what the SDK takes from internal/ is bundled.
 import { copyFileSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -61,7 +61,9 @@ function declarations(): ReadonlyMap<string, string> {
   return reached;
 }
 
-/** Parts that are not promised are not declared; what they alone import would bring the declarations of whole libraries. */
+/**
+ * Parts that are not promised are not declared; what they alone import would bring the declarations of whole libraries.
+ */
 function withoutUnusedImports(text: string): string {
   return text.replaceAll(/^import (?:type )?\{([^}]+)\} from "[^"]+";\n/gm, (line, list: string, at: number) => {
     const rest = text.slice(0, at) + text.slice(at + line.length);

@@ -1,6 +1,7 @@
-// Makes one file per binary: dist/<binary>.mjs, for images and packages. Arguments name the binaries; none: all, and the SDK. Starts in less than half of the sources' time.
-// Of gt that file holds what every call needs; what a command needs lies in parts beside it, in dist/gt.
-// What cannot be bundled lies beside them, in dist/node_modules, where Node looks for it. The SDK: build-sdk.ts.
+// Makes one file per binary: dist/<binary>.mjs, for images and packages. Arguments name the binaries; none: all, and
+// the SDK. Starts in less than half of the sources' time. Of gt that file holds what every call needs; what a command
+// needs lies in parts beside it, in dist/gt. What cannot be bundled lies beside them, in dist/node_modules, where Node
+// looks for it. The SDK: build-sdk.ts.
 import { cpSync, globSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -21,8 +22,8 @@ const NATIVE = "koffi";
 const SPLIT: ReadonlySet<string> = new Set(["gt"]);
 
 /**
- * Node runs all lazy parts of a module that is imported, WebSocket among them, and those take longer to load than all of gt.
- * Asked for this way they stay unread.
+ * Node runs all lazy parts of a module that is imported, WebSocket among them, and those take longer to load than all
+ * of gt. Asked for this way they stay unread.
  */
 const lazyHttp: Plugin = {
   name: "lazy-http",

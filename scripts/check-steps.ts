@@ -15,6 +15,7 @@ export function staticSteps(): readonly Step[] {
     command("lint and format (biome)", packaged("biome"), "check", "--error-on-warnings", "."),
     command("dead code (knip)", packaged("knip"), "--no-progress"),
     command("rooms (dependency-cruiser)", packaged("depcruise"), "--config", ".dependency-cruiser.mjs", ...folders),
+    command("sizes and names of files", process.execPath, "scripts/check-sizes.ts"),
     command("lock files", process.execPath, "scripts/complete-lock.ts", "--check"),
     command("drawing of the rooms", process.execPath, "scripts/pictures/draw-architecture.ts", "--check"),
     command("picture of a session", process.execPath, "scripts/pictures/draw-session.ts", "--check"),

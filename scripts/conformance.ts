@@ -3,8 +3,8 @@
 //   npm run conformance               all cases; the last lines count them
 //   npm run conformance -- PATTERN …  some, e.g. "Basic/**"
 //
-// What is left out stands in test/conformance/config.yaml, what may fail in known-flaky.txt, with reasons. Exit code 1 if a
-// case fails; without the program one line says where to get it, and the exit code is 0 (1 with CI=true).
+// What is left out stands in test/conformance/config.yaml, what may fail in known-flaky.txt, with reasons. Exit code 1
+// if a case fails; without the program one line says where to get it, and the exit code is 0 (1 with CI=true).
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { conformanceArgs } from "../test/conformance/command.ts";

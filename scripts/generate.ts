@@ -1,5 +1,6 @@
-// Generates internal/gen from proto/, and the gen folders of test/conformance and of an example from the protos beside them, with the packaged buf and
-// protoc-gen-es; and the pods of deploy/k8s from the builder that makes the controller's. Needs no network.
+// Generates internal/gen from proto/, and the gen folders of test/conformance and of an example from the protos beside
+// them, with the packaged buf and protoc-gen-es; and the pods of deploy/k8s from the builder that makes the
+// controller's. Needs no network.
 //
 //   npm run generate              write all
 //   npm run generate -- --check   exit 1 and name the files that are not what their sources say

@@ -12,9 +12,9 @@ const SYSTEMS = ["aix", "android", "darwin", "freebsd", "linux", "netbsd", "open
 const CPUS: Readonly<Record<string, string>> = { aarch64: "arm64", armv7: "arm", windows: "win32" };
 
 /**
- * Entries for optional packages that the lock file wants but does not have. npm leaves a platform's package out when the
- * registry it asks does not carry it, and then refuses `npm ci` (npm 11, or any npm whose registry does carry it). An
- * entry with version and platform is enough: it is skipped elsewhere, and fetched like any other where it fits.
+ * Entries for optional packages that the lock file wants but does not have. npm leaves a platform's package out when
+ * the registry it asks does not carry it, and then refuses `npm ci` (npm 11, or any npm whose registry does carry it).
+ * An entry with version and platform is enough: it is skipped elsewhere, and fetched like any other where it fits.
  */
 export function missingOptional(entries: LockEntries): LockEntries {
   const missing: Record<string, LockEntry> = {};

@@ -7,7 +7,9 @@ export interface SourceFile {
   readonly text: string;
 }
 
-/** A folder with more than this is no longer held in the head: it is cut. Tests do not count, what supports them does. */
+/**
+ * A folder with more than this is no longer held in the head: it is cut. Tests do not count, what supports them does.
+ */
 const ROOM_FILES = 25;
 const ROOM_LINES = 3000;
 const FILE_LINES = 350;
@@ -44,7 +46,10 @@ function longComments({ path, text }: SourceFile): readonly string[] {
   });
 }
 
-/** A file that exports one class and no other value is named for it, in whole or in part: `session-log.ts` has `SessionLog`. */
+/**
+ * A file that exports one class and no other value is named for it, in whole or in part: `session-log.ts` has
+ * `SessionLog`.
+ */
 export function misnamed(files: readonly SourceFile[]): readonly string[] {
   return files.flatMap(({ path, text }) => {
     const values = [...text.matchAll(/^export (?:abstract |async )?(class|const|function|let) (\w+)/gm)];

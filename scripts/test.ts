@@ -3,7 +3,8 @@
 //   npm test                   everything; the last line is "N passed, N failed, N skipped"
 //   npm test -- PATTERN …      the tests whose file matches, without the checks; vitest's own options work too
 //
-// With CI=true a program that is missing is a failure; otherwise its tests are skipped and one line says what to install.
+// With CI=true a program that is missing is a failure; otherwise its tests are skipped and one line says what to
+// install.
 import { spawn } from "node:child_process";
 import { mkdir, mkdtemp, readFile, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -11,8 +11,8 @@ const TEXTS: Readonly<Record<string, readonly string[]>> = {
 const LICENSE_FILE = /^((?:un)?licen[cs]e|notice|copying)/i;
 
 /**
- * The licence texts of the packages whose files are among `inputs` (paths from `root`, as the bundler lists them), to be
- * shipped beside the bundle.
+ * The licence texts of the packages whose files are among `inputs` (paths from `root`, as the bundler lists them), to
+ * be shipped beside the bundle.
  * @throws Error naming each package for which there is no text.
  */
 export function thirdPartyNotices(root: string, inputs: Iterable<string>): string {

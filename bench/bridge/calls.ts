@@ -4,7 +4,7 @@ import { createClient } from "@connectrpc/connect";
 import { SessionStatus } from "../../internal/gen/bridge/v1/bridge_pb.ts";
 import { SidecarService } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
 import { sidecarTransport } from "../../internal/rpc/client/transport.ts";
-import { BridgeFolder, type RunningBridge } from "../../test/support/bridge/bridge-daemon.ts";
+import { BridgeFolder, type RunningBridge } from "../../test/support/bridge/bridge-folder.ts";
 import { until } from "../../test/support/sidecar/sidecar.ts";
 import type { BenchContext } from "../context.ts";
 import { type Measured, measured } from "../report/row.ts";

@@ -35,7 +35,10 @@ const LAYOUTS: readonly Layout[] = [
   { streams: 500, connections: 500, events: 100, everyMs: 20 },
 ];
 
-/** Subscribers of one session's events through the bridge, over mTLS: CPU of the serving process per delivery, beside grpc-js. */
+/**
+ * Subscribers of one session's events through the bridge, over mTLS: CPU of the serving process per delivery, beside
+ * grpc-js.
+ */
 export async function measureBridgeEvents({ quick, signal, say }: BenchContext): Promise<readonly Measured[]> {
   await using peer = await startPeer("events-server.ts");
   const servers = JSON.parse(peer.facts) as Readonly<Record<Way, Server>>;

@@ -1,6 +1,6 @@
 import { EventType } from "../../internal/gen/bridge/v1/bridge_pb.ts";
 import { abortOnExit } from "../../internal/rpc/client/transport.ts";
-import type { BridgeFolder, RunningBridge } from "../../test/support/bridge/bridge-daemon.ts";
+import type { BridgeFolder, RunningBridge } from "../../test/support/bridge/bridge-folder.ts";
 import { type Measured, measured } from "../report/row.ts";
 import { interleave, median } from "../stats.ts";
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { ModelServer } from "../../test/fakes/model-server.ts";
 import { type AgentKind, makeAgentHome } from "../../test/support/agents/agents-home.ts";
 import { type AgentProgram, agentProgram } from "../../test/support/agents/agents-install.ts";
-import { BridgeFolder } from "../../test/support/bridge/bridge-daemon.ts";
+import { BridgeFolder } from "../../test/support/bridge/bridge-folder.ts";
 import type { BenchContext } from "../context.ts";
 import type { Measured } from "../report/row.ts";
 import { measureFirstEvent } from "./first-event.ts";

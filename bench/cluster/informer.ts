@@ -12,7 +12,9 @@ import { FaultProxy, type NetworkFault } from "./fault-proxy.ts";
 const NAMESPACE = "informer";
 const MAPS = `/api/v1/namespaces/${NAMESPACE}/configmaps`;
 const CALLS = 300;
-/** How long objects live, and at what pace they are made: a list that comes later shows none of those that were missed. */
+/**
+ * How long objects live, and at what pace they are made: a list that comes later shows none of those that were missed.
+ */
 const LIFE_MS = 3_000;
 const PACE_MS = 100;
 const FAULTS: readonly NetworkFault[] = ["reset", "watch-429", "half-line", "watch-503", "list-503", "reset"];

@@ -8,7 +8,10 @@ import type { ControllerCluster, RunningReplica } from "../../test/support/clust
 import { type RunningSidecar, type SidecarSetup, startSidecar } from "../../test/support/sidecar/sidecar.ts";
 import { sessionPod } from "./session-pod.ts";
 
-/** A session whose pod has no node: its sidecar is a process of this machine, at an address of its own, with the pod's Secret. */
+/**
+ * A session whose pod has no node: its sidecar is a process of this machine, at an address of its own, with the pod's
+ * Secret.
+ */
 export interface LiveSession extends AsyncDisposable {
   readonly id: string;
   readonly sidecar: RunningSidecar;

@@ -34,7 +34,9 @@ interface Found {
   readonly wrong: string[];
 }
 
-/** Callers that peek and nudge at once, through two replicas; every answer is compared with what the agents received. */
+/**
+ * Callers that peek and nudge at once, through two replicas; every answer is compared with what the agents received.
+ */
 export async function measureLoad({ cluster, quick, say, note }: ClusterBench): Promise<readonly Measured[]> {
   await using stack = new AsyncDisposableStack();
   await cluster.control?.("stop", "scheduler"); // it would say that no node takes the pods

@@ -6,7 +6,9 @@ import { SidecarService } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
 import type { ControllerCluster, RunningReplica } from "../../test/support/cluster/controller-cluster.ts";
 import { sessionPod } from "./session-pod.ts";
 
-/** A session without an agent: in place of its sidecar this process answers, with the certificate of the pod's Secret. */
+/**
+ * A session without an agent: in place of its sidecar this process answers, with the certificate of the pod's Secret.
+ */
 export interface PretendedSession extends AsyncDisposable {
   readonly id: string;
   /** The messages of its nudges, in order. */

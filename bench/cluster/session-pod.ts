@@ -9,7 +9,10 @@ export interface SessionPod {
   readonly ip: string;
   /** What its Secret holds, base64. */
   readonly secret: Readonly<Record<string, string>>;
-  /** Says, in place of a kubelet, that the pod runs at its address; waits until the session runs. `log`: shown if it does not. */
+  /**
+   * Says, in place of a kubelet, that the pod runs at its address; waits until the session runs. `log`: shown if it
+   * does not.
+   */
   runs(log?: () => string): Promise<void>;
 }
 

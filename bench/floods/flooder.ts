@@ -1,4 +1,5 @@
-// One flood, in a process of its own, until standard input ends. Argument: a FloodOrder as JSON. Its last words: FloodCounts.
+// One flood, in a process of its own, until standard input ends. Argument: a FloodOrder as JSON. Its last words:
+// FloodCounts.
 import { type ClientHttp2Session, connect as connectHttp2, constants } from "node:http2";
 import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";

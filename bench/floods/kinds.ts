@@ -3,8 +3,9 @@ import type { TlsMaterial } from "../../internal/rpc/common/tls.ts";
 /** What one flooding process does: keeps a number of connections open, and opens another for each that is cut. */
 export interface FloodOrder {
   /**
-   * `idle`: no byte. `half`: the beginning of a handshake, and no more. `slow`: a byte each second. `client`: a whole HTTP/2
-   * connection without a call, with a PING each second. `resets`: streams that are opened and reset without a pause.
+   * `idle`: no byte. `half`: the beginning of a handshake, and no more. `slow`: a byte each second. `client`: a whole
+   * HTTP/2 connection without a call, with a PING each second. `resets`: streams that are opened and reset without a
+   * pause.
    */
   readonly kind: "idle" | "half" | "slow" | "client" | "resets";
   readonly port: number;

@@ -1,4 +1,5 @@
-// Holds thousands of connections of each kind to a sidecar, and says what probes and an operator notice. `--help` says more.
+// Holds thousands of connections of each kind to a sidecar, and says what probes and an operator notice. `--help` says
+// more.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";

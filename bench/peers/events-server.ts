@@ -1,6 +1,6 @@
-// Serves events of 1 KiB in two ways: BridgeService over a scripted agent, and grpc-js with the plain .proto, which writes each
-// event to each subscriber. Prints a line of JSON with what a reader needs; `ours N MS` and `theirs N MS` say N events,
-// `said` and `token` are answered.
+// Serves events of 1 KiB in two ways: BridgeService over a scripted agent, and grpc-js with the plain .proto, which
+// writes each event to each subscriber. Prints a line of JSON with what a reader needs; `ours N MS` and `theirs N MS`
+// say N events, `said` and `token` are answered.
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { runMain } from "../../internal/cli/run-main.ts";

@@ -1,5 +1,5 @@
-// Passes WatchOutput of another server on, one upstream stream for each reader, as the bridge does for a session's sidecar.
-// `lines` 1 asks for the other way: a client's call that a handler decodes and encodes again. Prints its port.
+// Passes WatchOutput of another server on, one upstream stream for each reader, as the bridge does for a session's
+// sidecar. `lines` 1 asks for the other way: a client's call that a handler decodes and encodes again. Prints its port.
 //
 //     relay-server.ts TLS-DIR CLIENT-TLS-DIR UPSTREAM-URL
 import { readFileSync } from "node:fs";

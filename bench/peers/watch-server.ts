@@ -1,5 +1,5 @@
-// Serves WatchOutput of a stream that it feeds itself, in both ways: each watcher's updates made and sent for itself, and
-// made once for all. Prints its two ports; a line `push N` prints N pieces of 1 KiB, `settle` collects garbage.
+// Serves WatchOutput of a stream that it feeds itself, in both ways: each watcher's updates made and sent for itself,
+// and made once for all. Prints its two ports; a line `push N` prints N pieces of 1 KiB, `settle` collects garbage.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -17,10 +17,10 @@ import {
 import { OutputStream } from "../../internal/pane/screen/output.ts";
 import { Peeker } from "../../internal/pane/screen/peek.ts";
 import { WatchHub } from "../../internal/pane/watch/watch-hub.ts";
+import { FrameSink } from "../../internal/rpc/server/frame-sink.ts";
 import { Frame } from "../../internal/rpc/server/frames.ts";
 import { Metrics } from "../../internal/rpc/server/metrics.ts";
 import { RpcServer } from "../../internal/rpc/server/server.ts";
-import { FrameSink } from "../../internal/rpc/server/shared-stream.ts";
 import { outputUpdate, watchRequestOf } from "../../internal/wire/to-proto.ts";
 import { markLine } from "../marks.ts";
 import { naiveWatch } from "./naive-watch.ts";

@@ -1,4 +1,4 @@
-import { FloodedServer, type WrongCredentials } from "../../test/support/bridge/credential-flood.ts";
+import { FloodedServer, type WrongCredentials } from "../../test/support/bridge/flooded-server.ts";
 import type { BenchContext } from "../context.ts";
 import { residentMiB } from "../proc.ts";
 import { type Measured, measured } from "../report/row.ts";

@@ -13,8 +13,9 @@ const REVOKED = 10_000;
 const CONNECTIONS = 500;
 
 /**
- * What a list adds to the look at a new connection's certificate. The signatures of its chain are checked before the clock
- * runs: they take fifty times as long, with a list and without. Turns of one and the other; the median of their differences.
+ * What a list adds to the look at a new connection's certificate. The signatures of its chain are checked before the
+ * clock runs: they take fifty times as long, with a list and without. Turns of one and the other; the median of their
+ * differences.
  */
 export async function measureRevocation({ quick, signal, say }: BenchContext): Promise<readonly Measured[]> {
   say("revocation");

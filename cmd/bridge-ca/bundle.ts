@@ -1,13 +1,13 @@
 import { printable } from "../../internal/base/printable-text.ts";
 import { pemText } from "../../internal/pki/der/der-writer.ts";
 import { type NamedCertificate, trustBundle } from "../../internal/pki/trust-bundle.ts";
-import { checkAbsent } from "./check-absent.ts";
 import type { BundleCommand } from "./commands.ts";
 import type { CommandContext } from "./context.ts";
-import { readCertificate, readCertificates } from "./read-files.ts";
-import { checkSparesCa } from "./spare-ca.ts";
+import { checkAbsent } from "./files/check-absent.ts";
+import { readCertificate, readCertificates } from "./files/read-files.ts";
+import { checkSparesCa } from "./files/spare-ca.ts";
+import { placeOf, publicFile, takeFolders, writeFiles } from "./files/write-files.ts";
 import { endText, quotedName } from "./words.ts";
-import { placeOf, publicFile, takeFolders, writeFiles } from "./write-files.ts";
 
 /** Writes the CAs that certificates may lead to: the own one, and those that it cross-signed. */
 export async function bundle(context: CommandContext, command: BundleCommand): Promise<number> {

@@ -9,9 +9,9 @@ import {
   stateText,
 } from "../../internal/pki/ca-state.ts";
 import type { CommandContext } from "./context.ts";
-import { stands } from "./file-errors.ts";
-import { readFile } from "./read-files.ts";
-import { type Place, placeOf, privateFile, writeFiles } from "./write-files.ts";
+import { stands } from "./files/file-errors.ts";
+import { readFile } from "./files/read-files.ts";
+import { type Place, placeOf, privateFile, writeFiles } from "./files/write-files.ts";
 
 /** What a CA remembers lies beside its key: `ca.key` has `ca.state.json`. */
 export function statePlace(caKey: string): Place {

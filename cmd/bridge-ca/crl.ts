@@ -11,12 +11,12 @@ import { signRevocationList } from "../../internal/pki/sign-revocation-list.ts";
 import { readState, statePlace, writeState } from "./ca-record.ts";
 import type { CrlCommand } from "./commands.ts";
 import type { CommandContext } from "./context.ts";
-import { stands } from "./file-errors.ts";
+import { stands } from "./files/file-errors.ts";
+import { readCertificate, readLists } from "./files/read-files.ts";
+import { checkSparesCa } from "./files/spare-ca.ts";
+import { placeOf, publicFile, takeFolders, writeFiles } from "./files/write-files.ts";
 import { openCa } from "./open-ca.ts";
-import { readCertificate, readLists } from "./read-files.ts";
-import { checkSparesCa } from "./spare-ca.ts";
 import { dayText } from "./words.ts";
-import { placeOf, publicFile, takeFolders, writeFiles } from "./write-files.ts";
 
 const DAY_MS = 86_400_000;
 

@@ -4,14 +4,14 @@ import { crossSign as crossSignature } from "../../internal/pki/cross-signature.
 import { nameText } from "../../internal/pki/der/general-names.ts";
 import { NO_NAME } from "../../internal/pki/name-constraints.ts";
 import { recordIssued, statePlace } from "./ca-record.ts";
-import { checkAbsent } from "./check-absent.ts";
 import type { CrossSignCommand } from "./commands.ts";
 import type { CommandContext } from "./context.ts";
+import { checkAbsent } from "./files/check-absent.ts";
+import { readCertificate } from "./files/read-files.ts";
+import { checkSparesCa } from "./files/spare-ca.ts";
+import { placeOf, publicFile, takeFolders, writeFiles } from "./files/write-files.ts";
 import { openCa } from "./open-ca.ts";
-import { readCertificate } from "./read-files.ts";
-import { checkSparesCa } from "./spare-ca.ts";
 import { endText, quotedName } from "./words.ts";
-import { placeOf, publicFile, takeFolders, writeFiles } from "./write-files.ts";
 
 /** Certifies another CA, within limits. */
 export async function crossSign(context: CommandContext, command: CrossSignCommand): Promise<number> {

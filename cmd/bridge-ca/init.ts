@@ -7,12 +7,12 @@ import { encryptedKeyPem } from "../../internal/pki/ca-key.ts";
 import { NEW_CA_STATE, stateText } from "../../internal/pki/ca-state.ts";
 import { newKeyPair } from "../../internal/pki/key-pair.ts";
 import { isTrustDomain } from "../../internal/pki/trust-domain.ts";
-import { checkAbsent } from "./check-absent.ts";
 import type { InitCommand } from "./commands.ts";
 import type { CommandContext } from "./context.ts";
+import { checkAbsent } from "./files/check-absent.ts";
+import { privateFile, publicFile, takeFolders, writeFiles } from "./files/write-files.ts";
 import { readPassphrase } from "./passphrase.ts";
 import { endText } from "./words.ts";
-import { privateFile, publicFile, takeFolders, writeFiles } from "./write-files.ts";
 
 const NAMES = { cert: "ca.crt", key: "ca.key", state: "ca.state.json" } as const;
 const MAX_NAME = 64;

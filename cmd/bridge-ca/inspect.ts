@@ -11,10 +11,12 @@ import { revocationListsOf } from "../../internal/pki/revocation-list.ts";
 import { trustDomainOf } from "../../internal/pki/trust-domain.ts";
 import type { InspectCommand } from "./commands.ts";
 import type { CommandContext } from "./context.ts";
-import { readFile } from "./read-files.ts";
+import { readFile } from "./files/read-files.ts";
 import { dayText, endText, quotedName } from "./words.ts";
 
-/** Says what files hold: certificates, revocation lists, keys. Secrets are not shown. 2 when one holds nothing of that. */
+/**
+ * Says what files hold: certificates, revocation lists, keys. Secrets are not shown. 2 when one holds nothing of that.
+ */
 export async function inspect({ out, clock }: CommandContext, command: InspectCommand): Promise<number> {
   let code = 0;
   for (const file of command.files) {

@@ -6,14 +6,14 @@ import { nameText } from "../../internal/pki/der/general-names.ts";
 import { newKeyPair, privateKeyPem } from "../../internal/pki/key-pair.ts";
 import { newLeaf } from "../../internal/pki/leaf.ts";
 import { recordIssued, statePlace } from "./ca-record.ts";
-import { checkAbsent } from "./check-absent.ts";
 import type { IssueCommand } from "./commands.ts";
 import type { CommandContext } from "./context.ts";
+import { checkAbsent } from "./files/check-absent.ts";
+import { readFile } from "./files/read-files.ts";
+import { checkSparesCa } from "./files/spare-ca.ts";
+import { placeOf, privateFile, publicFile, takeFolders, writeFiles } from "./files/write-files.ts";
 import { openCa } from "./open-ca.ts";
-import { readFile } from "./read-files.ts";
-import { checkSparesCa } from "./spare-ca.ts";
 import { endText } from "./words.ts";
-import { placeOf, privateFile, publicFile, takeFolders, writeFiles } from "./write-files.ts";
 
 interface LeafFiles {
   readonly folder: string;

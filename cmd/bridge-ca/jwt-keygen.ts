@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import { printable } from "../../internal/base/printable-text.ts";
 import { newTokenKeyPair, privateKeyPem, publicKeyPem } from "../../internal/pki/key-pair.ts";
-import { checkAbsent } from "./check-absent.ts";
 import type { JwtKeygenCommand } from "./commands.ts";
 import type { CommandContext } from "./context.ts";
-import { placeOf, privateFile, publicFile, takeFolders, writeFiles } from "./write-files.ts";
+import { checkAbsent } from "./files/check-absent.ts";
+import { placeOf, privateFile, publicFile, takeFolders, writeFiles } from "./files/write-files.ts";
 
 /** Makes an Ed25519 key pair that signs tokens. */
 export async function jwtKeygen(context: CommandContext, command: JwtKeygenCommand): Promise<number> {

@@ -4,8 +4,8 @@ import { isEncryptedKey, openKey } from "../../internal/pki/ca-key.ts";
 import type { Signer } from "../../internal/pki/certify.ts";
 import type { CaFiles, PassphraseSource } from "./commands.ts";
 import type { CommandContext } from "./context.ts";
+import { readCertificate, readFile } from "./files/read-files.ts";
 import { readPassphrase } from "./passphrase.ts";
-import { readCertificate, readFile } from "./read-files.ts";
 
 /**
  * A CA that can sign: its certificate and its key, opened with the passphrase.

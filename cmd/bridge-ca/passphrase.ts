@@ -2,7 +2,7 @@ import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { DomainError } from "../../internal/base/errors.ts";
 import type { PassphraseSource } from "./commands.ts";
 import type { CommandContext } from "./context.ts";
-import { fileError } from "./file-errors.ts";
+import { fileError } from "./files/file-errors.ts";
 import { ask } from "./prompt.ts";
 
 const MAX_BYTES = 4096;

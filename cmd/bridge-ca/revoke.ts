@@ -4,9 +4,9 @@ import { isIssuedBy } from "../../internal/pki/authority.ts";
 import { readState, statePlace, writeState } from "./ca-record.ts";
 import type { RevokeCommand } from "./commands.ts";
 import type { CommandContext } from "./context.ts";
-import { readCertificate, readCertificates, readFile } from "./read-files.ts";
+import { readCertificate, readCertificates, readFile } from "./files/read-files.ts";
+import { takeFolders } from "./files/write-files.ts";
 import { quotedName } from "./words.ts";
-import { takeFolders } from "./write-files.ts";
 
 /** Adds a certificate to those that the CA's next revocation list names. */
 export async function revoke(context: CommandContext, command: RevokeCommand): Promise<number> {

@@ -7,7 +7,7 @@ import type { RevocationList } from "../../internal/pki/revocation-list.ts";
 import { verifyCertificate } from "../../internal/pki/verify-certificate.ts";
 import type { VerifyCommand } from "./commands.ts";
 import type { CommandContext } from "./context.ts";
-import { readCertificates, readLists } from "./read-files.ts";
+import { readCertificates, readLists } from "./files/read-files.ts";
 import { endText, quotedName } from "./words.ts";
 
 /** Says whether a certificate leads to a CA of a bundle, and if not, which link fails and why. */

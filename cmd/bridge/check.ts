@@ -11,7 +11,10 @@ import { stdioProviders } from "./providers-of.ts";
 export type Printing = MainContext & { readonly out: Output; readonly err: Output };
 export type CheckCommand = Extract<BridgeCommand, { readonly type: "run" | "check" }>;
 
-/** Prints all that is wrong with a configuration; 0: a bridge starts with it, 2: it does not. @throws as `openBridgeFile` */
+/**
+ * Prints all that is wrong with a configuration; 0: a bridge starts with it, 2: it does not. @throws as
+ * `openBridgeFile`
+ */
 export async function check(
   { configPath, place }: CheckCommand,
   { out, err, clock, signal }: Printing,

@@ -60,7 +60,9 @@ export class Daemon implements Task {
     this.#options = options;
   }
 
-  /** @throws DomainError `unavailable` when an address cannot be listened on; `invalid` for files that cannot be used */
+  /**
+   * @throws DomainError `unavailable` when an address cannot be listened on; `invalid` for files that cannot be used
+   */
   async run(signal: AbortSignal): Promise<void> {
     const health = new HealthState();
     const metrics = new Metrics();

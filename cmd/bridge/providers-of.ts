@@ -48,7 +48,10 @@ export function stdioProviders(
   return [...createStdioProviders({ ...common, ...deps }, Object.fromEntries(programs)).values()];
 }
 
-/** What starts their agents in terminals, each in a folder below `folder`; undefined when no gt-sidecar came with this program. */
+/**
+ * What starts their agents in terminals, each in a folder below `folder`; undefined when no gt-sidecar came with this
+ * program.
+ */
 export function terminalsOf(config: BridgeConfig, folder: string, deps: ProvidersDeps): SidecarLauncher | undefined {
   const { clock, logger, env, tokens } = deps;
   const sidecar = ownProgram("gt-sidecar");

@@ -19,7 +19,10 @@ export interface StatePlace {
 
 const LOCK_WAIT_MS = 2000;
 
-/** The folder for what survives the daemon. Where none is said each configuration file has its own, so that two bridges of one user do not meet. */
+/**
+ * The folder for what survives the daemon. Where none is said each configuration file has its own, so that two bridges
+ * of one user do not meet.
+ */
 export function stateFolderOf({ given, configured, configPath, stateHome, home }: StatePlace): string {
   return given !== undefined ? resolve(given) : (configured ?? usualFolder(configPath, stateHome, home));
 }

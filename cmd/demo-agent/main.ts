@@ -4,7 +4,7 @@ import { runMain } from "../../internal/cli/run-main.ts";
 import { version } from "../../internal/cli/version.ts";
 import { DemoAgent } from "../../internal/demo/agent.ts";
 import { FileOutside } from "../../internal/demo/outside.ts";
-import { StdioDemoAgent } from "../../internal/demo/stdio-agent.ts";
+import { StdioAgent } from "../../internal/demo/stdio-agent.ts";
 import { ProcessTerminal } from "../../internal/demo/terminal.ts";
 import { help, readConfig } from "./config.ts";
 
@@ -18,7 +18,7 @@ await runMain({ name: "demo-agent" }, async ({ argv, env, stdin, stdout, signal,
   if (config.stdio) {
     const write = (text: string) => stdout.write(text);
     const lines = createInterface({ input: stdin, crlfDelay: Number.POSITIVE_INFINITY });
-    return new StdioDemoAgent({ lines, write, outside, clock }, config.options).run(signal);
+    return new StdioAgent({ lines, write, outside, clock }, config.options).run(signal);
   }
   if (!stdin.isTTY || !stdout.isTTY) {
     const hint = "start it in a terminal, or as the agent of a sidecar: gt-sidecar --agent demo";

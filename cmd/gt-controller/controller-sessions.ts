@@ -49,7 +49,9 @@ export interface ControllerSessionsOptions {
   readonly allowClients: readonly string[];
 }
 
-/** The parts that make pods into sessions, put together: once with the writes of any replica, once with the leader's. */
+/**
+ * The parts that make pods into sessions, put together: once with the writes of any replica, once with the leader's.
+ */
 export class ControllerSessions {
   readonly backend: PodSessions;
   readonly #pods: SessionPods;

@@ -67,7 +67,8 @@ export class Controller implements Task {
 
   /**
    * Told to stop, it takes no more calls, ends its writers, releases the Lease, and ends its connections last.
-   * @throws DomainError `unavailable` when an address cannot be listened on; `invalid` for token keys that cannot be used
+   * @throws DomainError `unavailable` when an address cannot be listened on; `invalid` for token keys that cannot be
+   * used
    */
   async run(signal: AbortSignal): Promise<void> {
     const metrics = new Metrics();

@@ -9,7 +9,10 @@ import type { Command } from "./config.ts";
 import type { CommandContext } from "./context.ts";
 import { openCluster, readConfigFile } from "./open-cluster.ts";
 
-/** Begins the replacement of the CA by one write, unless one is under way; the replica that leads does the rest. Prints where it is. */
+/**
+ * Begins the replacement of the CA by one write, unless one is under way; the replica that leads does the rest. Prints
+ * where it is.
+ */
 export async function rotateCa(
   { clock, logger, signal, out }: CommandContext,
   command: Command & { readonly type: "rotate-ca" },

@@ -3,7 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TlsFiles } from "../../internal/pki/tls-files.ts";
 
-/** A private folder in which the certificate of our own port lies, as the server wants to find it. Removed at the end. */
+/**
+ * A private folder in which the certificate of our own port lies, as the server wants to find it. Removed at the end.
+ */
 export class ServerTlsFolder implements AsyncDisposable {
   readonly path: string;
 

@@ -40,7 +40,7 @@ await runMain({ name: "gt-sidecar", ...exits, signals }, async (context) => {
     program: process.execPath,
     args: [...process.execArgv, ...HEAP_FLAGS, process.argv[1] ?? "", STANDBY, ...(await serveArgs(config))],
   };
-  const { SupervisingHalf } = await import("../../internal/sidecar/supervisor/supervise.ts");
+  const { SupervisingHalf } = await import("../../internal/sidecar/supervisor/supervising-half.ts");
   const supervising = new SupervisingHalf(
     { clock, logger, uid: process.getuid?.() ?? 0 },
     { sidecar, graceMs, ...(half === "both" ? { serve: program } : {}) },

@@ -12,7 +12,7 @@ import { HealthState } from "../../internal/rpc/server/health.ts";
 import { Metrics } from "../../internal/rpc/server/metrics.ts";
 import { statePaths } from "../../internal/sidecar/halves/state-dir.ts";
 import { lockState } from "../../internal/sidecar/halves/state-lock.ts";
-import { ServingHalf } from "../../internal/sidecar/serving/serve.ts";
+import { ServingHalf } from "../../internal/sidecar/serving/serving-half.ts";
 import { announceSidecar } from "../../internal/terminal/finding/local-sidecars.ts";
 import type { SidecarConfig } from "./config.ts";
 import { formatListen } from "./listen.ts";

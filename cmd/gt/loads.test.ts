@@ -4,7 +4,10 @@ import { expect, it } from "vitest";
 
 const IMPORT = /^(?:import|export)\s(?!type\b)(?:[^;]*?\sfrom\s)?"([^"]+)"/gms;
 
-/** Packages and Node's own slow modules that a file loads before it runs: through imports, without those of types and `import()`. */
+/**
+ * Packages and Node's own slow modules that a file loads before it runs: through imports, without those of types and
+ * `import()`.
+ */
 function loadedBy(file: string): readonly string[] {
   const seen = new Set<string>();
   const pending = [join(import.meta.dirname, file)];

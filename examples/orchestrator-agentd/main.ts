@@ -18,7 +18,8 @@ const handler = connectNodeAdapter({
   shutdownSignal: stop.signal,
   acceptCompression: [],
 });
-// Callers prove themselves to this daemon, and this daemon to the bridge: two boundaries, with certificates of their own.
+// Callers prove themselves to this daemon, and this daemon to the bridge: two boundaries, with certificates of their
+// own.
 const tls = { ...config.serving, minVersion: "TLSv1.3", requestCert: true, rejectUnauthorized: true } as const;
 const sessions = new Set<ServerHttp2Session>();
 const server = createSecureServer(tls, handler).listen(config.listenPort, "127.0.0.1");

@@ -7,7 +7,9 @@ export interface ChoiceList {
   readonly bottom: number;
 }
 
-/** What a place where a program draws its choices shows. `unclear`: a list that cannot be read with certainty, and why. */
+/**
+ * What a place where a program draws its choices shows. `unclear`: a list that cannot be read with certainty, and why.
+ */
 export type ChoiceReading =
   | ({ readonly type: "list" } & ChoiceList)
   | { readonly type: "unclear"; readonly why: string; readonly top: number; readonly bottom: number };

@@ -19,9 +19,9 @@ export interface DefuseRules {
 }
 
 /**
- * Makes a normalised message harmless: `INERT_PREFIX` in front of what would be a command, a space behind an ending that
- * would change what Enter does, and reminder tags, which agents trust more than a user's text, spelt so that they end
- * nothing. `comparable` sees through all three.
+ * Makes a normalised message harmless: `INERT_PREFIX` in front of what would be a command, a space behind an ending
+ * that would change what Enter does, and reminder tags, which agents trust more than a user's text, spelt so that they
+ * end nothing. `comparable` sees through all three.
  */
 export function defuseBy(rules: DefuseRules, message: string): SafeText {
   const tagged = message.replace(/<(?=\/?system-reminder)/gi, "< ");

@@ -1,12 +1,14 @@
 import type { HookEvent } from "./profile.ts";
 
-/** What a hook leaves behind may be named by letters, digits and `._-` only: it names a file in the hooks' own folder. */
+/**
+ * What a hook leaves behind may be named by letters, digits and `._-` only: it names a file in the hooks' own folder.
+ */
 const FILE_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 
 /**
- * The hook FIFO's lines: `session-start`, `prompt-submitted [FILE]`, `turn-ended [FILE]`, `activity`, `waiting [REASON…]`,
- * `notification FILE`. Returns the name of the payload file that a line points to, without its folder; undefined if there
- * is none or it is not a plain name.
+ * The hook FIFO's lines: `session-start`, `prompt-submitted [FILE]`, `turn-ended [FILE]`, `activity`, `waiting
+ * [REASON…]`, `notification FILE`. Returns the name of the payload file that a line points to, without its folder;
+ * undefined if there is none or it is not a plain name.
  */
 export function payloadName(line: string): string | undefined {
   const [word, file = ""] = line.slice(0, 4096).trim().split(" ", 2);

@@ -5,8 +5,8 @@ export interface KnownProgram {
   /** Names of files, or paths, that are known to answer `--version` and end. */
   readonly versionFile?: RegExp;
   /**
-   * Keys (tmux names) by which it is asked to leave, to be pressed one after the other until it does. Control keys only:
-   * whatever is on its screen, a dialog or a person's draft, they answer nothing and submit nothing.
+   * Keys (tmux names) by which it is asked to leave, to be pressed one after the other until it does. Control keys
+   * only: whatever is on its screen, a dialog or a person's draft, they answer nothing and submit nothing.
    */
   readonly farewell: readonly string[];
 }

@@ -2,7 +2,10 @@ import { basename, join } from "node:path";
 import { HOOK_SCRIPT, hookScript } from "./hook-script.ts";
 import type { LaunchContext, LaunchPlan } from "./profile.ts";
 
-/** Of a terminal or an agent that the caller itself runs in; an agent that sees them refuses to nest or reports elsewhere. */
+/**
+ * Of a terminal or an agent that the caller itself runs in; an agent that sees them refuses to nest or reports
+ * elsewhere.
+ */
 const FOREIGN_ENV = ["TMUX", "TMUX_PANE"];
 
 /** A launch that changes nothing but the environment that every agent gets. */
@@ -25,8 +28,8 @@ export function hookFile(context: LaunchContext): {
 }
 
 /**
- * The command with `flags` put right behind the agent's own program (`env A=1 claude …` has it second), so that they come
- * before a prompt or a subcommand. The command itself if the program is not in it.
+ * The command with `flags` put right behind the agent's own program (`env A=1 claude …` has it second), so that they
+ * come before a prompt or a subcommand. The command itself if the program is not in it.
  */
 export function withFlags(
   command: readonly [string, ...string[]],

@@ -78,7 +78,10 @@ export interface ScreenView {
 /** An event reported by the agent itself through a hook. */
 export type HookEvent =
   | { readonly type: "session-start" }
-  /** The agent took a message; `prompt` is its text where the agent tells it, `endedTasks` ids of background tasks that it reports as ended. */
+  /**
+   * The agent took a message; `prompt` is its text where the agent tells it, `endedTasks` ids of background tasks that
+   * it reports as ended.
+   */
   | { readonly type: "prompt-submitted"; readonly prompt?: string; readonly endedTasks?: readonly string[] }
   /** `background`: what goes on behind it; absent where the agent does not tell. */
   | { readonly type: "turn-ended"; readonly background?: readonly ReportedTask[] }
@@ -102,7 +105,9 @@ export interface AnswerStep {
   readonly press: { readonly type: "key"; readonly name: string } | { readonly type: "text"; readonly text: string };
   /** The choice that must be the selected one, by its key and by its label. */
   readonly on: Pick<DialogChoice, "key" | "label">;
-  /** What earlier steps made of the dialog: a field that is open by now, or a typed text that it shows. Absent: nothing. */
+  /**
+   * What earlier steps made of the dialog: a field that is open by now, or a typed text that it shows. Absent: nothing.
+   */
   readonly after?: { readonly type: "field" } | { readonly type: "text"; readonly text: string };
   /** The answer is given with this step; until then nothing is decided. */
   readonly decides?: true;
@@ -150,10 +155,14 @@ export interface AgentProfile {
   /** Reads one screen. Pure; the screen is hostile input. */
   view(screen: Screen): ScreenView;
   /**
-   * `screen`: an empty composer and no busy mark, stable for a while, proves idle. `silence`: only quiet output hints at
+   * `screen`: an empty composer and no busy mark, stable for a while, proves idle. `silence`: only quiet output hints
+   * at
    * it, never more than a weak claim. */
   readonly idleProof: "screen" | "silence";
-  /** It shows its work by something that moves below its composer, where nothing moves otherwise. Absent: status rows may change at any time. */
+  /**
+   * It shows its work by something that moves below its composer, where nothing moves otherwise. Absent: status rows
+   * may change at any time.
+   */
   readonly movesBelow?: true;
   readonly submit: {
     /** tmux key name that submits. */
@@ -166,14 +175,13 @@ export interface AgentProfile {
   /** Makes a message harmless to this agent, or says why that cannot be. Input is normalised text (`safe-text.ts`). */
   defuse(message: string): SafeText;
   /**
-   * How to give the choice with this key in a dialog as it is on the screen now. `text` is one line for a choice that asks
-   * for text; then an empty `choice` means that one. Pure.
-   * Absent when nothing is known of the program's dialogs.
+   * How to give the choice with this key in a dialog as it is on the screen now. `text` is one line for a choice that
+   * asks for text; then an empty `choice` means that one. Pure. Absent when nothing is known of the program's dialogs.
    */
   answer?(dialog: DialogView, choice: string, text: string | undefined): Answer;
   /**
-   * What the screen after `dialog` shows of the answer; `given` is the label of the named choice, or the text. Undefined when
-   * it shows nothing of it. Pure; absent when the program never shows it.
+   * What the screen after `dialog` shows of the answer; `given` is the label of the named choice, or the text.
+   * Undefined when it shows nothing of it. Pure; absent when the program never shows it.
    */
   shownAnswer?(screen: Screen, dialog: DialogView, given: string): ShownAnswer | undefined;
   /** Reads one line of the hook FIFO; `payload` is the content of the file that the line names, if any. */

@@ -1,15 +1,18 @@
 import type { SafeText } from "./profile.ts";
 
 /**
- * Escape sequences: CSI, the string kinds (OSC, DCS, SOS, PM, APC) when they are ended, and the short ones. A string kind
- * that is never ended loses its introducer only, so that it cannot swallow the rest of the message.
+ * Escape sequences: CSI, the string kinds (OSC, DCS, SOS, PM, APC) when they are ended, and the short ones. A string
+ * kind that is never ended loses its introducer only, so that it cannot swallow the rest of the message.
  */
 const ESCAPES =
   /(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x80-\x9f]*(?:\x07|\x1b\\|\x9c)|\x1b[ -/]*[0-~]|\x1b/g;
 /** C0 except LF, DEL and C1. */
 const CONTROLS = /[\x00-\x09\x0b-\x1f\x7f-\x9f]/g;
 
-/** Put in front of a message whose first character an agent would take as a command; documented, and not part of the text. */
+/**
+ * Put in front of a message whose first character an agent would take as a command; documented, and not part of the
+ * text.
+ */
 export const INERT_PREFIX = "[nudge] ";
 
 /**
@@ -35,8 +38,8 @@ function cleaned(message: string): string {
 }
 
 /**
- * A text reduced to what counts when a sent and a received one are compared: cleaned as above, without `INERT_PREFIX` and
- * without the space that `defuse` puts into reminder tags.
+ * A text reduced to what counts when a sent and a received one are compared: cleaned as above, without `INERT_PREFIX`
+ * and without the space that `defuse` puts into reminder tags.
  */
 export function comparable(text: string): string {
   const clean = cleaned(text.toWellFormed());

@@ -30,8 +30,8 @@ export interface AgentIdentity {
 }
 
 /**
- * Makes the tokens that agents show elsewhere as themselves. They have no `project_id`: no bridge, controller or sidecar
- * takes one, whatever audience is configured.
+ * Makes the tokens that agents show elsewhere as themselves. They have no `project_id`: no bridge, controller or
+ * sidecar takes one, whatever audience is configured.
  */
 export class AgentTokens {
   readonly #clock: Clock;
@@ -55,9 +55,9 @@ export class AgentTokens {
   }
 
   /**
-   * When a token is to be replaced, wall clock, ms: near half of its life, the same for everyone who asks, spread so that
-   * tokens of one hour are not all replaced in one minute. Undefined: it is none that is made for this agent with today's
-   * rules and key.
+   * When a token is to be replaced, wall clock, ms: near half of its life, the same for everyone who asks, spread so
+   * that tokens of one hour are not all replaced in one minute. Undefined: it is none that is made for this agent with
+   * today's rules and key.
    * @throws DomainError `invalid` while the key cannot be read
    */
   renewalTime(token: string, whom: AgentIdentity): number | undefined {

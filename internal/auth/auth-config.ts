@@ -37,8 +37,8 @@ export function readAuthConfig(value: unknown, readText: (path: string) => strin
 }
 
 /**
- * Reads `tls.crl_policy`: `require` or `if-present` for all CAs, or a policy for each by the SHA-256 of its certificate,
- * and `default` for the others. Default: `if-present`.
+ * Reads `tls.crl_policy`: `require` or `if-present` for all CAs, or a policy for each by the SHA-256 of its
+ * certificate, and `default` for the others. Default: `if-present`.
  * @throws DomainError `invalid`
  */
 export function readCrlPolicy(value: unknown): (issuer: X509Certificate) => CrlPolicy {

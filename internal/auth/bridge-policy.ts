@@ -33,8 +33,8 @@ export function projectRefusal(caller: Pick<Caller, "project">, project: string)
 }
 
 /**
- * Why a caller is told nothing of a session; undefined: it may know it. Another project's session looks as one that does
- * not exist: ids are not found out by asking.
+ * Why a caller is told nothing of a session; undefined: it may know it. Another project's session looks as one that
+ * does not exist: ids are not found out by asking.
  * @param session the session that the request names, undefined when there is none
  */
 export function sessionRefusal(

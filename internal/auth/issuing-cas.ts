@@ -6,7 +6,10 @@ import { boundedName, identitiesOf } from "./tls/identities.ts";
 /** Over whose certificates the tokens of an issuer count. */
 export interface IssuerRule {
   readonly issuer: string;
-  /** The CAs, by SHA-256 of a certificate (64 hex digits, lower case) or by certificate. Default: that whose subject CN is `issuer`. */
+  /**
+   * The CAs, by SHA-256 of a certificate (64 hex digits, lower case) or by certificate. Default: that whose subject CN
+   * is `issuer`.
+   */
   readonly cas?: readonly (string | X509Certificate)[];
   /** The projects that the issuer may speak for. Default: any. */
   readonly projects?: readonly string[];
@@ -24,8 +27,8 @@ export interface CertificateFacts {
 }
 
 /**
- * The tokens of an issuer count over certificates of its CA, and over those that our own CA has made for a client of the
- * issuer's name. So a token that is stolen from one project is of no use to another.
+ * The tokens of an issuer count over certificates of its CA, and over those that our own CA has made for a client of
+ * the issuer's name. So a token that is stolen from one project is of no use to another.
  */
 export function countsOver(rule: IssuerRule, facts: CertificateFacts): boolean {
   const { certificate, issuer, cas, isOwn } = facts;
@@ -63,15 +66,19 @@ export function checkIssuers(rules: readonly IssuerRule[], cas: readonly X509Cer
   }
 }
 
-/** True when a CA of the issuer is among those that are trusted. Without one its tokens count over our own CA's certificates only. */
+/**
+ * True when a CA of the issuer is among those that are trusted. Without one its tokens count over our own CA's
+ * certificates only.
+ */
 export function hasTrustedCa({ issuer, cas: named }: IssuerRule, cas: readonly X509Certificate[]): boolean {
   return named !== undefined || casNamed(issuer, cas).size > 0;
 }
 
 /**
- * Who the owner of a certificate without a URI name is: `<SHA-256 of its CA>/<CN>`, the CN percent-encoded but for letters,
- * digits and `-_.!~*'()`. A CA that stands among those that are trusted with several certificates gives as many
- * identities; the first one is by the certificate that the chain leads over. Empty without a chain that is good, and for no CN or several.
+ * Who the owner of a certificate without a URI name is: `<SHA-256 of its CA>/<CN>`, the CN percent-encoded but for
+ * letters, digits and `-_.!~*'()`. A CA that stands among those that are trusted with several certificates gives as
+ * many identities; the first one is by the certificate that the chain leads over. Empty without a chain that is good,
+ * and for no CN or several.
  *
  * @param now wall clock, ms
  */

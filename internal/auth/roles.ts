@@ -6,8 +6,8 @@ export type Role = "read" | "nudge" | "operate";
 const ROLES: readonly Role[] = ["read", "nudge", "operate"];
 
 /**
- * Who gets a role: a SPIFFE id, or `<SHA-256 of a CA>/<CN>` for a certificate without one. A segment `*` of either stands for
- * any one segment that is not empty.
+ * Who gets a role: a SPIFFE id, or `<SHA-256 of a CA>/<CN>` for a certificate without one. A segment `*` of either
+ * stands for any one segment that is not empty.
  */
 export interface RoleRule {
   readonly pattern: string;
@@ -32,7 +32,10 @@ export function parseRoleRule(text: string): RoleRule {
   });
 }
 
-/** The rule of a sidecar that was told none: the controllers of its own trust domain, by its identities, may do everything. */
+/**
+ * The rule of a sidecar that was told none: the controllers of its own trust domain, by its identities, may do
+ * everything.
+ */
 export function controllerRule(ownIdentities: readonly string[]): readonly RoleRule[] {
   const domains = ownIdentities.flatMap((uri) => /^spiffe:\/\/([^/*]+)\//.exec(uri)?.[1] ?? []);
   return domains.slice(0, 1).map((domain) => ({ pattern: `spiffe://${domain}/ns/*/controller`, role: "operate" }));

@@ -39,9 +39,9 @@ interface Loaded {
 const GONE: Loaded = { text: "", keys: [] };
 
 /**
- * The public keys that tokens are verified with, from files that may change: a key that is added counts from then on, one
- * that is taken out, or whose file is removed, counts no longer. While a file cannot be read or holds no key, what was
- * read from it before stays in use.
+ * The public keys that tokens are verified with, from files that may change: a key that is added counts from then on,
+ * one that is taken out, or whose file is removed, counts no longer. While a file cannot be read or holds no key, what
+ * was read from it before stays in use.
  */
 export class TokenKeyFiles implements Task {
   readonly #deps: TokenKeyFilesDeps;

@@ -61,7 +61,10 @@ export class TokenVerifier {
     return this.#good.size + this.#wrong.size;
   }
 
-  /** @throws DomainError `unauthenticated` for a token that does not count, `denied` for a project its issuer may not speak for */
+  /**
+   * @throws DomainError `unauthenticated` for a token that does not count, `denied` for a project its issuer may not
+   * speak for
+   */
   verify(text: string, over: CertificateFacts): VerifiedToken {
     const keys = this.#keys();
     if (keys !== this.#cachedFor) this.#forget(keys);

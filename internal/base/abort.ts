@@ -39,7 +39,10 @@ export function aborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** One step after the other until the signal is aborted. A step's failure is thrown, unless it is the abort that made it fail. */
+/**
+ * One step after the other until the signal is aborted. A step's failure is thrown, unless it is the abort that made it
+ * fail.
+ */
 export async function untilAborted(signal: AbortSignal, step: () => Promise<void>): Promise<void> {
   while (!signal.aborted) {
     try {

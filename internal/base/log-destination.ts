@@ -4,10 +4,10 @@ const WAITING_MAX_BYTES = 64 * 1024;
 const RETRY_MS = 50;
 
 /**
- * Where log lines go: a descriptor, usually stderr. A reader that has stopped reading never stops the program: up to 64 KiB
- * wait for it, further lines are dropped and counted, and a line tells how many once it reads again. What still waits when
- * the process ends is lost. Not bounded where the descriptor is a socket, or has no name under /proc (macOS): there a write
- * waits.
+ * Where log lines go: a descriptor, usually stderr. A reader that has stopped reading never stops the program: up to 64
+ * KiB wait for it, further lines are dropped and counted, and a line tells how many once it reads again. What still
+ * waits when the process ends is lost. Not bounded where the descriptor is a socket, or has no name under /proc
+ * (macOS): there a write waits.
  */
 export class LogDestination {
   readonly #fd: number;

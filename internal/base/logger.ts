@@ -14,8 +14,8 @@ export interface LoggerOptions {
 }
 
 /**
- * JSON lines on stderr that a terminal only shows. A constant message plus fields; never what was typed or printed in a terminal. Errors go under
- * `err`. Give `name` the binary's name.
+ * JSON lines on stderr that a terminal only shows. A constant message plus fields; never what was typed or printed in a
+ * terminal. Errors go under `err`. Give `name` the binary's name.
  */
 export function createLogger(
   name: string,

@@ -15,8 +15,8 @@ export interface Moment {
 }
 
 /**
- * Time since the machine's boot, for ages that must not follow a wall clock which is set forward or back. What was noted
- * before this boot counts from the boot on: its age is then too low, never too high.
+ * Time since the machine's boot, for ages that must not follow a wall clock which is set forward or back. What was
+ * noted before this boot counts from the boot on: its age is then too low, never too high.
  */
 export class MachineTime {
   readonly #clock: Clock;
@@ -41,8 +41,8 @@ export class MachineTime {
   }
 
   /**
-   * A moment in milliseconds since this boot: 0 when it was before. Absent, as in what older versions kept: now; ahead, since
-   * two processes do not read the same time to the millisecond: now, too.
+   * A moment in milliseconds since this boot: 0 when it was before. Absent, as in what older versions kept: now; ahead,
+   * since two processes do not read the same time to the millisecond: now, too.
    */
   atMs(moment: Moment | undefined): number {
     const now = this.nowMs();

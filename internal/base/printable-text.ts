@@ -2,8 +2,8 @@ import { inertJson } from "./quoted-text.ts";
 import { plainText, styledText } from "./sanitise.ts";
 
 /**
- * Text that a terminal only shows: no control characters but TAB and LF, no escape sequences but styling (SGR) of ours or
- * of `styled`. Only this module makes it, so a string from outside that was not cleaned does not compile as one.
+ * Text that a terminal only shows: no control characters but TAB and LF, no escape sequences but styling (SGR) of ours
+ * or of `styled`. Only this module makes it, so a string from outside that was not cleaned does not compile as one.
  */
 export class PrintableText {
   readonly #text: string;
@@ -36,7 +36,8 @@ export class PrintableText {
   }
 
   /**
-   * JSON on one line. What a terminal would obey is written as `\uXXXX`, so nothing is lost. Big integers become numbers.
+   * JSON on one line. What a terminal would obey is written as `\uXXXX`, so nothing is lost. Big integers become
+   * numbers.
    */
   static json(value: unknown): PrintableText {
     const text = JSON.stringify(value, (_, part) => (typeof part === "bigint" ? Number(part) : part));

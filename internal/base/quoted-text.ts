@@ -1,4 +1,6 @@
-/** What JSON leaves as it is and a terminal or an editor may obey: DEL, C1 controls, bidirectional and line separators. */
+/**
+ * What JSON leaves as it is and a terminal or an editor may obey: DEL, C1 controls, bidirectional and line separators.
+ */
 const UNSAFE_IN_JSON = /[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 /** Longer texts of strangers are cut. */
 const MAX_SHOWN = 256;

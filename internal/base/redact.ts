@@ -13,7 +13,8 @@ const NAME = "(api[_-]?key|access[_-]?key|private[_-]?key|token|secret|password|
 
 /**
  * Secrets that are looked for unless others are given: `name = value` and `"name": "value"` whose name says so, options
- * such as `--password x`, `Authorization` and `Bearer` credentials, the password in a URL, AWS and other well-known keys.
+ * such as `--password x`, `Authorization` and `Bearer` credentials, the password in a URL, AWS and other well-known
+ * keys.
  */
 export const DEFAULT_REDACT_PATTERNS: readonly string[] = [
   `(?i)${NAME}[\\w-]*\\\\?["']?\\s*[:=]\\s*${VALUE}`,
@@ -32,8 +33,8 @@ export interface Span {
 }
 
 /**
- * Finds secrets by patterns in RE2's syntax (`(?i)` included; `^` and `$` are ends of lines), in time linear in the text
- * whatever the pattern.
+ * Finds secrets by patterns in RE2's syntax (`(?i)` included; `^` and `$` are ends of lines), in time linear in the
+ * text whatever the pattern.
  */
 export class Redactor {
   readonly #sources: readonly string[];
@@ -43,7 +44,10 @@ export class Redactor {
     this.#sources = patterns;
   }
 
-  /** Compiles the patterns now, which else happens when they are needed. @throws DomainError `invalid`, naming what is wrong. */
+  /**
+   * Compiles the patterns now, which else happens when they are needed. @throws DomainError `invalid`, naming what is
+   * wrong.
+   */
   check(): this {
     const { length } = this.#sources;
     if (length > MAX_PATTERNS) {
@@ -106,15 +110,17 @@ function withoutSpans(text: string, spans: readonly Span[]): string {
   return done === 0 ? text : out + text.slice(done);
 }
 
-/** Text before a possible secret is held back until it is certain; so much of it that a secret of this length is found. */
+/**
+ * Text before a possible secret is held back until it is certain; so much of it that a secret of this length is found.
+ */
 const HOLD_CHARS = 4096;
 /** Of a secret that goes on and on, its beginning is remembered, so that the rest is known for what it is. */
 const HEAD_CHARS = 512;
 
 /**
- * Redacts a text that comes in pieces: a secret of at most 4,096 characters is found wherever the pieces are cut. One that
- * is longer is found by its beginning. What `flush` has given out cannot be taken back, but is still looked at as the
- * beginning of a secret that goes on.
+ * Redacts a text that comes in pieces: a secret of at most 4,096 characters is found wherever the pieces are cut. One
+ * that is longer is found by its beginning. What `flush` has given out cannot be taken back, but is still looked at as
+ * the beginning of a secret that goes on.
  */
 export class RedactStream {
   readonly #redactor: Redactor;

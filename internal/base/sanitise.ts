@@ -9,8 +9,8 @@ const BIDI = /[\u202a-\u202e\u2066-\u2069]/g;
 const SUSPECT = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/;
 
 /**
- * Text from a terminal, an agent or the network, made safe to print: escape sequences, C0 (except TAB and LF), DEL, C1 and
- * bidirectional overrides are removed.
+ * Text from a terminal, an agent or the network, made safe to print: escape sequences, C0 (except TAB and LF), DEL, C1
+ * and bidirectional overrides are removed.
  */
 export function plainText(text: string): string {
   if (!SUSPECT.test(text)) return text;

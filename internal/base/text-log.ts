@@ -9,7 +9,10 @@ const LEVELS: Readonly<Record<number, string>> = { 20: "DEBUG", 30: "INFO", 40: 
 /** They stand at the line's beginning, or say nothing to a person. */
 const HEAD = new Set(["level", "time", "name", "msg"]);
 
-/** Turns the JSON lines of a logger into lines for people: `2026-01-02T03:04:05.678Z INFO serving listen=127.0.0.1:9445`. */
+/**
+ * Turns the JSON lines of a logger into lines for people: `2026-01-02T03:04:05.678Z INFO serving
+ * listen=127.0.0.1:9445`.
+ */
 export function textLines(destination: Lines): Lines {
   return { write: (line) => destination.write(`${textOf(line)}\n`) };
 }

@@ -17,8 +17,8 @@ export interface TraceSpan {
 
 export interface Tracer {
   /**
-   * The span of a call that came in. `traceparent` is the caller's header; one that is not well formed counts as none, and a
-   * new trace begins. Undefined: nothing is to be kept or passed on.
+   * The span of a call that came in. `traceparent` is the caller's header; one that is not well formed counts as none,
+   * and a new trace begins. Undefined: nothing is to be kept or passed on.
    */
   begin(name: string, traceparent: string | undefined, attributes?: SpanAttributes): TraceSpan | undefined;
 }

@@ -23,9 +23,9 @@ export interface SessionPage {
 }
 
 /**
- * Pages of a list that changes while it is read: a token names the last session of its page, so no session that is there
- * all the time is left out or comes twice. Tokens are signed: one that was not given out by this process, or for another
- * project or filter, is an error.
+ * Pages of a list that changes while it is read: a token names the last session of its page, so no session that is
+ * there all the time is left out or comes twice. Tokens are signed: one that was not given out by this process, or for
+ * another project or filter, is an error.
  */
 export class Pages {
   readonly #key = randomBytes(32);

@@ -7,8 +7,8 @@ export interface SessionConfig {
   /** A folder that exists, by the name it was asked for. */
   readonly repoPath: string;
   /**
-   * The same folder, as the working folder for a child that is spawned before `start` resolves: it leads to the folder that
-   * was checked, whatever has taken its name since.
+   * The same folder, as the working folder for a child that is spawned before `start` resolves: it leads to the folder
+   * that was checked, whatever has taken its name since.
    */
   readonly cwd: string;
   readonly options: Readonly<Record<string, string>>;
@@ -30,7 +30,9 @@ export type AgentEvent =
   /** What it says of itself: takes a message now, works, or waits for an answer. */
   | { readonly type: "phase"; readonly state: AgentStateName }
   | { readonly type: "dialog-opened" | "dialog-closed"; readonly dialog: Dialog }
-  /** What became of an input that `send` answered with `queued`: given to the agent, or it never will be. Once for each. */
+  /**
+   * What became of an input that `send` answered with `queued`: given to the agent, or it never will be. Once for each.
+   */
   | { readonly type: "input-settled"; readonly requestId: string; readonly result: InputOutcome }
   /** Output that never became text: at least this many bytes, e.g. the rest of a line that is too long. */
   | { readonly type: "lost"; readonly stream: "stdout" | "stderr"; readonly bytes: number; readonly reason: string }
@@ -79,9 +81,15 @@ export interface Provider {
   start(config: SessionConfig, signal: AbortSignal): Promise<SessionHandle>;
   /** The same `requestId` is given to the agent once only. */
   send(handle: SessionHandle, input: AgentInput, signal: AbortSignal): Promise<InputOutcome>;
-  /** Asks, then TERM, then KILL to its whole process group within `graceMs`; 0: KILL at once. Resolves when all have gone. */
+  /**
+   * Asks, then TERM, then KILL to its whole process group within `graceMs`; 0: KILL at once. Resolves when all have
+   * gone.
+   */
   stop(handle: SessionHandle, graceMs: number): Promise<void>;
-  /** Everything from its start on, to be read once; ends after `ended`. Bounded: a slow reader holds the agent's output back. */
+  /**
+   * Everything from its start on, to be read once; ends after `ended`. Bounded: a slow reader holds the agent's output
+   * back.
+   */
   events(handle: SessionHandle): AsyncIterable<AgentEvent>;
   health(signal: AbortSignal): Promise<ProviderHealth>;
 }

@@ -10,8 +10,8 @@ export type Answer = Pick<NudgeReceipt, "requestId" | "outcome">;
 const MAX_OPEN = 1000;
 
 /**
- * The span of an input from its acceptance to its receipt, which for what was queued comes after the call's own end. Bounded: of
- * too many that wait the oldest ends as `queued`.
+ * The span of an input from its acceptance to its receipt, which for what was queued comes after the call's own end.
+ * Bounded: of too many that wait the oldest ends as `queued`.
  */
 export class ReceiptSpans {
   readonly #follows: boolean;

@@ -83,8 +83,8 @@ export type EncodedMessage = Uint8Array;
 /** The events of a session from a position on, each encoded once for all who get it, as `bridge.v1.SessionEvent`. */
 export interface EventFeed {
   /**
-   * Writes them to `target` as fast as that takes them; resolves after the session's last event. Nothing is held for a slow
-   * target: what it misses is named to it. Rejects with a DomainError, or with the signal's reason.
+   * Writes them to `target` as fast as that takes them; resolves after the session's last event. Nothing is held for a
+   * slow target: what it misses is named to it. Rejects with a DomainError, or with the signal's reason.
    */
   pipe(target: FrameTarget, signal: AbortSignal): Promise<void>;
 }
@@ -120,22 +120,26 @@ export type SessionChange =
   | { readonly type: "gone"; readonly session: SessionInfo };
 
 /**
- * Where sessions live: child processes of this host (`LocalSessions`), or pods of a cluster. Callers are checked before:
- * a method is called for sessions of the caller's own project only, by callers whose role is enough. Methods throw
- * DomainErrors: `not-found` for a session that is not kept, `unavailable` for one that cannot be reached now.
+ * Where sessions live: child processes of this host (`LocalSessions`), or pods of a cluster. Callers are checked
+ * before: a method is called for sessions of the caller's own project only, by callers whose role is enough. Methods
+ * throw DomainErrors: `not-found` for a session that is not kept, `unavailable` for one that cannot be reached now.
  */
 export interface SessionBackend {
   /**
    * The same key and parameters: the session that exists.
    * @throws DomainError `invalid`, `denied` (a path that is not allowed), `already-exists` (other parameters),
-   * `precondition` (no such provider or mode, not available, or the id has ended and is still kept), `exhausted` (limits)
+   * `precondition` (no such provider or mode, not available, or the id has ended and is still kept), `exhausted`
+   * (limits)
    */
   start(request: StartRequest, caller: Caller, signal: AbortSignal): Promise<SessionInfo>;
   /** Resolves when it is stopping; the agent's end is told by `watch` and `get`. */
   stop(key: SessionKey, how: { readonly force: boolean }, caller: Caller, signal: AbortSignal): Promise<SessionInfo>;
   /** Undefined: it is not kept. */
   get(key: SessionKey): SessionInfo | undefined;
-  /** `get`, with the position of its events asked for where that is not known here; without it when nobody answers in time. */
+  /**
+   * `get`, with the position of its events asked for where that is not known here; without it when nobody answers in
+   * time.
+   */
   readonly describe?: (key: SessionKey, signal: AbortSignal) => Promise<SessionInfo | undefined>;
   /** All of a project that are kept, the oldest first. */
   list(project: string): readonly SessionInfo[];
@@ -155,8 +159,8 @@ export interface SessionBackend {
     signal: AbortSignal,
   ): Promise<void>;
   /**
-   * @throws DomainError `unimplemented` for a session without a terminal, `unavailable` while it starts, `precondition` when
-   * it has ended
+   * @throws DomainError `unimplemented` for a session without a terminal, `unavailable` while it starts, `precondition`
+   * when it has ended
    */
   terminal(key: SessionKey): SessionTerminal;
   /** Answers within seconds, whatever a provider's program does. */

@@ -100,8 +100,8 @@ async function* followed<T>(
 }
 
 /**
- * What a failed call means: the reason of a caller who left, a DomainError, or a bug as it is. A sidecar that is not trusted, or
- * does not trust us, is no fault of the caller's credentials. Paths are not told.
+ * What a failed call means: the reason of a caller who left, a DomainError, or a bug as it is. A sidecar that is not
+ * trusted, or does not trust us, is no fault of the caller's credentials. Paths are not told.
  */
 function failure(err: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason;

@@ -29,8 +29,8 @@ export interface LaunchedTerminal {
   /** Resolves when agent and sidecar have ended; never rejects. */
   readonly ended: Promise<TerminalEnd>;
   /**
-   * Asks, then TERM, then KILL within `graceMs`; 0: KILL at once. Resolves when nothing is left of it. May be called again
-   * with a shorter time while it goes on.
+   * Asks, then TERM, then KILL within `graceMs`; 0: KILL at once. Resolves when nothing is left of it. May be called
+   * again with a shorter time while it goes on.
    */
   stop(graceMs: number): Promise<void>;
 }

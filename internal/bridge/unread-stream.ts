@@ -1,17 +1,17 @@
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
 import { raceSignal } from "../base/abort.ts";
+import { FrameSink } from "../rpc/server/frame-sink.ts";
 import { EncodedFrame, type FrameTarget } from "../rpc/server/frames.ts";
 import { sendHead } from "../rpc/server/response-head.ts";
-import { FrameSink } from "../rpc/server/shared-stream.ts";
 import type { EncodedMessage } from "./session-backend.ts";
 
 /** A reader with more than this on its way is sent nothing until that is gone: it is all that a stalled one costs. */
 export const BACKLOG_BYTES = 64 * 1024;
 
 /**
- * A streaming call's answer that goes past Connect: its headers at once, then what `write` writes. To be returned by the
- * handler when nothing can be wrong with the request any more.
+ * A streaming call's answer that goes past Connect: its headers at once, then what `write` writes. To be returned by
+ * the handler when nothing can be wrong with the request any more.
  */
 export function unreadStream(
   context: HandlerContext,

@@ -8,7 +8,9 @@ export interface FlagSpec {
   /** `count` takes whole numbers, `duration` gives milliseconds (`300ms`, `1.5s`, `10m`), `list` may repeat. */
   readonly type: "string" | "boolean" | "number" | "duration" | "list";
   readonly short?: string;
-  /** Environment variable read when the flag is absent. A list is split at commas; an empty variable counts as absent. */
+  /**
+   * Environment variable read when the flag is absent. A list is split at commas; an empty variable counts as absent.
+   */
   readonly env?: string;
 }
 
@@ -39,7 +41,8 @@ type Env = Readonly<Record<string, string | undefined>>;
 
 /**
  * Reads flags from `argv` (without the program), then from the environment. `--no-NAME` turns a boolean off.
- * @throws DomainError `invalid` for an unknown flag (naming the nearest one), a missing value or a value of the wrong type.
+ * @throws DomainError `invalid` for an unknown flag (naming the nearest one), a missing value or a value of the wrong
+ * type.
  */
 export function parseFlags<S extends FlagSpecs>(specs: S, argv: readonly string[], env: Env): ParsedFlags<S> {
   const end = argv.indexOf("--");

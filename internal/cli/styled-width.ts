@@ -2,7 +2,9 @@ import { clipText, textWidth } from "../base/text-width.ts";
 
 const SGR = /\x1b\[[0-9;:]*m/g;
 
-/** `clipText` for text with styling in it; the styling stays and takes no columns. The input comes from `styledText`. */
+/**
+ * `clipText` for text with styling in it; the styling stays and takes no columns. The input comes from `styledText`.
+ */
 export function clipStyled(text: string, columns: number): string {
   let out = "";
   let left = columns;
@@ -23,8 +25,8 @@ export function clipStyled(text: string, columns: number): string {
 }
 
 /**
- * `clipStyled`, filled up with blanks to exactly that width; styling ends with the text. The text comes from `styledText`:
- * it has no other escape sequences.
+ * `clipStyled`, filled up with blanks to exactly that width; styling ends with the text. The text comes from
+ * `styledText`: it has no other escape sequences.
  */
 export function fitStyled(text: string, columns: number): string {
   const clipped = clipStyled(text, columns);

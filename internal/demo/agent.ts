@@ -1,5 +1,5 @@
 import type { Clock } from "../base/clock.ts";
-import { type Key, KeyDecoder } from "./keys.ts";
+import { type Key, KeyDecoder } from "./key-decoder.ts";
 import type { Effect, Event, Line, State, TimerName } from "./model.ts";
 import type { DemoOptions } from "./options.ts";
 import type { Outside } from "./outside.ts";

@@ -1,5 +1,5 @@
 import { choiceLabels, MODELS } from "./dialogs.ts";
-import type { Key } from "./keys.ts";
+import type { Key } from "./key-decoder.ts";
 import { type Dialog, line, print, type Work } from "./model.ts";
 import { interruptTurn, resumeTurn } from "./turn.ts";
 

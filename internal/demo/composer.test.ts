@@ -10,7 +10,7 @@ import {
   insertText,
   shownText,
 } from "./composer.ts";
-import type { KeyName } from "./keys.ts";
+import type { KeyName } from "./key-decoder.ts";
 import { wrapDraft, wrapText } from "./wrap.ts";
 
 function typed(text: string, ...names: KeyName[]): Composer {

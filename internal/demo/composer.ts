@@ -1,4 +1,4 @@
-import type { KeyName } from "./keys.ts";
+import type { KeyName } from "./key-decoder.ts";
 
 /** One editable unit: a character as a person sees it, or a folded paste. */
 export type Unit =

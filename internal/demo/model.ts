@@ -1,5 +1,5 @@
 import type { Composer } from "./composer.ts";
-import type { Key } from "./keys.ts";
+import type { Key } from "./key-decoder.ts";
 import type { DemoOptions } from "./options.ts";
 
 export type Style = "plain" | "dim" | "bold" | "accent" | "error" | "selected";

@@ -59,7 +59,10 @@ export class FileOutside implements Outside {
   }
 }
 
-/** One write below PIPE_BUF, so lines of several writers never mix. A FIFO without a reader, or anything else, is left alone. */
+/**
+ * One write below PIPE_BUF, so lines of several writers never mix. A FIFO without a reader, or anything else, is left
+ * alone.
+ */
 function writeFifo(path: string, text: string): void {
   let file: number;
   try {

@@ -17,8 +17,8 @@ const PLACEHOLDER = "Type a message";
 const OTHER_ROWS = 5;
 
 /**
- * Draws a state. From the bottom: status line, rule, composer (or the dialog in its place), rule, busy line, the agent's
- * own queue, the unfinished line of the answer.
+ * Draws a state. From the bottom: status line, rule, composer (or the dialog in its place), rule, busy line, the
+ * agent's own queue, the unfinished line of the answer.
  */
 export function render(state: State): Frame {
   if (state.starting) return { lines: [], cursor: undefined, title: "✳ demo" };

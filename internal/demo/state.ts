@@ -2,7 +2,7 @@ import { answerDialog } from "./answer-dialog.ts";
 import { runCommand } from "./commands.ts";
 import { edit, emptyComposer, foldLabel, folds, fullText, insertPaste, insertText, shownText } from "./composer.ts";
 import { openDialog, permissionDialog, trustDialog } from "./dialogs.ts";
-import type { Key, KeyName } from "./keys.ts";
+import type { Key, KeyName } from "./key-decoder.ts";
 import { type Effect, type Event, line, print, type State, type TimerName, type Work } from "./model.ts";
 import type { DemoOptions } from "./options.ts";
 import { advanceTurn, GARBAGE_BYTES, interruptTurn, spin, submit } from "./turn.ts";

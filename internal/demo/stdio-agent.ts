@@ -20,7 +20,7 @@ const LAST_CHOICE_DENIES = ["Yes", "Yes, and do not ask again", "No"];
 const PROTOCOL = 1;
 
 /** The demo agent without a terminal: messages and answers come in as JSON lines, what it does goes out as such. */
-export class StdioDemoAgent {
+export class StdioAgent {
   readonly #deps: StdioAgentDeps;
   readonly #options: DemoOptions;
   readonly #messages: Message[] = [];

@@ -21,9 +21,9 @@ export interface CursorsOptions {
 }
 
 /**
- * The acknowledged positions of subscribers, bounded in number and idle time. One more takes the place of the one of the
- * same owner that has been idle longest; of an owner that has none, of the owner that has the most. One that is forgotten begins at the start
- * again: it gets events twice or is told what is missing, never less.
+ * The acknowledged positions of subscribers, bounded in number and idle time. One more takes the place of the one of
+ * the same owner that has been idle longest; of an owner that has none, of the owner that has the most. One that is
+ * forgotten begins at the start again: it gets events twice or is told what is missing, never less.
  */
 export class Cursors {
   readonly #options: CursorsOptions;

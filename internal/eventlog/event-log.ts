@@ -27,9 +27,10 @@ const RESERVE = 256n;
 const EVICT_LOT = 1024;
 
 /**
- * The last events of a session, numbered from 1, bounded by count and bytes: the oldest go first. A number is never used
- * twice within an epoch: a log that goes on after another process begins above everything that one may have handed out.
- * When numbers cannot be promised any more, the log renumbers what it holds under a new epoch that nobody will continue.
+ * The last events of a session, numbered from 1, bounded by count and bytes: the oldest go first. A number is never
+ * used twice within an epoch: a log that goes on after another process begins above everything that one may have handed
+ * out. When numbers cannot be promised any more, the log renumbers what it holds under a new epoch that nobody will
+ * continue.
  */
 export class EventLog<T> implements EventSource<T> {
   readonly #deps: EventLogDeps;
@@ -97,7 +98,9 @@ export class EventLog<T> implements EventSource<T> {
     return this.#promised ? { epoch: this.#epoch, reservedTo: this.#reservedTo } : undefined;
   }
 
-  /** Adds an event and returns its number; undefined when the log is closed. `bytes`: roughly what it takes in memory. */
+  /**
+   * Adds an event and returns its number; undefined when the log is closed. `bytes`: roughly what it takes in memory.
+   */
   append(event: T, bytes: number): bigint | undefined {
     if (this.#closed) return undefined;
     if (this.head >= this.#reservedTo) this.#reserve();
@@ -155,7 +158,10 @@ export class EventLog<T> implements EventSource<T> {
     this.#reservedTo = reservedTo;
   }
 
-  /** A later process would continue the epoch with numbers that are about to be used: it must not be this one's any more. */
+  /**
+   * A later process would continue the epoch with numbers that are about to be used: it must not be this one's any
+   * more.
+   */
   #beginAnew(): void {
     this.#entries.splice(0, this.#from);
     this.#from = 0;

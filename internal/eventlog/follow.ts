@@ -3,8 +3,8 @@ import { type EventSource, type Followed, type FollowRequest, LogCursor } from "
 
 /**
  * Events after a position, then those that come, until the log is closed; see `LogCursor`.
- * @throws DomainError as `LogCursor.open`, and in the middle when the log begins a new epoch. The signal's reason when that
- * is aborted.
+ * @throws DomainError as `LogCursor.open`, and in the middle when the log begins a new epoch. The signal's reason when
+ * that is aborted.
  */
 export function follow<T>(
   log: EventSource<T>,

@@ -9,7 +9,9 @@ const CHUNK_BYTES = 256 * 1024;
 /** No record of ours is longer: a message and its text, both escaped as JSON, stay below it. */
 export const LINE_MAX_BYTES = 2 * 1024 * 1024;
 
-/** One line of the file: its JSON, or what cannot be trusted. Both buffers are valid until the next line is asked for. */
+/**
+ * One line of the file: its JSON, or what cannot be trusted. Both buffers are valid until the next line is asked for.
+ */
 export type JournalLine =
   | { readonly type: "record"; readonly json: string }
   /** Torn in the middle, altered, or longer than `LINE_MAX_BYTES`; `bytes` is its beginning. */
@@ -23,9 +25,9 @@ export function journalLine(record: unknown): Buffer {
 }
 
 /**
- * The lines of an open file from its beginning, read piece by piece: it takes the memory of one line, however long the file
- * is. A last line without a line feed is not given. Lines without a checksum, which earlier versions wrote, are records as
- * long as no line with one came before.
+ * The lines of an open file from its beginning, read piece by piece: it takes the memory of one line, however long the
+ * file is. A last line without a line feed is not given. Lines without a checksum, which earlier versions wrote, are
+ * records as long as no line with one came before.
  */
 export function* readJournalLines(fd: number): Generator<JournalLine> {
   let hasSums = false;

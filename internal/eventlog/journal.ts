@@ -40,8 +40,9 @@ export interface JournalFile {
 }
 
 /**
- * An append-only file of JSON records with checksums, one a line, mode 0600. A record is in the kernel when `append` returns,
- * so it outlives a `kill -9` of this process; it is not synced to the disk, so it may be lost with the machine. One writer.
+ * An append-only file of JSON records with checksums, one a line, mode 0600. A record is in the kernel when `append`
+ * returns, so it outlives a `kill -9` of this process; it is not synced to the disk, so it may be lost with the
+ * machine. One writer.
  */
 export class Journal<T> {
   readonly #file: JournalFile;
@@ -55,9 +56,10 @@ export class Journal<T> {
   }
 
   /**
-   * Opens or makes the file and hands what it holds to `reader`, oldest first. A torn last line (a writer killed in the middle)
-   * is cut off. Damaged lines are counted, and set aside in `<path>.damaged` (0600, the first 4 MiB of them). What stands at
-   * `path` and is no file is removed, and a file larger than `JOURNAL_MAX_BYTES` is set aside, for a new one (`replaced`).
+   * Opens or makes the file and hands what it holds to `reader`, oldest first. A torn last line (a writer killed in the
+   * middle) is cut off. Damaged lines are counted, and set aside in `<path>.damaged` (0600, the first 4 MiB of them).
+   * What stands at `path` and is no file is removed, and a file larger than `JOURNAL_MAX_BYTES` is set aside, for a new
+   * one (`replaced`).
    */
   static open<T>(where: string | JournalFile, reader: JournalReader<T>) {
     const file = typeof where === "string" ? fileAt(where) : where;

@@ -8,8 +8,8 @@ const STDERR = 2;
 const TELL_EVERY_MS = 60_000;
 
 /**
- * Where an audit log's lines go: a file that may be rotated away, or without `path` stderr. What cannot be written is lost:
- * nobody waits for it, and the log or a later line says so.
+ * Where an audit log's lines go: a file that may be rotated away, or without `path` stderr. What cannot be written is
+ * lost: nobody waits for it, and the log or a later line says so.
  * @throws as `AuditFile`
  */
 export function auditLines(

@@ -24,7 +24,10 @@ export async function makeFifo(path: string, env: Environment): Promise<void> {
   await runMakeFifo(path, { env });
 }
 
-/** Makes a FIFO with mode 0600 in a folder; there is nothing of that name. @throws DomainError `unavailable` when it cannot be made */
+/**
+ * Makes a FIFO with mode 0600 in a folder; there is nothing of that name. @throws DomainError `unavailable` when it
+ * cannot be made
+ */
 export async function makeFifoIn(folder: PinnedFolder, name: string, env: Environment): Promise<void> {
   // The descriptor of the folder closes when the program begins; its working folder stays.
   await runMakeFifo(checkPart(name), { env, cwd: folder.cwd });
@@ -40,8 +43,9 @@ async function runMakeFifo(path: string, options: { readonly env: Environment; r
 }
 
 /**
- * Keeps a FIFO open for reading and writing without ever reading, so that its reader and its writers may come and go: what
- * is in it stays, and no writer gets SIGPIPE. While nobody reads it holds one pipe full (64 KiB); writers wait then.
+ * Keeps a FIFO open for reading and writing without ever reading, so that its reader and its writers may come and go:
+ * what is in it stays, and no writer gets SIGPIPE. While nobody reads it holds one pipe full (64 KiB); writers wait
+ * then.
  */
 export class FifoHolder implements Task {
   readonly #path: string;
@@ -96,8 +100,8 @@ export async function readOpenFifo(
 }
 
 /**
- * For writing too: with a writer of its own a reader sees no end of file, and opening waits for nobody. A bare descriptor,
- * because the socket that gets it closes it.
+ * For writing too: with a writer of its own a reader sees no end of file, and opening waits for nobody. A bare
+ * descriptor, because the socket that gets it closes it.
  */
 function openFifo(path: string): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();

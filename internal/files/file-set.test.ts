@@ -28,7 +28,9 @@ function put(files: Readonly<Record<string, string>>): void {
 
 class Killed extends Error {}
 
-/** Does the first `calls` calls; with the next one the process is gone: nothing works any more. A write is cut in half. */
+/**
+ * Does the first `calls` calls; with the next one the process is gone: nothing works any more. A write is cut in half.
+ */
 function killedAfter(calls: number): FileOps {
   let left = calls;
   const guarded = Object.entries(systemFileOps).map(([name, op]) => [
@@ -42,7 +44,10 @@ function killedAfter(calls: number): FileOps {
   return Object.fromEntries(guarded) as FileOps;
 }
 
-/** Kills at each call in turn until it gets through; answers with what lay there after each kill and the next run's start. */
+/**
+ * Kills at each call in turn until it gets through; answers with what lay there after each kill and the next run's
+ * start.
+ */
 function killedAtEach(placing: "create" | "replace", before: Readonly<Record<string, string>>) {
   const outcomes: { readonly killed: Record<string, string>; readonly recovered: Record<string, string> }[] = [];
   for (let calls = 0; calls < 100; calls++) {

@@ -30,9 +30,9 @@ interface Part {
 }
 
 /**
- * Writes files of one folder that belong together; the folder must be locked. Each is complete before it is in its place,
- * and they come into place in the given order. A process that is killed between two of them leaves a part of the set;
- * `recoverFileSets`, which runs first here, then takes a created set back and completes a replaced one.
+ * Writes files of one folder that belong together; the folder must be locked. Each is complete before it is in its
+ * place, and they come into place in the given order. A process that is killed between two of them leaves a part of the
+ * set; `recoverFileSets`, which runs first here, then takes a created set back and completes a replaced one.
  * @throws DomainError `already-exists` when `placing` is `create` and one of them is there: then none is written
  */
 export function writeFileSet(ops: FileOps, folder: string, files: readonly NewFile[], placing: Placing): void {
@@ -77,7 +77,10 @@ function writePart(ops: FileOps, part: Part, { content, mode, owner }: NewFile):
   }
 }
 
-/** Links them, the last one last: with it the set is there. The parts go from the first on, so the last part is the proof. */
+/**
+ * Links them, the last one last: with it the set is there. The parts go from the first on, so the last part is the
+ * proof.
+ */
 function createAll(ops: FileOps, folder: string, parts: readonly Part[]): void {
   for (const part of parts) {
     try {
@@ -117,7 +120,9 @@ function isLinked(ops: FileOps, folder: string, part: Part): boolean {
   return inode !== undefined && inode === ops.inodeOf(join(folder, part.name));
 }
 
-/** After a failure that was not a kill: the same, as far as the system allows; its first error is the one that counts. */
+/**
+ * After a failure that was not a kill: the same, as far as the system allows; its first error is the one that counts.
+ */
 function undo(ops: FileOps, folder: string): void {
   try {
     recoverFileSets(ops, folder);

@@ -7,8 +7,8 @@ import { holdName } from "./held-name.ts";
 const LOOK_EVERY_MS = 25;
 
 /**
- * Takes folders for this process alone; the system gives them back when the process ends, however it ends. Held among the
- * processes of one network namespace, on Linux; elsewhere nothing is locked.
+ * Takes folders for this process alone; the system gives them back when the process ends, however it ends. Held among
+ * the processes of one network namespace, on Linux; elsewhere nothing is locked.
  * @throws DomainError `unavailable` when another process still has one of them after `waitMs`
  */
 export async function lockFolders(

@@ -1,8 +1,8 @@
 import { createServer } from "node:net";
 
 /**
- * Takes a name in the kernel's own table of sockets, which lasts as long as its process; it keeps no process from ending.
- * Held among the processes of one network namespace, on Linux; elsewhere every name can be had.
+ * Takes a name in the kernel's own table of sockets, which lasts as long as its process; it keeps no process from
+ * ending. Held among the processes of one network namespace, on Linux; elsewhere every name can be had.
  * @param name an abstract socket's: begins with NUL
  * @returns undefined when another one has it
  */

@@ -1,10 +1,16 @@
 import { closeSync, constants, fstatSync, openSync, type Stats } from "node:fs";
 import { DomainError } from "../base/errors.ts";
 
-/** The descriptor names a place and opens nothing: no FIFO is waited for, no device begins to act. The same number on all our platforms. */
+/**
+ * The descriptor names a place and opens nothing: no FIFO is waited for, no device begins to act. The same number on
+ * all our platforms.
+ */
 const O_PATH = 0x200000;
 
-/** Without /proc a file is opened by its whole path: its last part is still checked, what leads there may change meanwhile. */
+/**
+ * Without /proc a file is opened by its whole path: its last part is still checked, what leads there may change
+ * meanwhile.
+ */
 export const HAS_PROC = process.platform === "linux";
 
 export type Kind = "folder" | "file" | "FIFO" | "socket";
@@ -78,7 +84,8 @@ export function nameWithoutLinks(path: string): number {
 }
 
 /**
- * Opens the file or FIFO at `path` with `flags` of open(2); it exists, and nothing is waited for. `isOwner` judges the owner.
+ * Opens the file or FIFO at `path` with `flags` of open(2); it exists, and nothing is waited for. `isOwner` judges the
+ * owner.
  * @throws OddFileError for another kind, a link, a file with a second name, another owner; else as `openSync`
  */
 export function openChecked(

@@ -26,12 +26,13 @@ const REMOVE_MOST = 10_000;
 const REMOVE_DEPTH = 32;
 
 /**
- * A folder that others may change, held by a descriptor: whatever they put in the place of its parts, each name is looked up
- * in this very folder, nothing is followed out of it, and only plain files, FIFOs and sockets of its owner or of this user are
- * opened. When another folder has taken its name, the next call goes on in that one.
+ * A folder that others may change, held by a descriptor: whatever they put in the place of its parts, each name is
+ * looked up in this very folder, nothing is followed out of it, and only plain files, FIFOs and sockets of its owner or
+ * of this user are opened. When another folder has taken its name, the next call goes on in that one.
  *
- * Without /proc (macOS) names are looked up by path: a folder above that is replaced during a call can then lead elsewhere.
- * What is opened is checked all the same. Every call is synchronous up to the opening, so a descriptor is never used late.
+ * Without /proc (macOS) names are looked up by path: a folder above that is replaced during a call can then lead
+ * elsewhere. What is opened is checked all the same. Every call is synchronous up to the opening, so a descriptor is
+ * never used late.
  */
 export class PinnedFolder implements Disposable {
   /** As it was named: for programs that look it up themselves. */
@@ -49,7 +50,9 @@ export class PinnedFolder implements Disposable {
     this.#parent = parent;
   }
 
-  /** `path` is absolute. It is looked up at the first use, which throws OddFileError, or as open(2), if it is no folder. */
+  /**
+   * `path` is absolute. It is looked up at the first use, which throws OddFileError, or as open(2), if it is no folder.
+   */
   static at(path: string, options: PinnedFolderOptions): PinnedFolder {
     const locate = () => (options.strict ? nameWithoutLinks(path) : namePlace(path, "folder"));
     return new PinnedFolder(path, locate, options);

@@ -13,8 +13,8 @@ export function runtimeFolder(where: { readonly xdgRuntimeDir?: string; readonly
 
 /**
  * Makes the folder (mode 0700) when it does not exist.
- * @throws DomainError `denied` when it is a link, no folder, another user's, or open to others: then nothing in it can be
- * trusted, since anyone may make a folder of that name in /tmp.
+ * @throws DomainError `denied` when it is a link, no folder, another user's, or open to others: then nothing in it can
+ * be trusted, since anyone may make a folder of that name in /tmp.
  */
 export async function openPrivateFolder(path: string, uid: number): Promise<void> {
   makeFolders(path);

@@ -9,7 +9,8 @@ const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK;
 
 /**
  * The text of a file that a configuration names. Links are followed: a mounted Secret is made of them.
- * @throws DomainError `invalid`, without the path, when it is a FIFO, a device, a folder or too long; errors of the file system as they are
+ * @throws DomainError `invalid`, without the path, when it is a FIFO, a device, a folder or too long; errors of the
+ * file system as they are
  */
 export async function readRegularFile(path: string): Promise<string> {
   await using file = await open(path, FLAGS);

@@ -10,7 +10,10 @@ export type Lane = "calls" | "urgent" | "watches";
 /** Bound tokens live an hour and are rotated at 80 %; client-go looks as often. */
 const REREAD_MS = 60_000;
 const CONNECT_TIMEOUT_MS = 10_000;
-/** The API server closes idle connections after 90 s; closing first avoids a request on a connection that is being closed. */
+/**
+ * The API server closes idle connections after 90 s; closing first avoids a request on a connection that is being
+ * closed.
+ */
 const IDLE_CLOSE_MS = 60_000;
 const CALL_CONNECTIONS = 3;
 

@@ -12,17 +12,24 @@ export interface KubeRequest {
   readonly timeoutMs?: number;
   /** `urgent`: over a connection of its own, behind no other call. For the Lease. */
   readonly lane?: "urgent";
-  /** Runs before each attempt; what it throws ends the call unsent. A leader refuses a write here that it may no longer make. */
+  /**
+   * Runs before each attempt; what it throws ends the call unsent. A leader refuses a write here that it may no longer
+   * make.
+   */
   readonly beforeAttempt?: () => void;
 }
 
 /**
- * The Kubernetes API as this room needs it. Errors: `KubeApiError` for what the API server answers, `KubeUnreachableError`
- * for no answer, DomainError `deadline`; the signal's reason when it is aborted.
+ * The Kubernetes API as this room needs it. Errors: `KubeApiError` for what the API server answers,
+ * `KubeUnreachableError` for no answer, DomainError `deadline`; the signal's reason when it is aborted.
  */
 export interface KubeApi {
-  /** The answer's JSON. Repeats what the server asks to repeat (429 and 5xx with Retry-After), within the call's time. */
+  /**
+   * The answer's JSON. Repeats what the server asks to repeat (429 and 5xx with Retry-After), within the call's time.
+   */
   call(request: KubeRequest, signal: AbortSignal): Promise<unknown>;
-  /** The answer's bytes as they come. Never repeats, has no time limit once it began; leaving the loop ends the request. */
+  /**
+   * The answer's bytes as they come. Never repeats, has no time limit once it began; leaving the loop ends the request.
+   */
   stream(request: KubeRequest, signal: AbortSignal): AsyncIterable<Uint8Array>;
 }

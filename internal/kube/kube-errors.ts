@@ -14,8 +14,8 @@ export type KubeFault =
   | "server";
 
 /**
- * The API server answered with an error. Its kind never says that *our caller* is unauthenticated or denied: the request was
- * made with the controller's own credentials.
+ * The API server answered with an error. Its kind never says that *our caller* is unauthenticated or denied: the
+ * request was made with the controller's own credentials.
  */
 export class KubeApiError extends DomainError {
   readonly fault: KubeFault;

@@ -13,8 +13,9 @@ export interface LeaseElectorDeps {
   /** 0 ≤ x < 1. */
   readonly random: () => number;
   /**
-   * Runs while this replica leads, again at each term. It ends its writing when the signal is aborted and returns then; until it
-   * returned the lease is neither released nor sought again. Each write asks `assertLeads` before, whatever the signal says.
+   * Runs while this replica leads, again at each term. It ends its writing when the signal is aborted and returns then;
+   * until it returned the lease is neither released nor sought again. Each write asks `assertLeads` before, whatever
+   * the signal says.
    */
   readonly lead: (signal: AbortSignal, term: number) => Promise<void>;
 }
@@ -44,9 +45,9 @@ interface Held {
 }
 
 /**
- * Leader election over a Lease, by client-go's rules: a lease counts as lost by the time that passed *here* since its record
- * changed, so clocks of replicas need not agree. The lease keeps two leaders apart in normal life only; every write must be
- * safe when made twice.
+ * Leader election over a Lease, by client-go's rules: a lease counts as lost by the time that passed *here* since its
+ * record changed, so clocks of replicas need not agree. The lease keeps two leaders apart in normal life only; every
+ * write must be safe when made twice.
  */
 export class LeaseElector {
   readonly #deps: LeaseElectorDeps;
@@ -64,8 +65,8 @@ export class LeaseElector {
   }
 
   /**
-   * Whether this replica leads now. False as soon as the renew deadline has passed by either clock: a process or machine that
-   * was suspended does not lead when it wakes, before any timer of it ran.
+   * Whether this replica leads now. False as soon as the renew deadline has passed by either clock: a process or
+   * machine that was suspended does not lead when it wakes, before any timer of it ran.
    */
   get leads(): boolean {
     return this.#leftMs() > 0;
@@ -116,8 +117,8 @@ export class LeaseElector {
   }
 
   /**
-   * Renews until the lease is lost or `signal` is aborted. A renewal that hangs does not put off the deadline. A lease that was
-   * another's meanwhile is a new term, which the work of this one does not go on into.
+   * Renews until the lease is lost or `signal` is aborted. A renewal that hangs does not put off the deadline. A lease
+   * that was another's meanwhile is a new term, which the work of this one does not go on into.
    */
   async #renew(signal: AbortSignal, term: number): Promise<void> {
     const { clock } = this.#deps;

@@ -31,7 +31,9 @@ export function microTime(wallMs: number): string {
   return new Date(wallMs).toISOString().replace("Z", "000Z");
 }
 
-/** A record together with when it was first seen here; the times that it carries are another machine's and not compared. */
+/**
+ * A record together with when it was first seen here; the times that it carries are another machine's and not compared.
+ */
 export interface Observation {
   readonly record: LeaseRecord;
   /** Monotonic, ms. */

@@ -6,8 +6,8 @@ export type Delta<T> =
   | { readonly type: "removed"; readonly object: KubeObject<T> };
 
 /**
- * The objects of one watch, by key. Each change answers with what it meant; an object that was deleted and created again
- * under its name while nobody looked (another uid) is removed and added.
+ * The objects of one watch, by key. Each change answers with what it meant; an object that was deleted and created
+ * again under its name while nobody looked (another uid) is removed and added.
  */
 export class ObjectStore<T> {
   #objects = new Map<string, KubeObject<T>>();

@@ -18,8 +18,8 @@ const MAX_ANSWER = 64 * 1024;
 
 /**
  * Asks the API server to go on as a web socket. `path`: as in `KubeRequest`, with its query.
- * @throws KubeApiError for what the server answers instead, KubeUnreachableError for no answer, DomainError `unavailable` for
- * one that is no upgrade to this protocol; the signal's reason
+ * @throws KubeApiError for what the server answers instead, KubeUnreachableError for no answer, DomainError
+ * `unavailable` for one that is no upgrade to this protocol; the signal's reason
  */
 export async function openWebSocket(
   access: ClusterAccess,

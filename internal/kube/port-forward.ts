@@ -10,7 +10,10 @@ export interface ForwardedPort {
   readonly port: number;
 }
 
-/** One connection a socket, the port named before the first byte. API servers of 1.35 still know it, and so do older ones. */
+/**
+ * One connection a socket, the port named before the first byte. API servers of 1.35 still know it, and so do older
+ * ones.
+ */
 const PROTOCOL = "v4.channel.k8s.io";
 const DATA = 0;
 const ERROR = 1;
@@ -18,8 +21,9 @@ const ERROR = 1;
 const MAX_COMPLAINT = 512;
 
 /**
- * A connection to a port of a pod through the API server, as a stream. What is written before it stands is held back. Fails
- * with what `openWebSocket` throws, and with DomainError `unavailable` for what the node says, e.g. that nobody listens there.
+ * A connection to a port of a pod through the API server, as a stream. What is written before it stands is held back.
+ * Fails with what `openWebSocket` throws, and with DomainError `unavailable` for what the node says, e.g. that nobody
+ * listens there.
  */
 export class PortForward extends Duplex {
   readonly #credentials: Credentials;

@@ -21,8 +21,8 @@ export interface ReflectorDeps<T> {
   /** 0 ≤ x < 1. */
   readonly random: () => number;
   /**
-   * Every change in the order of the API server, one after the other, right after the store shows it. It returns at once:
-   * put the key into a work queue. What it throws is logged.
+   * Every change in the order of the API server, one after the other, right after the store shows it. It returns at
+   * once: put the key into a work queue. What it throws is logged.
    */
   readonly onDelta: (delta: Delta<T>) => void;
 }
@@ -52,7 +52,8 @@ const AUDIT_SETTLE_MS = 10_000;
 
 /**
  * A copy of a collection that follows the API server: a paged list, then a watch that is resumed from the last event or
- * bookmark, for as long as it runs. Never gives up; while the server is away the copy stays as it was and `staleMs` grows.
+ * bookmark, for as long as it runs. Never gives up; while the server is away the copy stays as it was and `staleMs`
+ * grows.
  */
 export class Reflector<T> {
   readonly store = new ObjectStore<T>();

@@ -5,9 +5,9 @@ import { KubeApiError, KubeUnreachableError } from "./kube-errors.ts";
 const MAX_REPEATS = 10;
 
 /**
- * How long to wait before a failed call is repeated; undefined: it is not. Only what surely did nothing is repeated: the
- * server's own request to come back, a refused token (once), and a read that got no answer (once: its idle connection was
- * closed under it).
+ * How long to wait before a failed call is repeated; undefined: it is not. Only what surely did nothing is repeated:
+ * the server's own request to come back, a refused token (once), and a read that got no answer (once: its idle
+ * connection was closed under it).
  */
 export function repeatAfterMs(err: unknown, method: KubeRequest["method"], repeats: number): number | undefined {
   if (err instanceof KubeUnreachableError) return method === "GET" && repeats === 0 ? 0 : undefined;

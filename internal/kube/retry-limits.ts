@@ -1,6 +1,9 @@
 import type { Clock } from "../base/clock.ts";
 
-/** client-go's `DefaultTypedControllerRateLimiter`: 5 ms × 2ⁿ up to 1,000 s for each key, and 10 a second with a burst of 100 for all. */
+/**
+ * client-go's `DefaultTypedControllerRateLimiter`: 5 ms × 2ⁿ up to 1,000 s for each key, and 10 a second with a burst
+ * of 100 for all.
+ */
 const ITEM = { firstMs: 5, maxMs: 1_000_000 };
 const BUCKET = { perSecond: 10, burst: 100 };
 

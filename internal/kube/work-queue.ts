@@ -10,8 +10,9 @@ export interface WorkQueueDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   /**
-   * Brings what the key names into the state that it should have. Runs for different keys at a time, never twice at a time for
-   * one. What it throws has the key tried again. The signal ends it after `timeoutMs`, and when the queue ends.
+   * Brings what the key names into the state that it should have. Runs for different keys at a time, never twice at a
+   * time for one. What it throws has the key tried again. The signal ends it after `timeoutMs`, and when the queue
+   * ends.
    */
   readonly reconcile: (key: string, signal: AbortSignal) => Promise<void>;
 }
@@ -25,8 +26,9 @@ export interface WorkQueueOptions {
 }
 
 /**
- * Keys to be reconciled, with the rules of client-go's work queue: a key that is added several times is done once, one that is
- * added while it is done is done again afterwards, a failure is retried later and later. Bounded by the number of keys.
+ * Keys to be reconciled, with the rules of client-go's work queue: a key that is added several times is done once, one
+ * that is added while it is done is done again afterwards, a failure is retried later and later. Bounded by the number
+ * of keys.
  */
 export class WorkQueue {
   readonly #deps: WorkQueueDeps;
@@ -90,7 +92,10 @@ export class WorkQueue {
     }
   }
 
-  /** Resolves when the key is done or out of time; a `reconcile` that does not heed its signal keeps its key, not its worker. */
+  /**
+   * Resolves when the key is done or out of time; a `reconcile` that does not heed its signal keeps its key, not its
+   * worker.
+   */
   async #process(key: string, signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#deps;
     const { name, timeoutMs } = this.#options;

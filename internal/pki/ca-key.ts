@@ -12,7 +12,8 @@ const MAX_PASSPHRASE_BYTES = 1024;
 const derive = promisify(pbkdf2);
 
 /**
- * A private key under a passphrase: PKCS #8, PBES2 with PBKDF2 (HMAC-SHA-256) and AES-256-CBC, as OpenSSL reads it. PEM.
+ * A private key under a passphrase: PKCS #8, PBES2 with PBKDF2 (HMAC-SHA-256) and AES-256-CBC, as OpenSSL reads it.
+ * PEM.
  * @throws DomainError `invalid` for a passphrase that is empty or longer than 1024 bytes
  */
 export async function encryptedKeyPem(key: KeyObject, passphrase: string): Promise<string> {

@@ -35,8 +35,8 @@ export function pruned(state: CaState, now: number): CaState {
 }
 
 /**
- * The number of the next list. Lists that follow each other within seconds count on; otherwise the seconds since 1970 are the
- * number, so that it rises even when this file is lost.
+ * The number of the next list. Lists that follow each other within seconds count on; otherwise the seconds since 1970
+ * are the number, so that it rises even when this file is lost.
  */
 export function nextCrlNumber({ crlNumber }: CaState, now: number): number {
   return Math.max(crlNumber + 1, Math.floor(now / 1000));

@@ -41,8 +41,8 @@ const EVERY_ADDRESS: Names = [
 ];
 
 /**
- * Another CA's name and key, certified for one purpose: it may sign leaves for clients or for servers, no CAs, and no name
- * of the signer's own. PEM.
+ * Another CA's name and key, certified for one purpose: it may sign leaves for clients or for servers, no CAs, and no
+ * name of the signer's own. PEM.
  *
  * Clients: ids of its own trust domain only. Servers: the permitted DNS names and addresses only; no ids, no mailboxes.
  * What is not permitted at all is written as a permission for a name that cannot exist: OpenSSL takes an empty excluded

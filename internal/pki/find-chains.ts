@@ -22,8 +22,8 @@ export interface FoundChains {
 }
 
 /**
- * All chains from a leaf to the self-signed CAs of a bundle. `others` came with the leaf and may stand in between; they are
- * no roots. Dates, usages and constraints are not looked at.
+ * All chains from a leaf to the self-signed CAs of a bundle. `others` came with the leaf and may stand in between; they
+ * are no roots. Dates, usages and constraints are not looked at.
  */
 export function findChains(
   leaf: X509Certificate,

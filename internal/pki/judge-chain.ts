@@ -16,7 +16,10 @@ export interface ChainRules {
   readonly lists: readonly RevocationList[];
 }
 
-/** Why a chain is refused: which of its certificates, the leaf being 0, and what is wrong with it, as the end of a sentence. */
+/**
+ * Why a chain is refused: which of its certificates, the leaf being 0, and what is wrong with it, as the end of a
+ * sentence.
+ */
 export interface ChainFault {
   readonly link: number;
   readonly why: string;

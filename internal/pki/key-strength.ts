@@ -1,6 +1,9 @@
 import type { X509Certificate } from "node:crypto";
 
-/** Less than 112 bits of security (NIST SP 800-57): what OpenSSL's security level 2 refuses, whatever its version's level is. */
+/**
+ * Less than 112 bits of security (NIST SP 800-57): what OpenSSL's security level 2 refuses, whatever its version's
+ * level is.
+ */
 const MIN_RSA_BITS = 2048;
 const CURVES: ReadonlySet<string> = new Set(["prime256v1", "secp384r1", "secp521r1"]);
 

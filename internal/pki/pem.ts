@@ -1,7 +1,10 @@
 import { X509Certificate } from "node:crypto";
 import { DomainError } from "../base/errors.ts";
 
-/** What stands in a text between `-----BEGIN label-----` and its end, decoded, in order. Other text around it is ignored. */
+/**
+ * What stands in a text between `-----BEGIN label-----` and its end, decoded, in order. Other text around it is
+ * ignored.
+ */
 export function pemBlocks(text: string, label: string): Buffer[] {
   const block = new RegExp(`-----BEGIN ${label}-----([A-Za-z0-9+/=\\s]*)-----END ${label}-----`, "g");
   return [...text.matchAll(block)].map(([, base64 = ""]) => Buffer.from(base64, "base64"));

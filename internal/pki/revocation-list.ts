@@ -44,7 +44,10 @@ export class RevocationList {
   readonly #hash: string | null;
   readonly #signature: Uint8Array;
 
-  /** @throws DomainError `invalid` for what is no list, or one of a kind that is not understood (delta, indirect, SHA-1). */
+  /**
+   * @throws DomainError `invalid` for what is no list, or one of a kind that is not understood (delta, indirect,
+   * SHA-1).
+   */
   constructor(der: Uint8Array) {
     const [list, trailing] = readDer(der);
     const [body, algorithm, signature] = list?.tag === SEQUENCE ? readDer(list.content) : [];

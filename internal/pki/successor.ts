@@ -6,9 +6,9 @@ import { BACKDATE_MS, certify, type Signer } from "./certify.ts";
 import { caConstraints, keyUsage } from "./extensions.ts";
 
 /**
- * The CA that takes a CA's place, certified by the one before: who trusts that one alone follows its successor's certificates
- * too, when this is sent beside them. It may sign leaves of every kind, since it is the same owner's, and ends with the first of the
- * two. PEM.
+ * The CA that takes a CA's place, certified by the one before: who trusts that one alone follows its successor's
+ * certificates too, when this is sent beside them. It may sign leaves of every kind, since it is the same owner's, and
+ * ends with the first of the two. PEM.
  * @param now wall clock, ms
  * @throws DomainError `denied` for a successor that is no CA or has the name or the key of the one before
  */

@@ -100,8 +100,8 @@ export function checkTls(
 }
 
 /**
- * An issuer numbers its lists upwards: one with a lower number than the one in use is an old list that was put back, and
- * certificates revoked since then are missing in it.
+ * An issuer numbers its lists upwards: one with a lower number than the one in use is an old list that was put back,
+ * and certificates revoked since then are missing in it.
  * @throws DomainError `invalid` with the reason `crl`
  */
 export function checkListNumbers(next: CheckedTls, inUse: CheckedTls): void {

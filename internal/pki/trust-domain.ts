@@ -12,8 +12,8 @@ export function isTrustDomain(text: string): boolean {
 }
 
 /**
- * The trust domain of a CA: of the SPIFFE id without a path that its certificate names, else its common name where that can
- * be one; undefined: it has none.
+ * The trust domain of a CA: of the SPIFFE id without a path that its certificate names, else its common name where that
+ * can be one; undefined: it has none.
  */
 export function trustDomainOf(ca: X509Certificate): string | undefined {
   const { names, commonName } = factsOf(ca);

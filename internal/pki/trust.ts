@@ -24,8 +24,8 @@ export interface TrustOptions {
 
 /**
  * The CAs that certificates must lead to, and the revocation lists that go with them. A chain ends at a CA that is
- * trusted and whose own issuer is not: the end or the revocation of a cross-signature ends every certificate below it. A
- * certificate with several chains is good when one of them is.
+ * trusted and whose own issuer is not: the end or the revocation of a cross-signature ends every certificate below it.
+ * A certificate with several chains is good when one of them is.
  */
 export class Trust {
   readonly #cas: readonly X509Certificate[];
@@ -62,7 +62,9 @@ export class Trust {
     return WORST_LAST.find((standing) => standings.includes(standing)) ?? "untrusted";
   }
 
-  /** When the last chain ends that is left, wall clock, ms: each with its first certificate. -Infinity without a chain. */
+  /**
+   * When the last chain ends that is left, wall clock, ms: each with its first certificate. -Infinity without a chain.
+   */
   notAfter(leaf: X509Certificate, others: readonly X509Certificate[] = []): number {
     const ends = this.#chainsOf(leaf, others).map((chain) => Math.min(...chain.map(endOf)));
     return Math.max(Number.NEGATIVE_INFINITY, ...ends);

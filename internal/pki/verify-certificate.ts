@@ -5,7 +5,9 @@ import { type ChainRules, judgeChain } from "./judge-chain.ts";
 
 export type Verdict =
   | { readonly type: "good"; readonly chain: readonly X509Certificate[] }
-  /** `why` is the end of a sentence about `certificate`, the link that fails; `chain` as far as it could be followed. */
+  /**
+   * `why` is the end of a sentence about `certificate`, the link that fails; `chain` as far as it could be followed.
+   */
   | {
       readonly type: "bad";
       readonly chain: readonly X509Certificate[];

@@ -24,9 +24,9 @@ export async function linuxChildren(): Promise<Children> {
 }
 
 /**
- * Those of the main thread: the kernel gives orphans to it, while what a worker started stays with the worker, which may
- * be too busy to wait for it in any time. A kernel without this file (CONFIG_PROC_CHILDREN) needs a look at all processes and
- * does not tell threads apart.
+ * Those of the main thread: the kernel gives orphans to it, while what a worker started stays with the worker, which
+ * may be too busy to wait for it in any time. A kernel without this file (CONFIG_PROC_CHILDREN) needs a look at all
+ * processes and does not tell threads apart.
  */
 function listChildren(): readonly number[] {
   try {

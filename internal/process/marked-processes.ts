@@ -13,7 +13,9 @@ export function markedProcesses(name: string, value: string): readonly number[] 
   });
 }
 
-/** Sends KILL to them until none is left, at most `rounds` times: what one has started meanwhile is found the next time. */
+/**
+ * Sends KILL to them until none is left, at most `rounds` times: what one has started meanwhile is found the next time.
+ */
 export function killMarked(name: string, value: string, rounds = 5): void {
   for (let i = 0; i < rounds; i++) {
     const pids = markedProcesses(name, value);

@@ -3,7 +3,9 @@ import { parseStat, readOrEmpty } from "./proc-files.ts";
 import type { ProcessFacts } from "./process-facts.ts";
 import { sampleWork } from "./process-work.ts";
 
-/** All processes are looked at for one sample, which takes milliseconds: nobody who asks on and on may take them all. */
+/**
+ * All processes are looked at for one sample, which takes milliseconds: nobody who asks on and on may take them all.
+ */
 const SAMPLE_EVERY_MS = 100;
 
 /** What this process can see of others, by /proc. */
@@ -15,7 +17,10 @@ export class ProcessInspector {
     this.#clock = clock;
   }
 
-  /** Without `work` when that was asked for a moment ago, and without anything when there is no such process, or it has ended. */
+  /**
+   * Without `work` when that was asked for a moment ago, and without anything when there is no such process, or it has
+   * ended.
+   */
   facts(pid: number, work: boolean): ProcessFacts {
     const stat = parseStat(readOrEmpty(`/proc/${pid}/stat`));
     const startedAt = stat?.isZombie === false ? stat.startedAt : undefined;

@@ -21,7 +21,10 @@ export interface Children {
   onEnd(callback: () => void): () => void;
 }
 
-/** Between two looks everyone else had time to look, too: how long it is since the first says nothing after a pause of all. */
+/**
+ * Between two looks everyone else had time to look, too: how long it is since the first says nothing after a pause of
+ * all.
+ */
 const LOOK_EVERY_MS = 150;
 /** Whoever started a child has waited for it by then; who has not is gone. */
 const LOOKS = 3;
@@ -29,10 +32,10 @@ const LOOKS = 3;
 const LOOK_ANYWAY_MS = 5000;
 
 /**
- * Waits for processes whose parents have gone and which the kernel has given to this one, as a container's first process
- * must: else each of them takes a pid forever. Node waits for what it started itself, and a pty's thread does;
- * taking an exit code away from those would leave them waiting. So a child is waited for only after it has
- * been a zombie at three looks, 300 ms in all, with a turn of the loop between them. What workers started is not looked at.
+ * Waits for processes whose parents have gone and which the kernel has given to this one, as a container's first
+ * process must: else each of them takes a pid forever. Node waits for what it started itself, and a pty's thread does;
+ * taking an exit code away from those would leave them waiting. So a child is waited for only after it has been a
+ * zombie at three looks, 300 ms in all, with a turn of the loop between them. What workers started is not looked at.
  */
 export class Reaper implements Task {
   readonly #clock: Clock;

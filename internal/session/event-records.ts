@@ -2,7 +2,10 @@ import type { MachineTime, Moment } from "../base/machine-time.ts";
 import type { Cursor, Subscriber } from "../eventlog/cursors.ts";
 import type { SeqPromise } from "../eventlog/event-log.ts";
 
-/** What the journal keeps of the event log; the events themselves are in memory only. Numbers that may be large are text. */
+/**
+ * What the journal keeps of the event log; the events themselves are in memory only. Numbers that may be large are
+ * text.
+ */
 export type EventRecord =
   /** Numbers up to `reservedTo` may have been handed out. */
   | { readonly type: "events"; readonly epoch: string; readonly reservedTo: string }
@@ -36,7 +39,9 @@ export interface RestoredEvents {
 /** More positions than are kept. */
 const MAX_CURSORS = 8192;
 
-/** Folds the journal's records of the event log while they are read: of each kind, and of each position, the last stays. */
+/**
+ * Folds the journal's records of the event log while they are read: of each kind, and of each position, the last stays.
+ */
 export class EventFold {
   readonly #cursors = new Map<string, EventRecord>();
   #promise: EventRecord | undefined;

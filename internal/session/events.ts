@@ -8,10 +8,10 @@ import { Cursors, type Subscriber } from "../eventlog/cursors.ts";
 import { EventLog } from "../eventlog/event-log.ts";
 import { follow } from "../eventlog/follow.ts";
 import { checkPosition, type EventSource, type FollowRequest, LogCursor } from "../eventlog/log-cursor.ts";
-import { OutputText } from "./event-output.ts";
 import { cursorRecord, type EventRecord, promiseRecord, type RestoredEvents } from "./event-records.ts";
 import type { FollowedEvent, SessionEvent } from "./event-types.ts";
 import type { AcceptedNudge } from "./nudge-record.ts";
+import { OutputText } from "./output-text.ts";
 import { checkAcknowledgement, checkSubscriber, SUBSCRIBER_LIMITS } from "./subscriber.ts";
 import type { AgentStateName, BackgroundTask, Dialog, NudgeReceipt } from "./types.ts";
 
@@ -177,14 +177,17 @@ export class SessionEvents implements Task {
 
   /**
    * Events after a position, which is that of this call, then live ones; ends after the session's last event.
-   * @throws DomainError `precondition`, `invalid` (the subscriber's name); while it is read also `unavailable`, when this
-   * process ends.
+   * @throws DomainError `precondition`, `invalid` (the subscriber's name); while it is read also `unavailable`, when
+   * this process ends.
    */
   follow(request: EventsRequest, signal: AbortSignal): AsyncGenerator<FollowedEvent, void> {
     return this.#toEnd(follow(this.#log, this.#from(request), signal));
   }
 
-  /** The same place in the log, for one who reads `log` in a rhythm of its own. @throws DomainError `precondition`, `invalid` */
+  /**
+   * The same place in the log, for one who reads `log` in a rhythm of its own. @throws DomainError `precondition`,
+   * `invalid`
+   */
   open(request: EventsRequest): LogCursor<SessionEvent> {
     return LogCursor.open(this.#log, this.#from(request));
   }

@@ -21,8 +21,9 @@ export function wasTyped(outcome: NudgeOutcome): boolean {
 }
 
 /**
- * Which id makes room for a new one of `owner`: first its own that was never typed; then, unless `owner` is over its share,
- * another's that was never typed; then its own. Never an id of another owner that was typed; undefined: there is no room.
+ * Which id makes room for a new one of `owner`: first its own that was never typed; then, unless `owner` is over its
+ * share, another's that was never typed; then its own. Never an id of another owner that was typed; undefined: there is
+ * no room.
  *
  * @param entries oldest first
  * @param about undefined for a message that has not ended

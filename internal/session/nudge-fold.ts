@@ -16,9 +16,9 @@ const MAX_ENDED = 20_000;
 const MAX_TEXTS = 64;
 
 /**
- * Folds the journal's records of nudges into as few as say the same, while they are read: what has ended keeps its receipt
- * and, unless it may still stand in the composer, no text. Holds at most 128 open nudges, beyond that the oldest go, and
- * 20,000 ended ones, beyond that the oldest of those that were never typed, then the oldest of all.
+ * Folds the journal's records of nudges into as few as say the same, while they are read: what has ended keeps its
+ * receipt and, unless it may still stand in the composer, no text. Holds at most 128 open nudges, beyond that the
+ * oldest go, and 20,000 ended ones, beyond that the oldest of those that were never typed, then the oldest of all.
  */
 export class NudgeFold {
   readonly #open = new Map<string, Folded>();
@@ -43,8 +43,8 @@ export class NudgeFold {
   }
 
   /**
-   * A record was lost. It may have been the intent or the end of any nudge that is open now, so all of them may be in front
-   * of the agent: none of them is typed a second time.
+   * A record was lost. It may have been the intent or the end of any nudge that is open now, so all of them may be in
+   * front of the agent: none of them is typed a second time.
    */
   damaged(): void {
     for (const [id, entry] of this.#open) this.#open.set(id, { ...entry, intent: true });

@@ -65,8 +65,8 @@ export function withoutText(nudge: AcceptedNudge): AcceptedNudge {
 }
 
 /**
- * Replays the records; later ones win. Ended messages older than `keepMs` are dropped, and those over `limits`. Ages go by
- * `time`, so none is dropped because the wall clock was set.
+ * Replays the records; later ones win. Ended messages older than `keepMs` are dropped, and those over `limits`. Ages go
+ * by `time`, so none is dropped because the wall clock was set.
  */
 export function restoreNudges(
   records: readonly NudgeRecord[],

@@ -1,6 +1,9 @@
 import type { BackgroundKind, DialogKind } from "../agents/profile.ts";
 
-/** Where a nudge ended or stands; `wire.md` words. For the refusals (from `blocked-by-dialog` on) not one byte was typed. */
+/**
+ * Where a nudge ended or stands; `wire.md` words. For the refusals (from `blocked-by-dialog` on) not one byte was
+ * typed.
+ */
 export type NudgeOutcome =
   | "submitted" // left the composer; the agent took it or put it in its own queue
   | "queued" // held here, not typed yet

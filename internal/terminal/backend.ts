@@ -31,8 +31,9 @@ export interface StopResult {
 }
 
 /**
- * One agent's terminal, near or far. Methods throw DomainErrors: `not-found` (no such session), `unavailable` (cannot be
- * reached), `unauthenticated`/`denied` (not trusted), `invalid`, `exhausted`. A nudge's refusal is a receipt, not an error.
+ * One agent's terminal, near or far. Methods throw DomainErrors: `not-found` (no such session), `unavailable` (cannot
+ * be reached), `unauthenticated`/`denied` (not trusted), `invalid`, `exhausted`. A nudge's refusal is a receipt, not an
+ * error.
  */
 export interface Backend {
   /** Where it lives, for a person: `local tmux "gt-toast"`, `127.0.0.1:9090`. */
@@ -48,20 +49,24 @@ export interface Backend {
   respond(request: RespondRequest, signal: AbortSignal): Promise<RespondResult>;
   /**
    * Presses keys, or types a text as it is, into whatever is on the screen.
-   * @throws DomainError `invalid` for what is no key; `precondition` when the agent is dead; `already-exists` for a request
-   * id that was used for other keys
+   * @throws DomainError `invalid` for what is no key; `precondition` when the agent is dead; `already-exists` for a
+   * request id that was used for other keys
    */
   sendKeys(request: KeysRequest, signal: AbortSignal): Promise<void>;
-  /** Ends the agent for good. @throws DomainError `unimplemented` without a sidecar; `deadline` when its end is not seen */
+  /**
+   * Ends the agent for good. @throws DomainError `unimplemented` without a sidecar; `deadline` when its end is not seen
+   */
   stop(request: StopRequest, signal: AbortSignal): Promise<StopResult>;
   status(signal: AbortSignal): Promise<AgentStatus>;
   /** Who answers there, where that is known for less than a status. */
   identity?(signal: AbortSignal): Promise<Pick<AgentStatus, "agent" | "sessionId">>;
-  /** First update at once; ends with one of kind `end`, or by throwing. Stops when the loop is left or `signal` aborts. */
+  /**
+   * First update at once; ends with one of kind `end`, or by throwing. Stops when the loop is left or `signal` aborts.
+   */
   watch(request: WatchRequest, signal: AbortSignal): AsyncIterable<WatchUpdate>;
   /**
-   * A person's terminal on the agent's: see `attach` in `internal/pane`. The end of `inputs` leaves; so do leaving the loop
-   * and aborting `signal`. Ends with an `end`, or by throwing: `unavailable` when the connection broke.
+   * A person's terminal on the agent's: see `attach` in `internal/pane`. The end of `inputs` leaves; so do leaving the
+   * loop and aborting `signal`. Ends with an `end`, or by throwing: `unavailable` when the connection broke.
    * @throws DomainError `unimplemented` where tmux itself does it
    */
   attach(

@@ -15,8 +15,8 @@ import { stdioCalls } from "./stdio-calls.ts";
 import { stdioReceipt } from "./stdio-receipt.ts";
 
 /**
- * One session of a bridge, called as a sidecar is. A session without a terminal takes nudges as input; its events tell what
- * is shown of it, its status and its receipts. Its other calls are `unimplemented`.
+ * One session of a bridge, called as a sidecar is. A session without a terminal takes nudges as input; its events tell
+ * what is shown of it, its status and its receipts. Its other calls are `unimplemented`.
  */
 export function bridgeCalls(
   client: Client<typeof BridgeService>,

@@ -12,8 +12,8 @@ const FRESH_MS = 4;
 const LOOK_EVERY_MS = 15;
 
 /**
- * The screen of a local session, looked at by captures: for programs that live too briefly for a stream of output. A pane
- * that is gone keeps its last picture, and has no facts any more.
+ * The screen of a local session, looked at by captures: for programs that live too briefly for a stream of output. A
+ * pane that is gone keeps its last picture, and has no facts any more.
  */
 export class CaptureScreen implements ScreenSource {
   readonly #clock: Clock;

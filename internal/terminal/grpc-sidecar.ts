@@ -117,8 +117,8 @@ export class GRPCSidecarBackend implements Backend {
   }
 
   /**
-   * As `Backend.nudge`. When the connection breaks, the same request is asked again under the same id, which types nothing
-   * twice. @throws NudgeInterruptedError when that does not succeed in time.
+   * As `Backend.nudge`. When the connection breaks, the same request is asked again under the same id, which types
+   * nothing twice. @throws NudgeInterruptedError when that does not succeed in time.
    */
   async nudge(request: NudgeRequest, signal: AbortSignal): Promise<NudgeReceipt> {
     const { clock, newId, random } = this.#deps;

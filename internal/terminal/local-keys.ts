@@ -18,7 +18,8 @@ const TEXT_MAX_BYTES = 65_536;
 const OVERTAKES: ReadonlySet<string> = new Set(["C-c", "Escape"]);
 
 /**
- * Presses keys in a local session, or types a text as it is, while no other `gt` types; Ctrl-C and Escape alone do not wait.
+ * Presses keys in a local session, or types a text as it is, while no other `gt` types; Ctrl-C and Escape alone do not
+ * wait.
  * @throws DomainError `invalid` for keys and text, neither, what is no key, and a text over 65,536 bytes or with NUL;
  * `precondition` when the agent is dead; `deadline` when others type for too long
  */

@@ -25,9 +25,9 @@ interface Entry extends RestoredNudge {
 }
 
 /**
- * What became of each message to a local session, one file for each request id, for whichever `gt` asks next: so that an id
- * is never typed twice, also when a `gt` was killed half-way. Synchronous, because a record must be kept before the first
- * byte is typed.
+ * What became of each message to a local session, one file for each request id, for whichever `gt` asks next: so that
+ * an id is never typed twice, also when a `gt` was killed half-way. Synchronous, because a record must be kept before
+ * the first byte is typed.
  */
 export class LocalReceipts {
   readonly #folder: string;

@@ -89,7 +89,10 @@ interface Connection {
   close(): Promise<void>;
 }
 
-/** Before this release a server dies when a session comes or goes while a control client attaches: others' agents with it. */
+/**
+ * Before this release a server dies when a session comes or goes while a control client attaches: others' agents with
+ * it.
+ */
 const SAFE_TO_ATTACH = { major: 3, minor: 7, suffix: "" };
 
 async function connect(deps: ConnectDeps, options: LocalSessionOptions, signal: AbortSignal): Promise<Connection> {

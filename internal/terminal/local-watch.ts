@@ -5,7 +5,10 @@ import { intervalOf, NO_BYTES } from "../session/watch-interval.ts";
 
 const HEARTBEAT_MS = 15_000;
 
-/** Updates of a local session's screen, looked at once an interval, until its agent ends, the loop is left or `signal` aborts. */
+/**
+ * Updates of a local session's screen, looked at once an interval, until its agent ends, the loop is left or `signal`
+ * aborts.
+ */
 export async function* watchLocal(
   deps: { readonly clock: Clock; readonly peek: (request: PeekRequest, signal: AbortSignal) => Promise<PeekResult> },
   request: WatchRequest,

@@ -2,8 +2,8 @@ import type { Backend } from "./backend.ts";
 import type { QuickSidecar } from "./quick-sidecar.ts";
 
 /**
- * A sidecar of which only a peek is wanted, most likely: that is asked the quick way, and again by the full backend where the
- * quick way fails, so that the failure is told as always. `open` makes the full one when it is needed first.
+ * A sidecar of which only a peek is wanted, most likely: that is asked the quick way, and again by the full backend
+ * where the quick way fails, so that the failure is told as always. `open` makes the full one when it is needed first.
  */
 export function quickBackend(where: string, quick: QuickSidecar, open: () => Promise<Backend>): Backend {
   let opened: Promise<Backend> | undefined;

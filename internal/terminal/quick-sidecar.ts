@@ -23,8 +23,9 @@ const MAX_ANSWER_BYTES = 20 * 1024 * 1024;
 
 /**
  * Two questions to a sidecar as JSON over HTTP/1.1, for a program that starts, asks once and ends: the RPC library, its
- * messages and HTTP/2 take longer to load than the rest of `gt peek`. It tells no failure apart from another: whoever gets
- * one asks again through `GRPCSidecarBackend`, which can say what is wrong. Nothing is typed here, so asking twice is safe.
+ * messages and HTTP/2 take longer to load than the rest of `gt peek`. It tells no failure apart from another: whoever
+ * gets one asks again through `GRPCSidecarBackend`, which can say what is wrong. Nothing is typed here, so asking twice
+ * is safe.
  */
 export class QuickSidecar implements Disposable {
   readonly #options: QuickSidecarOptions;
@@ -35,7 +36,8 @@ export class QuickSidecar implements Disposable {
   constructor(options: QuickSidecarOptions, clock: Clock) {
     this.#options = options;
     this.#clock = clock;
-    // Not imported: an import of node:http by name or star also runs its lazy parts, WebSocket among them: half of the start.
+    // Not imported: an import of node:http by name or star also runs its lazy parts, WebSocket among them: half of the
+    // start.
     this.#http = process.getBuiltinModule(options.tls === undefined ? "node:http" : "node:https");
     // One connection: a second handshake costs more than waiting for the first answer.
     this.#agent = new this.#http.Agent({ keepAlive: true, maxSockets: 1 });

@@ -31,7 +31,9 @@ const DEFAULT_INTERVAL_MS = 100;
 /** The last events of a session, which tell its last lines and, unless its turn is a very long one, what it does. */
 const TAIL_EVENTS = 2000n;
 
-/** What a session without a terminal shows instead: the lines of its conversation and its state, read from its events. */
+/**
+ * What a session without a terminal shows instead: the lines of its conversation and its state, read from its events.
+ */
 export function stdioCalls(deps: StdioCallsDeps) {
   return {
     async peek({ lines, all }: Pick<SidecarPeekRequest, "lines" | "all">, options: CallOptions = {}) {

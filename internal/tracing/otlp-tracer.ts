@@ -42,8 +42,8 @@ const TELL_EVERY_MS = 60_000;
 const MAX_TEXT_CHARS = 256;
 
 /**
- * Sends spans to a collector by OTLP over HTTP. What it needs is loaded now, so that programs without it pay nothing. A collector
- * that is away, or hangs, costs spans and a line in the log once a minute, nothing else.
+ * Sends spans to a collector by OTLP over HTTP. What it needs is loaded now, so that programs without it pay nothing. A
+ * collector that is away, or hangs, costs spans and a line in the log once a minute, nothing else.
  */
 export async function openOtlpTracer(deps: OtlpTracerDeps, options: OtlpTracerOptions): Promise<OpenTracer> {
   const [api, sdk, { OTLPTraceExporter }, { resourceFromAttributes }] = await Promise.all([

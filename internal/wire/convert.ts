@@ -5,7 +5,10 @@ import * as pb from "../gen/gastown/v1/sidecar_pb.ts";
 import type { AgentStatus } from "../session/agent-status.ts";
 import type * as pane from "../session/types.ts";
 
-/** Between the sidecar's messages and our own types. A value that a newer sidecar sends and we do not know becomes the most careful one. */
+/**
+ * Between the sidecar's messages and our own types. A value that a newer sidecar sends and we do not know becomes the
+ * most careful one.
+ */
 
 const OUTCOMES: Readonly<Record<number, pane.NudgeOutcome>> = {
   [common.NudgeOutcome.SUBMITTED]: "submitted",

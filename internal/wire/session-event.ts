@@ -29,7 +29,9 @@ const TYPES = {
   "dialog-closed": EventType.DIALOG_CLOSED,
 } as const satisfies Record<SessionEvent["type"], EventType>;
 
-/** An event, or what a reader misses. `now`: wall clock, ms. Its bytes are those of `bridge.v1.SessionEvent` as well. */
+/**
+ * An event, or what a reader misses. `now`: wall clock, ms. Its bytes are those of `bridge.v1.SessionEvent` as well.
+ */
 export function eventMessage(followed: FollowedEvent, session: EventSession, now: number): EventInit {
   return { ...ofFollowed(followed, now), ...session };
 }

@@ -43,8 +43,8 @@ export class BridgeClient extends BridgeRpcs implements AsyncDisposable {
 }
 
 /**
- * A client of the bridge at `target`. Connects at the first call. Certificate, key, CA and signing key are read here, and
- * again when they change.
+ * A client of the bridge at `target`. Connects at the first call. Certificate, key, CA and signing key are read here,
+ * and again when they change.
  * @throws BridgeError `invalid_argument`, naming the option or file that cannot be used
  */
 export function createClient(options: ClientOptions): BridgeClient {

@@ -32,7 +32,9 @@ export interface BridgeErrorOptions {
   readonly cause?: unknown;
 }
 
-/** Every failure of the client: a call that the bridge refused, a bridge that cannot be reached, options that are wrong. */
+/**
+ * Every failure of the client: a call that the bridge refused, a bridge that cannot be reached, options that are wrong.
+ */
 export class BridgeError extends Error {
   readonly code: BridgeErrorCode;
   /** What kind of failure it is, for programs, e.g. `not-found`, `precondition`, `exhausted`. */

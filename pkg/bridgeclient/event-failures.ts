@@ -24,7 +24,9 @@ const PASSES: ReadonlySet<BridgeErrorCode> = new Set<BridgeErrorCode>([
   "resource_exhausted",
 ]);
 
-/** A token that has just ended, a certificate that is being replaced, a broken frame: seldom more than once in a row. */
+/**
+ * A token that has just ended, a certificate that is being replaced, a broken frame: seldom more than once in a row.
+ */
 const MAY_PASS: ReadonlySet<BridgeErrorCode> = new Set<BridgeErrorCode>([
   "unauthenticated",
   "internal",

@@ -40,8 +40,8 @@ export class EventPosition {
   }
 
   /**
-   * What to deliver for an event that has come: nothing for one that was delivered before, and a gap in front of one that
-   * does not follow on the last.
+   * What to deliver for an event that has come: nothing for one that was delivered before, and a gap in front of one
+   * that does not follow on the last.
    */
   take(event: SessionEvent): readonly SessionEvent[] {
     const continues = event.epoch === this.#epoch && this.#seq !== undefined;

@@ -14,8 +14,8 @@ import { EventPosition, type EventStart } from "./event-position.ts";
 /** Where to begin with a session's events. */
 export interface EventsOptions {
   /**
-   * A stable name of the reader. Under it the bridge keeps how far the reader has got, so that the next one goes on there.
-   * Without it nothing is acknowledged, and the next reader begins with the oldest event that is held.
+   * A stable name of the reader. Under it the bridge keeps how far the reader has got, so that the next one goes on
+   * there. Without it nothing is acknowledged, and the next reader begins with the oldest event that is held.
    */
   readonly subscriberId?: string;
   /** Events after this one, instead of after the acknowledged position. */
@@ -52,9 +52,9 @@ export interface FollowOptions {
 }
 
 /**
- * A session's events in order, each once, across broken connections; what is missing is named by a BUFFER_OVERFLOW event with
- * a `gap`. An event counts as handled when the next one is asked for; then it is acknowledged. Ends behind the last event
- * (`done`).
+ * A session's events in order, each once, across broken connections; what is missing is named by a BUFFER_OVERFLOW
+ * event with a `gap`. An event counts as handled when the next one is asked for; then it is acknowledged. Ends behind
+ * the last event (`done`).
  * @throws BridgeError when the bridge refuses for good, e.g. `not_found`; the signal's reason
  * @internal
  */

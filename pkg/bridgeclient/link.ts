@@ -13,8 +13,8 @@ const HEALTH_MS = 5000;
 const AGAIN_MS = 1000;
 
 /**
- * One connection to the bridge with one certificate. While streams are open on it, each new token is shown there before the
- * old one ends: the bridge ends a stream with the last token that it saw on its connection.
+ * One connection to the bridge with one certificate. While streams are open on it, each new token is shown there before
+ * the old one ends: the bridge ends a stream with the last token that it saw on its connection.
  */
 export class Link implements Disposable {
   readonly #clock: Clock;

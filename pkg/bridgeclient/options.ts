@@ -52,8 +52,8 @@ export interface RetryOptions {
 
 export interface KeepaliveOptions {
   /**
-   * A connection with open calls that is silent for this long is asked (HTTP/2 PING) whether it lives, ms. Default 5,000:
-   * Node does not report a reset that meets a write, so this also bounds how late that is noticed.
+   * A connection with open calls that is silent for this long is asked (HTTP/2 PING) whether it lives, ms. Default
+   * 5,000: Node does not report a reset that meets a write, so this also bounds how late that is noticed.
    */
   readonly pingIntervalMs?: number;
   /** It is cut when it does not answer within this, ms. Default 5,000. */

@@ -27,11 +27,12 @@ export interface RpcsDeps {
 }
 
 /**
- * The RPCs of BridgeService. What each does, its fields and its errors: `proto/bridge/v1/bridge.proto`. Each rejects with a
- * BridgeError, or with the reason of the caller's signal. Streams are cancelled when the loop over them is left.
+ * The RPCs of BridgeService. What each does, its fields and its errors: `proto/bridge/v1/bridge.proto`. Each rejects
+ * with a BridgeError, or with the reason of the caller's signal. Streams are cancelled when the loop over them is left.
  *
- * Made again by itself after a failure that may pass, within its deadline: whatever only reads, `startSession`, `stopSession`,
- * `ackEvents`, `cancelNudge`, and `sendInput` and `nudge`, which always carry a key. Never `sendKeys`, `respond`, `attach`.
+ * Made again by itself after a failure that may pass, within its deadline: whatever only reads, `startSession`,
+ * `stopSession`, `ackEvents`, `cancelNudge`, and `sendInput` and `nudge`, which always carry a key. Never `sendKeys`,
+ * `respond`, `attach`.
  */
 export class BridgeRpcs {
   readonly #methods = pb.BridgeService.method;

@@ -60,9 +60,9 @@ export class Session {
   }
 
   /**
-   * Its events, in order, each once. Reconnects by itself and goes on behind the last event that was handled; an event counts
-   * as handled when the loop asks for the next one. What is missing is named by an event BUFFER_OVERFLOW with a `gap`.
-   * Ends behind the last event (`done`); leaving the loop cancels the stream.
+   * Its events, in order, each once. Reconnects by itself and goes on behind the last event that was handled; an event
+   * counts as handled when the loop asks for the next one. What is missing is named by an event BUFFER_OVERFLOW with a
+   * `gap`. Ends behind the last event (`done`); leaving the loop cancels the stream.
    * @throws BridgeError when the bridge refuses for good, e.g. `not_found`; the signal's reason
    */
   events(options: EventsOptions = {}): AsyncGenerator<SessionEvent, void, undefined> {

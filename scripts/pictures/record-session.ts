@@ -15,7 +15,10 @@ const ROWS = 40;
 const ADDRESS = "town/polecats/toast";
 const { IDLE, DIALOG } = AgentState;
 
-/** A message that is submitted, one that leads to a dialog, one that the dialog holds back, and the answer to the dialog. */
+/**
+ * A message that is submitted, one that leads to a dialog, one that the dialog holds back, and the answer to the
+ * dialog.
+ */
 const STEPS: readonly { readonly args: readonly string[]; readonly until?: number }[] = [
   { args: ["nudge", "toast", "the login test fails since Monday, can you look?"], until: IDLE },
   { args: ["peek", "toast", "7"] },

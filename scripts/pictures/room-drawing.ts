@@ -5,8 +5,8 @@ export interface Dependency {
 }
 
 /**
- * The rooms' imports as a Mermaid graph: binaries above, floors as boxes around their rooms, arrows in alphabetical order.
- * `base`, which everything may import, and tests are left out.
+ * The rooms' imports as a Mermaid graph: binaries above, floors as boxes around their rooms, arrows in alphabetical
+ * order. `base`, which everything may import, and tests are left out.
  */
 export function drawing(dependencies: readonly Dependency[]): string {
   const arrows = new Set<string>();

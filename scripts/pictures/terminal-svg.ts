@@ -17,7 +17,10 @@ const COLORS: Readonly<Record<Color, string>> = {
 const DIM = "#868c98";
 const FONT = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace";
 
-/** A terminal window that shows these lines (with SGR sequences), as an SVG document of its own; no script, no other file. */
+/**
+ * A terminal window that shows these lines (with SGR sequences), as an SVG document of its own; no script, no other
+ * file.
+ */
 export function terminalSvg(title: string, lines: readonly string[], columns: number): string {
   const rows = lines.flatMap((line) => wrapped(spansOf(line), columns));
   const width = Math.ceil(columns * COLUMN + 2 * MARGIN);

@@ -2,7 +2,9 @@ import { spawn } from "node:child_process";
 import { access, constants } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 
-/** Ends with the program's exit code and all it printed. Never rejects: a program that cannot be started is code 127. */
+/**
+ * Ends with the program's exit code and all it printed. Never rejects: a program that cannot be started is code 127.
+ */
 export type RunProgram = (
   argv: readonly [string, ...string[]],
   env: NodeJS.ProcessEnv,

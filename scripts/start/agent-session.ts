@@ -38,8 +38,8 @@ const FIRST_SCREEN_MS = 5000;
 const LOOK_AGAIN_MS = 40;
 
 /**
- * Starts a sidecar with an agent, hands it to `use`, and ends it when `use` is done, fails, or the sidecar ends. Nothing is
- * left running and no file stays.
+ * Starts a sidecar with an agent, hands it to `use`, and ends it when `use` is done, fails, or the sidecar ends.
+ * Nothing is left running and no file stays.
  */
 export async function withAgent(
   clock: Clock,

@@ -1,7 +1,10 @@
 import { runtimeFolder } from "../../internal/files/private-folder.ts";
 import { listLocalSidecars } from "../../internal/terminal/finding/local-sidecars.ts";
 
-/** `name`, or `name-2`, `name-3` … when agents of that name run on this machine already: the printed commands must mean one. */
+/**
+ * `name`, or `name-2`, `name-3` … when agents of that name run on this machine already: the printed commands must mean
+ * one.
+ */
 export async function freeAddress(name: string, xdgRuntimeDir: string | undefined): Promise<string> {
   const uid = process.getuid?.() ?? 0;
   const folder = runtimeFolder(xdgRuntimeDir === undefined ? { uid } : { uid, xdgRuntimeDir });

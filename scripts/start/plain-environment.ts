@@ -3,7 +3,9 @@ import { basename, delimiter } from "node:path";
 /** Set by npm for the scripts it runs; an agent and what it starts must not take them for their own. */
 const OF_NPM = /^(?:npm_.*|INIT_CWD)$/;
 
-/** The environment as it was before npm ran us: without its variables, and without the folders it puts in front of PATH. */
+/**
+ * The environment as it was before npm ran us: without its variables, and without the folders it puts in front of PATH.
+ */
 export function plainEnvironment(
   env: Readonly<Record<string, string | undefined>>,
 ): Record<string, string | undefined> {

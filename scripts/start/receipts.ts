@@ -1,7 +1,9 @@
 import { plainText } from "../../internal/base/sanitise.ts";
 import type { NudgeReceipt } from "../../internal/session/types.ts";
 
-/** A receipt as one line: when, what came of it, how fast, from whom, and what proves it. `now` is the wall clock, ms. */
+/**
+ * A receipt as one line: when, what came of it, how fast, from whom, and what proves it. `now` is the wall clock, ms.
+ */
 export function receiptLine(receipt: NudgeReceipt, now: number): string {
   const { timings, evidence, outcome, sender, error } = receipt;
   const took = timings.confirmedMs ?? timings.submittedMs ?? timings.typedMs;

@@ -4,7 +4,9 @@ import { delimiter, dirname } from "node:path";
 import { text } from "node:stream/consumers";
 import { nodeCommand } from "./agent-command.ts";
 
-/** Makes sure of a tmux; its PATH entry comes first then. A number is the exit code when there is none, the reason said. */
+/**
+ * Makes sure of a tmux; its PATH entry comes first then. A number is the exit code when there is none, the reason said.
+ */
 export async function pathWithTmux(root: string, env: NodeJS.ProcessEnv): Promise<string | number> {
   const [program, ...args] = nodeCommand(root, "scripts/programs/ensure-tmux.ts");
   const child = spawn(program, args, { env, stdio: ["ignore", "pipe", "inherit"] });

@@ -9,7 +9,9 @@ const FRAME = ["\x1b[?2026h", "\x1b[?2026l"] as const;
 type Input = Pick<NodeJS.ReadStream, "on" | "off" | "setRawMode" | "resume" | "pause">;
 type Screen = Pick<NodeJS.WriteStream, "on" | "off" | "write" | "columns" | "rows">;
 
-/** The person's terminal while the live view is on it. Disposing gives it back as it was; so does the process's exit. */
+/**
+ * The person's terminal while the live view is on it. Disposing gives it back as it was; so does the process's exit.
+ */
 export class Window implements Disposable {
   readonly #input: Input;
   readonly #screen: Screen;

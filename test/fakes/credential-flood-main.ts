@@ -1,5 +1,5 @@
-// Calls a server with wrong credentials as fast as it can, from an address of its own. Reads a CredentialFlood as JSON from
-// stdin, prints a line when it runs, and at the end of stdin how often it tried.
+// Calls a server with wrong credentials as fast as it can, from an address of its own. Reads a CredentialFlood as JSON
+// from stdin, prints a line when it runs, and at the end of stdin how often it tried.
 import { randomBytes } from "node:crypto";
 import { once, setMaxListeners } from "node:events";
 import { type ClientHttp2Session, connect, type SecureClientSessionOptions } from "node:http2";

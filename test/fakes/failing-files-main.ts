@@ -1,5 +1,6 @@
-// Loaded before a program (NODE_OPTIONS=--import): lets its FAIL_AT-th change to a file system fail, as FAIL_HOW says: `kill`
-// ends the process with SIGKILL, a write half done; anything else is the code of the error that the system gives.
+// Loaded before a program (NODE_OPTIONS=--import): lets its FAIL_AT-th change to a file system fail, as FAIL_HOW says:
+// `kill` ends the process with SIGKILL, a write half done; anything else is the code of the error that the system
+// gives.
 import fs from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 

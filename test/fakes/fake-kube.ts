@@ -29,7 +29,10 @@ interface LoggedEvent {
   readonly before?: FakeObject | undefined;
 }
 
-/** An API server in memory: lists with pages, watches, optimistic concurrency, preconditions, owners; and what can go wrong. */
+/**
+ * An API server in memory: lists with pages, watches, optimistic concurrency, preconditions, owners; and what can go
+ * wrong.
+ */
 export class FakeKube implements KubeApi {
   /** Asked before each request is answered. */
   fault: (request: KubeRequest) => Fault | undefined = () => undefined;

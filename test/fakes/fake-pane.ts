@@ -12,8 +12,8 @@ import { screenOf } from "../support/screens/screens.ts";
 type Call = "stage" | "bufferExists" | "dropBuffer" | "paste" | "enter";
 
 /**
- * A terminal with an agent in it, as a delivery sees them: buffers, a composer, keys. What the agent does at a paste or an
- * Enter is said by the test; by default it draws what it gets and takes it at the Enter.
+ * A terminal with an agent in it, as a delivery sees them: buffers, a composer, keys. What the agent does at a paste or
+ * an Enter is said by the test; by default it draws what it gets and takes it at the Enter.
  */
 export class FakePane implements PaneWriter, ScreenSource, AgentSigns {
   readonly #clock: FakeClock;

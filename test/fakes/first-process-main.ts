@@ -1,5 +1,5 @@
-// The first process of a pid namespace under a storm: starts children in three ways at the same time, each of which ends
-// with a known code and leaves an orphan behind, and prints what became of them as one line of JSON.
+// The first process of a pid namespace under a storm: starts children in three ways at the same time, each of which
+// ends with a known code and leaves an orphan behind, and prints what became of them as one line of JSON.
 //
 //   first-process-main.ts COUNT    COUNT by child_process, at most 1000 each by a worker's and in a pty
 import { spawn } from "node:child_process";

@@ -4,7 +4,9 @@ export type ModelAct =
   | { readonly type: "call"; readonly tool: string; readonly input: Readonly<Record<string, unknown>> }
   | { readonly type: "refuse"; readonly status: number; readonly error: string };
 
-/** The intent behind a keyword; each agent names its tools in its own way, so the tool is found in the request's list. */
+/**
+ * The intent behind a keyword; each agent names its tools in its own way, so the tool is found in the request's list.
+ */
 interface Wish {
   readonly keyword: string;
   readonly act: (rest: string, tools: readonly string[]) => ModelAct | undefined;

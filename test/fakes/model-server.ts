@@ -85,7 +85,9 @@ export class ModelServer {
     return this.#spans;
   }
 
-  /** The user's texts of the newest turn request (those that carry tools): the whole conversation as the model saw it. */
+  /**
+   * The user's texts of the newest turn request (those that carry tools): the whole conversation as the model saw it.
+   */
   get conversation(): readonly string[] {
     return this.#log.findLast((request) => request.withTools)?.userTexts ?? [];
   }

@@ -2,7 +2,7 @@ import type { HandlerContext } from "@connectrpc/connect";
 import { AuditLog } from "../../internal/auth/audit-log.ts";
 import { roleRefusal, sessionRefusal } from "../../internal/auth/bridge-policy.ts";
 import { namelessIdentities } from "../../internal/auth/issuing-cas.ts";
-import { RateLimiter } from "../../internal/auth/rate-limits.ts";
+import { RateLimiter } from "../../internal/auth/rate-limiter.ts";
 import { refusalOf } from "../../internal/auth/tls/admission.ts";
 import { TlsFolder } from "../../internal/auth/tls/tls-folder.ts";
 import { tokenKey } from "../../internal/auth/token-gate.ts";

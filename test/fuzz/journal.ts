@@ -6,7 +6,9 @@ import { openJournal, parseRecord, type SidecarRecord } from "../../internal/sid
 import { mutate } from "./mutate.ts";
 import { type Random, randomFrom } from "./random.ts";
 
-/** A journal on disk, damaged by the seed, is opened and judged. Returns undefined when all is well, else what is wrong. */
+/**
+ * A journal on disk, damaged by the seed, is opened and judged. Returns undefined when all is well, else what is wrong.
+ */
 export function journalFuzz(): { readonly check: (seed: number) => string | undefined } & Disposable {
   const dir = mkdtempSync(join(tmpdir(), "gt-fuzz-"));
   return { check: (seed) => checkJournal(dir, seed), [Symbol.dispose]: () => rmSync(dir, { recursive: true }) };

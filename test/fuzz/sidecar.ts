@@ -40,8 +40,8 @@ export interface SidecarFuzzOptions {
 }
 
 /**
- * Damaged requests, hook lines, lines to the halves' sockets and journals, given to a whole sidecar. Gives what went wrong:
- * a restart that was not ours, an agent that was lost, an answer that did not come, an error in the log.
+ * Damaged requests, hook lines, lines to the halves' sockets and journals, given to a whole sidecar. Gives what went
+ * wrong: a restart that was not ours, an agent that was lost, an answer that did not come, an error in the log.
  */
 export async function fuzzSidecar(options: SidecarFuzzOptions, signal: AbortSignal): Promise<readonly string[]> {
   const { seed, inputs, resume, say } = options;

@@ -57,7 +57,10 @@ function request<D extends DescMessage>(path: string, schema: D, init: Parameter
   return { path, schema, binary: Buffer.from(toBinary(schema, message)), json };
 }
 
-/** A damaged request, as bytes and as JSON: it is refused as one that cannot be read or as invalid, or is within its limits. */
+/**
+ * A damaged request, as bytes and as JSON: it is refused as one that cannot be read or as invalid, or is within its
+ * limits.
+ */
 export function checkWire(seed: number): string | undefined {
   const random = randomFrom(seed);
   const wanted = oneOf(random, REQUESTS);

@@ -6,8 +6,8 @@ import { describe, type ExpectStatic, it } from "vitest";
 import { payloadName } from "../../internal/agents/hook-lines.ts";
 import { comparable } from "../../internal/agents/safe-text.ts";
 import { surroundingsOf } from "../../internal/pane/state/surroundings.ts";
+import { AgentSession } from "../support/agents/agent-session.ts";
 import type { AgentProgram } from "../support/agents/agents-install.ts";
-import { AgentSession } from "../support/agents/agents-session.ts";
 
 /** The first use installs the programs. */
 const LONG = 300_000;
@@ -63,7 +63,10 @@ const MESSAGES = [
 
 const PROGRAMS: readonly AgentProgram[] = ["claude-2.1.330", "claude-2.1.197", "codex-0.169.0", "opencode-1.18.33"];
 
-/** A start costs more than all that is asked of a program: each is started once, and one step goes on where another has left it. */
+/**
+ * A start costs more than all that is asked of a program: each is started once, and one step goes on where another has
+ * left it.
+ */
 describe.concurrent.each(PROGRAMS)("%s", (program) => {
   it("gets each defused message once and unchanged, and shows work, rest and dialogs", { timeout: LONG }, async ({
     expect,

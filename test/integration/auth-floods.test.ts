@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { residentMiB } from "../../bench/proc.ts";
 import { DomainError } from "../../internal/base/errors.ts";
 import { domainErrorOf } from "../../internal/rpc/common/errors.ts";
-import { FloodedServer, type WrongCredentials } from "../support/bridge/credential-flood.ts";
+import { FloodedServer, type WrongCredentials } from "../support/bridge/flooded-server.ts";
 
 /** What one caller may have refused: at once, and a second. */
 const [BURST, PER_SECOND] = [256, 50];

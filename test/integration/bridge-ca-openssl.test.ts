@@ -5,7 +5,10 @@ import { CaSandbox } from "../support/bridge/bridge-ca.ts";
 
 let sandbox: CaSandbox;
 
-/** A leaf that openssl signs with another CA's own key: what its owner would mint. `ext` are lines of an openssl section. */
+/**
+ * A leaf that openssl signs with another CA's own key: what its owner would mint. `ext` are lines of an openssl
+ * section.
+ */
 async function mint(
   name: string,
   ca: string,

@@ -12,7 +12,7 @@ import {
   type CallerOptions,
   type Consumer,
   type RunningBridge,
-} from "../support/bridge/bridge-daemon.ts";
+} from "../support/bridge/bridge-folder.ts";
 import { TestCa } from "../support/bridge/certificates.ts";
 import { until } from "../support/sidecar/sidecar.ts";
 

@@ -6,7 +6,7 @@ import { credentials, loadPackageDefinition, Metadata, type ServiceClientConstru
 import { loadSync } from "@grpc/proto-loader";
 import { SignJWT } from "jose";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { BridgeFolder, type RunningBridge } from "../support/bridge/bridge-daemon.ts";
+import { BridgeFolder, type RunningBridge } from "../support/bridge/bridge-folder.ts";
 import { requireGrpcPython } from "../support/bridge/python-grpc.ts";
 
 const run = promisify(execFile);

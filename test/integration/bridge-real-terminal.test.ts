@@ -7,7 +7,7 @@ import { RespondOutcome } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
 import { ModelServer } from "../fakes/model-server.ts";
 import { makeAgentHome } from "../support/agents/agents-home.ts";
 import { type AgentProgram, agentProgram } from "../support/agents/agents-install.ts";
-import { BridgeFolder, type RunningBridge } from "../support/bridge/bridge-daemon.ts";
+import { BridgeFolder, type RunningBridge } from "../support/bridge/bridge-folder.ts";
 import { requireComponent } from "../support/cluster/components.ts";
 import { until } from "../support/sidecar/sidecar.ts";
 

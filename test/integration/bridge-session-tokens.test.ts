@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { decodeToken } from "../../internal/auth/token-format.ts";
 import { SessionStatus } from "../../internal/gen/bridge/v1/bridge_pb.ts";
-import { BridgeFolder, type RunningBridge } from "../support/bridge/bridge-daemon.ts";
+import { BridgeFolder, type RunningBridge } from "../support/bridge/bridge-folder.ts";
 import { until } from "../support/sidecar/sidecar.ts";
 
 let folder: BridgeFolder;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
-import { BridgeFolder, type RunningBridge } from "../support/bridge/bridge-daemon.ts";
+import { BridgeFolder, type RunningBridge } from "../support/bridge/bridge-folder.ts";
 import { SpanCollector } from "../support/bridge/span-collector.ts";
 
 const BRIDGE = "bridge.v1.BridgeService";

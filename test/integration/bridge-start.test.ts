@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { createClient } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Health } from "../../internal/gen/grpc/health/v1/health_pb.ts";
-import { BridgeFolder, type Sections } from "../support/bridge/bridge-daemon.ts";
+import { BridgeFolder, type Sections } from "../support/bridge/bridge-folder.ts";
 import { TestCa } from "../support/bridge/certificates.ts";
 import { until } from "../support/sidecar/sidecar.ts";
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { SessionStatus } from "../../internal/gen/bridge/v1/bridge_pb.ts";
 import { NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { markedProcesses } from "../../internal/process/marked-processes.ts";
-import { BridgeFolder, type RunningBridge } from "../support/bridge/bridge-daemon.ts";
+import { BridgeFolder, type RunningBridge } from "../support/bridge/bridge-folder.ts";
 import { until } from "../support/sidecar/sidecar.ts";
 
 let folder: BridgeFolder;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { EventType, type SessionEvent, SessionStatus } from "../../internal/gen/bridge/v1/bridge_pb.ts";
 import { type BridgeClient, createClient } from "../../pkg/bridgeclient/client.ts";
-import { BridgeFolder, type Consumer, type RunningBridge } from "../support/bridge/bridge-daemon.ts";
+import { BridgeFolder, type Consumer, type RunningBridge } from "../support/bridge/bridge-folder.ts";
 import { gt } from "../support/bridge/gt-transcript.ts";
 import { until } from "../support/sidecar/sidecar.ts";
 import { TcpRelay } from "../support/sidecar/tcp-relay.ts";

@@ -9,7 +9,7 @@ import { build, stop } from "esbuild";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { EventType } from "../../internal/gen/bridge/v1/bridge_pb.ts";
 import { buildSdk } from "../../scripts/build-sdk.ts";
-import { BridgeScene } from "../support/bridge/bridge-consumer.ts";
+import { BridgeScene } from "../support/bridge/bridge-scene.ts";
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL("../../", import.meta.url));

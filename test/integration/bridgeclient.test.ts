@@ -5,7 +5,7 @@ import { DomainError } from "../../internal/base/errors.ts";
 import { type BridgeClient, createClient } from "../../pkg/bridgeclient/client.ts";
 import type { BridgeError } from "../../pkg/bridgeclient/errors.ts";
 import type { ClientOptions } from "../../pkg/bridgeclient/options.ts";
-import { BridgeScene } from "../support/bridge/bridge-consumer.ts";
+import { BridgeScene } from "../support/bridge/bridge-scene.ts";
 import { TestCa } from "../support/bridge/certificates.ts";
 import { eventually } from "../support/bridge/rpc-server.ts";
 import { writeTls } from "../support/bridge/secret.ts";
@@ -154,7 +154,8 @@ it("is refused with a certificate of a CA that the bridge does not know", async 
   const stranger = new TestCa("stranger").issue({ uris: ["spiffe://stranger/client/app"] });
   await writeTls(join(scene.dir, "client"), { ...stranger, ca: scene.bridgeCa.pem });
   const error = await failure(newClient().health());
-  // The bridge closes the connection behind the handshake; where that arrives as a reset, nothing tells it from another.
+  // The bridge closes the connection behind the handshake; where that arrives as a reset, nothing tells it from
+  // another.
   expect(["unauthenticated", "unavailable"]).toContain(error.code);
   expect(error.fromServer).toBe(false);
 });

@@ -50,8 +50,8 @@ type Binding = Manifest & {
 };
 
 /**
- * The programs do all that they ever do with the rights of their accounts, and the API server records what they ask for. Then
- * the recorded requests are put to its authorizer again, for accounts that have one verb less each.
+ * The programs do all that they ever do with the rights of their accounts, and the API server records what they ask
+ * for. Then the recorded requests are put to its authorizer again, for accounts that have one verb less each.
  */
 describe("the rights that the chart gives, on a real API server", () => {
   let cluster: TestCluster | undefined;

@@ -13,7 +13,10 @@ const isFull = process.env["GT_E2E"] === "full";
 /** How long the API server is away. */
 const AWAY_MS = isFull ? 60_000 : 5_000;
 
-/** In order: each test goes on with the replicas that the one before has left. No pod runs here: what is tested is the controllers and the API server. */
+/**
+ * In order: each test goes on with the replicas that the one before has left. No pod runs here: what is tested is the
+ * controllers and the API server.
+ */
 describe("three replicas of the controller on a real API server", () => {
   let town: ControllerCluster | undefined;
   let cluster: TestCluster | undefined;

@@ -12,7 +12,10 @@ const TOWN = "town.example";
 const SIDECAR_PORT = 9090;
 const never = new AbortController().signal;
 
-/** A server at the address of a pod, which has the certificate of the session `named`; and what a call for `one` meets there. */
+/**
+ * A server at the address of a pod, which has the certificate of the session `named`; and what a call for `one` meets
+ * there.
+ */
 async function callOf(named: string, dnsOf: string, ca: TestCa, trusted = ca) {
   const host = `127.${[0, 0, 0].map(() => 2 + Math.floor(Math.random() * 250)).join(".")}`;
   const names = { uris: [sidecarId(TOWN, "agents", named)], dns: [sidecarDnsName(TOWN, "agents", dnsOf)] };

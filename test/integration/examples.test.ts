@@ -6,7 +6,7 @@ import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AgentDaemon, Event_Kind } from "../../examples/orchestrator-agentd/gen/orch/v1/agent_daemon_pb.ts";
-import { BridgeFolder, type Consumer, type RunningBridge } from "../support/bridge/bridge-daemon.ts";
+import { BridgeFolder, type Consumer, type RunningBridge } from "../support/bridge/bridge-folder.ts";
 import { TestCa } from "../support/bridge/certificates.ts";
 import { until } from "../support/sidecar/sidecar.ts";
 

@@ -2,7 +2,7 @@ import { chmod, cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
-import { BridgeFolder, type RunningBridge } from "../support/bridge/bridge-daemon.ts";
+import { BridgeFolder, type RunningBridge } from "../support/bridge/bridge-folder.ts";
 import { gt } from "../support/bridge/gt-transcript.ts";
 
 const BEAD = "gt-shop-crew-ann";

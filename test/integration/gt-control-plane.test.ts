@@ -7,7 +7,7 @@ import { readPlace } from "../../cmd/gt/common/place/place-config.ts";
 import { SERVER_FLAGS } from "../../cmd/gt/common/place/place-flags.ts";
 import { mintToken, signingKeyOf } from "../../internal/auth/mint-token.ts";
 import { parseFlags } from "../../internal/cli/flags.ts";
-import { BridgeScene } from "../support/bridge/bridge-consumer.ts";
+import { BridgeScene } from "../support/bridge/bridge-scene.ts";
 import { TestCa } from "../support/bridge/certificates.ts";
 import { gt } from "../support/bridge/gt-transcript.ts";
 import { eventually } from "../support/bridge/rpc-server.ts";

@@ -12,7 +12,10 @@ import {
 import { abortOnExit } from "../../internal/rpc/client/transport.ts";
 import { type RunningSidecar, startSidecar, until } from "../support/sidecar/sidecar.ts";
 
-/** Prints seeded random bytes in seeded pieces once `go` is there, writes the same bytes to a file, then says END and waits. */
+/**
+ * Prints seeded random bytes in seeded pieces once `go` is there, writes the same bytes to a file, then says END and
+ * waits.
+ */
 const PRINTER = `
 const fs = require("node:fs");
 const [go, record, total, seed] = [process.argv[1], process.argv[2], Number(process.argv[3]), Number(process.argv[4])];

@@ -38,7 +38,10 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-/** Sends `begin`, then `rest` byte by byte, and noise, for as long as the server keeps the connection; how long that was, ms. */
+/**
+ * Sends `begin`, then `rest` byte by byte, and noise, for as long as the server keeps the connection; how long that
+ * was, ms.
+ */
 async function drip(socket: Socket, ready: "connect" | "secureConnect", begin: string, rest = ""): Promise<number> {
   socket.resume().on("error", () => {});
   const closed = new Promise((resolve) => socket.once("close", resolve));

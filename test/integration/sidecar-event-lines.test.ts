@@ -1,7 +1,10 @@
 import { expect, it } from "vitest";
 import { printNumberedLines } from "../support/sidecar/numbered-lines.ts";
 
-/** A share of what `printNumberedLines` can make; a failure names the seed. For a long run: GT_EVENT_ACTS=10000 GT_EVENT_SEED=12. */
+/**
+ * A share of what `printNumberedLines` can make; a failure names the seed. For a long run: GT_EVENT_ACTS=10000
+ * GT_EVENT_SEED=12.
+ */
 const ACTS = Number(process.env["GT_EVENT_ACTS"] ?? "250");
 const SEED = Number(process.env["GT_EVENT_SEED"] ?? "1");
 /** An act takes about 50 ms, and several times that on a busy machine. */

@@ -1,4 +1,5 @@
-// Works with real agents for as long as it is told to, and counts what was told wrong. `--help` says what can be chosen.
+// Works with real agents for as long as it is told to, and counts what was told wrong. `--help` says what can be
+// chosen.
 import { writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

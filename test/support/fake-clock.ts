@@ -5,7 +5,10 @@ interface Sleeper {
   readonly wake: () => void;
 }
 
-/** A clock that moves only when told to. Sleepers wake in the order of their times, and what they do then runs in between. */
+/**
+ * A clock that moves only when told to. Sleepers wake in the order of their times, and what they do then runs in
+ * between.
+ */
 export class FakeClock implements Clock {
   readonly #sleepers = new Set<Sleeper>();
   #wallStart: number;

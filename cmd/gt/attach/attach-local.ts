@@ -17,7 +17,8 @@ export interface TmuxAttachOptions {
 
 /**
  * How tmux attaches a person's terminal to a local session. From inside of the same server the terminal that is there
- * switches over, for tmux within itself shows itself; looking only always opens a client of its own, which moves no size.
+ * switches over, for tmux within itself shows itself; looking only always opens a client of its own, which moves no
+ * size.
  */
 export function tmuxAttachCommand({ socketPath, session, readOnly, inside, env }: TmuxAttachOptions): TmuxAttach {
   const target = ["-t", `=${session}`];

@@ -16,8 +16,9 @@ export interface Viewport {
 }
 
 /**
- * To a screen of its own, so that what the person had before comes back whole afterwards. Their title is kept, too. Wrapping
- * is off: what a terminal takes for too wide must not scroll. Pastes are always bracketed: the sidecar undoes that.
+ * To a screen of its own, so that what the person had before comes back whole afterwards. Their title is kept, too.
+ * Wrapping is off: what a terminal takes for too wide must not scroll. Pastes are always bracketed: the sidecar undoes
+ * that.
  */
 export const ENTER = "\x1b[22;0t\x1b[?1049h\x1b[?7l\x1b[?2004h\x1b[m\x1b[H\x1b[2J";
 /** Undoes everything that the painter may have set, from any state; harmless when nothing was. */
@@ -35,8 +36,9 @@ const MOUSE: Readonly<Record<WantedModes["mouse"], string>> = {
 const MOUSE_OFF = "\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l";
 
 /**
- * Draws a window on a person's terminal, only what changed. A window that is larger is shown in part, so that its cursor is
- * seen; a smaller one gets an edge. Writes cells, styling, the cursor and the modes of `WantedModes`, and nothing else.
+ * Draws a window on a person's terminal, only what changed. A window that is larger is shown in part, so that its
+ * cursor is seen; a smaller one gets an edge. Writes cells, styling, the cursor and the modes of `WantedModes`, and
+ * nothing else.
  */
 export class AttachPainter {
   readonly #terminal: PersonTerminal;

@@ -23,8 +23,9 @@ const BEGINNING = /\x1b(?:\[(?:[<?>=]?[\d;]*\$?)?|O|[\]P_^X][^\x07\x1b]{0,4096}\
 const PASTE_BEGINNING = /\x1b(?:\[(?:2(?:0(?:1)?)?)?)?$/;
 
 /**
- * Takes apart what a person's terminal writes, wherever it was cut: what goes to the agent, and whether the person wants to
- * leave. Mouse reports are moved to the place in the window, written as its program wants them, and dropped outside of it.
+ * Takes apart what a person's terminal writes, wherever it was cut: what goes to the agent, and whether the person
+ * wants to leave. Mouse reports are moved to the place in the window, written as its program wants them, and dropped
+ * outside of it.
  */
 export class PersonKeys {
   readonly #detach: Buffer;
@@ -82,7 +83,10 @@ export class PersonKeys {
     return mouseReport(Number(button), Number(x) + view.x, Number(y) + view.y, end === "m", view);
   }
 
-  /** Plain keys, among which those that leave are looked for. All but the last of those go to the agent when it does not follow. */
+  /**
+   * Plain keys, among which those that leave are looked for. All but the last of those go to the agent when it does not
+   * follow.
+   */
   #keys(text: string): { readonly text: string; readonly detach: boolean } {
     if (this.#isPasting || text === "") return { text, detach: false };
     let out = "";

@@ -23,8 +23,8 @@ type Ending =
   | { readonly type: "ended"; readonly reason: string; readonly exitCode: number };
 
 /**
- * A person on an agent behind a sidecar. The first connection must be made; one that breaks later is made again until the
- * person leaves, and what they type meanwhile goes nowhere.
+ * A person on an agent behind a sidecar. The first connection must be made; one that breaks later is made again until
+ * the person leaves, and what they type meanwhile goes nowhere.
  */
 export class AttachRemote {
   readonly #found: FoundAgent;

@@ -29,8 +29,8 @@ const MOUSE = { none: "none", x10: "press", vt200: "press", drag: "drag", any: "
 const TITLE_MAX = 200;
 
 /**
- * The agent's window as an attached terminal keeps it, fed with what Attach sends. Whoever draws it for a person draws cells:
- * no byte of the agent reaches a person's terminal.
+ * The agent's window as an attached terminal keeps it, fed with what Attach sends. Whoever draws it for a person draws
+ * cells: no byte of the agent reaches a person's terminal.
  */
 export class AttachScreen {
   readonly #terminal: TmuxTerminal;
@@ -98,8 +98,8 @@ export class AttachScreen {
   }
 
   /**
-   * Row `y` from column `from` on, `width` columns at most, as text with styling (SGR) that begins and ends plain; blanks at
-   * the end are left out.
+   * Row `y` from column `from` on, `width` columns at most, as text with styling (SGR) that begins and ends plain;
+   * blanks at the end are left out.
    */
   row(y: number, from: number, width: number): PaintedRow {
     const { active } = this.#terminal.buffer;

@@ -32,8 +32,9 @@ const thisProcess: TerminalHost = {
 };
 
 /**
- * The person's terminal while they are attached: keys come one by one, and what they had on it before is kept aside. Disposing
- * gives it back as it was; so do the end of the process, whatever the reason, and being stopped (SIGTSTP) until it goes on.
+ * The person's terminal while they are attached: keys come one by one, and what they had on it before is kept aside.
+ * Disposing gives it back as it was; so do the end of the process, whatever the reason, and being stopped (SIGTSTP)
+ * until it goes on.
  */
 export class AttachTerminal implements Disposable {
   readonly #streams: TerminalStreams;

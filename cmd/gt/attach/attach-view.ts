@@ -15,7 +15,9 @@ const CROWDED_NOTICE_MS = 1500;
 /** A window that has another size than the terminal for this long keeps it. */
 const SIZE_SETTLED_MS = 700;
 
-/** The agent's window on the person's terminal, and what there is to tell about it. Lives until its signal is aborted. */
+/**
+ * The agent's window on the person's terminal, and what there is to tell about it. Lives until its signal is aborted.
+ */
 export class AttachView {
   readonly #clock: Clock;
   readonly #signal: AbortSignal;
@@ -48,7 +50,9 @@ export class AttachView {
     this.#changed();
   }
 
-  /** The window's size from now on; what is on it comes next. A size that no window has is cut to one that it may have. */
+  /**
+   * The window's size from now on; what is on it comes next. A size that no window has is cut to one that it may have.
+   */
   resized(wantedCols: number, wantedRows: number): void {
     const cols = clamped(wantedCols, MAX_COLS);
     const rows = clamped(wantedRows, MAX_ROWS);

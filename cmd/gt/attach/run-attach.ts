@@ -23,8 +23,8 @@ export async function runAttach(given: Given<AttachFlags>, context: CommandConte
 }
 
 /**
- * Goes on as tmux, in this process: it then has the terminal to itself, and whoever stops or continues it talks to no one
- * else. Sessions of this machine need nothing of ours.
+ * Goes on as tmux, in this process: it then has the terminal to itself, and whoever stops or continues it talks to no
+ * one else. Sessions of this machine need nothing of ours.
  */
 function becomeTmux(place: Place & { type: "tmux" }, { place: config, readOnly }: AttachOptions): never {
   const { socketPath, session } = place;

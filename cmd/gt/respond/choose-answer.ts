@@ -1,7 +1,10 @@
 import { DomainError } from "../../../internal/base/errors.ts";
 import type { Dialog } from "../../../internal/session/types.ts";
 
-/** The key of the choice that a person meant: its key, its label, or a beginning that no other label has. @throws DomainError `invalid`. */
+/**
+ * The key of the choice that a person meant: its key, its label, or a beginning that no other label has. @throws
+ * DomainError `invalid`.
+ */
 export function chosenKey({ choices }: Dialog, said: string): string {
   const wanted = fold(said);
   const byKey = choices.filter((one) => one.key === said.trim());

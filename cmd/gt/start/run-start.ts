@@ -48,7 +48,10 @@ export async function runStart(given: Given<StartFlags>, context: CommandContext
   return 0;
 }
 
-/** Looks until it is so, for as long as a pod may take; what a bead is to say is known once the session has left its start. */
+/**
+ * Looks until it is so, for as long as a pod may take; what a bead is to say is known once the session has left its
+ * start.
+ */
 async function sessionNow(
   bridge: OpenBridge,
   sessionId: string,

@@ -30,8 +30,8 @@ const COLUMNS: readonly Column[] = [
 ];
 
 /**
- * Many agents, one line each, within `columns`: columns that say less are left out before anything is cut, and so are those
- * in which no agent has anything. Several agents are counted below. `now` is the wall clock, ms.
+ * Many agents, one line each, within `columns`: columns that say less are left out before anything is cut, and so are
+ * those in which no agent has anything. Several agents are counted below. `now` is the wall clock, ms.
  */
 export function statusTable(rows: readonly StatusRow[], now: number, columns: number, paint: Paint): PrintableText {
   const shown = columnsFor(rows, now, columns);

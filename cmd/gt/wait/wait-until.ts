@@ -5,8 +5,8 @@ import type { Backend } from "../../../internal/terminal/backend.ts";
 import { isReached, type WaitGoal } from "./wait-goal.ts";
 
 /**
- * How a wait ended. `status`: as seen last; `dead` may come without one, when only the end of the stream tells it, and what was
- * not reached, when its session never came to run.
+ * How a wait ended. `status`: as seen last; `dead` may come without one, when only the end of the stream tells it, and
+ * what was not reached, when its session never came to run.
  */
 export interface WaitEnd {
   readonly reached: boolean;
@@ -20,8 +20,8 @@ const LOOK_MS = 5000;
 const AWAY_MS = 10_000;
 
 /**
- * Looks at the agent until it is what is waited for, or until `timeoutMs` have passed; looks at least once. A session that its
- * control plane starts has no agent to look at yet.
+ * Looks at the agent until it is what is waited for, or until `timeoutMs` have passed; looks at least once. A session
+ * that its control plane starts has no agent to look at yet.
  * @throws DomainError as `Backend.status`: at once when the first look fails, later when it fails for 10 s
  */
 export async function waitUntil(

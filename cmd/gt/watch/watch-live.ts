@@ -25,7 +25,10 @@ interface Live {
   back: { readonly text: string; readonly at: number } | undefined;
 }
 
-/** The terminal on the person's, redrawn in place until it ends. A connection that breaks leaves the picture and says so above. */
+/**
+ * The terminal on the person's, redrawn in place until it ends. A connection that breaks leaves the picture and says so
+ * above.
+ */
 export async function watchLive(found: FoundAgent, command: WatchOptions, context: CommandContext): Promise<number> {
   const { signal, stdout, clock } = context;
   const live: Live = { picture: undefined, status: undefined, trouble: "", lost: "", back: undefined };

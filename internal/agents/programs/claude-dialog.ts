@@ -25,8 +25,8 @@ const KINDS: readonly (readonly [DialogKind, RegExp])[] = [
 ];
 
 /**
- * A dialog fills everything from its line down to the last row. Its choices are the rows around the one that the program
- * marks and puts its cursor on: what a command or a question quotes stands elsewhere.
+ * A dialog fills everything from its line down to the last row. Its choices are the rows around the one that the
+ * program marks and puts its cursor on: what a command or a question quotes stands elsewhere.
  */
 export function claudeDialog(screen: Screen): DialogView | undefined {
   const last = lastRow(screen);
@@ -99,7 +99,10 @@ function listAt(screen: Screen, anchor: number, end: number): ChoiceReading | un
   return numbered ?? unnumberedChoices(screen, { anchor, mark, to: end });
 }
 
-/** The line a dialog begins under; a dialog may have more of them inside, so the highest one with no composer above the list counts. */
+/**
+ * The line a dialog begins under; a dialog may have more of them inside, so the highest one with no composer above the
+ * list counts.
+ */
 function dialogTop(screen: Screen, from: number): number {
   let top = ruleAbove(screen, from, REACH);
   if (top < 0 || !isWide(screen, top)) return 0;

@@ -16,8 +16,8 @@ const HOOKS: Readonly<Record<string, readonly [word: string, spool: boolean]>> =
 const TIMEOUT_S = 2;
 
 /**
- * The settings that a launch passes by `--settings`: they are laid over a person's own, whose hooks stay. `tui` keeps the
- * transcript in the terminal's history; the full-screen renderer leaves none and offers itself in a dialog.
+ * The settings that a launch passes by `--settings`: they are laid over a person's own, whose hooks stay. `tui` keeps
+ * the transcript in the terminal's history; the full-screen renderer leaves none and offers itself in a dialog.
  */
 export function claudeSettings(script: string): string {
   const hooks = Object.entries(HOOKS).map(([event, [word, spool]]) => {

@@ -10,14 +10,17 @@ const SPINNER = /^[·✢✳✶✻✽*∗] \S[^…]{0,80}…/;
 const INTERRUPT = /\besc to interrupt\b/;
 /** Titles while it works; a static title says nothing, so this proves busy and never idle. */
 const BUSY_TITLE = /^[⠀-⣿◐◑◒◓] /u;
-/** The last row of a turn that has ended, while something that it started goes on; and the status row. Both are kept up to date. */
+/**
+ * The last row of a turn that has ended, while something that it started goes on; and the status row. Both are kept up
+ * to date.
+ */
 const WAITING = /^[·✢✳✶✻✽*∗] Waiting for (\d{1,3}) background agents? to finish$/;
 const STATUS_SHELLS = /(?:^ {2}| · )(\d{1,3}) shells?(?= · |$)/;
 const PARKED = /(?:usage|session|weekly|rate) limit (?:reached|hit)|hit your (?:\w+ )?limit/i;
 
 /**
- * What Claude Code's screen says. The composer is the box between the two full-width lines around the cursor; only it, the
- * rows below it and the block right above it count, so that nothing in the transcript can pass for them.
+ * What Claude Code's screen says. The composer is the box between the two full-width lines around the cursor; only it,
+ * the rows below it and the block right above it count, so that nothing in the transcript can pass for them.
  */
 export function claudeView(screen: Screen): ScreenView {
   const composer = composerBox(screen);
@@ -65,8 +68,8 @@ interface Above {
 }
 
 /**
- * The block right above the composer, from the bottom up: hints and queued messages are indented or led by `❯`, the spinner
- * starts at the first column. The first other row at the first column ends it.
+ * The block right above the composer, from the bottom up: hints and queued messages are indented or led by `❯`, the
+ * spinner starts at the first column. The first other row at the first column ends it.
  */
 function aboveComposer(screen: Screen, from: number): Above {
   const queued: string[] = [];

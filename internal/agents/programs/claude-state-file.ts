@@ -8,7 +8,8 @@ export function claudeStateFile(home: string, pid: number): string {
 
 /**
  * Reads it. Undefined when it is another process's (the pid or its start time differ), half written, or says something
- * this does not know. `shell` means that its turn has ended and a background shell runs; a person's `!` command is `busy`.
+ * this does not know. `shell` means that its turn has ended and a background shell runs; a person's `!` command is
+ * `busy`.
  */
 export function readClaudeState(
   text: string,

@@ -52,7 +52,10 @@ function footerRow(screen: Screen, last: number): number {
   return -1;
 }
 
-/** Upwards from the keys: what a choice goes on with is indented further than its number, an arrow says that there is more. */
+/**
+ * Upwards from the keys: what a choice goes on with is indented further than its number, an arrow says that there is
+ * more.
+ */
 function listAbove(screen: Screen, footer: number): ChoiceReading | undefined {
   let anchor = footer - 1;
   while (anchor >= 0 && /^(?: {5}.*|\s*|[↑↓]\s*)$/.test(lineAt(screen, anchor))) anchor -= 1;
@@ -67,7 +70,10 @@ function listAbove(screen: Screen, footer: number): ChoiceReading | undefined {
   });
 }
 
-/** The transcript marks its rows in the first column or ends with its turn, which is dim; a dialog indents all but the chosen row. */
+/**
+ * The transcript marks its rows in the first column or ends with its turn, which is dim; a dialog indents all but the
+ * chosen row.
+ */
 function dialogTop(screen: Screen, from: number): number {
   let row = from - 1;
   while (row >= 0 && /^(?:\s|$)/.test(lineAt(screen, row)) && !endsTurn(screen, row)) row -= 1;

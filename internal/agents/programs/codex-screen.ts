@@ -16,9 +16,9 @@ const BACKGROUND = /^ {2}(\d{1,3}) background terminals? running · /;
 const PARKED = /hit your usage limit|usage limit reached|rate limit reached/i;
 
 /**
- * What Codex's screen says. The composer is the `›` row and the indented rows around the cursor; below it stand only a blank
- * row and the status rows. While an answer streams no row says that it works: the title does, and if there is no title the
- * missing end of the turn.
+ * What Codex's screen says. The composer is the `›` row and the indented rows around the cursor; below it stand only a
+ * blank row and the status rows. While an answer streams no row says that it works: the title does, and if there is no
+ * title the missing end of the turn.
  */
 export function codexView(screen: Screen): ScreenView {
   const composer = composerRows(screen);
@@ -54,8 +54,8 @@ function composerRows(screen: Screen): ComposerView | undefined {
 }
 
 /**
- * The prompt is bold, `›` in the default colour or `!` for shell commands; the chosen row of a list, which begins alike, is
- * styled as a whole, and the transcript's echo of a message is dim.
+ * The prompt is bold, `›` in the default colour or `!` for shell commands; the chosen row of a list, which begins
+ * alike, is styled as a whole, and the transcript's echo of a message is dim.
  */
 function isPrompt(line: ScreenLine | undefined): boolean {
   const [first] = line?.runs ?? [];

@@ -8,7 +8,9 @@ import { demoView } from "./demo-screen.ts";
 /** Once a question's field is selected, what is typed stands in its place. */
 const LIST = { ...VERTICAL, asksText: /^Type something/, textField: "inline" } as const;
 
-/** The demo agent (`internal/demo`). It reads `GT_HOOK_FIFO` and `GT_HOOK_DIR` itself; its payload is the bare prompt. */
+/**
+ * The demo agent (`internal/demo`). It reads `GT_HOOK_FIFO` and `GT_HOOK_DIR` itself; its payload is the bare prompt.
+ */
 export const demo: AgentProfile = {
   name: "demo",
   command: ["gt-demo-agent"],

@@ -28,8 +28,8 @@ interface Box {
 }
 
 /**
- * A dialog takes the composer's place and goes down to the last row; its last rows name its keys, and by them it is known
- * whether its choices are the buttons beside them or the list above them.
+ * A dialog takes the composer's place and goes down to the last row; its last rows name its keys, and by them it is
+ * known whether its choices are the buttons beside them or the list above them.
  */
 export function openCodeDialog(screen: Screen): DialogView | undefined {
   const box = boxAtBottom(screen);
@@ -62,7 +62,10 @@ function boxAtBottom(screen: Screen): Box | undefined {
   return { top, keys, left, right: rightOf(screen, keys) };
 }
 
-/** A wide screen may have a panel at its right, unless the keys, which stand at the right end of the box, reach beyond its edge. */
+/**
+ * A wide screen may have a panel at its right, unless the keys, which stand at the right end of the box, reach beyond
+ * its edge.
+ */
 function rightOf(screen: Screen, keys: number): number {
   const edge = screen.cols - PANEL;
   const hasPanel = screen.cols >= PANEL_FROM && lineAt(screen, keys).length <= edge;
@@ -86,8 +89,8 @@ function choicesIn(screen: Screen, box: Box): ChoiceReading | undefined {
 }
 
 /**
- * `1. Green` …, upwards from the keys; a description is indented further, a question stands above in the same column. The
- * chosen one's number is not in the muted colour that the words of the key row have.
+ * `1. Green` …, upwards from the keys; a description is indented further, a question stands above in the same column.
+ * The chosen one's number is not in the muted colour that the words of the key row have.
  */
 function listAbove(screen: Screen, box: Box): ChoiceReading | undefined {
   const muted = screen.lines[box.keys]?.runs.findLast((run) => /^(?:dis|sel|sub|con|can)/.test(visible(run)))?.fg;

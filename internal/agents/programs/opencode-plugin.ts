@@ -4,9 +4,9 @@ import { pathToFileURL } from "node:url";
 export const PLUGIN_FILE = "opencode-plugin.js";
 
 /**
- * A plugin that runs inside OpenCode and reports as hooks do: one short line to the FIFO per event, the text of a message in
- * a private file that the line names. It never waits (a full FIFO loses the line), reports nothing of subagents, and
- * changes nothing that OpenCode does.
+ * A plugin that runs inside OpenCode and reports as hooks do: one short line to the FIFO per event, the text of a
+ * message in a private file that the line names. It never waits (a full FIFO loses the line), reports nothing of
+ * subagents, and changes nothing that OpenCode does.
  */
 export function pluginSource(): string {
   return `import { closeSync, constants, fstatSync, openSync, writeFileSync, writeSync } from "node:fs";

@@ -10,7 +10,10 @@ function newestTurn(screen: Screen, message: RegExp): readonly string[] {
   return Array.from({ length: screen.rows - first }, (_, i) => lineAt(screen, first + i));
 }
 
-/** Codex writes what was decided about a command: `✔ You approved codex to run …`, `✗ You canceled the request to run …`. */
+/**
+ * Codex writes what was decided about a command: `✔ You approved codex to run …`, `✗ You canceled the request to run
+ * …`.
+ */
 export function codexShownAnswer(screen: Screen, dialog: DialogView, given: string): ShownAnswer | undefined {
   if (dialog.kind !== "permission") return undefined;
   const rows = newestTurn(screen, /^› /);

@@ -13,13 +13,14 @@ export interface Caller {
 }
 
 /**
- * Why a caller may not call, or not any more; undefined: it may. The handshake has checked chain and dates; this is asked
- * again whenever our trust changes or a certificate ends, of connections that are open.
+ * Why a caller may not call, or not any more; undefined: it may. The handshake has checked chain and dates; this is
+ * asked again whenever our trust changes or a certificate ends, of connections that are open.
  *
  * A caller's certificate is to be issued by a CA that stands in `ca.crt` itself: what a caller sends along to stand in
  * between is not seen here.
  *
- * `unavailable` is for certificates that were good and may have a successor: the caller may connect again with that one.
+ * `unavailable` is for certificates that were good and may have a successor: the caller may connect again with that
+ * one.
  *
  * @param now wall clock, ms
  */

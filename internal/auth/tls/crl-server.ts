@@ -21,8 +21,8 @@ const MAX_CONNECTIONS = 256;
 const TIMEOUT_MS = 10_000;
 
 /**
- * Serves revocation lists over plain HTTP, as their readers ask for them (RFC 5280 §4.2.1.13): they are signed, public and
- * nothing else is here. `GET PATH` gives the first list (DER), `GET PATH.pem` all of them.
+ * Serves revocation lists over plain HTTP, as their readers ask for them (RFC 5280 §4.2.1.13): they are signed, public
+ * and nothing else is here. `GET PATH` gives the first list (DER), `GET PATH.pem` all of them.
  */
 export class CrlServer implements Task {
   readonly #options: CrlServerOptions;

@@ -55,8 +55,8 @@ export interface TlsPaths {
 }
 
 /**
- * Reads files that somebody replaces one by one: what is read may be half of a change, `checkTls` tells. Every list that
- * is named must be there.
+ * Reads files that somebody replaces one by one: what is read may be half of a change, `checkTls` tells. Every list
+ * that is named must be there.
  * @throws DomainError `invalid` that names the file which cannot be read
  */
 export async function readTlsPaths({ cert, key, ca, crl }: TlsPaths): Promise<TlsFiles> {

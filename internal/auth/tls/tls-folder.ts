@@ -33,7 +33,10 @@ export interface TlsFolderOptions {
   readonly trust?: TrustOptions;
   /** How often to look although nothing told of a change. Default 30 s. */
   readonly pollMs?: number;
-  /** From a change to the look at it, so that what belongs together is written; the most often it is looked. Default 200 ms. */
+  /**
+   * From a change to the look at it, so that what belongs together is written; the most often it is looked. Default 200
+   * ms.
+   */
   readonly settleMs?: number;
 }
 
@@ -41,9 +44,10 @@ export interface TlsFolderOptions {
 type Read = TlsFiles | { readonly fault: TlsFault; readonly why: string };
 
 /**
- * A folder with `tls.crt`, `tls.key`, `ca.crt` and maybe `crl.pem` that somebody replaces now and then: a mounted Secret,
- * or a plain folder that is written or renamed into; or the same files in places of their own. A set of files is used only when `checkTls` accepts it as a whole;
- * until then, and whenever a later one is torn, expired or does not fit together, the one before stays in use.
+ * A folder with `tls.crt`, `tls.key`, `ca.crt` and maybe `crl.pem` that somebody replaces now and then: a mounted
+ * Secret, or a plain folder that is written or renamed into; or the same files in places of their own. A set of files
+ * is used only when `checkTls` accepts it as a whole; until then, and whenever a later one is torn, expired or does not
+ * fit together, the one before stays in use.
  */
 export class TlsFolder implements Task {
   readonly #deps: TlsFolderDeps;

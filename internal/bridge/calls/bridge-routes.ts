@@ -1,6 +1,6 @@
 import type { HandlerContext } from "@connectrpc/connect";
 import type { AuditLog } from "../../auth/audit-log.ts";
-import { RateLimiter } from "../../auth/rate-limits.ts";
+import { RateLimiter } from "../../auth/rate-limiter.ts";
 import type { Clock } from "../../base/clock.ts";
 import { BridgeService } from "../../gen/bridge/v1/bridge_pb.ts";
 import type { Routes } from "../../rpc/server/adapter.ts";
@@ -37,7 +37,9 @@ export const DEFAULT_LIMITS: BridgeLimits = { startsPerMinute: 300, inputsPerMin
 /** What starts or types is not done by half: a JSON field that is not known is no request there. */
 const STRICT = { jsonOptions: { ignoreUnknownFields: false } } as const;
 
-/** BridgeService over a backend. The server's gates must verify tokens (`TokenLayer`) and roles (`bridgeGate`) before. */
+/**
+ * BridgeService over a backend. The server's gates must verify tokens (`TokenLayer`) and roles (`bridgeGate`) before.
+ */
 export function bridgeRoutes(deps: BridgeServiceDeps, limits: BridgeLimits): Routes {
   const { clock, backend, audit, isServing, receipts = new ReceiptSpans({ follows: false }) } = deps;
   const { startsPerMinute, inputsPerMinute, maxInputBytes } = limits;

@@ -52,9 +52,9 @@ export interface BridgeServingOptions {
 type Trust = Pick<RpcServerOptions, "admit" | "admittedUntil" | "identify">;
 
 /**
- * BridgeService behind both layers: a client certificate and a token for every RPC, of every service. It listens once the
- * TLS files and the token keys are read, and follows them from then on; the connections that are open are looked at again
- * whenever they change.
+ * BridgeService behind both layers: a client certificate and a token for every RPC, of every service. It listens once
+ * the TLS files and the token keys are read, and follows them from then on; the connections that are open are looked at
+ * again whenever they change.
  */
 export class BridgeServing implements Task {
   readonly #deps: BridgeServingDeps;

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext } from "@connectrpc/connect";
-import type { RateLimiter } from "../../auth/rate-limits.ts";
+import type { RateLimiter } from "../../auth/rate-limiter.ts";
 import { DomainError } from "../../base/errors.ts";
 import type {
   AckEventsRequest,

@@ -8,8 +8,8 @@ export interface DueUpdate<T> {
 }
 
 /**
- * Updates that one reader has not taken yet, at most one for each key: a later one takes the place of an earlier one, whose
- * number is then named as missed.
+ * Updates that one reader has not taken yet, at most one for each key: a later one takes the place of an earlier one,
+ * whose number is then named as missed.
  */
 export class UpdateQueue<T> {
   readonly #due = new Map<string, { readonly value: T; readonly seq: bigint }>();

@@ -11,8 +11,8 @@ export interface MirrorLogOptions {
 }
 
 /**
- * The last events of a log that lives elsewhere, under the numbers that they have there; bounded by count and bytes: the
- * oldest go first. Numbers that did not come stay holes, which readers are told of.
+ * The last events of a log that lives elsewhere, under the numbers that they have there; bounded by count and bytes:
+ * the oldest go first. Numbers that did not come stay holes, which readers are told of.
  */
 export class MirrorLog<T> implements EventSource<T> {
   readonly start = 1n;

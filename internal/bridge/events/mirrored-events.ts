@@ -35,8 +35,8 @@ const RETRY_MS = 250;
 const BRIDGE: Caller = { identity: "bridge", role: "operate" };
 
 /**
- * The events of a sidecar, read once for all subscribers, under the sidecar's numbers and as the sidecar encoded them. They
- * stay readable when the sidecar has gone.
+ * The events of a sidecar, read once for all subscribers, under the sidecar's numbers and as the sidecar encoded them.
+ * They stay readable when the sidecar has gone.
  */
 export class MirroredEvents implements SessionLog {
   readonly #deps: MirroredEventsDeps;
@@ -126,7 +126,9 @@ export class MirroredEvents implements SessionLog {
     this.#log.close();
   }
 
-  /** @throws DomainError `unavailable` before the first event: no position can be judged then, a later one may be good */
+  /**
+   * @throws DomainError `unavailable` before the first event: no position can be judged then, a later one may be good
+   */
   #checkBegun(): void {
     if (this.#log.epoch !== "") return;
     throw new DomainError("unavailable", "the session's sidecar has not told an event yet: no position is known");

@@ -2,7 +2,10 @@ import { Counter, Gauge, type Registry } from "prom-client";
 import { DomainError } from "../../base/errors.ts";
 import type { SessionInfo } from "../session-backend.ts";
 
-/** Numbers about the sessions of a bridge; the names begin with `gastown_bridge_`. Labels hold nothing that a caller chose. */
+/**
+ * Numbers about the sessions of a bridge; the names begin with `gastown_bridge_`. Labels hold nothing that a caller
+ * chose.
+ */
 export class BridgeMetrics {
   readonly #registers: Registry[];
   readonly #providers: ReadonlySet<string>;

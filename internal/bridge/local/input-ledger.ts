@@ -24,12 +24,18 @@ const MAX_OF_ONE = 8000;
 /** Inputs without a final outcome. */
 const MAX_OPEN = 50;
 
-/** The inputs of one session, so that none is given twice: kept for 24 h after they came, at most 10,000, of one caller 8,000. */
+/**
+ * The inputs of one session, so that none is given twice: kept for 24 h after they came, at most 10,000, of one caller
+ * 8,000.
+ */
 export class InputLedger {
   /** The oldest first. */
   readonly #entries = new Map<string, LedgerEntry & { readonly hash: string }>();
 
-  /** The input with this key; undefined: there is none. `now`: monotonic, ms. @throws DomainError `already-exists` when it was another text */
+  /**
+   * The input with this key; undefined: there is none. `now`: monotonic, ms. @throws DomainError `already-exists` when
+   * it was another text
+   */
   find(requestId: string, text: string, now: number): LedgerEntry | undefined {
     this.#expire(now);
     const entry = this.#entries.get(requestId);

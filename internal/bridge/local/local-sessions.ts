@@ -72,7 +72,9 @@ const START_WAIT_MS = 10_000;
 /** Labels that WatchSessions knows on a host. */
 const LABELS: ReadonlySet<string> = new Set(["gastown.io/agent", "gastown.io/provider"]);
 
-/** Sessions on this host. Starts are taken while `run` goes on; when it is told to stop, it stops all sessions first. */
+/**
+ * Sessions on this host. Starts are taken while `run` goes on; when it is told to stop, it stops all sessions first.
+ */
 export class LocalSessions implements SessionBackend, Task {
   readonly knownLabels = LABELS;
   readonly #deps: LocalSessionsDeps;
@@ -95,7 +97,9 @@ export class LocalSessions implements SessionBackend, Task {
     deps.metrics?.observe(() => [...this.#table.all()].map((session) => session.info()));
   }
 
-  /** Resolves when the sessions of an earlier daemon are known here: before that, one that runs would seem not to exist. */
+  /**
+   * Resolves when the sessions of an earlier daemon are known here: before that, one that runs would seem not to exist.
+   */
   get ready(): Promise<void> {
     return this.#ready.promise;
   }
@@ -180,7 +184,9 @@ export class LocalSessions implements SessionBackend, Task {
     return session;
   }
 
-  /** The session that was started before with the same parameters. @throws DomainError `precondition`, `already-exists` */
+  /**
+   * The session that was started before with the same parameters. @throws DomainError `precondition`, `already-exists`
+   */
   #known(request: StartRequest): LocalSession | undefined {
     const session = this.#table.get(request);
     if (session === undefined) return undefined;
@@ -193,7 +199,9 @@ export class LocalSessions implements SessionBackend, Task {
     throw new DomainError("already-exists", `${named} was started with other parameters`);
   }
 
-  /** Everything up to the table's entry happens at once: what comes meanwhile finds the session, and is counted with it. */
+  /**
+   * Everything up to the table's entry happens at once: what comes meanwhile finds the session, and is counted with it.
+   */
   #begin(request: StartRequest): LocalSession {
     if (this.#closing.signal.aborted) throw new DomainError("unavailable", "the bridge is shutting down");
     const provider = this.#providers.get(request.provider);

@@ -16,7 +16,9 @@ interface Asked {
   answeredAt: number | undefined;
 }
 
-/** The providers of the configuration. One question about a provider's health is under way at a time, and ends in time. */
+/**
+ * The providers of the configuration. One question about a provider's health is under way at a time, and ends in time.
+ */
 export class ProviderRegistry {
   readonly #deps: { readonly clock: Clock; readonly logger: Logger };
   readonly #providers: ReadonlyMap<string, Provider>;

@@ -13,12 +13,12 @@ export interface CheckedFolder extends Disposable {
 const MAX_PART_BYTES = 255;
 
 /**
- * Opens the folder at `path` if it is one of `allowed`, or below one. An allowed path is absolute, and `*` in it stands for
- * any one part. Parts are compared as they are, byte by byte; nothing is normalised. What leads to an allowed path, up to
- * its first `*`, may be a link that the administrator has made; no part from there on is.
+ * Opens the folder at `path` if it is one of `allowed`, or below one. An allowed path is absolute, and `*` in it stands
+ * for any one part. Parts are compared as they are, byte by byte; nothing is normalised. What leads to an allowed path,
+ * up to its first `*`, may be a link that the administrator has made; no part from there on is.
  *
- * @throws DomainError `denied` for a path that is not allowed or goes over a link, `invalid` for one that is not absolute,
- * or below which there is no such folder
+ * @throws DomainError `denied` for a path that is not allowed or goes over a link, `invalid` for one that is not
+ * absolute, or below which there is no such folder
  */
 export function openRepo(path: string, allowed: readonly string[]): CheckedFolder {
   if (!path.startsWith("/")) throw new DomainError("invalid", "repo_path must be absolute");

@@ -23,7 +23,9 @@ export type SessionFact =
   /** Nothing of the agent is left; `error`: it failed, or could not be started. */
   | { readonly type: "ended"; readonly at: number; readonly error?: string };
 
-/** What a session becomes. What ended stays as it ended; an agent that fails while it is being stopped has been stopped. */
+/**
+ * What a session becomes. What ended stays as it ended; an agent that fails while it is being stopped has been stopped.
+ */
 export function nextState(state: SessionState, fact: SessionFact): SessionState {
   switch (state.type) {
     case "starting":

@@ -12,9 +12,9 @@ const KIND_FIELD = 4;
 const AS_SNAPSHOT = Uint8Array.of(KIND_FIELD << 3, UpdateKind.SNAPSHOT);
 
 /**
- * Watchers of one session's screen: those who want the same lines at the same rate share one stream of its sidecar, which
- * lives from the first to the last of them. Updates are passed on as the sidecar encoded them. Who comes later begins with the
- * last picture; who is slow gets the newest one when it can take it, and keeps nobody waiting.
+ * Watchers of one session's screen: those who want the same lines at the same rate share one stream of its sidecar,
+ * which lives from the first to the last of them. Updates are passed on as the sidecar encoded them. Who comes later
+ * begins with the last picture; who is slow gets the newest one when it can take it, and keeps nobody waiting.
  */
 export class SharedScreens {
   readonly #open: Open;

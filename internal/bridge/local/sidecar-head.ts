@@ -5,7 +5,9 @@ import { DomainError } from "../../base/errors.ts";
 import { SidecarService, SidecarStreamEventsRequestSchema } from "../../gen/gastown/v1/sidecar_pb.ts";
 import type { Caller, SessionTerminal } from "../session-backend.ts";
 
-/** No event has this number: a sidecar that is asked for what comes after it refuses, and says which one is the last. */
+/**
+ * No event has this number: a sidecar that is asked for what comes after it refuses, and says which one is the last.
+ */
 const NO_SEQ = 2n ** 64n - 1n;
 const BRIDGE: Caller = { identity: "bridge", role: "read" };
 

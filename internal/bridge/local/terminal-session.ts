@@ -220,7 +220,9 @@ export class TerminalSession implements AgentSession {
     }
   }
 
-  /** The first event has come; of a survivor, all that it has told so far: positions of them are known to its readers. */
+  /**
+   * The first event has come; of a survivor, all that it has told so far: positions of them are known to its readers.
+   */
   async #caughtUp(terminal: SessionTerminal): Promise<void> {
     const { clock, isSurvivor } = this.#deps;
     const head = isSurvivor ? ((await headAtSidecar(clock, terminal, FIRST_EVENT_MS)) ?? 1n) : 1n;
@@ -245,7 +247,9 @@ function receiptOf({ receipt }: SidecarEvent) {
   return nudgeReceipt(create(SidecarNudgeResponseSchema, response), sender);
 }
 
-/** The same terminal; what is typed by way of it keeps the session from being idle, and those who only look share calls. */
+/**
+ * The same terminal; what is typed by way of it keeps the session from being idle, and those who only look share calls.
+ */
 function withActivity(terminal: SessionTerminal, { active }: AgentListener): SessionTerminal {
   const screens = new SharedScreens((request, signal) => terminal.stream(watchOutput, request, WATCHERS, signal));
   const statuses = new SharedCall((signal) =>

@@ -22,8 +22,8 @@ const STEP_MS = 60_000;
 const BEAD_ID = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 
 /**
- * The leader's work on beads: the bead that a pod's label names says where the pod's sidecar is for as long as the session
- * lives, of several the youngest. A bead that says something else by then is left as it is.
+ * The leader's work on beads: the bead that a pod's label names says where the pod's sidecar is for as long as the
+ * session lives, of several the youngest. A bead that says something else by then is left as it is.
  */
 export class BeadWriter implements Task {
   readonly #deps: BeadWriterDeps;

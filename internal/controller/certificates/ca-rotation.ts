@@ -24,8 +24,8 @@ export interface SidecarReport {
 
 export interface RotationOptions {
   /**
-   * How long certificates of callers that the previous CA has signed may live on, ms: it stays trusted for this long after
-   * the change of the signer.
+   * How long certificates of callers that the previous CA has signed may live on, ms: it stays trusted for this long
+   * after the change of the signer.
    */
   readonly callersMs: number;
 }
@@ -38,8 +38,8 @@ export interface RotationStep {
 }
 
 /**
- * Takes at most one step. Each is taken only when every live sidecar reports that it has followed the one before: waiting
- * for a fixed time instead would cut off those whose Secret arrives late.
+ * Takes at most one step. Each is taken only when every live sidecar reports that it has followed the one before:
+ * waiting for a fixed time instead would cut off those whose Secret arrives late.
  * @param reports one for each live session with a certificate of ours
  * @param now wall clock, ms
  */

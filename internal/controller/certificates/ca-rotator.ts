@@ -41,9 +41,9 @@ const REMIND_MS = 300_000;
 const NAMED = 10;
 
 /**
- * Takes the CA's replacement from step to step, by the replica that leads. Where it is stands in the CA's Secret alone, so a
- * replica that begins to lead goes on where the one before was cut off, at whichever call; each step is one write with what was
- * seen as its precondition.
+ * Takes the CA's replacement from step to step, by the replica that leads. Where it is stands in the CA's Secret alone,
+ * so a replica that begins to lead goes on where the one before was cut off, at whichever call; each step is one write
+ * with what was seen as its precondition.
  */
 export class CaRotator implements Task {
   readonly #deps: CaRotatorDeps;

@@ -7,10 +7,10 @@ import { bundleOf, type CaId, type RotationState } from "./ca-rotation.ts";
 import type { IssuingCa } from "./session-certificate.ts";
 
 /**
- * What the CA's Secret holds. `ca.crt` and `ca.key`: the CA. `next.crt` and `next.key`: the one that replaces it, while that is
- * going on; afterwards `previous.crt`, until the old one is trusted no more. `chain.crt`: the new one as the old one signed it,
- * for those who trust the old one alone. `clients.crt`: CAs of callers, as our CA signed them. `crl.pem`: revocation lists.
- * `rotation.json`: how far the replacement is.
+ * What the CA's Secret holds. `ca.crt` and `ca.key`: the CA. `next.crt` and `next.key`: the one that replaces it, while
+ * that is going on; afterwards `previous.crt`, until the old one is trusted no more. `chain.crt`: the new one as the
+ * old one signed it, for those who trust the old one alone. `clients.crt`: CAs of callers, as our CA signed them.
+ * `crl.pem`: revocation lists. `rotation.json`: how far the replacement is.
  */
 export type CaSecretData = Readonly<Record<string, string>>;
 
@@ -59,7 +59,8 @@ export function clientsOfPrevious(data: CaSecretData, state: RotationState): rea
 }
 
 /**
- * The Secret's keys after a step of the replacement: the signer's are always `ca.crt` and `ca.key`. A key that is undefined goes.
+ * The Secret's keys after a step of the replacement: the signer's are always `ca.crt` and `ca.key`. A key that is
+ * undefined goes.
  * @throws DomainError `precondition` when the next CA's certificate or key is missing
  */
 export function afterStep(data: CaSecretData, state: RotationState): CaSecretData {
@@ -75,7 +76,9 @@ export function afterStep(data: CaSecretData, state: RotationState): CaSecretDat
   return rest;
 }
 
-/** Without the revocation lists of CAs that leave the bundle: a sidecar takes none that no CA of its bundle has signed. */
+/**
+ * Without the revocation lists of CAs that leave the bundle: a sidecar takes none that no CA of its bundle has signed.
+ */
 function withoutLists(data: CaSecretData): CaSecretData {
   const { "crl.pem": crl, ...rest } = data;
   if (!crl) return data;

@@ -23,8 +23,8 @@ export async function newSessionsCa(
 }
 
 /**
- * The CA's Secret with a CA that is to take the place of the one in it: the one in `next.crt` and `next.key` if somebody put it
- * there, else a new one. The Secret as it is while a replacement is under way.
+ * The CA's Secret with a CA that is to take the place of the one in it: the one in `next.crt` and `next.key` if
+ * somebody put it there, else a new one. The Secret as it is while a replacement is under way.
  * @param now wall clock, ms
  * @throws DomainError `precondition` for a Secret that cannot be used, `denied` for a next CA that cannot
  */

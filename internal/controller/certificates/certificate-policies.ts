@@ -58,8 +58,8 @@ interface Policy<F = Facts> {
 }
 
 /**
- * Decides what becomes of a session's Secret. The first policy that objects decides; `why` is its name, for logs, events and
- * metrics. Calling it again after the action was taken gives `keep`.
+ * Decides what becomes of a session's Secret. The first policy that objects decides; `why` is its name, for logs,
+ * events and metrics. Calling it again after the action was taken gives `keep`.
  */
 export function certificateAction(one: CertificateCase): CertificateAction {
   if (one.secret === undefined) return { type: "issue", why: "secret-absent" };
@@ -71,7 +71,10 @@ export function certificateAction(one: CertificateCase): CertificateAction {
   return { type: "keep", renewAt: facts.leaf === undefined ? one.now : renewalTime(facts.leaf) };
 }
 
-/** What is wrong with a Secret of that name whatever it holds: `wait`, `refuse` or `recreate`; undefined: it is this pod's. */
+/**
+ * What is wrong with a Secret of that name whatever it holds: `wait`, `refuse` or `recreate`; undefined: it is this
+ * pod's.
+ */
 export function placeAction(place: Place): CertificateAction | undefined {
   for (const { check } of PLACE_POLICIES) {
     const action = check(place);
@@ -84,7 +87,8 @@ const PLACE_POLICIES: readonly Policy<Place>[] = [
   // Garbage collection or a person deletes it: a write would be lost with it.
   policy("being-deleted", ({ secret }) => (secret.deleting ? "wait" : undefined)),
 
-  // Without our label and our pod as its owner someone else made it, whatever its name: it may hold what pods of theirs need.
+  // Without our label and our pod as its owner someone else made it, whatever its name: it may hold what pods of theirs
+  // need.
   policy("not-ours", ({ secret, pod }) => (isLabelled(secret) || isOwnedBy(secret, pod) ? undefined : "refuse")),
 
   // The pod before this one had the same name; its garbage has not been collected yet.
@@ -106,7 +110,8 @@ const POLICIES: readonly Policy[] = [
   // The CA was replaced: new certificates come from the new one, before the old one leaves the bundle.
   policy("wrong-issuer", ({ leaf, ca }) => (leaf && isIssuedBy(leaf, ca.signer.certificate) ? undefined : "issue")),
 
-  // Another session's certificate, one with more names, or one that may call: the sidecar or its callers would refuse it.
+  // Another session's certificate, one with more names, or one that may call: the sidecar or its callers would refuse
+  // it.
   policy("wrong-names", ({ leaf, identity }) => (leaf && isCertificateOf(leaf, identity) ? undefined : "issue")),
 
   // Issued by a clock that was ahead.

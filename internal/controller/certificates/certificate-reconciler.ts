@@ -41,8 +41,8 @@ const REFUSED_AGAIN_MS = 60_000;
 
 /**
  * Brings the Secret of one session's pod into the state that the policies ask for, and tells the pod. Every write has a
- * precondition, so two replicas that do the same at once, or one that stops between two writes, leave one valid Secret: the
- * next look completes what is missing.
+ * precondition, so two replicas that do the same at once, or one that stops between two writes, leave one valid Secret:
+ * the next look completes what is missing.
  */
 export class CertificateReconciler {
   readonly #deps: CertificateReconcilerDeps;
@@ -55,7 +55,8 @@ export class CertificateReconciler {
 
   /**
    * One look. A pod that is being deleted gets nothing any more.
-   * @throws DomainError of the cluster's API: `already-exists` and `precondition` when another replica was quicker; look again
+   * @throws DomainError of the cluster's API: `already-exists` and `precondition` when another replica was quicker;
+   * look again
    */
   async reconcile(session: CertifiedSession, signal: AbortSignal): Promise<CertificateOutcome> {
     const { pod, secretName } = session;

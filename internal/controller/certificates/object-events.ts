@@ -25,7 +25,9 @@ export interface ObjectEventsDeps {
   readonly logger: Logger;
 }
 
-/** Events of the cluster: what `kubectl describe` shows of an object for an hour. For people; nothing depends on them. */
+/**
+ * Events of the cluster: what `kubectl describe` shows of an object for an hour. For people; nothing depends on them.
+ */
 export class ObjectEvents {
   readonly #deps: ObjectEventsDeps;
 

@@ -25,8 +25,8 @@ export type OwnNames =
 const RETRY_MS = 5_000;
 
 /**
- * A certificate of the controller itself, made from the sessions' CA and held in memory: 24 hours, renewed at half of its life
- * and whenever the CA, its bundle or its list changes. Each replica makes its own.
+ * A certificate of the controller itself, made from the sessions' CA and held in memory: 24 hours, renewed at half of
+ * its life and whenever the CA, its bundle or its list changes. Each replica makes its own.
  */
 export class OwnCertificate implements Task {
   readonly #deps: OwnCertificateDeps;

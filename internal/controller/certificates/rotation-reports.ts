@@ -28,7 +28,9 @@ const ASK_MS = 3_000;
 const ASKED_AT_ONCE = 16;
 const CONTROLLER = { identity: "gt-controller" };
 
-/** What each session's sidecar uses: asked of those that serve, read from the Secret for those that will start with it. */
+/**
+ * What each session's sidecar uses: asked of those that serve, read from the Secret for those that will start with it.
+ */
 export class RotationReports {
   readonly #deps: RotationReportsDeps;
   /** By pod uid: those that have followed a state are not asked again before the step. */
@@ -93,7 +95,10 @@ export class RotationReports {
   }
 }
 
-/** Pods that end take no new Secret any more; plaintext ones, and those in whose Secret's place is another's, never had one. */
+/**
+ * Pods that end take no new Secret any more; plaintext ones, and those in whose Secret's place is another's, never had
+ * one.
+ */
 function isConcerned({ pod, binding }: SessionRecord, secret: SecretFacts | undefined): boolean {
   const isCertified = secret !== undefined || pod.annotations[ANNOTATIONS.certSerial] !== undefined;
   return binding.credentials === "secret" && isCertified && !isOver(pod) && pod.deletedAt === undefined;

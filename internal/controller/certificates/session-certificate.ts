@@ -31,7 +31,8 @@ const RENEW_AT = 0.5;
 const RENEW_SPREAD = 0.1;
 
 /**
- * A certificate for a session's sidecar and its new key: for servers only, 24 hours, with the session's URI and DNS name.
+ * A certificate for a session's sidecar and its new key: for servers only, 24 hours, with the session's URI and DNS
+ * name.
  * @param now wall clock, ms
  * @throws DomainError `invalid` for a session that cannot be named in a certificate
  */

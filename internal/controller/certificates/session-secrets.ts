@@ -42,8 +42,8 @@ const BURST = 30;
 const EACH_MS = 5_000;
 
 /**
- * The Secrets of sessions, watched by our labels: damage done by hand is seen when it is done. Run by the replica that leads;
- * another one holds no watch on Secrets.
+ * The Secrets of sessions, watched by our labels: damage done by hand is seen when it is done. Run by the replica that
+ * leads; another one holds no watch on Secrets.
  */
 export class SessionSecrets implements Task {
   readonly #deps: SessionSecretsDeps;

@@ -43,9 +43,9 @@ const CLIENT_DAYS = 90;
 const RENEW_AFTER = 2 / 3;
 
 /**
- * Makes the CA, the first client's certificate and the key of its tokens, as far as they are missing. What is there is kept,
- * a CA always; a client's certificate that ends soon or is of another CA is made again, with the key of its tokens kept. Runs
- * that overlap or are cut off leave what the next one completes.
+ * Makes the CA, the first client's certificate and the key of its tokens, as far as they are missing. What is there is
+ * kept, a CA always; a client's certificate that ends soon or is of another CA is made again, with the key of its
+ * tokens kept. Runs that overlap or are cut off leave what the next one completes.
  * @throws DomainError `precondition` for a Secret that is there and cannot be used; errors of the cluster's API
  */
 export async function setUp(deps: SetUpDeps, wish: SetUpWish, signal: AbortSignal): Promise<SetUpReport> {

@@ -33,8 +33,8 @@ export interface TearDownWish {
 const LOOK_MS = 500;
 
 /**
- * Takes away what the controllers made: stops them first, so that nothing new begins; then deletes the pods with our label, with
- * whose end their Secrets go, and the Secrets of the set-up. Adopted pods are others' and stay.
+ * Takes away what the controllers made: stops them first, so that nothing new begins; then deletes the pods with our
+ * label, with whose end their Secrets go, and the Secrets of the set-up. Adopted pods are others' and stay.
  * @throws DomainError `deadline` that names what is left
  */
 export async function tearDown(deps: TearDownDeps, wish: TearDownWish, signal: AbortSignal): Promise<void> {

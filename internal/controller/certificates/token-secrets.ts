@@ -19,8 +19,9 @@ const REFUSED_AGAIN_MS = 60_000;
 const FAILED_AGAIN_MS = 30_000;
 
 /**
- * The Secret with the token of a session's agent, beside that with its certificate: named after the pod, owned by it, and
- * mounted where the agent is. Every write has a precondition; the kubelet brings the file up to date within a minute or two.
+ * The Secret with the token of a session's agent, beside that with its certificate: named after the pod, owned by it,
+ * and mounted where the agent is. Every write has a precondition; the kubelet brings the file up to date within a
+ * minute or two.
  */
 export class TokenSecrets {
   readonly #deps: TokenSecretsDeps;
@@ -30,8 +31,10 @@ export class TokenSecrets {
   }
 
   /**
-   * One look; answers after how many ms the next is due, undefined: the session has ended, or its pod has no place for a token.
-   * @throws DomainError of the cluster's API: `already-exists` and `precondition` when another replica was quicker; look again
+   * One look; answers after how many ms the next is due, undefined: the session has ended, or its pod has no place for
+   * a token.
+   * @throws DomainError of the cluster's API: `already-exists` and `precondition` when another replica was quicker;
+   * look again
    */
   async look(record: SessionRecord, signal: AbortSignal): Promise<number | undefined> {
     const { pod } = record;

@@ -28,8 +28,8 @@ export function podVerdict(pod: ObservedPod, intent: SessionIntent = { stopping:
 }
 
 /**
- * The whole pod was ended from outside: eviction, preemption, a node that was drained or shut down. An agent that ends well
- * when it is told to makes its pod look as if it had come to its own end.
+ * The whole pod was ended from outside: eviction, preemption, a node that was drained or shut down. An agent that ends
+ * well when it is told to makes its pod look as if it had come to its own end.
  */
 const evicted: Check = ({ status, deletedAt }, { stopping }) => {
   const disrupted = disruptionOf(status);
@@ -48,7 +48,9 @@ const refusedByNode: Check = ({ status }) => {
   return isRefusal ? failed(status.reason, `the node refused the pod${sentence(status.message)}`) : undefined;
 };
 
-/** Its node does not answer. The agent may well run on, so it has not failed; when the node is back, the pod says more. */
+/**
+ * Its node does not answer. The agent may well run on, so it has not failed; when the node is back, the pod says more.
+ */
 const nodeLost: Check = ({ status, nodeName, deletedAt }) => {
   const isLost =
     status.reason === "NodeLost" ||
@@ -185,7 +187,10 @@ function endedBadly(containers: readonly ContainerFacts[]) {
   return undefined;
 }
 
-/** The message of a program that ran is the program's own and is not repeated; that of one that never ran is the runtime's. */
+/**
+ * The message of a program that ran is the program's own and is not repeated; that of one that never ran is the
+ * runtime's.
+ */
 function endText(end: ContainerEnd | undefined): string {
   if (end === undefined) return "";
   return ` with code ${end.exitCode}${NEVER_RAN.includes(end.reason) ? sentence(end.message) : ""}`;

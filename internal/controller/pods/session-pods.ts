@@ -26,7 +26,10 @@ export type SessionPodListener = (change: {
   readonly record: SessionRecord;
 }) => void;
 
-/** The sessions that the cluster's pods are, as this replica knows them now: a watch of each bound namespace, and an index. */
+/**
+ * The sessions that the cluster's pods are, as this replica knows them now: a watch of each bound namespace, and an
+ * index.
+ */
 export class SessionPods implements Task {
   readonly #clock: Clock;
   readonly #reflectors: readonly Reflector<ObservedPod>[];

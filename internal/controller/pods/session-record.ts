@@ -21,7 +21,10 @@ export function keyText({ project, id }: SessionKey): string {
   return JSON.stringify([project, id]);
 }
 
-/** The Secret with a session's certificate: its name follows from the session or the pod's uid, never from what the pod mounts. */
+/**
+ * The Secret with a session's certificate: its name follows from the session or the pod's uid, never from what the pod
+ * mounts.
+ */
 export function secretNameOf({ pod, isOwn }: SessionRecord): string {
   return isOwn ? secretName(pod.name) : adoptedSecretName(pod.labels[LABELS.session], pod.uid);
 }
@@ -53,7 +56,9 @@ export function isOver({ status }: ObservedPod): boolean {
   return status.phase === "Succeeded" || status.phase === "Failed";
 }
 
-/** Where in the cluster its sidecar is reached; undefined before the pod has an address, and once the session has ended. */
+/**
+ * Where in the cluster its sidecar is reached; undefined before the pod has an address, and once the session has ended.
+ */
 export function sidecarOf(record: SessionRecord): SessionInfo["sidecar"] {
   const { podIp } = record.pod.status;
   return podIp === "" || hasEnded(record) ? undefined : { host: podIp, port: SIDECAR_PORT };

@@ -22,8 +22,8 @@ interface Pooled {
 }
 
 /**
- * One connection to each session's sidecar, shared by all callers, opened by the first call, closed when idle. A sidecar whose
- * certificate does not name the session is not spoken to, whatever answers at the pod's address.
+ * One connection to each session's sidecar, shared by all callers, opened by the first call, closed when idle. A
+ * sidecar whose certificate does not name the session is not spoken to, whatever answers at the pod's address.
  */
 export class SidecarPool implements Disposable {
   readonly #deps: SidecarPoolDeps;

@@ -12,7 +12,10 @@ export interface ControllerFacts {
   queueDepth(): number;
   /** Undefined: this replica does not lead. */
   rotation(): RotationStatus | undefined;
-  /** When the first of the sessions' certificates ends, wall clock, ms; undefined: this replica does not lead, or there is none. */
+  /**
+   * When the first of the sessions' certificates ends, wall clock, ms; undefined: this replica does not lead, or there
+   * is none.
+   */
   earliestEnd(): number | undefined;
   /** By what is watched. */
   watches(): Readonly<Record<"pods" | "secrets", readonly ReflectorCounts[]>>;

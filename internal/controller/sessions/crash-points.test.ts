@@ -52,7 +52,10 @@ describe("a crash between any two calls", { timeout: 30_000 }, () => {
     first.calls.length = 0;
     return first;
   }
-  /** Repeats `attempt` with a crash after 0, 1, 2, … calls, each in a new cluster, until one is through; answers with its number of calls. */
+  /**
+   * Repeats `attempt` with a crash after 0, 1, 2, … calls, each in a new cluster, until one is through; answers with
+   * its number of calls.
+   */
   async function eachCrash(attempt: (calls: number) => Promise<"through" | "crashed">): Promise<number> {
     for (let calls = 0; calls < MAX_CALLS; calls++) {
       const outcome = await attempt(calls);

@@ -36,7 +36,9 @@ const AWAY_MS = 15_000;
 /** A reader wants what is not kept here. */
 class Behind extends Error {}
 
-/** The newest events of one sidecar, read over one stream for all who are at its end. It goes on where a stream broke. */
+/**
+ * The newest events of one sidecar, read over one stream for all who are at its end. It goes on where a stream broke.
+ */
 export class EventTail {
   readonly #deps: EventTailDeps;
   readonly #log = new MirrorLog<StreamFrame>(KEPT);
@@ -78,8 +80,8 @@ export class EventTail {
   }
 
   /**
-   * Sends what comes after `from`. Undefined: the session's last event was sent; else the place from which the reader must go on
-   * at the sidecar. Rejects with the signal's reason, with that of `end`, and as `LogCursor.next`.
+   * Sends what comes after `from`. Undefined: the session's last event was sent; else the place from which the reader
+   * must go on at the sidecar. Rejects with the signal's reason, with that of `end`, and as `LogCursor.next`.
    */
   async pipe(from: ReadUpTo, target: FrameTarget, signal: AbortSignal): Promise<ReadUpTo | undefined> {
     const cursor = this.#log.cursorAfter(from.seq, from.epoch);

@@ -61,8 +61,8 @@ const SEEN_MS = 2_000;
 const POSITION_MS = 2_000;
 
 /**
- * Sessions that are pods of a cluster. It keeps nothing that the API server or a sidecar does not have, so any replica answers
- * any call; events, order and positions are the sidecar's.
+ * Sessions that are pods of a cluster. It keeps nothing that the API server or a sidecar does not have, so any replica
+ * answers any call; events, order and positions are the sidecar's.
  */
 export class PodSessions implements SessionBackend, Task {
   readonly knownLabels = undefined;

@@ -33,8 +33,8 @@ const BAD_MS = 5_000;
 const ID = "provider-check";
 
 /**
- * Which providers a project has: those that its namespaces have a template for, available where the cluster would take such a pod
- * now. It is asked by a dry run, which goes through admission and quota and makes nothing.
+ * Which providers a project has: those that its namespaces have a template for, available where the cluster would take
+ * such a pod now. It is asked by a dry run, which goes through admission and quota and makes nothing.
  */
 export class ProviderChecks {
   readonly #deps: ProviderChecksDeps;

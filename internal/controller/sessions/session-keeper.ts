@@ -25,15 +25,17 @@ const STEP_MS = 120_000;
 /** The replica that was asked does it; so long later its work counts as left behind. */
 const START_LEFT_MS = 3_000;
 const STOP_LEFT_MS = 15_000;
-/** What the watch of Secrets does not show is found within this, with more sessions later: ten looks a second in all. */
+/**
+ * What the watch of Secrets does not show is found within this, with more sessions later: ten looks a second in all.
+ */
 const LOOK_MS = 300_000;
 const LOOK_OF_EACH_MS = 100;
 /** Nothing is deleted by what was known of the cluster so long ago. */
 const STALE_MS = 300_000;
 
 /**
- * The leader's work on sessions: completes starts and stops that another replica left behind, keeps certificates current,
- * and deletes pods whose retention is over. Every step looks at what is and is safe to make twice.
+ * The leader's work on sessions: completes starts and stops that another replica left behind, keeps certificates
+ * current, and deletes pods whose retention is over. Every step looks at what is and is safe to make twice.
  */
 export class SessionKeeper implements Task {
   readonly #deps: SessionKeeperDeps;

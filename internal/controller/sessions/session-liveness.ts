@@ -27,8 +27,8 @@ const ASK_AGAIN_MS = 1_000;
 const CONTROLLER = { identity: "gt-controller" };
 
 /**
- * Finds out once for each start of a sidecar's container whether it answers over the session's own certificate and its agent
- * lives: only then is the session running.
+ * Finds out once for each start of a sidecar's container whether it answers over the session's own certificate and its
+ * agent lives: only then is the session running.
  */
 export class SessionLiveness implements Task {
   readonly #deps: SessionLivenessDeps;

@@ -20,7 +20,10 @@ export interface SessionOpeningDeps {
 const LOOKS = 4;
 const BETWEEN_LOOKS_MS = 50;
 
-/** Brings a pod that was made from its gate to its certificate. Done by the replica that made it, and by the leader after a crash. */
+/**
+ * Brings a pod that was made from its gate to its certificate. Done by the replica that made it, and by the leader
+ * after a crash.
+ */
 export class SessionOpening {
   readonly #deps: SessionOpeningDeps;
 
@@ -40,7 +43,10 @@ export class SessionOpening {
     if (isSecured(record)) await this.#certify(record, signal);
   }
 
-  /** One look at the token, which is there before the pod may start, and at the certificate; answers after how many ms the next is due. */
+  /**
+   * One look at the token, which is there before the pod may start, and at the certificate; answers after how many ms
+   * the next is due.
+   */
   async look(record: SessionRecord, signal: AbortSignal): Promise<number> {
     const { key, pod } = record;
     const tokenInMs = (await this.#deps.tokens?.look(record, signal)) ?? Number.POSITIVE_INFINITY;

@@ -32,7 +32,8 @@ const MAX_OPTION_BYTES = 1024;
 
 /**
  * The plan of a session's pod. The same session gives the same plan.
- * @throws DomainError `precondition` for a provider without a template here and for a mode that pods lack, `denied` for a
+ * @throws DomainError `precondition` for a provider without a template here and for a mode that pods lack, `denied` for
+ * a
  *   path outside of the workspace, `invalid` for a path or an option that cannot be used
  */
 export function sessionPodPlan(

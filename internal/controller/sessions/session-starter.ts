@@ -33,8 +33,9 @@ export interface SessionStarterOptions {
 const SEEN_MS = 2_000;
 
 /**
- * Makes a session's pod. Its name follows from project and id, and the scheduler waits until its Secret exists: however often and
- * wherever it is called, there is one pod, and what a crash leaves is completed by the next call or by the leader.
+ * Makes a session's pod. Its name follows from project and id, and the scheduler waits until its Secret exists: however
+ * often and wherever it is called, there is one pod, and what a crash leaves is completed by the next call or by the
+ * leader.
  */
 export class SessionStarter {
   readonly #deps: SessionStarterDeps;
@@ -90,7 +91,9 @@ function recordOf(pod: ObservedPod, binding: NamespaceBinding): SessionRecord {
   throw new DomainError("precondition", `pod ${pod.name} was not made by a controller and stands in the way`);
 }
 
-/** @throws DomainError `already-exists` for other parameters, `precondition` for a session that has ended or is ending */
+/**
+ * @throws DomainError `already-exists` for other parameters, `precondition` for a session that has ended or is ending
+ */
 function sameSession(record: SessionRecord, request: StartRequest): SessionRecord {
   const { key, pod } = record;
   const quoted = JSON.stringify(request.id);

@@ -23,8 +23,9 @@ const DEFAULT_GRACE_MS = 20_000;
 const CONTROLLER = { identity: "gt-controller" };
 
 /**
- * Ends sessions: what was asked for is written on the pod first, so that every replica shows it and the leader completes it after
- * a crash; then the agent is stopped, and the pod stays for the retention so that its events can be read.
+ * Ends sessions: what was asked for is written on the pod first, so that every replica shows it and the leader
+ * completes it after a crash; then the agent is stopped, and the pod stays for the retention so that its events can be
+ * read.
  */
 export class SessionStopper {
   readonly #deps: SessionStopperDeps;
@@ -40,8 +41,8 @@ export class SessionStopper {
   }
 
   /**
-   * Completes a stop that was asked for. A pod that never ran, and one whose sidecar cannot be told, is deleted: the kubelet ends
-   * the agent within its grace, and its events are lost.
+   * Completes a stop that was asked for. A pod that never ran, and one whose sidecar cannot be told, is deleted: the
+   * kubelet ends the agent within its grace, and its events are lost.
    */
   async complete(record: SessionRecord, signal: AbortSignal): Promise<void> {
     const { clock, logger, client } = this.#deps;

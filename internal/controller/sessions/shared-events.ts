@@ -33,9 +33,9 @@ const IDLE_MS = 30_000;
 const BEGIN_MS = 2_000;
 
 /**
- * The events of sidecars for any number of readers. Whoever is behind reads from the sidecar itself, over a stream of its own;
- * who has come to the end shares one stream with all others there. Positions and acknowledgements are the sidecar's, so that a
- * reader goes on at any replica.
+ * The events of sidecars for any number of readers. Whoever is behind reads from the sidecar itself, over a stream of
+ * its own; who has come to the end shares one stream with all others there. Positions and acknowledgements are the
+ * sidecar's, so that a reader goes on at any replica.
  */
 export class SharedEvents implements AsyncDisposable {
   readonly #clock: Clock;
@@ -93,7 +93,9 @@ export class SharedEvents implements AsyncDisposable {
     }
   }
 
-  /** From the sidecar, until the shared stream has what comes next; undefined: the sidecar's stream has come to its end. */
+  /**
+   * From the sidecar, until the shared stream has what comes next; undefined: the sidecar's stream has come to its end.
+   */
   async #catchUp(
     { terminal }: EventsOf,
     { after, epoch, subscriber }: EventsRequest,

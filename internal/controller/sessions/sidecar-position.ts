@@ -16,7 +16,8 @@ export const CONTROLLER: Caller = { identity: "gt-controller", role: "operate" }
 const NO_EPOCH = "-";
 
 /**
- * Asks a sidecar where its events stand, by an acknowledgement for an epoch that it does not have: its refusal tells both.
+ * Asks a sidecar where its events stand, by an acknowledgement for an epoch that it does not have: its refusal tells
+ * both.
  * @throws DomainError as the call does, `unavailable` for an answer that does not tell
  */
 export async function eventPosition(terminal: SessionTerminal, signal: AbortSignal): Promise<EventPosition> {

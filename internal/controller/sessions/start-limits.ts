@@ -17,9 +17,9 @@ type Limits = Pick<SessionSettings, "maxPerProject" | "maxGlobal">;
 const MARGIN = 20;
 
 /**
- * How many sessions there may be, in a project and in all. Far below a limit the replica's own copy decides. Near it the API
- * server is asked after the pod was made, while it still waits for its certificate: whoever then counts too many takes back
- * its own, so the limit holds with any number of replicas.
+ * How many sessions there may be, in a project and in all. Far below a limit the replica's own copy decides. Near it
+ * the API server is asked after the pod was made, while it still waits for its certificate: whoever then counts too
+ * many takes back its own, so the limit holds with any number of replicas.
  */
 export class StartLimits {
   readonly #deps: StartLimitsDeps;

@@ -14,8 +14,8 @@ export interface KubeContext {
 }
 
 /**
- * The context of that name: of the first file of KUBECONFIG, else of `~/.kube/config`, that has it, with its cluster and user in the
- * same file.
+ * The context of that name: of the first file of KUBECONFIG, else of `~/.kube/config`, that has it, with its cluster
+ * and user in the same file.
  * @throws DomainError `not-found` when no file has it (the message lists what exists), and as `kubeconfigCredentials`
  */
 export async function kubeContext(name: string, env: Env): Promise<KubeContext> {

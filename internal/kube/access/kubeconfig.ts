@@ -7,8 +7,9 @@ import type { ClusterAccess, ClusterTls, Credentials } from "./credentials.ts";
 import { type ExecCredential, ExecPlugin } from "./exec-plugin.ts";
 
 /**
- * The credentials of a kubeconfig file: certificates and keys, tokens, token files, passwords and exec plug-ins. The file itself
- * is read once; the files that it names are read each time. `context`: another than its current one. `env`: of plug-ins.
+ * The credentials of a kubeconfig file: certificates and keys, tokens, token files, passwords and exec plug-ins. The
+ * file itself is read once; the files that it names are read each time. `context`: another than its current one. `env`:
+ * of plug-ins.
  * @throws DomainError `invalid` for a file that cannot be used; `unimplemented` for a proxy-url, an
  * auth-provider, and a cluster whose certificate is not to be verified
  */

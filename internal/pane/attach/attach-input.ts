@@ -10,8 +10,8 @@ export type KeyPiece =
   | { readonly type: "paste"; readonly text: string };
 
 /**
- * Takes the bytes of one terminal apart into keys and pastes, wherever they were cut. A key sequence that ends in the midst
- * of a paste bracket is held back until the next bytes tell, or `flush`.
+ * Takes the bytes of one terminal apart into keys and pastes, wherever they were cut. A key sequence that ends in the
+ * midst of a paste bracket is held back until the next bytes tell, or `flush`.
  */
 export class AttachInputParser {
   #rest: Buffer = Buffer.alloc(0);

@@ -37,8 +37,8 @@ const ESCAPE = 0x1b;
 
 /**
  * Keys of one person on their way to the pane: in their order, through the mailbox's pen, so that they never mix with a
- * delivery. Ctrl-C, and Escape alone, wait for no delivery; what the same person typed before and is still held is dropped
- * then, as a terminal does it.
+ * delivery. Ctrl-C, and Escape alone, wait for no delivery; what the same person typed before and is still held is
+ * dropped then, as a terminal does it.
  */
 export class AttachKeys {
   readonly #deps: AttachKeysDeps;

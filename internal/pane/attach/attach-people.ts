@@ -72,8 +72,8 @@ export class Person implements Disposable {
 }
 
 /**
- * Who is attached. While exactly one of them can type, the window takes that one's size, otherwise its own. Those who only
- * look count for nothing but the number.
+ * Who is attached. While exactly one of them can type, the window takes that one's size, otherwise its own. Those who
+ * only look count for nothing but the number.
  */
 export class People implements Task {
   readonly #deps: PeopleDeps;

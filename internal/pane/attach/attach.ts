@@ -36,8 +36,8 @@ const BLANK =
   "\x1b[?2004l\x1b[?7h\x1b[?25h\x1b[0 q\x1b[r\x1b(B\x0f\x1b[m\x1b[H\x1b[2J";
 
 /**
- * One person's terminal on the agent's: the screen as it is, then every byte as it comes, while their keys go to the pane in
- * order with deliveries. Ends with an `end` when the person leaves or the agent has ended for good.
+ * One person's terminal on the agent's: the screen as it is, then every byte as it comes, while their keys go to the
+ * pane in order with deliveries. Ends with an `end` when the person leaves or the agent has ended for good.
  * @throws DomainError `invalid` for a size out of bounds, `denied` for keys of a person who only looks
  */
 export async function* attach(

@@ -45,14 +45,19 @@ export interface AgentDeliveriesDeps {
 
 /** As many messages as an agent holds, and more. */
 const TYPED_KEEP = 100;
-/** A slow agent may still show a text that it has taken, for so long; and for longer when it is seen to be that text. */
+/**
+ * A slow agent may still show a text that it has taken, for so long; and for longer when it is seen to be that text.
+ */
 const OLD_DRAWING_MS = 1000;
 const SAME_DRAWING_MS = 5000;
 /** What is taken out has to stand still for a moment, and is given up after so many attempts. */
 const CALM_MS = 150;
 const CALM_CAP_MS = 1000;
 const MOST_CLEARINGS = 3;
-/** An agent that goes on draws first what it likes: it is given so long for what was typed, and longer until it is quiet. */
+/**
+ * An agent that goes on draws first what it likes: it is given so long for what was typed, and longer until it is
+ * quiet.
+ */
 const THAW_MS = 1000;
 const THAW_MOST_MS = 5000;
 
@@ -202,7 +207,10 @@ export class AgentDeliveries implements Courier {
     return true;
   }
 
-  /** Takes out what is left of earlier texts of ours. What cannot be taken out, tried again, counts as a draft from then on. */
+  /**
+   * Takes out what is left of earlier texts of ours. What cannot be taken out, tried again, counts as a draft from then
+   * on.
+   */
   async #makeRoom(deps: DeliveryDeps, signal: AbortSignal): Promise<boolean> {
     const { standing, profile, output } = this.#deps;
     const { composer } = profile.view(await output.current(signal));
@@ -217,7 +225,10 @@ export class AgentDeliveries implements Courier {
     return isCleared;
   }
 
-  /** An earlier text showed only when this one had been typed behind it. Nothing but ours stands there: not submitted, it can go. */
+  /**
+   * An earlier text showed only when this one had been typed behind it. Nothing but ours stands there: not submitted,
+   * it can go.
+   */
   async #tookOutBoth(result: DeliveryResult, deps: DeliveryDeps, signal: AbortSignal): Promise<boolean> {
     if (result.type !== "done" || result.error !== MIXED || result.submittedMs !== undefined) return false;
     const { standing, profile, output, people } = this.#deps;
@@ -232,7 +243,9 @@ export class AgentDeliveries implements Courier {
     return new ComposerProbe(this.#typed.at(-1) ?? "").look(screen, profile.view(screen)) === "there";
   }
 
-  /** The agent has ended, which may not have been noticed yet: what becomes of a message is then for the policy to say. */
+  /**
+   * The agent has ended, which may not have been noticed yet: what becomes of a message is then for the policy to say.
+   */
   async #isAboutToRestart(): Promise<boolean> {
     const { pane, restartDue } = this.#deps;
     const facts = await pane()

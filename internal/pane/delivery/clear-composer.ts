@@ -13,7 +13,10 @@ export interface ClearDeps {
   readonly standing: UnsubmittedTexts;
 }
 
-/** Ctrl-U takes away what stands before the cursor in its row; every agent here knows it, and it never ends or stops one. */
+/**
+ * Ctrl-U takes away what stands before the cursor in its row; every agent here knows it, and it never ends or stops
+ * one.
+ */
 const ERASE = "\x15";
 /** A folded text goes at once, a text with lines row by row. */
 const MOST_KEYS = 400;
@@ -25,9 +28,9 @@ const MOST_VAIN = 2;
 const LOOK_MS = 10;
 
 /**
- * Takes texts of ours out of the composer, from their end, with the agent's own key and a look after each. Stops as soon as
- * anything stands there that is not the beginning of what stood there first: a person types. Returns whether the composer
- * is empty. Nothing else may write to the pane meanwhile.
+ * Takes texts of ours out of the composer, from their end, with the agent's own key and a look after each. Stops as
+ * soon as anything stands there that is not the beginning of what stood there first: a person types. Returns whether
+ * the composer is empty. Nothing else may write to the pane meanwhile.
  */
 export async function clearOwnText(deps: ClearDeps, signal: AbortSignal): Promise<boolean> {
   const { clock, source, profile, standing, writer } = deps;

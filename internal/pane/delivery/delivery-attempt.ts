@@ -6,7 +6,10 @@ import type { AgentSigns } from "../state/agent-signs.ts";
 import type { Presence, Probe } from "./probe.ts";
 import { residueOn } from "./residue.ts";
 
-/** The one way into the pane; `internal/tmux/pane/pane.ts` is it. Every call may fail with `unavailable` while tmux is away. */
+/**
+ * The one way into the pane; `internal/tmux/pane/pane.ts` is it. Every call may fail with `unavailable` while tmux is
+ * away.
+ */
 export interface PaneWriter {
   /** Puts text into a tmux buffer of that name. */
   stage(buffer: string, text: string): Promise<void>;
@@ -15,8 +18,8 @@ export interface PaneWriter {
   /** Pastes the buffer and drops it in one step; `refused` (pane dead, input off) leaves it. */
   paste(buffer: string): Promise<"pasted" | "refused">;
   /**
-   * One literal carriage return, past copy mode and the like; `refused`: pane dead, input off; `moved`: the cursor does not
-   * stand at the place that was asked for.
+   * One literal carriage return, past copy mode and the like; `refused`: pane dead, input off; `moved`: the cursor does
+   * not stand at the place that was asked for.
    */
   enter(cursor?: Look["cursor"]): Promise<"sent" | "refused" | "moved">;
   /** Characters as they are, only while the cursor stands there. */
@@ -42,13 +45,19 @@ export interface DeliveryJob {
   readonly buffer: string;
   /** Safe text, as it shall arrive. */
   readonly text: string;
-  /** Called after the text was staged and before the paste: from now on it may be in front of the agent. If it throws, it is not. */
+  /**
+   * Called after the text was staged and before the paste: from now on it may be in front of the agent. If it throws,
+   * it is not.
+   */
   readonly onIntent: () => void;
   /** Texts typed before this one, which the agent may hold and report only now. */
   readonly typedBefore?: readonly string[];
 }
 
-/** How one attempt ended. `retry`: not one byte was typed and the reason may pass. Times are milliseconds from the start. */
+/**
+ * How one attempt ended. `retry`: not one byte was typed and the reason may pass. Times are milliseconds from the
+ * start.
+ */
 export type DeliveryResult = { readonly type: "retry"; readonly reason: string } | DeliveryEnd;
 
 export interface DeliveryEnd {

@@ -1,7 +1,9 @@
 import { DomainError } from "../../base/errors.ts";
 import type { Attempt, DeliveryResult } from "./delivery-attempt.ts";
 
-/** Puts the text in front of the agent, or says for certain that not one byte of it is. Undefined: it has been typed. */
+/**
+ * Puts the text in front of the agent, or says for certain that not one byte of it is. Undefined: it has been typed.
+ */
 export async function pasteText(attempt: Attempt): Promise<DeliveryResult | undefined> {
   const { writer } = attempt.deps;
   const { buffer, text, onIntent } = attempt.job;

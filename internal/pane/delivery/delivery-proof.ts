@@ -4,14 +4,17 @@ import { ComposerProbe, type Probe } from "./probe.ts";
 
 /** A hook's word usually comes after the screen: how long a receipt waits for this stronger evidence. */
 const HOOK_GRACE_MS = 40;
-/** The same while the screen does not show what was taken: only the hook can tell then that a person's keys went with it. */
+/**
+ * The same while the screen does not show what was taken: only the hook can tell then that a person's keys went with
+ * it.
+ */
 const UNSEEN_GRACE_MS = 1000;
 /** A terminal keeps no longer line for a program that reads by the line. */
 const LINE_MAX_BYTES = process.platform === "linux" ? 4095 : 1023;
 
 /**
- * An agent that has just started draws its screen again and drops what stood in its composer: that a text left says nothing
- * then. One that reports the messages it takes is given longer to do so for the first of them.
+ * An agent that has just started draws its screen again and drops what stood in its composer: that a text left says
+ * nothing then. One that reports the messages it takes is given longer to do so for the first of them.
  */
 export const FIRST_GRACE_MS = 3000;
 
@@ -80,7 +83,10 @@ function tookMore({ deps, job }: Attempt, since: number): boolean {
   return presence === "mixed" || presence === "worn";
 }
 
-/** A line reader's screen looks as if it had taken a text that it got in pieces, or in part. Undefined when it cannot have. */
+/**
+ * A line reader's screen looks as if it had taken a text that it got in pieces, or in part. Undefined when it cannot
+ * have.
+ */
 function doubtAbout({ deps, job }: Attempt): string | undefined {
   if (deps.profile.idleProof === "screen") return undefined;
   const lines = job.text.split("\n");

@@ -4,12 +4,15 @@ import { confirm, FIRST_GRACE_MS, hookProof, repeatedAs } from "./delivery-proof
 import type { Presence, Probe } from "./probe.ts";
 
 /**
- * How long one Enter may take to show its effect. It is not shorter for programs that drop one: a second Enter too early
- * would meet whatever came of the first.
+ * How long one Enter may take to show its effect. It is not shorter for programs that drop one: a second Enter too
+ * early would meet whatever came of the first.
  */
 const ENTER_MS = 1000;
 const MAX_ENTERS = 3;
-/** An agent that has neither read an Enter nor drawn anything since is waited for so long: another Enter would be one too many. */
+/**
+ * An agent that has neither read an Enter nor drawn anything since is waited for so long: another Enter would be one
+ * too many.
+ */
 const HANGS_MS = 4000;
 const UNREAD_LOOK_MS = 50;
 const UNREAD = "Enter was pressed, and the agent has neither read it nor drawn anything since: it may take it yet";
@@ -42,8 +45,9 @@ export async function submitText(attempt: Attempt, probe: Probe): Promise<Delive
 type Press = { readonly type: "pressed" | "refused"; readonly at: number } | DeliveryEnd;
 
 /**
- * One Enter, if this text and nothing else stands there. tmux presses it only while its own cursor stands where it was seen:
- * it knows of a dialog before its output has come to us. A cursor that will not stand still is not waited for very long.
+ * One Enter, if this text and nothing else stands there. tmux presses it only while its own cursor stands where it was
+ * seen: it knows of a dialog before its output has come to us. A cursor that will not stand still is not waited for
+ * very long.
  */
 async function pressOnText(attempt: Attempt, probe: Probe): Promise<Press> {
   const { clock, signs, source } = attempt.deps;
@@ -93,7 +97,8 @@ async function awaitRead(attempt: Attempt, probe: Probe, pressedAt: number): Pro
       await source.changed(UNREAD_LOOK_MS, attempt.signal);
       continue;
     }
-    // Where nothing tells what was read, an agent that drew the text and dropped the Enter looks the same as one that hangs.
+    // Where nothing tells what was read, an agent that drew the text and dropped the Enter looks the same as one that
+    // hangs.
     const isUnread = ((await attempt.deps.writer.unread()) ?? 0) > 0;
     return attempt.leave("unknown", UNREAD, isUnread ? pressedAt : undefined);
   }
@@ -110,7 +115,8 @@ async function awaitSubmitted(attempt: Attempt, probe: Probe, pressedAt: number)
       if (!attempt.isSubmitted) return unsubmitted(attempt, presence);
       return confirm(attempt, probe, { left: true, busy });
     }
-    // A dialog came so fast that nobody saw the empty composer; above it stands the text as the agent repeats what it took.
+    // A dialog came so fast that nobody saw the empty composer; above it stands the text as the agent repeats what it
+    // took.
     if (presence === "hidden" && attempt.isSubmitted && (await repeatedAs(attempt, probe)) === "alone") {
       return confirm(attempt, probe, { left: true, busy, value: "the agent repeats it" });
     }

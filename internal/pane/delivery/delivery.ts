@@ -24,9 +24,9 @@ const HANGS = "it was typed, and the agent has drawn nothing since: it hangs; it
 const RECOVER_MS = 1000;
 
 /**
- * Types one text and submits it: stage, paste, see it in the composer, wait until the screen is quiet, press Enter, see it
- * leave. Presses Enter only on a composer that holds this text and nothing else, and again only while that is still so.
- * Nothing else may write to the pane meanwhile.
+ * Types one text and submits it: stage, paste, see it in the composer, wait until the screen is quiet, press Enter, see
+ * it leave. Presses Enter only on a composer that holds this text and nothing else, and again only while that is still
+ * so. Nothing else may write to the pane meanwhile.
  */
 export async function deliver(deps: DeliveryDeps, job: DeliveryJob, signal: AbortSignal): Promise<DeliveryResult> {
   const attempt = new Attempt(deps, job, signal);
@@ -53,8 +53,8 @@ export async function deliver(deps: DeliveryDeps, job: DeliveryJob, signal: Abor
 }
 
 /**
- * Judges an attempt of an earlier process whose end nobody saw. A buffer that is still there was never pasted (`retry`); a
- * text that stands in the composer alone is submitted now; for anything else nobody can know.
+ * Judges an attempt of an earlier process whose end nobody saw. A buffer that is still there was never pasted
+ * (`retry`); a text that stands in the composer alone is submitted now; for anything else nobody can know.
  */
 export async function recoverDelivery(
   deps: DeliveryDeps,

@@ -9,8 +9,9 @@ import { UNSUBMITTED_KEEP } from "./unsubmitted-texts.ts";
 export const DELIVERED_TEXTS_KEEP = 8 * 1024 * 1024;
 
 /**
- * Takes the text out of messages that have ended: thousands of receipts are kept, and each message may have 64 KiB. Its hash
- * stays and knows it again. The last ones that were typed and not submitted keep theirs, which may stand in the agent's prompt.
+ * Takes the text out of messages that have ended: thousands of receipts are kept, and each message may have 64 KiB. Its
+ * hash stays and knows it again. The last ones that were typed and not submitted keep theirs, which may stand in the
+ * agent's prompt.
  */
 export class EndedTexts {
   /** Whose receipts tell a delivered text, oldest first. */

@@ -36,8 +36,8 @@ const LOOK_MS = 250;
 const MAX_PAUSE_MS = 1000;
 
 /**
- * Accepts messages, keeps them in order, hands them one at a time to the delivery when the situation allows, and remembers
- * every receipt. One per agent: nothing else types.
+ * Accepts messages, keeps them in order, hands them one at a time to the delivery when the situation allows, and
+ * remembers every receipt. One per agent: nothing else types.
  */
 export class Mailbox {
   readonly #deps: MailboxDeps;
@@ -72,9 +72,10 @@ export class Mailbox {
   }
 
   /**
-   * Accepts a message and waits for its end, at most the request's time-out (mode `queue`: not at all). The same request id
-   * with the same message returns that message's receipt and types nothing.
-   * @throws DomainError `invalid` (see `checkedNudge`), `already-exists` (same id, other message), `exhausted` (queue full).
+   * Accepts a message and waits for its end, at most the request's time-out (mode `queue`: not at all). The same
+   * request id with the same message returns that message's receipt and types nothing.
+   * @throws DomainError `invalid` (see `checkedNudge`), `already-exists` (same id, other message), `exhausted` (queue
+   * full).
    */
   async send(request: NudgeRequest, signal: AbortSignal): Promise<NudgeReceipt> {
     const checked = checkedNudge(request, this.#deps.newId);
@@ -115,8 +116,8 @@ export class Mailbox {
   }
 
   /**
-   * Runs `work`, which presses Ctrl-C or Escape, at once: past all that waits and past a delivery under way. Such a key may
-   * empty the composer, so a text that left it meanwhile counts as submitted only when the agent itself says so.
+   * Runs `work`, which presses Ctrl-C or Escape, at once: past all that waits and past a delivery under way. Such a key
+   * may empty the composer, so a text that left it meanwhile counts as submitted only when the agent itself says so.
    */
   async interrupt<T>(work: () => Promise<T>): Promise<T> {
     const mark = () => {

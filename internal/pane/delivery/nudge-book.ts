@@ -60,8 +60,8 @@ export class NudgeBook {
   }
 
   /**
-   * Makes room for one more message of `owner`: forgets what is too old, and another id where there are too many. `now`: as
-   * `TrackedNudge.endedMs`.
+   * Makes room for one more message of `owner`: forgets what is too old, and another id where there are too many.
+   * `now`: as `TrackedNudge.endedMs`.
    * @throws DomainError `exhausted` when the queue is full, or the owner's share of it, or no id may be forgotten
    */
   makeRoom(owner: string, now: number): void {

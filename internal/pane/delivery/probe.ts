@@ -114,8 +114,9 @@ export class ComposerProbe implements Probe {
   }
 
   /**
-   * How an agent repeats the text above its composer once it took it: with nothing behind it, or with more, which then are
-   * a person's keys that came between the last look and Enter. Unseen when it is folded, wrapped or too short to tell.
+   * How an agent repeats the text above its composer once it took it: with nothing behind it, or with more, which then
+   * are a person's keys that came between the last look and Enter. Unseen when it is folded, wrapped or too short to
+   * tell.
    */
   repeated(screen: Screen, view: ScreenView): "alone" | "more" | "unseen" {
     const { alone, more } = this.#repeats(screen, view.composer);
@@ -144,7 +145,10 @@ interface TailFacts {
   readonly hits: number;
   /** Rows from the last row with text up to the lowest hit. */
   readonly distance: number;
-  /** Rows from the lowest hit down to the cursor: 0 while the text is being typed, unless the program keeps it elsewhere. */
+  /**
+   * Rows from the lowest hit down to the cursor: 0 while the text is being typed, unless the program keeps it
+   * elsewhere.
+   */
   readonly cursorBelow: number;
 }
 

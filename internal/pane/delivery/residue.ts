@@ -2,9 +2,9 @@ import type { ComposerView } from "../../agents/profile.ts";
 import type { Screen } from "../../agents/screen.ts";
 
 /**
- * Programs that count fewer columns than tmux for some characters erase too few when a text leaves: its last letters stay on
- * the screen of a composer that is empty. The cursor then stands at the beginning, before blanks or a placeholder, and
- * nothing is there but characters of that text.
+ * Programs that count fewer columns than tmux for some characters erase too few when a text leaves: its last letters
+ * stay on the screen of a composer that is empty. The cursor then stands at the beginning, before blanks or a
+ * placeholder, and nothing is there but characters of that text.
  */
 export function residueOn(
   { lines, cursorX, cursorY }: Screen,

@@ -41,12 +41,13 @@ type Look =
 
 /**
  * Answers the dialog that is on the screen: looks, presses one key, looks again. Enter is pressed only while the wanted
- * choice is seen as the selected one of the dialog that was asked about. Nothing is pressed twice. Nothing else may write
- * to the pane meanwhile. A dialog that takes the place of this one after the last look and before the key arrives gets the
- * key: the time between the two is that of one command to tmux and of the agent's output on its way here.
- * @throws DomainError `precondition`: there is no dialog, or another than `dialogId` (the id now is the field `dialog_id`,
- * empty for none), also when that happens between the keys that only move the selection; the pane takes no input.
- * `invalid`: a choice or text that the dialog does not take. `unimplemented`: a dialog that only a person can answer.
+ * choice is seen as the selected one of the dialog that was asked about. Nothing is pressed twice. Nothing else may
+ * write to the pane meanwhile. A dialog that takes the place of this one after the last look and before the key arrives
+ * gets the key: the time between the two is that of one command to tmux and of the agent's output on its way here.
+ * @throws DomainError `precondition`: there is no dialog, or another than `dialogId` (the id now is the field
+ * `dialog_id`, empty for none), also when that happens between the keys that only move the selection; the pane takes no
+ * input. `invalid`: a choice or text that the dialog does not take. `unimplemented`: a dialog that only a person can
+ * answer.
  */
 export async function respond(deps: RespondDeps, request: RespondRequest, signal: AbortSignal): Promise<RespondResult> {
   return new Response(deps, request, signal).run();
@@ -95,7 +96,10 @@ class Response {
     return this.#awaitEnd(text ?? given);
   }
 
-  /** A dialog on a screen that changed a moment ago may have opened then: it is left alone for as long as that may be so. */
+  /**
+   * A dialog on a screen that changed a moment ago may have opened then: it is left alone for as long as that may be
+   * so.
+   */
   async #lookWhenOpen(): Promise<Look> {
     const { clock, source } = this.#deps;
     const end = clock.monotonicMs() + FRESH_MS;
@@ -115,7 +119,9 @@ class Response {
     return { type: "dialog", id: dialogFrom(view.dialog, 0).id, view: view.dialog };
   }
 
-  /** Undefined once the step may be taken. Nothing has been decided so far, so a dialog that went away was not answered. */
+  /**
+   * Undefined once the step may be taken. Nothing has been decided so far, so a dialog that went away was not answered.
+   */
   async #awaitReady(step: AnswerStep): Promise<RespondResult | undefined> {
     const { clock, source } = this.#deps;
     const end = clock.monotonicMs() + STEP_MS;
@@ -215,7 +221,10 @@ class Response {
     return { outcome: "answered", evidence: [seen("screen", "the dialog is gone", "strong"), ...taken, ...working] };
   }
 
-  /** Undefined: the one that was answered. A dialog may mark the given choice before it goes: one that looks alike gets longer. */
+  /**
+   * Undefined: the one that was answered. A dialog may mark the given choice before it goes: one that looks alike gets
+   * longer.
+   */
   #otherAfterMs(now: Look & { readonly type: "dialog" }): number | undefined {
     if (now.id === this.#request.dialogId || now.id === this.#lastId) return undefined;
     const shape = ({ kind, title, choices }: DialogView) =>

@@ -29,7 +29,10 @@ export interface TrackedNudge {
   readonly changed: SignalBus;
 }
 
-/** The receipt for an outcome. The times of the attempt, which count from its beginning, count from the acceptance there. */
+/**
+ * The receipt for an outcome. The times of the attempt, which count from its beginning, count from the acceptance
+ * there.
+ */
 export function receiptOf(
   tracked: TrackedNudge,
   outcome: NudgeOutcome,

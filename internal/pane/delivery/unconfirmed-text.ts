@@ -18,9 +18,9 @@ const NOTHING: Screen = {
 };
 
 /**
- * Remembers a text of ours that may stand in the prompt of a program of which nothing is known: the next one would be glued
- * to it, and both sent as one. It is taken to be gone once it was seen and then left its place on a quiet screen, when
- * somebody else pressed keys, or with the program itself.
+ * Remembers a text of ours that may stand in the prompt of a program of which nothing is known: the next one would be
+ * glued to it, and both sent as one. It is taken to be gone once it was seen and then left its place on a quiet screen,
+ * when somebody else pressed keys, or with the program itself.
  */
 export class UnconfirmedText {
   #probe: TailProbe | undefined;
@@ -53,8 +53,8 @@ export interface LeftText {
 }
 
 /**
- * The texts that an earlier process left behind in the agent's present life, which began at `since` (wall clock, ms), oldest
- * first. A message that was submitted after them took none of them along, so it ends their time.
+ * The texts that an earlier process left behind in the agent's present life, which began at `since` (wall clock, ms),
+ * oldest first. A message that was submitted after them took none of them along, so it ends their time.
  */
 export function textsLeftBy(nudges: readonly RestoredNudge[], since: number): readonly LeftText[] {
   const ends = nudges.flatMap(({ nudge, ended }) =>

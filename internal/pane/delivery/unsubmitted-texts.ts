@@ -15,8 +15,8 @@ const FOLDED_LENGTH = 800;
 const MARKER = /\[Pasted[^\]\n]*\]/g;
 
 /**
- * The texts of ours that may stand in the agent's composer: typed, and not seen to leave. Knows them again, alone or several
- * behind each other, so that they can be taken out. Everything else in a composer is a person's.
+ * The texts of ours that may stand in the agent's composer: typed, and not seen to leave. Knows them again, alone or
+ * several behind each other, so that they can be taken out. Everything else in a composer is a person's.
  */
 export class UnsubmittedTexts {
   #texts: readonly string[];
@@ -64,7 +64,10 @@ export class UnsubmittedTexts {
     return pasteMarkers === 0 && (text === "" || isResidue(text, this.#residue));
   }
 
-  /** Nothing of a person's stands in it. Tell it every composer that is seen: once empty, what is in it later is not ours. */
+  /**
+   * Nothing of a person's stands in it. Tell it every composer that is seen: once empty, what is in it later is not
+   * ours.
+   */
   isOurs(composer: Composer, quietMs: number, now: number): boolean {
     if (composer.text === "" && quietMs >= QUIET_MS) this.#residue = "";
     if (this.isEmpty(composer)) {

@@ -36,9 +36,9 @@ const DEPTHS = [1000, 5000] as const;
 const SLICE_CHARS = 128 * 1024;
 
 /**
- * The last lines as tmux has them. A terminal full of styles takes a thousand times the work of a plain one, and a caller can ask
- * for all of it again and again: so one answer is made at a time, of no more lines than it needs, in slices, for all who ask
- * the same, and for nobody who has gone.
+ * The last lines as tmux has them. A terminal full of styles takes a thousand times the work of a plain one, and a
+ * caller can ask for all of it again and again: so one answer is made at a time, of no more lines than it needs, in
+ * slices, for all who ask the same, and for nobody who has gone.
  */
 export class DeepPeek {
   readonly #clock: Clock;

@@ -50,8 +50,8 @@ const STILL_COMING_MS = 20;
 const NEVER = new AbortController().signal;
 
 /**
- * Draws the bytes of a ring on an emulator, in slices and in their order, with what happens to the screen between two bytes
- * in its place (`turn`). Falls behind rather than hold up anybody.
+ * Draws the bytes of a ring on an emulator, in slices and in their order, with what happens to the screen between two
+ * bytes in its place (`turn`). Falls behind rather than hold up anybody.
  */
 export class Drawing {
   readonly emulator: Emulator;
@@ -90,7 +90,10 @@ export class Drawing {
     return ring.end - this.#drawnTo > this.#behindBytes || !isHeld;
   }
 
-  /** False after a replacement whose place between the bytes was not known to the byte: it needs another in a quiet moment. */
+  /**
+   * False after a replacement whose place between the bytes was not known to the byte: it needs another in a quiet
+   * moment.
+   */
   get isExact(): boolean {
     return this.#isExact;
   }
@@ -143,7 +146,9 @@ export class Drawing {
     }
   }
 
-  /** Has something done to the screen when it shows the bytes up to `at`; with `skips` at once, and draws on from there. */
+  /**
+   * Has something done to the screen when it shows the bytes up to `at`; with `skips` at once, and draws on from there.
+   */
   turn(at: bigint, skips: boolean, run: Turn["run"]): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const turn = { at, skips, run, done: resolve };
@@ -153,7 +158,10 @@ export class Drawing {
     return promise;
   }
 
-  /** Puts another screen in the place of what leads to `at`. `isExact`: it holds the bytes before `at`, not one more or less. */
+  /**
+   * Puts another screen in the place of what leads to `at`. `isExact`: it holds the bytes before `at`, not one more or
+   * less.
+   */
   replace(redraw: Redraw, at: bigint, isExact: boolean): Promise<void> {
     const overtaken = this.#turns.filter((turn) => turn.at <= at);
     this.#turns = this.#turns.filter((turn) => turn.at > at);

@@ -85,7 +85,10 @@ export class Emulator {
     return this.#terminal.buffer.active.type === "alternate";
   }
 
-  /** The size that the main screen behind an alternate one had; undefined: that of the terminal. tmux keeps it until it shows again. */
+  /**
+   * The size that the main screen behind an alternate one had; undefined: that of the terminal. tmux keeps it until it
+   * shows again.
+   */
   get sizeBehind(): ScreenSize | undefined {
     return this.#sizeBehind;
   }
@@ -95,12 +98,17 @@ export class Emulator {
     return { x: Math.min(cursorX, this.#terminal.cols - 1), y: cursorY };
   }
 
-  /** From now on lines that scroll off the main screen are reported. One listener; give chunks of fewer lines than `scrollback`. */
+  /**
+   * From now on lines that scroll off the main screen are reported. One listener; give chunks of fewer lines than
+   * `scrollback`.
+   */
   listen(listener: ScrollListener): void {
     this.#reporter.listen(listener);
   }
 
-  /** Lines of which a row stands on the main screen, top to bottom; what has scrolled off until now is reported before. */
+  /**
+   * Lines of which a row stands on the main screen, top to bottom; what has scrolled off until now is reported before.
+   */
   standingLines(): readonly MainLine[] {
     this.#reporter.tell(true);
     return this.#reporter.standing();
@@ -140,7 +148,9 @@ export class Emulator {
     if (!isHeld) this.#reporter.tell();
   }
 
-  /** Resolves when the bytes have been taken in; a chunk is never seen half done. `onTaken` runs at that very moment. */
+  /**
+   * Resolves when the bytes have been taken in; a chunk is never seen half done. `onTaken` runs at that very moment.
+   */
   write(data: Uint8Array | string, onTaken?: () => void): Promise<void> {
     // The terminal's own decoder loses a character whose second byte of 0x80 begins a chunk (U+200D, …).
     const text = typeof data === "string" ? data : this.#decoder.decode(data, { stream: true });
@@ -213,8 +223,8 @@ export class Emulator {
   }
 
   /**
-   * Text of the rows from history to the last row of the screen, oldest first; only the last `limit` rows are read. Trailing
-   * blanks of a row are removed unless the next row goes on from it.
+   * Text of the rows from history to the last row of the screen, oldest first; only the last `limit` rows are read.
+   * Trailing blanks of a row are removed unless the next row goes on from it.
    */
   rowsText(limit: number): readonly TextRow[] {
     const buffer = this.#terminal.buffer.active;

@@ -18,7 +18,9 @@ const CACHE_MS = 250;
 /** tmux answers in some milliseconds, unless it is stopped or starved. */
 const ANSWER_MS = 250;
 
-/** How many lines have scrolled off the screen, as tmux counts them: the emulator knows until its own history is full. */
+/**
+ * How many lines have scrolled off the screen, as tmux counts them: the emulator knows until its own history is full.
+ */
 export class HistorySize {
   readonly #clock: Clock;
   #asked: { readonly at: number; readonly lines: Promise<number | undefined> } | undefined;

@@ -6,9 +6,10 @@ interface Line {
 }
 
 /**
- * Which lines of `before` stand in `after`: for each line of `after` the index of the one that it is, or a part of, or -1.
- * `isBroken`: those that stand there in several lines, one behind the other. Blanks at the end do not count, and blank lines are
- * not compared: a screen has so many of them that together they would outweigh the text between them. Pure.
+ * Which lines of `before` stand in `after`: for each line of `after` the index of the one that it is, or a part of, or
+ * -1. `isBroken`: those that stand there in several lines, one behind the other. Blanks at the end do not count, and
+ * blank lines are not compared: a screen has so many of them that together they would outweigh the text between them.
+ * Pure.
  */
 export function findAgain(
   before: readonly Line[],
@@ -58,7 +59,8 @@ function endOfParts(whole: string, lines: readonly Line[], from: number): number
 }
 
 /**
- * Which lines of `after` are lines of `before`, in order, as `diff` finds them: for each its index in `before`, or -1. Pure.
+ * Which lines of `after` are lines of `before`, in order, as `diff` finds them: for each its index in `before`, or -1.
+ * Pure.
  */
 export function matchLines<T>(before: readonly T[], after: readonly T[]): Int32Array {
   const found = new Int32Array(after.length).fill(-1);

@@ -27,7 +27,10 @@ export const EMULATOR_SCROLLBACK = 1000;
 export interface DrawingListener {
   /** Lines that have scrolled off the main screen, oldest first; each once. */
   scrolled(lines: readonly MainLine[]): void;
-  /** Output whose rows were never reported: a hole in the bytes (`restart`), or a flood that was not drawn (`truncated`). */
+  /**
+   * Output whose rows were never reported: a hole in the bytes (`restart`), or a flood that was not drawn
+   * (`truncated`).
+   */
   lost(range: Gap): void;
   /** As in `ScrollListener`. */
   vanished(lines: readonly MainLine[]): boolean;
@@ -50,8 +53,9 @@ const TURNINGS_KEPT = 8;
 const CURRENT_WAIT_MS = 500;
 
 /**
- * What the agent printed: the raw bytes with their offsets, and the screen they make. Bytes are taken at once, for those who
- * read them; the screen follows as fast as it can, and when it falls too far behind, `isBehind` asks for a `redraw`.
+ * What the agent printed: the raw bytes with their offsets, and the screen they make. Bytes are taken at once, for
+ * those who read them; the screen follows as fast as it can, and when it falls too far behind, `isBehind` asks for a
+ * `redraw`.
  */
 export class OutputStream implements ScreenSource {
   readonly epoch: string;
@@ -141,14 +145,17 @@ export class OutputStream implements ScreenSource {
     return this.#drawing.isBehind;
   }
 
-  /** False after a redraw in a flood, whose place between the bytes was not known to the byte: it needs another in a quiet moment. */
+  /**
+   * False after a redraw in a flood, whose place between the bytes was not known to the byte: it needs another in a
+   * quiet moment.
+   */
   get isExact(): boolean {
     return this.#drawing.isExact;
   }
 
   /**
-   * The stream goes on after a hole of unknown length; `redraw` is the history and screen as they are now, and `printedAt`
-   * (wall clock, ms) when the agent printed last, where that is known.
+   * The stream goes on after a hole of unknown length; `redraw` is the history and screen as they are now, and
+   * `printedAt` (wall clock, ms) when the agent printed last, where that is known.
    */
   restart(redraw: Redraw, printedAt?: number): Promise<void> {
     const first = this.ring.end;
@@ -164,9 +171,9 @@ export class OutputStream implements ScreenSource {
   }
 
   /**
-   * The screen as it was when the stream had come to `at`, instead of drawing what leads there; later bytes are drawn on top.
-   * Watchers of bytes notice nothing. Does nothing when the drawing has passed `at` by itself. `isExact`: not a byte more or
-   * less had been drawn.
+   * The screen as it was when the stream had come to `at`, instead of drawing what leads there; later bytes are drawn
+   * on top. Watchers of bytes notice nothing. Does nothing when the drawing has passed `at` by itself. `isExact`: not a
+   * byte more or less had been drawn.
    */
   async redraw(redraw: Redraw, at: bigint, isExact: boolean): Promise<void> {
     if (at < this.drawnTo || at > this.ring.end) return;
@@ -174,7 +181,9 @@ export class OutputStream implements ScreenSource {
     await this.#drawing.replace(redraw, at, isExact);
   }
 
-  /** The window has another size from now on. What stands on it is moved as terminals do it, until it is known exactly. */
+  /**
+   * The window has another size from now on. What stands on it is moved as terminals do it, until it is known exactly.
+   */
   resize(wantedCols: number, wantedRows: number): Promise<void> {
     const { cols, rows } = withinBounds(wantedCols, wantedRows);
     return this.#drawing.turn(this.ring.end, false, (drawn) => {

@@ -26,7 +26,9 @@ export function linesWanted(lines: number): number {
   return lines <= 0 ? PEEK_DEFAULT_LINES : lines;
 }
 
-/** Rows put together where the terminal wrapped them. The first row stands alone even if its beginning has been cut off. */
+/**
+ * Rows put together where the terminal wrapped them. The first row stands alone even if its beginning has been cut off.
+ */
 export function joinRows(rows: readonly TextRow[]): string[] {
   const lines: string[] = [];
   for (const row of rows) {

@@ -7,14 +7,19 @@ import { HistorySize, type PaneHistory } from "./history-size.ts";
 import { EMULATOR_SCROLLBACK, type OutputStream } from "./output.ts";
 import { joinRows, type LastLines, lastLines, linesWanted } from "./peek-text.ts";
 
-/** How long a peek waits for bytes that have come to be drawn, before it asks tmux: a flood is drawn late, or not at all. */
+/**
+ * How long a peek waits for bytes that have come to be drawn, before it asks tmux: a flood is drawn late, or not at
+ * all.
+ */
 const DRAW_WAIT_MS = 50;
 
 /** A serving half that has just started waits this long for the screen. */
 export const FIRST_SCREEN_MS = 2000;
 const NEVER = new AbortController().signal;
 
-/** Answers peeks: from the emulator where it holds enough, else from tmux, asked once for all who ask at the same time. */
+/**
+ * Answers peeks: from the emulator where it holds enough, else from tmux, asked once for all who ask at the same time.
+ */
 export class Peeker {
   readonly #output: OutputStream;
   readonly #pane: () => (PaneCapture & PaneHistory) | undefined;

@@ -6,8 +6,8 @@ const WORDS_A_CELL = 3;
 const BACKGROUND = 2;
 
 /**
- * Marks cells of the main screen and its history as reported. A mark stays with what stands in the cell: it follows it when lines
- * are wrapped again at another width, scroll or come back, and is gone when something else is printed there.
+ * Marks cells of the main screen and its history as reported. A mark stays with what stands in the cell: it follows it
+ * when lines are wrapped again at another width, scroll or come back, and is gone when something else is printed there.
  */
 export class ReportedCells {
   readonly #terminal: Habitual;

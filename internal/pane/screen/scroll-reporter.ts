@@ -27,8 +27,8 @@ export interface ScrollListener {
   /** More rows went by at once than the history holds: some before the next ones were never reported. */
   overflowed(): void;
   /**
-   * The screen is drawn again, and these lines that were not reported yet are not there any more, or stand above some that are not.
-   * True: they have been reported now.
+   * The screen is drawn again, and these lines that were not reported yet are not there any more, or stand above some
+   * that are not. True: they have been reported now.
    */
   vanished(lines: readonly MainLine[]): boolean;
   /** The program erases all of the main screen now. */
@@ -40,8 +40,8 @@ export interface ScrollListener {
 type Scrolling = Habitual & { readonly buffer: { readonly active: IBuffer; readonly normal: IBuffer } };
 
 /**
- * So many reported rows in a row, and what is above them has been reported: lines that stood reported between unreported ones on one screen
- * are fewer, however narrow it became.
+ * So many reported rows in a row, and what is above them has been reported: lines that stood reported between
+ * unreported ones on one screen are fewer, however narrow it became.
  */
 const LOOK_BACK = 1024;
 /** Of a line with more rows than this in the history a part is reported: the history may not hold all of it. */
@@ -50,8 +50,8 @@ const LONG_ROWS = 500;
 const HELD_ROWS = 300;
 
 /**
- * Tells each line that scrolls off the main screen once, when its last row has: through resizes, resets and a history that is
- * cleared. What has been reported is marked in the cells, so the mark follows the content through reflow.
+ * Tells each line that scrolls off the main screen once, when its last row has: through resizes, resets and a history
+ * that is cleared. What has been reported is marked in the cells, so the mark follows the content through reflow.
  */
 export class ScrollReporter {
   readonly #buffers: Scrolling["buffer"];
@@ -59,7 +59,9 @@ export class ScrollReporter {
   readonly #scrollback: number;
   #listener: ScrollListener | undefined;
   #isHeld = false;
-  /** The lines as they were before the main screen was drawn again from behind an alternate one, where tmux cuts them. */
+  /**
+   * The lines as they were before the main screen was drawn again from behind an alternate one, where tmux cuts them.
+   */
   #reference: readonly MainLine[] | undefined;
 
   constructor(terminal: Scrolling, scrollback: number) {
@@ -95,8 +97,8 @@ export class ScrollReporter {
   }
 
   /**
-   * From now on lines wait in the history for the screen to be known exactly, as far as there is room; or not any more. What
-   * waits is reported by `tell`.
+   * From now on lines wait in the history for the screen to be known exactly, as far as there is room; or not any more.
+   * What waits is reported by `tell`.
    */
   hold(isHeld: boolean): void {
     this.#isHeld = isHeld;
@@ -148,8 +150,8 @@ export class ScrollReporter {
   }
 
   /**
-   * The same terminal was drawn again from elsewhere, after `before`: lines that are there again keep their marks. What is in
-   * the history above them was reported, or is lost.
+   * The same terminal was drawn again from elsewhere, after `before`: lines that are there again keep their marks. What
+   * is in the history above them was reported, or is lost.
    */
   adopt(before: readonly MainLine[]): void {
     this.#reference ??= before;
@@ -185,7 +187,10 @@ export class ScrollReporter {
         );
   }
 
-  /** Lines that are nowhere any more are reported now, with those above them, if the listener takes them: those before the index returned. */
+  /**
+   * Lines that are nowhere any more are reported now, with those above them, if the listener takes them: those before
+   * the index returned.
+   */
   #reportVanished(before: readonly MainLine[], found: ReadonlySet<number>): number {
     const vanished = before.findLastIndex(
       ({ text, isReported, hasCursor }, i) => !hasCursor && !isReported && !found.has(i) && text.trim() !== "",
@@ -224,7 +229,9 @@ export class ScrollReporter {
     this.#listener?.cleared();
   }
 
-  /** `move` brings rows of a screen that is erased into the history: nobody was reported of them if not by `erasing`. */
+  /**
+   * `move` brings rows of a screen that is erased into the history: nobody was reported of them if not by `erasing`.
+   */
   erasing(move: () => void): void {
     this.tell(true);
     this.#listener?.erasing();

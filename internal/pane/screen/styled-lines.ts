@@ -1,8 +1,8 @@
 const SGR = /\x1b\[([0-9;:]*)m/g;
 
 /**
- * Lines that each stand alone: a style that began on an earlier line is said again at the beginning of every line that it
- * reaches. tmux says a style once, where it begins.
+ * Lines that each stand alone: a style that began on an earlier line is said again at the beginning of every line that
+ * it reaches. tmux says a style once, where it begins.
  */
 export function* standingAlone(lines: Iterable<string>): Generator<string> {
   const style = new Map<string, string>();

@@ -65,8 +65,8 @@ function moveUp(inside: Inside): void {
 }
 
 /**
- * All up to the last cell of the cursor's row. The emulator then takes a wrong row for the one below, and throws where that is
- * not there: it is kept from seeing that the row is erased whole.
+ * All up to the last cell of the cursor's row. The emulator then takes a wrong row for the one below, and throws where
+ * that is not there: it is kept from seeing that the row is erased whole.
  */
 function eraseToRowEnd(inside: Inside): void {
   const { buffer, cols } = inside;

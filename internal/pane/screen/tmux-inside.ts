@@ -42,7 +42,10 @@ interface Params {
 
 type Act = (params: Params) => boolean;
 
-/** The emulator's inside as far as its public side cannot do what tmux does. Names of the pinned version; tests hold each use. */
+/**
+ * The emulator's inside as far as its public side cannot do what tmux does. Names of the pinned version; tests hold
+ * each use.
+ */
 export interface Inside {
   readonly buffer: InsideBuffer;
   readonly buffers: { readonly normal: InsideBuffer };

@@ -4,8 +4,8 @@ import { act, count, type Habitual, insideOf, inWholeScreen, numbersOf, withoutO
 import { learnTmuxSaving } from "./tmux-saving.ts";
 
 /**
- * Makes the emulator do as tmux does where the two read a sequence differently. `moved` is called around what brings the
- * screen's rows into the history without scrolling.
+ * Makes the emulator do as tmux does where the two read a sequence differently. `moved` is called around what brings
+ * the screen's rows into the history without scrolling.
  */
 export function applyTmuxSemantics(terminal: Habitual, moved: Moved = (move) => move()): void {
   learnLastColumn(terminal);
@@ -18,7 +18,10 @@ export function applyTmuxSemantics(terminal: Habitual, moved: Moved = (move) => 
   terminal.parser.registerOscHandler(8, () => true);
 }
 
-/** Going up or down leaves the cursor behind the last column, going back counts from there; without wrapping it never gets there. */
+/**
+ * Going up or down leaves the cursor behind the last column, going back counts from there; without wrapping it never
+ * gets there.
+ */
 function learnLastColumn(terminal: Habitual): void {
   const inside = insideOf(terminal);
   const { _inputHandler: handler } = inside;

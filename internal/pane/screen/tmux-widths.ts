@@ -9,8 +9,8 @@ const JOINER_SEEN = 1 << 3;
 export const TMUX_WIDTHS = "tmux";
 
 /**
- * Character widths as tmux counts them: Unicode 11, and whatever follows a zero width joiner goes into the cell before it.
- * A program that places text by columns leaves ghosts on an emulator that counts otherwise.
+ * Character widths as tmux counts them: Unicode 11, and whatever follows a zero width joiner goes into the cell before
+ * it. A program that places text by columns leaves ghosts on an emulator that counts otherwise.
  */
 export class TmuxWidths implements IUnicodeVersionProvider {
   readonly version = TMUX_WIDTHS;

@@ -17,9 +17,9 @@ export interface BackgroundSigns {
 }
 
 /**
- * The list as it is now. The hook names the tasks; the file and the screen, which follow a killed task too, correct how many
- * there are: the oldest go first, and what only the screen counts has no title. Pure; `before` keeps the times. `now` is the
- * wall clock, ms.
+ * The list as it is now. The hook names the tasks; the file and the screen, which follow a killed task too, correct how
+ * many there are: the oldest go first, and what only the screen counts has no title. Pure; `before` keeps the times.
+ * `now` is the wall clock, ms.
  */
 export function backgroundTasks(
   signs: BackgroundSigns,

@@ -6,7 +6,10 @@ import type { Dialog } from "../../session/types.ts";
 /** Stands in front of the selected choice, or blanks in front of the others. */
 const SELECTION_MARK = /^[ \t]*(?:[❯›▶>→●•] ?)?[ \t]*/gm;
 
-/** A dialog as it is told to callers: plain text only, with an id that changes when its content does, not when the selection moves. */
+/**
+ * A dialog as it is told to callers: plain text only, with an id that changes when its content does, not when the
+ * selection moves.
+ */
 export function dialogFrom(view: DialogView, since: number): Dialog {
   const labels = view.choices.map((choice) => [choice.key, choice.label]);
   const content = JSON.stringify([view.kind, view.title, view.text.replace(SELECTION_MARK, "  "), labels]);

@@ -3,7 +3,10 @@ import type { BackgroundTask } from "../../session/types.ts";
 import { backgroundTasks } from "./background.ts";
 import { FILE_LAG_MS, type Signals } from "./judge.ts";
 
-/** The tasks behind the agent's turns as its hooks named them, and the list that follows from that and the other sources. */
+/**
+ * The tasks behind the agent's turns as its hooks named them, and the list that follows from that and the other
+ * sources.
+ */
 export class HookedTasks {
   #told: { readonly tasks: readonly ReportedTask[]; readonly at: number } | undefined;
 

@@ -11,7 +11,10 @@ export interface Signals {
   readonly file?: { readonly state: FileState; readonly at: number };
   readonly screen?: ScreenSign;
   readonly lastOutputAt?: number;
-  /** When the agent's processes were last seen to compute or to write, which is looked for only before it counts as stalled. */
+  /**
+   * When the agent's processes were last seen to compute or to write, which is looked for only before it counts as
+   * stalled.
+   */
   readonly lastWorkAt?: number;
   /** When something was typed that the agent has not been seen to take in: until it prints something, it may hang. */
   readonly typedAt?: number;
@@ -51,8 +54,8 @@ export interface JudgeOptions {
 }
 
 /**
- * By the screen alone an agent is idle only after this long without a busy mark and with nothing moving: agents show no mark
- * for up to 900 ms between steps, and a working agent whose marks are not understood still moves something.
+ * By the screen alone an agent is idle only after this long without a busy mark and with nothing moving: agents show no
+ * mark for up to 900 ms between steps, and a working agent whose marks are not understood still moves something.
  */
 const SCREEN_IDLE_MS = 1500;
 /** An unknown program that shows nothing is taken to have started after this long. */
@@ -63,14 +66,19 @@ export const FILE_LAG_MS = 2000;
 const WAITING_HOOK_MS = 1500;
 /** What was typed and is not drawn within this time may hang. */
 const UNDRAWN_MS = 500;
-/** A busy word of a hook that nothing else supports for this long is doubted (an interrupted turn ends without a hook). */
+/**
+ * A busy word of a hook that nothing else supports for this long is doubted (an interrupted turn ends without a hook).
+ */
 const LONELY_HOOK_MS = 5000;
-/** After such a word the screen alone says idle only when nothing has moved for this long: a counter of seconds has moved by then. */
+/**
+ * After such a word the screen alone says idle only when nothing has moved for this long: a counter of seconds has
+ * moved by then.
+ */
 const STILL_AFTER_HOOK_MS = 5000;
 
 /**
- * The agent's state from all evidence. The strongest source wins; the screen alone may raise an alarm (dialog, busy) but
- * never claims idle that a stronger source denies. Pure.
+ * The agent's state from all evidence. The strongest source wins; the screen alone may raise an alarm (dialog, busy)
+ * but never claims idle that a stronger source denies. Pure.
  */
 export function judge(signals: Signals, now: number, options: JudgeOptions): Verdict {
   const { process } = signals;
@@ -118,7 +126,8 @@ function judgeStarting(signals: Signals, now: number): Verdict | undefined {
     now - signals.startedAt,
   );
   if (signals.screen?.idleProof !== "silence") return starting;
-  // What is typed before an unknown program shows anything goes to the terminal itself, and is gone when the program begins to read.
+  // What is typed before an unknown program shows anything goes to the terminal itself, and is gone when the program
+  // begins to read.
   const until = signals.startedAt + SILENT_START_MS;
   return now < until ? { ...starting, reconsiderAt: until } : undefined;
 }
@@ -164,8 +173,8 @@ function busyEvidence(signals: Signals, now: number): Evidence | undefined {
 }
 
 /**
- * The turn has ended, and what the agent's file calls busy is what goes on behind it: the end of the turn told it, or the
- * screen, in the place of the work's mark, says that the agent waits for it.
+ * The turn has ended, and what the agent's file calls busy is what goes on behind it: the end of the turn told it, or
+ * the screen, in the place of the work's mark, says that the agent waits for it.
  */
 function worksBehind({ screen, hook, submittedAt = Number.NEGATIVE_INFINITY }: Signals): boolean {
   if (screen?.view.composer === undefined || screen.view.busy !== undefined) return false;

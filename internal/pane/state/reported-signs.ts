@@ -4,7 +4,9 @@ import type { AgentSigns } from "./agent-signs.ts";
 import { HookedTasks } from "./hooked-tasks.ts";
 import { FILE_LAG_MS, type ProcessSign, type Signals } from "./judge.ts";
 
-/** One life of the agent, from its start, or from when somebody began to look at it, to its end. Times: monotonic ms. */
+/**
+ * One life of the agent, from its start, or from when somebody began to look at it, to its end. Times: monotonic ms.
+ */
 interface Life {
   /** Counts the starts that were seen. */
   readonly number: number;
@@ -21,8 +23,8 @@ type FileSign =
   | { readonly type: "outdated"; readonly until: number };
 
 /**
- * Everything but the screen that says what the agent does: its process, hooks, state file and output, and what was typed
- * into it. Whoever learns of something calls the method of that name.
+ * Everything but the screen that says what the agent does: its process, hooks, state file and output, and what was
+ * typed into it. Whoever learns of something calls the method of that name.
  */
 export class ReportedSigns implements Omit<AgentSigns, "waitsForPerson"> {
   readonly tasks = new HookedTasks();

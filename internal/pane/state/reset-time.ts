@@ -7,8 +7,9 @@ const NEAR_MS = 6 * HOUR_MS;
 const FAR_MS = 32 * 24 * HOUR_MS;
 
 /**
- * When a limit ends by what the agent wrote, e.g. `resets 3pm (Europe/Berlin)` or `resets Oct 6, 1pm (UTC)`; wall clock, ms. `now`:
- * when that was first seen. Undefined unless one moment alone can be meant: without a time zone, or too far away.
+ * When a limit ends by what the agent wrote, e.g. `resets 3pm (Europe/Berlin)` or `resets Oct 6, 1pm (UTC)`; wall
+ * clock, ms. `now`: when that was first seen. Undefined unless one moment alone can be meant: without a time zone, or
+ * too far away.
  */
 export function resetTime(text: string, now: number): number | undefined {
   const match = RESETS.exec(text.slice(0, 400));

@@ -1,6 +1,8 @@
 import type { Verdict } from "./judge.ts";
 
-/** After the last of several resizes: a program repaints within this time, and is idle by its screen 1.5 s after that. */
+/**
+ * After the last of several resizes: a program repaints within this time, and is idle by its screen 1.5 s after that.
+ */
 const GRACE_MS = 3000;
 /** A window that is resized without end does not hold a state longer than this. */
 const GRACE_MAX_MS = 10_000;
@@ -17,8 +19,9 @@ interface Held {
 }
 
 /**
- * Holds the state from before a resize. A resize makes the screen useless as evidence until the program has repainted: its
- * composer is cut or gone, and every row moves. Nothing of that says that the agent does something else than before.
+ * Holds the state from before a resize. A resize makes the screen useless as evidence until the program has repainted:
+ * its composer is cut or gone, and every row moves. Nothing of that says that the agent does something else than
+ * before.
  */
 export class ResizeGrace {
   #held: Held | undefined;

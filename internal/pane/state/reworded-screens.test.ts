@@ -14,10 +14,14 @@ const cases = await loadScreenCases();
 const working = cases.filter(({ truth }) => truth.state === "busy" || (truth.state === "draft" && truth.busy));
 const asking = cases.filter(({ truth }) => truth.state === "dialog");
 
-/** Any word of a screen may be another one in the next release, and so may the glyphs that stand for work or a choice. */
+/**
+ * Any word of a screen may be another one in the next release, and so may the glyphs that stand for work or a choice.
+ */
 const WORDS = /[\p{L}]{2,}/gu;
 const GLYPHS = /[·✢✳✶✻✽∗•◦⠀-⣿◐◑◒◓■⬝↓↳⎿]/gu;
-/** Agents move something at least this often while they work: they count the seconds. Measured in `agents-real.test.ts`. */
+/**
+ * Agents move something at least this often while they work: they count the seconds. Measured in `agents-real.test.ts`.
+ */
 const FRAME_MS = 1000;
 
 interface Rewording {

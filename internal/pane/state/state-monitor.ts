@@ -97,8 +97,8 @@ export class StateMonitor implements AgentSigns {
   }
 
   /**
-   * The window is about to get another size, or has got one. Until the program has repainted, for a few seconds at most, its
-   * screen is no reason to doubt the state from before.
+   * The window is about to get another size, or has got one. Until the program has repainted, for a few seconds at
+   * most, its screen is no reason to doubt the state from before.
    */
   resized(): void {
     this.#grace.begin(this.#judged.verdict, this.#judged.at, this.#deps.clock.monotonicMs());
@@ -116,7 +116,10 @@ export class StateMonitor implements AgentSigns {
     this.#wake();
   }
 
-  /** Monotonic time at which a busy agent counts as stalled unless it prints or works before that; undefined when it is not busy. */
+  /**
+   * Monotonic time at which a busy agent counts as stalled unless it prints or works before that; undefined when it is
+   * not busy.
+   */
   get stallsAt(): number | undefined {
     return this.#judged.verdict.stallsAt;
   }
@@ -223,7 +226,10 @@ export class StateMonitor implements AgentSigns {
     return isOurs === undefined ? holdsText(composer) : !isOurs(composer, source.quietMs());
   }
 
-  /** Waits for the next reason to look: a signal, a change on the screen that has calmed down, or the verdict's own time. */
+  /**
+   * Waits for the next reason to look: a signal, a change on the screen that has calmed down, or the verdict's own
+   * time.
+   */
   async #pause(signal: AbortSignal): Promise<void> {
     const { clock, source } = this.#deps;
     const until = Math.min(

@@ -9,8 +9,8 @@ export const HEARTBEAT_MS = 15_000;
 const RAW_CHUNK_BYTES = 64 * 1024;
 
 /**
- * One RAW watcher's place in the stream: which update comes next for it, decided each time from what is held. It never waits
- * and holds no bytes, so a watcher that does not read costs nothing here.
+ * One RAW watcher's place in the stream: which update comes next for it, decided each time from what is held. It never
+ * waits and holds no bytes, so a watcher that does not read costs nothing here.
  */
 export class RawCursor {
   readonly #deps: WatchDeps;

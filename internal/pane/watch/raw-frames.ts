@@ -11,7 +11,9 @@ interface Change<F> extends Made<F> {
   readonly bytes: number;
 }
 
-/** RAW updates of one stream, each made once however many cursors come by: those at the same place get the same bytes. */
+/**
+ * RAW updates of one stream, each made once however many cursors come by: those at the same place get the same bytes.
+ */
 export class RawFrames<F> {
   readonly #encode: (update: WatchUpdate) => F;
   readonly #changes = new Map<bigint, Change<F>>();

@@ -19,7 +19,10 @@ export class ScreenFrames<F> {
     this.#encode = encode;
   }
 
-  /** Resolves with another look at the screen: when it has changed, not before the interval has passed, at the latest after a second. */
+  /**
+   * Resolves with another look at the screen: when it has changed, not before the interval has passed, at the latest
+   * after a second.
+   */
   async untilNext(signal: AbortSignal): Promise<void> {
     const { output } = this.#deps;
     await pause(this.#deps, intervalOf(this.#request), signal);

@@ -18,7 +18,9 @@ export class WatchGroup {
   readonly #entries = new Set<Entry>();
   readonly #stop = new AbortController();
 
-  /** `untilNext` resolves each time something may be due; `onEmpty`: this group is over, the next member needs another. */
+  /**
+   * `untilNext` resolves each time something may be due; `onEmpty`: this group is over, the next member needs another.
+   */
   constructor(untilNext: (signal: AbortSignal) => Promise<void>, onEmpty: () => void) {
     this.#untilNext = untilNext;
     this.#onEmpty = onEmpty;

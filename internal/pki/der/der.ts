@@ -13,7 +13,8 @@ const LONG_FORM = 0x80;
 
 /**
  * The values that stand in `bytes` one after the other.
- * @throws DomainError `invalid` for anything that is not DER to the end: cut off, indefinite or overlong lengths, tags of
+ * @throws DomainError `invalid` for anything that is not DER to the end: cut off, indefinite or overlong lengths, tags
+ * of
  *   several bytes (nothing that is read here has them).
  */
 export function readDer(bytes: Uint8Array): DerValue[] {

@@ -51,7 +51,10 @@ export function hostName(text: string, flag: string): GeneralName & { type: "dns
   });
 }
 
-/** A lower-case DNS name of one or more labels, without a wildcard or a dot at the end; one that ends in a number would be an address. */
+/**
+ * A lower-case DNS name of one or more labels, without a wildcard or a dot at the end; one that ends in a number would
+ * be an address.
+ */
 export function isDnsName(name: string): boolean {
   const labels = name.split(".");
   return name.length <= 253 && labels.every((label) => LABEL.test(label)) && !/^\d+$/.test(labels.at(-1) ?? "");

@@ -20,8 +20,8 @@ export interface Conversation {
   /** One whole line of its output. False: it is not of this protocol. Must not throw. */
   onLine(line: string): boolean;
   /**
-   * Gives it a message. Resolves when its protocol has taken it: `queued`, if the agent works and keeps it for later; its
-   * `input-settled` follows then. @throws DomainError when it refuses the message
+   * Gives it a message. Resolves when its protocol has taken it: `queued`, if the agent works and keeps it for later;
+   * its `input-settled` follows then. @throws DomainError when it refuses the message
    */
   give(input: AgentInput, signal: AbortSignal): Promise<"submitted" | "queued">;
   /** Ids of messages that it was given and keeps for later. */

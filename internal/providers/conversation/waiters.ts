@@ -2,7 +2,9 @@
 export class Waiters<T> {
   readonly #waiting = new Map<string, PromiseWithResolvers<T>>();
 
-  /** Rejects with the signal's reason when that comes first. A second wait for the same key takes the first one's place. */
+  /**
+   * Rejects with the signal's reason when that comes first. A second wait for the same key takes the first one's place.
+   */
   wait(key: string, signal: AbortSignal): Promise<T> {
     const waiter = Promise.withResolvers<T>();
     const leave = () => {

@@ -10,7 +10,9 @@ export type ClaudeLine =
   /** A turn begins. */
   | { readonly type: "turn-began" }
   | { readonly type: "turn-ended" }
-  /** Of a message, by the id that it was given: `kept` until the turn in hand allows, `begun` when the model gets it. */
+  /**
+   * Of a message, by the id that it was given: `kept` until the turn in hand allows, `begun` when the model gets it.
+   */
   | { readonly type: "kept" | "begun"; readonly uuid: string }
   /** The model will never get it: it was cancelled, discarded or refused. */
   | { readonly type: "dropped"; readonly uuid: string; readonly how: string }

@@ -10,8 +10,8 @@ import { changedPaths, readCodexNotification } from "./codex-events.ts";
 import { readCodexRequest } from "./codex-requests.ts";
 
 /**
- * Codex's app-server (0.169.0): JSON-RPC over lines, one thread for many turns. A message that came while it works would
- * steer the turn in hand, so it waits here for the turn's end.
+ * Codex's app-server (0.169.0): JSON-RPC over lines, one thread for many turns. A message that came while it works
+ * would steer the turn in hand, so it waits here for the turn's end.
  */
 export const codexDialect: Dialect = {
   id: "codex",

@@ -18,9 +18,9 @@ const PROTOCOL_VERSION = 1;
 const NO_SESSIONS_AT = "/";
 
 /**
- * OpenCode by the Agent Client Protocol (1.18.33): JSON-RPC over lines, one session for many turns. The protocol answers
- * a prompt at the end of its turn only; that it was taken is known when a later request is answered. A second prompt
- * would be mixed into the turn in hand, so it waits here.
+ * OpenCode by the Agent Client Protocol (1.18.33): JSON-RPC over lines, one session for many turns. The protocol
+ * answers a prompt at the end of its turn only; that it was taken is known when a later request is answered. A second
+ * prompt would be mixed into the turn in hand, so it waits here.
  */
 export const opencodeDialect: Dialect = {
   id: "opencode",

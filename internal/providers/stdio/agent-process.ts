@@ -26,7 +26,9 @@ export interface OutputSink {
   abandoned(stream: "stdout" | "stderr", bytes: number): void;
 }
 
-/** After the process has ended, what is still in its pipes comes within this time, unless a grandchild holds them open. */
+/**
+ * After the process has ended, what is still in its pipes comes within this time, unless a grandchild holds them open.
+ */
 const REST_MS = 500;
 /** How long a reader that is slow has for the rest. */
 const HELD_REST_MS = 10_000;
@@ -59,7 +61,9 @@ export class AgentProcess {
     this.ended = this.#end(sink);
   }
 
-  /** @throws DomainError `precondition` for a program that cannot be executed, `unavailable` when the system has no room */
+  /**
+   * @throws DomainError `precondition` for a program that cannot be executed, `unavailable` when the system has no room
+   */
   static async start(clock: Clock, command: AgentCommand, sink: OutputSink): Promise<AgentProcess> {
     const child = spawn(command.program, command.args, {
       cwd: command.cwd,
@@ -88,7 +92,10 @@ export class AgentProcess {
     }
   }
 
-  /** Resolves when the pipe has taken all of it: an agent that does not read holds the writer back. Rejects when it cannot. */
+  /**
+   * Resolves when the pipe has taken all of it: an agent that does not read holds the writer back. Rejects when it
+   * cannot.
+   */
   write(text: string): Promise<void> {
     const { stdin } = this.#child;
     return new Promise((resolve, reject) => {

@@ -6,7 +6,10 @@ const MAX_IDS = 10_000;
 export class InputBook {
   readonly #outcomes = new Map<string, Promise<InputOutcome>>();
 
-  /** The outcome of the first call with this id; `give` runs in that one only. A refusal is not kept: it may be tried again. */
+  /**
+   * The outcome of the first call with this id; `give` runs in that one only. A refusal is not kept: it may be tried
+   * again.
+   */
   once(requestId: string, give: () => Promise<InputOutcome>): Promise<InputOutcome> {
     const known = this.#outcomes.get(requestId);
     if (known !== undefined) return known;

@@ -12,7 +12,8 @@ const CR = 0x0d;
 
 /**
  * Cuts a byte stream into lines. Keeps at most `maxBytes` of a line and counts the rest, so that a line of any length
- * costs neither memory nor time. Bytes that are no UTF-8 become U+FFFD; a character is never cut. Empty lines are left out.
+ * costs neither memory nor time. Bytes that are no UTF-8 become U+FFFD; a character is never cut. Empty lines are left
+ * out.
  */
 export class LineReader {
   readonly #maxBytes: number;

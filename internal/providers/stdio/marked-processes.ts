@@ -16,7 +16,10 @@ const KILL_MS = 5_000;
 
 type Marked = ReadonlyMap<string, readonly number[]>;
 
-/** Finds and ends what agents have left behind outside of their process groups, by the mark in its environment. Linux only. */
+/**
+ * Finds and ends what agents have left behind outside of their process groups, by the mark in its environment. Linux
+ * only.
+ */
 export class MarkedProcesses {
   readonly #clock: Clock;
   #look: Promise<Marked> | undefined;
@@ -25,7 +28,10 @@ export class MarkedProcesses {
     this.#clock = clock;
   }
 
-  /** TERM, and after `graceMs` KILL, to everything with this mark; 0: KILL at once. Resolves when nothing of it lives, or KILL does not help. */
+  /**
+   * TERM, and after `graceMs` KILL, to everything with this mark; 0: KILL at once. Resolves when nothing of it lives,
+   * or KILL does not help.
+   */
   async end(mark: string, graceMs: number): Promise<void> {
     if (graceMs > 0) {
       const end = this.#clock.monotonicMs() + graceMs;

@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { MARK_VARIABLE } from "./marked-processes.ts";
 
 /**
- * Reads `+ GROUP MARK` and `- GROUP MARK` until its input ends, and then ends the groups that are left, and what carries
- * their marks. Its input ends when the process that holds the other end does, however that happens.
+ * Reads `+ GROUP MARK` and `- GROUP MARK` until its input ends, and then ends the groups that are left, and what
+ * carries their marks. Its input ends when the process that holds the other end does, however that happens.
  */
 const SCRIPT = `
 trap '' HUP INT TERM

@@ -18,7 +18,10 @@ import type { OrphanGuard } from "./orphan-guard.ts";
 const QUEUE_LIMITS = { events: 1000, characters: 1024 * 1024 };
 /** A healthy agent says at once that it has taken a message, a loaded one within seconds. */
 const TAKEN_WITHIN_MS = 30_000;
-/** What an agent leaves behind gets this long to end by itself; of a stop's grace period it gets what is left at the end. */
+/**
+ * What an agent leaves behind gets this long to end by itself; of a stop's grace period it gets what is left at the
+ * end.
+ */
 const ORPHANS_GRACE_MS = 2_000;
 const ORPHANS_SHARE = 0.1;
 

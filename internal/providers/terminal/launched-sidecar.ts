@@ -15,8 +15,8 @@ export interface LaunchedSidecarDeps {
   readonly terminal: SessionTerminal;
   readonly process: SidecarProcess;
   /**
-   * Starts another sidecar for the agent of one that has ended; undefined when no agent is left to go on with. Rejects when
-   * it cannot be started.
+   * Starts another sidecar for the agent of one that has ended; undefined when no agent is left to go on with. Rejects
+   * when it cannot be started.
    */
   readonly startNext: (signal: AbortSignal) => Promise<SidecarProcess | undefined>;
   /** Called once when nothing of the session is left. */
@@ -33,8 +33,8 @@ const MAX_RESTARTS = 3;
 const RESTARTS_MS = 60_000;
 
 /**
- * A session's sidecar, and how to end it with everything that it has started. One that is killed while its agent lives is
- * replaced by another one, which goes on with the agent and its events.
+ * A session's sidecar, and how to end it with everything that it has started. One that is killed while its agent lives
+ * is replaced by another one, which goes on with the agent and its events.
  */
 export class LaunchedSidecar implements LaunchedTerminal {
   readonly agent: string;

@@ -20,11 +20,14 @@ import { lostTerminal } from "../ledger/lost-terminal.ts";
 import { MARKER } from "../ledger/session-marker.ts";
 import { LaunchedSidecar } from "./launched-sidecar.ts";
 import { adoptSidecarProcess, lastErrorIn, type SidecarProcess, startSidecarProcess } from "./sidecar-process.ts";
-import { TerminalFolder, type TerminalRecord } from "./terminal-record.ts";
+import { TerminalFolder, type TerminalRecord } from "./terminal-folder.ts";
 
 /** An agent program as it is started in a terminal. */
 export interface TerminalProgram {
-  /** Program and arguments. @throws DomainError `precondition` when it is not there, `invalid` for options it does not take */
+  /**
+   * Program and arguments. @throws DomainError `precondition` when it is not there, `invalid` for options it does not
+   * take
+   */
   command(options: TerminalConfig["options"]): readonly [string, ...string[]];
   readonly env: Readonly<Record<string, string>>;
   readonly startupTimeoutMs: number;
@@ -56,7 +59,10 @@ const ANSWER_MS = 2000;
 /** A sidecar that an earlier daemon has left answers within this. */
 const SURVIVOR_MS = 10_000;
 
-/** Agents in terminals, each behind a `gt-sidecar` of its own at a unix socket in a private folder. They outlive this process. */
+/**
+ * Agents in terminals, each behind a `gt-sidecar` of its own at a unix socket in a private folder. They outlive this
+ * process.
+ */
 export class SidecarLauncher implements TerminalLauncher {
   readonly #deps: SidecarLauncherDeps;
   readonly #options: SidecarLauncherOptions;
@@ -227,7 +233,10 @@ export class SidecarLauncher implements TerminalLauncher {
     return { config, launched: lostTerminal(config, clock.now()), isLost: true };
   }
 
-  /** The session's sidecar as it runs; or a new one for an agent whose sidecar was killed. Undefined: the agent has ended. */
+  /**
+   * The session's sidecar as it runs; or a new one for an agent whose sidecar was killed. Undefined: the agent has
+   * ended.
+   */
   async #taken(
     folder: TerminalFolder,
     record: TerminalRecord,

@@ -11,7 +11,10 @@ const CANCEL = 8;
 /** A server sends its settings first; one that has not done so after this is given up. */
 const SETTINGS_MS = 5000;
 
-/** connect-node's connection to one server, with what it does not do: a wide window, and the truth about cut connections. */
+/**
+ * connect-node's connection to one server, with what it does not do: a wide window, and the truth about cut
+ * connections.
+ */
 export class ClientSessions extends Http2SessionManager {
   readonly #seen = new WeakSet<ClientHttp2Session>();
   readonly #open = new Set<ClientHttp2Session>();
@@ -44,8 +47,8 @@ export class ClientSessions extends Http2SessionManager {
       this.#open.delete(session);
       this.#tellRetired();
     });
-    // At a GOAWAY Connect destroys an idle connection with an error. When another call begins before that is emitted it does
-    // not listen any more, and nobody is to die of it.
+    // At a GOAWAY Connect destroys an idle connection with an error. When another call begins before that is emitted it
+    // does not listen any more, and nobody is to die of it.
     session.on("error", () => {});
     if (this.#onRetired) session.close();
     session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
@@ -104,8 +107,8 @@ export class ClientSessions extends Http2SessionManager {
 }
 
 /**
- * A connection that is reset right behind its handshake is not always told: Node may neither read nor write on it any more,
- * and emit nothing.
+ * A connection that is reset right behind its handshake is not always told: Node may neither read nor write on it any
+ * more, and emit nothing.
  */
 function giveUpAfter(session: ClientHttp2Session, ms: number): NodeJS.Timeout {
   const silent = setTimeout(() => {

@@ -15,7 +15,10 @@ export interface DialOptions {
   readonly baseUrl: string;
   /** Dial this unix socket instead; `baseUrl` is what the calls name, e.g. `http://localhost`. */
   readonly socketPath?: string;
-  /** Go over this instead, e.g. through a tunnel (see `nativeSocket`); called for each connection. It may still be opening. */
+  /**
+   * Go over this instead, e.g. through a tunnel (see `nativeSocket`); called for each connection. It may still be
+   * opening.
+   */
   readonly dial?: () => Socket;
   /** The name the server's certificate must bear, when it is not the host of `baseUrl`. */
   readonly serverName?: string;

@@ -25,8 +25,8 @@ export interface EncodedStreamOptions {
 }
 
 /**
- * The messages of a server stream as they come, for passing on: nobody decodes them. The call is cancelled when the loop
- * is left or the signal aborts.
+ * The messages of a server stream as they come, for passing on: nobody decodes them. The call is cancelled when the
+ * loop is left or the signal aborts.
  * @throws ConnectError as a Connect client does; the signal's reason
  */
 export async function* encodedStream<I extends DescMessage, O extends DescMessage>(

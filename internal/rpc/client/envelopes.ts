@@ -25,7 +25,9 @@ export class Envelopes {
     return this.#heldBytes > 0;
   }
 
-  /** Those that are whole now; the payloads are the caller's. @throws DomainError `exhausted` for one that is too large */
+  /**
+   * Those that are whole now; the payloads are the caller's. @throws DomainError `exhausted` for one that is too large
+   */
   push(chunk: Buffer): readonly Envelope[] {
     this.#held.push(chunk);
     this.#heldBytes += chunk.length;

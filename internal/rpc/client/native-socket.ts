@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { type Duplex, pipeline } from "node:stream";
 
 /**
- * A socket of the operating system that carries what `stream` carries, and ends with it. HTTP/2 needs one: over a stream of
- * JavaScript Node runs all its callbacks for a chunk before anything else, and a response that comes in one chunk with its
- * end is then taken for cut off.
+ * A socket of the operating system that carries what `stream` carries, and ends with it. HTTP/2 needs one: over a
+ * stream of JavaScript Node runs all its callbacks for a chunk before anything else, and a response that comes in one
+ * chunk with its end is then taken for cut off.
  */
 export function nativeSocket(stream: Duplex): Socket {
   const folder = mkdtempSync(join(tmpdir(), "gt-")); // mode 0700: nobody else connects

@@ -27,8 +27,8 @@ export class SwitchingSessions {
   }
 
   /**
-   * That of the connection a call begins on. A call that the server refused unseen, because it closes the connection, is
-   * made once more, over another one; a stream of requests cannot be, and is `unavailable`.
+   * That of the connection a call begins on. A call that the server refused unseen, because it closes the connection,
+   * is made once more, over another one; a stream of requests cannot be, and is `unavailable`.
    */
   interceptor(): Interceptor {
     return (next) => async (req) => {

@@ -20,8 +20,9 @@ export interface SidecarTransportOptions extends DialOptions {
 export interface SidecarConnection extends Disposable {
   readonly transport: Transport;
   /**
-   * Calls that begin from now on go over a new connection with this certificate and these CAs; those under way go on where
-   * they are, and the old connection closes after the last. @throws Error for what is no PEM, changes nothing then.
+   * Calls that begin from now on go over a new connection with this certificate and these CAs; those under way go on
+   * where they are, and the old connection closes after the last. @throws Error for what is no PEM, changes nothing
+   * then.
    */
   setTls(tls: ClientTls): void;
   /**

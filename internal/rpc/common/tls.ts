@@ -19,8 +19,8 @@ export interface TlsMaterial {
 /** What a client knows beside its own files. */
 export interface ClientTls extends TlsMaterial {
   /**
-   * Whether the server's certificate is the one that is meant: `instead` of the check that it has the name that was dialled,
-   * `also` beside it, or an error. Default `also`.
+   * Whether the server's certificate is the one that is meant: `instead` of the check that it has the name that was
+   * dialled, `also` beside it, or an error. Default `also`.
    */
   readonly identify?: (server: X509Certificate) => "instead" | "also" | Error;
   /** Why this server is not spoken to although its chain and name are good, e.g. because it is revoked. */

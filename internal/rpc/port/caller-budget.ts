@@ -9,8 +9,8 @@ const PER_SECOND = 50;
 const KEPT = 1024;
 
 /**
- * How often a caller may do what costs us more than it: open streams and reset them at once ("rapid reset"), or call with
- * credentials that do not count. Of all its connections together: a new one brings no new budget.
+ * How often a caller may do what costs us more than it: open streams and reset them at once ("rapid reset"), or call
+ * with credentials that do not count. Of all its connections together: a new one brings no new budget.
  */
 export class CallerBudget {
   readonly #clock: Clock;

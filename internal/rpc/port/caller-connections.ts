@@ -23,7 +23,10 @@ export function refuseStream(stream: ServerHttp2Stream, code: number): void {
   stream.close(code);
 }
 
-/** HTTP/2 sessions and HTTP/1.1 sockets within `OpenConnections`; what their callers reset, and what is refused them, within a `CallerBudget`. */
+/**
+ * HTTP/2 sessions and HTTP/1.1 sockets within `OpenConnections`; what their callers reset, and what is refused them,
+ * within a `CallerBudget`.
+ */
 export class CallerConnections {
   readonly #deps: CallerConnectionsDeps;
   readonly #open: OpenConnections;
@@ -86,8 +89,8 @@ export class CallerConnections {
   }
 
   /**
-   * Its caller has been refused too often of late, and no call over this connection was let in yet. The calls of one batch are all
-   * begun before the first is refused: each would cost a look at its credentials.
+   * Its caller has been refused too often of late, and no call over this connection was let in yet. The calls of one
+   * batch are all begun before the first is refused: each would cost a look at its credentials.
    */
   #isSpent(tracked: TrackedConnection): boolean {
     return !this.#proven.has(tracked) && !this.#refusals.has(tracked.connection.share);

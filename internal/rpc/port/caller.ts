@@ -13,7 +13,9 @@ export const LOCAL_IDENTITY = "unix";
 
 /** Who makes a call: the peer, or the person whom a believed peer names. */
 export interface Caller {
-  /** Of the peer (`spiffe://…`, or `<SHA-256 of its CA>/<CN>`), or `<sender> via <peer>`. Empty: not known (plaintext). */
+  /**
+   * Of the peer (`spiffe://…`, or `<SHA-256 of its CA>/<CN>`), or `<sender> via <peer>`. Empty: not known (plaintext).
+   */
   readonly identity: string;
   /** Under which its calls are counted: the identity, or the peer's address where there is none. */
   readonly share: string;
@@ -32,8 +34,8 @@ export const callerKey = createContextKey<Caller>(
 const SENDER = /^[\x21-\x7e](?:[\x20-\x7e]{0,254}[\x21-\x7e])?$/;
 
 /**
- * The caller behind a peer. `sender` is what the peer says in the header `gastown-sender`; it counts only when the peer is
- * `believed`: then it must be 1 to 256 printable ASCII characters.
+ * The caller behind a peer. `sender` is what the peer says in the header `gastown-sender`; it counts only when the peer
+ * is `believed`: then it must be 1 to 256 printable ASCII characters.
  */
 export function callerOf(peer: Peer, sender: string | undefined, believed: boolean): Caller {
   const name = nameOf(peer);

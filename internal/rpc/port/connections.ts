@@ -9,7 +9,10 @@ import type { ConnectionDecision } from "./connection-decision.ts";
 import { type Identify, type Peer, peerOfSocket } from "./peer.ts";
 import type { ServerRequest } from "./request.ts";
 
-/** Says why the owner of a certificate may not call, or not any more (`isNew` false). Asked again and again: must be cheap. */
+/**
+ * Says why the owner of a certificate may not call, or not any more (`isNew` false). Asked again and again: must be
+ * cheap.
+ */
 export type Admission = (certificate: X509Certificate, isNew: boolean) => DomainError | undefined;
 
 /** When what a caller is let in by ends, wall clock, ms: its certificate, or a CA above it. */
@@ -50,8 +53,8 @@ interface Connection {
  * The connections of a server by who is at their other end. Those with a certificate are looked at when they come, when
  * their certificate ends and when our trust changes (`reconsider`); one whose owner may not call any more ends:
  *
- * - `unavailable`, a certificate that may have a successor: no new calls, streams end at once with that error, other calls
- *   within 5 s;
+ * - `unavailable`, a certificate that may have a successor: no new calls, streams end at once with that error, other
+ *   calls within 5 s;
  * - anything else: every call is answered with the error, and the connection is cut after 1 s.
  */
 export class Connections implements Task {
@@ -67,7 +70,10 @@ export class Connections implements Task {
   #wake = new AbortController();
   #nextLook = Number.POSITIVE_INFINITY;
 
-  /** `isLocal`: they come over a unix socket. `identify`: who a certificate without a URI name is of. `until`: default, the end of the certificate itself. `decided`: told of each connection that is refused or ended. */
+  /**
+   * `isLocal`: they come over a unix socket. `identify`: who a certificate without a URI name is of. `until`: default,
+   * the end of the certificate itself. `decided`: told of each connection that is refused or ended.
+   */
   constructor(
     deps: {
       readonly clock: Clock;

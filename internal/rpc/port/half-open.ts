@@ -2,8 +2,8 @@ import type { Socket } from "node:net";
 
 /**
  * Connections whose other end has not said yet who it is, or what it speaks. There may be so many of them; one more and
- * the oldest is cut of the address that has the most: who means it needs milliseconds, who holds them open holds no others
- * out.
+ * the oldest is cut of the address that has the most: who means it needs milliseconds, who holds them open holds no
+ * others out.
  */
 export class HalfOpen {
   readonly #max: number;

@@ -9,9 +9,9 @@ export interface HandshakeRate {
 }
 
 /**
- * Lets handshakes begin at a bounded rate: each is work for a processor that the calls under way need, and whoever asks for
- * them pays next to nothing. When more come, each address has its turn after the others, and of one address the newest:
- * who still waits there for the oldest has given up more likely.
+ * Lets handshakes begin at a bounded rate: each is work for a processor that the calls under way need, and whoever asks
+ * for them pays next to nothing. When more come, each address has its turn after the others, and of one address the
+ * newest: who still waits there for the oldest has given up more likely.
  */
 export class HandshakeTurns {
   readonly #clock: Clock;

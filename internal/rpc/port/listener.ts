@@ -53,8 +53,8 @@ export interface Listener {
 }
 
 /**
- * Of each HTTP/2 connection; the stream window bounds what one upload may have on its way to us. A caller may cancel all
- * streams it can have at once, and then so many a second: opening and cancelling forever ("rapid reset") ends the
+ * Of each HTTP/2 connection; the stream window bounds what one upload may have on its way to us. A caller may cancel
+ * all streams it can have at once, and then so many a second: opening and cancelling forever ("rapid reset") ends the
  * connection. PING and SETTINGS are answered as long as the answers are read, up to 1,000 that are not (nghttp2's own).
  */
 const HTTP2_OPTIONS = {
@@ -74,7 +74,8 @@ const KEEP_ALIVE = { noDelay: true, keepAlive: true, keepAliveInitialDelay: 30_0
 
 /**
  * TLS 1.3 with client certificates; ALPN chooses the protocol. An HTTP/1.1 request is refused without certificate like
- * any other: the handshake fails first. Node's server gets its connections from one that listens, each when it is its turn.
+ * any other: the handshake fails first. Node's server gets its connections from one that listens, each when it is its
+ * turn.
  */
 export function createTlsListener(
   clock: Clock,

@@ -54,9 +54,9 @@ export class TrackedConnection {
 const WITHOUT_ROLE = "without role";
 
 /**
- * The connections of a server, shared among its callers: each caller has at most its share, callers without a role a small
- * one together, and a newcomer gets the place of the connection that has been idle longest, of the caller that has the most.
- * Connections that nobody uses end.
+ * The connections of a server, shared among its callers: each caller has at most its share, callers without a role a
+ * small one together, and a newcomer gets the place of the connection that has been idle longest, of the caller that
+ * has the most. Connections that nobody uses end.
  */
 export class OpenConnections {
   readonly #clock: Clock;

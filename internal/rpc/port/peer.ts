@@ -9,7 +9,10 @@ export type Peer =
   | {
       /** The certificate was verified against our CA by the handshake. */
       readonly type: "certificate";
-      /** URI SANs, e.g. `spiffe://example.org/client/alice`; without one what the server's `identify` says. May be empty. */
+      /**
+       * URI SANs, e.g. `spiffe://example.org/client/alice`; without one what the server's `identify` says. May be
+       * empty.
+       */
       readonly identities: readonly string[];
       readonly serial: string;
       readonly certificate?: X509Certificate;

@@ -11,7 +11,9 @@ export interface SessionLimits {
   readonly pingTimeoutMs: number;
   /** A request must be complete after this; looked at once per ping. */
   readonly requestTimeoutMs: number;
-  /** A connection is asked to go (GOAWAY) at about this age: its streams go on, calls begin on another. Default: never. */
+  /**
+   * A connection is asked to go (GOAWAY) at about this age: its streams go on, calls begin on another. Default: never.
+   */
   readonly maxConnectionAgeMs?: number;
   /** How much the connection may send before we have read it, all its streams together, bytes. */
   readonly connectionWindowBytes: number;

@@ -4,7 +4,8 @@ import { DomainError } from "../../base/errors.ts";
 
 /**
  * Removes the socket file that a listener left behind when it was killed. No file: nothing to do.
- * @throws DomainError `unavailable` with the field `reason` = `listen`: another process listens there, or it is no socket
+ * @throws DomainError `unavailable` with the field `reason` = `listen`: another process listens there, or it is no
+ * socket
  */
 export async function removeStaleSocket(path: string): Promise<void> {
   const found = await lstat(path).catch((err: NodeJS.ErrnoException) => {

@@ -93,8 +93,8 @@ export function createAdapter(logger: Logger, options: AdapterOptions): Adapter 
 
 /**
  * A handler may answer before it has read the whole request. Over HTTP/1.1 what is left of it stands before the
- * connection's next request; over HTTP/2 its sender waits for room for it, and may not look at the answer before that. So
- * the request must survive its reader, and the rest is read when the answer is out.
+ * connection's next request; over HTTP/2 its sender waits for room for it, and may not look at the answer before that.
+ * So the request must survive its reader, and the rest is read when the answer is out.
  */
 function bodyOf(req: ServerRequest): AsyncIterable<Uint8Array> {
   return mapFailures(req.iterator({ destroyOnReturn: false }), brokenOff);
@@ -106,8 +106,8 @@ function brokenOff(cause: unknown): ConnectError {
 }
 
 /**
- * Who has sent this much after the answer was out has had word from us since, and so the answer: over HTTP/2 it can be cut
- * off without losing that.
+ * Who has sent this much after the answer was out has had word from us since, and so the answer: over HTTP/2 it can be
+ * cut off without losing that.
  */
 const MAX_DISCARDED_BYTES = 1024 * 1024;
 

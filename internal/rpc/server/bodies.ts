@@ -30,7 +30,10 @@ export async function* heldMessages(body: AsyncIterable<Uint8Array>, call: Call)
   }
 }
 
-/** An answer, each part of which waits until the caller has taken it: the next is asked for then. @throws as `Call.answering` */
+/**
+ * An answer, each part of which waits until the caller has taken it: the next is asked for then. @throws as
+ * `Call.answering`
+ */
 export function heldAnswer(body: AsyncIterable<Uint8Array>, call: Call): AsyncIterable<Uint8Array> {
   const parts = body[Symbol.asyncIterator]();
   const held: AsyncIterator<Uint8Array> = {

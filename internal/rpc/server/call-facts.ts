@@ -11,7 +11,10 @@ export const authorizationKey: ContextKey<readonly string[]> = createContextKey<
 /** What a call is known by in logs here and at its caller: `x-request-id` if that is a name, else made here. */
 export const correlationKey: ContextKey<string> = createContextKey("", { description: "correlation id of a call" });
 
-/** Ends the call with an error, for a gate that let it in for some time only. Undefined where calls have no end of their own. */
+/**
+ * Ends the call with an error, for a gate that let it in for some time only. Undefined where calls have no end of their
+ * own.
+ */
 export const endCallKey: ContextKey<EndCall | undefined> = createContextKey<EndCall | undefined>(undefined, {
   description: "ends a call",
 });

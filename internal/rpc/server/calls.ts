@@ -28,7 +28,9 @@ export interface Call {
   hold(bytes: number): void;
   /** They are not any more. */
   release(bytes: number): void;
-  /** So many bytes of its answer wait to be taken, instead of those before. @throws ConnectError `resource_exhausted` */
+  /**
+   * So many bytes of its answer wait to be taken, instead of those before. @throws ConnectError `resource_exhausted`
+   */
   answering(bytes: number): void;
   /** Nothing of its request is held any more. */
   answered(): void;
@@ -46,7 +48,9 @@ export function isLargeAnswer(bytes: number): boolean {
   return bytes > SMALL_ANSWER_BYTES;
 }
 
-/** To be called with the size of what a handler is about to return, before it is encoded. @throws as `Call.answering` */
+/**
+ * To be called with the size of what a handler is about to return, before it is encoded. @throws as `Call.answering`
+ */
 export function answering(context: HandlerContext, bytes: number): void {
   context.values.get(callKey)?.answering(bytes);
 }
@@ -67,7 +71,10 @@ export class Calls {
     this.limits = limits;
   }
 
-  /** `name`: the caller's share. Undefined: cut it off. Callers who are refused need not go: what their open streams take is bounded, too. */
+  /**
+   * `name`: the caller's share. Undefined: cut it off. Callers who are refused need not go: what their open streams
+   * take is bounded, too.
+   */
   enter(name: string): Call | undefined {
     const { maxCalls, maxCallsOfOne } = this.limits;
     if (this.all.calls >= 2 * maxCalls) return undefined;

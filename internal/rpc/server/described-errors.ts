@@ -19,8 +19,8 @@ const PREFIX_BYTES = 5;
 const endStream = createEndStreamSerialization(undefined);
 
 /**
- * The same answer, with our ErrorInfo in its error. Connect itself makes an error where a request cannot be read, and no
- * interceptor sees that one: it exists in the answer only, encoded for the caller's protocol.
+ * The same answer, with our ErrorInfo in its error. Connect itself makes an error where a request cannot be read, and
+ * no interceptor sees that one: it exists in the answer only, encoded for the caller's protocol.
  */
 export async function describeErrors(response: UniversalServerResponse): Promise<UniversalServerResponse> {
   const { status, header, body, trailer } = response;

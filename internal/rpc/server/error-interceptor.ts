@@ -7,8 +7,9 @@ import { asRequestFault } from "./request-faults.ts";
 
 /**
  * Gives what a handler throws its code: DomainErrors theirs, ConnectErrors as they are, the reason of an aborted call
- * when the handler stopped for that. Anything else is a bug: logged with its stack, answered as `internal`. Each has our
- * ErrorInfo in its details, unless `describesErrors` is false. Covers the bodies of streams as well as the calls themselves.
+ * when the handler stopped for that. Anything else is a bug: logged with its stack, answered as `internal`. Each has
+ * our ErrorInfo in its details, unless `describesErrors` is false. Covers the bodies of streams as well as the calls
+ * themselves.
  */
 export function errorInterceptor(logger: Logger, describesErrors = true): Interceptor {
   return (next) => async (req) => {

@@ -22,9 +22,9 @@ const LIMITS = {
 } as const;
 
 /**
- * The plaintext port for probes: `GET /livez`, `/readyz`, `/metrics`, and `grpc.health.v1` (HTTP/2 and HTTP/1.1). It carries
- * no terminal content. A request whose `Host` or `Origin` is foreign (see `hostRefusal`) gets 403. `/livez` answers as long as the event loop turns: it takes no lock and awaits
- * nothing.
+ * The plaintext port for probes: `GET /livez`, `/readyz`, `/metrics`, and `grpc.health.v1` (HTTP/2 and HTTP/1.1). It
+ * carries no terminal content. A request whose `Host` or `Origin` is foreign (see `hostRefusal`) gets 403. `/livez`
+ * answers as long as the event loop turns: it takes no lock and awaits nothing.
  */
 export function createHealthServer(
   deps: RpcServerDeps & { readonly health: HealthState; readonly metrics: Metrics },

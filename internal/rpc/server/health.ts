@@ -7,8 +7,8 @@ import type { Routes } from "./adapter.ts";
 const SHUTTING_DOWN = "shutting down";
 
 /**
- * Whether a process, and each service in it, can do its work. The name "" is the process as a whole. Nothing serves while
- * a hindrance stands, and once shut down nothing serves any more, whatever is set later.
+ * Whether a process, and each service in it, can do its work. The name "" is the process as a whole. Nothing serves
+ * while a hindrance stands, and once shut down nothing serves any more, whatever is set later.
  */
 export class HealthState {
   readonly #able = new Map<string, boolean>([["", false]]);

@@ -3,7 +3,9 @@ import { isLoopbackAddress } from "../../base/loopback.ts";
 
 /** Whose requests a listener answers, by what the request says. */
 export interface HostCheck {
-  /** Whatever `Host` says: for TLS, where the certificate says who is who. `Origin` is still looked at. Default false. */
+  /**
+   * Whatever `Host` says: for TLS, where the certificate says who is who. `Origin` is still looked at. Default false.
+   */
   readonly anyHost?: boolean;
   /** Host names beyond `localhost`, without port, that may stand in `Host` and `Origin`. */
   readonly allowHosts: readonly string[];
@@ -12,8 +14,8 @@ export interface HostCheck {
 /**
  * Why a request is refused, or undefined when it is not. Guards against web pages: a page that
  * lets its own name resolve to a loopback address still sends that name as `Host`, and a page that calls us directly
- * says so in `Origin`. An IP literal as `Host` passes, because such a trick needs a name. With TLS the trick fails, but a
- * browser that holds a caller's certificate would lend it to any page. Not a check of who calls.
+ * says so in `Origin`. An IP literal as `Host` passes, because such a trick needs a name. With TLS the trick fails, but
+ * a browser that holds a caller's certificate would lend it to any page. Not a check of who calls.
  *
  * @param host `Host` header or `:authority`, with or without port
  * @param origin `Origin` header, null or undefined when there is none

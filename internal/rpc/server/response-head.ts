@@ -2,9 +2,9 @@ import type { HandlerContext } from "@connectrpc/connect";
 import { responseKey } from "./shared-response.ts";
 
 /**
- * Sends the headers of a streaming call's answer now, so that the caller knows that it was accepted: Connect does it with
- * the first message only, which may be hours away. To be called by the handler when nothing can be wrong with the request
- * any more; headers that are set later are lost.
+ * Sends the headers of a streaming call's answer now, so that the caller knows that it was accepted: Connect does it
+ * with the first message only, which may be hours away. To be called by the handler when nothing can be wrong with the
+ * request any more; headers that are set later are lost.
  * @throws Error for a call that did not come through the adapter
  */
 export function sendHead(context: HandlerContext): void {

@@ -52,9 +52,14 @@ export interface RpcServerOptions extends ListenAddress {
   readonly routes: Routes;
   /** With it: TLS 1.3 and client certificates only. Without: plaintext. */
   readonly tls?: TlsMaterial;
-  /** With `tls`: who of those with a good certificate may not call; asked again when a certificate ends and on `setTls`. */
+  /**
+   * With `tls`: who of those with a good certificate may not call; asked again when a certificate ends and on `setTls`.
+   */
   readonly admit?: Admission;
-  /** With `admit`: when to ask it again about a caller, e.g. when a CA above its certificate ends. Default: at the certificate's end. */
+  /**
+   * With `admit`: when to ask it again about a caller, e.g. when a CA above its certificate ends. Default: at the
+   * certificate's end.
+   */
   readonly admittedUntil?: AdmittedUntil;
   /** With `tls`: who the owner of a certificate without a URI name is. Default: nobody in particular. */
   readonly identify?: Identify;
@@ -145,8 +150,8 @@ export class RpcServer implements Task {
   }
 
   /**
-   * New handshakes use `material` from now on. Connections there are go on, but for those that `admit` does not want any
-   * more: it is asked about each of them, soon after. @throws Error for bad PEM, changes nothing then.
+   * New handshakes use `material` from now on. Connections there are go on, but for those that `admit` does not want
+   * any more: it is asked about each of them, soon after. @throws Error for bad PEM, changes nothing then.
    */
   setTls(material: TlsMaterial): void {
     this.#listener?.setTls?.(material);

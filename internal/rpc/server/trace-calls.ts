@@ -7,7 +7,9 @@ export const spanKey: ContextKey<TraceSpan | undefined> = createContextKey<Trace
   description: "span of a call",
 });
 
-/** Makes a span of each call that the gates let in, below the caller's `traceparent`. A stream's ends with the stream. */
+/**
+ * Makes a span of each call that the gates let in, below the caller's `traceparent`. A stream's ends with the stream.
+ */
 export function traceCalls(tracer: Tracer): Interceptor {
   return (next) => async (request) => {
     const { typeName } = request.service;

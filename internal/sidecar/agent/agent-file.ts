@@ -12,7 +12,7 @@ export interface AgentFileDeps {
   readonly profile: AgentProfile;
   /** The agent's pid as the supervising half sees it; undefined while none is known. */
   readonly pid: () => number | undefined;
-  /** See `ControlClient.process`. */
+  /** See `HalvesLinkClient.process`. */
   readonly process: (pid: number) => Promise<ProcessFacts | undefined>;
   readonly onState: (state: FileState | undefined) => void;
 }

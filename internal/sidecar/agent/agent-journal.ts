@@ -38,8 +38,8 @@ export class AgentJournal {
   }
 
   /**
-   * Nothing is accepted or typed that the journal does not hold. How it ended may be missing there: a later process then finds
-   * an intent without an end, and judges it. @throws DomainError `exhausted`
+   * Nothing is accepted or typed that the journal does not hold. How it ended may be missing there: a later process
+   * then finds an intent without an end, and judges it. @throws DomainError `exhausted`
    */
   keep(record: NudgeRecord): void {
     if (!this.tryKeep(record) && (record.type === "accepted" || record.type === "intent")) {

@@ -74,12 +74,17 @@ export class AgentLife {
     return this.exit === undefined ? undefined : exitCodeOf(this.exit);
   }
 
-  /** The agent with this pid is the one whose life this is. A program that another put in its place may have the same pid. */
+  /**
+   * The agent with this pid is the one whose life this is. A program that another put in its place may have the same
+   * pid.
+   */
   isOf(pid: number, agentId: string | undefined): boolean {
     return this.#pid === pid && (this.#agentId === undefined || this.#agentId === agentId);
   }
 
-  /** The agent was found alive, in this life or in a new one that begins `now` (wall clock, ms). Says whether it is new. */
+  /**
+   * The agent was found alive, in this life or in a new one that begins `now` (wall clock, ms). Says whether it is new.
+   */
   found(pid: number, agentId: string | undefined, now: number): boolean {
     const isNew = !this.isOf(pid, agentId);
     if (isNew) {

@@ -1,9 +1,9 @@
 import type { Logger } from "../../base/logger.ts";
 
 /**
- * What only an agent that reaches for the serving half does, by where it was met: a `link`, another `kind` of file or another
- * `owner`'s in the state folder; a `peer` on the link that is no supervising half; a `stream` that is not tmux's; a `capture` that
- * tmux said it wrote and that is not there; output that is piped elsewhere (`pipe`).
+ * What only an agent that reaches for the serving half does, by where it was met: a `link`, another `kind` of file or
+ * another `owner`'s in the state folder; a `peer` on the link that is no supervising half; a `stream` that is not
+ * tmux's; a `capture` that tmux said it wrote and that is not there; output that is piped elsewhere (`pipe`).
  */
 export const VIOLATIONS = ["link", "kind", "owner", "peer", "stream", "capture", "pipe"] as const;
 export type Violation = (typeof VIOLATIONS)[number];

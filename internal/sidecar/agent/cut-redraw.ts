@@ -18,8 +18,8 @@ export interface RedrawOptions {
 }
 
 /**
- * A cut as bytes that draw it on a fresh terminal of its size: the terminal wraps joined rows again, and cursor and modes come
- * to what they were.
+ * A cut as bytes that draw it on a fresh terminal of its size: the terminal wraps joined rows again, and cursor and
+ * modes come to what they were.
  */
 export function redrawOfCut(cut: PaneCut, options: RedrawOptions): Redraw {
   const { facts, modes, main } = cut;
@@ -42,8 +42,8 @@ function rowsOf(text: string, goesOn = false): string {
 }
 
 /**
- * The main screen behind an alternate one, with its cursor. Kept in another size it comes back as tmux resizes it: rows below the
- * cursor go first when it has become lower, and the history fills it from above when it has become higher.
+ * The main screen behind an alternate one, with its cursor. Kept in another size it comes back as tmux resizes it: rows
+ * below the cursor go first when it has become lower, and the history fills it from above when it has become higher.
  */
 function mainScreen(text: string, { facts, modes }: PaneCut, size: ScreenSize | undefined): string {
   const { savedX, savedY } = modes;

@@ -24,7 +24,10 @@ export interface EventRecorderDeps {
 }
 
 export interface EventRecorderOptions {
-  /** Hashes of the lines that an earlier process told while they stood; absent: there was none, so nothing has been reported. */
+  /**
+   * Hashes of the lines that an earlier process told while they stood; absent: there was none, so nothing has been
+   * reported.
+   */
   readonly standing?: readonly number[];
 }
 
@@ -237,8 +240,8 @@ export class EventRecorder implements Task {
   }
 
   /**
-   * What a program erases after it stood on the screen was output, unless the program draws its screen itself: such a one erases
-   * frames.
+   * What a program erases after it stood on the screen was output, unless the program draws its screen itself: such a
+   * one erases frames.
    */
   #erasing(): void {
     const { emulator } = this.#deps.output;
@@ -260,7 +263,8 @@ export class EventRecorder implements Task {
   }
 
   #lost({ first, to, reason }: Gap): void {
-    // The first cut is where this process begins: what was before is nobody's, or an earlier process's, whose end is named.
+    // The first cut is where this process begins: what was before is nobody's, or an earlier process's, whose end is
+    // named.
     if (reason === "restart" && this.#cuts++ === 0) return;
     this.#lines.interrupted();
     const how = reason === "restart" ? "restart" : "truncated";

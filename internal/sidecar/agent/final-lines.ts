@@ -15,9 +15,10 @@ const STRONG = /[\p{L}\p{N}](?:.*?[\p{L}\p{N}]){3}/u;
 export type FinalLine = Pick<MainLine, "text" | "isReported" | "isRest" | "goesOn">;
 
 /**
- * Makes text of the lines that become final on a terminal, each once and in order: those that scrolled into the history, and the
- * screen as it stood at certain moments. The terminal says which lines it has told and still shows as they were; besides, a line
- * is not reported again when the agent draws the same lines a second time, after a moment or after it cleared its history. Pure.
+ * Makes text of the lines that become final on a terminal, each once and in order: those that scrolled into the
+ * history, and the screen as it stood at certain moments. The terminal says which lines it has told and still shows as
+ * they were; besides, a line is not reported again when the agent draws the same lines a second time, after a moment or
+ * after it cleared its history. Pure.
  */
 export class FinalLines {
   readonly #emit: (text: string) => void;
@@ -141,8 +142,8 @@ export class FinalLines {
 }
 
 /**
- * Which lines of a screen, as hashes, were reported before. Blank lines are not compared, since so many of them would outweigh the
- * text between them: one is new where the line before it is.
+ * Which lines of a screen, as hashes, were reported before. Blank lines are not compared, since so many of them would
+ * outweigh the text between them: one is new where the line before it is.
  */
 function knownLines(told: readonly number[], shown: readonly number[]): readonly boolean[] {
   const places = shown.flatMap((hash, i) => (hash === BLANK ? [] : [i]));

@@ -18,9 +18,10 @@ interface Entry<T> {
 }
 
 /**
- * Calls with a request id are done once: the same id with the same content gets the first call's result, also while that
- * is still under way. What failed before anything was pressed is forgotten, so that the same id may try again. An id is its
- * caller's own: no caller meets the ids of another, and one that uses many forgets its own oldest. Kept in memory only.
+ * Calls with a request id are done once: the same id with the same content gets the first call's result, also while
+ * that is still under way. What failed before anything was pressed is forgotten, so that the same id may try again. An
+ * id is its caller's own: no caller meets the ids of another, and one that uses many forgets its own oldest. Kept in
+ * memory only.
  */
 export class IdempotentCalls<T> {
   readonly #clock: Clock;
@@ -34,8 +35,8 @@ export class IdempotentCalls<T> {
   }
 
   /**
-   * `caller` is an identity; empty where callers cannot be told apart. `work` calls its argument right before it presses
-   * anything. An empty id is never remembered.
+   * `caller` is an identity; empty where callers cannot be told apart. `work` calls its argument right before it
+   * presses anything. An empty id is never remembered.
    * @throws DomainError `invalid`: bad id; `already-exists`: the id belongs to other content; what `work` throws.
    */
   run(caller: string, id: string, content: string, work: (onPress: () => void) => Promise<T>): Promise<T> {

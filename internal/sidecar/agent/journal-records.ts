@@ -35,8 +35,8 @@ export interface Restored {
 }
 
 /**
- * Opens the journal and sorts out what it holds. Whatever the file holds, this takes bounded memory and does not throw for
- * its content: what is damaged is counted and set aside, and no nudge that may have been typed is typed again.
+ * Opens the journal and sorts out what it holds. Whatever the file holds, this takes bounded memory and does not throw
+ * for its content: what is damaged is counted and set aside, and no nudge that may have been typed is typed again.
  */
 export function openJournal(path: string | JournalFile) {
   const nudges = new NudgeFold();

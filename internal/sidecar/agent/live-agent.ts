@@ -29,7 +29,7 @@ import type { AgentLife } from "./agent-life.ts";
 import { redrawOfCut } from "./cut-redraw.ts";
 import { EventRecorder } from "./event-recorder.ts";
 import type { Restored, SidecarRecord } from "./journal-records.ts";
-import { AgentStopper, type StopRequest } from "./stop-request.ts";
+import { type StopRequest, StopRequestHandler } from "./stop-request.ts";
 
 export interface LiveAgentDeps {
   readonly clock: Clock;
@@ -39,7 +39,7 @@ export interface LiveAgentDeps {
   readonly journal: Journal<SidecarRecord>;
   readonly life: AgentLife;
   readonly onReceipt: (receipt: NudgeReceipt) => void;
-  /** Has the agent ended for good, see `AgentStopper`. */
+  /** Has the agent ended for good, see `StopRequestHandler`. */
   readonly onStop: (request: StopRequest) => void;
   /** Of the programs at work, by name. */
   readonly versions: () => Readonly<Record<string, string>>;
@@ -67,7 +67,7 @@ export class LiveAgent {
   readonly people: People;
   readonly events: SessionEvents;
   readonly recorder: EventRecorder;
-  readonly stopper: AgentStopper;
+  readonly stopper: StopRequestHandler;
   readonly #deps: LiveAgentDeps;
   readonly #journal: AgentJournal;
   readonly #deliveries: AgentDeliveries;
@@ -121,7 +121,7 @@ export class LiveAgent {
       left,
     );
     this.mailbox = this.#newMailbox(nudges);
-    this.stopper = new AgentStopper(
+    this.stopper = new StopRequestHandler(
       {
         clock,
         order: deps.onStop,

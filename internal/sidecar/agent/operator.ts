@@ -40,8 +40,8 @@ export class Operator {
   /**
    * Presses keys, or types a text as it is, into whatever is on the screen. Waits until a delivery under way has ended;
    * a request of Ctrl-C and Escape alone does not. `caller`: whose request id it is; empty where callers are not known.
-   * @throws DomainError `invalid`: keys and text, neither, not a key, text over 65,536 bytes or with NUL; `already-exists`:
-   * see `IdempotentCalls`; `precondition`: the agent is dead; `unavailable`: tmux is away.
+   * @throws DomainError `invalid`: keys and text, neither, not a key, text over 65,536 bytes or with NUL;
+   * `already-exists`: see `IdempotentCalls`; `precondition`: the agent is dead; `unavailable`: tmux is away.
    */
   async sendKeys(request: KeysRequest, signal: AbortSignal, caller = ""): Promise<void> {
     const { keys, text, requestId } = request;

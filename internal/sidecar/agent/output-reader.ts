@@ -18,8 +18,8 @@ const REDRAW_PAUSE_MS = 100;
 const QUIET_MS = 50;
 
 /**
- * Brings the pane's output to the agent's terminal. Each cut has a FIFO of its own: what an earlier pipe left in a shared
- * one would come after the cut, and be drawn twice.
+ * Brings the pane's output to the agent's terminal. Each cut has a FIFO of its own: what an earlier pipe left in a
+ * shared one would come after the cut, and be drawn twice.
  */
 export class OutputReader implements Task {
   readonly #folder: PinnedFolder;
@@ -42,7 +42,10 @@ export class OutputReader implements Task {
     this.#failed.promise.catch(() => {}); // `run` throws it
   }
 
-  /** Draws the pane again and pipes what it prints from now on. tmux pipes no dead pane: its last screen is what there is. */
+  /**
+   * Draws the pane again and pipes what it prints from now on. tmux pipes no dead pane: its last screen is what there
+   * is.
+   */
   async arm(pane: TmuxPane): Promise<void> {
     await this.#disarm();
     this.#pane = pane;

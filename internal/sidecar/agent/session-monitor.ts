@@ -92,9 +92,9 @@ interface FollowedPane {
 }
 
 /**
- * Watches over the agent's tmux session: finds the pane, notices the agent's end, starts it again by the policy, keeps the
- * output piped. A session or pane that is gone is the agent's end too. A tmux server that was lost is made again by the
- * supervising half whatever the policy says, and the agent with it.
+ * Watches over the agent's tmux session: finds the pane, notices the agent's end, starts it again by the policy, keeps
+ * the output piped. A session or pane that is gone is the agent's end too. A tmux server that was lost is made again by
+ * the supervising half whatever the policy says, and the agent with it.
  */
 export class SessionMonitor implements Task {
   readonly #deps: SessionMonitorDeps;
@@ -149,7 +149,10 @@ export class SessionMonitor implements Task {
     }
   }
 
-  /** The server answers and has no such session, or the session has no such pane. `isOverdue`: one should have come by now. */
+  /**
+   * The server answers and has no such session, or the session has no such pane. `isOverdue`: one should have come by
+   * now.
+   */
   async #seekSession(isOverdue: boolean, signal: AbortSignal): Promise<void> {
     const { help } = this.#deps;
     const isExpected = this.#life.pid === 0 || this.#life.exit !== undefined;
@@ -173,7 +176,10 @@ export class SessionMonitor implements Task {
     while (client.isAttached && clock.monotonicMs() < end) await clock.sleep(LOST_LOOK_MS, signal);
   }
 
-  /** The agent went with its tmux server, or somebody put another in its place: nobody is asked whether it is started again. */
+  /**
+   * The agent went with its tmux server, or somebody put another in its place: nobody is asked whether it is started
+   * again.
+   */
   #vanished(): void {
     this.#life.ended(HUNG_UP);
     this.#deps.listener.dead({ exit: HUNG_UP, restartDue: true, crashLoop: false });

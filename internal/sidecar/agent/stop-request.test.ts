@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { FakeClock } from "../../../test/support/fake-clock.ts";
-import { AgentStopper, type StopRequest } from "./stop-request.ts";
+import { type StopRequest, StopRequestHandler } from "./stop-request.ts";
 
 const never = new AbortController().signal;
 const request = { graceMs: 1000, force: false };
@@ -15,7 +15,7 @@ function setUp({ asked = false, pen = Promise.resolve() } = {}) {
     stopping: () => void said.push("stopping"),
     exclusively: (work: () => Promise<void>) => pen.then(work),
   };
-  return { clock, orders, said, stopper: new AgentStopper(deps, asked) };
+  return { clock, orders, said, stopper: new StopRequestHandler(deps, asked) };
 }
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));

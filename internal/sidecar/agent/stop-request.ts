@@ -19,7 +19,7 @@ export interface StopResult {
   readonly alreadyStopped: boolean;
 }
 
-export interface AgentStopperDeps {
+export interface StopRequestHandlerDeps {
   readonly clock: Clock;
   /** Has the supervising half end the agent: it can reach its processes, and this process may die meanwhile. */
   readonly order: (request: StopRequest) => void;
@@ -36,15 +36,15 @@ const DELIVERY_MS = 5000;
 const NOTICE_MS = 10_000;
 
 /** Ends the agent for good: it is not started again, and the restart policy has no say. */
-export class AgentStopper {
-  readonly #deps: AgentStopperDeps;
+export class StopRequestHandler {
+  readonly #deps: StopRequestHandlerDeps;
   readonly #asked = new AbortController();
   readonly #changed = new SignalBus();
   #isDead = false;
   #end: AgentExit | undefined;
 
   /** `asked`: an earlier serving half was asked already. */
-  constructor(deps: AgentStopperDeps, asked: boolean) {
+  constructor(deps: StopRequestHandlerDeps, asked: boolean) {
     this.#deps = deps;
     if (asked) this.#asked.abort(new Error("the agent is to stop"));
   }

@@ -16,8 +16,8 @@ export interface TypeTextDeps {
 const TEXT_MAX_BYTES = 65_536;
 
 /**
- * Types a text without submitting it: cleaned, under the same conditions as a nudge and as one paste, so that no character
- * of it acts as a key. Returns why nothing was typed when nothing of the text can be made safe.
+ * Types a text without submitting it: cleaned, under the same conditions as a nudge and as one paste, so that no
+ * character of it acts as a key. Returns why nothing was typed when nothing of the text can be made safe.
  *
  * @throws DomainError `invalid`: empty, or over 65,536 bytes; `precondition`: a dialog, a draft, a person who types, no
  * place to type into, or no agent; `unavailable`: tmux is away.

@@ -15,7 +15,9 @@ export class Greeting {
     return this.#hello;
   }
 
-  /** Adds the agent program's version once `ask` knows it. Only the first call asks; a failure leaves the version out. */
+  /**
+   * Adds the agent program's version once `ask` knows it. Only the first call asks; a failure leaves the version out.
+   */
   async learnAgent(ask: () => Promise<string | undefined>): Promise<void> {
     if (this.#asked) return;
     this.#asked = true;

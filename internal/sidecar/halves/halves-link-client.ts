@@ -12,7 +12,7 @@ import {
   type SessionFate,
 } from "./halves-link-messages.ts";
 
-export interface ControlClientDeps {
+export interface HalvesLinkClientDeps {
   readonly clock: Clock;
   /** Begins to connect to the supervising half. May throw when there is nothing to connect to. */
   readonly connect: () => Socket;
@@ -28,12 +28,12 @@ const RETRY_FIRST_MS = 20;
 const RETRY_MS = 200;
 
 /**
- * The serving half's end of the link. Connects again whenever the connection ends; what was said last of the agent, of serving,
- * stopping and finishing is sent again after each connect. What comes is hostile input: the agent can listen in the
- * supervising half's place.
+ * The serving half's end of the link. Connects again whenever the connection ends; what was said last of the agent, of
+ * serving, stopping and finishing is sent again after each connect. What comes is hostile input: the agent can listen
+ * in the supervising half's place.
  */
-export class ControlClient implements Task {
-  readonly #deps: ControlClientDeps;
+export class HalvesLinkClient implements Task {
+  readonly #deps: HalvesLinkClientDeps;
   readonly #asked = new Map<number, (answer: ControlAnswer | undefined) => void>();
   readonly #greeted = Promise.withResolvers<ControlHello>();
   #hello: ControlHello | undefined;
@@ -44,7 +44,7 @@ export class ControlClient implements Task {
   #finish: ControlMessage | undefined;
   #socket: Socket | undefined;
 
-  constructor(deps: ControlClientDeps) {
+  constructor(deps: HalvesLinkClientDeps) {
     this.#deps = deps;
   }
 
@@ -91,14 +91,17 @@ export class ControlClient implements Task {
   }
 
   /**
-   * What there is to know of a process beside the agent, whose pids may not be this process's: the two halves can run in
-   * two containers. Undefined when nobody answers.
+   * What there is to know of a process beside the agent, whose pids may not be this process's: the two halves can run
+   * in two containers. Undefined when nobody answers.
    */
   async process(pid: number, what: { readonly work: boolean }): Promise<ProcessFacts | undefined> {
     return await this.#ask((id) => ({ type: "process", id, pid, work: what.work }));
   }
 
-  /** What became of the session of the agent with this pid, see `SessionRescue.settle`. Undefined when nobody knows (yet). */
+  /**
+   * What became of the session of the agent with this pid, see `SessionRescue.settle`. Undefined when nobody knows
+   * (yet).
+   */
   async session(pid: number): Promise<SessionFate | undefined> {
     return (await this.#ask((id) => ({ type: "session", id, pid })))?.session;
   }

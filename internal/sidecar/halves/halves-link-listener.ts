@@ -13,7 +13,7 @@ import {
   type SessionFate,
 } from "./halves-link-messages.ts";
 
-export interface ControlListenerDeps {
+export interface HalvesLinkListenerDeps {
   readonly logger: Logger;
   readonly greeting: Greeting;
   /** What is told; questions are answered here. */
@@ -28,11 +28,11 @@ export interface ControlListenerDeps {
 const MAX_CONNECTIONS = 8;
 
 /** The supervising half's ear: a unix socket in the state folder. */
-export class ControlListener implements Task {
+export class HalvesLinkListener implements Task {
   readonly #path: string;
-  readonly #deps: ControlListenerDeps;
+  readonly #deps: HalvesLinkListenerDeps;
 
-  constructor(deps: ControlListenerDeps, path: string) {
+  constructor(deps: HalvesLinkListenerDeps, path: string) {
     this.#deps = deps;
     this.#path = path;
   }

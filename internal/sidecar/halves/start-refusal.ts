@@ -11,7 +11,10 @@ export const START_REFUSED: ReadonlyMap<number, number> = new Map([
   [NO_ADDRESS, 1],
 ]);
 
-/** The exit code that tells the supervising half why its serving half did not begin; undefined where trying again may help. */
+/**
+ * The exit code that tells the supervising half why its serving half did not begin; undefined where trying again may
+ * help.
+ */
 export function startRefusal(err: unknown): number | undefined {
   if (!(err instanceof DomainError)) return undefined;
   if (err.fields["reason"] === "listen") return NO_ADDRESS;

@@ -49,8 +49,8 @@ export function isOfKind(path: string, kind: Kind): boolean {
 }
 
 /**
- * The agent is the same user: where it put something of another kind, waiting for a FIFO or following a link would be the end.
- * What is not there is left alone, for it may be made this very moment; of a link what it leads to stays.
+ * The agent is the same user: where it put something of another kind, waiting for a FIFO or following a link would be
+ * the end. What is not there is left alone, for it may be made this very moment; of a link what it leads to stays.
  */
 export function removeStrange(path: string, kind: Kind): void {
   const found = lstatSync(path, { throwIfNoEntry: false });
@@ -77,8 +77,8 @@ export function statePaths(dir: string): StatePaths {
 
 /**
  * Makes the folder itself with mode 0700; what is in it stays.
- * @throws DomainError `invalid` when the path is too long for a socket; `denied` when the folder is a link or not ours, or
- * cannot be made
+ * @throws DomainError `invalid` when the path is too long for a socket; `denied` when the folder is a link or not ours,
+ * or cannot be made
  */
 export function makeStateDir(paths: StatePaths, uid: number): void {
   if (Buffer.byteLength(paths.dir) > LONGEST_DIR) {

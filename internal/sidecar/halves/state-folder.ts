@@ -11,7 +11,10 @@ export interface StateFolder extends Disposable {
   readonly captures: PinnedFolder;
   /** See `JournalFile`. */
   readonly journal: { readonly path: string; remove(suffix: "" | ".next" | ".damaged"): void };
-  /** Begins to connect to one of the supervising half's sockets. @throws when there is none, as `PinnedFolder.nameSocket` */
+  /**
+   * Begins to connect to one of the supervising half's sockets. @throws when there is none, as
+   * `PinnedFolder.nameSocket`
+   */
   connect(socket: "control" | "clients"): Socket;
 }
 

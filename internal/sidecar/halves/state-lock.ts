@@ -18,9 +18,9 @@ const LOOK_EVERY_MS = 50;
 const MAX_SECRET_BYTES = 1024;
 
 /**
- * Takes a state folder for this process alone; the system gives it back when the process ends, however it ends. Linux only:
- * elsewhere nothing is locked. Holds among the processes of one network namespace, so between the containers of a pod; a
- * supervising half in another one is noticed by its socket, if it has one by then.
+ * Takes a state folder for this process alone; the system gives it back when the process ends, however it ends. Linux
+ * only: elsewhere nothing is locked. Holds among the processes of one network namespace, so between the containers of a
+ * pod; a supervising half in another one is noticed by its socket, if it has one by then.
  * @throws DomainError `already-exists` when another process still has it after `waitMs`
  */
 export async function lockState(clock: Clock, paths: StatePaths, options: LockOptions): Promise<AsyncDisposable> {
@@ -45,8 +45,8 @@ async function tryLock(paths: StatePaths, { half }: LockOptions): Promise<AsyncD
 }
 
 /**
- * A name in the kernel's own table of sockets, which lasts as long as its process. The secret in it keeps other users from
- * taking it; the inode tells a copied folder from its original.
+ * A name in the kernel's own table of sockets, which lasts as long as its process. The secret in it keeps other users
+ * from taking it; the inode tells a copied folder from its original.
  */
 function lockName(paths: StatePaths, half: string): string {
   const secret = secretOf(paths.lock);

@@ -41,8 +41,8 @@ const NEEDED: Readonly<Record<string, Readonly<Record<string, Role>>>> = {
 };
 
 /**
- * The caller's role, by its certificate or its token; without TLS nobody is known and everybody has all of it. A peer that
- * speaks for a person may say that this person has less.
+ * The caller's role, by its certificate or its token; without TLS nobody is known and everybody has all of it. A peer
+ * that speaks for a person may say that this person has less.
  */
 export function callerRole(context: HandlerContext, rules: readonly RoleRule[]): Role | undefined {
   const held = peerRole(context, rules);

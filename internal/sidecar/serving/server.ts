@@ -9,8 +9,8 @@ import { TerminalService } from "../../gen/gastown/v1/terminal_pb.ts";
 import { WatchHub } from "../../pane/watch/watch-hub.ts";
 import { callerKey, LOCAL_IDENTITY } from "../../rpc/port/caller.ts";
 import { answering } from "../../rpc/server/calls.ts";
+import { FrameSink } from "../../rpc/server/frame-sink.ts";
 import { Frame } from "../../rpc/server/frames.ts";
-import { FrameSink } from "../../rpc/server/shared-stream.ts";
 import type { SidecarIdentity } from "../../session/sidecar-identity.ts";
 import type { Asker } from "../../session/types.ts";
 import {

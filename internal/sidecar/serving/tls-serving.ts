@@ -40,14 +40,16 @@ export interface TlsServingOptions {
   readonly roleRules?: readonly RoleRule[];
   /** Which CAs must have a current revocation list. Default: none. */
   readonly trust?: TlsFolderOptions["trust"];
-  /** Tokens that give roles too, and whose project must be `project`. Default: none; what callers show is not looked at. */
+  /**
+   * Tokens that give roles too, and whose project must be `project`. Default: none; what callers show is not looked at.
+   */
   readonly tokens?: Pick<TokenLayerOptions, "keyFiles" | "audience"> & { readonly project: string };
 }
 
 /**
- * The RPC server of a sidecar with a TLS folder. It begins to listen once the folder can be used, uses what is put there
- * later, and asks of every connection, again whenever that changes, whether its owner is still welcome. While what is in
- * use has expired, nothing is ready.
+ * The RPC server of a sidecar with a TLS folder. It begins to listen once the folder can be used, uses what is put
+ * there later, and asks of every connection, again whenever that changes, whether its owner is still welcome. While
+ * what is in use has expired, nothing is ready.
  */
 export class TlsServing implements Task {
   readonly #deps: TlsServingDeps;

@@ -15,8 +15,8 @@ interface Leader {
 }
 
 /**
- * The agent's program and what it started on its terminal: a pane's program leads a session of its own, and its pid names it.
- * Only a process that was a child of the tmux server when it was noted is ever sent a signal.
+ * The agent's program and what it started on its terminal: a pane's program leads a session of its own, and its pid
+ * names it. Only a process that was a child of the tmux server when it was noted is ever sent a signal.
  */
 export class AgentProcesses {
   readonly #clock: Clock;
@@ -45,8 +45,8 @@ export class AgentProcesses {
   }
 
   /**
-   * Ends what is left of the agent noted last: it has the time of a hang-up to leave, then TERM, then KILL. Resolves when none
-   * of it lives, at once when none does.
+   * Ends what is left of the agent noted last: it has the time of a hang-up to leave, then TERM, then KILL. Resolves
+   * when none of it lives, at once when none does.
    */
   async end(): Promise<void> {
     if (this.#leader !== undefined) await this.#end(this.#leader);

@@ -22,13 +22,13 @@ const LEAVE_MS = 1000;
 const SESSION_MS = 1000;
 
 /**
- * Runs tmux's control client for the serving half. Whoever connects gets the stream of a client of its own: the connection
- * becomes the client's stdin and stdout, so its bytes pass through no process in between and are bounded by the socket. The
- * client ends with its stream. There is one at a time: the next connection ends the client before.
+ * Runs tmux's control client for the serving half. Whoever connects gets the stream of a client of its own: the
+ * connection becomes the client's stdin and stdout, so its bytes pass through no process in between and are bounded by
+ * the socket. The client ends with its stream. There is one at a time: the next connection ends the client before.
  *
- * Before release 3.7 a tmux server dies (SIGSEGV) when a control client is killed while it says who it is, and when a client
- * leaves or a session comes in that moment. So a client is asked to leave, which it does between two messages; and
- * the next one begins when tmux has answered another command since: what came before is behind it then.
+ * Before release 3.7 a tmux server dies (SIGSEGV) when a control client is killed while it says who it is, and when a
+ * client leaves or a session comes in that moment. So a client is asked to leave, which it does between two messages;
+ * and the next one begins when tmux has answered another command since: what came before is behind it then.
  */
 export class ClientListener implements Task {
   readonly #deps: ClientListenerDeps;

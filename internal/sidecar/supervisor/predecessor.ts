@@ -25,8 +25,9 @@ const LOOK_EVERY_MS = 250;
 const STOP_STEP_MS = 1000;
 
 /**
- * A supervising half that was killed leaves its tmux server and the agent alive. Takes both over when they are what this one
- * would start; else ends the agent in order, and the server. Undefined: there is nothing to take over (any more).
+ * A supervising half that was killed leaves its tmux server and the agent alive. Takes both over when they are what
+ * this one would start; else ends the agent in order, and the server. Undefined: there is nothing to take over (any
+ * more).
  * @throws DomainError `unavailable` when the old server will not end
  */
 export async function takeOver(

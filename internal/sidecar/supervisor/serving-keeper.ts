@@ -9,7 +9,10 @@ import { ServingProcesses, type ServingProgram } from "./serving-processes.ts";
 export interface ServingKeeperDeps {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** The first serving half cannot begin with these flags or addresses, and has said why: with this exit code it all ends. */
+  /**
+   * The first serving half cannot begin with these flags or addresses, and has said why: with this exit code it all
+   * ends.
+   */
   readonly refused: (exitCode: number) => void;
   /** Takes out of the way what a serving half reads back. */
   readonly setJournalAside: () => void;

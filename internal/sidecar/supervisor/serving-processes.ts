@@ -7,14 +7,14 @@ export interface ServingProgram {
 }
 
 /**
- * Keeps a leak of the serving half from taking the container's memory, and with it the agent: it ends itself far below that.
- * Buffers (raw output, connections) have bounds of their own and are not counted here.
+ * Keeps a leak of the serving half from taking the container's memory, and with it the agent: it ends itself far below
+ * that. Buffers (raw output, connections) have bounds of their own and are not counted here.
  */
 const HEAP_FLAG = "--max-old-space-size=384";
 
 /**
- * Floods make much that is soon forgotten. Node would let the space for that grow until a serving half of 60 MiB takes 200,
- * and keep it; with 4 MiB it costs the same time and stays under 80 (measured).
+ * Floods make much that is soon forgotten. Node would let the space for that grow until a serving half of 60 MiB takes
+ * 200, and keep it; with 4 MiB it costs the same time and stays under 80 (measured).
  */
 const YOUNG_FLAG = "--max-semi-space-size=4";
 
@@ -25,8 +25,9 @@ export const HEAP_FLAGS = [HEAP_FLAG, YOUNG_FLAG] as const;
 export const GO = "go\n";
 
 /**
- * Processes of the serving half, of which one beyond the running one waits with its code loaded: on a busy machine, loading
- * takes longer than the second within which the service must be back. They end with this process, by the end of their stdin.
+ * Processes of the serving half, of which one beyond the running one waits with its code loaded: on a busy machine,
+ * loading takes longer than the second within which the service must be back. They end with this process, by the end of
+ * their stdin.
  */
 export class ServingProcesses {
   readonly #program: ServingProgram;

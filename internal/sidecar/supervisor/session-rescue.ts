@@ -19,7 +19,9 @@ interface ListedPane {
   readonly sessionId: string;
 }
 
-/** What the supervising half does when the session is not there under its name: somebody closed, renamed or moved it. */
+/**
+ * What the supervising half does when the session is not there under its name: somebody closed, renamed or moved it.
+ */
 export class SessionRescue {
   readonly #deps: SessionRescueDeps;
   readonly #sidecar: SidecarOptions;
@@ -31,8 +33,8 @@ export class SessionRescue {
   }
 
   /**
-   * Looks for the pane of the agent with this pid on the whole server. In another session, while none has the name, it gets
-   * that name back. Undefined when the server does not answer: it is away, or being made.
+   * Looks for the pane of the agent with this pid on the whole server. In another session, while none has the name, it
+   * gets that name back. Undefined when the server does not answer: it is away, or being made.
    */
   async settle(pid: number): Promise<SessionFate | undefined> {
     if ((await this.#call("display-message", "-p", "#{pid}")) === undefined) return undefined;
@@ -46,7 +48,10 @@ export class SessionRescue {
     return "there";
   }
 
-  /** A new server with a new agent; what is left of the old agent is ended before. One at a time: who asks meanwhile asked for the same. */
+  /**
+   * A new server with a new agent; what is left of the old agent is ended before. One at a time: who asks meanwhile
+   * asked for the same.
+   */
   renew(): Promise<void> {
     this.#renewing ??= this.#renew().finally(() => {
       this.#renewing = undefined;

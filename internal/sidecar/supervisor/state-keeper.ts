@@ -31,8 +31,8 @@ export interface StateKeeperOptions {
 const LOOK_EVERY_MS = 1000;
 
 /**
- * Keeps the state folder: the agent is the same user, so it may remove what is in it, or put something else in its place. What
- * is missing is made again; what the journal held is then what the serving half still knows.
+ * Keeps the state folder: the agent is the same user, so it may remove what is in it, or put something else in its
+ * place. What is missing is made again; what the journal held is then what the serving half still knows.
  */
 export class StateKeeper implements Task {
   readonly #deps: StateKeeperDeps;

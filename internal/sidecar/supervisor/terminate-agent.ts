@@ -26,9 +26,9 @@ const END_LOOKS = 20;
 const KILLED_MS = 700;
 
 /**
- * Ends the agent: asked in its own way, then TERM, then HUP as from a terminal that goes away (shells heed no TERM), then
- * KILL. Returns how it ended; undefined when there is no agent. Speaks to tmux by one program a call: the serving half may
- * be gone.
+ * Ends the agent: asked in its own way, then TERM, then HUP as from a terminal that goes away (shells heed no TERM),
+ * then KILL. Returns how it ended; undefined when there is no agent. Speaks to tmux by one program a call: the serving
+ * half may be gone.
  */
 export async function stopAgent(
   options: SidecarOptions,

@@ -15,7 +15,10 @@ const ANSWER_MS = 2000;
 const TRIES = 100;
 const TRY_EVERY_MS = 20;
 
-/** One command to the sidecar's tmux by a program of its own, for when no client may be there: its output, or undefined if it failed. */
+/**
+ * One command to the sidecar's tmux by a program of its own, for when no client may be there: its output, or undefined
+ * if it failed.
+ */
 export async function callTmux(
   clock: Clock,
   { tmuxProgram, stateDir, env }: Pick<SidecarOptions, "tmuxProgram" | "stateDir" | "env">,

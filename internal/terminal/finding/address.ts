@@ -54,7 +54,10 @@ export function formatAddress(address: AgentAddress): string {
   }
 }
 
-/** True when an agent that calls itself `own` is meant by `asked`. `own` may be any text; what is no address never matches. */
+/**
+ * True when an agent that calls itself `own` is meant by `asked`. `own` may be any text; what is no address never
+ * matches.
+ */
 export function addressMatches(asked: AgentAddress, own: string): boolean {
   const known = tryParse(own);
   if (known === undefined) return false;

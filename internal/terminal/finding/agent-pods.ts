@@ -33,7 +33,8 @@ export interface AgentPods {
 }
 
 /**
- * The pod that an address or a session's id means; undefined: none. One that has ended is chosen only where no other fits.
+ * The pod that an address or a session's id means; undefined: none. One that has ended is chosen only where no other
+ * fits.
  * @throws DomainError `invalid` when several fit, with all named
  */
 export function choosePod(address: AgentAddress, pods: readonly AgentPod[]): AgentPod | undefined {
@@ -50,7 +51,10 @@ export function choosePod(address: AgentAddress, pods: readonly AgentPod[]): Age
   });
 }
 
-/** @throws DomainError `unavailable`, `precondition` for a pod whose sidecar cannot be reached, with what the cluster says */
+/**
+ * @throws DomainError `unavailable`, `precondition` for a pod whose sidecar cannot be reached, with what the cluster
+ * says
+ */
 export function checkReachable(pod: AgentPod): void {
   const { status, reason, error } = pod;
   if (status === "running" || status === "stopping") return;

@@ -11,8 +11,8 @@ export type KnownAgent =
   | { readonly type: "pod"; readonly agent: string; readonly pod: AgentPod };
 
 /**
- * The agents among tmux sessions, running sidecars and pods, sorted by address. A session counts when its name is one of
- * upstream's, or always with `everySession`: a person's own sessions on the default server are nobody's business.
+ * The agents among tmux sessions, running sidecars and pods, sorted by address. A session counts when its name is one
+ * of upstream's, or always with `everySession`: a person's own sessions on the default server are nobody's business.
  */
 export function knownAgents(found: {
   readonly sessions: readonly { readonly socketPath: string; readonly session: string }[];

@@ -32,8 +32,8 @@ const MAX_BYTES = 16 * 1024;
 const MAX_FILES = 10_000;
 
 /**
- * Writes the sidecar's file into `folder` (see `runtimeFolder`), all at once, so that `gt` finds it. Disposing the answer
- * takes it away again. A sidecar that is killed leaves it behind: `listLocalSidecars` removes it.
+ * Writes the sidecar's file into `folder` (see `runtimeFolder`), all at once, so that `gt` finds it. Disposing the
+ * answer takes it away again. A sidecar that is killed leaves it behind: `listLocalSidecars` removes it.
  * @throws DomainError `denied` when the folder is not ours alone.
  */
 export async function announceSidecar(
@@ -53,8 +53,8 @@ export async function announceSidecar(
 }
 
 /**
- * The sidecars that run on this machine, by address and session. Files of ended processes are removed; files that are not
- * understood are left alone and not listed. No folder: none.
+ * The sidecars that run on this machine, by address and session. Files of ended processes are removed; files that are
+ * not understood are left alone and not listed. No folder: none.
  * @throws DomainError `denied` when the folder is not ours alone.
  */
 export async function listLocalSidecars(

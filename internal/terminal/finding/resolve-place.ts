@@ -73,11 +73,11 @@ const DEFAULT_PORT = 9090;
 const UNIX = "unix:";
 
 /**
- * Where an agent lives: the address given by flag or environment; what its bead says; a pod of the cluster whose context is
- * named; a local tmux session of that name; a sidecar that runs on this machine. The first that knows decides, and one that fails is an error, never a reason to
- * look further.
- * @throws DomainError `not-found` (the message lists what exists), `invalid` (no address, or one with several meanings),
- * `precondition` (a bead that cannot be read or followed).
+ * Where an agent lives: the address given by flag or environment; what its bead says; a pod of the cluster whose
+ * context is named; a local tmux session of that name; a sidecar that runs on this machine. The first that knows
+ * decides, and one that fails is an error, never a reason to look further.
+ * @throws DomainError `not-found` (the message lists what exists), `invalid` (no address, or one with several
+ * meanings), `precondition` (a bead that cannot be read or followed).
  */
 export async function resolvePlace(
   query: AgentQuery,

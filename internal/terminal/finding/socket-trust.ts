@@ -16,9 +16,9 @@ const STICKY = 0o1000;
 const TMUX_FOLDER = /^tmux-\d+$/;
 
 /**
- * Checks that the tmux server behind a socket is this user's own, because a client obeys its server: another user's could
- * have it read files or run programs. The folder must belong to this user (or be a system folder in which no one may
- * replace the files of others), and the socket to this user alone. False when there is no socket.
+ * Checks that the tmux server behind a socket is this user's own, because a client obeys its server: another user's
+ * could have it read files or run programs. The folder must belong to this user (or be a system folder in which no one
+ * may replace the files of others), and the socket to this user alone. False when there is no socket.
  * @throws DomainError `denied`, naming what is not trusted and why
  */
 export async function checkTmuxSocket(path: string, uid: number): Promise<boolean> {

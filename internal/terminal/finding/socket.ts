@@ -20,8 +20,8 @@ export interface SocketQuery {
 const NAME = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$/;
 
 /**
- * Socket paths of the local tmux servers to ask, in order. One that was asked for by name is the only one; else the town's,
- * GT_TOWN_SOCKET's and tmux's default, the first with the wanted session wins.
+ * Socket paths of the local tmux servers to ask, in order. One that was asked for by name is the only one; else the
+ * town's, GT_TOWN_SOCKET's and tmux's default, the first with the wanted session wins.
  * @throws DomainError `invalid` for a socket that is neither a name nor a path.
  */
 export function socketPaths(query: SocketQuery): readonly string[] {

@@ -32,9 +32,9 @@ interface Waiting extends PromiseWithResolvers<readonly string[]> {
 }
 
 /**
- * Commands for a tmux server by programs, in their order: a program takes 6 ms where the attached client takes 0.2, so plain
- * commands that are asked for at the same time go by one. For servers that are not ours alone: tmux 3.3a dies, with every
- * session on it, when a session comes or goes while a control client attaches.
+ * Commands for a tmux server by programs, in their order: a program takes 6 ms where the attached client takes 0.2, so
+ * plain commands that are asked for at the same time go by one. For servers that are not ours alone: tmux 3.3a dies,
+ * with every session on it, when a session comes or goes while a control client attaches.
  */
 export class ForkedCommands implements Commands {
   readonly #options: ForkedCommandsOptions;

@@ -24,7 +24,10 @@ export async function probeVersion(tmuxProgram: string, env: Environment): Promi
   return usableVersion(await askVersion(tmuxProgram, env));
 }
 
-/** The version that `tmux -V` printed. @throws DomainError `precondition` when there is none in it, or one older than 3.2 */
+/**
+ * The version that `tmux -V` printed. @throws DomainError `precondition` when there is none in it, or one older than
+ * 3.2
+ */
 export function usableVersion(printed: string): TmuxVersion {
   const version = parseVersion(printed);
   if (compareVersions(version, OLDEST) < 0) {

@@ -1,4 +1,6 @@
-/** Bytes kept from one chunk to the next, in memory that is reused: every byte is copied once, however many chunks come. */
+/**
+ * Bytes kept from one chunk to the next, in memory that is reused: every byte is copied once, however many chunks come.
+ */
 export class ByteHold {
   #memory = Buffer.alloc(0);
   #length = 0;

@@ -13,5 +13,8 @@ export interface StreamEvents {
   onClosed(reason: string): void;
 }
 
-/** Opens a stream of its own for each call, and calls `events` later than it returns. May throw when there is nothing to open. */
+/**
+ * Opens a stream of its own for each call, and calls `events` later than it returns. May throw when there is nothing to
+ * open.
+ */
 export type OpenStream = (events: StreamEvents) => ByteStream;

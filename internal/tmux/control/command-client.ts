@@ -59,7 +59,9 @@ export class CommandClient implements Commands, Task {
     return this.#connection === undefined && NO_SESSION.test(this.#reason);
   }
 
-  /** Clients that ended since a command was last answered: several in a row mean that the server itself is sick or gone. */
+  /**
+   * Clients that ended since a command was last answered: several in a row mean that the server itself is sick or gone.
+   */
   get failures(): number {
     return this.#connection?.answered ? 0 : this.#failures;
   }
@@ -98,7 +100,10 @@ export class CommandClient implements Commands, Task {
     return await this.#ask(scriptRequest(line, `gt-${randomUUID()}`), options);
   }
 
-  /** Calls `listener` for each notification (name without the `%`), `exit` included. It must not throw. Answers how to stop that. */
+  /**
+   * Calls `listener` for each notification (name without the `%`), `exit` included. It must not throw. Answers how to
+   * stop that.
+   */
   onNotification(listener: (notification: Notification) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

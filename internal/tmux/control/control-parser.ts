@@ -55,9 +55,9 @@ interface OpenBlock {
 }
 
 /**
- * Turns the bytes of a tmux control client into events; does no I/O. Inside a block only a whole line with the block's own
- * time, number and flags is special, so nothing that is printed in a pane can close it early. Bodies are searched, not
- * split into lines. Memory is bounded by the two limits.
+ * Turns the bytes of a tmux control client into events; does no I/O. Inside a block only a whole line with the block's
+ * own time, number and flags is special, so nothing that is printed in a pane can close it early. Bodies are searched,
+ * not split into lines. Memory is bounded by the two limits.
  */
 export class ControlParser {
   readonly #limits: ControlParserOptions;
@@ -148,7 +148,8 @@ export class ControlParser {
       open.truncated = true;
     }
     if (!open.truncated) return at;
-    // What is kept has been searched but for an end that is not complete, so its first byte never counts as a line's start.
+    // What is kept has been searched but for an end that is not complete, so its first byte never counts as a line's
+    // start.
     const keep = Math.max(at, data.length - open.tail.length - ERROR.length);
     open.searched = Math.max(0, open.searched - (keep - at));
     return keep;

@@ -33,8 +33,8 @@ const SECOND_LOOK_MS = 50;
 const LONGEST_REPLY_MS = 30_000;
 
 /**
- * Control mode over one byte stream, from its start to its end. What comes is hostile input: the server may be the agent's
- * own. Used once.
+ * Control mode over one byte stream, from its start to its end. What comes is hostile input: the server may be the
+ * agent's own. Used once.
  */
 export class ControlStream {
   readonly #clock: Clock;
@@ -107,7 +107,9 @@ export class ControlStream {
     this.#noteOpenBlock();
   }
 
-  /** A long reply that is still coming is an answer; a notification is none, and a reply without an end is none either. */
+  /**
+   * A long reply that is still coming is an answer; a notification is none, and a reply without an end is none either.
+   */
   #noteOpenBlock(): void {
     const now = this.#clock.monotonicMs();
     this.#blockMs = this.#parser.inBlock ? (this.#blockMs ?? now) : undefined;

@@ -19,8 +19,8 @@ export interface ReplyQueueOptions {
 }
 
 /**
- * Who gets which reply: tmux answers in the order of the questions, so each block with flag 1 goes to the oldest request.
- * A request whose caller has given up keeps its place, because its reply still comes. Does no I/O.
+ * Who gets which reply: tmux answers in the order of the questions, so each block with flag 1 goes to the oldest
+ * request. A request whose caller has given up keeps its place, because its reply still comes. Does no I/O.
  */
 export class ReplyQueue {
   readonly #options: ReplyQueueOptions;

@@ -17,8 +17,8 @@ const COMPOUND = new Set([
 
 /**
  * The name of the command that a line begins with.
- * @throws DomainError `invalid` for lines that tmux would not answer, or that would detach the client: empty, a comment,
- * an assignment, or with a line break.
+ * @throws DomainError `invalid` for lines that tmux would not answer, or that would detach the client: empty, a
+ * comment, an assignment, or with a line break.
  */
 export function commandName(line: string): string {
   if (/[\n\r\0]/.test(line)) throw new DomainError("invalid", "a tmux command must be one line");

@@ -16,7 +16,8 @@ export interface Commands {
    * Output lines of one plain command (no list, no conditional; quote arguments with `quoteArgument`).
    * @throws TmuxCommandError when tmux refused it
    * @throws TmuxUnavailableError when it was not, or may not have been, run
-   * @throws DomainError `invalid` for a line without exactly one reply; `exhausted` when too many wait or the reply is too long
+   * @throws DomainError `invalid` for a line without exactly one reply; `exhausted` when too many wait or the reply is
+   * too long
    */
   command(line: string, options?: AskOptions): Promise<readonly string[]>;
 

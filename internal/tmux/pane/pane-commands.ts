@@ -41,7 +41,9 @@ function guarded(paneId: string, command: string): string {
   return words.join(" ");
 }
 
-/** `-p`: tmux adds the paste brackets if the program asked for them; `-r`: line feeds stay line feeds; `-d`: used up. */
+/**
+ * `-p`: tmux adds the paste brackets if the program asked for them; `-r`: line feeds stay line feeds; `-d`: used up.
+ */
 export function pasteLine(paneId: string, buffer: string): string {
   return guarded(paneId, `paste-buffer -d -p -r -b ${checkBufferName(buffer)} -t ${paneId}`);
 }
@@ -59,8 +61,8 @@ export function rawLine(paneId: string, data: Uint8Array): string {
 }
 
 /**
- * A literal CR: some releases translate the named key by what the program asked its keyboard to be. With a place, only while
- * the cursor stands there: the server has then read nothing that moved it since, such as a dialog.
+ * A literal CR: some releases translate the named key by what the program asked its keyboard to be. With a place, only
+ * while the cursor stands there: the server has then read nothing that moved it since, such as a dialog.
  */
 export function enterLine(paneId: string, cursor?: CursorPlace): string {
   return cursor === undefined ? textLine(paneId, "\r") : textAtLine(paneId, "\r", cursor);

@@ -25,7 +25,9 @@ export interface PaneModes {
 export interface PaneFacts {
   /** The pane's command has ended. */
   readonly dead: boolean;
-  /** Its exit code; absent while it lives, when a signal ended it, or when tmux missed its end (`recoverDeadStatus`). */
+  /**
+   * Its exit code; absent while it lives, when a signal ended it, or when tmux missed its end (`recoverDeadStatus`).
+   */
   readonly deadStatus?: number;
   /** Number of the signal that ended it. Absent on tmux older than 3.3. */
   readonly deadSignal?: number;
@@ -91,8 +93,9 @@ const MODES = [
 const NAMES = ["window_name", "pane_current_command", "pane_title"];
 
 /**
- * The command that asks for everything. A program chooses the names itself, and one with a line break could imitate the end
- * of a reply: tmux replaces their control characters. `separator` must be unguessable, since any printable one could be in a name.
+ * The command that asks for everything. A program chooses the names itself, and one with a line break could imitate the
+ * end of a reply: tmux replaces their control characters. `separator` must be unguessable, since any printable one
+ * could be in a name.
  */
 export function factsCommand(paneId: string, separator: string): string {
   const numbers = NUMBERS.map((name) => `#{${name}}`).join(",");

@@ -58,8 +58,8 @@ const CAPTURE_MAX_BYTES = 256 * 1024 * 1024;
 const RECOVER_ATTEMPTS = 20;
 
 /**
- * One pane, named by its id, which tmux never uses again while the server lives. Every method throws TmuxUnavailableError
- * when the client is not attached, TmuxCommandError when tmux refuses (the pane is gone).
+ * One pane, named by its id, which tmux never uses again while the server lives. Every method throws
+ * TmuxUnavailableError when the client is not attached, TmuxCommandError when tmux refuses (the pane is gone).
  */
 export class TmuxPane {
   readonly id: string;
@@ -95,9 +95,9 @@ export class TmuxPane {
   }
 
   /**
-   * The facts, and for a dead pane also how its command ended. Some builds of tmux lose the signal that says so: then the
-   * pane is dead without a status, and no hook ran, until another child of the server ends. Takes up to 0.3 s when there
-   * is no status to be had, because a process that closed its terminal still runs.
+   * The facts, and for a dead pane also how its command ended. Some builds of tmux lose the signal that says so: then
+   * the pane is dead without a status, and no hook ran, until another child of the server ends. Takes up to 0.3 s when
+   * there is no status to be had, because a process that closed its terminal still runs.
    */
   async recoverDeadStatus(): Promise<PaneFacts> {
     let facts = await this.facts();
@@ -110,16 +110,19 @@ export class TmuxPane {
     return facts;
   }
 
-  /** Text of a range of lines, each with its LF. One at a time: the server does nothing else meanwhile (1 ms per 1000 lines). */
+  /**
+   * Text of a range of lines, each with its LF. One at a time: the server does nothing else meanwhile (1 ms per 1000
+   * lines).
+   */
   async capture(options: CaptureOptions): Promise<string> {
     return await this.#fetch((buffer) => this.#client.command(captureLine(this.id, buffer, options)));
   }
 
   /**
-   * The screen with up to `history` lines above it, its cursor and modes, and what stands behind an alternate screen: all of
-   * one moment. Wrapped rows are joined. With a FIFO the output goes there from the very next byte on: nothing is lost or
-   * doubled between the two. Give a FIFO of its own to each cut: what is still on its way through an earlier pipe would come
-   * after it. The cut may fall between CR and LF.
+   * The screen with up to `history` lines above it, its cursor and modes, and what stands behind an alternate screen:
+   * all of one moment. Wrapped rows are joined. With a FIFO the output goes there from the very next byte on: nothing
+   * is lost or doubled between the two. Give a FIFO of its own to each cut: what is still on its way through an earlier
+   * pipe would come after it. The cut may fall between CR and LF.
    */
   async cut(history: number, fifoPath?: string): Promise<PaneCut> {
     const separator = `gt${randomBytes(8).toString("hex")}`;
@@ -188,7 +191,8 @@ export class TmuxPane {
   }
 
   /**
-   * Types a staged buffer as one paste and deletes it; closes copy mode and the like first. When refused, the buffer is left.
+   * Types a staged buffer as one paste and deletes it; closes copy mode and the like first. When refused, the buffer is
+   * left.
    * @throws TmuxCommandError when there is no such buffer
    */
   async paste(buffer: string): Promise<"pasted" | "refused"> {
@@ -206,15 +210,17 @@ export class TmuxPane {
     return text === "" ? "sent" : await this.#guarded("send-keys", textLine(this.id, text));
   }
 
-  /** Hands bytes of a person's terminal to the program as they are; closes copy mode and the like first. At most 4096. */
+  /**
+   * Hands bytes of a person's terminal to the program as they are; closes copy mode and the like first. At most 4096.
+   */
   async sendBytes(data: Uint8Array): Promise<Sent> {
     if (data.length > RAW_KEYS_MAX_BYTES) throw new DomainError("invalid", `${data.length} bytes are too many at once`);
     return data.length === 0 ? "sent" : await this.#guarded("send-keys", rawLine(this.id, data));
   }
 
   /**
-   * Presses Enter; closes copy mode and the like first, as the paste before it did. `moved`: it was to be pressed only while
-   * the cursor stands at that place, and it does not.
+   * Presses Enter; closes copy mode and the like first, as the paste before it did. `moved`: it was to be pressed only
+   * while the cursor stands at that place, and it does not.
    */
   async enter(cursor?: CursorPlace): Promise<Sent | "moved"> {
     return await this.#guarded("send-keys", enterLine(this.id, cursor), { [MOVED]: "moved" });
@@ -241,15 +247,16 @@ export class TmuxPane {
   }
 
   /**
-   * Starts a command in the pane in place of one that has ended. What stood on the screen goes to the history, the window
-   * gets its name back, the pipe goes on, and variables of the first start stay set. On the alternate screen the last
-   * frame is lost: capture it before.
+   * Starts a command in the pane in place of one that has ended. What stood on the screen goes to the history, the
+   * window gets its name back, the pipe goes on, and variables of the first start stay set. On the alternate screen the
+   * last frame is lost: capture it before.
    * @throws TmuxCommandError when the command in it still runs
    */
   async respawn(command: AgentCommand): Promise<void> {
     const line = [
       cwdCommand(command),
-      // A respawn clears the screen; a reset moves it into the history first. Only a dead pane's: -R wipes a living one.
+      // A respawn clears the screen; a reset moves it into the history first. Only a dead pane's: -R wipes a living
+      // one.
       `if-shell -F -t ${this.id} "#{pane_dead}" ${quoteArgument(`send-keys -R -t ${this.id}`)}`,
       `respawn-pane -t ${this.id} ${commandArguments(command)}`,
       `rename-window -t ${this.id} ${WINDOW_NAME}`,
@@ -279,8 +286,8 @@ export class TmuxPane {
   }
 
   /**
-   * The text of a buffer, which is deleted. Of a capture without a single byte tmux makes no buffer: a blank row that the next
-   * one continues has no LF either.
+   * The text of a buffer, which is deleted. Of a capture without a single byte tmux makes no buffer: a blank row that
+   * the next one continues has no LF either.
    */
   async #bring(buffer: string): Promise<string> {
     const { dir, take } = this.#options;

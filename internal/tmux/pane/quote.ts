@@ -4,8 +4,8 @@ const SPECIAL = /["\\$~\x00-\x1f\x7f]/g;
 const NAMED: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t", "\x1b": "\\e" };
 
 /**
- * `text` as one argument of a tmux command line or configuration line; the result has no line break. tmux expands nothing
- * in it, but commands that take a *format* still do: see `formatLiteral`.
+ * `text` as one argument of a tmux command line or configuration line; the result has no line break. tmux expands
+ * nothing in it, but commands that take a *format* still do: see `formatLiteral`.
  * @throws DomainError `invalid` for NUL, which tmux cannot carry.
  */
 export function quoteArgument(text: string): string {

@@ -9,8 +9,8 @@ const MIN_TEXT = 8;
 const TEXT_RUN = /[^\x00-\x1f\x7f-\x9f\ufffd]+/gu;
 
 /**
- * The commands that hand bytes to a pane's program exactly as they are: no name of a key, no paste bracket, no change of
- * encoding. At most `RAW_KEYS_MAX_BYTES` of them.
+ * The commands that hand bytes to a pane's program exactly as they are: no name of a key, no paste bracket, no change
+ * of encoding. At most `RAW_KEYS_MAX_BYTES` of them.
  */
 export function rawKeysLine(paneId: string, data: Uint8Array): string {
   return piecesOf(Buffer.from(data.buffer, data.byteOffset, data.byteLength))
@@ -31,7 +31,8 @@ function piecesOf(data: Buffer): readonly string[] {
 
 function textRuns(data: Buffer): readonly { readonly start: number; readonly end: number; readonly text: string }[] {
   const runs = [];
-  // Every byte that is no text is one byte long in the decoded form too, or U+FFFD, which stands for bytes of any number.
+  // Every byte that is no text is one byte long in the decoded form too, or U+FFFD, which stands for bytes of any
+  // number.
   const text = data.toString("utf8");
   let start = 0;
   let from = 0;

@@ -7,9 +7,9 @@ type Ioctl = (fd: number, request: number, count: Buffer) => number;
 let ioctl: Promise<Ioctl> | undefined;
 
 /**
- * How many bytes of what was typed into this terminal its program has not read: more than 0 for longer than a moment means
- * that it hangs or is stopped. Undefined where that cannot be known, such as in another container. The native part is
- * loaded by the first call, which takes up to 100 ms.
+ * How many bytes of what was typed into this terminal its program has not read: more than 0 for longer than a moment
+ * means that it hangs or is stopped. Undefined where that cannot be known, such as in another container. The native
+ * part is loaded by the first call, which takes up to 100 ms.
  */
 export async function unreadInput(tty: string): Promise<number | undefined> {
   if (!/^\/dev\/[\w/.-]{1,200}$/.test(tty)) return undefined;

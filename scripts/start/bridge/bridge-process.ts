@@ -8,7 +8,9 @@ import { nodeCommand } from "../agent-command.ts";
 /** From SIGTERM to SIGKILL: the bridge stops its sessions first. */
 const STOP_MS = 15_000;
 
-/** Runs the bridge on a configuration until `signal` aborts. @throws DomainError `unavailable` when it ends by itself */
+/**
+ * Runs the bridge on a configuration until `signal` aborts. @throws DomainError `unavailable` when it ends by itself
+ */
 export async function runBridge(
   clock: Clock,
   { root, config, env }: { readonly root: string; readonly config: string; readonly env: NodeJS.ProcessEnv },

@@ -23,7 +23,10 @@ export interface BridgeTourOptions {
 
 const FAVOURITE_PORT = 9445;
 
-/** A bridge with a CA, certificates and a token key of its own, a session in it, and what to do next. All of it goes at the end. */
+/**
+ * A bridge with a CA, certificates and a token key of its own, a session in it, and what to do next. All of it goes at
+ * the end.
+ */
 export async function startBridge(context: MainContext, { root, env, once }: BridgeTourOptions): Promise<number> {
   const { clock, signal, stdout } = context;
   const out = new Output(stdout, context.env);

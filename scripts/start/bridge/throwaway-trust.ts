@@ -22,8 +22,8 @@ export interface TourFiles {
 }
 
 /**
- * Makes a CA, the bridge's certificate, a caller with a certificate and a token key, and a `bridge.yaml`, in `folder`. The
- * CA's key is kept nowhere.
+ * Makes a CA, the bridge's certificate, a caller with a certificate and a token key, and a `bridge.yaml`, in `folder`.
+ * The CA's key is kept nowhere.
  * @param now wall clock, ms
  */
 export async function throwawayTrust(folder: string, port: number, now: number): Promise<TourFiles> {

@@ -36,7 +36,9 @@ export async function untilServing({ clock, client }: TourDeps, signal: AbortSig
   }
 }
 
-/** Starts a session, sends it a message and prints what happens until it has answered. True: all was as it has to be. */
+/**
+ * Starts a session, sends it a message and prints what happens until it has answered. True: all was as it has to be.
+ */
 export async function tour({ clock, out, client }: TourDeps, files: TourFiles, signal: AbortSignal): Promise<boolean> {
   heading(out, `StartSession ${SESSION}   provider demo in ${files.repo}`);
   const session = { projectId: CALLER, sessionId: SESSION, repoPath: files.repo, provider: "demo" };

@@ -40,7 +40,10 @@ const SEEN_MS = 3000;
 /** As often as a delivery does. */
 const CLEARINGS = 3;
 
-/** Pastes lines into the composer; each has to be recognised and taken out with the product's own code, without a turn of the model. */
+/**
+ * Pastes lines into the composer; each has to be recognised and taken out with the product's own code, without a turn
+ * of the model.
+ */
 export async function runLines(target: Target, options: LineOptions): Promise<void> {
   const { signal } = options;
   const profile = profileNamed(target.name.split(/[-:]/, 1)[0] ?? "");

@@ -1,4 +1,5 @@
-// Sends messages to real agents and test programs and compares each receipt with what arrived. `--help` says what can be chosen.
+// Sends messages to real agents and test programs and compares each receipt with what arrived. `--help` says what can
+// be chosen.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -12,7 +12,10 @@ export interface MessageContext {
 export interface MessageKind {
   readonly name: string;
   readonly make: (context: MessageContext) => string;
-  /** `safe`: nothing of it is special to any agent, so an idle one has to take it. `invalid`: the call itself is refused. */
+  /**
+   * `safe`: nothing of it is special to any agent, so an idle one has to take it. `invalid`: the call itself is
+   * refused.
+   */
   readonly class: "safe" | "trap" | "invalid";
   /** It takes seconds with some agents: sent once in so many rounds. */
   readonly every?: number;

@@ -34,8 +34,8 @@ const HELD =
   /^\s*(?:<system-reminder>\s*)?(?:The user sent a new message[^\n]*|[^\n]*new message from the user[^\n]*):?\n([\s\S]*?)\n\n(?:IMPORTANT:|This is how)[\s\S]*$/;
 
 /**
- * The user's texts in the requests to the pretended model. Each request carries the whole conversation so far, so what a
- * request has more often than the one before it is new; a conversation that begins again has only new texts.
+ * The user's texts in the requests to the pretended model. Each request carries the whole conversation so far, so what
+ * a request has more often than the one before it is new; a conversation that begins again has only new texts.
  */
 export class ModelReceiver implements Receiver {
   readonly #model: ModelServer;

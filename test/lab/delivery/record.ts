@@ -6,7 +6,10 @@ import type { FreezeFigures } from "./freeze.ts";
 import type { LineFigures } from "./lines.ts";
 import type { Sample } from "./send.ts";
 
-/** One thing that happened in a run; a record is a file with one of them a line, so that a run that is broken off keeps what it found. */
+/**
+ * One thing that happened in a run; a record is a file with one of them a line, so that a run that is broken off keeps
+ * what it found.
+ */
 export type LabEvent =
   | { readonly type: "run"; readonly facts: RunFacts; readonly seed: number }
   | { readonly type: "start"; readonly target: string }

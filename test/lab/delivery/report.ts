@@ -6,8 +6,9 @@ import type { Sample } from "./send.ts";
 import { crashTable, crowdTable, freezeTable, latencyTable, linesTable, matrixTable, summaryTable } from "./tables.ts";
 
 /**
- * What the events of one run, or of several, say. Starts: how often an agent was started with an empty home. Idle, safe: an idle agent, a text
- * that is special to no program, and not called off. Latency: from the call to its receipt, of an idle agent and a safe text of at most 4 KiB.
+ * What the events of one run, or of several, say. Starts: how often an agent was started with an empty home. Idle,
+ * safe: an idle agent, a text that is special to no program, and not called off. Latency: from the call to its receipt,
+ * of an idle agent and a safe text of at most 4 KiB.
  */
 export function reportOf(events: readonly LabEvent[]): Results {
   const of = <T extends LabEvent["type"]>(type: T) =>

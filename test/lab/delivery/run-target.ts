@@ -19,7 +19,10 @@ export interface RunOptions {
   readonly sends: number;
   /** Wall clock, milliseconds: no send begins after it. */
   readonly until: number;
-  /** Only kinds and states whose name, or class, is one of these words or contains it; commas between them. A word that none has leaves all. */
+  /**
+   * Only kinds and states whose name, or class, is one of these words or contains it; commas between them. A word that
+   * none has leaves all.
+   */
   readonly only: string;
   readonly random: () => number;
   /** The bundled gt-sidecar; absent: its sources. */

@@ -23,7 +23,10 @@ export interface CaseResult {
   readonly choices: readonly string[];
   readonly ran: boolean;
   readonly result: string;
-  /** What must never be: a tool that ran against the answer, another answer than the one named, an ANSWERED that is not true. */
+  /**
+   * What must never be: a tool that ran against the answer, another answer than the one named, an ANSWERED that is not
+   * true.
+   */
   readonly faults: readonly string[];
 }
 

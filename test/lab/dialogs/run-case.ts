@@ -19,7 +19,10 @@ interface Seen {
   readonly choices: readonly { readonly key: string; readonly label: string; readonly selected: boolean }[];
 }
 
-/** Has the agent ask, answers what it draws, and judges by what the agent did. @throws when the agent cannot be used any more */
+/**
+ * Has the agent ask, answers what it draws, and judges by what the agent did. @throws when the agent cannot be used any
+ * more
+ */
 export async function runCase(
   bed: DialogBed,
   one: DialogCase,

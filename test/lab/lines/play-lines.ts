@@ -121,7 +121,10 @@ const SHARES: readonly (readonly [name: string, weight: number])[] = [
 const CATCH_UP_MS = 60_000;
 const STILL_MS = 4000;
 
-/** Prints numbered lines while the window, the screen and the serving half are changed at random; each must be told once. */
+/**
+ * Prints numbered lines while the window, the screen and the serving half are changed at random; each must be told
+ * once.
+ */
 export async function playLines(options: LinesOptions, signal: AbortSignal): Promise<LinesResult> {
   await using stack = new AsyncDisposableStack();
   const dir = await mkdtemp(join(tmpdir(), "gt-test-lines-"));

@@ -39,7 +39,9 @@ const SAMPLE_MAX_MS = 500;
 const EARLY_MS = 1000;
 const AT_WORK = new Set(["busy", "dialog", "parked", "stalled"]);
 
-/** Compares what was told with what was so. Both lags are allowed after a change; what a person does counts for neither. */
+/**
+ * Compares what was told with what was so. Both lags are allowed after a change; what a person does counts for neither.
+ */
 export function scoreOf(
   samples: readonly Sample[],
   turns: readonly Turn[],

@@ -6,8 +6,8 @@ import { contentAt, positionOf } from "./content.ts";
 const TELLING_BYTES = 64;
 
 /**
- * One watcher's RAW stream held against what was printed. Whatever is neither delivered in order nor named in a gap is a
- * fault, and so is a byte that comes twice or differs.
+ * One watcher's RAW stream held against what was printed. Whatever is neither delivered in order nor named in a gap is
+ * a fault, and so is a byte that comes twice or differs.
  */
 export class CheckedStream {
   readonly faults: string[] = [];

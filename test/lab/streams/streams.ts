@@ -59,7 +59,10 @@ const REST_MS = 2500;
 const CATCH_UP_MS = 120_000;
 const STILL_MS = 3000;
 
-/** Readers of output and of events that are cut off, stall and come back, while the serving half is killed, the agent restarts, and floods come. */
+/**
+ * Readers of output and of events that are cut off, stall and come back, while the serving half is killed, the agent
+ * restarts, and floods come.
+ */
 export async function soakStreams(options: StreamSoakOptions, signal: AbortSignal): Promise<StreamSoakResult> {
   await using stack = new AsyncDisposableStack();
   const dir = await mkdtemp(join(tmpdir(), "gt-soak-"));

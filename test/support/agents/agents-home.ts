@@ -9,7 +9,9 @@ export interface AgentHomeOptions {
   readonly dir: string;
   /** Address of the model server, without a path. */
   readonly modelUrl: string;
-  /** `fresh`: nothing is set up, so that the first-start dialogs come. `untrusted`: set up, but the folder is unknown. */
+  /**
+   * `fresh`: nothing is set up, so that the first-start dialogs come. `untrusted`: set up, but the folder is unknown.
+   */
   readonly state?: "ready" | "untrusted" | "fresh";
 }
 
@@ -23,7 +25,9 @@ export interface AgentHome {
 
 const DUMMY_KEY = "sk-ant-api03-pretended-key-for-tests-0123456789abcdefghijklmnopqrstuv";
 
-/** Private folders and environment with which a real agent talks to the model server on loopback and to nothing else. */
+/**
+ * Private folders and environment with which a real agent talks to the model server on loopback and to nothing else.
+ */
 export async function makeAgentHome(options: AgentHomeOptions): Promise<AgentHome> {
   const home = join(options.dir, "home");
   const workdir = join(options.dir, "proj");

@@ -12,7 +12,10 @@ export type AgentProgram = "claude-2.1.330" | "claude-2.1.197" | "codex-0.169.0"
 const folder = fileURLToPath(new URL("../../agents/", import.meta.url));
 const LOCK_STALE_MS = 15 * 60_000;
 
-/** Where the platform's own binary of each program lies below `test/agents/node_modules`; none needs Node or an install script. */
+/**
+ * Where the platform's own binary of each program lies below `test/agents/node_modules`; none needs Node or an install
+ * script.
+ */
 function programPaths(): Readonly<Record<AgentProgram, readonly string[]>> {
   const cpu = process.arch;
   const os = process.platform;
@@ -27,8 +30,8 @@ function programPaths(): Readonly<Record<AgentProgram, readonly string[]>> {
 }
 
 /**
- * Path of an agent program for tests; installs all of them first if they are missing (`npm ci`, about 1.4 GB on disk and
- * half a minute). Safe when several test processes ask at once: one installs, the others wait.
+ * Path of an agent program for tests; installs all of them first if they are missing (`npm ci`, about 1.4 GB on disk
+ * and half a minute). Safe when several test processes ask at once: one installs, the others wait.
  */
 export async function agentProgram(name: AgentProgram): Promise<string> {
   await installAgents();

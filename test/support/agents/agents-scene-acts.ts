@@ -1,6 +1,6 @@
 import type { DialogKind } from "../../../internal/agents/profile.ts";
 import type { Truth } from "../screens/screen-corpus.ts";
-import type { AgentSession } from "./agents-session.ts";
+import type { AgentSession } from "./agent-session.ts";
 
 /** One screen to record: how to get there from the scene before it in the same session. */
 export interface Scene {

@@ -1,3 +1,4 @@
+import type { AgentSessionOptions } from "./agent-session.ts";
 import type { AgentKind } from "./agents-home.ts";
 import {
   asked,
@@ -18,7 +19,6 @@ import {
   TALL,
   typed,
 } from "./agents-scene-acts.ts";
-import type { AgentSessionOptions } from "./agents-session.ts";
 
 export interface SceneRun {
   readonly options: Omit<AgentSessionOptions, "program">;

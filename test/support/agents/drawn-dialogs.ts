@@ -64,7 +64,10 @@ export function claudePermission({ quoted, labels, selected }: DrawnDialog): Scr
   return screenOf(lines, (top) => [1, top + asks.length + selected]);
 }
 
-/** Claude Code: the question begins in the first column, where the marks stand; on its last choice the cursor is elsewhere. */
+/**
+ * Claude Code: the question begins in the first column, where the marks stand; on its last choice the cursor is
+ * elsewhere.
+ */
 export function claudeQuestion({ quoted, labels, descriptions, selected }: DrawnDialog): Screen {
   const head = [row([RULE]), row([" ☐ Colour"]), row(), ...quoted.map((text) => row([text])), row()];
   const items = labels.flatMap((label, i) => [

@@ -40,7 +40,10 @@ export class TestCa {
     );
   }
 
-  /** A leaf with these names, the CA's own certificate behind it if that is an intermediate, its key, and the root to trust. */
+  /**
+   * A leaf with these names, the CA's own certificate behind it if that is an intermediate, its key, and the root to
+   * trust.
+   */
   issue(names: LeafNames): TlsMaterial {
     const { uris = [], dns = [], ips = [], usages = ips.length > 0 ? ["server"] : ["client"] } = names;
     const { publicKey, privateKey } = names.keys ?? generateKeyPairSync("ec", { namedCurve: "P-256" });

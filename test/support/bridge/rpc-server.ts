@@ -16,7 +16,9 @@ import { sendHead } from "../../../internal/rpc/server/response-head.ts";
 import { RpcServer, type RpcServerOptions } from "../../../internal/rpc/server/server.ts";
 import { TlsServing, type TlsServingDeps } from "../../../internal/sidecar/serving/tls-serving.ts";
 
-/** What Peek's and WatchOutput's `lines` ask of the test service; `release`, by Peek, lets go on what `headFirst` began. */
+/**
+ * What Peek's and WatchOutput's `lines` ask of the test service; `release`, by Peek, lets go on what `headFirst` began.
+ */
 export const ASK = { notFound: -404, failLate: -405, bug: -500, wait: -600, headFirst: -700, release: -701 } as const;
 
 export interface RpcFixture extends AsyncDisposable {

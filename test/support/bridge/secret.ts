@@ -4,7 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TlsFiles } from "../../../internal/pki/tls-files.ts";
 
-/** A folder into which TLS files are put as the kubelet does it with a Secret: a link is swapped to a new version of all. */
+/**
+ * A folder into which TLS files are put as the kubelet does it with a Secret: a link is swapped to a new version of
+ * all.
+ */
 export class MountedSecret implements AsyncDisposable {
   readonly dir: string;
 

@@ -28,8 +28,8 @@ export interface Forward extends AsyncDisposable {
 }
 
 /**
- * KUBECONFIG's cluster if that is set (`GT_E2E_IMAGE` names an image that it has, else `kind load` brings ours), else one that
- * is made for this run. The text says what is missing.
+ * KUBECONFIG's cluster if that is set (`GT_E2E_IMAGE` names an image that it has, else `kind load` brings ours), else
+ * one that is made for this run. The text says what is missing.
  * @param node `none`: an API server with its controllers suffices, no pod has to run
  * @param apiServerFlags for the API server of a cluster that is made
  */

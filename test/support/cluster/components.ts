@@ -70,7 +70,9 @@ export async function component(name: Component): Promise<Found> {
   return path === undefined ? { missing: `${name} is not here; get it with: ${HINTS[name]}` } : { path };
 }
 
-/** The path of a program, or a skipped test with a line that says what to install. With `CI=true` missing is a failure. */
+/**
+ * The path of a program, or a skipped test with a line that says what to install. With `CI=true` missing is a failure.
+ */
 export async function requireComponent(context: TestContext, name: Component): Promise<string> {
   const found = await component(name);
   if ("path" in found) return found.path;

@@ -154,7 +154,9 @@ export class ControllerCluster implements AsyncDisposable {
     for (const reconnect of this.#reconnect) reconnect();
   }
 
-  /** Runs a command of gt-controller to its end; its output. `account`: with whose rights; undefined: a cluster admin's. */
+  /**
+   * Runs a command of gt-controller to its end; its output. `account`: with whose rights; undefined: a cluster admin's.
+   */
   async command(name: string, account?: string, args: readonly string[] = []): Promise<string> {
     const config = ["--config", join(this.#dir, "controller.yaml"), "--namespace", SYSTEM];
     const kubeconfig = await this.#kubeconfig(account);

@@ -19,7 +19,10 @@ export interface SharedCluster {
 
 let made: SharedCluster | undefined;
 
-/** What `makeShared` made; undefined: something that it needs is missing. For hooks and tests, not while a file is loaded. */
+/**
+ * What `makeShared` made; undefined: something that it needs is missing. For hooks and tests, not while a file is
+ * loaded.
+ */
 export const shared = (): SharedCluster | undefined => made;
 
 /** Makes the cluster and its images, where everything that it needs is there. */

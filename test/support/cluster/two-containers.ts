@@ -55,8 +55,8 @@ function ask(url: string): Promise<{ readonly status: number | undefined; readon
 }
 
 /**
- * The two halves as two containers of a pod have them: one shared folder, and a mount namespace for each; the TLS key is mounted
- * on the serving side only. Both run as the same user. The serving side has no tmux to run.
+ * The two halves as two containers of a pod have them: one shared folder, and a mount namespace for each; the TLS key
+ * is mounted on the serving side only. Both run as the same user. The serving side has no tmux to run.
  */
 export async function twoContainers(user: "root" | "another user", key: string): Promise<TwoContainers> {
   const root = await mkdtemp("/tmp/gt-two-"); // the folder of a run's temporary files is for its own user alone

@@ -17,9 +17,9 @@ const DRAWING = "`abcdefghijklmnopqrstuvwxyz{|}~";
 const DRAWN = "◆▒␉␌␍␊°±␤␋┘┐┌└┼⎺⎻─⎼⎽├┤┴┬│≤≥π≠£·";
 
 /**
- * Rows of a styled capture, each as text with the style of every stretch, written in one way however the capture said it.
- * Blanks at the end of a row that look like cells nobody wrote are left out, and so are rows of nothing else at the end.
- * With `erased: "blank"` a colour under them does not count as a look.
+ * Rows of a styled capture, each as text with the style of every stretch, written in one way however the capture said
+ * it. Blanks at the end of a row that look like cells nobody wrote are left out, and so are rows of nothing else at the
+ * end. With `erased: "blank"` a colour under them does not count as a look.
  */
 export function capturedCells(capture: string, erased: "coloured" | "blank" = "coloured"): readonly string[] {
   let style = PLAIN;

@@ -1,4 +1,4 @@
-import { type Key, KeyDecoder } from "../../../internal/demo/keys.ts";
+import { type Key, KeyDecoder } from "../../../internal/demo/key-decoder.ts";
 import { type Effect, type Event, plainLine, type State, type TimerName } from "../../../internal/demo/model.ts";
 import { type DemoOptions, type Faults, noFaults } from "../../../internal/demo/options.ts";
 import { render } from "../../../internal/demo/render.ts";

@@ -94,7 +94,10 @@ export async function fuzzEmulator(
 /** What the cursor and the mode that sequences restore begin with, on both. */
 const BEGIN = "\x1b[?1049h\x1b[?1049l\x1b7";
 
-/** Why the two differ where that is known, and no harm: what is found, and kinds of sequences that are all needed for it. */
+/**
+ * Why the two differ where that is known, and no harm: what is found, and kinds of sequences that are all needed for
+ * it.
+ */
 const CAUSES: readonly (readonly [why: string, found: Difference | "any", kinds: readonly string[], text?: RegExp])[] =
   [
     ["which rows the next one continues", "joins", []],
@@ -119,7 +122,10 @@ function causeOf(found: Difference, kinds: ReadonlySet<string>, text: string): s
   return known?.[0] ?? UNKNOWN;
 }
 
-/** Undefined: both show the same. `joins`: only which rows are continued by the next. `history`: only what has scrolled off. */
+/**
+ * Undefined: both show the same. `joins`: only which rows are continued by the next. `history`: only what has scrolled
+ * off.
+ */
 type Difference = "screen" | "history" | "joins" | undefined;
 
 async function difference(stage: TmuxStage, pieces: readonly Piece[]): Promise<Difference> {

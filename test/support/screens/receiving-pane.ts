@@ -15,8 +15,8 @@ export async function receiver(setup = "", options: SandboxOptions = {}) {
 }
 
 /**
- * A pane whose command printed `shown` and ended. It is let go when that is on the screen: of a command that ends at once
- * tmux can lose the last words.
+ * A pane whose command printed `shown` and ended. It is let go when that is on the screen: of a command that ends at
+ * once tmux can lose the last words.
  */
 export async function deadPane(shown = "last words", end = "exit 7") {
   const box = await tmuxSandbox({ argv: ["sh", "-c", `stty -echo; printf '${shown}'; read go; ${end}`] });

@@ -48,8 +48,9 @@ export class TmuxStage implements AsyncDisposable {
   }
 
   /**
-   * The cells of the rows that were shown last, each row by itself, without those of the last column. tmux's captures end
-   * with the last character of a row, whatever colour the erased cells behind it have: so one is printed at each end.
+   * The cells of the rows that were shown last, each row by itself, without those of the last column. tmux's captures
+   * end with the last character of a row, whatever colour the erased cells behind it have: so one is printed at each
+   * end.
    */
   async cells(): Promise<readonly string[]> {
     const { cols, rows } = this.#size;

@@ -5,8 +5,8 @@ import { abortOnExit } from "../../../internal/rpc/client/transport.ts";
 import { until } from "./sidecar.ts";
 
 /**
- * A reader of a sidecar's events that comes back when its stream breaks, after the last event it got, and notes whatever
- * should not be: a number that comes twice, is left out without being named, or comes after the last event.
+ * A reader of a sidecar's events that comes back when its stream breaks, after the last event it got, and notes
+ * whatever should not be: a number that comes twice, is left out without being named, or comes after the last event.
  */
 export class EventReader implements AsyncDisposable {
   readonly events: SidecarEvent[] = [];

@@ -1,6 +1,6 @@
 /**
- * Measures, until it is disposed of, how long this thread computes at most without letting a timer in: what other work of
- * the process would have to wait for. Time that other processes take away does not count.
+ * Measures, until it is disposed of, how long this thread computes at most without letting a timer in: what other work
+ * of the process would have to wait for. Time that other processes take away does not count.
  */
 export class LongestTurn implements Disposable {
   #ms = 0;

@@ -10,7 +10,10 @@ export interface BridgeCall {
 
 type Explain = (err: DomainError, call: BridgeCall) => { readonly message?: string; readonly hint: string } | undefined;
 
-/** Each way in which a call can fail for want of trust or of a terminal, and what to do about it; the first that fits counts. */
+/**
+ * Each way in which a call can fail for want of trust or of a terminal, and what to do about it; the first that fits
+ * counts.
+ */
 const WAYS: readonly Explain[] = [
   plaintextServer,
   serverExpired,

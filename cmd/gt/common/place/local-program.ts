@@ -15,7 +15,10 @@ export interface ProgramOptions {
 
 const MAX_STATE_BYTES = 64 * 1024;
 
-/** Tells which agent program runs in a pane. `named`: what the session's starter said (GT_AGENT). @throws DomainError `invalid` for an unknown `asked`. */
+/**
+ * Tells which agent program runs in a pane. `named`: what the session's starter said (GT_AGENT). @throws DomainError
+ * `invalid` for an unknown `asked`.
+ */
 export function localProgram(facts: PaneFacts, named: string | undefined, options: ProgramOptions): LocalProgram {
   const choice = programIn(facts, named, options.asked);
   const profile = profileNamed(choice.profile);

@@ -7,14 +7,14 @@ import { runtimeFolder } from "../../../../internal/files/private-folder.ts";
 import { systemProcesses } from "../../../../internal/process/process-alive.ts";
 import type { Backend } from "../../../../internal/terminal/backend.ts";
 import type { Place } from "../../../../internal/terminal/finding/resolve-place.ts";
-import { TmuxBackend } from "../../../../internal/terminal/local.ts";
+import { TmuxBackend } from "../../../../internal/terminal/tmux-backend.ts";
 import { probeVersion, usableVersion } from "../../../../internal/tmux/client/version.ts";
 import type { PlaceConfig } from "./place-config.ts";
 import { absentIn } from "./program-signs.ts";
 
 /**
- * An agent's local tmux session, ready to talk to. `version`: its server's, where it has been asked; else tmux itself is, which
- * takes a program of its own. @throws DomainError `precondition` when tmux is missing or too old.
+ * An agent's local tmux session, ready to talk to. `version`: its server's, where it has been asked; else tmux itself
+ * is, which takes a program of its own. @throws DomainError `precondition` when tmux is missing or too old.
  */
 export async function openLocalTmux(
   place: Place & { type: "tmux" },

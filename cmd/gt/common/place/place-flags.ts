@@ -1,7 +1,10 @@
 import { profileChoice, profileNames } from "../../../../internal/agents/known-programs.ts";
 import type { CommandFlags, FlagSection } from "../command/command.ts";
 
-/** A local tmux server. The variable is read in `place-config.ts`: a flag for one place wins over a variable for another. */
+/**
+ * A local tmux server. The variable is read in `place-config.ts`: a flag for one place wins over a variable for
+ * another.
+ */
 export const SOCKET_FLAG = {
   socket: {
     type: "string",

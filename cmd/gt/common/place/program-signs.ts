@@ -5,7 +5,9 @@ import { chooseProgram, type ProgramChoice } from "./choose-program.ts";
 const MAX_DEPTH = 4;
 const MAX_PROCESSES = 64;
 
-/** Which agent program runs in a pane. `named`: what the session's starter said (GT_AGENT); `asked`: `--agent-profile`. */
+/**
+ * Which agent program runs in a pane. `named`: what the session's starter said (GT_AGENT); `asked`: `--agent-profile`.
+ */
 export function programIn(facts: PaneFacts, named: string | undefined, asked: string | undefined): ProgramChoice {
   return chooseProgram({
     ...(asked !== undefined && { asked }),

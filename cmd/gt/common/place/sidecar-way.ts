@@ -7,8 +7,8 @@ export type SidecarPlace = Place & { readonly type: "sidecar" };
 
 /**
  * Whether a sidecar may be talked to the way that flags and finding lead to.
- * @throws DomainError `unauthenticated` when it serves TLS and no certificate was given; `denied` for plaintext to a machine
- * that only a bead names, or a pod; `invalid` for a token in plaintext
+ * @throws DomainError `unauthenticated` when it serves TLS and no certificate was given; `denied` for plaintext to a
+ * machine that only a bead names, or a pod; `invalid` for a token in plaintext
  */
 export function checkWay(place: SidecarPlace, config: PlaceConfig, hasTls: boolean): void {
   if (hasTls) return;

@@ -17,7 +17,8 @@ const NONE: TmuxSessions = { names: [] };
 
 /**
  * The sessions of the tmux server at `socketPath`; none when no server answers there.
- * @throws DomainError `denied` for a socket that is not this user's own; `unavailable` when that server was asked for by flag and does not answer, or hangs.
+ * @throws DomainError `denied` for a socket that is not this user's own; `unavailable` when that server was asked for
+ * by flag and does not answer, or hangs.
  */
 export async function listTmuxSessions(
   socketPath: string,

@@ -9,8 +9,9 @@ export type WhoAnswers =
   | { readonly type: "unclear"; readonly message: string };
 
 /**
- * Compares the sidecar that answers with the agent that was asked for. A session id decides where the bead has one, else the
- * address. An address that the caller gave by flag wins over a name: only two full addresses that differ are a mistake.
+ * Compares the sidecar that answers with the agent that was asked for. A session id decides where the bead has one,
+ * else the address. An address that the caller gave by flag wins over a name: only two full addresses that differ are a
+ * mistake.
  */
 export function whoAnswers(
   place: Place & { type: "sidecar" },

@@ -32,9 +32,9 @@ export interface BridgePlace {
 type SidecarPlace = Place & { readonly type: "sidecar" };
 
 /**
- * Finds one agent, makes sure that it is the one that answers, and hands it to `use`; its connections are gone afterwards.
- * A sidecar that a bead names is asked who it is before anything else; one at `--host` and `--port` while `use` is at work,
- * and a note says whose it is when it calls itself otherwise.
+ * Finds one agent, makes sure that it is the one that answers, and hands it to `use`; its connections are gone
+ * afterwards. A sidecar that a bead names is asked who it is before anything else; one at `--host` and `--port` while
+ * `use` is at work, and a note says whose it is when it calls itself otherwise.
  * @throws as `resolveBackend`, and what `use` throws; DomainError `denied` when another agent's sidecar answers
  */
 export async function withAgent<T>(

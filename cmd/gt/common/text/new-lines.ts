@@ -18,8 +18,8 @@ export interface NewLinesResult {
 
 /**
  * Turns pictures of a terminal's last lines into a stream of new lines. A line is given once: when it has scrolled into
- * history, or when it has stood unchanged for `settleMs`. So spinners, clocks and half-drawn frames are left out, and an
- * input box that is redrawn below the text is not repeated.
+ * history, or when it has stood unchanged for `settleMs`. So spinners, clocks and half-drawn frames are left out, and
+ * an input box that is redrawn below the text is not repeated.
  */
 export class NewLines {
   readonly #settleMs: number;

@@ -18,9 +18,9 @@ const RETRY = { firstMs: 100, maxMs: 2000, factor: 2 };
 const GIVE_UP_MS = 5 * 60_000;
 
 /**
- * The updates of a watch that goes on when the connection breaks or the serving half restarts: it is opened again, and its
- * first picture says what has changed meanwhile. @throws what the watch throws, when it never began, was refused, or does
- * not come back within five minutes
+ * The updates of a watch that goes on when the connection breaks or the serving half restarts: it is opened again, and
+ * its first picture says what has changed meanwhile. @throws what the watch throws, when it never began, was refused,
+ * or does not come back within five minutes
  */
 export async function* watchAgain(
   backend: Pick<Backend, "watch">,

@@ -10,8 +10,8 @@ import type { ClientTls } from "../../../../internal/rpc/common/tls.ts";
 import type { PlaceConfig } from "../place/place-config.ts";
 
 /**
- * Reads certificate, key and CA as they are now: from the folder (`tls.crt`, `tls.key`, `ca.crt`, optional `crl.pem`), or
- * from the files given one by one, which win. Undefined when nothing was given.
+ * Reads certificate, key and CA as they are now: from the folder (`tls.crt`, `tls.key`, `ca.crt`, optional `crl.pem`),
+ * or from the files given one by one, which win. Undefined when nothing was given.
  * @throws DomainError `invalid` when one of the three is missing or cannot be read
  */
 export async function readTls({ dir, ca, cert, key }: PlaceConfig["tls"]): Promise<TlsFiles | undefined> {
@@ -30,8 +30,8 @@ export async function readTls({ dir, ca, cert, key }: PlaceConfig["tls"]): Promi
 }
 
 /**
- * What a connection is made with. `session`: the one that must answer, checked against the certificate where that names one; `namespace`:
- * that of its pod, whose certificate must name both, whatever was dialled.
+ * What a connection is made with. `session`: the one that must answer, checked against the certificate where that names
+ * one; `namespace`: that of its pod, whose certificate must name both, whatever was dialled.
  * @throws DomainError `invalid` when the revocation list is none
  */
 export function clientTls({ crl, ...files }: TlsFiles, session?: string, namespace?: string): ClientTls {

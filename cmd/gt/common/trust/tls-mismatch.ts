@@ -8,8 +8,8 @@ const PROBE_MS = 2000;
 const NOT_THERE = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "ETIMEDOUT"]);
 
 /**
- * Whether a sidecar could not be reached because it serves TLS and we spoke plaintext, or the other way round: the error that
- * says so, else undefined. Opens one connection of its own to see.
+ * Whether a sidecar could not be reached because it serves TLS and we spoke plaintext, or the other way round: the
+ * error that says so, else undefined. Opens one connection of its own to see.
  */
 export async function tlsMismatch(
   err: unknown,

@@ -29,8 +29,8 @@ export interface TokenInputs {
 }
 
 /**
- * From the flags, else from GT_TOKEN, else from the profile; undefined without any. The profile fills in what the flags leave
- * out.
+ * From the flags, else from GT_TOKEN, else from the profile; undefined without any. The profile fills in what the flags
+ * leave out.
  * @throws DomainError `invalid` for some of the flags without the others
  */
 export function readTokenSource({ flags, env, profile, toServer }: TokenInputs): TokenSource | undefined {

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { FakeClock } from "../../test/support/fake-clock.ts";
-import { RateLimiter } from "./rate-limits.ts";
+import { RateLimiter } from "./rate-limiter.ts";
 
 it("lets each caller do so many at once and then so many a minute, and says when there is one more", async () => {
   const clock = new FakeClock();

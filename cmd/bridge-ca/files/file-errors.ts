@@ -1,5 +1,5 @@
 import { lstatSync } from "node:fs";
-import { DomainError, errorText } from "../../internal/base/errors.ts";
+import { DomainError, errorText } from "../../../internal/base/errors.ts";
 
 const WORDS: Readonly<Record<string, string>> = {
   EACCES: "permission denied",

@@ -1,9 +1,9 @@
 import type { X509Certificate } from "node:crypto";
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
-import { DomainError } from "../../internal/base/errors.ts";
-import { factsOf } from "../../internal/pki/certificate-facts.ts";
-import { certificatesOf } from "../../internal/pki/pem.ts";
-import { type RevocationList, revocationListsOf } from "../../internal/pki/revocation-list.ts";
+import { DomainError } from "../../../internal/base/errors.ts";
+import { factsOf } from "../../../internal/pki/certificate-facts.ts";
+import { certificatesOf } from "../../../internal/pki/pem.ts";
+import { type RevocationList, revocationListsOf } from "../../../internal/pki/revocation-list.ts";
 import { fileError } from "./file-errors.ts";
 
 const MAX_BYTES = 64 * 1024 * 1024;

@@ -23,7 +23,10 @@ const THIEF = "spiffe://shop/client/thief";
 /** What is wrong with the credentials of a flood. */
 export type WrongCredentials = "tokens" | "certificates";
 
-/** A server with both layers in a process of its own, an honest caller, and floods of wrong credentials. It has the serving half's heap. */
+/**
+ * A server with both layers in a process of its own, an honest caller, and floods of wrong credentials. It has the
+ * serving half's heap.
+ */
 export class FloodedServer implements AsyncDisposable {
   readonly #dir: string;
   readonly #own = new TestCa("own");
@@ -53,7 +56,10 @@ export class FloodedServer implements AsyncDisposable {
     return this.#server?.child.pid ?? 0;
   }
 
-  /** A caller with a good certificate, and with a good token or one that another key has signed; its calls go over one connection. */
+  /**
+   * A caller with a good certificate, and with a good token or one that another key has signed; its calls go over one
+   * connection.
+   */
   caller(key = this.#key.privateKey) {
     const token = this.#token(key);
     const tls = key === this.#key.privateKey ? this.#honest : this.#shop.issue({ uris: [THIEF] });

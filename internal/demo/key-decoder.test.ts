@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Key, KeyDecoder } from "./keys.ts";
+import { type Key, KeyDecoder } from "./key-decoder.ts";
 
 function decode(text: string, bursts = false): Key[] {
   const decoder = new KeyDecoder({ bursts });

@@ -50,7 +50,10 @@ export interface TmuxBackendOptions extends LocalSessionOptions {
 /** By the screen alone a state is certain after this long (see `SCREEN_IDLE_MS`); a status waits no longer. */
 const STATUS_MS = 1800;
 const STATUS_LOOK_MS = 50;
-/** Older than this, an agent that has not shown that it takes messages may be at anything; by how its profile proves idle. */
+/**
+ * Older than this, an agent that has not shown that it takes messages may be at anything; by how its profile proves
+ * idle.
+ */
 const START_MS = { screen: 60_000, silence: 5000 };
 
 /**

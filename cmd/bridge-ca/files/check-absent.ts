@@ -1,11 +1,12 @@
 import { join } from "node:path";
-import { DomainError } from "../../internal/base/errors.ts";
-import type { CommandContext } from "./context.ts";
+import { DomainError } from "../../../internal/base/errors.ts";
+import type { CommandContext } from "../context.ts";
 import { stands } from "./file-errors.ts";
 import { recoverFolder, takeFolders } from "./write-files.ts";
 
 /**
- * Checks that nothing stands where files are to be made. What a run that was killed left half made there is removed first.
+ * Checks that nothing stands where files are to be made. What a run that was killed left half made there is removed
+ * first.
  * @throws DomainError `already-exists`; `force`: the command has that flag
  */
 export async function checkAbsent(

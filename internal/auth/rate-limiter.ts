@@ -29,7 +29,9 @@ export class RateLimiter {
     this.#buckets = new BoundedMap(limit.maxKeys ?? 10_000);
   }
 
-  /** @throws DomainError `exhausted` with `retry_after_ms` when the bucket of this key is empty; nothing is taken then */
+  /**
+   * @throws DomainError `exhausted` with `retry_after_ms` when the bucket of this key is empty; nothing is taken then
+   */
   take(...key: readonly string[]): void {
     const { what, perMinute, burst = perMinute } = this.#limit;
     const name = JSON.stringify(key);

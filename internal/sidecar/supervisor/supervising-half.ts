@@ -10,7 +10,7 @@ import { ProcessInspector } from "../../process/process-inspector.ts";
 import { probeVersion } from "../../tmux/client/version.ts";
 import { serverConfig } from "../../tmux/pane/server-config.ts";
 import { Greeting } from "../halves/greeting.ts";
-import { ControlListener, type ControlListenerDeps } from "../halves/halves-link-listener.ts";
+import { HalvesLinkListener, type HalvesLinkListenerDeps } from "../halves/halves-link-listener.ts";
 import { agentCommand, launchContext, SESSION, type SidecarOptions } from "../halves/options.ts";
 import { makeStateDir, statePaths } from "../halves/state-dir.ts";
 import { lockState } from "../halves/state-lock.ts";
@@ -50,8 +50,8 @@ const LOCK_WAIT_MS = 3000;
 const MAX_CONFIG_BYTES = 1024 * 1024;
 
 /**
- * The supervising half: small, parses nothing from the agent, serves nothing. It owns tmux's process, the serving half and
- * the state folder, and knows how to end all of them. `run` resolves when everything has ended; `exitCode` then
+ * The supervising half: small, parses nothing from the agent, serves nothing. It owns tmux's process, the serving half
+ * and the state folder, and knows how to end all of them. `run` resolves when everything has ended; `exitCode` then
  * tells how the agent did.
  */
 export class SupervisingHalf implements Task {
@@ -169,7 +169,7 @@ export class SupervisingHalf implements Task {
     const { sidecar } = this.#options;
     const paths = statePaths(sidecar.stateDir);
     const inspector = new ProcessInspector(clock);
-    const deps: ControlListenerDeps = {
+    const deps: HalvesLinkListenerDeps = {
       logger,
       greeting,
       onMessage: (message) => {
@@ -182,13 +182,15 @@ export class SupervisingHalf implements Task {
     };
     const client = { ...sidecar, socketPath: paths.tmuxSocket, session: SESSION };
     const tasks = [
-      new ControlListener(deps, paths.control),
+      new HalvesLinkListener(deps, paths.control),
       new ClientListener({ clock, logger, hasSession: () => keeper.hasSession() }, paths.clients, client),
     ];
     return { run: (signal) => runTasks(signal, tasks) };
   }
 
-  #hear(message: Exclude<Parameters<ControlListenerDeps["onMessage"]>[0], { readonly type: "agent" | "renew" }>): void {
+  #hear(
+    message: Exclude<Parameters<HalvesLinkListenerDeps["onMessage"]>[0], { readonly type: "agent" | "renew" }>,
+  ): void {
     this.#serving?.heard();
     switch (message.type) {
       case "alive":

@@ -1,8 +1,8 @@
 import { basename, dirname, join } from "node:path";
-import { type NewFile, type Placing, recoverFileSets, writeFileSet } from "../../internal/files/file-set.ts";
-import { lockFolders } from "../../internal/files/folder-lock.ts";
-import { makeFolders } from "../../internal/files/make-folders.ts";
-import type { CommandContext } from "./context.ts";
+import { type NewFile, type Placing, recoverFileSets, writeFileSet } from "../../../internal/files/file-set.ts";
+import { lockFolders } from "../../../internal/files/folder-lock.ts";
+import { makeFolders } from "../../../internal/files/make-folders.ts";
+import type { CommandContext } from "../context.ts";
 import { fileError } from "./file-errors.ts";
 
 const LOCK_WAIT_MS = 30_000;

@@ -179,7 +179,10 @@ export class BridgeFolder implements AsyncDisposable {
     return connection.transport;
   }
 
-  /** Writes a consumer's files as it would have them; answers with its folder: tls.crt, tls.key, ca.crt, jwt-signing.key. */
+  /**
+   * Writes a consumer's files as it would have them; answers with its folder: tls.crt, tls.key, ca.crt,
+   * jwt-signing.key.
+   */
   async consumerFolder({ name, tls, keys }: Consumer): Promise<string> {
     const dir = this.path("consumers", name);
     await writeTls(dir, { ...tls, ca: this.ca.pem });

@@ -18,13 +18,13 @@ import type { HostCheck } from "../../rpc/server/host-check.ts";
 import type { Metrics } from "../../rpc/server/metrics.ts";
 import { reflectionRoutes } from "../../rpc/server/reflection.ts";
 import { RpcServer, type RpcServerOptions } from "../../rpc/server/server.ts";
+import { AgentRun, type RunObserver } from "../agent/agent-run.ts";
 import { Boundary } from "../agent/boundary.ts";
 import { ofAgent, openJournal } from "../agent/journal-records.ts";
 import type { LiveAgent } from "../agent/live-agent.ts";
 import { Operator } from "../agent/operator.ts";
-import { AgentRun, type RunObserver } from "../agent/run-agent.ts";
 import { typeText } from "../agent/type-text.ts";
-import { ControlClient } from "../halves/halves-link-client.ts";
+import { HalvesLinkClient } from "../halves/halves-link-client.ts";
 import type { SidecarOptions } from "../halves/options.ts";
 import { openStateFolder, type StateFolder } from "../halves/state-folder.ts";
 import { isOpenToAll, roleGate } from "./access.ts";
@@ -67,7 +67,7 @@ export interface ServeOptions {
 /** What is there before anything is known of the agent. */
 interface Ground {
   readonly state: StateFolder;
-  readonly control: ControlClient;
+  readonly control: HalvesLinkClient;
   readonly counters: SidecarMetrics;
   readonly boundary: Boundary;
 }
@@ -76,8 +76,9 @@ interface Ground {
 const HELLO_MS = 2000;
 
 /**
- * The serving half: RPC, state, messages. It may die at any instant; the next one goes on from tmux, the journal and the
- * hook FIFO. Stops with the signal: no new calls, streams end with a reason, a delivery under way is left to the next one.
+ * The serving half: RPC, state, messages. It may die at any instant; the next one goes on from tmux, the journal and
+ * the hook FIFO. Stops with the signal: no new calls, streams end with a reason, a delivery under way is left to the
+ * next one.
  */
 export class ServingHalf implements Task {
   readonly #deps: ServeDeps;
@@ -99,7 +100,7 @@ export class ServingHalf implements Task {
       strict: this.#options.isApart,
       onOdd: (oddity) => boundary.note(oddity),
     });
-    const control = new ControlClient({
+    const control = new HalvesLinkClient({
       clock,
       connect: () => state.connect("control"),
       onForeign: () => boundary.note("peer"),
@@ -138,7 +139,7 @@ export class ServingHalf implements Task {
   }
 
   /** Calls wait for the first look at the agent; the health service says whether it lives and its output is piped. */
-  #observer(agent: LiveAgent, control: ControlClient, signal: AbortSignal): RunObserver {
+  #observer(agent: LiveAgent, control: HalvesLinkClient, signal: AbortSignal): RunObserver {
     const { health } = this.#deps;
     const setReady = (able: boolean) => {
       void this.#listening.promise.then(() => {
@@ -259,7 +260,7 @@ export class ServingHalf implements Task {
   }
 
   /** Serves on for the linger time, then tells the supervising half to leave. */
-  async #finish(control: ControlClient, agent: LiveAgent, exitCode: number, signal: AbortSignal): Promise<void> {
+  async #finish(control: HalvesLinkClient, agent: LiveAgent, exitCode: number, signal: AbortSignal): Promise<void> {
     await raceSignal(agent.recorder.over, signal).catch(() => {});
     await this.#deps.clock.sleep(this.#options.sidecar.lingerMs, signal).catch(() => {});
     if (!signal.aborted) control.finish(exitCode);

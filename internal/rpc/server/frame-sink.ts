@@ -6,9 +6,9 @@ import type { FrameTarget, StreamFrame } from "./frames.ts";
 import { responseKey } from "./shared-response.ts";
 
 /**
- * The middle of a streaming call's response, past Connect's pipeline: shared frames straight to the connection. To be used
- * while the handler's generator is suspended after its first message, or after `sendHead`, for Connect writes nothing then;
- * it writes the end after, in the call's protocol.
+ * The middle of a streaming call's response, past Connect's pipeline: shared frames straight to the connection. To be
+ * used while the handler's generator is suspended after its first message, or after `sendHead`, for Connect writes
+ * nothing then; it writes the end after, in the call's protocol.
  */
 export class FrameSink implements FrameTarget {
   readonly #out: Writable;

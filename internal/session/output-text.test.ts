@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { FakeClock, settle } from "../../test/support/fake-clock.ts";
 import { DEFAULT_REDACT_PATTERNS, Redactor } from "../base/redact.ts";
-import { OutputText } from "./event-output.ts";
+import { OutputText } from "./output-text.ts";
 
 let clock: FakeClock;
 let events: string[];

@@ -9,7 +9,7 @@ import { runTasks, type Task } from "../../base/task-group.ts";
 import type { Journal } from "../../eventlog/journal.ts";
 import type { NudgeReceipt } from "../../session/types.ts";
 import { CommandClient } from "../../tmux/control/command-client.ts";
-import type { ControlClient } from "../halves/halves-link-client.ts";
+import type { HalvesLinkClient } from "../halves/halves-link-client.ts";
 import { agentCommand, launchContext, SESSION, type SidecarOptions } from "../halves/options.ts";
 import type { StateFolder } from "../halves/state-folder.ts";
 import { AgentFileReader } from "./agent-file.ts";
@@ -28,7 +28,7 @@ export interface AgentRunDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly state: StateFolder;
-  readonly control: ControlClient;
+  readonly control: HalvesLinkClient;
   readonly boundary: Boundary;
   readonly journal: Journal<SidecarRecord>;
   readonly restored: Restored;
