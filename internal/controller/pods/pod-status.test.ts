@@ -1,35 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { container, ended, NOT_READY, READY, recorded, waiting } from "../../../test/support/cluster/recorded-pods.ts";
 import { observePod } from "./observed-pod.ts";
-import { podVerdict, refusalVerdict } from "./pod-status.ts";
-
-type Recorded = Readonly<Record<string, unknown>>;
-
-const METADATA = {
-  name: "agent-one",
-  namespace: "agents",
-  uid: "u1",
-  resourceVersion: "7",
-  creationTimestamp: "2026-01-01T00:00:00Z",
-};
-const READY = [{ type: "Ready", status: "True" }];
-const NOT_READY = [{ type: "Ready", status: "False", reason: "ContainersNotReady" }];
-
-/** A pod as the API server sends it. */
-function recorded(status: Recorded, more: { readonly metadata?: Recorded; readonly spec?: Recorded } = {}) {
-  return observePod({ metadata: { ...METADATA, ...more.metadata }, spec: { nodeName: "node1", ...more.spec }, status });
-}
-
-const container = (state: Recorded, more: Recorded = {}) => ({
-  name: "agent",
-  ready: false,
-  started: false,
-  restartCount: 0,
-  state,
-  ...more,
-});
-const waiting = (reason: string, message = "") => container({ waiting: { reason, message } });
-const ended = (exitCode: number, reason: string, message = "") =>
-  container({ terminated: { exitCode, reason, message } });
+import { podVerdict } from "./pod-status.ts";
 
 describe("what a pod's status says of its session", () => {
   it.for<[string, ReturnType<typeof recorded>, readonly [status: string, reason: string, error: RegExp]]>([
@@ -359,39 +331,4 @@ describe("what a pod's status says of its session", () => {
   ])("%s", ([, pod, [status, reason, error]]) => {
     expect(podVerdict(pod)).toEqual({ status, reason, error: expect.stringMatching(error) });
   });
-});
-
-describe("a pod of a session that was asked to stop, or has an odd message", () => {
-  it("is stopping while it runs and stopped after its end, once its session was asked to stop", () => {
-    const stopping = { stopping: true };
-    expect(podVerdict(recorded({ phase: "Running", conditions: READY }), stopping).status).toBe("stopping");
-    expect(podVerdict(recorded({ phase: "Failed", containerStatuses: [ended(143, "Error")] }), stopping).status).toBe(
-      "stopped",
-    );
-    const drained = [{ type: "DisruptionTarget", status: "True", reason: "EvictionByEvictionAPI" }];
-    const late = recorded({ phase: "Succeeded", conditions: drained, containerStatuses: [ended(0, "Completed")] });
-    expect(podVerdict(late, stopping)).toEqual({ status: "stopped", reason: "", error: "" });
-  });
-
-  it("shows what the cluster says as one bounded line without control characters", () => {
-    const message = `a\u001b[31mb\nc ${"x".repeat(1000)}`;
-    const { error } = podVerdict(recorded({ phase: "Pending", containerStatuses: [waiting("ErrImagePull", message)] }));
-    expect(error).toMatch(/^cannot get the image of agent: a \[31mb c x+…$/);
-    expect(error.length).toBeLessThan(340);
-  });
-});
-
-it.for([
-  [
-    403,
-    'pods "a" is forbidden: exceeded quota: agents, requested: pods=1, used: pods=5, limited: pods=5',
-    "QuotaExceeded",
-  ],
-  [403, 'pods "a" is forbidden: violates PodSecurity "restricted:latest": runAsNonRoot != true', "PodSecurity"],
-  [403, 'pods "a" is forbidden: maximum memory usage per Container is 1Gi, but limit is 2Gi', "AdmissionRefused"],
-  [422, 'ValidatingAdmissionPolicy "gastown-labels" denied request: labels', "AdmissionRefused"],
-  [400, 'admission webhook "x" denied the request: no', "AdmissionRefused"],
-  [500, "etcdserver: request timed out", "CreateFailed"],
-] as const)("a pod that is refused with %d %s has the reason %s", ([code, message, reason]) => {
-  expect(refusalVerdict(code, message)).toMatchObject({ status: "failed", reason });
 });
