@@ -24,7 +24,7 @@ export let sessions: LocalSessions;
 export let stop: AbortController;
 export let running: Promise<void>;
 
-export function begin(options: Partial<LocalSessionsOptions> = {}): void {
+function begin(options: Partial<LocalSessionsOptions> = {}): void {
   provider = new ScriptedProvider();
   clock = new FakeClock();
   stop = new AbortController();
@@ -47,7 +47,7 @@ afterEach(async () => {
   rmSync(dir, { recursive: true });
 });
 
-export const request = (id = "s1", more: Partial<StartRequest> = {}): StartRequest => ({
+const request = (id = "s1", more: Partial<StartRequest> = {}): StartRequest => ({
   ...{ project: "p1", id, provider: "scripted", repoPath: dir, agentOpts: {} },
   ...more,
 });

@@ -35,7 +35,7 @@ export const certificate = {
 };
 export const revoked = prd.issue({ uris: [URI.prd] });
 
-export let dir: string;
+let dir: string;
 export let server: TwoLayerServer;
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), "gt-two-layers-"));
@@ -73,7 +73,7 @@ export const now = () => Math.floor(Date.now() / 1000);
 export const encoded = (value: unknown) =>
   Buffer.from(typeof value === "string" ? value : JSON.stringify(value)).toString("base64url");
 
-export const GOOD = {
+const GOOD = {
   issuer: "prd-manager",
   subject: "app",
   project: "p1",

@@ -2,7 +2,7 @@ import { observePod } from "../../../internal/controller/pods/observed-pod.ts";
 
 export type Recorded = Readonly<Record<string, unknown>>;
 
-export const METADATA = {
+const METADATA = {
   name: "agent-one",
   namespace: "agents",
   uid: "u1",
