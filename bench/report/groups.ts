@@ -57,7 +57,6 @@ export const GROUPS: readonly Group[] = [
     rows: [
       /to ready, p50/,
       /both halves, anonymous/,
-      /service back, longest$/,
       /mTLS, c=1: p50$/,
       /one RAW watcher/,
       /RAW watcher: p50/,
@@ -71,7 +70,7 @@ export const GROUPS: readonly Group[] = [
     files: ["container"],
     about: "`npm run e2e`, `npm test -- first-process sidecar-crash`, `npm run conformance`.",
     rows: ALL,
-    tables: [["Container", [/back later than/, /first Peek/, /Ready on a real node/, /Connect's conformance/]]],
+    tables: [["Container", [/back later than/, /Ready on a real node/, /Connect's conformance/]]],
   },
   {
     title: "Trust",
