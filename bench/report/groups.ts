@@ -58,7 +58,6 @@ export const GROUPS: readonly Group[] = [
       /to ready, p50/,
       /both halves, anonymous/,
       /mTLS, c=1: p50$/,
-      /one RAW watcher/,
       /RAW watcher: p50/,
       /key echo: p50/,
       /100 MB past a stalled reader: (?:how long|bytes)/,
