@@ -41,6 +41,17 @@ it("does not let a verified token count over another certificate", () => {
   expect(() => verifier.verify(text, elsewhere)).toThrow("does not count over this certificate");
 });
 
+it("lets a token count over each CA for which its issuer's key is listed, whichever came first", () => {
+  const next = new TestCa("shop-2");
+  const cas = [issuer, new X509Certificate(next.pem)] as const;
+  keys = new Map([["shop", cas.map((one) => ({ rule: { issuer: "shop", cas: [one] }, key: first.publicKey }))]]);
+  const overNext = { ...over, certificate: new X509Certificate(next.issue({}).cert), issuer: cas[1], cas: [...cas] };
+  const text = token();
+  for (const facts of [over, overNext, over, overNext]) {
+    expect(verifier.verify(text, { ...facts, cas: [...cas] }).claims.subject).toBe("app");
+  }
+});
+
 it("takes no life beyond five minutes, whatever its options say", () => {
   verifier.verify(token(first, 300_000), over);
   expect(() => verifier.verify(token(first, 301_000), over)).toThrow("lives longer than 300 seconds");

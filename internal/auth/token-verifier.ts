@@ -70,7 +70,7 @@ export class TokenVerifier {
     if (keys !== this.#cachedFor) this.#forget(keys);
     const id = hash("sha256", text, "base64");
     const known = this.#good.get(id);
-    if (known !== undefined) return this.#checkAgain(id, known, over);
+    if (known !== undefined && this.#stillCounts(id, known, keys, over)) return known;
     const wrong = this.#wrong.get(id + over.certificate.fingerprint256);
     if (wrong !== undefined) throw wrong;
     const decoded = decodeToken(text);
@@ -85,15 +85,15 @@ export class TokenVerifier {
     return this.#keys().get(key.rule.issuer)?.includes(key) ?? false;
   }
 
-  #checkAgain(id: string, token: VerifiedToken, over: CertificateFacts): VerifiedToken {
+  /** False: over this certificate it counts by another entry of its issuer, if at all. */
+  #stillCounts(id: string, { claims, key }: VerifiedToken, keys: TokenKeySet, over: CertificateFacts): boolean {
     try {
-      checkTimes(token.claims, this.#clock.now(), this.#options);
+      checkTimes(claims, this.#clock.now(), this.#options);
     } catch (err) {
       this.#good.delete(id);
       throw err;
     }
-    checkBond(token.claims, [token.key], over);
-    return token;
+    return checkBond(claims, keys.get(claims.issuer) ?? [], over).includes(key);
   }
 
   #signerOf(
