@@ -133,9 +133,10 @@ export async function serveArgs({
   healthListen,
   ownFlags,
 }: SidecarConfig): Promise<readonly string[]> {
+  const served = await withFixedPort(listen);
   const filledIn = {
-    "--listen": formatListen(await withFixedPort(listen)),
-    "--health-listen": formatListen(await withFixedPort(healthListen)),
+    "--listen": formatListen(served),
+    "--health-listen": formatListen(await withFixedPort(healthListen, served.port)),
     "--state-dir": sidecar.stateDir,
     "--session-id": sidecar.identity.sessionId,
   };

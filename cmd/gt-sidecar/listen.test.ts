@@ -44,6 +44,13 @@ it("fixes an open port once", async () => {
   expect((await withFixedPort({ host: "127.0.0.1", port: 0 })).port).toBeGreaterThan(0);
 });
 
+it("never gives two listeners of one sidecar the same port", async () => {
+  const numbers = [7, 8];
+  const pick = () => numbers.shift() ?? 9;
+  const { port } = await withFixedPort({ host: "127.0.0.1", port: 0 }, 20_007, pick);
+  expect(port).not.toBe(20_007);
+});
+
 describe("a unix socket", () => {
   it("is read where one is possible, as an absolute path, and written the same way", () => {
     const address = parseListen("unix:/run/a/b.sock", "--listen", { unix: true });

@@ -48,12 +48,19 @@ const FIRST_PORT = 20_000;
 const PORTS = 10_000;
 const TRIES = 100;
 
-/** Port 0 made a port that is free now: each serving half must listen on the same one as the one before. */
-export async function withFixedPort(listen: ListenAddress): Promise<ListenAddress> {
+/**
+ * Port 0 made a port that is free now, and not `taken`: each serving half must listen on the same one as the one before.
+ * `pick` gives a random number below its argument.
+ */
+export async function withFixedPort(
+  listen: ListenAddress,
+  taken = 0,
+  pick: (below: number) => number = (below) => randomInt(below),
+): Promise<ListenAddress> {
   if (listen.path !== undefined) return listen;
   for (let i = 0; listen.port === 0 && i < TRIES; i++) {
-    const port = FIRST_PORT + randomInt(PORTS);
-    if (await isFree(listen.host, port)) return { host: listen.host, port };
+    const port = FIRST_PORT + pick(PORTS);
+    if (port !== taken && (await isFree(listen.host, port))) return { host: listen.host, port };
   }
   return listen;
 }

@@ -131,7 +131,7 @@ export class LocalNudge implements Courier {
     const typedAt = held.lastTypedAt ?? 0;
     if (typedAt > Math.max(this.#knownTyping, this.#beganAt - RECENT_MS)) {
       this.#knownTyping = typedAt;
-      agent.monitor.signs.submitted();
+      agent.monitor.submitted();
       await agent.monitor.look(signal);
       return { type: "retry", reason: "another program typed meanwhile" };
     }

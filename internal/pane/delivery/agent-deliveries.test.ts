@@ -40,7 +40,7 @@ beforeEach(() => {
       profile: fakeProfile(pane, "known"),
       pane: () => Object.assign(pane, { facts: () => Promise.resolve({ dead: false }) }),
       output: pane,
-      monitor: { ...signs, look, typing: () => {}, signs: { typedInto: () => {}, submitted: () => {} } },
+      monitor: { ...signs, look, typing: () => {}, submitted: () => {}, signs: { typedInto: () => {} } },
       people: { isTyping: false, inputAt: undefined },
       standing,
       restartDue: () => false,

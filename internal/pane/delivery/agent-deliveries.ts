@@ -36,7 +36,7 @@ export interface AgentDeliveriesDeps {
   readonly pane: () => AgentPane | undefined;
   readonly output: ScreenSource;
   readonly monitor: AgentSigns &
-    Pick<StateMonitor, "look" | "typing"> & { readonly signs: Pick<ReportedSigns, "typedInto" | "submitted"> };
+    Pick<StateMonitor, "look" | "typing" | "submitted"> & { readonly signs: Pick<ReportedSigns, "typedInto"> };
   readonly people: TypingPeople;
   readonly standing: UnsubmittedTexts;
   /** An agent that has ended will be started again. */
@@ -142,7 +142,7 @@ export class AgentDeliveries implements Courier {
         return { type: "retry", reason: "an earlier text of ours showed only now, with this one; both were taken out" };
       }
       if (result.type === "done" && result.outcome === "submitted") {
-        monitor.signs.submitted();
+        monitor.submitted();
         this.#submittedAt = clock.monotonicMs();
       }
       if (result.type === "done" && result.outcome === "agent-dead" && (await this.#isAboutToRestart())) {

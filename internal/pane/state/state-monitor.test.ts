@@ -47,7 +47,7 @@ describe("a monitor", () => {
     expect(monitor.isNew()).toBe(false);
     monitor.signs.started();
     expect(monitor.isNew()).toBe(true);
-    monitor.signs.submitted();
+    monitor.submitted();
     expect(monitor.isNew()).toBe(false);
     monitor.signs.started();
     monitor.signs.heard({ type: "activity" });
@@ -204,7 +204,8 @@ describe("a monitor", () => {
     monitor.signs.heard({ type: "turn-ended" });
     expect(await state()).toBe("idle");
     await clock.advance(10);
-    monitor.signs.submitted();
+    monitor.submitted();
+    expect(monitor.report.state).toBe("busy"); // without another look
     expect(await state()).toBe("busy");
     await clock.advance(10);
     monitor.signs.heard({ type: "turn-ended" });

@@ -110,6 +110,12 @@ export class StateMonitor implements AgentSigns {
     if (!now) this.#wake(); // what it left standing is a draft from now on
   }
 
+  /** A message was submitted: from this moment on the idle that was seen before says nothing, without another look. */
+  submitted(): void {
+    this.signs.submitted();
+    if (this.#screen?.life === this.signs.life) this.#judge(this.#screen);
+  }
+
   /** Its processes compute or write, though it may print nothing. */
   worked(): void {
     this.signs.worked();
