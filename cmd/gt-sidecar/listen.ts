@@ -49,8 +49,8 @@ const PORTS = 10_000;
 const TRIES = 100;
 
 /**
- * Port 0 made a port that is free now, and not `taken`: each serving half must listen on the same one as the one before.
- * `pick` gives a random number below its argument.
+ * Port 0 made a port that is free now, and not `taken`: each serving half must listen on the same one as the one
+ * before. `pick` gives a random number below its argument.
  */
 export async function withFixedPort(
   listen: ListenAddress,
