@@ -59,7 +59,11 @@ interface Delivery {
 function newEvents(): SessionEvents {
   const time = new MachineTime(systemClock, presentBoot());
   const deps = { clock: systemClock, time, redactor: new Redactor(DEFAULT_REDACT_PATTERNS), keep: () => true };
-  return new SessionEvents(deps, { eventBuffer: HELD, eventBytes: 64 * MEGABYTE }, { cursors: [], standing: [] });
+  return new SessionEvents(
+    deps,
+    { eventBuffer: HELD, eventBytes: 64 * MEGABYTE },
+    { cursors: [], standing: { lines: [] } },
+  );
 }
 
 /** CPU of adding one event, microseconds; the log is full most of the time. */

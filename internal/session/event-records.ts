@@ -20,8 +20,15 @@ export type EventRecord =
       /** Absent in older journals, which have a wall clock instead. */
       readonly moment?: Moment;
     }
-  /** Lines that stand on the screen and have been reported, as hashes. */
-  | { readonly type: "standing"; readonly lines: readonly number[] };
+  | ({ readonly type: "standing" } & StandingLines);
+
+/** Lines that stand on the screen and have been reported. */
+export interface StandingLines {
+  /** Their hashes. */
+  readonly lines: readonly number[];
+  /** The text reported last goes on in the next one; absent: no. */
+  readonly isOpen?: boolean;
+}
 
 /** A position as the journal keeps it. */
 export interface RestoredCursor extends Subscriber {
@@ -33,7 +40,7 @@ export interface RestoredCursor extends Subscriber {
 export interface RestoredEvents {
   readonly promise?: SeqPromise;
   readonly cursors: readonly RestoredCursor[];
-  readonly standing: readonly number[];
+  readonly standing: StandingLines;
 }
 
 /** More positions than are kept. */
@@ -71,12 +78,14 @@ export class EventFold {
 /** Later records win; positions in another epoch than the last one are dropped. */
 export function restoreEvents(records: readonly EventRecord[]): RestoredEvents {
   let promise: SeqPromise | undefined;
-  let standing: readonly number[] = [];
+  let standing: StandingLines = { lines: [] };
   const cursors = new Map<string, RestoredCursor & { readonly epoch: string }>();
   for (const record of records) {
     if (record.type === "events") promise = { epoch: record.epoch, reservedTo: BigInt(record.reservedTo) };
-    else if (record.type === "standing") standing = record.lines;
-    else {
+    else if (record.type === "standing") {
+      const { lines, isOpen } = record;
+      standing = { lines, ...(isOpen === undefined ? {} : { isOpen }) };
+    } else {
       const { epoch, owner = "", subscriber, moment } = record;
       const position = {
         epoch,

@@ -50,7 +50,7 @@ export class StdioSession implements AgentSession {
     this.#deps = deps;
     this.#config = config;
     const time = new MachineTime(clock, { id: "", upMs: clock.monotonicMs() });
-    const nothing = { cursors: [], standing: [] };
+    const nothing = { cursors: [], standing: { lines: [] } };
     this.#events = new SessionEvents({ clock, time, redactor, keep: () => true }, options, nothing);
     const session = { sessionId: config.sessionId, projectId: config.project, provider: provider.id };
     this.log = new EncodedEvents({ clock, events: this.#events, session });

@@ -1,10 +1,11 @@
 import { TextDecoder } from "node:util";
 import type { IBuffer, IBufferCell } from "@xterm/headless";
 import type { Screen, ScreenLine } from "../../agents/screen.ts";
+import type { MainLine } from "./main-lines.ts";
 import type { TextRow } from "./peek-text.ts";
 import { readLine, rowText } from "./screen-lines.ts";
 import { drawRows, REDRAW_RESET, sgrOf } from "./screen-redraw.ts";
-import { type MainLine, type ScrollListener, ScrollReporter } from "./scroll-reporter.ts";
+import { type ScrollListener, ScrollReporter } from "./scroll-reporter.ts";
 import { TerminalModes } from "./terminal-modes.ts";
 import { type TmuxTerminal, tmuxTerminal } from "./tmux-terminal.ts";
 
@@ -13,11 +14,6 @@ export interface EmulatorOptions {
   readonly rows: number;
   /** History kept here; deeper history is tmux's. At most about 2000, each line costs 12 bytes a column. */
   readonly scrollback: number;
-}
-
-export interface ScreenSize {
-  readonly cols: number;
-  readonly rows: number;
 }
 
 /** The main screen, everything as at the start, no history and no title. */
@@ -33,8 +29,6 @@ export class Emulator {
   readonly #reporter: ScrollReporter;
   #decoder = utf8Decoder();
   #title = "";
-  #isReplacing = false;
-  #sizeBehind: ScreenSize | undefined;
   #version = 0;
   #cached: { readonly version: number; readonly screen: Screen } | undefined;
   #redrawn: { readonly version: number; readonly text: string } | undefined;
@@ -54,9 +48,6 @@ export class Emulator {
       this.#version++;
       this.#reporter.restarting();
       return false;
-    });
-    this.#terminal.buffer.onBufferChange(({ type }) => {
-      if (type === "normal" && !this.#isReplacing) this.#sizeBehind = undefined;
     });
     this.#terminal.onTitleChange((title) => {
       this.#title = title;
@@ -85,17 +76,15 @@ export class Emulator {
     return this.#terminal.buffer.active.type === "alternate";
   }
 
-  /**
-   * The size that the main screen behind an alternate one had; undefined: that of the terminal. tmux keeps it until it
-   * shows again.
-   */
-  get sizeBehind(): ScreenSize | undefined {
-    return this.#sizeBehind;
-  }
-
   get cursor(): { readonly x: number; readonly y: number } {
     const { cursorX, cursorY } = this.#terminal.buffer.active;
     return { x: Math.min(cursorX, this.#terminal.cols - 1), y: cursorY };
+  }
+
+  /** Nothing stands behind the cursor in its row of the main screen. */
+  get isAtRowEnd(): boolean {
+    const { normal } = this.#terminal.buffer;
+    return (normal.getLine(normal.baseY + normal.cursorY)?.translateToString(true, normal.cursorX) ?? "") === "";
   }
 
   /**
@@ -112,6 +101,11 @@ export class Emulator {
   standingLines(): readonly MainLine[] {
     this.#reporter.tell(true);
     return this.#reporter.standing();
+  }
+
+  /** Lines of which a row stands on the main screen and that have been reported. */
+  reportedLines(): readonly MainLine[] {
+    return this.#reporter.reportedStanding();
   }
 
   /** First row of the screen, counted as in `MainLine`. */
@@ -170,10 +164,7 @@ export class Emulator {
     const before = this.#reporter.all();
     const quiet = this.#reporter.pause();
     this.resize(cols, rows);
-    this.#isReplacing = true;
     return this.write(`${FORGET}${text}`, () => {
-      this.#isReplacing = false;
-      if (!this.alternate) this.#sizeBehind = undefined;
       quiet.resume();
       this.#reporter.adopt(before);
       this.#reporter.hold(false);
@@ -194,7 +185,6 @@ export class Emulator {
 
   resize(cols: number, rows: number): void {
     if (cols === this.cols && rows === this.rows) return;
-    if (this.alternate) this.#sizeBehind ??= { cols: this.cols, rows: this.rows };
     this.#terminal.resize(cols, rows);
     this.#modes.resized();
     this.#version++;

@@ -5,9 +5,9 @@ import type { Gap } from "../../session/types.ts";
 import { Drawing, type Redraw } from "./drawing.ts";
 import { withinBounds } from "./drawing-limits.ts";
 import type { Emulator } from "./emulator.ts";
+import type { MainLine } from "./main-lines.ts";
 import { RawRing } from "./raw-ring.ts";
 import type { ScreenSource } from "./screen-source.ts";
-import type { MainLine } from "./scroll-reporter.ts";
 
 export interface OutputOptions {
   readonly cols: number;
@@ -38,6 +38,8 @@ export interface DrawingListener {
   erasing(): void;
   /** The program has thrown the history away: it may print the same rows again. */
   cleared(): void;
+  /** The screen has another size, or was drawn again: lines may have come back from the history. */
+  moved(): void;
 }
 
 /** What redraws a screen that changed without the agent printing a byte: for watchers that arrive at `offset`. */
@@ -179,6 +181,7 @@ export class OutputStream implements ScreenSource {
     if (at < this.drawnTo || at > this.ring.end) return;
     if (at > this.drawnTo) this.#listener?.lost({ first: this.drawnTo, to: at, reason: "truncated" });
     await this.#drawing.replace(redraw, at, isExact);
+    this.#listener?.moved();
   }
 
   /**
@@ -192,6 +195,7 @@ export class OutputStream implements ScreenSource {
       this.#drawing.doubt();
       this.emulator.holdLines(true); // what the program draws for the new size may have been drawn at the old one
       this.emulator.resize(cols, rows);
+      this.#listener?.moved();
       this.bytes.notify();
       return Promise.resolve();
     });

@@ -30,6 +30,16 @@ export class ReportedCells {
     return x;
   }
 
+  /** The first column of what stands behind the marked part of the row; undefined: nothing, or more that is marked. */
+  addedFrom(y: number): number | undefined {
+    const words = this.#words(y);
+    const used = insideOf(this.#terminal).buffers.normal.lines.get(y)?.getTrimmedLength() ?? 0;
+    const from = this.reportedCols(y);
+    if (from === 0 || from >= used) return undefined;
+    for (let x = from; x < used; x++) if (isMarked(words, x)) return undefined;
+    return from;
+  }
+
   /** What stands in this row goes on from a row that is not held any more. */
   continues(y: number): void {
     const line = insideOf(this.#terminal).buffers.normal.lines.get(y);

@@ -1,24 +1,9 @@
 import type { IBuffer } from "@xterm/headless";
+import { HiddenLines } from "./hidden-lines.ts";
 import { findAgain } from "./line-match.ts";
+import { type MainLine, MainLines } from "./main-lines.ts";
 import { ReportedCells } from "./reported-cells.ts";
-import { rowText } from "./screen-lines.ts";
 import type { Habitual } from "./tmux-inside.ts";
-
-/** A line of the main screen: rows that the terminal wrapped are one. */
-export interface MainLine {
-  readonly text: string;
-  /** It was reported before, and has not changed since. */
-  readonly isReported: boolean;
-  /** `text` is what follows a part that was reported before: the history does not hold all of the line. */
-  readonly isRest: boolean;
-  /** It goes on in the next one reported: its end is not there yet. */
-  readonly goesOn: boolean;
-  /** The cursor stands in it: it may not be whole yet. */
-  readonly hasCursor: boolean;
-  /** Its rows, counted from the oldest; `end` is the first one behind it. */
-  readonly start: number;
-  readonly end: number;
-}
 
 /** Hears what becomes final on the screen. Called between two chunks; must not throw. */
 export interface ScrollListener {
@@ -56,17 +41,17 @@ const HELD_ROWS = 300;
 export class ScrollReporter {
   readonly #buffers: Scrolling["buffer"];
   readonly #cells: ReportedCells;
+  readonly #lines: MainLines;
   readonly #scrollback: number;
   #listener: ScrollListener | undefined;
   #isHeld = false;
-  /**
-   * The lines as they were before the main screen was drawn again from behind an alternate one, where tmux cuts them.
-   */
-  #reference: readonly MainLine[] | undefined;
+  /** The main screen is not known exactly. */
+  #hidden: HiddenLines | undefined;
 
   constructor(terminal: Scrolling, scrollback: number) {
     this.#buffers = terminal.buffer;
     this.#cells = new ReportedCells(terminal);
+    this.#lines = new MainLines(terminal.buffer, this.#cells);
     this.#scrollback = scrollback;
   }
 
@@ -109,44 +94,54 @@ export class ScrollReporter {
     const listener = this.#listener;
     if (listener === undefined) return;
     const { baseY } = this.#buffers.normal;
-    if (this.#reference !== undefined) {
-      if (!all) return;
-      this.#adopt(this.#reference);
-    }
     const { from, isCut } = this.#firstUntold();
+    if (this.#hidden?.isReported === false) {
+      if (!all && baseY - from < HELD_ROWS) return;
+      this.#reportHidden(listener);
+    }
     if (this.#isHeld && !all && baseY - from < HELD_ROWS) return;
     if (isCut) listener.overflowed();
     const lines = this.#linesToTell(from);
     if (lines.length === 0) return;
     this.#cells.mark(from, lines.at(-1)?.end ?? from);
+    this.#hidden?.printed(lines);
     listener.scrolled(lines);
   }
 
   /** Lines of which a row stands on the main screen, top to bottom. */
   standing(): readonly MainLine[] {
     const { normal } = this.#buffers;
-    return this.#lines(this.#startOf(normal.baseY), normal.length);
+    return this.#lines.from(this.#lines.startOf(normal.baseY), normal.length);
+  }
+
+  /** Those of them that have been reported, also where the screen is not known exactly. */
+  reportedStanding(): readonly MainLine[] {
+    const lines = this.#hidden === undefined ? this.standing() : this.all();
+    return lines.filter(({ isReported, isStanding }) => isReported && isStanding);
   }
 
   /** Lines that have left the main screen, oldest first. */
   history(): readonly MainLine[] {
     const { baseY } = this.#buffers.normal;
-    return this.#lines(0, baseY).filter(({ end }) => end <= baseY);
+    return this.#lines.from(0, baseY).filter(({ end }) => end <= baseY);
   }
 
   /** These have been reported. */
   reported(lines: readonly MainLine[]): void {
+    this.#hidden?.printed(lines.filter(({ isReported }) => !isReported));
     for (const { start, end } of lines) this.#cells.mark(start, end);
   }
 
   /** Everything held, oldest first: what `adopt` needs to know it again. */
   all(): readonly MainLine[] {
-    return this.#listener === undefined ? [] : this.#lines(0, this.#buffers.normal.length);
+    if (this.#listener === undefined) return [];
+    const lines = this.#lines.from(0, this.#buffers.normal.length);
+    return this.#hidden === undefined ? lines : this.#hidden.with(lines);
   }
 
   /** The main screen has to be drawn again: until then its lines wait. */
   get isMainUnknown(): boolean {
-    return this.#reference !== undefined && this.#buffers.active.type === "normal";
+    return this.#hidden !== undefined && this.#buffers.active.type === "normal";
   }
 
   /**
@@ -154,14 +149,33 @@ export class ScrollReporter {
    * is in the history above them was reported, or is lost.
    */
   adopt(before: readonly MainLine[]): void {
-    this.#reference ??= before;
-    if (this.#buffers.active.type === "normal") this.#adopt(this.#reference);
+    const { active, normal } = this.#buffers;
+    this.#hidden = undefined;
+    if (active.type === "normal") {
+      this.#adopt(before);
+    } else {
+      this.#hidden = new HiddenLines(before);
+      this.#cells.mark(0, normal.length);
+    }
+  }
+
+  /** The screen is needed, or there is no more room to wait for it: what is known of it is reported now. */
+  #reportHidden(listener: ScrollListener): void {
+    const known = this.all();
+    const due = known
+      .filter(({ isReported, hasCursor, text }) => !isReported && !(hasCursor && text === ""))
+      .map((line) => ({ ...line, goesOn: line.hasCursor }));
+    this.#hidden = new HiddenLines(
+      known.map((line) => ({ ...line, isReported: true })),
+      true,
+    );
+    this.#cells.mark(0, this.#buffers.normal.length);
+    if (due.length > 0 && !listener.vanished(due)) listener.scrolled(due.filter(({ isStanding }) => !isStanding));
   }
 
   #adopt(before: readonly MainLine[]): void {
-    this.#reference = undefined;
     const { baseY } = this.#buffers.normal;
-    const lines = this.all();
+    const lines = this.#lines.from(0, this.#buffers.normal.length);
     const { partOf, isBroken } = findAgain(before, lines);
     const reportedTo = this.#reportVanished(before, new Set(partOf));
     let known = -1;
@@ -204,7 +218,7 @@ export class ScrollReporter {
   #tellBroken(whole: MainLine | undefined, parts: readonly MainLine[]): void {
     const [head] = parts;
     if (whole === undefined || head === undefined || whole.isReported) return;
-    const above = this.#lines(this.#firstUntold().from, head.start).filter(({ end }) => end <= head.start);
+    const above = this.#lines.from(this.#firstUntold().from, head.start).filter(({ end }) => end <= head.start);
     this.reported([...above, ...parts]);
     this.#listener?.scrolled([...above, whole]);
   }
@@ -215,9 +229,9 @@ export class ScrollReporter {
     if (listener === undefined) return;
     this.tell(true);
     const { baseY } = this.#buffers.normal;
-    const start = this.#startOf(baseY);
+    const start = this.#lines.startOf(baseY);
     // Of a line that stands half on the screen only that half will be left.
-    const part = this.#line(start, baseY, true);
+    const part = this.#lines.line(start, baseY, true);
     if (start < baseY && !part.isReported) listener.scrolled([part]);
     listener.cleared();
   }
@@ -241,7 +255,7 @@ export class ScrollReporter {
 
   /** Whole lines above this row count as reported. */
   #markHistory(end: number): void {
-    this.#cells.mark(0, this.#startOf(end));
+    this.#cells.mark(0, this.#lines.startOf(end));
   }
 
   /** `isCut`: what came before it is not held any more. */
@@ -259,60 +273,18 @@ export class ScrollReporter {
         run = 0;
       }
     }
-    return { from: this.#startOf(from), isCut: !some && baseY > 0 && baseY >= this.#scrollback };
+    return { from: this.#lines.startOf(from), isCut: !some && baseY > 0 && baseY >= this.#scrollback };
   }
 
   #linesToTell(from: number): readonly MainLine[] {
     const { baseY } = this.#buffers.normal;
-    const lines = this.#lines(from, baseY);
+    const lines = this.#lines.from(from, baseY);
     const last = lines.at(-1);
     const whole = last !== undefined && last.end > baseY ? lines.slice(0, -1) : lines;
     const lastReported = whole.findLastIndex(({ isReported }) => isReported);
     // Blank rows may lose their marks: above what was reported they are not reported again.
     const seen = whole.map((line, i) => (i < lastReported && line.text === "" ? { ...line, isReported: true } : line));
     const isLong = last !== undefined && last.end > baseY && baseY - last.start > LONG_ROWS;
-    return isLong ? [...seen, this.#line(last.start, baseY, true)] : seen;
-  }
-
-  /** Lines from row `from`, where one begins, up to the one that holds the last row before `to`. */
-  #lines(from: number, to: number): MainLine[] {
-    const { normal } = this.#buffers;
-    const lines: MainLine[] = [];
-    for (let y = from; y < to; ) {
-      let end = y + 1;
-      while (end < normal.length && normal.getLine(end)?.isWrapped === true) end++;
-      lines.push(this.#line(y, end, false));
-      y = end;
-    }
-    return lines;
-  }
-
-  #line(start: number, end: number, goesOn: boolean): MainLine {
-    const { normal } = this.#buffers;
-    let text = "";
-    let rest = start;
-    while (rest < end && this.#cells.isReported(rest)) rest++;
-    const isReported = rest === end;
-    const isLater = !isReported && rest > start;
-    for (let y = isLater ? rest : start; y < end; y++) text += rowText(normal, y).text;
-    if (isLater) text = this.#beyondReported(rest - 1) + text;
-    const isRest = isLater || (!isReported && start === 0 && normal.getLine(0)?.isWrapped === true);
-    const cursor = normal.baseY + normal.cursorY;
-    return { text, isReported, isRest, goesOn, hasCursor: start <= cursor && cursor < end, start, end };
-  }
-
-  /** What is not marked of a row whose beginning is. */
-  #beyondReported(y: number): string {
-    const { normal } = this.#buffers;
-    const from = this.#cells.reportedCols(y);
-    const { length } = rowText(normal, y).text;
-    return from >= length ? "" : (normal.getLine(y)?.translateToString(false, from) ?? "");
-  }
-
-  /** First row of the line that this row belongs to. */
-  #startOf(y: number): number {
-    let start = y;
-    while (start > 0 && this.#buffers.normal.getLine(start)?.isWrapped === true) start--;
-    return start;
+    return isLong ? [...seen, this.#lines.line(last.start, baseY, true)] : seen;
   }
 }

@@ -1,4 +1,3 @@
-import { boundCells } from "./tmux-cells.ts";
 import { learnTmuxErasing, type Moved } from "./tmux-erasing.ts";
 import { act, count, type Habitual, insideOf, inWholeScreen, numbersOf, withoutOrigin } from "./tmux-inside.ts";
 import { learnTmuxSaving } from "./tmux-saving.ts";
@@ -13,7 +12,6 @@ export function applyTmuxSemantics(terminal: Habitual, moved: Moved = (move) => 
   learnEdits(terminal);
   learnTmuxErasing(terminal, moved);
   learnTmuxSaving(terminal);
-  boundCells(terminal);
   // Links are not shown as underlined.
   terminal.parser.registerOscHandler(8, () => true);
 }

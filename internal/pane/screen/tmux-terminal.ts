@@ -1,5 +1,6 @@
 import xterm from "@xterm/headless";
 import type { Moved } from "./tmux-erasing.ts";
+import { type Habitual, type InsideLine, insideOf } from "./tmux-inside.ts";
 import { applyTmuxSemantics } from "./tmux-semantics.ts";
 import { TMUX_WIDTHS, TmuxWidths } from "./tmux-widths.ts";
 
@@ -15,6 +16,11 @@ export interface TmuxTerminalOptions {
 /** Without a history the emulator loses count of its rows when wrapped lines become narrower. */
 const MIN_SCROLLBACK = 1;
 
+/** More than any flag or family of people has, UTF-16 units. tmux takes 21 bytes and drops what goes beyond that. */
+const CELL_MAX = 64;
+
+const bounded = new WeakSet<object>();
+
 /** An emulator that makes of what a program prints what tmux makes of it. `moved` is as in `applyTmuxSemantics`. */
 export function tmuxTerminal(options: TmuxTerminalOptions, moved?: Moved): TmuxTerminal {
   const scrollback = Math.max(options.scrollback, MIN_SCROLLBACK);
@@ -28,5 +34,17 @@ export function tmuxTerminal(options: TmuxTerminalOptions, moved?: Moved): TmuxT
   terminal.unicode.register(new TmuxWidths());
   terminal.unicode.activeVersion = TMUX_WIDTHS;
   applyTmuxSemantics(terminal, moved);
+  boundCells(terminal);
   return terminal;
+}
+
+/** A cell takes only so many characters that combine with what is there: a program can print them forever. */
+function boundCells(terminal: Habitual): void {
+  const lines: InsideLine | null = Object.getPrototypeOf(insideOf(terminal).buffer.lines.get(0));
+  if (lines === null || bounded.has(lines)) return; // all emulators have the same
+  bounded.add(lines);
+  const add = lines.addCodepointToCell;
+  lines.addCodepointToCell = function (this: InsideLine, x: number, codePoint: number, width: number) {
+    if (this.getString(x).length < CELL_MAX) add.call(this, x, codePoint, width);
+  };
 }

@@ -1,6 +1,5 @@
 import { plainText } from "../../base/sanitise.ts";
 import type { Redraw } from "../../pane/screen/drawing.ts";
-import type { ScreenSize } from "../../pane/screen/emulator.ts";
 import type { PaneCut, PaneModes } from "../../tmux/pane/pane.ts";
 
 /** tmux gives characters of line drawing between shift out and shift in. */
@@ -13,8 +12,6 @@ export interface RedrawOptions {
   readonly history: number;
   /** The one that nobody has set. */
   readonly freshTitle: string;
-  /** The size in which tmux keeps the main screen behind an alternate one, where it is another than the window's. */
-  readonly sizeBehind?: ScreenSize | undefined;
 }
 
 /**
@@ -24,10 +21,7 @@ export interface RedrawOptions {
 export function redrawOfCut(cut: PaneCut, options: RedrawOptions): Redraw {
   const { facts, modes, main } = cut;
   const title = facts.title === options.freshTitle ? "" : `\x1b]2;${plainText(facts.title)}\x07`;
-  const behind =
-    main === undefined
-      ? ""
-      : `${rowsOf(main.history, true)}${mainScreen(main.screen, cut, options.sizeBehind)}\x1b[?1049h\x1b[H`;
+  const behind = main === undefined ? "" : `${rowsOf(main.history, true)}${mainScreen(main, cut)}\x1b[?1049h\x1b[H`;
   const at = cursor(facts.cursorX, modes.origin ? facts.cursorY - modes.scrollTop : facts.cursorY);
   return {
     text: `${title}${LINES_AS_SO}\x1b[?7h${behind}${rowsOf(cut.text)}\x1b[0m${LINES_AS_BEFORE}${modesOf(modes, facts.rows)}${at}`,
@@ -45,14 +39,11 @@ function rowsOf(text: string, goesOn = false): string {
  * The main screen behind an alternate one, with its cursor. Kept in another size it comes back as tmux resizes it: rows
  * below the cursor go first when it has become lower, and the history fills it from above when it has become higher.
  */
-function mainScreen(text: string, { facts, modes }: PaneCut, size: ScreenSize | undefined): string {
+function mainScreen({ screen, rows }: NonNullable<PaneCut["main"]>, { facts, modes }: PaneCut): string {
   const { savedX, savedY } = modes;
-  if (size === undefined || (size.cols === facts.cols && size.rows === facts.rows)) {
-    return `${rowsOf(text)}\x1b[0m${cursor(savedX, savedY)}`;
-  }
-  const lines = text.replace(/\n$/, "").split("\n");
-  const below = Math.max(0, size.rows - 1 - savedY);
-  const dropped = Math.min(below, Math.max(0, size.rows - facts.rows));
+  const lines = screen.replace(/\n$/, "").split("\n");
+  const below = Math.max(0, rows - 1 - savedY);
+  const dropped = Math.min(below, Math.max(0, rows - facts.rows));
   const up = below - dropped;
   const kept = lines.slice(0, Math.max(1, lines.length - dropped)).join("\r\n");
   return `${kept}\x1b[0m\r${up > 0 ? `\x1b[${up}A` : ""}${savedX > 0 ? `\x1b[${savedX}C` : ""}`;

@@ -7,7 +7,7 @@ import { Redactor } from "../../base/redact.ts";
 import { SignalBus } from "../../base/signal-bus.ts";
 import { OutputStream } from "../../pane/screen/output.ts";
 import type { StateReport } from "../../pane/state/state-monitor.ts";
-import { type EventRecord, restoreEvents } from "../../session/event-records.ts";
+import { type EventRecord, restoreEvents, type StandingLines } from "../../session/event-records.ts";
 import { SessionEvents } from "../../session/events.ts";
 import type { AgentStateName, Dialog } from "../../session/types.ts";
 import { EventRecorder } from "./event-recorder.ts";
@@ -35,7 +35,7 @@ class Stage {
   readonly #running: Promise<unknown>;
   readonly #monitor = { changes: new SignalBus(), report: REPORT };
 
-  constructor(setup: { readonly silent?: boolean; readonly standing?: readonly number[] } = {}) {
+  constructor(setup: { readonly silent?: boolean; readonly standing?: StandingLines } = {}) {
     const { clock } = this;
     const keep = (record: EventRecord) => this.journal.push(record) > 0;
     this.output = new OutputStream({ clock }, { cols: 40, rows: 6, rawBytes: 1e6, epoch: "e", startOffset: 0n });
@@ -156,7 +156,7 @@ describe("an agent that becomes idle", () => {
 
   it("and goes on at once has both reported, in order, and its lines at the next stop", async () => {
     await stage.draw("");
-    await stage.print("answer");
+    await stage.print("answer\r\n");
     stage.is("idle");
     stage.is("busy");
     await stage.clock.advance(300);
@@ -167,7 +167,7 @@ describe("an agent that becomes idle", () => {
 
   it("has the journal told which lines stand, so that another process does not tell them again", async () => {
     await stage.draw("");
-    await stage.print("answer");
+    await stage.print("answer\r\n");
     stage.is("idle");
     await stage.clock.advance(300);
     const { standing } = restoreEvents(stage.journal);
@@ -176,7 +176,7 @@ describe("an agent that becomes idle", () => {
     await stage.draw("older\r\n1\r\n2\r\n3\r\n4\r\n5\r\nanswer\r\nwhat came meanwhile");
     stage.is("idle");
     await stage.clock.advance(300);
-    expect(await stage.reported()).toEqual(["2\n3\n4\n5\nwhat came meanwhile\n", "is idle"]);
+    expect(await stage.reported()).toEqual(["2\n3\n4\n5\nwhat came meanwhile", "is idle"]);
   });
 });
 
@@ -235,7 +235,54 @@ describe("a program of which no state is known", () => {
     await stage.clock.advance(1500);
     expect(await stage.reported()).toEqual(["is uncertain"]);
     await stage.clock.advance(60_000);
-    expect(await stage.reported()).toEqual(["is uncertain", "$ ls\nfile\n$\n"]);
+    expect(await stage.reported()).toEqual(["is uncertain", "$ ls\nfile\n$ "]);
+  });
+
+  it("has a line that stood without its end go on in the next text", async () => {
+    await stage.print("one\r\nworking …");
+    await stage.clock.advance(3000);
+    await stage.print(" still …");
+    await stage.clock.advance(3000);
+    await stage.print(" done\r\nnext\r\n");
+    await stage.clock.advance(3000);
+    expect((await stage.reported()).slice(1)).toEqual(["one\nworking …", " still …", " done\nnext\n"]);
+  });
+
+  it("has a line that stood without its end ended where another is printed in its place", async () => {
+    await stage.print("10 %");
+    await stage.clock.advance(3000);
+    await stage.print("\r20 %\r\n");
+    await stage.clock.advance(3000);
+    expect((await stage.reported()).slice(1).join("")).toBe("10 %\n20 %\n");
+  });
+
+  it("has the part of a line that stood known by another process, which goes on with it", async () => {
+    await stage.print("working …");
+    await stage.clock.advance(3000);
+    const { standing } = restoreEvents(stage.journal);
+    await stage.end();
+    stage = new Stage({ silent: true, standing });
+    await stage.draw("working …");
+    stage.is("uncertain");
+    await stage.clock.advance(3000);
+    await stage.print(" done\r\n");
+    await stage.clock.advance(3000);
+    expect((await stage.reported()).slice(1)).toEqual([" done\n"]);
+  });
+
+  it("has lines that came back from the history known by another process", async () => {
+    await stage.print("1\r\n2\r\n3\r\n4\r\n5\r\n6\r\n7\r\n8\r\n");
+    await stage.clock.advance(1000);
+    expect((await stage.reported()).slice(1)).toEqual(["1\n2\n3\n"]);
+    await stage.output.resize(40, 8);
+    const { standing } = restoreEvents(stage.journal);
+    await stage.end();
+    stage = new Stage({ silent: true, standing });
+    await stage.draw("2\r\n3\r\n4\r\n5\r\n6\r\n7\r\n");
+    stage.is("uncertain");
+    await stage.print("8\r\n9\r\n");
+    await stage.clock.advance(3000);
+    expect((await stage.reported()).slice(1).join("")).toBe("4\n5\n6\n7\n8\n9\n");
   });
 });
 
@@ -254,7 +301,7 @@ it("tells what stands above the screen when nobody has told anything before", as
   await stage.print("\r\n9");
   stage.is("idle");
   await stage.clock.advance(300);
-  expect((await stage.reported()).slice(0, -1).join("")).toBe("banner 1\nbanner 2\n3\n4\n5\n6\n7\n8\n9\n");
+  expect((await stage.reported()).slice(0, -1).join("")).toBe("banner 1\nbanner 2\n3\n4\n5\n6\n7\n8\n9");
 });
 
 it("tells when dialogs open, change and close", async () => {

@@ -3,16 +3,16 @@ import { untilAborted } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import { SignalBus } from "../../base/signal-bus.ts";
 import type { Task } from "../../base/task-group.ts";
+import type { MainLine } from "../../pane/screen/main-lines.ts";
 import type { OutputStream } from "../../pane/screen/output.ts";
 import { joinRows } from "../../pane/screen/peek-text.ts";
 import { waitForQuiet } from "../../pane/screen/screen-source.ts";
-import type { MainLine } from "../../pane/screen/scroll-reporter.ts";
 import type { StateMonitor, StateReport } from "../../pane/state/state-monitor.ts";
 import { type AgentExit, exitCodeOf } from "../../process/restart-policy.ts";
-import type { EventRecord } from "../../session/event-records.ts";
+import type { EventRecord, StandingLines } from "../../session/event-records.ts";
 import type { SessionEvents } from "../../session/events.ts";
 import type { AgentStateName, Dialog, Gap } from "../../session/types.ts";
-import { FinalLines } from "./final-lines.ts";
+import { FinalLines, hashesOf } from "./final-lines.ts";
 
 export interface EventRecorderDeps {
   readonly clock: Clock;
@@ -24,11 +24,8 @@ export interface EventRecorderDeps {
 }
 
 export interface EventRecorderOptions {
-  /**
-   * Hashes of the lines that an earlier process told while they stood; absent: there was none, so nothing has been
-   * reported.
-   */
-  readonly standing?: readonly number[];
+  /** What an earlier process reported while it stood; absent: there was none, so nothing has been reported. */
+  readonly standing?: StandingLines;
 }
 
 /** How an agent's life ended. */
@@ -58,6 +55,8 @@ export class EventRecorder implements Task {
   readonly #woken = new SignalBus();
   readonly #over = Promise.withResolvers<void>();
   #isNew: boolean;
+  #isDrawn = false;
+  #kept: EventRecord | undefined;
   #cuts = 0;
   #state: AgentStateName | undefined;
   #dialog: Dialog | undefined;
@@ -72,7 +71,7 @@ export class EventRecorder implements Task {
     this.#deps = deps;
     this.#isSilent = deps.profile.idleProof === "silence";
     this.#isNew = options.standing === undefined;
-    this.#lines = new FinalLines((text) => deps.events.print(text), options.standing);
+    this.#lines = new FinalLines((text) => deps.events.print(text), options.standing?.lines, options.standing?.isOpen);
     deps.monitor.changes.listen(() => this.#observe());
     deps.output.listen({
       scrolled: (lines) => this.#lines.scrolled(lines),
@@ -80,6 +79,7 @@ export class EventRecorder implements Task {
       erasing: () => this.#erasing(),
       lost: (range) => this.#lost(range),
       cleared: () => this.#lines.cleared(),
+      moved: () => this.#keepStanding(),
     });
   }
 
@@ -88,9 +88,11 @@ export class EventRecorder implements Task {
     return this.#over.promise;
   }
 
-  /** Hashes of the lines that stand on the screen and have been reported. */
-  get standing(): readonly number[] {
-    return this.#lines.standing;
+  /** The lines that stand on the screen and have been reported, for a later process. */
+  get standing(): EventRecord & { readonly type: "standing" } {
+    const { standing, isOpen } = this.#lines;
+    const lines = this.#isDrawn ? hashesOf(this.#deps.output.emulator.reportedLines()) : standing;
+    return { type: "standing", lines, ...(isOpen && { isOpen }) };
   }
 
   /** A life begins (`fresh`), or goes on that this process has not seen begin. */
@@ -108,6 +110,7 @@ export class EventRecorder implements Task {
 
   /** The screen has been drawn again. Where nobody has told lines before, those above the screen are new too. */
   drawn(): void {
+    this.#isDrawn = true;
     if (!this.#isNew) return;
     this.#isNew = false;
     this.#lines.scrolled(this.#deps.output.emulator.historyOfLines().map((line) => ({ ...line, isReported: false })));
@@ -208,25 +211,34 @@ export class EventRecorder implements Task {
 
   /** `isLast`: nobody types there any more. */
   #tellScreen(isLast = false): void {
-    const { output, events, keep } = this.#deps;
+    const { output, events } = this.#deps;
     const { emulator } = output;
     this.#toldVersion = emulator.version;
     const rows = isLast ? emulator.rows : this.#outputRows();
     if (emulator.alternate) this.#lines.stoodAlternate(joinRows(emulator.rowsText(emulator.rows).slice(0, rows)));
-    else this.#tellStanding(rows);
+    else this.#tellStanding(rows, isLast);
     events.flush();
-    keep({ type: "standing", lines: this.#lines.standing });
+    this.#keepStanding();
+  }
+
+  /** A later process finds them standing. */
+  #keepStanding(): void {
+    const record = this.standing;
+    if (JSON.stringify(record) === JSON.stringify(this.#kept)) return;
+    if (this.#deps.keep(record)) this.#kept = record;
   }
 
   /** The lines on the first `rows` rows of the main screen. */
-  #tellStanding(rows: number): void {
+  #tellStanding(rows: number, isFinal: boolean): void {
     const { emulator } = this.#deps.output;
     const lines = emulator.standingLines();
     const end = emulator.screenTop + rows;
     const shown = lines.filter((line) => line.end <= end);
-    const used = shown.findLastIndex(({ text }) => text.trim() !== "") + 1;
-    this.#lines.stood(shown.slice(0, used));
-    emulator.markReported(shown.slice(0, used));
+    const told = shown.slice(0, shown.findLastIndex(({ text }) => text.trim() !== "") + 1);
+    const { isAtRowEnd } = emulator;
+    // The program may go on in the cursor's line, unless it has ended or erases it.
+    this.#lines.stood(told.map((line) => ({ ...line, goesOn: !isFinal && line.hasCursor && isAtRowEnd })));
+    emulator.markReported(told);
   }
 
   /** Rows above the input box: that, what a person has typed there and what stands below it is no output. */
@@ -246,13 +258,14 @@ export class EventRecorder implements Task {
   #erasing(): void {
     const { emulator } = this.#deps.output;
     if (emulator.standingLines().every(({ isReported, text }) => isReported || text === "")) return;
-    if (!this.#drawsItself()) this.#tellStanding(emulator.rows);
+    if (!this.#drawsItself()) this.#tellStanding(emulator.rows, true);
   }
 
   /** So is what went from the screen while the window's size was not known here. */
   #vanished(lines: readonly MainLine[]): boolean {
     if (this.#drawsItself()) return false;
     this.#lines.scrolled(lines);
+    this.#keepStanding();
     return true;
   }
 

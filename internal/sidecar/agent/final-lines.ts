@@ -1,5 +1,5 @@
 import { matchLines } from "../../pane/screen/line-match.ts";
-import type { MainLine } from "../../pane/screen/scroll-reporter.ts";
+import type { MainLine } from "../../pane/screen/main-lines.ts";
 
 /** Told lines that are remembered, for an agent that clears its terminal and prints everything again. */
 const REMEMBERED = 1000;
@@ -29,19 +29,27 @@ export class FinalLines {
   #next = 0;
   #patience = PATIENCE;
   #alternate: readonly number[] = [];
-  /** The last text that was reported goes on in the next one. */
-  #isOpen = false;
+  #isOpen: boolean;
 
-  /** `emit` gets texts of whole lines, each ended by LF; one without goes on in the next. `standing`: see there. */
-  constructor(emit: (text: string) => void, standing: readonly number[] = []) {
+  /**
+   * `emit` gets texts of whole lines, each ended by LF; one without goes on in the next. `standing`, `isOpen`: see
+   * there.
+   */
+  constructor(emit: (text: string) => void, standing: readonly number[] = [], isOpen = false) {
     this.#emit = emit;
+    this.#isOpen = isOpen;
     this.#told = standing;
     this.#history = [...standing];
   }
 
-  /** Hashes of the lines on the screen that have been reported: what a later process needs to know them again. */
+  /** Hashes of the lines that stood on the screen when it was looked at last, and have not scrolled off since. */
   get standing(): readonly number[] {
     return this.#told.slice(this.#next);
+  }
+
+  /** The last text that was reported goes on in the next one. */
+  get isOpen(): boolean {
+    return this.#isOpen;
   }
 
   /** Lines that left the main screen for the history, oldest first. */
@@ -59,7 +67,7 @@ export class FinalLines {
     if (out !== "") this.#emit(out);
   }
 
-  /** The main screen at a moment when what stands on it is final. */
+  /** The main screen at a moment when what stands on it is final; of a line that goes on, the part that is there. */
   stood(lines: readonly FinalLine[]): void {
     const shown = lines.map(({ text }) => text.trimEnd());
     while (shown.at(-1) === "") shown.pop();
@@ -67,8 +75,8 @@ export class FinalLines {
     const isKnown = knownLines(this.standing, hashes);
     let out = "";
     shown.forEach((line, i) => {
-      const { isReported = false, isRest = false } = lines[i] ?? {};
-      if (isRest) out += this.#part(line, { isRest, goesOn: false });
+      const { text = line, isReported = false, isRest = false, goesOn = false } = lines[i] ?? {};
+      if (isRest || (goesOn && !isReported && isKnown[i] !== true)) out += this.#part(text, { isRest, goesOn });
       else if (!isReported && isKnown[i] !== true) out += this.#whole(line);
     });
     this.#expect(hashes);
@@ -109,7 +117,7 @@ export class FinalLines {
     return `${this.#ended()}${line}\n`;
   }
 
-  /** A piece of a line that is longer than the history: it is not known again later. */
+  /** A piece of a line of which no more is there yet, or in the history: it is not known again later. */
   #part(text: string, { isRest, goesOn }: Pick<FinalLine, "isRest" | "goesOn">): string {
     const before = isRest ? "" : this.#ended();
     this.#isOpen = goesOn;
@@ -157,6 +165,11 @@ function knownLines(told: readonly number[], shown: readonly number[]): readonly
     known.fill(isMatched, place, places[k + 1] ?? shown.length);
   });
   return known;
+}
+
+/** Hashes of reported lines, by which a later process knows them again: as many as a screen has. */
+export function hashesOf(lines: readonly { readonly text: string }[]): readonly number[] {
+  return lines.slice(-STANDING_MAX).map(({ text }) => hashOf(text.trimEnd()));
 }
 
 /** 52 bits, of which a chance hit is one in 10^12 for a thousand lines: a number in JSON. */

@@ -35,6 +35,7 @@ const RECORDS: readonly SidecarRecord[] = [
   { type: "events", epoch: "e", reservedTo: "256" },
   { type: "cursor", epoch: "e", subscriber: "s", seq: "7", moment: { boot: "b", upMs: 7 } },
   { type: "standing", lines: [1, 2 ** 52] },
+  { type: "standing", lines: [1], isOpen: true },
 ];
 
 it.each(RECORDS)("takes a record of the type $type as it is", (record) => {
@@ -69,6 +70,7 @@ describe("a record that we would not write is not taken", () => {
     ["a number that is none", { type: "events", epoch: "e", reservedTo: 5 }],
     ["a position of nobody", { type: "cursor", epoch: "e", seq: "7", at: 5 }],
     ["lines that are no hashes", { type: "standing", lines: ["a"] }],
+    ["lines that are open by a number", { type: "standing", lines: [1], isOpen: 1 }],
     ["more lines than a screen has", { type: "standing", lines: Array(301).fill(1) }],
     ["an agent without a pid", { type: "agent", startedAt: 1, restarts: 1 }],
   ])("%s", (_, value) => {
@@ -81,7 +83,7 @@ it("sorts out what the journal holds: the end of each nudge, the last of everyth
   try {
     const path = join(dir, "journal");
     const { journal, restored } = openJournal(path);
-    expect(restored).toEqual({ nudges: [], events: { cursors: [], standing: [] } });
+    expect(restored).toEqual({ nudges: [], events: { cursors: [], standing: { lines: [] } } });
     for (const record of RECORDS) journal.append(record);
     journal.append({ type: "agent", pid: 9, startedAt: 9, restarts: 4 });
     journal.close();
@@ -97,7 +99,7 @@ it("sorts out what the journal holds: the end of each nudge, the last of everyth
     expect(again.restored.events).toEqual({
       promise: { epoch: "e", reservedTo: 256n },
       cursors: [{ owner: "", subscriber: "s", seq: 7n, moment: { boot: "b", upMs: 7 } }],
-      standing: [1, 2 ** 52],
+      standing: { lines: [1], isOpen: true },
     });
   } finally {
     rmSync(dir, { recursive: true });

@@ -155,7 +155,10 @@ const SHAPES: Readonly<Record<string, Shape>> = {
     seq: isSeq,
     moment: isAbsentOr(isMoment),
   }),
-  standing: has({ lines: (value) => Array.isArray(value) && value.length <= 300 && value.every(isCount) }),
+  standing: has({
+    lines: (value) => Array.isArray(value) && value.length <= 300 && value.every(isCount),
+    isOpen: isAbsentOr((value) => typeof value === "boolean"),
+  }),
   agent: has({
     pid: isPid,
     startedAt: isTime,

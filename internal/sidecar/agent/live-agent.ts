@@ -130,7 +130,7 @@ export class LiveAgent {
       },
       restored.agent?.stopping === true,
     );
-    const lines = { type: "standing" as const, lines: restored.events.standing };
+    const lines = { type: "standing" as const, ...restored.events.standing };
     const life = restored.agent ? [restored.agent] : [];
     this.#journal.rewrite([
       this.#streamRecord(),
@@ -251,8 +251,7 @@ export class LiveAgent {
   }
 
   #redrawOf(cut: PaneCut, history: number): Redraw {
-    const { sizeBehind } = this.output.emulator;
-    return redrawOfCut(cut, { history, freshTitle: hostname(), sizeBehind });
+    return redrawOfCut(cut, { history, freshTitle: hostname() });
   }
 
   /** The screen as tmux had it when the stream had come to `at`; see `OutputStream.redraw`. */
@@ -309,8 +308,7 @@ export class LiveAgent {
 
   #everything(): readonly SidecarRecord[] {
     const agent = { ...this.#agentRecord(), stopping: this.stopper.asked.aborted };
-    const standing = { type: "standing" as const, lines: this.recorder.standing };
-    const events = [...this.events.records(), standing];
+    const events = [...this.events.records(), this.recorder.standing];
     return [this.#streamRecord(), ...events, ...recordsOf(this.mailbox.snapshot()), agent];
   }
 

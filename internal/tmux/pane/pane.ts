@@ -41,8 +41,8 @@ export interface PaneCut {
   readonly text: string;
   readonly facts: PaneFacts;
   readonly modes: PaneModes;
-  /** What stands behind an alternate screen. */
-  readonly main?: { readonly history: string; readonly screen: string };
+  /** What stands behind an alternate screen; tmux keeps it with as many rows as the window had before that. */
+  readonly main?: { readonly history: string; readonly screen: string; readonly rows: number };
 }
 
 export interface TmuxPaneOptions {
@@ -126,7 +126,9 @@ export class TmuxPane {
    */
   async cut(history: number, fifoPath?: string): Promise<PaneCut> {
     const separator = `gt${randomBytes(8).toString("hex")}`;
-    const [screen, above, behind] = ["screen", "above", "behind"].map((part) => `gtcap-${randomUUID()}-${part}`);
+    const [screen, above, behind, rows] = ["screen", "above", "behind", "rows"].map(
+      (part) => `gtcap-${randomUUID()}-${part}`,
+    );
     const both = { escapes: true, join: true };
     const line = [
       factsCommand(this.id, separator),
@@ -138,6 +140,7 @@ export class TmuxPane {
           captureLine(this.id, `${screen}`, { ...both, start: 0 }),
           captureLine(this.id, `${above}`, { ...both, start: -Math.max(1, history), end: -1 }),
           captureLine(this.id, `${behind}`, { ...both, savedScreen: true }),
+          captureLine(this.id, `${rows}`, { escapes: false, join: false, savedScreen: true }),
         ].join(" ; "),
       )}`,
       ...(fifoPath === undefined ? [] : [pipeLine(this.id, fifoPath)]),
@@ -150,8 +153,15 @@ export class TmuxPane {
     const modes = parseModes(replies[1]?.lines[0] ?? "");
     if (!facts.alternate) return { text: await text, facts, modes };
     const hasAbove = history > 0 && facts.historySize > 0;
-    const [aboveText, behindText] = await Promise.all([this.#bring(`${above}`), this.#bring(`${behind}`)]);
-    return { text: await text, facts, modes, main: { history: hasAbove ? aboveText : "", screen: behindText } };
+    const [aboveText, behindText, rowsText] = await Promise.all(
+      [above, behind, rows].map((part) => this.#bring(`${part}`)),
+    );
+    const main = {
+      history: hasAbove ? (aboveText ?? "") : "",
+      screen: behindText ?? "",
+      rows: (rowsText ?? "").split("\n").length - 1,
+    };
+    return { text: await text, facts, modes, main };
   }
 
   /** Output from now on goes to the FIFO as well; a pipe that was there is replaced. */

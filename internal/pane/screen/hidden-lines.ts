@@ -1,0 +1,41 @@
+import type { MainLine } from "./main-lines.ts";
+
+/** No more lines of a screen that is not known exactly are looked for later. */
+const KEPT = 2000;
+
+/**
+ * The lines of a main screen that was drawn from behind an alternate one, where tmux cuts what it gives: as they were
+ * before, with what was printed behind them since.
+ */
+export class HiddenLines {
+  /** All of them have been reported. */
+  readonly isReported: boolean;
+  #lines: readonly MainLine[];
+
+  constructor(lines: readonly MainLine[], isReported = false) {
+    const cursor = lines.findIndex(({ hasCursor }) => hasCursor);
+    const last = lines.findLastIndex(({ text }) => text.trim() !== "");
+    this.#lines = lines.slice(0, Math.max(cursor, last + 1));
+    this.isReported = isReported;
+  }
+
+  /** With those of `drawn` that were not reported: they came later. */
+  with(drawn: readonly MainLine[]): readonly MainLine[] {
+    const [first, ...others] = drawn.filter(({ isReported, text }) => !isReported && text.trim() !== "");
+    if (first === undefined) return this.#lines;
+    const goesOn = first.isRest ? this.#lines.findIndex(({ hasCursor }) => hasCursor) : -1;
+    const isPassed = others.some(({ hasCursor }) => hasCursor) || first.hasCursor;
+    const before = this.#lines.map((line, i) => {
+      if (i === goesOn) return { ...line, text: line.text + first.text, hasCursor: first.hasCursor };
+      return { ...line, hasCursor: line.hasCursor && !isPassed };
+    });
+    const behind = (first.isRest ? others : [first, ...others]).filter(({ isRest }) => !isRest);
+    return [...before, ...behind];
+  }
+
+  /** These came behind them, and have been reported. */
+  printed(lines: readonly MainLine[]): void {
+    const all = this.with(lines.map((line) => ({ ...line, isReported: false })));
+    this.#lines = all.slice(-KEPT).map((line) => ({ ...line, isReported: true }));
+  }
+}

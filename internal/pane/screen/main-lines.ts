@@ -1,0 +1,87 @@
+import type { IBuffer } from "@xterm/headless";
+import type { ReportedCells } from "./reported-cells.ts";
+import { rowText } from "./screen-lines.ts";
+
+/** A line of the main screen: rows that the terminal wrapped are one. */
+export interface MainLine {
+  readonly text: string;
+  /** It was reported before, and has not changed since. */
+  readonly isReported: boolean;
+  /** `text` is what follows a part that was reported before: the history does not hold all of the line. */
+  readonly isRest: boolean;
+  /** It goes on in the next one reported: its end is not there yet. */
+  readonly goesOn: boolean;
+  /** The cursor stands in it: it may not be whole yet. */
+  readonly hasCursor: boolean;
+  /** A row of it is on the screen. */
+  readonly isStanding: boolean;
+  /** Its rows, counted from the oldest; `end` is the first one behind it. */
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Reads the main screen and its history as lines, with what has been reported of each. */
+export class MainLines {
+  readonly #buffers: { readonly normal: IBuffer };
+  readonly #cells: ReportedCells;
+
+  constructor(buffers: { readonly normal: IBuffer }, cells: ReportedCells) {
+    this.#buffers = buffers;
+    this.#cells = cells;
+  }
+
+  /** Lines from row `from`, where one begins, up to the one that holds the last row before `to`. */
+  from(from: number, to: number): MainLine[] {
+    const { normal } = this.#buffers;
+    const lines: MainLine[] = [];
+    for (let y = from; y < to; ) {
+      let end = y + 1;
+      while (end < normal.length && normal.getLine(end)?.isWrapped === true) end++;
+      lines.push(this.line(y, end, false));
+      y = end;
+    }
+    return lines;
+  }
+
+  line(start: number, end: number, goesOn: boolean): MainLine {
+    const { normal } = this.#buffers;
+    let rest = start;
+    while (rest < end && this.#cells.isReported(rest)) rest++;
+    const added = rest === end ? this.#addedTo(end - 1) : "";
+    if (added !== "") return { ...this.#known(start, end), text: added, isReported: false, isRest: true, goesOn };
+    const isReported = rest === end;
+    const isLater = !isReported && rest > start;
+    let text = "";
+    for (let y = isLater ? rest : start; y < end; y++) text += rowText(normal, y).text;
+    if (isLater) text = this.#beyondReported(rest - 1) + text;
+    const isRest = isLater || (!isReported && start === 0 && normal.getLine(0)?.isWrapped === true);
+    return { ...this.#known(start, end), text, isReported, isRest, goesOn };
+  }
+
+  #known(start: number, end: number): Pick<MainLine, "hasCursor" | "isStanding" | "start" | "end"> {
+    const { normal } = this.#buffers;
+    const cursor = normal.baseY + normal.cursorY;
+    return { hasCursor: start <= cursor && cursor < end, isStanding: end > normal.baseY, start, end };
+  }
+
+  /** First row of the line that this row belongs to. */
+  startOf(y: number): number {
+    let start = y;
+    while (start > 0 && this.#buffers.normal.getLine(start)?.isWrapped === true) start--;
+    return start;
+  }
+
+  /** What was printed behind the text of a row that has been reported; "": nothing, or it was changed in its middle. */
+  #addedTo(y: number): string {
+    const from = this.#cells.addedFrom(y);
+    return from === undefined ? "" : (this.#buffers.normal.getLine(y)?.translateToString(true, from) ?? "");
+  }
+
+  /** What is not marked of a row whose beginning is. */
+  #beyondReported(y: number): string {
+    const { normal } = this.#buffers;
+    const from = this.#cells.reportedCols(y);
+    const { length } = rowText(normal, y).text;
+    return from >= length ? "" : (normal.getLine(y)?.translateToString(false, from) ?? "");
+  }
+}
