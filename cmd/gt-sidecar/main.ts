@@ -52,6 +52,6 @@ await runMain({ name: "gt-sidecar", ...exits, signals }, async (context) => {
     await tellTermination(signal);
   } else await supervising.run(signal);
   if (config.ownStateDir) await rm(sidecar.stateDir, { recursive: true, force: true });
-  logger.info({ exit_code: supervising.exitCode }, "ended");
+  logger[supervising.endLevel]({ exit_code: supervising.exitCode }, "ended");
   return supervising.exitCode;
 });

@@ -20,27 +20,31 @@ afterEach(() => rm(dir, { recursive: true, maxRetries: 5 }));
 
 describe("a first start that cannot succeed ends with one line and its exit code", () => {
   async function run(...flags: readonly string[]) {
-    const args = ["--agent", "generic", "--state-dir", join(dir, "state"), "--health-listen", "127.0.0.1:0"];
+    const args = ["--agent", "generic", "--state-dir", join(dir, "state")];
     const child = spawn(process.execPath, [ownProgram("gt-sidecar"), ...args, ...flags, "--", "sleep", "1000"]);
     let text = "";
     child.stderr.setEncoding("utf8").on("data", (chunk: string) => {
       text += chunk;
     });
     const [code] = await once(child, "close");
-    return { code, errors: text.split("\n").filter((line) => line !== "" && !line.startsWith("{")) };
+    return { code, lines: text.split("\n").filter((line) => line !== "") };
   }
 
-  it("a port in use: 1", async () => {
+  it.each([
+    ["for RPC", "--listen", "--health-listen"],
+    ["for health", "--health-listen", "--listen"],
+  ])("a port in use %s: 1", async (_, taken, free) => {
     await using server = createServer().listen(0, "127.0.0.1");
     await once(server, "listening");
     const { port } = server.address() as { readonly port: number };
-    const { code, errors } = await run("--listen", `127.0.0.1:${port}`);
-    expect([code, errors]).toEqual([1, [expect.stringContaining(`cannot listen on 127.0.0.1:${port}`)]]);
+    const { code, lines } = await run(taken, `127.0.0.1:${port}`, free, "127.0.0.1:0");
+    expect([code, lines]).toEqual([1, [expect.stringContaining(`cannot listen on 127.0.0.1:${port}`)]]);
   });
 
   it("a folder to work in that is not there: 2", async () => {
-    const { code, errors } = await run("--listen", "127.0.0.1:0", "--workdir", join(dir, "none"));
-    expect([code, errors]).toEqual([2, [expect.stringContaining("there is no such folder")]]);
+    const ports = ["--listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0"];
+    const { code, lines } = await run(...ports, "--workdir", join(dir, "none"));
+    expect([code, lines]).toEqual([2, [expect.stringContaining("there is no such folder")]]);
   });
 });
 

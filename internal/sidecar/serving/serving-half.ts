@@ -84,6 +84,7 @@ export class ServingHalf implements Task {
   readonly #deps: ServeDeps;
   readonly #options: ServeOptions;
   readonly #listening = Promise.withResolvers<void>();
+  readonly #healthListening = Promise.withResolvers<unknown>();
   readonly #startupGate: StartupGate;
 
   constructor(deps: ServeDeps, options: ServeOptions) {
@@ -236,8 +237,8 @@ export class ServingHalf implements Task {
         graceMs: 1000,
       },
     );
-    const listening = server.listening.then((address) => this.#deps.onListening(address));
-    listening.then(this.#listening.resolve, () => {});
+    const listening = Promise.all([server.listening, this.#healthListening.promise]);
+    listening.then(([address]) => this.#deps.onListening(address)).then(this.#listening.resolve, () => {});
     return server;
   }
 
@@ -247,8 +248,11 @@ export class ServingHalf implements Task {
       { clock, logger, health, metrics },
       { ...this.#options.healthListen, hostCheck: this.#options.hostCheck },
     );
-    server.listening
-      .then(({ host, port }) => logger.info({ listen: `${host}:${port}` }, "health served"))
+    server.listening.then(this.#healthListening.resolve, () => {});
+    // With TLS the RPC server waits for its files; without it the start has failed when only one of the two can listen.
+    const others = this.#options.tlsDir === undefined ? this.#listening.promise : undefined;
+    Promise.all([server.listening, others])
+      .then(([{ host, port }]) => logger.info({ listen: `${host}:${port}` }, "health served"))
       .catch(() => {});
     return server;
   }

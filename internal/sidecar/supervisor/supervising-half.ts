@@ -63,6 +63,7 @@ export class SupervisingHalf implements Task {
   readonly #processes: AgentProcesses;
   #serving: ServingKeeper | undefined;
   #exitCode: number | undefined;
+  #endLevel: "info" | "debug" = "info";
   #wakeTmux = (): void => {};
   #askVersion = (): void => {};
   #stopping: Promise<void> | undefined;
@@ -71,6 +72,11 @@ export class SupervisingHalf implements Task {
     this.#deps = deps;
     this.#options = options;
     this.#processes = new AgentProcesses(deps);
+  }
+
+  /** At which level its end is logged: a start that was refused has said why already. */
+  get endLevel(): "info" | "debug" {
+    return this.#endLevel;
   }
 
   /** The agent's; 128+n when a signal ended it. */
@@ -87,7 +93,10 @@ export class SupervisingHalf implements Task {
         {
           clock,
           logger,
-          refused: (exitCode) => this.#endWith(exitCode, "the serving half cannot begin"),
+          refused: (exitCode) => {
+            this.#endLevel = "debug";
+            this.#endWith(exitCode, "the serving half cannot begin");
+          },
           setJournalAside: () => setAside(statePaths(sidecar.stateDir).journal),
         },
         { ...serve, env: sidecar.env },
@@ -223,7 +232,7 @@ export class SupervisingHalf implements Task {
     const end = await stopAgent(this.#options.sidecar, clock, { graceMs, hurry: this.#hurry.signal });
     if (end === undefined) await this.#processes.end(); // its session is gone, it may be not
     this.#exitCode ??= codeOfEnd(end);
-    logger.info({ ...end }, "agent stopped");
+    logger[this.#endLevel]({ ...end }, "agent stopped");
   }
 }
 
