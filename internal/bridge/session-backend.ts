@@ -159,8 +159,8 @@ export interface SessionBackend {
     signal: AbortSignal,
   ): Promise<void>;
   /**
-   * @throws DomainError `unimplemented` for a session without a terminal, `unavailable` while it starts, `precondition`
-   * when it has ended
+   * Of a session that has ended: what its screen showed last; its other calls fail with `precondition`.
+   * @throws DomainError `unimplemented` for a session without a terminal, `unavailable` while it starts
    */
   terminal(key: SessionKey): SessionTerminal;
   /** Answers within seconds, whatever a provider's program does. */

@@ -28,6 +28,8 @@ export interface LaunchedTerminal {
   readonly agent: string;
   /** Resolves when agent and sidecar have ended; never rejects. */
   readonly ended: Promise<TerminalEnd>;
+  /** Its agent has ended and been looked at: the sidecar, which lingers for that, may go. */
+  release(): void;
   /**
    * Asks, then TERM, then KILL within `graceMs`; 0: KILL at once. Resolves when nothing is left of it. May be called
    * again with a shorter time while it goes on.

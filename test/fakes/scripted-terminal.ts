@@ -16,6 +16,7 @@ import {
   SidecarEventSchema,
   type SidecarNudgeRequest,
   SidecarNudgeResponseSchema,
+  SidecarPeekResponseSchema,
   SidecarService,
   SidecarStatusResponseSchema,
   type SidecarStreamEventsRequest,
@@ -34,6 +35,8 @@ export class ScriptedTerminal implements LaunchedTerminal, SessionTerminal {
   /** By caller and subscriber_id. */
   readonly positions = new Map<string, bigint>();
   epoch = "e1";
+  /** It ends when it is released. */
+  leaves = true;
   /** While set, streams wait for it behind their first event. */
   slow: Promise<void> | undefined;
   /** What a reader that begins before it is told instead of these numbers. */
@@ -74,6 +77,10 @@ export class ScriptedTerminal implements LaunchedTerminal, SessionTerminal {
     this.cut();
   }
 
+  release(): void {
+    if (this.leaves) this.end();
+  }
+
   async stop(graceMs: number): Promise<void> {
     this.stops.push(graceMs);
     this.tell({ type: EventType.SESSION_STOPPED, done: true });
@@ -95,6 +102,10 @@ export class ScriptedTerminal implements LaunchedTerminal, SessionTerminal {
     if (method.name === SidecarService.method.ackEvents.name) {
       const { subscriberId, ackSeq } = request as unknown as SidecarAckEventsRequest;
       this.positions.set(`${caller.identity} ${subscriberId}`, ackSeq);
+    }
+    if (method.name === SidecarService.method.peek.name) {
+      const output = Array.from({ length: 60 }, (_, i) => `line ${i}`).join("\n");
+      return create(SidecarPeekResponseSchema, { output, cols: 80, rows: 24 }) as unknown as MessageShape<O>;
     }
     return create(SidecarStatusResponseSchema, { sessionAlive: true }) as unknown as MessageShape<O>;
   }

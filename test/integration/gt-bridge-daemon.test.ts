@@ -47,7 +47,9 @@ it("answers a terminal session's dialog, presses its keys, attaches, and stops i
   expect(await attached.exited).toBe(0);
   await watching.exited;
   expect(watching.seen()).toContain('"kind":"end"');
-  expect((await run("peek", "t")).code).not.toBe(0);
+  expect(await run("peek", "t")).toMatchObject({ code: 0, stdout: expect.stringContaining("> xy") });
+  expect(await run("status", "t")).toMatchObject({ code: 0, stdout: expect.stringContaining("dead") });
+  expect(await run("nudge", "t", "hello")).toMatchObject({ code: 6 });
 });
 
 it("shows a session without a terminal by what its events tell", { timeout: 60_000 }, async () => {

@@ -54,22 +54,14 @@ const HELLO_MS = 5000;
 export function passThrough(deps: PassThroughDeps) {
   const { clock, backend, access, countInput, maxInputBytes, receipts } = deps;
   const frames = new SharedFrames(watchOutput.output);
-  function pass<I extends DescMessage, O extends DescMessage>(
-    method: DescMethodUnary<I, O>,
-    key: SessionKey,
-    request: MessageShape<I>,
-    context: HandlerContext,
-  ): Promise<MessageShape<O>> {
-    return backend.terminal(key).unary(method, request, access.caller(context), context.signal);
-  }
   async function ask<I extends DescMessage, O extends DescMessage>(
     method: DescMethodUnary<I, O>,
     { sessionId, request }: Around<I>,
     context: HandlerContext,
     fallback?: () => MessageShape<I>,
   ): Promise<MessageShape<O>> {
-    const key = access.session(context, sessionId);
-    return pass(method, key, needed(request ?? fallback?.()), context);
+    const terminal = backend.terminal(access.session(context, sessionId));
+    return terminal.unary(method, needed(request ?? fallback?.()), access.caller(context), context.signal);
   }
   async function type<I extends DescMessage, O extends DescMessage>(
     method: DescMethodUnary<I, O>,
@@ -78,10 +70,11 @@ export function passThrough(deps: PassThroughDeps) {
     check: (request: MessageShape<I>) => void = () => {},
   ): Promise<MessageShape<O>> {
     const key = access.session(context, sessionId);
+    const terminal = backend.terminal(key);
     const given = needed(request);
     check(given);
     countInput(context, key);
-    return pass(method, key, given, context);
+    return terminal.unary(method, given, access.caller(context), context.signal);
   }
   return {
     peek: (request: PeekRequest, context: HandlerContext) =>

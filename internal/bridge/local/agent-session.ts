@@ -1,3 +1,4 @@
+import type { DomainError } from "../../base/errors.ts";
 import type { EventsRequest } from "../../session/events.ts";
 import type { NudgeReceipt } from "../../session/types.ts";
 import type { SessionLog } from "../events/session-log.ts";
@@ -29,6 +30,8 @@ export interface AgentSession {
   readonly hasTerminal: boolean;
   /** Undefined: it has none, or none yet. */
   readonly terminal: SessionTerminal | undefined;
+  /** Its terminal once it has ended, of which `why` tells; absent: it has none. */
+  readonly terminalAtEnd?: (why: () => DomainError) => SessionTerminal;
   /** Address of the agent; empty: it has none. */
   readonly agent: string;
   readonly restarts: number;

@@ -140,7 +140,11 @@ export class LocalSession {
     const { terminal, hasTerminal } = this.#agent;
     if (!hasTerminal)
       throw new DomainError("unimplemented", "the session has no terminal: its agent is talked to over stdio");
-    if (this.hasEnded) throw this.#notRunning();
+    const notRunning = () => this.#notRunning();
+    if (this.hasEnded) {
+      if (this.#agent.terminalAtEnd === undefined) throw notRunning();
+      return this.#agent.terminalAtEnd(notRunning);
+    }
     if (terminal !== undefined) return terminal;
     throw new DomainError("unavailable", "the session is starting: its terminal is not there yet", {
       fields: { session: "starting" },

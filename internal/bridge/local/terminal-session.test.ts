@@ -7,11 +7,19 @@ import { silentLogger } from "../../../test/support/silent-logger.ts";
 import { DomainError } from "../../base/errors.ts";
 import { Redactor } from "../../base/redact.ts";
 import { EventType, EventTypeSchema, type SessionEvent, SessionEventSchema } from "../../gen/bridge/v1/bridge_pb.ts";
-import { GapReason } from "../../gen/gastown/v1/common_pb.ts";
-import { SidecarGetNudgeRequestSchema, SidecarService } from "../../gen/gastown/v1/sidecar_pb.ts";
+import { AgentState, GapReason } from "../../gen/gastown/v1/common_pb.ts";
+import {
+  SidecarGetNudgeRequestSchema,
+  SidecarNudgeRequestSchema,
+  SidecarPeekRequestSchema,
+  SidecarService,
+  SidecarStatusRequestSchema,
+  SidecarWatchRequestSchema,
+} from "../../gen/gastown/v1/sidecar_pb.ts";
 import type { FrameTarget } from "../../rpc/server/frames.ts";
 import { LocalSessions } from "./local-sessions.ts";
 
+const { peek } = SidecarService.method;
 const never = new AbortController().signal;
 const alice = { identity: "prd/alice", role: "operate" } as const;
 const key = { project: "p1", id: "s1" };
@@ -125,7 +133,30 @@ describe("a session in a terminal", () => {
     const events = await read();
     expect(names(events)).toEqual(["1 SESSION_STARTED", "2 STDOUT", "3 SESSION_FAILED"]);
     expect(events.at(-1)).toMatchObject({ done: true, sessionId: "s1", projectId: "p1" });
-    expect(kindOf(() => sessions.terminal(key))).toBe("precondition");
+    expect(await sessions.terminal(key).unary(peek, create(SidecarPeekRequestSchema), alice, never)).toMatchObject({
+      ...{ output: "", sessionAlive: false },
+    });
+  });
+
+  it("shows what its agent's screen showed last, and takes nothing any more", async () => {
+    await start();
+    only().tell({ type: EventType.SESSION_STOPPED, done: true });
+    await clock.advance(1500);
+    expect(sessions.get(key)).toMatchObject({ status: "stopped" });
+    const terminal = sessions.terminal(key);
+    const look = (lines: number) => terminal.unary(peek, create(SidecarPeekRequestSchema, { lines }), alice, never);
+    expect(await look(2)).toMatchObject({ output: "line 58\nline 59", sessionAlive: false, truncated: false });
+    expect((await look(0)).output.split("\n")).toHaveLength(50);
+    expect((await look(1000)).output.split("\n")).toHaveLength(60);
+    await expect(look(100_001)).rejects.toMatchObject({ kind: "invalid" });
+    const status = await terminal.unary(SidecarService.method.status, create(SidecarStatusRequestSchema), alice, never);
+    expect(status).toMatchObject({ sessionAlive: false, state: AgentState.DEAD, agentPid: 0 });
+    const nudge = create(SidecarNudgeRequestSchema, { message: "hello" });
+    await expect(terminal.unary(SidecarService.method.nudge, nudge, alice, never)).rejects.toMatchObject({
+      kind: "precondition",
+    });
+    const screens = terminal.stream(SidecarService.method.watchOutput, create(SidecarWatchRequestSchema), alice, never);
+    await expect(screens[Symbol.asyncIterator]().next()).rejects.toMatchObject({ kind: "precondition" });
   });
 
   it("gives inputs as nudges in the caller's name, with the number of their event", async () => {
@@ -154,6 +185,7 @@ describe("a session in a terminal", () => {
 
   it("gives its last event when nothing of it is left, also of a sidecar that does not leave", async () => {
     await start();
+    only().leaves = false;
     const [ends, leave] = [[] as string[], new AbortController()];
     const feed = await sessions.events(key, { subscriber: "", epoch: "" }, alice, never);
     const send: FrameTarget["send"] = (frame) => {

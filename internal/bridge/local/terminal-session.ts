@@ -10,6 +10,7 @@ import {
 } from "@bufbuild/protobuf";
 import { raceSignal } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
+import type { DomainError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import { SignalBus } from "../../base/signal-bus.ts";
 import { EventType } from "../../gen/gastown/v1/common_pb.ts";
@@ -35,6 +36,7 @@ import { MirroredEvents } from "../events/mirrored-events.ts";
 import type { Caller, EncodedMessage, InputRequest, InputResult, SessionTerminal } from "../session-backend.ts";
 import type { LaunchedTerminal } from "../terminal-launcher.ts";
 import type { AckedPosition, AgentEnd, AgentListener, AgentSession } from "./agent-session.ts";
+import { type LastLook, lastLookAt, lastTerminal } from "./last-look.ts";
 import { SharedCall } from "./shared-call.ts";
 import { SharedScreens } from "./shared-screens.ts";
 import { headAtSidecar } from "./sidecar-head.ts";
@@ -58,7 +60,7 @@ const EVENT_MS = 1000;
 /** Inputs whose INPUT_RECEIVED event can be named. */
 const MAX_INPUTS = 10_000;
 
-/** A sidecar that has told the last event ends within this. */
+/** A sidecar that was released after the last event ends within this. */
 const LEAVE_MS = 15_000;
 /** A sidecar gives the first event that a subscriber has not acknowledged within this. */
 const POSITION_MS = 500;
@@ -82,6 +84,7 @@ export class TerminalSession implements AgentSession {
   #terminal: SessionTerminal | undefined;
   #mirroring: Promise<void> | undefined;
   #starts = 0;
+  #lastLook: LastLook | undefined;
 
   constructor(deps: TerminalSessionDeps, options: MirrorLogOptions) {
     this.#deps = deps;
@@ -91,6 +94,10 @@ export class TerminalSession implements AgentSession {
 
   get terminal(): SessionTerminal | undefined {
     return this.#terminal;
+  }
+
+  terminalAtEnd(why: () => DomainError): SessionTerminal {
+    return lastTerminal(this.#lastLook, this.#deps.session, why);
   }
 
   get agent(): string {
@@ -178,13 +185,18 @@ export class TerminalSession implements AgentSession {
       default:
         break;
     }
-    if (event.done) void this.#endLate();
+    if (event.done) void this.#leave();
     this.#told.notify();
   }
 
-  /** Its sidecar goes by itself once the last event has been told. */
-  async #endLate(): Promise<void> {
-    await this.#deps.clock.sleep(LEAVE_MS, this.#life.signal).catch(() => {});
+  /** Its sidecar lingers for a last look once the last event has been told; what does not go then is killed. */
+  async #leave(): Promise<void> {
+    const { clock } = this.#deps;
+    const launched = this.#launched;
+    if (launched === undefined) return;
+    this.#lastLook = await lastLookAt(clock, launched.terminal);
+    launched.release();
+    await clock.sleep(LEAVE_MS, this.#life.signal).catch(() => {});
     if (!this.#life.signal.aborted) await this.stop(0);
   }
 

@@ -5,6 +5,7 @@ import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import { runTasks, type Task } from "../../base/task-group.ts";
+import { endedTerminal } from "../../bridge/ended-terminal.ts";
 import type {
   Caller,
   EventFeed,
@@ -227,9 +228,23 @@ export class PodSessions implements SessionBackend, Task {
     }
     if (status === "stopped" || status === "failed") {
       const how = status === "failed" ? "has failed" : "has ended";
-      throw new DomainError("precondition", `session ${quoted} ${how}${why}`, { fields: { session: status } });
+      const ended = () =>
+        new DomainError("precondition", `session ${quoted} ${how}${why}`, { fields: { session: status } });
+      return this.#lingering(record, ended);
     }
     return this.#deps.pool.link(record);
+  }
+
+  /** The sidecar of an agent that has ended stays for a while: it answers as long as its pod is there. */
+  #lingering(record: SessionRecord, ended: () => DomainError): SessionTerminal {
+    return endedTerminal(async (method, request, caller, signal) => {
+      try {
+        return await this.#deps.pool.link(record).unary(method, request, caller, signal);
+      } catch (err) {
+        if (err instanceof DomainError && err.kind === "unavailable") throw ended();
+        throw err;
+      }
+    }, ended);
   }
 
   async providers(project: string, signal: AbortSignal): Promise<readonly ProviderInfo[]> {

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { DomainError } from "../../base/errors.ts";
+import { failing } from "../../bridge/ended-terminal.ts";
 import type { LaunchedTerminal, TerminalConfig } from "../../bridge/terminal-launcher.ts";
 import { EventType } from "../../gen/gastown/v1/common_pb.ts";
 import { SidecarEventSchema } from "../../gen/gastown/v1/sidecar_pb.ts";
@@ -27,6 +28,7 @@ export function lostTerminal(
     pid: 0,
     agent: "",
     ended: Promise.resolve({ error: WHY }),
+    release: () => {},
     stop: async () => {},
   };
 }
@@ -41,8 +43,4 @@ function lastEvent({ project, sessionId, provider }: Parameters<typeof lostTermi
 
 async function* once(message: Uint8Array): AsyncGenerator<Uint8Array, void, undefined> {
   yield message;
-}
-
-function failing(error: () => DomainError): AsyncIterable<never> {
-  return { [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(error()) }) };
 }

@@ -65,6 +65,10 @@ export class LaunchedSidecar implements LaunchedTerminal {
     return this.#process.pid;
   }
 
+  release(): void {
+    this.#process.signal("SIGTERM");
+  }
+
   async stop(graceMs: number): Promise<void> {
     this.#isStopping = true;
     await this.#restarted(graceMs);

@@ -53,6 +53,8 @@ export interface SidecarLauncherOptions {
   readonly programs: ReadonlyMap<string, TerminalProgram>;
 }
 
+/** For a last look at its screen: longer than the bridge takes for that. */
+const LINGER = "10s";
 const BRIDGE: Caller = { identity: "bridge", role: "read" };
 const ASK_EVERY_MS = 50;
 const ANSWER_MS = 2000;
@@ -150,7 +152,7 @@ export class SidecarLauncher implements TerminalLauncher {
       ...["--listen", `unix:${folder.socket}`, "--health-listen", `unix:${folder.healthSocket}`],
       ...["--state-dir", folder.stateDir, "--agent", provider, "--workdir", "."],
       ...["--session-id", sessionId, "--project", project, "--address", addressOf(project, sessionId)],
-      ...["--restart", "never", ...this.#options.flags],
+      ...["--restart", "never", "--linger", LINGER, ...this.#options.flags],
     ];
   }
 

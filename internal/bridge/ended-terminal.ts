@@ -1,0 +1,27 @@
+import type { DescMessage, DescMethodUnary, MessageShape } from "@bufbuild/protobuf";
+import type { DomainError } from "../base/errors.ts";
+import { SidecarService } from "../gen/gastown/v1/sidecar_pb.ts";
+import type { Caller, SessionTerminal } from "./session-backend.ts";
+
+const { peek, status, getNudge } = SidecarService.method;
+/** What can be asked of an agent that has ended. */
+const LOOKS: ReadonlySet<unknown> = new Set([peek, status, getNudge]);
+
+/** The terminal of a session that has ended: `look` answers who looks at it, everything else fails with `why`. */
+export function endedTerminal(look: SessionTerminal["unary"], why: () => DomainError): SessionTerminal {
+  return {
+    unary: <I extends DescMessage, O extends DescMessage>(
+      method: DescMethodUnary<I, O>,
+      request: MessageShape<I>,
+      caller: Caller,
+      signal: AbortSignal,
+    ) => (LOOKS.has(method) ? look(method, request, caller, signal) : Promise.reject(why())),
+    stream: () => failing(why),
+    attach: () => failing(why),
+  };
+}
+
+/** Fails when its first element is asked for. */
+export function failing(why: () => DomainError): AsyncIterable<never> {
+  return { [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(why()) }) };
+}
