@@ -20,6 +20,7 @@ function project(name: string, groupOrder: number, include: string, timeoutMs: n
       ...(name === "unit" ? {} : { globalSetup: ["test/support/build-programs.ts"] }),
       pool: "forks" as const,
       maxWorkers: workers,
+      isolate: name !== "unit", // a new process for each file costs more than most unit tests take
       maxConcurrency: 3, // of the tests that say so themselves: those that mostly wait for real programs
       restoreMocks: true,
       allowOnly: false,

@@ -1,4 +1,7 @@
 import { describe, expect, it } from "vitest";
+
+useReflectorBed();
+
 import {
   clock,
   cluster,
@@ -14,6 +17,7 @@ import {
   settled,
   start,
   stop,
+  useReflectorBed,
   watches,
 } from "../../test/support/cluster/reflector-bed.ts";
 

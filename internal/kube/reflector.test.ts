@@ -1,4 +1,7 @@
 import { describe, expect, it } from "vitest";
+
+useReflectorBed();
+
 import {
   clock,
   cluster,
@@ -12,6 +15,7 @@ import {
   reflector,
   settled,
   start,
+  useReflectorBed,
   watches,
 } from "../../test/support/cluster/reflector-bed.ts";
 

@@ -13,9 +13,12 @@ import {
   stop,
   subscriber,
   types,
+  useLocalSessions,
 } from "../../../test/support/bridge/local-sessions-bed.ts";
 import { settle } from "../../../test/support/fake-clock.ts";
 import { EventType } from "../../gen/bridge/v1/bridge_pb.ts";
+
+useLocalSessions();
 
 describe("an input", () => {
   const send = (text: string, idempotencyKey = "", caller: typeof alice | typeof bob = alice) =>

@@ -13,11 +13,14 @@ import {
   start,
   stop,
   types,
+  useLocalSessions,
 } from "../../../test/support/bridge/local-sessions-bed.ts";
 import { settle } from "../../../test/support/fake-clock.ts";
 import { DomainError } from "../../base/errors.ts";
 import { EventType } from "../../gen/bridge/v1/bridge_pb.ts";
 import type { StartRequest } from "../session-backend.ts";
+
+useLocalSessions();
 
 describe("a start", () => {
   it("gives a session that runs, with the parameters it was asked for", async () => {

@@ -11,9 +11,12 @@ import {
   recovered,
   signal,
   TEXT,
+  useDeliveryBed,
 } from "../../../test/support/pane/delivery-bed.ts";
 import { screenOf } from "../../../test/support/screens/screens.ts";
 import { deliver } from "./delivery.ts";
+
+useDeliveryBed();
 
 describe("the agent's own word", () => {
   it("is the first evidence, and waited for a moment when it is known to come", async () => {

@@ -11,9 +11,12 @@ import {
   pane,
   signal,
   TEXT,
+  useDeliveryBed,
 } from "../../../test/support/pane/delivery-bed.ts";
 import { screenOf } from "../../../test/support/screens/screens.ts";
 import { deliver } from "./delivery.ts";
+
+useDeliveryBed();
 
 describe("a delivery", () => {
   it("types nothing when its intent cannot be kept", async () => {

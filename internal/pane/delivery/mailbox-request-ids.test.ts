@@ -1,9 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { FakeClock, settle } from "../../../test/support/fake-clock.ts";
 import { machineTime } from "../../../test/support/machine-time.ts";
-import { DAY_MS, live, nudgeLeft, office, open } from "../../../test/support/pane/mailbox-bed.ts";
+import { DAY_MS, live, nudgeLeft, office, open, useOffice } from "../../../test/support/pane/mailbox-bed.ts";
 import { recordsOf, restoreNudges } from "../../session/nudge-record.ts";
 import { RECEIPT_KEEP, RECEIPT_KEEP_MS } from "./nudge-book.ts";
+
+useOffice();
 
 describe("the same request id", () => {
   it("with the same message gives the same receipt and types nothing", async () => {

@@ -1,11 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { FakeClock, settle } from "../../../test/support/fake-clock.ts";
 import { machineTime } from "../../../test/support/machine-time.ts";
-import { nudgeLeft, office, open, prepare, submitted } from "../../../test/support/pane/mailbox-bed.ts";
+import { nudgeLeft, office, open, prepare, submitted, useOffice } from "../../../test/support/pane/mailbox-bed.ts";
 import { screenOf } from "../../../test/support/screens/screens.ts";
 import { DomainError } from "../../base/errors.ts";
 import { type RestoredNudge, restoreNudges } from "../../session/nudge-record.ts";
 import type { DeliveryResult } from "./delivery-attempt.ts";
+
+useOffice();
 
 describe("what an earlier process left", () => {
   const reopen = async (...left: readonly RestoredNudge[]) => {

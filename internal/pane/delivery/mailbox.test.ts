@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { settle } from "../../../test/support/fake-clock.ts";
-import { DAY_MS, nudgeLeft, office, prepare, submitted } from "../../../test/support/pane/mailbox-bed.ts";
+import { DAY_MS, nudgeLeft, office, prepare, submitted, useOffice } from "../../../test/support/pane/mailbox-bed.ts";
 import { QUEUE_LIMIT } from "./nudge-book.ts";
+
+useOffice();
 
 describe("a message", () => {
   it("is typed when the agent is idle, and its receipt says so", async () => {

@@ -8,8 +8,11 @@ import {
   pane,
   signal,
   state,
+  useStateMonitor,
 } from "../../../test/support/pane/state-monitor-bed.ts";
 import { screenOf } from "../../../test/support/screens/screens.ts";
+
+useStateMonitor();
 
 describe("a monitor during a resize", () => {
   const atWidth = (cols: number) => screenOf(["─".repeat(cols), "> "]);

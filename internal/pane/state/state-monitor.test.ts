@@ -11,8 +11,11 @@ import {
   pane,
   signal,
   state,
+  useStateMonitor,
 } from "../../../test/support/pane/state-monitor-bed.ts";
 import { screenOf } from "../../../test/support/screens/screens.ts";
+
+useStateMonitor();
 
 describe("a monitor", () => {
   it("waits for an agent that nobody has seen yet, and calls it neither alive nor dead", async () => {

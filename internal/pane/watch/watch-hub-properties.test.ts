@@ -1,10 +1,12 @@
 import { it } from "vitest";
-import { clock, FakeSink, rawRequest } from "../../../test/support/pane/watch-bed.ts";
+import { clock, FakeSink, rawRequest, useWatchBed } from "../../../test/support/pane/watch-bed.ts";
 import { fc } from "../../../test/support/property.ts";
 import type { WatchRequest, WatchUpdate } from "../../session/types.ts";
 import { OutputStream } from "../screen/output.ts";
 import { Peeker } from "../screen/peek.ts";
 import { WatchHub } from "./watch-hub.ts";
+
+useWatchBed();
 
 type Step =
   | { readonly type: "print"; readonly length: number }

@@ -8,9 +8,12 @@ import {
   print,
   rawRequest,
   screenRequest,
+  useWatchBed,
   watcher,
 } from "../../../test/support/pane/watch-bed.ts";
 import { BACKLOG_BYTES } from "./watch-sink.ts";
+
+useWatchBed();
 
 describe("many raw watchers", () => {
   it("get the same bytes, made once", async () => {

@@ -36,16 +36,19 @@ function begin(options: Partial<LocalSessionsOptions> = {}): void {
   running = sessions.run(stop.signal);
 }
 
-beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), "gt-sessions-"));
-  begin();
-});
-afterEach(async () => {
-  stop.abort();
-  await clock.until(running);
-  expect(clock.sleeping).toBe(0);
-  rmSync(dir, { recursive: true });
-});
+/** To be called once by each file that uses this. */
+export function useLocalSessions(): void {
+  beforeEach(() => {
+    dir = mkdtempSync(join(tmpdir(), "gt-sessions-"));
+    begin();
+  });
+  afterEach(async () => {
+    stop.abort();
+    await clock.until(running);
+    expect(clock.sleeping).toBe(0);
+    rmSync(dir, { recursive: true });
+  });
+}
 
 const request = (id = "s1", more: Partial<StartRequest> = {}): StartRequest => ({
   ...{ project: "p1", id, provider: "scripted", repoPath: dir, agentOpts: {} },

@@ -16,16 +16,19 @@ export let stop: AbortController;
 export let running: Promise<void>;
 export let reflector: Reflector<string>;
 
-beforeEach(() => {
-  [clock, kube, deltas, stop] = [new FakeClock(), new FakeKube(), [], new AbortController()];
-  running = Promise.resolve();
-});
-afterEach(async () => {
-  stop.abort(new Error("test ends"));
-  await running;
-  expect(clock.sleeping).toBe(0);
-  expect(kube.watches).toEqual([]);
-});
+/** To be called once by each file that uses this. */
+export function useReflectorBed(): void {
+  beforeEach(() => {
+    [clock, kube, deltas, stop] = [new FakeClock(), new FakeKube(), [], new AbortController()];
+    running = Promise.resolve();
+  });
+  afterEach(async () => {
+    stop.abort(new Error("test ends"));
+    await running;
+    expect(clock.sleeping).toBe(0);
+    expect(kube.watches).toEqual([]);
+  });
+}
 
 export async function start(collection: Partial<Collection<string>> = {}): Promise<void> {
   const project = (object: unknown) => (object as { readonly status?: string }).status ?? "none";

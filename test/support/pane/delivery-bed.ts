@@ -12,11 +12,14 @@ export const { signal } = new AbortController();
 export let clock: FakeClock;
 export let pane: FakePane;
 export let intents: number;
-beforeEach(() => {
-  clock = new FakeClock();
-  pane = new FakePane(clock);
-  intents = 0;
-});
+/** To be called once by each file that uses this. */
+export function useDeliveryBed(): void {
+  beforeEach(() => {
+    clock = new FakeClock();
+    pane = new FakePane(clock);
+    intents = 0;
+  });
+}
 
 export function deps(kind: "known" | "generic" = "known"): DeliveryDeps {
   const sameText = (a: string, b: string) => a === b;

@@ -129,8 +129,11 @@ export const open = (restored: readonly RestoredNudge[] = []) => {
   prepare(restored);
   office.run();
 };
-beforeEach(() => open());
-afterEach(() => office.close());
+/** To be called once by each file that uses this. */
+export function useOffice(): void {
+  beforeEach(() => open());
+  afterEach(() => office.close());
+}
 
 export function nudgeLeft(requestId: string, intent: boolean, ended?: { readonly at: number }): RestoredNudge {
   const nudge = {

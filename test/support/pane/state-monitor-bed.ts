@@ -12,15 +12,18 @@ export let clock: FakeClock;
 export let pane: FakePane;
 export let monitor: StateMonitor;
 export let changes: number;
-beforeEach(() => {
-  clock = new FakeClock();
-  pane = new FakePane(clock);
-  follow(fakeProfile(pane));
-  changes = 0;
-  monitor.changes.listen(() => {
-    changes++;
+/** To be called once by each file that uses this. */
+export function useStateMonitor(): void {
+  beforeEach(() => {
+    clock = new FakeClock();
+    pane = new FakePane(clock);
+    follow(fakeProfile(pane));
+    changes = 0;
+    monitor.changes.listen(() => {
+      changes++;
+    });
   });
-});
+}
 
 /** Another monitor, of an agent with this profile. */
 export function follow(profile: AgentProfile): void {

@@ -40,26 +40,29 @@ let ended: string | undefined;
 export let encoded: number;
 let hub: WatchHub<WatchUpdate>;
 let stop: AbortController;
-beforeEach(async () => {
-  clock = new FakeClock();
-  output = new OutputStream({ clock }, { cols: 20, rows: 4, rawBytes: 1_000_000, epoch: "e1", startOffset: 0n });
-  await output.restart({ text: "", cols: 20, rows: 4, hasHistory: true });
-  ended = undefined;
-  encoded = 0;
-  stop = new AbortController();
-  const alive = () => ended === undefined;
-  const peeker = new Peeker({ clock, output, pane: () => undefined, alive });
-  hub = new WatchHub({ clock, output, peeker, alive, ended: () => ended }, (update) => {
-    encoded++;
-    return update;
+/** To be called once by each file that uses this. */
+export function useWatchBed(): void {
+  beforeEach(async () => {
+    clock = new FakeClock();
+    output = new OutputStream({ clock }, { cols: 20, rows: 4, rawBytes: 1_000_000, epoch: "e1", startOffset: 0n });
+    await output.restart({ text: "", cols: 20, rows: 4, hasHistory: true });
+    ended = undefined;
+    encoded = 0;
+    stop = new AbortController();
+    const alive = () => ended === undefined;
+    const peeker = new Peeker({ clock, output, pane: () => undefined, alive });
+    hub = new WatchHub({ clock, output, peeker, alive, ended: () => ended }, (update) => {
+      encoded++;
+      return update;
+    });
   });
-});
-afterEach(async () => {
-  stop.abort(new Error("the test is over"));
-  await settle();
-  await clock.advance(2000);
-  expect(clock.sleeping).toBe(0);
-});
+  afterEach(async () => {
+    stop.abort(new Error("the test is over"));
+    await settle();
+    await clock.advance(2000);
+    expect(clock.sleeping).toBe(0);
+  });
+}
 
 /** A watcher: what it was given first and later, and how its stream ended. */
 export async function watcher(request: WatchRequest, signal: AbortSignal = stop.signal) {
