@@ -29,6 +29,9 @@ describe("the lines that were told of a program's output", () => {
     expect(judgeLines(`${told(0)}${GAP}${told(1, 3)}`, 4)).toEqual(["missing: 2 to 2"]);
     expect(judgeLines(`${told(0)}${GAP}`, 3)).toEqual([]);
     expect(judgeLines(`${told(0)}${GAP}alpha 1>\n${told(2)}`, 3)).toEqual([]);
+    const [first, second] = [lineAt(1).slice(0, 12), lineAt(1).slice(12)];
+    expect(judgeLines(`${told(0)}${GAP}${first}\n${second}\n${told(2)}`, 3)).toEqual([]);
+    expect(judgeLines(`${told(0)}${first}\n${second}\n${told(2)}`, 3)).toHaveLength(2);
     expect(judgeLines(`${told(0)}${GAP}${told(1)}alpha 2>\n`, 3)).toEqual([
       "not whole: alpha 2>",
       "missing at the end: 2 to 2",

@@ -2,25 +2,46 @@ import { lineAt } from "./numbered-line.ts";
 
 /** Stands in the text where the events named a gap: lines may be missing there. */
 export const GAP = "\n\0gap\n";
+/** Lines that may have stood on the screen when somebody began to serve again: no screen has more rows. */
+const SCREEN = 55;
 
-/** What is wrong with the lines that were told of the first `printed` ones; empty: each once, whole, in order. */
+/**
+ * What is wrong with the lines that were told of the first `printed` ones; empty: each once, whole, in order. Of those
+ * that stood on the screen at a named gap the first may lack its beginning, and one may come in two parts: tmux forgets
+ * that two rows are one line when an alternate screen comes, and nobody else saw it.
+ */
 export function judgeLines(text: string, printed: number): readonly string[] {
   const faults: string[] = [];
   let due = 0;
   let isGap = false;
-  for (const line of text.split("\n")) {
-    if (line === GAP.trim()) isGap = true;
-    if (!/[<>]/.test(line)) continue;
-    // The beginning of the first one is in the gap where tmux has forgotten that two rows are one line.
+  let standing = 0;
+  const lines = text.split("\n").filter((line) => line === GAP.trim() || /[<>]/.test(line));
+  for (let i = 0; i < lines.length; i++) {
+    const line = lines[i] ?? "";
+    if (line === GAP.trim()) {
+      isGap = true;
+      standing = SCREEN;
+      continue;
+    }
     if (isGap && !line.startsWith("<")) continue;
     const number = Number(/^<(\d{8}) /.exec(line)?.[1] ?? Number.NaN);
-    if (Number.isNaN(number) || line !== lineAt(number)) faults.push(`not whole: ${line.slice(0, 80)}`);
+    const isInTwo = standing > 0 && isInParts(number, line, lines[i + 1] ?? "");
+    if (isInTwo) i++;
+    if (Number.isNaN(number) || !(isInTwo || line === lineAt(number))) faults.push(`not whole: ${line.slice(0, 80)}`);
     else if (number < due) faults.push(`again or out of order: ${number}, due ${due}`);
     else if (number > due && !isGap) faults.push(`missing: ${due} to ${number - 1}`);
     if (Number.isNaN(number)) continue;
     due = Math.max(due, number + 1);
     isGap = false;
+    standing--;
   }
   if (due < printed && !isGap) faults.push(`missing at the end: ${due} to ${printed - 1}`);
   return faults;
+}
+
+/** Blanks at the end of a row may have gone with the row. */
+function isInParts(number: number, first: string, second: string): boolean {
+  if (Number.isNaN(number)) return false;
+  const whole = lineAt(number);
+  return whole === `${first}${second}` || whole === `${first} ${second}`;
 }
