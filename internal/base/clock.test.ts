@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { FakeClock, settle } from "../../test/support/fake-clock.ts";
 import { systemClock } from "./clock.ts";
 
@@ -16,6 +16,23 @@ describe("systemClock", () => {
     await systemClock.sleep(0);
     expect(systemClock.monotonicMs()).toBeGreaterThanOrEqual(before);
     expect(Math.abs(systemClock.now() - Date.now())).toBeLessThan(1000);
+  });
+});
+
+describe("systemClock, asked for more than a timer can", () => {
+  it("sleeps through all of it", async () => {
+    vi.useFakeTimers();
+    try {
+      const awake = vi.fn();
+      const days = 86_400_000;
+      void systemClock.sleep(60 * days).then(awake);
+      await vi.advanceTimersByTimeAsync(60 * days - 1);
+      expect(awake).not.toHaveBeenCalled();
+      await vi.advanceTimersByTimeAsync(1);
+      expect(awake).toHaveBeenCalled();
+    } finally {
+      vi.useRealTimers();
+    }
   });
 });
 

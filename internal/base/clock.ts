@@ -17,6 +17,9 @@ export const systemClock: Clock = {
 /** The system's time, with waits that do not keep a program running. */
 export const backgroundClock: Clock = { ...systemClock, sleep: sleeper({ keepsRunning: false }) };
 
+/** The longest wait of a timer; a longer one would end at once. */
+const TIMER_LIMIT_MS = 2 ** 31 - 1;
+
 function sleeper({ keepsRunning }: { readonly keepsRunning: boolean }): Clock["sleep"] {
   return (ms, signal) =>
     new Promise((resolve, reject) => {
@@ -25,11 +28,20 @@ function sleeper({ keepsRunning }: { readonly keepsRunning: boolean }): Clock["s
         clearTimeout(timer);
         reject(signal?.reason);
       };
-      const timer = setTimeout(() => {
-        signal?.removeEventListener("abort", onAbort);
-        resolve();
-      }, ms);
-      if (!keepsRunning) timer.unref();
+      const wait = (leftMs: number): NodeJS.Timeout => {
+        const partMs = Math.min(leftMs, TIMER_LIMIT_MS);
+        const made = setTimeout(() => {
+          if (leftMs > partMs) {
+            timer = wait(leftMs - partMs);
+            return;
+          }
+          signal?.removeEventListener("abort", onAbort);
+          resolve();
+        }, partMs);
+        if (!keepsRunning) made.unref();
+        return made;
+      };
+      let timer = wait(ms);
       signal?.addEventListener("abort", onAbort, { once: true });
     });
 }
