@@ -8,6 +8,7 @@ import {
   type Resources,
   WORKSPACE,
 } from "../../internal/controller/pods/agent-template.ts";
+import { isHostName } from "../../internal/pki/der/general-names.ts";
 import { isTrustDomain } from "../../internal/pki/trust-domain.ts";
 import { isCollectorUrl } from "../../internal/tracing/collector-url.ts";
 
@@ -29,13 +30,17 @@ const quantity = z
   .transform(String)
   .refine((one) => /^\d+(\.\d+)?([eE]\d+|m|k|[KMGTPE]i?)?$/.test(one), "must be a quantity such as 500m, 2Gi");
 const quantities = z.record(text, quantity);
+/** Ten years. */
+const MOST_MS = 87_600 * 3_600_000;
 const duration = z.string().transform((value, context) => {
   try {
-    return parseDurationMs(value);
+    const ms = parseDurationMs(value);
+    if (ms <= MOST_MS) return ms;
+    context.addIssue({ code: "custom", message: "must be a duration of at most 87600h" });
   } catch {
     context.addIssue({ code: "custom", message: "must be a duration such as 300ms, 1.5s, 2h45m" });
-    return z.NEVER;
   }
+  return z.NEVER;
 });
 const count = (most: number) => z.number().int().min(1).max(most);
 
@@ -61,9 +66,9 @@ const git = z.strictObject({
   url: text.regex(/^(?:https|ssh|git|file):\/\/[^\s]+$/, "must be a URL with https, ssh, git or file"),
   ref: z
     .string()
-    .regex(/^(?!-)[^\s~^:?*[\\]+$/, "must be a branch or a tag")
+    .regex(/^(?!-)[^\x00-\x20\x7f~^:?*[\\]+$/, "must be a branch or a tag")
     .optional(),
-  depth: z.number().int().min(0).default(1),
+  depth: z.number().int().min(0).max(2_147_483_647).default(1),
   path: workspaceFolder.default(`${WORKSPACE}/repo`),
   credentials_secret: objectName.optional(),
 });
@@ -122,7 +127,7 @@ const server = z.strictObject({
   listen: text.default("0.0.0.0:9445"),
   health_listen: text.default("0.0.0.0:9091"),
   max_connection_age: duration.default(0),
-  names: z.array(text).default([]),
+  names: z.array(z.string().refine(isHostName, "must be a DNS name or an address")).default([]),
 });
 
 /** The file of `gt-controller --config`. Every key that is not known is an error. */

@@ -80,6 +80,16 @@ describe("the controller's configuration", () => {
       /^controller.yaml:11: providers\.claude\.grace must be a duration/,
     ],
     [
+      "a duration of centuries",
+      `${SMALLEST}    grace: 999999999h\n`,
+      /^controller.yaml:11: providers\.claude\.grace must be a duration of at most 87600h/,
+    ],
+    [
+      "a name of its server that is none",
+      `${SMALLEST}server: {names: ["https://town.example"]}\n`,
+      /^controller.yaml:11: server\.names\[0\] must be a DNS name or an address/,
+    ],
+    [
       "the sidecar's own settings as environment",
       `${SMALLEST}    env: {GT_SIDECAR_INSECURE: "1"}\n`,
       /GT_SIDECAR_INSECURE/,

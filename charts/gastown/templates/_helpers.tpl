@@ -183,7 +183,7 @@ sidecar_resources: {{ toJson . }}
 {{- with .agent.workspace }}
 workspace:
   {{- with .size }}
-  size: {{ . | quote }}
+  size: {{ toJson . }}
   {{- end }}
   {{- with .claim }}
   claim: {{ . | quote }}
@@ -279,7 +279,7 @@ namespaces:
 {{- if .Values.agents }}
 providers:
   {{- range $id, $agent := .Values.agents }}
-  {{ $id }}:
+  {{ $id | quote }}:
     {{- include "gastown.provider" (dict "agent" $agent "account" $.Values.agentServiceAccount) | nindent 4 }}
   {{- end }}
 {{- end }}

@@ -44,11 +44,16 @@ export function decodeGeneralName({ tag, content }: DerValue): GeneralName {
  */
 export function hostName(text: string, flag: string): GeneralName & { type: "dns" | "ip" } {
   if (isIP(text) !== 0) return { type: "ip", value: addressBytes(text) };
-  const name = text.toLowerCase();
-  if (isDnsName(name.startsWith("*.") ? name.slice(2) : name)) return { type: "dns", value: name };
+  if (isHostName(text)) return { type: "dns", value: text.toLowerCase() };
   throw new DomainError("invalid", `${flag} takes DNS names and IP addresses, not ${JSON.stringify(text)}`, {
     fields: { hint: "write names in ASCII (xn--… for others), without a scheme, a port or a prefix such as DNS:" },
   });
+}
+
+/** True for what `hostName` takes. */
+export function isHostName(text: string): boolean {
+  const name = text.toLowerCase();
+  return isIP(text) !== 0 || isDnsName(name.startsWith("*.") ? name.slice(2) : name);
 }
 
 /**
