@@ -1,7 +1,11 @@
 import { existsSync, readFileSync, rmSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { DEFAULT_REDACT_PATTERNS } from "../../internal/base/redact.ts";
+import { TestCa } from "../../test/support/bridge/certificates.ts";
+import { writeTls } from "../../test/support/bridge/secret.ts";
 import { readConfig, type SidecarConfig, serveArgs } from "./config.ts";
 import { help } from "./help.ts";
 
@@ -119,6 +123,36 @@ describe("refuses, naming what is wrong", () => {
     expect(() => config(argv)).toThrow(
       expect.objectContaining({ kind: "invalid", message: expect.stringContaining(named) }),
     );
+  });
+
+  it("a wrong flag before a missing program", () => {
+    for (const wrong of [
+      ["--rows", "301"],
+      ["--log-level", "loud"],
+      ["--allow-client", "me=read"],
+      ["--listen", "0:1"],
+    ]) {
+      expect(() => config(["--agent", "generic", ...wrong, "--", "no-such-agent"])).toThrow(
+        expect.objectContaining({ kind: "invalid" }),
+      );
+    }
+  });
+
+  it("another session than its certificate's", async () => {
+    const dir = await mkdtemp(join(tmpdir(), "gt-tls-"));
+    try {
+      const uris = ["spiffe://town.example/ns/agents/session/s1"];
+      await writeTls(dir, new TestCa("town").issue({ uris, usages: ["server"] }));
+      const tls = [...AGENT, "--tls-dir", dir];
+      expect(config(tls).sidecar.identity.sessionId).toBe("s1");
+      expect(config([...tls, "--session-id", "s1"]).sidecar.identity.sessionId).toBe("s1");
+      const wrong = [...tls, "--session-id", "s2"];
+      const message = 'tls.crt is of session "s1", and this one is "s2"';
+      expect(() => config(wrong)).toThrow(expect.objectContaining({ kind: "invalid", message }));
+      expect(config(["serve", ...wrong]).sidecar.identity.sessionId).toBe("s2"); // waits for the right one
+    } finally {
+      await rm(dir, { recursive: true });
+    }
   });
 
   it("half of a sidecar without a place to meet", () => {

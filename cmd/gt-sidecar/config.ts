@@ -5,7 +5,7 @@ import { isAbsolute, join, resolve } from "node:path";
 import type { AgentProfile } from "../../internal/agents/profile.ts";
 import { profileNamed } from "../../internal/agents/programs/registry.ts";
 import { parseRoleRule, type RoleRule } from "../../internal/auth/roles.ts";
-import { sessionsOf } from "../../internal/auth/tls/identities.ts";
+import { checkSession, sessionsOf } from "../../internal/auth/tls/identities.ts";
 import { DomainError } from "../../internal/base/errors.ts";
 import type { LogLevel } from "../../internal/base/logger.ts";
 import { DEFAULT_REDACT_PATTERNS, Redactor } from "../../internal/base/redact.ts";
@@ -100,26 +100,29 @@ export function readConfig(argv: readonly string[], env: Env): SidecarConfig | "
   const tlsDir = values["tls-dir"] === undefined ? undefined : resolve(values["tls-dir"]);
   const place: Place = { tlsDir, half };
   const crlPolicy = readCrlPolicyFlag(values["crl-policy"], place);
-  const sidecar = readSidecar(values, flags.rest, env, half, sessionOfCertificate(place, crlPolicy));
+  const sidecar = readSidecar(values, flags.rest, env, half, sessionFor(values["session-id"], place, crlPolicy));
   const listen = parseListen(values.listen ?? "127.0.0.1:9090", "--listen", { unix: true });
   if (half !== "supervise")
     checkListen(listen, { tls: tlsDir !== undefined, insecure: values["insecure-plaintext"] ?? false });
   const tokens = readTokenFlags(values["jwt-key"], values["jwt-audience"], place);
   const auditLog = readAuditFlag(values["audit-log"], place);
+  const healthListen = readHealthListen(values["health-listen"] ?? "127.0.0.1:9091");
+  const roleRules = values["allow-client"]?.map(parseRoleRule);
+  const logLevel = oneOf("--log-level", LEVELS, values["log-level"] ?? "info");
   const own = argv.slice(half === "both" ? 0 : 1, argv.includes("--") ? argv.indexOf("--") : undefined);
   return {
     half,
-    sidecar,
+    sidecar: withFoundProgram(sidecar, half),
     listen,
-    healthListen: readHealthListen(values["health-listen"] ?? "127.0.0.1:9091"),
+    healthListen,
     ...(tlsDir === undefined ? {} : { tlsDir }),
-    ...(values["allow-client"] && { roleRules: values["allow-client"].map(parseRoleRule) }),
+    ...(roleRules && { roleRules }),
     ...(tokens && { tokens }),
     crlPolicy,
     ...(auditLog !== undefined && { auditLog }),
     allowHosts: values["allow-host"] ?? [],
     graceMs: values.grace ?? 10_000,
-    logLevel: oneOf("--log-level", LEVELS, values["log-level"] ?? "info"),
+    logLevel,
     runtimeDir: runtimeDirOf(env),
     ownStateDir: values["state-dir"] === undefined && runtimeDirOf(env) === undefined,
     ownFlags: own,
@@ -155,13 +158,11 @@ function readSidecar(
   rest: readonly string[] | undefined,
   env: Env,
   half: SidecarConfig["half"],
-  session: string | undefined,
+  sessionId: string,
 ): SidecarOptions {
   const profile = profileNamed(values.agent ?? "claude");
   const workdir = resolve(values.workdir ?? ".");
   if (half !== "serve") checkWorkdir(workdir);
-  const sessionId = values["session-id"] ?? session ?? randomUUID();
-  if (!SESSION_ID.test(sessionId)) throw new DomainError("invalid", "--session-id takes 1 to 128 of A-Z a-z 0-9 . _ -");
   const given = rest !== undefined && rest.length > 0 ? rest : splitWords(env["GT_AGENT_COMMAND"] ?? "");
   const [program, ...args] = given.length > 0 ? given : usualCommand(profile, env, workdir);
   if (program === undefined) {
@@ -170,12 +171,9 @@ function readSidecar(
       `--agent ${profile.name} needs a command: gt-sidecar --agent ${profile.name} -- PROGRAM`,
     );
   }
-  // The serving half gets a command that the supervising one has looked up already, maybe in another container.
-  const found = half === "serve" ? program : findProgram(program, env["PATH"] ?? "", workdir);
   return {
-    stateDir: readStateDir(values["state-dir"], env, half),
     agent: profile.name,
-    command: [found, ...args],
+    command: [program, ...args],
     workdir,
     home: env["HOME"] ?? homedir(),
     tmuxProgram: "tmux",
@@ -195,7 +193,18 @@ function readSidecar(
       project: nameOf("--project", values.project ?? "default"),
       address: nameOf("--address", values.address ?? hostname()),
     },
+    stateDir: readStateDir(values["state-dir"], env, half), // may make one: everything else is right
   };
+}
+
+/**
+ * With the path of its program. Asked for when all flags are right: they are wrong on each machine, a program is
+ * missing on one. The serving half gets what the supervising one has looked up already, maybe in another container.
+ */
+function withFoundProgram(options: SidecarOptions, half: SidecarConfig["half"]): SidecarOptions {
+  if (half === "serve") return options;
+  const [program = "", ...args] = options.command;
+  return { ...options, command: [findProgram(program, options.env["PATH"] ?? "", options.workdir), ...args] };
 }
 
 /** The demo agent comes with this program; it is in PATH in an image only. */
@@ -234,15 +243,20 @@ function runtimeDirOf(env: Env): string | undefined {
 }
 
 /**
- * The session that the certificate names, if it names one. A first start fails here when the folder cannot be used; a
- * serving half begins all the same and waits until it can: it may be the one that comes back while files are replaced.
+ * The session that was given, else the one that the certificate names, else a new one. A first start fails here when
+ * the folder cannot be used or is another session's; a serving half begins all the same and waits until it can: it may
+ * be the one that comes back while files are replaced.
  */
-function sessionOfCertificate({ tlsDir: dir, half }: Place, crlPolicy: CrlPolicy): string | undefined {
-  if (dir === undefined || half === "supervise") return undefined;
+function sessionFor(given: string | undefined, { tlsDir: dir, half }: Place, crlPolicy: CrlPolicy): string {
+  if (given !== undefined && !SESSION_ID.test(given))
+    throw new DomainError("invalid", "--session-id takes 1 to 128 of A-Z a-z 0-9 . _ -");
+  if (dir === undefined || half === "supervise") return given ?? randomUUID();
   try {
-    return sessionsOf(checkTlsFolder(dir, crlPolicy))[0];
+    const leaf = checkTlsFolder(dir, crlPolicy);
+    if (given !== undefined) checkSession(leaf, given);
+    return given ?? sessionsOf(leaf)[0] ?? randomUUID();
   } catch (err) {
-    if (half === "serve") return undefined;
+    if (half === "serve") return given ?? randomUUID();
     throw err;
   }
 }

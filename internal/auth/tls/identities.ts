@@ -1,4 +1,5 @@
 import { hash, type X509Certificate } from "node:crypto";
+import { DomainError } from "../../base/errors.ts";
 import { urisOf } from "../../base/uri-names.ts";
 
 const SESSION = /^spiffe:\/\/[^/]+\/ns\/[^/]+\/session\/([^/]+)$/;
@@ -12,6 +13,17 @@ export function identitiesOf(certificate: X509Certificate): readonly string[] {
 /** The sessions whose sidecar a certificate names. */
 export function sessionsOf(certificate: X509Certificate): readonly string[] {
   return identitiesOf(certificate).flatMap((uri) => SESSION.exec(uri)?.[1] ?? []);
+}
+
+/**
+ * Secrets can be mixed up: a certificate that names a session is used by that one only.
+ * @throws DomainError `invalid`, naming both sessions.
+ */
+export function checkSession(leaf: X509Certificate, sessionId: string): void {
+  const named = sessionsOf(leaf);
+  if (named.length === 0 || named.includes(sessionId)) return;
+  const message = `tls.crt is of session ${JSON.stringify(named[0])}, and this one is ${JSON.stringify(sessionId)}`;
+  throw new DomainError("invalid", message, { fields: { reason: "identity" } });
 }
 
 /** The identity is a sidecar's, or looks like one: those are called and never call. */

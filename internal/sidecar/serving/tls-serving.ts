@@ -3,7 +3,7 @@ import type { Registry } from "prom-client";
 import { namelessIdentities } from "../../auth/issuing-cas.ts";
 import { controllerRule, type RoleRule, roleOf } from "../../auth/roles.ts";
 import { refusalOf } from "../../auth/tls/admission.ts";
-import { identitiesOf, sessionsOf } from "../../auth/tls/identities.ts";
+import { checkSession, identitiesOf } from "../../auth/tls/identities.ts";
 import { TlsFolder, type TlsFolderOptions } from "../../auth/tls/tls-folder.ts";
 import { type TlsInUse, tlsInUse } from "../../auth/tls/tls-in-use.ts";
 import { TlsMetrics } from "../../auth/tls/tls-metrics.ts";
@@ -129,12 +129,4 @@ export class TlsServing implements Task {
     if (tls === undefined) return new DomainError("unavailable", "no certificate to serve with");
     return refusalOf({ certificate, isNew }, tls.trust, this.#deps.clock.now());
   }
-}
-
-/** Secrets can be mixed up: a certificate that names a session is used by that one only. */
-function checkSession(leaf: X509Certificate, sessionId: string): void {
-  const named = sessionsOf(leaf);
-  if (named.length === 0 || named.includes(sessionId)) return;
-  const message = `tls.crt is of session ${JSON.stringify(named[0])}, and this one is ${JSON.stringify(sessionId)}`;
-  throw new DomainError("invalid", message, { fields: { reason: "identity" } });
 }
