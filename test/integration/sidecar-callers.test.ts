@@ -123,9 +123,18 @@ describe("a request that types", () => {
     ["SidecarService/SendKeys", { keys: ["Up"], repeat: 2 }],
     ["SidecarService/Respond", { dialogId: "d", choice: "1", force: true }],
     ["TerminalService/SendInput", { input: "x", submit: false }],
+    ["SidecarService/StopAgent", { forced: true }],
     ["TerminalService/SendInput", { input: "" }],
   ])("is refused: %s %j", async (method, body) => {
     expect(await post(method, JSON.stringify(body))).toEqual([400, "invalid_argument"]);
+  });
+
+  it.each([
+    ["application/json", Buffer.from('{"message":"\xff"}', "latin1")],
+    ["application/proto", Buffer.from([0x0a, 1, 0xff])],
+  ])("is refused when it is not UTF-8: %s", async (type, body) => {
+    expect(await post("SidecarService/Nudge", body, type)).toEqual([400, "invalid_argument"]);
+    expect(await sidecar.taken()).toEqual([]);
   });
 
   it("types the text of SendInput cleaned: a carriage return submits nothing, Ctrl-C ends nothing", async () => {

@@ -4,6 +4,7 @@ import { RateLimiter } from "../../auth/rate-limiter.ts";
 import type { Clock } from "../../base/clock.ts";
 import { BridgeService } from "../../gen/bridge/v1/bridge_pb.ts";
 import type { Routes } from "../../rpc/server/adapter.ts";
+import { STRICT_JSON } from "../../rpc/server/strict-json.ts";
 import { ReceiptSpans } from "../receipt-spans.ts";
 import type { SessionBackend, SessionKey } from "../session-backend.ts";
 import { CallAccess } from "./call-access.ts";
@@ -34,9 +35,6 @@ export interface BridgeLimits {
 /** `limits` and `input` of a configuration that says nothing of them. */
 export const DEFAULT_LIMITS: BridgeLimits = { startsPerMinute: 300, inputsPerMinute: 600, maxInputBytes: 65_536 };
 
-/** What starts or types is not done by half: a JSON field that is not known is no request there. */
-const STRICT = { jsonOptions: { ignoreUnknownFields: false } } as const;
-
 /**
  * BridgeService over a backend. The server's gates must verify tokens (`TokenLayer`) and roles (`bridgeGate`) before.
  */
@@ -56,12 +54,12 @@ export function bridgeRoutes(deps: BridgeServiceDeps, limits: BridgeLimits): Rou
     };
     router.service(BridgeService, service);
     const { startSession, stopSession, sendInput, nudge, sendKeys, respond, attach } = BridgeService.method;
-    router.rpc(startSession, service.startSession, STRICT);
-    router.rpc(stopSession, service.stopSession, STRICT);
-    router.rpc(sendInput, service.sendInput, STRICT);
-    router.rpc(nudge, service.nudge, STRICT);
-    router.rpc(sendKeys, service.sendKeys, STRICT);
-    router.rpc(respond, service.respond, STRICT);
-    router.rpc(attach, service.attach, STRICT);
+    router.rpc(startSession, service.startSession, STRICT_JSON);
+    router.rpc(stopSession, service.stopSession, STRICT_JSON);
+    router.rpc(sendInput, service.sendInput, STRICT_JSON);
+    router.rpc(nudge, service.nudge, STRICT_JSON);
+    router.rpc(sendKeys, service.sendKeys, STRICT_JSON);
+    router.rpc(respond, service.respond, STRICT_JSON);
+    router.rpc(attach, service.attach, STRICT_JSON);
   };
 }

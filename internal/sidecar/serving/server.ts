@@ -11,6 +11,7 @@ import { callerKey, LOCAL_IDENTITY } from "../../rpc/port/caller.ts";
 import { answering } from "../../rpc/server/calls.ts";
 import { FrameSink } from "../../rpc/server/frame-sink.ts";
 import { Frame } from "../../rpc/server/frames.ts";
+import { STRICT_JSON } from "../../rpc/server/strict-json.ts";
 import type { SidecarIdentity } from "../../session/sidecar-identity.ts";
 import type { Asker } from "../../session/types.ts";
 import {
@@ -47,20 +48,19 @@ export interface ServiceDeps {
   readonly typeText: (text: string) => Promise<string | undefined>;
 }
 
-const STRICT = { jsonOptions: { ignoreUnknownFields: false } } as const;
-
 /** SidecarService and TerminalService over one agent. RPCs that are not there yet answer `unimplemented`. */
 export function sidecarRoutes(deps: ServiceDeps): (router: ConnectRouter) => void {
   return (router) => {
     const sidecar = sidecarService(deps);
     const terminal = terminalService(deps);
     router.service(SidecarService, sidecar);
-    // What is typed is not typed by half: a JSON field that is not known is no request, where it types.
-    const { nudge, sendKeys, respond } = SidecarService.method;
-    router.rpc(nudge, sidecar.nudge, STRICT);
-    router.rpc(sendKeys, sidecar.sendKeys, STRICT);
-    router.rpc(respond, sidecar.respond, STRICT);
-    router.rpc(TerminalService.method.sendInput, terminal.sendInput, STRICT);
+    const { nudge, sendKeys, respond, attach, stopAgent } = SidecarService.method;
+    router.rpc(nudge, sidecar.nudge, STRICT_JSON);
+    router.rpc(sendKeys, sidecar.sendKeys, STRICT_JSON);
+    router.rpc(respond, sidecar.respond, STRICT_JSON);
+    router.rpc(attach, sidecar.attach, STRICT_JSON);
+    router.rpc(stopAgent, sidecar.stopAgent, STRICT_JSON);
+    router.rpc(TerminalService.method.sendInput, terminal.sendInput, STRICT_JSON);
   };
 }
 
