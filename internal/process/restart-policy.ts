@@ -5,6 +5,8 @@ export type RestartMode = "always" | "on-failure" | "never";
 export interface AgentExit {
   readonly code?: number;
   readonly signal?: number;
+  /** The kernel killed it, or another process of its container, for lack of memory. */
+  readonly outOfMemory?: true;
 }
 
 export interface AgentLife {

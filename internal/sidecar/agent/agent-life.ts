@@ -8,6 +8,7 @@ export interface LifeBefore {
   readonly startedAt: number;
   readonly restarts: number;
   readonly agentId?: string;
+  readonly oomKills?: number;
 }
 
 /** `exit`: how the agent ended. */
@@ -19,6 +20,8 @@ type LifeState =
   | { readonly type: "ended"; readonly exit: AgentExit }
   | { readonly type: "finished"; readonly exit: AgentExit };
 
+const SIGKILL = 9;
+
 /** The agent's present or last life, and the pane that it has. The session monitor keeps it; everyone else reads it. */
 export class AgentLife {
   /** Undefined until it was found, and while tmux is away. */
@@ -28,9 +31,16 @@ export class AgentLife {
   #startedAt: number;
   #restarts: number;
   #agentId: string | undefined;
+  readonly #countOomKills: () => number | undefined;
+  #oomKills: number | undefined;
 
-  /** `now`: when a life without a journal counts as begun; wall clock, ms. */
-  constructor(now: number, before: LifeBefore | undefined) {
+  /**
+   * `now`: when a life without a journal counts as begun; wall clock, ms. `oomKills`: how many processes the kernel has
+   * killed for lack of memory so far; undefined: it does not tell.
+   */
+  constructor(now: number, before: LifeBefore | undefined, oomKills: () => number | undefined = () => undefined) {
+    this.#countOomKills = oomKills;
+    this.#oomKills = before === undefined ? oomKills() : before.oomKills;
     this.#pid = before?.pid ?? 0;
     this.#startedAt = before?.startedAt ?? now;
     this.#restarts = before?.restarts ?? 0;
@@ -54,6 +64,11 @@ export class AgentLife {
   /** Which agent the supervising half has started, see `ControlHello`. */
   get agentId(): string | undefined {
     return this.#agentId;
+  }
+
+  /** How many processes had been killed for lack of memory when this life began. */
+  get oomKills(): number | undefined {
+    return this.#oomKills;
   }
 
   get alive(): boolean {
@@ -91,16 +106,24 @@ export class AgentLife {
       if (this.#pid !== 0) this.#restarts++;
       this.#pid = pid;
       this.#startedAt = now;
+      this.#oomKills = this.#countOomKills();
     }
     this.#agentId = agentId;
     this.#state = { type: "running" };
     return isNew;
   }
 
-  /** tmux names the process that has ended; it may be one that nobody saw alive. */
-  ended(exit: AgentExit, pid = this.#pid): void {
+  /**
+   * tmux names the process that has ended; it may be one that nobody saw alive. Returns how it ended, with what the
+   * kernel tells of it.
+   */
+  ended(seen: AgentExit, pid = this.#pid): AgentExit {
+    const killed = this.#countOomKills();
+    const isShort = seen.signal === SIGKILL && this.#oomKills !== undefined && (killed ?? 0) > this.#oomKills;
+    const exit: AgentExit = isShort ? { ...seen, outOfMemory: true } : seen;
     this.#pid = pid;
     this.#state = { type: "ended", exit };
+    return exit;
   }
 
   finished(exit: AgentExit): void {

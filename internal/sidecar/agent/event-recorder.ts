@@ -292,5 +292,6 @@ function taskIds(tasks: StateReport["background"]): string {
 
 function errorOf({ exit, crashLoop }: LifeEnd): string {
   const how = exit.signal === undefined ? `exit code ${exit.code ?? 1}` : `signal ${exit.signal}`;
-  return `the agent ended with ${how}${crashLoop ? ", again and again" : ""}`;
+  const why = exit.outOfMemory === true ? ", for lack of memory" : "";
+  return `the agent ended with ${how}${why}${crashLoop ? ", again and again" : ""}`;
 }

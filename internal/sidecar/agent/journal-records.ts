@@ -19,6 +19,8 @@ export type SidecarRecord =
       readonly restarts: number;
       /** Which agent this was, see `ControlHello`. */
       readonly agentId?: string;
+      /** How many processes had been killed for lack of memory when it was started. */
+      readonly oomKills?: number;
       /** It is to end for good. */
       readonly stopping?: boolean;
     };
@@ -164,6 +166,7 @@ const SHAPES: Readonly<Record<string, Shape>> = {
     startedAt: isTime,
     restarts: (value) => isCount(value) && Number(value) >= 0,
     agentId: (id) => id === undefined || isName(id),
+    oomKills: isAbsentOr(isCount),
   }),
 };
 

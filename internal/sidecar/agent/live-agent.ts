@@ -313,8 +313,9 @@ export class LiveAgent {
   }
 
   #agentRecord() {
-    const { pid, startedAt, restarts, agentId } = this.#deps.life;
-    return { type: "agent" as const, pid, startedAt, restarts, ...(agentId !== undefined && { agentId }) };
+    const { pid, startedAt, restarts, agentId, oomKills } = this.#deps.life;
+    const known = { ...(agentId !== undefined && { agentId }), ...(oomKills !== undefined && { oomKills }) };
+    return { type: "agent" as const, pid, startedAt, restarts, ...known };
   }
 
   #streamRecord(): SidecarRecord {

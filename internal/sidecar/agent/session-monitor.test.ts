@@ -88,8 +88,10 @@ interface Run {
 }
 
 /** A monitor that runs until the test has ended. */
-async function watch(options: { restart?: RestartMode; before?: LifeBefore; sessionIs?: "there" | "gone" } = {}) {
-  const life = new AgentLife(clock.now(), options.before);
+async function watch(
+  options: { restart?: RestartMode; before?: LifeBefore; sessionIs?: "there" | "gone"; oomKills?: () => number } = {},
+) {
+  const life = new AgentLife(clock.now(), options.before, options.oomKills);
   const stop = new AbortController();
   const monitor = new SessionMonitor(
     {
@@ -141,6 +143,26 @@ async function watch(options: { restart?: RestartMode; before?: LifeBefore; sess
 }
 
 describe("the monitor of the agent's session", () => {
+  it("tells an end for lack of memory from other ends by a signal, across a restart of its own too", async () => {
+    let kills = 3;
+    const before = { pid: 100, startedAt: clock.now(), restarts: 0, oomKills: 2 };
+    await watch({ before, oomKills: () => kills });
+    const endings = async (...signals: readonly string[]) => {
+      told = [];
+      for (const signal of signals) {
+        session.ended({ signal });
+        await clock.advance(70_000);
+      }
+      return told.filter((line) => line.startsWith("dead"));
+    };
+    const due = ", restart due";
+    expect(await endings("9", "9")).toEqual([`dead {"signal":9,"outOfMemory":true}${due}`, `dead {"signal":9}${due}`]);
+    kills = 4;
+    expect(await endings("9", "9")).toEqual([`dead {"signal":9,"outOfMemory":true}${due}`, `dead {"signal":9}${due}`]);
+    kills = 5;
+    expect(await endings("15")).toEqual([`dead {"signal":15}${due}`]);
+  });
+
   it("finds the pane, tells that its agent is alive, and pipes its output", async () => {
     const { life } = await watch();
     expect(told).toEqual(["agent 100", "alive 100, fresh", "arm"]);

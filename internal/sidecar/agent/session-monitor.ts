@@ -273,10 +273,10 @@ export class SessionMonitor implements Task {
   }
 
   /** What the policy says about this end: `again` has the agent started once more. */
-  async #handleEnd(exit: AgentExit, signal: AbortSignal, again: () => Promise<void>, pid?: number): Promise<void> {
+  async #handleEnd(seen: AgentExit, signal: AbortSignal, again: () => Promise<void>, pid?: number): Promise<void> {
     if (this.#life.isFinished) return;
     const { clock, listener, logger } = this.#deps;
-    this.#life.ended(exit, pid);
+    const exit = this.#life.ended(seen, pid);
     const life = { exit, livedMs: clock.now() - this.#life.startedAt, quickEnds: this.#quickEnds };
     const { restart, stopAsked } = this.#options;
     const decision = decideRestart(stopAsked.aborted ? "never" : restart, life);
