@@ -4,6 +4,8 @@ import type { TestCluster } from "../../test/support/cluster/cluster.ts";
 /** What each measurement on a cluster gets. */
 export interface ClusterBench {
   readonly cluster: TestCluster;
+  /** Of the cluster, for the program that made it. */
+  readonly name: string;
   /** To its API server, as cluster admin. */
   readonly access: ClusterAccess;
   /** Fewer and smaller: a look, not a figure. */

@@ -26,7 +26,8 @@ const MEASURES = {
 type Part = keyof typeof MEASURES;
 const PARTS = Object.keys(MEASURES) as Part[];
 
-const HELP = `Measures the controller on an API server of its own (etcd, API server, controller-manager, scheduler; no node).
+const HELP = `Measures the controller on an API server of its own (etcd, API server, controller-manager, scheduler; no node, but
+for load).
 
 Usage: npm run bench:cluster -- [flags]
 
@@ -58,12 +59,14 @@ await runMain({ name: "bench:cluster" }, async ({ argv, stdout, stderr, signal }
   for (const part of parts) {
     // Each has a cluster of its own, so that the ten thousand pods of one do not slow down the others.
     await using stack = new AsyncDisposableStack();
-    const cluster = await testCluster(`gt-bench-${process.pid}`, "none");
+    const name = `gt-bench-${process.pid}`;
+    const cluster = await testCluster(name, part === "load" ? "one" : "none");
     if ("missing" in cluster) throw new DomainError("unavailable", cluster.missing);
     stack.use(cluster);
     const access = await (await kubeconfigCredentials(cluster.kubeconfig)).access();
     const bench: ClusterBench = {
       cluster,
+      name,
       access,
       quick: values.quick ?? false,
       signal,

@@ -1,0 +1,38 @@
+import { SessionStatus } from "../../internal/gen/bridge/v1/bridge_pb.ts";
+import type { ControllerCluster, RunningReplica } from "../../test/support/cluster/controller-cluster.ts";
+import { until } from "../../test/support/sidecar/sidecar.ts";
+
+/** A session in a pod that runs. */
+export interface LivePod {
+  readonly id: string;
+  /** The messages that its agent took, oldest first. */
+  readonly taken: () => Promise<readonly string[]>;
+}
+
+export const LIVE_POD_PROVIDER = "live";
+const LOG = "/tmp/taken.jsonl";
+
+/** How the controller makes these pods. */
+export function livePodProvider(image: string): object {
+  const command = ["gt-demo-agent", "--turn-ms", "50", "--steps", "1", "--log", LOG];
+  const resources = { requests: { cpu: "50m", memory: "64Mi" }, limits: { memory: "512Mi" } };
+  return { image, agent: "demo", image_pull_policy: "IfNotPresent", command, resources };
+}
+
+/** `index`: of this session among all. */
+export async function livePod(town: ControllerCluster, replica: RunningReplica, index: number): Promise<LivePod> {
+  const id = `live-${index}`;
+  const { client, log } = replica;
+  await client.startSession({ projectId: "shop", sessionId: id, provider: LIVE_POD_PROVIDER, repoPath: "/workspace" });
+  const isRunning = async () =>
+    (await client.getSession({ sessionId: id })).status === SessionStatus.RUNNING || undefined;
+  await until(`session ${id} running`, 60_000, isRunning, log);
+  const own = ["-n", town.agents, "get", "pod", "-l", `gastown.io/session=${id}`, "-o", "name"];
+  const pod = (await town.cluster.kubectl(own)).trim();
+  const taken = async () => {
+    const text = await town.cluster.kubectl(["-n", town.agents, "exec", pod, "-c", "agent", "--", "cat", LOG]);
+    const lines = text.split("\n").filter((line) => line !== "");
+    return lines.map((line) => (JSON.parse(line) as { readonly text: string }).text);
+  };
+  return { id, taken };
+}
