@@ -291,6 +291,15 @@ describe("what a pod's status says of its session", () => {
       ["running", "NodeLost", /^the node node1 does not answer/],
     ],
     [
+      "its node is not heard from: marked by the cluster, not by the kubelet",
+      recorded({
+        phase: "Running",
+        conditions: [{ type: "Ready", status: "False", lastTransitionTime: "2026-01-01T00:01:00Z" }],
+        containerStatuses: [container({ running: {} }, { ready: true, started: true })],
+      }),
+      ["running", "NodeLost", /^the node node1 does not answer/],
+    ],
+    [
       "its node is lost and the pod given up",
       recorded(
         { phase: "Running", reason: "NodeLost", containerStatuses: [container({ running: {} })] },

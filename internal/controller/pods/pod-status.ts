@@ -52,10 +52,7 @@ const refusedByNode: Check = ({ status }) => {
  * Its node does not answer. The agent may well run on, so it has not failed; when the node is back, the pod says more.
  */
 const nodeLost: Check = ({ status, nodeName, deletedAt }) => {
-  const isLost =
-    status.reason === "NodeLost" ||
-    status.phase === "Unknown" ||
-    readyCondition(status)?.reason === "NodeStatusUnknown";
+  const isLost = status.reason === "NodeLost" || status.phase === "Unknown" || wasMarkedNotReady(status);
   if (!isLost) return undefined;
   const error = `the node ${nodeName} does not answer: whether the agent runs is not known`;
   return { status: deletedAt === undefined ? "running" : "stopping", reason: "NodeLost", error };
@@ -198,6 +195,16 @@ function endText(end: ContainerEnd | undefined): string {
 
 function wasTerminated({ containers }: PodFacts): boolean {
   return containers.some(({ state }) => state.type === "terminated" && state.message === TERMINATED);
+}
+
+/**
+ * The cluster marks the pods of a node that it does not hear from, and gives no reason. A kubelet that takes a pod for
+ * not ready always gives one.
+ */
+function wasMarkedNotReady(status: PodFacts): boolean {
+  const ready = readyCondition(status);
+  if (ready?.reason === "NodeStatusUnknown") return true;
+  return status.phase === "Running" && ready?.status === "False" && ready.reason === "";
 }
 
 function readyCondition({ conditions }: PodFacts): PodCondition | undefined {
