@@ -102,31 +102,33 @@ export class AgentLife {
    */
   found(pid: number, agentId: string | undefined, now: number): boolean {
     const isNew = !this.isOf(pid, agentId);
-    if (isNew) {
-      if (this.#pid !== 0) this.#restarts++;
-      this.#pid = pid;
-      this.#startedAt = now;
-      this.#oomKills = this.#countOomKills();
-    }
+    if (isNew) this.#begin(pid, now);
     this.#agentId = agentId;
     this.#state = { type: "running" };
     return isNew;
   }
 
   /**
-   * tmux names the process that has ended; it may be one that nobody saw alive. Returns how it ended, with what the
-   * kernel tells of it.
+   * tmux names the process that has ended; it may be one that nobody saw alive, whose life was over at once. Returns
+   * how it ended, with what the kernel tells of it.
    */
-  ended(seen: AgentExit, pid = this.#pid): AgentExit {
+  ended(seen: AgentExit, now: number, pid = this.#pid): AgentExit {
     const killed = this.#countOomKills();
     const isShort = seen.signal === SIGKILL && this.#oomKills !== undefined && (killed ?? 0) > this.#oomKills;
     const exit: AgentExit = isShort ? { ...seen, outOfMemory: true } : seen;
-    this.#pid = pid;
+    if (pid !== this.#pid) this.#begin(pid, now);
     this.#state = { type: "ended", exit };
     return exit;
   }
 
   finished(exit: AgentExit): void {
     this.#state = { type: "finished", exit };
+  }
+
+  #begin(pid: number, now: number): void {
+    if (this.#pid !== 0) this.#restarts++;
+    this.#pid = pid;
+    this.#startedAt = now;
+    this.#oomKills = this.#countOomKills();
   }
 }

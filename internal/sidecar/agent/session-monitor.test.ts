@@ -12,6 +12,8 @@ import { type SessionClient, SessionMonitor } from "./session-monitor.ts";
 class FakeSession implements SessionClient {
   isAttached = true;
   isSessionMissing = false;
+  /** Agents that are started again end before anyone looks. */
+  endsAtOnce = false;
   pane = { pid: 100, dead: false, status: "", signal: "", piped: false, activity: "" };
   readonly #attaches = new SignalBus();
   readonly #listeners = new Set<(notification: Notification) => void>();
@@ -36,7 +38,10 @@ class FakeSession implements SessionClient {
   }
 
   async script(line: string): Promise<readonly { ok: boolean; lines: readonly string[] }[]> {
-    if (line.includes("respawn-pane")) this.started(this.pane.pid + 1, this.pane.piped);
+    if (line.includes("respawn-pane")) {
+      this.started(this.pane.pid + 1, this.pane.piped);
+      if (this.endsAtOnce) this.ended({ status: "7" });
+    }
     return Array.from({ length: 4 }, () => ({ ok: true, lines: [] }));
   }
 
@@ -189,6 +194,17 @@ describe("the monitor of the agent's session", () => {
       expect(told.slice(1)).toEqual(["renewed", `agent ${life.pid}`, `alive ${life.pid}, fresh`]);
     }
     expect([life.alive, life.pid, life.restarts]).toEqual([true, 105, 5]);
+  });
+
+  it("counts each agent that ended before it was seen alive, and no wait between them as a long life", async () => {
+    const { life } = await watch();
+    session.endsAtOnce = true;
+    session.ended({ status: "7" });
+    await clock.advance(10 * 60_000);
+    const dead = told.filter((word) => word.startsWith("dead"));
+    expect(dead.slice(4)).toEqual(dead.slice(4).map(() => 'dead {"code":7}, restart due, crash loop'));
+    expect(dead.length).toBeGreaterThan(7);
+    expect(life.restarts).toBe(dead.length - 1);
   });
 
   it("tells by which signal it ended, and does not start it again where the policy says so", async () => {

@@ -181,7 +181,7 @@ export class SessionMonitor implements Task {
    * again.
    */
   #vanished(): void {
-    this.#life.ended(HUNG_UP);
+    this.#life.ended(HUNG_UP, this.#deps.clock.now());
     this.#deps.listener.dead({ exit: HUNG_UP, restartDue: true, crashLoop: false });
     this.#deps.logger.warn({ pid: this.#life.pid }, "agent went without its end being seen");
   }
@@ -276,7 +276,7 @@ export class SessionMonitor implements Task {
   async #handleEnd(seen: AgentExit, signal: AbortSignal, again: () => Promise<void>, pid?: number): Promise<void> {
     if (this.#life.isFinished) return;
     const { clock, listener, logger } = this.#deps;
-    const exit = this.#life.ended(seen, pid);
+    const exit = this.#life.ended(seen, clock.now(), pid);
     const life = { exit, livedMs: clock.now() - this.#life.startedAt, quickEnds: this.#quickEnds };
     const { restart, stopAsked } = this.#options;
     const decision = decideRestart(stopAsked.aborted ? "never" : restart, life);
