@@ -39,7 +39,7 @@ export interface DrawingListener {
   /** The program has thrown the history away: it may print the same rows again. */
   cleared(): void;
   /** The screen has another size, or was drawn again: lines may have come back from the history. */
-  moved(): void;
+  moved(isResized: boolean): void;
 }
 
 /** What redraws a screen that changed without the agent printing a byte: for watchers that arrive at `offset`. */
@@ -181,7 +181,7 @@ export class OutputStream implements ScreenSource {
     if (at < this.drawnTo || at > this.ring.end) return;
     if (at > this.drawnTo) this.#listener?.lost({ first: this.drawnTo, to: at, reason: "truncated" });
     await this.#drawing.replace(redraw, at, isExact);
-    this.#listener?.moved();
+    this.#listener?.moved(false);
   }
 
   /**
@@ -195,7 +195,7 @@ export class OutputStream implements ScreenSource {
       this.#drawing.doubt();
       this.emulator.holdLines(true); // what the program draws for the new size may have been drawn at the old one
       this.emulator.resize(cols, rows);
-      this.#listener?.moved();
+      this.#listener?.moved(true);
       this.bytes.notify();
       return Promise.resolve();
     });

@@ -44,6 +44,9 @@ const PAUSE_MS = 2000;
 const LAST_QUIET_MS = 100;
 const LAST_WAIT_MS = 5000;
 
+/** Within this an agent has drawn its screen again after the window was resized. */
+const REDRAW_MS = 5000;
+
 /** A row of line-drawing characters: the upper edge of an input box. */
 const BORDER = /^[\s\u2500-\u259f]+$/;
 
@@ -56,6 +59,8 @@ export class EventRecorder implements Task {
   readonly #over = Promise.withResolvers<void>();
   #isNew: boolean;
   #isDrawn = false;
+  /** Monotonic, ms: the window was resized, or the history was cleared. */
+  #redrawnAt = 0;
   #kept: EventRecord | undefined;
   #cuts = 0;
   #state: AgentStateName | undefined;
@@ -71,15 +76,19 @@ export class EventRecorder implements Task {
     this.#deps = deps;
     this.#isSilent = deps.profile.idleProof === "silence";
     this.#isNew = options.standing === undefined;
-    this.#lines = new FinalLines((text) => deps.events.print(text), options.standing?.lines, options.standing?.isOpen);
+    const { lines: standing = [], isOpen = false } = options.standing ?? {};
+    this.#lines = new FinalLines((text) => deps.events.print(text), { standing, isOpen, redraws: !this.#isSilent });
     deps.monitor.changes.listen(() => this.#observe());
     deps.output.listen({
-      scrolled: (lines) => this.#lines.scrolled(lines),
+      scrolled: (lines) => this.#scrolled(lines),
       vanished: (lines) => this.#vanished(lines),
       erasing: () => this.#erasing(),
       lost: (range) => this.#lost(range),
-      cleared: () => this.#lines.cleared(),
-      moved: () => this.#keepStanding(),
+      cleared: () => {
+        this.#lines.cleared();
+        this.#redrawn();
+      },
+      moved: (isResized) => this.#moved(isResized),
     });
   }
 
@@ -214,11 +223,31 @@ export class EventRecorder implements Task {
     const { output, events } = this.#deps;
     const { emulator } = output;
     this.#toldVersion = emulator.version;
+    this.#settle();
     const rows = isLast ? emulator.rows : this.#outputRows();
     if (emulator.alternate) this.#lines.stoodAlternate(joinRows(emulator.rowsText(emulator.rows).slice(0, rows)));
     else this.#tellStanding(rows, isLast);
     events.flush();
     this.#keepStanding();
+  }
+
+  #moved(isResized: boolean): void {
+    if (isResized) this.#redrawn();
+    this.#keepStanding();
+  }
+
+  #scrolled(lines: readonly MainLine[]): void {
+    this.#settle();
+    this.#lines.scrolled(lines);
+  }
+
+  #redrawn(): void {
+    this.#lines.redrawn();
+    this.#redrawnAt = this.#deps.clock.monotonicMs();
+  }
+
+  #settle(): void {
+    if (this.#deps.clock.monotonicMs() - this.#redrawnAt >= REDRAW_MS) this.#lines.settled();
   }
 
   /** A later process finds them standing. */

@@ -10,9 +10,12 @@ const numbered = (from: number, to: number) => Array.from({ length: to - from },
 
 function recorder(standing: readonly number[] = []) {
   let text = "";
-  const lines = new FinalLines((more) => {
-    text += more;
-  }, standing);
+  const lines = new FinalLines(
+    (more) => {
+      text += more;
+    },
+    { standing },
+  );
   const reported = () => {
     const all = text;
     text = "";

@@ -1,5 +1,6 @@
 import { matchLines } from "../../pane/screen/line-match.ts";
 import type { MainLine } from "../../pane/screen/main-lines.ts";
+import { ToldText } from "./told-text.ts";
 
 /** Told lines that are remembered, for an agent that clears its terminal and prints everything again. */
 const REMEMBERED = 1000;
@@ -13,6 +14,14 @@ const STRONG = /[\p{L}\p{N}](?:.*?[\p{L}\p{N}]){3}/u;
 
 /** A line of the main screen, see `MainLine`. */
 export type FinalLine = Pick<MainLine, "text" | "isReported" | "isRest" | "goesOn">;
+
+export interface FinalLinesOptions {
+  /** What an earlier process has told while it stood; see there. */
+  readonly standing?: readonly number[];
+  readonly isOpen?: boolean;
+  /** The program draws its screen itself, and what is above it again when the window changes. */
+  readonly redraws?: boolean;
+}
 
 /**
  * Makes text of the lines that become final on a terminal, each once and in order: those that scrolled into the
@@ -30,14 +39,16 @@ export class FinalLines {
   #patience = PATIENCE;
   #alternate: readonly number[] = [];
   #isOpen: boolean;
+  readonly #text: ToldText | undefined;
 
-  /**
-   * `emit` gets texts of whole lines, each ended by LF; one without goes on in the next. `standing`, `isOpen`: see
-   * there.
-   */
-  constructor(emit: (text: string) => void, standing: readonly number[] = [], isOpen = false) {
+  /** `emit` gets texts of whole lines, each ended by LF; one without goes on in the next. */
+  constructor(
+    emit: (text: string) => void,
+    { standing = [], isOpen = false, redraws = false }: FinalLinesOptions = {},
+  ) {
     this.#emit = emit;
     this.#isOpen = isOpen;
+    this.#text = redraws ? new ToldText() : undefined;
     this.#told = standing;
     this.#history = [...standing];
   }
@@ -55,14 +66,14 @@ export class FinalLines {
   /** Lines that left the main screen for the history, oldest first. */
   scrolled(lines: readonly FinalLine[]): void {
     let out = "";
-    for (const { text, isReported, isRest, goesOn } of lines) {
+    for (const [i, { text, isReported, isRest, goesOn }] of lines.entries()) {
       if (isRest || goesOn) {
         out += this.#part(text, { isRest, goesOn });
         continue;
       }
       const line = text.trimEnd();
-      const isKnown = this.#isKnown(line);
-      if (!isReported && !isKnown) out += this.#whole(line);
+      const isKnown = this.#isKnown(line, lines[i + 1]);
+      if (!isReported && !isKnown && !this.#isDrawnAgain(line, lines[i + 1])) out += this.#whole(line);
     }
     if (out !== "") this.#emit(out);
   }
@@ -76,8 +87,9 @@ export class FinalLines {
     let out = "";
     shown.forEach((line, i) => {
       const { text = line, isReported = false, isRest = false, goesOn = false } = lines[i] ?? {};
-      if (isRest || (goesOn && !isReported && isKnown[i] !== true)) out += this.#part(text, { isRest, goesOn });
-      else if (!isReported && isKnown[i] !== true) out += this.#whole(line);
+      const isNew = !isReported && isKnown[i] !== true && !this.#isDrawnAgain(line, lines[i + 1]);
+      if (isRest || (goesOn && isNew)) out += this.#part(text, { isRest, goesOn });
+      else if (isNew) out += this.#whole(line);
     });
     this.#expect(hashes);
     this.#patience = PATIENCE;
@@ -106,12 +118,23 @@ export class FinalLines {
     this.#patience = PATIENCE;
   }
 
+  /** An agent that draws its screen itself may draw again all that it has drawn, wrapped in another way. */
+  redrawn(): void {
+    this.#text?.redrawn();
+  }
+
+  /** It has drawn all of that: what it prints from now on is new. */
+  settled(): void {
+    this.#text?.settled();
+  }
+
   #expect(told: readonly number[]): void {
     this.#told = told;
     this.#next = 0;
   }
 
   #whole(line: string): string {
+    this.#text?.add(line);
     this.#history.push(hashOf(line));
     if (this.#history.length > 2 * REMEMBERED) this.#history = this.#history.slice(-REMEMBERED);
     return `${this.#ended()}${line}\n`;
@@ -119,6 +142,7 @@ export class FinalLines {
 
   /** A piece of a line of which no more is there yet, or in the history: it is not known again later. */
   #part(text: string, { isRest, goesOn }: Pick<FinalLine, "isRest" | "goesOn">): string {
+    this.#text?.add(text);
     const before = isRest ? "" : this.#ended();
     this.#isOpen = goesOn;
     return before + (goesOn ? text : `${text.trimEnd()}\n`);
@@ -131,14 +155,21 @@ export class FinalLines {
     return end;
   }
 
-  /** The line scrolls off: is it one that was reported already? */
-  #isKnown(line: string): boolean {
-    return this.#patience > 0 && this.#next < this.#told.length && this.#isExpected(line);
+  #isDrawnAgain(line: string, following: FinalLine | undefined): boolean {
+    return this.#text?.isKnown(line, following?.text) === true;
   }
 
-  #isExpected(line: string): boolean {
+  /** The line scrolls off: is it one that was reported already? */
+  #isKnown(line: string, following: FinalLine | undefined): boolean {
+    return this.#patience > 0 && this.#next < this.#told.length && this.#isExpected(line, following);
+  }
+
+  /** One that is expected later only counts where the line behind it follows there too, as far as that can be told. */
+  #isExpected(line: string, following: FinalLine | undefined): boolean {
     const found = this.#told.indexOf(hashOf(line), this.#next);
-    if (found >= 0 && (found - this.#next <= WEAK_JUMP || STRONG.test(line))) {
+    const behind = this.#told[found + 1];
+    const isFollowed = following === undefined || behind === undefined || behind === hashOf(following.text.trimEnd());
+    if (found >= 0 && (found - this.#next <= WEAK_JUMP || (STRONG.test(line) && isFollowed))) {
       this.#next = found + 1;
       this.#patience = Math.min(PATIENCE, this.#patience + 1);
       return true;
