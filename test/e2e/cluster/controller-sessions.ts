@@ -9,6 +9,7 @@ import type { RunningReplica } from "../../support/cluster/controller-cluster.ts
 import { EventReader } from "../../support/cluster/event-reader.ts";
 import { reaches, start, useTwoReplicas } from "../../support/cluster/two-replicas.ts";
 import { until } from "../../support/sidecar/sidecar.ts";
+import { disruptions } from "./disruptions.ts";
 
 const LIMIT_MS = 600_000;
 const WAIT_MS = 60_000;
@@ -132,16 +133,8 @@ describe("the controller on a real cluster, its agents in a namespace that enfor
       const { cluster, agents, adopting } = made;
       const create = async (namespace: string, name: string) =>
         await cluster.kubectl(["-n", namespace, "create", "-f", "-"], await made.foreignPod(name));
-      const theirs = [
-        "-n",
-        adopting,
-        "create",
-        "secret",
-        "generic",
-        "gastown-session-trap",
-        "--from-literal=password=x",
-      ];
-      await cluster.kubectl(theirs);
+      const theirs = ["create", "secret", "generic", "gastown-session-trap", "--from-literal=password=x"];
+      await cluster.kubectl(["-n", adopting, ...theirs]);
       for (const [namespace, name] of [
         [agents, "stray"],
         [adopting, "trap"],
@@ -205,6 +198,8 @@ describe("the controller on a real cluster, its agents in a namespace that enfor
       await pair.first.client.stopSession({ sessionId: provider, force: true });
     },
   );
+
+  disruptions(pair);
 
   it(
     "has a provider while the cluster would take its pod, and says why when it would not",

@@ -95,6 +95,8 @@ export class ControllerCluster implements AsyncDisposable {
         demo,
         unknown: { ...demo, image: "localhost/none:1", image_pull_policy: "Never" },
         huge: { ...demo, resources: { requests: { cpu: "1000" }, limits: {} } },
+        slot: { ...demo, resources: { requests: { "example.org/slot": "1" }, limits: { "example.org/slot": "1" } } },
+        away: { ...demo, node_selector: { "example.org/away": "true" } },
         hungry: { ...demo, resources: { requests: {}, limits: { memory: "24Mi" } } },
       },
       sessions,
