@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { gtLine } from "../common/place/gt-line.ts";
-import type { PlaceConfig } from "../common/place/place-config.ts";
+import { type PlaceConfig, readPlace } from "../common/place/place-config.ts";
 import { dialogLines } from "../common/text/dialog-text.ts";
 import { chosenKey } from "./choose-answer.ts";
 
@@ -58,6 +58,9 @@ describe("a dialog in words", () => {
     expect(gtLine(["respond", "a b", "1"], there)).toBe(
       "gt respond 'a b' 1 --host 10.0.0.7 --port 9090 --tls-dir '/my certs'",
     );
+    const flags = { server: "b:1", "jwt-key": "/k", "jwt-issuer": "shop", project: "p" };
+    const far = readPlace(flags, {});
+    expect(gtLine(["status", "s1"], far)).toBe("gt status s1 --server b:1 --jwt-key /k --jwt-issuer shop --project p");
     expect(gtLine(["respond", "toast", "1\x1b]0;gone\x07\x1b[2J"], place)).toBe("gt respond toast 1");
     expect(gtLine(["respond", "toast", "1"], { ...place, socket: "work", localOnly: true })).toBe(
       "gt respond toast 1 --socket work",

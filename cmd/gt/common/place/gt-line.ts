@@ -16,6 +16,7 @@ export function gtLine(words: readonly string[], place: PlaceConfig): string {
     cert: tls.cert,
     key: tls.key,
     "tls-dir": tls.dir === env["GT_TLS_DIR"] ? undefined : tls.dir,
+    ...place.tokenFlags,
     "agent-profile": profile,
   }).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}`, String(value)]));
   const others = insecure ? ["--insecure-plaintext"] : [];

@@ -3,7 +3,7 @@ import type { FlagValues } from "../../../../internal/cli/flags.ts";
 import { isHostName } from "../../../../internal/terminal/finding/host-name.ts";
 import { present } from "../command/arguments.ts";
 import { readServer } from "../trust/server-address.ts";
-import { readTokenSource, type TokenSource } from "../trust/token-source.ts";
+import { readTokenSource, TOKEN_FLAGS, type TokenFlag, type TokenSource } from "../trust/token-source.ts";
 import type { PLACE_FLAGS } from "./place-flags.ts";
 import { profileInUse } from "./profile-file.ts";
 import type { Profile } from "./profile-keys.ts";
@@ -32,6 +32,8 @@ export interface PlaceConfig {
   readonly tls: { readonly ca?: string; readonly cert?: string; readonly key?: string; readonly dir?: string };
   /** What calls are sent with, beside a certificate. */
   readonly token?: TokenSource;
+  /** What of it was given by flag. */
+  readonly tokenFlags?: Partial<Record<TokenFlag, string>>;
   /** The same for a control plane that a bead names. @throws DomainError `invalid` as `readTokenSource` */
   readonly serverToken?: () => TokenSource | undefined;
   /** Which agent program runs in a local session. */
@@ -96,6 +98,7 @@ export function readPlace(flags: PlaceValues, env: Env): PlaceConfig {
     ...present({ insecure: flags["insecure-plaintext"] }),
     tls: { ...(flags["tls-dir"] === undefined && tlsOf(profile)), ...tlsOf(flags) },
     ...(token && { token }),
+    tokenFlags: present(Object.fromEntries(TOKEN_FLAGS.map((name) => [name, flags[name]]))),
     serverToken: () => readTokenSource({ flags, env, profile, toServer: true }),
     ...present({
       profile: flags["agent-profile"],

@@ -8,17 +8,18 @@ const PROBE_MS = 2000;
 const NOT_THERE = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "ETIMEDOUT"]);
 
 /**
- * Whether a sidecar could not be reached because it serves TLS and we spoke plaintext, or the other way round: the
- * error that says so, else undefined. Opens one connection of its own to see.
+ * Whether a sidecar could not be reached because it serves TLS and we spoke plaintext, or the other way round, or its
+ * certificate is not trusted: the error that says so and what to do, else undefined. Opens one connection of its own to
+ * see.
  */
 export async function tlsMismatch(
   err: unknown,
   { host, port }: Place & { type: "sidecar" },
   usedTls: boolean,
 ): Promise<DomainError | undefined> {
-  if (!(err instanceof DomainError) || err.kind !== "unavailable" || causes(err).some((one) => isNotThere(one))) {
-    return undefined;
-  }
+  if (!(err instanceof DomainError) || causes(err).some((one) => isNotThere(one))) return undefined;
+  if (err.kind === "unauthenticated") return untrusted(err, host);
+  if (err.kind !== "unavailable") return undefined;
   const at = `${host.includes(":") ? `[${host}]` : host}:${port}`;
   if (usedTls) {
     if (!causes(err).some((one) => /WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG/.test(codeOf(one)))) return undefined;
@@ -34,6 +35,17 @@ export async function tlsMismatch(
     fields: { hint: "give --tls-dir (GT_TLS_DIR), or --ca, --cert and --key" },
     cause: err,
   });
+}
+
+function untrusted(err: DomainError, host: string): DomainError | undefined {
+  const code = causes(err).map(codeOf).find(Boolean) ?? "";
+  const hint = /ALTNAME_INVALID/.test(code)
+    ? `its certificate names its session, not this address: have it issued with --san ${host}, or let the agent's bead name its session`
+    : /SELF_SIGNED|UNABLE_TO_(GET_ISSUER|VERIFY)|CERT_(UNTRUSTED|SIGNATURE)/.test(code)
+      ? "its certificate does not lead to your CA: give its CA with --ca, or as ca.crt in --tls-dir"
+      : undefined;
+  if (hint === undefined || err.fields["hint"] !== undefined) return undefined;
+  return new DomainError(err.kind, err.message, { fields: { ...err.fields, hint }, cause: err });
 }
 
 /** What a handshake ends with where the other end speaks TLS: its alert, or our doubts about its certificate. */

@@ -11,12 +11,11 @@ export type TokenSource =
       readonly audience: string;
     };
 
-interface TokenValues {
-  readonly "jwt-key"?: string;
-  readonly "jwt-issuer"?: string;
-  readonly "jwt-audience"?: string;
-  readonly project?: string;
-}
+export const TOKEN_FLAGS = ["jwt-key", "jwt-issuer", "jwt-audience", "project"] as const;
+
+export type TokenFlag = (typeof TOKEN_FLAGS)[number];
+
+type TokenValues = Readonly<Partial<Record<TokenFlag, string>>>;
 
 /** What a token can be made from: what was given, and what stands in a profile. */
 export interface TokenInputs {
@@ -35,10 +34,10 @@ export interface TokenInputs {
  */
 export function readTokenSource({ flags, env, profile, toServer }: TokenInputs): TokenSource | undefined {
   const text = env["GT_TOKEN"]?.trim();
-  const isGiven = (values: TokenValues) => NAMES.some((name) => values[name] !== undefined);
+  const isGiven = (values: TokenValues) => TOKEN_FLAGS.some((name) => values[name] !== undefined);
   if (!isGiven(flags) && text) return { type: "given", text };
   // A project alone says which sessions are meant, e.g. beside GT_TOKEN.
-  const onlyProject = NAMES.every((name) => name === "project" || flags[name] === undefined);
+  const onlyProject = TOKEN_FLAGS.every((name) => name === "project" || flags[name] === undefined);
   if (onlyProject && text) return { type: "given", text };
   const merged: TokenValues = toServer ? { ...profile, ...flags } : flags;
   if (!isGiven(merged) || (toServer && onlyProject && merged["jwt-key"] === undefined)) return undefined;
@@ -48,8 +47,6 @@ export function readTokenSource({ flags, env, profile, toServer }: TokenInputs):
   }
   return { type: "signed", keyPath, issuer, project, audience: audience ?? (toServer ? "bridge" : "gt-sidecar") };
 }
-
-const NAMES = ["jwt-key", "jwt-issuer", "jwt-audience", "project"] as const;
 
 /** The project that a token is for; undefined when its text does not tell. */
 export function tokenProject(source: TokenSource): string | undefined {
