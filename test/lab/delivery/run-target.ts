@@ -63,6 +63,8 @@ class TargetRun {
   #sent = 0;
   #restarts = 0;
   #before = "";
+  /** Told UNKNOWN, and not seen yet. */
+  #late: string[] = [];
 
   constructor(target: Target, options: RunOptions) {
     this.#target = target;
@@ -111,6 +113,7 @@ class TargetRun {
     this.#options.onStart();
     this.#restarts = 0;
     this.#before = "";
+    this.#late = [];
     for (let n = 0; n < SENDS_PER_LIFE && this.#goesOn(); n++) {
       if (n > 0) await bed.calm(this.#options.signal);
       const state = n === 0 ? STARTING : this.#state();
@@ -154,12 +157,14 @@ class TargetRun {
     const mode = MODES[Math.floor(random() * MODES.length)] ?? "wait-idle";
     const wanted: ModeName = [STARTING, LEFTOVER, DEAD].includes(state) ? "wait-idle" : mode;
     this.#sent++;
-    const plan = { bed, target: this.#target, state, kind, mode: wanted, mark, message, random, signal };
+    const late = this.#late.filter((text) => text !== message);
+    const plan = { bed, target: this.#target, state, kind, mode: wanted, mark, message, late, random, signal };
     let told = "";
     try {
       const sample = await sendOnce(plan);
       onSample(sample);
       told = sample.told;
+      if (told === "unknown" && sample.arrived === "nothing") this.#late.push(message);
     } catch (err) {
       if (signal.aborted) throw err;
       const text = err instanceof Error ? err.message : String(err);

@@ -4,7 +4,7 @@ import { AgentState, NudgeOutcome } from "../../../internal/gen/gastown/v1/commo
 import { NudgeMode, type SidecarNudgeResponse } from "../../../internal/gen/gastown/v1/sidecar_pb.ts";
 import type { NudgeOutcome as OutcomeName } from "../../../internal/session/types.ts";
 import type { Bed } from "./bed.ts";
-import { judge, type Observed, type Told, type Verdict } from "./judge.ts";
+import { isSame, judge, type Observed, type Told, type Verdict } from "./judge.ts";
 import type { MessageKind } from "./messages.ts";
 import type { StateKind } from "./states.ts";
 import type { Target } from "./targets.ts";
@@ -44,6 +44,8 @@ export interface Plan {
   readonly mode: ModeName;
   readonly mark: string;
   readonly message: string;
+  /** Earlier messages that the agent may take yet, by their receipts: UNKNOWN. */
+  readonly late: readonly string[];
   readonly random: () => number;
   readonly signal: AbortSignal;
 }
@@ -95,7 +97,7 @@ export async function sendOnce(plan: Plan): Promise<Sample> {
     told,
     message,
     ...(end?.deliveredText ? { deliveredText: end.deliveredText } : {}),
-    received: (await bed.quiet()).slice(before.length),
+    received: (await bed.quiet()).slice(before.length).filter((got) => !plan.late.some((text) => isSame(got, text))),
     person: staged.person ?? [],
     early,
     effects: [...new Set([...ranAtOnce, ...(await notAllowed(bed, effectsBefore, staged.allowed))])],
