@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { givenTo, usageErrorOf } from "../../../test/support/bridge/gt-usage.ts";
 import { nudge } from "./nudge.ts";
-import { readNudge } from "./nudge-options.ts";
+import { checkSize, messageIn, readNudge } from "./nudge-options.ts";
 
 const read = (argv: readonly string[], env: Record<string, string> = {}) => readNudge(givenTo(nudge, argv, env), env);
 
@@ -21,6 +21,13 @@ it.each([
 
 it("has no message when stdin is to be read", () => {
   expect(read(["toast", "--stdin"])).not.toHaveProperty("message");
+});
+
+it("takes from stdin what is text, without the line feeds at its end", () => {
+  expect(messageIn(Buffer.from("grüße\n\r\n"))).toBe("grüße");
+  expect(() => messageIn(Buffer.from([0x61, 0xff, 0x0a]))).toThrow("the message is not UTF-8");
+  const cutWithinOne = Buffer.alloc(65_537, "ü");
+  expect(() => checkSize(messageIn(cutWithinOne))).toThrow("at most 65536 fit");
 });
 
 it("names the sender: the role, else user and machine", () => {

@@ -1,3 +1,5 @@
+import { isUtf8 } from "node:buffer";
+import { DomainError } from "../../../internal/base/errors.ts";
 import type { NudgeMode, NudgePriority } from "../../../internal/session/types.ts";
 import { oneOf, readRequestId, takeArguments, usageError } from "../common/command/arguments.ts";
 import type { Given } from "../common/command/command.ts";
@@ -5,6 +7,7 @@ import { type PlaceConfig, readPlace } from "../common/place/place-config.ts";
 import { senderOf } from "../common/trust/sender.ts";
 import type { NudgeFlags } from "./nudge-flags.ts";
 
+export const MAX_MESSAGE_BYTES = 65_536;
 const MAX_TIMEOUT_MS = 600_000;
 const DEFAULT_TIMEOUT_MS = 75_000;
 
@@ -49,4 +52,22 @@ export function readNudge(
     requestId: readRequestId("nudge", values["request-id"]),
     sender: senderOf(env),
   };
+}
+
+/** @throws DomainError `invalid` for a message that is empty or too long */
+export function checkSize(message: string): void {
+  const bytes = Buffer.byteLength(message);
+  if (bytes === 0) throw new DomainError("invalid", "the message is empty");
+  if (bytes > MAX_MESSAGE_BYTES) {
+    throw new DomainError("invalid", `the message has ${bytes} bytes: at most ${MAX_MESSAGE_BYTES} fit`);
+  }
+}
+
+/**
+ * A message that was piped, without the line feeds at its end. One that is too long may end within a character.
+ * @throws DomainError `invalid` for bytes that are no text: nothing else is typed in their place
+ */
+export function messageIn(bytes: Buffer): string {
+  if (bytes.length <= MAX_MESSAGE_BYTES && !isUtf8(bytes)) throw new DomainError("invalid", "the message is not UTF-8");
+  return bytes.toString("utf8").replace(/[\r\n]+$/, "");
 }

@@ -1,4 +1,3 @@
-import { DomainError } from "../../../internal/base/errors.ts";
 import { durationText } from "../../../internal/cli/wording.ts";
 import type { AgentStateName, NudgeReceipt } from "../../../internal/session/types.ts";
 import { NudgeInterruptedError } from "../../../internal/terminal/nudge-interrupted-error.ts";
@@ -8,9 +7,8 @@ import { ownSessionStart } from "../common/place/tmux-sessions.ts";
 import { type FoundAgent, withAgent } from "../common/place/with-agent.ts";
 import { printReceipt } from "../common/text/print-receipt.ts";
 import type { NudgeFlags } from "./nudge-flags.ts";
-import { type NudgeOptions, readNudge } from "./nudge-options.ts";
+import { checkSize, MAX_MESSAGE_BYTES, messageIn, type NudgeOptions, readNudge } from "./nudge-options.ts";
 
-const MAX_MESSAGE_BYTES = 65_536;
 /** Upstream's measure for `--if-fresh`. */
 const FRESH_SECONDS = 60;
 const NOT_DELIVERED = 6;
@@ -87,14 +85,6 @@ async function isFresh(command: NudgeOptions, context: CommandContext): Promise<
   return began === undefined || context.clock.now() / 1000 - began <= FRESH_SECONDS;
 }
 
-function checkSize(message: string): void {
-  const bytes = Buffer.byteLength(message);
-  if (bytes === 0) throw new DomainError("invalid", "the message is empty");
-  if (bytes > MAX_MESSAGE_BYTES) {
-    throw new DomainError("invalid", `the message has ${bytes} bytes: at most ${MAX_MESSAGE_BYTES} fit`);
-  }
-}
-
 /** All of stdin without the line feeds at its end, at most a little more than a message may have. */
 async function readStdin({ stdin, signal }: CommandContext): Promise<string> {
   const chunks: Buffer[] = [];
@@ -111,7 +101,5 @@ async function readStdin({ stdin, signal }: CommandContext): Promise<string> {
   } finally {
     signal.removeEventListener("abort", stop);
   }
-  return Buffer.concat(chunks)
-    .toString("utf8")
-    .replace(/[\r\n]+$/, "");
+  return messageIn(Buffer.concat(chunks));
 }
