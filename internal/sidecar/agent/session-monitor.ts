@@ -283,10 +283,10 @@ export class SessionMonitor implements Task {
     if (decision.type === "finish") return this.#finish(exit);
     this.#quickEnds = decision.quickEnds;
     listener.dead({ exit, restartDue: true, crashLoop: decision.crashLoop });
-    logger.warn(
-      { ...exit, delay_ms: decision.delayMs, quick_ends: decision.quickEnds },
-      "agent ended, starting it again",
-    );
+    const { outOfMemory, ...how } = exit;
+    const why = outOfMemory === true ? { out_of_memory: true } : {};
+    const next = { delay_ms: decision.delayMs, quick_ends: decision.quickEnds };
+    logger.warn({ ...how, ...why, ...next }, "agent ended, starting it again");
     await clock.sleep(decision.delayMs, AbortSignal.any([signal, stopAsked])).catch(() => {});
     signal.throwIfAborted();
     if (stopAsked.aborted) return this.#finish(exit);
