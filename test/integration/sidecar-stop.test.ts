@@ -68,6 +68,7 @@ describe("StopAgent", () => {
     kill(pid, "SIGKILL");
     expect(await stopped).toBe("cut");
     expect(await sidecar.exited).toBe(9);
+    expect(sidecar.log().split("agent stopped")).toHaveLength(2); // it is told once
   });
 
   it("refuses a grace time below zero", async () => {

@@ -63,6 +63,8 @@ export class SupervisingHalf implements Task {
   readonly #processes: AgentProcesses;
   #serving: ServingKeeper | undefined;
   #exitCode: number | undefined;
+  /** StopAgent and the end of this half both see to it that the agent has ended. */
+  #isEndLogged = false;
   #endLevel: "info" | "debug" = "info";
   #wakeTmux = (): void => {};
   #askVersion = (): void => {};
@@ -232,6 +234,8 @@ export class SupervisingHalf implements Task {
     const end = await stopAgent(this.#options.sidecar, clock, { graceMs, hurry: this.#hurry.signal });
     if (end === undefined) await this.#processes.end(); // its session is gone, it may be not
     this.#exitCode ??= codeOfEnd(end);
+    if (this.#isEndLogged) return;
+    this.#isEndLogged = true;
     logger[this.#endLevel]({ ...end }, "agent stopped");
   }
 }
