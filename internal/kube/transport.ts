@@ -146,7 +146,11 @@ export class KubeTransport implements KubeApi {
   #deadline(request: KubeRequest, ms: number, signal: AbortSignal): Disposable & { readonly signal: AbortSignal } {
     const done = new AbortController();
     const expired = new AbortController();
-    const reason = () => new DomainError("deadline", `cannot ${actionOf(request)} within ${ms} ms`);
+    const reason = () =>
+      new DomainError(
+        "deadline",
+        `cannot ${actionOf(request)}: the Kubernetes API does not answer within ${ms / 1_000} s`,
+      );
     this.#clock.sleep(ms, done.signal).then(
       () => expired.abort(reason()),
       () => {},
