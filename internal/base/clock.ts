@@ -17,31 +17,30 @@ export const systemClock: Clock = {
 /** The system's time, with waits that do not keep a program running. */
 export const backgroundClock: Clock = { ...systemClock, sleep: sleeper({ keepsRunning: false }) };
 
-/** The longest wait of a timer; a longer one would end at once. */
-const TIMER_LIMIT_MS = 2 ** 31 - 1;
+/** Timers take no more than some 24 days; a longer wait would end at once. */
+const LONGEST_MS = 2e9;
 
 function sleeper({ keepsRunning }: { readonly keepsRunning: boolean }): Clock["sleep"] {
   return (ms, signal) =>
     new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);
+      let left = Math.max(ms, 1);
+      let timer: NodeJS.Timeout;
       const onAbort = () => {
         clearTimeout(timer);
         reject(signal?.reason);
       };
-      const wait = (leftMs: number): NodeJS.Timeout => {
-        const partMs = Math.min(leftMs, TIMER_LIMIT_MS);
-        const made = setTimeout(() => {
-          if (leftMs > partMs) {
-            timer = wait(leftMs - partMs);
-            return;
-          }
+      const tick = () => {
+        if (left > 0) {
+          timer = setTimeout(tick, Math.min(left, LONGEST_MS));
+          left -= LONGEST_MS;
+          if (!keepsRunning) timer.unref();
+        } else {
           signal?.removeEventListener("abort", onAbort);
           resolve();
-        }, partMs);
-        if (!keepsRunning) made.unref();
-        return made;
+        }
       };
-      let timer = wait(ms);
+      tick();
       signal?.addEventListener("abort", onAbort, { once: true });
     });
 }

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { createSecureContext } from "node:tls";
 import { errorText } from "../../internal/base/errors.ts";
 import type { TlsMaterial } from "../../internal/rpc/common/tls.ts";
-import { BridgeError } from "./errors.ts";
+import { BridgeError, invalid } from "./errors.ts";
 import type { JwtOptions, MtlsOptions } from "./options.ts";
 
 /** What the client proves itself with, as its files hold it now. */
@@ -23,10 +23,10 @@ export function readCredentials(mtls: MtlsOptions, privateKeyPath: string): Cred
   const leaf = parsed(mtls.certPath, "certificate", () => new X509Certificate(tls.cert));
   parsed(mtls.caCertPath, "certificate", () => new X509Certificate(tls.ca));
   const key = parsed(mtls.keyPath, "private key", () => createPrivateKey(tls.key));
-  if (!leaf.checkPrivateKey(key)) throw unusable(`${mtls.keyPath} is not the key of ${mtls.certPath}`);
+  if (!leaf.checkPrivateKey(key)) throw invalid(`${mtls.keyPath} is not the key of ${mtls.certPath}`);
   checkContext(tls, mtls.certPath);
   const signingKey = parsed(privateKeyPath, "private key", () => createPrivateKey(read(privateKeyPath)));
-  if (signingKey.asymmetricKeyType !== "ed25519") throw unusable(`${privateKeyPath} holds a key that is not Ed25519`);
+  if (signingKey.asymmetricKeyType !== "ed25519") throw invalid(`${privateKeyPath} holds a key that is not Ed25519`);
   return { tls, signingKey, leaf };
 }
 
@@ -35,7 +35,7 @@ function checkContext(tls: TlsMaterial, path: string): void {
   try {
     createSecureContext(tls);
   } catch (err) {
-    throw unusable(`${path} cannot be used: ${errorText(err)}`, err);
+    throw invalid(`${path} cannot be used: ${errorText(err)}`, err);
   }
 }
 
@@ -43,7 +43,7 @@ function read(path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch (err) {
-    throw unusable(`cannot read ${path}: ${errorText(err)}`, err);
+    throw invalid(`cannot read ${path}: ${errorText(err)}`, err);
   }
 }
 
@@ -52,12 +52,8 @@ function parsed<T>(path: string, what: string, parse: () => T): T {
     return parse();
   } catch (err) {
     if (err instanceof BridgeError) throw err;
-    throw unusable(`${path} holds no ${what} that can be read (PEM)`);
+    throw invalid(`${path} holds no ${what} that can be read (PEM)`);
   }
-}
-
-function unusable(message: string, cause?: unknown): BridgeError {
-  return new BridgeError("invalid_argument", message, { reason: "invalid", cause });
 }
 
 /** A new token is made this long before the old one ends, or at half of its life when that is later. */

@@ -6,7 +6,7 @@ import type {
   MessageShape,
 } from "@bufbuild/protobuf";
 import type { Clock } from "../../internal/base/clock.ts";
-import { BridgeError, bridgeErrorOf } from "./errors.ts";
+import { type BridgeError, bridgeErrorOf, clientClosed } from "./errors.ts";
 import type { Links } from "./links.ts";
 import type { CallOptions } from "./options.ts";
 import { type RetryRules, retryWaitMs } from "./retry.ts";
@@ -93,7 +93,7 @@ export class Calls {
   /** @throws the reason of the caller's signal when that ended the call */
   #failure(err: unknown, signal: AbortSignal | undefined): BridgeError {
     if (signal?.aborted) throw signal.reason;
-    if (this.#deps.closed.aborted) return new BridgeError("canceled", "the client is closed", { reason: "cancelled" });
+    if (this.#deps.closed.aborted) return clientClosed();
     return bridgeErrorOf(err);
   }
 }

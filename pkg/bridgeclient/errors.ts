@@ -106,3 +106,13 @@ function detailsOf(err: unknown): BridgeErrorOptions {
     ...(delay !== undefined && { retryAfterMs: durationMs(delay) }),
   };
 }
+
+/** Of a call after the client was closed. */
+export function clientClosed(): BridgeError {
+  return new BridgeError("canceled", "the client is closed", { reason: "cancelled" });
+}
+
+/** Of options, or a file that they name, that cannot be used. */
+export function invalid(message: string, cause?: unknown): BridgeError {
+  return new BridgeError("invalid_argument", message, { reason: "invalid", cause });
+}

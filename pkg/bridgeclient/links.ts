@@ -1,6 +1,6 @@
 import type { Clock } from "../../internal/base/clock.ts";
 import type { Credentials } from "./auth.ts";
-import { BridgeError } from "./errors.ts";
+import { clientClosed } from "./errors.ts";
 import { Link } from "./link.ts";
 import type { Settings } from "./options.ts";
 
@@ -57,7 +57,7 @@ export class Links implements Disposable {
   }
 
   #find(fits: (link: Link) => boolean): Link {
-    if (this.#closed) throw new BridgeError("canceled", "the client is closed", { reason: "cancelled" });
+    if (this.#closed) throw clientClosed();
     const found = this.#open.find(fits);
     if (found !== undefined) return found;
     const link = new Link(this.#clock, this.#settings, this.#credentials);

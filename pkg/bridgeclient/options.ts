@@ -1,5 +1,5 @@
 import type { BackoffOptions } from "../../internal/base/backoff.ts";
-import { BridgeError } from "./errors.ts";
+import { invalid } from "./errors.ts";
 
 /** Files of the client's side of mutual TLS (PEM). They are read again when they change. */
 export interface MtlsOptions {
@@ -155,8 +155,4 @@ function checkRange(name: string, value: number, least: number, most: number): v
 /** Without keys whose value is undefined, so that they do not hide a default. */
 function given<T extends object>(values: T | undefined): T {
   return Object.fromEntries(Object.entries(values ?? {}).filter(([, value]) => value !== undefined)) as T;
-}
-
-function invalid(message: string): BridgeError {
-  return new BridgeError("invalid_argument", message, { reason: "invalid" });
 }

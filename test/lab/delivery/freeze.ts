@@ -6,7 +6,7 @@ import { type Freezer, makeFreezer } from "../../support/agents/freezer.ts";
 import type { Bed } from "./bed.ts";
 import { judge } from "./judge.ts";
 import { mixedLine } from "./mixed-lines.ts";
-import { nameOf } from "./send.ts";
+import { arrival, nameOf } from "./send.ts";
 import type { Target } from "./targets.ts";
 
 /** One freeze of an agent in the midst of a delivery, and what became of that message and of the next. */
@@ -98,6 +98,8 @@ async function freezeOnce(bed: Bed, freezer: Freezer, index: number, random: () 
   const shown = nextEnd.outcome === NudgeOutcome.SUBMITTED ? "" : (await client.peek({ lines: 8 })).output;
   await bed.calm(signal);
   await sleep(RESTED_MS);
+  const taken = [firstEnd, nextEnd].filter(({ outcome }) => outcome === NudgeOutcome.SUBMITTED).length;
+  await arrival(bed, before + taken);
   const received = (await bed.quiet()).slice(before);
   const notes = [...faultsOf(first, firstEnd, received, next), ...faultsOf(next, nextEnd, received, first)];
   if (nextEnd.outcome !== NudgeOutcome.SUBMITTED || nextMs > NEXT_MS) {
