@@ -97,6 +97,15 @@ export class ModelServer {
     return this.conversation.filter((text) => text.includes(needle)).length;
   }
 
+  /** The same of the newest conversation that has it at all: where several agents talk to this model. */
+  arrivalsOfOne(needle: string): number {
+    const has = (text: string) => text.includes(needle);
+    return (
+      this.#log.findLast(({ withTools, userTexts }) => withTools && userTexts.some(has))?.userTexts.filter(has)
+        .length ?? 0
+    );
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#server.closeAllConnections();
     await new Promise((resolve) => this.#server.close(resolve));

@@ -91,7 +91,7 @@ describe.concurrent.each(AGENTS)("$program in a terminal of the bridge", ({ kind
     const receipt = await client().getNudge({ sessionId, request: { requestId: "m1" } });
     expect(receipt).toMatchObject({ delivered: true, outcome: NudgeOutcome.SUBMITTED });
     await untilIdle();
-    expect(model.arrivals(text)).toBe(1);
+    expect(model.arrivalsOfOne(text)).toBe(1);
     await client().sendInput({ sessionId, text: "RUN-TOOL touch made-by-tool" });
     const dialog = await openDialog();
     const choice = dialog.choices.find(({ label }) => label.startsWith(yes))?.key ?? "";
