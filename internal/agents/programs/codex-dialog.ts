@@ -1,4 +1,4 @@
-import { type ChoiceReading, numberedChoices } from "../choices.ts";
+import { type ChoiceList, type ChoiceReading, numberedChoices } from "../choices.ts";
 import type { DialogKind, DialogView } from "../profile.ts";
 import type { Screen } from "../screen.ts";
 import { block, firstWords, isBlank, lastRow, lineAt } from "../screen-text.ts";
@@ -12,6 +12,7 @@ const TURN_OVER = /^(?: {2}Worked for |■ | {2}└ Tip:| {2}Tip:)/;
 /** The chosen row begins with its mark in the first column; every other row of a dialog is indented by two. */
 const NUMBERS = 2;
 const MARK = /^[›>] $/;
+const CUT = "the list is cut at the screen's end; make the terminal taller";
 
 const KINDS: readonly (readonly [DialogKind, RegExp])[] = [
   ["trust", /Do you trust|Hooks need review|Trust all/i],
@@ -38,6 +39,8 @@ export function codexDialog(screen: Screen): DialogView | undefined {
   const title = firstWords(text);
   const kind = [title, text].map(kindOf).find((one) => one !== undefined) ?? "other";
   const shown = { kind, title, text };
+  if (kind === "permission" && list?.type === "list" && isCut(screen, list, footer))
+    return { ...shown, choices: [], unclear: CUT };
   if (list?.type === "list") return { ...shown, choices: list.choices };
   return { ...shown, choices: [], unclear: list?.why ?? "they are not on the screen" };
 }
@@ -68,6 +71,14 @@ function listAbove(screen: Screen, footer: number): ChoiceReading | undefined {
     from: 0,
     to: footer - 1,
   });
+}
+
+/**
+ * Where rows are short, Codex drops the blank row above its keys first, and then the last choices. A command's last
+ * choice is its "No".
+ */
+function isCut(screen: Screen, list: ChoiceList, footer: number): boolean {
+  return !isBlank(screen, footer - 1) && !/^No\b/.test(list.choices.at(-1)?.label ?? "");
 }
 
 /**

@@ -118,3 +118,15 @@ describe("a command of the form of a list", () => {
     expect(shape(profileNamed("codex").view(screen).dialog)?.map(([, label]) => label)).toEqual(labels);
   });
 });
+
+it("is not answered where Codex cut off its last choice", () => {
+  const { view, answer } = profileNamed("codex");
+  const labels = ["Yes, proceed (y)", "Yes, and don't ask again for commands that start with `./run-all`"];
+  const whole = draw.codexPermission({ quoted: [], labels, descriptions: ["(p)"], selected: 0 });
+  const keys = whole.lines.length - 1;
+  const cut = { ...whole, lines: whole.lines.filter((_, row) => row !== keys - 1) };
+  expect(view(whole).dialog?.choices).toHaveLength(2);
+  expect(view(cut).dialog).toMatchObject({ kind: "permission", choices: [], unclear: expect.stringMatching(/cut/) });
+  const seen = view(cut).dialog;
+  expect(seen === undefined ? undefined : answer?.(seen, "1", undefined).type).toBe("unsure");
+});
