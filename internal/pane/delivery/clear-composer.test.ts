@@ -86,4 +86,19 @@ describe("a text of ours is taken out of the composer", () => {
     expect(await cleared()).toBe(true);
     expect(standing.isEmpty(composerOf("          ᜎ"))).toBe(true);
   });
+
+  it("except for the vowel sign of a first letter over which the program drew a blank", async () => {
+    standing.left("ணை 𒄁𒃾");
+    pane.compose("ணை 𒄁𒃾");
+    pane.onErase = () => pane.show({ composer: composerOf(" ை") }, screenOf(["❯  ை"], { cursor: [2, 0] }));
+    expect(await cleared()).toBe(true);
+    expect(standing.isEmpty(composerOf(" ை"))).toBe(true);
+  });
+
+  it("but no letter with its sign, which a person may have typed", async () => {
+    standing.left(" ணை");
+    pane.compose(" ணை");
+    pane.onErase = () => pane.show({ composer: composerOf(" ணை") }, screenOf(["❯  ணை"], { cursor: [2, 0] }));
+    expect(await cleared()).toBe(false);
+  });
 });

@@ -1,6 +1,9 @@
 import type { ComposerView } from "../../agents/profile.ts";
 import type { Screen } from "../../agents/screen.ts";
 
+/** What no person types: two blanks first, or signs without the letter that they belong to. */
+const LEFT = /^(?: {2}|[ \p{M}]+$)/u;
+
 /**
  * Programs that count fewer columns than tmux for some characters erase too few when a text leaves: its last letters
  * stay on the screen of a composer that is empty. The cursor then stands at the beginning, before blanks or a
@@ -14,7 +17,7 @@ export function residueOn(
   if (composer.text === "" || composer.pasteMarkers > 0 || composer.text.includes("\n")) return undefined;
   const row = lines[cursorY]?.text ?? "";
   const isAtStart = cursorY === composer.top && !/[\p{L}\p{N}\p{M}]/u.test(row.slice(0, cursorX));
-  if (!isAtStart || !composer.text.startsWith("  ")) return undefined;
+  if (!isAtStart || !LEFT.test(composer.text)) return undefined;
   return isPartOf(composer.text, text.normalize("NFC")) ? composer.text : undefined;
 }
 
