@@ -4,6 +4,7 @@ import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
 import { AgentState } from "../../gen/gastown/v1/common_pb.ts";
 import {
+  type SidecarGetNudgeRequest,
   type SidecarPeekRequest,
   SidecarPeekRequestSchema,
   type SidecarPeekResponse,
@@ -15,8 +16,9 @@ import {
 import type { EventSession } from "../../wire/session-event.ts";
 import { endedTerminal } from "../ended-terminal.ts";
 import type { Caller, SessionTerminal } from "../session-backend.ts";
+import type { ToldReceipts } from "./told-receipts.ts";
 
-const { peek, status } = SidecarService.method;
+const { peek, status, getNudge } = SidecarService.method;
 const BRIDGE: Caller = { identity: "bridge", role: "read" };
 /** Kept of an ended session's terminal. */
 const KEPT_LINES = 200;
@@ -51,19 +53,29 @@ export async function lastLookAt(clock: Clock, terminal: SessionTerminal): Promi
   }
 }
 
-/** A terminal that shows the last look: at most 200 lines, without colours. Nothing was seen: an empty screen. */
-export function lastTerminal(
-  look: LastLook | undefined,
-  session: EventSession,
-  why: () => DomainError,
-): SessionTerminal {
+export interface Remains {
+  readonly look: LastLook | undefined;
+  readonly receipts: ToldReceipts;
+  readonly session: EventSession;
+}
+
+/**
+ * A terminal that shows the last look, at most 200 lines, without colours, and gives the receipts that were told.
+ * Nothing was seen: an empty screen.
+ */
+export function lastTerminal({ look, receipts, session }: Remains, why: () => DomainError): SessionTerminal {
   async function answer<I extends DescMessage, O extends DescMessage>(
     method: DescMethodUnary<I, O>,
     request: MessageShape<I>,
+    caller: Caller,
   ): Promise<MessageShape<O>> {
     const asked: unknown = method;
     if (asked === peek) return screenOf(look, request as unknown as SidecarPeekRequest) as unknown as MessageShape<O>;
     if (asked === status) return statusOf(look, session) as unknown as MessageShape<O>;
+    if (asked === getNudge) {
+      const { requestId } = request as unknown as SidecarGetNudgeRequest;
+      return receipts.get(requestId, caller) as unknown as MessageShape<O>;
+    }
     throw why();
   }
   return endedTerminal(answer, why);

@@ -7,7 +7,7 @@ import { silentLogger } from "../../../test/support/silent-logger.ts";
 import { DomainError } from "../../base/errors.ts";
 import { Redactor } from "../../base/redact.ts";
 import { EventType, EventTypeSchema, type SessionEvent, SessionEventSchema } from "../../gen/bridge/v1/bridge_pb.ts";
-import { AgentState, GapReason } from "../../gen/gastown/v1/common_pb.ts";
+import { AgentState, GapReason, NudgeOutcome, NudgeReceiptSchema } from "../../gen/gastown/v1/common_pb.ts";
 import {
   SidecarGetNudgeRequestSchema,
   SidecarNudgeRequestSchema,
@@ -157,6 +157,28 @@ describe("a session in a terminal", () => {
     });
     const screens = terminal.stream(SidecarService.method.watchOutput, create(SidecarWatchRequestSchema), alice, never);
     await expect(screens[Symbol.asyncIterator]().next()).rejects.toMatchObject({ kind: "precondition" });
+  });
+
+  it("gives the receipts of its messages to their sender when it has ended", async () => {
+    await start();
+    const told = { requestId: "k1", outcome: NudgeOutcome.SUBMITTED, sender: "prd/alice via unix" };
+    const receipt = create(NudgeReceiptSchema, told);
+    only().tell({ type: EventType.NUDGE_RECEIPT, requestId: "k1", receipt });
+    only().tell({ type: EventType.SESSION_STOPPED, done: true });
+    await clock.advance(1500);
+    const terminal = sessions.terminal(key);
+    const { getNudge } = SidecarService.method;
+    const ask = (requestId: string, identity: string) => {
+      const caller = { identity, role: "nudge" } as const;
+      return terminal.unary(getNudge, create(SidecarGetNudgeRequestSchema, { requestId }), caller, never);
+    };
+    expect(await ask("k1", "prd/alice")).toMatchObject({
+      requestId: "k1",
+      outcome: NudgeOutcome.SUBMITTED,
+      delivered: true,
+    });
+    await expect(ask("k1", "prd/bob")).rejects.toMatchObject({ kind: "not-found" });
+    await expect(ask("k2", "prd/alice")).rejects.toMatchObject({ kind: "not-found" });
   });
 
   it("gives inputs as nudges in the caller's name, with the number of their event", async () => {

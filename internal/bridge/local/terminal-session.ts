@@ -40,6 +40,7 @@ import { type LastLook, lastLookAt, lastTerminal } from "./last-look.ts";
 import { SharedCall } from "./shared-call.ts";
 import { SharedScreens } from "./shared-screens.ts";
 import { headAtSidecar } from "./sidecar-head.ts";
+import { ToldReceipts } from "./told-receipts.ts";
 
 export interface TerminalSessionDeps {
   readonly clock: Clock;
@@ -84,6 +85,7 @@ export class TerminalSession implements AgentSession {
   #terminal: SessionTerminal | undefined;
   #mirroring: Promise<void> | undefined;
   #starts = 0;
+  readonly #receipts = new ToldReceipts();
   #lastLook: LastLook | undefined;
 
   constructor(deps: TerminalSessionDeps, options: MirrorLogOptions) {
@@ -97,7 +99,8 @@ export class TerminalSession implements AgentSession {
   }
 
   terminalAtEnd(why: () => DomainError): SessionTerminal {
-    return lastTerminal(this.#lastLook, this.#deps.session, why);
+    const { session } = this.#deps;
+    return lastTerminal({ look: this.#lastLook, receipts: this.#receipts, session }, why);
   }
 
   get agent(): string {
@@ -175,6 +178,7 @@ export class TerminalSession implements AgentSession {
         this.#received(event.requestId, event.seq);
         break;
       case EventType.NUDGE_RECEIPT:
+        if (event.receipt) this.#receipts.tell(event.receipt);
         listener.changed(receiptOf(event));
         break;
       case EventType.PHASE_CHANGED:

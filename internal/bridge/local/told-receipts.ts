@@ -1,0 +1,44 @@
+import { create } from "@bufbuild/protobuf";
+import { DomainError } from "../../base/errors.ts";
+import { NudgeOutcome, type NudgeReceipt } from "../../gen/gastown/v1/common_pb.ts";
+import { type SidecarNudgeResponse, SidecarNudgeResponseSchema } from "../../gen/gastown/v1/sidecar_pb.ts";
+import type { Caller } from "../session-backend.ts";
+
+/** So many of a session's receipts are kept, the newest. */
+const KEPT = 1000;
+
+/** The receipts that a sidecar told, for whoever asks when it has gone. */
+export class ToldReceipts {
+  readonly #receipts = new Map<string, NudgeReceipt>();
+
+  tell(receipt: NudgeReceipt): void {
+    this.#receipts.delete(receipt.requestId);
+    this.#receipts.set(receipt.requestId, receipt);
+    const [oldest] = this.#receipts.keys();
+    if (this.#receipts.size > KEPT && oldest !== undefined) this.#receipts.delete(oldest);
+  }
+
+  /**
+   * Without `delivered_text`, which no event has.
+   *
+   * @throws DomainError `not-found` for an unknown one, and for another caller's without the role operate
+   */
+  get(requestId: string, { identity, role }: Caller): SidecarNudgeResponse {
+    const receipt = this.#receipts.get(requestId);
+    if (receipt === undefined || (role !== "operate" && !isFrom(receipt.sender, identity)))
+      throw new DomainError("not-found", `no message with request id ${JSON.stringify(requestId.slice(0, 128))}`);
+    const { outcome, error, evidence, timings } = receipt;
+    const delivered = outcome === NudgeOutcome.SUBMITTED;
+    return create(SidecarNudgeResponseSchema, {
+      delivered,
+      requestId,
+      outcome,
+      error,
+      evidence,
+      ...(timings && { timings }),
+    });
+  }
+}
+
+/** A receipt names the caller, and behind it how its message came. */
+const isFrom = (sender: string, identity: string) => sender === identity || sender.startsWith(`${identity} via `);
