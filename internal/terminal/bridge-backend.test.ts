@@ -1,30 +1,48 @@
-import { Code, ConnectError, createRouterTransport } from "@connectrpc/connect";
+import { Code, ConnectError, createRouterTransport, type ServiceImpl } from "@connectrpc/connect";
 import { expect, it } from "vitest";
-import { systemClock } from "../base/clock.ts";
+import { FakeClock } from "../../test/support/fake-clock.ts";
+import { type Clock, systemClock } from "../base/clock.ts";
 import { BridgeService, SessionStatus } from "../gen/bridge/v1/bridge_pb.ts";
 import { BridgeBackend } from "./bridge-backend.ts";
 
-it("has stopped a session that its control plane forgets at once, because it never ran", async () => {
-  let isThere = true;
-  const transport = createRouterTransport(({ service }) =>
-    service(BridgeService, {
-      getSession: () => {
-        if (isThere) return { status: SessionStatus.STARTING };
-        throw new ConnectError("there is no such session", Code.NotFound);
-      },
-      stopSession: () => {
-        isThere = false;
-        return { status: SessionStatus.STOPPING };
-      },
-    }),
-  );
+const { signal } = new AbortController();
+
+function backendOf(service: Partial<ServiceImpl<typeof BridgeService>>, clock: Clock = systemClock): BridgeBackend {
+  const transport = createRouterTransport((router) => router.service(BridgeService, service));
   const deps = {
-    ...{ transport, clock: systemClock, newId: () => "id", toError: (err: unknown) => err },
+    ...{ transport, clock, newId: () => "id", toError: (err: unknown) => err },
     ...{ random: () => 0, close: () => {} },
   };
-  const options = { where: "127.0.0.1:9445", hint: "", reconnectMs: 0, sessionId: "one" };
-  const backend = new BridgeBackend(deps, options);
-  const { signal } = new AbortController();
+  return new BridgeBackend(deps, { where: "127.0.0.1:9445", hint: "", reconnectMs: 0, sessionId: "one" });
+}
+
+it("has stopped a session that its control plane forgets at once, because it never ran", async () => {
+  let isThere = true;
+  const backend = backendOf({
+    getSession: () => {
+      if (isThere) return { status: SessionStatus.STARTING };
+      throw new ConnectError("there is no such session", Code.NotFound);
+    },
+    stopSession: () => {
+      isThere = false;
+      return { status: SessionStatus.STOPPING };
+    },
+  });
   expect(await backend.stop({ force: false, graceMs: 0 }, signal)).toEqual({ signal: "", alreadyStopped: false });
   await expect(backend.stop({ force: false, graceMs: 0 }, signal)).rejects.toThrow("there is no such session");
+});
+
+it("does not wait for the end of a session whose node is lost", async () => {
+  const clock = new FakeClock();
+  const error = "the node n1 does not answer: whether the agent runs is not known";
+  const backend = backendOf(
+    {
+      getSession: () => ({ status: SessionStatus.STOPPING, reason: "NodeLost", error }),
+      stopSession: () => ({ status: SessionStatus.STOPPING }),
+    },
+    clock,
+  );
+  const stopped = backend.stop({ force: true, graceMs: 0 }, signal);
+  const told = expect(stopped).rejects.toMatchObject({ kind: "unavailable", message: expect.stringContaining(error) });
+  await clock.until(told, 15_000);
 });

@@ -1,6 +1,6 @@
 import { type Client, Code, ConnectError, createClient } from "@connectrpc/connect";
 import { DomainError } from "../base/errors.ts";
-import { BridgeService, SessionStatus } from "../gen/bridge/v1/bridge_pb.ts";
+import { BridgeService, type GetSessionResponse, SessionStatus } from "../gen/bridge/v1/bridge_pb.ts";
 import type { NudgeReceipt, NudgeRequest } from "../session/types.ts";
 import type { StopRequest, StopResult } from "./backend.ts";
 import { bridgeCalls } from "./bridge-calls.ts";
@@ -14,6 +14,10 @@ const LOOK_AGAIN_MS = 200;
 /** What a bridge says of a session that takes nothing any more. */
 const GONE: ReadonlySet<string> = new Set(["stopping", "stopped", "failed"]);
 const STOP_LIMIT_MS = 300_000;
+/** A session's reason while nobody hears from its node: the end may take as long as that lasts. */
+const NODE_LOST = "NodeLost";
+/** Its sidecar may be reached all the same, and is asked first. */
+const NODE_LOST_MS = 10_000;
 
 /** An agent's terminal behind a bridge, as one of its sessions. */
 export class BridgeBackend extends GRPCSidecarBackend {
@@ -43,29 +47,35 @@ export class BridgeBackend extends GRPCSidecarBackend {
     }
   }
 
-  /** Stops the session and waits for its end, 5 min at most. The grace time is the bridge's own. */
+  /**
+   * Stops the session and waits for its end: 5 min at most, and 10 s where its node is lost. The grace time is the
+   * bridge's own.
+   */
   override async stop({ force }: StopRequest, signal: AbortSignal): Promise<StopResult> {
     const sessionId = this.#sessionId;
-    const end = this.#clock.monotonicMs() + STOP_LIMIT_MS;
+    const asked = this.#clock.monotonicMs();
     return this.call(async () => {
       const before = await this.#client.getSession({ sessionId }, within(signal));
       let { status } = await this.#client.stopSession({ sessionId, force }, within(signal));
       while (!hasEnded(status)) {
-        if (this.#clock.monotonicMs() >= end) throw new DomainError("deadline", "the session has not ended yet");
         await this.#clock.sleep(LOOK_AGAIN_MS, signal);
-        status = await this.#statusAfterStop(signal);
+        const { reason, error, ...seen } = await this.#afterStop(signal);
+        const waitedMs = this.#clock.monotonicMs() - asked;
+        if (!hasEnded(seen.status) && reason === NODE_LOST && waitedMs >= NODE_LOST_MS)
+          throw new DomainError("unavailable", `${error}; it is stopped when the node is back`);
+        if (waitedMs >= STOP_LIMIT_MS) throw new DomainError("deadline", "the session has not ended yet");
+        status = seen.status;
       }
       return { signal: "", alreadyStopped: hasEnded(before.status) };
     });
   }
 
   /** A session that never ran may be forgotten as soon as it is stopped. */
-  async #statusAfterStop(signal: AbortSignal): Promise<SessionStatus> {
-    const { status } = await this.#client.getSession({ sessionId: this.#sessionId }, within(signal)).catch((err) => {
-      if (ConnectError.from(err).code === Code.NotFound) return { status: SessionStatus.STOPPED };
-      throw err;
+  #afterStop(signal: AbortSignal): Promise<Pick<GetSessionResponse, "status" | "reason" | "error">> {
+    return this.#client.getSession({ sessionId: this.#sessionId }, within(signal)).catch((err) => {
+      if (ConnectError.from(err).code !== Code.NotFound) throw err;
+      return { status: SessionStatus.STOPPED, reason: "", error: "" };
     });
-    return status;
   }
 }
 
