@@ -138,6 +138,22 @@ describe("sessions that are pods", () => {
     await town.holds(() => sessions.get(request("one"))?.status === "running");
   });
 
+  it("are described with where their events stand, and restarts of the agent and of its container", async () => {
+    const { sessions } = await town.replica();
+    await done(sessions.start(request("one"), caller, never));
+    const state = { running: {} };
+    town.runs({ containerStatuses: [{ name: "agent", ready: true, started: true, restartCount: 1, state }] });
+    town.sidecar.restarts = 2;
+    await town.holds(() => sessions.get(request("one"))?.status === "running");
+    expect(await done(sessions.describe(request("one"), never))).toMatchObject({
+      epoch: "e1",
+      lastSeq: 7n,
+      restarts: 3,
+    });
+    town.sidecar.fails = new DomainError("unavailable", "gone");
+    expect(await done(sessions.describe(request("one"), never))).toMatchObject({ status: "running", restarts: 1 });
+  });
+
   it("stop: the agent first, then the retention, then the pod and its Secret go", async () => {
     const one = await town.replica({ leads: true });
     await done(one.sessions.start(request("one"), caller, never));

@@ -37,7 +37,7 @@ import type { SessionLiveness } from "./session-liveness.ts";
 import type { SessionStarter } from "./session-starter.ts";
 import type { SessionStopper } from "./session-stopper.ts";
 import { SharedEvents } from "./shared-events.ts";
-import { type EventPosition, eventPosition } from "./sidecar-position.ts";
+import { agentRestarts, type EventPosition, eventPosition } from "./sidecar-position.ts";
 
 export interface PodSessionsDeps {
   readonly clock: Clock;
@@ -151,9 +151,10 @@ export class PodSessions implements SessionBackend, Task {
     const info = this.get(key);
     if (info === undefined || info.status === "starting") return info;
     try {
-      const asked = eventPosition(this.#link(key), signal);
-      const { epoch, head } = await withTimeout(this.#deps.clock, POSITION_MS, "its events' position", asked);
-      return { ...info, epoch, lastSeq: head };
+      const link = this.#link(key);
+      const asked = Promise.all([eventPosition(link, signal), agentRestarts(link, signal)]);
+      const [{ epoch, head }, restarts] = await withTimeout(this.#deps.clock, POSITION_MS, "its sidecar", asked);
+      return { ...info, epoch, lastSeq: head, restarts: info.restarts + restarts };
     } catch (err) {
       if (signal.aborted || !(err instanceof DomainError)) throw err;
       return info; // its sidecar has gone or hangs: what the cluster knows is told all the same

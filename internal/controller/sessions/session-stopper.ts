@@ -67,7 +67,7 @@ export class SessionStopper {
     const force = record.pod.annotations[ANNOTATIONS.stopForced] === "true";
     const template = record.binding.templates.get(record.pod.labels["gastown.io/provider"] ?? "");
     const graceMs = template?.graceMs ?? DEFAULT_GRACE_MS;
-    const limitMs = graceMs + STOP_MARGIN_MS;
+    const limitMs = (force ? 0 : graceMs) + STOP_MARGIN_MS;
     const request = create(SidecarStopAgentRequestSchema, { graceMs: BigInt(graceMs), force });
     const call = pool.link(record).unary(SidecarService.method.stopAgent, request, CONTROLLER, signal);
     await withTimeout(clock, limitMs, "StopAgent", call);

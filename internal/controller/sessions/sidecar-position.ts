@@ -1,7 +1,11 @@
 import { create } from "@bufbuild/protobuf";
 import { DomainError } from "../../base/errors.ts";
 import type { Caller, SessionTerminal } from "../../bridge/session-backend.ts";
-import { SidecarAckEventsRequestSchema, SidecarService } from "../../gen/gastown/v1/sidecar_pb.ts";
+import {
+  SidecarAckEventsRequestSchema,
+  SidecarService,
+  SidecarStatusRequestSchema,
+} from "../../gen/gastown/v1/sidecar_pb.ts";
 
 /** Where a sidecar's events stand. */
 export interface EventPosition {
@@ -30,6 +34,12 @@ export async function eventPosition(terminal: SessionTerminal, signal: AbortSign
     return position;
   }
   throw new DomainError("unavailable", "the session's sidecar does not tell where its events stand");
+}
+
+/** How often the sidecar has started its agent again since its container began. @throws DomainError as the call does */
+export async function agentRestarts(terminal: SessionTerminal, signal: AbortSignal): Promise<number> {
+  const request = create(SidecarStatusRequestSchema);
+  return (await terminal.unary(SidecarService.method.status, request, CONTROLLER, signal)).restarts;
 }
 
 function positionIn({ fields }: DomainError): EventPosition | undefined {

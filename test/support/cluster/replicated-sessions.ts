@@ -13,7 +13,7 @@ export const SECRETS = `${NAMESPACE}/secrets`;
 export class ReplicatedSessions {
   readonly clock = new FakeClock();
   readonly kube = new FakeKube(() => this.clock.now());
-  readonly sidecar: FakeSidecar = { alive: true, calls: [] };
+  readonly sidecar: FakeSidecar = { alive: true, calls: [], restarts: 0 };
   readonly #ca: IssuingCa;
   readonly #replicas: Replica[] = [];
 

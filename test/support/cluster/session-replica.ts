@@ -77,6 +77,8 @@ export async function townCa(now: number): Promise<IssuingCa> {
 export interface FakeSidecar {
   alive: boolean;
   calls: string[];
+  /** Of its agent. */
+  restarts: number;
   fails?: DomainError;
 }
 
@@ -194,7 +196,10 @@ function connectionTo(sidecar: FakeSidecar, onCall: (name: string) => void): Sid
     onCall(method.name);
     sidecar.calls.push(method.name);
     if (sidecar.fails) throw sidecar.fails;
-    return { message: { sessionAlive: sidecar.alive } };
+    // Every acknowledgement is for an epoch that it does not have.
+    if (method.name === "AckEvents")
+      throw new DomainError("precondition", "another epoch", { fields: { epoch: "e1", head: "7" } });
+    return { message: { sessionAlive: sidecar.alive, restarts: sidecar.restarts } };
   };
   const transport = { unary } as unknown as SidecarConnection["transport"];
   return { transport, setTls: () => {}, [Symbol.dispose]: () => {} } as unknown as SidecarConnection;
