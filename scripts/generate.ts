@@ -1,6 +1,6 @@
 // Generates internal/gen from proto/, and the gen folders of test/conformance and of an example from the protos beside
-// them, with the packaged buf and protoc-gen-es; and the pods of deploy/k8s from the builder that makes the
-// controller's. Needs no network.
+// them, with the packaged buf and protoc-gen-es; the pods of deploy/k8s from the builder that makes the
+// controller's; and what lists every agent program. Needs no network.
 //
 //   npm run generate              write all
 //   npm run generate -- --check   exit 1 and name the files that are not what their sources say
@@ -8,7 +8,8 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
-import { podManifests } from "./pod-manifests.ts";
+import { podManifests } from "./generate/pod-manifests.ts";
+import { programLists } from "./generate/program-lists.ts";
 
 const root = dirname(import.meta.dirname);
 /** What is generated, by the template that says from what. */
@@ -42,9 +43,13 @@ function filesOf(folder: string): Map<string, string> {
   return files;
 }
 
-/** Paths of the generated manifests, with their texts. */
-function manifests(): [path: string, text: string][] {
-  return Object.entries(podManifests()).map(([name, text]) => [`deploy/k8s/${name}`, text]);
+/** Paths of the files that are made here, with their texts. */
+function ownFiles(): [path: string, text: string][] {
+  const manifests = Object.entries(podManifests()).map(([name, text]): [string, string] => [
+    `deploy/k8s/${name}`,
+    text,
+  ]);
+  return [...manifests, ...Object.entries(programLists((path) => readFileSync(join(root, path), "utf8")))];
 }
 
 /** Names of the generated files that are missing, changed or too many. */
@@ -68,7 +73,7 @@ if (process.argv.includes("--check")) {
   const isStale = ([path, text]: [string, string]) => readFileSync(join(root, path), "utf8") !== text;
   const stale = [
     ...staleFiles(),
-    ...manifests()
+    ...ownFiles()
       .filter(isStale)
       .map(([path]) => path),
   ];
@@ -79,5 +84,5 @@ if (process.argv.includes("--check")) {
   }
 } else {
   generateInto(root);
-  for (const [path, text] of manifests()) writeFileSync(join(root, path), text);
+  for (const [path, text] of ownFiles()) writeFileSync(join(root, path), text);
 }

@@ -6,9 +6,9 @@ import {
   DEFAULT_SIDECAR_RESOURCES,
   DEFAULT_USER,
   WORKSPACE,
-} from "../internal/controller/pods/agent-template.ts";
-import { LABELS } from "../internal/controller/pods/names.ts";
-import { type AgentPodPlan, agentPod } from "../internal/controller/pods/pod-template.ts";
+} from "../../internal/controller/pods/agent-template.ts";
+import { LABELS } from "../../internal/controller/pods/names.ts";
+import { type AgentPodPlan, agentPod } from "../../internal/controller/pods/pod-template.ts";
 
 const POD = "agent-example";
 

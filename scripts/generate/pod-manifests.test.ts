@@ -5,6 +5,6 @@ import { podManifests } from "./pod-manifests.ts";
 it.for(Object.entries(podManifests()))(
   "deploy/k8s/%s is what the builder of the controller's pods makes",
   ([name, text]) => {
-    expect(readFileSync(new URL(`../deploy/k8s/${name}`, import.meta.url), "utf8")).toBe(text);
+    expect(readFileSync(new URL(`../../deploy/k8s/${name}`, import.meta.url), "utf8")).toBe(text);
   },
 );
