@@ -21,6 +21,16 @@ const itemOf = (n: number) =>
 /** However the agent wraps its lines. */
 const lettersOf = (text: string) => text.replace(/[^a-z0-9]/g, "");
 
+/**
+ * In one piece, or in pieces: an agent that is slow to draw says that its turn has ended, and what stands on the screen
+ * then may lack the end of a line, which is told behind it. No two words of the items are the same.
+ */
+function isTold(item: string, told: string): boolean {
+  if (lettersOf(told).includes(lettersOf(item))) return true;
+  const places = item.split(" ").map((word) => told.search(new RegExp(`\\b${word}\\b`)));
+  return places.every((place, i) => place > (places[i - 1] ?? -1));
+}
+
 const AGENTS: readonly (readonly [component: Component, program: AgentProgram])[] = [
   ["claude", "claude-2.1.330"],
   ["codex", "codex-0.169.0"],
@@ -57,8 +67,7 @@ describe.concurrent.each(AGENTS)("the events of a real agent: %s %s", (component
     leave.abort();
     await reading;
     const items = Array.from({ length: PRINTED }, (_, n) => n);
-    const letters = lettersOf(told);
-    expect(items.filter((n) => !letters.includes(lettersOf(itemOf(n))))).toEqual([]);
+    expect(items.filter((n) => !isTold(itemOf(n), told))).toEqual([]);
     const times = items.map((n) => told.split(nameOf(n)).length - 1);
     expect(times.reduce((sum, count) => sum + count, 0)).toBeLessThan(PRINTED * 1.15);
   });
