@@ -117,7 +117,9 @@ it("never starts Claude Code that is not there, and says how to get it", async (
 });
 
 it("shows the last screen of an agent that fails, and exits as it did", async () => {
-  await writeFile(join(dir, "claude"), "#!/bin/sh\necho no network today\nexit 3\n", { mode: 0o755 });
+  // What a program prints in its last moment tmux may never read: docs/protocols/events.md, "Events".
+  const agent = "#!/bin/sh\necho no network today\nsleep 0.5\nexit 3\n";
+  await writeFile(join(dir, "claude"), agent, { mode: 0o755 });
   const path = [dir, env["PATH"] ?? ""].join(delimiter);
   const options = { env: { ...env, PATH: path } };
   const failed = await run(process.execPath, [...launch, "--agent", "claude"], options).catch((err: unknown) => err);
