@@ -12,8 +12,8 @@ it.each<[BridgeErrorCode, number, object]>([
   ["unavailable", 3, { type: "reconnect", waitMs: 400 }],
   ["unavailable", 1000, { type: "reconnect", waitMs: 1000 }],
   ["canceled", 50, { type: "reconnect", waitMs: 1000 }],
-  ["unauthenticated", 3, { type: "reconnect", waitMs: 400 }],
-  ["unauthenticated", 4, { type: "fail" }],
+  ["unauthenticated", 10, { type: "reconnect", waitMs: 1000 }],
+  ["unauthenticated", 11, { type: "fail" }],
   ["internal", 4, { type: "fail" }],
   ["not_found", 1, { type: "fail" }],
   ["permission_denied", 1, { type: "fail" }],
@@ -22,6 +22,12 @@ it.each<[BridgeErrorCode, number, object]>([
   ["unimplemented", 1, { type: "fail" }],
 ])("after %s, failure %i: %j", (code, failures, expected) => {
   expect(after(coded(code), failures)).toEqual(expected);
+});
+
+it("gives up sooner on a bridge that has never let it in", () => {
+  const error = coded("unauthenticated");
+  expect(after(error, 3, "")).toEqual({ type: "reconnect", waitMs: 400 });
+  expect(after(error, 4, "")).toEqual({ type: "fail" });
 });
 
 it("waits as long as the bridge says, when that is longer", () => {

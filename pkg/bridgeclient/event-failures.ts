@@ -25,15 +25,17 @@ const PASSES: ReadonlySet<BridgeErrorCode> = new Set<BridgeErrorCode>([
 ]);
 
 /**
- * A token that has just ended, a certificate that is being replaced, a broken frame: seldom more than once in a row.
+ * So many in a row may pass: a token that has just ended, a certificate that is being replaced, a broken frame are
+ * seldom more than one.
  */
-const MAY_PASS: ReadonlySet<BridgeErrorCode> = new Set<BridgeErrorCode>([
-  "unauthenticated",
-  "internal",
-  "unknown",
-  "data_loss",
-]);
-const PATIENCE = 3;
+const PATIENCE: { readonly [code in BridgeErrorCode]?: number } = {
+  unauthenticated: 3,
+  internal: 3,
+  unknown: 3,
+  data_loss: 3,
+};
+/** Of one whom the bridge has let in: a network that cuts right behind the handshake looks like a refusal. */
+const PATIENCE_OF_KNOWN = 10;
 
 export function afterFailure(
   error: BridgeError,
@@ -43,7 +45,9 @@ export function afterFailure(
 ): AfterFailure {
   const current = error.code === "failed_precondition" ? error.fields["epoch"] : undefined;
   if (current && epoch !== "" && current !== epoch) return { type: "begin-again", epoch: current };
-  const passes = PASSES.has(error.code) || (MAY_PASS.has(error.code) && failures <= PATIENCE);
+  const isKnown = error.code === "unauthenticated" && epoch !== "";
+  const patience = isKnown ? PATIENCE_OF_KNOWN : (PATIENCE[error.code] ?? 0);
+  const passes = PASSES.has(error.code) || failures <= patience;
   if (!passes) return { type: "fail" };
   return {
     type: "reconnect",
