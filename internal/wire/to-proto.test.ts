@@ -230,6 +230,11 @@ it("takes a watch's request, an offset of 0 included", () => {
   });
 });
 
+it("refuses to watch in a way that it does not know", () => {
+  const request = create(SidecarWatchRequestSchema, { mode: 7 as WatchMode });
+  expect(() => watchRequestOf(request)).toThrow("mode has no value 7");
+});
+
 it("tells a peek", () => {
   const result: pane.PeekResult = {
     output: "x",

@@ -138,9 +138,16 @@ function wordOf<T>(field: string, words: Readonly<Record<number, T>>, value: num
   return word;
 }
 
+const WATCH_MODES: Readonly<Record<WatchMode, pane.WatchRequest["mode"]>> = {
+  [WatchMode.UNSPECIFIED]: "screen",
+  [WatchMode.SCREEN]: "screen",
+  [WatchMode.RAW]: "raw",
+};
+
+/** @throws DomainError `invalid` for a mode that this sidecar does not know */
 export function watchRequestOf(request: SidecarWatchRequest): pane.WatchRequest {
   return {
-    mode: request.mode === WatchMode.RAW ? "raw" : "screen",
+    mode: wordOf("mode", WATCH_MODES, request.mode),
     lines: request.lines,
     intervalMs: request.intervalMs,
     ansi: request.ansi,

@@ -1,6 +1,7 @@
 import { type Client, Code, ConnectError } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type BridgeService, SessionStatus } from "../../internal/gen/bridge/v1/bridge_pb.ts";
+import type { WatchMode } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
 import { BridgeFolder } from "../support/bridge/bridge-folder.ts";
 import { until } from "../support/sidecar/sidecar.ts";
 
@@ -93,4 +94,9 @@ describe("what a call about a session answers", () => {
   ])("%s", async (_of, sessionId, expected) => {
     expect(await answers(ALL, sessionId)).toEqual(expected);
   });
+});
+
+it("WatchOutput refuses a mode that it does not know, behind a bridge too", async () => {
+  const watch = first(bridge.watchOutput({ sessionId: "terminal", request: { lines: 5, mode: 7 as WatchMode } }));
+  expect(await codeOf(watch)).toBe("InvalidArgument");
 });

@@ -71,6 +71,7 @@ const { nudge, sendKeys, respond, ackEvents, streamEvents, watchOutput, status }
 const WATCHERS: Caller = { identity: "bridge", role: "read" };
 /** Methods by which something is given to an agent. */
 const INPUTS: ReadonlySet<unknown> = new Set([nudge, sendKeys, respond]);
+const SCREENS: ReadonlySet<WatchMode> = new Set([WatchMode.UNSPECIFIED, WatchMode.SCREEN]);
 
 /** An agent in a terminal of its own, behind a sidecar. */
 export class TerminalSession implements AgentSession {
@@ -295,7 +296,7 @@ function withActivity(terminal: SessionTerminal, { active }: AgentListener): Ses
       signal: AbortSignal,
     ): AsyncIterable<EncodedMessage> {
       const isScreen = (method as unknown) === watchOutput && isMessage(request, SidecarWatchRequestSchema);
-      if (isScreen && request.mode !== WatchMode.RAW) return screens.watch(request, signal);
+      if (isScreen && SCREENS.has(request.mode)) return screens.watch(request, signal);
       return terminal.stream(method, request, caller, signal);
     },
     attach: (inputs, caller, signal): AsyncIterable<SidecarAttachOutput> =>

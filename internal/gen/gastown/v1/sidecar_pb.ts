@@ -631,7 +631,7 @@ export type SidecarWatchRequest = Message<"gastown.v1.SidecarWatchRequest"> & {
   intervalMs: number;
 
   /**
-   * Screen or bytes. Default: SCREEN.
+   * Screen or bytes. Default: SCREEN. Another value is `invalid_argument`.
    *
    * @generated from field: gastown.v1.WatchMode mode = 3;
    */
