@@ -69,7 +69,17 @@ table("starting until it has shown that it takes messages", [
     { everReady: false, screen: [{ busy: "x" }, 9] },
     "starting by process (strong)",
   ],
-  ["a hook ends it", { everReady: false, hook: ["session-start", 10] }, "uncertain by output (weak)"],
+  ["a hook that tells of work ends it", { everReady: false, hook: ["activity", 10] }, "busy by hook (strong)"],
+  [
+    "a hook that says that it begins does not end it at once",
+    { everReady: false, hook: ["session-start", 9999], file: ["idle", 10], startedAge: 12_000 },
+    "starting by process (strong)",
+  ],
+  [
+    "a hook that says that it begins, and no composer ever",
+    { everReady: false, hook: ["session-start", 10_000], startedAge: 12_000 },
+    "uncertain by output (weak)",
+  ],
   ["a state file ends it", { everReady: false, file: ["busy", 10] }, "busy by agent-file (strong)"],
   [
     "a program of which nothing is known, while it shows nothing",

@@ -4,6 +4,8 @@ import type { AgentStateName, Evidence } from "../../session/types.ts";
 /** All that is known about the agent at one moment. Times are monotonic milliseconds. */
 export interface Signals {
   readonly process: ProcessSign;
+  /** Since when `process` holds. */
+  readonly processSince?: number;
   /** The agent's life so far: when it was started, and whether it ever showed that it takes messages. */
   readonly startedAt: number;
   readonly everReady: boolean;
@@ -60,6 +62,8 @@ export interface JudgeOptions {
 const SCREEN_IDLE_MS = 1500;
 /** An unknown program that shows nothing is taken to have started after this long. */
 const SILENT_START_MS = 5000;
+/** An agent that has said that it begins, and shows no composer for this long, is one that is not understood. */
+const BEGINNING_MS = 10_000;
 /** A state file lags behind the agent by up to half a second, and is only written on changes. */
 export const FILE_LAG_MS = 2000;
 /** A hook that says "waiting" is the word of a moment; after this the screen or the file must say it too. */
@@ -82,9 +86,10 @@ const STILL_AFTER_HOOK_MS = 5000;
  */
 export function judge(signals: Signals, now: number, options: JudgeOptions): Verdict {
   const { process } = signals;
-  if (process.type === "dead") return judgeDead(process);
+  const heldMs = now - (signals.processSince ?? now);
+  if (process.type === "dead") return judgeDead(process, heldMs);
   if (process.type === "expected") return verdict("starting", "process", "it has not been seen yet", "weak", 0);
-  if (process.type === "stopping") return verdict("stopping", "process", "it was asked to stop", "proof", 0);
+  if (process.type === "stopping") return verdict("stopping", "process", "it was asked to stop", "proof", heldMs);
   return (
     judgeWaiting(signals, now) ??
     judgeStarting(signals, now) ??
@@ -94,10 +99,11 @@ export function judge(signals: Signals, now: number, options: JudgeOptions): Ver
   );
 }
 
-function judgeDead(process: { readonly restartDue: boolean; readonly crashLoop: boolean }): Verdict {
-  if (process.crashLoop) return verdict("crash-loop", "process", "it keeps ending soon after its start", "proof", 0);
-  if (process.restartDue) return verdict("starting", "process", "it ended; it is started again", "proof", 0);
-  return verdict("dead", "process", "it ended", "proof", 0);
+function judgeDead(process: ProcessSign & { readonly type: "dead" }, ageMs: number): Verdict {
+  if (process.crashLoop)
+    return verdict("crash-loop", "process", "it keeps ending soon after its start", "proof", ageMs);
+  if (process.restartDue) return verdict("starting", "process", "it ended; it is started again", "proof", ageMs);
+  return verdict("dead", "process", "it ended", "proof", ageMs);
 }
 
 /** A person is needed. Any source may say so: a false alarm costs a wait, a missed one an answer nobody gave. */
@@ -117,7 +123,10 @@ function judgeWaiting({ screen, file, hook }: Signals, now: number): Verdict | u
 }
 
 function judgeStarting(signals: Signals, now: number): Verdict | undefined {
-  if (signals.everReady || signals.hook !== undefined || signals.file !== undefined) return undefined;
+  const { everReady, hook, file } = signals;
+  const begunAt = hook?.event.type === "session-start" ? hook.at : undefined;
+  if (everReady || (hook !== undefined && begunAt === undefined)) return undefined;
+  if (file !== undefined && (begunAt === undefined || file.state.type !== "idle")) return undefined;
   const starting = verdict(
     "starting",
     "process",
@@ -125,6 +134,10 @@ function judgeStarting(signals: Signals, now: number): Verdict | undefined {
     "strong",
     now - signals.startedAt,
   );
+  if (begunAt !== undefined) {
+    const until = begunAt + BEGINNING_MS;
+    return now < until ? { ...starting, reconsiderAt: until } : undefined;
+  }
   if (signals.screen?.idleProof !== "silence") return starting;
   // What is typed before an unknown program shows anything goes to the terminal itself, and is gone when the program
   // begins to read.
@@ -238,7 +251,7 @@ function judgeStill(screen: ScreenSign, { hook, submittedAt = 0 }: Signals, now:
 }
 
 function uncertain(signals: Signals, now: number): Verdict {
-  const since = signals.lastOutputAt ?? signals.startedAt;
+  const since = Math.max(signals.lastOutputAt ?? signals.startedAt, signals.startedAt);
   return verdict("uncertain", "output", "no source tells busy from idle", "weak", now - since);
 }
 

@@ -31,6 +31,7 @@ export class ReportedSigns implements Omit<AgentSigns, "waitsForPerson"> {
   readonly #clock: Clock;
   readonly #learned: () => void;
   #process: ProcessSign = { type: "expected" };
+  #processSince: number;
   #life: Life;
   #hook: Signals["hook"];
   #prompt: { readonly prompt?: string; readonly at: number } | undefined;
@@ -44,6 +45,7 @@ export class ReportedSigns implements Omit<AgentSigns, "waitsForPerson"> {
     this.#clock = clock;
     this.#learned = learned;
     this.#life = { number: 0, startedAt: clock.monotonicMs() };
+    this.#processSince = clock.monotonicMs();
   }
 
   /** Another number for each life of the agent. */
@@ -77,6 +79,7 @@ export class ReportedSigns implements Omit<AgentSigns, "waitsForPerson"> {
   processIs(sign: ProcessSign): void {
     if (JSON.stringify(sign) === JSON.stringify(this.#process)) return;
     this.#process = sign;
+    this.#processSince = this.#clock.monotonicMs();
     this.#learned();
   }
 
@@ -158,6 +161,7 @@ export class ReportedSigns implements Omit<AgentSigns, "waitsForPerson"> {
     const { startedAt, submittedAt, typedAt } = this.#life;
     return {
       process: this.#process,
+      processSince: this.#processSince,
       startedAt,
       ...(this.#hook === undefined ? {} : { hook: this.#hook }),
       ...(file === undefined ? {} : { file }),

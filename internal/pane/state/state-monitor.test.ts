@@ -32,6 +32,38 @@ describe("a monitor", () => {
     expect(await state()).toBe("idle");
   });
 
+  it("calls a new agent starting that has only said that its session begins, for ten seconds", async () => {
+    pane.show({});
+    monitor.signs.started();
+    monitor.signs.heard({ type: "session-start" });
+    expect(await state()).toBe("starting");
+    await clock.advance(9999);
+    expect(await state()).toBe("starting");
+    await clock.advance(1);
+    expect(await state()).toBe("uncertain");
+  });
+
+  it("tells for how long the agent has ended, however often it looks", async () => {
+    monitor.signs.started();
+    monitor.signs.processIs({ type: "dead", restartDue: true, crashLoop: false });
+    await clock.advance(700);
+    await monitor.look(signal);
+    await clock.advance(50);
+    expect(monitor.report.evidence[0]).toMatchObject({ value: "it ended; it is started again", ageMs: 750 });
+  });
+
+  it("counts the silence of a new life from its start", async () => {
+    monitor.signs.started();
+    monitor.signs.printed();
+    await clock.advance(60_000);
+    pane.show({ composer });
+    monitor.signs.started();
+    await monitor.look(signal);
+    pane.show({});
+    expect(await state()).toBe("uncertain");
+    expect(monitor.report.evidence[0]).toMatchObject({ value: "no source tells busy from idle", ageMs: 0 });
+  });
+
   it("takes an unknown program for starting until it shows something, again in each life", async () => {
     follow(fakeProfile(pane, "generic"));
     for (let life = 0; life < 2; life++) {
