@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { seeded } from "../../bench/stats.ts";
 import { runCrowd } from "../lab/delivery/crowd.ts";
 import { type RunOptions, runTarget } from "../lab/delivery/run-target.ts";
-import type { Sample } from "../lab/delivery/send.ts";
+import { MODES, type Sample } from "../lab/delivery/send.ts";
 import { TARGETS, type Target } from "../lab/delivery/targets.ts";
 import { requireComponent } from "../support/cluster/components.ts";
 import { ownProgram } from "../support/programs.ts";
@@ -24,6 +24,7 @@ async function samplesOf(name: string, sends: number, seconds: number, only = ""
     sends,
     until: Date.now() + seconds * 1000,
     only,
+    modes: MODES,
     random: seeded(SEED),
     sidecarProgram: ownProgram("gt-sidecar"),
     signal: AbortSignal.timeout(LONG),

@@ -16,7 +16,16 @@ export interface MatrixRow {
 export interface Figures {
   readonly sends: number;
   readonly faults: Readonly<Record<FaultKind, number>>;
-  readonly idleSafe: { readonly sends: number; readonly submitted: number; readonly unknown: number };
+  readonly idleSafe: Taken;
+  /** Those of them whose text is in many scripts. */
+  readonly mixedScripts: Taken;
+}
+
+/** How many messages were sent, and how many of them were told to be submitted, or not to be known. */
+export interface Taken {
+  readonly sends: number;
+  readonly submitted: number;
+  readonly unknown: number;
 }
 
 export function matrix(samples: readonly Sample[]): readonly MatrixRow[] {
@@ -35,12 +44,14 @@ export function figuresOf(samples: readonly Sample[]): Figures {
   return {
     sends: samples.length,
     faults: faults as Record<FaultKind, number>,
-    idleSafe: {
-      sends: idleSafe.length,
-      submitted: idleSafe.filter((sample) => sample.told === "submitted").length,
-      unknown: idleSafe.filter((sample) => sample.told === "unknown").length,
-    },
+    idleSafe: takenOf(idleSafe),
+    mixedScripts: takenOf(idleSafe.filter(({ kind }) => kind.endsWith("mixed scripts"))),
   };
+}
+
+function takenOf(samples: readonly Sample[]): Taken {
+  const count = (told: Sample["told"]) => samples.filter((sample) => sample.told === told).length;
+  return { sends: samples.length, submitted: count("submitted"), unknown: count("unknown") };
 }
 
 /** Idle agent, text that is special to none, no short ttl and not called off. */

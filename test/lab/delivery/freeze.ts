@@ -6,7 +6,7 @@ import { type Freezer, makeFreezer } from "../../support/agents/freezer.ts";
 import type { Bed } from "./bed.ts";
 import { judge } from "./judge.ts";
 import { mixedLine } from "./mixed-lines.ts";
-import { arrival, nameOf } from "./send.ts";
+import { arrival, nameOf, proofsOf } from "./send.ts";
 import type { Target } from "./targets.ts";
 
 /** One freeze of an agent in the midst of a delivery, and what became of that message and of the next. */
@@ -104,7 +104,7 @@ async function freezeOnce(bed: Bed, freezer: Freezer, index: number, random: () 
   const notes = [...faultsOf(first, firstEnd, received, next), ...faultsOf(next, nextEnd, received, first)];
   if (nextEnd.outcome !== NudgeOutcome.SUBMITTED || nextMs > NEXT_MS) {
     notes.push(
-      `the next message: ${nameOf(nextEnd.outcome)} after ${Math.round(nextMs)} ms (${nextEnd.error}; ${firstEnd.error})\n${shown}`,
+      `the next message: ${nameOf(nextEnd.outcome)} after ${Math.round(nextMs)} ms\n${proofsOf(nextEnd)}\n${proofsOf(firstEnd)}\n${shown}`,
     );
   }
   return { ms, told: nameOf(firstEnd.outcome), next: nameOf(nextEnd.outcome), nextMs: Math.round(nextMs), notes };

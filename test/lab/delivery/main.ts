@@ -16,7 +16,7 @@ import { help, type LabOptions, readOptions } from "./options.ts";
 import { type LabEvent, LabRecord, readRecords } from "./record.ts";
 import { reportOf, textOf } from "./report.ts";
 import { runTarget } from "./run-target.ts";
-import type { Sample } from "./send.ts";
+import { MODES, PATIENT_MODES, type Sample } from "./send.ts";
 import type { Target } from "./targets.ts";
 
 /** How the time is shared out: real agents are slower, and matter more. */
@@ -61,7 +61,7 @@ async function runLab(options: LabOptions, signal: AbortSignal, say: Say): Promi
 }
 
 async function runSends(options: LabOptions, program: string, record: LabRecord, signal: AbortSignal, say: Say) {
-  const { seed, only, sends } = options;
+  const { seed, only, patient, sends } = options;
   const targets: Target[] = [];
   for (const target of sends > 0 ? options.targets : []) {
     const text = await target.missing();
@@ -87,6 +87,7 @@ async function runSends(options: LabOptions, program: string, record: LabRecord,
       sends: sends - done,
       until,
       only,
+      modes: patient ? PATIENT_MODES : MODES,
       random,
       sidecarProgram: program,
       signal,

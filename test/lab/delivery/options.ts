@@ -9,6 +9,8 @@ export interface LabOptions {
   readonly seed: number;
   readonly parallel: number;
   readonly only: string;
+  /** No message has a short time to live or is cancelled. */
+  readonly patient: boolean;
   /** What the serving half is killed of, how often, and how often everything. */
   readonly crashTargets: readonly Target[];
   readonly crashes: number;
@@ -37,6 +39,7 @@ Usage: npm run lab -- [flags]
   --seconds N      about how long all of it may take; real agents get the larger share (600)
   --only WORDS     only the kinds of messages, or states, whose name has this word in it, or one of several: "idle", "idle,mixed".
                    "safe": messages that are special to no program
+  --patient        no message has a short time to live or is cancelled: an idle agent has to take each safe one
   --seed N         the same seed deals the same messages, states and modes (1)
   --parallel N     programs side by side (2)
   --crash N        after that: kill -9 of the serving half at N random instants of deliveries
@@ -54,6 +57,7 @@ Examples:
   npm run lab -- --agents claude-2.1.330,codex-0.169.0 --sends 250
   npm run lab -- --agents demo --only dialog --seconds 60
   npm run lab -- --sends 0 --crash 60 --crash-tree 5
+  npm run lab -- --agents real --only idle,safe --patient --sends 1100 --seconds 36000
   npm run lab -- --agents real --sends 1000 --seconds 36000 --freeze 300 --lines 5000 --json real.jsonl --resume
   npm run lab -- --merge real.jsonl,tui.jsonl --write
 `;
@@ -63,6 +67,7 @@ const specs = {
   sends: { type: "number" },
   seconds: { type: "number" },
   only: { type: "string" },
+  patient: { type: "boolean" },
   seed: { type: "number" },
   parallel: { type: "number" },
   crash: { type: "number" },
@@ -89,6 +94,7 @@ export function readOptions(argv: readonly string[]): LabOptions | "help" {
     seed: values.seed ?? 1,
     parallel: values.parallel ?? 2,
     only: values.only ?? "",
+    patient: values.patient ?? false,
     crashes: values.crash ?? 0,
     treeCrashes: values["crash-tree"] ?? 0,
     crowd: values.crowd ?? 0,

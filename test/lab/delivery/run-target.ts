@@ -2,7 +2,7 @@ import { AgentState } from "../../../internal/gen/gastown/v1/common_pb.ts";
 import type { Bed } from "./bed.ts";
 import { MESSAGES, type MessageKind } from "./messages.ts";
 import { sendIntoOpening } from "./openings.ts";
-import { MODES, type ModeName, type Sample, sendOnce } from "./send.ts";
+import { type ModeName, type Sample, sendOnce } from "./send.ts";
 import { STATES, type StateKind } from "./states.ts";
 import type { Opening, Target } from "./targets.ts";
 
@@ -24,6 +24,8 @@ export interface RunOptions {
    * none has leaves all.
    */
   readonly only: string;
+  /** The ways to send, each as often as it stands here. */
+  readonly modes: readonly ModeName[];
   readonly random: () => number;
   /** The bundled gt-sidecar; absent: its sources. */
   readonly sidecarProgram: string | undefined;
@@ -149,12 +151,12 @@ class TargetRun {
 
   /** `stained`: what stands in a prompt of which nothing is known cannot be seen, so nobody could clear it. */
   async #send(bed: Bed, state: StateKind, kind: MessageKind): Promise<"goes on" | "stained" | "given up"> {
-    const { random, signal, onSample, onTrouble } = this.#options;
+    const { random, modes, signal, onSample, onTrouble } = this.#options;
     const mark = `q${Math.floor(random() * 0x1_0000_0000).toString(36)}${this.#sent}`;
     const { fatal } = this.#target;
     const isFatal = fatal !== undefined && kind.class === "safe" && random() < FATAL_SHARE;
     const message = isFatal ? `${fatal} ${mark}` : kind.make({ mark, before: this.#before, random });
-    const mode = MODES[Math.floor(random() * MODES.length)] ?? "wait-idle";
+    const mode = modes[Math.floor(random() * modes.length)] ?? "wait-idle";
     const wanted: ModeName = [STARTING, LEFTOVER, DEAD].includes(state) ? "wait-idle" : mode;
     this.#sent++;
     const late = this.#late.filter((text) => text !== message);

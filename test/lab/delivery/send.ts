@@ -21,6 +21,8 @@ export const MODES: readonly ModeName[] = [
   "queue, short ttl",
   "queue, cancelled",
 ];
+/** Those whose message is only given up when the agent does not take it. */
+export const PATIENT_MODES: readonly ModeName[] = MODES.filter((mode) => !mode.startsWith("queue, "));
 
 const WIRE_MODES: Readonly<Record<ModeName, NudgeMode>> = {
   "wait-idle": NudgeMode.WAIT_IDLE,
@@ -29,6 +31,12 @@ const WIRE_MODES: Readonly<Record<ModeName, NudgeMode>> = {
   "queue, short ttl": NudgeMode.QUEUE,
   "queue, cancelled": NudgeMode.QUEUE,
 };
+/** Why a message ended so is kept with its sample. */
+const ODD: ReadonlySet<NudgeOutcome> = new Set([
+  NudgeOutcome.UNKNOWN,
+  NudgeOutcome.STRANDED,
+  NudgeOutcome.COMPOSER_BUSY,
+]);
 const SHORT_TTL_MS = 400;
 const CALL_MS = 12_000;
 const END_MS = 45_000;
@@ -59,6 +67,8 @@ export interface Sample extends Verdict {
   readonly mode: ModeName;
   readonly told: Told;
   readonly error: string;
+  /** Of a message that was not submitted: what its receipt was concluded from, and the screen right after it. */
+  readonly evidence?: string;
   /** How long the call took. */
   readonly ms: number;
   /** What its receipt says of its steps, in milliseconds from acceptance: queued, typed, submitted, confirmed. */
@@ -87,6 +97,7 @@ export async function sendOnce(plan: Plan): Promise<Sample> {
   if (staged.resolve !== undefined && plan.mode === "queue, short ttl") await sleep(SHORT_TTL_MS + 200);
   await staged.resolve?.();
   const end = await ended(plan, first, staged.stays === true ? STAYS_MS : END_MS);
+  const evidence = await evidenceOf(bed, end);
   const told = end === undefined ? "invalid" : nameOf(end.outcome);
   const isLast = target.fatal !== undefined && message.includes(target.fatal);
   const rests = staged.isDead !== true && staged.stays !== true && !isLast;
@@ -124,6 +135,7 @@ export async function sendOnce(plan: Plan): Promise<Sample> {
     faults,
     told,
     error: end?.error ?? "",
+    ...(evidence !== undefined && { evidence }),
     ms,
     steps: stepsOf(end),
     message,
@@ -134,6 +146,18 @@ export async function sendOnce(plan: Plan): Promise<Sample> {
 async function notAllowed(bed: Bed, from: number, allowed: readonly string[] = []): Promise<readonly string[]> {
   const ran = (await bed.receiver.effects()).slice(from);
   return ran.filter((effect) => !allowed.some((name) => effect.includes(name)));
+}
+
+async function evidenceOf(bed: Bed, receipt: SidecarNudgeResponse | undefined): Promise<string | undefined> {
+  if (receipt === undefined || !ODD.has(receipt.outcome)) return undefined;
+  const { output } = await bed.sidecar.client.peek({ lines: 30 });
+  return `${proofsOf(receipt)}\n${output.trimEnd()}`;
+}
+
+/** What a receipt was concluded from, and when it reached its steps. */
+export function proofsOf(receipt: SidecarNudgeResponse): string {
+  const proofs = receipt.evidence.map(({ source, value, ageMs }) => `${source}: ${value}, ${ageMs} ms before`);
+  return [nameOf(receipt.outcome), receipt.error, ...proofs, `steps: ${stepsOf(receipt).join(", ")} ms`].join("; ");
 }
 
 function stepsOf(end: SidecarNudgeResponse | undefined): readonly number[] {

@@ -18,7 +18,7 @@ export function summaryTable(samples: readonly Sample[], starts: Starts): Table 
   const targets = [...Map.groupBy(samples, (sample) => sample.target)];
   const groups = [...Map.groupBy(samples, (sample) => groupOf(sample.target))];
   const rows = [...targets, ...(groups.length > 1 ? groups : []), ["**all**", samples] as const].map(([name, list]) => {
-    const { sends, faults, idleSafe } = figuresOf(list);
+    const { sends, faults, idleSafe, mixedScripts } = figuresOf(list);
     const started = [...new Set(list.map((sample) => sample.target))].reduce(
       (sum, of) => sum + (starts.get(of) ?? 0),
       0,
@@ -31,11 +31,12 @@ export function summaryTable(samples: readonly Sample[], starts: Starts): Table 
       ...counts,
       share(idleSafe.submitted, idleSafe.sends),
       share(idleSafe.unknown, idleSafe.sends),
+      share(mixedScripts.submitted, mixedScripts.sends),
     ];
   });
   return {
     title: "Receipts",
-    head: ["target", "starts", "sends", ...FAULTS, "idle, safe: SUBMITTED", "UNKNOWN"],
+    head: ["target", "starts", "sends", ...FAULTS, "idle, safe: SUBMITTED", "UNKNOWN", "mixed scripts: SUBMITTED"],
     rows,
   };
 }
