@@ -139,6 +139,36 @@ describe("an agent that hangs", () => {
   });
 });
 
+describe("an agent that hangs while a text of ours is taken out", () => {
+  const deliver = (requestId: string, text: string) =>
+    clock.until(
+      deliveries.deliver({ nudge: { requestId, text } } as TrackedNudge, () => {}, signal),
+      60_000,
+    );
+
+  beforeEach(() => {
+    standing.left(TEXT);
+    pane.compose(TEXT);
+    pane.onErase = () => {
+      pane.unreadBytes = 1;
+    };
+  });
+
+  it("still shows the text of ours however often a message comes, and the next one goes through once it goes on", async () => {
+    for (let i = 0; i < 5; i++) {
+      expect(await deliver("b", "the next one")).toMatchObject({ type: "retry" });
+      expect(await deliveries.situation(signal)).toMatchObject({ undrawn: true, draft: false });
+    }
+    pane.unreadBytes = 0;
+    pane.compose("");
+    await deliveries.situation(signal);
+    await clock.advance(1100);
+    expect(await deliveries.situation(signal)).toMatchObject({ undrawn: false, draft: false });
+    expect(await deliver("b", "the next one")).toMatchObject({ outcome: "submitted" });
+    expect(pane.taken).toEqual(["the next one"]);
+  });
+});
+
 describe("an agent that draws something else before it reads what was typed", () => {
   const nudge = (requestId: string, text: string) => ({ nudge: { requestId, text } }) as TrackedNudge;
   const delivered = (requestId: string, text: string) =>

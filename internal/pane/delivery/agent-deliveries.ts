@@ -216,7 +216,12 @@ export class AgentDeliveries implements Courier {
     const { composer } = profile.view(await output.current(signal));
     if (composer === undefined || standing.isEmpty(composer) || !standing.knows(composer)) return true;
     await waitForQuiet(output, CALM_MS, CALM_CAP_MS, deps.clock, signal);
-    const isCleared = await clearOwnText({ ...deps, standing }, signal);
+    const clearing = await clearOwnText({ ...deps, standing }, signal);
+    if (clearing.type === "hangs") {
+      this.#hangsSince(clearing.since);
+      return false;
+    }
+    const isCleared = clearing.type === "cleared";
     this.#clearings = isCleared ? 0 : this.#clearings + 1;
     if (this.#clearings === MOST_CLEARINGS) {
       this.#clearings = 0;

@@ -31,7 +31,7 @@ describe("a text of ours is taken out of the composer", () => {
       const rest = (pane.view.composer?.text ?? "").split("\n").slice(0, -1).join("\n");
       pane.after(30, () => pane.compose(rest));
     };
-    expect(await cleared()).toBe(true);
+    expect(await cleared()).toEqual({ type: "cleared" });
     expect(pane.typed).toEqual([ERASE, ERASE, ERASE]);
   });
 
@@ -39,7 +39,7 @@ describe("a text of ours is taken out of the composer", () => {
     standing.left("one");
     standing.left("two");
     pane.compose("onetwo");
-    expect(await cleared()).toBe(true);
+    expect(await cleared()).toEqual({ type: "cleared" });
   });
 
   it("of which the agent shows more than before, because it has only begun to draw", async () => {
@@ -47,7 +47,7 @@ describe("a text of ours is taken out of the composer", () => {
     pane.compose("one மனார் 퓠귗");
     let keys = 0;
     pane.onErase = () => pane.compose(keys++ === 0 ? "one மனார் 쳱퓠귗" : "");
-    expect(await cleared()).toBe(true);
+    expect(await cleared()).toEqual({ type: "cleared" });
   });
 
   it.each([
@@ -56,7 +56,7 @@ describe("a text of ours is taken out of the composer", () => {
   ])("but nothing is pressed on what %s", async (_, show) => {
     standing.left("one\ntwo");
     show();
-    expect(await cleared()).toBe(false);
+    expect(await cleared()).toEqual({ type: "stands" });
     expect(pane.typed).toEqual([]);
   });
 
@@ -64,7 +64,7 @@ describe("a text of ours is taken out of the composer", () => {
     standing.left("one\ntwo\nthree");
     pane.compose("one\ntwo\nthree");
     pane.onErase = () => pane.compose("one\ntwo by hand");
-    expect(await cleared()).toBe(false);
+    expect(await cleared()).toEqual({ type: "stands" });
     expect(pane.typed).toEqual([ERASE]);
   });
 
@@ -72,8 +72,19 @@ describe("a text of ours is taken out of the composer", () => {
     standing.left("one");
     pane.compose("one");
     pane.onErase = () => {};
-    expect(await cleared()).toBe(false);
+    expect(await cleared()).toEqual({ type: "stands" });
     expect(pane.typed).toEqual([ERASE, ERASE]);
+  });
+
+  it("not with a second key when the agent has not read the first: it hangs", async () => {
+    standing.left("one");
+    pane.compose("one");
+    const since = clock.monotonicMs();
+    pane.onErase = () => {
+      pane.unreadBytes = 1;
+    };
+    expect(await cleared()).toEqual({ type: "hangs", since });
+    expect(pane.typed).toEqual([ERASE]);
   });
 
   it.each([
@@ -83,7 +94,7 @@ describe("a text of ours is taken out of the composer", () => {
     standing.left("ᎢᏎᏚ ждъцбр ᜐᜎ");
     pane.compose("ᎢᏎᏚ ждъцбр ᜐᜎ");
     pane.onErase = () => pane.show({ composer: composerOf("          ᜎ") }, screenOf([row], { cursor: [2, 0] }));
-    expect(await cleared()).toBe(true);
+    expect(await cleared()).toEqual({ type: "cleared" });
     expect(standing.isEmpty(composerOf("          ᜎ"))).toBe(true);
   });
 
@@ -91,7 +102,7 @@ describe("a text of ours is taken out of the composer", () => {
     standing.left("ணை 𒄁𒃾");
     pane.compose("ணை 𒄁𒃾");
     pane.onErase = () => pane.show({ composer: composerOf(" ை") }, screenOf(["❯  ை"], { cursor: [2, 0] }));
-    expect(await cleared()).toBe(true);
+    expect(await cleared()).toEqual({ type: "cleared" });
     expect(standing.isEmpty(composerOf(" ை"))).toBe(true);
   });
 
@@ -99,6 +110,6 @@ describe("a text of ours is taken out of the composer", () => {
     standing.left(" ணை");
     pane.compose(" ணை");
     pane.onErase = () => pane.show({ composer: composerOf(" ணை") }, screenOf(["❯  ணை"], { cursor: [2, 0] }));
-    expect(await cleared()).toBe(false);
+    expect(await cleared()).toEqual({ type: "stands" });
   });
 });

@@ -7,12 +7,17 @@ import type { UnsubmittedTexts } from "./unsubmitted-texts.ts";
 
 export interface ClearDeps {
   readonly clock: Clock;
-  readonly writer: Pick<PaneWriter, "typeAt">;
+  readonly writer: Pick<PaneWriter, "typeAt" | "unread">;
   readonly source: ScreenSource;
   readonly profile: AgentProfile;
   readonly standing: UnsubmittedTexts;
 }
 
+/** `hangs`: the agent has not read the key that was pressed at `since` (monotonic ms); what it shows is old. */
+export type Clearing = { readonly type: "cleared" | "stands" } | { readonly type: "hangs"; readonly since: number };
+
+const CLEARED: Clearing = { type: "cleared" };
+const STANDS: Clearing = { type: "stands" };
 /**
  * Ctrl-U takes away what stands before the cursor in its row; every agent here knows it, and it never ends or stops
  * one.
@@ -29,10 +34,10 @@ const LOOK_MS = 10;
 
 /**
  * Takes texts of ours out of the composer, from their end, with the agent's own key and a look after each. Stops as
- * soon as anything stands there that is not the beginning of what stood there first: a person types. Returns whether
- * the composer is empty. Nothing else may write to the pane meanwhile.
+ * soon as anything stands there that is not the beginning of what stood there first: a person types. It also stops when
+ * the agent does not read a key. Nothing else may write to the pane meanwhile.
  */
-export async function clearOwnText(deps: ClearDeps, signal: AbortSignal): Promise<boolean> {
+export async function clearOwnText(deps: ClearDeps, signal: AbortSignal): Promise<Clearing> {
   const { clock, source, profile, standing, writer } = deps;
   const end = clock.monotonicMs() + ALL_MS;
   let rest: ComposerView | undefined;
@@ -40,17 +45,22 @@ export async function clearOwnText(deps: ClearDeps, signal: AbortSignal): Promis
   for (let keys = 0; keys < MOST_KEYS && clock.monotonicMs() < end; keys++) {
     const screen = await source.current(signal);
     const { composer } = profile.view(screen);
-    if (composer === undefined) return false;
-    if (standing.isEmpty(composer)) return true;
+    if (composer === undefined) return STANDS;
+    if (standing.isEmpty(composer)) return CLEARED;
     // An agent that has only begun to draw may show more of them than before.
     const isOurs = standing.knows(composer) || (rest !== undefined && isRestOf(composer, rest));
-    if (!isOurs) return false;
+    if (!isOurs) return STANDS;
     rest = composer;
-    if (vain === MOST_VAIN) return standing.noteResidue(residueOn(screen, composer, composer.text));
+    if (vain === MOST_VAIN) {
+      return standing.noteResidue(residueOn(screen, composer, composer.text)) ? CLEARED : STANDS;
+    }
+    const since = clock.monotonicMs();
     await writer.typeAt(ERASE, { x: screen.cursorX, y: screen.cursorY });
-    vain = (await hasChanged(deps, composer.text, signal)) ? 0 : vain + 1;
+    const isChanged = await hasChanged(deps, composer.text, signal);
+    if (!isChanged && ((await writer.unread()) ?? 0) > 0) return { type: "hangs", since };
+    vain = isChanged ? 0 : vain + 1;
   }
-  return false;
+  return STANDS;
 }
 
 async function hasChanged({ clock, source, profile }: ClearDeps, before: string, signal: AbortSignal) {

@@ -83,11 +83,14 @@ async function someLines(bed: Bed, screen: WatchedScreen, profile: AgentProfile,
     });
     if (isSeen) recognised++;
     else notes.push(`${index}: not recognised: ${JSON.stringify([safe.text, composer()?.text])}`);
-    const writer = { typeAt: (text: string) => bed.hands.type(text).then(() => "sent" as const) };
+    const writer = {
+      typeAt: (text: string) => bed.hands.type(text).then(() => "sent" as const),
+      unread: async () => undefined,
+    };
     const deps = { clock: systemClock, writer, source: screen, profile, standing };
     let isCleared = false;
     for (let tries = 0; tries < CLEARINGS && !isCleared; tries++) {
-      isCleared = await clearOwnText(deps, options.signal);
+      isCleared = (await clearOwnText(deps, options.signal)).type === "cleared";
     }
     if (isCleared) cleared++;
     else notes.push(`${index}: not cleared: ${JSON.stringify([safe.text, composer()?.text])}`);
