@@ -281,3 +281,30 @@ describe("an attempt whose end nobody saw", () => {
     expect(pane.typed).toEqual([]);
   });
 });
+
+describe("an agent that draws no composer after Enter", () => {
+  it("has taken the text when it reports it eight seconds later", async () => {
+    pane.hooks = true;
+    pane.onEnter = () => {
+      pane.show({});
+      pane.after(8000, () => pane.hook(TEXT));
+    };
+    expect(await delivered()).toMatchObject({ outcome: "submitted" });
+    expect(pane.enters).toBe(1);
+  });
+
+  it.each([
+    ["ten seconds when the agent reports nothing", 0, {}, 10_000],
+    ["a second when the agent has ended", undefined, {}, 1000],
+    ["a second when a dialog covers it", 0, { dialog: DIALOG }, 1000],
+  ])("is not waited for longer than %s", async (_, unread, view, ms) => {
+    pane.hooks = true;
+    pane.onEnter = () => {
+      pane.unreadBytes = unread;
+      pane.show(view);
+    };
+    expect(await delivered()).toMatchObject({ outcome: "unknown", error: expect.stringContaining("cannot be seen") });
+    expect(clock.monotonicMs()).toBeGreaterThanOrEqual(ms);
+    expect(clock.monotonicMs()).toBeLessThan(ms + 200);
+  });
+});

@@ -14,6 +14,8 @@ const MAX_ENTERS = 3;
  * too many.
  */
 const HANGS_MS = 4000;
+/** One that reports the messages it takes may draw no composer for so long after an Enter: another screen comes. */
+const COVERED_MS = 10_000;
 const UNREAD_LOOK_MS = 50;
 const UNREAD = "Enter was pressed, and the agent has neither read it nor drawn anything since: it may take it yet";
 /** How long tmux is asked to press it only where the cursor was seen. */
@@ -110,7 +112,7 @@ async function awaitSubmitted(attempt: Attempt, probe: Probe, pressedAt: number)
   // An agent that is still starting takes its time: a second Enter would be one too many.
   const end = clock.monotonicMs() + (signs.isNew() ? FIRST_GRACE_MS : ENTER_MS);
   for (;;) {
-    const { presence, busy } = await attempt.look(probe);
+    const { presence, busy, dialog } = await attempt.look(probe);
     if (presence === "absent") {
       if (!attempt.isSubmitted) return unsubmitted(attempt, presence);
       return confirm(attempt, probe, { left: true, busy });
@@ -127,7 +129,16 @@ async function awaitSubmitted(attempt: Attempt, probe: Probe, pressedAt: number)
       return confirm(attempt, probe, { left: false, busy });
     }
     if (late && presence === "there") return undefined;
-    if (late) return attempt.leave("unknown", "Enter was pressed and the composer cannot be seen any more");
-    await source.changed(LOOK_MS, attempt.signal);
+    const waitsForReport = late && presence === "hidden" && !dialog && (await mayReport(attempt, pressedAt));
+    if (late && !waitsForReport)
+      return attempt.leave("unknown", "Enter was pressed and the composer cannot be seen any more");
+    await source.changed(late ? UNREAD_LOOK_MS : LOOK_MS, attempt.signal);
   }
+}
+
+/** An agent that has ended has no terminal to ask. */
+async function mayReport({ deps }: Attempt, pressedAt: number): Promise<boolean> {
+  const { clock, signs, writer } = deps;
+  const isInTime = clock.monotonicMs() < pressedAt + COVERED_MS;
+  return isInTime && signs.reportsPrompts() && (await writer.unread()) !== undefined;
 }
