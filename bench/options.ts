@@ -1,7 +1,7 @@
 import { DomainError } from "../internal/base/errors.ts";
 import { parseFlags } from "../internal/cli/flags.ts";
 
-export const SECTIONS = [
+const SECTIONS = [
   "start",
   "peek",
   "output",

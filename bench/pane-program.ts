@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 
 /** Times of the machine's monotonic clock, milliseconds. */
-export interface Written {
+interface Written {
   readonly startedAt: number;
   readonly endedAt: number;
 }

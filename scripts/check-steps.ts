@@ -7,6 +7,9 @@ import { packaged, root, type Step, vitestColor } from "./step.ts";
 const TYPES_SEEN = "node_modules/.cache/types.tsbuildinfo";
 const SOURCES = ["cmd", "internal", "pkg", "scripts", "test", "bench", "examples"];
 
+/** What only tests import says so with `@internal`. */
+const TESTED_ONLY = ["--include", "exports,types", "--no-tag-hints", "--no-progress"];
+
 /** Every check that runs no test, the slowest first so that two lanes end at about the same time. */
 export function staticSteps(): readonly Step[] {
   const folders = SOURCES.filter((name) => existsSync(join(root, name)));
@@ -14,6 +17,7 @@ export function staticSteps(): readonly Step[] {
     command("types (tsc)", packaged("tsc"), "-p", ".", "--incremental", "--tsBuildInfoFile", TYPES_SEEN),
     command("lint and format (biome)", packaged("biome"), "check", "--error-on-warnings", "."),
     command("dead code (knip)", packaged("knip"), "--no-progress"),
+    command("exports for tests alone (knip)", packaged("knip"), "--production", ...TESTED_ONLY),
     command("rooms (dependency-cruiser)", packaged("depcruise"), "--config", ".dependency-cruiser.mjs", ...folders),
     command("sizes and names of files", process.execPath, "scripts/check-sizes.ts"),
     command("lock files", process.execPath, "scripts/complete-lock.ts", "--check"),

@@ -7,6 +7,7 @@ import type { AllResults, Measured, Results } from "./row.ts";
 
 const FOLDER = join(root, "bench", "results");
 
+/** @internal */
 export function readAllResults(): AllResults {
   const names = readdirSync(FOLDER).filter((name) => name.endsWith(".json"));
   return new Map(names.sort().map((name) => [name.slice(0, -".json".length), readResults(name)]));
@@ -29,7 +30,10 @@ function ofBaseline({ baseline, ratio }: Measured): Pick<Measured, "baseline" | 
 
 const rounded = (figure: number): number => Number(figure.toPrecision(4));
 
-/** What is made of the results: path from the root, and content. */
+/**
+ * What is made of the results: path from the root, and content.
+ * @internal
+ */
 export function drawnFiles(all: AllResults): readonly (readonly [path: string, text: string])[] {
   return [["bench/RESULTS.md", renderResults(all)], ...drawPlots(all)];
 }

@@ -28,6 +28,7 @@ export async function commandNamed(name: string): Promise<Command | undefined> {
   return Object.hasOwn(COMMANDS, name) ? await COMMANDS[name]?.() : undefined;
 }
 
+/** @internal */
 export function allCommands(): Promise<readonly Command[]> {
   return Promise.all(Object.values(COMMANDS).map((load) => load()));
 }

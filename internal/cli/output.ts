@@ -19,7 +19,10 @@ export interface Sink {
   write(text: string): unknown;
 }
 
-/** True where a person looks at a terminal that shows colours: a tty, no `NO_COLOR`, not `TERM=dumb`. */
+/**
+ * True where a person looks at a terminal that shows colours: a tty, no `NO_COLOR`, not `TERM=dumb`.
+ * @internal
+ */
 export function usesColour(sink: Sink, env: Env): boolean {
   return sink.isTTY === true && !env["NO_COLOR"] && env["TERM"] !== "dumb";
 }

@@ -2,7 +2,10 @@ import { type Clock, systemClock } from "../base/clock.ts";
 import { DomainError, type ErrorKind } from "../base/errors.ts";
 import { plainText } from "../base/sanitise.ts";
 
-/** Why a program was told to stop. `SIGPIPE` stands for a reader of stdout that went away. */
+/**
+ * Why a program was told to stop. `SIGPIPE` stands for a reader of stdout that went away.
+ * @internal
+ */
 export class StopRequest extends Error {
   readonly stopSignal: StopSignal;
 
@@ -13,6 +16,7 @@ export class StopRequest extends Error {
   }
 }
 
+/** @internal */
 export type StopSignal = "SIGINT" | "SIGTERM" | "SIGHUP" | "SIGQUIT" | "SIGPIPE";
 
 const STOP_SIGNALS: readonly StopSignal[] = ["SIGINT", "SIGTERM", "SIGHUP"];
@@ -118,7 +122,10 @@ export async function runMain(options: RunMainOptions, main: Main, host: Host = 
   host.exit(code);
 }
 
-/** Exit code of a program that a signal ended, as a shell counts it. */
+/**
+ * Exit code of a program that a signal ended, as a shell counts it.
+ * @internal
+ */
 export function exitCodeOfStop(request: StopRequest): number {
   return 128 + SIGNAL_NUMBERS[request.stopSignal];
 }

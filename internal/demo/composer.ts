@@ -1,7 +1,7 @@
 import type { KeyName } from "./key-decoder.ts";
 
 /** One editable unit: a character as a person sees it, or a folded paste. */
-export type Unit =
+type Unit =
   | { readonly type: "char"; readonly text: string }
   | { readonly type: "paste"; readonly text: string; readonly label: string };
 

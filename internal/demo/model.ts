@@ -38,7 +38,7 @@ export type TurnStep =
   | { readonly type: "say"; readonly text: string }
   | { readonly type: "end" };
 
-export interface Turn {
+interface Turn {
   /** Monotonic ms. */
   readonly startedAt: number;
   readonly steps: readonly TurnStep[];

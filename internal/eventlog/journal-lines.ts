@@ -6,7 +6,10 @@ const BRACE = 0x7b;
 const SPACE = 0x20;
 const SUM_CHARS = 8;
 const CHUNK_BYTES = 256 * 1024;
-/** No record of ours is longer: a message and its text, both escaped as JSON, stay below it. */
+/**
+ * No record of ours is longer: a message and its text, both escaped as JSON, stay below it.
+ * @internal
+ */
 export const LINE_MAX_BYTES = 2 * 1024 * 1024;
 
 /**

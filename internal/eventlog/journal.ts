@@ -14,7 +14,10 @@ import { DomainError } from "../base/errors.ts";
 import { openPlainFile } from "../files/plain-file.ts";
 import { journalLine, readJournalLines } from "./journal-lines.ts";
 
-/** A larger file is not read: its writer keeps it shorter. */
+/**
+ * A larger file is not read: its writer keeps it shorter.
+ * @internal
+ */
 export const JOURNAL_MAX_BYTES = 128 * 1024 * 1024;
 /** As `setAside` names it. */
 const ASIDE = ".damaged";

@@ -58,7 +58,10 @@ export function openPlainFile(path: string, flags: number): number {
   throw new DomainError("precondition", `${path} is not a file`);
 }
 
-/** All of an open file, from its beginning. */
+/**
+ * All of an open file, from its beginning.
+ * @internal
+ */
 export function readAll(fd: number): Buffer {
   const data = Buffer.allocUnsafe(fstatSync(fd).size);
   let filled = 0;

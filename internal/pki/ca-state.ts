@@ -11,7 +11,7 @@ export interface IssuedCertificate {
   readonly notAfter: number;
 }
 
-export interface RevokedEntry extends RevokedCertificate {
+interface RevokedEntry extends RevokedCertificate {
   readonly notAfter: number;
 }
 

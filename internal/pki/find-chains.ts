@@ -8,7 +8,7 @@ const MAX_CHAIN = 8;
 const MAX_CHAINS = 64;
 
 /** Where the search for an issuer ended without one. */
-export interface DeadEnd {
+interface DeadEnd {
   readonly chain: readonly X509Certificate[];
   /** A CA of the issuer's name is there, and its key did not sign the last certificate. */
   readonly hasNamesake: boolean;

@@ -13,7 +13,7 @@ import {
 import { clientId, isTrustDomain, sidecarDnsName, sidecarId, trustDomainOf } from "./trust-domain.ts";
 
 /** What a leaf is for. */
-export type LeafType = "server" | "client" | "sidecar";
+type LeafType = "server" | "client" | "sidecar";
 
 export interface LeafOptions {
   readonly type: LeafType;

@@ -18,7 +18,7 @@ export interface TlsFiles {
   readonly names?: TlsFileNames;
 }
 
-export type TlsFileNames = Readonly<Record<TlsFileKind, string>>;
+type TlsFileNames = Readonly<Record<TlsFileKind, string>>;
 
 /** Which of the files is to blame; `file` in the fields of the error. */
 export type TlsFileKind = "cert" | "key" | "ca" | "crl";

@@ -3,6 +3,7 @@ import { listPids, parseStat, readOrEmpty } from "./proc-files.ts";
 /**
  * The processes of this user whose environment holds `NAME=VALUE`: a program and all that it has started, also what has
  * left its group or become a daemon, unless it has cleared its environment. Linux only; elsewhere none are found.
+ * @internal
  */
 export function markedProcesses(name: string, value: string): readonly number[] {
   if (process.platform !== "linux") return [];

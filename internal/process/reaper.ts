@@ -1,7 +1,10 @@
 import type { Clock } from "../base/clock.ts";
 import type { Task } from "../base/task-group.ts";
 
-/** What a child looks like from here. */
+/**
+ * What a child looks like from here.
+ * @internal
+ */
 export interface ChildState {
   /** The same pid with another start is another process. */
   readonly startedAt: string;

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { addAbortListener } from "node:events";
 import { DomainError } from "../base/errors.ts";
 
-export interface CommandOptions {
+interface CommandOptions {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The program is killed with all that it started when it takes longer. */
@@ -11,6 +11,7 @@ export interface CommandOptions {
   readonly maxBytes: number;
 }
 
+/** @internal */
 export type CommandResult =
   | { readonly type: "exit"; readonly code: number; readonly stdout: string; readonly stderr: string }
   /** No such program on PATH. */

@@ -31,7 +31,7 @@ export interface StandingLines {
 }
 
 /** A position as the journal keeps it. */
-export interface RestoredCursor extends Subscriber {
+interface RestoredCursor extends Subscriber {
   readonly seq: bigint;
   readonly moment?: Moment;
 }

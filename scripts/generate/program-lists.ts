@@ -26,7 +26,10 @@ function withTypedTexts(page: string): string {
   return [...lines.slice(0, head), titles, rule, ...rows, ...lines.slice(end)].join("\n");
 }
 
-/** What is typed for a message, in the table's words. */
+/**
+ * What is typed for a message, in the table's words.
+ * @internal
+ */
 export function typedInto(profile: string, message: string): string {
   const normal = normalise(message);
   const safe = normal.type === "safe" ? profileNamed(profile).defuse(normal.text) : normal;
@@ -34,7 +37,10 @@ export function typedInto(profile: string, message: string): string {
   return safe.text === message ? "as sent" : asCell(safe.text);
 }
 
-/** A text as the table has it: a JSON string of printable ASCII. */
+/**
+ * A text as the table has it: a JSON string of printable ASCII.
+ * @internal
+ */
 export const asCell = (text: string): string =>
   `\`${JSON.stringify(text).replace(/[^\x20-\x7e]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`)}\``;
 

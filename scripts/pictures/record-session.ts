@@ -48,7 +48,10 @@ export async function recordSession(): Promise<readonly Scene[]> {
   return scenes;
 }
 
-/** Which evidence is there first, times, ids and ports differ from run to run: the lines without them. */
+/**
+ * Which evidence is there first, times, ids and ports differ from run to run: the lines without them.
+ * @internal
+ */
 export function comparable(scenes: readonly Scene[]): readonly Scene[] {
   return scenes.map(({ command, lines }) => ({
     command,

@@ -44,7 +44,10 @@ export async function ensureTmux(options: EnsureTmuxOptions): Promise<Tmux> {
   throw missing(installed === undefined ? problem : `apt-get has only tmux ${installed.version}`);
 }
 
-/** True for 3.2 and later; versions read `3.3a`, `next-3.8` or, of OpenBSD's own, `openbsd-7.5`. */
+/**
+ * True for 3.2 and later; versions read `3.3a`, `next-3.8` or, of OpenBSD's own, `openbsd-7.5`.
+ * @internal
+ */
 export function isNewEnough(version: string): boolean {
   const match = /(\d+)\.(\d+)/.exec(version);
   if (version.startsWith("openbsd")) return true;

@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampNow } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
-import { attachRefusal, projectRefusal, sessionRefusal } from "../../internal/auth/bridge-policy.ts";
+import { projectRefusal, sessionRefusal } from "../../internal/auth/bridge-policy.ts";
 import { raceSignal } from "../../internal/base/abort.ts";
 import { DomainError } from "../../internal/base/errors.ts";
 import { SignalBus } from "../../internal/base/signal-bus.ts";
@@ -17,23 +17,10 @@ import {
   type StreamEventsRequest,
 } from "../../internal/gen/bridge/v1/bridge_pb.ts";
 import { AgentState, GapReason, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
-import { UpdateKind } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
 import type { Routes } from "../../internal/rpc/server/adapter.ts";
 import { sendHead } from "../../internal/rpc/server/response-head.ts";
+import { type FakeSession, terminalCalls } from "./fake-terminal-calls.ts";
 import { claimsOf } from "./two-layer-server.ts";
-
-interface FakeSession {
-  info: GetSessionResponse;
-  epoch: string;
-  /** Those that are held; the first may be later than 1. */
-  events: SessionEvent[];
-  readonly changed: SignalBus;
-  readonly acked: Map<string, bigint>;
-  readonly nudges: Map<string, string>;
-  /** Keys that were pressed. */
-  readonly keys: string[];
-  ended: boolean;
-}
 
 type EventFields = Partial<Pick<SessionEvent, "type" | "stream" | "done" | "requestId" | "error">>;
 type SessionFields = Partial<Pick<GetSessionResponse, "provider" | "repoPath" | "agentOpts" | "agent">>;
@@ -259,7 +246,6 @@ export class FakeBridge {
       if (this.noTerminal.has(id)) throw new DomainError("unimplemented", "the session has no terminal");
       return session;
     };
-    const receipt = (requestId: string) => ({ delivered: true, outcome: NudgeOutcome.SUBMITTED, requestId });
     return {
       startSession: (request, context) => this.#start(request, context),
       stopSession: ({ sessionId }, context) => this.#stop(sessionId, context),
@@ -282,54 +268,7 @@ export class FakeBridge {
         return {};
       },
       watchSessions: (_, context) => this.#watch(context),
-      peek: ({ sessionId, request }, context) => {
-        terminal(sessionId, context);
-        return { output: "the last line\n".repeat(Math.max(1, request?.lines ?? 1)).trimEnd(), sessionAlive: true };
-      },
-      status: ({ sessionId }, context) => {
-        const { info } = terminal(sessionId, context);
-        const who = { sessionId, projectId: info.projectId, provider: info.provider, agent: info.agent };
-        return { sessionAlive: true, state: AgentState.IDLE, agentPhase: "idle", ...who };
-      },
-      async *watchOutput({ sessionId }, context) {
-        find(sessionId, context);
-        yield { kind: UpdateKind.SNAPSHOT, output: "the last line", sessionAlive: true };
-        yield { kind: UpdateKind.END, sessionAlive: false, endReason: "agent ended" };
-      },
-      nudge: ({ sessionId, request }, context) => {
-        terminal(sessionId, context);
-        this.#input(sessionId, request?.message ?? "", request?.requestId ?? "", context);
-        return receipt(request?.requestId ?? "");
-      },
-      getNudge: ({ sessionId, request }, context) => {
-        const id = request?.requestId ?? "";
-        if (!find(sessionId, context).nudges.has(id))
-          throw new DomainError("not-found", `no nudge ${JSON.stringify(id)}`);
-        return receipt(id);
-      },
-      cancelNudge: ({ sessionId, request }, context) => {
-        find(sessionId, context);
-        return { outcome: NudgeOutcome.CANCELLED, requestId: request?.requestId ?? "" };
-      },
-      sendKeys: ({ sessionId, request }, context) => {
-        find(sessionId, context).keys.push(...(request?.keys ?? []));
-        return { sent: true };
-      },
-      respond: ({ sessionId }, context) => {
-        find(sessionId, context);
-        return {};
-      },
-      async *attach(inputs, context) {
-        for await (const { sessionId, request } of inputs) {
-          const input = request?.input;
-          if (input?.case === "hello") {
-            find(sessionId, context);
-            const refusal = attachRefusal(claimsOf(context), input.value.readOnly);
-            if (refusal) throw refusal;
-          } else if (input?.case === "data") yield { output: { case: "data" as const, value: input.value } };
-        }
-        yield { output: { case: "end" as const, value: { reason: "detached" } } };
-      },
+      ...terminalCalls(find, terminal, this.#input.bind(this)),
     };
   }
 }

@@ -32,9 +32,6 @@ export interface BridgeLimits {
   readonly maxInputBytes: number;
 }
 
-/** `limits` and `input` of a configuration that says nothing of them. */
-export const DEFAULT_LIMITS: BridgeLimits = { startsPerMinute: 300, inputsPerMinute: 600, maxInputBytes: 65_536 };
-
 /**
  * BridgeService over a backend. The server's gates must verify tokens (`TokenLayer`) and roles (`bridgeGate`) before.
  */

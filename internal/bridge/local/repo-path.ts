@@ -32,13 +32,6 @@ export function openRepo(path: string, allowed: readonly string[]): CheckedFolde
   return { path, cwd, [Symbol.dispose]: () => closeSync(fd) };
 }
 
-/** @throws DomainError `invalid` for what is no allowed path */
-export function checkAllowedPath(path: string): void {
-  const parts = path.split("/").slice(1);
-  if (path.startsWith("/") && parts.every(isPart)) return;
-  throw new DomainError("invalid", `not an absolute path without "." and "..": ${JSON.stringify(path)}`);
-}
-
 /** @throws DomainError `denied`: whatever is not a plain name could lead elsewhere */
 function partsOf(path: string): readonly string[] {
   const parts = path

@@ -132,7 +132,10 @@ const POLICIES: readonly Policy[] = [
   ),
 ];
 
-/** The names of the policies, in their order; `secret-absent` comes before them. */
+/**
+ * The names of the policies, in their order; `secret-absent` comes before them.
+ * @internal
+ */
 export const POLICY_NAMES: readonly string[] = POLICIES.map(({ name }) => name);
 
 function policy<F>(

@@ -29,7 +29,7 @@ export interface SetUpWish {
   readonly issuersSecret: string;
 }
 
-export type SetUpStep = "made" | "renewed" | "kept";
+type SetUpStep = "made" | "renewed" | "kept";
 
 /** What became of each Secret. */
 export interface SetUpReport {

@@ -33,7 +33,7 @@ export interface EnvSource {
 }
 
 /** An option becomes an environment variable of the agent's. */
-export interface AgentOption {
+interface AgentOption {
   readonly env: string;
   /** What may be set; undefined: any text of at most 1,024 bytes without control characters. */
   readonly values?: readonly string[];
@@ -76,7 +76,7 @@ export interface Placement {
   readonly priorityClassName?: string;
 }
 
-export interface Toleration {
+interface Toleration {
   readonly key?: string;
   readonly operator?: "Exists" | "Equal";
   readonly value?: string;

@@ -55,7 +55,7 @@ export interface ContainerFacts {
   readonly lastEnd?: ContainerEnd;
 }
 
-export type ContainerState =
+type ContainerState =
   | { readonly type: "waiting"; readonly reason: string; readonly message: string }
   | { readonly type: "running" }
   | ({ readonly type: "terminated" } & ContainerEnd);

@@ -37,7 +37,7 @@ export interface NamespaceBinding {
   readonly adoption?: Adoption;
 }
 
-export interface Adoption {
+interface Adoption {
   /** User names, e.g. `system:serviceaccount:ci:deployer`, that may set `gastown.io/` labels on pods they create. */
   readonly accounts: readonly string[];
 }

@@ -1,6 +1,9 @@
 const PASTE_BEGIN = Buffer.from("\x1b[200~");
 const PASTE_END = Buffer.from("\x1b[201~");
-/** A paste of more is delivered as several. */
+/**
+ * A paste of more is delivered as several.
+ * @internal
+ */
 export const PASTE_MAX_BYTES = 256 * 1024;
 
 /** What a person's bytes are to be written as. */

@@ -16,13 +16,13 @@ import { type LeftText, UnconfirmedText } from "./unconfirmed-text.ts";
 import type { UnsubmittedTexts } from "./unsubmitted-texts.ts";
 
 /** The agent's pane as a delivery needs it; `internal/tmux/pane/pane.ts` is one. */
-export interface AgentPane extends PaneWriter {
+interface AgentPane extends PaneWriter {
   /** Fails with `unavailable` while tmux is away. */
   facts(): Promise<{ readonly dead: boolean }>;
 }
 
 /** The people who may type into the pane. */
-export interface TypingPeople {
+interface TypingPeople {
   /** One of them is in the middle of it. */
   readonly isTyping: boolean;
   /** When one of them typed last; undefined: never. */

@@ -5,7 +5,10 @@ import type { TrackedNudge } from "./tracked-nudge.ts";
 import { mayStand } from "./unconfirmed-text.ts";
 import { UNSUBMITTED_KEEP } from "./unsubmitted-texts.ts";
 
-/** Of all delivered texts together, characters; the oldest receipts tell theirs no longer then. */
+/**
+ * Of all delivered texts together, characters; the oldest receipts tell theirs no longer then.
+ * @internal
+ */
 export const DELIVERED_TEXTS_KEEP = 8 * 1024 * 1024;
 
 /**

@@ -4,7 +4,10 @@ import { ownerOf } from "../../session/nudge-record.ts";
 import { EndedTexts } from "./ended-texts.ts";
 import type { TrackedNudge } from "./tracked-nudge.ts";
 
-/** Messages that wait; one more is refused. */
+/**
+ * Messages that wait; one more is refused.
+ * @internal
+ */
 export const QUEUE_LIMIT = 50;
 /** Of these, how many may be of one caller where callers can be told apart. */
 const QUEUE_SHARE = 40;

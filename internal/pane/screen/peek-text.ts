@@ -9,7 +9,10 @@ export interface TextRow {
 const PEEK_DEFAULT_LINES = 50;
 const PEEK_MAX_LINES = 100_000;
 
-/** The largest answer to a peek, in bytes; older lines go first. */
+/**
+ * The largest answer to a peek, in bytes; older lines go first.
+ * @internal
+ */
 export const PEEK_MAX_BYTES = 3 * 1024 * 1024;
 
 export interface LastLines {

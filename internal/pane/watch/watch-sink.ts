@@ -15,7 +15,10 @@ export interface Made<F> {
   readonly isEnd: boolean;
 }
 
-/** A watcher with more than this on its way is sent nothing until that is gone: it is all that a stalled one costs. */
+/**
+ * A watcher with more than this on its way is sent nothing until that is gone: it is all that a stalled one costs.
+ * @internal
+ */
 export const BACKLOG_BYTES = 256 * 1024;
 
 /** Sends to one watcher what `next` gives, as far as its connection takes it. */

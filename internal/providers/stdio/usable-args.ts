@@ -1,5 +1,5 @@
 /** An argument of the configuration that is not used, and why. */
-export interface DroppedArg {
+interface DroppedArg {
   readonly arg: string;
   /** A sentence without its subject, e.g. `is not known to this provider`. */
   readonly reason: string;

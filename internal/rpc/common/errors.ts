@@ -28,7 +28,10 @@ const KINDS: ReadonlyMap<Code, ErrorKind> = new Map([
   [Code.Aborted, "unavailable"], // how connect-node reports a connection that was cut
 ]);
 
-/** The RPC code of a kind. */
+/**
+ * The RPC code of a kind.
+ * @internal
+ */
 export function codeOfKind(kind: ErrorKind): Code {
   return CODES[kind];
 }

@@ -6,7 +6,10 @@ const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "latin1");
 /** No HTTP/1 method begins like this. */
 const ENOUGH = 4;
 
-/** Which HTTP a connection's first bytes are; undefined while they can still be either. */
+/**
+ * Which HTTP a connection's first bytes are; undefined while they can still be either.
+ * @internal
+ */
 export function httpVersionOf(bytes: Uint8Array): "1" | "2" | undefined {
   const length = Math.min(bytes.length, ENOUGH);
   if (PREFACE.compare(bytes, 0, length, 0, length) !== 0) return "1";

@@ -3,10 +3,17 @@ import { DomainError } from "../../base/errors.ts";
 import { hashOf } from "../../session/nudge-record.ts";
 import { REQUEST_ID } from "../../session/nudge-request.ts";
 
-/** Results are kept this long after the call. */
+/**
+ * Results are kept this long after the call.
+ * @internal
+ */
 export const IDEMPOTENT_KEEP_MS = 3_600_000;
-/** At most this many of one caller, and of all callers together. */
+/**
+ * At most this many of one caller, and of all callers together.
+ * @internal
+ */
 export const IDEMPOTENT_KEEP = 1000;
+/** @internal */
 export const IDEMPOTENT_KEEP_OF_ALL = 10_000;
 
 interface Entry<T> {

@@ -63,7 +63,10 @@ export function openJournal(path: string | JournalFile) {
   return { journal: opened.journal, restored, damaged, replaced: opened.replaced };
 }
 
-/** The folder is shared with the agent, so a record is taken only if it has the shape that we write. */
+/**
+ * The folder is shared with the agent, so a record is taken only if it has the shape that we write.
+ * @internal
+ */
 export function parseRecord(value: unknown): SidecarRecord | undefined {
   if (typeof value !== "object" || value === null || !("type" in value)) return undefined;
   const record = value as Readonly<Record<string, unknown>>;

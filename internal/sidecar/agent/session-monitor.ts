@@ -10,7 +10,7 @@ import { type PaneFacts, TmuxPane, type TmuxPaneOptions } from "../../tmux/pane/
 import type { AgentLife } from "./agent-life.ts";
 
 /** The supervising half, which can reach the processes beside the agent and run tmux. */
-export interface SessionHelp {
+interface SessionHelp {
   /** The agent's process, to be ended with its session. */
   agent(pid: number): void;
   /** What became of the session of the agent with this pid; undefined when that is not known (yet). */
@@ -21,7 +21,10 @@ export interface SessionHelp {
   renew(): void;
 }
 
-/** tmux, where it can be asked, as this monitor asks it. */
+/**
+ * tmux, where it can be asked, as this monitor asks it.
+ * @internal
+ */
 export type SessionClient = Pick<
   CommandClient,
   "command" | "script" | "onNotification" | "attached" | "isAttached" | "isSessionMissing"

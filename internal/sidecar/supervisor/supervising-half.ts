@@ -30,7 +30,7 @@ export interface SuperviseDeps {
   readonly uid: number;
 }
 
-export interface Serve {
+interface Serve {
   readonly program: string;
   readonly args: readonly string[];
 }

@@ -1,7 +1,7 @@
 import { DomainError } from "../../base/errors.ts";
 
-export type TownRole = "mayor" | "deacon" | "boot";
-export type RigRole = "witness" | "refinery";
+type TownRole = "mayor" | "deacon" | "boot";
+type RigRole = "witness" | "refinery";
 
 /** Who is meant, as far as the text alone tells. */
 export type AgentAddress =

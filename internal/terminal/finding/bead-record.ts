@@ -1,7 +1,7 @@
 import { isHostName } from "./host-name.ts";
 
 /** What an agent's bead says about where the agent lives. */
-export type BeadPlace =
+type BeadPlace =
   | { readonly type: "local" }
   /**
    * `session`: id of the agent's session, where the bead has it. `server`: the control plane that started it,

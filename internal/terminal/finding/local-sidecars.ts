@@ -80,7 +80,10 @@ interface ReadSidecar {
   readonly identity: string | undefined;
 }
 
-/** Reads one file's text; undefined when anything in it is not as announced. `name` is the file's. */
+/**
+ * Reads one file's text; undefined when anything in it is not as announced. `name` is the file's.
+ * @internal
+ */
 export function parseSidecar(text: string, name: string): ReadSidecar | undefined {
   let value: Record<string, unknown>;
   try {

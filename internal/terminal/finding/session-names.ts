@@ -16,6 +16,7 @@ const DEFAULT_RIG = "gastown";
  * The tmux sessions that an address may mean, in groups: the first group with a live session decides, and within a
  * group two live sessions are an ambiguity. Crew comes before polecats. `town` knows the rigs' prefixes; without one a
  * rig's name, with and without `gt-` before it, stands for its prefix.
+ * @internal
  */
 export function sessionCandidates(
   address: AgentAddress,

@@ -2,7 +2,10 @@ import { lstat, realpath, stat } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { DomainError } from "../../base/errors.ts";
 
-/** What of a file decides whether it is trusted. */
+/**
+ * What of a file decides whether it is trusted.
+ * @internal
+ */
 export interface FileFacts {
   readonly uid: number;
   /** As in `stat`, with the sticky bit. */
@@ -33,7 +36,10 @@ export async function checkTmuxSocket(path: string, uid: number): Promise<boolea
   });
 }
 
-/** Why a tmux socket is not trusted; undefined when it is. */
+/**
+ * Why a tmux socket is not trusted; undefined when it is.
+ * @internal
+ */
 export function distrust(seen: {
   readonly path: string;
   readonly uid: number;

@@ -34,7 +34,10 @@ export function socketPaths(query: SocketQuery): readonly string[] {
   return [...new Set(paths)];
 }
 
-/** Upstream's socket name of a town: its folder's name and six hex digits of its canonical path's SHA-256. */
+/**
+ * Upstream's socket name of a town: its folder's name and six hex digits of its canonical path's SHA-256.
+ * @internal
+ */
 export function townSocketName(townRoot: string): string {
   const clean = basename(townRoot)
     .toLowerCase()

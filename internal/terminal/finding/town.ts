@@ -32,7 +32,10 @@ export async function findTown(where: { readonly cwd: string; readonly root?: st
   return prefixes.has(first) ? { root, prefixes, cwdRig: first } : { root, prefixes };
 }
 
-/** Reads the text of `mayor/rigs.json`. Rigs without a usable prefix are left out. */
+/**
+ * Reads the text of `mayor/rigs.json`. Rigs without a usable prefix are left out.
+ * @internal
+ */
 export function parseRigs(text: string): ReadonlyMap<string, string> {
   const parsed: unknown = JSON.parse(text);
   const prefixes = new Map<string, string>();

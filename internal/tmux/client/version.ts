@@ -39,6 +39,7 @@ export function usableVersion(printed: string): TmuxVersion {
 /**
  * Reads what `tmux -V` prints.
  * @throws DomainError `precondition` when there is no version in it
+ * @internal
  */
 export function parseVersion(printed: string): TmuxVersion {
   const match = /^tmux ((?:[a-z]+-)?(\d+)\.(\d+)([a-z]?)\S*)\s*$/.exec(printed);

@@ -34,7 +34,10 @@ export function commandArguments(command: AgentCommand): string {
   return [...words, "--", ...paneArgv(command).map(quoteArgument)].join(" ");
 }
 
-/** What tmux executes. */
+/**
+ * What tmux executes.
+ * @internal
+ */
 export function paneArgv(command: AgentCommand): readonly string[] {
   const unset = ["TMUX", "TMUX_PANE", ...command.unsetEnv].flatMap((name) => ["-u", checkName(name)]);
   // `env` would take a program with "=" in its name for a variable; a shell that replaces itself does not.

@@ -1,7 +1,7 @@
 import { mixedLine } from "./mixed-lines.ts";
 
 /** What a message is made from. */
-export interface MessageContext {
+interface MessageContext {
   /** A word that stands in no other message of the run. */
   readonly mark: string;
   /** The text that was sent before this one; empty for the first. */

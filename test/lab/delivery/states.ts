@@ -5,7 +5,7 @@ import type { Bed } from "./bed.ts";
 import type { Target } from "./targets.ts";
 
 /** What a state leaves to be undone, and what a person did in it. */
-export interface Staged {
+interface Staged {
   /** Runs right before the send. */
   readonly lead?: () => Promise<void>;
   /** Runs beside the send, from the moment it begins. */
@@ -25,7 +25,7 @@ export interface Staged {
   readonly dialogId?: string;
 }
 
-export interface Situation {
+interface Situation {
   readonly bed: Bed;
   readonly target: Target;
   readonly mark: string;

@@ -13,7 +13,7 @@ const root = join(import.meta.dirname, "../../..");
 /** A dead agent's sidecar goes on answering, so that its refusals can be heard. */
 const LINGER = ["--linger", "60s"];
 
-export type TargetKind = "real" | "demo" | "tui";
+type TargetKind = "real" | "demo" | "tui";
 
 /** One program that is sent to. */
 export interface Target {

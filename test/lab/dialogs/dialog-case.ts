@@ -5,7 +5,7 @@ import { hostileLine, hostileLines } from "./hostile-texts.ts";
 /** What is answered: a kind of choice that the program draws. */
 export type AnswerKind = "once" | "always" | "auto" | "refuse" | "option" | "text" | "chat";
 
-export interface DialogQuestion {
+interface DialogQuestion {
   readonly question: string;
   readonly header: string;
   readonly options: readonly { readonly label: string; readonly description: string }[];

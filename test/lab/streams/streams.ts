@@ -39,7 +39,7 @@ export interface StreamSoakResult {
   readonly samples: readonly Sample[];
 }
 
-export type Fault = "cut" | "kill" | "pause" | "flood" | "restart";
+type Fault = "cut" | "kill" | "pause" | "flood" | "restart";
 
 /** How often which, of a hundred. */
 const SHARES: readonly (readonly [Fault, number])[] = [

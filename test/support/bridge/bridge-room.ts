@@ -9,7 +9,7 @@ import { systemClock as clock } from "../../../internal/base/clock.ts";
 import { createLogger } from "../../../internal/base/logger.ts";
 import { Redactor } from "../../../internal/base/redact.ts";
 import { runTasks } from "../../../internal/base/task-group.ts";
-import { type BridgeLimits, bridgeRoutes, DEFAULT_LIMITS } from "../../../internal/bridge/calls/bridge-routes.ts";
+import { type BridgeLimits, bridgeRoutes } from "../../../internal/bridge/calls/bridge-routes.ts";
 import { BridgeServing } from "../../../internal/bridge/calls/bridge-serving.ts";
 import { LocalSessions, type LocalSessionsOptions } from "../../../internal/bridge/local/local-sessions.ts";
 import type { TerminalLauncher } from "../../../internal/bridge/terminal-launcher.ts";
@@ -45,6 +45,9 @@ export class RoomConsumer {
     return mintToken(this.keys.privateKey, { ...usual, ...request }, Date.now());
   }
 }
+
+/** More than a test uses that is about something else. */
+const LIMITS: BridgeLimits = { startsPerMinute: 300, inputsPerMinute: 600, maxInputBytes: 65_536 };
 
 export interface RoomOptions {
   readonly sessions?: Partial<LocalSessionsOptions>;
@@ -107,7 +110,7 @@ export async function startBridgeRoom(options: RoomOptions = {}): Promise<Bridge
   );
   const stop = new AbortController();
   const isServing = () => !stop.signal.aborted;
-  const routes = bridgeRoutes({ clock, backend: sessions, audit, isServing }, { ...DEFAULT_LIMITS, ...options.limits });
+  const routes = bridgeRoutes({ clock, backend: sessions, audit, isServing }, { ...LIMITS, ...options.limits });
   const serving = new BridgeServing(
     { clock, logger, health: new HealthState(), metrics: new Metrics(), audit },
     {

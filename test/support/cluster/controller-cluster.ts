@@ -36,7 +36,7 @@ export interface RunningReplica extends AsyncDisposable {
   kill(signal: NodeJS.Signals): Promise<void>;
 }
 
-export interface ClientConnection extends Disposable {
+interface ClientConnection extends Disposable {
   readonly client: Client<typeof BridgeService>;
 }
 

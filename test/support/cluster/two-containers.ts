@@ -54,41 +54,98 @@ function ask(url: string): Promise<{ readonly status: number | undefined; readon
   });
 }
 
+/** One half in namespaces of its own. */
+interface Half {
+  readonly child: ChildProcess;
+  readonly exited: Promise<unknown>;
+}
+
+/** The folders of a pod with two containers, and as whom both run. */
+interface Pod {
+  readonly root: string;
+  readonly shared: string;
+  readonly stateDir: string;
+  readonly keyDir: string;
+  /** Programs of the serving side: mkfifo and nothing else. */
+  readonly bin: string;
+  readonly uid: number;
+  /** What a command begins with in a shell, so that it runs as that user. */
+  readonly asUser: string;
+}
+
+const { PATH } = process.env;
+
 /**
  * The two halves as two containers of a pod have them: one shared folder, and a mount namespace for each; the TLS key
  * is mounted on the serving side only. Both run as the same user. The serving side has no tmux to run.
  */
 export async function twoContainers(user: "root" | "another user", key: string): Promise<TwoContainers> {
+  const pod = await makePod(user === "root" ? 0 : NOBODY);
+  let log = "";
+  const [supervising, serving] = startHalves(pod, key, (text) => {
+    log += text;
+  });
+  const dispose = async () => {
+    await stop(serving);
+    // A change of user undoes what would end it with unshare.
+    if (supervising.child.exitCode === null) process.kill(firstProcessOf(supervising.child.pid ?? 0), "SIGKILL");
+    await stop(supervising);
+    await rm(pod.root, { recursive: true, force: true, maxRetries: 5 });
+  };
+  try {
+    const health = () => /"listen":"([^"]+)","msg":"health served"/.exec(log)?.[1];
+    const healthUrl = `http://${await until("the health port", 30_000, health, () => log)}`;
+    const isReady = async () => (await ask(`${healthUrl}/readyz`)).status === 200;
+    await until(
+      "it to be ready",
+      30_000,
+      async () => (await isReady()) || undefined,
+      () => log,
+    );
+    const { shared, stateDir, keyDir } = pod;
+    return {
+      shared,
+      stateDir,
+      keyDir,
+      healthUrl,
+      servingPid: serving.child.pid ?? 0,
+      log: () => log,
+      metrics: async () => (await ask(`${healthUrl}/metrics`)).text,
+      isReady,
+      attack: (script) => runBeside(supervising, pod, script),
+      [Symbol.asyncDispose]: dispose,
+    };
+  } catch (err) {
+    await dispose();
+    throw err;
+  }
+}
+
+async function makePod(uid: number): Promise<Pod> {
   const root = await mkdtemp("/tmp/gt-two-"); // the folder of a run's temporary files is for its own user alone
   const [shared, keyDir, bin] = ["shared", "key", "bin"].map((name) => join(root, name)) as [string, string, string];
   for (const dir of [shared, keyDir, bin]) mkdirSync(dir);
   chmodSync(root, 0o755);
-  const uid = user === "root" ? 0 : NOBODY;
   chmodSync(dirname(ownProgram("gt-sidecar")), 0o755); // made for this run, and for its user alone
   chownSync(shared, uid, uid);
-  // A program for the serving side that has mkfifo and nothing else.
   cpSync("/usr/bin/mkfifo", join(bin, "mkfifo"));
-  const stateDir = join(shared, "state");
   const asUser = uid === 0 ? "" : `setpriv --reuid=${uid} --regid=${uid} --clear-groups --no-new-privs `;
-  let log = "";
-  const start = (namespace: readonly string[], script: string, env: Record<string, string | undefined>) => {
-    const child = spawn(UNSHARE, [...namespace, "--", "sh", "-c", script], {
-      stdio: ["ignore", "ignore", "pipe"],
-      env,
-    });
-    child.stderr.setEncoding("utf8").on("data", (text: string) => {
-      log += text;
-    });
-    return { child, exited: new Promise((resolve) => child.on("exit", resolve)) };
-  };
+  return { root, shared, stateDir: join(shared, "state"), keyDir, bin, uid, asUser };
+}
+
+function startHalves(
+  { shared, stateDir, keyDir, bin, uid, asUser }: Pod,
+  key: string,
+  onLog: (text: string) => void,
+): readonly [supervising: Half, serving: Half] {
   const main = `'${process.execPath}' '${ownProgram("gt-sidecar")}'`;
   const common = `--agent generic --state-dir '${stateDir}' --workdir '${shared}'`;
   const agent = `-- sh -c 'echo ready; while :; do read -r line && echo "$line"; done'`;
-  const { PATH } = process.env;
-  const supervising = start(
+  const supervising = startHalf(
     ["--mount", "--pid", "--fork", "--kill-child", "--mount-proc"],
     `exec ${asUser}${main} supervise ${common} --grace 3s ${agent}`,
     { PATH, HOME: shared, LANG: "C.UTF-8" },
+    onLog,
   );
   const mountKey = [
     `mount -t tmpfs -o mode=0755 key '${keyDir}'`,
@@ -98,58 +155,39 @@ export async function twoContainers(user: "root" | "another user", key: string):
     "unset KEY_TEXT",
   ].join(" && ");
   const listen = "--listen 127.0.0.1:0 --health-listen 127.0.0.1:0";
-  const serving = start(
+  const serving = startHalf(
     ["--mount"],
     `${mountKey} && exec ${asUser}env PATH='${bin}' ${main} serve ${common} ${listen} ${agent}`,
     { PATH, HOME: keyDir, LANG: "C.UTF-8", KEY_TEXT: key },
+    onLog,
   );
-  const stop = async ({ child, exited }: { readonly child: ChildProcess; readonly exited: Promise<unknown> }) => {
-    if (child.exitCode === null) child.kill("SIGKILL");
-    await exited;
-  };
-  const health = () => /"listen":"([^"]+)","msg":"health served"/.exec(log)?.[1];
-  const dispose = async () => {
-    await stop(serving);
-    // A change of user undoes what would end it with unshare.
-    if (supervising.child.exitCode === null) process.kill(firstProcessOf(supervising.child.pid ?? 0), "SIGKILL");
-    await stop(supervising);
-    await rm(root, { recursive: true, force: true, maxRetries: 5 });
-  };
+  return [supervising, serving];
+}
+
+function startHalf(
+  namespace: readonly string[],
+  script: string,
+  env: Record<string, string | undefined>,
+  onLog: (text: string) => void,
+): Half {
+  const child = spawn(UNSHARE, [...namespace, "--", "sh", "-c", script], { stdio: ["ignore", "ignore", "pipe"], env });
+  child.stderr.setEncoding("utf8").on("data", onLog);
+  return { child, exited: new Promise((resolve) => child.on("exit", resolve)) };
+}
+
+async function stop({ child, exited }: Half): Promise<void> {
+  if (child.exitCode === null) child.kill("SIGKILL");
+  await exited;
+}
+
+/** What a shell script prints in the namespaces of the supervising half, as the pod's user; or how it failed. */
+function runBeside({ child }: Half, { stateDir, keyDir, shared, asUser }: Pod, script: string): string {
+  const paths = { S: stateDir, KEYDIR: keyDir, KEY: join(keyDir, "tls.key"), SHARED: shared, TMUX_TMPDIR: shared };
   try {
-    const healthUrl = `http://${await until("the health port", 30_000, health, () => log)}`;
-    const isReady = async () => (await ask(`${healthUrl}/readyz`)).status === 200 || undefined;
-    await until("it to be ready", 30_000, isReady, () => log);
-    const first = execFileSync("cat", [`/proc/${supervising.child.pid}/task/${supervising.child.pid}/children`]);
-    const inside = ["--target", first.toString().trim().split(" ")[0] ?? "", "--mount", "--pid"];
-    return {
-      shared,
-      stateDir,
-      keyDir,
-      healthUrl,
-      servingPid: serving.child.pid ?? 0,
-      log: () => log,
-      metrics: async () => (await ask(`${healthUrl}/metrics`)).text,
-      isReady: async () => (await ask(`${healthUrl}/readyz`)).status === 200,
-      attack: (script) => {
-        const env = {
-          PATH,
-          S: stateDir,
-          KEYDIR: keyDir,
-          KEY: join(keyDir, "tls.key"),
-          SHARED: shared,
-          TMUX_TMPDIR: shared,
-        };
-        try {
-          const argv = [...inside, "--", "sh", "-c", `exec ${asUser}sh -c "$SCRIPT"`];
-          return execFileSync(NSENTER, argv, { env: { ...env, SCRIPT: script }, timeout: 10_000 }).toString();
-        } catch (err) {
-          return String(err);
-        }
-      },
-      [Symbol.asyncDispose]: dispose,
-    };
+    const target = ["--target", `${firstProcessOf(child.pid ?? 0)}`, "--mount", "--pid"];
+    const argv = [...target, "--", "sh", "-c", `exec ${asUser}sh -c "$SCRIPT"`];
+    return execFileSync(NSENTER, argv, { env: { PATH, ...paths, SCRIPT: script }, timeout: 10_000 }).toString();
   } catch (err) {
-    await dispose();
-    throw err;
+    return String(err);
   }
 }

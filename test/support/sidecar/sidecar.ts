@@ -59,27 +59,61 @@ export function demoCommand(dir: string, ...flags: string[]): readonly string[] 
   return [process.execPath, ownProgram("demo-agent"), "--turn-ms", "300", "--steps", "1", ...log, ...flags];
 }
 
+/** A sidecar's process, and what it logs. */
+interface Spawned {
+  readonly child: ChildProcess;
+  readonly exited: Promise<number>;
+  log(): string;
+  signal(name: NodeJS.Signals): void;
+}
+
 /** `folder`: the folder of an earlier one that was killed, which then stays; else a new one that goes with it. */
 export async function startSidecar(
   setup: SidecarSetup | ((dir: string) => SidecarSetup) = {},
   folder?: string,
 ): Promise<RunningSidecar> {
   const dir = folder ?? (await mkdtemp(join(tmpdir(), "gt-test-")));
-  const {
-    agent = "demo",
-    address: name = "test/polecats/demo",
-    command = demoCommand(dir),
-    flags = [],
-    env = {},
-    program = ownProgram("gt-sidecar"),
-    listen: listenAt = "127.0.0.1:0",
-    prepare,
-    isFirst = false,
-  } = typeof setup === "function" ? setup(dir) : setup;
-  await prepare?.();
-  const stateDir = join(dir, "state");
-  const args = ["--agent", agent, "--state-dir", stateDir, "--workdir", dir, "--address", name];
-  const listen = ["--listen", listenAt, "--health-listen", "127.0.0.1:0", "--grace", "5s"];
+  const chosen = typeof setup === "function" ? setup(dir) : setup;
+  await chosen.prepare?.();
+  const { child, exited, log, signal } = spawnSidecar(chosen, dir);
+  const { listen, healthListen } = await addresses(child, log).catch(async (err: unknown) => {
+    await kill(child, exited);
+    throw err;
+  });
+  const [host = "", port = ""] = listen.split(":");
+  const url = `http://${listen}`;
+  const connection = sidecarTransport({ baseUrl: url });
+  const client = createClient(SidecarService, connection.transport);
+  return {
+    url,
+    host,
+    port: Number(port),
+    healthUrl: `http://${healthListen}`,
+    client,
+    process: child,
+    dir,
+    stateDir: join(dir, "state"),
+    runtimeDir: dir,
+    signal,
+    exited,
+    taken: () => takenMessages(join(dir, "taken.jsonl")),
+    log,
+    servingPid: () => lastLine(log(), "serving")?.pid ?? 0,
+    untilState: (...states) => untilState(client, states, log),
+    [Symbol.asyncDispose]: async () => {
+      connection[Symbol.dispose]();
+      if (child.exitCode === null && child.signalCode === null) signal("SIGTERM");
+      await exited;
+      if (folder === undefined) await rm(dir, { recursive: true, force: true, maxRetries: 5 });
+    },
+  };
+}
+
+function spawnSidecar(setup: SidecarSetup, dir: string): Spawned {
+  const { agent = "demo", address = "test/polecats/demo", command = demoCommand(dir) } = setup;
+  const { flags = [], env = {}, program = ownProgram("gt-sidecar"), isFirst = false } = setup;
+  const args = ["--agent", agent, "--state-dir", join(dir, "state"), "--workdir", dir, "--address", address];
+  const listen = ["--listen", setup.listen ?? "127.0.0.1:0", "--health-listen", "127.0.0.1:0", "--grace", "5s"];
   const argv = [process.execPath, program, ...args, ...listen, ...flags, "--", ...command];
   const [runs = "", ...its] = isFirst ? [...PID_NAMESPACE, ...argv] : argv;
   const child = spawn(runs, its, {
@@ -90,63 +124,51 @@ export async function startSidecar(
   child.stderr.setEncoding("utf8").on("data", (chunk: string) => {
     log += chunk;
   });
-  const exited = new Promise<number>((resolve) => child.on("exit", (code) => resolve(code ?? -1)));
-  const signal = (name: NodeJS.Signals) => {
-    const pid = child.pid ?? 0;
-    process.kill(isFirst ? firstProcessOf(pid) : pid, name);
-  };
-  const announced = (message: string) => () => {
-    if (child.exitCode !== null) throw new Error(`the sidecar ended with ${child.exitCode}\n${log}`);
-    return lastLine(log, message);
-  };
-  const ready = async () => ({
-    address: await until("the sidecar to serve", 20_000, announced("serving"), () => log),
-    health: await until("the health listener", 20_000, announced("health served"), () => log),
-  });
-  const { address, health } = await ready().catch(async (err: unknown) => {
-    child.kill("SIGTERM");
-    const late = setTimeout(() => child.kill("SIGKILL"), 15_000);
-    await exited;
-    clearTimeout(late);
-    throw err;
-  });
-  const [host = "", port = ""] = address.listen.split(":");
-  const url = `http://${address.listen}`;
-  const connection = sidecarTransport({ baseUrl: url });
-  const client = createClient(SidecarService, connection.transport);
   return {
-    url,
-    host,
-    port: Number(port),
-    healthUrl: `http://${health.listen}`,
-    client,
-    process: child,
-    dir,
-    stateDir,
-    runtimeDir: dir,
-    signal,
-    exited,
-    taken: () => takenMessages(join(dir, "taken.jsonl")),
+    child,
+    exited: new Promise<number>((resolve) => child.on("exit", (code) => resolve(code ?? -1))),
     log: () => log,
-    servingPid: () => lastLine(log, "serving")?.pid ?? 0,
-    untilState: async (...states) => {
-      let seen = "";
-      const ask = async () => {
-        const { state, evidence } = await client.status({});
-        if (states.includes(state)) return true;
-        const { output } = await client.peek({ lines: 50 });
-        seen = `state ${state}: ${evidence.map((item) => `${item.source} ${item.value}`)}\n${output}\n${log}`;
-        return undefined;
-      };
-      await until(`state ${states}`, 60_000, ask, () => seen);
-    },
-    [Symbol.asyncDispose]: async () => {
-      connection[Symbol.dispose]();
-      if (child.exitCode === null && child.signalCode === null) signal("SIGTERM");
-      await exited;
-      if (folder === undefined) await rm(dir, { recursive: true, force: true, maxRetries: 5 });
+    signal: (name) => {
+      const pid = child.pid ?? 0;
+      process.kill(isFirst ? firstProcessOf(pid) : pid, name);
     },
   };
+}
+
+/** Where it serves and where its health is, once it has logged both. Fails when it ends before. */
+async function addresses(
+  child: ChildProcess,
+  log: () => string,
+): Promise<{ readonly listen: string; readonly healthListen: string }> {
+  const announced = (message: string) => () => {
+    if (child.exitCode !== null) throw new Error(`the sidecar ended with ${child.exitCode}\n${log()}`);
+    return lastLine(log(), message)?.listen;
+  };
+  const listen = await until("the sidecar to serve", 20_000, announced("serving"), log);
+  return { listen, healthListen: await until("the health listener", 20_000, announced("health served"), log) };
+}
+
+async function kill(child: ChildProcess, exited: Promise<number>): Promise<void> {
+  child.kill("SIGTERM");
+  const late = setTimeout(() => child.kill("SIGKILL"), 15_000);
+  await exited;
+  clearTimeout(late);
+}
+
+async function untilState(
+  client: Client<typeof SidecarService>,
+  states: readonly number[],
+  log: () => string,
+): Promise<void> {
+  let seen = "";
+  const ask = async () => {
+    const { state, evidence } = await client.status({});
+    if (states.includes(state)) return true;
+    const { output } = await client.peek({ lines: 50 });
+    seen = `state ${state}: ${evidence.map((item) => `${item.source} ${item.value}`)}\n${output}\n${log()}`;
+    return undefined;
+  };
+  await until(`state ${states}`, 60_000, ask, () => seen);
 }
 
 function lastLine(log: string, message: string): { readonly listen: string; readonly pid: number } | undefined {

@@ -19,7 +19,7 @@ export interface FlagSection {
 }
 
 /** What help says; `helpText` puts it together with the flags. */
-export interface CommandHelp {
+interface CommandHelp {
   /** The arguments behind `gt NAME`, e.g. `<agent> [count]`. */
   readonly usage: string;
   /** One line for the list of commands. */

@@ -14,7 +14,7 @@ export interface SessionBead {
 }
 
 /** Where a session is that a control plane has started. */
-export interface SessionPlace {
+interface SessionPlace {
   readonly server: string;
   readonly sessionId: string;
   /** Of a session in a pod. */

@@ -21,7 +21,7 @@ export interface FoundAgent {
 }
 
 /** A session of a control plane. */
-export interface BridgePlace {
+interface BridgePlace {
   readonly type: "bridge";
   readonly sessionId: string;
   readonly muted: boolean;
