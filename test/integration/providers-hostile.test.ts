@@ -66,7 +66,7 @@ describe.concurrent("an agent that misbehaves", () => {
   });
 
   it("hangs at its version: the provider's health is told without it", async () => {
-    const provider = agent("hangs-at-version");
+    const provider = agent("hangs-at-version", 6_000);
     const startedAt = performance.now();
     const health = await provider.health(new AbortController().signal);
     expect(health).toEqual({ available: true, error: "", version: "" });

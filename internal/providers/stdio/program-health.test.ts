@@ -1,17 +1,22 @@
 import { expect, it } from "vitest";
 import { FakeClock } from "../../../test/support/fake-clock.ts";
-import type { CommandResult } from "../../process/run-command.ts";
+import type { CommandResult, RunCommand } from "../../process/run-command.ts";
 import { ProgramHealth } from "./program-health.ts";
 
 function program(answer: () => Promise<CommandResult>, binary = process.execPath) {
   const clock = new FakeClock();
   const asked: (readonly string[])[] = [];
-  const run = async (_file: string, args: readonly string[]) => {
+  const limits: number[] = [];
+  const run: RunCommand = async (_file, args, { timeoutMs }) => {
     asked.push(args);
+    limits.push(timeoutMs);
     return answer();
   };
-  const options = { provider: "demo", binary, versionArgs: ["main.ts"], cwd: "/", env: { PATH: "/nowhere" } };
-  return { clock, asked, health: new ProgramHealth({ clock, run }, options) };
+  const options = {
+    ...{ provider: "demo", binary, versionArgs: ["main.ts"], cwd: "/", env: { PATH: "/nowhere" } },
+    startupTimeoutMs: 45_000,
+  };
+  return { clock, asked, limits, health: new ProgramHealth({ clock, run }, options) };
 }
 
 const printed = async (): Promise<CommandResult> => ({ type: "exit", code: 0, stdout: "demo 1.2.3\n", stderr: "" });
@@ -35,6 +40,12 @@ it("answers within two seconds while the program does not", async () => {
   const check = health.check();
   await clock.advance(2_000);
   expect(await check).toEqual({ available: true, error: "", version: "" });
+});
+
+it("gives the program as long for its version as it may take to begin", async () => {
+  const { limits, health } = program(printed);
+  await health.check();
+  expect(limits).toEqual([45_000]);
 });
 
 it.each<[CommandResult, string]>([

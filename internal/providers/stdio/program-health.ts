@@ -4,8 +4,6 @@ import type { ProviderHealth } from "../../bridge/provider.ts";
 import { locateProgram } from "../../process/locate-program.ts";
 import type { RunCommand } from "../../process/run-command.ts";
 
-/** A program that was not in memory yet can take seconds to print its version. */
-const VERSION_TIMEOUT_MS = 10_000;
 /** What a caller waits at most: a version that comes later is there for the next one. */
 const PATIENCE_MS = 2_000;
 const FRESH_MS = 60_000;
@@ -18,6 +16,11 @@ export interface ProgramOptions {
   readonly versionArgs: readonly string[];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
+  /**
+   * What it may take to begin: so long it has for its version too. On a busy machine, or not in memory yet, some take
+   * longer than ten seconds.
+   */
+  readonly startupTimeoutMs: number;
 }
 
 /** Whether a provider's program is there and runs. Its version is asked for once a minute, whoever asks how often. */
@@ -60,8 +63,8 @@ export class ProgramHealth {
   }
 
   async #ask(file: string): Promise<ProviderHealth> {
-    const { cwd, env, versionArgs } = this.#options;
-    const limits = { cwd, env, timeoutMs: VERSION_TIMEOUT_MS, maxBytes: MAX_BYTES };
+    const { cwd, env, versionArgs, startupTimeoutMs } = this.#options;
+    const limits = { cwd, env, timeoutMs: startupTimeoutMs, maxBytes: MAX_BYTES };
     const result = await this.#deps.run(file, [...versionArgs, "--version"], limits, new AbortController().signal);
     switch (result.type) {
       case "missing":

@@ -73,7 +73,7 @@ export class StdioProvider implements Provider {
     const env = agentEnvironment(dialect, deps.env);
     this.#health = new ProgramHealth(deps, {
       ...{ provider: dialect.id, binary: config.binary, cwd: deps.cwd, env },
-      versionArgs: config.leading ?? [],
+      ...{ versionArgs: config.leading ?? [], startupTimeoutMs: config.startupTimeoutMs },
     });
   }
 
