@@ -1,8 +1,7 @@
-import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { ModelServer } from "../../test/fakes/model-server.ts";
-import { type AgentKind, makeAgentHome } from "../../test/support/agents/agents-home.ts";
-import { type AgentProgram, agentProgram } from "../../test/support/agents/agents-install.ts";
+import { agentInHome } from "../../test/support/agents/agent-in-home.ts";
+import type { AgentKind } from "../../test/support/agents/agents-home.ts";
+import type { AgentProgram } from "../../test/support/agents/agents-install.ts";
 import { BridgeFolder } from "../../test/support/bridge/bridge-folder.ts";
 import type { BenchContext } from "../context.ts";
 import type { Measured } from "../report/row.ts";
@@ -19,7 +18,10 @@ export async function measureRealStarts({ quick, signal, say }: BenchContext): P
   await using model = await ModelServer.listen();
   await using folder = await BridgeFolder.create();
   const agents = await Promise.all(
-    PROGRAMS.map(async ([kind, program]) => ({ kind, ...(await wrapped(folder, kind, program, model.url)) })),
+    PROGRAMS.map(async ([kind, program]) => {
+      const place = await agentInHome(folder.path("repos", kind), kind, program, model.url);
+      return { kind, ...place };
+    }),
   );
   await using bridge = await folder.start({
     providers: Object.fromEntries(agents.map(({ kind, binary }) => [kind, { binary, startup_timeout: "60s" }])),
@@ -31,17 +33,4 @@ export async function measureRealStarts({ quick, signal, say }: BenchContext): P
     rows.push(...(await measureFirstEvent({ folder, bridge, rounds: quick ? 1 : 5, signal }, kind, workdir)));
   }
   return rows;
-}
-
-/** The program with a home of its own, under its usual name, by which its profile knows it. */
-async function wrapped(folder: BridgeFolder, kind: AgentKind, program: AgentProgram, modelUrl: string) {
-  const dir = folder.path("repos", kind);
-  const named = join(dir, "bin", kind);
-  mkdirSync(join(dir, "bin"), { recursive: true });
-  const { env, workdir } = await makeAgentHome({ agent: kind, dir, modelUrl });
-  symlinkSync(await agentProgram(program), named);
-  const exports = Object.entries(env).map(([name, value]) => `export ${name}='${value}'`);
-  const binary = join(dir, kind);
-  writeFileSync(binary, ["#!/bin/sh", ...exports, `exec ${named} "$@"`, ""].join("\n"), { mode: 0o700 });
-  return { binary, workdir };
 }

@@ -1,12 +1,12 @@
-import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { SessionStatus } from "../../internal/gen/bridge/v1/bridge_pb.ts";
 import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { RespondOutcome } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
 import { ModelServer } from "../fakes/model-server.ts";
-import { makeAgentHome } from "../support/agents/agents-home.ts";
-import { type AgentProgram, agentProgram } from "../support/agents/agents-install.ts";
+import { agentInHome } from "../support/agents/agent-in-home.ts";
+import type { AgentProgram } from "../support/agents/agents-install.ts";
 import { BridgeFolder, type RunningBridge } from "../support/bridge/bridge-folder.ts";
 import { requireComponent } from "../support/cluster/components.ts";
 import { until } from "../support/sidecar/sidecar.ts";
@@ -26,7 +26,11 @@ beforeAll(async () => {
   folder = await BridgeFolder.create();
   model = await ModelServer.listen({ wordDelayMs: 0 });
   const providers = await Promise.all(
-    AGENTS.map(async (agent) => [agent.kind, { binary: await wrapped(agent), args: agent.args }] as const),
+    AGENTS.map(async ({ kind, program, args }) => {
+      const { binary, workdir } = await agentInHome(folder.path("repos", kind), kind, program, model.url);
+      workdirs.set(kind, workdir);
+      return [kind, { binary, args }] as const;
+    }),
   );
   bridge = await folder.start({ providers: Object.fromEntries(providers) });
 }, TIMEOUT_MS);
@@ -34,19 +38,6 @@ afterAll(async () => {
   await folder[Symbol.asyncDispose]();
   await model[Symbol.asyncDispose]();
 });
-
-/** The program with a home of its own, under its usual name, by which the profile knows it. */
-async function wrapped({ kind, program }: (typeof AGENTS)[number]): Promise<string> {
-  const dir = folder.path("repos", kind);
-  mkdirSync(join(dir, "bin"), { recursive: true });
-  const { env, workdir } = await makeAgentHome({ agent: kind, dir, modelUrl: model.url });
-  workdirs.set(kind, workdir);
-  symlinkSync(await agentProgram(program), join(dir, "bin", kind));
-  const exports = Object.entries(env).map(([name, value]) => `export ${name}='${value}'`);
-  const script = ["#!/bin/sh", ...exports, `exec ${join(dir, "bin", kind)} "$@"`, ""].join("\n");
-  writeFileSync(join(dir, kind), script, { mode: 0o700 });
-  return join(dir, kind);
-}
 
 const client = () => folder.client(bridge, folder.prd);
 

@@ -13,6 +13,7 @@ import { buildBinary } from "../../scripts/build.ts";
 import { soakOfLines } from "./lines/run-lines.ts";
 import { PHASE_TARGETS, type PhaseTarget, playPhases } from "./phases/play.ts";
 import { phaseRows, phaseText } from "./phases/report.ts";
+import { soakOfSessions } from "./sessions/run-sessions.ts";
 import { soakOfStreams } from "./streams/run-streams.ts";
 
 const help = `Works with real agents for a long time and compares what was told with what was so. Exit code 1 when idle was told of an
@@ -22,11 +23,13 @@ Usage: npm run soak -- [flags]
 
   --only WHAT      phases: the state of agents that answer, run tools, ask and are interrupted (the one run without it);
                    streams: RAW watchers that are cut off, stall and come back while the serving half is killed;
-                   lines: the events of a program that prints numbered lines, while its window and screen change
+                   lines: the events of a program that prints numbered lines, while its window and screen change;
+                   sessions: a bridge with the demo agent over stdio and in tmux, and real agents: what it loses and holds
   --minutes N      how long (60)
   --acts N         lines: so many changes and prints (10000)
   --cuts N         streams: ends after so many cut connections
-  --every MS       streams: mean time between two faults (1000)
+  --sessions N     sessions: half of them over stdio, a tenth with real agents (100)
+  --every MS       streams: mean time between two faults (1000); sessions: between two messages (500)
   --agents LIST    side by side (claude-2.1.330,codex-0.169.0): ${PHASE_TARGETS.map(({ name }) => name).join(", ")}
   --seed N         the same seed deals the same work (1)
   --json FILE      the figures with each lag
@@ -38,6 +41,7 @@ const specs = {
   minutes: { type: "number" },
   acts: { type: "number" },
   cuts: { type: "number" },
+  sessions: { type: "number" },
   every: { type: "number" },
   agents: { type: "list" },
   seed: { type: "number" },
@@ -53,8 +57,9 @@ await runMain({ name: "soak" }, async ({ argv, stdout, stderr, signal }) => {
   }
   if (values.only === "lines") return await soakOfLines(values, { stdout, stderr, signal });
   if (values.only === "streams") return await soakOfStreams(values, { stdout, stderr, signal });
+  if (values.only === "sessions") return await soakOfSessions(values, { stdout, stderr, signal });
   if ((values.only ?? "phases") !== "phases")
-    throw new DomainError("invalid", `--only takes phases, streams or lines, not "${values.only}"`);
+    throw new DomainError("invalid", `--only takes phases, streams, lines or sessions, not "${values.only}"`);
   const names = (values.agents ?? ["claude-2.1.330,codex-0.169.0"]).flatMap((list) => list.split(","));
   const targets = names.map(targetNamed);
   const { minutes = 60, seed = 1 } = values;

@@ -154,7 +154,8 @@ export class BridgeFolder implements AsyncDisposable {
     const exited = new Promise<number>((resolve) => child.on("close", (code) => resolve(code ?? -1)));
     const end = async () => {
       if (child.exitCode === null && child.signalCode === null) child.kill("SIGTERM");
-      const late = setTimeout(() => child.kill("SIGKILL"), 15_000);
+      // Killed, it would leave its terminals: many of them take their time to end on a busy machine.
+      const late = setTimeout(() => child.kill("SIGKILL"), 60_000);
       await exited;
       clearTimeout(late);
     };

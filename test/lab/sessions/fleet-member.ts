@@ -1,0 +1,110 @@
+import type { BridgeClient, SessionEvent } from "../../../pkg/bridgeclient/index.ts";
+import { EventType, type Session, SessionStatus } from "../../../pkg/bridgeclient/index.ts";
+import { until } from "../../support/sidecar/sidecar.ts";
+
+export interface MemberPlan {
+  readonly id: string;
+  readonly project: string;
+  readonly kind: "demo" | "claude" | "codex" | "opencode";
+  readonly mode: "stdio" | "terminal";
+  readonly repoPath: string;
+}
+
+/** A machine that is busy may let a real agent wait for a minute. */
+const INPUT_MS = 120_000;
+
+/** One session with a reader of its events, who comes and goes; keeps account of what it was told. */
+export class FleetMember {
+  readonly plan: MemberPlan;
+  readonly #client: BridgeClient;
+  readonly #session: Session;
+  /** What is not as promised, as sentences. */
+  readonly faults: string[] = [];
+  readonly outcomes = new Map<string, number>();
+  events = 0;
+  gaps = 0;
+  inputs = 0;
+  returns = 0;
+  #next: bigint | undefined;
+  #leave = new AbortController();
+  #ended = false;
+  /** By request id: INPUT_RECEIVED events. */
+  readonly #received = new Map<string, number>();
+
+  constructor(client: BridgeClient, plan: MemberPlan) {
+    this.plan = plan;
+    this.#client = client;
+    this.#session = client.session(plan.id);
+  }
+
+  async start(withinMs: number, signal: AbortSignal): Promise<void> {
+    const { id: sessionId, project: projectId, kind: provider, mode, repoPath } = this.plan;
+    const agentOpts = { mode };
+    const request = { projectId, sessionId, provider, repoPath, agentOpts };
+    await this.#client.startSession(request, { timeoutMs: withinMs, signal });
+    await until(`${sessionId} to run`, withinMs, async () =>
+      (await this.#session.getStatus()) === SessionStatus.RUNNING ? true : undefined,
+    );
+  }
+
+  /** Reads its events until the last one, and again after each `leave`. */
+  async follow(signal: AbortSignal): Promise<void> {
+    while (!this.#ended && !signal.aborted) {
+      const stop = AbortSignal.any([signal, this.#leave.signal]);
+      try {
+        for await (const event of this.#session.events({ subscriberId: "soak", signal: stop })) this.#take(event);
+      } catch (err) {
+        if (!stop.aborted) return void this.faults.push(`${this.plan.id}: its events ended: ${err}`);
+      }
+    }
+  }
+
+  /** Its reader goes away and comes back. */
+  leave(): void {
+    this.returns++;
+    // What was taken last may not have been acknowledged: it comes again.
+    this.#leave.abort();
+    this.#leave = new AbortController();
+  }
+
+  /** Gives it one message and keeps what became of it. */
+  async input(): Promise<void> {
+    const idempotencyKey = `${this.plan.id}-m${++this.inputs}`;
+    const text = `SAY ${idempotencyKey}`;
+    this.#received.set(idempotencyKey, 0);
+    try {
+      const { outcome } = await this.#session.sendInput(text, { idempotencyKey, timeoutMs: INPUT_MS });
+      this.outcomes.set(String(outcome), (this.outcomes.get(String(outcome)) ?? 0) + 1);
+    } catch (err) {
+      this.faults.push(`${idempotencyKey}: ${err}`);
+    }
+  }
+
+  peek(): Promise<unknown> {
+    return this.#session.peek({ lines: 50 }).catch((err: unknown) => this.faults.push(`${this.plan.id}: ${err}`));
+  }
+
+  /** Stops it, and says which of its messages were not told exactly once. */
+  async stop(withinMs: number): Promise<void> {
+    const status = await this.#session.getStatus();
+    if (status !== SessionStatus.RUNNING) this.faults.push(`${this.plan.id}: its status was ${status} at the end`);
+    await this.#session.stop({ timeoutMs: withinMs });
+    await until(`the last event of ${this.plan.id}`, withinMs, () => this.#ended || undefined);
+    for (const [id, times] of this.#received) if (times !== 1) this.faults.push(`${id}: told ${times} times`);
+  }
+
+  #take({ seq, gap, type, requestId, done }: SessionEvent): void {
+    this.events++;
+    if (gap !== undefined) this.gaps++;
+    const first = gap?.first ?? seq;
+    const repeats = this.#next !== undefined && seq < this.#next;
+    if (!repeats && this.#next !== undefined && first > this.#next)
+      this.faults.push(`${this.plan.id}: ${this.#next} is missing before ${first}`);
+    if (!repeats) {
+      this.#next = seq + 1n;
+      const times = this.#received.get(requestId);
+      if (type === EventType.INPUT_RECEIVED && times !== undefined) this.#received.set(requestId, times + 1);
+    }
+    this.#ended ||= done;
+  }
+}

@@ -1,0 +1,143 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { seeded } from "../../../bench/stats.ts";
+import { Fleet, type FleetSize } from "./fleet.ts";
+import type { FleetMember } from "./fleet-member.ts";
+import { type FleetSample, processesOf, takeFleetSample } from "./fleet-sample.ts";
+
+export interface SessionSoakOptions {
+  readonly ms: number;
+  /** Mean time between two messages, each to one of the sessions. */
+  readonly everyMs: number;
+  readonly seed: number;
+  readonly size: FleetSize;
+  readonly say: (text: string) => void;
+}
+
+export interface SessionSoakResult {
+  readonly faults: readonly string[];
+  readonly samples: readonly FleetSample[];
+  readonly members: readonly FleetMember[];
+  readonly peeks: number;
+  readonly updates: number;
+  readonly overviewsEnded: number;
+}
+
+const SAMPLE_MS = 15_000;
+const SAY_MS = 60_000;
+/** Until every session has taken its first messages. */
+const WARM_UP_MS = 60_000;
+const STOP_MS = 120_000;
+
+/** Sessions of a bridge at work: messages, readers who come and go, overviews; and what all of it holds. */
+export async function soakSessions(options: SessionSoakOptions, signal: AbortSignal): Promise<SessionSoakResult> {
+  const { size, say } = options;
+  say(`starts ${size.demo + size.terminals + size.real} sessions`);
+  const fleet = await Fleet.start(size, signal);
+  const { dir } = fleet.folder;
+  const faults: string[] = [];
+  const work = new FleetWork(fleet, options);
+  try {
+    await work.run(signal);
+    say("stops them");
+    for (const member of fleet.members)
+      await member.stop(STOP_MS).catch((err: unknown) => faults.push(`${member.plan.id}: ${err}`));
+    await work.end();
+  } finally {
+    await fleet[Symbol.asyncDispose]();
+  }
+  for (const line of processesOf(dir).values()) faults.push(`left behind: ${line.slice(0, 200)}`);
+  const { samples, peeks, updates, overviewsEnded } = work;
+  faults.push(...fleet.members.flatMap((member) => member.faults));
+  return { faults, samples, members: fleet.members, peeks, updates, overviewsEnded };
+}
+
+class FleetWork {
+  readonly #fleet: Fleet;
+  readonly #options: SessionSoakOptions;
+  readonly #stop = new AbortController();
+  readonly #random: () => number;
+  readonly #under: Promise<unknown>[] = [];
+  readonly samples: FleetSample[] = [];
+  peeks = 0;
+  updates = 0;
+  overviewsEnded = 0;
+
+  constructor(fleet: Fleet, options: SessionSoakOptions) {
+    this.#fleet = fleet;
+    this.#options = options;
+    this.#random = seeded(options.seed);
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { members, clients } = this.#fleet;
+    for (const member of members) this.#under.push(member.follow(this.#stop.signal));
+    for (const client of clients) this.#under.push(this.#overview(client));
+    const { ms, everyMs } = this.#options;
+    const begin = performance.now();
+    let [nextSample, nextWord] = [begin + WARM_UP_MS, begin + SAY_MS];
+    const inputs = new Set<Promise<void>>();
+    for (let now = begin; now - begin < ms && !signal.aborted; now = performance.now()) {
+      const input = this.#act().finally(() => inputs.delete(input));
+      inputs.add(input);
+      if (now >= nextSample) {
+        nextSample = now + SAMPLE_MS;
+        this.#sample((now - begin) / 1000);
+      }
+      if (now >= nextWord) {
+        nextWord = now + SAY_MS;
+        this.#options.say(this.#line((now - begin) / 1000));
+      }
+      await sleep(everyMs * 2 * this.#random());
+    }
+    await Promise.all(inputs);
+  }
+
+  /** After the sessions have ended: what still reads is let go. */
+  async end(): Promise<void> {
+    this.#stop.abort();
+    await Promise.all(this.#under);
+  }
+
+  async #act(): Promise<void> {
+    const { members } = this.#fleet;
+    const any = () => members[Math.floor(this.#random() * members.length)] as FleetMember;
+    const [writer, leaver, looked] = [any(), any(), any()];
+    if (this.#random() < 0.1) leaver.leave();
+    if (looked.plan.mode === "terminal") {
+      this.peeks++;
+      await looked.peek();
+    }
+    await writer.input();
+  }
+
+  /** A stream of overviews does not reconnect by itself: whoever has one opens it again. */
+  async #overview(client: Fleet["clients"][number]): Promise<void> {
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      try {
+        for await (const _ of client.watchSessions({ lines: 5 }, { signal })) this.updates++;
+      } catch (err) {
+        if (signal.aborted) return;
+        this.#options.say(`an overview ended: ${err}`);
+        this.overviewsEnded++;
+        await sleep(1000);
+      }
+    }
+  }
+
+  #sample(seconds: number): void {
+    const { folder, bridge } = this.#fleet;
+    this.samples.push(takeFleetSample(folder.dir, bridge.process.pid ?? 0, seconds));
+  }
+
+  #line(seconds: number): string {
+    const last = this.samples.at(-1);
+    const { members } = this.#fleet;
+    const count = (of: (member: FleetMember) => number) => members.reduce((all, member) => all + of(member), 0);
+    const held =
+      last === undefined
+        ? ""
+        : `; bridge ${last.bridge.anonymousMiB.toFixed(1)} MiB, ${last.bridge.descriptors} fds; sidecars ${last.sidecars.processes}: ${last.sidecars.anonymousMiB.toFixed(0)} MiB, ${last.sidecars.descriptors} fds`;
+    return `${Math.round(seconds)} s: ${count(({ inputs }) => inputs)} messages, ${count(({ events }) => events)} events, ${count(({ faults }) => faults.length)} faults${held}`;
+  }
+}
