@@ -22,10 +22,12 @@ export type EventRecord =
     }
   | ({ readonly type: "standing" } & StandingLines);
 
-/** Lines that stand on the screen and have been reported. */
+/** Lines that have been reported last and may be on the screen when a later process looks. */
 export interface StandingLines {
   /** Their hashes. */
   readonly lines: readonly number[];
+  /** So many of them, the oldest, had scrolled off the screen: a larger one brings them back. Absent: none. */
+  readonly above?: number;
   /** The text reported last goes on in the next one; absent: no. */
   readonly isOpen?: boolean;
 }
@@ -83,8 +85,8 @@ export function restoreEvents(records: readonly EventRecord[]): RestoredEvents {
   for (const record of records) {
     if (record.type === "events") promise = { epoch: record.epoch, reservedTo: BigInt(record.reservedTo) };
     else if (record.type === "standing") {
-      const { lines, isOpen } = record;
-      standing = { lines, ...(isOpen === undefined ? {} : { isOpen }) };
+      const { lines, above, isOpen } = record;
+      standing = { lines, ...(above !== undefined && { above }), ...(isOpen !== undefined && { isOpen }) };
     } else {
       const { epoch, owner = "", subscriber, moment } = record;
       const position = {

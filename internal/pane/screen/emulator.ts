@@ -103,9 +103,9 @@ export class Emulator {
     return this.#reporter.standing();
   }
 
-  /** Lines of which a row stands on the main screen and that have been reported. */
-  reportedLines(): readonly MainLine[] {
-    return this.#reporter.reportedStanding();
+  /** Lines that have been reported, on the main screen and up to `rows` rows above it, oldest first. */
+  reportedEnd(rows: number): readonly MainLine[] {
+    return this.#reporter.reportedEnd(rows);
   }
 
   /** First row of the screen, counted as in `MainLine`. */

@@ -114,10 +114,12 @@ export class ScrollReporter {
     return this.#lines.from(this.#lines.startOf(normal.baseY), normal.length);
   }
 
-  /** Those of them that have been reported, also where the screen is not known exactly. */
-  reportedStanding(): readonly MainLine[] {
-    const lines = this.#hidden === undefined ? this.standing() : this.all();
-    return lines.filter(({ isReported, isStanding }) => isReported && isStanding);
+  /** Lines that have been reported, on the screen and up to `rows` rows above it, also where it is not known exactly. */
+  reportedEnd(rows: number): readonly MainLine[] {
+    const { normal } = this.#buffers;
+    const from = this.#lines.startOf(Math.max(0, normal.baseY - rows));
+    const lines = this.#hidden === undefined ? this.#lines.from(from, normal.length) : this.all();
+    return lines.filter(({ isReported }) => isReported);
   }
 
   /** Lines that have left the main screen, oldest first. */

@@ -54,8 +54,8 @@ class Stage {
     this.#running = Promise.all([this.recorder.run(this.#stop.signal), this.events.run(this.#stop.signal)]);
   }
 
-  async draw(text: string): Promise<void> {
-    await this.output.restart({ text, cols: 40, rows: 6, hasHistory: true });
+  async draw(text: string, rows = 6): Promise<void> {
+    await this.output.restart({ text, cols: 40, rows, hasHistory: true });
     this.recorder.drawn();
   }
 
@@ -283,6 +283,30 @@ describe("a program of which no state is known", () => {
     await stage.print("8\r\n9\r\n");
     await stage.clock.advance(3000);
     expect((await stage.reported()).slice(1).join("")).toBe("4\n5\n6\n7\n8\n9\n");
+  });
+});
+
+describe("a window that grows while nobody serves", () => {
+  const words = (from: number, to: number) =>
+    Array.from({ length: to - from + 1 }, (_, i) => `line ${1000 + from + i}\r\n`).join("");
+
+  it("brings no line back that was told, whether it stood at a moment or scrolled off", async () => {
+    await stage.end();
+    stage = new Stage({ silent: true });
+    await stage.draw("");
+    stage.is("uncertain");
+    await stage.print(words(1, 9));
+    await stage.clock.advance(3000);
+    await stage.print(words(10, 15));
+    await stage.clock.advance(250);
+    const { standing } = restoreEvents(stage.journal);
+    await stage.end();
+    stage = new Stage({ silent: true, standing });
+    await stage.draw(words(4, 15), 13);
+    stage.is("uncertain");
+    await stage.print(words(16, 17));
+    await stage.clock.advance(3000);
+    expect((await stage.reported()).slice(1).join("")).toBe(words(11, 17).replaceAll("\r", ""));
   });
 });
 

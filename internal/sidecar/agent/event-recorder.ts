@@ -12,7 +12,7 @@ import { type AgentExit, exitCodeOf } from "../../process/restart-policy.ts";
 import type { EventRecord, StandingLines } from "../../session/event-records.ts";
 import type { SessionEvents } from "../../session/events.ts";
 import type { AgentStateName, Dialog, Gap } from "../../session/types.ts";
-import { FinalLines, hashesOf } from "./final-lines.ts";
+import { FinalLines, hashesOf, STANDING_MAX } from "./final-lines.ts";
 
 export interface EventRecorderDeps {
   readonly clock: Clock;
@@ -44,6 +44,9 @@ const PAUSE_MS = 2000;
 const LAST_QUIET_MS = 100;
 const LAST_WAIT_MS = 5000;
 
+/** Lines that scroll off are kept for a later process this long after they were told, at the latest. */
+const KEEP_MS = 250;
+
 /** Within this an agent has drawn its screen again after the window was resized. */
 const REDRAW_MS = 5000;
 
@@ -56,6 +59,7 @@ export class EventRecorder implements Task {
   readonly #isSilent: boolean;
   readonly #lines: FinalLines;
   readonly #woken = new SignalBus();
+  readonly #told = new SignalBus();
   readonly #over = Promise.withResolvers<void>();
   #isNew: boolean;
   #isDrawn = false;
@@ -76,8 +80,9 @@ export class EventRecorder implements Task {
     this.#deps = deps;
     this.#isSilent = deps.profile.idleProof === "silence";
     this.#isNew = options.standing === undefined;
-    const { lines: standing = [], isOpen = false } = options.standing ?? {};
-    this.#lines = new FinalLines((text) => deps.events.print(text), { standing, isOpen, redraws: !this.#isSilent });
+    const { lines: standing = [], above = 0, isOpen = false } = options.standing ?? {};
+    const known = { standing, above, isOpen, redraws: !this.#isSilent };
+    this.#lines = new FinalLines((text) => deps.events.print(text), known);
     deps.monitor.changes.listen(() => this.#observe());
     deps.output.listen({
       scrolled: (lines) => this.#scrolled(lines),
@@ -97,11 +102,16 @@ export class EventRecorder implements Task {
     return this.#over.promise;
   }
 
-  /** The lines that stand on the screen and have been reported, for a later process. */
+  /** The lines that stand on the screen, or may come back to it, and have been reported, for a later process. */
   get standing(): EventRecord & { readonly type: "standing" } {
-    const { standing, isOpen } = this.#lines;
-    const lines = this.#isDrawn ? hashesOf(this.#deps.output.emulator.reportedLines()) : standing;
-    return { type: "standing", lines, ...(isOpen && { isOpen }) };
+    const { remembered, isOpen } = this.#lines;
+    const { lines, above } = this.#isDrawn ? this.#reported() : remembered;
+    return { type: "standing", lines, ...(above > 0 && { above }), ...(isOpen && { isOpen }) };
+  }
+
+  #reported(): { readonly lines: readonly number[]; readonly above: number } {
+    const lines = this.#deps.output.emulator.reportedEnd(STANDING_MAX).slice(-STANDING_MAX);
+    return { lines: hashesOf(lines), above: lines.filter(({ isStanding }) => !isStanding).length };
   }
 
   /** A life begins (`fresh`), or goes on that this process has not seen begin. */
@@ -119,14 +129,25 @@ export class EventRecorder implements Task {
 
   /** The screen has been drawn again. Where nobody has told lines before, those above the screen are new too. */
   drawn(): void {
+    const { emulator } = this.#deps.output;
+    if (!this.#isDrawn && !this.#isNew) this.#lines.found(emulator.standingLines());
     this.#isDrawn = true;
     if (!this.#isNew) return;
     this.#isNew = false;
-    this.#lines.scrolled(this.#deps.output.emulator.historyOfLines().map((line) => ({ ...line, isReported: false })));
+    this.#lines.scrolled(emulator.historyOfLines().map((line) => ({ ...line, isReported: false })));
   }
 
-  run(signal: AbortSignal): Promise<void> {
-    return untilAborted(signal, () => this.#step(signal));
+  async run(signal: AbortSignal): Promise<void> {
+    const steps = untilAborted(signal, () => this.#step(signal));
+    const keeping = untilAborted(signal, () => this.#keepTold(signal));
+    await Promise.all([steps, keeping]);
+  }
+
+  /** Lines that scroll off may come back to the screen of a later process. */
+  async #keepTold(signal: AbortSignal): Promise<void> {
+    await this.#told.next(signal);
+    await this.#deps.clock.sleep(KEEP_MS, signal);
+    this.#keepStanding();
   }
 
   async #step(signal: AbortSignal): Promise<void> {
@@ -239,6 +260,7 @@ export class EventRecorder implements Task {
   #scrolled(lines: readonly MainLine[]): void {
     this.#settle();
     this.#lines.scrolled(lines);
+    this.#told.notify();
   }
 
   #redrawn(): void {

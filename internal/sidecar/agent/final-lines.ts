@@ -9,15 +9,16 @@ const PATIENCE = 100;
 /** A line of few letters (a rule, a blank one) is known again only where it is expected, give or take these. */
 const WEAK_JUMP = 3;
 /** No screen has more lines. */
-const STANDING_MAX = 300;
+export const STANDING_MAX = 300;
 const STRONG = /[\p{L}\p{N}](?:.*?[\p{L}\p{N}]){3}/u;
 
 /** A line of the main screen, see `MainLine`. */
 export type FinalLine = Pick<MainLine, "text" | "isReported" | "isRest" | "goesOn">;
 
 export interface FinalLinesOptions {
-  /** What an earlier process has told while it stood; see there. */
+  /** What an earlier process has told last, and how many of it stood above the screen; see `StandingLines`. */
   readonly standing?: readonly number[];
+  readonly above?: number;
   readonly isOpen?: boolean;
   /** The program draws its screen itself, and what is above it again when the window changes. */
   readonly redraws?: boolean;
@@ -44,12 +45,13 @@ export class FinalLines {
   /** `emit` gets texts of whole lines, each ended by LF; one without goes on in the next. */
   constructor(
     emit: (text: string) => void,
-    { standing = [], isOpen = false, redraws = false }: FinalLinesOptions = {},
+    { standing = [], above = 0, isOpen = false, redraws = false }: FinalLinesOptions = {},
   ) {
     this.#emit = emit;
     this.#isOpen = isOpen;
     this.#text = redraws ? new ToldText() : undefined;
     this.#told = standing;
+    this.#next = Math.min(above, standing.length);
     this.#history = [...standing];
   }
 
@@ -58,9 +60,21 @@ export class FinalLines {
     return this.#told.slice(this.#next);
   }
 
+  /** The same with what stood above the screen then, and how many those are. */
+  get remembered(): { readonly lines: readonly number[]; readonly above: number } {
+    return { lines: this.#told, above: this.#next };
+  }
+
   /** The last text that was reported goes on in the next one. */
   get isOpen(): boolean {
     return this.#isOpen;
+  }
+
+  /** The screen as this process finds it: what an earlier one saw scroll off may have come back. */
+  found(lines: readonly Pick<FinalLine, "text">[]): void {
+    const shown = lines.map(({ text }) => text.trimEnd()).filter((line) => STRONG.test(line));
+    const first = matchLines(this.#told, shown.map(hashOf)).find((index) => index >= 0);
+    if (first !== undefined) this.#next = Math.min(this.#next, first);
   }
 
   /** Lines that left the main screen for the history, oldest first. */
@@ -198,9 +212,9 @@ function knownLines(told: readonly number[], shown: readonly number[]): readonly
   return known;
 }
 
-/** Hashes of reported lines, by which a later process knows them again: as many as a screen has. */
+/** Hashes of reported lines, by which a later process knows them again. */
 export function hashesOf(lines: readonly { readonly text: string }[]): readonly number[] {
-  return lines.slice(-STANDING_MAX).map(({ text }) => hashOf(text.trimEnd()));
+  return lines.map(({ text }) => hashOf(text.trimEnd()));
 }
 
 /** 52 bits, of which a chance hit is one in 10^12 for a thousand lines: a number in JSON. */

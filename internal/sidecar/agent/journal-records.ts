@@ -162,6 +162,7 @@ const SHAPES: Readonly<Record<string, Shape>> = {
   }),
   standing: has({
     lines: (value) => Array.isArray(value) && value.length <= 300 && value.every(isCount),
+    above: isAbsentOr(isCount),
     isOpen: isAbsentOr((value) => typeof value === "boolean"),
   }),
   agent: has({
