@@ -1,4 +1,4 @@
-import type { Screen, ScreenLine } from "./screen.ts";
+import type { Screen, ScreenLine, ScreenRun } from "./screen.ts";
 
 /** A row that is one horizontal line of box-drawing characters, a label near its end allowed (`──── name ──`). */
 const RULE = /^\s?[─━]{8,}(?: \S[^─━]{0,60} [─━]{1,8})?$/;
@@ -30,20 +30,21 @@ export function ruleAbove(screen: Screen, from: number, reach: number): number {
 
 /**
  * What is typed in a row: placeholders and suggestions are drawn dim, their first character sometimes inverse instead
- * because the cursor stands on it. Keeps the columns' order, cuts trailing blanks.
+ * because the cursor stands on it. `isLeft`: what an earlier drawing left on the row. Keeps the columns' order, cuts
+ * trailing blanks.
  */
-export function typedText(line: ScreenLine | undefined): string {
+export function typedText(line: ScreenLine | undefined, isLeft: (run: ScreenRun) => boolean = () => false): string {
   if (line === undefined) return "";
   let out = "";
   line.runs.forEach((run, i) => {
     const next = line.runs[i + 1];
     const cursorOnHint = run.inverse && [...run.text].length === 1 && next !== undefined && isHint(next);
-    out += isHint(run) || cursorOnHint ? " ".repeat(run.text.length) : run.text;
+    out += isHint(run) || cursorOnHint || isLeft(run) ? " ".repeat(run.text.length) : run.text;
   });
   return out.trimEnd();
 }
 
-const isHint = (run: ScreenLine["runs"][number]): boolean => run.dim && run.text.trim() !== "";
+const isHint = (run: ScreenRun): boolean => run.dim && run.text.trim() !== "";
 
 /** True if any visible character of the row is drawn dim. */
 export function hasHint(line: ScreenLine | undefined): boolean {

@@ -1,11 +1,17 @@
 import type { BackgroundCount, ComposerView, ScreenView } from "../profile.ts";
-import type { Screen } from "../screen.ts";
+import type { Screen, ScreenRun } from "../screen.ts";
 import { isRule, lastRow, lineAt, ruleAbove, typedText } from "../screen-text.ts";
 import { claudeDialog, isFooter, isWide } from "./claude-dialog.ts";
 
 /** How far from the cursor the box's lines may be: a draft fills at most the screen. */
 const REACH = 200;
 const PASTE = /\[(?:Pasted text #\d+(?: \+\d+ lines)?|\.\.\.Truncated text #\d+[^\]]{0,40}\.\.\.|Image #\d+)\]/g;
+/**
+ * The colours of tips, hints and times. The composer's text is drawn in the terminal's own; among that, grey letters are
+ * of a tip that stood on the row before: 2.1.197 leaves them behind characters whose columns it counts otherwise.
+ */
+const GREY = /^(?:8|23[89]|24\d|#([4-9a-b][0-9a-f])\1\1)$/i;
+const LETTER = /[\p{L}\p{N}]/u;
 const SPINNER = /^[·✢✳✶✻✽*∗] \S[^…]{0,80}…/;
 const INTERRUPT = /\besc to interrupt\b/;
 /** Titles while it works; a static title says nothing, so this proves busy and never idle. */
@@ -50,9 +56,10 @@ function composerBox(screen: Screen): ComposerView | undefined {
   while (lower < screen.rows && !isRule(lineAt(screen, lower))) lower += 1;
   if (lower >= screen.rows || !isWide(screen, lower)) return undefined;
   for (let row = lower + 1; row <= lastRow(screen); row += 1) if (isFooter(screen, row)) return undefined;
-  const rows: string[] = [];
-  for (let row = upper + 1; row < lower; row += 1)
-    rows.push(typedText(screen.lines[row]).replace(/^(?:[❯!]\s?|\s{1,2})/, ""));
+  const lines = screen.lines.slice(upper + 1, lower);
+  const isPlain = lines.some(({ runs }) => runs.some(({ text, fg }) => fg === "default" && LETTER.test(text)));
+  const isLeft = ({ fg }: ScreenRun) => isPlain && GREY.test(fg);
+  const rows = lines.map((line) => typedText(line, isLeft).replace(/^(?:[❯!]\s?|\s{1,2})/, ""));
   // In shell mode the mark itself is what was typed.
   const shell = lineAt(screen, upper + 1).startsWith("!") ? "!" : "";
   const text = `${shell}${rows.join("\n")}`.trimEnd();
