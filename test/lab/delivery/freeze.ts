@@ -43,6 +43,8 @@ const NEXT_MS = 30_000;
 const END_MS = 60_000;
 const RESTED_MS = 400;
 const PER_LIFE = 25;
+/** Of the sidecar's log, kept with the reason why an agent was given up. */
+const LOG_LINES = 8;
 
 /** Freezes the agent at random instants of deliveries, for a time whose logarithm is evenly dealt. */
 export async function runFreezes(target: Target, options: FreezeOptions): Promise<void> {
@@ -59,10 +61,12 @@ export async function runFreezes(target: Target, options: FreezeOptions): Promis
 async function freezesOfALife(target: Target, options: FreezeOptions) {
   const { from, to, seed, sidecarProgram, signal, onFreeze } = options;
   let next = from;
+  let log = () => "";
   await using freezer = await makeFreezer();
   if (freezer === undefined) throw new Error("nothing can be frozen here: no cgroup can be made");
   try {
     await using bed = await target.start(sidecarProgram);
+    log = () => bed.sidecar.log().trimEnd().split("\n").slice(-LOG_LINES).join("\n");
     for (; next < to; next++) {
       signal.throwIfAborted();
       const random = seeded(seed * 1_000_003 + next * 7919);
@@ -71,7 +75,7 @@ async function freezesOfALife(target: Target, options: FreezeOptions) {
     return { next };
   } catch (err) {
     signal.throwIfAborted();
-    return { next, trouble: err instanceof Error ? err.message : String(err) };
+    return { next, trouble: `${err instanceof Error ? err.message : String(err)}\n${log()}` };
   }
 }
 
