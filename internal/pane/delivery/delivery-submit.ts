@@ -14,6 +14,8 @@ const MAX_ENTERS = 3;
  * too many.
  */
 const HANGS_MS = 4000;
+/** The same for the first message in an agent's life: OpenCode, while it starts, takes three times as long for all. */
+const FIRST_HANGS_MS = 3 * HANGS_MS;
 /** One that reports the messages it takes may draw no composer for so long after an Enter: another screen comes. */
 const COVERED_MS = 10_000;
 const UNREAD_LOOK_MS = 50;
@@ -90,8 +92,8 @@ async function pressEnter({ deps }: Attempt, cursor: Look["cursor"] | undefined)
 
 /** Undefined once the agent has read the Enter, or drawn something since: then what it shows is what came of it. */
 async function awaitRead(attempt: Attempt, probe: Probe, pressedAt: number): Promise<DeliveryEnd | undefined> {
-  const { clock, source } = attempt.deps;
-  const end = pressedAt + HANGS_MS;
+  const { clock, signs, source } = attempt.deps;
+  const end = pressedAt + (HANGS_MS);
   if (await attempt.hasRead(pressedAt)) return undefined;
   for (;;) {
     if (await attempt.hasRead(pressedAt)) return awaitSubmitted(attempt, probe, pressedAt);
@@ -110,7 +112,8 @@ async function awaitRead(attempt: Attempt, probe: Probe, pressedAt: number): Pro
 async function awaitSubmitted(attempt: Attempt, probe: Probe, pressedAt: number): Promise<DeliveryEnd | undefined> {
   const { clock, signs, source } = attempt.deps;
   // An agent that is still starting takes its time: a second Enter would be one too many.
-  const end = clock.monotonicMs() + (signs.isNew() ? FIRST_GRACE_MS : ENTER_MS);
+  const begunAt = clock.monotonicMs();
+  const end = begunAt + (signs.isNew() ? FIRST_GRACE_MS : ENTER_MS);
   for (;;) {
     const { presence, busy, dialog } = await attempt.look(probe);
     if (presence === "absent") {
@@ -129,7 +132,7 @@ async function awaitSubmitted(attempt: Attempt, probe: Probe, pressedAt: number)
       return confirm(attempt, probe, { left: false, busy });
     }
     if (late && presence === "there") return undefined;
-    const waitsForReport = late && presence === "hidden" && !dialog && (await mayReport(attempt, pressedAt));
+    const waitsForReport = late && presence === "hidden" && !dialog && (await mayReport(attempt, begunAt));
     if (late && !waitsForReport)
       return attempt.leave("unknown", "Enter was pressed and the composer cannot be seen any more");
     await source.changed(late ? UNREAD_LOOK_MS : LOOK_MS, attempt.signal);
@@ -137,8 +140,8 @@ async function awaitSubmitted(attempt: Attempt, probe: Probe, pressedAt: number)
 }
 
 /** An agent that has ended has no terminal to ask. */
-async function mayReport({ deps }: Attempt, pressedAt: number): Promise<boolean> {
+async function mayReport({ deps }: Attempt, begunAt: number): Promise<boolean> {
   const { clock, signs, writer } = deps;
-  const isInTime = clock.monotonicMs() < pressedAt + COVERED_MS;
+  const isInTime = clock.monotonicMs() < begunAt + COVERED_MS;
   return isInTime && signs.reportsPrompts() && (await writer.unread()) !== undefined;
 }

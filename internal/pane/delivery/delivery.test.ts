@@ -99,10 +99,14 @@ describe("a delivery", () => {
     expect(pane.enters).toBe(1);
   });
 
-  it("waits for an agent that reads the Enter late", async () => {
+  it.each([
+    ["reads the Enter late", false, 3500],
+    ["reads the first Enter of its life later still", true, 11_500],
+  ])("waits for an agent that %s", async (_, fresh, ms) => {
+    pane.fresh = fresh;
     pane.onEnter = () => {
       pane.unreadBytes = 1;
-      pane.after(3500, () => {
+      pane.after(ms, () => {
         pane.unreadBytes = 0;
         pane.after(20, () => pane.take());
       });
