@@ -20,7 +20,18 @@ type LifeState =
   | { readonly type: "ended"; readonly exit: AgentExit }
   | { readonly type: "finished"; readonly exit: AgentExit };
 
+export interface EndFacts {
+  /** Of the process that has ended; default: the one found last. */
+  readonly pid?: number | undefined;
+  readonly oomKills?: number | undefined;
+}
+
 const SIGKILL = 9;
+
+/** The kernel ends what it kills for lack of memory by this signal. */
+export function isOutOfMemoryPossible({ signal }: AgentExit): boolean {
+  return signal === SIGKILL;
+}
 
 /** The agent's present or last life, and the pane that it has. The session monitor keeps it; everyone else reads it. */
 export class AgentLife {
@@ -31,16 +42,11 @@ export class AgentLife {
   #startedAt: number;
   #restarts: number;
   #agentId: string | undefined;
-  readonly #countOomKills: () => number | undefined;
   #oomKills: number | undefined;
 
-  /**
-   * `now`: when a life without a journal counts as begun; wall clock, ms. `oomKills`: how many processes the kernel has
-   * killed for lack of memory so far; undefined: it does not tell.
-   */
-  constructor(now: number, before: LifeBefore | undefined, oomKills: () => number | undefined = () => undefined) {
-    this.#countOomKills = oomKills;
-    this.#oomKills = before === undefined ? oomKills() : before.oomKills;
+  /** `now`: when a life without a journal counts as begun; wall clock, ms. */
+  constructor(now: number, before: LifeBefore | undefined) {
+    this.#oomKills = before?.oomKills;
     this.#pid = before?.pid ?? 0;
     this.#startedAt = before?.startedAt ?? now;
     this.#restarts = before?.restarts ?? 0;
@@ -99,10 +105,11 @@ export class AgentLife {
 
   /**
    * The agent was found alive, in this life or in a new one that begins `now` (wall clock, ms). Says whether it is new.
+   * `oomKills`: how many processes beside it the kernel has killed for lack of memory so far; undefined: not known.
    */
-  found(pid: number, agentId: string | undefined, now: number): boolean {
+  found(pid: number, agentId: string | undefined, now: number, oomKills?: number): boolean {
     const isNew = !this.isOf(pid, agentId);
-    if (isNew) this.#begin(pid, now);
+    if (isNew) this.#begin(pid, now, oomKills);
     this.#agentId = agentId;
     this.#state = { type: "running" };
     return isNew;
@@ -110,13 +117,12 @@ export class AgentLife {
 
   /**
    * tmux names the process that has ended; it may be one that nobody saw alive, whose life was over at once. Returns
-   * how it ended, with what the kernel tells of it.
+   * how it ended, with what the kernel tells of it: `oomKills` as of `found`.
    */
-  ended(seen: AgentExit, now: number, pid = this.#pid): AgentExit {
-    const killed = this.#countOomKills();
-    const isShort = seen.signal === SIGKILL && this.#oomKills !== undefined && (killed ?? 0) > this.#oomKills;
+  ended(seen: AgentExit, now: number, { pid = this.#pid, oomKills }: EndFacts = {}): AgentExit {
+    const isShort = isOutOfMemoryPossible(seen) && this.#oomKills !== undefined && (oomKills ?? 0) > this.#oomKills;
     const exit: AgentExit = isShort ? { ...seen, outOfMemory: true } : seen;
-    if (pid !== this.#pid) this.#begin(pid, now);
+    if (pid !== this.#pid) this.#begin(pid, now, oomKills);
     this.#state = { type: "ended", exit };
     return exit;
   }
@@ -125,10 +131,10 @@ export class AgentLife {
     this.#state = { type: "finished", exit };
   }
 
-  #begin(pid: number, now: number): void {
+  #begin(pid: number, now: number, oomKills: number | undefined): void {
     if (this.#pid !== 0) this.#restarts++;
     this.#pid = pid;
     this.#startedAt = now;
-    this.#oomKills = this.#countOomKills();
+    this.#oomKills = oomKills;
   }
 }

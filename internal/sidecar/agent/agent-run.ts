@@ -7,7 +7,6 @@ import { MachineTime } from "../../base/machine-time.ts";
 import { presentBoot } from "../../base/present-boot.ts";
 import { runTasks, type Task } from "../../base/task-group.ts";
 import type { Journal } from "../../eventlog/journal.ts";
-import { oomKills } from "../../process/oom-kills.ts";
 import type { NudgeReceipt } from "../../session/types.ts";
 import { CommandClient } from "../../tmux/control/command-client.ts";
 import type { HalvesLinkClient } from "../halves/halves-link-client.ts";
@@ -72,7 +71,7 @@ export class AgentRun {
     this.profile = profileNamed(sidecar.agent);
     const open = clientStreams(() => state.connect("clients"));
     this.#client = new CommandClient({ clock, logger }, { open, onForeign: () => boundary.note("stream") });
-    this.#life = new AgentLife(clock.now(), restored.agent, oomKills);
+    this.#life = new AgentLife(clock.now(), restored.agent);
     this.agent = new LiveAgent(
       {
         clock,

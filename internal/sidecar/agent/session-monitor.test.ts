@@ -96,7 +96,7 @@ interface Run {
 async function watch(
   options: { restart?: RestartMode; before?: LifeBefore; sessionIs?: "there" | "gone"; oomKills?: () => number } = {},
 ) {
-  const life = new AgentLife(clock.now(), options.before, options.oomKills);
+  const life = new AgentLife(clock.now(), options.before);
   const stop = new AbortController();
   const monitor = new SessionMonitor(
     {
@@ -109,6 +109,7 @@ async function watch(
         agent: (pid) => told.push(`agent ${pid}`),
         session: () => Promise.resolve(options.sessionIs ?? "gone"),
         process: () => Promise.resolve({}),
+        oomKills: () => Promise.resolve(options.oomKills?.()),
         renew: () => {
           told.push("renew");
         },

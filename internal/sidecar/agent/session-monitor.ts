@@ -7,7 +7,7 @@ import { type AgentExit, decideRestart, exitCodeOf, type RestartMode } from "../
 import type { CommandClient } from "../../tmux/control/command-client.ts";
 import type { AgentCommand } from "../../tmux/pane/agent-command.ts";
 import { type PaneFacts, TmuxPane, type TmuxPaneOptions } from "../../tmux/pane/pane.ts";
-import type { AgentLife } from "./agent-life.ts";
+import { type AgentLife, isOutOfMemoryPossible } from "./agent-life.ts";
 
 /** The supervising half, which can reach the processes beside the agent and run tmux. */
 interface SessionHelp {
@@ -17,6 +17,8 @@ interface SessionHelp {
   session(pid: number): Promise<"there" | "gone" | undefined>;
   /** Facts of a process; without `startTicks` it has ended; undefined when nobody answers. */
   process(pid: number, what: { readonly work: false }): Promise<{ readonly startTicks?: number } | undefined>;
+  /** How many processes beside the agent the kernel has killed for lack of memory; undefined when that is not known. */
+  oomKills(): Promise<number | undefined>;
   /** Has the tmux server made again, and the agent with it. */
   renew(): void;
 }
@@ -208,7 +210,7 @@ export class SessionMonitor implements Task {
     const followed = this.#followed?.id === pane.id ? this.#followed : { id: pane.id, missing: 0 };
     this.#followed = followed;
     const met = await pane.facts();
-    this.#noticeLife(met);
+    await this.#noticeLife(met);
     // After a broken client the pipe of the same life goes on: arming again would tear a hole.
     if (!met.piped || followed.armedFor !== met.pid) await this.#arm(pane, followed, met);
     this.#life.pane = pane;
@@ -218,7 +220,7 @@ export class SessionMonitor implements Task {
         const again = () => this.#respawn(pane, followed);
         await this.#handleEnd(exitOf(facts), signal, again, facts.pid);
       } else {
-        this.#noticeLife(facts);
+        await this.#noticeLife(facts);
         this.#deps.listener.sized(facts);
         if (!facts.piped || this.#isDiverted(followed, facts)) await this.#arm(pane, followed, facts);
         else if (followed.armedFor !== facts.pid) await this.#replaced(followed, facts);
@@ -263,14 +265,15 @@ export class SessionMonitor implements Task {
     followed.armedFor = facts.pid;
   }
 
-  #noticeLife(facts: PaneFacts): void {
+  async #noticeLife(facts: PaneFacts): Promise<void> {
     if (facts.dead) return;
     const life = this.#life;
     const agentId = this.#deps.agentId() ?? life.agentId;
     const isKnown = life.isOf(facts.pid, agentId);
     if (isKnown && life.exit === undefined && life.pane !== undefined) return;
     if (!isKnown && life.alive) this.#vanished(); // nobody saw its end
-    const fresh = life.found(facts.pid, agentId, this.#deps.clock.now());
+    const oomKills = isKnown ? undefined : await this.#deps.help.oomKills();
+    const fresh = life.found(facts.pid, agentId, this.#deps.clock.now(), oomKills);
     this.#deps.help.agent(facts.pid);
     this.#deps.listener.alive({ pid: facts.pid, fresh });
   }
@@ -278,8 +281,9 @@ export class SessionMonitor implements Task {
   /** What the policy says about this end: `again` has the agent started once more. */
   async #handleEnd(seen: AgentExit, signal: AbortSignal, again: () => Promise<void>, pid?: number): Promise<void> {
     if (this.#life.isFinished) return;
-    const { clock, listener, logger } = this.#deps;
-    const exit = this.#life.ended(seen, clock.now(), pid);
+    const { clock, help, listener, logger } = this.#deps;
+    const oomKills = isOutOfMemoryPossible(seen) ? await help.oomKills() : undefined;
+    const exit = this.#life.ended(seen, clock.now(), { pid, oomKills });
     const life = { exit, livedMs: clock.now() - this.#life.startedAt, quickEnds: this.#quickEnds };
     const { restart, stopAsked } = this.#options;
     const decision = decideRestart(stopAsked.aborted ? "never" : restart, life);
@@ -300,7 +304,7 @@ export class SessionMonitor implements Task {
     await this.#deps.listener.renewed();
     await pane.respawn(this.#options.agent);
     const facts = await pane.facts();
-    this.#noticeLife(facts);
+    await this.#noticeLife(facts);
     followed.armedFor = facts.pid; // its pipe goes on
   }
 

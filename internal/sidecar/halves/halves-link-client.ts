@@ -106,6 +106,14 @@ export class HalvesLinkClient implements Task {
     return (await this.#ask((id) => ({ type: "session", id, pid })))?.session;
   }
 
+  /**
+   * How many processes of the agent's control group, in a cluster its container, the kernel has killed for lack of
+   * memory. Undefined when nobody answers, or the kernel does not say.
+   */
+  async oomKills(): Promise<number | undefined> {
+    return (await this.#ask((id) => ({ type: "oom-kills", id })))?.oomKills;
+  }
+
   async #ask(question: (id: number) => ControlMessage): Promise<ControlAnswer | undefined> {
     if (this.#socket === undefined) return undefined;
     const id = ++this.#lastId;

@@ -9,6 +9,7 @@ import { onLines, writeLine } from "./halves-link-lines.ts";
 import {
   type ControlAnswer,
   type ControlMessage,
+  type ControlQuestion,
   parseControlMessage,
   type SessionFate,
 } from "./halves-link-messages.ts";
@@ -17,11 +18,13 @@ export interface HalvesLinkListenerDeps {
   readonly logger: Logger;
   readonly greeting: Greeting;
   /** What is told; questions are answered here. */
-  readonly onMessage: (message: Exclude<ControlMessage, { readonly type: "process" | "session" }>) => void;
+  readonly onMessage: (message: Exclude<ControlMessage, ControlQuestion>) => void;
   /** Facts about a process as this one sees it. */
   readonly inspect: (pid: number, work: boolean) => ProcessFacts;
   /** What became of the session of the agent with this pid; must not reject. */
   readonly settle: (pid: number) => Promise<SessionFate | undefined>;
+  /** How many processes of this one's control group the kernel has killed for lack of memory. */
+  readonly oomKills: () => number | undefined;
 }
 
 /** There is one serving half, and now and then one that takes over. A further connection replaces the oldest. */
@@ -69,14 +72,18 @@ export class HalvesLinkListener implements Task {
   #take(line: string, socket: Socket): void {
     const message = parseControlMessage(line);
     if (message === undefined) this.#deps.logger.warn("a line on the control socket was not understood");
-    else if (message.type !== "process" && message.type !== "session") this.#deps.onMessage(message);
+    else if (!("id" in message)) this.#deps.onMessage(message);
     else void this.#answer(message).then((answer) => writeLine(socket, answer));
   }
 
-  async #answer(message: Extract<ControlMessage, { readonly type: "process" | "session" }>): Promise<ControlAnswer> {
-    const { id, pid } = message;
-    if (message.type === "process") return { id, ...this.#deps.inspect(pid, message.work) };
-    const session = await this.#deps.settle(pid);
+  async #answer(message: ControlQuestion): Promise<ControlAnswer> {
+    const { id } = message;
+    if (message.type === "process") return { id, ...this.#deps.inspect(message.pid, message.work) };
+    if (message.type === "oom-kills") {
+      const oomKills = this.#deps.oomKills();
+      return { id, ...(oomKills !== undefined && { oomKills }) };
+    }
+    const session = await this.#deps.settle(message.pid);
     return { id, ...(session !== undefined && { session }) };
   }
 }

@@ -16,6 +16,8 @@ export type ControlMessage =
   | { readonly type: "renew" }
   /** Asks what became of the session of the agent with that pid, see `SessionRescue.settle`. */
   | { readonly type: "session"; readonly id: number; readonly pid: number }
+  /** Asks how many processes beside the agent the kernel has killed for lack of memory. */
+  | { readonly type: "oom-kills"; readonly id: number }
   /** Asks about a process beside the agent; `work`: also what it and its descendants have done. */
   | { readonly type: "process"; readonly id: number; readonly pid: number; readonly work: boolean };
 
@@ -26,7 +28,10 @@ export type SessionFate = "there" | "gone";
 export interface ControlAnswer extends ProcessFacts {
   readonly id: number;
   readonly session?: SessionFate;
+  readonly oomKills?: number;
 }
+
+export type ControlQuestion = Extract<ControlMessage, { readonly id: number }>;
 
 /** The first line on each connection, sent again when more is known: what the serving half cannot look up by itself. */
 export interface ControlHello {
@@ -49,6 +54,7 @@ export function parseControlMessage(line: string): ControlMessage | undefined {
   if (type === "renew") return { type };
   if (type === "agent" && isCount(pid) && pid > 0) return { type, pid };
   if (type === "session" && isCount(id) && isCount(pid) && pid > 0) return { type, id, pid };
+  if (type === "oom-kills" && isCount(id)) return { type, id };
   if (type === "process" && isCount(id) && isCount(pid) && pid > 0) return { type, id, pid, work: work === true };
   return undefined;
 }
@@ -58,7 +64,7 @@ const AGENT_ID = /^[A-Za-z0-9-]{1,64}$/;
 
 /** Undefined for anything that is not an answer: the agent may listen in the supervising half's place. */
 export function parseControlAnswer(line: string): ControlAnswer | ControlHello | undefined {
-  const { type, tmux, agentId, agent, id, startTicks, work, session } = parse(line) ?? {};
+  const { type, tmux, agentId, agent, id, startTicks, work, session, oomKills } = parse(line) ?? {};
   if (type === "hello" && isLike(VERSION, tmux) && isLike(AGENT_ID, agentId))
     return { type, tmux, agentId, ...(isLike(VERSION, agent) && { agent }) };
   if (!isCount(id)) return undefined;
@@ -66,6 +72,7 @@ export function parseControlAnswer(line: string): ControlAnswer | ControlHello |
   return {
     id,
     ...((session === "there" || session === "gone") && { session }),
+    ...(isCount(oomKills) && { oomKills }),
     ...(isCount(startTicks) && { startTicks }),
     ...(isCount(cpuMs) && isCount(writtenBytes) && { work: { cpuMs, writtenBytes } }),
   };

@@ -6,6 +6,7 @@ import type { Logger } from "../../base/logger.ts";
 import { runTasks, type Task } from "../../base/task-group.ts";
 import { readPlainFileSync } from "../../files/plain-file.ts";
 import { setAside } from "../../files/set-aside.ts";
+import { oomKills } from "../../process/oom-kills.ts";
 import { ProcessInspector } from "../../process/process-inspector.ts";
 import { probeVersion } from "../../tmux/client/version.ts";
 import { serverConfig } from "../../tmux/pane/server-config.ts";
@@ -190,6 +191,7 @@ export class SupervisingHalf implements Task {
       },
       inspect: (pid, work) => inspector.facts(pid, work),
       settle: (pid) => rescue.settle(pid),
+      oomKills,
     };
     const client = { ...sidecar, socketPath: paths.tmuxSocket, session: SESSION };
     const tasks = [
