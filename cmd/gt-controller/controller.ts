@@ -13,6 +13,7 @@ import { SecretClient } from "../../internal/controller/certificates/secret-clie
 import { clientRules, controllerId, LEASE_NAME } from "../../internal/controller/pods/settings.ts";
 import { ControllerMetrics } from "../../internal/controller/sessions/controller-metrics.ts";
 import { BridgeService } from "../../internal/gen/bridge/v1/bridge_pb.ts";
+import { ClusterClock } from "../../internal/kube/access/cluster-clock.ts";
 import type { Credentials } from "../../internal/kube/access/credentials.ts";
 import { FencedKube } from "../../internal/kube/fenced-kube.ts";
 import { LeaseElector } from "../../internal/kube/lease-elector.ts";
@@ -45,10 +46,11 @@ export interface ControllerOptions {
   readonly identity: string;
 }
 
-/** The replica's numbers: the process's registry, and those of the controller in it. */
-interface Numbers {
+/** The replica's numbers: the process's registry, and those of the controller in it; and the cluster's time. */
+interface Instruments {
   readonly metrics: Metrics;
   readonly numbers: ControllerMetrics;
+  readonly time: ClusterClock;
 }
 
 /** How long calls go on after they were told to stop. */
@@ -73,28 +75,32 @@ export class Controller implements Task {
   async run(signal: AbortSignal): Promise<void> {
     const metrics = new Metrics();
     const numbers = new ControllerMetrics(metrics.registry);
-    const transport = new KubeTransport(this.#deps, { onAttempt: (facts) => numbers.attempted(facts) });
+    const time = new ClusterClock(this.#deps);
+    const transport = new KubeTransport(this.#deps, {
+      onAttempt: (facts) => numbers.attempted(facts),
+      onDate: (date, ms) => time.answered(date, ms),
+    });
     const life = new AbortController();
     const held = transport.run(life.signal);
     try {
-      await this.#runOver(transport, { metrics, numbers }, signal);
+      await this.#runOver(transport, { metrics, numbers, time }, signal);
     } finally {
       life.abort(new Error("the controller ends"));
       await held;
     }
   }
 
-  async #runOver(api: KubeTransport, { metrics, numbers }: Numbers, signal: AbortSignal): Promise<void> {
+  async #runOver(api: KubeTransport, { metrics, numbers, time }: Instruments, signal: AbortSignal): Promise<void> {
     const { clock, logger, folder, env } = this.#deps;
     const { config, namespace, identity } = this.#options;
     const { settings } = config;
     const uri = controllerId(settings.trustDomain, namespace);
-    const client = new OwnCertificate({ clock, logger }, { type: "client", uri });
+    const client = new OwnCertificate({ clock: time, logger }, { type: "client", uri });
     const onRenewed = (files: Parameters<ServerTlsFolder["write"]>[0]) => folder.write(files);
-    const server = new OwnCertificate({ clock, logger, onRenewed }, { type: "server", hosts: hostsOf(config) });
+    const server = new OwnCertificate({ clock: time, logger, onRenewed }, { type: "server", hosts: hostsOf(config) });
     const ca = new CaCache(
       {
-        clock,
+        clock: time,
         logger,
         secrets: new SecretClient(api),
         onChanged: (material) => {
@@ -111,24 +117,25 @@ export class Controller implements Task {
     );
     const writes = new FencedKube(api, () => elector.assertLeads());
     const allowClients = clientRules(settings, namespace);
-    const deps = { api, writes, clock, logger, ca, tls: () => client.files, metrics: numbers, env };
+    const deps = { api, writes, clock: time, logger, ca, tls: () => client.files, metrics: numbers, env };
     const sessions = new ControllerSessions(deps, { settings, allowClients });
     numbers.observe(sessions.facts(() => elector.leads));
-    await this.#serve(sessions, elector, [ca, server, client], metrics, signal);
+    numbers.clock(() => time.aheadMs);
+    await this.#serve(sessions, elector, [ca, server, client], { metrics, time }, signal);
   }
 
   async #serve(
     sessions: ControllerSessions,
     elector: LeaseElector,
     certificates: readonly [ca: CaCache, server: OwnCertificate, ...Task[]],
-    metrics: Metrics,
+    { metrics, time }: Pick<Instruments, "metrics" | "time">,
     signal: AbortSignal,
   ): Promise<void> {
     const { clock, logger } = this.#deps;
     const { config } = this.#options;
     const health = new HealthState();
     metrics.collectProcess();
-    const serving = this.#serving(sessions, health, metrics, signal);
+    const serving = this.#serving(sessions, health, { metrics, time }, signal);
     const healthServer = createHealthServer(
       { clock, logger, health, metrics },
       { ...listenAt(config.server.health_listen), hostCheck: { anyHost: true, allowHosts: [] } },
@@ -174,8 +181,13 @@ export class Controller implements Task {
     await aborted(signal);
   }
 
-  #serving(sessions: ControllerSessions, health: HealthState, metrics: Metrics, signal: AbortSignal): BridgeServing {
-    const { clock, logger, audit, folder, tracer } = this.#deps;
+  #serving(
+    sessions: ControllerSessions,
+    health: HealthState,
+    { metrics, time: clock }: Pick<Instruments, "metrics" | "time">,
+    signal: AbortSignal,
+  ): BridgeServing {
+    const { logger, audit, folder, tracer } = this.#deps;
     const { server, settings, tokens } = this.#options.config;
     const { startsPerMinute, inputsPerMinute, maxInputBytes } = settings.sessions;
     const isServing = () => !signal.aborted;

@@ -19,16 +19,22 @@ export interface CallFacts {
 const DEFAULT_TIMEOUT_MS = 10_000;
 const USER_AGENT = "gastown-terminal";
 
+export interface TransportHooks {
+  readonly onAttempt?: (facts: CallFacts) => void;
+  /** Called with the `Date` of each answer, and how long the answer was waited for. */
+  readonly onDate?: (date: unknown, ms: number) => void;
+}
+
 /** The Kubernetes API over HTTP/1.1: at most three connections for calls, one for urgent ones, one for each watch. */
 export class KubeTransport implements KubeApi {
   readonly #clock: Clock;
   readonly #connections: Connections;
-  readonly #onAttempt: (facts: CallFacts) => void;
+  readonly #hooks: TransportHooks;
 
-  constructor(deps: ConnectionsDeps, options: { readonly onAttempt?: (facts: CallFacts) => void } = {}) {
+  constructor(deps: ConnectionsDeps, hooks: TransportHooks = {}) {
     this.#clock = deps.clock;
     this.#connections = new Connections(deps);
-    this.#onAttempt = options.onAttempt ?? (() => {});
+    this.#hooks = hooks;
   }
 
   /** Holds the connections until the signal is aborted, then ends them and what runs over them. */
@@ -102,6 +108,7 @@ export class KubeTransport implements KubeApi {
     try {
       const answer = await this.#dispatch(request, lane, start, until);
       status = answer.statusCode;
+      this.#hooks.onDate?.(answer.headers["date"], this.#clock.monotonicMs() - startedAt);
       if (status >= 200 && status < 300) return answer;
       const said = statusAnswer(await json(answer.body));
       throw new KubeApiError(actionOf(request), status, said, retryAfterMs(answer.headers["retry-after"]));
@@ -109,7 +116,7 @@ export class KubeTransport implements KubeApi {
       throw err instanceof DomainError ? err : new KubeUnreachableError(actionOf(request), err);
     } finally {
       const ms = this.#clock.monotonicMs() - startedAt;
-      this.#onAttempt({ method: request.method, resource: resourceOf(request.path), status, ms });
+      this.#hooks.onAttempt?.({ method: request.method, resource: resourceOf(request.path), status, ms });
     }
   }
 

@@ -91,7 +91,9 @@ describe("the chart", () => {
     const rules = manifestsOf(text).find(({ kind }) => kind === "PrometheusRule");
     const used = new Set(JSON.stringify(rules).match(/\bgastown_[a-z_]+/g));
     const { registry } = new Metrics();
-    new ControllerMetrics(registry).observe({
+    const numbers = new ControllerMetrics(registry);
+    numbers.clock(() => 0);
+    numbers.observe({
       sessions: () => [],
       leads: () => true,
       queueDepth: () => 0,

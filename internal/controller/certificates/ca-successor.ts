@@ -6,6 +6,7 @@ import { certificatesOf } from "../../pki/pem.ts";
 import { signSuccessor } from "../../pki/successor.ts";
 import { startRotation } from "./ca-rotation.ts";
 import { afterStep, type CaSecretData, caId, readCaSecret } from "./ca-secret.ts";
+import { issuingTime } from "./session-certificate.ts";
 
 const CA_DAYS = 3650;
 const MAX_COMMON_NAME = 64;
@@ -18,7 +19,7 @@ export async function newSessionsCa(
   const keys = await newKeyPair("ecdsa-p384");
   const made = new Date(now).toISOString().replace(/\D/g, "").slice(0, 14);
   const name = `gastown ${made} ${trustDomain}`.slice(0, MAX_COMMON_NAME);
-  const cert = newAuthority(keys, { name, trustDomain, days: CA_DAYS, now });
+  const cert = newAuthority(keys, { name, trustDomain, days: CA_DAYS, now: issuingTime(now) });
   return { cert, key: privateKeyPem(keys.privateKey) };
 }
 
@@ -40,7 +41,12 @@ export async function introduceSuccessor(
     : await newSessionsCa(trustDomain, now);
   const [certificate] = certificatesOf(cert);
   checkSigner({ certificate, key: createPrivateKey(key) }, now, "next.crt");
-  const next = { ...data, "next.crt": cert, "next.key": key, "chain.crt": signSuccessor(certificate, signer, now) };
+  const next = {
+    ...data,
+    "next.crt": cert,
+    "next.key": key,
+    "chain.crt": signSuccessor(certificate, signer, issuingTime(now)),
+  };
   // A CA that may not have a CA below it signs none: its trust ends with it.
   if (factsOf(signer.certificate).pathLength === 0) next["chain.crt"] = "";
   return afterStep(next, startRotation(state, caId(certificate)));

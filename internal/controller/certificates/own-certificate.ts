@@ -6,7 +6,7 @@ import type { Task } from "../../base/task-group.ts";
 import { newKeyPair, privateKeyPem } from "../../pki/key-pair.ts";
 import { newLeaf } from "../../pki/leaf.ts";
 import type { TlsFiles } from "../../pki/tls-files.ts";
-import { type IssuingCa, renewalTime } from "./session-certificate.ts";
+import { type IssuingCa, issuingTime, renewalTime } from "./session-certificate.ts";
 
 export interface OwnCertificateDeps {
   readonly clock: Clock;
@@ -76,7 +76,13 @@ export class OwnCertificate implements Task {
 
   async #renew(ca: IssuingCa): Promise<void> {
     const keys = await newKeyPair("ecdsa-p384");
-    const common = { trustDomain: undefined, namespace: "", crlUrl: undefined, days: 1, now: this.#deps.clock.now() };
+    const common = {
+      trustDomain: undefined,
+      namespace: "",
+      crlUrl: undefined,
+      days: 1,
+      now: issuingTime(this.#deps.clock.now()),
+    };
     const pem = newLeaf({ ...common, ...leafNames(this.#names) }, keys.publicKey, ca.signer);
     const { bundle, chain, crl } = ca;
     const list = crl === undefined ? {} : { crl };

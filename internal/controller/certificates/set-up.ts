@@ -9,6 +9,7 @@ import { type CaMaterial, readCaSecret } from "./ca-secret.ts";
 import { newSessionsCa } from "./ca-successor.ts";
 import type { ObservedSecret } from "./certificate-policies.ts";
 import type { SecretContent, SecretStore } from "./secret-store.ts";
+import { issuingTime } from "./session-certificate.ts";
 
 export interface SetUpDeps {
   readonly secrets: SecretStore;
@@ -88,7 +89,7 @@ async function ensureClient(
 async function newClient({ client, trustDomain }: SetUpWish, ca: CaMaterial, now: number) {
   const keys = await newKeyPair("ecdsa-p384");
   const names = { name: client, hosts: [], uris: [], trustDomain, namespace: "" };
-  const options = { type: "client", ...names, crlUrl: undefined, days: CLIENT_DAYS, now } as const;
+  const options = { type: "client", ...names, crlUrl: undefined, days: CLIENT_DAYS, now: issuingTime(now) } as const;
   const pem = newLeaf(options, keys.publicKey, ca.signer);
   return { "tls.crt": `${pem}${ca.chain}`, "tls.key": privateKeyPem(keys.privateKey), "ca.crt": ca.bundle };
 }

@@ -86,6 +86,15 @@ export class ControllerMetrics {
     );
   }
 
+  /** `aheadMs`: by how much this machine's clock is ahead of the API server's. */
+  clock(aheadMs: () => number): void {
+    this.#gauge(
+      "gastown_kube_clock_ahead_seconds",
+      "By how much the clock of the replica's node is ahead of the API server's; 0: by less than 5 s.",
+      () => aheadMs() / 1000,
+    );
+  }
+
   #sessions({ sessions }: ControllerFacts): void {
     new Gauge({
       name: "gastown_controller_sessions",

@@ -24,12 +24,13 @@ import type { TestCluster } from "./cluster.ts";
 export const TOWN = "town.example";
 const CA_NAMESPACE = "town-ca";
 const SYSTEM = "town-system";
+const SHIFTED_CLOCK = new URL("../../fakes/shifted-clock.ts", import.meta.url).href;
 
 /** A replica of the controller, and a client of it. */
 export interface RunningReplica extends AsyncDisposable {
   readonly client: Client<typeof BridgeService>;
-  /** Another connection, with the client's certificate of now. */
-  connect(): ClientConnection;
+  /** Another connection, with the client's certificate of now. `token`: instead of one of `shop`. */
+  connect(token?: string): ClientConnection;
   readonly pid: number;
   log(): string;
   /** Sends the signal; one that ends it resolves when it has ended. */
@@ -174,9 +175,12 @@ export class ControllerCluster implements AsyncDisposable {
     return this.#dir;
   }
 
-  /** Starts a replica and waits until it is ready. `account`: with whose rights; undefined: a cluster admin's. */
-  async replica(account?: string): Promise<RunningReplica> {
-    const child = await this.#spawn(account);
+  /**
+   * Starts a replica and waits until it is ready. `account`: with whose rights; undefined: a cluster admin's. `clock`:
+   * by how much its wall clock is ahead, outside of TLS.
+   */
+  async replica(account?: string, clock: { readonly aheadMs: number } = { aheadMs: 0 }): Promise<RunningReplica> {
+    const child = await this.#spawn(account, clock.aheadMs);
     let log = "";
     child.stderr.setEncoding("utf8").on("data", (text: string) => {
       log += text;
@@ -197,13 +201,15 @@ export class ControllerCluster implements AsyncDisposable {
     return replica;
   }
 
-  async #spawn(account: string | undefined) {
+  async #spawn(account: string | undefined, aheadMs: number) {
     const program = ownProgram("gt-controller");
     const flags = ["--config", join(this.#dir, "controller.yaml"), "--namespace", SYSTEM];
     const stdio: ["ignore", "ignore", "pipe"] = ["ignore", "ignore", "pipe"];
     if (this.#network === undefined) {
       const kubeconfig = await this.#kubeconfig(account);
-      return spawn(process.execPath, [program, ...flags, "--kubeconfig", kubeconfig], { stdio });
+      const env = { ...process.env, SHIFTED_CLOCK_MS: String(aheadMs) };
+      const shift = aheadMs === 0 ? [] : ["--import", SHIFTED_CLOCK];
+      return spawn(process.execPath, [...shift, program, ...flags, "--kubeconfig", kubeconfig], { env, stdio });
     }
     const { tool, name } = this.#network;
     const inner = `exec ${[process.execPath, program, ...flags].map((word) => JSON.stringify(word)).join(" ")} --kubeconfig "$KUBECONFIG"`;
@@ -239,8 +245,8 @@ export class ControllerCluster implements AsyncDisposable {
       current.connection[Symbol.dispose]();
       current = this.#connect(port);
     });
-    const connect = () => {
-      const made = this.#connect(port);
+    const connect = (token?: string) => {
+      const made = this.#connect(port, token);
       return { client: made.client, [Symbol.dispose]: () => made.connection[Symbol.dispose]() };
     };
     const ended = new Promise<void>((resolve) => child.once("close", () => resolve()));
@@ -263,7 +269,10 @@ export class ControllerCluster implements AsyncDisposable {
     };
   }
 
-  #connect(port: string): { readonly connection: SidecarConnection; readonly client: Client<typeof BridgeService> } {
+  #connect(
+    port: string,
+    given?: string,
+  ): { readonly connection: SidecarConnection; readonly client: Client<typeof BridgeService> } {
     const certificate = new X509Certificate(this.#client.cert);
     const authorize: Interceptor = (next) => (request) => {
       const claims = {
@@ -274,7 +283,8 @@ export class ControllerCluster implements AsyncDisposable {
         ttlMs: 120_000,
         certificate,
       };
-      request.header.set("authorization", `Bearer ${mintToken(this.#jwt.privateKey, claims, Date.now())}`);
+      const token = given ?? mintToken(this.#jwt.privateKey, claims, Date.now());
+      request.header.set("authorization", `Bearer ${token}`);
       return next(request);
     };
     const tls = { ...this.#client, ca: this.#caPem };
