@@ -211,7 +211,7 @@ describe("the chart on a real API server", () => {
     );
     const everyones = await rulesOf(found, "system:serviceaccount:default:nobody", AGENTS);
     const own = (await rulesOf(found, "ann", AGENTS)).filter((one) => !everyones.includes(one));
-    expect(own).toEqual(["pods/portforward: create,get", "pods: get,list,watch"]);
+    expect(own).toEqual(["pods/portforward: create,get", "pods: list"]);
   });
 
   it.for([
