@@ -33,15 +33,21 @@ function nextSteps(
   project: string,
 ): readonly string[] {
   const template = '{{index .data \\"$file\\" | base64decode}}';
+  const dir = `gastown-${client}`;
   return [
     "",
     "Next:",
-    `  mkdir -m 700 -p gastown-${client}`,
+    `  umask 077 && mkdir -p ${dir}`,
     "  for file in tls.crt tls.key ca.crt jwt.key; do",
-    `    kubectl -n ${namespace} get secret ${secret} -o go-template="${template}" > gastown-${client}/$file`,
+    `    kubectl -n ${namespace} get secret ${secret} -o go-template="${template}" > ${dir}/$file`,
     "  done",
     `  kubectl -n ${namespace} port-forward service/${release} 9445:9445 &`,
-    `  export GT_SERVER=127.0.0.1:9445 GT_TLS_DIR=$PWD/gastown-${client}`,
-    `  gt agents --jwt-key $GT_TLS_DIR/jwt.key --jwt-issuer ${client} --project ${project}`,
+    `  export GT_PROFILE=${release}`,
+    "  gt config set server 127.0.0.1:9445",
+    `  gt config set tls-dir ${dir}`,
+    `  gt config set jwt-key ${dir}/jwt.key`,
+    `  gt config set jwt-issuer ${client}`,
+    `  gt config set project ${project}`,
+    "  gt agents",
   ];
 }

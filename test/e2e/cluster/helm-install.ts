@@ -1,23 +1,27 @@
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from "vitest";
 import { createClient } from "../../../pkg/bridgeclient/index.ts";
 import { FollowedSession } from "../../support/bridge/followed-session.ts";
 import { gt } from "../../support/bridge/gt-transcript.ts";
 import type { TestCluster } from "../../support/cluster/cluster.ts";
-import { component } from "../../support/cluster/components.ts";
+import { component, requireComponent } from "../../support/cluster/components.ts";
 import { CHART, Helm } from "../../support/cluster/helm.ts";
 import { requireCluster, shared } from "../../support/cluster/shared-cluster.ts";
 import { until } from "../../support/sidecar/sidecar.ts";
 import { TcpRelay } from "../../support/sidecar/tcp-relay.ts";
 
 const LIMIT_MS = 600_000;
+const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const SYSTEM = "gastown-system";
 const AGENTS = "gastown-agents";
+/** Of the Service, so that the chart's own words name a port of this machine that is nobody's. */
+const PORT = 20_000 + Math.floor(Math.random() * 10_000);
 /** `npm run e2e` runs all of it. */
 const isFull = process.env["GT_E2E"] === "full";
 
@@ -27,6 +31,7 @@ describe("the chart, installed on a real cluster and used from outside", () => {
   let helm: Helm;
   let dir = "";
   let values = "";
+  let notes = "";
   let forward: { readonly port: number; readonly stop: () => Promise<void> } | undefined;
 
   beforeAll(async () => {
@@ -44,7 +49,9 @@ describe("the chart, installed on a real cluster and used from outside", () => {
       JSON.stringify({
         image: { repository, tag },
         agents: { demo, apart: { ...demo, isolation: "containers" } },
+        service: { port: PORT },
         sessions: { retention: "5s" },
+        clients: { readers: [{ kind: "User", name: "ann" }] },
       }),
     );
   }, LIMIT_MS);
@@ -63,7 +70,7 @@ describe("the chart, installed on a real cluster and used from outside", () => {
     await forward?.stop();
     const kubectl = await component("kubectl");
     if ("missing" in kubectl || cluster === undefined) throw new Error("no cluster");
-    const args = ["-n", SYSTEM, "port-forward", "service/gastown", ":9445"];
+    const args = ["-n", SYSTEM, "port-forward", "service/gastown", `:${PORT}`];
     const env = { ...process.env, KUBECONFIG: cluster.kubeconfig };
     const child = spawn(kubectl.path, args, { env, stdio: ["ignore", "pipe", "ignore"] });
     const ended = once(child, "close");
@@ -79,7 +86,7 @@ describe("the chart, installed on a real cluster and used from outside", () => {
     forward = { port: Number(port), stop };
   }
 
-  const env = (): Record<string, string> => ({
+  const environment = (): Record<string, string> => ({
     PATH: `${join(dir, "bin")}:${process.env["PATH"] ?? ""}`,
     FAKE_BD: join(dir, "beads"),
     HOME: dir,
@@ -90,7 +97,7 @@ describe("the chart, installed on a real cluster and used from outside", () => {
   });
   const run = async (...args: readonly string[]) => {
     const caller = ["--jwt-key", join(dir, "admin", "jwt.key"), "--jwt-issuer", "admin", "--project", "default"];
-    return await gt([...args, ...caller], env());
+    return await gt([...args, ...caller], environment());
   };
   /** As a program calls that uses the SDK, at a port of this machine. */
   const consumer = (port: number) => {
@@ -110,7 +117,7 @@ describe("the chart, installed on a real cluster and used from outside", () => {
   it("installs, and gives the first client what it needs", { timeout: LIMIT_MS }, async (context) => {
     const found = await here(context);
     const wait = ["--wait", "--timeout", "180s"];
-    await helm.run("install", "gastown", CHART, "-n", SYSTEM, "--create-namespace", "-f", values, ...wait);
+    notes = await helm.run("install", "gastown", CHART, "-n", SYSTEM, "--create-namespace", "-f", values, ...wait);
     await found.kubectl(["-n", SYSTEM, "wait", "--for=condition=complete", "job/gastown-setup-1", "--timeout=60s"]);
     await mkdir(join(dir, "admin"), { mode: 0o700 });
     await mkdir(join(dir, "beads"));
@@ -139,7 +146,7 @@ describe("the chart, installed on a real cluster and used from outside", () => {
       await untilRunning(session);
       expect(JSON.parse(await readFile(bead, "utf8"))[0].metadata).toEqual({
         ...{ backend: "k8s", sidecar_host: expect.stringMatching(/^[\d.:a-f]+$/), sidecar_port: "9090" },
-        ...{ sidecar_session: session, bridge_server: env()["GT_SERVER"] },
+        ...{ sidecar_session: session, bridge_server: environment()["GT_SERVER"] },
       });
       const sent = await run("nudge", "gt-1", "hello from outside");
       expect(sent).toMatchObject({ code: 0, stdout: expect.stringContaining("submitted") });
@@ -147,6 +154,61 @@ describe("the chart, installed on a real cluster and used from outside", () => {
       expect(seen).toMatchObject({ code: 0, stdout: expect.stringContaining("hello from outside") });
     },
   );
+
+  it("says what to do first, which works as it stands", { timeout: LIMIT_MS }, async (context) => {
+    const found = await here(context);
+    const [program, gtFolder] = [await requireComponent(context, "kubectl"), join(ROOT, "cmd", "gt")];
+    const script = /^Next: .*\n((?:.*\n)*? {2}gt agents\n)/m.exec(notes)?.[1] ?? "exit 1";
+    const home = join(dir, "person");
+    await mkdir(home);
+    const env = { PATH: `${gtFolder}:${dirname(program)}:${process.env["PATH"]}`, HOME: home, LANG: "C.UTF-8" };
+    const ending = 'trap "kill %1; wait" EXIT; set -e';
+    // The way to the controller is open a moment after its command was begun.
+    const patient = script.replace(/^(.*port-forward.*&)$/m, "$1\nsleep 5");
+    const { stdout } = await promisify(execFile)("bash", ["-c", `set -m; ${ending}\n${patient}`], {
+      cwd: home,
+      env: { ...env, KUBECONFIG: found.kubeconfig },
+      timeout: 120_000,
+    });
+    expect(stdout).toContain("one is idle");
+    expect(stdout).toMatch(/^one +one +apart +running +\/workspace$/m);
+  });
+
+  it("gives a reader the rights that gt needs to peek by label, and none beside them", {
+    timeout: LIMIT_MS,
+  }, async (context) => {
+    const found = await here(context);
+    const view = JSON.parse(await found.kubectl(["config", "view", "--raw", "--minify", "-o", "json"]));
+    view.users[0].user.as = "ann";
+    const kubeconfig = join(dir, "ann.json");
+    await writeFile(kubeconfig, JSON.stringify(view), { mode: 0o600 });
+    const { GT_SERVER: _, ...env } = { ...environment(), KUBECONFIG: kubeconfig };
+    const place = ["--context", view["current-context"], "--namespace", AGENTS];
+    const peek = async () => await gt(["peek", "first-demo", ...place], env);
+    const get = ["-n", AGENTS, "get", "role", "gastown-reader", "-o", "jsonpath={.rules}"];
+    const rules = JSON.parse(await found.kubectl(get)) as readonly { resources: string[]; verbs: string[] }[];
+    const set = async (to: readonly object[]) => {
+      const patch = JSON.stringify([{ op: "replace", path: "/rules", value: to }]);
+      await found.kubectl(["-n", AGENTS, "patch", "role", "gastown-reader", "--type=json", "-p", patch]);
+    };
+    const works = async () => ((await peek()).stdout.includes("hello from outside") ? true : undefined);
+    await until("a peek with all rights", 30_000, works);
+    const needed: string[] = [];
+    for (const [i, { resources, verbs }] of rules.entries()) {
+      for (const verb of verbs) {
+        await set(
+          rules
+            .map((rule, j) => (i === j ? { ...rule, verbs: verbs.filter((each) => each !== verb) } : rule))
+            .filter((rule) => rule.verbs.length > 0),
+        );
+        const isRefused = async () => ((await peek()).stderr.includes("forbidden") ? true : undefined);
+        await until(`a peek without ${verb} ${resources} refused`, 30_000, isRefused);
+        needed.push(`${verb} ${resources}`);
+      }
+    }
+    await set(rules);
+    expect(needed).toEqual(["list pods", "get pods/portforward", "create pods/portforward"]);
+  });
 
   it("answers helm test", { timeout: LIMIT_MS }, async (context) => {
     await here(context);
