@@ -3,6 +3,7 @@ import {
   appendFileSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -120,6 +121,20 @@ it("leaves the old records in place when a record cannot be written again", () =
   journal.append({ word: "more" });
   journal.close();
   expect(reopened().words).toEqual(["old", "more"]);
+});
+
+it("keeps nothing open and leaves nothing behind where a rewrite fails", () => {
+  const { journal } = opened();
+  const unwritable = {
+    toJSON: () => {
+      throw new Error("no text");
+    },
+  } as unknown as Word;
+  const open = readdirSync("/dev/fd").length;
+  for (let i = 0; i < 20; i++) expect(() => journal.rewrite([{ word: "new" }, unwritable])).toThrow("no text");
+  expect(readdirSync("/dev/fd")).toHaveLength(open);
+  expect(readdirSync(dir)).toEqual(["journal.jsonl"]);
+  journal.close();
 });
 
 it("takes a file that others appended to as it is", () => {

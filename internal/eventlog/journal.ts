@@ -106,9 +106,15 @@ export class Journal<T> {
     const path = this.#file.path;
     const next = `${path}.next`;
     const fresh = new Journal<T>(this.#file, openSync(next, "ax", 0o600), 0);
-    for (const record of records) fresh.append(record);
-    if (lstatSync(path, { throwIfNoEntry: false })?.isDirectory()) this.#file.remove("");
-    renameSync(next, path);
+    try {
+      for (const record of records) fresh.append(record);
+      if (lstatSync(path, { throwIfNoEntry: false })?.isDirectory()) this.#file.remove("");
+      renameSync(next, path);
+    } catch (err) {
+      fresh.close();
+      this.#file.remove(".next"); // on a full volume it takes what others need
+      throw err;
+    }
     closeSync(this.#fd);
     this.#fd = fresh.#fd;
     this.#bytes = fresh.#bytes;
