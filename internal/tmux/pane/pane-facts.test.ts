@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { factsCommand, parseFacts } from "./pane-facts.ts";
+import { factsCommand, parseFacts, parseModes } from "./pane-facts.ts";
 
 const SEPARATOR = "gt0123456789abcdef";
 const facts = (numbers: string, ...names: string[]) =>
@@ -55,6 +55,23 @@ describe("parseFacts", () => {
     });
   });
 
+  it.each([
+    ["a width that is no number", "0,,,0,0,0,1,0,abc,24,0,0,0,"],
+    ["no width", "0,,,0,0,0,1,0,,24,0,0,0,"],
+    ["a width of 0", "0,,,0,0,0,1,0,0,24,0,0,0,"],
+    ["a height of more than tmux has", "0,,,0,0,0,1,0,80,99999,0,0,0,"],
+    ["a height below 0", "0,,,0,0,0,1,0,80,-7,0,0,0,"],
+    ["a part of a column", "0,,,0,0,0,1,0,80.5,24,0,0,0,"],
+    ["a history without end", "0,,,0,0,0,1,0,80,24,1e308,0,0,"],
+    ["a cursor that is no number", "0,,,0,0,0,1,0,80,24,0,x,0,"],
+    ["a time that is none", "0,,,0,0,0,1,0,80,24,0,0,0,zzz"],
+    ["an exit code beyond 255", "1,99999,,0,0,0,1,0,80,24,0,0,0,"],
+    ["pid 0", "0,,,0,0,0,0,0,80,24,0,0,0,"],
+    ["a pid beyond those of the kernel", `0,,,0,0,0,${"9".repeat(30)},0,80,24,0,0,0,`],
+  ])("takes no answer that tmux never gives: %s", (_, numbers) => {
+    expect(() => facts(numbers, "", "", "")).toThrow(expect.objectContaining({ kind: "unavailable" }));
+  });
+
   it("says that a pane is gone when tmux answers with nothing in its format", () => {
     expect(() => facts("0,,,0,0,0,,0,,,,,", "", "", "")).toThrow(expect.objectContaining({ kind: "unavailable" }));
     expect(() => parseFacts([], SEPARATOR)).toThrow("it is gone");
@@ -69,4 +86,9 @@ describe("factsCommand", () => {
       expect(line).toContain(`#{s/[\\001-\\037\\177]/ /:${name}}`);
     }
   });
+});
+
+it("takes a mode that is no number for one that is not set", () => {
+  const modes = parseModes("x,,1e9,-1,NaN");
+  for (const value of Object.values(modes)) expect([false, 0, "none"]).toContain(value);
 });

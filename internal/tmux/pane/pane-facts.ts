@@ -107,7 +107,7 @@ export function factsCommand(paneId: string, separator: string): string {
 export function parseFacts(lines: readonly string[], separator: string): PaneFacts {
   const [numbers = "", windowName, currentCommand, ...rest] = lines.join("\n").split(separator);
   const values = numbers.split(",");
-  if (values.length !== NUMBERS.length || currentCommand === undefined || !/^\d+$/.test(values[6] ?? "")) {
+  if (values.length !== NUMBERS.length || currentCommand === undefined || !values.every(isNumberOf)) {
     throw new DomainError("unavailable", "cannot read the pane's state: it is gone");
   }
   const number = (name: string): number => Number(values[NUMBERS.indexOf(name)]);
@@ -138,13 +138,40 @@ export function parseFacts(lines: readonly string[], separator: string): PaneFac
   };
 }
 
+/** Fields that may be empty: they do not apply, or an older tmux does not know them. */
+const MAY_BE_EMPTY: ReadonlySet<string | undefined> = new Set([
+  "pane_dead_status",
+  "pane_dead_signal",
+  "window_activity",
+]);
+
+/** Least and largest of fields that are more than counted; a window has tmux's own limit. */
+const RANGES: Readonly<Record<string, readonly [least: number, most: number]>> = {
+  pane_dead_status: [0, 255],
+  pane_dead_signal: [0, 255],
+  pane_pid: [1, 2 ** 22],
+  pane_width: [1, 10_000],
+  pane_height: [1, 10_000],
+};
+
+/** The server may be the agent's own: what it says is only taken if tmux could have said it. */
+function isNumberOf(value: string, index: number): boolean {
+  const name = NUMBERS[index] ?? "";
+  if (value === "") return MAY_BE_EMPTY.has(name);
+  const [least, most] = RANGES[name] ?? [0, Number.MAX_SAFE_INTEGER];
+  return /^\d{1,10}$/.test(value) && Number(value) >= least && Number(value) <= most;
+}
+
 export function modesCommand(paneId: string): string {
   return `display-message -p -t ${paneId} ${quoteArgument(MODES.map((name) => `#{${name}}`).join(","))}`;
 }
 
 export function parseModes(line: string): PaneModes {
   const values = line.split(",");
-  const number = (name: string): number => Number(values[MODES.indexOf(name)] ?? "");
+  const number = (name: string): number => {
+    const value = values[MODES.indexOf(name)] ?? "";
+    return /^\d{1,10}$/.test(value) ? Number(value) : 0;
+  };
   const flag = (name: string): boolean => number(name) === 1;
   const button = flag("mouse_button_flag") ? "button" : flag("mouse_standard_flag") ? "standard" : "none";
   return {
