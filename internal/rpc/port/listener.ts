@@ -27,6 +27,8 @@ export interface ListenerLimits extends HandshakeRate {
   readonly maxConnections: number;
   /** How many more may be before the end of their handshake (TLS) or their first bytes; one more cuts the oldest. */
   readonly maxHalfOpen: number;
+  /** Streams of an HTTP/2 connection that are open at a time; further ones are reset before anything looks at them. */
+  readonly maxStreams: number;
 }
 
 /** Why a connection came to nothing before its first request. */
@@ -57,17 +59,19 @@ export interface Listener {
  * all streams it can have at once, and then so many a second: opening and cancelling forever ("rapid reset") ends the
  * connection. PING and SETTINGS are answered as long as the answers are read, up to 1,000 that are not (nghttp2's own).
  */
-const HTTP2_OPTIONS = {
-  maxSessionMemory: 64,
-  streamResetBurst: 4096,
-  streamResetRate: 200,
-  settings: {
-    initialWindowSize: 65_535,
-    maxConcurrentStreams: 4096,
-    maxHeaderListSize: MAX_HEADER_BYTES,
-    enablePush: false,
-  },
-};
+function http2Options({ maxStreams }: ListenerLimits) {
+  return {
+    maxSessionMemory: 64,
+    streamResetBurst: 4096,
+    streamResetRate: 200,
+    settings: {
+      initialWindowSize: 65_535,
+      maxConcurrentStreams: maxStreams,
+      maxHeaderListSize: MAX_HEADER_BYTES,
+      enablePush: false,
+    },
+  };
+}
 
 /** A client that was stopped keeps its sockets; the kernel finds out about one that is gone. */
 const KEEP_ALIVE = { noDelay: true, keepAlive: true, keepAliveInitialDelay: 30_000 };
@@ -85,7 +89,7 @@ export function createTlsListener(
 ): Listener {
   const secure = createSecureServer({
     ...serverTlsOptions(tls),
-    ...HTTP2_OPTIONS,
+    ...http2Options(limits),
     ...KEEP_ALIVE,
     allowHTTP1: true,
     handshakeTimeout: limits.handshakeTimeoutMs,
@@ -128,7 +132,7 @@ export function createTlsListener(
 export function createPlainListener(clock: Clock, limits: ListenerLimits, handlers: ListenerHandlers): Listener {
   const http1 = createHttp1Server({ ...http1Limits(limits), ...KEEP_ALIVE });
   http1.on("request", handlers.onRequest);
-  const http2 = createHttp2Server(HTTP2_OPTIONS);
+  const http2 = createHttp2Server(http2Options(limits));
   wireHttp2(http2, handlers);
   // Half-open, because an HTTP/1.1 client may close its side once the request is written.
   const server = createServer({ ...KEEP_ALIVE, allowHalfOpen: true });

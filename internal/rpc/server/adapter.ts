@@ -158,7 +158,7 @@ function withBody(response: UniversalServerResponse): UniversalServerResponse {
 }
 
 /** Without a word: HTTP/2 has a sign that says nothing of it was looked at. */
-function cutOff(req: ServerRequest, res: ServerResponse12): void {
+export function cutOff(req: ServerRequest, res: ServerResponse12): void {
   if ("stream" in req) refuseStream(req.stream, constants.NGHTTP2_REFUSED_STREAM);
   else refuse(res, 503);
 }

@@ -1,3 +1,4 @@
+import type { Clock } from "../../base/clock.ts";
 import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
 import type { ListenAddress } from "../port/listen.ts";
 import type { ServerRequest, ServerResponse12 } from "../port/request.ts";
@@ -12,14 +13,20 @@ export interface HealthListenerOptions extends ListenAddress {
   readonly hostCheck: HostCheck;
 }
 
-/** A probe is a new connection with one request: it gets the place of an older one, whoever holds that. */
+/**
+ * A probe is a new connection with one request: it gets the place of an older one, whoever holds that. Anyone may call
+ * here, so a connection has few streams.
+ */
 const LIMITS = {
   handshakeTimeoutMs: 2000,
   maxConnections: 512,
   maxConnectionsOfOne: 512,
   idleMs: 5000,
   mayCutBusy: true,
+  maxStreams: 16,
 } as const;
+/** Metrics are made at most this often, however many ask: it takes some milliseconds. */
+const METRICS_MS = 50;
 
 /**
  * The plaintext port for probes: `GET /livez`, `/readyz`, `/metrics`, and `grpc.health.v1` (HTTP/2 and HTTP/1.1). It
@@ -35,10 +42,11 @@ export function createHealthServer(
     healthRoutes(health)(router);
     reflectionRoutes([Health])(router);
   };
+  const text = shared(clock, METRICS_MS, async () => Buffer.from(await metrics.registry.metrics()));
   const fallback = (req: ServerRequest, res: ServerResponse12) => {
     const refusal = hostRefusal(hostOf(req), req.headers.origin, options.hostCheck);
     if (refusal !== undefined) return send(res, { status: 403, body: `${refusal}\n` });
-    return answerHttp(req, res, health, metrics);
+    return answerHttp(req, res, health, { text, type: metrics.registry.contentType });
   };
   return new RpcServer(
     { clock, logger },
@@ -50,9 +58,14 @@ function hostOf(req: ServerRequest): string | undefined {
   return "authority" in req ? req.authority : req.headers.host;
 }
 
+interface MetricsText {
+  readonly text: () => Promise<Buffer>;
+  readonly type: string;
+}
+
 interface Probe {
   readonly status: number;
-  readonly body: string;
+  readonly body: string | Buffer;
   readonly type?: string;
 }
 
@@ -71,19 +84,32 @@ function notServing({ hindrance }: HealthState): string {
   return `not serving${hindrance === "" ? "" : `: ${hindrance}`}\n`;
 }
 
+/** What `make` gives, for all who ask within `ms` of its beginning. */
+function shared<T>(clock: Clock, ms: number, make: () => Promise<T>): () => Promise<T> {
+  let begunMs = Number.NEGATIVE_INFINITY;
+  let made: Promise<T> | undefined;
+  return () => {
+    const now = clock.monotonicMs();
+    if (made === undefined || now - begunMs >= ms) {
+      begunMs = now;
+      made = make();
+    }
+    return made;
+  };
+}
+
 /** Awaits nothing but the metrics. */
-async function answerHttp(req: ServerRequest, res: ServerResponse12, health: HealthState, metrics: Metrics) {
+async function answerHttp(req: ServerRequest, res: ServerResponse12, health: HealthState, metrics: MetricsText) {
   const path = req.url?.split("?", 1)[0] ?? "";
   if (req.method !== "GET" && req.method !== "HEAD") return send(res, { status: 405, body: "only GET\n" });
   if (path !== "/metrics") {
     return send(res, probe(path, health) ?? { status: 404, body: "see /livez, /readyz, /metrics\n" });
   }
-  const body = await metrics.registry.metrics();
-  send(res, { status: 200, body, type: metrics.registry.contentType });
+  send(res, { status: 200, body: await metrics.text(), type: metrics.type });
 }
 
 function send(res: ServerResponse12, { status, body, type = "text/plain; charset=utf-8" }: Probe): void {
-  const bytes = Buffer.from(body);
+  const bytes = typeof body === "string" ? Buffer.from(body) : body;
   res.statusCode = status;
   res.setHeader("content-type", type);
   res.setHeader("content-length", bytes.length);

@@ -15,7 +15,6 @@ import { ConnectionAges } from "../port/connection-ages.ts";
 import type { ConnectionDecision } from "../port/connection-decision.ts";
 import { ConnectionMetrics } from "../port/connection-metrics.ts";
 import { type Admission, type AdmittedUntil, Connections } from "../port/connections.ts";
-import { hasTooManyHeaders } from "../port/header-limit.ts";
 import { type ListenAddress, listen } from "../port/listen.ts";
 import {
   type ConnectionFault,
@@ -28,7 +27,8 @@ import type { ConnectionLimits } from "../port/open-connections.ts";
 import { type Identify, type Peer, peerKey } from "../port/peer.ts";
 import type { ServerRequest, ServerResponse12 } from "../port/request.ts";
 import { type SessionLimits, Sessions } from "../port/sessions.ts";
-import { type Adapter, createAdapter, type Routes, refuse } from "./adapter.ts";
+import { type Adapter, createAdapter, type Routes } from "./adapter.ts";
+import { arrivals } from "./arrivals.ts";
 import { correlationKey, endCallKey, noteFacts } from "./call-facts.ts";
 import { type CallLimits, Calls, callKey } from "./calls.ts";
 import type { Decisions } from "./decisions.ts";
@@ -100,6 +100,7 @@ const LIMITS: Limits = {
   idleWithoutRoleMs: 10_000,
   mayCutBusy: false,
   maxHalfOpen: 512,
+  maxStreams: 4096,
   handshakesPerSecond: 100,
   handshakeBurst: 256,
   pingIntervalMs: 30_000,
@@ -289,16 +290,14 @@ export class RpcServer implements Task {
       },
       onFault: (fault: ConnectionFault) => this.#connectionMetrics?.fault(fault),
       onHandshakeFailed: (decision: ConnectionDecision) => this.#deps.decisions?.connection(decision),
-      onRequest(req: ServerRequest, res: ServerResponse12) {
-        if (hasTooManyHeaders(req.rawHeaders)) return refuse(res, 431);
-        // A kept-alive HTTP/1.1 connection has no GOAWAY: it ends with the answer under way.
-        if (!("stream" in req)) {
-          if ("shouldKeepAlive" in res && ages.isOld(req.socket)) res.shouldKeepAlive = false;
-          res.once("finish", () => shutdown.aborted && req.socket.end());
-          callers.request(connections.peerOf(req), res);
-        }
-        adapter.handle(req, res);
-      },
+      onRequest: arrivals({
+        adapter,
+        connections,
+        callers,
+        ages,
+        shareOf: (req) => this.#callerOf(connections.peerOf(req), req).share,
+        shutdown,
+      }),
     };
     const { clock } = this.#deps;
     const { tls } = this.#options;
