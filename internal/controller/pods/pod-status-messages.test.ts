@@ -14,6 +14,13 @@ describe("a pod of a session that was asked to stop, or has an odd message", () 
     expect(podVerdict(late, stopping)).toEqual({ status: "stopped", reason: "", error: "" });
   });
 
+  it("is stopping, and not stopped, while its node is silent", () => {
+    const silent = [{ type: "Ready", status: "Unknown", reason: "NodeStatusUnknown" }];
+    const pod = recorded({ phase: "Running", conditions: silent });
+    expect([podVerdict(pod).status, podVerdict(pod, { stopping: true }).status]).toEqual(["running", "stopping"]);
+    expect(podVerdict(pod, { stopping: true }).reason).toBe("NodeLost");
+  });
+
   it("shows what the cluster says as one bounded line without control characters", () => {
     const message = `a\u001b[31mb\nc ${"x".repeat(1000)}`;
     const { error } = podVerdict(recorded({ phase: "Pending", containerStatuses: [waiting("ErrImagePull", message)] }));

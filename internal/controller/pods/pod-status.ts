@@ -51,11 +51,11 @@ const refusedByNode: Check = ({ status }) => {
 /**
  * Its node does not answer. The agent may well run on, so it has not failed; when the node is back, the pod says more.
  */
-const nodeLost: Check = ({ status, nodeName, deletedAt }) => {
+const nodeLost: Check = ({ status, nodeName, deletedAt }, { stopping }) => {
   const isLost = status.reason === "NodeLost" || status.phase === "Unknown" || wasMarkedNotReady(status);
   if (!isLost) return undefined;
   const error = `the node ${nodeName} does not answer: whether the agent runs is not known`;
-  return { status: deletedAt === undefined ? "running" : "stopping", reason: "NodeLost", error };
+  return { status: deletedAt === undefined && !stopping ? "running" : "stopping", reason: "NodeLost", error };
 };
 
 /** Its own end: every container has ended and none is started again. */

@@ -18,3 +18,13 @@ it("names the control plane that cannot be reached", () => {
     fields: { hint: expect.stringContaining("--server") },
   });
 });
+
+it("names the control plane that does not answer, and leaves other ends of a wait as they are", () => {
+  const silent = new DomainError("deadline", "the operation timed out");
+  expect(explainFailure(silent, call)).toMatchObject({
+    message: "127.0.0.1:9445 does not answer in time",
+    fields: { hint: expect.stringContaining("port-forward") },
+  });
+  const late = new DomainError("deadline", "the sidecar does not answer within 3 s");
+  expect(explainFailure(late, call)).toBe(late);
+});

@@ -25,6 +25,7 @@ const WAYS: readonly Explain[] = [
   noTerminal,
   stillStarting,
   unreachable,
+  unanswered,
 ];
 
 /** The same failure, with a hint where it is one of these. */
@@ -137,5 +138,14 @@ function unreachable(err: DomainError, { server }: BridgeCall) {
   return {
     message: `${server} ${err.message}`,
     hint: "does a control plane run there? --server (GT_SERVER) says where",
+  };
+}
+
+/** The text is that of a call whose time has passed without a word from the other end. */
+function unanswered(err: DomainError, { server }: BridgeCall) {
+  if (err.kind !== "deadline" || err.message !== "the operation timed out") return undefined;
+  return {
+    message: `${server} does not answer in time`,
+    hint: "is the way there open (a port-forward, a VPN), and a control plane ready behind it?",
   };
 }
