@@ -292,6 +292,22 @@ describe("rows that scroll into the history", () => {
     expect(reported).toEqual([...rows(0, 3), "erasing", ...rows(8, 9), "erasing"]);
   });
 
+  it("are reported before what stands below them when it is looked at while it is about to be drawn again", async () => {
+    const emulator = make(20, 3);
+    const told: string[] = [];
+    const listener = { overflowed: () => {}, vanished: () => false, erasing: () => {}, cleared: () => {} };
+    emulator.listen({ ...listener, scrolled: (lines) => told.push(...lines.map(({ text }) => text)) });
+    emulator.holdLines(true);
+    await emulator.write("1\r\n2\r\n3\r\n4\r\n5");
+    const done = emulator.replace("1\r\n2\r\n3\r\n4\r\n5", 20, 4);
+    const standing = emulator.standingLines();
+    told.push(...standing.map(({ text }) => text));
+    emulator.markReported(standing);
+    await done;
+    expect(told).toEqual(["1", "2", "3", "4", "5"]);
+    expect(emulator.rows).toBe(4);
+  });
+
   it("are reported before the program throws the history away, and reported again after it", async () => {
     const { emulator, reported } = await listening();
     await emulator.write(`${rows(0, 8).join("\r\n")}\x1b[2J\x1b[3J\x1b[H${rows(30, 37).join("\r\n")}`);

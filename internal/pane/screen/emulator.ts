@@ -16,6 +16,8 @@ export interface EmulatorOptions {
   readonly scrollback: number;
 }
 
+/** Comes right before what is drawn in the place of the screen: a command that nobody else gives means nothing. */
+const REPLACES = 7790;
 /** The main screen, everything as at the start, no history and no title. */
 const FORGET = "\x1b[?1049l\x1bc\x1b[3J\x1b]2;\x07";
 
@@ -32,6 +34,8 @@ export class Emulator {
   #version = 0;
   #cached: { readonly version: number; readonly screen: Screen } | undefined;
   #redrawn: { readonly version: number; readonly text: string } | undefined;
+  /** Is called once, when the terminal comes to what replaces the screen. */
+  #replaces: (() => void) | undefined;
 
   constructor(options: EmulatorOptions) {
     this.#terminal = tmuxTerminal(options, (move) => {
@@ -48,6 +52,11 @@ export class Emulator {
       this.#version++;
       this.#reporter.restarting();
       return false;
+    });
+    this.#terminal.parser.registerOscHandler(REPLACES, () => {
+      this.#replaces?.();
+      this.#replaces = undefined;
+      return true;
     });
     this.#terminal.onTitleChange((title) => {
       this.#title = title;
@@ -158,14 +167,21 @@ export class Emulator {
     });
   }
 
-  /** Forgets everything and draws `text` on a terminal of that size; nobody sees it blank in between. */
+  /**
+   * Forgets everything and draws `text` on a terminal of that size; nobody sees it blank in between. Until it is drawn
+   * lines are reported of the screen as it was.
+   */
   replace(text: string, cols: number, rows: number, onTaken?: () => void): Promise<void> {
     this.#decoder = utf8Decoder();
-    const before = this.#reporter.all();
-    const quiet = this.#reporter.pause();
-    this.resize(cols, rows);
-    return this.write(`${FORGET}${text}`, () => {
-      quiet.resume();
+    let before: readonly MainLine[] = [];
+    let quiet: ReturnType<ScrollReporter["pause"]> | undefined;
+    this.#replaces = () => {
+      before = this.#reporter.all();
+      quiet = this.#reporter.pause();
+      this.resize(cols, rows);
+    };
+    return this.write(`\x1b]${REPLACES};\x07${FORGET}${text}`, () => {
+      quiet?.resume();
       this.#reporter.adopt(before);
       this.#reporter.hold(false);
       onTaken?.();
