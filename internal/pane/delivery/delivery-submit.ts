@@ -93,7 +93,7 @@ async function pressEnter({ deps }: Attempt, cursor: Look["cursor"] | undefined)
 /** Undefined once the agent has read the Enter, or drawn something since: then what it shows is what came of it. */
 async function awaitRead(attempt: Attempt, probe: Probe, pressedAt: number): Promise<DeliveryEnd | undefined> {
   const { clock, signs, source } = attempt.deps;
-  const end = pressedAt + (HANGS_MS);
+  const end = pressedAt + (signs.isNew() ? FIRST_HANGS_MS : HANGS_MS);
   if (await attempt.hasRead(pressedAt)) return undefined;
   for (;;) {
     if (await attempt.hasRead(pressedAt)) return awaitSubmitted(attempt, probe, pressedAt);
