@@ -27,6 +27,8 @@ export interface FreezeOptions {
   readonly seed: number;
   readonly from: number;
   readonly to: number;
+  /** The agent is started again after this many; default 25. */
+  readonly life?: number;
   readonly sidecarProgram: string | undefined;
   readonly signal: AbortSignal;
   readonly onFreeze: (figures: FreezeFigures) => void;
@@ -48,8 +50,9 @@ const LOG_LINES = 8;
 
 /** Freezes the agent at random instants of deliveries, for a time whose logarithm is evenly dealt. */
 export async function runFreezes(target: Target, options: FreezeOptions): Promise<void> {
+  const { life = PER_LIFE } = options;
   for (let next = options.from; next < options.to; ) {
-    const done = await freezesOfALife(target, { ...options, from: next, to: Math.min(options.to, next + PER_LIFE) });
+    const done = await freezesOfALife(target, { ...options, from: next, to: Math.min(options.to, next + life) });
     next = done.next;
     if (done.trouble === undefined) continue;
     options.onTrouble(`freeze ${next}: ${done.trouble.slice(0, 2500)}`);

@@ -61,7 +61,7 @@ async function runLab(options: LabOptions, signal: AbortSignal, say: Say): Promi
 }
 
 async function runSends(options: LabOptions, program: string, record: LabRecord, signal: AbortSignal, say: Say) {
-  const { seed, only, patient, sends } = options;
+  const { seed, only, patient, sends, life } = options;
   const targets: Target[] = [];
   for (const target of sends > 0 ? options.targets : []) {
     const text = await target.missing();
@@ -85,6 +85,7 @@ async function runSends(options: LabOptions, program: string, record: LabRecord,
     const random = seeded(seed + hashOf(target.name) + done);
     await runTarget(target, {
       sends: sends - done,
+      ...(life !== undefined && { life }),
       until,
       only,
       modes: patient ? PATIENT_MODES : MODES,
@@ -107,7 +108,7 @@ async function runScenes(
   signal: AbortSignal,
   say: Say,
 ) {
-  const { seed, targets, freezes, lines } = options;
+  const { seed, targets, freezes, lines, life } = options;
   for (const target of targets.filter(({ kind, fatal }) => kind !== "tui" && fatal === undefined)) {
     if (freezes + lines === 0 || (await target.missing()) !== undefined) continue;
     const common = { seed, sidecarProgram, signal };
@@ -127,7 +128,8 @@ async function runScenes(
       record.add({ type: "trouble", target: target.name, text });
       say(`trouble, ${target.name}: ${text}`);
     };
-    await runFreezes(target, { ...common, from: doneOf("freeze"), to: freezes, onFreeze, onTrouble });
+    const perLife = life === undefined ? {} : { life };
+    await runFreezes(target, { ...common, ...perLife, from: doneOf("freeze"), to: freezes, onFreeze, onTrouble });
   }
 }
 

@@ -5,6 +5,8 @@ import { TARGETS, type Target } from "./targets.ts";
 export interface LabOptions {
   readonly targets: readonly Target[];
   readonly sends: number;
+  /** After how many sends, or freezes, an agent is started again; undefined: 50 and 25. */
+  readonly life: number | undefined;
   readonly seconds: number;
   readonly seed: number;
   readonly parallel: number;
@@ -40,6 +42,7 @@ Usage: npm run lab -- [flags]
   --only WORDS     only the kinds of messages, or states, whose name has this word in it, or one of several: "idle", "idle,mixed".
                    "safe": messages that are special to no program
   --patient        no message has a short time to live or is cancelled: an idle agent has to take each safe one
+  --life N         sends, or freezes, before an agent is started again (50 and 25)
   --seed N         the same seed deals the same messages, states and modes (1)
   --parallel N     programs side by side (2)
   --crash N        after that: kill -9 of the serving half at N random instants of deliveries
@@ -68,6 +71,7 @@ const specs = {
   seconds: { type: "number" },
   only: { type: "string" },
   patient: { type: "boolean" },
+  life: { type: "number" },
   seed: { type: "number" },
   parallel: { type: "number" },
   crash: { type: "number" },
@@ -91,6 +95,7 @@ export function readOptions(argv: readonly string[]): LabOptions | "help" {
     crashTargets: targetsIn(values["crash-agents"] ?? ["demo:plain"]),
     sends: values.sends ?? 100,
     seconds: values.seconds ?? 600,
+    life: values.life,
     seed: values.seed ?? 1,
     parallel: values.parallel ?? 2,
     only: values.only ?? "",

@@ -6,7 +6,6 @@ import { type ModeName, type Sample, sendOnce } from "./send.ts";
 import { STATES, type StateKind } from "./states.ts";
 import type { Opening, Target } from "./targets.ts";
 
-/** The agent is started again after this many. */
 const SENDS_PER_LIFE = 50;
 /** More would be taken for a crash loop. */
 const RESTARTS_PER_LIFE = 2;
@@ -17,6 +16,8 @@ const SENDS_PER_OPENINGS = 50;
 
 export interface RunOptions {
   readonly sends: number;
+  /** The agent is started again after this many; default 50. */
+  readonly life?: number;
   /** Wall clock, milliseconds: no send begins after it. */
   readonly until: number;
   /**
@@ -116,7 +117,8 @@ class TargetRun {
     this.#restarts = 0;
     this.#before = "";
     this.#late = [];
-    for (let n = 0; n < SENDS_PER_LIFE && this.#goesOn(); n++) {
+    const { life = SENDS_PER_LIFE } = this.#options;
+    for (let n = 0; n < life && this.#goesOn(); n++) {
       if (n > 0) await bed.calm(this.#options.signal);
       const state = n === 0 ? STARTING : this.#state();
       const after = await this.#send(bed, state, this.#kinds());
