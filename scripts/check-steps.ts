@@ -21,7 +21,7 @@ export function staticSteps(): readonly Step[] {
     command("rooms (dependency-cruiser)", packaged("depcruise"), "--config", ".dependency-cruiser.mjs", ...folders),
     command("sizes and names of files", process.execPath, "scripts/check-sizes.ts"),
     command("lock files", process.execPath, "scripts/complete-lock.ts", "--check"),
-    command("drawing of the rooms", process.execPath, "scripts/pictures/draw-architecture.ts", "--check"),
+    command("drawing and circles of rooms", process.execPath, "scripts/pictures/draw-architecture.ts", "--check"),
     command("picture of a session", process.execPath, "scripts/pictures/draw-session.ts", "--check"),
     command("generated code is fresh", process.execPath, "scripts/generate.ts", "--check"),
     command("proto lint (buf)", packaged("buf"), "lint"),

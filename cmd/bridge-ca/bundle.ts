@@ -5,8 +5,8 @@ import type { BundleCommand } from "./commands.ts";
 import type { CommandContext } from "./context.ts";
 import { checkAbsent } from "./files/check-absent.ts";
 import { readCertificate, readCertificates } from "./files/read-files.ts";
-import { checkSparesCa } from "./files/spare-ca.ts";
 import { placeOf, publicFile, takeFolders, writeFiles } from "./files/write-files.ts";
+import { checkSparesCa } from "./spare-ca.ts";
 import { endText, quotedName } from "./words.ts";
 
 /** Writes the CAs that certificates may lead to: the own one, and those that it cross-signed. */

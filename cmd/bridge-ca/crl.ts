@@ -13,9 +13,9 @@ import type { CrlCommand } from "./commands.ts";
 import type { CommandContext } from "./context.ts";
 import { stands } from "./files/file-errors.ts";
 import { readCertificate, readLists } from "./files/read-files.ts";
-import { checkSparesCa } from "./files/spare-ca.ts";
 import { placeOf, publicFile, takeFolders, writeFiles } from "./files/write-files.ts";
 import { openCa } from "./open-ca.ts";
+import { checkSparesCa } from "./spare-ca.ts";
 import { dayText } from "./words.ts";
 
 const DAY_MS = 86_400_000;

@@ -8,9 +8,9 @@ import type { CrossSignCommand } from "./commands.ts";
 import type { CommandContext } from "./context.ts";
 import { checkAbsent } from "./files/check-absent.ts";
 import { readCertificate } from "./files/read-files.ts";
-import { checkSparesCa } from "./files/spare-ca.ts";
 import { placeOf, publicFile, takeFolders, writeFiles } from "./files/write-files.ts";
 import { openCa } from "./open-ca.ts";
+import { checkSparesCa } from "./spare-ca.ts";
 import { endText, quotedName } from "./words.ts";
 
 /** Certifies another CA, within limits. */

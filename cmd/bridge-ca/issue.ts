@@ -10,9 +10,9 @@ import type { IssueCommand } from "./commands.ts";
 import type { CommandContext } from "./context.ts";
 import { checkAbsent } from "./files/check-absent.ts";
 import { readFile } from "./files/read-files.ts";
-import { checkSparesCa } from "./files/spare-ca.ts";
 import { placeOf, privateFile, publicFile, takeFolders, writeFiles } from "./files/write-files.ts";
 import { openCa } from "./open-ca.ts";
+import { checkSparesCa } from "./spare-ca.ts";
 import { endText } from "./words.ts";
 
 interface LeafFiles {

@@ -13,9 +13,9 @@ import { readState, recordIssued, statePlace } from "./ca-record.ts";
 import type { RenewCommand } from "./commands.ts";
 import type { CommandContext } from "./context.ts";
 import { readCertificate, readCertificates, readFile } from "./files/read-files.ts";
-import { checkSparesCa } from "./files/spare-ca.ts";
 import { placeOf, privateFile, publicFile, recoverFolder, takeFolders, writeFiles } from "./files/write-files.ts";
 import { openCa } from "./open-ca.ts";
+import { checkSparesCa } from "./spare-ca.ts";
 import { endText } from "./words.ts";
 
 /** Replaces a certificate by one with the same names and a later end, and its key by a new one unless it is kept. */

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { rooms } from "../rooms.mjs";
 import { root } from "../step.ts";
-import { drawing, replaceBetween } from "./room-drawing.ts";
+import { cycles, drawing, replaceBetween } from "./room-drawing.ts";
 
 describe("drawing", () => {
   it("has one arrow per pair of rooms, however many files import each other", () => {
@@ -38,6 +38,32 @@ describe("drawing", () => {
       { from: "internal/pane/a.test.ts", to: "internal/tmux/x.ts" },
     ]);
     expect(text).toBe(["```mermaid", "graph TD", '  pane["pane"]', "```"].join("\n"));
+  });
+});
+
+describe("circles", () => {
+  const pair = (from: string, to: string) => ({ from: `${from}.ts`, to: `${to}.ts` });
+
+  it("are found between folders, though no two files import each other", () => {
+    const arrows = ["cmd/gt/a --> cmd/gt/b", "cmd/gt/b --> cmd/gt/a"];
+    const above = pair("cmd/gt/main", "cmd/gt/a/run");
+    const below = pair("cmd/gt/b/word", "internal/base/clock");
+    const both = [pair("cmd/gt/a/run", "cmd/gt/b/word"), pair("cmd/gt/b/text", "cmd/gt/a/name")];
+    expect(cycles([above, ...both, below])).toEqual(arrows);
+    expect(cycles([above, ...both.slice(1), below])).toEqual([]);
+  });
+
+  it("are found between floors, though no two rooms import each other", () => {
+    const both = [
+      pair("internal/pane/watch/a", "internal/tmux/pane/b"),
+      pair("internal/tmux/client/c", "internal/pane/d/e"),
+    ];
+    expect(cycles(both)).toEqual(["internal/pane --> internal/tmux", "internal/tmux --> internal/pane"]);
+  });
+
+  it("do not count what a test imports", () => {
+    const test = { from: "internal/a/x.test.ts", to: "internal/b/y.ts" };
+    expect(cycles([test, pair("internal/b/y", "internal/a/z")])).toEqual([]);
   });
 });
 

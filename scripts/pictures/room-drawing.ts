@@ -1,3 +1,5 @@
+import { dirname } from "node:path";
+
 /** One import between two files, as paths from the repository's top. */
 export interface Dependency {
   readonly from: string;
@@ -33,6 +35,26 @@ function boxes(names: readonly string[]): readonly string[] {
   );
 }
 
+/**
+ * Folders that import each other in a circle, and floors that do, tests left out. Files that import each other are
+ * dependency-cruiser's business.
+ */
+export function cycles(dependencies: readonly Dependency[]): readonly string[] {
+  const ours = dependencies.filter(({ from, to }) => roomOf(to) !== undefined && !from.endsWith(".test.ts"));
+  return [dirname, floorOf].flatMap((nameOf) => inCircles(ours.map(({ from, to }) => [nameOf(from), nameOf(to)])));
+}
+
+/** What is left when every name without an arrow to it, or from it, to a name that is left is taken out. */
+function inCircles(pairs: readonly (readonly [from: string, to: string])[]): readonly string[] {
+  let left = pairs.filter(([from, to]) => from !== to);
+  for (let before = -1; before !== left.length; ) {
+    before = left.length;
+    const [sources, targets] = [new Set(left.map(([from]) => from)), new Set(left.map(([, to]) => to))];
+    left = left.filter(([from, to]) => targets.has(from) && sources.has(to));
+  }
+  return [...new Set(left.map(([from, to]) => `${from} --> ${to}`))].sort();
+}
+
 /** `text` with what stands between the two markers replaced. Throws when a marker is missing. */
 export function replaceBetween(text: string, begin: string, end: string, body: string): string {
   const from = text.indexOf(begin);
@@ -46,6 +68,10 @@ function roomOf(path: string): string | undefined {
   if (rest.length === 0) return undefined;
   if (top === "internal") return rest.length === 1 || name === "gen" ? name : `${name}/${rest[0]}`;
   return top === "cmd" || top === "pkg" ? `${top}/${name}` : undefined;
+}
+
+function floorOf(path: string): string {
+  return path.split("/", 2).join("/");
 }
 
 const isBinary = (name: string): boolean => /^(cmd|pkg)\//.test(name);

@@ -1,8 +1,7 @@
 import { join } from "node:path";
 import { DomainError } from "../../../internal/base/errors.ts";
-import type { CommandContext } from "../context.ts";
 import { stands } from "./file-errors.ts";
-import { recoverFolder, takeFolders } from "./write-files.ts";
+import { type FileContext, recoverFolder, takeFolders } from "./write-files.ts";
 
 /**
  * Checks that nothing stands where files are to be made. What a run that was killed left half made there is removed
@@ -10,7 +9,7 @@ import { recoverFolder, takeFolders } from "./write-files.ts";
  * @throws DomainError `already-exists`; `force`: the command has that flag
  */
 export async function checkAbsent(
-  context: CommandContext,
+  context: FileContext,
   folder: string,
   names: readonly string[],
   force: "has-force" | "no-force",

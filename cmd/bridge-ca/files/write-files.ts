@@ -1,11 +1,19 @@
 import { basename, dirname, join } from "node:path";
+import type { Clock } from "../../../internal/base/clock.ts";
+import type { FileOps } from "../../../internal/files/file-ops.ts";
 import { type NewFile, type Placing, recoverFileSets, writeFileSet } from "../../../internal/files/file-set.ts";
 import { lockFolders } from "../../../internal/files/folder-lock.ts";
 import { makeFolders } from "../../../internal/files/make-folders.ts";
-import type { CommandContext } from "../context.ts";
 import { fileError } from "./file-errors.ts";
 
 const LOCK_WAIT_MS = 30_000;
+
+/** What of a command's context writing files takes. */
+export interface FileContext {
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  readonly ops: FileOps;
+}
 
 /** Where to write one file: its folder and its name there. */
 export interface Place {
@@ -21,7 +29,7 @@ export function placeOf(path: string): Place {
  * Makes folders that are missing (mode 0700) and takes them all for this process.
  * @throws DomainError `unavailable` when another process has one for 30 s; `exhausted` when one cannot be made
  */
-export async function takeFolders(context: CommandContext, folders: readonly string[]): Promise<AsyncDisposable> {
+export async function takeFolders(context: FileContext, folders: readonly string[]): Promise<AsyncDisposable> {
   for (const folder of folders) {
     try {
       makeFolders(folder);
@@ -33,7 +41,12 @@ export async function takeFolders(context: CommandContext, folders: readonly str
 }
 
 /** Writes files that belong together into a folder that is taken, as `writeFileSet`. */
-export function writeFiles({ ops }: CommandContext, folder: string, files: readonly NewFile[], placing: Placing): void {
+export function writeFiles(
+  { ops }: Pick<FileContext, "ops">,
+  folder: string,
+  files: readonly NewFile[],
+  placing: Placing,
+): void {
   try {
     writeFileSet(ops, folder, files, placing);
   } catch (err) {
@@ -42,7 +55,7 @@ export function writeFiles({ ops }: CommandContext, folder: string, files: reado
 }
 
 /** Ends what a run that was killed in this folder began. The folder must be taken. */
-export function recoverFolder({ ops }: CommandContext, folder: string): void {
+export function recoverFolder({ ops }: Pick<FileContext, "ops">, folder: string): void {
   try {
     recoverFileSets(ops, folder);
   } catch (err) {

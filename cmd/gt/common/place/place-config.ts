@@ -3,6 +3,7 @@ import type { FlagValues } from "../../../../internal/cli/flags.ts";
 import { isHostName } from "../../../../internal/terminal/finding/host-name.ts";
 import { present } from "../command/arguments.ts";
 import { readServer } from "../trust/server-address.ts";
+import type { TlsPaths } from "../trust/tls-files.ts";
 import { readTokenSource, TOKEN_FLAGS, type TokenFlag, type TokenSource } from "../trust/token-source.ts";
 import type { PLACE_FLAGS } from "./place-flags.ts";
 import { profileInUse } from "./profile-file.ts";
@@ -29,7 +30,7 @@ export interface PlaceConfig {
   readonly localOnly: boolean;
   /** Plaintext is allowed for an address that is not loopback and came from a bead. */
   readonly insecure?: boolean;
-  readonly tls: { readonly ca?: string; readonly cert?: string; readonly key?: string; readonly dir?: string };
+  readonly tls: TlsPaths;
   /** What calls are sent with, beside a certificate. */
   readonly token?: TokenSource;
   /** What of it was given by flag. */
@@ -115,7 +116,7 @@ export function readPlace(flags: PlaceValues, env: Env): PlaceConfig {
   };
 }
 
-function tlsOf(values: Profile): PlaceConfig["tls"] {
+function tlsOf(values: Profile): TlsPaths {
   return present({ ca: values.ca, cert: values.cert, key: values.key, dir: values["tls-dir"] });
 }
 

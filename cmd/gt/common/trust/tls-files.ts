@@ -7,14 +7,21 @@ import { sessionClaim, trustDomainOf } from "../../../../internal/auth/tls/sessi
 import { DomainError, errorText } from "../../../../internal/base/errors.ts";
 import type { TlsFiles } from "../../../../internal/pki/tls-files.ts";
 import type { ClientTls } from "../../../../internal/rpc/common/tls.ts";
-import type { PlaceConfig } from "../place/place-config.ts";
+
+/** Files given one by one, and the folder that has the rest. */
+export interface TlsPaths {
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
+  readonly dir?: string;
+}
 
 /**
  * Reads certificate, key and CA as they are now: from the folder (`tls.crt`, `tls.key`, `ca.crt`, optional `crl.pem`),
  * or from the files given one by one, which win. Undefined when nothing was given.
  * @throws DomainError `invalid` when one of the three is missing or cannot be read
  */
-export async function readTls({ dir, ca, cert, key }: PlaceConfig["tls"]): Promise<TlsFiles | undefined> {
+export async function readTls({ dir, ca, cert, key }: TlsPaths): Promise<TlsFiles | undefined> {
   const given = { "--cert": cert, "--key": key, "--ca": ca };
   if (Object.values(given).every((path) => path === undefined)) {
     return dir === undefined ? undefined : readFolder(dir);
