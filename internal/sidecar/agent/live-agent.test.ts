@@ -1,0 +1,198 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { FakeClock } from "../../../test/support/fake-clock.ts";
+import { machineTime } from "../../../test/support/machine-time.ts";
+import { silentLogger } from "../../../test/support/silent-logger.ts";
+import { profileNamed } from "../../agents/programs/registry.ts";
+import type { NudgeReceipt, NudgeRequest } from "../../session/types.ts";
+import { AgentLife } from "./agent-life.ts";
+import { openJournal } from "./journal-records.ts";
+import { LiveAgent } from "./live-agent.ts";
+import type { StopRequest } from "./stop-request.ts";
+
+const OPTIONS = {
+  ...{ cols: 40, rows: 6, rawBytes: 1_000_000, stallAfterMs: 600_000 },
+  ...{ eventBuffer: 100, eventBytes: 100_000, redactPatterns: [] },
+};
+const RESERVE_BYTES = 64n * 1024n * 1024n;
+
+let dir: string;
+let clock: FakeClock;
+let receipts: NudgeReceipt[];
+let stops: StopRequest[];
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), "gt-live-"));
+  clock = new FakeClock();
+  receipts = [];
+  stops = [];
+});
+afterEach(() => rmSync(dir, { recursive: true }));
+
+/** A serving half's view of the agent, over the journal that is in the folder by now. */
+function serve() {
+  const { journal, restored } = openJournal(join(dir, "journal"));
+  const life = new AgentLife(clock.now(), restored.agent);
+  const agent = new LiveAgent(
+    {
+      ...{ clock, time: machineTime(clock), logger: silentLogger, profile: profileNamed("demo"), journal, life },
+      onReceipt: (receipt) => void receipts.push(receipt),
+      onStop: (request) => void stops.push(request),
+      versions: () => ({ tmux: "3.3a" }),
+    },
+    OPTIONS,
+    restored,
+  );
+  return { agent, life, journal, restored };
+}
+
+function born({ agent, life }: ReturnType<typeof serve>, pid: number): void {
+  agent.alive({ pid, fresh: life.found(pid, "a", clock.now()) });
+}
+
+const nudge = (requestId: string, message = "hello"): NudgeRequest => ({
+  ...{ requestId, message, mode: "queue", priority: "normal", sender: "ann", owner: "" },
+  ...{ timeoutMs: 0, ttlMs: 0 },
+});
+const never = new AbortController().signal;
+
+describe("the offsets of the output", () => {
+  it("go on in the next process, behind all that this one may have handed out", () => {
+    const first = serve();
+    first.agent.take(Buffer.from("seen by a watcher"));
+    const next = serve();
+    expect(next.agent.output.epoch).toBe(first.agent.output.epoch);
+    expect(next.agent.output.ring.end).toBe(RESERVE_BYTES);
+  });
+
+  it("are promised on before they are used up", () => {
+    const { agent } = serve();
+    const chunk = Buffer.alloc(8 * 1024 * 1024);
+    for (let i = 0; i < 5; i++) agent.take(chunk);
+    const { reservedTo = "0" } = openJournal(join(dir, "journal")).restored.stream ?? {};
+    expect(BigInt(reservedTo) - agent.output.ring.end).toBeGreaterThanOrEqual(RESERVE_BYTES / 2n);
+  });
+});
+
+describe("a life of the agent", () => {
+  it("is told by its status, from its start to its end", async () => {
+    const half = serve();
+    expect(half.agent.status()).toMatchObject({ alive: false, state: "starting", agentPid: 0, uptimeSeconds: 0 });
+    born(half, 7);
+    await clock.advance(90_500);
+    expect(half.agent.status()).toMatchObject({ alive: true, agentPid: 7, uptimeSeconds: 90, restarts: 0 });
+    half.life.ended({ code: 3 }, clock.now());
+    half.agent.dead({ exit: { code: 3 }, restartDue: true, crashLoop: false });
+    expect(half.agent.status()).toMatchObject({ alive: false, agentPid: 0, exitCode: 3, uptimeSeconds: 0 });
+    expect(half.agent.ended).toBeUndefined();
+    born(half, 8);
+    expect(half.agent.status()).toMatchObject({ alive: true, agentPid: 8, restarts: 1 });
+  });
+
+  it("is the same for the next process, which counts its time and its restarts on", async () => {
+    const first = serve();
+    born(first, 7);
+    first.life.ended({ signal: 9 }, clock.now());
+    born(first, 8);
+    await clock.advance(10_000);
+    const next = serve();
+    born(next, 8);
+    expect(next.agent.status()).toMatchObject({ agentPid: 8, restarts: 1, uptimeSeconds: 10 });
+  });
+
+  it("ends for good once: what watches it and what waits for it learns why", () => {
+    const half = serve();
+    born(half, 7);
+    half.agent.dead({ exit: { code: 0 }, restartDue: false, crashLoop: false });
+    expect(half.agent.ended).toBe("the agent has ended");
+    born(half, 8); // by somebody's hand
+    expect(half.agent.ended).toBeUndefined();
+  });
+
+  it("has another size only where tmux says so", async () => {
+    const { agent } = serve();
+    agent.sized({ cols: 50, rows: 9 });
+    await agent.output.drawn();
+    expect(agent.status()).toMatchObject({ cols: 50, rows: 9 });
+  });
+});
+
+describe("a nudge", () => {
+  it("is in the journal before it is accepted, and waits in the next process", async () => {
+    await expect(serve().agent.mailbox.send(nudge("n1"), never)).resolves.toMatchObject({ outcome: "queued" });
+    const { agent } = serve();
+    expect(agent.mailbox.get("n1")).toMatchObject({ outcome: "queued", queuePosition: 1 });
+    expect(agent.status().queueDepth).toBe(1);
+  });
+
+  it("is refused while the journal cannot be written", async () => {
+    const { agent, journal } = serve();
+    journal.close();
+    await expect(agent.mailbox.send(nudge("n1"), never)).rejects.toMatchObject({ kind: "exhausted" });
+    expect(agent.status().queueDepth).toBe(0);
+  });
+
+  it("ends AGENT_DEAD when the agent has ended for good, in the journal too", async () => {
+    const half = serve();
+    const stop = new AbortController();
+    const running = Promise.all([half.agent.mailbox.run(stop.signal), half.agent.monitor.run(stop.signal)]);
+    born(half, 7);
+    const sent = half.agent.mailbox.send({ ...nudge("n1"), mode: "wait-idle" }, never);
+    half.life.finished({ code: 0 });
+    half.agent.dead({ exit: { code: 0 }, restartDue: false, crashLoop: false });
+    expect(await clock.until(sent)).toMatchObject({ outcome: "agent-dead" });
+    expect(receipts.map(({ requestId, outcome }) => `${requestId} ${outcome}`)).toEqual(["n1 agent-dead"]);
+    stop.abort();
+    await running;
+    expect(clock.sleeping).toBe(0);
+    expect(serve().agent.mailbox.get("n1")).toMatchObject({ outcome: "agent-dead" });
+  });
+
+  it("is made harmless by the agent's own profile", () => {
+    const { agent } = serve();
+    expect(agent.clean("/help")).toMatchObject({ type: "safe", text: expect.not.stringMatching(/^\//) });
+    expect(agent.clean("plain")).toEqual({ type: "safe", text: "plain" });
+  });
+});
+
+describe("an agent that is to end for good", () => {
+  it("is ended by the process after the one that was asked, should it still live", () => {
+    const first = serve();
+    born(first, 7);
+    void first.agent.stopper.stop({ graceMs: 0, force: true }, never).catch(() => {});
+    const next = serve();
+    expect(next.agent.stopper.asked.aborted).toBe(true);
+    stops.length = 0;
+    born(next, 7);
+    expect(stops).toEqual([{ graceMs: 0, force: false }]);
+  });
+});
+
+it("leaves a journal that holds everything where the file was taken away", async () => {
+  const half = serve();
+  born(half, 7);
+  await half.agent.mailbox.send(nudge("n1"), never);
+  rmSync(join(dir, "journal"));
+  half.agent.leave();
+  const { restored } = openJournal(join(dir, "journal"));
+  expect(restored.agent).toMatchObject({ pid: 7, restarts: 0 });
+  expect(restored.stream?.epoch).toBe(half.agent.output.epoch);
+  expect(restored.nudges.map((record) => record.type)).toEqual(["accepted"]);
+});
+
+it("begins an epoch of its own where no offset can be promised", () => {
+  const first = serve();
+  const { journal, restored } = openJournal(join(dir, "journal"));
+  journal.close();
+  const life = new AgentLife(clock.now(), restored.agent);
+  const agent = new LiveAgent(
+    {
+      ...{ clock, time: machineTime(clock), logger: silentLogger, profile: profileNamed("demo"), journal, life },
+      ...{ onReceipt: () => {}, onStop: () => {}, versions: () => ({}) },
+    },
+    OPTIONS,
+    restored,
+  );
+  expect(agent.output.epoch).not.toBe(first.agent.output.epoch);
+});
