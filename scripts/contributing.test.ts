@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 
@@ -16,4 +16,17 @@ it("names no npm script that there is not", () => {
   const { scripts } = JSON.parse(read("package.json")) as { readonly scripts: Readonly<Record<string, string>> };
   const named = [...read("CONTRIBUTING.md").matchAll(/`npm run ([\w:]+)/g)].map(([, name = ""]) => name);
   expect(named.filter((name) => !Object.hasOwn(scripts, name))).toEqual([]);
+});
+
+it.each([
+  ["A nudge's text", 13],
+  ["A byte of output", 10],
+])("%s is followed through files that are there, each named once, in at most %i steps", (title, most) => {
+  const page = read("docs/architecture.md");
+  const [way = ""] = page.slice(page.indexOf(`**${title}**`)).split(/\n\n(?=Behind the paste|## )/, 1);
+  const files = [...way.matchAll(/`([a-z/-]+\/[a-z-]+)`/g)].map(([, path = ""]) => path);
+  expect(files.filter((path) => !existsSync(join(root, "internal", `${path}.ts`)))).toEqual([]);
+  expect(files).toEqual([...new Set(files)]);
+  const steps = [...way.matchAll(/(?<![\w.])(\d+)\. /g)].map(([, step]) => Number(step));
+  expect(Math.max(...steps)).toBe(most);
 });
