@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { journalLine } from "../../internal/eventlog/journal-lines.ts";
@@ -6,11 +6,15 @@ import { openJournal, parseRecord, type SidecarRecord } from "../../internal/sid
 import { mutate } from "./mutate.ts";
 import { type Random, randomFrom } from "./random.ts";
 
+/** Nothing waits for a disk there. */
+const IN_MEMORY = "/dev/shm";
+
 /**
- * A journal on disk, damaged by the seed, is opened and judged. Returns undefined when all is well, else what is wrong.
+ * A journal in a file, damaged by the seed, is opened and judged. Returns undefined when all is well, else what is
+ * wrong.
  */
 export function journalFuzz(): { readonly check: (seed: number) => string | undefined } & Disposable {
-  const dir = mkdtempSync(join(tmpdir(), "gt-fuzz-"));
+  const dir = mkdtempSync(join(existsSync(IN_MEMORY) ? IN_MEMORY : tmpdir(), "gt-fuzz-"));
   return { check: (seed) => checkJournal(dir, seed), [Symbol.dispose]: () => rmSync(dir, { recursive: true }) };
 }
 

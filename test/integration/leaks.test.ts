@@ -2,12 +2,13 @@ import { spawn } from "node:child_process";
 import { createServer } from "node:net";
 import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
-import { heldNow } from "../support/leaks.ts";
+import { heldSince, presentNow } from "../support/leaks.ts";
 
 const MARKER = "GT_LEAK_PROBE=1";
 const env = { ...process.env, GT_LEAK_PROBE: "1" };
 
-const held = () => heldNow(MARKER).map((leak) => leak.what);
+const before = presentNow();
+const held = (since = before) => heldSince(since, MARKER).map((leak) => leak.what);
 
 describe("what a test file still holds", () => {
   it("is a child, until it has ended", async () => {
@@ -36,5 +37,16 @@ describe("what a test file still holds", () => {
     expect(held()).toContain(`tcp port ${port}`);
     await new Promise((resolve) => server.close(resolve));
     expect(held()).not.toContain(`tcp port ${port}`);
+  });
+
+  it("is nothing that was there before", async () => {
+    const server = createServer().unref();
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const child = spawn("sleep", ["60"], { stdio: "ignore", env });
+    expect(held()).toHaveLength(2);
+    expect(held(presentNow())).toEqual([]);
+    const ended = new Promise((resolve) => child.once("close", resolve));
+    child.kill();
+    await Promise.all([ended, new Promise((resolve) => server.close(resolve))]);
   });
 });

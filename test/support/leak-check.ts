@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll } from "vitest";
-import { heldNow, type Leak } from "./leaks.ts";
+import { heldSince, type Leak, presentNow } from "./leaks.ts";
 
 /** A killed process needs a moment to be gone; only a leak waits this long. */
 const GRACE_MS = 2_000;
@@ -11,7 +11,7 @@ const GRACE_MS = 2_000;
 const marker = `GT_TEST_FILE_ID=${randomUUID()}`;
 const [name = "", value] = marker.split("=");
 process.env[name] = value;
-const before = new Set(heldNow(marker).map((leak) => leak.what));
+const before = presentNow();
 
 // Hooks of a file run in reverse order of their registration, so this one comes after the file's own.
 afterAll(async () => {
@@ -37,7 +37,6 @@ function endProcess(pid: number): void {
 
 /** Looks twice: a process that forks and ends during a look may hide its child from that one. */
 function leaksNow(): readonly Leak[] {
-  const look = (): readonly Leak[] => heldNow(marker).filter((leak) => !before.has(leak.what));
-  const first = look();
-  return first.length > 0 ? first : look();
+  const first = heldSince(before, marker);
+  return first.length > 0 ? first : heldSince(before, marker);
 }

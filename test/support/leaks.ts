@@ -9,22 +9,42 @@ const KERNEL_THREAD = 0x00200000;
 const LISTENING_TCP = "0A";
 const LISTENING_UNIX = "00010000";
 
-/**
- * What this process and its descendants hold: processes whose environment carries `marker` (also those that became
- * daemons, such as a tmux server), direct children, and sockets this process listens on. Linux only; elsewhere it finds
- * nothing. Zombies do not count.
- */
-export function heldNow(marker: string): readonly Leak[] {
-  if (process.platform !== "linux") return [];
-  return [...heldProcesses(marker), ...listeningSockets()];
+/** What was there at one moment, whoever holds it. */
+export interface Present {
+  /** When each process began, by its pid: a pid alone may come to be another's. */
+  readonly processes: ReadonlyMap<string, string>;
+  /** Sockets of this process, as `/proc/self/fd` names them. */
+  readonly sockets: ReadonlySet<string>;
 }
 
-function heldProcesses(marker: string): readonly Leak[] {
+const NOTHING: Present = { processes: new Map(), sockets: new Set() };
+
+/**
+ * What is there now. Before and behind each test file, with hundreds of both, all of it is asked for: so it reads as
+ * little of each process as will do.
+ */
+export function presentNow(): Present {
+  if (process.platform !== "linux") return NOTHING;
+  const processes = new Map(pids().map((pid) => [pid, statOf(pid).startedAt]));
+  return { processes, sockets: new Set(ownSockets()) };
+}
+
+/**
+ * What this process and its descendants hold that was not there `before`: processes whose environment carries `marker`
+ * (also those that became daemons, such as a tmux server), direct children, and sockets this process listens on. Linux
+ * only; elsewhere it finds nothing. Zombies do not count.
+ */
+export function heldSince(before: Present, marker: string): readonly Leak[] {
+  if (process.platform !== "linux") return [];
+  return [...heldProcesses(before.processes, marker), ...listeningSockets(before.sockets)];
+}
+
+function heldProcesses(before: Present["processes"], marker: string): readonly Leak[] {
   const own = String(process.pid);
-  const pids = readdirSync("/proc").filter((name) => /^[0-9]+$/.test(name) && name !== own);
-  return pids.flatMap((pid): readonly Leak[] => {
-    const { state, parent, flags } = statOf(pid);
-    if (state === "" || state === "Z" || (flags & KERNEL_THREAD) !== 0) return [];
+  return pids().flatMap((pid): readonly Leak[] => {
+    const { state, parent, flags, startedAt } = statOf(pid);
+    if (pid === own || state === "" || state === "Z" || (flags & KERNEL_THREAD) !== 0) return [];
+    if (before.get(pid) === startedAt) return [];
     const command = textOf(`/proc/${pid}/cmdline`).replaceAll("\0", " ").trim();
     const environment = textOf(`/proc/${pid}/environ`);
     const isOurs = parent === own || environment.includes(marker);
@@ -34,14 +54,33 @@ function heldProcesses(marker: string): readonly Leak[] {
   });
 }
 
-function statOf(pid: string): { readonly state: string; readonly parent: string; readonly flags: number } {
-  const text = textOf(`/proc/${pid}/stat`);
-  const [state = "", parent = "", , , , , flags = "0"] = text.slice(text.lastIndexOf(")") + 2).split(" ");
-  return { state, parent, flags: Number(flags) };
+function pids(): readonly string[] {
+  return readdirSync("/proc").filter((name) => /^[0-9]+$/.test(name));
 }
 
-function listeningSockets(): readonly Leak[] {
-  const own = new Set(readdirSync("/proc/self/fd").map((fd) => linkOf(`/proc/self/fd/${fd}`)));
+interface Stat {
+  readonly state: string;
+  readonly parent: string;
+  readonly flags: number;
+  readonly startedAt: string;
+}
+
+function statOf(pid: string): Stat {
+  const text = textOf(`/proc/${pid}/stat`);
+  const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
+  const [state = "", parent = "", , , , , flags = "0"] = fields;
+  return { state, parent, flags: Number(flags), startedAt: fields[19] ?? "" };
+}
+
+function ownSockets(): readonly string[] {
+  return readdirSync("/proc/self/fd")
+    .map((fd) => linkOf(`/proc/self/fd/${fd}`))
+    .filter((link) => link.startsWith("socket:"));
+}
+
+function listeningSockets(before: Present["sockets"]): readonly Leak[] {
+  const own = new Set(ownSockets().filter((link) => !before.has(link)));
+  if (own.size === 0) return [];
   const rows = (name: string): readonly string[][] =>
     textOf(`/proc/self/net/${name}`)
       .split("\n")

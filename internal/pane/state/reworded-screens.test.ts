@@ -81,8 +81,10 @@ async function statesOf(one: ScreenCase, by: Rewording, moves: boolean): Promise
   const monitor = new StateMonitor({ clock, profile, source: pane }, { stallAfterMs: 600_000 });
   monitor.signs.started();
   const told = new Set<AgentStateName>();
+  let shown = nextRelease(screen, profile, by, 0);
   for (let frame = 0; frame < 30; frame++) {
-    pane.show({}, nextRelease(screen, profile, by, moves ? frame : 0));
+    if (moves && frame > 0) shown = nextRelease(screen, profile, by, frame);
+    pane.show({}, shown);
     for (let i = 0; i < 4; i++) {
       told.add((await monitor.look(signal)).state);
       await clock.advance(FRAME_MS / 4);

@@ -13,8 +13,16 @@ export interface RecordedScreen {
   readonly title: string;
 }
 
-/** The screen as data, drawn by the same emulator that the product uses. */
-export async function screenFromRecording(recording: RecordedScreen): Promise<Screen> {
+const drawn = new WeakMap<RecordedScreen, Promise<Screen>>();
+
+/** The screen as data, drawn once by the same emulator that the product uses. */
+export function screenFromRecording(recording: RecordedScreen): Promise<Screen> {
+  const screen = drawn.get(recording) ?? draw(recording);
+  drawn.set(recording, screen);
+  return screen;
+}
+
+async function draw(recording: RecordedScreen): Promise<Screen> {
   const emulator = new Emulator({ cols: recording.cols, rows: recording.rows, scrollback: 0 });
   const open = `${recording.alternate ? "\x1b[?1049h" : ""}\x1b]0;${recording.title}\x07`;
   // Without autowrap a row that fills the width does not push the next one down.
