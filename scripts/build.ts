@@ -2,11 +2,12 @@
 // the SDK. Starts in less than half of the sources' time. Of gt that file holds what every call needs; what a command
 // needs lies in parts beside it, in dist/gt. What cannot be bundled lies beside them, in dist/node_modules, where Node
 // looks for it. The SDK: build-sdk.ts.
-import { cpSync, globSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, globSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type BuildOptions, build, type Plugin, stop } from "esbuild";
 import { buildSdk } from "./build-sdk.ts";
+import { gatheredParts } from "./gathered-parts.ts";
 import { thirdPartyNotices } from "./third-party-notices.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -18,18 +19,26 @@ const REQUIRE =
 /** Holds machine code. Loaded by gt-sidecar only, and only where it is a container's first process. */
 const NATIVE = "koffi";
 
-/** Started often, for one short command each time: only the parts that this command needs are read. */
-const SPLIT: ReadonlySet<string> = new Set(["gt"]);
+/**
+ * Started often, for one short command each time: only the parts that this command needs are read. What these files
+ * need lies in few of them. Not main.ts: a part that waits for the whole run could be loaded by none of its commands.
+ */
+const SPLIT: Readonly<Record<string, readonly string[]>> = {
+  gt: [
+    ...["internal/cli/run-main.ts", "internal/cli/flags.ts", "cmd/gt/commands.ts"],
+    ...["cmd/gt/common/command/command-context.ts", "cmd/gt/peek/peek.ts", "cmd/gt/peek/run-peek.ts"],
+  ],
+};
 
 /**
- * Node runs all lazy parts of a module that is imported, WebSocket among them, and those take longer to load than all
- * of gt. Asked for this way they stay unread.
+ * Node runs all lazy parts of a module that is imported, WebSocket and WebCrypto among them, and those take longer to
+ * load than all of gt. Asked for this way they stay unread.
  */
-const lazyHttp: Plugin = {
-  name: "lazy-http",
+const lazyModules: Plugin = {
+  name: "lazy-modules",
   setup: ({ onResolve, onLoad }) => {
-    onResolve({ filter: /^(node:)?https?$/ }, ({ path }) => ({ path, namespace: "lazy-http" }));
-    onLoad({ filter: /.*/, namespace: "lazy-http" }, ({ path }) => ({
+    onResolve({ filter: /^(node:)?(https?|crypto)$/ }, ({ path }) => ({ path, namespace: "lazy-modules" }));
+    onLoad({ filter: /.*/, namespace: "lazy-modules" }, ({ path }) => ({
       contents: `module.exports = process.getBuiltinModule(${JSON.stringify(path)});`,
     }));
   },
@@ -44,8 +53,9 @@ export async function buildBinary(binary: string, outDir: string): Promise<strin
 async function bundle(binary: string, outDir: string) {
   const outfile = `${outDir}/${binary}.mjs`;
   rmSync(`${outDir}/${binary}`, { recursive: true, force: true });
+  const quick = SPLIT[binary];
   const { metafile } = await build({
-    ...(SPLIT.has(binary) ? inParts(binary) : {}),
+    ...(quick === undefined ? {} : await inParts(binary, quick)),
     entryPoints: { [binary]: `${root}cmd/${binary}/main.ts` },
     outdir: outDir,
     outExtension: { ".js": ".mjs" },
@@ -61,12 +71,22 @@ async function bundle(binary: string, outDir: string) {
     absWorkingDir: root,
     metafile: true,
   });
+  for (const file of quick === undefined ? [] : globSync(`${outDir}/{${binary},${binary}/*}.mjs`))
+    dropUnusedRequire(file);
   await stop(); // else a process of the bundler stays for the next build
   return { outfile, inputs: Object.keys(metafile.inputs) };
 }
 
-function inParts(binary: string): BuildOptions {
-  return { splitting: true, chunkNames: `${binary}/[name]-[hash]`, plugins: [lazyHttp] };
+async function inParts(binary: string, quick: readonly string[]): Promise<BuildOptions> {
+  const plugins = [lazyModules, await gatheredParts(root, quick)];
+  return { splitting: true, chunkNames: `${binary}/[name]-[hash]`, plugins };
+}
+
+/** Most parts ask for nothing by `require`, and making one takes its time. The line stays: the source map counts it. */
+function dropUnusedRequire(file: string): void {
+  const text = readFileSync(file, "utf8");
+  const code = text.replace(REQUIRE, "");
+  if (!/\brequire\b/.test(code)) writeFileSync(file, code);
 }
 
 /** Copies what runs of the native package, for this machine's system, to where `dist/*.mjs` finds it. */

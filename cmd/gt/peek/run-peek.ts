@@ -3,7 +3,6 @@ import type { PeekResult } from "../../../internal/session/types.ts";
 import type { Given } from "../common/command/command.ts";
 import type { CommandContext } from "../common/command/command-context.ts";
 import { type FoundAgent, withAgent } from "../common/place/with-agent.ts";
-import { followLines } from "../common/text/follow.ts";
 import type { PeekFlags } from "./peek-flags.ts";
 import { type PeekOptions, readPeek } from "./peek-options.ts";
 
@@ -14,6 +13,7 @@ export async function runPeek(given: Given<PeekFlags>, context: CommandContext):
   return await withAgent(command.place, command.agent, context, async (found) => {
     if (command.follow) {
       const { lines, ansi } = command;
+      const { followLines } = await import("../common/text/follow.ts");
       return await followLines(found, { lines, ansi, intervalMs: FOLLOW_INTERVAL_MS }, context);
     }
     const { lines, all, ansi, join } = command;

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { realpathSync } from "node:fs";
 import { basename, isAbsolute, join, resolve } from "node:path";
 import { DomainError } from "../../base/errors.ts";
@@ -43,6 +42,8 @@ export function townSocketName(townRoot: string): string {
     .toLowerCase()
     .replace(/[^a-z0-9-]+/g, "-")
     .replace(/^-+|-+$/g, "");
+  // Asked for here: `import` would load all of it for every call of gt, most of which need no hash.
+  const { createHash } = process.getBuiltinModule("node:crypto");
   const hash = createHash("sha256").update(canonical(townRoot)).digest("hex").slice(0, 6);
   return `${clean === "" ? "default" : clean}-${hash}`;
 }

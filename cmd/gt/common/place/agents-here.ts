@@ -1,9 +1,8 @@
 import type { Clock } from "../../../../internal/base/clock.ts";
 import { runtimeFolder } from "../../../../internal/files/private-folder.ts";
-import { runCommand } from "../../../../internal/process/run-command.ts";
+import type { RunCommand } from "../../../../internal/process/run-command.ts";
 import type { AgentPods } from "../../../../internal/terminal/finding/agent-pods.ts";
-import { type BeadDeps, lookUpBead } from "../../../../internal/terminal/finding/bead.ts";
-import { listLocalSidecars } from "../../../../internal/terminal/finding/local-sidecars.ts";
+import type { BeadDeps } from "../../../../internal/terminal/finding/bead.ts";
 import type { ResolveDeps } from "../../../../internal/terminal/finding/resolve-place.ts";
 import { socketPaths } from "../../../../internal/terminal/finding/socket.ts";
 import { findTown, type Town } from "../../../../internal/terminal/finding/town.ts";
@@ -11,9 +10,12 @@ import type { OpenDeps } from "../../../../internal/terminal/resolve.ts";
 import { present } from "../command/arguments.ts";
 import { openQuickly } from "./open-quickly.ts";
 import type { ClusterConfig, PlaceConfig } from "./place-config.ts";
-import { listTmuxSessions } from "./tmux-sessions.ts";
 
 const BD_TIMEOUT_MS = 5000;
+
+/** An agent at a given host and port is found without any program. */
+const runCommand: RunCommand = async (...call) =>
+  (await import("../../../../internal/process/run-command.ts")).runCommand(...call);
 
 /** How `bd` is run from here: in the town, else where we stand. */
 export function beadsHere(config: PlaceConfig, town: Town | undefined): BeadDeps {
@@ -31,6 +33,7 @@ export async function agentsHere(config: PlaceConfig, clock: Clock): Promise<Res
   const bead = beadsHere(config, town);
   const versions = new Map<string, string>();
   const listSessions = async (path: string, signal: AbortSignal) => {
+    const { listTmuxSessions } = await import("./tmux-sessions.ts");
     const { names, version } = await listTmuxSessions(path, config, signal);
     if (version !== undefined) versions.set(path, version);
     return names;
@@ -45,10 +48,14 @@ export async function agentsHere(config: PlaceConfig, clock: Clock): Promise<Res
       ...(tmux !== undefined && { tmux }),
       ...(tmuxTmpdir !== undefined && { tmuxTmpdir }),
     }),
-    lookUpBead: (ids, signal) => lookUpBead(ids, bead, signal),
+    lookUpBead: async (ids, signal) =>
+      (await import("../../../../internal/terminal/finding/bead.ts")).lookUpBead(ids, bead, signal),
     listSessions,
     ...(config.cluster !== undefined && { pods: lazyPods(config.cluster, config.env, clock) }),
-    listSidecars: () => listLocalSidecars(runtimeFolder(config)),
+    listSidecars: async () =>
+      (await import("../../../../internal/terminal/finding/local-sidecars.ts")).listLocalSidecars(
+        runtimeFolder(config),
+      ),
     openSidecar: (place) => openQuickly(place, config, clock),
     // These two bring what most calls of gt do not need.
     openSession: async ({ server, sessionId }) => {
