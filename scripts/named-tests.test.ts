@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 const root = join(import.meta.dirname, "..");
 const page = (name: string): string => readFileSync(join(root, "docs", name), "utf8");
 
-/** Tests that a page names and that are not in their file. */
+/** The tests that a page names but that are not in their file. */
 function missingTests(text: string): readonly string[] {
   const named = [...text.matchAll(/`([\w./-]+\.ts)`: "([^"]+)"/g)];
   const missing = named.filter(([, file = "", name = ""]) => !readFileSync(join(root, file), "utf8").includes(name));
@@ -14,34 +14,34 @@ function missingTests(text: string): readonly string[] {
 
 const untested = (rows: readonly string[]): readonly string[] => rows.filter((row) => !/\.ts`: "/.test(row));
 
-it("names no test in the table of edge cases that is not in its file, and none without one", () => {
+it("edge-cases.md: every row names a test, and every named test is in its file", () => {
   const text = page("edge-cases.md");
   expect(missingTests(text)).toEqual([]);
-  const [held = ""] = text.split("## Not held here");
+  const [held = ""] = text.split("## Not tested");
   const rows = held.split("\n").filter((line) => line.startsWith("| ") && !line.startsWith("| given"));
   expect(rows.length).toBeGreaterThan(40);
   expect(untested(rows)).toEqual([]);
 });
 
-it("names no test in the table of attackers and assets that is not in its file, and none without one", () => {
+it("security.md: every row names a test, and every named test is in its file", () => {
   const text = page("security.md");
   expect(missingTests(text)).toEqual([]);
-  const [, table = ""] = /\| attacker \| asset \| held by \|\n([\s\S]*?)\n\n/.exec(text) ?? [];
+  const [, table = ""] = /\| attacker \| asset \| tested by \|\n([\s\S]*?)\n\n/.exec(text) ?? [];
   const rows = table.split("\n").filter((line) => !line.startsWith("|---"));
   expect(rows.length).toBeGreaterThan(20);
   expect(untested(rows)).toEqual([]);
 });
 
-it("names no test in the table of a cluster's failures that is not in its file, and none without one", () => {
+it("failures.md: every row names a test, and every named test is in its file", () => {
   const text = page("failures.md");
   expect(missingTests(text)).toEqual([]);
-  const [held = ""] = text.split("## Not held here");
+  const [held = ""] = text.split("## Not tested");
   const rows = held.split("\n").filter((line) => line.startsWith("| ") && !line.startsWith("| fault"));
   expect(rows.length).toBeGreaterThan(25);
   expect(untested(rows)).toEqual([]);
 });
 
-it("names no test in the table of the bridge's promises that is not in its file, and none without one", () => {
+it("bridge.md: every row names a test, and every named test is in its file", () => {
   const text = page("bridge.md");
   expect(missingTests(text)).toEqual([]);
   const [, table = ""] = /\| promise \| shown by \| \|\n([\s\S]*?)\n\n/.exec(text) ?? [];

@@ -1,4 +1,4 @@
-// The pods of deploy/k8s, made by the same builder as the controller's pods, with comments for people who copy them.
+// Generates the pods of deploy/k8s with the builder of the controller's pods, adding comments for people who copy them.
 import { Document, isMap, isScalar, isSeq, type YAMLMap } from "yaml";
 import {
   type AgentTemplate,
@@ -45,24 +45,24 @@ const MTLS: AgentPodPlan = {
 };
 
 const HEADERS = {
-  "sidecar-pod.yaml": `An agent with gt-sidecar as the container's first process, reached in plaintext inside of its namespace.
+  "sidecar-pod.yaml": `An agent with gt-sidecar as the container's first process, reached in plaintext within its namespace.
 
-GT_SIDECAR_INSECURE says openly that nothing but the network keeps strangers out: apply network-policy.yaml with it, in a
+GT_SIDECAR_INSECURE accepts that only the network protects the sidecar: apply network-policy.yaml with it, in a
 cluster whose network enforces policies. sidecar-pod-mtls.yaml is the same pod with certificates.
 
   kubectl apply -f network-policy.yaml -f sidecar-pod.yaml
   kubectl port-forward pod/agent-example 9090:9090     then: gt peek --host 127.0.0.1 --port 9090 agent`,
   "sidecar-pod-mtls.yaml": `An agent with gt-sidecar as the container's first process, reached by mutual TLS.
 
-The Secret holds tls.crt, tls.key and ca.crt (crl.pem if certificates are to be revoked):
+The Secret holds tls.crt, tls.key and ca.crt (and crl.pem, to revoke certificates):
   kubectl create secret generic agent-example-tls --from-file=tls.crt --from-file=tls.key --from-file=ca.crt
 
-The agent runs as the same user in the same container, so it can read the key: give each session a certificate of its
-own, for server authentication only.`,
-  "sidecar-pod-two-containers.yaml": `An agent whose sidecar runs in a container of its own, for agents that are not trusted with the sidecar's key.
+The agent runs as the same user in the same container, so it can read the key: give each session its own
+certificate, for server authentication only.`,
+  "sidecar-pod-two-containers.yaml": `An agent whose sidecar runs in a separate container, for agents that are not trusted with the sidecar's key.
 
-The supervising half starts the agent and tmux; the serving half has the port, the key and the roles. They meet in the
-state folder and nowhere else. The Secret is that of sidecar-pod-mtls.yaml. Needs Kubernetes 1.29 (sidecar containers).`,
+The supervising half starts the agent and tmux; the serving half has the port, the key and the roles. They share only the
+state folder. The Secret is the one in sidecar-pod-mtls.yaml. Needs Kubernetes 1.29 (sidecar containers).`,
 } as const;
 
 const PLANS: Readonly<Record<keyof typeof HEADERS, AgentPodPlan>> = {
@@ -71,28 +71,28 @@ const PLANS: Readonly<Record<keyof typeof HEADERS, AgentPodPlan>> = {
   "sidecar-pod-two-containers.yaml": { ...MTLS, template: { ...TEMPLATE, isolation: "containers" } },
 };
 
-/** Comments by what they stand above: a key, or an entry of a list by its name. */
+/** Comments by the key, or the name of the list entry, above which they are placed. */
 function commentsOf({ sessionId, template }: AgentPodPlan): Readonly<Record<string, string>> {
   const isEmbedded = template.isolation === "embedded";
   return {
     terminationGracePeriodSeconds: isEmbedded
-      ? "The sidecar asks the agent to end, then ends it, within --grace; the rest is for the kubelet."
-      : "The agent is asked to end, then ended, within --grace; the serving half goes last.",
+      ? "The sidecar asks the agent to end, then kills it, within --grace; the remaining time is for the kubelet."
+      : "The agent is asked to end, then killed, within --grace; the serving half ends last.",
     ...(isEmbedded
       ? {
           startupProbe:
-            "A container killed by a probe takes the agent's work with it: liveness is lenient and looks at nothing but the process.",
+            "A container killed by a probe loses the agent's work: liveness is lenient and checks only the process.",
         }
-      : { livenessProbe: "No startup probe: it would hold the other container back, for which this one waits." }),
+      : { livenessProbe: "No startup probe: it would delay the other container, for which this one waits." }),
     NODE_OPTIONS:
-      "What gt-sidecar gives a serving half of its own: an end far below the limit, and little kept after floods.",
+      "The limits that gt-sidecar sets for a serving half it starts: a heap far below the container's limit, and little memory kept after floods.",
     ...(sessionId !== undefined && {
-      GT_SESSION_ID: `As the certificate names it: spiffe://<trust domain>/ns/<namespace>/session/${sessionId}`,
+      GT_SESSION_ID: `As in the certificate: spiffe://<trust domain>/ns/<namespace>/session/${sessionId}`,
     }),
   };
 }
 
-/** The files that are generated, by name. */
+/** The generated files by name. */
 export function podManifests(): Readonly<Record<string, string>> {
   const entries = Object.entries(PLANS) as [keyof typeof HEADERS, AgentPodPlan][];
   return Object.fromEntries(entries.map(([name, plan]) => [name, manifestText(HEADERS[name], plan)]));
