@@ -95,7 +95,7 @@ async function seated(program: string, args: readonly string[], env: Readonly<Re
   await pause(6000); // what is told at the beginning is gone by then
   let pressed = 0;
   const press = async (): Promise<number> => {
-    // No letter comes to stand where it stood before: that would be no change, and need not be drawn.
+    // No letter comes to stand where it was before: that would be no change, and need not be drawn.
     const key = KEYS[pressed % KEYS.length] ?? "";
     if (pressed++ % LINE === LINE - 1) {
       pty.write("\r");

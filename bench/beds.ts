@@ -49,7 +49,7 @@ export class Bed implements AsyncDisposable {
     return join(this.sidecar.stateDir, "tmux.sock");
   }
 
-  /** Waits for an idle agent with an empty composer; what stands in its way is closed or cleared, as a person would. */
+  /** Waits for an idle agent with an empty composer; what is in its way is closed or cleared, as a person would. */
   async calm(): Promise<void> {
     let calm = 0;
     let since = performance.now();

@@ -7,7 +7,7 @@ export interface BenchContext {
   readonly program: string;
   /** Environment that every sidecar gets besides its own. */
   readonly env: Readonly<Record<string, string>>;
-  /** Tells a waiting person what goes on. */
+  /** Tells a waiting person what continues. */
   readonly say: (text: string) => void;
   /** Something that a reader of the figures must know. */
   readonly note: (text: string) => void;

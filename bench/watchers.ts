@@ -11,7 +11,7 @@ import { type Mark, MarkScanner } from "./marks.ts";
 import { type PaneProgram, paneProgram } from "./pane-program.ts";
 import { cpuMs } from "./proc.ts";
 
-/** A pane whose output somebody reads. */
+/** A pane whose output someone reads. */
 export interface WatchedPane extends AsyncDisposable {
   readonly writer: PaneProgram;
   readonly marks: Mark[];

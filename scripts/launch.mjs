@@ -4,7 +4,7 @@
 //   node scripts/launch.mjs FILE.ts [ARG…]      run a source file
 //   node scripts/launch.mjs --bin NAME [ARG…]   run a package's program from node_modules/.bin
 //
-// Installs the packages first when they are missing or are not those of package-lock.json, then goes on with its own
+// Installs the packages first when they are missing or are not those of package-lock.json, then continues with its own
 // Node if that is >= 24, else with the one that came with the packages. Exit codes and signals pass through.
 import { spawn } from "node:child_process";
 import { closeSync, existsSync, openSync, readSync, realpathSync } from "node:fs";

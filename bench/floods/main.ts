@@ -122,7 +122,7 @@ interface Seen {
   readonly faults: string[];
 }
 
-/** Asks again and again, until it is stopped; a call that fails counts as endless. */
+/** Asks repeatedly, until it is stopped; a call that fails counts as endless. */
 function watch(sidecar: RunningSidecar, tls: ReturnType<TestCa["issue"]>, signal: AbortSignal) {
   const seen: Seen = { probes: [], peeks: [], memory: [], faults: [] };
   const over = new AbortController();

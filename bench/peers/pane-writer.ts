@@ -36,7 +36,7 @@ function tickingFlood(bytes: number): void {
   put(Buffer.from(markLine("end", 0)));
 }
 
-/** Until somebody presses Ctrl-C. */
+/** Until someone presses Ctrl-C. */
 async function floodUntilInterrupted(): Promise<void> {
   let isInterrupted = false;
   process.once("SIGINT", () => {

@@ -9,7 +9,7 @@ export interface RunFacts {
 
 const BUSY = "more work than cores before anything was measured: absolute times are too long, p99 most of all";
 
-/** The line that stands beside what was measured. */
+/** The line that is beside what was measured. */
 export const runLine = ({ date, machine }: RunFacts): string => `${date}; ${machine}`;
 
 export function runFacts(): RunFacts {

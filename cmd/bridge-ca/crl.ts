@@ -59,7 +59,7 @@ function earlierList({ out, force, ca }: CrlCommand, authority: X509Certificate)
     if (!(err instanceof DomainError && err.kind === "invalid")) throw err;
   }
   if (force) return undefined;
-  throw new DomainError("already-exists", `${out} is there already, and is not the revocation list of ${ca}`, {
+  throw new DomainError("already-exists", `${out} already exists, and is not the revocation list of ${ca}`, {
     fields: { hint: "--force replaces it" },
   });
 }
@@ -69,7 +69,7 @@ function checkNotForgotten({ caKey, out }: CrlCommand, earlier: RevocationList |
   const { folder, name } = statePlace(caKey);
   const path = join(folder, name);
   if (earlier === undefined || earlier.size === 0 || stands(path)) return;
-  throw new DomainError("not-found", `${path} is missing, and ${out} names ${earlier.size} revoked certificates`, {
+  throw new DomainError("not-found", `${path} is missing, and ${out} lists ${earlier.size} revoked certificates`, {
     fields: { hint: "restore it from a copy, or revoke those certificates again; then remove the old list" },
   });
 }

@@ -45,6 +45,8 @@ export async function init(context: CommandContext, command: InitCommand): Promi
     printable`${join(out, NAMES.cert)}  CA ${JSON.stringify(name)}, ${domain}, ${endText(new X509Certificate(pem), clock.now())}`,
   );
   context.out.line(printable`${keyName}  its key, encrypted`);
-  context.out.line(printable`${join(out, NAMES.state)}  what it has issued and revoked: keep it with the key`);
+  context.out.line(
+    printable`${join(out, NAMES.state)}  the record of issued and revoked certificates: keep it with the key`,
+  );
   return 0;
 }

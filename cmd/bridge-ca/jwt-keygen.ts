@@ -17,7 +17,7 @@ export async function jwtKeygen(context: CommandContext, command: JwtKeygenComma
     const files = [privateFile(key, privateKeyPem(keys.privateKey)), publicFile(pub, publicKeyPem(keys.publicKey))];
     writeFiles(context, folder, files, "create");
   }
-  context.out.line(printable`${join(folder, key)}  signs tokens: it stays with the caller`);
-  context.out.line(printable`${join(folder, pub)}  checks them: it goes to the bridge`);
+  context.out.line(printable`${join(folder, key)}  signs tokens: keep it with the caller`);
+  context.out.line(printable`${join(folder, pub)}  verifies tokens: give it to the bridge`);
   return 0;
 }

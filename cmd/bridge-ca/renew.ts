@@ -41,7 +41,7 @@ export async function renew(context: CommandContext, command: RenewCommand): Pro
   {
     await using _taken = await takeFolders(context, [...folders, statePlace(command.caKey).folder]);
     if (readCertificates(command.cert)[0].fingerprint256 !== old.fingerprint256) {
-      throw new DomainError("unavailable", `${command.cert} was changed by another process meanwhile`);
+      throw new DomainError("unavailable", `${command.cert} was changed by another process in the meantime`);
     }
     if (readState(command.caKey).revoked.some(({ serial }) => serial === old.serialNumber)) {
       throw new DomainError("denied", `${command.cert} is revoked and is not renewed`, {
@@ -88,7 +88,7 @@ async function keysFor(old: X509Certificate, command: RenewCommand): Promise<Key
   const privateKey = openKey(readFile(key).text, key);
   if (!old.checkPrivateKey(privateKey)) {
     throw new DomainError("denied", `${key} is not the key of ${command.cert}`, {
-      fields: { hint: "leave --keep-key out to have a new one made, or name the right one with --key" },
+      fields: { hint: "omit --keep-key to create a new key, or name the right one with --key" },
     });
   }
   return { publicKey: old.publicKey, privateKey };

@@ -25,13 +25,15 @@ export async function revoke(context: CommandContext, command: RevokeCommand): P
     await using _taken = await takeFolders(context, [statePlace(caKey).folder]);
     const state = readState(caKey);
     if (state.revoked.some((entry) => entry.serial === serial)) {
-      out.plain(`${cert}  was revoked before: ${quotedName(certificate)}, serial ${serial}\n`);
+      out.plain(`${cert}  was already revoked: ${quotedName(certificate)}, serial ${serial}\n`);
       return 0;
     }
     const entry = { serial, at: clock.now(), reason, notAfter: certificate.validToDate.getTime() };
     writeState(context, caKey, { ...state, revoked: [...state.revoked, entry] });
   }
   out.plain(`${cert}  revoked: ${quotedName(certificate)}, serial ${serial}\n`);
-  context.err.line(printable`bridge-ca: hint: it counts when the next list is in place: bridge-ca crl --out FILE`);
+  context.err.line(
+    printable`bridge-ca: hint: the revocation takes effect with the next list: bridge-ca crl --out FILE`,
+  );
   return 0;
 }

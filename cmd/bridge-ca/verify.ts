@@ -28,7 +28,10 @@ export async function verify({ out, clock }: CommandContext, command: VerifyComm
   }
   const [, issuer] = verdict.chain;
   if (lists.length > 0 && issuer !== undefined && !lists.some((list) => list.isSignedBy(issuer))) {
-    throw new DomainError("denied", `${command.cert} cannot be checked: no list given is of ${quotedName(issuer)}`);
+    throw new DomainError(
+      "denied",
+      `${command.cert} cannot be checked: no given list was issued by ${quotedName(issuer)}`,
+    );
   }
   const uses = usagesOf(leaf).map((usage) => `${usage}s`);
   const purpose = uses.length === 0 ? "" : ` for ${uses.join(" and ")}`;

@@ -136,7 +136,7 @@ describe("a place that cannot be looked at", () => {
     ["below a file", "@/ca.crt/below/a", "a part of the path is not a folder"],
     ["with a name that is too long", `@/${"a".repeat(300)}`, "the name is too long"],
     ["through a link to itself", "@/loop/a", "too many symbolic links"],
-  ])("%s is told in a sentence", async (_, place, words) => {
+  ])("%s is reported in a sentence", async (_, place, words) => {
     const folder = fresh();
     symlinkSync("loop", join(folder, "loop"));
     for (const [, command] of COMMANDS) {

@@ -43,12 +43,13 @@ export interface DaemonOptions {
 
 /** What the events of one session may hold in memory. */
 const EVENT_BYTES = 16 * 1024 * 1024;
-/** How long calls go on after the sessions have ended, so that streams come to their end. */
+/** How long calls continue after the sessions have ended, so that streams come to their end. */
 const CALL_GRACE_MS = 2000;
 
 /**
- * The bridge: sessions on this host behind both layers, probes and metrics, revocation lists. Told to stop, it takes no
- * more starts, stops the sessions within their grace period while their events are still served, and ends then.
+ * The bridge: sessions on this host behind both layers, probes and metrics, revocation lists. Asked to stop, it
+ * accepts no more starts, stops the sessions within their grace period while their events are still served, and ends
+ * then.
  */
 export class Daemon implements Task {
   readonly #deps: DaemonDeps;
@@ -164,7 +165,7 @@ export class Daemon implements Task {
       run: (signal) =>
         server.run(signal).catch((err: unknown) => {
           if (!(err instanceof DomainError)) throw err;
-          logger.warn({ err: errorText(err) }, "no health port: server.health_listen names another");
+          logger.warn({ err: errorText(err) }, "no health port: set another one with server.health_listen");
           return aborted(signal);
         }),
     };
@@ -189,7 +190,7 @@ function withLost(terminals: TerminalLauncher | undefined, ledger: SessionLedger
     start: (config, signal) => {
       if (terminals !== undefined) return terminals.start(config, signal);
       return Promise.reject(
-        new DomainError("precondition", "no gt-sidecar came with this bridge: it has no terminals"),
+        new DomainError("precondition", "no gt-sidecar is installed with this bridge: sessions cannot have terminals"),
       );
     },
     survivors: async (signal) => [...ledger.lost(), ...((await terminals?.survivors(signal)) ?? [])],

@@ -1,14 +1,14 @@
-export const help = `Runs coding agents on this host as sessions, for control planes that call it over mutual TLS with a token in every call.
+export const help = `Runs coding agents on this host as sessions, for control planes that call it over mutual TLS, with a token in every call.
 
 Usage:
-  bridge --config FILE          serve what FILE says, until SIGTERM
-  bridge check --config FILE    say what is wrong with FILE and with everything that it names, line by line
+  bridge --config FILE          serve according to FILE, until SIGTERM
+  bridge check --config FILE    report errors in FILE and in the files that it names, by line
 
 Flags:
   -c, --config FILE     the configuration                                      GT_BRIDGE_CONFIG
-      --state-dir DIR   what has to survive a restart: which terminal sessions  GT_BRIDGE_STATE_DIR
-                          run. Default: server.state_dir of FILE, else a folder of
-                          its own for each FILE below ~/.local/state/gastown-bridge
+      --state-dir DIR   state that survives a restart: the running terminal     GT_BRIDGE_STATE_DIR
+                          sessions. Default: server.state_dir in FILE, otherwise a
+                          folder for each FILE below ~/.local/state/gastown-bridge
       --help, --version
 
 Examples:
@@ -16,7 +16,7 @@ Examples:
   bridge --config /etc/gastown-bridge/bridge.yaml
   GT_BRIDGE_CONFIG=bridge.yaml bridge
 
-A configuration that serves two consumers; certs/ is what bridge-ca makes (docs/bridge.md):
+A configuration for two consumers; bridge-ca creates the files in certs/ (docs/bridge.md):
 
   server:
     listen: "0.0.0.0:9445"        # default 127.0.0.1:9445
@@ -36,11 +36,11 @@ A configuration that serves two consumers; certs/ is what bridge-ca makes (docs/
       binary: "claude"
     demo: {}                      # needs no account
   allowed_paths:
-    - "/home/*/repos"             # * is one segment
+    - "/home/*/repos"             # * matches one component
 
-Relative paths begin at the folder of the configuration. Files that it names are followed: a certificate, CA, revocation
-list or token key that is replaced counts at once. The configuration itself is read at the start.
+Paths are relative to the folder of the configuration. The files that it names are watched: a replaced certificate, CA,
+revocation list or token key takes effect at once. The configuration itself is read only at start.
 
-Exit codes: 0 stopped, or nothing wrong · 1 the address or the state folder is in use, or a bug · 2 the command line or the
+Exit codes: 0 stopped, or no error found · 1 the address or the state folder is in use, or a bug · 2 the command line or the
 configuration is wrong.
 `;

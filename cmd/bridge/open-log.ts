@@ -13,7 +13,10 @@ const STDERR = 2;
 export function openLog({ logging }: BridgeConfig, redactor: Redactor): Logger {
   const redact = (text: string) => redactor.redact(text);
   if (logging.format === "json") return createLogger("bridge", logging.level, { redact });
-  const stderr = LogDestination.open(STDERR, (lines) => `${lines} log lines were dropped: their reader had stopped\n`);
+  const stderr = LogDestination.open(
+    STDERR,
+    (lines) => `${lines} log lines were dropped: their reader had stopped reading\n`,
+  );
   return createLogger("bridge", logging.level, { redact, destination: textLines(stderr) });
 }
 

@@ -43,13 +43,13 @@ function hash(path: string): string {
 export async function takeStateFolder(clock: Clock, folder: string, signal: AbortSignal): Promise<AsyncDisposable> {
   await openPrivateFolder(folder, process.getuid?.() ?? 0).catch((cause: unknown) => {
     if (cause instanceof DomainError) throw cause;
-    const fields = { hint: "name another by --state-dir or server.state_dir" };
+    const fields = { hint: "choose another with --state-dir or server.state_dir" };
     throw new DomainError("unavailable", `cannot make the state folder ${folder}`, { cause, fields });
   });
   try {
     return await lockFolders(clock, [folder], { waitMs: LOCK_WAIT_MS, signal });
   } catch (cause) {
     if (!(cause instanceof DomainError) || cause.kind !== "unavailable") throw cause;
-    throw new DomainError("unavailable", `another bridge runs with the state folder ${folder}`, { cause });
+    throw new DomainError("unavailable", `another bridge is using the state folder ${folder}`, { cause });
   }
 }

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { dirname, isAbsolute, join } from "node:path";
 import { openPrivateFolder } from "../../internal/files/private-folder.ts";
 
-/** The kernel bounds the path of a socket to 107 bytes; so much of it is left to the folder that sessions lie in. */
+/** The kernel limits a socket's path to 107 bytes; this much is left for the folder of the sessions. */
 const MAX_PATH_BYTES = 80;
 
 /**

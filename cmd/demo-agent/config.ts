@@ -5,25 +5,25 @@ import { nearestName } from "../../internal/cli/nearest-name.ts";
 import { type DemoOptions, type Faults, noFaults } from "../../internal/demo/options.ts";
 import type { OutsidePaths } from "../../internal/demo/outside.ts";
 
-export const help = `A small terminal program that behaves like a coding agent and does nothing: for first use and for tests.
+export const help = `A small terminal program that behaves like a coding agent but does no work: for demonstrations and tests.
 
 Usage: demo-agent [flags]
 
   --seed N             the same seed gives the same steps and answers (1)
-  --turn-ms N          length of a turn in milliseconds (2500)
+  --turn-ms N          length of a turn, in milliseconds (2500)
   --steps N            tool steps in a turn (3)
   --alternate-screen   draw on the alternate screen
   --trust-dialog       ask for trust in the folder first
-  --stdio              no terminal: messages and answers come in as JSON lines, what it does goes out as such
-  --log FILE           append one JSON line for each message that was really taken
-  --tool-log FILE      append what a real agent would have run
+  --stdio              use no terminal: read messages and answers as JSON lines, and write its actions as JSON lines
+  --log FILE           append one JSON line for each accepted message
+  --tool-log FILE      append the commands that a real agent would have run
   --faults LIST        misbehave on purpose, comma separated:
                          drop-first-enter  echo-delay=MS  no-bracketed-paste  flicker-idle=MS
                          exit-on=TEXT  exit-code=N  hang-on=TEXT  eat-enter-after-paste=MS
                          open-dialog-on-paste  spinner-always  slow-start=MS  garbage
   --help, --version
 
-Environment: GT_HOOK_FIFO (hook lines go there), GT_HOOK_DIR (prompt texts are left there).
+Environment: GT_HOOK_FIFO (where hook lines are written), GT_HOOK_DIR (where prompt texts are stored).
 
 Examples:
   demo-agent --seed 7 --turn-ms 400

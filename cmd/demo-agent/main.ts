@@ -21,7 +21,7 @@ await runMain({ name: "demo-agent" }, async ({ argv, env, stdin, stdout, signal,
     return new StdioAgent({ lines, write, outside, clock }, config.options).run(signal);
   }
   if (!stdin.isTTY || !stdout.isTTY) {
-    const hint = "start it in a terminal, or as the agent of a sidecar: gt-sidecar --agent demo";
+    const hint = "start it in a terminal, or as a sidecar's agent: gt-sidecar --agent demo";
     throw new DomainError("precondition", "the demo agent needs a terminal", { fields: { hint } });
   }
   const agent = new DemoAgent({ terminal: new ProcessTerminal(stdin, stdout), outside, clock }, config.options);

@@ -164,7 +164,9 @@ export const configSchema = z.strictObject({
       key_path: text,
       issuer: text.default("gastown"),
       audience: text.default("threads"),
-      role: text.refine((role) => role !== "operator", "must not be operator: only people are").default("worker"),
+      role: text
+        .refine((role) => role !== "operator", "must not be operator: that role is for people")
+        .default("worker"),
       ttl: duration
         .refine((ms) => ms >= 2_000 && ms <= 3_600_000, "must be a duration from 2s to 1h")
         .default(3_600_000),

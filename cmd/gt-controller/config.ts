@@ -6,7 +6,7 @@ import { nearestName } from "../../internal/cli/nearest-name.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** What every command is told about the cluster. */
+/** The cluster settings that every command takes. */
 export interface ClusterFlags {
   readonly configFile: string;
   /** Of the controllers. */
@@ -29,7 +29,7 @@ export type Command =
   | { readonly type: "help" | "version" }
   /** `check`: only say what is wrong with the configuration. `podName`: of this replica. */
   | (ClusterFlags & { readonly type: "serve" | "check"; readonly podName: string })
-  /** `project`: undefined: that of the first namespace. */
+  /** `project`: undefined: the project of the first namespace. */
   | (ClusterFlags & { readonly type: "init-ca"; readonly project: string | undefined })
   | (ClusterFlags & { readonly type: "rotate-ca" })
   | (ClusterFlags & { readonly type: "uninstall"; readonly timeoutMs: number });

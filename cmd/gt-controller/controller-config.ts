@@ -14,7 +14,7 @@ export interface ControllerConfig {
   readonly server: ConfigFile["server"];
   /** The block `auth`, for `readAuthConfig`; undefined: no caller can show a token that counts. */
   readonly auth: unknown;
-  /** Base URL of a collector of spans; undefined: that of the environment; without either, no span is made. */
+  /** Base URL of a span collector; undefined: the one in the environment; without either, no spans are created. */
   readonly otlpEndpoint: string | undefined;
   /** Undefined: stderr. */
   readonly auditPath: string | undefined;
@@ -23,7 +23,7 @@ export interface ControllerConfig {
 
 /**
  * Reads the text of the configuration file. There is no key that turns a check off.
- * @param name stands in errors
+ * @param name appears in errors
  * @throws DomainError `invalid` with `NAME:LINE: key …` for the first thing that is wrong
  */
 export function readControllerConfig(text: string, name: string): ControllerConfig {

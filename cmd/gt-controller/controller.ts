@@ -53,7 +53,7 @@ interface Instruments {
   readonly time: ClusterClock;
 }
 
-/** How long calls go on after they were told to stop. */
+/** How long calls may continue after shutdown begins. */
 const CALL_GRACE_MS = 2_000;
 const READY_LOOK_MS = 100;
 
@@ -68,7 +68,7 @@ export class Controller implements Task {
   }
 
   /**
-   * Told to stop, it takes no more calls, ends its writers, releases the Lease, and ends its connections last.
+   * Asked to stop, it accepts no more calls, ends its writers, releases the Lease, and ends its connections last.
    * @throws DomainError `unavailable` when an address cannot be listened on; `invalid` for token keys that cannot be
    * used
    */

@@ -12,6 +12,6 @@ it("refuses a configuration that is a FIFO without a writer, or has no end, at o
   const fifo = join(dir, "controller.yaml");
   execFileSync("mkfifo", [fifo]);
   for (const path of [fifo, "/dev/zero"]) {
-    await expect(readConfigFile(path)).rejects.toThrow(`cannot read ${path}: it is no regular file`);
+    await expect(readConfigFile(path)).rejects.toThrow(`cannot read ${path}: it is not a regular file`);
   }
 });

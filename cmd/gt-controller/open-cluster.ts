@@ -13,7 +13,7 @@ export interface OpenCluster extends AsyncDisposable {
   readonly api: KubeTransport;
 }
 
-/** @throws DomainError `invalid` outside of a pod without a kubeconfig, and for a kubeconfig that cannot be used */
+/** @throws DomainError `invalid` outside a pod without a kubeconfig, and for a kubeconfig that cannot be used */
 export async function openCluster(
   flags: ClusterFlags,
   deps: { readonly clock: Clock; readonly logger: Logger },
@@ -30,7 +30,7 @@ export async function openCluster(
   };
 }
 
-/** @throws DomainError `not-found` for a file that cannot be read, `invalid` for what stands in it */
+/** @throws DomainError `not-found` for a file that cannot be read, `invalid` for what is in it */
 export async function readConfigFile(path: string): Promise<ControllerConfig> {
   let text: string;
   try {
@@ -41,9 +41,11 @@ export async function readConfigFile(path: string): Promise<ControllerConfig> {
   return readControllerConfig(text, path);
 }
 
-/** @throws DomainError `invalid` outside of a pod without a kubeconfig, and for a kubeconfig that cannot be used */
+/** @throws DomainError `invalid` outside a pod without a kubeconfig, and for a kubeconfig that cannot be used */
 export async function credentialsOf({ kubeconfig, context, apiServer, env }: ClusterFlags): Promise<Credentials> {
   if (kubeconfig !== undefined) return await kubeconfigCredentials(kubeconfig, context, env);
   if (apiServer !== undefined) return inClusterCredentials(apiServer.host, apiServer.port);
-  throw new DomainError("invalid", "this is no pod of a cluster", { fields: { hint: "name one with --kubeconfig" } });
+  throw new DomainError("invalid", "this program is not running in a pod", {
+    fields: { hint: "name a cluster with --kubeconfig" },
+  });
 }

@@ -11,7 +11,7 @@ export interface OpenedConfig extends ControllerConfig {
   readonly tokens: AuthConfig;
 }
 
-/** Without the block `auth` nobody has a token that counts. */
+/** Without the block `auth`, no token is accepted. */
 const NO_TOKENS: AuthConfig = { keyFiles: [], audience: "bridge", maxTtlMs: 300_000, clockSkewMs: 30_000 };
 
 /** @throws DomainError `invalid` with `FILE:LINE: …` */

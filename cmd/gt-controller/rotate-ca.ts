@@ -38,10 +38,10 @@ function textOf(state: RotationState, keepPreviousMs: number): string {
     case "steady":
       return "steady: one CA";
     case "introducing":
-      return "introducing: the new CA goes into every bundle";
+      return "introducing: the new CA is being added to every bundle";
     case "reissuing":
-      return `reissuing: the new CA signs; the old one counts until ${new Date(state.since + keepPreviousMs).toISOString()} at least`;
+      return `reissuing: the new CA signs; the old one is accepted until ${new Date(state.since + keepPreviousMs).toISOString()} at least`;
     case "retiring":
-      return "retiring: the old CA leaves every bundle";
+      return "retiring: the old CA is being removed from every bundle";
   }
 }

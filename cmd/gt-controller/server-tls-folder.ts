@@ -17,7 +17,7 @@ export class ServerTlsFolder implements AsyncDisposable {
     return new ServerTlsFolder(await mkdtemp(join(tmpdir(), "gt-controller-"))); // mode 0700
   }
 
-  /** Replaces file by file; whoever reads in between finds a set that does not fit together and looks again. */
+  /** Replaces file by file; a reader in between finds a set that does not match and reads again. */
   async write({ cert, key, ca, crl }: TlsFiles): Promise<void> {
     const files = { "tls.key": key, "tls.crt": cert, "ca.crt": ca, ...(crl !== undefined && { "crl.pem": crl }) };
     for (const [name, text] of Object.entries(files)) {

@@ -31,6 +31,6 @@ export async function uninstall(
     timeoutMs,
   };
   await tearDown({ api: cluster.api, secrets: new SecretClient(cluster.api), clock, logger }, wish, signal);
-  out.line(printable`the controllers are stopped, and the pods and Secrets that they made are gone`);
+  out.line(printable`the controllers are stopped, and the pods and Secrets that they created are deleted`);
   return 0;
 }

@@ -63,7 +63,7 @@ it("takes patterns for secrets as they are given, commas and all, instead of the
   const patterns = (...flags: string[]) => config([...AGENT, ...flags]).sidecar.redactPatterns;
   expect(patterns("--redact-pattern", "a{1,3}", "--redact-pattern", "b,c")).toEqual(["a{1,3}", "b,c"]);
   expect(patterns("--redact-pattern", "")).toEqual([]);
-  expect(() => patterns("--redact-pattern", "(?<=look)")).toThrow("no pattern that RE2 understands");
+  expect(() => patterns("--redact-pattern", "(?<=look)")).toThrow("is not a valid RE2 pattern");
 });
 
 it("takes flags over environment", () => {
@@ -96,7 +96,7 @@ it("explains in its help every flag that it takes", () => {
   const names = [...(flags ?? "").matchAll(/^ {2}"?([a-z-]+)"?: \{/gm)].map((match) => match[1]);
   expect(names.length).toBeGreaterThan(20);
   for (const name of names) expect(help).toMatch(new RegExp(`--${name}\\b`));
-  expect(help).toContain("replaces the built-in set");
+  expect(help).toContain("replaces the built-in patterns");
 });
 
 describe("refuses, naming what is wrong", () => {
@@ -147,7 +147,7 @@ describe("refuses, naming what is wrong", () => {
       expect(config(tls).sidecar.identity.sessionId).toBe("s1");
       expect(config([...tls, "--session-id", "s1"]).sidecar.identity.sessionId).toBe("s1");
       const wrong = [...tls, "--session-id", "s2"];
-      const message = 'tls.crt is of session "s1", and this one is "s2"';
+      const message = 'tls.crt is for session "s1", but this is session "s2"';
       expect(() => config(wrong)).toThrow(expect.objectContaining({ kind: "invalid", message }));
       expect(config(["serve", ...wrong]).sidecar.identity.sessionId).toBe("s2"); // waits for the right one
     } finally {
@@ -217,7 +217,7 @@ describe("keys of token issuers", () => {
     [["--jwt-key", "=file"], "ISSUER=FILE"],
     [["--jwt-key", "shop="], "ISSUER=FILE"],
     [["--jwt-key", "shop=file"], "needs --tls-dir"],
-    [["--jwt-audience", "x"], "no --jwt-key"],
+    [["--jwt-audience", "x"], "needs --jwt-key"],
     [["--crl-policy", "require"], "needs --tls-dir"],
     [["--crl-policy", "never", "--tls-dir", "/t"], "require or if-present"],
     [["--audit-log", "a.log"], "needs --tls-dir"],

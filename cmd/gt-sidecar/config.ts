@@ -39,7 +39,7 @@ export interface SidecarConfig {
   readonly graceMs: number;
   readonly logLevel: LogLevel;
   readonly runtimeDir: string | undefined;
-  /** The state folder was made for this run alone: nobody will ask for what it holds. */
+  /** The state folder was created for this run only: its contents are not needed afterwards. */
   readonly ownStateDir: boolean;
   /** The flags as they were given, for the serving half. */
   readonly ownFlags: readonly string[];
@@ -93,7 +93,7 @@ export function readConfig(argv: readonly string[], env: Env): SidecarConfig | "
   if (flags.ask !== undefined) return flags.ask;
   const [stray] = flags.positionals;
   if (stray !== undefined) {
-    const hint = "the agent's command goes behind --, e.g. gt-sidecar --agent generic -- bash";
+    const hint = "the agent's command goes after --, e.g. gt-sidecar --agent generic -- bash";
     throw new DomainError("invalid", `unexpected argument ${JSON.stringify(stray)}`, { fields: { hint } });
   }
   const { values } = flags;
@@ -233,7 +233,7 @@ function readStateDir(given: string | undefined, env: Env, half: SidecarConfig["
   const runtimeDir = runtimeDirOf(env);
   if (runtimeDir !== undefined) return join(runtimeDir, "gt-sidecar");
   if (half === "both") return mkdtempSync(join(tmpdir(), "gt-sidecar-"));
-  throw new DomainError("invalid", `gt-sidecar ${half} needs --state-dir: the two halves meet there`);
+  throw new DomainError("invalid", `gt-sidecar ${half} needs --state-dir: the two halves share it`);
 }
 
 /** An empty or relative one counts as none. */
@@ -261,7 +261,7 @@ function sessionFor(given: string | undefined, { tlsDir: dir, half }: Place, crl
   }
 }
 
-/** Asked at a first start only: an agent that is started again finds out by itself. */
+/** Checked only at the first start: a restarted agent fails by itself. */
 function checkWorkdir(workdir: string): void {
   let problem = "there is no such folder";
   try {

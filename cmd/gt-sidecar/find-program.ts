@@ -12,8 +12,8 @@ export function findProgram(program: string, path: string, workdir: string): str
   throw new DomainError("not-found", `no program ${JSON.stringify(program)} found`, {
     fields: {
       hint: program.includes("/")
-        ? "is the path right, and may it be executed?"
-        : "install it, or give its path behind --",
+        ? "is the path right, and is the file executable?"
+        : "install it, or give its path after --",
     },
   });
 }

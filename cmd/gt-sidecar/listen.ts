@@ -28,7 +28,7 @@ export function parseListen(text: string, flag: string, { unix = false } = {}): 
 export function checkListen(listen: ListenAddress, trust: { readonly tls: boolean; readonly insecure: boolean }): void {
   const { path } = listen;
   if (path !== undefined && trust.tls)
-    throw new DomainError("invalid", "a unix socket is served without TLS: leave out --tls-dir (GT_TLS_DIR)");
+    throw new DomainError("invalid", "a unix socket is served without TLS: omit --tls-dir (GT_TLS_DIR)");
   if (path !== undefined) checkSocketFolder(path);
   if (
     path !== undefined ||
@@ -39,7 +39,7 @@ export function checkListen(listen: ListenAddress, trust: { readonly tls: boolea
   )
     return;
   throw new DomainError("invalid", `cannot serve ${listen.host} in plaintext`, {
-    fields: { hint: "give --tls-dir, or say --insecure-plaintext if the network itself keeps strangers out" },
+    fields: { hint: "give --tls-dir, or --insecure-plaintext if the network itself keeps strangers out" },
   });
 }
 

@@ -27,7 +27,7 @@ interface ServeContext {
 
 const LOCK_WAIT_MS = 10_000;
 
-/** Runs the serving half until it is told to stop; 0 then. */
+/** Runs the serving half until it is asked to stop; resolves to 0 then. */
 export async function serve(config: SidecarConfig, { logger, clock, signal, isApart }: ServeContext): Promise<number> {
   const { sidecar, listen, healthListen, tlsDir, roleRules, tokens, crlPolicy, auditLog, allowHosts } = config;
   const paths = statePaths(sidecar.stateDir);
@@ -53,7 +53,7 @@ export async function serve(config: SidecarConfig, { logger, clock, signal, isAp
     try {
       announced.use(await announce(config, address, clock));
     } catch (err) {
-      logger.warn({ err }, "cannot announce this sidecar on this machine: gt finds it by its address only");
+      logger.warn({ err }, "cannot register this sidecar on this machine: gt finds it only by its address");
     }
   };
   const serving = new ServingHalf(

@@ -11,7 +11,7 @@ export interface Place {
 /**
  * What signals do. The kernel gives a first process only those that it asked for. From a terminal's keys, SIGINT and
  * SIGQUIT go to every process there: they are meant for what runs in the foreground, which a container's first process
- * is not, and neither is the serving half. SIGUSR1 would open Node's inspector to whoever is in the container.
+ * is not, and neither is the serving half. SIGUSR1 would open Node's inspector to every process in the container.
  */
 export function signalsFor({ isFirst, hasTerminal, isStandby }: Place): Signals {
   if (isStandby) return { stop: ["SIGTERM", "SIGHUP"], ignore: ["SIGINT", "SIGUSR1", "SIGUSR2"] };

@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import { GO } from "../../internal/sidecar/supervisor/serving-processes.ts";
 
-/** First argument of a process that loads its code and waits to be told to begin. */
+/** First argument of a process that loads its code and waits for the word to begin. */
 export const STANDBY = "--standby";
 
-/** True when told to; false when the supervising half has gone. */
+/** True when it may begin; false when the supervising half has ended. */
 export async function waitForGo(stdin: NodeJS.ReadStream): Promise<boolean> {
   stdin.setEncoding("utf8");
   for await (const chunk of stdin.iterator({ destroyOnReturn: false })) if (String(chunk) === GO) return true;
@@ -15,7 +15,7 @@ export async function waitForGo(stdin: NodeJS.ReadStream): Promise<boolean> {
 export function endsWith(stdin: NodeJS.ReadStream, signal: AbortSignal): AbortSignal {
   const orphaned = new AbortController();
   void once(stdin, "end", { signal }).then(
-    () => orphaned.abort(new Error("the supervising half has gone")),
+    () => orphaned.abort(new Error("the supervising half has ended")),
     () => {},
   );
   stdin.resume();

@@ -4,7 +4,7 @@ import { writeFile } from "node:fs/promises";
 const FILE = "/dev/termination-log";
 
 /**
- * Tells the cluster that the container was ended from outside. An agent that ends well when it is told to would look as
+ * Tells the cluster that the container was ended from outside. An agent that exits with 0 on request would look as
  * if it had come to its own end: a pod that its node evicts keeps no other trace then.
  */
 export async function tellTermination(signal: AbortSignal, file = FILE): Promise<void> {

@@ -21,12 +21,15 @@ export function readTokenFlags(
 ): TokenFlags | undefined {
   if (keys === undefined || keys.length === 0) {
     if (audience === undefined) return undefined;
-    throw new DomainError("invalid", "--jwt-audience says whom tokens are for, and no --jwt-key says whose count");
+    throw new DomainError("invalid", "--jwt-audience needs --jwt-key: without keys no token is accepted");
   }
   if (audience === "") throw new DomainError("invalid", "--jwt-audience must not be empty");
   const keyFiles = keys.map(keyFileOf);
   if (place.half !== "supervise" && place.tlsDir === undefined) {
-    throw new DomainError("invalid", "--jwt-key needs --tls-dir: tokens count only over a certificate of their issuer");
+    throw new DomainError(
+      "invalid",
+      "--jwt-key needs --tls-dir: a token is valid only with a certificate of its issuer",
+    );
   }
   if (place.half === "both" && place.tlsDir !== undefined) checkKeys(keyFiles, place.tlsDir);
   return { keyFiles, audience: audience ?? "gt-sidecar" };
@@ -37,7 +40,7 @@ function keyFileOf(text: string): TokenKeyFile {
   const [issuer, path] = [text.slice(0, at), text.slice(at + 1)];
   if (at < 1 || path === "") {
     throw new DomainError("invalid", `--jwt-key takes ISSUER=FILE, not ${JSON.stringify(text)}`, {
-      fields: { hint: "FILE holds the issuer's public Ed25519 key, as PEM" },
+      fields: { hint: "FILE contains the issuer's public Ed25519 key as PEM" },
     });
   }
   return { path: resolve(path), rule: { issuer } };

@@ -37,7 +37,7 @@ export function readAuditFlag(value: string | undefined, { tlsDir, half }: Place
   return path;
 }
 
-/** At a first start only: a serving half that comes back tries on, for the agent lives meanwhile. */
+/** Only at the first start: a restarted serving half keeps trying, because the agent is running meanwhile. */
 function check(path: string): void {
   try {
     new AuditFile(path, () => {})[Symbol.dispose]();

@@ -1,6 +1,6 @@
 import type { Command } from "./common/command/command.ts";
 
-/** Every command in the order in which help lists them. Each is imported when it is asked for. */
+/** Every command in the order in which help lists them. Each is imported when it is called. */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   peek: async () => (await import("./peek/peek.ts")).peek,
   nudge: async () => (await import("./nudge/nudge.ts")).nudge,

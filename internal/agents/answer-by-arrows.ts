@@ -3,7 +3,7 @@ import type { Answer, AnswerStep, DialogView } from "./profile.ts";
 export interface ListKeys {
   readonly next: string;
   readonly previous: string;
-  /** Choices whose label matches ask for a text of one line. */
+  /** Choices whose label matches ask for one line of text. */
   readonly asksText?: RegExp;
   /** The text is typed on the choice itself, or after Enter has opened a field for it. */
   readonly textField?: "inline" | "after-enter";

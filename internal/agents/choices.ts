@@ -14,11 +14,11 @@ export type ChoiceReading =
   | ({ readonly type: "list" } & ChoiceList)
   | { readonly type: "unclear"; readonly why: string; readonly top: number; readonly bottom: number };
 
-/** Where and how a program draws a numbered list. Text that is quoted in a dialog stands elsewhere, or is indented. */
+/** Where and how a program draws a numbered list. Text that is quoted in a dialog is elsewhere, or is indented. */
 export interface NumberedPlace {
   /** A row, without what the program draws beside the list. */
   readonly text: (row: number) => string;
-  /** Column of the numbers' first digit; what goes on in the next row is indented by three more at least. */
+  /** Column of the numbers' first digit; what continues in the next row is indented by three more at least. */
   readonly column: number;
   /** Whether an item's row may begin with this, the text before its number. */
   readonly leads: (before: string) => boolean;
@@ -48,10 +48,10 @@ export function numberedChoices(place: NumberedPlace): ChoiceReading | undefined
   const items = above === undefined ? undefined : [...above, anchor, ...itemsBelow(place, anchor)];
   const [top, bottom] = [items?.[0]?.row ?? anchor.row, items?.at(-1)?.row ?? anchor.row];
   const unclear = (why: string): ChoiceReading => ({ type: "unclear", why, top, bottom });
-  if (items === undefined) return unclear("its choices do not count from 1 without a gap");
-  if (items.length < 2) return unclear("it shows one choice only");
+  if (items === undefined) return unclear("its choices are not numbered from 1 without a gap");
+  if (items.length < 2) return unclear("it shows only one choice");
   const next = itemAt(place, rowBelow(place, bottom));
-  if (next !== undefined) return unclear(`after choice ${items.length} comes a choice ${next.number}`);
+  if (next !== undefined) return unclear(`choice ${items.length} is followed by choice ${next.number}`);
   const choices = items.map(({ row, number, label }) => ({
     key: String(number),
     label,
@@ -68,7 +68,7 @@ function itemAt({ text, column, leads }: NumberedPlace, row: number): Item | und
   return match === null ? undefined : { row, number: Number(match[1]), label: (match[2] ?? "").trim() };
 }
 
-/** Whether a row may stand between two items: nothing, what an item goes on with, a divider. */
+/** Whether a row may be between two items: nothing, what an item continues with, a divider. */
 function isBetween({ text, column, isDivider }: NumberedPlace, row: number): boolean {
   return (
     text(row)

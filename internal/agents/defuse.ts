@@ -10,7 +10,7 @@ export interface DefuseRules {
   readonly command?: RegExp;
   /** Matches a whole message that would end the program, such as `exit`. */
   readonly leaving?: RegExp;
-  /** Matches at the end of a message where Enter would do something else than submit; a space is put behind it. */
+  /** Matches at the end of a message where Enter would not submit; a space is appended. */
   readonly openEnd?: RegExp;
   /** The agent drops white space at the start of a message, so it is dropped before and counts as a difference. */
   readonly cutsStart?: boolean;
@@ -26,7 +26,7 @@ export interface DefuseRules {
 export function defuseBy(rules: DefuseRules, message: string): SafeText {
   const tagged = message.replace(/<(?=\/?system-reminder)/gi, "< ");
   const seen = rules.dropsInvisible === true ? withoutInvisible(tagged).trimEnd() : tagged;
-  if (seen.trim() === "") return { type: "unsafe", reason: "the message holds only characters that this agent drops" };
+  if (seen.trim() === "") return { type: "unsafe", reason: "the message has only characters that this agent drops" };
   const kept = rules.cutsStart === true ? seen.trimStart() : seen;
   const acts = rules.command?.test(kept) === true || rules.leaving?.test(kept) === true;
   const led = acts ? `${INERT_PREFIX}${kept}` : kept;

@@ -17,7 +17,7 @@ export function payloadName(line: string): string | undefined {
   return FILE_NAME.test(name) ? name : undefined;
 }
 
-/** Reads the lines whose meaning is the same for every agent; `prompt` is the message's text if the payload told it. */
+/** Reads the lines whose meaning is the same for every agent; `prompt` is the message's text if the payload has it. */
 export function readHookLine(line: string, prompt: string | undefined): HookEvent | undefined {
   const [word = "", ...rest] = line.slice(0, 4096).trim().split(" ");
   switch (word) {

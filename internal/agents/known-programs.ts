@@ -1,4 +1,6 @@
-/** What is known of an agent program without reading its screen: light, for whoever only starts, finds or ends one. */
+/**
+ * Facts about an agent program, without screen reading: cheap to import for code that only starts, finds or ends one.
+ */
 export interface KnownProgram {
   /** A word of a command line that shows that the program runs; for `generic` nothing does. */
   readonly word?: RegExp;

@@ -28,7 +28,7 @@ export function hookFile(context: LaunchContext): {
 }
 
 /**
- * The command with `flags` put right behind the agent's own program (`env A=1 claude …` has it second), so that they
+ * The command with `flags` put right after the agent's own program (`env A=1 claude …` has it second), so that they
  * come before a prompt or a subcommand. The command itself if the program is not in it.
  */
 export function withFlags(

@@ -1,7 +1,7 @@
 import type { ProfileName } from "./known-programs.ts";
 import type { Screen } from "./screen.ts";
 
-/** The agent's input box as it stands on the screen. */
+/** The agent's input box as it is on the screen. */
 export interface ComposerView {
   /** First and last screen row of the box's content, both inclusive. */
   readonly top: number;
@@ -44,7 +44,7 @@ export interface DialogView {
 
 export type BackgroundKind = "subagent" | "shell" | "workflow" | "other";
 
-/** Something that the agent started and that runs behind its turns, as its hook tells it. */
+/** A task that the agent started and that runs in the background, as reported by its hook. */
 export interface ReportedTask {
   readonly id: string;
   readonly kind: BackgroundKind;
@@ -83,7 +83,7 @@ export type HookEvent =
    * it reports as ended.
    */
   | { readonly type: "prompt-submitted"; readonly prompt?: string; readonly endedTasks?: readonly string[] }
-  /** `background`: what goes on behind it; absent where the agent does not tell. */
+  /** `background`: the tasks in the background; absent if the agent does not report them. */
   | { readonly type: "turn-ended"; readonly background?: readonly ReportedTask[] }
   /** A tool begins or ended: the agent works. */
   | { readonly type: "activity" }
@@ -91,7 +91,7 @@ export type HookEvent =
 
 /** What the agent's own state file says; level-triggered. */
 export type FileState =
-  /** `background`: nothing runs behind it, or shells do. */
+  /** `background`: whether nothing or shells run in the background. */
   | { readonly type: "idle"; readonly background?: "none" | "shell" }
   | { readonly type: "busy" }
   | { readonly type: "waiting"; readonly reason: string };
@@ -124,7 +124,7 @@ export type Answer =
 export type ShownAnswer = "named" | "other";
 
 export interface LaunchContext {
-  /** The agent command asked for: program and arguments. */
+  /** The requested agent command: program and arguments. */
   readonly command: readonly [string, ...string[]];
   /** Folder (mode 0700) where the launch may put its own files. Never a person's files. */
   readonly stateDir: string;
@@ -149,7 +149,7 @@ export interface LaunchPlan {
 
 export interface AgentProfile {
   readonly name: ProfileName;
-  /** The program and arguments that start it when nothing else was asked for. Empty for `generic`. */
+  /** The program and arguments that start it by default. Empty for `generic`. */
   readonly command: readonly string[];
   launch(context: LaunchContext): LaunchPlan;
   /** Reads one screen. Pure; the screen is hostile input. */

@@ -1,11 +1,11 @@
 import { basename } from "node:path";
 import { knownProgram, type ProfileName } from "./known-programs.ts";
 
-/** Runs the file that follows it; flags of its own may stand in between. */
+/** Runs the file that follows it; flags of its own may be in between. */
 const INTERPRETER = /^node(?:\.exe)?$/;
 
 /**
- * The command that prints the version of the agent program in `command`. Undefined where another program stands there
+ * The command that prints the version of the agent program in `command`. Undefined where another program is there
  * (a shell, a wrapper): it might do anything with the flag.
  */
 export function versionCommand(

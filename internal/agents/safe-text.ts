@@ -20,10 +20,10 @@ export const INERT_PREFIX = "[nudge] ";
  * removed, trailing white space cut. Unsafe when it holds half of a surrogate pair or when nothing is left.
  */
 export function normalise(message: string): SafeText {
-  if (!message.isWellFormed()) return { type: "unsafe", reason: "the message holds half of a surrogate pair" };
+  if (!message.isWellFormed()) return { type: "unsafe", reason: "the message contains half of a surrogate pair" };
   const text = cleaned(message);
   return text.trim() === ""
-    ? { type: "unsafe", reason: "nothing is left of the message after cleaning" }
+    ? { type: "unsafe", reason: "the message is empty after cleaning" }
     : { type: "safe", text };
 }
 

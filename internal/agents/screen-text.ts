@@ -30,7 +30,7 @@ export function ruleAbove(screen: Screen, from: number, reach: number): number {
 
 /**
  * What is typed in a row: placeholders and suggestions are drawn dim, their first character sometimes inverse instead
- * because the cursor stands on it. `isLeft`: what an earlier drawing left on the row. Keeps the columns' order, cuts
+ * because the cursor is on it. `isLeft`: what an earlier drawing left on the row. Keeps the columns' order, cuts
  * trailing blanks.
  */
 export function typedText(line: ScreenLine | undefined, isLeft: (run: ScreenRun) => boolean = () => false): string {

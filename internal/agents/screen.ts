@@ -12,7 +12,7 @@ export interface ScreenLine {
   /** The row's text without trailing blanks. A wide character takes one place here and two columns on the screen. */
   readonly text: string;
   readonly runs: readonly ScreenRun[];
-  /** True when this row goes on from the row above without a line break. */
+  /** True when this row continues from the row above without a line break. */
   readonly wrapped: boolean;
 }
 

@@ -12,7 +12,7 @@ const RENEW_SPREAD = 0.1;
 /** The environment variable by which an agent finds the file with its token. */
 export const TOKEN_FILE_VARIABLE = "GT_THREADS_TOKEN_FILE";
 
-/** Who signs the tokens of agents, and what stands in all of them. */
+/** Who signs the tokens of agents, and what is in all of them. */
 export interface AgentTokenRules {
   /** An Ed25519 key, PEM; read for each token, so that it may be replaced. */
   readonly keyPath: string;

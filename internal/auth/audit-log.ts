@@ -20,7 +20,7 @@ export interface AuditSubject {
 
 /**
  * One JSON line for each decision about who may do what. A line names the caller, the call, the outcome, the reason and
- * the correlation id that a refused caller is told; never a token, a text or anything else of a request's body.
+ * the correlation id that a refused caller receives; never a token, a text or anything else of a request's body.
  */
 export class AuditLog implements Decisions {
   readonly #clock: Clock;

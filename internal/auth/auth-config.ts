@@ -106,7 +106,7 @@ function textsOf(key: string, value: unknown): readonly string[] {
 
 function textOf(key: string, value: unknown): string {
   if (typeof value === "string" && value !== "") return value;
-  throw wrong(key, "a text that is not empty");
+  throw wrong(key, "a non-empty string");
 }
 
 function durationOf(key: string, value: unknown, least: number, most: number): number {

@@ -3,7 +3,7 @@ import { quotedText } from "../base/quoted-text.ts";
 import { includes, type Role } from "./roles.ts";
 import type { TokenClaims } from "./token-claims.ts";
 
-/** The least role for each RPC of BridgeService. One that is not listed is nobody's. */
+/** The minimum role for each RPC of BridgeService. An RPC that is not listed is refused for every caller. */
 const NEEDED: ReadonlyMap<string, Role> = new Map([
   ...["GetSession", "ListSessions", "ListProviders", "Health", "StreamEvents", "AckEvents"].map(forRole("read")),
   ...["WatchSessions", "Peek", "Status", "WatchOutput"].map(forRole("read")),
@@ -21,7 +21,7 @@ type Caller = Pick<TokenClaims, "project" | "role">;
 /** Why a caller may not call an RPC, by its role; undefined: it may. Decided before the request is read. */
 export function roleRefusal(caller: Caller, method: string): DomainError | undefined {
   const needed = NEEDED.get(method);
-  if (needed === undefined) return new DomainError("denied", `nobody may call ${method}: no role is set for it`);
+  if (needed === undefined) return new DomainError("denied", `no caller may call ${method}: no role is assigned to it`);
   if (includes(caller.role, needed)) return undefined;
   return new DomainError("denied", `this token may not call ${method}: it needs the scope ${needed}`);
 }
@@ -33,7 +33,7 @@ export function projectRefusal(caller: Pick<Caller, "project">, project: string)
 }
 
 /**
- * Why a caller is told nothing of a session; undefined: it may know it. Another project's session looks as one that
+ * Why a caller may not know of a session; undefined: it may. Another project's session looks as one that
  * does not exist: ids are not found out by asking.
  * @param session the session that the request names, undefined when there is none
  */
@@ -49,7 +49,7 @@ export function sessionRefusal(
 /** Why a caller may not attach; undefined: it may. */
 export function attachRefusal(caller: Caller, readOnly: boolean): DomainError | undefined {
   if (readOnly || includes(caller.role, "operate")) return undefined;
-  return new DomainError("denied", "this token may only look: it needs the scope operate to type", {
+  return new DomainError("denied", "this token is read-only: typing needs the scope operate", {
     fields: { hint: "attach read-only" },
   });
 }

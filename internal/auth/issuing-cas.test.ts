@@ -77,7 +77,7 @@ describe("who has no URI name", () => {
     expect(named("app")).toEqual(fingerprints.map((ca) => `${ca}/app`));
   });
 
-  it("is nobody below a CA that is not trusted, and without a CN", () => {
+  it("has no identity below an untrusted CA, or without a CN", () => {
     expect(namelessIdentities(read(twin.issue({ cn: "app" }).cert), trust, Date.now())).toEqual([]);
     expect(named("")).toEqual([]);
   });
@@ -87,7 +87,7 @@ describe("who has no URI name", () => {
     ["a/b=operate\n", "a%2Fb%3Doperate%0A"],
     ["é", "%C3%A9"],
     ["x".repeat(300), `${"x".repeat(190)}~${hash("sha256", "x".repeat(300), "hex")}`],
-  ])("poses as nobody else: %j", (cn, encoded) => {
+  ])("cannot pose as another: %j", (cn, encoded) => {
     expect(named(cn)[0]?.split("/")).toEqual([fingerprintOf(cross), encoded]);
   });
 });

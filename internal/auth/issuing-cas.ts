@@ -51,17 +51,11 @@ export function countsOver(rule: IssuerRule, facts: CertificateFacts): boolean {
 export function checkIssuers(rules: readonly IssuerRule[], cas: readonly X509Certificate[]): void {
   for (const { issuer, cas: named } of rules) {
     if (named === undefined && casNamed(issuer, cas).size > 1) {
-      throw new DomainError(
-        "invalid",
-        `two CAs are named ${JSON.stringify(issuer)}: say by "ca" which one its tokens count with`,
-      );
+      throw new DomainError("invalid", `two CAs are named ${JSON.stringify(issuer)}: name the issuer's CA with "ca"`);
     }
     const unknown = named?.find((ca) => typeof ca === "string" && !cas.some((one) => fingerprintOf(one) === ca));
     if (unknown !== undefined) {
-      throw new DomainError(
-        "invalid",
-        `no trusted CA has the SHA-256 that "ca" of issuer ${JSON.stringify(issuer)} says`,
-      );
+      throw new DomainError("invalid", `no trusted CA has the SHA-256 in "ca" of issuer ${JSON.stringify(issuer)}`);
     }
   }
 }

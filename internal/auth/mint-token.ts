@@ -42,10 +42,10 @@ export function signingKeyOf(pem: string, source: string): KeyObject {
   try {
     key = createPrivateKey(pem);
   } catch {
-    throw new DomainError("invalid", `${source} holds no private key that can be read (PEM, not encrypted)`);
+    throw new DomainError("invalid", `${source} has no readable private key (PEM, not encrypted)`);
   }
   if (key.asymmetricKeyType === "ed25519") return key;
-  throw new DomainError("invalid", `${source} holds a key that is not Ed25519`, {
+  throw new DomainError("invalid", `${source} has a key that is not Ed25519`, {
     fields: { hint: "make one with: bridge-ca jwt-keygen, or openssl genpkey -algorithm ed25519" },
   });
 }

@@ -46,6 +46,6 @@ export class RateLimiter {
 }
 
 function tooOften(what: string, perMinute: number, retryAfterMs: number): DomainError {
-  const message = `too many ${what}: ${perMinute} a minute are taken; try again in ${Math.ceil(retryAfterMs / 1000)} s`;
+  const message = `too many ${what}: the limit is ${perMinute} a minute; try again in ${Math.ceil(retryAfterMs / 1000)} s`;
   return new DomainError("exhausted", message, { fields: { limit: perMinute, retry_after_ms: retryAfterMs } });
 }

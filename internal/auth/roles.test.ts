@@ -18,7 +18,7 @@ describe("roles", () => {
     expect(roleOf(["spiffe://town/client/ann"], rules)).toBe("nudge");
   });
 
-  it("gives nothing to a stranger, to another trust domain and to nobody", () => {
+  it("grants nothing to a stranger, to another trust domain or without an identity", () => {
     expect(roleOf(["spiffe://other/client/ann"], rules)).toBeUndefined();
     expect(roleOf(["spiffe://town/ns/a/session/1"], rules)).toBeUndefined();
     expect(roleOf([], rules)).toBeUndefined();

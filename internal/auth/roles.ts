@@ -27,13 +27,13 @@ export function parseRoleRule(text: string): RoleRule {
   if (isKnown && BY_CA.test(pattern)) return { pattern: plainByCa(pattern), role };
   throw new DomainError("invalid", `not a rule for callers: ${JSON.stringify(text)}`, {
     fields: {
-      hint: "write spiffe://domain/path=read, =nudge or =operate; * stands for one segment of the path; of a certificate without a URI name CA-SHA256/CN, as the audit log has it",
+      hint: "write spiffe://domain/path=read, =nudge or =operate; * matches one segment of the path; for a certificate without a URI name write CA-SHA256/CN, as in the audit log",
     },
   });
 }
 
 /**
- * The rule of a sidecar that was told none: the controllers of its own trust domain, by its identities, may do
+ * The default rule of a sidecar: the controllers of its own trust domain, by its identities, may do
  * everything.
  */
 export function controllerRule(ownIdentities: readonly string[]): readonly RoleRule[] {

@@ -23,7 +23,7 @@ export interface TokenTimes {
   readonly clockSkewMs: number;
 }
 
-/** Printable, so that it can stand in a log. */
+/** Printable, so that it can be in a log. */
 const NAME = /^\P{C}{1,256}$/u;
 /** The last second of the year 9999. */
 const LATEST_S = 253_402_300_799;
@@ -53,30 +53,30 @@ export function readClaims(claims: Readonly<Record<string, unknown>>): TokenClai
  */
 export function checkTimes(claims: TokenClaims, now: number, { maxTtlMs, clockSkewMs }: TokenTimes): void {
   const { issuedAt, expiresAt, notBefore = issuedAt } = claims;
-  if (expiresAt <= issuedAt) throw tokenError("claims", "the token ends before it is issued (exp, iat)");
+  if (expiresAt <= issuedAt) throw tokenError("claims", "the token expires before it is issued (exp, iat)");
   if (expiresAt - issuedAt > maxTtlMs) {
-    throw tokenError("too-long", `the token lives longer than ${maxTtlMs / 1000} seconds (exp, iat)`);
+    throw tokenError("too-long", `the token is valid for more than ${maxTtlMs / 1000} seconds (exp, iat)`);
   }
   if (expiresAt <= now) throw tokenError("expired", "the token has expired");
-  if (Math.max(issuedAt, notBefore) > now + clockSkewMs) throw tokenError("early", "the token is from the future");
+  if (Math.max(issuedAt, notBefore) > now + clockSkewMs) throw tokenError("early", "the token is not valid yet");
 }
 
 function nameOf(claims: Readonly<Record<string, unknown>>, name: string): string {
   const value = claims[name];
   if (typeof value === "string" && NAME.test(value)) return value;
-  throw tokenError("claims", `the token's ${name} is no text of 1 to 256 printable characters`);
+  throw tokenError("claims", `the token's ${name} is not a string of 1 to 256 printable characters`);
 }
 
 function timeOf(claims: Readonly<Record<string, unknown>>, name: string): number {
   const value = claims[name];
   if (typeof value === "number" && value >= 0 && value <= LATEST_S) return value * 1000;
-  throw tokenError("claims", `the token's ${name} is no time in seconds`);
+  throw tokenError("claims", `the token's ${name} is not a time in seconds`);
 }
 
 function audiencesOf(value: unknown): readonly string[] {
   const all = Array.isArray(value) ? value : [value];
   if (all.length > 0 && all.every((one) => typeof one === "string" && NAME.test(one))) return all as string[];
-  throw tokenError("claims", "the token's aud is neither a text nor a list of them");
+  throw tokenError("claims", "the token's aud is neither a string nor a list of strings");
 }
 
 function roleOf(value: unknown): Role {
@@ -85,11 +85,11 @@ function roleOf(value: unknown): Role {
   throw tokenError("claims", "the token's scope is not read, nudge or operate");
 }
 
-/** Anything else in `cnf` would be a bond that is not looked at here. */
+/** Anything else in `cnf` would be a binding that is not checked here. */
 function thumbprintOf(cnf: unknown): string {
   if (typeof cnf === "object" && cnf !== null && Object.keys(cnf).join() === "x5t#S256") {
     const value = (cnf as Readonly<Record<string, unknown>>)["x5t#S256"];
     if (typeof value === "string" && THUMBPRINT.test(value)) return value;
   }
-  throw tokenError("claims", "the token's cnf is not x5t#S256 alone");
+  throw tokenError("claims", "the token's cnf is not a single x5t#S256");
 }

@@ -17,16 +17,16 @@ export interface DecodedToken {
 
 const SEGMENTS = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)$/;
 
-/** @throws DomainError `unauthenticated` for anything but a small EdDSA token whose header says nothing more */
+/** @throws DomainError `unauthenticated` for anything but a small EdDSA token whose header has nothing else */
 export function decodeToken(text: string): DecodedToken {
   if (text.length > MAX_TOKEN_BYTES) throw tokenError("malformed", `the token is larger than ${MAX_TOKEN_BYTES} bytes`);
   const [, header = "", payload = "", end = ""] = SEGMENTS.exec(text) ?? [];
-  if (end === "") throw tokenError("malformed", "the token is no signed JWT (three parts in base64url)");
+  if (end === "") throw tokenError("malformed", "the token is not a signed JWT (three parts in base64url)");
   checkHeader(objectOf(header));
   const claims = objectOf(payload);
   const signature = bytesOf(end);
   if (signature.length !== SIGNATURE_BYTES)
-    throw tokenError("signature", "the token's signature is not one of Ed25519");
+    throw tokenError("signature", "the token's signature is not an Ed25519 signature");
   return { claims, signed: Buffer.from(text.slice(0, text.lastIndexOf(".")), "latin1"), signature };
 }
 
@@ -41,7 +41,7 @@ function checkHeader(header: Readonly<Record<string, unknown>>): void {
     throw tokenError("malformed", "the token's type is not JWT");
   }
   if (Object.keys(header).some((name) => name !== "alg" && name !== "typ")) {
-    throw tokenError("malformed", "the token's header says more than alg and typ");
+    throw tokenError("malformed", "the token's header has more than alg and typ");
   }
 }
 
@@ -51,10 +51,10 @@ function objectOf(segment: string): Readonly<Record<string, unknown>> {
   try {
     value = parseStrictJson(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));
   } catch {
-    throw tokenError("malformed", "the token's header or claims are no JSON object, or name something twice");
+    throw tokenError("malformed", "the token's header or claims are not a JSON object, or have a duplicate key");
   }
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw tokenError("malformed", "the token's header or claims are no JSON object");
+    throw tokenError("malformed", "the token's header or claims are not a JSON object");
   }
   return value as Readonly<Record<string, unknown>>;
 }

@@ -28,7 +28,7 @@ export interface TokenGateDeps {
 }
 
 export interface TokenGateOptions {
-  /** A call without a token is refused; otherwise it goes on with what its certificate allows. */
+  /** A call without a token is refused; otherwise it continues with what its certificate allows. */
   readonly required: boolean;
   /** Services for which a certificate is enough, by type name. */
   readonly freeServices: ReadonlySet<string>;
@@ -38,7 +38,7 @@ type Gate = (context: HandlerContext) => void;
 
 /**
  * Verifies the token of a call before its body is read. A token that does not count is refused also where none is
- * required. A stream that it lets in ends with it: see `TokenLeases`.
+ * required. A stream that it admits ends with it: see `TokenLeases`.
  */
 export function tokenGate(deps: TokenGateDeps, { required, freeServices }: TokenGateOptions): Gate {
   const owns = new OwnCas();
@@ -66,7 +66,7 @@ function factsOf(peer: Peer, { tls, clock }: TokenGateDeps, owns: OwnCas): Certi
   const certificate = peer.type === "certificate" ? peer.certificate : undefined;
   const issuer = certificate && files?.trust.issuerOf(certificate, clock.now());
   if (files === undefined || certificate === undefined || issuer === undefined) {
-    throw tokenError("certificate", "a token counts only over a certificate of its issuer");
+    throw tokenError("certificate", "a token is valid only with a certificate of its issuer");
   }
   return { certificate, issuer, cas: files.trust.cas, isOwn: owns.has(issuer, files) };
 }

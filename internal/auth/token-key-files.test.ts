@@ -29,7 +29,7 @@ describe("a key file", () => {
     ["is missing", undefined, "cannot read"],
     ["is empty", "", "no public key"],
     [
-      "holds a private key",
+      "contains a private key",
       generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }),
       "private key",
     ],

@@ -25,9 +25,9 @@ export interface TokenKeyFilesDeps {
 
 export interface TokenKeyFilesOptions {
   readonly files: readonly TokenKeyFile[];
-  /** How often to look although nothing told of a change. Default 30 s. */
+  /** How often to check without a notification. Default 30 s. */
   readonly pollMs?: number;
-  /** From a change to the look at it, so that what belongs together is written. Default 200 ms. */
+  /** The delay between a change and the check, so that related files are all written. Default 200 ms. */
   readonly settleMs?: number;
 }
 
@@ -96,7 +96,7 @@ export class TokenKeyFiles implements Task {
     if (faults.join() !== this.#refused && faults.length > 0) {
       this.#deps.logger.warn(
         { faults },
-        "a token key file is not used: what was read from it before stays, unless it is gone",
+        "a token key file cannot be used: the keys read from it before stay in use, unless the file was removed",
       );
     }
     this.#refused = faults.join();
@@ -138,18 +138,18 @@ async function readKeys({ path, rule }: TokenKeyFile): Promise<Loaded> {
 /** The keys of a PEM text. @throws DomainError `invalid`, naming the file, unless all of them are Ed25519 and public */
 export function publicKeysOf(text: string, path: string): readonly KeyObject[] {
   if (/-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(text)) {
-    throw new DomainError("invalid", `${path} holds a private key: only its issuer may have that`);
+    throw new DomainError("invalid", `${path} contains a private key: only its issuer may have it`);
   }
   const keys = pemBlocks(text, "PUBLIC KEY").map((key) => {
     try {
       return createPublicKey({ key, format: "der", type: "spki" });
     } catch (cause) {
-      throw new DomainError("invalid", `${path} holds a key that cannot be read`, { cause });
+      throw new DomainError("invalid", `${path} contains a key that cannot be read`, { cause });
     }
   });
-  if (keys.length === 0) throw new DomainError("invalid", `${path} holds no public key (PEM)`);
+  if (keys.length === 0) throw new DomainError("invalid", `${path} contains no public key (PEM)`);
   if (keys.some(({ asymmetricKeyType }) => asymmetricKeyType !== "ed25519")) {
-    throw new DomainError("invalid", `${path} holds a key that is not Ed25519`);
+    throw new DomainError("invalid", `${path} contains a key that is not Ed25519`);
   }
   return keys;
 }

@@ -28,7 +28,7 @@ export interface TokenLayerDeps {
   readonly decisions?: Pick<Decisions, "ended">;
 }
 
-/** The second of two layers: what tokens say, over the connections that certificates let in. */
+/** The second of two layers: tokens, over connections that certificates admit. */
 export class TokenLayer implements Task {
   /** For the server's `gates`. */
   readonly gate: (context: HandlerContext) => void;

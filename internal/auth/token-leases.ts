@@ -5,14 +5,14 @@ import { includes, type Role } from "./roles.ts";
 import { tokenError } from "./token-error.ts";
 import type { VerifiedToken } from "./token-verifier.ts";
 
-/** A stream that was let in by a token. */
+/** A stream that was admitted by a token. */
 interface Held {
   readonly lease: Lease;
   readonly role: Role;
   readonly end: (why: DomainError) => void;
 }
 
-/** The streams of one connection that tokens of one issuer, subject and project let in. */
+/** The streams of one connection that tokens of one issuer, subject and project admitted. */
 interface Lease {
   /** The last to end of each role. */
   readonly tokens: Map<Role, VerifiedToken>;
@@ -51,7 +51,7 @@ export class TokenLeases implements Task {
     if (lease !== undefined) keep(lease, token);
   }
 
-  /** A stream begins that `token` lets in; `end` ends it. `closed` is aborted when it has ended. */
+  /** A stream begins that `token` admits; `end` ends it. `closed` is aborted when it has ended. */
   hold(connection: object, token: VerifiedToken, end: (why: DomainError) => void, closed: AbortSignal): void {
     if (closed.aborted) return;
     const leases = this.#leases.get(connection) ?? new Map<string, Lease>();
@@ -94,7 +94,7 @@ export class TokenLeases implements Task {
       if (until > now) next = Math.min(next, until);
       else {
         this.#held.delete(held);
-        held.end(tokenError("expired", "the token has expired, and no newer one was shown over this connection"));
+        held.end(tokenError("expired", "the token has expired, and no newer one was sent over this connection"));
       }
     }
     return next;

@@ -38,7 +38,7 @@ it("does not let a verified token count over another certificate", () => {
   const text = token();
   verifier.verify(text, over);
   const elsewhere = { ...over, issuer: new X509Certificate(other.pem), cas: [issuer, new X509Certificate(other.pem)] };
-  expect(() => verifier.verify(text, elsewhere)).toThrow("does not count over this certificate");
+  expect(() => verifier.verify(text, elsewhere)).toThrow("is not valid with this certificate");
 });
 
 it("lets a token count over each CA for which its issuer's key is listed, whichever came first", () => {
@@ -54,7 +54,7 @@ it("lets a token count over each CA for which its issuer's key is listed, whiche
 
 it("takes no life beyond five minutes, whatever its options say", () => {
   verifier.verify(token(first, 300_000), over);
-  expect(() => verifier.verify(token(first, 301_000), over)).toThrow("lives longer than 300 seconds");
+  expect(() => verifier.verify(token(first, 301_000), over)).toThrow("valid for more than 300 seconds");
 });
 
 it("remembers a bounded number of tokens, right and wrong", () => {

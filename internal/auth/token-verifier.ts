@@ -41,7 +41,7 @@ export class TokenVerifier {
   readonly #clock: Clock;
   readonly #keys: () => TokenKeySet;
   readonly #options: TokenVerifierOptions;
-  /** By hash, so that nobody finds a token in our memory by chance. */
+  /** By hash, so that memory contains no tokens. */
   readonly #good: BoundedMap<VerifiedToken>;
   readonly #wrong: BoundedMap<DomainError>;
   #cachedFor: TokenKeySet | undefined;
@@ -134,11 +134,11 @@ function checkBond(claims: TokenClaims, keys: readonly TokenKey[], over: Certifi
   if (here.length === 0)
     throw tokenError(
       "certificate",
-      "the token does not count over this certificate: its issuer's CA has not signed it",
+      "the token is not valid with this certificate: its issuer's CA has not signed the certificate",
     );
   const speaking = here.filter(({ rule }) => rule.projects?.includes(project) ?? true);
   if (speaking.length > 0) return speaking;
-  throw new DomainError("denied", "the token's issuer may not speak for this project", {
+  throw new DomainError("denied", "the token's issuer may not act for this project", {
     fields: { token: "project" },
   });
 }

@@ -15,8 +15,8 @@ export async function raceSignal<T>(promise: Promise<T>, signal: AbortSignal): P
 }
 
 /**
- * Settles like `promise`, or rejects with a `deadline` error naming `what` after `ms`. The promise itself goes on: pass
- * a signal to whatever must stop.
+ * Settles like `promise`, or rejects with a `deadline` error naming `what` after `ms`. The promise itself continues:
+ * pass a signal to whatever must stop.
  */
 export async function withTimeout<T>(clock: Clock, ms: number, what: string, promise: Promise<T>): Promise<T> {
   const done = new AbortController();

@@ -55,7 +55,7 @@ describe("FakeClock", () => {
     expect(woken.at(-1)).toBe("a 60");
   });
 
-  it("forgets a sleeper that was told to stop", async () => {
+  it("forgets a sleeper that was asked to stop", async () => {
     const clock = new FakeClock();
     const stop = new AbortController();
     const sleeping = clock.sleep(1000, stop.signal);

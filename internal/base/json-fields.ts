@@ -20,7 +20,7 @@ export function objectOf(value: unknown): Json {
   return asObject(value) ?? {};
 }
 
-/** The value behind a path of names; an empty object where there is none. */
+/** The value at a path of names; an empty object if there is none. */
 export function objectAt(from: Json | undefined, ...path: readonly string[]): Json {
   let at: Json | undefined = from;
   for (const name of path) at = asObject(at?.[name]);

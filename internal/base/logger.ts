@@ -33,7 +33,7 @@ export function createLogger(
 const WARN = 40;
 
 function droppedLine(name: string, lines: number): string {
-  const msg = "log lines were dropped: their reader had stopped";
+  const msg = "log lines were dropped: their reader had stopped reading";
   return `${JSON.stringify({ level: WARN, time: new Date().toISOString(), name, lines, msg })}\n`;
 }
 

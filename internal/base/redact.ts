@@ -51,7 +51,7 @@ export class Redactor {
   check(): this {
     const { length } = this.#sources;
     if (length > MAX_PATTERNS) {
-      throw new DomainError("invalid", `at most ${MAX_PATTERNS} patterns for secrets are taken, not ${length}`);
+      throw new DomainError("invalid", `at most ${MAX_PATTERNS} patterns for secrets are allowed, not ${length}`);
     }
     this.#patterns ??= this.#sources.map(compile);
     return this;
@@ -77,7 +77,7 @@ function compile(source: string): RE2JS {
   try {
     return RE2JS.compile(source, RE2JS.MULTILINE);
   } catch (err) {
-    throw new DomainError("invalid", `${JSON.stringify(source)} is no pattern that RE2 understands`, { cause: err });
+    throw new DomainError("invalid", `${JSON.stringify(source)} is not a valid RE2 pattern`, { cause: err });
   }
 }
 
@@ -120,13 +120,13 @@ const HEAD_CHARS = 512;
 /**
  * Redacts a text that comes in pieces: a secret of at most 4,096 characters is found wherever the pieces are cut. One
  * that is longer is found by its beginning. What `flush` has given out cannot be taken back, but is still looked at as
- * the beginning of a secret that goes on.
+ * the beginning of a secret that continues.
  */
 export class RedactStream {
   readonly #redactor: Redactor;
   /** Given out already, as it was before. */
   #before = "";
-  /** `#before` ends within a secret, whose mark has been given out. */
+  /** `#before` ends within a secret whose mark has already been emitted. */
   #within = false;
   #held = "";
 

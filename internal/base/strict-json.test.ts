@@ -17,7 +17,7 @@ it.each([
   '[{}, {"a" : {}, "a"\n: {}}]',
   '{"__proto__": 1, "__proto__": 2}',
 ])("refuses a key that stands twice: %s", (text) => {
-  expect(() => parseStrictJson(text)).toThrow("twice");
+  expect(() => parseStrictJson(text)).toThrow("duplicate key");
 });
 
 it("does not quote what is no JSON", () => {

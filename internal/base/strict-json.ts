@@ -1,6 +1,6 @@
 import { DomainError } from "./errors.ts";
 
-/** A string, with the colon behind it if it is a key; or what opens or closes an object or a list. */
+/** A string, with the following colon if it is a key; or a bracket that opens or closes an object or a list. */
 const TOKEN = /"(?:[^"\\]|\\.)*"(\s*:)?|[{}[\]]/g;
 
 /**
@@ -14,7 +14,7 @@ export function parseStrictJson(text: string): unknown {
   } catch {
     throw new DomainError("invalid", "not JSON"); // the parser's own error quotes the text
   }
-  if (hasDuplicateKey(text)) throw new DomainError("invalid", "a key stands twice in an object");
+  if (hasDuplicateKey(text)) throw new DomainError("invalid", "an object has a duplicate key");
   return value;
 }
 

@@ -13,7 +13,7 @@ function lingering(ended: string[], name: string, clock: FakeClock): Task {
   };
 }
 
-it("stops all when it is told to, and waits for each", async () => {
+it("stops all when it is asked to, and waits for each", async () => {
   const clock = new FakeClock();
   const stop = new AbortController();
   const ended: string[] = [];

@@ -1,10 +1,10 @@
-/** Anything that lives: resolves once it owns no timer, socket or child any more. */
+/** Anything long-lived: resolves once it no longer owns a timer, socket or child. */
 export interface Task {
   run(signal: AbortSignal): Promise<void>;
 }
 
 /**
- * Runs tasks side by side until `signal` is aborted or one of them ends. Then the others are told to stop, all are
+ * Runs tasks side by side until `signal` is aborted or one of them ends. Then the others are asked to stop, all are
  * waited for, and the first failure is thrown. Reasons of the abort itself are not failures.
  */
 export async function runTasks(signal: AbortSignal, tasks: readonly Task[]): Promise<void> {

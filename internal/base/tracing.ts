@@ -5,7 +5,7 @@ export type SpanAttributes = Readonly<Record<string, string | number | boolean>>
 
 /** One step of a call that is followed through several programs. */
 export interface TraceSpan {
-  /** What the next program is told, as W3C Trace Context has it. */
+  /** The value for the next program, in W3C Trace Context format. */
   readonly traceparent: string;
   /** False: nothing is kept of it, the caller's `traceparent` is only passed on. */
   readonly isRecording: boolean;

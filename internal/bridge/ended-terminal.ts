@@ -7,7 +7,9 @@ const { peek, status, getNudge } = SidecarService.method;
 /** What can be asked of an agent that has ended. */
 const LOOKS: ReadonlySet<unknown> = new Set([peek, status, getNudge]);
 
-/** The terminal of a session that has ended: `look` answers who looks at it, everything else fails with `why`. */
+/**
+ * The terminal of a session that has ended: `look` answers the calls that read it, everything else fails with `why`.
+ */
 export function endedTerminal(look: SessionTerminal["unary"], why: () => DomainError): SessionTerminal {
   return {
     unary: <I extends DescMessage, O extends DescMessage>(
@@ -21,7 +23,7 @@ export function endedTerminal(look: SessionTerminal["unary"], why: () => DomainE
   };
 }
 
-/** Fails when its first element is asked for. */
+/** Fails when its first element is requested. */
 export function failing(why: () => DomainError): AsyncIterable<never> {
   return { [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(why()) }) };
 }

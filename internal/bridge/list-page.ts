@@ -55,7 +55,7 @@ export class Pages {
     const place = bytes.subarray(MAC_BYTES);
     const isWhole = bytes.length > MAC_BYTES && bytes.toString("base64url") === token;
     const isOurs = isWhole && timingSafeEqual(bytes.subarray(0, MAC_BYTES), this.#mac(place, scope));
-    if (!isOurs) throw new DomainError("invalid", "the page_token was not given out here for this list");
+    if (!isOurs) throw new DomainError("invalid", "the page_token does not belong to this list");
     const [createdAt, id] = JSON.parse(place.toString()) as [number, string];
     return { createdAt, id };
   }

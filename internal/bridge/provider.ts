@@ -4,7 +4,7 @@ import type { AgentStateName, Dialog } from "../session/types.ts";
 export interface SessionConfig {
   readonly project: string;
   readonly sessionId: string;
-  /** A folder that exists, by the name it was asked for. */
+  /** An existing folder, under the requested name. */
   readonly repoPath: string;
   /**
    * The same folder, as the working folder for a child that is spawned before `start` resolves: it leads to the folder
@@ -12,7 +12,7 @@ export interface SessionConfig {
    */
   readonly cwd: string;
   readonly options: Readonly<Record<string, string>>;
-  /** How the caller asked for it, for whoever keeps that: `agent_opts` with `mode`, and when (wall clock, ms). */
+  /** The caller's request, for providers that store it: `agent_opts` with `mode`, and its time (wall clock, ms). */
   readonly asked?: { readonly agentOpts: Readonly<Record<string, string>>; readonly createdAt: number };
 }
 
@@ -23,7 +23,7 @@ export interface SessionHandle {
   readonly pid: number;
 }
 
-/** What an agent tells. Texts are as they came: secrets are taken out by whoever keeps them. */
+/** What an agent reports. Texts are unchanged: the code that stores them removes secrets. */
 export type AgentEvent =
   /** Text for people, decoded from the program's own protocol; `text` is whole characters. */
   | { readonly type: "output"; readonly stream: "stdout" | "stderr"; readonly text: string }
@@ -45,7 +45,7 @@ export interface AgentInput {
   readonly requestId: string;
 }
 
-/** `submitted`: written, and taken by the agent's protocol. `queued`: written while it works; it comes next. */
+/** `submitted`: written, and accepted by the agent's protocol. `queued`: written while it works; it comes next. */
 export interface InputOutcome {
   readonly outcome: "submitted" | "queued" | "unknown" | "agent-dead" | "unsafe";
   /** A sentence for a person; empty when submitted or queued. */

@@ -44,14 +44,14 @@ describe("the span of a receipt", () => {
     ]);
   });
 
-  it("takes a receipt that was told before its call was answered", async () => {
+  it("accepts a receipt that was reported before its call was answered", async () => {
     const spans = new ReceiptSpans({ follows: true });
     spans.settled(key, { requestId: "r1", outcome: "submitted" });
     await call(spans, "r1", "queued");
     expect(outcomes()).toEqual([["r1", "submitted"]]);
   });
 
-  it("ends as queued where nobody tells of receipts, and where too many wait", async () => {
+  it("ends as queued if receipts are not reported, and if too many wait", async () => {
     await call(new ReceiptSpans({ follows: false }), "r1", "queued");
     expect(outcomes()).toEqual([["r1", "queued"]]);
     const spans = new ReceiptSpans({ follows: true });

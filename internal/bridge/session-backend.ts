@@ -52,7 +52,7 @@ export interface StartRequest extends SessionKey {
 
 export interface InputRequest {
   readonly text: string;
-  /** Empty: one is made. */
+  /** Empty: one is generated. */
   readonly idempotencyKey: string;
 }
 
@@ -77,7 +77,7 @@ export interface ProviderInfo extends ProviderHealth {
   readonly capabilities: readonly Capability[];
 }
 
-/** One whole message of a stream, encoded as the sidecar's own type; nobody has read it on the way. */
+/** One whole message of a stream, encoded as the sidecar's own type; it is passed on without decoding. */
 export type EncodedMessage = Uint8Array;
 
 /** The events of a session from a position on, each encoded once for all who get it, as `bridge.v1.SessionEvent`. */
@@ -132,20 +132,20 @@ export interface SessionBackend {
    * (limits)
    */
   start(request: StartRequest, caller: Caller, signal: AbortSignal): Promise<SessionInfo>;
-  /** Resolves when it is stopping; the agent's end is told by `watch` and `get`. */
+  /** Resolves when it is stopping; `watch` and `get` report the agent's end. */
   stop(key: SessionKey, how: { readonly force: boolean }, caller: Caller, signal: AbortSignal): Promise<SessionInfo>;
   /** Undefined: it is not kept. */
   get(key: SessionKey): SessionInfo | undefined;
   /**
-   * `get`, with the position of its events asked for where that is not known here; without it when nobody answers in
-   * time.
+   * `get`, with the position of its events, which is queried if it is not known here; without it if there is no answer
+   * in time.
    */
   readonly describe?: (key: SessionKey, signal: AbortSignal) => Promise<SessionInfo | undefined>;
   /** All of a project that are kept, the oldest first. */
   list(project: string): readonly SessionInfo[];
   /** Changes of a project's sessions from this call on; bounded: of many changes of one session the last is given. */
   changes(project: string, signal: AbortSignal): AsyncIterable<SessionChange>;
-  /** Labels that can be asked for; undefined: any. */
+  /** Labels that can be requested; undefined: any. */
   readonly knownLabels: ReadonlySet<string> | undefined;
   /** Those that a session has. */
   labelsOf(session: SessionInfo): Readonly<Record<string, string>>;

@@ -101,7 +101,7 @@ async function* followed<T>(
 
 /**
  * What a failed call means: the reason of a caller who left, a DomainError, or a bug as it is. A sidecar that is not
- * trusted, or does not trust us, is no fault of the caller's credentials. Paths are not told.
+ * trusted, or does not trust us, is not a fault of the caller's credentials. Errors name no paths.
  */
 function failure(err: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason;

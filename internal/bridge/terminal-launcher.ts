@@ -7,7 +7,7 @@ export interface TerminalConfig extends SessionConfig {
   readonly provider: string;
   /** Wall clock, ms; kept with the session, so that a later daemon knows it. */
   readonly createdAt: number;
-  /** As the caller asked for it, `mode` included; kept for the same reason. */
+  /** As requested by the caller, including `mode`; stored for the same reason. */
   readonly request: StartRequest;
 }
 
@@ -15,11 +15,11 @@ export interface TerminalConfig extends SessionConfig {
 export interface TerminalEnd {
   readonly error?: string;
   readonly exitCode?: number;
-  /** Nobody saw how: the last event tells, if there is one. */
+  /** The end was not observed: the last event says how it ended, if there is one. */
   readonly isUnknown?: true;
 }
 
-/** An agent in a terminal, behind a sidecar of its own. */
+/** An agent in a terminal, behind its own sidecar. */
 export interface LaunchedTerminal {
   readonly terminal: SessionTerminal;
   /** Of the sidecar's process. */
@@ -28,11 +28,11 @@ export interface LaunchedTerminal {
   readonly agent: string;
   /** Resolves when agent and sidecar have ended; never rejects. */
   readonly ended: Promise<TerminalEnd>;
-  /** Its agent has ended and been looked at: the sidecar, which lingers for that, may go. */
+  /** Its agent has ended and its final state was read: the sidecar, which lingers for that, may end. */
   release(): void;
   /**
    * Asks, then TERM, then KILL within `graceMs`; 0: KILL at once. Resolves when nothing is left of it. May be called
-   * again with a shorter time while it goes on.
+   * again with a shorter time while it continues.
    */
   stop(graceMs: number): Promise<void>;
 }

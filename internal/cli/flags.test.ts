@@ -77,7 +77,7 @@ describe("complaints", () => {
     [["--lines"], "--lines needs a value"],
     [["-n", "many"], '-n needs a whole number, not "many"'],
     [["-n", "1.5"], '-n needs a whole number, not "1.5"'],
-    [["--all=maybe"], '--all is either true or false, not "maybe"'],
+    [["--all=maybe"], '--all must be true or false, not "maybe"'],
     [["--timeout", "soon"], '--timeout needs a duration such as 300ms, 1.5s or 10m, not "soon"'],
   ])("%j: %s", (argv, message) => {
     expect(failure(argv).message).toBe(message);

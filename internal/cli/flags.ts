@@ -28,11 +28,11 @@ interface ValueOf {
 export type FlagValues<S extends FlagSpecs> = { readonly [K in keyof S]?: ValueOf[S[K]["type"]] };
 
 export interface ParsedFlags<S extends FlagSpecs> {
-  /** `--help`, `-h` or `--version` stood on the line: nothing else was checked. */
+  /** `--help`, `-h` or `--version` was on the line: nothing else was checked. */
   readonly ask?: "help" | "version";
   readonly values: FlagValues<S>;
   readonly positionals: readonly string[];
-  /** What stood behind `--`; undefined when there was no `--`. */
+  /** The arguments after `--`; undefined if there was no `--`. */
   readonly rest?: readonly string[];
 }
 
@@ -133,7 +133,7 @@ function readBoolean(source: string, text: string): boolean {
   const word = text.toLowerCase();
   if (["1", "true", "yes", "on"].includes(word)) return true;
   if (["0", "false", "no", "off"].includes(word)) return false;
-  throw new DomainError("invalid", `${source} is either true or false, not "${text}"`);
+  throw new DomainError("invalid", `${source} must be true or false, not "${text}"`);
 }
 
 function unknownFlag(rawName: string, name: string, known: readonly string[]): DomainError {

@@ -20,14 +20,16 @@ export interface Sink {
 }
 
 /**
- * True where a person looks at a terminal that shows colours: a tty, no `NO_COLOR`, not `TERM=dumb`.
+ * True if the output is a terminal that shows colours: a tty, no `NO_COLOR`, not `TERM=dumb`.
  * @internal
  */
 export function usesColour(sink: Sink, env: Env): boolean {
   return sink.isTTY === true && !env["NO_COLOR"] && env["TERM"] !== "dumb";
 }
 
-/** Prints to a terminal, a pipe or a file. Everything passes the sanitiser: `PrintableText` is made by nothing else. */
+/**
+ * Prints to a terminal, a pipe or a file. Everything passes the sanitiser: only the sanitiser creates `PrintableText`.
+ */
 export class Output {
   readonly isTTY: boolean;
   readonly colour: boolean;

@@ -52,7 +52,7 @@ it("prints a domain error as one line with its hint and maps its code", async ()
   expect(stderr).toBe('prog: error: no agent "x" second\nprog: hint: gt agents lists them\n');
 });
 
-it("exits with 2 for invalid input unless told otherwise", async () => {
+it("exits with 2 for invalid input by default", async () => {
   const main: Main = () => {
     throw new DomainError("invalid", "unknown flag --x");
   };
@@ -106,7 +106,7 @@ it("says with 1 that its output cannot be written, and that is no bug", async ()
   await done;
 });
 
-it("treats an error nobody caught as a bug", async () => {
+it("treats an uncaught error as a bug", async () => {
   const { host } = start(() => new Promise(() => {}));
   host.emit("uncaughtException", new Error("lost"));
   expect(host.codes).toEqual([1]);

@@ -3,7 +3,7 @@ import { DomainError, type ErrorKind } from "../base/errors.ts";
 import { plainText } from "../base/sanitise.ts";
 
 /**
- * Why a program was told to stop. `SIGPIPE` stands for a reader of stdout that went away.
+ * Why a program was asked to stop. `SIGPIPE` stands for a reader of stdout that has closed.
  * @internal
  */
 export class StopRequest extends Error {
@@ -158,7 +158,7 @@ function oneLine(text: string): string {
 
 function describeBug(name: string, err: unknown): string {
   const stack = err instanceof Error ? (err.stack ?? err.message) : String(err);
-  return `${name}: bug: this should not have happened, please report it\n${plainText(stack)}\n`;
+  return `${name}: bug: this should not have happened; please report it\n${plainText(stack)}\n`;
 }
 
 /** Resolves when everything has been written, or has failed and the listeners for that have been called. */

@@ -3,7 +3,7 @@ import { clipText, textWidth } from "../base/text-width.ts";
 const SGR = /\x1b\[[0-9;:]*m/g;
 
 /**
- * `clipText` for text with styling in it; the styling stays and takes no columns. The input comes from `styledText`.
+ * `clipText` for text with styling in it; the styling stays and uses no columns. The input comes from `styledText`.
  */
 export function clipStyled(text: string, columns: number): string {
   let out = "";

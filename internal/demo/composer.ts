@@ -5,7 +5,7 @@ type Unit =
   | { readonly type: "char"; readonly text: string }
   | { readonly type: "paste"; readonly text: string; readonly label: string };
 
-/** The draft. `cursor` counts units and may stand behind the last. */
+/** The draft. `cursor` counts units and may be after the last. */
 export interface Composer {
   readonly units: readonly Unit[];
   readonly cursor: number;

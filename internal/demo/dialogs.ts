@@ -35,7 +35,7 @@ export function questionDialog(question: string, choices: readonly string[]): Di
   return choices.at(-1) === "..." ? { ...dialog, field: "" } : dialog;
 }
 
-/** The choices as they stand on the screen. */
+/** The choices as they are on the screen. */
 export function choiceLabels({ choices, field }: Dialog): readonly string[] {
   return field === undefined ? choices : [...choices.slice(0, -1), field === "" ? "Type something." : field];
 }

@@ -24,7 +24,7 @@ export type Key =
   | { readonly type: "key"; readonly name: KeyName }
   /** Characters typed one after the other; several when they came in one burst. */
   | { readonly type: "text"; readonly text: string }
-  /** The inside of a bracketed paste; lines end with LF. */
+  /** Inside a bracketed paste; lines end with LF. */
   | { readonly type: "paste"; readonly text: string };
 
 const PASTE_START = "\x1b[200~";

@@ -2,7 +2,7 @@ import { appendFileSync, closeSync, constants, fstatSync, openSync, writeFileSyn
 import { join } from "node:path";
 import type { HookLine } from "./model.ts";
 
-/** What the agent leaves behind: the ground truth for tests, and the hooks that a supervisor listens to. */
+/** The agent's traces: the ground truth for tests, and the hooks that a supervisor reads. */
 export interface Outside {
   /** A message that the agent really took. */
   took(text: string, via: "direct" | "queue", at: number): void;
@@ -15,7 +15,7 @@ export interface OutsidePaths {
   /** One JSON line per message. */
   readonly log: string | undefined;
   readonly toolLog: string | undefined;
-  /** A FIFO that somebody may have open. */
+  /** A FIFO that another process may have open. */
   readonly hookFifo: string | undefined;
   /** Where a prompt's text is left for the reader of the FIFO. */
   readonly hookDir: string | undefined;

@@ -55,7 +55,7 @@ it("sets the title only when it changes", () => {
   expect(paint.paint(frame(["b"], 0, 0), [], 20)).not.toContain("\x1b]2;");
 });
 
-it("switches on bracketed paste unless told not to, and always leaves the terminal plain", () => {
+it("switches on bracketed paste by default, and always restores the terminal", () => {
   expect(painter().begin()).toBe("\x1b[?2004h");
   const other = new Painter({ alternateScreen: true, bracketedPaste: false });
   expect(other.begin()).toBe("\x1b[?1049h\x1b[H\x1b[2J");

@@ -17,7 +17,9 @@ const SGR: Readonly<Record<Style, string>> = {
  */
 const CLEAR_BELOW = "\x1b7\x1b[2K\x1b[1B\x1b[J\x1b8";
 
-/** What stands in the live region now: enough to find its top again, also after the terminal's width has changed. */
+/**
+ * The current content of the live region: enough to find its top again, even after the terminal's width has changed.
+ */
 interface Drawn {
   readonly widths: readonly number[];
   readonly cursorRow: number;
@@ -82,7 +84,7 @@ export class Painter {
     return out + this.#retitle(frame.title);
   }
 
-  /** The alternate screen: the transcript's end above the live region, which stands at the bottom. */
+  /** The alternate screen: the transcript's end above the live region, which is at the bottom. */
   paintAll(frame: Frame, transcript: readonly Line[], cols: number, rows: number): string {
     const room = Math.max(0, rows - frame.lines.length);
     const above = tail(transcript, room, cols);

@@ -56,7 +56,7 @@ describe("the permission dialog", () => {
     expect(rig.taken()).toEqual(["direct: please run: make test"]);
   });
 
-  it("does not ask again when told so", () => {
+  it("does not ask again if asked not to", () => {
     const rig = asked();
     rig.type("2");
     rig.pass(2000);

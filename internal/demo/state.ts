@@ -39,7 +39,7 @@ export function initialState(options: DemoOptions, cols: number, rows: number): 
   };
 }
 
-/** The whole behaviour of the agent: what an event makes of a state, and what is to be done outside. Pure. */
+/** The whole behaviour of the agent: the state after an event, and the actions to take outside. Pure. */
 export function reduce(
   state: State,
   event: Event,

@@ -5,7 +5,7 @@ export interface Terminal {
   write(text: string): void;
   /** Switches to raw mode and hands over what is typed until `close`. */
   open(on: { readonly data: (bytes: Uint8Array) => void; readonly resize: () => void; readonly end: () => void }): void;
-  /** Stops reading for good, as a program that hangs does. */
+  /** Stops reading permanently, like a hanging program. */
   freeze(): void;
   close(): void;
 }

@@ -1,7 +1,7 @@
 import { textWidth } from "../base/text-width.ts";
 import type { Composer } from "./composer.ts";
 
-/** The draft as rows of at most `columns` columns, and where the cursor stands in them. */
+/** The draft as rows of at most `columns` columns, and where the cursor is in them. */
 export interface DraftRows {
   readonly rows: readonly string[];
   readonly cursorRow: number;

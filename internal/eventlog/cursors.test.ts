@@ -53,7 +53,7 @@ it("keeps the same name of two owners apart", () => {
   expect([cursors.position(by("x", "ann"), 2), cursors.position(by("x", "bob"), 2)]).toEqual([5n, 2n]);
 });
 
-it("lets an owner over its share lose its own longest unused, and nobody else's", () => {
+it("drops the longest unused position of an owner over its share, and no other owner's", () => {
   const cursors = new Cursors({ max: 5, maxOfOne: 3, idleMs: 1000 });
   cursors.advance(by("x", "ann"), 1n, 0);
   for (let i = 0; i < 10; i++) cursors.advance(by(`b${i}`, "bob"), 1n, i);

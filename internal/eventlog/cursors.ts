@@ -1,6 +1,6 @@
 /** Whose position it is: names of one owner say nothing about those of another. */
 export interface Subscriber {
-  /** Empty: callers cannot be told apart. */
+  /** Empty: callers cannot be distinguished. */
   readonly owner: string;
   readonly subscriber: string;
 }
@@ -14,7 +14,7 @@ export interface Cursor extends Subscriber {
 
 export interface CursorsOptions {
   readonly max: number;
-  /** Of these, how many may be of one owner, where owners can be told apart. */
+  /** How many of these may belong to one owner, where owners can be distinguished. */
   readonly maxOfOne: number;
   /** One that has not been heard of for this long is forgotten. */
   readonly idleMs: number;
@@ -23,7 +23,7 @@ export interface CursorsOptions {
 /**
  * The acknowledged positions of subscribers, bounded in number and idle time. One more takes the place of the one of
  * the same owner that has been idle longest; of an owner that has none, of the owner that has the most. One that is
- * forgotten begins at the start again: it gets events twice or is told what is missing, never less.
+ * forgotten begins at the start again: it gets events twice or a named gap, but never misses events silently.
  */
 export class Cursors {
   readonly #options: CursorsOptions;
@@ -31,7 +31,7 @@ export class Cursors {
   readonly #owners = new Map<string, Map<string, Cursor>>();
   #size = 0;
 
-  /** `restored`: what an earlier process left behind. */
+  /** `restored`: the positions of an earlier process. */
   constructor(options: CursorsOptions, restored: readonly Cursor[] = []) {
     this.#options = options;
     for (const cursor of restored.toSorted((a, b) => a.at - b.at)) this.#put(cursor);
@@ -44,7 +44,7 @@ export class Cursors {
     return seq ?? 0n;
   }
 
-  /** Moves a position forward; returns the cursor, or undefined when it stands there or further already. */
+  /** Moves a position forward; returns the cursor, or undefined when it is there or further already. */
   advance(who: Subscriber, seq: bigint, now: number): Cursor | undefined {
     const before = this.#fresh(who, now)?.seq;
     const cursor = { ...who, seq: before !== undefined && before > seq ? before : seq, at: now };

@@ -56,7 +56,7 @@ describe("numbers", () => {
     ]);
   });
 
-  it("belong to an epoch that nobody continues when they could not be promised at the start", () => {
+  it("belong to an epoch that is not continued if they could not be promised at the start", () => {
     const log = new EventLog<number>({ keep: () => false }, { ...bounds, before: { epoch: "e", reservedTo: 9n } });
     expect(log.epoch).not.toBe("e");
     expect([log.append(1, 1), log.promise]).toEqual([1n, undefined]);

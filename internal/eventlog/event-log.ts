@@ -28,9 +28,9 @@ const EVICT_LOT = 1024;
 
 /**
  * The last events of a session, numbered from 1, bounded by count and bytes: the oldest go first. A number is never
- * used twice within an epoch: a log that goes on after another process begins above everything that one may have handed
- * out. When numbers cannot be promised any more, the log renumbers what it holds under a new epoch that nobody will
- * continue.
+ * used twice within an epoch: a log that continues after another process begins above everything that one may have
+ * handed out. If numbers can no longer be promised, the log renumbers what it holds under a new epoch that no reader
+ * will continue.
  */
 export class EventLog<T> implements EventSource<T> {
   readonly #deps: EventLogDeps;
@@ -57,7 +57,7 @@ export class EventLog<T> implements EventSource<T> {
     const { before } = options;
     this.#epoch = before?.epoch ?? randomUUID();
     this.#promised = before !== undefined;
-    // One number is left out, so that whoever has read up to the last of the old ones is told of a gap.
+    // One number is skipped, so that a reader of all the old ones gets a gap.
     this.#start = before === undefined ? 1n : before.reservedTo + 2n;
     this.#base = this.#start;
     this.#reserve();

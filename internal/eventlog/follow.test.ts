@@ -37,7 +37,7 @@ describe("a reader", () => {
     expect(await next).toEqual([4, 5]);
   });
 
-  it("without a position begins at the oldest held and is told of no gap", async () => {
+  it("without a position begins at the oldest held and gets no gap", async () => {
     expect(await taken(follow(numbers(9), { epoch: "" }, never), 5)).toEqual([5, 6, 7, 8, 9]);
   });
 
@@ -50,7 +50,7 @@ describe("a reader", () => {
     expect(await taken(follow(numbers(9), { after: 4n, epoch: "" }, never), 1)).toEqual([5]);
   });
 
-  it("that is slower than the log is told what it missed, also while it replays", async () => {
+  it("that is slower than the log gets a gap for what it missed, also during the replay", async () => {
     const log = numbers(4);
     const events = follow(log, { epoch: "" }, never);
     expect(await taken(events, 2)).toEqual([1, 2]);

@@ -7,7 +7,7 @@ const SPACE = 0x20;
 const SUM_CHARS = 8;
 const CHUNK_BYTES = 256 * 1024;
 /**
- * No record of ours is longer: a message and its text, both escaped as JSON, stay below it.
+ * The longest record: a message and its text, both escaped as JSON, are shorter.
  * @internal
  */
 export const LINE_MAX_BYTES = 2 * 1024 * 1024;

@@ -21,7 +21,7 @@ import { journalLine, readJournalLines } from "./journal-lines.ts";
 export const JOURNAL_MAX_BYTES = 128 * 1024 * 1024;
 /** As `setAside` names it. */
 const ASIDE = ".damaged";
-/** Of what is damaged so much is set aside. */
+/** How much damaged data is set aside. */
 const ASIDE_MAX_BYTES = 4 * 1024 * 1024;
 
 /** What the reader of a journal does with each of its lines, in order. */
@@ -89,7 +89,7 @@ export class Journal<T> {
     this.#bytes += line.length;
   }
 
-  /** False when another file, or none, has the name: nobody who opens it would find these records. */
+  /** False if another file, or none, has the name: opening it would not find these records. */
   get isInPlace(): boolean {
     try {
       const found = lstatSync(this.#file.path, { bigint: true });
@@ -171,7 +171,7 @@ function parseJson<T>(json: string, parse: (value: unknown) => T | undefined): T
   }
 }
 
-/** Where damaged lines go, for a person to look at; a disk that is full costs them and nothing else. */
+/** Where damaged lines are stored for inspection; on a full disk only they are lost. */
 class SetAside {
   readonly #fd: number | undefined;
   #room = ASIDE_MAX_BYTES;

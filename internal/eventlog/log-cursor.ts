@@ -40,7 +40,7 @@ export interface Missing {
 
 export type Followed<T> = { readonly epoch: string } & (
   | ({ readonly type: "event" } & Held<T>)
-  /** Once before the events go on; `seq` is that of the next event less one. */
+  /** Once before the events continue; `seq` is the next event's minus one. */
   | { readonly type: "missing"; readonly seq: bigint; readonly missing: Missing }
 );
 
@@ -98,9 +98,13 @@ export function checkPosition(
   if ((epoch === "" || epoch === log.epoch) && (seq === undefined || seq <= log.head)) return;
   const fields = { epoch: log.epoch, head: log.head.toString() };
   if (epoch !== "" && epoch !== log.epoch) {
-    throw new DomainError("precondition", `cannot go on in epoch "${epoch.slice(0, 64)}": it is "${log.epoch}" now`, {
-      fields,
-    });
+    throw new DomainError(
+      "precondition",
+      `cannot continue in epoch "${epoch.slice(0, 64)}": it is "${log.epoch}" now`,
+      {
+        fields,
+      },
+    );
   }
-  throw new DomainError("precondition", `cannot go on after event ${seq}: the last one is ${log.head}`, { fields });
+  throw new DomainError("precondition", `cannot continue after event ${seq}: the last one is ${log.head}`, { fields });
 }

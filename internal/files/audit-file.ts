@@ -5,7 +5,7 @@ const { O_APPEND, O_CREAT, O_WRONLY } = constants;
 
 /**
  * A file that lines are appended to, made with mode 0600. One that was renamed or removed, as by logrotate, is opened
- * again under its name: the next line stands in the new one.
+ * again under its name: the next line is in the new one.
  */
 export class AuditFile implements Disposable {
   readonly #path: string;
@@ -19,7 +19,7 @@ export class AuditFile implements Disposable {
     this.#open = openFile(path);
   }
 
-  /** Appends a whole line; a failure is told to `onError`, and the line is lost. */
+  /** Appends a whole line; a failure calls `onError`, and the line is lost. */
   write(line: string): void {
     try {
       writeSync(this.#current(), line);

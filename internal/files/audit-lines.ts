@@ -4,12 +4,12 @@ import type { Logger } from "../base/logger.ts";
 import { AuditFile } from "./audit-file.ts";
 
 const STDERR = 2;
-/** A disk that is full would be told of with every call. */
+/** Otherwise a full disk would be reported at every call. */
 const TELL_EVERY_MS = 60_000;
 
 /**
  * Where an audit log's lines go: a file that may be rotated away, or without `path` stderr. What cannot be written is
- * lost: nobody waits for it, and the log or a later line says so.
+ * lost: no call waits for it, and the log or a later line says so.
  * @throws as `AuditFile`
  */
 export function auditLines(

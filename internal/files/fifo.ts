@@ -44,7 +44,7 @@ async function runMakeFifo(path: string, options: { readonly env: Environment; r
 
 /**
  * Keeps a FIFO open for reading and writing without ever reading, so that its reader and its writers may come and go:
- * what is in it stays, and no writer gets SIGPIPE. While nobody reads it holds one pipe full (64 KiB); writers wait
+ * what is in it stays, and no writer gets SIGPIPE. Without a reader it holds one pipe buffer (64 KiB); writers wait
  * then.
  */
 export class FifoHolder implements Task {
@@ -101,7 +101,7 @@ export async function readOpenFifo(
 }
 
 /**
- * For writing too: with a writer of its own a reader sees no end of file, and opening waits for nobody. A bare
+ * For writing too: with its own writer, a reader sees no end of file, and opening does not block. A bare
  * descriptor, because the socket that gets it closes it.
  */
 function openFifo(path: string): Promise<number> {

@@ -87,7 +87,7 @@ function createAll(ops: FileOps, folder: string, parts: readonly Part[]): void {
       ops.link(part.path, join(folder, part.name));
     } catch (cause) {
       if ((cause as NodeJS.ErrnoException).code !== "EEXIST") throw cause;
-      throw new DomainError("already-exists", `${join(folder, part.name)} is there already`, { cause });
+      throw new DomainError("already-exists", `${join(folder, part.name)} already exists`, { cause });
     }
   }
   for (const part of parts) ops.remove(part.path);

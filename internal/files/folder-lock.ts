@@ -36,7 +36,7 @@ export async function lockFolders(
       if (taken !== undefined) return taken;
       if (clock.monotonicMs() >= end) {
         throw new DomainError("unavailable", `another process has been writing to ${folder} for ${waitMs / 1000} s`, {
-          fields: { hint: "try again when it has ended" },
+          fields: { hint: "try again once it has ended" },
         });
       }
       await clock.sleep(LOOK_EVERY_MS, signal);

@@ -18,7 +18,7 @@ export type Kind = "folder" | "file" | "FIFO" | "socket";
 /** Why something in a folder is not what the owner of the folder put there. */
 export type Oddity = "link" | "kind" | "owner";
 
-/** Another kind of thing, a link or another user's file stands where one of ours is expected: none of it was opened. */
+/** A link, another kind of file or another user's file is where one of ours is expected. It was not opened. */
 export class OddFileError extends DomainError {
   readonly oddity: Oddity;
   /** It was counted already. */
@@ -56,7 +56,7 @@ export function placeOf(fd: number, name?: string): string {
 }
 
 /**
- * A descriptor that names what stands at `path`, whose last part is not followed. Linux only.
+ * A descriptor that names what is at `path`, whose last part is not followed. Linux only.
  * @throws OddFileError for another kind; else as `openSync`
  */
 export function namePlace(path: string, kind: Kind): number {

@@ -13,9 +13,9 @@ import {
 } from "./open-below.ts";
 
 export interface PinnedFolderOptions {
-  /** False where whoever named the folder may have named it by way of links. The folder itself is never one. */
+  /** False if the path to the folder may contain links. The folder itself is never a link. */
   readonly strict: boolean;
-  /** Told of each thing that is not what it should be, before the call that met it fails or goes on without it. */
+  /** Called for each unexpected file, before the call that found it fails or continues without it. */
   readonly onOdd?: (oddity: Oddity) => void;
 }
 
@@ -28,7 +28,7 @@ const REMOVE_DEPTH = 32;
 /**
  * A folder that others may change, held by a descriptor: whatever they put in the place of its parts, each name is
  * looked up in this very folder, nothing is followed out of it, and only plain files, FIFOs and sockets of its owner or
- * of this user are opened. When another folder has taken its name, the next call goes on in that one.
+ * of this user are opened. When another folder has taken its name, the next call continues in that one.
  *
  * Without /proc (macOS) names are looked up by path: a folder above that is replaced during a call can then lead
  * elsewhere. What is opened is checked all the same. Every call is synchronous up to the opening, so a descriptor is
@@ -106,7 +106,10 @@ export class PinnedFolder implements Disposable {
     }
   }
 
-  /** Removes an entry of any kind, a folder with what is in it; of a link the link. What is not there is fine. */
+  /**
+   * Removes an entry of any kind: a folder with its contents, and a link without its target. A missing entry is not an
+   * error.
+   */
   remove(name: string): void {
     try {
       if (HAS_PROC) removeBelow(this.#pinned(), checkPart(name), { left: REMOVE_MOST }, REMOVE_DEPTH);

@@ -36,6 +36,6 @@ export async function checkPrivateFolder(path: string, uid: number): Promise<boo
 
 function refused(path: string, reason: string): DomainError {
   return new DomainError("denied", `cannot trust the folder ${path}: ${reason}`, {
-    fields: { hint: `remove it, or make it yours alone: chmod 700 ${path}` },
+    fields: { hint: `remove it, or make it private: chmod 700 ${path}` },
   });
 }

@@ -24,8 +24,8 @@ describe("a file that a configuration names", () => {
   });
 
   it.each([
-    ["FIFO", "it is no regular file", (path: string) => void execFileSync("mkfifo", [path])],
-    ["device", "it is no regular file", (path: string) => symlinkSync("/dev/zero", path)],
+    ["FIFO", "it is not a regular file", (path: string) => void execFileSync("mkfifo", [path])],
+    ["device", "it is not a regular file", (path: string) => symlinkSync("/dev/zero", path)],
     ["folder", "it is a folder", (path: string) => mkdirSync(path)],
     [
       "file of 16 MiB and a byte",

@@ -4,7 +4,7 @@ import { DomainError } from "../base/errors.ts";
 
 /** A revocation list of 100,000 entries has 5 MiB. */
 const MAX_BYTES = 16 * 1024 * 1024;
-/** A FIFO without a writer is opened at once, and then refused, where a blocking open would hold a thread for ever. */
+/** A FIFO without a writer is opened at once and then refused; a blocking open would hold a thread indefinitely. */
 const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK;
 
 /**
@@ -31,6 +31,6 @@ export function readRegularFileSync(path: string): string {
 
 function check(stats: Stats): void {
   if (stats.isDirectory()) throw new DomainError("invalid", "it is a folder");
-  if (!stats.isFile()) throw new DomainError("invalid", "it is no regular file");
+  if (!stats.isFile()) throw new DomainError("invalid", "it is not a regular file");
   if (stats.size > MAX_BYTES) throw new DomainError("invalid", `it has more than ${MAX_BYTES} bytes`);
 }

@@ -4,10 +4,10 @@ import { DomainError } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
 import type { ClusterAccess, ClusterTls, Credentials } from "./access/credentials.ts";
 
-/** What a call is sent over. Watches share nothing with calls: a list is never behind a stream. */
+/** The connection for a call. Watches have their own connections, so a list never waits behind a stream. */
 export type Lane = "calls" | "urgent" | "watches";
 
-/** Bound tokens live an hour and are rotated at 80 %; client-go looks as often. */
+/** Bound tokens are valid for an hour and rotated at 80 %; client-go checks as often. */
 const REREAD_MS = 60_000;
 const CONNECT_TIMEOUT_MS = 10_000;
 /**
@@ -65,7 +65,7 @@ export class Connections {
       if (before === undefined || !isSameTls(before, next)) await this.#connectWith(next.tls);
     } catch (err) {
       if (this.#access === undefined) throw err;
-      this.#deps.logger.warn({ err }, "cannot read the cluster's credentials: those in use stay");
+      this.#deps.logger.warn({ err }, "cannot read the cluster's credentials: the current ones stay in use");
       this.#readAt = this.#deps.clock.monotonicMs();
     }
   }

@@ -10,7 +10,7 @@ export interface KubeRequest {
   readonly contentType?: string;
   /** For the whole call with its repetitions; for a stream until its first byte may come. Default: 10,000. */
   readonly timeoutMs?: number;
-  /** `urgent`: over a connection of its own, behind no other call. For the Lease. */
+  /** `urgent`: over its own connection, so that it waits for no other call. For the Lease. */
   readonly lane?: "urgent";
   /**
    * Runs before each attempt; what it throws ends the call unsent. A leader refuses a write here that it may no longer

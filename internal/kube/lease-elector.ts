@@ -72,7 +72,7 @@ export class LeaseElector {
     return this.#leftMs() > 0;
   }
 
-  /** Who leads, as far as is known here; empty: nobody. */
+  /** The known leader; empty: none. */
   get leader(): string {
     return this.#observation?.record.holder ?? "";
   }
@@ -109,16 +109,16 @@ export class LeaseElector {
     try {
       await this.#renew(AbortSignal.any([signal, lost.signal]), term);
     } finally {
-      lost.abort(new DomainError("precondition", "this replica is not the leader any more"));
+      lost.abort(new DomainError("precondition", "this replica is no longer the leader"));
       await leading;
       await this.#release();
-      logger.info({ identity: this.#options.identity, term }, "this replica does not lead any more");
+      logger.info({ identity: this.#options.identity, term }, "this replica no longer leads");
     }
   }
 
   /**
    * Renews until the lease is lost or `signal` is aborted. A renewal that hangs does not put off the deadline. A lease
-   * that was another's meanwhile is a new term, which the work of this one does not go on into.
+   * that was another's meanwhile is a new term, which the work of this one does not continue into.
    */
   async #renew(signal: AbortSignal, term: number): Promise<void> {
     const { clock } = this.#deps;
@@ -170,7 +170,7 @@ export class LeaseElector {
   /** The record that makes this replica the holder; undefined: another one holds the lease. */
   async #hold(signal: AbortSignal): Promise<LeaseRecord | undefined> {
     const own = this.#observation?.record;
-    // Without reading first: nobody else writes a lease that is held.
+    // Without reading first: no other replica writes a held lease.
     if (this.leads && own?.holder === this.#options.identity) {
       try {
         return this.#seen(await this.#client.update(this.#next(own), signal));
@@ -233,7 +233,7 @@ export class LeaseElector {
     try {
       this.#seen(await this.#client.update(free, NEVER));
     } catch (err) {
-      this.#deps.logger.warn({ err }, "cannot release the lease: it expires by itself");
+      this.#deps.logger.warn({ err }, "cannot release the lease: it will expire");
     }
   }
 }

@@ -5,7 +5,7 @@ import { type KubeObject, keyOf, metaOf } from "./kube-object.ts";
 
 export interface Listed<T> {
   readonly objects: readonly KubeObject<T>[];
-  /** Where a watch goes on. */
+  /** Where a watch continues. */
   readonly resourceVersion: string;
 }
 
@@ -31,7 +31,7 @@ export async function listPages<T>(
     const page = await api.call({ ...collectionRequest(collection, query), timeoutMs: PAGE_TIMEOUT_MS }, signal);
     const { items, metadata } = page as Page;
     if (!Array.isArray(items) || typeof metadata?.resourceVersion !== "string") {
-      throw new DomainError("unavailable", `cannot list ${collection.path}: the answer is no list`);
+      throw new DomainError("unavailable", `cannot list ${collection.path}: the response is not a list`);
     }
     for (const item of items) {
       const object = projected(collection, item);

@@ -7,7 +7,7 @@ export type Delta<T> =
 
 /**
  * The objects of one watch, by key. Each change answers with what it meant; an object that was deleted and created
- * again under its name while nobody looked (another uid) is removed and added.
+ * again under its name during a gap (with another uid) is reported as removed and added.
  */
 export class ObjectStore<T> {
   #objects = new Map<string, KubeObject<T>>();

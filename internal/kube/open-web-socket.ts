@@ -9,7 +9,7 @@ import { KubeApiError, KubeUnreachableError, statusAnswer } from "./kube-errors.
 /** The connection behind an upgraded request, for frames of RFC 6455. */
 export interface OpenedSocket {
   readonly stream: Duplex;
-  /** What came right behind the answer. */
+  /** What came right after the answer. */
   readonly head: Buffer;
 }
 
@@ -17,7 +17,7 @@ const GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 const MAX_ANSWER = 64 * 1024;
 
 /**
- * Asks the API server to go on as a web socket. `path`: as in `KubeRequest`, with its query.
+ * Asks the API server to continue as a web socket. `path`: as in `KubeRequest`, with its query.
  * @throws KubeApiError for what the server answers instead, KubeUnreachableError for no answer, DomainError
  * `unavailable` for one that is no upgrade to this protocol; the signal's reason
  */

@@ -22,8 +22,8 @@ const MAX_COMPLAINT = 512;
 
 /**
  * A connection to a port of a pod through the API server, as a stream. What is written before it stands is held back.
- * Fails with what `openWebSocket` throws, and with DomainError `unavailable` for what the node says, e.g. that nobody
- * listens there.
+ * Fails with what `openWebSocket` throws, and with DomainError `unavailable` for what the node reports, e.g. that
+ * nothing listens there.
  */
 export class PortForward extends Duplex {
   readonly #credentials: Credentials;

@@ -139,7 +139,7 @@ describe("what a reflector passes on", () => {
     expect(watches()).toEqual([]);
   });
 
-  it("finds by its audit what the watch never told, counts it, and repairs it", async () => {
+  it("finds by its audit what the watch never reported, counts it, and repairs it", async () => {
     pod("a", "up");
     pod("b", "up");
     await start();

@@ -44,7 +44,7 @@ const SHORT_WATCH_MS = 1_000;
 /** The API server sends a bookmark about once a minute. */
 const IDLE_MS = 100_000;
 const MAX_EVENT_BYTES = 16 << 20;
-/** After so many watches that broke without delivering one event, the list is read again. */
+/** After this many watches that broke without delivering an event, the list is read again. */
 const MAX_FRUITLESS = 3;
 const AUDIT_MS = { min: 600_000, spread: 1_200_000 };
 /** What is under way when the audit's list is read arrives within this. */
@@ -63,7 +63,7 @@ export class Reflector<T> {
   readonly #collection: Collection<T>;
   readonly #delay: RetryDelay;
   readonly #counts = { lists: 0, watches: 0, events: 0, failures: 0, missed: 0 };
-  /** Where the watch goes on; undefined: the list must be read. */
+  /** Where the watch continues; undefined: the list must be read. */
   #position: string | undefined;
   #isSynced = false;
   #contactAt: number;
@@ -109,7 +109,7 @@ export class Reflector<T> {
     }
   }
 
-  /** Decides where to go on, and answers how long to wait before. */
+  /** Decides where to continue, and answers how long to wait before. */
   #failed(err: unknown): number {
     const mustList = isFault(err, "gone") || isFault(err, "invalid") || this.#fruitless >= MAX_FRUITLESS;
     const isExpected = isFault(err, "gone") && this.#delay.isFresh;

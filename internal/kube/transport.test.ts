@@ -62,7 +62,7 @@ describe("the transport to the Kubernetes API", () => {
     return made;
   }
 
-  /** Answers one after the other, the last one again and again. */
+  /** Answers one after the other, the last one repeatedly. */
   function answers(...all: readonly Handler[]): void {
     let next = 0;
     handler = (request, response) => all[Math.min(next++, all.length - 1)]?.(request, response);

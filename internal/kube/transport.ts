@@ -10,7 +10,7 @@ import { repeatAfterMs, retryAfterMs } from "./retry-call.ts";
 /** One attempt, for metrics. `status` 0: no answer. */
 export interface CallFacts {
   readonly method: KubeRequest["method"];
-  /** `pods`, `leases`, …: bounded by what this program asks for. */
+  /** `pods`, `leases`, …: limited to the resources that this program requests. */
   readonly resource: string;
   readonly status: number;
   readonly ms: number;

@@ -36,5 +36,5 @@ function errorEvent(object: unknown, path: string): KubeApiError {
 }
 
 function noEvent(path: string): DomainError {
-  return new DomainError("unavailable", `cannot watch ${path}: a line is no event`);
+  return new DomainError("unavailable", `cannot watch ${path}: a line is not an event`);
 }

@@ -46,7 +46,7 @@ export class FrameReader {
   #next(): ServerFrame | undefined {
     const [first, second] = this.#rest;
     if (first === undefined || second === undefined) return undefined;
-    if ((first & 0x70) !== 0 || (second & MASKED) !== 0) throw broken("a frame that no server sends");
+    if ((first & 0x70) !== 0 || (second & MASKED) !== 0) throw broken("a frame that no server may send");
     const extra = second === 126 ? 2 : second === 127 ? 8 : 0;
     if (this.#rest.length < 2 + extra) return undefined;
     const length =

@@ -73,7 +73,7 @@ export function parseState(text: string, name: string): CaState {
     };
   } catch (cause) {
     throw new DomainError("invalid", `${name} is not the state of a CA, or is damaged`, {
-      fields: { hint: "restore it from a copy: it says which certificates are revoked" },
+      fields: { hint: "restore it from a copy: it records which certificates are revoked" },
       cause,
     });
   }

@@ -13,7 +13,7 @@ export interface CertificateFacts {
   /** Object identifier of the signature on it. */
   readonly signatureAlgorithm: string;
   readonly isCa: boolean;
-  /** How many CAs may stand between it and a leaf; undefined: any number. */
+  /** How many CAs may be between it and a leaf; undefined: any number. */
   readonly pathLength: number | undefined;
   /** Its bits, the first one the highest; undefined without the extension. */
   readonly keyUsage: number | undefined;
@@ -35,7 +35,7 @@ export interface Subtrees {
 
 const facts = new WeakMap<X509Certificate, CertificateFacts>();
 
-/** @throws DomainError `invalid` when an extension is not encoded as RFC 5280 says, or stands there twice */
+/** @throws DomainError `invalid` when an extension is not encoded as RFC 5280 says, or is there twice */
 export function factsOf(certificate: X509Certificate): CertificateFacts {
   const known = facts.get(certificate) ?? readFacts(certificate.raw);
   facts.set(certificate, known);

@@ -24,7 +24,7 @@ export interface CertificateContent {
   readonly keyId?: Uint8Array;
 }
 
-/** How far certificates and lists begin in the past, for clocks that are behind. */
+/** How far in the past certificates and lists begin, for clocks that are slow. */
 export const BACKDATE_MS = 60_000;
 
 /** A certificate with a random serial of 126 bits, signed by a CA. PEM. */

@@ -79,7 +79,10 @@ function checkTarget(target: X509Certificate, own: X509Certificate, now: number)
   const [theirs, ours] = [factsOf(target), factsOf(own)];
   if (target.publicKey.equals(own.publicKey)) throw new DomainError("denied", "the target CA has the signer's own key");
   if (theirs.subject.equals(ours.subject)) {
-    throw new DomainError("denied", "the target CA has the same name as the signer: the two could not be told apart");
+    throw new DomainError(
+      "denied",
+      "the target CA has the same name as the signer: the two could not be distinguished",
+    );
   }
   if (theirs.subject.equals(theirs.issuer) && !isSelfSigned(target)) {
     throw new DomainError("denied", "the target CA's certificate is damaged: its signature does not match");
@@ -97,7 +100,7 @@ function clientSubtrees(target: X509Certificate, signer: Signer, options: CrossS
   }
   if (theirs !== undefined && theirs === own) {
     throw new DomainError("denied", `the target CA's trust domain would be the signer's own, ${own}`, {
-      fields: { hint: "each CA needs a trust domain of its own: bridge-ca init --name NAME --trust-domain DOMAIN" },
+      fields: { hint: "each CA needs its own trust domain: bridge-ca init --name NAME --trust-domain DOMAIN" },
     });
   }
   const permitted: Names = [theirs === undefined ? NO_NAMES.uri : { type: "uri", value: theirs }, NO_EMAIL];

@@ -22,7 +22,7 @@ export interface FoundChains {
 }
 
 /**
- * All chains from a leaf to the self-signed CAs of a bundle. `others` came with the leaf and may stand in between; they
+ * All chains from a leaf to the self-signed CAs of a bundle. `others` came with the leaf and may be in between; they
  * are no roots. Dates, usages and constraints are not looked at.
  */
 export function findChains(

@@ -78,25 +78,25 @@ const hasWeakKey: Check = ({ publicKey }) => {
   return weakness === undefined ? undefined : `has ${weakness}`;
 };
 
-/** A root's own signature proves nothing and is not looked at. */
+/** A root's own signature proves nothing and is not checked. */
 const hasWeakSignature: Check = (certificate, { chain, link }) => {
   const isRoot = link > 0 && link === chain.length - 1;
   if (isRoot || SIGNATURES.has(factsOf(certificate).signatureAlgorithm)) return undefined;
-  return "is signed with an algorithm that is too weak or unknown (SHA-1, for example)";
+  return "is signed with a weak or unknown algorithm (SHA-1, for example)";
 };
 
 const hasUnknownExtension: Check = (certificate) => {
   const [id] = factsOf(certificate).unknownCritical;
-  return id === undefined ? undefined : `has a critical extension that is not understood (${id})`;
+  return id === undefined ? undefined : `has an unknown critical extension (${id})`;
 };
 
 const isNoCa: Check = (certificate, { link }) => {
   if (link === 0) return undefined;
   const { isCa, keyUsage } = factsOf(certificate);
-  if (!isCa) return "is not a CA, and signed the one below it";
+  if (!isCa) return "is not a CA, but signed the one below it";
   return maySign(keyUsage, "keyCertSign")
     ? undefined
-    : "may not sign certificates (key usage), and signed the one below it";
+    : "may not sign certificates (key usage), but signed the one below it";
 };
 
 /** A CA that signs itself, as while its key is replaced, does not count. */
@@ -104,7 +104,7 @@ const isTooFarUp: Check = (certificate, { chain, link }) => {
   const { pathLength } = factsOf(certificate);
   if (link === 0 || pathLength === undefined) return undefined;
   const between = chain.slice(1, link).filter((ca) => !factsOf(ca).subject.equals(factsOf(ca).issuer)).length;
-  return between > pathLength ? `allows ${pathLength} CAs below it, and there are ${between} (path length)` : undefined;
+  return between > pathLength ? `allows ${pathLength} CAs below it, but there are ${between} (path length)` : undefined;
 };
 
 const hasOtherUsage: Check = (certificate, { chain, link, usage }) => {

@@ -55,7 +55,7 @@ export function newLeaf(options: LeafOptions, publicKey: KeyObject, signer: Sign
   return certify({ subject: commonName(subjectOf(options.name)), publicKey, ...dates, extensions }, signer);
 }
 
-/** From a minute ago for `days`, and no longer than the CA. */
+/** Valid from a minute ago for `days`, but no longer than the CA. */
 export function leafDates({ days, now }: { readonly days: number; readonly now: number }, signer: Signer) {
   const notBefore = now - BACKDATE_MS;
   return { notBefore, notAfter: Math.min(notBefore + days * DAY_MS, signer.certificate.validToDate.getTime()) };

@@ -28,12 +28,12 @@ export function renewedLeaf(
   const { subject, names, isCa, crlUrls } = factsOf(old);
   if (isCa)
     throw new DomainError("denied", "a CA's certificate is replaced, not renewed", {
-      fields: { hint: "docs/trust.md says how, in steps; a cross-signature is made again with cross-sign --force" },
+      fields: { hint: "see docs/trust.md for the steps; renew a cross-signature with cross-sign --force" },
     });
   const known = names.flatMap((name) => (name.type === "other" ? [] : [name]));
   const usages = usagesOf(old);
   if (known.length !== names.length || usages.length === 0) {
-    throw new DomainError("denied", "the certificate holds names or usages that bridge-ca does not issue");
+    throw new DomainError("denied", "the certificate has names or usages that bridge-ca does not issue");
   }
   const lifeDays = Math.max(1, (old.validToDate.getTime() - old.validFromDate.getTime()) / DAY_MS);
   const dates = leafDates({ days: options.days ?? lifeDays, now: options.now }, signer);

@@ -32,7 +32,7 @@ describe("a revocation list", () => {
     expect(Math.abs((list.nextUpdate ?? 0) - (Date.now() + 7 * day))).toBeLessThan(5000);
   });
 
-  it("may name nobody", () => {
+  it("may be empty", () => {
     expect(revocationListsOf(ca.revoke([]))[0]?.size).toBe(0);
   });
 

@@ -132,7 +132,7 @@ function refuseCriticalIn(extensions: DerValue): void {
   for (const extension of readDer(extensions.content)) {
     const [, flag] = readDer(extension.content);
     if (flag?.tag === CRITICAL && flag.content[0] !== 0) {
-      throw new DomainError("invalid", "a revocation list of a kind that is not understood (delta or indirect)");
+      throw new DomainError("invalid", "an unsupported kind of revocation list (delta or indirect)");
     }
   }
 }

@@ -18,7 +18,7 @@ const ED25519: Algorithm = { id: "1.3.101.112", hash: null };
 
 const LEAST_RSA_BITS = 2048;
 
-/** The identifier of the signatures that a key makes, as it stands in the certificate and beside the signature. */
+/** The identifier of the signatures that a key makes, as it is in the certificate and beside the signature. */
 export function signatureAlgorithm(key: KeyObject): Buffer {
   const { id } = algorithmOf(key);
   return sequence(objectId(id), ...(id === RSA.id ? [der(0x05)] : []));

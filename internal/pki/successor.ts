@@ -16,10 +16,10 @@ export function signSuccessor(successor: X509Certificate, before: Signer, now: n
   checkAuthority(successor, now, "the new CA");
   const [next, old] = [factsOf(successor), factsOf(before.certificate)];
   if (successor.publicKey.equals(before.certificate.publicKey)) {
-    throw new DomainError("denied", "the new CA has the key of the one before");
+    throw new DomainError("denied", "the new CA has the key of the previous one");
   }
   if (next.subject.equals(old.subject)) {
-    throw new DomainError("denied", "the new CA has the name of the one before: the two could not be told apart");
+    throw new DomainError("denied", "the new CA has the name of the previous one: the two could not be distinguished");
   }
   const ends = [successor, before.certificate].map((ca) => ca.validToDate.getTime());
   const content = {

@@ -56,7 +56,7 @@ export type TlsFault =
 const USAGES = { server: "1.3.6.1.5.5.7.3.1", client: "1.3.6.1.5.5.7.3.2" } as const;
 const USAGE_NAMES = { server: "serverAuth", client: "clientAuth" } as const;
 
-/** The certificate says in so many words that it is for this. One that says nothing is for nothing. */
+/** The certificate explicitly names this usage. A certificate without usages is valid for none. */
 export function isFor(certificate: X509Certificate, side: keyof typeof USAGES): boolean {
   // Absent in the certificate, absent here, whatever the type says.
   return ((certificate.keyUsage as string[] | undefined) ?? []).includes(USAGES[side]);
@@ -79,9 +79,9 @@ export function checkTls(
   if (!leaf.checkPrivateKey(key)) throw faultIn("key", "mismatch", `${names.key} is not the key of ${names.cert}`);
   const cas = read(names, "ca", () => certificatesOf(files.ca));
   const notCa = cas.find((ca) => !ca.ca);
-  if (notCa) throw faultIn("ca", "untrusted", `${names.ca} holds a certificate that is not of a CA`);
+  if (notCa) throw faultIn("ca", "untrusted", `${names.ca} contains a certificate that is not a CA's`);
   if (!isFor(leaf, side)) {
-    throw faultIn("cert", "usage", `${names.cert} is not for this: it does not name ${USAGE_NAMES[side]}`);
+    throw faultIn("cert", "usage", `${names.cert} has the wrong usage: it does not name ${USAGE_NAMES[side]}`);
   }
   const { crl } = files;
   const signers = [...cas, ...chain];
@@ -109,7 +109,7 @@ export function checkListNumbers(next: CheckedTls, inUse: CheckedTls): void {
     const known = inUse.listNumbers.get(issuer);
     if (known === undefined || number >= known) continue;
     const name = (next.files.names ?? USUAL_NAMES).crl;
-    throw faultIn("crl", "crl", `${name} holds list number ${number}, which is older than number ${known} in use`);
+    throw faultIn("crl", "crl", `${name} contains list number ${number}, which is older than number ${known} in use`);
   }
 }
 
@@ -138,7 +138,7 @@ function standingText(standing: Exclude<Standing, "good">, names: TlsFileNames):
     case "revoked":
       return `is revoked by ${names.crl}`;
     case "no-list":
-      return `is of a CA that must have a current list in ${names.crl}, and has none`;
+      return `was issued by a CA that must have a current list in ${names.crl}, but has none`;
   }
 }
 
@@ -151,11 +151,11 @@ function checkLists(
   const lists = read(names, "crl", () => revocationListsOf(pem), "crl");
   for (const list of lists) {
     if (!issuers.some((issuer) => list.isSignedBy(issuer))) {
-      throw faultIn("crl", "crl", `${names.crl} holds a list that no CA of ${names.ca} has signed`);
+      throw faultIn("crl", "crl", `${names.crl} contains a list that no CA of ${names.ca} has signed`);
     }
-    if (list.thisUpdate > now) throw faultIn("crl", "crl", `${names.crl} holds a list that is not valid yet`);
+    if (list.thisUpdate > now) throw faultIn("crl", "crl", `${names.crl} contains a list that is not valid yet`);
     if (list.nextUpdate !== undefined && list.nextUpdate <= now) {
-      throw faultIn("crl", "crl", `${names.crl} holds a list that is out of date`);
+      throw faultIn("crl", "crl", `${names.crl} contains a list that is out of date`);
     }
   }
   return lists;

@@ -14,7 +14,7 @@ export interface NamedCertificate {
  * The certificates of a trust bundle: own roots first, then other CAs as these roots certified them.
  * @param previous own roots that are being replaced
  * @throws DomainError `denied` for a set in which a CA would count for more than its cross-signature allows, or two CAs
- *   could not be told apart
+ *   could not be distinguished
  */
 export function trustBundle(
   own: NamedCertificate,
@@ -30,7 +30,7 @@ export function trustBundle(
     const namesake = all.slice(0, i).find((before) => isNamedAlike(before.certificate, one.certificate));
     if (namesake !== undefined) {
       throw new DomainError("denied", `${one.file} and ${namesake.file} are CAs of the same name`, {
-        fields: { hint: "a bundle holds one certificate of each CA; leave the older one out" },
+        fields: { hint: "a bundle contains one certificate of each CA; omit the older one" },
       });
     }
   }
@@ -68,7 +68,7 @@ function checkCrossSigned(
   const { pathLength, constraints, extendedKeyUsage } = factsOf(certificate);
   if (pathLength === undefined || constraints === undefined || extendedKeyUsage === undefined) {
     throw new DomainError("denied", `${file} has no limits of path length, names and usage`, {
-      fields: { hint: "make it with bridge-ca cross-sign" },
+      fields: { hint: "create it with bridge-ca cross-sign" },
     });
   }
 }

@@ -6,7 +6,7 @@ import { isDnsName } from "./der/general-names.ts";
 const SEGMENT = /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,128}$/;
 const NAMESPACE = /^(?!-)[a-z0-9-]{1,63}(?<!-)$/;
 
-/** True for the part of a SPIFFE id behind `spiffe://`: lower-case letters, digits, dots, dashes, underscores. */
+/** True for the part of a SPIFFE id after `spiffe://`: lower-case letters, digits, dots, dashes, underscores. */
 export function isTrustDomain(text: string): boolean {
   return isDnsName(text);
 }

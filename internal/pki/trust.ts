@@ -1,7 +1,7 @@
 import type { X509Certificate } from "node:crypto";
 import type { RevocationList } from "./revocation-list.ts";
 
-/** Longer chains are somebody's loop. */
+/** Longer chains are loops. */
 const MAX_CHAIN = 8;
 /** CAs that sign each other have many chains; no honest bundle has more. */
 const MAX_CHAINS = 32;
@@ -53,7 +53,7 @@ export class Trust {
   }
 
   /**
-   * @param others certificates that came with `leaf` and may stand between it and a CA
+   * @param others certificates that came with `leaf` and may be between it and a CA
    * @param now wall clock, ms
    */
   standing(leaf: X509Certificate, now: number, others: readonly X509Certificate[] = []): Standing {

@@ -18,7 +18,7 @@ export type Verdict =
 /**
  * Whether a certificate leads to a root of a bundle, and if not, which link fails and why. Where several chains lead
  * there, one that holds is enough.
- * @param others certificates that came with `leaf` and may stand in between
+ * @param others certificates that came with `leaf` and may be in between
  */
 export function verifyCertificate(
   leaf: X509Certificate,

@@ -11,7 +11,7 @@ export async function asFirstProcess(
   const { clock, logger } = deps;
   const stop = new AbortController();
   const reaping = reap(clock, stop.signal).catch((err: unknown) => {
-    logger.error({ err }, "cannot wait for orphans: they stay until the container ends");
+    logger.error({ err }, "cannot reap orphans: they stay until the container ends");
   });
   try {
     await work();

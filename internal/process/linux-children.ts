@@ -5,7 +5,7 @@ import type { Children } from "./reaper.ts";
 /** Do not block; answer 0 when it has not ended. */
 const WNOHANG = 1;
 
-/** Children of this process by /proc and waitpid. The native part is loaded here, so that nobody else pays for it. */
+/** Children of this process by /proc and waitpid. The native part is loaded only here. */
 export async function linuxChildren(): Promise<Children> {
   const { default: koffi } = await import("koffi");
   const waitpid = koffi.load(null).func("int waitpid(int pid, void *status, int options)");

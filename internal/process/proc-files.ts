@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-/** Empty for a file that is not there (any more): a process may end at any moment. */
+/** Empty for a file that does not exist (any more): a process may end at any moment. */
 export function readOrEmpty(path: string): string {
   try {
     return readFileSync(path, "latin1");

@@ -4,7 +4,7 @@ import type { ProcessFacts } from "./process-facts.ts";
 import { sampleWork } from "./process-work.ts";
 
 /**
- * All processes are looked at for one sample, which takes milliseconds: nobody who asks on and on may take them all.
+ * One sample reads all processes, which takes milliseconds, so samples are rate-limited.
  */
 const SAMPLE_EVERY_MS = 100;
 

@@ -8,7 +8,7 @@ import type { Task } from "../base/task-group.ts";
 export interface ChildState {
   /** The same pid with another start is another process. */
   readonly startedAt: string;
-  /** It has ended, and nobody has waited for it yet. */
+  /** Whether it has ended and has not been reaped yet. */
   readonly isZombie: boolean;
 }
 
@@ -29,7 +29,7 @@ export interface Children {
  * all.
  */
 const LOOK_EVERY_MS = 150;
-/** Whoever started a child has waited for it by then; who has not is gone. */
+/** By then the parent code has reaped its own child; an unreaped child is an orphan. */
 const LOOKS = 3;
 /** Without any sign: signals of several ends may come as one, between two looks. */
 const LOOK_ANYWAY_MS = 5000;
@@ -67,7 +67,7 @@ export class Reaper implements Task {
     }
   }
 
-  /** One look at all children; true when some are zombies that are not old enough yet. */
+  /** One check of all children; true if some are zombies that are not old enough yet. */
   look(): boolean {
     const young = new Map<string, number>();
     for (const pid of this.#children.list()) {

@@ -1,6 +1,6 @@
 import type { PaneStatus } from "./types.ts";
 
-/** Status of an agent with who it is, as far as the place where it lives can tell. */
+/** Status and identity of an agent, as far as its place reports them. */
 export interface AgentStatus extends PaneStatus {
   /** Full address, e.g. `rig/polecats/name`. */
   readonly agent: string;

@@ -20,6 +20,6 @@ export type AttachOutput =
   | { readonly type: "notice"; readonly text: string }
   | { readonly type: "end"; readonly reason: string; readonly exitCode: number };
 
-/** What the window may be made; smaller or larger ones are asked for by nobody who looks at it. */
+/** The allowed sizes of the window; no person needs smaller or larger ones. */
 export const ATTACH_COLS = { min: 20, max: 500 } as const;
 export const ATTACH_ROWS = { min: 5, max: 200 } as const;

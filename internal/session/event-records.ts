@@ -26,9 +26,9 @@ export type EventRecord =
 export interface StandingLines {
   /** Their hashes. */
   readonly lines: readonly number[];
-  /** So many of them, the oldest, had scrolled off the screen: a larger one brings them back. Absent: none. */
+  /** How many of the oldest ones had scrolled off the screen; a larger screen brings them back. Absent: none. */
   readonly above?: number;
-  /** The text reported last goes on in the next one; absent: no. */
+  /** The text reported last continues in the next one; absent: no. */
   readonly isOpen?: boolean;
 }
 

@@ -7,7 +7,7 @@ export type SessionEvent = { readonly at: number } & (
   /** `done`: nothing follows. */
   | { readonly type: "session-stopped"; readonly done: boolean }
   | { readonly type: "session-failed"; readonly done: boolean; readonly error: string }
-  /** Lines that became final, each ended by LF; a text without one at its end goes on in the next. */
+  /** Lines that became final, each ended by LF; a text without one at its end continues in the next. */
   | { readonly type: "stdout"; readonly text: string }
   /** The same, of a program's standard error; a terminal has none. */
   | { readonly type: "stderr"; readonly text: string }

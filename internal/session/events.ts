@@ -37,7 +37,7 @@ export interface EventsRequest {
   readonly after?: bigint;
   /** Empty: none. */
   readonly subscriber: string;
-  /** Whose subscriber it is; empty: callers cannot be told apart. */
+  /** Whose subscriber it is; empty: callers cannot be distinguished. */
   readonly owner: string;
   readonly epoch: string;
 }

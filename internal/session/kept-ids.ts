@@ -10,7 +10,7 @@ export interface KeptId {
 
 export interface IdLimits {
   readonly total: number;
-  /** Of one owner, where owners can be told apart. */
+  /** Of one owner, where owners can be distinguished. */
   readonly ofOne: number;
 }
 

@@ -5,12 +5,12 @@ import { SignalBus } from "../base/signal-bus.ts";
 import type { Task } from "../base/task-group.ts";
 import { EVENT_TEXT_CHARS } from "./event-types.ts";
 
-/** Text is given out when no more has come for this long, so that a secret in two parts is seen whole … */
+/** Text is released when no more has come for this long, so that a secret in two parts is seen whole … */
 const QUIET_MS = 100;
 /** … or when it has waited this long. */
 const WAIT_MS = 500;
 
-/** Looked through for secrets at once: each lot is looked through together with what was held back before it. */
+/** How much is searched for secrets at once: each batch is searched together with the text held back before it. */
 const LOT_CHARS = 32 * 1024;
 
 /** Gathers the text of final lines into events of bounded size, without the secrets in it, wherever those are cut. */

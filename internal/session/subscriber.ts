@@ -6,10 +6,10 @@ const MAX_BYTES = 128;
 /** How many subscribers' positions a session keeps, and for how long after their last sign of life. */
 export const SUBSCRIBER_LIMITS: CursorsOptions = { max: 4096, maxOfOne: 3072, idleMs: 24 * 3_600_000 };
 
-/** Printable, without blanks: it stands in the journal and in a person's command line. @throws DomainError `invalid` */
+/** Printable, without blanks: it is in the journal and in a person's command line. @throws DomainError `invalid` */
 export function checkSubscriber(subscriber: string): void {
   if (/^[^\s\p{C}]+$/u.test(subscriber) && Buffer.byteLength(subscriber) <= MAX_BYTES) return;
-  throw new DomainError("invalid", `a subscriber_id is 1 to ${MAX_BYTES} bytes without blanks and controls`);
+  throw new DomainError("invalid", `a subscriber_id is 1 to ${MAX_BYTES} bytes without blanks and control characters`);
 }
 
 /** What an acknowledgement must name. @throws DomainError `invalid` */

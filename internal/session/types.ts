@@ -32,13 +32,13 @@ export interface Evidence {
 
 export interface NudgeRequest {
   readonly message: string;
-  /** `[A-Za-z0-9._-]{1,128}`; empty: one is made. */
+  /** `[A-Za-z0-9._-]{1,128}`; empty: one is generated. */
   readonly requestId: string;
   readonly mode: NudgeMode;
   /** Bounds the call, not the message. */
   readonly timeoutMs: number;
   readonly sender: string;
-  /** Whose share of the queue and of the ids it takes; empty or absent: callers cannot be told apart. */
+  /** Whose share of the queue and of the ids it takes; empty or absent: callers cannot be distinguished. */
   readonly owner?: string;
   readonly priority: NudgePriority;
   readonly ttlMs: number;
@@ -46,7 +46,7 @@ export interface NudgeRequest {
   readonly quietMs?: number;
 }
 
-/** Who asks for a receipt. */
+/** The caller of a receipt. */
 export interface Asker {
   readonly owner: string;
   /** Receipts of others too. */
@@ -132,7 +132,7 @@ export interface KeysRequest {
   readonly requestId: string;
 }
 
-/** Something that the agent started and that goes on behind its turns. */
+/** A task that the agent started and that runs in the background. */
 export interface BackgroundTask {
   /** The agent's own id of it, else one made from its kind and place. */
   readonly id: string;
@@ -144,7 +144,7 @@ export interface BackgroundTask {
 }
 
 export interface PaneStatus {
-  /** The agent's process lives. */
+  /** Whether the agent's process is running. */
   readonly alive: boolean;
   readonly state: AgentStateName;
   /** Wall clock, ms. */

@@ -20,7 +20,7 @@ export interface StopRequest {
   readonly force: boolean;
 }
 
-/** How an agent ended for good. */
+/** How an agent finally ended. */
 export interface StopResult {
   /** 128 + n for signal n; absent where it is not told. */
   readonly exitCode?: number;
@@ -36,7 +36,7 @@ export interface StopResult {
  * error.
  */
 export interface Backend {
-  /** Where it lives, for a person: `local tmux "gt-toast"`, `127.0.0.1:9090`. */
+  /** Where it is, for a person: `local tmux "gt-toast"`, `127.0.0.1:9090`. */
   readonly where: string;
   peek(request: PeekRequest, signal: AbortSignal): Promise<PeekResult>;
   nudge(request: NudgeRequest, signal: AbortSignal): Promise<NudgeReceipt>;

@@ -34,7 +34,7 @@ it("has stopped a session that its control plane forgets at once, because it nev
 
 it("does not wait for the end of a session whose node is lost", async () => {
   const clock = new FakeClock();
-  const error = "the node n1 does not answer: whether the agent runs is not known";
+  const error = "the node n1 does not answer: it is not known whether the agent is running";
   const backend = backendOf(
     {
       getSession: () => ({ status: SessionStatus.STOPPING, reason: "NodeLost", error }),

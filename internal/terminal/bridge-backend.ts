@@ -62,7 +62,7 @@ export class BridgeBackend extends GRPCSidecarBackend {
         const { reason, error, ...seen } = await this.#afterStop(signal);
         const waitedMs = this.#clock.monotonicMs() - asked;
         if (!hasEnded(seen.status) && reason === NODE_LOST && waitedMs >= NODE_LOST_MS)
-          throw new DomainError("unavailable", `${error}; it is stopped when the node is back`);
+          throw new DomainError("unavailable", `${error}; it will be stopped when the node is back`);
         if (waitedMs >= STOP_LIMIT_MS) throw new DomainError("deadline", "the session has not ended yet");
         status = seen.status;
       }

@@ -8,7 +8,7 @@ type Screen = Awaited<ReturnType<ScreenSource["current"]>>;
 
 /** Several who look within this time see the same picture. */
 const FRESH_MS = 4;
-/** While somebody waits for a change the pane is looked at this often. */
+/** How often the pane is checked while a caller waits for a change. */
 const LOOK_EVERY_MS = 15;
 
 /**

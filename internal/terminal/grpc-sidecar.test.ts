@@ -185,7 +185,7 @@ describe("nudge", () => {
     expect(answers).toEqual([]);
   });
 
-  it("does not ask again when nobody listens, nor when the request is wrong", async () => {
+  it("does not retry when nothing is listening, or when the request is wrong", async () => {
     let asked = 0;
     const gone = backend({
       nudge: () => {

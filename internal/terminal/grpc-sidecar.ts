@@ -54,7 +54,7 @@ const CALL_MS = 30_000;
 /** On top of the grace time: a delivery under way, KILL, and until the end is noticed. */
 const STOP_MARGIN_MS = 30_000;
 const MAX_GRACE_MS = 600_000;
-/** On top of a nudge's own time-out: the sidecar ends the call by itself at that time. */
+/** Added to a nudge's own time-out, at which the sidecar ends the call by itself. */
 const NUDGE_MARGIN_MS = 10_000;
 const DEFAULT_NUDGE_MS = 75_000;
 const RETRY = { firstMs: 50, maxMs: 1000, factor: 2 };
@@ -214,8 +214,8 @@ export class GRPCSidecarBackend implements Backend {
   }
 
   #interrupted(requestId: string, err: DomainError): NudgeInterruptedError {
-    const message = `the connection broke after the message was sent, and its outcome is not known (${errorText(err)})`;
-    const hint = `the same message with --request-id ${requestId} asks again and is never typed twice`;
+    const message = `the connection broke after the message was sent, and its outcome is unknown (${errorText(err)})`;
+    const hint = `repeat the same message with --request-id ${requestId}: it is never typed twice`;
     return new NudgeInterruptedError("unavailable", message, { fields: { request_id: requestId, hint }, cause: err });
   }
 }

@@ -122,7 +122,7 @@ function processOf(facts: PaneFacts): string {
   return `${facts.pid} ${facts.dead} ${facts.currentCommand}`;
 }
 
-/** The facts with the exit code: some builds of tmux lose the end of a process until they are made to look. */
+/** The facts with the exit code: some builds of tmux miss the end of a process until they are prompted to check. */
 export async function withExitCode(facts: PaneFacts, session: LocalSession): Promise<PaneFacts> {
   const unseen = facts.dead && facts.deadStatus === undefined && facts.deadSignal === undefined;
   return unseen ? await session.pane.recoverDeadStatus() : facts;

@@ -27,7 +27,7 @@ export interface LocalNudgeDeps {
   readonly newId: () => string;
 }
 
-/** How long one attempt of somebody else may hold the session. */
+/** How long one attempt of someone else may hold the session. */
 const LOCK_MS = 30_000;
 /** A message that is being typed when the caller's time ends is seen to its end. */
 const FINISH_MS = 15_000;
@@ -105,7 +105,7 @@ export class LocalNudge implements Courier {
     }
     if (taken.outcome !== "cancelled" || signal.aborted) return taken;
     const { state } = this.#deps.agent.monitor.report;
-    const error = `the agent (${state}) could not take it within ${request.timeoutMs} ms, and nobody stays to type it later`;
+    const error = `the agent (${state}) could not accept it within ${request.timeoutMs} ms, and no process remains to type it later`;
     return { ...taken, outcome: "expired", error };
   }
 
@@ -133,7 +133,7 @@ export class LocalNudge implements Courier {
       this.#knownTyping = typedAt;
       agent.monitor.submitted();
       await agent.monitor.look(signal);
-      return { type: "retry", reason: "another program typed meanwhile" };
+      return { type: "retry", reason: "another program typed in the meantime" };
     }
     const result = await this.#deliveries.deliver(tracked, onIntent, signal);
     if (result.type === "done") await held.typed(clock.now());
@@ -151,7 +151,7 @@ export class LocalNudge implements Courier {
 function noQueue(): DomainError {
   return new DomainError(
     "unimplemented",
-    "a local tmux session keeps no queue: nobody stays to type the message later",
+    "a local tmux session has no queue: no process remains to type the message later",
     {
       fields: { hint: "use --mode wait-idle with a longer --timeout, or run the agent under gt-sidecar" },
     },

@@ -8,7 +8,7 @@ import { endOf, type NudgeRecord, type RestoredNudge, withoutText } from "../ses
 
 const KEEP_MS = 24 * 3_600_000;
 const KEEP = 10_000;
-/** Old ones are looked for once in so many writes: each look reads the whole folder. */
+/** Old ones are searched for once in this many writes, because each search reads the whole folder. */
 const CLEAN_ONE_IN = 32;
 
 export interface LocalReceiptsDeps {
@@ -50,7 +50,7 @@ export class LocalReceipts {
       return entry.nudge.requestId === requestId && !this.#isOld(entry) ? entry : undefined;
     } catch {
       throw new DomainError("unavailable", `cannot read the record of request id ${JSON.stringify(requestId)}`, {
-        fields: { hint: "send with another --request-id; look first whether the message arrived" },
+        fields: { hint: "check first whether the message arrived, then send it with another --request-id" },
       });
     }
   }

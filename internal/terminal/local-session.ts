@@ -149,12 +149,12 @@ async function sessionVariable(commands: Commands, session: string, name: string
 function notReached(socketPath: string, session: string, cause: unknown): DomainError {
   return new DomainError(
     "unavailable",
-    `tmux at ${socketPath} does not let us into the session ${JSON.stringify(session)}`,
+    `tmux at ${socketPath} does not allow access to the session ${JSON.stringify(session)}`,
     { cause },
   );
 }
 
-/** A pane or session that went away while we looked. */
+/** A pane or session that disappeared during the check. */
 export function isGone(err: unknown): boolean {
   return err instanceof DomainError && (err.kind === "unavailable" || err.kind === "precondition");
 }

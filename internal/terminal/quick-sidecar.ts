@@ -105,7 +105,7 @@ async function answerOf(response: IncomingMessage): Promise<Json> {
     parts.push(part);
   }
   const answer = parseObject(Buffer.concat(parts).toString("utf8"));
-  if (answer === undefined) throw new Error("the answer is no message");
+  if (answer === undefined) throw new Error("the response is not a message");
   return answer;
 }
 
@@ -128,7 +128,7 @@ function peekResult(answer: Json): PeekResult {
 
 function text(answer: Json, name: string): string {
   const value = answer[name] ?? "";
-  if (typeof value !== "string") throw new Error(`${name} is no text`);
+  if (typeof value !== "string") throw new Error(`${name} is not a string`);
   return value;
 }
 
@@ -140,6 +140,6 @@ function yes(answer: Json, name: string): boolean {
 
 function count(answer: Json, name: string): number {
   const value = answer[name] ?? 0;
-  if (!Number.isSafeInteger(value)) throw new Error(`${name} is no number`);
+  if (!Number.isSafeInteger(value)) throw new Error(`${name} is not a number`);
   return value as number;
 }

@@ -34,7 +34,7 @@ describe("a session's lock", () => {
     expect(await readdir(join(base, "locks"))).toEqual([]);
   });
 
-  it("tells the next holder when somebody typed", async () => {
+  it("tells the next holder when text was last typed", async () => {
     const first = await lock("s", 1, running).take(0, signal);
     expect(first.lastTypedAt).toBeUndefined();
     await first.typed(1234);
@@ -42,7 +42,7 @@ describe("a session's lock", () => {
     expect((await lock("s", 2, running).take(0, signal)).lastTypedAt).toBe(1234);
   });
 
-  it("tells without being taken whether somebody types or has typed", async () => {
+  it("reports without being taken whether someone is typing or has typed", async () => {
     const other = lock("s", 2, running);
     expect(await other.isUsed(0)).toBe(false);
     const held = await lock("s", 1, running).take(0, signal);
@@ -97,7 +97,7 @@ describe("a session's lock", () => {
     expect(most).toBe(1);
   });
 
-  it("stops waiting when told to", async () => {
+  it("stops waiting when asked to", async () => {
     await lock("s", 1, running).take(0, signal);
     const stop = new AbortController();
     const waiting = lock("s", 2, running).take(10_000, stop.signal);

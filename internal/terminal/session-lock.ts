@@ -15,7 +15,7 @@ export interface LockDeps {
 
 /** The lock while it is ours; disposing gives it back. */
 export interface HeldLock extends AsyncDisposable {
-  /** Wall clock, ms: when somebody last typed into the session under this lock. */
+  /** Wall clock, ms: when someone last typed into the session under this lock. */
   readonly lastTypedAt: number | undefined;
   /** Tells those who come next that something was typed. */
   typed(at: number): Promise<void>;
@@ -69,7 +69,7 @@ export class SessionLock {
     }
   }
 
-  /** True while somebody types under this lock, or has done so since `since` (wall clock, ms). Takes nothing. */
+  /** True while someone types under this lock, or has done so since `since` (wall clock, ms). Takes nothing. */
   async isUsed(since: number): Promise<boolean> {
     const holder = await this.#read();
     if (holder !== undefined && this.#lives(holder)) return true;
@@ -164,8 +164,8 @@ export class SessionLock {
   }
 
   #tooLong(waitMs: number, holder: Holder | undefined): DomainError {
-    const who = holder === undefined ? "" : ` (process ${holder.pid} is at it)`;
-    return new DomainError("deadline", `others typed into this session for ${waitMs} ms${who}`, {
+    const who = holder === undefined ? "" : ` (now process ${holder.pid})`;
+    return new DomainError("deadline", `other processes typed into this session for ${waitMs} ms${who}`, {
       fields: { hint: "try again, or give a longer --timeout" },
     });
   }

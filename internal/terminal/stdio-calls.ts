@@ -104,7 +104,7 @@ async function begin({ client, sessionId }: StdioCallsDeps, options: CallOptions
   return { session, transcript: new Transcript(), events };
 }
 
-/** Takes the events that had come when the session was asked for. */
+/** Takes the events that had arrived when the session was requested. */
 async function catchUp(
   { lastSeq }: GetSessionResponse,
   transcript: Transcript,

@@ -161,7 +161,7 @@ export class TmuxBackend implements Backend {
       throw new DomainError("not-found", `no message with request id ${JSON.stringify(requestId)}`);
     if (known.ended !== undefined) return known.ended.receipt;
     const error = known.intent
-      ? "it was being typed when its gt ended, or still is"
+      ? "it was being typed when its gt ended, or it still is"
       : "its gt still waits, or ended before it was typed";
     const { sender } = known.nudge;
     return {
@@ -182,16 +182,20 @@ export class TmuxBackend implements Backend {
   async cancelNudge(requestId: string): Promise<NudgeReceipt> {
     const receipt = await this.getNudge(requestId);
     if (receipt.outcome !== "queued") return receipt;
-    throw new DomainError("precondition", `cannot cancel ${JSON.stringify(requestId)}: the gt that sends it holds it`, {
-      fields: { hint: "end that gt, e.g. with Ctrl-C: without a sidecar there is no queue" },
-    });
+    throw new DomainError(
+      "precondition",
+      `cannot cancel ${JSON.stringify(requestId)}: the gt process that sends it holds it`,
+      {
+        fields: { hint: "end that process, e.g. with Ctrl-C: without a sidecar there is no queue" },
+      },
+    );
   }
 
   /** @throws DomainError `unimplemented` for a request id too: only a sidecar remembers keys */
   async sendKeys(request: KeysRequest, signal: AbortSignal): Promise<void> {
     if (request.requestId !== "") {
-      throw new DomainError("unimplemented", "a local tmux session does not remember which keys were pressed", {
-        fields: { hint: "leave the request id out" },
+      throw new DomainError("unimplemented", "a local tmux session does not record which keys were pressed", {
+        fields: { hint: "omit the request id" },
       });
     }
     const session = await this.#session(signal);
@@ -202,18 +206,14 @@ export class TmuxBackend implements Backend {
   }
 
   stop(): never {
-    throw new DomainError(
-      "unimplemented",
-      `${this.where} is not run by a sidecar, so nothing can end its agent safely`,
-      {
-        fields: { hint: "attach to it and end the agent there" },
-      },
-    );
+    throw new DomainError("unimplemented", `${this.where} is not run by a sidecar, so gt cannot end its agent safely`, {
+      fields: { hint: "attach to it and end the agent there" },
+    });
   }
 
   async *watch(request: WatchRequest, signal: AbortSignal): AsyncGenerator<WatchUpdate, void, undefined> {
     if (request.mode === "raw") {
-      throw new DomainError("unimplemented", "a local tmux session gives no raw output", {
+      throw new DomainError("unimplemented", "a local tmux session provides no raw output", {
         fields: { hint: "run the agent under gt-sidecar" },
       });
     }
@@ -223,7 +223,7 @@ export class TmuxBackend implements Backend {
 
   /** A local session is attached to by tmux: see `tmuxAttachCommand`. */
   attach(): never {
-    throw new DomainError("unimplemented", `${this.where} is attached to by tmux itself`);
+    throw new DomainError("unimplemented", `${this.where} can only be attached to by tmux itself`);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -16,5 +16,7 @@ it("is what the configuration says, before the variables", () => {
 });
 
 it("must be a URL", () => {
-  expect(() => collectorUrl(undefined, { OTEL_EXPORTER_OTLP_ENDPOINT: "localhost:4318" })).toThrow("no http or https");
+  expect(() => collectorUrl(undefined, { OTEL_EXPORTER_OTLP_ENDPOINT: "localhost:4318" })).toThrow(
+    "is not an http or https",
+  );
 });

@@ -27,5 +27,5 @@ function tracesUrl(base: string, source: string): string {
 
 function checked(text: string, source: string): string {
   if (isCollectorUrl(text)) return text;
-  throw new DomainError("invalid", `${source} names no http or https URL for spans: ${JSON.stringify(text)}`);
+  throw new DomainError("invalid", `${source} is not an http or https URL for spans: ${JSON.stringify(text)}`);
 }

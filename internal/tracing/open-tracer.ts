@@ -20,6 +20,6 @@ export async function openTracer(
   const { openOtlpTracer } = await import("./otlp-tracer.ts");
   const resource = { "service.name": env["OTEL_SERVICE_NAME"] || program.name, "service.version": program.version };
   const tracer = await openOtlpTracer(deps, { url, resource });
-  deps.logger.info({ to: new URL(url).origin }, "spans are sent");
+  deps.logger.info({ to: new URL(url).origin }, "sending spans");
   return tracer;
 }

@@ -54,7 +54,7 @@ export async function openOtlpTracer(deps: OtlpTracerDeps, options: OtlpTracerOp
   ]);
   const otlp = new OTLPTraceExporter({ url: options.url, timeoutMillis: ANSWER_MS, concurrencyLimit: MAX_REQUESTS });
   const batches = new sdk.BatchSpanProcessor({
-    exporter: new ToldExporter(otlp, deps),
+    exporter: new ReportingExporter(otlp, deps),
     ...{ maxQueueSize: MAX_WAITING, maxExportBatchSize: MAX_OF_ONE_REQUEST },
     ...{ scheduledDelayMillis: SEND_AFTER_MS, exportTimeoutMillis: ANSWER_MS },
   });
@@ -115,7 +115,7 @@ class OtlpSpan implements TraceSpan {
 }
 
 /** Tells of batches that were not taken, at most once a minute. */
-class ToldExporter implements SpanExporter {
+class ReportingExporter implements SpanExporter {
   readonly #inner: SpanExporter;
   readonly #deps: OtlpTracerDeps;
   #lost = 0;
@@ -142,7 +142,7 @@ class ToldExporter implements SpanExporter {
     this.#lost += count;
     const now = this.#deps.clock.monotonicMs();
     if (now - this.#toldAt < TELL_EVERY_MS) return;
-    this.#deps.logger.warn({ spans: this.#lost }, "spans were lost: their collector did not take them");
+    this.#deps.logger.warn({ spans: this.#lost }, "spans were lost: the collector did not accept them");
     this.#toldAt = now;
     this.#lost = 0;
   }

@@ -18,7 +18,7 @@ const BATCH = 100;
 const WAIT_MS = 250;
 const LAST_MS = 2000;
 
-/** Sends a reader's position to the bridge, in batches, while the reader goes on. */
+/** Sends a reader's position to the bridge, in batches, while the reader continues. */
 export class Acks {
   readonly #deps: AcksDeps;
   #pending: Position | undefined;

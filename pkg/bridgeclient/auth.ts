@@ -26,7 +26,7 @@ export function readCredentials(mtls: MtlsOptions, privateKeyPath: string): Cred
   if (!leaf.checkPrivateKey(key)) throw invalid(`${mtls.keyPath} is not the key of ${mtls.certPath}`);
   checkContext(tls, mtls.certPath);
   const signingKey = parsed(privateKeyPath, "private key", () => createPrivateKey(read(privateKeyPath)));
-  if (signingKey.asymmetricKeyType !== "ed25519") throw invalid(`${privateKeyPath} holds a key that is not Ed25519`);
+  if (signingKey.asymmetricKeyType !== "ed25519") throw invalid(`${privateKeyPath} has a key that is not Ed25519`);
   return { tls, signingKey, leaf };
 }
 
@@ -52,11 +52,11 @@ function parsed<T>(path: string, what: string, parse: () => T): T {
     return parse();
   } catch (err) {
     if (err instanceof BridgeError) throw err;
-    throw invalid(`${path} holds no ${what} that can be read (PEM)`);
+    throw invalid(`${path} has no readable ${what} (PEM)`);
   }
 }
 
-/** A new token is made this long before the old one ends, or at half of its life when that is later. */
+/** A new token is created this long before the old one expires, or at half of its lifetime if that is later. */
 const RENEW_BEFORE_MS = 30_000;
 
 /** Tokens of one certificate; a new one before the old one ends. */

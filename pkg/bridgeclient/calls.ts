@@ -23,7 +23,7 @@ export interface CallsDeps {
 export interface UnaryRules {
   /** Deadline when the caller names none, ms. */
   readonly timeoutMs: number;
-  /** A second call does no harm: it is made again after a failure that may pass. */
+  /** A second call does no harm: the call is retried after a transient failure. */
   readonly repeatable: boolean;
 }
 

@@ -7,7 +7,7 @@ import type { JwtOptions, MtlsOptions } from "./options.ts";
 
 /** Some volumes report no change. */
 const POLL_MS = 10_000;
-/** From a change to the look at it, so that what belongs together is written. */
+/** The delay between a change and reading the files, so that related files are all written. */
 const SETTLE_MS = 200;
 
 export interface CredentialFilesDeps {

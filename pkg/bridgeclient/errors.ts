@@ -39,7 +39,7 @@ export class BridgeError extends Error {
   readonly code: BridgeErrorCode;
   /** What kind of failure it is, for programs, e.g. `not-found`, `precondition`, `exhausted`. */
   readonly reason: string;
-  /** How long to wait before another try, ms, where the bridge says so, e.g. for a rate limit. */
+  /** How long to wait before a retry, ms, if the bridge says so, e.g. for a rate limit. */
   readonly retryAfterMs: number | undefined;
   /** Facts for programs, e.g. `epoch` and `head` of a session's log. */
   readonly fields: Readonly<Record<string, string>>;

@@ -34,7 +34,9 @@ const PATIENCE: { readonly [code in BridgeErrorCode]?: number } = {
   unknown: 3,
   data_loss: 3,
 };
-/** Of one whom the bridge has let in: a network that cuts right behind the handshake looks like a refusal. */
+/**
+ * For a client that the bridge has admitted before: a connection cut right after the handshake looks like a refusal.
+ */
 const PATIENCE_OF_KNOWN = 10;
 
 export function afterFailure(

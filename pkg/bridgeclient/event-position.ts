@@ -15,7 +15,7 @@ export interface EventStart {
   readonly epoch: string;
 }
 
-/** How far a reader of one session's events has got: what to ask for next, and what was delivered already. */
+/** The position of a reader of one session's events: what to request next, and what was already delivered. */
 export class EventPosition {
   readonly #start: EventStart;
   #epoch: string;
@@ -61,12 +61,7 @@ export class EventPosition {
     const gap = { first, to: 0n, reason: GapReason.RESTART };
     this.#epoch = epoch;
     this.#seq = 0n;
-    return this.#overflow(
-      { epoch },
-      0n,
-      gap,
-      "the session's log has begun again: what followed in the old one is lost",
-    );
+    return this.#overflow({ epoch }, 0n, gap, "the session's log has restarted: later events of the old log are lost");
   }
 
   #overflow(

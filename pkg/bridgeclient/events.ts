@@ -14,7 +14,7 @@ import { EventPosition, type EventStart } from "./event-position.ts";
 /** Where to begin with a session's events. */
 export interface EventsOptions {
   /**
-   * A stable name of the reader. Under it the bridge keeps how far the reader has got, so that the next one goes on
+   * A stable name of the reader. Under it the bridge keeps how far the reader has got, so that the next one continues
    * there. Without it nothing is acknowledged, and the next reader begins with the oldest event that is held.
    */
   readonly subscriberId?: string;
@@ -85,7 +85,7 @@ class ReconnectingEvents {
   readonly #deps: EventsDeps;
   readonly #signal: AbortSignal | undefined;
   readonly #position: EventPosition;
-  /** Have come, and wait to be asked for. */
+  /** Events that have arrived and wait to be requested. */
   #ready: SessionEvent[] = [];
   #stream: AsyncGenerator<SessionEvent, void, undefined> | undefined;
   #openedAt = 0;

@@ -7,7 +7,7 @@ import type { Settings } from "./options.ts";
 /** Leaves room for other calls where a server or proxy allows 100 streams on a connection. */
 const STREAMS_PER_LINK = 90;
 
-/** The connections of one client: calls share the first one, streams go on to another when it is full. */
+/** The connections of one client: calls share the first one, streams continue to another when it is full. */
 export class Links implements Disposable {
   readonly #clock: Clock;
   readonly #settings: Settings;

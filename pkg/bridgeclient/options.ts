@@ -11,7 +11,7 @@ export interface MtlsOptions {
   readonly keyPath: string;
 }
 
-/** How the token of each call is made. It is bound to the certificate of `mtls`. */
+/** How to create the token of each call. It is bound to the certificate of `mtls`. */
 export interface JwtOptions {
   /** Private Ed25519 key (PEM, not encrypted); read again when it changes. */
   readonly privateKeyPath: string;
@@ -40,7 +40,7 @@ export interface TimeoutOptions {
   readonly nudgeMarginMs?: number;
 }
 
-/** Calls that are safe to repeat are made again after `unavailable`, within their deadline. */
+/** Calls that are safe to repeat are retried after `unavailable`, within their deadline. */
 export interface RetryOptions {
   /** The first try included. 1: never again. Default 5. */
   readonly maxAttempts?: number;

@@ -14,7 +14,7 @@ export interface RetryRules {
   readonly backoff: BackoffOptions;
 }
 
-/** How long to wait before a call that may be repeated is made again, ms; undefined: its failure stands. */
+/** How long to wait before a retry, ms; undefined: the failure is final. */
 export function retryWaitMs(
   error: BridgeError,
   { failures, leftMs }: RetryState,

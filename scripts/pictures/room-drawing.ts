@@ -55,7 +55,7 @@ function inCircles(pairs: readonly (readonly [from: string, to: string])[]): rea
   return [...new Set(left.map(([from, to]) => `${from} --> ${to}`))].sort();
 }
 
-/** `text` with what stands between the two markers replaced. Throws when a marker is missing. */
+/** `text` with what is between the two markers replaced. Throws when a marker is missing. */
 export function replaceBetween(text: string, begin: string, end: string, body: string): string {
   const from = text.indexOf(begin);
   const to = text.indexOf(end);

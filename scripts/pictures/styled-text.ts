@@ -23,7 +23,7 @@ export function spansOf(line: string): readonly Span[] {
   return spans;
 }
 
-/** The rows that a terminal of so many columns makes of a line; every character here has one column. */
+/** The rows of a line on a terminal of this many columns; every character here has one column. */
 export function wrapped(line: readonly Span[], columns: number): readonly (readonly Span[])[] {
   const rows: Span[][] = [[]];
   let room = columns;

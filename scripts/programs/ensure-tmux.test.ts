@@ -57,7 +57,7 @@ it("replaces one that is too old", async () => {
   expect(lines[0]).toContain("is tmux 2.8, too old");
 });
 
-it("never installs anything for somebody who is not root", async () => {
+it("never installs anything for a user who is not root", async () => {
   await program("apt-get");
   const { ran, ensure } = system([]);
   await expect(ensure(1000)).rejects.toMatchObject({

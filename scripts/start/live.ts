@@ -20,7 +20,7 @@ export interface LiveOptions {
   readonly commands: readonly GtCommand[];
 }
 
-/** The live view: keeps what is known of one agent and draws it. */
+/** The live view: holds the state of one agent and draws it. */
 export class Live {
   readonly #clock: Clock;
   readonly #agent: RunningAgent;

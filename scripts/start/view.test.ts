@@ -9,7 +9,7 @@ const status: AgentStatus = {
   ...{ agent: "demo", sessionId: "s", projectId: "p", provider: "demo", alive: true, state: "busy", agentPid: 42 },
   ...{ stateSince: NOW - 5000, restarts: 0, uptimeSeconds: 187, queueDepth: 0, attached: 0, epoch: "e", cols: 80 },
   ...{ rows: 24, draft: false, background: [], versions: {} },
-  evidence: [{ source: "hook", value: "the agent took a message", ageMs: 5, confidence: "proof" }],
+  evidence: [{ source: "hook", value: "the agent accepted a message", ageMs: 5, confidence: "proof" }],
 };
 
 function model(more: Partial<ViewModel> = {}): ViewModel {
@@ -24,7 +24,7 @@ describe("the live view", () => {
   it("shows who, state and evidence, the screen, and commands to type", () => {
     expect(renderView(model())).toEqual([
       " demo  busy for 5.0 s  up 3 min 7 s · 127.0.0.1:9090 · pid 42",
-      " known from: the agent took a message (hook, proof)",
+      " known from: the agent accepted a message (hook, proof)",
       `╭${"─".repeat(78)}╮`,
       `│ one${" ".repeat(74)}│`,
       `│ two${" ".repeat(74)}│`,

@@ -99,7 +99,7 @@ describe("killed at each change it makes to the file system", () => {
 /** All was in its place already when the process was killed, or it is now. */
 async function runAgain(command: string, folder: string): Promise<void> {
   const { code, stderr } = await sandbox.sh(command, { folder });
-  if (code !== 0) expect([code, stderr]).toEqual([3, expect.stringContaining("is there already")]);
+  if (code !== 0) expect([code, stderr]).toEqual([3, expect.stringContaining("already exists")]);
   const out = /--out (\S+)/.exec(command)?.[1] ?? "certs/bridge.crt";
   const [cert, pub] = [`${out}.crt`, `${out}.pub`].map((path) => sandbox.path(folder, path));
   const made = [sandbox.path(folder, out), cert, pub].filter((path) => path !== undefined && existsSync(path));
@@ -132,7 +132,7 @@ describe("a system that refuses to write", () => {
     ["a read-only file system", "EROFS", "the file system is read-only"],
     ["a folder without permission", "EACCES", "permission denied"],
   ])(
-    "%s is told by its name, and what was there stays",
+    "%s is reported by its name, and existing files stay",
     async (_, code, words) => {
       for (const [, command] of COMMANDS) {
         const folder = await fresh();
@@ -171,7 +171,7 @@ describe("a system that refuses to write", () => {
     KILLS_MS,
   );
 
-  it.runIf(process.getuid?.() === 0)("a disk that is full is told, and holds nothing of ours afterwards", async () => {
+  it.runIf(process.getuid?.() === 0)("a full disk is reported, and has none of our files afterwards", async () => {
     const folder = await fresh();
     const ran = await sandbox.sh(
       `mkdir disk
@@ -221,7 +221,7 @@ describe("two at once", () => {
     const folder = await fresh();
     const ran = await Promise.all([1, 2, 3].map(() => sandbox.sh(command, { folder })));
     expect(ran.map(({ code }) => code).sort()).toEqual([0, 3, 3]);
-    expect(ran.map(({ stderr }) => stderr).join("")).toContain("is there already");
+    expect(ran.map(({ stderr }) => stderr).join("")).toContain("already exists");
     await checkPair(`${folder}/${pair}`);
   });
 
@@ -303,7 +303,7 @@ describe("what is there already", () => {
     const folder = await fresh();
     const before = await snapshot(folder);
     const ran = await sandbox.sh(command, { folder });
-    expect([ran.code, ran.stderr]).toEqual([3, expect.stringContaining("is there already")]);
+    expect([ran.code, ran.stderr]).toEqual([3, expect.stringContaining("already exists")]);
     expect(await snapshot(folder)).toEqual(before);
     const forced = await sandbox.sh(`${command} --force`, { folder });
     expect(forced.code).toBe(hasForce ? 0 : 2);
@@ -316,7 +316,7 @@ describe("what is no plain file", () => {
     ["a device without end", "true", "/dev/zero", "larger than"],
     ["a file that is too large", "truncate -s 65M odd", "odd", "larger than"],
     ["a folder", "mkdir odd", "odd", "it is a folder"],
-  ])("%s is told at once", async (_, make, path, words) => {
+  ])("%s is reported at once", async (_, make, path, words) => {
     const folder = await fresh();
     const ran = await sandbox.sh(
       `${make}; exec timeout -s KILL 20 bridge-ca verify --cert ${path} --bundle certs/ca.crt`,

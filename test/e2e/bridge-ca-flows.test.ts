@@ -61,7 +61,7 @@ it.each(Object.entries(helpTexts))("the examples of bridge-ca %s --help run as t
   }
 });
 
-/** So that what stands there from the flows is not in the way of the same example. */
+/** So that what is there from the flows is not in the way of the same example. */
 async function removeOutputs(command: string, folder: string): Promise<void> {
   const [, out] = /--out (\S+)/.exec(command) ?? [];
   if (out === undefined) return;

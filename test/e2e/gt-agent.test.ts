@@ -100,7 +100,7 @@ ready · demo model · ctx 12%
     const shown = await run("nudge", "hello");
     expect(shown).toMatchObject({ code: 6, stdout: "" });
     expect(shown.stderr).toMatch(
-      /^gt: error: not delivered to \S*toast: text that is not ours stands in the composer\ngt: hint: send or clear that text first; /,
+      /^gt: error: not delivered to \S*toast: the composer holds text that is not ours\ngt: hint: send or clear that text first; /,
     );
     expect(shown.stderr.includes("--mode queue")).toBe(name === "in a sidecar");
     expect(shown.stderr).toContain(`gt peek toast ${place.flags.join(" ")} shows the screen`);
@@ -124,16 +124,18 @@ ready · demo model · ctx 12%
     await idle();
   });
 
-  it("queues, or says that nobody stays to do it", async () => {
+  it("queues, or says that no process remains to do it", async () => {
     const shown = await run("nudge", "later", "--mode", "queue");
     if (name === "in a sidecar") {
       expect(shown).toMatchObject({ code: 5, stderr: "" });
-      expect(shown.stdout).toMatch(/^… queued for toast, 1st in line: .*\n {2}it is typed at the next idle moment; /);
+      expect(shown.stdout).toMatch(
+        /^… queued for toast, 1st in line: .*\n {2}it will be typed at the next idle moment; /,
+      );
       await eventually("it is typed", async () => (await takenMessages(place)).includes("later"));
     } else {
       expect(shown).toMatchObject({ code: 2, stdout: "" });
       expect(shown.stderr).toMatch(
-        /^gt: error: a local tmux session keeps no queue: nobody stays to type the message later\n/,
+        /^gt: error: a local tmux session has no queue: no process remains to type the message later\n/,
       );
     }
     await idle();
@@ -216,7 +218,7 @@ ready · demo model · ctx 12%
     const peek = await run("peek", "3");
     expect(peek).toMatchObject({
       code: 0,
-      stderr: "gt: note: the agent does not run any more: this is the last screen known\n",
+      stderr: "gt: note: the agent is no longer running: this is its last known screen\n",
     });
     const { stdout, code } = await watching;
     const updates = stdout

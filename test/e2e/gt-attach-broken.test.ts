@@ -25,7 +25,7 @@ it("goes on by itself when the serving half is killed, and the window keeps the 
   await until("the size", 5000, async () => (await sidecar.client.status({})).cols === 100 || undefined);
   const before = sidecar.servingPid();
   process.kill(before, "SIGKILL");
-  await person.sees("connected again");
+  await person.sees("reconnected");
   expect(sidecar.servingPid()).not.toBe(before);
   expect((await sidecar.client.status({})).cols).toBe(100);
   person.type("still here");
@@ -67,7 +67,7 @@ it("waits for a sidecar that is gone until the person leaves, and leaves the ter
   // Both halves at once: nobody is left to say goodbye or to start another, or to end tmux.
   for (const pid of [sidecar.process.pid ?? 0, sidecar.servingPid()]) process.kill(pid, "SIGKILL");
   await promisify(execFile)("tmux", ["-S", join(sidecar.stateDir, "tmux.sock"), "kill-server"]);
-  await person.sees("connection lost, trying again … Ctrl-] leaves");
+  await person.sees("connection lost, reconnecting … Ctrl-] detaches");
   person.type("into the void");
   person.type("\x1d");
   expect(await afterwards(person, sidecar.dir)).toEqual({ code: 0, ...SANE });
@@ -91,7 +91,7 @@ it("gives the terminal to the shell while it is stopped, and draws everything ag
   process.kill(pid, "SIGTSTP");
   await person.sees("what stood here");
   await expect.poll(() => terminalState(person)).toEqual(OWN_TERMINAL);
-  // Somebody lets it go on while the shell has the terminal: it keeps its hands off.
+  // Someone lets it go on while the shell has the terminal: it keeps its hands off.
   process.kill(pid, "SIGCONT");
   person.type("echo the shell; echo is here\r");
   await person.sees("the shell\nis here");

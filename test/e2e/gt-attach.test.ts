@@ -10,7 +10,7 @@ it("shows the agent's terminal, types what the person types, and leaves by the d
   await sidecar.untilState(AgentState.IDLE);
   await using person = await attached(sidecar);
   await person.sees("> Type a message");
-  expect(person.text()).toContain("attached to test/polecats/demo · Ctrl-] leaves");
+  expect(person.text()).toContain("attached to test/polecats/demo · Ctrl-] detaches");
   expect(terminalState(person)).toMatchObject({ screen: "alternate", bracketedPaste: true });
   person.type("hello from a person");
   await person.sees("> hello from a person");
@@ -80,7 +80,7 @@ it("looks without typing", async () => {
   await using sidecar = await startSidecar();
   await sidecar.untilState(AgentState.IDLE);
   await using person = await attached(sidecar, { flags: "--read-only" });
-  await person.sees("read-only · Ctrl-] leaves");
+  await person.sees("read-only · Ctrl-] detaches");
   person.type("nothing of this\r\x03");
   await person.sees("read-only: nothing is typed");
   const { cols, rows, attached: count, draft } = await sidecar.client.status({});

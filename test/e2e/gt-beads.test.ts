@@ -69,7 +69,7 @@ it.each(["peek", "nudge", "keys", "respond", "stop", "status"])(
     const shown = await gt([command, "gastown/polecats/gone", ...words], env, { cwd: town });
     expect(shown).toMatchObject({ code: 4, stdout: "" });
     expect(shown.stderr).toMatch(
-      /^gt: error: toast \(session \S+\) answers at 127\.0\.0\.1:\d+, and gastown\/polecats\/gone was asked for\ngt: hint: nothing was sent/,
+      /^gt: error: toast \(session \S+\) answers at 127\.0\.0\.1:\d+, but gastown\/polecats\/gone was requested\ngt: hint: nothing was sent/,
     );
     const after = await place.backend.peek(
       { lines: 50, all: false, ansi: false, joinWrapped: false },
@@ -85,7 +85,7 @@ it("refuses another session than the bead has, although the name is right", asyn
   await bead("gt-gastown-polecat-toast", { metadata: { ...metadata, sidecar_session: "an-earlier-one" } });
   const shown = await gt(["nudge", "gastown/polecats/toast", "hello"], env, { cwd: town });
   expect(shown).toMatchObject({ code: 4, stdout: "" });
-  expect(shown.stderr).toContain("gastown/polecats/toast (session an-earlier-one) was asked for");
+  expect(shown.stderr).toContain("gastown/polecats/toast (session an-earlier-one) was requested");
   await bead("gt-gastown-polecat-toast", { metadata: { ...metadata, sidecar_session: sessionId } });
   expect(await gt(["peek", "gastown/polecats/toast", "1"], env, { cwd: town })).toMatchObject({ code: 0, stderr: "" });
 });
@@ -94,7 +94,7 @@ it("notes whose sidecar answers at --port when it has another name, and refuses 
   const noted = await gt(["peek", "someone", "1", "--port", port()], env);
   expect(noted.code).toBe(0);
   expect(noted.stderr).toMatch(
-    /^gt: note: toast \(session \S+\) answers at 127\.0\.0\.1:\d+, and someone was asked for\n$/,
+    /^gt: note: toast \(session \S+\) answers at 127\.0\.0\.1:\d+, but someone was requested\n$/,
   );
 });
 
@@ -105,7 +105,7 @@ it("does not talk in plaintext to a bead's address in the network, unless that i
     code: 4,
     stdout: "",
     stderr:
-      "gt: error: will not talk in plaintext to 198.51.100.7:9, which the agent's bead names\ngt: hint: give --tls-dir, or --insecure-plaintext where the network itself keeps strangers out\n",
+      "gt: error: will not use plaintext to reach 198.51.100.7:9, the address in the agent's bead\ngt: hint: give --tls-dir, or --insecure-plaintext if the network itself keeps strangers out\n",
   });
   await bead("gt-gastown-polecat-toast", { metadata: { ...metadata, sidecar_host: "no-such-host.invalid" } });
   const open = await gt(["peek", "gastown/polecats/toast", "--insecure-plaintext"], env, { cwd: town });
@@ -114,14 +114,14 @@ it("does not talk in plaintext to a bead's address in the network, unless that i
 
 it.each([
   [{ backend: "k8s" }, "backend=k8s without sidecar_host"],
-  [{ backend: "k8s", sidecar_host: "h", sidecar_port: "x" }, 'sidecar_port is no port: "x"'],
+  [{ backend: "k8s", sidecar_host: "h", sidecar_port: "x" }, 'sidecar_port is not a port: "x"'],
   [{ backend: "ssh" }, 'unknown backend "ssh"'],
 ])("never takes a bead with %j for a local agent", async (metadata, reason) => {
   await bead("gt-gastown-polecat-toast", { metadata });
   expect(await gt(["nudge", "gastown/toast", "hello"], env, { cwd: town })).toEqual({
     code: 4,
     stdout: "",
-    stderr: `gt: error: bead gt-gastown-polecat-toast does not say where its agent lives: ${reason}\ngt: hint: correct its metadata (backend, sidecar_host, sidecar_port), or give --host and --port\n`,
+    stderr: `gt: error: bead gt-gastown-polecat-toast does not say where its agent is: ${reason}\ngt: hint: correct its metadata (backend, sidecar_host, sidecar_port), or give --host and --port\n`,
   });
 });
 
@@ -131,7 +131,7 @@ it("says that bd failed instead of looking elsewhere", async () => {
     code: 4,
     stdout: "",
     stderr:
-      "gt: error: bd show gt-gastown-crew-toast: exit 3: database is locked\ngt: hint: repair bd, or say where the agent lives: --host and --port, or --socket for a local one\n",
+      "gt: error: bd show gt-gastown-crew-toast: exit 3: database is locked\ngt: hint: repair bd, or give the agent's place: --host and --port, or --socket for a local agent\n",
   });
 });
 
@@ -153,7 +153,7 @@ it("does not disturb an agent that is muted, unless it is forced to", async () =
     code: 6,
     stdout: "",
     stderr:
-      "gt: error: not delivered to gastown/polecats/toast: it does not want to be disturbed\ngt: hint: --force delivers it all the same\n",
+      "gt: error: not delivered to gastown/polecats/toast: it does not want to be disturbed\ngt: hint: --force delivers it anyway\n",
   });
   const forced = await gt(["nudge", "gastown/polecats/toast", "hello", "--force"], env, { cwd: town });
   expect(forced).toMatchObject({ code: 0, stderr: "" });
@@ -178,9 +178,7 @@ it("ends with 7 when the connection breaks after the message was sent", async ()
   for (const socket of sockets) socket.destroy();
   expect(shown).toMatchObject({ code: 7, stdout: "" });
   expect(shown.stderr).toMatch(
-    /^gt: error: the connection broke after the message was sent, and its outcome is not known/,
+    /^gt: error: the connection broke after the message was sent, and its outcome is unknown/,
   );
-  expect(shown.stderr).toContain(
-    "gt: hint: the same message with --request-id r-1 asks again and is never typed twice\n",
-  );
+  expect(shown.stderr).toContain("gt: hint: repeat the same message with --request-id r-1: it is never typed twice\n");
 });

@@ -61,7 +61,7 @@ rm x
     const needed = await run(place, "respond", "toast", "2");
     expect([needed.code, needed.stderr]).toEqual([2, expect.stringContaining("choice 2 needs a text")]);
     const answered = await run(place, "respond", "toast", "--text", "mauve; with dots");
-    expect(answered.stdout).toMatch(/^✓ answered \S+ with a text\n {2}strong: the dialog is gone \(screen\)\n/);
+    expect(answered.stdout).toMatch(/^✓ answered \S+ with a text\n {2}strong: the dialog has closed \(screen\)\n/);
     await idle(place);
     expect((await run(place, "peek", "toast")).stdout).toContain("⎿ mauve; with dots");
     expect((await run(place, "nudge", "toast", "between")).code).toBe(0);

@@ -10,7 +10,7 @@ const both = old.pem + next.pem;
 const serverOf = (ca: TestCa) => ca.issue({ uris: ["spiffe://town.example/ns/agents/session/s1"], ips: ["127.0.0.1"] });
 const callerOf = (ca: TestCa) => ca.issue({ uris: ["spiffe://town.example/client/ann"] });
 
-/** A person who runs a command of gt that goes on until they leave. */
+/** A person who runs a command of gt that continues until they leave. */
 async function running(sidecar: RunningSidecar, command: string, tlsDir: string): Promise<PersonTerminal> {
   const place = `--host ${sidecar.host} --port ${sidecar.port} --tls-dir ${tlsDir}`;
   const person = personTerminal({
@@ -45,7 +45,7 @@ it("commands that go on for long come back with the certificate that lies there 
   await serving.put({ ...serverOf(next), ca: next.pem });
   await calling.put({ ...callerOf(next), ca: next.pem });
 
-  await Promise.all(all.map((person) => person.sees("connected again", 30_000)));
+  await Promise.all(all.map((person) => person.sees("reconnected", 30_000)));
   attached.type("still here\r");
   for (const person of all) await person.sees("> still here");
   for (const person of all) expect(person.text()).not.toMatch(/gt: error|^code /m);

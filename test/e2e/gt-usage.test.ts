@@ -50,33 +50,30 @@ describe("gt without an agent", () => {
     [["conquer", "toast"], 'gt: error: unknown command "conquer"\ngt: hint: gt help lists the commands\n'],
     [
       ["attach", "toast"],
-      "gt: error: gt attach needs a terminal\ngt: hint: gt watch and gt peek show an agent without one, gt nudge talks to it\n",
+      "gt: error: gt attach needs a terminal\ngt: hint: gt watch and gt peek show an agent without a terminal, gt nudge sends it a message\n",
     ],
     [["peak", "toast"], 'gt: error: unknown command "peak"\ngt: hint: did you mean gt peek?\n'],
-    [["peek"], "gt: error: which agent?\ngt: hint: gt peek --help shows how\n"],
+    [["peek"], "gt: error: which agent?\ngt: hint: gt peek --help shows its usage\n"],
     [["peek", "toast", "0"], 'gt: error: not a number of lines: "0" (1 to 100000)\n'],
     [["peek", "toast", "--line", "5"], "gt: error: unknown flag --line\ngt: hint: did you mean --lines?\n"],
     [
       ["peek", "a/b/c"],
       'gt: error: not an agent\'s address: "a/b/c" (write rig/name, rig/polecats/name, rig/crew/name, rig/witness, rig/refinery, mayor, deacon, boot or a name)\n',
     ],
-    [
-      ["nudge", "toast"],
-      "gt: error: no message\ngt: hint: write it behind the agent, with -m, or pipe it with --stdin\n",
-    ],
+    [["nudge", "toast"], "gt: error: no message\ngt: hint: give it as an argument, with -m, or pipe it with --stdin\n"],
     [["nudge", "toast", ""], "gt: error: the message is empty\n"],
     [
       ["nudge", "toast", "--stdin", "-m", "x"],
-      "gt: error: give --message or --stdin, not both\ngt: hint: gt nudge --help shows how\n",
+      "gt: error: give --message or --stdin, not both\ngt: hint: gt nudge --help shows its usage\n",
     ],
     [["completion", "tcsh"], 'gt: error: no completion for "tcsh"\ngt: hint: there is one for bash, zsh and fish\n'],
     [
       ["status", "toast", "--server", "http://x:9445"],
-      'gt: error: --server takes HOST:PORT, not "http://x:9445"\ngt: hint: a control plane is reached over TLS only: leave out the scheme\n',
+      'gt: error: --server takes HOST:PORT, not "http://x:9445"\ngt: hint: a control plane is reached only over TLS: omit the scheme\n',
     ],
     [
       ["status", "--follow"],
-      "gt: error: --follow asks a control plane (--server, GT_SERVER); gt watch follows one agent\ngt: hint: gt status --help shows how\n",
+      "gt: error: --follow needs a control plane (--server, GT_SERVER); gt watch follows one agent\ngt: hint: gt status --help shows its usage\n",
     ],
   ])("refuses %j with 2", async (args, stderr) => {
     expect(await gt(args, place.env)).toEqual({ code: 2, stdout: "", stderr });
@@ -87,14 +84,14 @@ describe("gt without an agent", () => {
       code: 3,
       stdout: "",
       stderr:
-        'gt: error: no agent "toast"; no agent runs here\ngt: hint: --host and --port reach a sidecar elsewhere, --socket another tmux server\n',
+        'gt: error: no agent "toast"; no agent is running here\ngt: hint: --host and --port reach a sidecar elsewhere, --socket another tmux server\n',
     });
   });
 
   it.each<[string[], RegExp]>([
     [
       ["peek", "toast", "--port", "1"],
-      /^gt: error: 127\.0\.0\.1:1: cannot be reached: connect ECONNREFUSED 127\.0\.0\.1:1\ngt: hint: is gt-sidecar running there\? gt agents lists those of this machine\n$/,
+      /^gt: error: 127\.0\.0\.1:1: cannot be reached: connect ECONNREFUSED 127\.0\.0\.1:1\ngt: hint: is gt-sidecar running there\? gt agents lists those on this machine\n$/,
     ],
     [["nudge", "toast", "hello", "--port", "1"], /^gt: error: 127\.0\.0\.1:1: cannot be reached/],
     [["watch", "toast", "--port", "1"], /^gt: error: 127\.0\.0\.1:1: cannot be reached/],
@@ -137,7 +134,7 @@ describe("gt whose output cannot be written", () => {
 
 it.each<[string, string]>([
   ["a b", "as in toast.example, 10.0.3.7, ::1 or unix:/run/agent.sock"],
-  ["http://toast", "leave out the scheme"],
+  ["http://toast", "omit the scheme"],
   ["toast:9090", "give the port with --port"],
 ])("takes the host %j for a mistake", async (host, hint) => {
   expect(await gt(["status", "--host", host], place.env)).toEqual({
@@ -150,8 +147,11 @@ it.each<[string, string]>([
 it.each([
   [["agents", "--host", "x"], "unknown flag --host"],
   [["status", "--host", ""], "--host is empty"],
-  [["nudge", "toast", "x", "--stdin"], "give a message behind the agent or --stdin, not both"],
-  [["peek", "toast", "--socket", "s", "--ca", "f"], "--ca is for a sidecar, --socket for local tmux: give one of them"],
+  [["nudge", "toast", "x", "--stdin"], "give a message argument or --stdin, not both"],
+  [
+    ["peek", "toast", "--socket", "s", "--ca", "f"],
+    "--ca is for a sidecar, --socket for local tmux: give only one of them",
+  ],
   [
     ["peek", "toast", "--port", "1", "--agent-profile", "demo"],
     "--agent-profile is for local tmux: a sidecar knows its agent",

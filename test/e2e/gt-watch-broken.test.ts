@@ -6,8 +6,8 @@ import { OWN_TERMINAL, terminalState } from "../support/sidecar/attached.ts";
 import { type PersonTerminal, personTerminal } from "../support/sidecar/person-terminal.ts";
 import { type RunningSidecar, startSidecar, until } from "../support/sidecar/sidecar.ts";
 
-const LOST = "the connection was lost, trying again (127.0.0.1:";
-const BACK = /connected again after \d+/;
+const LOST = "the connection was lost, reconnecting (127.0.0.1:";
+const BACK = /reconnected after \d+/;
 
 async function idleSidecar(): Promise<RunningSidecar> {
   const sidecar = await startSidecar();

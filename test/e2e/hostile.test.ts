@@ -215,7 +215,7 @@ describe("beside an agent that", () => {
       const script = `timeout 1 cat /tmp/gt-sidecar/* >/dev/null 2>&1; rm -rf /tmp/gt-sidecar; echo deleted; ${READER}`;
       await using container = await start(await here(context), script);
       await untilShown(container, /deleted/);
-      const again = () => /making it again/.test(container.log()) || undefined;
+      const again = () => /creating it again/.test(container.log()) || undefined;
       await until("the folder to be made again", 30_000, again, container.log);
       // A serving half that has only begun does not know the agent yet.
       const status = await until("the agent", 30_000, async () => {

@@ -22,7 +22,7 @@ const itemOf = (n: number) =>
 const lettersOf = (text: string) => text.replace(/[^a-z0-9]/g, "");
 
 /**
- * In one piece, or in pieces: an agent that is slow to draw says that its turn has ended, and what stands on the screen
+ * In one piece, or in pieces: an agent that is slow to draw says that its turn has ended, and what is on the screen
  * then may lack the end of a line, which is told behind it. No two words of the items are the same.
  */
 function isTold(item: string, told: string): boolean {

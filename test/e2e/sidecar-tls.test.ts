@@ -81,15 +81,15 @@ describe("a sidecar that serves TLS", () => {
     expect(refused.stdout).toBe("");
   });
 
-  it("answers nobody who brings no certificate or speaks plaintext", async () => {
+  it("answers no caller without a certificate or in plaintext", async () => {
     const found = await gt(["peek", "test/polecats/demo"], env());
-    expect(found).toMatchObject({ code: 4, stderr: expect.stringContaining("wants a certificate") });
+    expect(found).toMatchObject({ code: 4, stderr: expect.stringContaining("requires a certificate") });
     await expect(
       fetch(`${sidecar.url}/gastown.v1.SidecarService/Status`, { method: "POST", body: "{}" }),
     ).rejects.toThrow();
   });
 
-  it("lets nobody call an RPC that their role does not reach, whichever it is", async () => {
+  it("lets no caller call an RPC that its role does not permit, whichever it is", async () => {
     const above = {
       nobody: [SidecarService, TerminalService].flatMap(({ methods }) => methods.map(({ name }) => name)),
       reader: ["Nudge", "GetNudge", "CancelNudge", "SendKeys", "Respond", "StopAgent", "SendInput"],

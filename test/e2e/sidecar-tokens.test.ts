@@ -133,7 +133,7 @@ describe("a sidecar that takes roles from tokens", () => {
       [
         "over the certificate of another issuer's CA",
         () => token({ issuer: "bank" }, { key: keys.bank.privateKey }),
-        "unauthenticated: the token does not count over this certificate",
+        "unauthenticated: the token is not valid with this certificate",
       ],
       [
         "signed by another issuer's key",

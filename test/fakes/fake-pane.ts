@@ -26,7 +26,7 @@ export class FakePane implements PaneWriter, ScreenSource, AgentSigns {
   view: ScreenView = { composer: composerOf("") };
   screen: Screen = screenOf(["> "]);
   dead = false;
-  /** Somebody has turned its input off: Enter is refused. */
+  /** Someone has turned its input off: Enter is refused. */
   inputOff = false;
   /** The terminal knows of output that has not come here yet. */
   cursorMoved = false;
@@ -73,7 +73,7 @@ export class FakePane implements PaneWriter, ScreenSource, AgentSigns {
     this.changes.notify();
   }
 
-  /** The agent takes what stands in its composer. */
+  /** The agent takes what is in its composer. */
   take(view: ScreenView = { composer: composerOf(""), busy: "working" }): void {
     this.taken.push(this.view.composer?.text ?? "");
     this.show(view);

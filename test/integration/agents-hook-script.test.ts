@@ -58,7 +58,7 @@ describe("the hook script", () => {
     expect(await readFile(fifo, "utf8")).toBe("");
   });
 
-  it("does not wait when nobody reads the FIFO", async () => {
+  it("does not wait when the FIFO has no reader", async () => {
     await run("mkfifo", [fifo]);
     const done = await fire("turn-ended", false, "{}");
     expect(done).toMatchObject({ code: 0, output: "" });

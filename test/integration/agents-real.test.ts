@@ -64,8 +64,8 @@ const MESSAGES = [
 const PROGRAMS: readonly AgentProgram[] = ["claude-2.1.330", "claude-2.1.197", "codex-0.169.0", "opencode-1.18.33"];
 
 /**
- * A start costs more than all that is asked of a program: each is started once, and one step goes on where another has
- * left it.
+ * A start costs more than all that is asked of a program: each is started once, and one step continues where another
+ * has left it.
  */
 describe.concurrent.each(PROGRAMS)("%s", (program) => {
   it("gets each defused message once and unchanged, and shows work, rest and dialogs", { timeout: LONG }, async ({

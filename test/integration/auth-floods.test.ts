@@ -16,7 +16,7 @@ describe("a flood", () => {
   afterAll(() => server[Symbol.asyncDispose]());
 
   it.each<WrongCredentials>(["tokens", "certificates"])(
-    "of wrong %s holds nobody out, and costs no memory",
+    "of wrong %s locks no caller out, and costs no memory",
     async (wrong) => {
       using open = server.caller();
       await open.call();

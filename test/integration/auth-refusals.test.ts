@@ -73,7 +73,7 @@ describe("a certificate is refused", () => {
   const rsa1024 = () => prd.issue({ uris: [URI.prd], keys: generateKeyPairSync("rsa", { modulusLength: 1024 }) });
   const revokedAnswer = answered("unauthenticated", "unauthenticated", "the caller's certificate is revoked");
   const unnamed = noAnswer(
-    "the certificate does not verify, for a reason that has no code (a name that its CA may not give, a weak key or digest, an unknown critical extension)",
+    "the certificate does not verify, for a reason without a code (a name that its CA may not issue, a weak key or digest, an unknown critical extension)",
   );
   it.each<[string, () => Omit<TlsMaterial, "ca">, CertificateRefusal]>([
     ["of another CA", () => stranger.issue({ uris: [URI.prd] }), noAnswer("UNABLE_TO_VERIFY_LEAF_SIGNATURE")],
@@ -97,7 +97,7 @@ describe("a certificate is refused", () => {
     [
       "that does not say what it is for",
       () => prd.issue({ uris: [URI.prd], usages: [] }),
-      answered("unauthenticated", "unauthenticated", "the caller's certificate is not one for callers (no clientAuth)"),
+      answered("unauthenticated", "unauthenticated", "the caller's certificate is not for clients (no clientAuth)"),
     ],
     [
       "with a name that its CA may not give",
@@ -117,7 +117,7 @@ describe("a certificate is refused", () => {
     [
       "of a sidecar that is for clients too",
       () => bridge.issue({ uris: ["spiffe://bridge/ns/a/session/s"], usages: ["client", "server"] }),
-      answered("permission_denied", "denied", "the caller's certificate is a sidecar's: sidecars do not call"),
+      answered("permission_denied", "denied", "the caller's certificate is a sidecar's: sidecars may not call"),
     ],
     ["with a weak key", rsa1024, unnamed],
     [

@@ -107,7 +107,7 @@ describe("files that the configuration names are followed", () => {
     await until(
       "the refusal",
       10_000,
-      () => bridge.log().includes("a certificate is not used") || undefined,
+      () => bridge.log().includes("a certificate was refused") || undefined,
       bridge.log,
     );
     expect(bridge.log()).toContain(folder.path("certs/bridge.crt"));
@@ -117,9 +117,9 @@ describe("files that the configuration names are followed", () => {
   });
 
   it.each([
-    ["bridge.crt", "a certificate is not used"],
-    ["bridge.key", "a certificate is not used"],
-    ["ca-bundle.crt", "a certificate is not used"],
+    ["bridge.crt", "a certificate was refused"],
+    ["bridge.key", "a certificate was refused"],
+    ["ca-bundle.crt", "a certificate was refused"],
     ["prd-manager-jwt.pub", "a token key file is not used"],
   ])(
     "whatever is put in the place of %s, what it held stays in use, and what comes after it counts",
@@ -150,7 +150,7 @@ describe("files that the configuration names are followed", () => {
     },
   );
 
-  it("a CA that leaves the bundle lets nobody in any more", async () => {
+  it("a CA that leaves the bundle admits no caller any more", async () => {
     await folder.writeBundle([folder.prd]);
     await until(
       "the refusal",

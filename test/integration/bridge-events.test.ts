@@ -184,7 +184,7 @@ describe("a stream of events", () => {
 });
 
 describe("subscribers", () => {
-  it("that do not read cost the bridge a bounded amount, hold nobody up, and learn what they missed", async () => {
+  it("that do not read cost the bridge a bounded amount, delay no other reader, and learn what they missed", async () => {
     await using own = await startBridgeRoom({ sessions: { eventBuffer: 200 } });
     const agent = await begin("slow", own);
     const request = { sessionId: "slow", afterSeq: 1n };

@@ -73,7 +73,7 @@ it("is not held up by agents that misbehave, and leaves nothing of them", { time
   const ended = await Promise.all(ways.map(misbehaves));
   expect(ended).toEqual([...ways.slice(0, -1).map(() => STOPPED), FAILED]);
   expect(await Promise.all(failing)).toEqual([
-    "the agent ended with code 3 before it took messages: no licence for [redacted]",
+    "the agent ended with code 3 before it accepted messages: no licence for [redacted]",
     expect.stringContaining("5000 ms"),
   ]);
   expect(agents()).toEqual([]);

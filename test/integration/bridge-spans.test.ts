@@ -64,7 +64,7 @@ describe("with a collector", () => {
   });
 });
 
-it("a collector that never answers holds up no call and no end, and is told of once", async () => {
+it("a collector that never answers delays no call and no shutdown, and is reported once", async () => {
   await using collector = await SpanCollector.start({ answers: false });
   const bridge = await folder.start({ tracing: { otlp_endpoint: collector.url } });
   await start(bridge, "h1", "stdio");

@@ -57,7 +57,7 @@ describe("check", () => {
     [
       "a token key that is private",
       () => ({ auth: { jwt_public_keys: [{ issuer: "a", key_path: "other.key" }] } }),
-      "holds a private key",
+      "contains a private key",
     ],
     [
       "a token key that is not there",
@@ -91,7 +91,7 @@ it("check warns of a provider that cannot be used, by line, and finds nothing el
 
 it("serves without the usual health port where another process has it, and says so", async () => {
   const holder = createServer().listen(9446, "127.0.0.1");
-  await new Promise((resolve) => holder.once("listening", resolve).once("error", resolve)); // somebody else's will do
+  await new Promise((resolve) => holder.once("listening", resolve).once("error", resolve)); // someone else's will do
   const config = await folder.configure({ server: { health_listen: undefined } }, "usual-health.yaml");
   const bridge = folder.spawn(["--config", config]);
   const said = (text: string) => () => bridge.log().includes(text) || undefined;
@@ -126,7 +126,7 @@ describe("a start is refused", () => {
     const again = await ran("--config", folder.path("bridge.yaml"));
     expect(again).toMatchObject({
       code: 1,
-      text: expect.stringContaining("another bridge runs with the state folder"),
+      text: expect.stringContaining("another bridge is using the state folder"),
     });
     const taken = { server: { listen: `127.0.0.1:${first.port}`, state_dir: "state-2" } };
     const { code, text } = await ran("--config", await folder.configure(taken, "taken.yaml"));

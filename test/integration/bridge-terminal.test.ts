@@ -152,7 +152,7 @@ it("outlives a bridge that is killed, with its events and positions; what does n
   await untilStatus("k1", SessionStatus.STOPPED);
   for (const pid of agents()) process.kill(pid, "SIGKILL");
   await untilStatus("k2", SessionStatus.FAILED);
-  expect((await client().getSession({ sessionId: "k2" })).error).toBe("its sidecar ended without a word");
+  expect((await client().getSession({ sessionId: "k2" })).error).toBe("its sidecar ended without a message");
   expect(folders()).toEqual([]);
 });
 
@@ -165,7 +165,7 @@ it("is named by the next bridge when it did not survive: an agent over standard 
   await untilStatus("s1", SessionStatus.FAILED);
   expect(await client().getSession({ sessionId: "s1" })).toMatchObject({
     ...{ provider: "demo", repoPath: folder.path("repos/one") },
-    error: expect.stringContaining("the bridge ended while the session ran"),
+    error: expect.stringContaining("the bridge ended during the session"),
   });
   const events = [];
   for await (const event of client().streamEvents({ sessionId: "s1" })) events.push(event);

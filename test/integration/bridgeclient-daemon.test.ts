@@ -63,7 +63,7 @@ describe("the SDK with the bridge itself", () => {
     expect(await Array.fromAsync(session.events({ subscriberId: "reader" }))).toEqual([]);
   });
 
-  it("delivers every event once and in order over a network that is cut again and again", async () => {
+  it("delivers every event once and in order over a network that is cut repeatedly", async () => {
     await using relay = await TcpRelay.to(bridge.port);
     await using far = await clientOf(folder.prd, relay.port);
     await start("sdk-2", "stdio");

@@ -36,7 +36,7 @@ async function read(events: AsyncIterable<SessionEvent>, count: number): Promise
   return found;
 }
 
-it("goes on behind the last handled event when the connection is cut, again and again", async () => {
+it("continues after the last handled event when the connection is cut repeatedly", async () => {
   const { bridge } = scene;
   let seed = Number(process.env["GT_SEED"] ?? 20_261_122);
   const random = () => {

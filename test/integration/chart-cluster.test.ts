@@ -123,7 +123,7 @@ describe("the chart on a real API server", () => {
     ["managed by us", { "app.kubernetes.io/managed-by": "gastown" }, {}],
     ["an agent's address", {}, { "gastown.io/address": "shop/toast" }],
   ] as const)(
-    "lets nobody else make a pod that claims to be %s, the cluster's admin included",
+    "lets no other account create a pod that claims to be %s, the cluster's admin included",
     async ([, labels, annotations], context) => {
       await here(context);
       await expect(create(AGENTS, plainPod("spoof", labels, annotations))).rejects.toThrow(/only the controller/);
@@ -152,7 +152,7 @@ describe("the chart on a real API server", () => {
     ).rejects.toThrow(/managed by gastown/);
   });
 
-  it("lets nobody change a pod's labels, not even the controller, and nobody else its annotations", async (context) => {
+  it("lets no account change a pod's labels, not even the controller, and no other account its annotations", async (context) => {
     await here(context);
     const pod = sessionPod("marked", "demo");
     const name = pod.metadata?.name ?? "";
@@ -172,7 +172,7 @@ describe("the chart on a real API server", () => {
     await patch(name, { labels: { team: "a" }, annotations: { note: "b" } });
   });
 
-  it("lets nobody label a pod by its status, or by what binds it to a node", async (context) => {
+  it("lets no account label a pod through its status or its Binding", async (context) => {
     const found = await here(context);
     await create(AGENTS, plainPod("unbound"));
     const labels = { "gastown.io/session": "spoof" };
@@ -326,7 +326,7 @@ describe("the chart on a real API server", () => {
     return said.code === 0 ? said.stdout : said.stderr;
   }
 
-  /** Runs gt-controller with the rights of an account, outside of the cluster. */
+  /** Runs gt-controller with the rights of an account, outside the cluster. */
   async function controllerAs(account: string, ...args: readonly string[]): Promise<string> {
     const { path: kubeconfig } = await kubeconfigAs(account);
     const file = join(dir, "controller.yaml");

@@ -14,7 +14,7 @@ const isFull = process.env["GT_E2E"] === "full";
 const AWAY_MS = isFull ? 60_000 : 5_000;
 
 /**
- * In order: each test goes on with the replicas that the one before has left. No pod runs here: what is tested is the
+ * In order: each test continues with the replicas that the one before has left. No pod runs here: what is tested is the
  * controllers and the API server.
  */
 describe("three replicas of the controller on a real API server", () => {
@@ -54,7 +54,7 @@ describe("three replicas of the controller on a real API server", () => {
   /** Of its last term: each line says that it leads, or that it does not any more. */
   const leads = (replica: RunningReplica) => {
     const log = replica.log();
-    return log.lastIndexOf('"this replica leads"') > log.lastIndexOf('"this replica does not lead any more"');
+    return log.lastIndexOf('"this replica leads"') > log.lastIndexOf('"this replica no longer leads"');
   };
   const leader = async () =>
     await until(
@@ -189,7 +189,7 @@ describe("three replicas of the controller on a real API server", () => {
     show(`deleted pod: gone from ListSessions after ${Math.round(performance.now() - deletedAt)} ms`);
   });
 
-  /** Messages of reads that failed while `work` went on. */
+  /** Messages of reads that failed while `work` continued. */
   async function readsWhile(of: readonly RunningReplica[], work: () => Promise<void>): Promise<readonly string[]> {
     const failed: string[] = [];
     let isOver = false;

@@ -78,7 +78,7 @@ describe("the text", () => {
 });
 
 describe("a program that reads by the line", () => {
-  it("gets a line longer than a terminal keeps: whole, or it is not said to be submitted", async () => {
+  it("gets a line longer than a terminal keeps: whole, or it is not reported as submitted", async () => {
     const command = ["sh", "-c", 'echo ready; while IFS= read -r line; do printf "%s\\n" "$line" >>lines.txt; done'];
     await using sidecar = await startSidecar({ agent: "generic", command });
     const lines = async () => (await readFile(join(sidecar.dir, "lines.txt"), "utf8").catch(() => "")).split("\n");
@@ -156,7 +156,7 @@ describe("the terminal", () => {
     expect(await sidecar.taken()).toEqual(modes.map((mode) => `hello in ${mode}`));
   });
 
-  it("takes no input from anybody: nothing is said to be submitted", async () => {
+  it("accepts no input: nothing is reported as submitted", async () => {
     await using sidecar = await idle(await startSidecar());
     await inItsTmux(sidecar, "select-pane", "-d", "-t", "PANE");
     const receipt = await sidecar.client.nudge({ message: "hello", mode: NudgeMode.IMMEDIATE });

@@ -10,7 +10,7 @@ import { DemoPane } from "../support/agents/demo-pane.ts";
 
 const FAST = ["--turn-ms", "150"];
 
-/** A FIFO that somebody reads, and a folder for prompts. */
+/** A FIFO that someone reads, and a folder for prompts. */
 async function hookFolder() {
   const dir = await mkdtemp(join(tmpdir(), "gt-hooks-"));
   const fifo = join(dir, "fifo");
@@ -57,7 +57,7 @@ describe.concurrent("hooks", () => {
     expect((await stat(join(dir.spool, name))).mode & 0o777).toBe(0o600);
   });
 
-  it("goes on where nobody reads the FIFO", async () => {
+  it("continues when the FIFO has no reader", async () => {
     await using dir = await hookFolder();
     await dir.stopReading();
     await using pane = await DemoPane.ready({ args: FAST, env: { GT_HOOK_FIFO: dir.fifo } });

@@ -151,7 +151,7 @@ describe.concurrent("the demo agent in a real tmux", () => {
     }
   });
 
-  it("uses the alternate screen when told to and gives the other one back", async () => {
+  it("uses the alternate screen on request and restores the other one", async () => {
     await using pane = await DemoPane.ready({ args: [...FAST, "--alternate-screen"] });
     expect(await pane.display("#{alternate_on}")).toBe("1");
     await pane.type("lines: 100");

@@ -72,5 +72,5 @@ it("gives no token to a control plane that a bead names and our CA does not know
   await writeFile(folder.path("beads", `${BEAD}.json`), JSON.stringify([{ id: BEAD, metadata: place }]));
   expect((await run("nudge", BEAD, "hello")).code).toBe(4);
   const bare = await gt(["nudge", BEAD, "hello"], env);
-  expect(bare).toMatchObject({ code: 4, stderr: expect.stringContaining("wants a certificate") });
+  expect(bare).toMatchObject({ code: 4, stderr: expect.stringContaining("requires a certificate") });
 });

@@ -126,7 +126,7 @@ describe("gt with a control plane", () => {
     expect(code).toBe(4);
     expect(lines).toEqual([
       "gt: error: the token has expired",
-      "gt: hint: GT_TOKEN holds an old one: gt token prints a new one, or give --jwt-key and --jwt-issuer",
+      "gt: hint: the token in GT_TOKEN has expired: gt token prints a new one, or give --jwt-key and --jwt-issuer",
     ]);
   });
 });
@@ -157,13 +157,13 @@ describe("each way in which trust fails", () => {
 
   it("no certificate", async () => {
     const { code, lines } = await errorOf(["peek", "toast", ...tokenFlags("p1")]);
-    expect([code, lines[0]]).toEqual([4, `gt: error: ${env["GT_SERVER"]} wants a certificate`]);
+    expect([code, lines[0]]).toEqual([4, `gt: error: ${env["GT_SERVER"]} requires a certificate`]);
     expect(lines[1]).toContain("--tls-dir");
   });
 
   it("no token", async () => {
     const { code, lines } = await errorOf(["peek", "toast", "--tls-dir", tls]);
-    expect([code, lines[0]]).toEqual([4, `gt: error: ${env["GT_SERVER"]} wants a token`]);
+    expect([code, lines[0]]).toEqual([4, `gt: error: ${env["GT_SERVER"]} requires a token`]);
     expect(lines[1]).toContain("--jwt-key");
   });
 
@@ -216,7 +216,7 @@ describe("each way in which trust fails", () => {
   it("another project's session", async () => {
     const { code, lines } = await errorOf(["peek", "theirs", ...trust]);
     expect([code, lines[0]]).toEqual([3, expect.stringContaining('no session or agent "theirs"')]);
-    expect(lines[1]).toContain("--project says which one the token is for");
+    expect(lines[1]).toContain("--project sets the project of the token");
   });
 
   it("a server that speaks plaintext", async () => {
@@ -227,7 +227,7 @@ describe("each way in which trust fails", () => {
     plain.close();
     expect([code, lines[0]]).toEqual([
       4,
-      `gt: error: 127.0.0.1:${port} does not speak TLS, and a control plane is reached over TLS only`,
+      `gt: error: 127.0.0.1:${port} does not speak TLS, and gt reaches a control plane only over TLS`,
     ]);
   });
 

@@ -23,7 +23,7 @@ it("gt says that a port does not serve TLS when it is called with a certificate"
   expect(shown).toEqual({
     code: 4,
     stdout: "",
-    stderr: `gt: error: 127.0.0.1:${server.port} does not serve TLS\ngt: hint: is it the health port, or a sidecar without --tls-dir? then leave out --tls-dir and GT_TLS_DIR\n`,
+    stderr: `gt: error: 127.0.0.1:${server.port} does not serve TLS\ngt: hint: is it the health port, or a sidecar without --tls-dir? then omit --tls-dir and GT_TLS_DIR\n`,
   });
 });
 

@@ -9,7 +9,7 @@ import { expect, it } from "vitest";
 const run = promisify(execFile);
 const JOURNAL = fileURLToPath(new URL("../../internal/eventlog/journal.ts", import.meta.url));
 
-/** Writes records until the file may not grow, then makes room by a rewrite and goes on. */
+/** Writes records until the file may not grow, then makes room by a rewrite and continues. */
 const WRITER = `
 import { statSync } from "node:fs";
 import { Journal } from ${JSON.stringify(JOURNAL)};

@@ -198,7 +198,7 @@ describe("output that is too much", () => {
   });
 });
 
-it("a terminal that goes away is told once, with a reason, and ends the stream", async () => {
+it("a terminal that disappears is reported once, with a reason, and ends the stream", async () => {
   const flags = ["--restart", "never", "--linger", "10s"];
   const command = ["bash", "-c", "read x; echo bye; kill -9 $$"];
   await using sidecar = await startSidecar({ agent: "generic", command, flags });

@@ -47,7 +47,7 @@ describe.concurrent("an agent that misbehaves", () => {
   it("exits at once: the start says with which code and why, without secrets", async () => {
     await expect(start("exits-at-once")).rejects.toMatchObject({
       kind: "precondition",
-      message: "the agent ended with code 3 before it took messages: no licence for [redacted]",
+      message: "the agent ended with code 3 before it accepted messages: no licence for [redacted]",
     });
   });
 
@@ -65,7 +65,7 @@ describe.concurrent("an agent that misbehaves", () => {
     await expect(started).rejects.toThrow("not wanted any more");
   });
 
-  it("hangs at its version: the provider's health is told without it", async () => {
+  it("hangs at its version: the provider's health is reported without it", async () => {
     const provider = agent("hangs-at-version", 6_000);
     const startedAt = performance.now();
     const health = await provider.health(new AbortController().signal);
@@ -115,7 +115,7 @@ describe.concurrent("an agent that misbehaves", () => {
     expect(session.events.filter((event) => event.type === "ended")).toHaveLength(1);
   });
 
-  it("exits and leaves a child that holds its pipes: the end is told, and the child is ended", async () => {
+  it("exits and leaves a child that holds its pipes: the end is reported, and the child is ended", async () => {
     await using session = await start("forks-and-exits");
     await session.send("go", "x-1");
     const child = await childOf(session);

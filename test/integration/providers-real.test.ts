@@ -48,7 +48,7 @@ const TIMEOUT_MS = 120_000;
 
 describe.concurrent.each(AGENTS)("$program over its standard streams", ({ kind, program, afterDenial }) => {
   it(
-    "takes two turns, is denied what nobody can allow, stops, and goes on in its own conversation",
+    "takes two turns, is denied what no person can allow, stops, and continues in its own conversation",
     async () => {
       await using on = await stage(kind, program, "turns");
       const { model, provider, workdir } = on;

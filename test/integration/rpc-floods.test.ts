@@ -42,7 +42,7 @@ describe("10,000 connections that never finish their handshake", () => {
     return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024;
   };
 
-  it("hold nobody out, and cost the memory of the 512 that may be so far at a time", async () => {
+  it("lock no caller out, and cost the memory of the 512 that are allowed at a time", async () => {
     using connection = sidecarTransport({
       baseUrl: `https://127.0.0.1:${port}`,
       tls: ca.issue({ uris: ["spiffe://a/client/b"] }),
@@ -81,7 +81,7 @@ describe("10,000 connections that never finish their handshake", () => {
 describe("handshakes that are asked for faster than they may begin", () => {
   const RATE = { handshakesPerSecond: 50, handshakeBurst: 10 };
 
-  it("begin at their rate, and hold up nobody who comes from another address", async () => {
+  it("begin at their rate, and delay no caller from another address", async () => {
     const ca = new TestCa("town");
     await using fixture = await startRpcServer({ tls: ca.issue({ ips: ["127.0.0.1"] }), limits: RATE });
     const hello = await clientHello();

@@ -49,7 +49,7 @@ const say = (program: string, ...args: string[]) =>
     (err: { readonly stderr: string; readonly stdout: string }) => err.stderr + err.stdout,
   );
 
-it("grpc-js: is known by its certificate, and told why when it is revoked", async () => {
+it("grpc-js: is known by its certificate, and learns why when it is revoked", async () => {
   const { gastown } = loadPackageDefinition(
     loadSync(["gastown/v1/sidecar.proto"], {
       includeDirs: [at("proto")],

@@ -97,7 +97,7 @@ it.each(["h2", "http/1.1", undefined])(
   },
 );
 
-it("500 slow callers at once hold nobody out, and all are cut off", async () => {
+it("500 slow callers at once lock no caller out, and all are cut off", async () => {
   const slow = Array.from({ length: 500 }, () => drip(connect(server.port, "127.0.0.1"), "connect", HELLO));
   for (let i = 0; i < 5; i++) {
     using connection = sidecarTransport({ baseUrl: server.url, tls: caller });

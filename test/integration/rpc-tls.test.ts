@@ -115,7 +115,7 @@ describe("a client", () => {
   });
 
   it.each(["connect", "grpc"] as const)(
-    "calls it unreachable when nobody listens, or when one side speaks TLS only (%s)",
+    "reports it unreachable when nothing is listening, or when only one side speaks TLS (%s)",
     async (protocol) => {
       const fixture = await startRpcServer();
       const plain = await startRpcServer({ tls: serverTls });

@@ -47,7 +47,7 @@ describe("people and nudges at one agent", () => {
     const before = (await sidecar.taken()).length;
     await using ann = attachCall(sidecar.client, { name: "ann" });
     await using bob = attachCall(sidecar.client, { name: "bob", cols: 80, rows: 24 });
-    await ann.hears("notice bob (unverified) types here too");
+    await ann.hears("notice bob (unverified) is typing here too");
     await attachedCount(sidecar, 2);
     const messages = Array.from({ length: 8 }, (_, i) => `nudge number ${i} with some words in it`);
     const nudges = messages.map((message) =>
@@ -133,10 +133,10 @@ it("lets Ctrl-C overtake a flood that one terminal does not read, and shows that
   await ann.sees("stopped", 20_000);
   resolve();
   await stuck.sees("stopped", 20_000);
-  await stuck.hears("notice output came faster than this terminal takes it");
+  await stuck.hears("notice output came faster than this terminal reads it");
 });
 
-it("tells people of the agent's lives, and that keys reach nobody between them", async () => {
+it("informs people of the agent's restarts, and that keys are dropped in between", async () => {
   await using sidecar = await startSidecar((dir) => ({
     agent: "generic",
     command: ["sh", "-c", `echo ready; read line; echo "$line" >> ${join(dir, "lines")}; exit 9`],
@@ -145,8 +145,8 @@ it("tells people of the agent's lives, and that keys reach nobody between them",
   await using ann = attachCall(sidecar.client);
   await ann.sees("ready");
   ann.type("one\r");
-  await ann.hears("notice the agent has ended and is started again");
-  await ann.hears("notice the agent was started again (1 so far)", 20_000);
+  await ann.hears("notice the agent has ended and is being restarted");
+  await ann.hears("notice the agent was restarted (1 so far)", 20_000);
   expect(await readFile(join(sidecar.dir, "lines"), "utf8")).toBe("one\n");
 });
 

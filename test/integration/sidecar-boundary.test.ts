@@ -117,7 +117,7 @@ describe.each(["root", "another user"] as const)(
       const warnings = pod
         .log()
         .split("\n")
-        .filter((line) => line.includes("reaches for the serving half"));
+        .filter((line) => line.includes("tried to interfere with the serving half"));
       expect(warnings.filter((line) => line.includes('"kind":"link"'))).toHaveLength(1);
       await until("it to be ready again", 20_000, async () => (await pod.isReady()) || undefined, pod.log);
     });

@@ -76,7 +76,7 @@ describe("callers of a sidecar with TLS", () => {
     expect(sidecar.log()).not.toContain("boss via");
   });
 
-  it("are told by Status which certificate and CAs are in use", async () => {
+  it("learn from Status which certificate and CAs are in use", async () => {
     const status = await clientOf("spiffe://town/client/boss").status({});
     const leaf = new X509Certificate(await readFile(join(tls, "tls.crt")));
     const root = createHash("sha256").update(new X509Certificate(ca.pem).raw).digest("hex");

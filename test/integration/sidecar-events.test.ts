@@ -103,7 +103,7 @@ describe("a session's events", () => {
     expect(reader.text.match(/> hello there/g)).toHaveLength(1);
   });
 
-  it("end with `unavailable` when the sidecar is told to stop", async () => {
+  it("end with `unavailable` when the sidecar is asked to stop", async () => {
     await using sidecar = await startSidecar();
     await sidecar.untilState(AgentState.IDLE);
     const read = async () => {
@@ -117,7 +117,7 @@ describe("a session's events", () => {
 });
 
 describe("a reader", () => {
-  it("gets every event once or is told which are missing, while the serving half is killed twenty times", async () => {
+  it("gets every event once or a gap that names it, while the serving half is killed twenty times", async () => {
     await using sidecar = await shell("i=0; while :; do i=$((i+1)); echo number $i; sleep 0.004; done");
     await using reader = new EventReader(sidecar.client);
     for (let i = 0; i < 20; i++) {
@@ -135,7 +135,7 @@ describe("a reader", () => {
     expect(missingNumbers(reader)).toEqual([]);
   }, 300_000);
 
-  it("that is too slow is told what it missed, and others are not held up", async () => {
+  it("that is too slow learns what it missed, and others are not delayed", async () => {
     const untilTold = "while [ ! -e go ]; do sleep 0.05; done";
     const batch = "seq -f 'number %.0f' $((i*10000+1)) $((i*10000+10000))";
     const flood = `i=0; while [ $i -lt 10 ]; do ${batch}; i=$((i+1)); sleep 0.3; done`;
@@ -178,7 +178,7 @@ describe("a reader", () => {
     expect(resumed.gap?.to).toBe(resumed.seq + 1n);
   });
 
-  it("is told that its stream has begun while nothing happens, and gets what happens then", async () => {
+  it("learns that its stream has begun while nothing happens, and gets what happens then", async () => {
     await using sidecar = await startSidecar();
     await sidecar.untilState(AgentState.IDLE);
     await using before = new EventReader(sidecar.client);
@@ -194,7 +194,7 @@ describe("a reader", () => {
     stop.abort();
   });
 
-  it("is refused another epoch and a number that is not there yet, and told what there is", async () => {
+  it("is refused another epoch and a number beyond the head, with the current ones", async () => {
     await using sidecar = await startSidecar();
     await sidecar.untilState(AgentState.IDLE);
     const { epoch } = await firstEvent(sidecar, "");

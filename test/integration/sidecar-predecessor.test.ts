@@ -68,10 +68,10 @@ it("two sidecars started on one state folder at the same instant: one serves, th
   const refused = both.flatMap((one) => (one.status === "rejected" ? [String(one.reason)] : []));
   for (const sidecar of serving) await sidecar[Symbol.asyncDispose]();
   expect(serving).toHaveLength(1);
-  expect(refused.join("")).toContain("another gt-sidecar uses the state folder");
+  expect(refused.join("")).toContain("another gt-sidecar is using the state folder");
 });
 
-it("a state folder that the agent deletes is made again: the same agent, every receipt, and new messages", async () => {
+it("a state folder that the agent deletes is recreated: the same agent, every receipt, and new messages", async () => {
   await using sidecar = await startSidecar();
   await sidecar.untilState(AgentState.IDLE);
   const before = await sidecar.client.status({});

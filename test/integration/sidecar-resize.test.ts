@@ -9,7 +9,7 @@ import { demoCommand, startSidecar, until } from "../support/sidecar/sidecar.ts"
 
 const run = promisify(execFile);
 
-it("a window whose size the agent changes is told as it is, drawn as it is, and gets its own size back", async () => {
+it("a window whose size the agent changes is reported and drawn at that size, and gets its own size back", async () => {
   await using sidecar = await startSidecar();
   await sidecar.untilState(AgentState.IDLE);
   const tmux = (...args: readonly string[]) => run("tmux", ["-S", join(sidecar.stateDir, "tmux.sock"), ...args]);

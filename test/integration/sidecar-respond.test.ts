@@ -43,7 +43,7 @@ describe("Respond", () => {
     const { id: dialogId } = await dialog(sidecar);
     const { outcome, evidence } = await sidecar.client.respond({ dialogId, choice });
     expect(outcome).toBe(ANSWERED);
-    expect(evidence.map((one) => one.value)).toContain("the dialog is gone");
+    expect(evidence.map((one) => one.value)).toContain("the dialog has closed");
     await sidecar.untilState(AgentState.IDLE);
     expect(await toolsRun(sidecar)).toBe(ran);
     const again = await failure(sidecar.client.respond({ dialogId, choice }));

@@ -45,7 +45,7 @@ const ENDS: readonly (readonly [name: string, act: Act])[] = [
 const readyz = async ({ healthUrl }: RunningSidecar) => (await fetch(`${healthUrl}/readyz`)).status;
 
 describe.each(ENDS)("a session that ends by %s", (_, act) => {
-  it("is told by Status, readyz and events at once, and the agent is started again", async () => {
+  it("is reported by Status, readyz and events at once, and the agent is restarted", async () => {
     await using sidecar = await startSidecar();
     await using reader = new EventReader(sidecar.client);
     await sidecar.untilState(AgentState.IDLE);
@@ -190,7 +190,7 @@ describe("with --restart never", () => {
 });
 
 describe("while the serving half is being replaced", () => {
-  it("a session that is closed is told by the next one, and the agent is started again", async () => {
+  it("a session that is closed is reported by the next one, and the agent is restarted", async () => {
     await using sidecar = await startSidecar();
     await sidecar.untilState(AgentState.IDLE);
     const { agentPid } = await sidecar.client.status({});

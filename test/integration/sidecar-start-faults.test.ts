@@ -88,7 +88,7 @@ describe("a journal that is not as we wrote it never ends the agent", () => {
     for (const requestId of ["n0", "n500", "last"]) {
       expect((await sidecar.client.getNudge({ requestId })).outcome, requestId).toBe(NudgeOutcome.SUBMITTED);
     }
-    expect(sidecar.log()).not.toContain("starting it again");
+    expect(sidecar.log()).not.toContain("restarting it");
     expect(await sidecar.taken()).toEqual([]);
   });
 });

@@ -114,7 +114,7 @@ describe("a sidecar on a unix socket", () => {
 
   it("is the only listener there: a second one ends with 1 and leaves the first alone", async () => {
     await expect(startSidecar({ flags: ["--listen", `unix:${socketPath}`] })).rejects.toThrow(
-      /ended with 1\n[\s\S]*another process listens there/,
+      /ended with 1\n[\s\S]*another process is listening there/,
     );
     expect((await clientOf().peek({})).sessionAlive).toBe(true);
   });

@@ -2,11 +2,11 @@ import { describe, expect, it } from "vitest";
 import { NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { startSidecar } from "../support/sidecar/sidecar.ts";
 
-/** Shows nothing of what is typed, so that nobody can know what stands in its prompt. */
+/** Shows nothing of what is typed, so that nobody can know what is in its prompt. */
 const SILENT = ["sh", "-c", "stty -echo; echo ready; exec cat"];
 
 describe("a program of which nothing is known", () => {
-  it("gets nothing glued to a text that nobody saw leave, until somebody presses keys", {
+  it("gets nothing appended to a text that was not seen to leave, until someone presses keys", {
     timeout: 60_000,
   }, async () => {
     await using sidecar = await startSidecar({ agent: "generic", command: SILENT });

@@ -25,7 +25,7 @@ async function told(sidecar: RunningSidecar, ms: number): Promise<ReadonlySet<Ag
 }
 
 describe("a dialog at the start", () => {
-  it("is told within two seconds, and a message is refused at once, not waited with", async () => {
+  it("is reported within two seconds, and a message is refused at once", async () => {
     await using sidecar = await withFlags("--trust-dialog");
     const asked = performance.now();
     await sidecar.untilState(AgentState.DIALOG);
@@ -39,8 +39,8 @@ describe("a dialog at the start", () => {
   });
 });
 
-describe("a dialog that nobody answers", () => {
-  it("is told as stuck, and since when, as long as it stays", async () => {
+describe("an unanswered dialog", () => {
+  it("is reported as stuck, and since when, as long as it stays", async () => {
     await using sidecar = await startSidecar();
     await sidecar.client.nudge({ message: "please run: x" });
     await sidecar.untilState(AgentState.DIALOG);
@@ -57,7 +57,7 @@ describe("a dialog that nobody answers", () => {
 });
 
 describe("a screen that is never still", () => {
-  it("because a spinner turns while the agent rests: it is idle all the same, and takes a message", async () => {
+  it("because a spinner turns while the agent rests: it is idle nevertheless, and accepts a message", async () => {
     await using sidecar = await withFlags("--faults", "spinner-always");
     await sidecar.untilState(AgentState.IDLE);
     expect([...(await told(sidecar, 1000))]).toEqual([AgentState.IDLE]);
@@ -65,7 +65,7 @@ describe("a screen that is never still", () => {
     expect(await sidecar.taken()).toEqual(["hello"]);
   });
 
-  it("because the agent shows no mark of its work for 900 ms between two steps: it is not told to be idle", async () => {
+  it("because the agent shows no sign of work for 900 ms between two steps: it is not reported idle", async () => {
     await using sidecar = await withFlags("--faults", "flicker-idle=900", "--turn-ms", "5000", "--steps", "4");
     await sidecar.untilState(AgentState.IDLE);
     await sidecar.client.nudge({ message: "work" });
@@ -82,7 +82,7 @@ describe("an idle agent", () => {
     expect(Number(timings?.typedMs)).toBeLessThan(500);
   });
 
-  it("is told to be so again soon after it was interrupted, and after a command of its own", async () => {
+  it("is reported again soon after it was interrupted, and after one of its own commands", async () => {
     await using sidecar = await withFlags("--turn-ms", "20000");
     await sidecar.untilState(AgentState.IDLE);
     await sidecar.client.nudge({ message: "work long on this" });
@@ -112,7 +112,7 @@ describe("lines in the hook FIFO that mean nothing", () => {
 });
 
 describe("tmux", () => {
-  it("does not answer for three seconds: the agent is neither dead nor restarted, and takes a message afterwards", async () => {
+  it("does not answer for three seconds: the agent is neither dead nor restarted, and accepts a message afterwards", async () => {
     await using sidecar = await startSidecar();
     await sidecar.untilState(AgentState.IDLE);
     const pid = Number((await inItsTmux(sidecar, "display-message", "-p", "#{pid}")).trim());
@@ -130,7 +130,7 @@ describe("tmux", () => {
 });
 
 describe("an agent that cannot be started", () => {
-  it("is told in one line, with exit code 127, and not tried forever", async () => {
+  it("is reported in one line, with exit code 127, and not retried forever", async () => {
     const dir = await mkdtemp(join(tmpdir(), "gt-none-"));
     try {
       const listen = ["--listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0", "--state-dir", join(dir, "state")];
@@ -145,7 +145,7 @@ describe("an agent that cannot be started", () => {
 });
 
 describe("an agent that keeps ending", () => {
-  it("is told as a crash loop, a held message waits for its next life, and a caller is not kept waiting", async () => {
+  it("is reported as a crash loop, a held message waits for the restart, and a caller is not kept waiting", async () => {
     await using sidecar = await startSidecar({
       command: ["sh", "-c", "sleep 0.05; exit 3"],
       flags: ["--restart", "always"],

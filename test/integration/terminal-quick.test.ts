@@ -74,7 +74,7 @@ it.each(Object.entries(ODD))("%s is left to the full backend", async (_, answer)
   expect(await peekAt(answer)).toEqual({ result: { output: "by the full one" }, asked: true });
 });
 
-it("ends with its signal, and asks nobody else then", async () => {
+it("ends with its signal, and makes no other call then", async () => {
   const stop = new AbortController();
   const reason = new Error("stopped");
   await expect(peekAt(() => stop.abort(reason), stop.signal)).rejects.toBe(reason);

@@ -162,7 +162,7 @@ describe("readFifo", () => {
 });
 
 describe("pipeTo", () => {
-  it("brings the output, through any path, and stops when told", async () => {
+  it("delivers the output, through any path, and stops when asked", async () => {
     await using box = await tmuxSandbox({ argv: ["cat"] });
     const dir = join(box.dir, "it's #{pid} #(id) %d $HOME");
     await mkdir(dir);

@@ -77,7 +77,7 @@ describe("paste", () => {
     expect(box.server.exit).toBeUndefined();
   });
 
-  it("is refused while somebody has input to the pane turned off", async () => {
+  it("is refused while input to the pane is turned off", async () => {
     await using box = await receiver();
     await box.client.command(`select-pane -d -t ${box.pane.id}`);
     await box.pane.stage("gt-x", "text");

@@ -22,6 +22,6 @@ export async function checkAbsent(
     if (!stands(path)) continue;
     const hint =
       force === "has-force" ? "--force replaces it" : "it is never replaced: move it away, or choose another name";
-    throw new DomainError("already-exists", `${path} is there already`, { fields: { hint } });
+    throw new DomainError("already-exists", `${path} already exists`, { fields: { hint } });
   }
 }

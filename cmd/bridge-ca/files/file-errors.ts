@@ -28,7 +28,7 @@ export function fileError(action: string, path: string, err: unknown): unknown {
 }
 
 /**
- * Whether anything stands there, be it a link to nothing.
+ * Whether anything is there, be it a link to nothing.
  * @throws DomainError when the system does not tell
  */
 export function stands(path: string): boolean {

@@ -21,7 +21,7 @@ export interface ReadFile {
 }
 
 /**
- * Reads a file or a pipe to its end; never waits for a FIFO that nobody writes to.
+ * Reads a file or a pipe to its end; never waits for a FIFO without a writer.
  * @throws DomainError `not-found`, or `exhausted` when it cannot be read; `invalid` when it is too large
  */
 export function readFile(path: string): ReadFile {
@@ -46,7 +46,7 @@ function readToEnd(fd: number, path: string): string {
     const count = readNow(fd, chunk);
     if (count === 0) return Buffer.concat(chunks).toString("utf8");
     if (count === undefined && waited >= PATIENCE_MS) {
-      throw new DomainError("exhausted", `cannot read ${path}: nothing comes`);
+      throw new DomainError("exhausted", `cannot read ${path}: no input arrives`);
     }
     if (count === undefined) {
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LOOK_EVERY_MS);

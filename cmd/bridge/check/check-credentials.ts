@@ -17,7 +17,7 @@ const KEY_OF: Readonly<Record<string, KeyPath>> = {
   crl: ["tls", "crl"],
 };
 
-/** With less than this share of its life left, a certificate is one that nobody renews. */
+/** If less than this share of its lifetime is left, a certificate is probably not being renewed. */
 const LAST_SHARE = 0.2;
 
 /**
@@ -33,7 +33,7 @@ export async function checkCredentials(config: BridgeConfig, findings: Findings,
   if (tls === undefined) return;
   checkKeyMode(config.tls.key, ["tls", "key"], findings);
   if (tls.notAfter - now < LAST_SHARE * (tls.notAfter - tls.leaf.validFromDate.getTime())) {
-    findings.warning(["tls", "cert"], `it, or a CA above it, ends on ${new Date(tls.notAfter).toISOString()}`);
+    findings.warning(["tls", "cert"], `it, or a CA above it, expires on ${new Date(tls.notAfter).toISOString()}`);
   }
   for (const [i, { rule }] of config.auth.keyFiles.entries()) {
     const key = ["auth", "jwt_public_keys", i, "issuer"];
@@ -42,7 +42,7 @@ export async function checkCredentials(config: BridgeConfig, findings: Findings,
     const why = `no CA in ${config.tls.ca} is named ${JSON.stringify(rule.issuer)}`;
     findings.warning(
       key,
-      `${why}: its tokens count only over certificates that our own CA made for a client of that name`,
+      `${why}: its tokens are accepted only with certificates that our own CA issued for a client of that name`,
     );
   }
 }
@@ -79,5 +79,5 @@ function checkSigningKey({ sessionTokens }: BridgeConfig, findings: Findings): v
 function checkKeyMode(path: string, key: KeyPath, findings: Findings): void {
   const { mode } = statSync(path);
   if ((mode & 0o007) === 0) return;
-  findings.warning(key, `every user of this machine can use ${path}: chmod 600, and make another key`);
+  findings.warning(key, `every user of this machine can use ${path}: chmod 600 it, and replace the key`);
 }

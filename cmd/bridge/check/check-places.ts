@@ -9,7 +9,7 @@ export function checkPlaces({ allowedPaths, auditPath }: BridgeConfig, findings:
     // What a `*` stands for comes and goes; what is above it should be there.
     const fixed = pattern.split("/*", 1)[0] || "/";
     if (statSync(fixed, { throwIfNoEntry: false })?.isDirectory() === true) return;
-    findings.warning(["allowed_paths", i], `there is no folder ${fixed}: no session can be started there`);
+    findings.warning(["allowed_paths", i], `there is no folder ${fixed}: sessions cannot be started there`);
   });
   if (auditPath !== undefined && !canWrite(auditPath)) {
     findings.fault(["audit", "path"], `cannot write to ${auditPath}`);

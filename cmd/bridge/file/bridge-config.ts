@@ -7,7 +7,7 @@ import type { ProviderName } from "./schema.ts";
 
 export interface ProviderConfig {
   readonly name: ProviderName;
-  /** A name that is looked for in PATH, or an absolute path. Undefined: the provider's own. */
+  /** A name found on PATH, or an absolute path. Undefined: the provider's default. */
   readonly binary: string | undefined;
   /** As they were written; not all of them suit each mode. */
   readonly args: readonly string[];
@@ -20,7 +20,7 @@ export interface BridgeConfig {
   readonly healthListen: ListenAddress;
   /** The address is the usual one: where another process has it, the bridge serves all the same. */
   readonly isHealthOptional: boolean;
-  /** Undefined: connections live as long as they like. */
+  /** Undefined: connections have no maximum age. */
   readonly maxConnectionAgeMs: number | undefined;
   /** Undefined: not said. */
   readonly stateDir: string | undefined;
@@ -52,7 +52,7 @@ export interface BridgeConfig {
   /** Where the certificates say that the list is. */
   readonly crlUrl: string | undefined;
   readonly limits: { readonly startsPerMinute: number; readonly inputsPerMinute: number };
-  /** Base URL of a collector of spans; undefined: that of the environment; without either, no span is made. */
+  /** Base URL of a span collector; undefined: the one in the environment; without either, no spans are created. */
   readonly otlpEndpoint: string | undefined;
   /** Undefined: stderr. */
   readonly auditPath: string | undefined;

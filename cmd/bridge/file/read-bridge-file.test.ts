@@ -57,7 +57,7 @@ it("reads the requirement's example as it stands", () => {
 it("warns of a project's limit that is above the limit of all, and takes a limit of all that is below the default", () => {
   const sessions = (text: string) => read(`${LEAST}sessions: ${text}\n`);
   expect(sessions("{ max_per_project: 9, max_global: 8 }").warnings).toEqual([
-    { line: 5, key: "sessions.max_per_project", reason: "is more than sessions.max_global (8), which counts" },
+    { line: 5, key: "sessions.max_per_project", reason: "exceeds sessions.max_global (8), which takes precedence" },
   ]);
   expect(sessions("{ max_global: 2 }")).toMatchObject({ warnings: [], config: { sessions: { maxGlobal: 2 } } });
 });

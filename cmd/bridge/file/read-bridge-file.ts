@@ -132,7 +132,7 @@ class Reader {
       const given = this.#values.providers[name];
       if (given === undefined) return [];
       for (const { arg, reason } of usableArgs(name, given.args).dropped) {
-        this.warnings.push(this.#faultAt(["providers", name, "args"], `${arg} ${reason}: it is left out`));
+        this.warnings.push(this.#faultAt(["providers", name, "args"], `${arg} ${reason} and is left out`));
       }
       const binary = given.binary?.includes("/") ? this.#path(given.binary) : given.binary;
       return [{ name, binary, args: given.args, startupTimeoutMs: given.startup_timeout }];
@@ -147,11 +147,11 @@ class Reader {
       wrong(["providers"], `must name a provider: one of ${PROVIDERS.join(", ")}`);
     }
     if (this.#raw.sessions?.max_per_project !== undefined && sessions.max_per_project > sessions.max_global) {
-      const reason = `is more than sessions.max_global (${sessions.max_global}), which counts`;
+      const reason = `exceeds sessions.max_global (${sessions.max_global}), which takes precedence`;
       this.warnings.push(this.#faultAt(["sessions", "max_per_project"], reason));
     }
     if (session_tokens?.role === "operator") {
-      wrong(["session_tokens", "role"], "must not be operator: only people are");
+      wrong(["session_tokens", "role"], "must not be operator: that role is for people");
     }
     if (crl.listen !== undefined && tls.crl.length === 0) {
       wrong(["crl", "listen"], "needs tls.crl: there is no list to serve");

@@ -41,12 +41,15 @@ const tokenKeys = block({
   issuer: text(),
   key_path: filePath(),
   ca: z.unknown().optional(),
-  projects: listOf(text(), "a list of project names").min(1, "must name a project, or be left out").optional(),
+  projects: listOf(text(), "a list of project names").min(1, "must name a project, or be omitted").optional(),
 });
 
 /** The shape; what the values mean is read by `readAuthConfig`. */
 const auth = block({
-  jwt_public_keys: listOf(tokenKeys, "a list of issuers' keys").min(1, "must have an entry: no token would count"),
+  jwt_public_keys: listOf(tokenKeys, "a list of issuers' keys").min(
+    1,
+    "must have an entry: otherwise no token is accepted",
+  ),
   jwt_audience: text().default("bridge"),
   jwt_max_ttl: duration("1s", "5m").default(300_000),
   clock_skew: duration("0s", "1m").default(30_000),
@@ -72,7 +75,7 @@ const sessionTokens = block({
 
 const provider = block({
   binary: text("the name or path of a program").optional(),
-  args: listOf(z.string("must be a text"), "a list of texts").default([]),
+  args: listOf(z.string("must be text"), "a list of strings").default([]),
   startup_timeout: duration("1s", "10m").default(30_000),
 });
 
@@ -96,7 +99,10 @@ export const bridgeFile = block({
     opencode: provider.optional(),
     demo: provider.optional(),
   } satisfies Record<ProviderName, unknown>),
-  allowed_paths: listOf(pathPattern(), "a list of paths").min(1, "must have a path: no session could be started"),
+  allowed_paths: listOf(pathPattern(), "a list of paths").min(
+    1,
+    "must have a path: otherwise no session can be started",
+  ),
   logging,
   crl: block({ listen: address().optional(), url: httpUrl().optional() }),
   limits: block({

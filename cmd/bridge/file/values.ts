@@ -29,7 +29,7 @@ export function listOf<V extends z.ZodType>(value: V, what: string) {
   return z.array(value, wanted(what));
 }
 
-export function text(what = "a text that is not empty") {
+export function text(what = "a non-empty string") {
   const isGood = (value: string) => value !== "" && !/\p{Cc}/u.test(value);
   return z.string(wanted(what)).refine(isGood, { error: `must be ${what}` });
 }
@@ -79,14 +79,14 @@ export function address() {
 
 /** An absolute path in which a segment may be `*`. */
 export function pathPattern() {
-  const what = "an absolute path; * stands for one segment";
+  const what = "an absolute path; * matches one component";
   const isGood = (value: string) =>
     isAbsolute(value) && value.split("/").every((part) => part !== ".." && part !== "." && !part.includes("**"));
   return text(what).refine(isGood, { error: `must be ${what}` });
 }
 
 export function secretPattern() {
-  return text("a pattern in RE2's syntax").superRefine((value, context) => {
+  return text("a pattern in RE2 syntax").superRefine((value, context) => {
     try {
       new Redactor([value]).check();
     } catch (err) {

@@ -30,9 +30,9 @@ function nothing(cluster: ClusterConfig | undefined): string {
   const where =
     cluster &&
     `${cluster.namespace === undefined ? "" : `namespace ${cluster.namespace} of `}context ${JSON.stringify(cluster.context)}`;
-  if (cluster?.only) return `no agent runs in ${where}`;
+  if (cluster?.only) return `no agent is running in ${where}`;
   const also = where === undefined ? "" : `, and in ${where}`;
-  return `no agent runs here; gt looks at local tmux sessions and at sidecars of this machine${also}`;
+  return `no agent is running here; gt looks for local tmux sessions and sidecars on this machine${also}`;
 }
 
 /** How an agent is, is known of pods without asking them. */

@@ -16,7 +16,7 @@ export interface TmuxAttachOptions {
 }
 
 /**
- * How tmux attaches a person's terminal to a local session. From inside of the same server the terminal that is there
+ * How tmux attaches a person's terminal to a local session. From inside the same server the terminal that is there
  * switches over, for tmux within itself shows itself; looking only always opens a client of its own, which moves no
  * size.
  */

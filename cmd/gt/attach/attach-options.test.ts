@@ -13,7 +13,7 @@ it.each([
 });
 
 it.each([
-  [[], "which agent?", "gt attach --help shows how"],
+  [[], "which agent?", "gt attach --help shows its usage"],
   [
     ["toast", "--detach-keys", "escape"],
     'cannot detach with the keys "escape"',

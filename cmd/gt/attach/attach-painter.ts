@@ -70,7 +70,7 @@ export class AttachPainter {
     this.#modes = {};
   }
 
-  /** `bar`: a line of ours in place of the last row, or of the first while the cursor stands on the last. */
+  /** `bar`: a line of ours in place of the last row, or of the first while the cursor is on the last. */
   paint(screen: AttachScreen, bar?: string): void {
     const { columns, lines } = this;
     const size = `${columns}x${lines}`;

@@ -29,7 +29,7 @@ describe("keys", () => {
     ["keyboard", "\x1b[?0u"],
     ["colours", "\x1b]11;rgb:0000/0000/0000\x1b\\\x1b]10;rgb:ff/ff/ff\x07"],
     ["strings", "\x1bP1$r0m\x1b\\\x1bP>|xterm(1)\x1b\\"],
-  ])("answers about %s that nobody here asked for do not", (_what, answer) => {
+  ])("unrequested answers about %s do not", (_what, answer) => {
     expect(pressed(keysFor(), `a${answer}b`)).toBe("ab");
   });
 
@@ -54,7 +54,7 @@ describe("keys", () => {
 });
 
 describe("the mouse", () => {
-  it("is told where it is in the window, and nothing outside of it", () => {
+  it("is reported at its place in the window, and not outside it", () => {
     const keys = keysFor();
     expect(pressed(keys, "\x1b[<0;3;4M", { x: 10, y: 20 })).toBe("\x1b[<0;13;24M");
     expect(pressed(keys, "\x1b[<0;3;5M", { x: 10, y: 20 })).toBe("");

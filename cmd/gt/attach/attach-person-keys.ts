@@ -25,7 +25,7 @@ const PASTE_BEGINNING = /\x1b(?:\[(?:2(?:0(?:1)?)?)?)?$/;
 /**
  * Takes apart what a person's terminal writes, wherever it was cut: what goes to the agent, and whether the person
  * wants to leave. Mouse reports are moved to the place in the window, written as its program wants them, and dropped
- * outside of it.
+ * outside it.
  */
 export class PersonKeys {
   readonly #detach: Buffer;

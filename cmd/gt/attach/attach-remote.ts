@@ -33,7 +33,7 @@ export class AttachRemote {
   readonly #keys: PersonKeys;
   /** The person has pressed the keys that leave. */
   readonly #left = new AbortController();
-  /** Nothing of this goes on any more. */
+  /** Nothing of this continues any more. */
   readonly #over = new AbortController();
   readonly #view: AttachView;
   #terminal: AttachTerminal | undefined;
@@ -58,7 +58,7 @@ export class AttachRemote {
     try {
       ending = await this.#keepAttached();
     } finally {
-      this.#over.abort(new DomainError("cancelled", "the attachment is over"));
+      this.#over.abort(new DomainError("cancelled", "the attachment has ended"));
       stdin.off("data", onData);
       stdout.off("resize", onResize);
       this.#terminal?.[Symbol.dispose]();
@@ -81,7 +81,7 @@ export class AttachRemote {
         if (this.#terminal === undefined || !isPassing(err)) throw err;
       }
       this.#inputs = undefined;
-      this.#view.hold(`connection lost, trying again … ${this.#command.detachKeys.text} leaves`);
+      this.#view.hold(`connection lost, reconnecting … ${this.#command.detachKeys.text} detaches`);
       await clock.sleep(backoffMs(RETRY, attempt, Math.random), stop).catch(() => {});
       signal.throwIfAborted();
       if (this.#left.signal.aborted) return { type: "left" };
@@ -127,7 +127,7 @@ export class AttachRemote {
     this.#terminal = new AttachTerminal({ stdin, outputFd: STDOUT_FD }, hooks);
     stdin.resume();
     const how = readOnly ? "looking at" : "attached to";
-    this.#view.notice(`${how} ${this.#found.agent}${readOnly ? ", read-only" : ""} · ${detachKeys.text} leaves`);
+    this.#view.notice(`${how} ${this.#found.agent}${readOnly ? ", read-only" : ""} · ${detachKeys.text} detaches`);
   }
 
   async #show(output: Exclude<AttachOutput, { readonly type: "end" }>): Promise<void> {
@@ -162,7 +162,7 @@ export class AttachRemote {
     if (data.length === 0 || this.#left.signal.aborted) return;
     if (this.#command.readOnly) this.#view.notice("read-only: nothing is typed");
     else if (this.#inputs?.push({ type: "data", data }) === false)
-      this.#view.notice("keys were dropped: too many wait");
+      this.#view.notice("keys were dropped: too many are waiting");
     this.#view.expectEcho();
   }
 

@@ -88,7 +88,7 @@ describe("the person's terminal", () => {
     expect(world.written).toBe(ENTER + LEAVE + ENTER);
   });
 
-  it("is set again after a stop that nobody announced", () => {
+  it("is set again after an unannounced stop", () => {
     using _terminal = world.attach();
     world.hear("SIGCONT");
     expect(world.written).toBe(ENTER + LEAVE + ENTER);

@@ -5,9 +5,9 @@ import { ENTER, LEAVE } from "./attach-painter.ts";
 export interface TerminalHost {
   on(event: string, listener: () => void): unknown;
   off(event: string, listener: () => void): unknown;
-  /** Stops this process until somebody lets it go on. */
+  /** Stops this process until it gets SIGCONT. */
   stop(): void;
-  /** It may use the terminal: the shell has not given it to somebody else meanwhile. */
+  /** Whether this process may use the terminal: the shell has not given it to another process meanwhile. */
   isInFront(): boolean;
 }
 
@@ -18,7 +18,7 @@ export interface TerminalStreams {
 }
 
 export interface TerminalHooks {
-  /** The terminal is somebody else's now: nothing may be drawn. */
+  /** The terminal belongs to another process now: nothing may be drawn. */
   readonly onAway: () => void;
   /** It is ours again, and blank. */
   readonly onBack: () => void;
@@ -34,7 +34,7 @@ const thisProcess: TerminalHost = {
 /**
  * The person's terminal while they are attached: keys come one by one, and what they had on it before is kept aside.
  * Disposing gives it back as it was; so do the end of the process, whatever the reason, and being stopped (SIGTSTP)
- * until it goes on.
+ * until it continues.
  */
 export class AttachTerminal implements Disposable {
   readonly #streams: TerminalStreams;
@@ -53,7 +53,7 @@ export class AttachTerminal implements Disposable {
         this.#giveBack();
         host.stop();
       },
-      // Whoever let us go on may have used the terminal: all of it is set again.
+      // Another process may have used the terminal meanwhile: all of it is set again.
       SIGCONT: () => {
         this.#giveBack();
         if (host.isInFront()) this.#take();

@@ -37,7 +37,7 @@ export class AttachView {
     this.#painter = new AttachPainter(terminal);
   }
 
-  /** How the person's keys are to be understood. */
+  /** How the person's keys are interpreted. */
   get keyView(): KeyView {
     const { x, y } = this.#painter.viewport;
     const { cols = 0, rows = 0 } = this.#screen ?? {};
@@ -61,7 +61,7 @@ export class AttachView {
     void this.#after(SIZE_SETTLED_MS, () => this.#compareSizes(cols, rows));
   }
 
-  /** A key was sent: what comes next answers it. */
+  /** A key was sent: the next output responds to it. */
   expectEcho(): void {
     this.#screen?.expectEcho();
   }

@@ -12,7 +12,7 @@ export async function runAttach(given: Given<AttachFlags>, context: CommandConte
   const command = readAttach(given, context.env);
   if (!context.stdin.isTTY || !context.stdout.isTTY) {
     throw new DomainError("invalid", "gt attach needs a terminal", {
-      fields: { hint: "gt watch and gt peek show an agent without one, gt nudge talks to it" },
+      fields: { hint: "gt watch and gt peek show an agent without a terminal, gt nudge sends it a message" },
     });
   }
   return await withAgent(command.place, command.agent, context, async (found) => {
@@ -40,7 +40,7 @@ function becomeTmux(place: Place & { type: "tmux" }, { place: config, readOnly }
 function noDetachKeys(): DomainError {
   return new DomainError(
     "invalid",
-    "--detach-keys is for an agent behind a sidecar: in local tmux its own keys leave",
+    "--detach-keys is for an agent behind a sidecar: in local tmux, use tmux's own keys to detach",
     {
       fields: { hint: "usually Ctrl-b d" },
     },

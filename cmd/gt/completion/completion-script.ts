@@ -17,7 +17,7 @@ export function completionScript(shell: string, commands: readonly Command[]): s
       return fish(commands);
     default:
       throw new DomainError("invalid", `no completion for ${JSON.stringify(shell)}`, {
-        fields: { hint: "there is one for bash, zsh and fish" },
+        fields: { hint: "completion exists for bash, zsh and fish" },
       });
   }
 }
@@ -84,7 +84,7 @@ complete -F _gt gt
 `;
 }
 
-/** What stands behind the flags of one command that take a value. */
+/** The values of one command's flags. */
 function bashValues(command: Command): readonly string[] {
   return flagsOf(command)
     .filter((flag) => flag.takesValue)

@@ -75,7 +75,7 @@ function keyOf(text: string): ProfileKey {
 
 /** Paths count from the folder in which they were given. */
 function checkedValue(key: ProfileKey, value: string): string {
-  if (value === "") throw usageError("config", `the value is empty: gt config unset ${key} takes it out`);
+  if (value === "") throw usageError("config", `the value is empty: gt config unset ${key} removes it`);
   if (key === "server") return readServer(value, "server");
   return PROFILE_KEYS[key].isPath ? resolve(value) : value;
 }
@@ -89,7 +89,7 @@ function existing({ profiles }: Profiles, name: string): string {
 function show({ current, profiles }: Profiles, json: boolean, { out, note, env }: CommandContext): void {
   const names = Object.keys(profiles);
   if (json) out.line(PrintableText.json({ path: profilePath(env), current, profiles }));
-  else if (names.length === 0) note("there is no profile yet; gt config set server HOST:PORT makes one");
+  else if (names.length === 0) note("there is no profile yet; gt config set server HOST:PORT creates one");
   else for (const name of names) out.line(profileText(name, profiles[name] ?? {}, name === current, out));
 }
 

@@ -27,7 +27,7 @@ it("takes from stdin what is text, without the line feeds at its end", () => {
   expect(messageIn(Buffer.from("grüße\n\r\n"))).toBe("grüße");
   expect(() => messageIn(Buffer.from([0x61, 0xff, 0x0a]))).toThrow("the message is not UTF-8");
   const cutWithinOne = Buffer.alloc(65_537, "ü");
-  expect(() => checkSize(messageIn(cutWithinOne))).toThrow("at most 65536 fit");
+  expect(() => checkSize(messageIn(cutWithinOne))).toThrow("at most 65536 are allowed");
 });
 
 it("names the sender: the role, else user and machine", () => {
@@ -40,7 +40,7 @@ it.each([
   [["toast"], "no message"],
   [["toast", "x", "y"], 'too many arguments: "y"'],
   [["toast", "--stdin", "-m", "x"], "give --message or --stdin, not both"],
-  [["toast", "x", "--stdin"], "give a message behind the agent or --stdin, not both"],
+  [["toast", "x", "--stdin"], "give a message argument or --stdin, not both"],
   [["toast", "x", "--mode", "now"], '--mode is wait-idle, immediate, queue; not "now"'],
   [["toast", "x", "--priority", "high"], '--priority is normal, urgent; not "high"'],
   [["toast", "x", "--timeout", "11m"], "--timeout is between 1ms and 10m"],

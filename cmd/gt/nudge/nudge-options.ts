@@ -34,10 +34,10 @@ export function readNudge(
   const [agent = "", text] = takeArguments("nudge", [...positionals, ...(rest ?? [])], ["agent"], ["message"]);
   const { stdin = false, timeout = DEFAULT_TIMEOUT_MS } = values;
   if (stdin && values.message !== undefined) throw usageError("nudge", "give --message or --stdin, not both");
-  if (stdin && text !== undefined) throw usageError("nudge", "give a message behind the agent or --stdin, not both");
+  if (stdin && text !== undefined) throw usageError("nudge", "give a message argument or --stdin, not both");
   const message = values.message ?? text;
   if (!stdin && message === undefined)
-    throw usageError("nudge", "no message", "write it behind the agent, with -m, or pipe it with --stdin");
+    throw usageError("nudge", "no message", "give it as an argument, with -m, or pipe it with --stdin");
   if (timeout < 1 || timeout > MAX_TIMEOUT_MS) throw usageError("nudge", "--timeout is between 1ms and 10m");
   return {
     place: readPlace(values, env),
@@ -59,7 +59,7 @@ export function checkSize(message: string): void {
   const bytes = Buffer.byteLength(message);
   if (bytes === 0) throw new DomainError("invalid", "the message is empty");
   if (bytes > MAX_MESSAGE_BYTES) {
-    throw new DomainError("invalid", `the message has ${bytes} bytes: at most ${MAX_MESSAGE_BYTES} fit`);
+    throw new DomainError("invalid", `the message has ${bytes} bytes: at most ${MAX_MESSAGE_BYTES} are allowed`);
   }
 }
 

@@ -25,7 +25,7 @@ const STATES: Readonly<Record<AgentStateName, string>> = {
   dead: "dead",
   "crash-loop": "in a crash loop",
   stalled: "stalled",
-  uncertain: "in a state that is not certain",
+  uncertain: "in an uncertain state",
 };
 
 export async function runNudge(given: Given<NudgeFlags>, context: CommandContext): Promise<number> {
@@ -62,10 +62,7 @@ function deliver(
 
 /** An agent's bead says `notification_level: muted`: as refused as by a dialog, and as plainly said. */
 function doNotDisturb(found: FoundAgent, context: CommandContext): number {
-  context.error(
-    `not delivered to ${found.agent}: it does not want to be disturbed`,
-    "--force delivers it all the same",
-  );
+  context.error(`not delivered to ${found.agent}: it does not want to be disturbed`, "--force delivers it anyway");
   return NOT_DELIVERED;
 }
 

@@ -30,8 +30,8 @@ function print(result: PeekResult, command: PeekOptions, { out, note }: CommandC
     else out.plain(result.output);
     out.line();
   }
-  if (!result.alive) note("the agent does not run any more: this is the last screen known");
-  if (result.truncated) note("older lines were left out: the answer would have been larger than 3 MiB");
+  if (!result.alive) note("the agent is no longer running: this is its last known screen");
+  if (result.truncated) note("older lines were left out: the response would have exceeded 3 MiB");
   const wanted = command.all || command.lines > result.rows;
   if (result.alternateScreen && wanted) note("the agent draws on the alternate screen: the terminal keeps no history");
 }

@@ -6,7 +6,7 @@ import type { RespondFlags } from "./respond-flags.ts";
 export interface RespondOptions {
   readonly place: PlaceConfig;
   readonly agent: string;
-  /** Key of a choice or a beginning of its label; absent with `text`: the choice that asks for one. */
+  /** Key of a choice or a prefix of its label; absent with `text`: the choice that asks for one. */
   readonly choice?: string;
   readonly text?: string;
   /** Absent: the dialog that is open. */

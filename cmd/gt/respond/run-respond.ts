@@ -45,7 +45,7 @@ async function openDialog(
   const { dialog, state } = status;
   if (dialog === undefined) {
     const why =
-      state === "dialog" ? "it waits for a person, and its dialog cannot be read" : `no dialog is open (${state})`;
+      state === "dialog" ? "it is waiting for a person, and its dialog cannot be read" : `no dialog is open (${state})`;
     throw new DomainError("precondition", why, { fields: { dialog_id: "" } });
   }
   if (command.dialogId !== undefined && command.dialogId !== dialog.id) {
@@ -90,15 +90,15 @@ async function answer(
   });
 }
 
-interface Told {
+interface AnswerReport {
   readonly dialog: Dialog;
   readonly command: RespondOptions;
   readonly found: FoundAgent;
   readonly context: CommandContext;
 }
 
-function report({ outcome, evidence }: RespondResult, answer: string, told: Told): number {
-  const { dialog, command, found, context } = told;
+function report({ outcome, evidence }: RespondResult, answer: string, from: AnswerReport): number {
+  const { dialog, command, found, context } = from;
   const code = outcome === "answered" ? 0 : outcome === "changed" ? REFUSED : UNVERIFIED;
   if (command.json) {
     const items = evidence.map(({ ageMs, ...rest }) => ({ ...rest, age_ms: ageMs }));
@@ -109,7 +109,7 @@ function report({ outcome, evidence }: RespondResult, answer: string, told: Told
     return code;
   }
   const name = clean(found.agent);
-  const look = `${found.line("respond")} shows what is open now`;
+  const look = `${found.line("respond")} shows the current dialog`;
   if (outcome === "answered") {
     const { out } = context;
     out.line(printable`${out.paint("green", "✓")} answered ${name} ${answer}`);
@@ -118,10 +118,7 @@ function report({ outcome, evidence }: RespondResult, answer: string, told: Told
     context.error(`answered ${name} ${answer}, and another dialog is open now`, look);
   } else {
     const why = evidence.map((one) => clean(one.value)).join("; ");
-    context.error(
-      `not certain that ${name} was answered ${answer}: ${why}`,
-      `${look}; nothing is pressed twice by itself`,
-    );
+    context.error(`not certain that ${name} was answered ${answer}: ${why}`, `${look}; gt does not press a key twice`);
   }
   return code;
 }

@@ -21,7 +21,9 @@ export async function runStart(given: Given<StartFlags>, context: CommandContext
   using bridge = await openBridge(place, context.clock);
   const { project: projectId, server } = bridge;
   if (projectId === undefined) {
-    throw new DomainError("invalid", "which project? the token does not tell", { fields: { hint: "give --project" } });
+    throw new DomainError("invalid", "which project? the token does not name one", {
+      fields: { hint: "give --project" },
+    });
   }
   const record = bead === undefined ? undefined : await beadToWrite(bead, place, context.signal);
   const sessionId = asked.sessionId ?? randomUUID();
@@ -34,7 +36,7 @@ export async function runStart(given: Given<StartFlags>, context: CommandContext
   const { out, error } = context;
   if (json) out.line(PrintableText.json(sessionJson(session)));
   if (hasFailed(session)) {
-    if (!json) error(`session ${sessionId} could not be started: ${session.error || "no reason is known"}`, "");
+    if (!json) error(`session ${sessionId} could not be started: ${session.error || "no reason was given"}`, "");
     return NOT_STARTED;
   }
   const { sidecarHost: host, sidecarPort: port } = session;
@@ -66,7 +68,7 @@ async function sessionNow(
   }
 }
 
-/** A bead that is not there is refused before anything is started. */
+/** A missing bead is refused before anything is started. */
 async function beadToWrite(id: string, place: PlaceConfig, signal: AbortSignal): Promise<SessionBead> {
   const { openBead } = await import("../common/place/bead-of.ts");
   return await openBead(id, place, signal);

@@ -7,12 +7,12 @@ const SESSION_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 /** An id that is no flag of `bd`. */
 const BEAD_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 
-/** What is to be started. */
+/** What to start. */
 export interface StartOptions {
   readonly provider: string;
   /** Absolute. */
   readonly path: string;
-  /** Undefined: a new one is made. */
+  /** Undefined: a new one is generated. */
   readonly sessionId: string | undefined;
   readonly agentOpts: Readonly<Record<string, string>>;
   /** Undefined: none is written. */

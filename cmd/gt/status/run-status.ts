@@ -29,7 +29,7 @@ export async function runStatus(given: Given<StatusFlags>, context: CommandConte
   const command = readStatus(given, context.env);
   const { place, agent } = command;
   if (command.follow && !isControlPlane(place))
-    throw usageError("status", "--follow asks a control plane (--server, GT_SERVER); gt watch follows one agent");
+    throw usageError("status", "--follow needs a control plane (--server, GT_SERVER); gt watch follows one agent");
   const ofSessions = isControlPlane(place) && (command.follow || agent === undefined);
   if (ofSessions) return await (await import("./session-status.ts")).sessionStatus(command, context);
   const direct = place.host !== undefined || place.port !== undefined;
@@ -66,12 +66,12 @@ async function overview(command: StatusOptions, context: CommandContext): Promis
   const { out, clock } = context;
   const columns = out.isTTY ? out.columns : Number.POSITIVE_INFINITY;
   if (command.json) out.line(PrintableText.json(rows.map(statusJson)));
-  else if (rows.length === 0) context.note("no agent runs here; gt status --host HOST asks a sidecar elsewhere");
+  else if (rows.length === 0) context.note("no agent is running here; gt status --host HOST asks a sidecar elsewhere");
   else out.line(statusTable(rows, clock.now(), columns, (style, text) => out.paint(style, text)));
   return 0;
 }
 
-/** One row of the overview; an agent that does not answer is a row that says so. */
+/** One row of the overview; an agent that does not answer has a row that says so. */
 async function ask(agent: KnownAgent, deps: OpenDeps, signal: AbortSignal): Promise<StatusRow> {
   const where = whereOf(agent);
   const patience = AbortSignal.timeout(PATIENCE_MS);

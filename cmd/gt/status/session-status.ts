@@ -32,7 +32,7 @@ async function overview(bridge: OpenBridge, { json }: StatusOptions, context: Co
   const { out, clock, note } = context;
   const columns = out.isTTY ? out.columns : Number.POSITIVE_INFINITY;
   if (json) out.line(PrintableText.json(rows.map(statusJson)));
-  else if (rows.length === 0) note(`no session runs at ${bridge.server}; gt agents lists those that have ended`);
+  else if (rows.length === 0) note(`no session is running at ${bridge.server}; gt agents also lists ended ones`);
   else out.line(statusTable(rows, clock.now(), columns, (style, text) => out.paint(style, text)));
   return 0;
 }
@@ -56,12 +56,12 @@ function isLive({ status }: GetSessionResponse): boolean {
   return status !== SessionStatus.STOPPED && status !== SessionStatus.FAILED;
 }
 
-/** One line, or one object, for each change; until it is stopped, or the one session that was asked for is gone. */
+/** One line, or one object, for each change; until it is stopped, or the requested session is gone. */
 async function follow(bridge: OpenBridge, { agent, json }: StatusOptions, context: CommandContext): Promise<number> {
   const { signal, out, note, clock } = context;
   const only = agent === undefined ? undefined : (await bridge.find(agent, signal)).id;
   for await (const update of bridge.stream(signal, (client, options) => client.watchSessions({}, options))) {
-    if (update.gap !== undefined) note("some changes were left out; what follows is current");
+    if (update.gap !== undefined) note("some changes were skipped; the following state is current");
     const { session } = update;
     if (session === undefined || (only !== undefined && session.sessionId !== only)) continue;
     if (json) out.line(PrintableText.json(updateJson(update, session)));

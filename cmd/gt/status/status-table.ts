@@ -9,7 +9,7 @@ interface Column {
   readonly text: (row: StatusRow, now: number) => string;
   /** Left out where there is no room, the highest first. Absent: never. */
   readonly expendable?: number;
-  /** What is longer is cut; the rest is told by `gt status AGENT`. */
+  /** Longer texts are cut; `gt status AGENT` shows them in full. */
   readonly most?: number;
 }
 
@@ -87,9 +87,9 @@ function waitsFor(row: StatusRow): string {
     case "dialog":
       return "a person";
     case "parked":
-      return "a limit to pass";
+      return "its limit to end";
     case "crash-loop":
-      return "its next start";
+      return "its restart";
     case "dead":
       return status.exitCode === undefined ? "" : `nothing: exit code ${status.exitCode}`;
     default:

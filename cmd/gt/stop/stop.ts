@@ -2,7 +2,7 @@ import type { Command } from "../common/command/command.ts";
 import { PLACE_SECTION } from "../common/place/place-flags.ts";
 import { STOP_FLAGS, type StopFlags } from "./stop-flags.ts";
 
-/** `gt stop`: ends an agent for good. */
+/** `gt stop`: ends an agent permanently. */
 export const stop: Command<StopFlags> = {
   name: "stop",
   flags: STOP_FLAGS,

@@ -25,7 +25,10 @@ export async function runWait(given: Given<WaitFlags>, context: CommandContext):
     const unseen = reached ? goal : "starting";
     const now = status === undefined ? unseen : `${status.state}${behindText(status)}`;
     if (!reached && !json)
-      error(`${agent} is ${now} after ${durationText(waitedMs)}, not ${goal}`, "a longer --timeout waits longer");
+      error(
+        `${agent} is ${now} after ${durationText(waitedMs)}, not ${goal}`,
+        "give a longer --timeout to wait longer",
+      );
     else if (!json) out.line(printable`${clean(agent)} is ${now}`);
     return reached ? 0 : NOT_REACHED;
   });

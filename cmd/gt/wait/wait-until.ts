@@ -103,7 +103,7 @@ function watchEnd(backend: Pick<Backend, "watch">, signal: AbortSignal) {
       if (update.kind === "end" && !update.alive) ended = true;
     }
   };
-  // A broken stream says nothing: whoever looks learns why.
+  // A broken stream gives no reason: the next status call does.
   const watching = watch().catch(() => {});
   const seen = watching.then(() => (ended ? undefined : new Promise<never>(() => {})));
   return {

@@ -37,7 +37,7 @@ it("claims no state while the connection is lost, and keeps the picture", () => 
 
 it.each([20, 21, 30, 47])("fits %i columns", (columns) => {
   const wide = { agent: "rig/日本語/toast-of-the-town", picture: { ...watched.picture, output: "日".repeat(40) } };
-  for (const change of [wide, { ...wide, lost: "the connection was lost, trying again" }]) {
+  for (const change of [wide, { ...wide, lost: "the connection was lost, reconnecting" }]) {
     for (const row of shown(change as Partial<Watched>, columns)) expect(textWidth(row)).toBeLessThanOrEqual(columns);
   }
 });

@@ -13,7 +13,7 @@ export interface Watched {
   readonly where: string;
   readonly picture: WatchUpdate | undefined;
   readonly status: AgentStatus | undefined;
-  /** Why the picture stands still; while it is not empty nobody knows the state. */
+  /** Why the picture is not updated; while it is not empty the state is unknown. */
   readonly lost: string;
   /** Worth knowing, and no harm to the picture. */
   readonly remark: string;

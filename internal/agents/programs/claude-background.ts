@@ -1,6 +1,6 @@
 import type { BackgroundKind, ReportedTask } from "../profile.ts";
 
-/** More are not listed; an agent that starts so many is out of control. */
+/** More are not listed; an agent that starts this many is out of control. */
 const MAX_TASKS = 100;
 const MAX_ID = 128;
 const MAX_TITLE = 1100;

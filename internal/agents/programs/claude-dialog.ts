@@ -6,7 +6,7 @@ import { unnumberedChoices } from "../unnumbered-choices.ts";
 
 /** How far above its choices a dialog may begin. */
 const REACH = 200;
-/** A typed answer that wraps: so many rows below its choice the cursor may stand. */
+/** How many rows below its choice the cursor may be when a typed answer wraps. */
 const TYPED_ROWS = 8;
 const MARK = "❯";
 const FOOTER =
@@ -68,7 +68,7 @@ function footerRow(screen: Screen, last: number): number {
 const markColumn = (screen: Screen, row: number): number => lineAt(screen, row).search(/\S/);
 const isMarked = (screen: Screen, row: number): boolean => lineAt(screen, row).trimStart().startsWith(MARK);
 
-/** The cursor stands on the mark, or behind what is typed on the choice. */
+/** The cursor is on the mark, or after the text typed on the choice. */
 function rowAtCursor(screen: Screen, end: number): number | undefined {
   for (let row = screen.cursorY; row > screen.cursorY - TYPED_ROWS && row >= 0 && row <= end; row -= 1) {
     if (isMarked(screen, row)) return row;

@@ -17,8 +17,8 @@ const INTERRUPT = /\besc to interrupt\b/;
 /** Titles while it works; a static title says nothing, so this proves busy and never idle. */
 const BUSY_TITLE = /^[⠀-⣿◐◑◒◓] /u;
 /**
- * The last row of a turn that has ended, while something that it started goes on; and the status row. Both are kept up
- * to date.
+ * The last row of a turn that has ended, while something that it started continues; and the status row. Both are kept
+ * up to date.
  */
 const WAITING = /^[·✢✳✶✻✽*∗] Waiting for (\d{1,3}) background agents? to finish$/;
 const STATUS_SHELLS = /(?:^ {2}| · )(\d{1,3}) shells?(?= · |$)/;

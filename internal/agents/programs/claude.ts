@@ -22,7 +22,7 @@ export const CLAUDE_OWN_ENV: readonly string[] = [
   "AI_AGENT",
 ];
 
-/** `!` runs a shell command, `/` a command of its own (also behind blanks), `#` `@` `&` open helpers. */
+/** `!` runs a shell command, `/` one of its own commands (also after blanks), `#` `@` `&` open helpers. */
 const RULES = {
   command: /^\s*[!/#@&]/,
   leaving: LEAVING,
@@ -37,13 +37,13 @@ const LIST = { ...VERTICAL, asksText: /^Type something/i, textField: "inline" } 
 
 /**
  * Claude Code. What a bracketed paste shows in its composer (2.1.197 and 2.1.330 alike, 160 columns): up to
- * 800 characters on up to three lines stand there verbatim, wrapped; more is folded to `[Pasted text #1]` (one long
+ * 800 characters on up to three lines are there verbatim, wrapped; more is folded to `[Pasted text #1]` (one long
  * line) or `[Pasted text #1 +4 lines]` (five lines; 64 KiB too), the number counting up over the session, with
  * `paste again to expand` below the box. Submitted, the composer is empty at once and the whole text is echoed in the
  * transcript. While it works the composer takes text as before; Enter puts it into the agent's own queue, shown above
  * the box (2.1.330: at the first column above the spinner, `⎿ Queued` below it; 2.1.197: indented below the spinner),
  * and the box shows the dim hint `Press up to edit queued messages`. The hint `esc to interrupt` is gone while a draft
- * stands there; the spinner line is not.
+ * is there; the spinner line is not.
  */
 export const claude: AgentProfile = {
   name: "claude",

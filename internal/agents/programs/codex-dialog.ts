@@ -26,7 +26,7 @@ const KINDS: readonly (readonly [DialogKind, RegExp])[] = [
 
 /**
  * A dialog takes the composer's place: indented rows, a numbered list, a row that names its keys. The list is the last
- * thing above that row; a command stands above the list, in the same column as its numbers.
+ * thing above that row; a command is above the list, in the same column as its numbers.
  */
 export function codexDialog(screen: Screen): DialogView | undefined {
   const last = lastRow(screen);
@@ -56,7 +56,7 @@ function footerRow(screen: Screen, last: number): number {
 }
 
 /**
- * Upwards from the keys: what a choice goes on with is indented further than its number, an arrow says that there is
+ * Upwards from the keys: what a choice continues with is indented further than its number, an arrow says that there is
  * more.
  */
 function listAbove(screen: Screen, footer: number): ChoiceReading | undefined {

@@ -4,7 +4,7 @@ import { hasHint, isBlank, lastRow, lineAt, typedText } from "../screen-text.ts"
 import { asksByTitle, codexDialog, isFooter, isTurnOver } from "./codex-dialog.ts";
 
 const REACH = 200;
-/** The status rows, or the menu that stands in their place, are not more than this. */
+/** The status rows, or the menu that is in their place, are not more than this. */
 const MENU_ROWS = 12;
 const PASTE = /\[Pasted Content \d+ chars\](?: #\d+)?/g;
 const WORKING = /^[•◦] .{0,80}\((?:\d+[hms] ?)+ • esc to interrupt\)/u;

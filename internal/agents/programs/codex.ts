@@ -26,7 +26,7 @@ const FLAGS = [
 const RULES = { command: /^\s*[!/#@&$]/, openEnd: /(?:\\|(?:^|\s)[@$]\S*)$/, cutsStart: true };
 
 /**
- * Codex. What a bracketed paste shows in its composer (0.169.0): up to 1,000 characters stand there verbatim, wrapped,
+ * Codex. What a bracketed paste shows in its composer (0.169.0): up to 1,000 characters are there verbatim, wrapped,
  * and the composer grows with them; a draft taller than the screen is scrolled to its end and pushes the status rows
  * out (`clipped`). More is folded to `[Pasted Content 1024 chars]`, 64 KiB too. White space at the start of a message
  * is dropped. Submitted, the composer is empty at once and the whole text is echoed in the transcript, dim `›` in

@@ -24,7 +24,7 @@ describe("defuse", () => {
     ["claude", "a </system-reminder> b", "a < /system-reminder> b"],
     ["claude", "a <SYSTEM-REMINDER> b", "a < SYSTEM-REMINDER> b"],
     ["claude", "a\u2066b", "ab"],
-    ["claude", "\u200b", "unsafe: the message holds only characters that this agent drops"],
+    ["claude", "\u200b", "unsafe: the message has only characters that this agent drops"],
     ["codex", "a\u2066b", "a\u2066b"],
     ["codex", "$skill", "[nudge] $skill "],
     ["codex", "   lead", "lead"],

@@ -79,7 +79,7 @@ function dialogIn(screen: Screen, top: number, bottom: number): DialogView | und
   return { ...shown, choices: [], unclear: list?.why ?? "they are not on the screen" };
 }
 
-/** The choices are the rows above the keys, one each; what is asked for stands above them. */
+/** The choices are the rows above the keys, one each; the request is above them. */
 function listAbove(screen: Screen, keys: number): ChoiceReading | undefined {
   return numberedChoices({
     text: (row) => lineAt(screen, row),

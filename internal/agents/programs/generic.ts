@@ -5,7 +5,7 @@ import type { AgentProfile } from "../profile.ts";
 
 /**
  * Any program with a prompt, of which nothing is known: it is never said to be idle, its screen is not read, and Enter
- * is pressed only after a longer pause, because some take an Enter close behind a burst of text for a newline. A
+ * is pressed only after a longer pause, because some take an Enter soon after a burst of text for a newline. A
  * program that wants to say more may write the lines of `hook-lines.ts` to `$GT_HOOK_FIFO`.
  */
 export const generic: AgentProfile = {

@@ -77,7 +77,7 @@ export function isBarred(screen: Screen, row: number, left: number): boolean {
   return text.charAt(left) === BAR && text.slice(0, left).trim() === "";
 }
 
-/** A row of the box behind its bar. */
+/** A row of the box, without its bar. */
 function inBox(screen: Screen, { left, right }: Box, row: number): string {
   return cut(lineAt(screen, row), left + 1, right);
 }
@@ -89,7 +89,7 @@ function choicesIn(screen: Screen, box: Box): ChoiceReading | undefined {
 }
 
 /**
- * `1. Green` …, upwards from the keys; a description is indented further, a question stands above in the same column.
+ * `1. Green` …, upwards from the keys; a description is indented further, a question is above in the same column.
  * The chosen one's number is not in the muted colour that the words of the key row have.
  */
 function listAbove(screen: Screen, box: Box): ChoiceReading | undefined {

@@ -9,7 +9,7 @@ const INTERRUPT = /\besc (?:again to )?interrupt\b/;
 const RETRY = /\bretrying\b.{0,40}\battempt\b|rate limit|usage limit/i;
 
 /**
- * What OpenCode's screen says. Composer and dialogs stand behind a bar `┃` at the bottom of the screen; the composer's
+ * What OpenCode's screen says. Composer and dialogs are behind a bar `┃` at the bottom of the screen; the composer's
  * box is closed by `╹▀▀▀`, whose width tells the box from the side panel at its right. Colours follow the person's
  * theme, so they are only compared with each other.
  */

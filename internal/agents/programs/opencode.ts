@@ -13,14 +13,14 @@ const PROGRAM = /^opencode(?:\.exe)?$/;
 const RULES = { command: /^\s*[!/#@&]/, leaving: LEAVING, openEnd: /(?:\\|(?:^|\s)@\S*)$/ };
 
 /**
- * A question's list goes down, and Enter on its last choice opens a field; a permission's buttons stand side by side.
+ * A question's list goes down, and Enter on its last choice opens a field; a permission's buttons are side by side.
  */
 const LIST = { ...VERTICAL, asksText: /^Type your own answer/i, textField: "after-enter" } as const;
 const BUTTONS = { next: "Right", previous: "Left" } as const;
 
 /**
  * OpenCode. What a bracketed paste shows in its composer (1.18.33): up to 150 characters on one
- * or two lines stand there verbatim; more is folded to `[Pasted ~5 lines]` (one long line: `[Pasted ~1 lines]`), and a
+ * or two lines are there verbatim; more is folded to `[Pasted ~5 lines]` (one long line: `[Pasted ~1 lines]`), and a
  * folded paste arrives with one space at its end. The echo may take 0.7 s right after the start, else 50–300 ms.
  * Submitted, the composer is empty at once; while it works a message is held by it, shown at the end of the transcript
  * with `QUEUED` below, which may take half a second to appear. It uses the alternate screen and leaves no history.

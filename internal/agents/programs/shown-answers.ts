@@ -27,7 +27,7 @@ export function codexShownAnswer(screen: Screen, dialog: DialogView, given: stri
   return says === "no" ? "other" : undefined;
 }
 
-/** Claude Code writes the answer behind each question: `● Answered Claude's questions:`, `⎿  · Which one? → Green`. */
+/** Claude Code writes the answer after each question: `● Answered Claude's questions:`, `⎿  · Which one? → Green`. */
 export function claudeShownAnswer(screen: Screen, dialog: DialogView, given: string): ShownAnswer | undefined {
   if (dialog.kind !== "question") return undefined;
   const rows = newestTurn(screen, /^❯ /);
@@ -44,7 +44,7 @@ export function claudeShownAnswer(screen: Screen, dialog: DialogView, given: str
   return others.some((label) => label !== "" && answer.startsWith(label)) ? "other" : undefined;
 }
 
-/** What stands before and behind the last arrow, letters and digits only. */
+/** The text before and after the last arrow, letters and digits only. */
 function lettersAround(text: string): readonly string[] {
   const at = text.lastIndexOf(" → ");
   return at < 0 ? [] : [text.slice(0, at), text.slice(at + 3)].map(lettersAndDigits);

@@ -55,7 +55,7 @@ describe("the owner of a certificate", () => {
     expect(gone).toMatchObject({ kind: "unavailable", message: expect.stringContaining("connect again") });
   });
 
-  it("is not told to come again when it never was welcome", () => {
+  it("is not asked to reconnect if it was never admitted", () => {
     expect(refusal(CLIENT, { at: now + 8 * DAY, isNew: true })).toMatchObject({ kind: "unauthenticated" });
     const strange = refusal(CLIENT, { trust: trusting(new TestCa("next")), isNew: true });
     expect(strange).toMatchObject({ kind: "unauthenticated" });

@@ -5,7 +5,7 @@ import { isFor } from "../../pki/tls-files.ts";
 import type { Standing, Trust } from "../../pki/trust.ts";
 import { identitiesOf, isSidecar } from "./identities.ts";
 
-/** Somebody who calls, by the connection. */
+/** A caller, as known by the connection. */
 export interface Caller {
   readonly certificate: X509Certificate;
   /** The connection has only begun; otherwise it was welcome until now. */
@@ -16,7 +16,7 @@ export interface Caller {
  * Why a caller may not call, or not any more; undefined: it may. The handshake has checked chain and dates; this is
  * asked again whenever our trust changes or a certificate ends, of connections that are open.
  *
- * A caller's certificate is to be issued by a CA that stands in `ca.crt` itself: what a caller sends along to stand in
+ * A caller's certificate is to be issued by a CA that is in `ca.crt` itself: what a caller sends along to be in
  * between is not seen here.
  *
  * `unavailable` is for certificates that were good and may have a successor: the caller may connect again with that
@@ -28,13 +28,13 @@ export function refusalOf({ certificate, isNew }: Caller, trust: Trust, now: num
   const standing = trust.standing(certificate, now);
   if (standing !== "good") return new DomainError(...REFUSALS[isNew ? "new" : "open"][standing]);
   if (!isFor(certificate, "client")) {
-    return new DomainError("unauthenticated", "the caller's certificate is not one for callers (no clientAuth)");
+    return new DomainError("unauthenticated", "the caller's certificate is not for clients (no clientAuth)");
   }
   if (isNew && hasWeakKey(certificate)) {
     return new DomainError("unauthenticated", "the key of the caller's certificate is too weak");
   }
   if (identitiesOf(certificate).some(isSidecar)) {
-    return new DomainError("denied", "the caller's certificate is a sidecar's: sidecars do not call");
+    return new DomainError("denied", "the caller's certificate is a sidecar's: sidecars may not call");
   }
   return undefined;
 }
@@ -46,7 +46,7 @@ const AGAIN = "connect again with the one that replaces it";
 const NEW: Refusals = {
   expired: ["unauthenticated", "the caller's certificate has expired"],
   "not-yet-valid": ["unauthenticated", "the caller's certificate is not valid yet"],
-  untrusted: ["unauthenticated", "the caller's certificate is not from a CA that is trusted here itself"],
+  untrusted: ["unauthenticated", "the CA of the caller's certificate is not itself trusted here"],
   revoked: ["unauthenticated", "the caller's certificate is revoked"],
   "no-list": ["unauthenticated", "the CA of the caller's certificate has no current revocation list here"],
 };
@@ -54,7 +54,7 @@ const NEW: Refusals = {
 const OPEN: Refusals = {
   ...NEW,
   expired: ["unavailable", `the caller's certificate has expired: ${AGAIN}`],
-  untrusted: ["unavailable", `the CA of the caller's certificate is not trusted any more: ${AGAIN}`],
+  untrusted: ["unavailable", `the CA of the caller's certificate is no longer trusted: ${AGAIN}`],
 };
 
 const REFUSALS = { new: NEW, open: OPEN };

@@ -16,7 +16,7 @@ export interface CrlServerOptions {
   readonly lists: () => string | undefined;
 }
 
-/** What a caller may take: a list is small, and it is asked for now and then. */
+/** How long a caller may take: a list is small and requested rarely. */
 const MAX_CONNECTIONS = 256;
 const TIMEOUT_MS = 10_000;
 

@@ -8,7 +8,7 @@ export interface FolderWatch extends Disposable {
 
 /**
  * Watches the folder itself: a watch on a file ends with the file, which a rename over it or the swap of a link puts
- * out of sight. Some volumes tell nothing; whoever waits needs a time-out beside it.
+ * out of sight. Some volumes send no notifications, so waiting also needs a time-out.
  */
 export function watchFolder(dir: string): FolderWatch {
   const { promise: changed, resolve } = Promise.withResolvers<void>();

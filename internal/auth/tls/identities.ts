@@ -22,7 +22,7 @@ export function sessionsOf(certificate: X509Certificate): readonly string[] {
 export function checkSession(leaf: X509Certificate, sessionId: string): void {
   const named = sessionsOf(leaf);
   if (named.length === 0 || named.includes(sessionId)) return;
-  const message = `tls.crt is of session ${JSON.stringify(named[0])}, and this one is ${JSON.stringify(sessionId)}`;
+  const message = `tls.crt is for session ${JSON.stringify(named[0])}, but this is session ${JSON.stringify(sessionId)}`;
   throw new DomainError("invalid", message, { fields: { reason: "identity" } });
 }
 
@@ -33,7 +33,7 @@ export function isSidecar(uri: string): boolean {
 
 /** What a caller's name takes, as in `gastown-sender`. */
 const MAX_CHARS = 256;
-/** Of a name that is longer than that so much is kept, and a hash of all of it. */
+/** A longer name is cut to this, followed by a hash of the whole name. */
 const KEPT_CHARS = 190;
 
 /** A name of at most 256 characters: a longer one ends in `~` and its SHA-256 instead. */

@@ -55,7 +55,7 @@ export interface TlsPaths {
 }
 
 /**
- * Reads files that somebody replaces one by one: what is read may be half of a change, `checkTls` tells. Every list
+ * Reads files that may be replaced one by one: the result may be half of a change, which `checkTls` detects. Every list
  * that is named must be there.
  * @throws DomainError `invalid` that names the file which cannot be read
  */

@@ -113,7 +113,7 @@ describe("a folder with TLS files", () => {
     await end();
   });
 
-  it("finds a change that nobody tells of, at the next look", async () => {
+  it("finds a change without a notification at the next check", async () => {
     const { subject, clock, put, end } = folder({ pollMs: 30_000 });
     await put(second, false);
     expect(subject.current?.files).toBe(first);
@@ -138,7 +138,7 @@ describe("a folder with TLS files", () => {
     expect(told.refused).toEqual([reason]);
     const warnings = told.log.filter((line) => line.includes('"level":40'));
     expect(warnings).toHaveLength(1);
-    expect(warnings[0]).toContain("the one before stays in use");
+    expect(warnings[0]).toContain("the previous one stays in use");
     await put(second);
     expect(subject.current?.files).toBe(second);
     await end();

@@ -31,11 +31,11 @@ export interface TlsFolderOptions {
   readonly check?: (tls: CheckedTls) => void;
   /** Which CAs must have a current revocation list. Default: none. */
   readonly trust?: TrustOptions;
-  /** How often to look although nothing told of a change. Default 30 s. */
+  /** How often to check without a notification. Default 30 s. */
   readonly pollMs?: number;
   /**
-   * From a change to the look at it, so that what belongs together is written; the most often it is looked. Default 200
-   * ms.
+   * The delay between a change and the check, so that related files are all written; also the minimum interval.
+   * Default 200 ms.
    */
   readonly settleMs?: number;
 }
@@ -44,7 +44,7 @@ export interface TlsFolderOptions {
 type Read = TlsFiles | { readonly fault: TlsFault; readonly why: string };
 
 /**
- * A folder with `tls.crt`, `tls.key`, `ca.crt` and maybe `crl.pem` that somebody replaces now and then: a mounted
+ * A folder with `tls.crt`, `tls.key`, `ca.crt` and optionally `crl.pem` that is replaced from time to time: a mounted
  * Secret, or a plain folder that is written or renamed into; or the same files in places of their own. A set of files
  * is used only when `checkTls` accepts it as a whole; until then, and whenever a later one is torn, expired or does not
  * fit together, the one before stays in use.
@@ -54,7 +54,7 @@ export class TlsFolder implements Task {
   readonly #options: TlsFolderOptions;
   readonly #first = Promise.withResolvers<CheckedTls>();
   #current: CheckedTls | undefined;
-  /** Of the set that was looked at last. */
+  /** Of the set that was checked last. */
   #seen: { readonly text: string; readonly refused: boolean } | undefined;
   #inUse = "";
   /** The set in use was within its dates at the last look. */
@@ -104,7 +104,7 @@ export class TlsFolder implements Task {
     this.#tellOfEnd(now);
   }
 
-  /** Of the set in use; forever when it has been told of. */
+  /** The expiry of the set in use; Infinity once it has been reported. */
   #untilEnd(): number {
     if (this.#current === undefined || !this.#usable) return Number.POSITIVE_INFINITY;
     return Math.max(0, this.#current.notAfter - this.#deps.clock.now());
@@ -141,10 +141,10 @@ export class TlsFolder implements Task {
     } catch (err) {
       this.#seen = { text, refused: true };
       if (!isNew) return;
-      const next = this.#current ? "the one before stays in use" : "there is none yet";
+      const next = this.#current ? "the previous one stays in use" : "there is none yet";
       this.#deps.logger.warn(
         { dir: nameOf(this.#options.dir), err: errorText(err), next },
-        "a certificate is not used",
+        "a certificate was refused",
       );
       this.#deps.onRefused?.(faultOf(err));
     }

@@ -12,12 +12,12 @@ export class TlsMetrics {
     const registers = this.#registers;
     this.#reloads = new Counter({
       name: "gastown_tls_reloads_total",
-      help: "Sets of certificate, key, CA and revocation lists that were taken into use.",
+      help: "Sets of certificate, key, CA and revocation lists that were put into use.",
       registers,
     });
     this.#failures = new Counter({
       name: "gastown_tls_reload_failures_total",
-      help: "Sets that were not taken into use, by what is wrong with them; the one before stays.",
+      help: "Sets that were refused, by reason; the previous set stays in use.",
       labelNames: ["reason"],
       registers,
     });
@@ -31,11 +31,11 @@ export class TlsMetrics {
     this.#failures.inc({ reason });
   }
 
-  /** When what is in use ends; read when somebody asks. */
+  /** When the certificate and list in use expire; read at each scrape. */
   observe(current: () => CheckedTls | undefined): void {
     this.#gauge(
       "gastown_tls_certificate_expiry_timestamp_seconds",
-      "When the certificate in use, or a CA above it, ends (Unix time); 0 without one.",
+      "When the certificate in use, or a CA above it, expires (Unix time); 0 without one.",
       () => current()?.notAfter ?? 0,
     );
     this.#gauge(

@@ -20,7 +20,7 @@ export function bridgeGate(context: HandlerContext): void {
   const { service, method } = context;
   if (FOR_ANY_TOKEN.has(service.typeName)) return;
   if (service.typeName !== BridgeService.typeName)
-    throw new DomainError("denied", `nobody may call ${service.typeName}: no role is set for it`);
+    throw new DomainError("denied", `no caller may call ${service.typeName}: no role is assigned to it`);
   const refusal = roleRefusal(claims, method.name);
   if (refusal) throw refusal;
 }

@@ -45,7 +45,7 @@ export interface BridgeServingOptions {
   readonly ready?: Promise<void>;
   /** See `SessionLimits`. */
   readonly maxConnectionAgeMs?: number | undefined;
-  /** How long calls may go on after they were told to stop. */
+  /** How long calls may continue after shutdown begins. */
   readonly graceMs: number;
 }
 

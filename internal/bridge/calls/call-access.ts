@@ -36,7 +36,7 @@ export class CallAccess {
   /** @throws DomainError `invalid` without an id, `not-found` for a session that the caller's project does not have */
   session(context: HandlerContext, id: string): SessionKey {
     const claims = claimsOf(context);
-    if (id === "") throw new DomainError("invalid", "a session_id is needed");
+    if (id === "") throw new DomainError("invalid", "a session_id is required");
     const key = { project: claims.project, id };
     context.values.get(spanKey)?.set({ "gastown.session": id.slice(0, 128), "gastown.project": claims.project });
     const session = this.#sessions.get(key);

@@ -114,7 +114,7 @@ export function passThrough(deps: PassThroughDeps) {
 
 /** @throws DomainError `invalid` */
 function needed<T>(request: T | undefined): T {
-  if (request === undefined) throw new DomainError("invalid", "the field request is needed: it says what to do");
+  if (request === undefined) throw new DomainError("invalid", "the field request is required");
   return request;
 }
 

@@ -13,15 +13,15 @@ const MAX_OPTION_BYTES = 8192;
 /** What to start. @throws DomainError `invalid` */
 export function startRequestOf(request: StartSessionRequest): StartRequest {
   const { projectId: project, sessionId: id, provider, repoPath, agentOpts } = request;
-  if (project === "") throw new DomainError("invalid", "a project_id is needed");
+  if (project === "") throw new DomainError("invalid", "a project_id is required");
   if (!SESSION_ID.test(id)) {
     throw new DomainError(
       "invalid",
       "a session_id is 1 to 128 of A-Z a-z 0-9 . _ - and begins with a letter or a digit",
     );
   }
-  if (provider === "") throw new DomainError("invalid", "a provider is needed");
-  if (repoPath === "") throw new DomainError("invalid", "a repo_path is needed");
+  if (provider === "") throw new DomainError("invalid", "a provider is required");
+  if (repoPath === "") throw new DomainError("invalid", "a repo_path is required");
   if (Buffer.byteLength(repoPath) > MAX_PATH_BYTES)
     throw new DomainError("invalid", `a repo_path has at most ${MAX_PATH_BYTES} bytes`);
   checkOptions(Object.entries(agentOpts));
@@ -29,7 +29,7 @@ export function startRequestOf(request: StartSessionRequest): StartRequest {
 }
 
 function checkOptions(options: readonly (readonly [name: string, value: string])[]): void {
-  if (options.length > MAX_OPTIONS) throw new DomainError("invalid", `at most ${MAX_OPTIONS} agent_opts are taken`);
+  if (options.length > MAX_OPTIONS) throw new DomainError("invalid", `at most ${MAX_OPTIONS} agent_opts are allowed`);
   for (const [name, value] of options) {
     if (Buffer.byteLength(name) > MAX_OPTION_NAME_BYTES || Buffer.byteLength(value) > MAX_OPTION_BYTES)
       throw new DomainError(
@@ -37,7 +37,7 @@ function checkOptions(options: readonly (readonly [name: string, value: string])
         `a name in agent_opts has at most ${MAX_OPTION_NAME_BYTES} bytes, a value ${MAX_OPTION_BYTES}`,
       );
     if (!name.isWellFormed() || !value.isWellFormed() || value.includes("\0"))
-      throw new DomainError("invalid", "agent_opts hold valid Unicode without NUL");
+      throw new DomainError("invalid", "agent_opts must be valid Unicode without NUL");
   }
 }
 

@@ -85,7 +85,7 @@ export class SessionsWatch {
   async #read(signal: AbortSignal): Promise<void> {
     try {
       for await (const change of this.#backend.changes(this.#request.project, signal)) this.#changed(change);
-      this.#failure = new DomainError("unavailable", "the sessions are not watched any more");
+      this.#failure = new DomainError("unavailable", "the sessions are no longer watched");
     } catch (err) {
       this.#failure = err;
     }

@@ -4,7 +4,7 @@ import { BACKLOG_BYTES } from "../unread-stream.ts";
 
 /** A subscriber's place in a session's events. */
 export interface FrameCursor {
-  /** Undefined: nothing yet. @throws DomainError when it cannot go on */
+  /** Undefined: nothing yet. @throws DomainError when it cannot continue */
   next(): StreamFrame | undefined;
 }
 
@@ -72,7 +72,7 @@ export class EventFanout {
     this.#isRunning = false;
   }
 
-  /** Before the log is read: what comes in between wakes the loop. */
+  /** Before the log is read, so that events in between wake the loop. */
   #awaitGrowth(): void {
     const grown = this.#log.closed ? undefined : this.#log.grown();
     if (grown !== this.#awaited) void grown?.then(() => this.#wake());

@@ -12,7 +12,7 @@ export interface MirrorLogOptions {
 
 /**
  * The last events of a log that lives elsewhere, under the numbers that they have there; bounded by count and bytes:
- * the oldest go first. Numbers that did not come stay holes, which readers are told of.
+ * the oldest go first. Missing numbers remain gaps, which are reported to readers.
  */
 export class MirrorLog<T> implements EventSource<T> {
   readonly start = 1n;
@@ -62,7 +62,7 @@ export class MirrorLog<T> implements EventSource<T> {
     return this.#entries[low];
   }
 
-  /** A reader's place behind `seq`. @throws DomainError `precondition` for another epoch */
+  /** A reader's position after `seq`. @throws DomainError `precondition` for another epoch */
   cursorAfter(seq: bigint, epoch: string): LogCursor<T> {
     return LogCursor.open(this, { epoch, after: seq });
   }

@@ -107,7 +107,7 @@ export class MirroredEvents implements SessionLog {
     this.#cursors.advance(who, seq, this.#deps.clock.monotonicMs());
   }
 
-  /** Reads the sidecar's events until the last one, again and again where its stream breaks. */
+  /** Reads the sidecar's events until the last one, repeatedly where its stream breaks. */
   async run(terminal: SessionTerminal, signal: AbortSignal): Promise<void> {
     while (!signal.aborted && !this.isOver) {
       try {
@@ -119,7 +119,7 @@ export class MirroredEvents implements SessionLog {
     }
   }
 
-  /** Adds the last event; one of our own where the sidecar did not live to tell it. */
+  /** Adds the last event; one of our own if the sidecar ended before it sent it. */
   finish(error: string | undefined): void {
     const { seq, payload } = this.#last ?? this.#lastEvent(error);
     this.#append(seq, payload);
@@ -131,7 +131,7 @@ export class MirroredEvents implements SessionLog {
    */
   #checkBegun(): void {
     if (this.#log.epoch !== "") return;
-    throw new DomainError("unavailable", "the session's sidecar has not told an event yet: no position is known");
+    throw new DomainError("unavailable", "the session's sidecar has not sent an event yet: no position is known");
   }
 
   #lastEvent(error: string | undefined) {

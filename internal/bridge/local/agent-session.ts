@@ -45,8 +45,8 @@ export interface AgentSession {
   recallPosition(request: EventsRequest, caller: Caller, signal: AbortSignal): Promise<void>;
   /** Keeps a position that was acknowledged where it outlives this process, if that can be done. */
   keepPosition(position: AckedPosition, caller: Caller, signal: AbortSignal): Promise<void>;
-  /** 0: KILL at once. Resolves when it has gone. */
+  /** 0: KILL at once. Resolves when it has ended. */
   stop(graceMs: number): Promise<void>;
-  /** Adds the session's last event; nothing of this object lives on. */
+  /** Adds the session's last event; this object owns nothing afterwards. */
   finish(end: AgentEnd): Promise<void>;
 }

@@ -17,7 +17,7 @@ export class BridgeMetrics {
     this.#providers = new Set(providers);
     this.#starts = new Counter({
       name: "gastown_bridge_starts_total",
-      help: "StartSession calls, by provider and outcome: ok, or the kind of the refusal.",
+      help: "StartSession calls, by provider and outcome: ok, or the kind of refusal.",
       labelNames: ["provider", "outcome"],
       registers: this.#registers,
     });
@@ -29,7 +29,7 @@ export class BridgeMetrics {
     this.#starts.inc({ provider: this.#providers.has(provider) ? provider : "unknown", outcome });
   }
 
-  /** The sessions that are kept; read when somebody asks. */
+  /** The sessions that are kept; read at each scrape. */
   observe(sessions: () => readonly Pick<SessionInfo, "provider" | "status">[]): void {
     new Gauge({
       name: "gastown_bridge_sessions",

@@ -48,7 +48,7 @@ export class InputLedger {
     const open = [...this.open()].length;
     if (open >= MAX_OPEN) {
       const fields = { limit: MAX_OPEN };
-      throw new DomainError("exhausted", `${open} inputs wait for the agent: no more are taken`, { fields });
+      throw new DomainError("exhausted", `${open} inputs are waiting for the agent: no more are accepted`, { fields });
     }
     const all = [...this.#entries.values()];
     const isOverShare = all.filter((entry) => entry.owner === owner).length >= MAX_OF_ONE;

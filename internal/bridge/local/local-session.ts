@@ -138,15 +138,14 @@ export class LocalSession {
   /** @throws DomainError as `SessionBackend.terminal` */
   terminal(): SessionTerminal {
     const { terminal, hasTerminal } = this.#agent;
-    if (!hasTerminal)
-      throw new DomainError("unimplemented", "the session has no terminal: its agent is talked to over stdio");
+    if (!hasTerminal) throw new DomainError("unimplemented", "the session has no terminal: its agent uses stdio");
     const notRunning = () => this.#notRunning();
     if (this.hasEnded) {
       if (this.#agent.terminalAtEnd === undefined) throw notRunning();
       return this.#agent.terminalAtEnd(notRunning);
     }
     if (terminal !== undefined) return terminal;
-    throw new DomainError("unavailable", "the session is starting: its terminal is not there yet", {
+    throw new DomainError("unavailable", "the session is starting: its terminal does not exist yet", {
       fields: { session: "starting" },
     });
   }
@@ -206,13 +205,13 @@ export class LocalSession {
   }
 
   #notRunning(): DomainError {
-    return new DomainError("precondition", `the session is ${this.#state.type}: its agent takes nothing`, {
+    return new DomainError("precondition", `the session is ${this.#state.type}: its agent accepts no input`, {
       fields: { status: this.#state.type },
     });
   }
 
   #bug(err: unknown): void {
     const { project, id: session, provider } = this.request;
-    this.#deps.logger.error({ err, project, session, provider }, "a session failed in a way that is a bug");
+    this.#deps.logger.error({ err, project, session, provider }, "a session failed because of a bug");
   }
 }

@@ -24,7 +24,7 @@ describe("an input", () => {
   const send = (text: string, idempotencyKey = "", caller: typeof alice | typeof bob = alice) =>
     sessions.sendInput(key(), { text, idempotencyKey }, caller, never);
 
-  it("is told with its number, and what became of it", async () => {
+  it("is reported with its number and its outcome", async () => {
     await start();
     expect(await send("hello", "k1")).toEqual({ outcome: "submitted", seq: 2n, error: "" });
     const events = await read();

@@ -73,7 +73,8 @@ const START_WAIT_MS = 10_000;
 const LABELS: ReadonlySet<string> = new Set(["gastown.io/agent", "gastown.io/provider"]);
 
 /**
- * Sessions on this host. Starts are taken while `run` goes on; when it is told to stop, it stops all sessions first.
+ * Sessions on this host. Starts are accepted while `run` is running; when it is asked to stop, it stops all sessions
+ * first.
  */
 export class LocalSessions implements SessionBackend, Task {
   readonly knownLabels = LABELS;
@@ -193,7 +194,7 @@ export class LocalSessions implements SessionBackend, Task {
     const named = `session ${JSON.stringify(request.id)}`;
     if (session.hasEnded) {
       const fields = { status: session.state.type };
-      throw new DomainError("precondition", `${named} has ended and is still kept: take another id`, { fields });
+      throw new DomainError("precondition", `${named} has ended and is still kept: choose another id`, { fields });
     }
     if (isSame(session.request, request)) return session;
     throw new DomainError("already-exists", `${named} was started with other parameters`);

@@ -85,7 +85,7 @@ function below(fd: number, part: string): number {
   }
 }
 
-/** Without /proc the path is looked up at once, and refused when a link was on the way. */
+/** Without /proc the path is resolved at once, and refused if it contains a link. */
 function openByPath(start: string, rest: readonly string[]): number {
   const path = [realpathSync(start), ...rest].join("/");
   if (realpathSync(path) !== path) throw notAllowed();
@@ -112,9 +112,9 @@ function refusalOf(err: unknown): unknown {
 }
 
 function notAllowed(cause?: unknown): DomainError {
-  return new DomainError("denied", "repo_path is not under an allowed path, or goes over a link", { cause });
+  return new DomainError("denied", "repo_path is not under an allowed path, or leads through a link", { cause });
 }
 
 function noFolder(cause?: unknown): DomainError {
-  return new DomainError("invalid", "repo_path is no folder on this host", { cause });
+  return new DomainError("invalid", "repo_path is not a folder on this host", { cause });
 }

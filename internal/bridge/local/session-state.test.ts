@@ -17,7 +17,7 @@ describe("a session", () => {
   it.each<[SessionState, SessionFact, SessionState]>([
     [starting, start, running],
     [starting, stop, stopping],
-    [starting, exit, { type: "failed", at: 9, why: "StartFailed", error: "the agent ended while it started" }],
+    [starting, exit, { type: "failed", at: 9, why: "StartFailed", error: "the agent ended during its start" }],
     [starting, crash, { type: "failed", at: 9, why: "StartFailed", error: "exit code 1" }],
     [running, start, running],
     [running, idle, { type: "stopping", why: "IdleTimeout" }],

@@ -35,7 +35,7 @@ export function nextState(state: SessionState, fact: SessionFact): SessionState 
         type: "failed",
         at: fact.at,
         why: "StartFailed",
-        error: fact.error ?? "the agent ended while it started",
+        error: fact.error ?? "the agent ended during its start",
       };
     case "running":
       if (fact.type === "started") return state;

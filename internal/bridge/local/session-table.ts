@@ -41,7 +41,7 @@ export class SessionTable {
     const own = this.of(project).filter(isLive).length;
     if (own >= maxPerProject) throw tooMany(`the project has ${own} sessions`, maxPerProject);
     const all = this.all().filter(isLive).length;
-    if (all >= maxGlobal) throw tooMany(`${all} sessions are there`, maxGlobal);
+    if (all >= maxGlobal) throw tooMany(`there are ${all} sessions`, maxGlobal);
   }
 
   add(session: LocalSession): void {
@@ -60,7 +60,7 @@ export class SessionTable {
     return true;
   }
 
-  /** Those that have ended and are to go although their retention goes on, the oldest first. */
+  /** Those that have ended and are to go although their retention continues, the oldest first. */
   overflow(): readonly LocalSession[] {
     const ended = this.all()
       .filter((session) => session.hasEnded)

@@ -67,7 +67,7 @@ export class SessionTokens {
     }
   }
 
-  /** The first token is written before anything is waited for. Where none can be made, the one before lives on. */
+  /** The first token is written before any wait. If none can be created, the previous one stays. */
   async #renew(session: SessionKey, path: string, signal: AbortSignal): Promise<void> {
     const { clock, logger, tokens } = this.#deps;
     const halfLifeMs = tokens.ttlMs / 2;

@@ -21,7 +21,7 @@ it("asks once for all who ask at the same moment, and again for who asks while i
   expect(await Promise.all([...together, later])).toEqual([1, 1, 2]);
 });
 
-it("is stopped when nobody waits any more", async () => {
+it("is stopped when no caller is waiting any more", async () => {
   const signals: AbortSignal[] = [];
   const shared = new SharedCall<never>((signal) => {
     signals.push(signal);

@@ -7,13 +7,13 @@ interface Batch<T> {
   waiting: number;
 }
 
-/** One call for all who ask at the same moment; each answer was asked for after the question. */
+/** One call for all callers at the same moment; each answer was requested after its caller asked. */
 export class SharedCall<T> {
   readonly #call: (signal: AbortSignal) => Promise<T>;
   /** Not begun yet. */
   #next: Batch<T> | undefined;
 
-  /** The signal of `call` aborts when nobody waits any more. */
+  /** The signal of `call` aborts when no caller is waiting any more. */
   constructor(call: (signal: AbortSignal) => Promise<T>) {
     this.#call = call;
   }

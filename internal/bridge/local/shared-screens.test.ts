@@ -78,7 +78,7 @@ it("gives all watchers what one stream tells; who comes later begins with a snap
   expect(screen.opened).toBe(1);
 });
 
-it("gives a slow watcher the newest picture, and keeps nobody waiting for it", async () => {
+it("gives a slow watcher the newest picture, and delays no other watcher", async () => {
   const screen = new Screen();
   screen.tell(SNAPSHOT, "0");
   const [fast, slow] = [screen.shared.watch(request, never), screen.shared.watch(request, never)];

@@ -14,7 +14,7 @@ const AS_SNAPSHOT = Uint8Array.of(KIND_FIELD << 3, UpdateKind.SNAPSHOT);
 /**
  * Watchers of one session's screen: those who want the same lines at the same rate share one stream of its sidecar,
  * which lives from the first to the last of them. Updates are passed on as the sidecar encoded them. Who comes later
- * begins with the last picture; who is slow gets the newest one when it can take it, and keeps nobody waiting.
+ * begins with the last picture; a slow watcher gets the newest one when it is ready, and delays no other watcher.
  */
 export class SharedScreens {
   readonly #open: Open;
@@ -52,7 +52,7 @@ interface Numbered {
   readonly seq: number;
 }
 
-/** One stream of a sidecar. Holds its last picture, and what came after that. */
+/** One stream of a sidecar. Holds its last snapshot and the updates after it. */
 class Share {
   readers = 0;
   readonly stop = new AbortController();

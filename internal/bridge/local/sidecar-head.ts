@@ -11,7 +11,7 @@ import type { Caller, SessionTerminal } from "../session-backend.ts";
 const NO_SEQ = 2n ** 64n - 1n;
 const BRIDGE: Caller = { identity: "bridge", role: "read" };
 
-/** The number of the last event of a session; undefined: its sidecar does not say so within `ms`. */
+/** The number of the last event of a session; undefined: its sidecar does not answer within `ms`. */
 export async function headAtSidecar(clock: Clock, terminal: SessionTerminal, ms: number): Promise<bigint | undefined> {
   const stop = new AbortController();
   const asked = refusalOf(terminal, stop.signal);

@@ -24,7 +24,7 @@ export interface StdioSessionDeps {
 
 /** After this much text other work of the process gets its turn. */
 const TURN_CHARS = 64 * 1024;
-/** An agent that has been stopped has told its end after this. */
+/** A stopped agent has reported its end after this time. */
 const LAST_WORDS_MS = 2000;
 
 /** An agent that is talked to in its own protocol, over its standard streams. */
@@ -89,7 +89,7 @@ export class StdioSession implements AgentSession {
 
   async finish({ error }: AgentEnd): Promise<void> {
     for (const entry of [...this.#ledger.open()])
-      this.#settle(entry, { outcome: "agent-dead", error: "the agent ended before it took the input" });
+      this.#settle(entry, { outcome: "agent-dead", error: "the agent ended before it accepted the input" });
     this.#events.stopped({ done: true, ...(error !== undefined && { error }) });
     this.#life.abort();
     await this.#writing;
@@ -108,7 +108,7 @@ export class StdioSession implements AgentSession {
 
   async #deliver(entry: LedgerEntry, text: string): Promise<void> {
     const result = await this.#give({ text, requestId: entry.requestId });
-    // What became of it may have been told before.
+    // Its outcome may already have been reported.
     if (entry.outcome === undefined) this.#settle(entry, result);
   }
 
@@ -119,7 +119,7 @@ export class StdioSession implements AgentSession {
     } catch (err) {
       if (this.#life.signal.aborted) return { outcome: "agent-dead", error: "the session ended" };
       if (err instanceof DomainError) return { outcome: "unknown", error: err.message };
-      logger.error({ err, provider: provider.id }, "a provider failed to send in a way that is a bug");
+      logger.error({ err, provider: provider.id }, "a provider failed to send because of a bug");
       return { outcome: "unknown", error: "internal error" };
     }
   }
@@ -136,7 +136,12 @@ export class StdioSession implements AgentSession {
 
   #receiptOf({ requestId, owner, acceptedAt }: LedgerEntry, { outcome, error }: InputOutcome): NudgeReceipt {
     const took = Math.round(this.#deps.clock.monotonicMs() - acceptedAt);
-    const taken = { source: "output", value: "taken by the agent's protocol", ageMs: 0, confidence: "proof" } as const;
+    const taken = {
+      source: "output",
+      value: "accepted by the agent's protocol",
+      ageMs: 0,
+      confidence: "proof",
+    } as const;
     return {
       ...{ requestId, outcome, error, sender: owner, queuePosition: 0 },
       evidence: outcome === "submitted" ? [taken] : [],

@@ -123,7 +123,7 @@ describe("a session in a terminal", () => {
     expect(await stale.catch((err: unknown) => err)).toMatchObject({ kind: "precondition", fields: { epoch: "e2" } });
   });
 
-  it("keeps its events when the sidecar has gone, with a last one also where nobody lived to tell it", async () => {
+  it("keeps its events after the sidecar has ended, with a last one even if none was sent", async () => {
     await start();
     only().tell({ type: EventType.STDOUT, text: "last words\n" });
     await settle();
@@ -263,7 +263,7 @@ describe("a session in a terminal", () => {
     expect(clock.now()).toBe(before);
   });
 
-  it("of an earlier bridge is served once all that its sidecar has told is known", async () => {
+  it("of an earlier bridge is served once all events of its sidecar are known", async () => {
     await start();
     only().tell(...Array(4).fill({ type: EventType.STDOUT, text: "x\n" }));
     const launched = only();
@@ -289,7 +289,7 @@ describe("a session in a terminal", () => {
     await clock.until(earlier);
   });
 
-  it("judges no position before its sidecar has told an event", async () => {
+  it("judges no position before its sidecar has sent an event", async () => {
     let release = () => {};
     launcher.hold = new Promise((resolve) => {
       release = resolve;

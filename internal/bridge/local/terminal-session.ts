@@ -36,11 +36,11 @@ import { MirroredEvents } from "../events/mirrored-events.ts";
 import type { Caller, EncodedMessage, InputRequest, InputResult, SessionTerminal } from "../session-backend.ts";
 import type { LaunchedTerminal } from "../terminal-launcher.ts";
 import type { AckedPosition, AgentEnd, AgentListener, AgentSession } from "./agent-session.ts";
-import { type LastLook, lastLookAt, lastTerminal } from "./last-look.ts";
+import { type FinalSnapshot, snapshotTerminal, takeFinalSnapshot } from "./final-snapshot.ts";
+import { RecordedReceipts } from "./recorded-receipts.ts";
 import { SharedCall } from "./shared-call.ts";
 import { SharedScreens } from "./shared-screens.ts";
 import { headAtSidecar } from "./sidecar-head.ts";
-import { ToldReceipts } from "./told-receipts.ts";
 
 export interface TerminalSessionDeps {
   readonly clock: Clock;
@@ -67,13 +67,13 @@ const LEAVE_MS = 15_000;
 const POSITION_MS = 500;
 
 const { nudge, sendKeys, respond, ackEvents, streamEvents, watchOutput, status } = SidecarService.method;
-/** On whose behalf a sidecar is looked at once for all. */
+/** The caller in whose name a sidecar is queried for all. */
 const WATCHERS: Caller = { identity: "bridge", role: "read" };
 /** Methods by which something is given to an agent. */
 const INPUTS: ReadonlySet<unknown> = new Set([nudge, sendKeys, respond]);
 const SCREENS: ReadonlySet<WatchMode> = new Set([WatchMode.UNSPECIFIED, WatchMode.SCREEN]);
 
-/** An agent in a terminal of its own, behind a sidecar. */
+/** An agent in its own terminal, behind a sidecar. */
 export class TerminalSession implements AgentSession {
   readonly hasTerminal = true;
   readonly log: MirroredEvents;
@@ -86,8 +86,8 @@ export class TerminalSession implements AgentSession {
   #terminal: SessionTerminal | undefined;
   #mirroring: Promise<void> | undefined;
   #starts = 0;
-  readonly #receipts = new ToldReceipts();
-  #lastLook: LastLook | undefined;
+  readonly #receipts = new RecordedReceipts();
+  #finalSnapshot: FinalSnapshot | undefined;
 
   constructor(deps: TerminalSessionDeps, options: MirrorLogOptions) {
     this.#deps = deps;
@@ -101,7 +101,7 @@ export class TerminalSession implements AgentSession {
 
   terminalAtEnd(why: () => DomainError): SessionTerminal {
     const { session } = this.#deps;
-    return lastTerminal({ look: this.#lastLook, receipts: this.#receipts, session }, why);
+    return snapshotTerminal({ look: this.#finalSnapshot, receipts: this.#receipts, session }, why);
   }
 
   get agent(): string {
@@ -125,7 +125,7 @@ export class TerminalSession implements AgentSession {
     await this.#until(() => this.log.isOver, EVENT_MS);
     if (error !== undefined) return { error };
     if (isUnknown !== true) return {};
-    const told = this.log.isOver ? this.log.failure : "its sidecar ended without a word";
+    const told = this.log.isOver ? this.log.failure : "its sidecar ended without a message";
     return told === undefined ? {} : { error: told };
   }
 
@@ -179,7 +179,7 @@ export class TerminalSession implements AgentSession {
         this.#received(event.requestId, event.seq);
         break;
       case EventType.NUDGE_RECEIPT:
-        if (event.receipt) this.#receipts.tell(event.receipt);
+        if (event.receipt) this.#receipts.record(event.receipt);
         listener.changed(receiptOf(event));
         break;
       case EventType.PHASE_CHANGED:
@@ -194,12 +194,12 @@ export class TerminalSession implements AgentSession {
     this.#told.notify();
   }
 
-  /** Its sidecar lingers for a last look once the last event has been told; what does not go then is killed. */
+  /** Its sidecar lingers for a last status after the last event was delivered; it is killed if it does not end then. */
   async #leave(): Promise<void> {
     const { clock } = this.#deps;
     const launched = this.#launched;
     if (launched === undefined) return;
-    this.#lastLook = await lastLookAt(clock, launched.terminal);
+    this.#finalSnapshot = await takeFinalSnapshot(clock, launched.terminal);
     launched.release();
     await clock.sleep(LEAVE_MS, this.#life.signal).catch(() => {});
     if (!this.#life.signal.aborted) await this.stop(0);
@@ -238,7 +238,7 @@ export class TerminalSession implements AgentSession {
   }
 
   /**
-   * The first event has come; of a survivor, all that it has told so far: positions of them are known to its readers.
+   * The first event has arrived; of a survivor, all events so far, because its readers may know their positions.
    */
   async #caughtUp(terminal: SessionTerminal): Promise<void> {
     const { clock, isSurvivor } = this.#deps;

@@ -51,7 +51,7 @@ describe("the replacement of a CA", () => {
     expect(startRotation(steady, OLD)).toBe(steady);
   });
 
-  it("takes one step at a look, even where nobody has to follow", () => {
+  it("takes one step per check, even if no sidecar has to follow", () => {
     expect(look({ type: "introducing", current: OLD, next: NEW }).state.type).toBe("reissuing");
   });
 });

@@ -12,7 +12,7 @@ export type RotationState =
   /** The previous CA leaves every bundle. */
   | { readonly type: "retiring"; readonly current: CaId; readonly previous: CaId };
 
-/** What a live session's sidecar says of itself in its Status. */
+/** What a running session's sidecar reports in its Status. */
 export interface SidecarReport {
   /** Names it in alarms. */
   readonly session: string;
@@ -33,7 +33,7 @@ export interface RotationOptions {
 /** The state after a look, and who holds up the next step. */
 export interface RotationStep {
   readonly state: RotationState;
-  /** Sessions whose sidecars have not followed yet, sorted; empty: nobody. */
+  /** Sessions whose sidecars have not followed yet, sorted; empty: all have. */
   readonly waitingFor: readonly string[];
 }
 
@@ -67,7 +67,7 @@ export function bundleOf(state: RotationState): readonly CaId[] {
   }
 }
 
-/** Begins the replacement by `next`. A replacement that is under way goes on; it is not replaced itself. */
+/** Begins the replacement by `next`. A replacement that is under way continues; it is not replaced itself. */
 export function startRotation(state: RotationState, next: CaId): RotationState {
   if (state.type !== "steady" || state.current === next) return state;
   return { type: "introducing", current: state.current, next };

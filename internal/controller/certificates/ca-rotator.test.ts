@@ -188,7 +188,7 @@ describe("the replacement of the CA by the replica that leads", () => {
     expect(trust.standing(again, clock.now(), [new X509Certificate(ca.chain)])).toBe("good");
   });
 
-  it("is not begun twice, and takes the next CA that somebody put there", async () => {
+  it("is not begun twice, and uses a next CA that is already in the Secret", async () => {
     running = Promise.resolve();
     expect(await introduceSuccessor(begun, { trustDomain: TOWN, now: clock.now() })).toBe(begun);
     const own = await newSessionsCa(TOWN, clock.now() + 5_000);
@@ -201,6 +201,6 @@ describe("the replacement of the CA by the replica that leads", () => {
       { ...first, "next.crt": first["ca.crt"] ?? "", "next.key": first["ca.key"] ?? "" },
       { trustDomain: TOWN, now: clock.now() },
     );
-    await expect(same).rejects.toThrow("has the key of the one before");
+    await expect(same).rejects.toThrow("has the key of the previous one");
   });
 });

@@ -34,16 +34,16 @@ export interface RotationStatus {
 const BUSY_LOOK_MS = 1_000;
 const MAX_WAIT_MS = 15_000;
 const IDLE_LOOK_MS = 60_000;
-/** Each step is kept for so many reads of the CA's Secret: by then every replica that serves has taken it. */
+/** Each step lasts at least this many reads of the CA's Secret, so that every serving replica has seen it. */
 const READS_OF_A_STEP = 3;
 /** Those who hold up a step are named that often. */
 const REMIND_MS = 300_000;
 const NAMED = 10;
 
 /**
- * Takes the CA's replacement from step to step, by the replica that leads. Where it is stands in the CA's Secret alone,
- * so a replica that begins to lead goes on where the one before was cut off, at whichever call; each step is one write
- * with what was seen as its precondition.
+ * Takes the CA's replacement from step to step, by the replica that leads. Where it is stands in the CA's Secret
+ * alone, so a replica that begins to lead continues where the one before was cut off, at whichever call; each step is
+ * one write with what was seen as its precondition.
  */
 export class CaRotator implements Task {
   readonly #deps: CaRotatorDeps;
@@ -75,7 +75,7 @@ export class CaRotator implements Task {
         await this.#wake.nextOrAfter(await this.#look(signal), clock, signal);
       } catch (err) {
         if (signal.aborted) return;
-        logger.warn({ err }, "cannot go on with the replacement of the CA: trying again");
+        logger.warn({ err }, "cannot continue the replacement of the CA: trying again");
         await clock.sleep(this.#ca.reloadMs, signal).catch(() => {});
       }
     }
@@ -104,7 +104,7 @@ export class CaRotator implements Task {
     return step.waitingFor.length > 0 ? this.#waitMs() : Math.min(IDLE_LOOK_MS, this.#ca.reloadMs);
   }
 
-  /** A state that was not seen before is told of; it is kept for a while, whoever wrote it. */
+  /** A state that was not seen before is reported; it is kept for a minimum time, whichever replica wrote it. */
   async #notice(state: RotationState, secret: ObservedSecret, signal: AbortSignal): Promise<boolean> {
     const text = JSON.stringify(state);
     if (text === this.#seen.text) return false;
@@ -114,7 +114,7 @@ export class CaRotator implements Task {
     this.#status = { phase: state.type, waitingFor: [] };
     if (isFirst && state.type === "steady") return true;
     this.#deps.logger.info({ rotation: state }, "replacement of the CA");
-    await this.#tell({ type: "Normal", ...TOLD[state.type] }, secret, signal);
+    await this.#tell({ type: "Normal", ...PHASE_NOTES[state.type] }, secret, signal);
     return true;
   }
 
@@ -122,7 +122,7 @@ export class CaRotator implements Task {
     return this.#seen.at + READS_OF_A_STEP * this.#ca.reloadMs - this.#deps.clock.monotonicMs();
   }
 
-  /** Ever less often: who has not followed for long will not do so within the next second. */
+  /** With growing intervals: a sidecar that has not followed for long will not do so within the next second. */
   #waitMs(): number {
     const waited = this.#deps.clock.monotonicMs() - this.#seen.at;
     return Math.max(BUSY_LOOK_MS, Math.min(waited / 10, MAX_WAIT_MS));
@@ -166,7 +166,7 @@ export class CaRotator implements Task {
   }
 }
 
-/** The keys that differ; undefined: to be taken away. */
+/** The keys that differ; undefined: to be removed. */
 export function changesOf(before: CaSecretData, after: CaSecretData): Readonly<Record<string, string | undefined>> {
   const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
   return Object.fromEntries([...keys].filter((key) => before[key] !== after[key]).map((key) => [key, after[key]]));
@@ -176,9 +176,9 @@ function isStep(step: RotationStep, state: RotationState): boolean {
   return step.state.type !== state.type;
 }
 
-const TOLD: Readonly<Record<RotationState["type"], Pick<EventNote, "reason" | "message">>> = {
-  introducing: { reason: "CaRotationBegan", message: "the new CA goes into every bundle; the old one signs" },
-  reissuing: { reason: "CaSignerChanged", message: "the new CA signs; every certificate is issued again" },
-  retiring: { reason: "CaRetiring", message: "the old CA leaves every bundle" },
-  steady: { reason: "CaRotationDone", message: "the old CA is trusted no more" },
+const PHASE_NOTES: Readonly<Record<RotationState["type"], Pick<EventNote, "reason" | "message">>> = {
+  introducing: { reason: "CaRotationBegan", message: "the new CA is added to every bundle; the old one signs" },
+  reissuing: { reason: "CaSignerChanged", message: "the new CA signs; every certificate is reissued" },
+  retiring: { reason: "CaRetiring", message: "the old CA is removed from every bundle" },
+  steady: { reason: "CaRotationDone", message: "the old CA is no longer trusted" },
 };

@@ -62,7 +62,7 @@ describe("the CA's Secret", () => {
     [
       "a state of another CA",
       () => ({ ...data, "rotation.json": JSON.stringify({ type: "steady", current: next.id }) }),
-      /rotation\.json: does not fit/,
+      /rotation\.json: does not match/,
     ],
     [
       "a next CA that is not there",

@@ -93,7 +93,7 @@ function withoutLists(data: CaSecretData): CaSecretData {
 function checkLists(pem: string, cas: readonly X509Certificate[]): void {
   const lists = read("crl.pem", () => revocationListsOf(pem));
   if (lists.every((list) => isOfOne(list, cas))) return;
-  throw fault("crl.pem", "holds a list that no CA here has signed");
+  throw fault("crl.pem", "contains a list that no CA here has signed");
 }
 
 function isOfOne(list: RevocationList, cas: readonly X509Certificate[]): boolean {
@@ -113,7 +113,7 @@ function stateOf(data: CaSecretData, current: CaId): RotationState {
   if (text === undefined || text === "") return { type: "steady", current };
   const state = read("rotation.json", () => JSON.parse(text) as RotationState);
   if (!["steady", "introducing", "reissuing", "retiring"].includes(state.type) || state.current !== current) {
-    throw fault("rotation.json", "does not fit ca.crt");
+    throw fault("rotation.json", "does not match ca.crt");
   }
   return state;
 }

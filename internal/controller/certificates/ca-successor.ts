@@ -25,7 +25,7 @@ export async function newSessionsCa(
 
 /**
  * The CA's Secret with a CA that is to take the place of the one in it: the one in `next.crt` and `next.key` if
- * somebody put it there, else a new one. The Secret as it is while a replacement is under way.
+ * it contains one, otherwise a new one. The Secret is unchanged while a replacement is in progress.
  * @param now wall clock, ms
  * @throws DomainError `precondition` for a Secret that cannot be used, `denied` for a next CA that cannot
  */

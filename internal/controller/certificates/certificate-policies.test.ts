@@ -148,7 +148,7 @@ describe("a session's Secret", () => {
     expect(decide(secret({ owners }))).toEqual({ type: "refuse", why: "other-owner" });
   });
 
-  it("is made again when its owner was taken away: nothing would ever delete it", () => {
+  it("is recreated when its owner was removed: nothing would ever delete it", () => {
     expect(decide(secret({ owners: [] }))).toEqual({ type: "recreate", why: "other-owner" });
   });
 });

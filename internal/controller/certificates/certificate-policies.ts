@@ -29,7 +29,7 @@ export interface CertificateCase {
 
 /** What to do about a Secret. */
 export type CertificateAction =
-  /** Nothing, until the certificate is to be renewed (wall clock, ms). */
+  /** Nothing to do until the certificate is due for renewal (wall clock, ms). */
   | { readonly type: "keep"; readonly renewAt: number }
   /** Write a new key and certificate. */
   | { readonly type: "issue"; readonly why: string }
@@ -37,12 +37,12 @@ export type CertificateAction =
   | { readonly type: "refresh"; readonly why: string }
   /** Delete it and begin again: it is of a pod of that name that is gone. */
   | { readonly type: "recreate"; readonly why: string }
-  /** Touch nothing: somebody else's Secret has the name. */
+  /** Touch nothing: a foreign Secret has the name. */
   | { readonly type: "refuse"; readonly why: string }
   /** It is being deleted: look again when it is gone. */
   | { readonly type: "wait"; readonly why: string };
 
-/** What a policy looks at; `leaf` as far as the Secret holds one. */
+/** The input of a policy; `leaf` if the Secret has one. */
 interface Facts extends CertificateCase {
   readonly secret: ObservedSecret;
   readonly leaf: X509Certificate | undefined;

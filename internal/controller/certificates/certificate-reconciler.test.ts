@@ -88,7 +88,7 @@ describe("the Secret of a session's pod", () => {
     expect(cluster.writes.slice(2)).toEqual(["replace agent-one-tls", "announce"]);
   });
 
-  it("gets new CAs and lists beside the certificate that it has, and the pod is told by another annotation", async () => {
+  it("gets new CAs and lists beside its certificate, and the pod gets another annotation", async () => {
     await look();
     const before = { serial: leaf().serialNumber, hash: cluster.pod.annotations["gastown.io/tls-hash"] };
     ca = { ...ca, crl: "a list" };
@@ -119,7 +119,7 @@ describe("the Secret of a session's pod", () => {
     expect(cluster.pod.annotations["gastown.io/cert-serial"]).toBe(leaf().serialNumber);
   });
 
-  it("is made again when it was deleted by hand, and when it is of a pod of that name that is gone", async () => {
+  it("is recreated when it was deleted by hand, and when it belonged to an earlier pod of that name", async () => {
     await look();
     cluster.secrets.delete("agent-one-tls");
     await look();

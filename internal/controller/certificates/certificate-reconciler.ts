@@ -29,7 +29,7 @@ export interface CertifiedSession {
 
 /** What was done, and when to look again without being asked to. */
 export type CertificateOutcome =
-  /** The Secret is as it should be, and the pod says so. */
+  /** The Secret is correct, and the pod's annotation records it. */
   | { readonly type: "current"; readonly again: { readonly inMs: number } }
   /** Someone else's Secret has the name: nothing was touched, and the pod cannot start. */
   | { readonly type: "refused"; readonly why: string; readonly again: { readonly inMs: number } }
@@ -142,7 +142,7 @@ export class CertificateReconciler {
     const { pod, sessionId } = session;
     const fields = { namespace: pod.namespace, pod: pod.name, session: sessionId, why: action.why };
     if (action.type === "refresh") {
-      this.#deps.logger.info(fields, "CAs or revocation lists brought up to date");
+      this.#deps.logger.info(fields, "CAs or revocation lists updated");
       return;
     }
     this.#deps.logger.info({ ...fields, serial: serialOf(data) }, "certificate issued");

@@ -68,7 +68,7 @@ export class OwnCertificate implements Task {
         if (leftMs > 0) await this.#changed.nextOrAfter(leftMs, clock, signal);
       } catch (err) {
         if (signal.aborted) return;
-        logger.error({ err, use: this.#names.type }, "cannot make the controller's own certificate");
+        logger.error({ err, use: this.#names.type }, "cannot create the controller's own certificate");
         await clock.sleep(RETRY_MS, signal).catch(() => {});
       }
     }

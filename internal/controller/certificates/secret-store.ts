@@ -1,6 +1,6 @@
 import type { ObservedSecret } from "./certificate-policies.ts";
 
-/** A Secret as it is to be. */
+/** The desired state of a Secret. */
 export interface SecretContent {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;

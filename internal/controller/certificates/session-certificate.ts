@@ -13,7 +13,7 @@ export interface SessionIdentity {
   readonly sessionId: string;
 }
 
-/** What certificates are made with, and what every Secret says beside them. */
+/** The inputs of certificates, and the other contents of every Secret. */
 export interface IssuingCa {
   readonly signer: Signer;
   /** CAs between the signer and a root of `bundle`, PEM; empty when the signer is one. */

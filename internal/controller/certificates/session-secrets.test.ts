@@ -83,7 +83,7 @@ describe("the watch of sessions' Secrets", () => {
     expect(changed).toEqual(["one", "one", "one", "one", "one"]);
   });
 
-  it("does not fight over a Secret that somebody writes again and again", async () => {
+  it("does not fight over a Secret that another party keeps rewriting", async () => {
     for (let i = 0; i < 40; i++)
       kube.set(SECRETS, { metadata: { name: "agent-one-tls", labels: OURS }, data: { i: "" } });
     await settle();

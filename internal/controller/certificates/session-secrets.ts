@@ -33,11 +33,11 @@ export interface SessionSecretsDeps {
   /** 0 ≤ x < 1. */
   readonly random: () => number;
   readonly pods: SessionPods;
-  /** A session's Secret was made, changed or deleted, by whomever; `delayMs`: when to look at it. */
+  /** A session's Secret was created, changed or deleted by anyone; `delayMs`: when to check it. */
   readonly onChanged: (record: SessionRecord, delayMs: number) => void;
 }
 
-/** So many changes of a Secret are looked at at once, and one more after so long. */
+/** This many changes of a Secret are checked at once, and one more after each such interval. */
 const BURST = 30;
 const EACH_MS = 5_000;
 
@@ -50,7 +50,7 @@ export class SessionSecrets implements Task {
   readonly #reflectors: readonly Reflector<SecretFacts>[];
   /** By namespace and name of the Secret that a session should have: the session's key as text. */
   readonly #sessions = new Map<string, string>();
-  /** By namespace and name of the Secret: how many looks at once it has left. */
+  /** By namespace and name of the Secret: how many immediate checks are left. */
   readonly #budgets = new Map<string, { readonly left: number; readonly at: number }>();
   #bundle: { readonly text: string; readonly caSha256: readonly string[] } = { text: "", caSha256: [] };
 
@@ -98,7 +98,7 @@ export class SessionSecrets implements Task {
     return undefined;
   }
 
-  /** When the first certificate ends of those that live sessions have, wall clock, ms; undefined: there is none. */
+  /** When the first certificate of a running session expires, wall clock, ms; undefined: there is none. */
   get earliestEnd(): number | undefined {
     let earliest: number | undefined;
     for (const key of this.#sessions.keys()) {
@@ -121,7 +121,10 @@ export class SessionSecrets implements Task {
     if (record !== undefined) this.#deps.onChanged(record, this.#delayMs(object.key));
   }
 
-  /** 0 for a Secret that changes now and then. One that somebody else writes again and again is not fought over. */
+  /**
+   * 0 for a Secret that changes occasionally. A Secret that another party keeps rewriting is repaired less and less
+   * often.
+   */
   #delayMs(key: string): number {
     const now = this.#deps.clock.monotonicMs();
     const { left, at } = this.#budgets.get(key) ?? { left: BURST, at: now };

@@ -40,7 +40,7 @@ export interface SetUpReport {
 }
 
 const CLIENT_DAYS = 90;
-/** The share of a client certificate's life after which it is made again. */
+/** The share of a client certificate's lifetime after which it is renewed. */
 const RENEW_AFTER = 2 / 3;
 
 /**

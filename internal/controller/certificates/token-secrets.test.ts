@@ -79,7 +79,7 @@ describe("the Secret with a session's token", () => {
     expect(claims()["jti"]).not.toBe(first["jti"]);
   });
 
-  it("of somebody else, and of a pod that mounts none of ours, is left alone", async () => {
+  it("is left alone if it is foreign, or its pod mounts none of ours", async () => {
     await tokens.look(record(), never);
     secrets.change(NAME, { labels: {}, owners: [], data: {} });
     await tokens.look(record(), never);

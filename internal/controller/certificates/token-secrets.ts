@@ -89,7 +89,7 @@ export class TokenSecrets {
       return make();
     } catch (err) {
       if (!(err instanceof DomainError)) throw err;
-      this.#deps.logger.error({ err, session: record.key.id }, "cannot make a session's token");
+      this.#deps.logger.error({ err, session: record.key.id }, "cannot create a session's token");
       return undefined;
     }
   }

@@ -1,4 +1,4 @@
-/** How the pods of one provider in one namespace are made, as the operator configured it. */
+/** How to create the pods of one provider in one namespace, as configured by the operator. */
 export interface AgentTemplate {
   readonly image: string;
   /** Default: the cluster's. */

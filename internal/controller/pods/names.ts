@@ -64,7 +64,7 @@ export function secretName(pod: string): string {
 
 /**
  * Name of the Secret of an adopted pod, in a name space that is ours: it follows from the session's label, so that
- * whoever writes the pod can mount it; without the label from the pod's uid.
+ * the creator of the pod can mount it; without the label, from the pod's uid.
  */
 export function adoptedSecretName(sessionLabel: string | undefined, podUid: string): string {
   if (sessionLabel === undefined || sessionLabel === "") return `gastown-${sha256(podUid).slice(0, 32)}-tls`;

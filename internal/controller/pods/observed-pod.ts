@@ -11,7 +11,7 @@ export interface ObservedPod {
   readonly annotations: Readonly<Record<string, string>>;
   /** Wall clock, ms. */
   readonly createdAt: number;
-  /** When its deletion was asked for, wall clock, ms. */
+  /** When its deletion was requested, wall clock, ms. */
   readonly deletedAt?: number;
   readonly nodeName: string;
   readonly gates: readonly string[];

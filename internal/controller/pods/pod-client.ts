@@ -19,7 +19,7 @@ export class PodClient {
     return observePod(await this.#api.call({ method: "POST", path: podsPath(namespace), body: pod }, signal));
   }
 
-  /** As `create`, and nothing is made: whether admission, quota and the API server's own checks would take it. */
+  /** Like `create`, but a dry run: whether admission, quota and the API server's own checks would accept it. */
   async tryCreate(namespace: string, pod: V1Pod, signal: AbortSignal): Promise<void> {
     const request = { method: "POST", path: podsPath(namespace), query: { dryRun: "All" }, body: pod } as const;
     await this.#api.call(request, signal);

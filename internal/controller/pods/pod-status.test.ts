@@ -37,7 +37,7 @@ describe("what a pod's status says of its session", () => {
           },
         ],
       }),
-      ["starting", "Unschedulable", /^no node takes the pod: 0\/1 nodes are available: 1 Insufficient memory$/],
+      ["starting", "Unschedulable", /^no node accepts the pod: 0\/1 nodes are available: 1 Insufficient memory$/],
     ],
     [
       "its containers are being created",
@@ -85,7 +85,7 @@ describe("what a pod's status says of its session", () => {
         ],
         containerStatuses: [waiting("PodInitializing")],
       }),
-      ["failed", "InitFailed", /^clone fails again and again with code 128$/],
+      ["failed", "InitFailed", /^clone fails repeatedly with code 128$/],
     ],
     [
       "its clone has failed a second time and is not tried again yet",
@@ -96,7 +96,7 @@ describe("what a pod's status says of its session", () => {
         ],
         containerStatuses: [waiting("PodInitializing")],
       }),
-      ["failed", "InitFailed", /^clone fails again and again with code 128$/],
+      ["failed", "InitFailed", /^clone fails repeatedly with code 128$/],
     ],
     [
       "running",
@@ -196,7 +196,7 @@ describe("what a pod's status says of its session", () => {
           ),
         ],
       }),
-      ["failed", "CrashLoopBackOff", /^the agent's container ends again and again with code 127$/],
+      ["failed", "CrashLoopBackOff", /^the agent's container ends repeatedly with code 127$/],
     ],
     [
       "its program cannot be run",

@@ -11,7 +11,7 @@ export interface SessionIntent {
 
 type Check = (pod: ObservedPod, intent: SessionIntent) => PodVerdict | undefined;
 
-/** Waiting reasons that do not pass by themselves within seconds. The kubelet goes on trying all the same. */
+/** Waiting reasons that do not pass by themselves within seconds. The kubelet continues trying all the same. */
 const CANNOT_PULL = ["ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError"];
 const CANNOT_CREATE = ["CreateContainerConfigError", "CreateContainerError", "RunContainerError"];
 
@@ -29,7 +29,7 @@ export function podVerdict(pod: ObservedPod, intent: SessionIntent = { stopping:
 
 /**
  * The whole pod was ended from outside: eviction, preemption, a node that was drained or shut down. An agent that ends
- * well when it is told to makes its pod look as if it had come to its own end.
+ * with 0 on request makes its pod look as if it had ended by itself.
  */
 const evicted: Check = ({ status, deletedAt }, { stopping }) => {
   const disrupted = disruptionOf(status);
@@ -54,7 +54,7 @@ const refusedByNode: Check = ({ status }) => {
 const nodeLost: Check = ({ status, nodeName, deletedAt }, { stopping }) => {
   const isLost = status.reason === "NodeLost" || status.phase === "Unknown" || wasMarkedNotReady(status);
   if (!isLost) return undefined;
-  const error = `the node ${nodeName} does not answer: whether the agent runs is not known`;
+  const error = `the node ${nodeName} does not answer: it is not known whether the agent is running`;
   return { status: deletedAt === undefined && !stopping ? "running" : "stopping", reason: "NodeLost", error };
 };
 
@@ -73,7 +73,7 @@ const ended: Check = ({ status, deletedAt }, { stopping }) => {
   return failed(end.end.reason || "Error", `the agent ended${endText(end.end)}`);
 };
 
-/** Deletion was asked for: its containers have until their grace ends. */
+/** Deletion was requested: its containers have until their grace period ends. */
 const beingDeleted: Check = ({ deletedAt, status }, { stopping }) => {
   if (deletedAt !== undefined) {
     return { status: "stopping", reason: disruptionOf(status)?.reason ?? "Terminating", error: "" };
@@ -86,26 +86,30 @@ const initFailing: Check = ({ status }) => {
   const failing = status.initContainers.find((one) => isCrashLooping(one) || hasFailedAgain(one));
   if (failing === undefined) return undefined;
   const end = failing.state.type === "terminated" ? failing.state : failing.lastEnd;
-  return failed("InitFailed", `${failing.name} fails again and again${endText(end)}`);
+  return failed("InitFailed", `${failing.name} fails repeatedly${endText(end)}`);
 };
 
 const cannotPull: Check = ({ status }) => waitingFor(status, CANNOT_PULL, "cannot get the image");
 
 const cannotCreate: Check = ({ status }) => waitingFor(status, CANNOT_CREATE, "cannot create the container");
 
-/** The kubelet starts it again, ever more slowly. Out of memory is told as such. */
+/** The kubelet restarts it with growing delays. Lack of memory is reported as such. */
 const crashLooping: Check = ({ status }) => {
   const failing = status.containers.find(isCrashLooping);
   if (failing === undefined) return undefined;
   if (failing.lastEnd?.reason === "OOMKilled") return failed("OOMKilled", OUT_OF_MEMORY);
-  return failed("CrashLoopBackOff", `the agent's container ends again and again${endText(failing.lastEnd)}`);
+  return failed("CrashLoopBackOff", `the agent's container ends repeatedly${endText(failing.lastEnd)}`);
 };
 
-/** No node takes it. It stays so until the cluster changes, and starts by itself then. */
+/** No node accepts it. It starts by itself once the cluster changes. */
 const unschedulable: Check = ({ status }) => {
   const scheduled = status.conditions.find(({ type }) => type === "PodScheduled");
   if (scheduled?.status !== "False" || scheduled.reason !== "Unschedulable") return undefined;
-  return { status: "starting", reason: "Unschedulable", error: `no node takes the pod${sentence(scheduled.message)}` };
+  return {
+    status: "starting",
+    reason: "Unschedulable",
+    error: `no node accepts the pod${sentence(scheduled.message)}`,
+  };
 };
 
 /** It waits for its certificate. */

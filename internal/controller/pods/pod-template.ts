@@ -14,7 +14,7 @@ import { CERTIFICATE_GATE } from "./names.ts";
 import { envFromOf, hardened, literal, livenessProbe, readinessProbe, resourcesOf, startupProbe } from "./pod-parts.ts";
 import { workspaceContainers, workspaceVolumes } from "./pod-workspace.ts";
 
-/** Everything that an agent's pod is made from. */
+/** The inputs of an agent's pod. */
 export interface AgentPodPlan {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
@@ -38,7 +38,7 @@ export interface AgentPodPlan {
   readonly allowClients: readonly string[];
   /** How long the sidecar serves after the agent's end, ms; 0: not at all. */
   readonly lingerMs: number;
-  /** The scheduler waits until the gate `gastown.io/certificate` is taken away. */
+  /** The scheduler waits until the gate `gastown.io/certificate` is removed. */
   readonly gated: boolean;
 }
 

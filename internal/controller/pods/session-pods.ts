@@ -69,7 +69,7 @@ export class SessionPods implements Task {
     return this.at(keyText(key));
   }
 
-  /** By what `keyText` makes of the session's key. */
+  /** By the `keyText` of the session's key. */
   at(key: string): SessionRecord | undefined {
     return this.#sessions.get(key)?.[0];
   }
@@ -92,7 +92,7 @@ export class SessionPods implements Task {
     }
   }
 
-  /** @throws DomainError `unavailable` before the first look at the cluster: what is not known may exist */
+  /** @throws DomainError `unavailable` before the first list of the cluster: an unknown session may exist */
   assertSynced(): void {
     if (!this.isSynced) throw new DomainError("unavailable", "the controller has not read the cluster yet");
   }

@@ -7,7 +7,7 @@ import type { NamespaceBinding } from "./settings.ts";
 /** Of every pod's sidecar. */
 export const SIDECAR_PORT = 9090;
 
-/** A session and the pod it lives in. */
+/** A session and its pod. */
 export interface SessionRecord {
   readonly key: SessionKey;
   readonly pod: ObservedPod;
@@ -31,7 +31,7 @@ export function secretNameOf({ pod, isOwn }: SessionRecord): string {
 
 /** What the pod does not say. */
 export interface SessionKnowledge {
-  /** The sidecar answered over the session's own certificate, and its agent lives. */
+  /** The sidecar answered with the session's own certificate, and its agent is running. */
   readonly confirmed: boolean;
   readonly startTimeoutMs: number;
   /** Wall clock, ms. */
@@ -64,7 +64,7 @@ export function sidecarOf(record: SessionRecord): SessionInfo["sidecar"] {
   return podIp === "" || hasEnded(record) ? undefined : { host: podIp, port: SIDECAR_PORT };
 }
 
-/** Somebody asked for its end. */
+/** Its end was requested. */
 export function isStopping({ pod }: SessionRecord): boolean {
   return pod.annotations[ANNOTATIONS.stopRequested] !== undefined;
 }

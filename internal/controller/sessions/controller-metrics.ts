@@ -4,7 +4,7 @@ import type { ReflectorCounts } from "../../kube/reflector.ts";
 import type { CallFacts } from "../../kube/transport.ts";
 import type { RotationStatus } from "../certificates/ca-rotator.ts";
 
-/** What is read when somebody asks for the numbers. */
+/** The values read at each scrape. */
 export interface ControllerFacts {
   sessions(): Iterable<Pick<SessionInfo, "status">>;
   leads(): boolean;
@@ -38,13 +38,13 @@ export class ControllerMetrics {
     const registers = this.#registers;
     this.#starts = new Counter({
       name: "gastown_controller_starts_total",
-      help: "StartSession calls that this replica answered, by outcome: started, or the kind of the refusal.",
+      help: "StartSession calls that this replica answered, by outcome: started, or the kind of refusal.",
       labelNames: ["outcome"],
       registers,
     });
     this.#issued = new Counter({
       name: "gastown_controller_certificates_issued_total",
-      help: "Certificates of sessions that this replica has issued, by the policy that asked for it.",
+      help: "Certificates of sessions that this replica has issued, by the policy that requested them.",
       labelNames: ["why"],
       registers,
     });
@@ -76,12 +76,12 @@ export class ControllerMetrics {
     this.#gauge("gastown_controller_queue_depth", "Sessions that wait for the leader's work.", facts.queueDepth);
     this.#gauge(
       "gastown_controller_certificates_earliest_expiry_timestamp_seconds",
-      "When the first of the sessions' certificates ends (Unix time); 0: this replica does not lead, or there is none.",
+      "When the first of the sessions' certificates expires (Unix time); 0: this replica does not lead, or there is none.",
       () => (facts.earliestEnd() ?? 0) / 1000,
     );
     this.#gauge(
       "gastown_kube_watch_silent_seconds",
-      "Since the API server was last heard about the namespace that is longest silent; up to 100 s are usual.",
+      "Time since the API server last sent something about the namespace that has been silent longest; up to 100 s is normal.",
       () => facts.staleMs() / 1000,
     );
   }
@@ -112,7 +112,7 @@ export class ControllerMetrics {
   #rotation({ rotation }: ControllerFacts): void {
     new Gauge({
       name: "gastown_ca_rotation_phase",
-      help: "1 for the phase in which the replacement of the CA is; told by the replica that leads.",
+      help: "1 for the current phase of the CA's replacement; reported by the leading replica.",
       labelNames: ["phase"],
       registers: this.#registers,
       collect() {
@@ -122,15 +122,15 @@ export class ControllerMetrics {
     });
     this.#gauge(
       "gastown_ca_rotation_waiting",
-      "Sessions, and CAs of callers, that hold up the next step of the CA's replacement.",
+      "Sessions, and CAs of callers, that delay the next step of the CA's replacement.",
       () => rotation()?.waitingFor.length ?? 0,
     );
   }
 
   #reflectors({ watches }: ControllerFacts): void {
-    this.#watch("gastown_kube_lists_total", "Lists that a watch began with or was compared with.", "lists", watches);
+    this.#watch("gastown_kube_lists_total", "Lists with which a watch began or was compared.", "lists", watches);
     this.#watch("gastown_kube_watches_total", "Watches that were opened.", "watches", watches);
-    this.#watch("gastown_kube_watch_events_total", "Events that watches brought.", "events", watches);
+    this.#watch("gastown_kube_watch_events_total", "Events that watches delivered.", "events", watches);
     this.#watch("gastown_kube_watch_failures_total", "Lists and watches that failed.", "failures", watches);
     this.#watch(
       "gastown_kube_watch_missed_events_total",

@@ -25,19 +25,21 @@ export interface EventTailDeps {
   readonly terminal: () => SessionTerminal;
 }
 
-/** What is kept for readers who are a little behind; who is further behind reads from the sidecar. */
+/** What is kept for readers that are a little behind; readers that are further behind read from the sidecar. */
 const KEPT = { eventBuffer: 1000, eventBytes: 1024 * 1024 };
 /** What an event takes in memory besides its bytes, roughly. */
 const EVENT_BYTES = 200;
 const RETRY_MS = 250;
-/** A serving half that was killed is back within a second; readers of a sidecar that is away for longer are told. */
+/**
+ * A serving half that was killed is back within a second; readers of a sidecar that is away for longer get an error.
+ */
 const AWAY_MS = 15_000;
 
 /** A reader wants what is not kept here. */
 class Behind extends Error {}
 
 /**
- * The newest events of one sidecar, read over one stream for all who are at its end. It goes on where a stream broke.
+ * The newest events of one sidecar, read over one stream for all who are at its end. It continues where a stream broke.
  */
 export class EventTail {
   readonly #deps: EventTailDeps;
@@ -63,7 +65,7 @@ export class EventTail {
     return this.#log.closed || this.#life.signal.aborted;
   }
 
-  /** A reader who is there gets all further events from here. */
+  /** A reader at this position gets all further events from here. */
   holds({ epoch, seq }: ReadUpTo): boolean {
     const { epoch: own, oldest, head } = this.#log;
     return !this.isOver && epoch === own && seq >= oldest - 1n && seq >= this.#whole - 1n && seq <= head;
@@ -81,7 +83,7 @@ export class EventTail {
 
   /**
    * Sends what comes after `from`. Undefined: the session's last event was sent; else the place from which the reader
-   * must go on at the sidecar. Rejects with the signal's reason, with that of `end`, and as `LogCursor.next`.
+   * must continue at the sidecar. Rejects with the signal's reason, with that of `end`, and as `LogCursor.next`.
    */
   async pipe(from: ReadUpTo, target: FrameTarget, signal: AbortSignal): Promise<ReadUpTo | undefined> {
     const cursor = this.#log.cursorAfter(from.seq, from.epoch);
@@ -122,7 +124,7 @@ export class EventTail {
     }
   }
 
-  /** Nobody gets anything from here any more; readers fail with `reason`. */
+  /** Delivers nothing more; readers fail with `reason`. */
   end(reason: unknown): void {
     this.#life.abort(reason);
   }
@@ -147,7 +149,7 @@ export class EventTail {
   #take(payload: Uint8Array): void {
     const { seq, gap, done } = fromBinary(SidecarEventSchema, payload);
     if (gap !== undefined && gap.first !== seq) {
-      this.#hasHole = true; // whoever reads on here asks the sidecar, which names what is missing
+      this.#hasHole = true; // a reader that continues here asks the sidecar, which names what is missing
       return;
     }
     if (this.#hasHole) this.#whole = seq;

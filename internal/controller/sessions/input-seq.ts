@@ -10,7 +10,7 @@ import { CONTROLLER, type EventPosition, eventPosition } from "./sidecar-positio
 
 /**
  * Number of the INPUT_RECEIVED event of an input that its sidecar has taken; 0: it holds none. `before`: where the
- * events stood before it was sent; an input that had come earlier is looked for among all.
+ * events was before it was sent; an input that had come earlier is looked for among all.
  * @throws DomainError as the calls do
  */
 export async function inputSeq(

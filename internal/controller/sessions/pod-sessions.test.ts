@@ -196,7 +196,7 @@ describe("sessions that are pods", () => {
     expect(town.sidecar.calls).not.toContain("StopAgent");
   });
 
-  it("whose sidecar cannot be told are deleted by a stop, for the kubelet ends the agent too", async () => {
+  it("whose sidecar cannot be reached are deleted by a stop, because the kubelet ends the agent too", async () => {
     const { sessions } = await town.replica();
     await done(sessions.start(request("one"), caller, never));
     town.runs();

@@ -157,7 +157,7 @@ export class PodSessions implements SessionBackend, Task {
       return { ...info, epoch, lastSeq: head, restarts: info.restarts + restarts };
     } catch (err) {
       if (signal.aborted || !(err instanceof DomainError)) throw err;
-      return info; // its sidecar has gone or hangs: what the cluster knows is told all the same
+      return info; // its sidecar has ended or hangs: return what the cluster knows
     }
   }
 

@@ -22,7 +22,7 @@ export interface SessionKeeperDeps {
 
 const WORKERS = 8;
 const STEP_MS = 120_000;
-/** The replica that was asked does it; so long later its work counts as left behind. */
+/** The replica that received the call does it; after this time its work counts as abandoned. */
 const START_LEFT_MS = 3_000;
 const STOP_LEFT_MS = 15_000;
 /**
@@ -76,7 +76,7 @@ export class SessionKeeper implements Task {
     for (const record of this.#deps.pods.all()) this.lookAt(record);
   }
 
-  /** E.g. because somebody changed its Secret. */
+  /** E.g. because its Secret was changed. */
   lookAt({ key }: SessionRecord, delayMs = 0): void {
     if (delayMs > 0) this.#queue.addAfter(keyText(key), delayMs);
     else this.#queue.add(keyText(key));
@@ -116,7 +116,7 @@ export class SessionKeeper implements Task {
     const leftMs = dueAt - clock.now();
     if (!isOwn || leftMs > 0) return await this.#keepReadable(record, isOwn ? leftMs : this.#lookMs(), signal);
     if (!pods.isSynced || pods.staleMs > STALE_MS) {
-      throw new DomainError("unavailable", "cannot delete a pod: what is known of the cluster is too old");
+      throw new DomainError("unavailable", "cannot delete a pod: the known state of the cluster is too old");
     }
     await client.delete(pod, signal);
     return undefined;

@@ -5,7 +5,7 @@ import { ANNOTATIONS, LABELS, labelValue, MANAGED_BY, podName, secretName, token
 import type { AgentPodPlan } from "../pods/pod-template.ts";
 import { LINGER_MARGIN_MS, type NamespaceBinding } from "../pods/settings.ts";
 
-/** A session that is to be started. */
+/** A session to start. */
 export interface WantedSession {
   readonly id: string;
   readonly provider: string;
@@ -24,7 +24,7 @@ export interface WantedSession {
 export interface SessionPodOptions {
   readonly retentionMs: number;
   readonly allowClients: readonly string[];
-  /** Agents get a token each, in a Secret of their own. Plaintext namespaces have no Secrets of ours. */
+  /** Each agent gets a token in its own Secret. Plaintext namespaces have no Secrets of ours. */
   readonly hasTokens: boolean;
 }
 
@@ -34,7 +34,7 @@ const MAX_OPTION_BYTES = 1024;
  * The plan of a session's pod. The same session gives the same plan.
  * @throws DomainError `precondition` for a provider without a template here and for a mode that pods lack, `denied` for
  * a
- *   path outside of the workspace, `invalid` for a path or an option that cannot be used
+ *   path outside the workspace, `invalid` for a path or an option that cannot be used
  */
 export function sessionPodPlan(
   session: WantedSession,
@@ -107,7 +107,7 @@ function workdirOf(repoPath: string): string {
   const path = posix.resolve(repoPath);
   if (path === WORKSPACE || path.startsWith(`${WORKSPACE}/`)) return path;
   throw new DomainError("denied", `repo_path ${JSON.stringify(repoPath)} is not allowed`, {
-    fields: { hint: `it is a path in the pod's workspace: ${WORKSPACE} or a folder below it` },
+    fields: { hint: `it must be a path in the pod's workspace: ${WORKSPACE} or a folder below it` },
   });
 }
 
@@ -119,7 +119,7 @@ function optionsEnv(template: AgentTemplate, opts: Readonly<Record<string, strin
   const { mode, ...rest } = opts;
   if (mode !== undefined && mode !== "terminal") {
     throw new DomainError("precondition", `mode ${JSON.stringify(mode)} is not available in a cluster`, {
-      fields: { hint: "pods have a terminal: mode terminal, or none" },
+      fields: { hint: "pods have a terminal: set mode to terminal, or omit it" },
     });
   }
   const env = Object.entries(rest).map(([name, value]) => {

@@ -88,7 +88,7 @@ export class SessionStarter {
 function recordOf(pod: ObservedPod, binding: NamespaceBinding): SessionRecord {
   const record = sessionRecord(pod, binding);
   if (record?.isOwn) return record;
-  throw new DomainError("precondition", `pod ${pod.name} was not made by a controller and stands in the way`);
+  throw new DomainError("precondition", `pod ${pod.name} was not created by a controller and is in the way`);
 }
 
 /**

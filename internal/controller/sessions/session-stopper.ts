@@ -41,7 +41,7 @@ export class SessionStopper {
   }
 
   /**
-   * Completes a stop that was asked for. A pod that never ran, and one whose sidecar cannot be told, is deleted: the
+   * Completes a requested stop. A pod that never ran, or whose sidecar cannot be reached, is deleted: the
    * kubelet ends the agent within its grace, and its events are lost.
    */
   async complete(record: SessionRecord, signal: AbortSignal): Promise<void> {

@@ -152,7 +152,7 @@ describe("the events of a session's sidecar", () => {
     return reader;
   }
 
-  it("are read over one stream for all who are at their end, whoever came from where", async () => {
+  it("are read over one stream by all readers at their end, wherever they started", async () => {
     sidecar.print(1, 3);
     const first = await read();
     const second = await read({ after: { seq: 2n, epoch: sidecar.events.epoch } });
@@ -178,7 +178,7 @@ describe("the events of a session's sidecar", () => {
     expect(sidecar.readers).toEqual(["gt-controller"]);
   });
 
-  it("are read from the sidecar by whoever falls behind what is kept, each number once", async () => {
+  it("are read from the sidecar by a reader that falls behind the kept ones, each number once", async () => {
     const [slow, quick] = [await read(), await read()];
     sidecar.print(1, 1);
     await rest();

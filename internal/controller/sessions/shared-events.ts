@@ -28,14 +28,14 @@ export interface EventsOf {
   readonly isLive: boolean;
 }
 
-/** A sidecar that nobody reads is left after this. */
+/** The stream of a sidecar without readers is closed after this. */
 const IDLE_MS = 30_000;
 const BEGIN_MS = 2_000;
 
 /**
- * The events of sidecars for any number of readers. Whoever is behind reads from the sidecar itself, over a stream of
- * its own; who has come to the end shares one stream with all others there. Positions and acknowledgements are the
- * sidecar's, so that a reader goes on at any replica.
+ * The events of sidecars for any number of readers. A reader that is behind reads from the sidecar itself, over a
+ * stream of its own; who has come to the end shares one stream with all others there. Positions and acknowledgements
+ * are the sidecar's, so that a reader continues at any replica.
  */
 export class SharedEvents implements AsyncDisposable {
   readonly #clock: Clock;

@@ -33,7 +33,7 @@ export async function eventPosition(terminal: SessionTerminal, signal: AbortSign
     if (position === undefined) throw err;
     return position;
   }
-  throw new DomainError("unavailable", "the session's sidecar does not tell where its events stand");
+  throw new DomainError("unavailable", "the session's sidecar does not report the position of its events");
 }
 
 /** How often the sidecar has started its agent again since its container began. @throws DomainError as the call does */

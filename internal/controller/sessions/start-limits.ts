@@ -18,8 +18,8 @@ const MARGIN = 20;
 
 /**
  * How many sessions there may be, in a project and in all. Far below a limit the replica's own copy decides. Near it
- * the API server is asked after the pod was made, while it still waits for its certificate: whoever then counts too
- * many takes back its own, so the limit holds with any number of replicas.
+ * the API server is asked after the pod was made, while it still waits for its certificate: a replica that then counts
+ * too many takes back its own, so the limit holds with any number of replicas.
  */
 export class StartLimits {
   readonly #deps: StartLimitsDeps;
@@ -30,12 +30,12 @@ export class StartLimits {
     this.#limits = limits;
   }
 
-  /** Before a pod is made. @throws DomainError `exhausted` */
+  /** Before a pod is created. @throws DomainError `exhausted` */
   assertRoom(project: string): void {
     this.#assertBelow(this.#known(), project);
   }
 
-  /** After it was made. @throws DomainError `exhausted`: there are too many without it, and it is to be taken back */
+  /** After it was created. @throws DomainError `exhausted`: there are too many without it, and it must be deleted */
   async confirm({ key, pod }: SessionRecord, signal: AbortSignal): Promise<void> {
     const { bindings, client } = this.#deps;
     const known = this.#known();

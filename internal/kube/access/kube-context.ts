@@ -55,6 +55,6 @@ async function read(path: string): Promise<Json | undefined> {
 function noFile(paths: readonly string[]): DomainError {
   const text = paths.length === 0 ? "KUBECONFIG and HOME are not set" : `${paths.join(", ")} does not exist`;
   return new DomainError("precondition", `there is no kubeconfig: ${text}`, {
-    fields: { hint: "a context is one of a kubeconfig; KUBECONFIG names the file" },
+    fields: { hint: "contexts are defined in a kubeconfig; KUBECONFIG names the file" },
   });
 }

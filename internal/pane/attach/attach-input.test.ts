@@ -33,7 +33,7 @@ describe("AttachInputParser", () => {
     expect(parsed("\x1b[200~nul\0\x1b[201~")).toEqual(["paste nul"]);
   });
 
-  it("gives a paste whose end never comes when it is told to, and takes keys again", () => {
+  it("releases a paste without an end on request, and accepts keys again", () => {
     const parser = new AttachInputParser();
     expect(parser.push(Buffer.from("\x1b[200~half"))).toEqual([]);
     expect(parser.isWaiting).toBe(true);
@@ -63,7 +63,7 @@ describe("AttachInputParser", () => {
         const data = Buffer.from(parts.join(""));
         const edges = [0, ...at.filter((cut) => cut < data.length).sort((a, b) => a - b), data.length];
         const chunks = edges.slice(1).map((edge, i) => data.subarray(edges[i], edge));
-        // A cut right behind an ESC makes it a key of its own: that is what the person would have pressed.
+        // A cut right after an ESC makes it a key of its own: that is what the person would have pressed.
         if (chunks.slice(0, -1).some((chunk) => chunk.at(-1) === 0x1b)) return;
         expect(parsed(...chunks)).toEqual(parsed(data));
       }),

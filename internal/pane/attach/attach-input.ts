@@ -6,10 +6,10 @@ const PASTE_END = Buffer.from("\x1b[201~");
  */
 export const PASTE_MAX_BYTES = 256 * 1024;
 
-/** What a person's bytes are to be written as. */
+/** How a person's bytes are written. */
 export type KeyPiece =
   | { readonly type: "keys"; readonly data: Buffer }
-  /** Between paste brackets; those are tmux's to add, which knows whether the program asked for them. */
+  /** The text between paste brackets; tmux adds the brackets, because it knows whether the program requested them. */
   | { readonly type: "paste"; readonly text: string };
 
 /**

@@ -140,7 +140,7 @@ describe("keys", () => {
     expect(desk.written).toEqual([]);
   });
 
-  it("that reach nobody are told", async () => {
+  it("that are dropped are reported", async () => {
     desk.answer = () => Promise.resolve("refused");
     await desk.push("a");
     await settle();

@@ -19,7 +19,7 @@ export interface AttachKeysDeps {
   readonly mailbox: Pick<Mailbox, "exclusively" | "interrupt">;
   /** Undefined while tmux is away. */
   readonly pane: () => AttachPane | undefined;
-  /** Keys reached nobody; called for each piece. */
+  /** Called for each piece of keys that was dropped. */
   readonly lost: (why: string) => void;
 }
 
@@ -102,7 +102,7 @@ export class AttachKeys {
 
   /** Called with the pen in hand. */
   async #writeNext(signal: AbortSignal): Promise<void> {
-    if (signal.aborted) return; // the person left while their keys waited: nobody wants them pressed any more
+    if (signal.aborted) return; // the person left while their keys waited: drop them
     const piece = this.#pending[0];
     if (piece === undefined) return;
     const cut = piece.type === "keys" && piece.data.length > WRITE_MAX_BYTES;
@@ -152,7 +152,7 @@ export class AttachKeys {
   }
 }
 
-/** tmux adds the brackets if the program asked for them. */
+/** tmux adds the brackets if the program requested them. */
 async function pasteInto(pane: AttachPane, text: string): Promise<"pasted" | "refused"> {
   const buffer = `gt-person-${randomUUID()}`;
   await pane.stage(buffer, text);

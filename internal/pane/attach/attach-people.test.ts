@@ -168,14 +168,14 @@ it("tells everybody who comes and goes, by a name that is safe to show", () => {
   second[Symbol.dispose]();
   house.people.enter({ ...bob, name: "" });
   expect(first.takeNotices()).toEqual([
-    `${second.name} looks here too`,
+    `${second.name} is watching here too`,
     `${second.name} left`,
-    "somebody types here too",
+    "somebody is typing here too",
   ]);
   expect(first.takeNotices()).toEqual([]);
 });
 
-it("keeps a few notices for whoever does not read them", () => {
+it("keeps a few notices for a person who does not read them", () => {
   const person = house.people.enter(ann);
   for (let i = 0; i < 100; i++) house.people.tell(`notice ${i}`);
   expect(person.takeNotices()).toHaveLength(10);

@@ -20,7 +20,7 @@ export interface PeopleDeps {
 }
 
 export interface PeopleOptions {
-  /** The window's size when nobody's counts. */
+  /** The window's size when no person's size applies. */
   readonly own: Size;
 }
 
@@ -29,7 +29,7 @@ const TYPING_MS = 2000;
 /** A person whose connection broke may be back soon, as may everybody when this process has only begun. */
 const RETURN_MS = 5000;
 const LOOK_MS = 1000;
-/** Between two sizes: whoever drags the edge of a window passes through many. */
+/** The time between two sizes: dragging a window's edge produces many. */
 const RESIZE_PAUSE_MS = 40;
 const RETRY_MS = 200;
 const NAME_MAX = 64;
@@ -38,7 +38,7 @@ const NAME_MAX = 64;
 export class Person implements Disposable {
   readonly name: string;
   readonly readOnly: boolean;
-  /** Something is to be told: see `takeNotices`. */
+  /** Notified when there are notices: see `takeNotices`. */
   readonly told = new SignalBus();
   size: Size;
   typedAt = Number.NEGATIVE_INFINITY;
@@ -83,7 +83,7 @@ export class People implements Task {
   /** Counts what may change the size. */
   #changes = 0;
   #inputAt: { readonly monotonicMs: number; readonly wallMs: number } | undefined;
-  /** Until then nobody's absence counts. Monotonic ms. */
+  /** Until then absence does not count. Monotonic ms. */
   #returnUntil: number;
 
   constructor(deps: PeopleDeps, options: PeopleOptions) {
@@ -101,7 +101,7 @@ export class People implements Task {
     return this.#present.size;
   }
 
-  /** Somebody types, or their keys wait for a delivery to end. */
+  /** Whether a person is typing, or their keys wait for a delivery to end. */
   get isTyping(): boolean {
     const since = this.#deps.clock.monotonicMs() - TYPING_MS;
     return this.#typists().some((person) => person.typedAt > since || person.hasKeysWaiting());
@@ -110,7 +110,7 @@ export class People implements Task {
   /** @throws DomainError `invalid` for a size out of bounds */
   enter(hello: AttachHello): Person {
     const person = new Person(hello, (one) => this.#left(one));
-    this.#tellOthers(person, `${person.name} ${person.readOnly ? "looks" : "types"} here too`);
+    this.#tellOthers(person, `${person.name} ${person.readOnly ? "is watching" : "is typing"} here too`);
     this.#present.add(person);
     this.#wake();
     return person;
@@ -127,7 +127,7 @@ export class People implements Task {
     this.#noteInput();
   }
 
-  /** The person has pressed Enter: what comes next is the agent's turn. */
+  /** The person has pressed Enter: the agent's turn is next. */
   finishedTyping(person: Person): void {
     person.typedAt = Number.NEGATIVE_INFINITY;
     this.#noteInput();
@@ -142,7 +142,7 @@ export class People implements Task {
     for (const person of this.#present) person.tell(notice);
   }
 
-  /** Keeps the window's size as it should be, also when the window is made again. */
+  /** Keeps the window at its intended size, even when the window is recreated. */
   run(signal: AbortSignal): Promise<void> {
     return untilAborted(signal, async () => {
       const before = this.#changes;
@@ -204,7 +204,7 @@ function checkSize({ cols, rows }: Size): Size {
     Number.isInteger(value) && value >= min && value <= max;
   if (fits(cols, ATTACH_COLS) && fits(rows, ATTACH_ROWS)) return { cols, rows };
   const bounds = `${ATTACH_COLS.min}x${ATTACH_ROWS.min} to ${ATTACH_COLS.max}x${ATTACH_ROWS.max}`;
-  throw new DomainError("invalid", `cannot attach a terminal of ${cols}x${rows}: ${bounds} are fine`);
+  throw new DomainError("invalid", `cannot attach a terminal of ${cols}x${rows}: ${bounds} are allowed`);
 }
 
 function cleanName(name: string): string {

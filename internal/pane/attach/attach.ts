@@ -16,7 +16,7 @@ export interface AttachDeps {
   readonly output: OutputStream;
   readonly mailbox: Pick<Mailbox, "exclusively" | "interrupt">;
   readonly pane: () => AttachPane | undefined;
-  /** Set once nothing more will come: why. */
+  /** The reason, set once nothing more will come. */
   readonly ended: () => string | undefined;
   /** Of the agent that has ended. */
   readonly exitCode: () => number;
@@ -24,9 +24,9 @@ export interface AttachDeps {
 
 /** The most bytes one output carries. */
 const CHUNK_BYTES = 32 * 1024;
-/** A terminal that is further behind than this gets the screen as it is instead of all that led there. */
+/** A terminal that is further behind than this gets the current screen instead of the missed output. */
 const BEHIND_BYTES = 256n * 1024n;
-/** "You are behind" is said this often at most. */
+/** The notice about skipped output is sent at most this often. */
 const BEHIND_EVERY_MS = 10_000;
 const LOST_EVERY_MS = 5000;
 
@@ -69,7 +69,7 @@ class Session {
   #failure: unknown;
   #offset: bigint | undefined;
   #size = "";
-  /** The screen sent last is to be sent again once it is known to the byte. */
+  /** The last sent screen must be sent again once it is known to the byte. */
   #isRough = false;
   /** The last change of the screen without a byte that was sent. */
   #turning: Turning | undefined;
@@ -167,7 +167,7 @@ class Session {
     const { output, clock } = this.#deps;
     if (output.drawnTo - offset <= BEHIND_BYTES) return false;
     if (clock.monotonicMs() - this.#behindAt >= BEHIND_EVERY_MS) {
-      this.#person.tell("output came faster than this terminal takes it: parts were skipped");
+      this.#person.tell("output came faster than this terminal reads it: parts were skipped");
       this.#behindAt = clock.monotonicMs();
     }
     return true;
@@ -191,6 +191,6 @@ class Session {
     const { clock } = this.#deps;
     if (clock.monotonicMs() - this.#lostAt < LOST_EVERY_MS) return;
     this.#lostAt = clock.monotonicMs();
-    this.#person.tell(`keys reach nobody: ${why}`);
+    this.#person.tell(`keys are dropped: ${why}`);
   }
 }

@@ -50,18 +50,18 @@ const TYPED_KEEP = 100;
  */
 const OLD_DRAWING_MS = 1000;
 const SAME_DRAWING_MS = 5000;
-/** What is taken out has to stand still for a moment, and is given up after so many attempts. */
+/** A text to remove must be stable for a moment; removal is abandoned after this many attempts. */
 const CALM_MS = 150;
 const CALM_CAP_MS = 1000;
 const MOST_CLEARINGS = 3;
 /**
- * An agent that goes on draws first what it likes: it is given so long for what was typed, and longer until it is
+ * An agent that continues draws first what it likes: it is given so long for what was typed, and longer until it is
  * quiet.
  */
 const THAW_MS = 1000;
 const THAW_MOST_MS = 5000;
 
-/** Brings texts to one agent, and knows what stands in their way. */
+/** Brings texts to one agent, and knows what is in their way. */
 export class AgentDeliveries implements Courier {
   /** Only for a program whose prompt cannot be read. */
   readonly leftover: UnconfirmedText | undefined;
@@ -139,7 +139,10 @@ export class AgentDeliveries implements Courier {
       const result = await deliver({ ...deps, residue: this.#deps.standing.residue }, job, signal);
       this.#note(result, job.text);
       if (await this.#tookOutBoth(result, deps, signal)) {
-        return { type: "retry", reason: "an earlier text of ours showed only now, with this one; both were taken out" };
+        return {
+          type: "retry",
+          reason: "an earlier text of ours appeared only now, together with this one; both were removed",
+        };
       }
       if (result.type === "done" && result.outcome === "submitted") {
         monitor.submitted();
@@ -161,7 +164,7 @@ export class AgentDeliveries implements Courier {
       if (deps !== undefined) {
         const { text, acceptedAt } = tracked.nudge;
         const job = { buffer: bufferOf(tracked), text, onIntent: () => {} };
-        // Nobody knows what the agent has drawn since, so nothing says that it is idle.
+        // What the agent has drawn since is unknown, so nothing says that it is idle.
         if (this.leftover === undefined) {
           this.#hangsSince(this.#deps.clock.monotonicMs() - (this.#deps.clock.now() - acceptedAt));
         }
@@ -231,7 +234,7 @@ export class AgentDeliveries implements Courier {
   }
 
   /**
-   * An earlier text showed only when this one had been typed behind it. Nothing but ours stands there: not submitted,
+   * An earlier text showed only when this one had been typed behind it. Nothing but ours is there: not submitted,
    * it can go.
    */
   async #tookOutBoth(result: DeliveryResult, deps: DeliveryDeps, signal: AbortSignal): Promise<boolean> {

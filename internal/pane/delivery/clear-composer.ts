@@ -19,7 +19,7 @@ export type Clearing = { readonly type: "cleared" | "stands" } | { readonly type
 const CLEARED: Clearing = { type: "cleared" };
 const STANDS: Clearing = { type: "stands" };
 /**
- * Ctrl-U takes away what stands before the cursor in its row; every agent here knows it, and it never ends or stops
+ * Ctrl-U takes away what is before the cursor in its row; every agent here knows it, and it never ends or stops
  * one.
  */
 const ERASE = "\x15";
@@ -28,13 +28,13 @@ const MOST_KEYS = 400;
 const ALL_MS = 15_000;
 /** How long one key may take to show its effect. */
 const KEY_MS = 1000;
-/** Keys without effect, one after the other, before what is still shown is taken for good. */
+/** How many keys in a row without effect before the remaining text is accepted as permanent. */
 const MOST_VAIN = 2;
 const LOOK_MS = 10;
 
 /**
  * Takes texts of ours out of the composer, from their end, with the agent's own key and a look after each. Stops as
- * soon as anything stands there that is not the beginning of what stood there first: a person types. It also stops when
+ * soon as anything is there that is not the beginning of what was there first: a person types. It also stops when
  * the agent does not read a key. Nothing else may write to the pane meanwhile.
  */
 export async function clearOwnText(deps: ClearDeps, signal: AbortSignal): Promise<Clearing> {

@@ -19,10 +19,10 @@ export interface PaneWriter {
   paste(buffer: string): Promise<"pasted" | "refused">;
   /**
    * One literal carriage return, past copy mode and the like; `refused`: pane dead, input off; `moved`: the cursor does
-   * not stand at the place that was asked for.
+   * not be at the place that was asked for.
    */
   enter(cursor?: Look["cursor"]): Promise<"sent" | "refused" | "moved">;
-  /** Characters as they are, only while the cursor stands there. */
+  /** Characters as they are, only while the cursor is there. */
   typeAt(text: string, cursor: Look["cursor"]): Promise<"sent" | "refused" | "moved">;
   /** Bytes that were typed and that the program has not read; undefined when that cannot be known. */
   unread(): Promise<number | undefined>;
@@ -70,7 +70,7 @@ export interface DeliveryEnd {
   readonly typedMs?: number;
   readonly submittedMs?: number;
   readonly confirmedMs?: number;
-  /** Something was typed, and nobody saw it leave: it may stand in the prompt still. */
+  /** Something was typed and not seen to leave: it may still be in the prompt. */
   readonly stands?: true;
   /** Monotonic ms: what was typed then the agent has not drawn, or not read: it may hang. */
   readonly undrawnSince?: number;
@@ -88,11 +88,11 @@ export interface Look {
   readonly cursor: { readonly x: number; readonly y: number };
 }
 
-/** The longest pause between two looks at the screen. */
+/** The longest pause between two checks of the screen. */
 export const LOOK_MS = 10;
 /** A text without some of its letters is whole when nothing is added for so long. */
 const WORN_MS = 150;
-export const MIXED = "other text stands with it, as when a person types into it; it was not submitted";
+export const MIXED = "other text is there too, as when a person types into it; it was not submitted";
 
 /** One attempt at one text: what it works with, and how far it has come. */
 export class Attempt {
@@ -133,7 +133,7 @@ export class Attempt {
     return this.#submittedMs !== undefined;
   }
 
-  /** Monotonic ms of the first Enter; of one that an earlier process pressed nobody knows. */
+  /** Monotonic ms of the first Enter; unknown if an earlier process pressed it. */
   get submittedAt(): number {
     return this.#submittedMs === undefined ? Number.NEGATIVE_INFINITY : this.#startedAt + this.#submittedMs;
   }
@@ -185,7 +185,7 @@ export class Attempt {
     return now - this.#worn.at >= WORN_MS ? "there" : "partial";
   }
 
-  /** The end of a text that nobody saw leave. */
+  /** The end of a text that was not seen to leave. */
   leave(outcome: NudgeOutcome, error: string, undrawnSince?: number): DeliveryEnd {
     return { ...this.end(outcome, error), stands: true, ...(undrawnSince === undefined ? {} : { undrawnSince }) };
   }

@@ -17,7 +17,7 @@ export async function pasteText(attempt: Attempt): Promise<DeliveryResult | unde
     onIntent();
   } catch {
     await dropBuffer(attempt);
-    return { type: "retry", reason: "the intent could not be kept" };
+    return { type: "retry", reason: "the intent could not be recorded" };
   }
   try {
     if ((await writer.paste(buffer)) === "pasted") return undefined;
@@ -30,7 +30,7 @@ export async function pasteText(attempt: Attempt): Promise<DeliveryResult | unde
     return { type: "retry", reason: "tmux went away before the text was typed" };
   }
   await dropBuffer(attempt);
-  return attempt.end("agent-dead", "the agent's terminal takes no input");
+  return attempt.end("agent-dead", "the agent's terminal accepts no input");
 }
 
 /** A buffer that stays does no harm: the next attempt replaces it. */
@@ -58,7 +58,7 @@ function isUnavailable(err: unknown): boolean {
   return err instanceof DomainError && err.kind === "unavailable";
 }
 
-/** tmux does not answer, or the pane has gone. */
+/** tmux does not answer, or the pane no longer exists. */
 export function isAway(err: unknown): boolean {
   return isUnavailable(err) || (err instanceof DomainError && err.kind === "precondition");
 }

@@ -1,7 +1,7 @@
 import { QUIET_DEFAULT_MS } from "../../session/nudge-request.ts";
 import type { AgentStateName, NudgeMode, NudgeOutcome } from "../../session/types.ts";
 
-/** What a decision about one message looks at. */
+/** The input of a decision about one message. */
 export interface Situation {
   readonly state: AgentStateName;
   /** A restart will be tried: dead is then only a pause. */
@@ -14,15 +14,15 @@ export interface Situation {
   readonly typing?: boolean;
   /** Milliseconds since a person's last key of any kind; absent: none yet. */
   readonly personQuietMs?: number;
-  /** A message of ours was submitted a moment ago: what stands in the composer may be the agent's old drawing of it. */
+  /** A message of ours was submitted a moment ago: what is in the composer may be the agent's old drawing of it. */
   readonly justSubmitted?: boolean;
   /** In this life the agent has not yet shown by any source that it is idle or works; one that can prove it. */
   readonly unproven?: boolean;
-  /** An earlier message of ours may stand in a prompt that cannot be read. */
+  /** An earlier message of ours may be in a prompt that cannot be read. */
   readonly leftover?: boolean;
   /** What was typed last has not been drawn, or not been read: the agent may hang. */
   readonly undrawn?: boolean;
-  /** Nobody has a way to prove idle for this agent: type into it when it is quiet. */
+  /** Idle cannot be proved for this agent: type into it when it is quiet. */
   readonly idleIsUnprovable: boolean;
   /** Milliseconds since the last output. */
   readonly quietMs: number;
@@ -46,8 +46,9 @@ const DELIVER: Decision = { type: "deliver" };
 const WAIT: Decision = { type: "wait" };
 const end = (outcome: NudgeOutcome, error: string): Decision => ({ type: "end", outcome, error });
 
-const LEFTOVER = "an earlier message may still stand in the prompt: clear it with a key, or start the agent again";
-const UNDRAWN = "an earlier message was typed, and the agent has drawn nothing since: it hangs, nothing more is typed";
+const LEFTOVER = "an earlier message may still be in the prompt: clear it with a key, or restart the agent";
+const UNDRAWN =
+  "an earlier message was typed, and the agent has drawn nothing since: it is hanging, so nothing more is typed";
 /** A program that never proves idle counts as idle after this long without output. */
 const UNPROVABLE_QUIET_MS = 2000;
 
@@ -57,7 +58,7 @@ type Check = (candidate: Candidate, now: Situation) => Decision | undefined;
 const CHECKS: readonly Check[] = [
   (c) => (c.expired ? end("expired", "its time to live ended before it could be typed") : undefined),
 
-  // Nobody to talk to, and nobody coming.
+  // There is no agent, and no restart is due.
   (_, s) => (s.state === "stopping" ? end("agent-dead", "the agent is being stopped") : undefined),
   (_, s) => (s.state === "dead" && !s.restartDue ? end("agent-dead", "the agent has ended") : undefined),
   // A crash loop tries again after a while: held messages wait for it, a caller does not.
@@ -67,14 +68,14 @@ const CHECKS: readonly Check[] = [
   // A dialog or a person comes first: a caller gets an answer, a held message waits.
   (c, s) => (s.state === "dialog" ? (c.parked ? WAIT : end("blocked-by-dialog", "a dialog is open")) : undefined),
   (c, s) => (isTyping(c, s) ? (c.parked ? WAIT : end("composer-busy", "a person is typing")) : undefined),
-  // Behind a text that an agent has still to draw nothing more is typed: both would stand in its composer as one.
+  // Behind a text that an agent has still to draw nothing more is typed: both would be in its composer as one.
   (c, s) => {
     if (s.undrawn !== true) return undefined;
     return c.mode === "immediate" && !c.parked ? end("composer-busy", UNDRAWN) : WAIT;
   },
   (_, s) => (s.draft && s.justSubmitted === true ? WAIT : undefined),
   (c, s) =>
-    s.draft ? (c.parked ? WAIT : end("composer-busy", "text that is not ours stands in the composer")) : undefined,
+    s.draft ? (c.parked ? WAIT : end("composer-busy", "the composer holds text that is not ours")) : undefined,
 
   (c, s) => (s.leftover === true ? (c.parked ? WAIT : end("composer-busy", LEFTOVER)) : undefined),
 

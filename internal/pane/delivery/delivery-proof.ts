@@ -13,7 +13,7 @@ const UNSEEN_GRACE_MS = 1000;
 const LINE_MAX_BYTES = process.platform === "linux" ? 4095 : 1023;
 
 /**
- * An agent that has just started draws its screen again and drops what stood in its composer: that a text left says
+ * An agent that has just started draws its screen again and drops what was in its composer: that a text left says
  * nothing then. One that reports the messages it takes is given longer to do so for the first of them.
  */
 export const FIRST_GRACE_MS = 3000;
@@ -23,12 +23,12 @@ export function hookProof({ deps, job }: Attempt, since: number): Evidence | und
   const taken = deps.signs.promptTakenSince(since);
   if (taken === undefined) return undefined;
   if (taken.prompt !== undefined && !deps.sameText(taken.prompt, job.text)) return undefined;
-  const value = taken.prompt === undefined ? "the agent took a message" : "the agent took this text";
+  const value = taken.prompt === undefined ? "the agent accepted a message" : "the agent accepted this text";
   const ageMs = Math.round(deps.clock.monotonicMs() - taken.at);
   return { source: "hook", value, ageMs, confidence: taken.prompt === undefined ? "strong" : "proof" };
 }
 
-const DROPPED = "it left the composer of an agent that had just started, which did not say that it took it";
+const DROPPED = "it left the composer of an agent that had just started, which did not report that it accepted it";
 
 /** What the screen said when the text was found to be gone. */
 export interface Leaving {
@@ -55,7 +55,7 @@ export async function confirm(
   while (hook === undefined) {
     const repeated = left ? await repeatedAs(attempt, probe) : "alone";
     if (repeated === "more" || tookMore(attempt, since)) {
-      return attempt.end("unknown", "the agent took it together with something else");
+      return attempt.end("unknown", "the agent accepted it together with something else");
     }
     if (!signs.reportsPrompts()) break;
     const late = clock.monotonicMs() >= leftAt + (repeated === "alone" ? HOOK_GRACE_MS : unseenMs);
@@ -68,7 +68,7 @@ export async function confirm(
   if (doubt !== undefined) return attempt.end("unknown", `it left the prompt; ${doubt}`);
   const evidence: Evidence[] = hook === undefined ? [] : [hook];
   if (left) evidence.push({ source: "screen", value, ageMs: 0, confidence: "strong" });
-  if (busy) evidence.push({ source: "screen", value: "the agent works", ageMs: 0, confidence: "weak" });
+  if (busy) evidence.push({ source: "screen", value: "the agent is working", ageMs: 0, confidence: "weak" });
   return { ...attempt.end("submitted", "", evidence), confirmedMs };
 }
 
@@ -90,9 +90,9 @@ function tookMore({ deps, job }: Attempt, since: number): boolean {
 function doubtAbout({ deps, job }: Attempt): string | undefined {
   if (deps.profile.idleProof === "screen") return undefined;
   const lines = job.text.split("\n");
-  if (lines.length > 1) return "this program may have taken each of its lines by itself";
+  if (lines.length > 1) return "this program may have read each of its lines separately";
   // The terminal repeats on the screen what it then throws away.
-  if (Buffer.byteLength(job.text) > LINE_MAX_BYTES) return "a terminal may have cut so long a line for this program";
+  if (Buffer.byteLength(job.text) > LINE_MAX_BYTES) return "the terminal may have cut a line of this length";
   return undefined;
 }
 

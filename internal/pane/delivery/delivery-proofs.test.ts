@@ -222,7 +222,7 @@ describe("a program of which nothing is known", () => {
   });
 });
 
-describe("an attempt whose end nobody saw", () => {
+describe("an attempt whose end was not observed", () => {
   it("is tried again when its buffer is still there", async () => {
     pane.buffers.set("gt-1", TEXT);
     expect(await recovered()).toMatchObject({ type: "retry" });
@@ -271,7 +271,7 @@ describe("an attempt whose end nobody saw", () => {
     const result = await recovered();
     expect(result).toMatchObject({ outcome: "submitted" });
     expect(result.type === "done" && result.evidence).toEqual([
-      { source: "hook", value: "the agent took this text", ageMs: 5, confidence: "proof" },
+      { source: "hook", value: "the agent accepted this text", ageMs: 5, confidence: "proof" },
     ]);
     expect(pane.enters).toBe(0);
   });

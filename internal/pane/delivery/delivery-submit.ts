@@ -19,7 +19,7 @@ const FIRST_HANGS_MS = 3 * HANGS_MS;
 /** One that reports the messages it takes may draw no composer for so long after an Enter: another screen comes. */
 const COVERED_MS = 10_000;
 const UNREAD_LOOK_MS = 50;
-const UNREAD = "Enter was pressed, and the agent has neither read it nor drawn anything since: it may take it yet";
+const UNREAD = "Enter was pressed, but the agent has neither read it nor drawn anything since: it may still accept it";
 /** How long tmux is asked to press it only where the cursor was seen. */
 const CURSOR_MS = 300;
 
@@ -35,21 +35,21 @@ export async function submitText(attempt: Attempt, probe: Probe): Promise<Delive
     const hangs = press.type === "pressed" ? await awaitRead(attempt, probe, press.at) : undefined;
     if (hangs !== undefined) return hangs;
   }
-  if (pressed === 0) return attempt.leave("stranded", "the agent's terminal took no Enter");
+  if (pressed === 0) return attempt.leave("stranded", "the agent's terminal accepted no Enter");
   if (attempt.deps.signs.isNew()) {
     return attempt.leave(
       "unknown",
-      `Enter was pressed ${pressed}× for an agent that had just started: it may take it yet`,
+      `Enter was pressed ${pressed}× for an agent that had just started: it may still accept it`,
     );
   }
-  return attempt.leave("stranded", `it stands in the composer: Enter was pressed ${pressed}× and did not submit it`);
+  return attempt.leave("stranded", `it is still in the composer: Enter was pressed ${pressed}× and did not submit it`);
 }
 
 /** `at`: monotonic milliseconds, right before. */
 type Press = { readonly type: "pressed" | "refused"; readonly at: number } | DeliveryEnd;
 
 /**
- * One Enter, if this text and nothing else stands there. tmux presses it only while its own cursor stands where it was
+ * One Enter, if this text and nothing else is there. tmux presses it only while its own cursor stands where it was
  * seen: it knows of a dialog before its output has come to us. A cursor that will not stand still is not waited for
  * very long.
  */
@@ -90,7 +90,7 @@ async function pressEnter({ deps }: Attempt, cursor: Look["cursor"] | undefined)
   }
 }
 
-/** Undefined once the agent has read the Enter, or drawn something since: then what it shows is what came of it. */
+/** Undefined once the agent has read the Enter or drawn something since: the screen then shows its effect. */
 async function awaitRead(attempt: Attempt, probe: Probe, pressedAt: number): Promise<DeliveryEnd | undefined> {
   const { clock, signs, source } = attempt.deps;
   const end = pressedAt + (signs.isNew() ? FIRST_HANGS_MS : HANGS_MS);
@@ -120,7 +120,7 @@ async function awaitSubmitted(attempt: Attempt, probe: Probe, pressedAt: number)
       if (!attempt.isSubmitted) return unsubmitted(attempt, presence);
       return confirm(attempt, probe, { left: true, busy });
     }
-    // A dialog came so fast that nobody saw the empty composer; above it stands the text as the agent repeats what it
+    // A dialog came before the empty composer was seen; above it is the text as the agent repeats what it
     // took.
     if (presence === "hidden" && attempt.isSubmitted && (await repeatedAs(attempt, probe)) === "alone") {
       return confirm(attempt, probe, { left: true, busy, value: "the agent repeats it" });
@@ -134,7 +134,7 @@ async function awaitSubmitted(attempt: Attempt, probe: Probe, pressedAt: number)
     if (late && presence === "there") return undefined;
     const waitsForReport = late && presence === "hidden" && !dialog && (await mayReport(attempt, begunAt));
     if (late && !waitsForReport)
-      return attempt.leave("unknown", "Enter was pressed and the composer cannot be seen any more");
+      return attempt.leave("unknown", "Enter was pressed, and the composer is no longer visible");
     await source.changed(late ? UNREAD_LOOK_MS : LOOK_MS, attempt.signal);
   }
 }

@@ -24,7 +24,7 @@ describe("a delivery", () => {
       throw new Error("no space left");
     };
     const result = await clock.until(deliver(deps(), { ...job(), onIntent }, signal), 60_000);
-    expect(result).toEqual({ type: "retry", reason: "the intent could not be kept" });
+    expect(result).toEqual({ type: "retry", reason: "the intent could not be recorded" });
     expectUntouched();
   });
 
@@ -35,7 +35,7 @@ describe("a delivery", () => {
     expect([pane.taken, intents]).toEqual([[TEXT], 1]);
     expect(result.type === "done" && result.evidence.map((item) => `${item.source}: ${item.value}`)).toEqual([
       "screen: it left the composer",
-      "screen: the agent works",
+      "screen: the agent is working",
     ]);
   });
 
@@ -221,7 +221,7 @@ describe("no Enter is pressed", () => {
   it("while its terminal takes no input, and it is not said that one was", async () => {
     pane.inputOff = true;
     const result = await delivered();
-    expect(result).toMatchObject({ outcome: "stranded", error: expect.stringContaining("took no Enter") });
+    expect(result).toMatchObject({ outcome: "stranded", error: expect.stringContaining("accepted no Enter") });
     expect(result).not.toHaveProperty("submittedMs");
   });
 

@@ -19,8 +19,8 @@ import { isResidue } from "./residue.ts";
 const ECHO_MS = 4000;
 /** How long output may keep the screen busy before Enter is pressed all the same. */
 const SETTLE_CAP_MS = 400;
-const HANGS = "it was typed, and the agent has drawn nothing since: it hangs; it was not submitted";
-/** How long a recovered text is looked for; longer while the agent has not read all that was typed. */
+const HANGS = "it was typed, and the agent has drawn nothing since: it is hanging; it was not submitted";
+/** How long to look for a recovered text; longer while the agent has not read everything that was typed. */
 const RECOVER_MS = 1000;
 
 /**
@@ -53,8 +53,8 @@ export async function deliver(deps: DeliveryDeps, job: DeliveryJob, signal: Abor
 }
 
 /**
- * Judges an attempt of an earlier process whose end nobody saw. A buffer that is still there was never pasted
- * (`retry`); a text that stands in the composer alone is submitted now; for anything else nobody can know.
+ * Judges an attempt of an earlier process whose end was not observed. A buffer that still exists was never pasted
+ * (`retry`); a text that is alone in the composer is submitted now; anything else is unknown.
  */
 export async function recoverDelivery(
   deps: DeliveryDeps,
@@ -66,12 +66,12 @@ export async function recoverDelivery(
     await dropBuffer(attempt);
     return { type: "retry", reason: "it had not been typed yet" };
   }
-  const unseen = "the sidecar was started again while it was being typed";
+  const unseen = "the sidecar was restarted while it was being typed";
   if (deps.profile.idleProof !== "screen") return attempt.leave("unknown", unseen);
   const probe = new ComposerProbe(job.text);
   const end = deps.clock.monotonicMs() + RECOVER_MS;
   for (;;) {
-    // A hook's word that came while nobody listened waits in its FIFO.
+    // A hook line that was written while nothing was reading waits in its FIFO.
     if (hookProof(attempt, Number.NEGATIVE_INFINITY)?.confidence === "proof") {
       return confirm(attempt, probe, { left: false, busy: false });
     }
@@ -90,7 +90,7 @@ export async function recoverDelivery(
 
 /** The caller judged an older screen; a dialog or a draft may have come since. */
 function obstacleOn(screen: Screen, { profile, signs, residue = "" }: DeliveryDeps): string | undefined {
-  if (signs.waitsForPerson()) return "the agent waits for a person";
+  if (signs.waitsForPerson()) return "the agent is waiting for a person";
   if (profile.idleProof !== "screen") return undefined;
   const { dialog, composer } = profile.view(screen);
   if (dialog !== undefined) return "a dialog is open";

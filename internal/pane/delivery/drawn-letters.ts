@@ -13,8 +13,8 @@ const NEWER_SCRIPTS = 0x1700;
 const NEWER_MARK =
   /[\u065f\u07fd\u0859-\u085b\u0898-\u089f\u08ca-\u08e1\u08e3-\u08ff\u093a\u0956\u0957\u09fe\u0afa-\u0aff\u0b55\u0c04\u0c3c\u0c81\u0d00\u0d3b\u0d3c\u0eba\u0ece]/u;
 /**
- * Claude Code counts no column for what stands at the places of vowel signs in the blocks of India's scripts, each of
- * 128 characters. In some of them a letter stands there, such as \u0d3a or \u093d; it draws none of them.
+ * Claude Code counts no column for what is at the places of vowel signs in the blocks of India's scripts, each of
+ * 128 characters. In some of them a letter is there, such as \u0d3a or \u093d; it draws none of them.
  */
 const INDIC = { first: 0x0900, last: 0x0d4f, block: 0x80 } as const;
 const SIGN_PLACES: readonly (readonly [number, number])[] = [
@@ -36,7 +36,7 @@ interface DrawnLetter {
 /**
  * A message's letters and digits in order, and how many of them a terminal may have lost at most. Programs such as
  * Codex place what follows a wide character by the column that they have counted; where they count fewer columns than
- * tmux, that overwrites as many columns of what stands before it. So a letter may be missing only behind a character of
+ * tmux, that overwrites as many columns of what is before it. So a letter may be missing only behind a character of
  * disputed width, and no more letters than columns are in dispute up to there. Nothing is ever added.
  */
 export class DrawnLetters {

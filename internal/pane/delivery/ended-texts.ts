@@ -13,7 +13,7 @@ export const DELIVERED_TEXTS_KEEP = 8 * 1024 * 1024;
 
 /**
  * Takes the text out of messages that have ended: thousands of receipts are kept, and each message may have 64 KiB. Its
- * hash stays and knows it again. The last ones that were typed and not submitted keep theirs, which may stand in the
+ * hash stays and knows it again. The last ones that were typed and not submitted keep theirs, which may be in the
  * agent's prompt.
  */
 export class EndedTexts {

@@ -99,7 +99,7 @@ describe("receipts are forgotten", () => {
   });
 });
 
-describe("callers who can be told apart", () => {
+describe("callers that can be distinguished", () => {
   const ann = { owner: "ann", mode: "queue" } as const;
   const bob = { owner: "bob", mode: "queue" } as const;
   const exhausted = expect.objectContaining({ kind: "exhausted" });

@@ -33,7 +33,7 @@ describe("what an earlier process left", () => {
     expect(office.records.map((record) => record.type)).toEqual(["withdrawn", "intent", "ended"]);
   });
 
-  it("waits through a dialog: nobody waits for an answer any more", async () => {
+  it("waits through a dialog: no caller is waiting for an answer any more", async () => {
     await office.close();
     prepare([nudgeLeft("a", false)]);
     office.become({ state: "dialog" });
@@ -92,7 +92,7 @@ describe("a journal that takes nothing", () => {
 });
 
 describe("Ctrl-C and Escape", () => {
-  const proof = { source: "hook", value: "the agent took this text", ageMs: 0, confidence: "proof" } as const;
+  const proof = { source: "hook", value: "the agent accepted this text", ageMs: 0, confidence: "proof" } as const;
 
   it.each<[string, DeliveryResult & { type: "done" }, string]>([
     ["a text that left the composer counts as submitted no more", submitted, "unknown"],
@@ -129,7 +129,7 @@ describe("Ctrl-C and Escape", () => {
   });
 });
 
-describe("a text that nobody saw leave an unreadable prompt", () => {
+describe("a text that was not seen to leave an unreadable prompt", () => {
   const screen = screenOf(["$ hello"]);
   const strands = (): Promise<DeliveryResult> => {
     return Promise.resolve({ type: "done", outcome: "stranded", error: "", evidence: [], typedMs: 1, stands: true });

@@ -30,7 +30,7 @@ export interface MailboxDeps {
   readonly newId: () => string;
 }
 
-/** Without any change the queue is looked at this often: time-outs, quiet output. */
+/** How often the queue is checked without any change: for time-outs and quiet output. */
 const LOOK_MS = 250;
 /** Between attempts that typed nothing; the first pauses are shorter. */
 const MAX_PAUSE_MS = 1000;
@@ -43,12 +43,12 @@ export class Mailbox {
   readonly #deps: MailboxDeps;
   readonly #book = new NudgeBook();
   readonly #woken = new SignalBus();
-  /** Whoever writes to the pane holds it. */
+  /** Held by every writer to the pane. */
   readonly #pen = new Serial();
   readonly #stop = new AbortController();
   #interrupts = 0;
 
-  /** `restored`: what an earlier process left behind. */
+  /** `restored`: the nudges of an earlier process. */
   constructor(deps: MailboxDeps, restored: readonly RestoredNudge[]) {
     this.#deps = deps;
     for (const { nudge, intent, ended } of restored) {
@@ -201,7 +201,7 @@ export class Mailbox {
         break;
       }
     }
-    // When nobody waits for an answer any more, the message may wait for better times.
+    // Once no caller waits for an answer, the message may wait longer.
     tracked.waiting--;
     if (tracked.waiting === 0) tracked.callerReleased = true;
   }
@@ -255,10 +255,7 @@ export class Mailbox {
     if (result.type === "retry") {
       tracked.phase = "waiting";
       if (intended) this.#deps.keep({ type: "withdrawn", requestId: tracked.nudge.requestId });
-      this.#deps.logger.debug(
-        { request_id: tracked.nudge.requestId, reason: result.reason },
-        "delivery is tried again",
-      );
+      this.#deps.logger.debug({ request_id: tracked.nudge.requestId, reason: result.reason }, "delivery is retried");
       return;
     }
     if (result.stands === true) this.#deps.courier.leftover?.left(tracked.nudge.text);
@@ -296,7 +293,7 @@ export class Mailbox {
   #receipt(tracked: TrackedNudge): NudgeReceipt {
     if (tracked.receipt !== undefined) return tracked.receipt;
     const position = this.#book.waiting().indexOf(tracked) + 1;
-    const error = position === 0 ? "it is being typed" : "it waits for the agent";
+    const error = position === 0 ? "it is being typed" : "it is waiting for the agent";
     return { ...receiptOf(tracked, "queued", error), queuePosition: position };
   }
 
@@ -322,11 +319,11 @@ export class Mailbox {
   }
 }
 
-/** What may be said of a delivery during which somebody pressed Ctrl-C or Escape. */
+/** The result of a delivery during which Ctrl-C or Escape was pressed. */
 function interruptedResult(result: DeliveryResult & { readonly type: "done" }): typeof result {
   const proven = result.evidence.some((one) => one.source === "hook" && one.confidence === "proof");
   if (result.outcome !== "submitted" || proven) return result;
-  const error = "Ctrl-C or Escape was pressed while it was typed, and the agent did not say that it took it";
+  const error = "Ctrl-C or Escape was pressed while it was typed, and the agent did not report that it accepted it";
   const { confirmedMs: _, ...unconfirmed } = result;
   return { ...unconfirmed, outcome: "unknown", error };
 }

@@ -9,7 +9,7 @@ import type { TrackedNudge } from "./tracked-nudge.ts";
  * @internal
  */
 export const QUEUE_LIMIT = 50;
-/** Of these, how many may be of one caller where callers can be told apart. */
+/** How many of these may belong to one caller, where callers can be distinguished. */
 const QUEUE_SHARE = 40;
 /** Receipts are kept this long and this many. */
 export const RECEIPT_KEEP_MS = 24 * 3_600_000;
@@ -77,14 +77,15 @@ export class NudgeBook {
     const isOverShare = owner !== "" && (this.#owned.get(owner) ?? 0) >= RECEIPT_KEEP.ofOne;
     if (!isOverShare && this.#nudges.size < RECEIPT_KEEP.total) return;
     const forgotten = idToForget(this.#nudges.values(), keptIdOf, owner, isOverShare);
-    if (forgotten === undefined) throw new DomainError("exhausted", "too many request ids of others are remembered");
+    if (forgotten === undefined)
+      throw new DomainError("exhausted", "too many request ids of other callers are remembered");
     this.#forget(forgotten.nudge.requestId);
   }
 
   #checkQueue(owner: string): void {
     const waiting = this.waiting();
     const full = (whose: string, limit: number) =>
-      new DomainError("exhausted", `the queue holds ${limit} messages${whose} already`, { fields: { limit } });
+      new DomainError("exhausted", `the queue already holds ${limit} messages${whose}`, { fields: { limit } });
     if (waiting.length >= QUEUE_LIMIT) throw full("", QUEUE_LIMIT);
     if (owner === "" || waiting.length < QUEUE_SHARE) return;
     const own = waiting.filter((tracked) => ownerOf(tracked.nudge) === owner);

@@ -2,7 +2,7 @@ import type { ComposerView, ScreenView } from "../../agents/profile.ts";
 import type { Screen } from "../../agents/screen.ts";
 import { DrawnLetters, lettersOf } from "./drawn-letters.ts";
 
-/** How our text stands in front of the agent. */
+/** How our text is in front of the agent. */
 export type Presence =
   | "absent" // nothing of it is there (yet, or any more)
   | "partial" // a part of it: still being drawn
@@ -16,14 +16,14 @@ export interface Probe {
   look(screen: Screen, view: ScreenView): Presence;
 }
 
-/** Of a text that is scrolled or looked for elsewhere, so many letters and digits tell it apart. */
+/** How many letters and digits identify a text that is scrolled or looked for elsewhere. */
 const TAIL_LENGTH = 14;
 /** A composer that holds this much of our text, in its place, holds our text with a person's changes. */
 const EDITED_SHARE = 0.75;
 /** The end of a text by which it is found where the agent repeats it: characters, at most and at least. */
 const ENDING_LENGTH = 20;
 const ENDING_LEAST = 6;
-/** A row on which an agent repeats a message from its beginning. A shorter text is looked for there alone. */
+/** A row on which an agent repeats a message from its beginning. A shorter text is looked for only there. */
 const REPEATED_ROW = /^\s*[›❯>]\s(.*)$/u;
 /** A paste that the agent shows folded, such as `[Pasted text #1 +4 lines]` or `[Pasted Content 5000 chars]`. */
 const PASTE_MARKER = /\[Pasted[^\]\n]*\]/g;
@@ -38,7 +38,7 @@ function signature(text: string, like: string): string {
   return shown.replace(EMOJI_PARTS, "") || shown;
 }
 
-/** Rows that show a text's end, with nothing or with more right behind it. */
+/** Rows that show a text's end, with nothing or with more right after it. */
 interface Repeats {
   readonly alone: number;
   readonly more: number;
@@ -97,7 +97,7 @@ export class ComposerProbe implements Probe {
     return ours ? "mixed" : "absent";
   }
 
-  /** Somebody typed into the middle or took letters away: most of its beginning and its end still stand. */
+  /** The middle was edited: most of its beginning and its end are still there. */
   #isEdited(seen: string): boolean {
     const most = Math.min(seen.length, this.#wanted.length);
     let head = 0;
@@ -155,7 +155,7 @@ interface TailFacts {
 /**
  * For programs of which nothing is known: the end of the text is looked for anywhere on the screen. It is there when it
  * occurs more often, or lower down, than before; it has been taken when it moved up or vanished after that, or when the
- * cursor stood behind it and went to a new line, which is all that a silent program, or one that repeats it, shows.
+ * cursor was behind it and went to a new line, which is all that a silent program, or one that repeats it, shows.
  */
 export class TailProbe implements Probe {
   readonly #key: string;

@@ -92,7 +92,7 @@ describe("an answer", () => {
   it("walks to the choice, presses Enter once, and sees the dialog go", async () => {
     const result = await answered();
     expect(result.outcome).toBe("answered");
-    expect(values(result)).toEqual(["the dialog is gone", "the agent works"]);
+    expect(values(result)).toEqual(["the dialog has closed", "the agent is working"]);
     expect([agent.keys, agent.given, agent.presses]).toEqual([["Down", "Down", "Enter"], ["No"], 1]);
   });
 
@@ -124,7 +124,7 @@ describe("an answer", () => {
     agent.onKey = (key, byDefault) => (key === "Down" ? undefined : byDefault());
     const result = await answered();
     expect(result.outcome).toBe("unknown");
-    expect(values(result)).toEqual(["the dialog did not follow the keys; nothing was chosen"]);
+    expect(values(result)).toEqual(["the selection did not follow the keys; nothing was chosen"]);
     expect([agent.keys, agent.given]).toEqual([["Down"], []]);
   });
 
@@ -211,18 +211,18 @@ describe("what the program shows of the answer", () => {
     profile = { ...profile, shownAnswer: () => "other" };
     const result = await answered();
     expect(result.outcome).toBe("unknown");
-    expect(values(result)).toEqual(["the dialog is gone, and the agent shows that another choice was taken"]);
+    expect(values(result)).toEqual(["the dialog has closed, but the agent shows that another choice was taken"]);
   });
 });
 
 describe("a dialog whose choices cannot be read with certainty", () => {
   it("is not answered, and no key is pressed", async () => {
-    agent.unclear = "its choices do not count from 1 without a gap";
+    agent.unclear = "its choices are not numbered from 1 without a gap";
     agent.draw();
     const result = await answered({ choice: "1" });
     expect([result.outcome, agent.keys, agent.presses]).toEqual(["unknown", [], 0]);
     expect(values(result)).toEqual([
-      "nothing was pressed: its choices cannot be read with certainty: its choices do not count from 1 without a gap",
+      "nothing was pressed: its choices cannot be read with certainty: its choices are not numbered from 1 without a gap",
     ]);
   });
 

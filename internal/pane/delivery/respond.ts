@@ -19,7 +19,7 @@ export interface RespondDeps {
   readonly writer: KeyWriter;
   readonly source: ScreenSource;
   readonly profile: AgentProfile;
-  /** The agent's process lives. */
+  /** Whether the agent's process is running. */
   readonly alive: () => boolean;
   /** Called right before the first key. */
   readonly onPress: () => void;
@@ -56,7 +56,7 @@ export async function respond(deps: RespondDeps, request: RespondRequest, signal
 /** How this program's dialogs are answered. @throws DomainError `unimplemented` when nothing is known of them. */
 export function answersOf({ answer }: AgentProfile): NonNullable<AgentProfile["answer"]> {
   if (answer !== undefined) return answer;
-  throw new DomainError("unimplemented", "nothing is known of this program's dialogs: answer it in its terminal");
+  throw new DomainError("unimplemented", "this program's dialogs are not supported: answer it in its terminal");
 }
 
 class Response {
@@ -135,7 +135,7 @@ class Response {
       const key = now.type === "gone" ? "" : this.#isSame(now, step) ? "same" : now.id;
       if (key !== away?.key) away = { key, since: clock.monotonicMs() };
       if (key !== "same" && clock.monotonicMs() - away.since >= STANDS_MS) throw otherDialog(now, "finish answering");
-      if (clock.monotonicMs() >= end) return unsure("the dialog did not follow the keys; nothing was chosen");
+      if (clock.monotonicMs() >= end) return unsure("the selection did not follow the keys; nothing was chosen");
       await source.changed(LOOK_MS, this.#signal);
     }
   }
@@ -144,14 +144,14 @@ class Response {
     const selected = now.view.choices.filter((one) => one.selected);
     const [only] = selected;
     if (now.view.unclear !== undefined || selected.length !== 1 || only?.key !== step.on.key) return false;
-    // What is typed on a choice stands in the place of its label.
+    // What is typed on a choice is in the place of its label.
     if (only.label !== step.on.label && !isTyping(step)) return false;
     if (!this.#isSame(now, step)) return false;
     if (step.after?.type === "field") return now.id !== this.#request.dialogId;
     return step.after === undefined || shows(now.view, step.after.text);
   }
 
-  /** In some dialogs the text beside the list follows the selection, and a typed text stands in the dialog. */
+  /** In some dialogs the text beside the list follows the selection, and a typed text is in the dialog. */
   #isSame(now: Look & { readonly type: "dialog" }, step: AnswerStep): boolean {
     if (now.id === this.#request.dialogId) return true;
     const { view } = now;
@@ -166,7 +166,7 @@ class Response {
     );
   }
 
-  /** False when nobody knows whether it was pressed. */
+  /** False if it is not known whether it was pressed. */
   async #press({ press }: AnswerStep): Promise<boolean> {
     this.#signal.throwIfAborted();
     if (!this.#pressed) this.#deps.onPress();
@@ -180,7 +180,7 @@ class Response {
       return false;
     }
     if (!first) return false;
-    throw new DomainError("precondition", "cannot answer the dialog: the agent's terminal takes no input", {
+    throw new DomainError("precondition", "cannot answer the dialog: the agent's terminal accepts no input", {
       fields: { dialog_id: this.#request.dialogId },
     });
   }
@@ -207,7 +207,7 @@ class Response {
       if (otherAfterMs !== undefined && stood >= otherAfterMs) {
         return { outcome: "changed", evidence: [seen("screen", "another dialog is open", "strong")] };
       }
-      if (clock.monotonicMs() >= end) return unsure("the key was pressed and the dialog is still there");
+      if (clock.monotonicMs() >= end) return unsure("the key was pressed, but the dialog is still there");
       await source.changed(LOOK_MS, this.#signal);
     }
   }
@@ -215,10 +215,10 @@ class Response {
   /** Answered, unless the program shows that it took another choice. */
   #gone({ busy, screen }: Look & { readonly type: "gone" }, given: string): RespondResult {
     const shown = this.#asked && this.#deps.profile.shownAnswer?.(screen, this.#asked, given);
-    if (shown === "other") return unsure("the dialog is gone, and the agent shows that another choice was taken");
+    if (shown === "other") return unsure("the dialog has closed, but the agent shows that another choice was taken");
     const taken = shown === "named" ? [seen("screen", "the agent shows the choice as taken", "strong")] : [];
-    const working = busy ? [seen("screen", "the agent works", "weak")] : [];
-    return { outcome: "answered", evidence: [seen("screen", "the dialog is gone", "strong"), ...taken, ...working] };
+    const working = busy ? [seen("screen", "the agent is working", "weak")] : [];
+    return { outcome: "answered", evidence: [seen("screen", "the dialog has closed", "strong"), ...taken, ...working] };
   }
 
   /**

@@ -15,7 +15,7 @@ export interface TrackedNudge {
   waiting: number;
   /** Attempts that typed nothing. */
   attempts: number;
-  /** Somebody pressed Ctrl-C or Escape while it was being typed. */
+  /** Ctrl-C or Escape was pressed while it was being typed. */
   interrupted?: boolean;
   /** Monotonic ms of its acceptance; absent when an earlier process accepted it. */
   readonly acceptedMonotonicMs?: number;

@@ -14,7 +14,7 @@ function left(): UnconfirmedText {
   return leftover;
 }
 
-describe("a text that nobody saw leave an unreadable prompt", () => {
+describe("a text that was not seen to leave an unreadable prompt", () => {
   it("stands while it is on the screen, and while it was never seen there", () => {
     const leftover = left();
     expect(leftover.stands(screenOf(["$ make"]), QUIET)).toBe(true);
@@ -39,7 +39,7 @@ describe("a text that nobody saw leave an unreadable prompt", () => {
     expect(leftover.stands(STANDING, QUIET)).toBe(true);
   });
 
-  it("is gone when somebody else pressed keys or the program ended", () => {
+  it("is gone when someone pressed keys or the program ended", () => {
     const leftover = left();
     leftover.gone();
     expect(leftover.stands(STANDING, QUIET)).toBe(false);

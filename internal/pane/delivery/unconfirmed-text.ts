@@ -18,15 +18,15 @@ const NOTHING: Screen = {
 };
 
 /**
- * Remembers a text of ours that may stand in the prompt of a program of which nothing is known: the next one would be
+ * Remembers a text of ours that may be in the prompt of a program of which nothing is known: the next one would be
  * glued to it, and both sent as one. It is taken to be gone once it was seen and then left its place on a quiet screen,
- * when somebody else pressed keys, or with the program itself.
+ * when someone pressed keys, or with the program itself.
  */
 export class UnconfirmedText {
   #probe: TailProbe | undefined;
   #wasSeen = false;
 
-  /** This text was typed, and nobody saw it leave. */
+  /** This text was typed and not seen to leave. */
   left(text: string): void {
     this.#probe = new TailProbe(text, NOTHING);
     this.#wasSeen = false;
@@ -36,7 +36,7 @@ export class UnconfirmedText {
     this.#probe = undefined;
   }
 
-  /** It may stand there still. */
+  /** It may be there still. */
   stands(screen: Screen, quietMs: number): boolean {
     if (this.#probe === undefined || quietMs < QUIET_MS) return this.#probe !== undefined;
     const isThere = this.#probe.look(screen) === "there";
@@ -46,7 +46,7 @@ export class UnconfirmedText {
   }
 }
 
-/** A text that an earlier process typed, and of which nobody knows that it left; `at`: wall clock, ms. */
+/** A text that an earlier process typed and that may not have left; `at`: wall clock, ms. */
 export interface LeftText {
   readonly text: string;
   readonly at: number;
@@ -69,7 +69,7 @@ export function textsLeftBy(nudges: readonly RestoredNudge[], since: number): re
   }));
 }
 
-/** Of an UNKNOWN nobody wrote down whether it was seen to leave. */
+/** For an UNKNOWN it is not recorded whether it was seen to leave. */
 export function mayStand({ outcome }: NudgeReceipt): boolean {
   return outcome === "stranded" || outcome === "unknown";
 }

@@ -15,7 +15,7 @@ const FOLDED_LENGTH = 800;
 const MARKER = /\[Pasted[^\]\n]*\]/g;
 
 /**
- * The texts of ours that may stand in the agent's composer: typed, and not seen to leave. Knows them again, alone or
+ * The texts of ours that may be in the agent's composer: typed, and not seen to leave. Knows them again, alone or
  * several behind each other, so that they can be taken out. Everything else in a composer is a person's.
  */
 export class UnsubmittedTexts {
@@ -85,7 +85,7 @@ export class UnsubmittedTexts {
     return now - this.#drawnAt >= LATE_MS;
   }
 
-  /** It holds one of them, or several behind each other, and nothing else. */
+  /** It holds one of them, or several in a row, and nothing else. */
   knows(composer: Composer): boolean {
     if (this.#texts.length === 0) return false;
     if (composer.text === this.#drawn) return true;

@@ -5,7 +5,7 @@ import { Serial } from "../../base/serial.ts";
 import { type LastLines, lastLines } from "./peek-text.ts";
 import { standingAlone } from "./styled-lines.ts";
 
-/** Reads history and screen from tmux: deep, exact, and dear (10 ms for 10,000 lines). */
+/** Reads history and screen from tmux: complete, exact, and expensive (10 ms for 10,000 lines). */
 export interface PaneCapture {
   capture(options: {
     readonly start: number | "-";
@@ -28,7 +28,7 @@ interface Entry {
   readonly signals: Set<AbortSignal>;
 }
 
-/** An answer serves everybody who asks the same within this time. */
+/** One answer serves all identical requests within this time. */
 const CACHE_MS = 250;
 /** Lines that are fetched first: where each is large they fill an answer, else it takes another, deeper look. */
 const DEPTHS = [1000, 5000] as const;
@@ -37,8 +37,8 @@ const SLICE_CHARS = 128 * 1024;
 
 /**
  * The last lines as tmux has them. A terminal full of styles takes a thousand times the work of a plain one, and a
- * caller can ask for all of it again and again: so one answer is made at a time, of no more lines than it needs, in
- * slices, for all who ask the same, and for nobody who has gone.
+ * caller can ask for all of it repeatedly: so one answer is made at a time, of no more lines than it needs, in
+ * slices, once for all identical requests, and not for callers that have disconnected.
  */
 export class DeepPeek {
   readonly #clock: Clock;
@@ -49,7 +49,10 @@ export class DeepPeek {
     this.#clock = clock;
   }
 
-  /** `version` changes with the screen. @throws as `capture`; DomainError `cancelled` when all who asked have gone */
+  /**
+   * `version` changes with the screen. @throws as `capture`; DomainError `cancelled` when all callers have
+   * disconnected
+   */
   lines(pane: PaneCapture, request: DeepRequest, version: number, signal: AbortSignal): Promise<LastLines> {
     const now = this.#clock.monotonicMs();
     for (const [key, { at }] of this.#entries) if (now - at > CACHE_MS) this.#entries.delete(key);
@@ -62,7 +65,7 @@ export class DeepPeek {
     const signals = new Set([signal]);
     const found = this.#line.run(async () => {
       if ([...signals].every((each) => each.aborted))
-        throw new DomainError("cancelled", "nobody waits for it any more");
+        throw new DomainError("cancelled", "no caller is waiting for it any more");
       return await this.#search(pane, request);
     });
     this.#entries.set(key, { at: now, found, signals });

@@ -4,7 +4,7 @@ const SLICE_LINES = 400;
 const MAX_COLS = 500;
 const MAX_ROWS = 300;
 
-/** The beginning of the data, with at most so many line feeds. */
+/** The beginning of the data, with at most this many line feeds. */
 export function fewLines(data: Uint8Array): Uint8Array {
   let end = -1;
   for (let lines = 0; lines < SLICE_LINES; lines++) {

@@ -36,13 +36,13 @@ export interface DrawingOptions {
   readonly rows: number;
   /** Lines of history that the emulator keeps. */
   readonly scrollback: number;
-  /** So many bytes behind, what is left is not drawn: the screen is fetched again. */
+  /** If this many bytes behind, the remaining bytes are not drawn: the screen is fetched again. */
   readonly behindBytes: number;
 }
 
 /** Drawn at once, so that reading and answering come in between. */
 const SLICE_BYTES = 16 * 1024;
-/** So far behind, and while bytes keep coming, drawing leaves most of the time to those who only pass bytes on. */
+/** If this far behind while bytes keep coming, drawing leaves most of the time to code that only passes bytes on. */
 const HURRY_BYTES = 256 * 1024;
 const HURRY_PAUSE_MS = 8;
 const STILL_COMING_MS = 20;
@@ -98,7 +98,7 @@ export class Drawing {
     return this.#isExact;
   }
 
-  /** False when the drawing began behind an alternate screen: what stood on the main one is not known here. */
+  /** False when the drawing began behind an alternate screen: what was on the main one is not known here. */
   get isWhole(): boolean {
     return this.#isWhole;
   }

@@ -90,7 +90,7 @@ export class Emulator {
     return { x: Math.min(cursorX, this.#terminal.cols - 1), y: cursorY };
   }
 
-  /** Nothing stands behind the cursor in its row of the main screen. */
+  /** Whether nothing is after the cursor in its row of the main screen. */
   get isAtRowEnd(): boolean {
     const { normal } = this.#terminal.buffer;
     return (normal.getLine(normal.baseY + normal.cursorY)?.translateToString(true, normal.cursorX) ?? "") === "";
@@ -105,7 +105,7 @@ export class Emulator {
   }
 
   /**
-   * Lines of which a row stands on the main screen, top to bottom; what has scrolled off until now is reported before.
+   * Lines of which a row is on the main screen, top to bottom; what has scrolled off until now is reported before.
    */
   standingLines(): readonly MainLine[] {
     this.#reporter.tell(true);
@@ -168,7 +168,7 @@ export class Emulator {
   }
 
   /**
-   * Forgets everything and draws `text` on a terminal of that size; nobody sees it blank in between. Until it is drawn
+   * Resets everything and draws `text` on a terminal of that size, without a blank screen in between. Until it is drawn
    * lines are reported of the screen as it was.
    */
   replace(text: string, cols: number, rows: number, onTaken?: () => void): Promise<void> {
@@ -230,7 +230,7 @@ export class Emulator {
 
   /**
    * Text of the rows from history to the last row of the screen, oldest first; only the last `limit` rows are read.
-   * Trailing blanks of a row are removed unless the next row goes on from it.
+   * Trailing blanks of a row are removed unless the next row continues from it.
    */
   rowsText(limit: number): readonly TextRow[] {
     const buffer = this.#terminal.buffer.active;
@@ -266,7 +266,7 @@ export class Emulator {
     return buffer.cursorX >= this.cols ? this.#pendingWrap(buffer, top) : moveTo(buffer, top);
   }
 
-  /** Prints the last cell of the cursor's row again: nothing else brings a cursor behind it. */
+  /** Prints the last cell of the cursor's row again: nothing else moves a cursor past it. */
   #pendingWrap(buffer: IBuffer, top: number): string {
     const line = buffer.getLine(buffer.baseY + buffer.cursorY);
     const wide = line?.getCell(this.cols - 1)?.getWidth() === 0;

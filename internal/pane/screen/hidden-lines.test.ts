@@ -46,7 +46,7 @@ describe("the lines of a main screen that was hidden while its window became nar
     const { emulator, reported } = await printed(`${LONG}\r\nlast\r\n${ON}`);
     await emulator.replace(CUT, 20, 5);
     await emulator.write(`${OFF}\r\nfresh ${LONG}\r\n`);
-    // tmux has forgotten that the first row of a line goes on in the next one.
+    // tmux has forgotten that the first row of a line continues in the next one.
     await emulator.replace(`${LONG}\r\nlast\r\n${`fresh ${LONG}`.slice(0, 20)}\r\n${LONG.slice(14)}${ON}`, 20, 5);
     expect(reported).toEqual([]);
     await emulator.replace(

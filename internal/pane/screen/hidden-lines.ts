@@ -33,7 +33,7 @@ export class HiddenLines {
     return [...before, ...behind];
   }
 
-  /** These came behind them, and have been reported. */
+  /** These came after them, and have been reported. */
   printed(lines: readonly MainLine[]): void {
     const all = this.with(lines.map((line) => ({ ...line, isReported: false })));
     this.#lines = all.slice(-KEPT).map((line) => ({ ...line, isReported: true }));

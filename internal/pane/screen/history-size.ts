@@ -13,7 +13,7 @@ interface HeldHistory {
   readonly cap: number;
 }
 
-/** An answer serves everyone who asks within this time. */
+/** One answer serves all requests within this time. */
 const CACHE_MS = 250;
 /** tmux answers in some milliseconds, unless it is stopped or starved. */
 const ANSWER_MS = 250;

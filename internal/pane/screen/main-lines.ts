@@ -9,13 +9,13 @@ export interface MainLine {
   readonly isReported: boolean;
   /** `text` is what follows a part that was reported before: the history does not hold all of the line. */
   readonly isRest: boolean;
-  /** It goes on in the next one reported: its end is not there yet. */
+  /** It continues in the next one reported: its end is not there yet. */
   readonly goesOn: boolean;
-  /** The cursor stands in it: it may not be whole yet. */
+  /** The cursor is in it: it may not be whole yet. */
   readonly hasCursor: boolean;
   /** A row of it is on the screen. */
   readonly isStanding: boolean;
-  /** Its rows, counted from the oldest; `end` is the first one behind it. */
+  /** Its rows, counted from the oldest; `end` is the first one after it. */
   readonly start: number;
   readonly end: number;
 }
@@ -71,7 +71,7 @@ export class MainLines {
     return start;
   }
 
-  /** What was printed behind the text of a row that has been reported; "": nothing, or it was changed in its middle. */
+  /** The text printed after the reported part of a row; "": none, or the row was changed in its middle. */
   #addedTo(y: number): string {
     const from = this.#cells.addedFrom(y);
     return from === undefined ? "" : (this.#buffers.normal.getLine(y)?.translateToString(true, from) ?? "");

@@ -51,7 +51,7 @@ describe("what the agent printed", () => {
 });
 
 describe("after an interruption", () => {
-  it("skips an offset that nobody gets, names the gap, and shows the screen as it is", async () => {
+  it("skips an offset that is not delivered, names the gap, and shows the current screen", async () => {
     const output = stream();
     await print(output, "old");
     await output.restart(redraw("new screen\r\nsecond row", 30, 6));

@@ -12,7 +12,7 @@ import type { ScreenSource } from "./screen-source.ts";
 export interface OutputOptions {
   readonly cols: number;
   readonly rows: number;
-  /** Bytes of raw output kept for watchers that come back. */
+  /** Bytes of raw output kept for watchers that reconnect. */
   readonly rawBytes: number;
   /** Names the stream; offsets are never used twice within one. */
   readonly epoch: string;
@@ -34,7 +34,7 @@ export interface DrawingListener {
   lost(range: Gap): void;
   /** As in `ScrollListener`. */
   vanished(lines: readonly MainLine[]): boolean;
-  /** The program erases all of the main screen now: it can still be looked at. */
+  /** The program is erasing the whole main screen; it can still be read. */
   erasing(): void;
   /** The program has thrown the history away: it may print the same rows again. */
   cleared(): void;
@@ -48,10 +48,10 @@ export interface Turning {
   readonly redraw: string;
 }
 
-/** So far behind, what is left is not drawn: the screen is fetched again. */
+/** If this far behind, the remaining bytes are not drawn: the screen is fetched again. */
 const BEHIND_BYTES = 4 * 1024 * 1024;
 const TURNINGS_KEPT = 8;
-/** Whoever looks at the screen waits this long for bytes that have come already. */
+/** How long a reader of the screen waits for received bytes to be drawn. */
 const CURRENT_WAIT_MS = 500;
 
 /**
@@ -156,7 +156,7 @@ export class OutputStream implements ScreenSource {
   }
 
   /**
-   * The stream goes on after a hole of unknown length; `redraw` is the history and screen as they are now, and
+   * The stream continues after a hole of unknown length; `redraw` is the history and screen as they are now, and
    * `printedAt` (wall clock, ms) when the agent printed last, where that is known.
    */
   restart(redraw: Redraw, printedAt?: number): Promise<void> {
@@ -220,7 +220,7 @@ export class OutputStream implements ScreenSource {
     return this.#turnings.find((turning) => turning.offset >= offset);
   }
 
-  /** False when the stream began behind an alternate screen: what stood on the main one is known to tmux alone. */
+  /** False when the stream began behind an alternate screen: what was on the main one is known to tmux alone. */
   get isWhole(): boolean {
     return this.#drawing.isWhole;
   }

@@ -30,7 +30,7 @@ export function linesWanted(lines: number): number {
 }
 
 /**
- * Rows put together where the terminal wrapped them. The first row stands alone even if its beginning has been cut off.
+ * Rows put together where the terminal wrapped them. The first row is alone even if its beginning has been cut off.
  */
 export function joinRows(rows: readonly TextRow[]): string[] {
   const lines: string[] = [];

@@ -1,12 +1,12 @@
 import { type Habitual, insideOf } from "./tmux-inside.ts";
 
 /** Of a cell's background word: no style of the emulator uses this bit, and it goes wherever the cell goes. */
-const TOLD = 0x8000_0000;
+const REPORTED = 0x8000_0000;
 const WORDS_A_CELL = 3;
 const BACKGROUND = 2;
 
 /**
- * Marks cells of the main screen and its history as reported. A mark stays with what stands in the cell: it follows it
+ * Marks cells of the main screen and its history as reported. A mark stays with what is in the cell: it follows it
  * when lines are wrapped again at another width, scroll or come back, and is gone when something else is printed there.
  */
 export class ReportedCells {
@@ -30,7 +30,7 @@ export class ReportedCells {
     return x;
   }
 
-  /** The first column of what stands behind the marked part of the row; undefined: nothing, or more that is marked. */
+  /** The first column of what is behind the marked part of the row; undefined: nothing, or more that is marked. */
   addedFrom(y: number): number | undefined {
     const words = this.#words(y);
     const used = insideOf(this.#terminal).buffers.normal.lines.get(y)?.getTrimmedLength() ?? 0;
@@ -40,7 +40,7 @@ export class ReportedCells {
     return from;
   }
 
-  /** What stands in this row goes on from a row that is not held any more. */
+  /** What stands in this row continues from a row that is not held any more. */
   continues(y: number): void {
     const line = insideOf(this.#terminal).buffers.normal.lines.get(y);
     if (line !== undefined) line.isWrapped = true;
@@ -51,7 +51,7 @@ export class ReportedCells {
     for (let y = from; y < to; y++) {
       const words = this.#words(y);
       if (words === undefined) continue;
-      for (let i = BACKGROUND; i < words.length; i += WORDS_A_CELL) words[i] = ((words[i] ?? 0) | TOLD) >>> 0;
+      for (let i = BACKGROUND; i < words.length; i += WORDS_A_CELL) words[i] = ((words[i] ?? 0) | REPORTED) >>> 0;
     }
   }
 
@@ -61,5 +61,5 @@ export class ReportedCells {
 }
 
 function isMarked(words: Uint32Array | undefined, x: number): boolean {
-  return ((words?.[x * WORDS_A_CELL + BACKGROUND] ?? 0) & TOLD) !== 0;
+  return ((words?.[x * WORDS_A_CELL + BACKGROUND] ?? 0) & REPORTED) !== 0;
 }

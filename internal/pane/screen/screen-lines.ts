@@ -4,11 +4,11 @@ import type { TextRow } from "./peek-text.ts";
 
 /** A row of the history. */
 export interface HistoryRow extends TextRow {
-  /** The row below goes on from it without a line break. */
+  /** The row below continues from it without a line break. */
   readonly goesOn: boolean;
 }
 
-/** A row of a buffer, counted from its oldest; trailing blanks are removed unless the next row goes on from it. */
+/** A row of a buffer, counted from its oldest; trailing blanks are removed unless the next row continues from it. */
 export function rowText(buffer: IBuffer, y: number): HistoryRow {
   const line = buffer.getLine(y);
   const next = buffer.getLine(y + 1);
@@ -16,7 +16,7 @@ export function rowText(buffer: IBuffer, y: number): HistoryRow {
   const text = line?.translateToString(!continues) ?? "";
   const wrapped = line?.isWrapped ?? false;
   if (!continues) return { text, wrapped, goesOn: false };
-  // A wide character that did not fit at the end of the row left a cell there that nobody wrote.
+  // A wide character that did not fit at the end of the row left an unwritten cell there.
   const unwritten = line?.getCell(line.length - 1)?.getChars() === "" && next?.getCell(0)?.getWidth() === 2;
   const isGap = unwritten && line?.getCell(line.length - 1)?.getWidth() === 1;
   return { text: isGap ? text.slice(0, -1) : text, wrapped, goesOn: true };

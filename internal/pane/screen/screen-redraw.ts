@@ -36,7 +36,7 @@ export function drawRows(buffer: IBuffer, cols: number, rows: number): string {
   return `${pen.text}\x1b[0m`;
 }
 
-/** Collects text, says a style where it begins, and steps over cells that nobody wrote. */
+/** Collects text, emits a style where it begins, and skips unwritten cells. */
 class Pen {
   text = "";
   #style = "0";

@@ -108,7 +108,7 @@ export class ScrollReporter {
     listener.scrolled(lines);
   }
 
-  /** Lines of which a row stands on the main screen, top to bottom. */
+  /** Lines of which a row is on the main screen, top to bottom. */
   standing(): readonly MainLine[] {
     const { normal } = this.#buffers;
     return this.#lines.from(this.#lines.startOf(normal.baseY), normal.length);
@@ -216,7 +216,7 @@ export class ScrollReporter {
     return this.#listener?.vanished(lines) === true ? vanished + 1 : 0;
   }
 
-  /** Of a line that stands in two parts now the whole is reported: tmux forgets that one row goes on in the next. */
+  /** Of a line that is in two parts now the whole is reported: tmux forgets that one row continues in the next. */
   #tellBroken(whole: MainLine | undefined, parts: readonly MainLine[]): void {
     const [head] = parts;
     if (whole === undefined || head === undefined || whole.isReported) return;
@@ -246,7 +246,7 @@ export class ScrollReporter {
   }
 
   /**
-   * `move` brings rows of a screen that is erased into the history: nobody was reported of them if not by `erasing`.
+   * `move` brings rows of a screen that is erased into the history: they are reported only by `erasing`.
    */
   erasing(move: () => void): void {
     this.tell(true);
@@ -260,7 +260,7 @@ export class ScrollReporter {
     this.#cells.mark(0, this.#lines.startOf(end));
   }
 
-  /** `isCut`: what came before it is not held any more. */
+  /** `isCut`: the text before it is no longer held. */
   #firstUntold(): { readonly from: number; readonly isCut: boolean } {
     const { baseY } = this.#buffers.normal;
     let from = baseY;

@@ -57,7 +57,7 @@ export class TerminalModes {
     return this.#cursorStyle;
   }
 
-  /** Mouse reports are to be written as SGR (1006). */
+  /** Whether mouse reports are written as SGR (1006). */
   get sgrMouse(): boolean {
     return this.#mouseEncoding === "1006";
   }

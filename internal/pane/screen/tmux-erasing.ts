@@ -4,8 +4,8 @@ import { act, type Habitual, type Inside, type InsideBuffer, insideOf, inWholeSc
 export type Moved = (move: () => void) => void;
 
 /**
- * What tmux brings into the history: what stood on the main screen when all of it is erased, and the first row of any
- * region that scrolls. And rows that come by wrapping have no colour, and none goes on from an erased one.
+ * What tmux brings into the history: what was on the main screen when all of it is erased, and the first row of any
+ * region that scrolls. And rows that come by wrapping have no colour, and none continues from an erased one.
  */
 export function learnTmuxErasing(terminal: Habitual, moved: Moved): void {
   const { parser } = terminal;
@@ -30,7 +30,7 @@ export function learnTmuxErasing(terminal: Habitual, moved: Moved): void {
     const { x, y, ybase, lines } = inside.buffer;
     const isAll = what === 2 || (what === 0 && x === 0) || (what === 1 && x >= inside.cols - 1);
     const below = lines.get(ybase + y + 1);
-    if (isAll && below !== undefined) below.isWrapped = false; // nothing is left that it could go on from
+    if (isAll && below !== undefined) below.isWrapped = false; // nothing is left that it could continue from
     return false;
   });
   parser.registerEscHandler({ final: "c" }, () => {

@@ -103,7 +103,7 @@ it("a row goes on from none that was erased", async () => {
   expect(lines.map((line) => line.wrapped)).toEqual([false, false, false, false]);
 });
 
-it("the redraw of a wrapped row that begins with cells nobody wrote puts its text where it was", async () => {
+it("the redraw of a wrapped row that begins with unwritten cells puts its text where it was", async () => {
   const before = await drawn(`${FULL}abc\x1b[1Kd`);
   const after = await drawn(before.redraw());
   expect(after.screen().lines).toEqual(before.screen().lines);

@@ -90,7 +90,7 @@ function learnMoves(terminal: Habitual): void {
   for (const final of ["a", "e"]) parser.registerCsiHandler({ final }, () => true);
 }
 
-/** Lines are inserted and deleted in the cursor's column; outside of the region, in the rest of the screen. */
+/** Lines are inserted and deleted in the cursor's column; outside the region, in the rest of the screen. */
 function learnEdits(terminal: Habitual): void {
   const { parser } = terminal;
   const inside = insideOf(terminal);

@@ -21,7 +21,7 @@ const CELL_MAX = 64;
 
 const bounded = new WeakSet<object>();
 
-/** An emulator that makes of what a program prints what tmux makes of it. `moved` is as in `applyTmuxSemantics`. */
+/** An emulator that interprets a program's output as tmux does. `moved` is as in `applyTmuxSemantics`. */
 export function tmuxTerminal(options: TmuxTerminalOptions, moved?: Moved): TmuxTerminal {
   const scrollback = Math.max(options.scrollback, MIN_SCROLLBACK);
   const terminal = new xterm.Terminal({
@@ -38,7 +38,7 @@ export function tmuxTerminal(options: TmuxTerminalOptions, moved?: Moved): TmuxT
   return terminal;
 }
 
-/** A cell takes only so many characters that combine with what is there: a program can print them forever. */
+/** A cell accepts a limited number of combining characters, because a program can print them endlessly. */
 function boundCells(terminal: Habitual): void {
   const lines: InsideLine | null = Object.getPrototypeOf(insideOf(terminal).buffer.lines.get(0));
   if (lines === null || bounded.has(lines)) return; // all emulators have the same

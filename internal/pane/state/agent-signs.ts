@@ -4,7 +4,7 @@ export interface AgentSigns {
   promptTakenSince(since: number): { readonly prompt?: string; readonly at: number } | undefined;
   /** The agent is known to report messages that it takes, so the report is worth a short wait. */
   reportsPrompts(): boolean;
-  /** It has reported one since it was started, or since somebody began to look at it. */
+  /** It has reported one since it was started, or since observation began. */
   hasReported(): boolean;
   /** It was seen to start, and nothing says that it has taken a message since. */
   isNew(): boolean;

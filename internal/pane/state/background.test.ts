@@ -9,7 +9,7 @@ const list = (signs: Partial<BackgroundSigns>, before: Parameters<typeof backgro
 const ids = (...given: Parameters<typeof list>) => list(...given).map(({ id }) => id);
 
 describe("the list of background tasks", () => {
-  it("is what the end of the turn told, each since it was first seen", () => {
+  it("is what the end of the turn reported, each since it was first seen", () => {
     const before = [{ ...task("b1"), since: 1000 }];
     expect(list({ told: [task("b1"), task("a1", "subagent")] }, before)).toEqual([
       { ...task("b1"), since: 1000 },

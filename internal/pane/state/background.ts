@@ -7,7 +7,7 @@ const MAX_TITLE = 200;
 const MAX_COUNT = 100;
 const ONE_SHELL: BackgroundCount = { kind: "shell", count: 1 };
 
-/** What the sources say of the tasks that run behind the agent's turns. */
+/** What the sources report about the tasks in the agent's background. */
 export interface BackgroundSigns {
   /** The list of the last hook that had one, without those reported as ended since. */
   readonly told: readonly ReportedTask[];
@@ -47,7 +47,7 @@ function corrected(tasks: readonly Omit<BackgroundTask, "since">[], { kind, coun
   return [...others, ...kept, ...added];
 }
 
-/** A task that only a screen had counted has a name now: it runs since it was counted. Each is given out once. */
+/** A task that only a screen had counted now has a name: its start is when it was counted. Each is used once. */
 function unnamedOf(before: readonly BackgroundTask[], listed: readonly { readonly id: string }[]) {
   const ids = new Set(listed.map(({ id }) => id));
   const free = before.filter(({ id, kind }) => id.startsWith(unnamedId(kind, "")) && !ids.has(id));

@@ -52,7 +52,7 @@ describe("a dialog's id", () => {
   });
 });
 
-it("is told as plain text", () => {
+it("is reported as plain text", () => {
   const hostile = {
     ...view,
     title: "\x1b]0;x\x07Run",

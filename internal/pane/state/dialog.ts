@@ -7,7 +7,7 @@ import type { Dialog } from "../../session/types.ts";
 const SELECTION_MARK = /^[ \t]*(?:[❯›▶>→●•] ?)?[ \t]*/gm;
 
 /**
- * A dialog as it is told to callers: plain text only, with an id that changes when its content does, not when the
+ * A dialog as callers see it: plain text only, with an id that changes when its content does, not when the
  * selection moves.
  */
 export function dialogFrom(view: DialogView, since: number): Dialog {

@@ -122,7 +122,7 @@ table("idle", [
   ["not by the screen while anything moves", { screen: [IDLE, 9000, 1499] }, "uncertain by screen (weak)"],
   ["by the screen once all is still", { screen: [IDLE, 9000, 1500] }, "idle by screen (weak)"],
   [
-    "by the screen long after a turn that an interrupt ended without a word",
+    "by the screen long after a turn that an interrupt ended without a hook",
     { hook: ["prompt-submitted", 60_000], screen: [IDLE, 5000] },
     "idle by screen (weak)",
   ],

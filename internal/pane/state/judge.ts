@@ -34,7 +34,7 @@ export interface ScreenSign {
 }
 
 export type ProcessSign =
-  /** Nobody has looked for it yet. */
+  /** It has not been looked for yet. */
   | { readonly type: "expected" }
   | { readonly type: "alive" }
   | { readonly type: "stopping" }
@@ -102,23 +102,25 @@ export function judge(signals: Signals, now: number, options: JudgeOptions): Ver
 function judgeDead(process: ProcessSign & { readonly type: "dead" }, ageMs: number): Verdict {
   if (process.crashLoop)
     return verdict("crash-loop", "process", "it keeps ending soon after its start", "proof", ageMs);
-  if (process.restartDue) return verdict("starting", "process", "it ended; it is started again", "proof", ageMs);
+  if (process.restartDue) return verdict("starting", "process", "it ended; it is being restarted", "proof", ageMs);
   return verdict("dead", "process", "it ended", "proof", ageMs);
 }
 
-/** A person is needed. Any source may say so: a false alarm costs a wait, a missed one an answer nobody gave. */
+/**
+ * A person is needed. Any source may say so: a false alarm costs a wait, a missed one an answer that no person gave.
+ */
 function judgeWaiting({ screen, file, hook }: Signals, now: number): Verdict | undefined {
   if (screen?.view.dialog !== undefined) {
     return verdict("dialog", "screen", `${screen.view.dialog.kind} dialog`, "strong", now - screen.since);
   }
   if (file?.state.type === "waiting")
-    return verdict("dialog", "agent-file", "it waits for a person", "strong", now - file.at);
+    return verdict("dialog", "agent-file", "it is waiting for a person", "strong", now - file.at);
   if (hook?.event.type === "waiting" && now - hook.at < WAITING_HOOK_MS) {
     const until = { reconsiderAt: hook.at + WAITING_HOOK_MS };
-    return { ...verdict("dialog", "hook", "it waits for a person", "strong", now - hook.at), ...until };
+    return { ...verdict("dialog", "hook", "it is waiting for a person", "strong", now - hook.at), ...until };
   }
   if (screen?.view.parked !== undefined)
-    return verdict("parked", "screen", "it waits for a limit", "strong", now - screen.since);
+    return verdict("parked", "screen", "it is waiting for a limit to end", "strong", now - screen.since);
   return undefined;
 }
 
@@ -130,7 +132,7 @@ function judgeStarting(signals: Signals, now: number): Verdict | undefined {
   const starting = verdict(
     "starting",
     "process",
-    "it has not yet shown that it takes messages",
+    "it has not yet shown that it accepts messages",
     "strong",
     now - signals.startedAt,
   );
@@ -186,7 +188,7 @@ function busyEvidence(signals: Signals, now: number): Evidence | undefined {
 }
 
 /**
- * The turn has ended, and what the agent's file calls busy is what goes on behind it: the end of the turn told it, or
+ * The turn has ended, and what the agent's file calls busy is background work: the end of the turn reported it, or
  * the screen, in the place of the work's mark, says that the agent waits for it.
  */
 function worksBehind({ screen, hook, submittedAt = Number.NEGATIVE_INFINITY }: Signals): boolean {
@@ -245,14 +247,14 @@ function judgeStill(screen: ScreenSign, { hook, submittedAt = 0 }: Signals, now:
     ? Math.max(since, submittedAt, hook.at) + STILL_AFTER_HOOK_MS
     : Math.max(since, submittedAt) + SCREEN_IDLE_MS;
   if (now >= idleAt)
-    return verdict("idle", "screen", "a composer, no busy mark, and nothing moves", "weak", now - since);
-  const value = "a composer and no busy mark, not for long";
+    return verdict("idle", "screen", "a composer, no sign of work, and nothing moves", "weak", now - since);
+  const value = "a composer and no sign of work, but not for long";
   return { ...verdict("uncertain", "screen", value, "weak", now - since), reconsiderAt: idleAt };
 }
 
 function uncertain(signals: Signals, now: number): Verdict {
   const since = Math.max(signals.lastOutputAt ?? signals.startedAt, signals.startedAt);
-  return verdict("uncertain", "output", "no source tells busy from idle", "weak", now - since);
+  return verdict("uncertain", "output", "no source distinguishes busy from idle", "weak", now - since);
 }
 
 function sign(source: Evidence["source"], value: string, confidence: Evidence["confidence"], ageMs: number): Evidence {

@@ -5,7 +5,7 @@ import { HookedTasks } from "./hooked-tasks.ts";
 import { FILE_LAG_MS, type ProcessSign, type Signals } from "./judge.ts";
 
 /**
- * One life of the agent, from its start, or from when somebody began to look at it, to its end. Times: monotonic ms.
+ * One life of the agent, from its start, or from the start of observation, to its end. Times: monotonic ms.
  */
 interface Life {
   /** Counts the starts that were seen. */
@@ -24,7 +24,7 @@ type FileSign =
 
 /**
  * Everything but the screen that says what the agent does: its process, hooks, state file and output, and what was
- * typed into it. Whoever learns of something calls the method of that name.
+ * typed into it. Each source of news calls the method of that name.
  */
 export class ReportedSigns implements Omit<AgentSigns, "waitsForPerson"> {
   readonly tasks = new HookedTasks();
@@ -106,7 +106,7 @@ export class ReportedSigns implements Omit<AgentSigns, "waitsForPerson"> {
     else if (before.type === "read" || state !== undefined) this.#learned();
   }
 
-  /** Something was typed at that time; until the agent prints, or undefined is told, it may hang. Monotonic ms. */
+  /** Something was typed at that time; until the agent prints, or undefined is passed, it may hang. Monotonic ms. */
   typedInto(at: number | undefined): void {
     const { typedAt: _, ...life } = this.#life;
     this.#life = at === undefined ? life : { ...life, typedAt: at };

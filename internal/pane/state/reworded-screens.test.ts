@@ -94,7 +94,7 @@ async function statesOf(one: ScreenCase, by: Rewording, moves: boolean): Promise
 }
 
 describe("when a new release words its screens again", () => {
-  it.each(working.map((one) => [one.name, one] as const))("%s is never told to be idle", async (_, one) => {
+  it.each(working.map((one) => [one.name, one] as const))("%s is never reported idle", async (_, one) => {
     await fc.assert(
       fc.asyncProperty(rewording, async (by) => {
         expect([...(await statesOf(one, by, true))]).not.toContain("idle");
@@ -103,15 +103,12 @@ describe("when a new release words its screens again", () => {
     );
   });
 
-  it.each(asking.map((one) => [one.name, one] as const))(
-    "the dialog of %s is never told to be idle",
-    async (_, one) => {
-      await fc.assert(
-        fc.asyncProperty(rewording, async (by) => {
-          expect([...(await statesOf(one, by, false))]).not.toContain("idle");
-        }),
-        { numRuns: 3 },
-      );
-    },
-  );
+  it.each(asking.map((one) => [one.name, one] as const))("the dialog of %s is never reported idle", async (_, one) => {
+    await fc.assert(
+      fc.asyncProperty(rewording, async (by) => {
+        expect([...(await statesOf(one, by, false))]).not.toContain("idle");
+      }),
+      { numRuns: 3 },
+    );
+  });
 });

@@ -18,7 +18,7 @@ import { screenOf } from "../../../test/support/screens/screens.ts";
 useStateMonitor();
 
 describe("a monitor", () => {
-  it("waits for an agent that nobody has seen yet, and calls it neither alive nor dead", async () => {
+  it("waits for an agent that has not been seen yet, and reports it neither alive nor dead", async () => {
     expect(await state()).toBe("starting");
   });
 

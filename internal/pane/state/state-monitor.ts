@@ -16,7 +16,7 @@ export interface StateMonitorDeps {
   readonly clock: Clock;
   readonly profile: AgentProfile;
   readonly source: ScreenSource;
-  /** Nothing of a person's stands in this composer: it is empty, or what stands there is ours (`UnsubmittedTexts`). */
+  /** Nothing of a person's stands in this composer: it is empty, or what is there is ours (`UnsubmittedTexts`). */
   readonly isOurs?: (composer: ComposerView, quietMs: number) => boolean;
 }
 
@@ -32,7 +32,7 @@ export interface StateReport {
   readonly composerSeen: boolean;
   /** Text in the composer that is not ours. */
   readonly draft: boolean;
-  /** What the agent started and that goes on behind its turns; oldest first. */
+  /** Tasks that the agent started and that run in the background; oldest first. */
   readonly background: readonly BackgroundTask[];
   /** Parked: when the limit ends, where the agent tells it; wall clock, ms. */
   readonly parkedUntil?: number;
@@ -104,7 +104,7 @@ export class StateMonitor implements AgentSigns {
     this.#grace.begin(this.#judged.verdict, this.#judged.at, this.#deps.clock.monotonicMs());
   }
 
-  /** Our own text stands in the composer while a delivery is under way: that is no draft. */
+  /** Our own text is in the composer while a delivery is under way: that is no draft. */
   typing(now: boolean): void {
     this.#typing = now;
     if (!now) this.#wake(); // what it left standing is a draft from now on
@@ -265,7 +265,7 @@ export class StateMonitor implements AgentSigns {
   }
 }
 
-/** In what listeners are told of. */
+/** In what listeners observe. */
 function differ(report: StateReport, before: StateReport): boolean {
   return (
     report.state !== before.state ||

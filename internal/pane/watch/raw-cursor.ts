@@ -3,7 +3,7 @@ import type { Gap, WatchRequest, WatchUpdate } from "../../session/types.ts";
 import { NO_BYTES } from "../../session/watch-interval.ts";
 import { updateFacts, type WatchDeps } from "./watch-facts.ts";
 
-/** A watcher of a silent agent hears this often that the connection lives. */
+/** How often a watcher of a silent agent gets a heartbeat. */
 export const HEARTBEAT_MS = 15_000;
 /** The most bytes one RAW update carries. */
 const RAW_CHUNK_BYTES = 64 * 1024;
@@ -45,7 +45,7 @@ export class RawCursor {
     this.#sentAt = this.#deps.clock.monotonicMs();
   }
 
-  /** What it is to be sent now; undefined when there is nothing. After an `end` nothing more comes. */
+  /** The next update to send; undefined if there is none. After an `end` there are no more. */
   next(): WatchUpdate | undefined {
     const update = this.#decide();
     if (update === undefined) return undefined;
@@ -75,7 +75,7 @@ export class RawCursor {
     return this.#isFirst || isSilent ? this.#update("heartbeat", NO_BYTES, offset) : undefined;
   }
 
-  /** Shows the screen as it is; not while it is behind what was sent, or the bytes that follow it are not held. */
+  /** Shows the current screen; not while it is behind what was sent, or the bytes after it are not held. */
   #snapshot(): WatchUpdate | undefined {
     const { output } = this.#deps;
     const first = this.#offset;
@@ -104,7 +104,7 @@ export class RawCursor {
   }
 }
 
-/** Where a watcher that comes back goes on; undefined when it starts again with a snapshot. */
+/** Where a watcher that reconnects continues; undefined when it starts again with a snapshot. */
 function resumeAt({ output }: WatchDeps, request: WatchRequest): bigint | undefined {
   const { afterOffset } = request;
   if (afterOffset === undefined || request.epoch !== output.epoch) return undefined;
@@ -116,7 +116,7 @@ function resumeAt({ output }: WatchDeps, request: WatchRequest): bigint | undefi
   });
 }
 
-/** A watcher of another epoch asked to go on: what it misses has no offsets here. */
+/** A watcher of another epoch asked to continue: what it misses has no offsets here. */
 function missed({ output }: WatchDeps, request: WatchRequest): Gap | undefined {
   if (request.afterOffset === undefined) return undefined;
   return { first: request.afterOffset, to: output.drawnTo, reason: "restart" };

@@ -6,7 +6,7 @@ import type { Made } from "./watch-sink.ts";
 const CACHE_BYTES = 1024 * 1024;
 
 interface Change<F> extends Made<F> {
-  /** Offset behind its last byte. */
+  /** Offset after its last byte. */
   readonly to: bigint;
   readonly bytes: number;
 }

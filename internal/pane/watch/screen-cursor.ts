@@ -22,7 +22,7 @@ export async function takePicture(deps: WatchDeps, request: WatchRequest): Promi
   return { text, content, endReason: ended() };
 }
 
-/** What one SCREEN watcher has been shown, and so what it is to be shown next. */
+/** What one SCREEN watcher has been sent, and therefore what to send next. */
 export class ScreenCursor {
   readonly #deps: WatchDeps;
   #shown: string | undefined;
@@ -32,7 +32,7 @@ export class ScreenCursor {
     this.#deps = deps;
   }
 
-  /** Which kind of update it is to be sent with this picture, if any. Before the `end` it is shown the last picture. */
+  /** Which kind of update to send with this picture, if any. The last picture is sent before the `end`. */
   kindFor(picture: Picture): WatchUpdate["kind"] | undefined {
     if (this.#shown === undefined) return "snapshot";
     if (picture.content !== this.#shown) return "change";

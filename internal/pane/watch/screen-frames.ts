@@ -4,7 +4,7 @@ import { type Picture, type ScreenCursor, screenUpdate, takePicture } from "./sc
 import { pause, WATCH_LOOK_MS, type WatchDeps } from "./watch-facts.ts";
 import type { Made } from "./watch-sink.ts";
 
-/** SCREEN updates for all who watch the same lines: one look at the screen for everybody, each update made once. */
+/** SCREEN updates for all watchers of the same lines: one capture for all, each update encoded once. */
 export class ScreenFrames<F> {
   readonly #deps: WatchDeps;
   readonly #request: WatchRequest;

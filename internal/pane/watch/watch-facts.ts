@@ -8,7 +8,7 @@ export interface WatchDeps {
   readonly output: OutputStream;
   readonly peeker: Peeker;
   readonly alive: () => boolean;
-  /** Set once nothing more will come: why. */
+  /** The reason, set once nothing more will come. */
   readonly ended: () => string | undefined;
 }
 
@@ -33,7 +33,7 @@ export function updateFacts(deps: WatchDeps): Omit<WatchUpdate, "kind" | "output
   };
 }
 
-/** Waits for `ms`; no longer once nothing more will come, for then the end is to be told. */
+/** Waits for `ms`; returns early once nothing more will come, because then the end must be sent. */
 export async function pause({ clock, output, ended }: WatchDeps, ms: number, signal: AbortSignal): Promise<void> {
   const until = clock.monotonicMs() + ms;
   for (let left = ms; left > 0 && ended() === undefined; left = until - clock.monotonicMs()) {

@@ -288,14 +288,14 @@ describe("a raw watch", () => {
       expect((await clock.until(next)).value).toMatchObject({ kind: "change", offset: 15n, data: Buffer.from("!") });
     });
 
-    it("too late is told that the bytes were given up", async () => {
+    it("too late learns that the bytes were evicted", async () => {
       for (let i = 0; i < 20; i++) await print("x".repeat(9000));
       const updates = watched({ ...rawRequest, epoch: "e1", afterOffset: 12n });
       const { gap, kind } = await nextOf(updates);
       expect([kind, gap]).toEqual(["snapshot", { first: 12n, to: output.ring.end, reason: "evicted" }]);
     });
 
-    it("from another epoch is told so", async () => {
+    it("from another epoch gets an error", async () => {
       await print("hello");
       const updates = watched({ ...rawRequest, epoch: "e0", afterOffset: 99n });
       expect(await nextOf(updates)).toMatchObject({ kind: "snapshot", gap: { first: 99n, reason: "restart" } });

@@ -7,7 +7,7 @@ const MAX_PROMPT_BYTES = 16_384;
 /** A word that becomes an argument of a program: it must not look like a flag. */
 function word(value: string): string | undefined {
   const isWord = value.length <= MAX_NAME_CHARS && /^[A-Za-z0-9][A-Za-z0-9._:/@[\]-]*$/.test(value);
-  return isWord ? undefined : "must begin with a letter or digit and hold letters, digits and ._:/@[]- only";
+  return isWord ? undefined : "must begin with a letter or digit and contain only letters, digits and ._:/@[]-";
 }
 
 /** One of these words. */
@@ -31,7 +31,7 @@ export const MODEL = { model: word } satisfies OptionRules;
 export const RESUME = { resume: word } satisfies OptionRules;
 export const SYSTEM_PROMPT = { system_prompt: prompt } satisfies OptionRules;
 
-/** @throws DomainError `invalid`, naming the option and what may stand there */
+/** @throws DomainError `invalid`, naming the option and what may be there */
 export function checkOptions(provider: string, rules: OptionRules, options: Readonly<Record<string, string>>): void {
   for (const [name, value] of Object.entries(options)) {
     const rule = Object.hasOwn(rules, name) ? rules[name] : undefined;
@@ -39,7 +39,7 @@ export function checkOptions(provider: string, rules: OptionRules, options: Read
       const known = Object.keys(rules).join(", ");
       throw new DomainError(
         "invalid",
-        `${provider} has no option ${JSON.stringify(name.slice(0, 64))}; it has ${known}`,
+        `${provider} has no option ${JSON.stringify(name.slice(0, 64))}; its options are ${known}`,
         {
           fields: { option: name.slice(0, 64) },
         },

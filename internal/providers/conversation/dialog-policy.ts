@@ -7,10 +7,10 @@ import type { AgentLink, OptionRules } from "./conversation.ts";
 
 export type DialogAnswer = "allow" | "deny";
 
-/** What is answered to an agent's requests: a session without a terminal has nobody to ask. */
+/** The answer to an agent's requests: in a session without a terminal no person can answer. */
 export const PERMISSION_MODE = { permission_mode: oneOf("deny", "allow") } satisfies OptionRules;
 
-/** Told to the agent with a denial, so that it can go on without. */
+/** Sent to the agent with a denial, so that it can continue without. */
 export const DENIED =
   "Denied: nobody can answer requests in this session. Go on without it, or end the turn and say what you need.";
 

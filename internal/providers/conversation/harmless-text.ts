@@ -2,7 +2,7 @@ import { defuseBy } from "../../agents/defuse.ts";
 import type { SafeText } from "../../agents/profile.ts";
 import { normalise } from "../../agents/safe-text.ts";
 
-/** A message that begins with `/`, behind whatever a program may leave out before it looks. */
+/** A message that begins with `/`, after any characters that a program may skip. */
 export const SLASH_COMMAND = /^[\s\p{C}]*\//u;
 
 /**

@@ -5,13 +5,13 @@ import { toolCallText, toolInputText, toolResultText } from "../conversation/too
 export interface AcpText {
   /** The end of the model's text that has no line end yet. */
   readonly partial: string;
-  /** Tools whose call was told. */
+  /** Tools whose call was reported. */
   readonly told: ReadonlySet<string>;
 }
 
 export const NO_TEXT: AcpText = { partial: "", told: new Set() };
 
-/** From here on a line is told in pieces. */
+/** A line longer than this is reported in pieces. */
 const MAX_PARTIAL_CHARS = 4096;
 
 /**

@@ -156,7 +156,7 @@ class ClaudeConversation implements Conversation {
     }
   }
 
-  /** It says so at each turn. */
+  /** It reports it at each turn. */
   #onConversation(id: string): void {
     if (id === this.#conversationId) return;
     this.#conversationId = id;
@@ -213,6 +213,6 @@ class ClaudeConversation implements Conversation {
 const KINDS: Readonly<Record<string, DialogKind>> = { AskUserQuestion: "question", ExitPlanMode: "plan" };
 
 function refusal(requestId: string): object {
-  const response = { subtype: "error", request_id: requestId, error: "this client does not know such requests" };
+  const response = { subtype: "error", request_id: requestId, error: "this client does not support such requests" };
   return { type: "control_response", response };
 }

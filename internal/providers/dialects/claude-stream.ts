@@ -16,7 +16,7 @@ export type ClaudeLine =
   | { readonly type: "kept" | "begun"; readonly uuid: string }
   /** The model will never get it: it was cancelled, discarded or refused. */
   | { readonly type: "dropped"; readonly uuid: string; readonly how: string }
-  /** The answer to a request of ours. */
+  /** The response to one of our requests. */
   | { readonly type: "answered"; readonly requestId: string; readonly error?: string }
   /** It wants to use a tool and waits for an answer. */
   | {

@@ -27,7 +27,7 @@ it.each([
     answer: { answers: {} },
   },
   { method: "mcpServer/elicitation/request", params: { message: "Name?" }, text: "Name?", answer: declined },
-])("$method asks what nobody can say", ({ method, params, text, answer }) => {
+])("$method asks what no person can answer", ({ method, params, text, answer }) => {
   const request = readCodexRequest(method, params, "");
   expect(request).toMatchObject({ question: { kind: "question", text }, answers: { allow: answer, deny: answer } });
 });

@@ -162,6 +162,6 @@ class OpencodeConversation implements Conversation {
 function notResumed(id: string): (err: unknown) => never {
   return (err) => {
     if (!(err instanceof DomainError)) throw err;
-    throw new DomainError(err.kind, `cannot go on with conversation ${id}: ${err.message}`, { cause: err });
+    throw new DomainError(err.kind, `cannot continue conversation ${id}: ${err.message}`, { cause: err });
   };
 }

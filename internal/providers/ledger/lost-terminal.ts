@@ -7,7 +7,7 @@ import type { LaunchedTerminal, TerminalConfig } from "../../bridge/terminal-lau
 import { EventType } from "../../gen/gastown/v1/common_pb.ts";
 import { SidecarEventSchema } from "../../gen/gastown/v1/sidecar_pb.ts";
 
-const WHY = "the bridge ended while the session ran, and its agent with it";
+const WHY = "the bridge ended during the session, and the agent ended with it";
 
 /**
  * A session whose agent has ended with an earlier daemon: its one event says so, and nothing of it can be reached.
@@ -18,7 +18,7 @@ export function lostTerminal(
   now: number,
 ): LaunchedTerminal {
   const last = lastEvent(config, now);
-  const gone = () => new DomainError("unavailable", "the agent has ended with the bridge that had started it");
+  const gone = () => new DomainError("unavailable", "the agent ended together with the bridge that started it");
   return {
     terminal: {
       unary: () => Promise.reject(gone()),

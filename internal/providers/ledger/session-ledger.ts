@@ -29,13 +29,13 @@ export class SessionLedger {
   readonly #deps: SessionLedgerDeps;
   readonly #folder: string;
 
-  /** `folder`: for this user alone; made when it is not there. */
+  /** `folder`: accessible only to this user; created if it is missing. */
   constructor(deps: SessionLedgerDeps, folder: string) {
     this.#deps = deps;
     this.#folder = folder;
   }
 
-  /** For the environment of a session's processes: by it they are found wherever they have gone. */
+  /** For the environment of a session's processes, by which they are found even outside their group. */
   environmentOf(session: SessionKeyOf): Readonly<Record<string, string>> {
     return { [MARKER]: this.#markerOf(session) };
   }
@@ -50,7 +50,7 @@ export class SessionLedger {
     renameSync(`${path}.new`, path);
   }
 
-  /** The session has ended: what it has left behind is ended too. */
+  /** The session has ended: the processes that it left behind are ended too. */
   end(session: SessionKeyOf): void {
     killMarked(MARKER, this.#markerOf(session));
     rmSync(this.#pathOf(session), { force: true });
@@ -68,7 +68,10 @@ export class SessionLedger {
       const { request, createdAt } = entry;
       const { project, id: sessionId, provider, repoPath, agentOpts: options } = request;
       this.end({ project, sessionId });
-      this.#deps.logger.warn({ session: sessionId, project }, "a session of an earlier bridge has ended with it");
+      this.#deps.logger.warn(
+        { session: sessionId, project },
+        "a session of an earlier bridge has ended with that bridge",
+      );
       const config = { project, sessionId, provider, repoPath, cwd: repoPath, options, createdAt, request };
       return [{ config, launched: lostTerminal(config, this.#deps.clock.now()), isLost: true }];
     });

@@ -21,10 +21,7 @@ describe("what an agent writes", () => {
     agent.stdout(Buffer.from("ing\x1b[0m\n{half"));
     agent.end();
     expect(lines).toEqual(['{"a":1}', "\x1b[31mwarning\x1b[0m", "{half"]);
-    expect(events).toEqual([
-      text("stdout", "warning\n"),
-      text("stderr", "● 1 of its lines could not be read as its protocol\n"),
-    ]);
+    expect(events).toEqual([text("stdout", "warning\n"), text("stderr", "● 1 of its lines could not be parsed\n")]);
   });
 
   it("keeps stderr apart, and remembers its last line", () => {

@@ -48,7 +48,7 @@ export class AgentOutput {
     const errorLine = this.#errorLines.end();
     if (errorLine !== undefined) this.#onErrorLine(errorLine);
     if (this.#unreadable === 0) return;
-    const text = `● ${this.#unreadable} of its lines could not be read as its protocol\n`;
+    const text = `● ${this.#unreadable} of its lines could not be parsed\n`;
     this.#deps.emit({ type: "output", stream: "stderr", text });
   }
 

@@ -22,7 +22,7 @@ export interface ProcessEnd {
 export interface OutputSink {
   stdout(chunk: Buffer): void;
   stderr(chunk: Buffer): void;
-  /** The process has ended, and nobody read the rest of its output in time. */
+  /** The process has ended, and the rest of its output was not read in time. */
   abandoned(stream: "stdout" | "stderr", bytes: number): void;
 }
 
@@ -32,7 +32,7 @@ export interface OutputSink {
 const REST_MS = 500;
 /** How long a reader that is slow has for the rest. */
 const HELD_REST_MS = 10_000;
-/** Shares of the grace period: the agent may end by itself, then it has TERM, the rest is KILL's. */
+/** Shares of the grace period: first the agent may end by itself, then it gets TERM, then KILL. */
 const ASK_SHARE = 0.4;
 const TERM_SHARE = 0.5;
 /** More text than this waits for no agent: it does not read. */
@@ -106,7 +106,7 @@ export class AgentProcess {
     });
   }
 
-  /** Tells the agent that nothing more comes. */
+  /** Closes the agent's input. */
   endInput(): void {
     this.#child.stdin.end();
   }
@@ -184,6 +184,6 @@ function untilEnd(stream: Readable): Promise<void> {
 
 function startFailure(program: string, err: NodeJS.ErrnoException): DomainError {
   const isRoom = ["EAGAIN", "EMFILE", "ENFILE", "ENOMEM"].includes(err.code ?? "");
-  const reason = isRoom ? "the system has no room for another process" : (err.code ?? err.message);
+  const reason = isRoom ? "the system cannot create another process" : (err.code ?? err.message);
   return new DomainError(isRoom ? "unavailable" : "precondition", `cannot start ${program}: ${reason}`, { cause: err });
 }

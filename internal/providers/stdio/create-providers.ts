@@ -48,5 +48,8 @@ function createOne(deps: StdioDeps, name: string, config: ProgramConfig): Provid
 function dialectNamed(name: string): Dialect {
   const dialect = Object.hasOwn(DIALECTS, name) ? DIALECTS[name] : undefined;
   if (dialect !== undefined) return dialect;
-  throw new DomainError("invalid", `no provider is named "${name}"; there are ${stdioProviderNames.join(", ")}`);
+  throw new DomainError(
+    "invalid",
+    `no provider is named "${name}"; the providers are ${stdioProviderNames.join(", ")}`,
+  );
 }

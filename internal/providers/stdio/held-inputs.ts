@@ -11,7 +11,7 @@ export class HeldInputs {
   /** @throws DomainError `exhausted` when too many wait */
   add(input: AgentInput): void {
     if (this.#inputs.length >= MAX_HELD) {
-      throw new DomainError("exhausted", `${MAX_HELD} messages wait for the agent already`, {
+      throw new DomainError("exhausted", `${MAX_HELD} messages are already waiting for the agent`, {
         fields: { limit: MAX_HELD },
       });
     }

@@ -39,7 +39,7 @@ export class LineReader {
     return lines;
   }
 
-  /** What stands behind the last line end; undefined for nothing. */
+  /** The text after the last line end; undefined if there is none. */
   end(): OutputLine | undefined {
     const line = this.#take();
     return line === undefined ? undefined : { ...line, isPartial: true };

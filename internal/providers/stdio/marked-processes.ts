@@ -6,9 +6,9 @@ import { listPids, parseStat, readOrEmpty } from "../../process/proc-files.ts";
 export const MARK_VARIABLE = "GT_AGENT_SESSION";
 
 const PATTERN = new RegExp(`(?:^|\\0)${MARK_VARIABLE}=([0-9a-f-]{36})(?=\\0|$)`);
-/** Sessions that end at the same moment share one look at all processes. */
+/** Sessions that end at the same moment share one scan of all processes. */
 const GATHER_MS = 10;
-/** Between so many processes other work gets its turn. */
+/** After this many processes other work gets its turn. */
 const BATCH = 64;
 const LOOK_EVERY_MS = 100;
 /** KILL needs no permission; only a process in uninterruptible sleep takes longer. */
@@ -17,7 +17,7 @@ const KILL_MS = 5_000;
 type Marked = ReadonlyMap<string, readonly number[]>;
 
 /**
- * Finds and ends what agents have left behind outside of their process groups, by the mark in its environment. Linux
+ * Finds and ends what agents have left behind outside their process groups, by the mark in its environment. Linux
  * only.
  */
 export class MarkedProcesses {
@@ -40,7 +40,7 @@ export class MarkedProcesses {
     await this.#signal(mark, "SIGKILL", this.#clock.monotonicMs() + KILL_MS);
   }
 
-  /** To those that live, once to each. True: none lives any more. */
+  /** Sent once to each running one. True: none is running any more. */
   async #signal(mark: string, name: "SIGTERM" | "SIGKILL", end: number): Promise<boolean> {
     const signalled = new Set<number>();
     for (;;) {

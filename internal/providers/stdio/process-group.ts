@@ -5,7 +5,7 @@ import { processLives } from "../../process/process-lives.ts";
 const LOOK_EVERY_MS = 20;
 const SLOWEST_LOOK_MS = 200;
 
-/** The group that a process leads; it stays as long as one of its members lives, also when the leader has ended. */
+/** The group that a process leads; it exists as long as one of its members does, even after the leader has ended. */
 export class ProcessGroup {
   readonly #clock: Clock;
   readonly #id: number;
@@ -17,7 +17,7 @@ export class ProcessGroup {
     this.#id = id;
   }
 
-  /** Sends it to all members; a group that has gone is no error. */
+  /** Sends it to all members; a group that no longer exists is not an error. */
   signal(name: "SIGTERM" | "SIGKILL"): void {
     if (this.#isGone) return;
     try {
@@ -27,13 +27,13 @@ export class ProcessGroup {
     }
   }
 
-  /** A member lives. Members that have ended and were not waited for do not count. */
+  /** Whether a member is running. Zombies do not count. */
   lives(): boolean {
     this.#isGone ||= !this.#hasLivingMember();
     return !this.#isGone;
   }
 
-  /** Resolves with true once no member lives, with false after `ms`. */
+  /** Resolves with true once no member is running, with false after `ms`. */
   async gone(ms: number): Promise<boolean> {
     const end = this.#clock.monotonicMs() + ms;
     let pause = LOOK_EVERY_MS;
@@ -57,7 +57,7 @@ export class ProcessGroup {
   }
 }
 
-/** Fields of /proc/PID/stat behind the name: state, parent, group. */
+/** Fields of /proc/PID/stat after the name: state, parent, group. */
 function hasLivingMember(group: string): boolean {
   return listPids().some((pid) => {
     const [state, , itsGroup] = statFields(readOrEmpty(`/proc/${pid}/stat`));

@@ -23,7 +23,7 @@ export interface ProgramOptions {
   readonly startupTimeoutMs: number;
 }
 
-/** Whether a provider's program is there and runs. Its version is asked for once a minute, whoever asks how often. */
+/** Whether a provider's program is there and runs. Its version is queried at most once a minute. */
 export class ProgramHealth {
   readonly #deps: { readonly clock: Clock; readonly run: RunCommand };
   readonly #options: ProgramOptions;

@@ -23,7 +23,7 @@ import { StdioSession } from "./stdio-session.ts";
 
 /** How a provider is set up in the configuration. */
 export interface ProgramConfig {
-  /** A name that is looked up on PATH, or a path. */
+  /** A name found on PATH, or a path. */
   readonly binary: string;
   /** In front of everything else, e.g. the file that an interpreter runs; not checked. */
   readonly leading?: readonly string[];

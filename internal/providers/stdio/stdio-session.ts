@@ -57,7 +57,7 @@ export class StdioSession implements SessionHandle {
     this.#command = dialect.command;
     this.id = config.sessionId;
     this.events = new EventQueue(QUEUE_LIMITS, () => this.#process?.hold(false));
-    // The program's own lines stand in place of what was decoded from them.
+    // The program's own lines are in place of what was decoded from them.
     const isRaw = config.options["raw"] === "true";
     const link: AgentLink = {
       clock,
@@ -144,7 +144,10 @@ export class StdioSession implements SessionHandle {
     } catch (err) {
       if (signal.aborted || !this.#over.signal.aborted) throw err;
       const said = this.#output.lastError === "" ? "" : `: ${this.#output.lastError}`;
-      throw new DomainError("precondition", `${errorText(this.#over.signal.reason)} before it took messages${said}`);
+      throw new DomainError(
+        "precondition",
+        `${errorText(this.#over.signal.reason)} before it accepted messages${said}`,
+      );
     }
     this.#emit({ type: "phase", state: "idle" });
   }
@@ -183,7 +186,7 @@ export class StdioSession implements SessionHandle {
     }
   }
 
-  /** What was held is given as soon as the agent takes a message, and its outcome is told. */
+  /** Held messages are sent as soon as the agent accepts one, and their outcomes are reported. */
   #giveHeld(): void {
     if (this.#isGiving || this.#isStopping || this.#over.signal.aborted || !this.#conversation.takesMessages()) return;
     const input = this.#held.shift();
@@ -227,7 +230,7 @@ export class StdioSession implements SessionHandle {
     return none;
   }
 
-  /** Resolves when the agent and all that it has left behind have gone, and its last event is told. */
+  /** Resolves when the agent and all processes that it left behind have ended, and its last event is reported. */
   async #live(process: AgentProcess, endMarked: (graceMs: number) => Promise<void>): Promise<void> {
     const end = await process.ended;
     this.#output.end();
@@ -235,7 +238,7 @@ export class StdioSession implements SessionHandle {
     this.#over.abort(new DomainError("unavailable", describe(end)));
     for (const input of this.#held.drain()) this.#settle(input.requestId, DEAD);
     for (const requestId of this.#conversation.kept()) this.#settle(requestId, LOST);
-    // What the agent started and left behind; a stop that is under way goes on.
+    // What the agent started and left behind; a stop that is under way continues.
     await process.stop(ORPHANS_GRACE_MS);
     await endMarked(this.#orphansGraceMs);
     this.events.push(ended);

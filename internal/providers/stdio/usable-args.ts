@@ -10,7 +10,7 @@ export interface UsableArgs {
   readonly dropped: readonly DroppedArg[];
 }
 
-/** How many values follow a flag; `ours`: the provider sets it by itself, so that it changes nothing. */
+/** How many values follow a flag; `ours`: the provider sets it anyway, so it has no effect. */
 type Arity = "none" | "one" | "many" | "ours" | "ours-one";
 
 interface FlagTable {
@@ -81,7 +81,8 @@ export function usableArgs(provider: string, args: readonly string[]): UsableArg
     const { flag, values, next } = flagAt(table?.flags ?? {}, args, at);
     const arity = Object.hasOwn(table?.flags ?? {}, flag) ? table?.flags[flag] : undefined;
     const isShort = (arity === "one" || arity === "many") && values.length === 0;
-    if (arity === undefined) dropped.push({ arg: flag, reason: `is not known to ${provider}'s machine-readable mode` });
+    if (arity === undefined)
+      dropped.push({ arg: flag, reason: `is not supported by ${provider}'s machine-readable mode` });
     else if (isShort) dropped.push({ arg: flag, reason: "has no value" });
     else if (!arity.startsWith("ours")) used.push(...(table?.instead?.(flag, values[0] ?? "") ?? [flag, ...values]));
     at = next;

@@ -15,8 +15,8 @@ export interface LaunchedSidecarDeps {
   readonly terminal: SessionTerminal;
   readonly process: SidecarProcess;
   /**
-   * Starts another sidecar for the agent of one that has ended; undefined when no agent is left to go on with. Rejects
-   * when it cannot be started.
+   * Starts another sidecar for the agent of one that has ended; undefined when no agent is left to continue with.
+   * Rejects when it cannot be started.
    */
   readonly startNext: (signal: AbortSignal) => Promise<SidecarProcess | undefined>;
   /** Called once when nothing of the session is left. */
@@ -34,7 +34,7 @@ const RESTARTS_MS = 60_000;
 
 /**
  * A session's sidecar, and how to end it with everything that it has started. One that is killed while its agent lives
- * is replaced by another one, which goes on with the agent and its events.
+ * is replaced by another one, which continues with the agent and its events.
  */
 export class LaunchedSidecar implements LaunchedTerminal {
   readonly agent: string;
@@ -74,7 +74,7 @@ export class LaunchedSidecar implements LaunchedTerminal {
     await this.#restarted(graceMs);
     const { logger } = this.#deps;
     const process = this.#process;
-    // It ends by itself once its streams have told the agent's end. What does not end is told, and killed, by signals.
+    // It ends by itself once its streams have reported the agent's end. Otherwise it gets TERM, then KILL.
     if ((await this.#asked(graceMs)) && (await this.#endsWithin(END_MS))) return;
     process.signal("SIGTERM");
     if (await this.#endsWithin(Math.max(graceMs, 0) + END_MS)) return;
@@ -103,10 +103,10 @@ export class LaunchedSidecar implements LaunchedTerminal {
     if (this.#restarts.length > MAX_RESTARTS) return undefined;
     try {
       const next = await startNext(this.#giveUp.signal);
-      if (next !== undefined) logger.warn({ agent: this.agent, ...end, pid: next.pid }, "a sidecar was started again");
+      if (next !== undefined) logger.warn({ agent: this.agent, ...end, pid: next.pid }, "a sidecar was restarted");
       return next;
     } catch (err) {
-      logger.warn({ agent: this.agent, err: errorText(err) }, "a sidecar cannot be started again");
+      logger.warn({ agent: this.agent, err: errorText(err) }, "a sidecar cannot be restarted");
       return undefined;
     }
   }

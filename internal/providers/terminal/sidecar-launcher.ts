@@ -53,7 +53,7 @@ export interface SidecarLauncherOptions {
   readonly programs: ReadonlyMap<string, TerminalProgram>;
 }
 
-/** For a last look at its screen: longer than the bridge takes for that. */
+/** How long it lingers for a final snapshot: longer than the bridge needs for it. */
 const LINGER = "10s";
 const BRIDGE: Caller = { identity: "bridge", role: "read" };
 const ASK_EVERY_MS = 50;
@@ -170,7 +170,7 @@ export class SidecarLauncher implements TerminalLauncher {
     return new LaunchedSidecar({ clock, logger, terminal, process, startNext, onEnded }, { agent, marker });
   }
 
-  /** Resolves when its Status is answered and the agent lives. @throws DomainError `precondition`, `deadline` */
+  /** Resolves once it answers Status and the agent is running. @throws DomainError `precondition`, `deadline` */
   async #answers(
     launched: LaunchedSidecar,
     folder: TerminalFolder,
@@ -222,16 +222,16 @@ export class SidecarLauncher implements TerminalLauncher {
     try {
       const launched = await this.#taken(folder, record, before, signal);
       if (launched !== undefined) {
-        logger.info(session, "goes on with a session of an earlier bridge");
+        logger.info(session, "resuming a session of an earlier bridge");
         return { config, launched };
       }
     } catch (err) {
-      logger.warn({ ...session, err: errorText(err) }, "cannot go on with a session of an earlier bridge");
+      logger.warn({ ...session, err: errorText(err) }, "cannot resume a session of an earlier bridge");
     }
     before?.signal("SIGKILL");
     killMarked(MARKER, marker);
     folder.remove();
-    logger.warn(session, "a session of an earlier bridge has ended with it");
+    logger.warn(session, "a session of an earlier bridge has ended with that bridge");
     return { config, launched: lostTerminal(config, clock.now()), isLost: true };
   }
 

@@ -29,7 +29,7 @@ export interface SidecarProcess {
   readonly startedAt: string;
   /** Never rejects. */
   readonly ended: Promise<SidecarEnd>;
-  /** No error when it has gone. */
+  /** Not an error if it has already ended. */
   signal(name: NodeJS.Signals): void;
 }
 
@@ -56,7 +56,7 @@ export async function startSidecarProcess({ program, args, cwd, env, log }: Side
   }
 }
 
-/** A sidecar that an earlier daemon has started; undefined when it lives no longer. */
+/** A sidecar that an earlier daemon started; undefined if it is no longer running. */
 export function adoptSidecarProcess(clock: Clock, pid: number, startedAt: string): SidecarProcess | undefined {
   const lives = () => processLives(pid) && systemProcesses.identity(pid) === startedAt;
   if (pid <= 1 || startedAt === "" || !lives()) return undefined;

@@ -52,7 +52,7 @@ export class TerminalFolder {
     return join(this.path, "s");
   }
 
-  /** Where the agent's own terminal server listens while it lives. */
+  /** Where the agent's own terminal server listens while it is running. */
   get tmuxSocket(): string {
     return join(this.stateDir, "tmux.sock");
   }

@@ -5,7 +5,7 @@ import { interactiveArgs } from "./terminal-command.ts";
 
 export interface TerminalProgramOptions {
   readonly provider: string;
-  /** A name that is looked for on PATH, or an absolute path. */
+  /** A name found on PATH, or an absolute path. */
   readonly binary: string;
   /** In front of everything else, e.g. the file that an interpreter runs. */
   readonly leading: readonly string[];

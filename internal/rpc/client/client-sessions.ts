@@ -24,7 +24,7 @@ export class ClientSessions extends Http2SessionManager {
   /** A connection was made, with TLS after its handshake. */
   #hasConnected = false;
 
-  /** Its settings are waited for no longer than for the answer to a PING. */
+  /** How long to wait for its settings, the same as for the answer to a PING. */
   readonly #settingsMs: number;
 
   constructor(...[authority, options, settings]: ConstructorParameters<typeof Http2SessionManager>) {
@@ -48,7 +48,7 @@ export class ClientSessions extends Http2SessionManager {
       this.#tellRetired();
     });
     // At a GOAWAY Connect destroys an idle connection with an error. When another call begins before that is emitted it
-    // does not listen any more, and nobody is to die of it.
+    // does not listen any more, and it must not crash the process.
     session.on("error", () => {});
     if (this.#onRetired) session.close();
     session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
@@ -61,7 +61,7 @@ export class ClientSessions extends Http2SessionManager {
     });
   }
 
-  /** No calls begin here any more: closes when the last one has ended, and says so. */
+  /** No further calls begin here: it closes when the last one has ended, and reports that. */
   retire(onClosed: () => void): void {
     this.#onRetired = onClosed;
     for (const session of this.#open) session.close();
@@ -73,7 +73,7 @@ export class ClientSessions extends Http2SessionManager {
   }
 
   /**
-   * A connection that closes under a call makes its stream end with CANCEL, which Connect reports as if somebody had
+   * A connection that closes under a call makes its stream end with CANCEL, which Connect reports as if the caller had
    * cancelled. Unless this side or the server's answer says so, it was cut.
    */
   interceptor(): Interceptor {
@@ -107,8 +107,8 @@ export class ClientSessions extends Http2SessionManager {
 }
 
 /**
- * A connection that is reset right behind its handshake is not always told: Node may neither read nor write on it any
- * more, and emit nothing.
+ * A connection that is reset right after its handshake is not always reported: Node may neither read nor write on it
+ * any more, and emit nothing.
  */
 function giveUpAfter(session: ClientHttp2Session, ms: number): NodeJS.Timeout {
   const silent = setTimeout(() => {

@@ -22,13 +22,13 @@ export interface DialOptions {
   readonly dial?: () => Socket;
   /** The name the server's certificate must bear, when it is not the host of `baseUrl`. */
   readonly serverName?: string;
-  /** A silent connection with open calls is asked after this whether it lives. Default 15 s. */
+  /** After how long a silent connection with open calls is pinged. Default 15 s. */
   readonly pingIntervalMs?: number;
   /** It is cut when it does not answer within this. Default 10 s. */
   readonly pingTimeoutMs?: number;
 }
 
-/** The connection to one server; it is made at the first call. `tls`: for https. @throws Error for what is no PEM */
+/** The connection to one server; it is opened at the first call. `tls`: for https. @throws Error for invalid PEM */
 export function connectSessions(options: DialOptions, tls: ClientTls | undefined): ClientSessions {
   const { baseUrl, socketPath, serverName, dial, pingIntervalMs = 15_000, pingTimeoutMs = 10_000 } = options;
   const secure = tls && clientTlsOptions(tls);

@@ -25,7 +25,7 @@ export interface EncodedStreamOptions {
 }
 
 /**
- * The messages of a server stream as they come, for passing on: nobody decodes them. The call is cancelled when the
+ * The messages of a server stream as they arrive, for passing on without decoding. The call is cancelled when the
  * loop is left or the signal aborts.
  * @throws ConnectError as a Connect client does; the signal's reason
  */

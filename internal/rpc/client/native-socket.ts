@@ -10,7 +10,7 @@ import { type Duplex, pipeline } from "node:stream";
  * chunk with its end is then taken for cut off.
  */
 export function nativeSocket(stream: Duplex): Socket {
-  const folder = mkdtempSync(join(tmpdir(), "gt-")); // mode 0700: nobody else connects
+  const folder = mkdtempSync(join(tmpdir(), "gt-")); // mode 0700: no other user can connect
   const server = createServer();
   const remove = () => {
     server.close();

@@ -65,7 +65,7 @@ function closing(cause: unknown): ConnectError {
   return new ConnectError("the server closes this connection", Code.Unavailable, undefined, undefined, cause);
 }
 
-/** REFUSED_STREAM: nothing of the request was looked at (RFC 9113 §8.7). */
+/** REFUSED_STREAM: the request was not processed (RFC 9113 §8.7). */
 function wasRefusedUnseen(err: unknown): boolean {
   return (
     err instanceof ConnectError && err.cause instanceof Error && err.cause.message.includes("NGHTTP2_REFUSED_STREAM")

@@ -62,7 +62,7 @@ export function sidecarTransport(options: SidecarTransportOptions): SidecarConne
 
 /**
  * Opens a stream that is cancelled when the loop over it is left, by `break`, `return` or `throw` alike, or when
- * `signal` aborts. Without this the server's handler would go on forever.
+ * `signal` aborts. Without this the server's handler would continue forever.
  */
 export async function* abortOnExit<T>(
   open: (signal: AbortSignal) => AsyncIterable<T>,

@@ -21,7 +21,7 @@ const CODES: Readonly<Record<ErrorKind, Code>> = {
   unimplemented: Code.Unimplemented,
 };
 
-/** What a code means that came without our detail. Absent ones (internal, unknown, data loss) are somebody's bug. */
+/** What a code means that came without our detail. Absent ones (internal, unknown, data loss) are bugs. */
 const KINDS: ReadonlyMap<Code, ErrorKind> = new Map([
   ...Object.entries(CODES).map(([kind, code]) => [code, kind as ErrorKind] as const),
   [Code.OutOfRange, "invalid"],

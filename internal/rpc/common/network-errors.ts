@@ -36,7 +36,7 @@ const UNREACHABLE_CODES: ReadonlySet<string> = new Set([
   "ERR_STREAM_PREMATURE_CLOSE",
 ]);
 
-/** Errors within errors within …; more than this is somebody's loop. */
+/** The nesting depth of causes that is followed; deeper ones are loops. */
 const MAX_CAUSES = 8;
 
 export interface NetworkFailure {

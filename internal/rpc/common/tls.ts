@@ -58,7 +58,7 @@ export function clientTlsOptions(tls: ClientTls): ConnectionOptions {
   return { ...commonOptions(tls), checkServerIdentity: check };
 }
 
-/** Longer chains are somebody's loop; Node ends one with a certificate that is its own issuer. */
+/** Longer chains are loops; Node ends one with a certificate that is its own issuer. */
 const MAX_CHAIN = 8;
 
 function chainOf(server: PeerCertificate): X509Certificate[] {

@@ -33,7 +33,7 @@ export class CallerConnections {
   readonly #resets: CallerBudget;
   readonly #refusals: CallerBudget;
   readonly #byPeer = new WeakMap<Peer, TrackedConnection>();
-  /** Those of which a call was let in. */
+  /** Those with an admitted call. */
   readonly #proven = new WeakSet<TrackedConnection>();
 
   constructor(deps: CallerConnectionsDeps, limits: ConnectionLimits) {
@@ -80,7 +80,7 @@ export class CallerConnections {
     if (tracked !== undefined && !this.#refusals.take(tracked.connection.share)) this.#cut(tracked);
   }
 
-  /** A call of this peer was let in where a role is needed. */
+  /** A call of this peer that needs a role was admitted. */
   promote(peer: Peer): void {
     const tracked = this.#byPeer.get(peer);
     if (tracked === undefined) return;

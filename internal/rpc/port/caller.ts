@@ -11,7 +11,7 @@ export const SENDER_ROLE_HEADER = "gastown-sender-role";
 /** Of a peer at a unix socket that names no person. */
 export const LOCAL_IDENTITY = "unix";
 
-/** Who makes a call: the peer, or the person whom a believed peer names. */
+/** The caller: the peer, or the person that a trusted peer names. */
 export interface Caller {
   /**
    * Of the peer (`spiffe://…`, or `<SHA-256 of its CA>/<CN>`), or `<sender> via <peer>`. Empty: not known (plaintext).
@@ -19,13 +19,13 @@ export interface Caller {
   readonly identity: string;
   /** Under which its calls are counted: the identity, or the peer's address where there is none. */
   readonly share: string;
-  /** What the person whom a believed peer names may do at the most. */
+  /** The maximum role of the person that a trusted peer names. */
   readonly senderRole?: string;
   /** Why its calls are refused. */
   readonly fault?: DomainError;
 }
 
-/** Where handlers find who calls: `context.values.get(callerKey)`. */
+/** Where handlers find the caller: `context.values.get(callerKey)`. */
 export const callerKey = createContextKey<Caller>(
   { identity: "", share: "" },
   { description: "who calls, or for whom" },

@@ -2,7 +2,7 @@
 export interface ConnectionDecision {
   /** `host:port` of the other end. */
   readonly address: string;
-  /** Who its certificate says it is, where there was one that says so. */
+  /** The identity in its certificate, if there was one. */
   readonly identity?: string;
   readonly serial?: string;
   /** Node's or OpenSSL's code of a handshake that failed; a sentence otherwise. */

@@ -10,7 +10,7 @@ export class ConnectionMetrics {
     this.#registers = [registry];
     this.#faults = new Counter({
       name: "gastown_connections_refused_total",
-      help: "Connections that came to nothing before their first request: limit, half-open (cut for newer ones), handshake.",
+      help: "Connections that ended before their first request: limit, half-open (closed for newer ones), handshake.",
       labelNames: ["reason"],
       registers: this.#registers,
     });
@@ -23,7 +23,7 @@ export class ConnectionMetrics {
   observe(open: () => number): void {
     new Gauge({
       name: "gastown_connections_open",
-      help: "Connections to the RPC port, before their handshake too.",
+      help: "Connections to the RPC port, including those before their handshake.",
       registers: this.#registers,
       collect() {
         this.set(open());

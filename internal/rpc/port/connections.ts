@@ -10,15 +10,15 @@ import { type Identify, type Peer, peerOfSocket } from "./peer.ts";
 import type { ServerRequest } from "./request.ts";
 
 /**
- * Says why the owner of a certificate may not call, or not any more (`isNew` false). Asked again and again: must be
+ * Says why the owner of a certificate may not call, or not any more (`isNew` false). Asked repeatedly: must be
  * cheap.
  */
 export type Admission = (certificate: X509Certificate, isNew: boolean) => DomainError | undefined;
 
-/** When what a caller is let in by ends, wall clock, ms: its certificate, or a CA above it. */
+/** When what a caller is admitted by ends, wall clock, ms: its certificate, or a CA above it. */
 export type AdmittedUntil = (certificate: X509Certificate) => number;
 
-/** A certificate may end at any time; that somebody has set the clock is found out after this. */
+/** A certificate may end at any time; that someone has set the clock is found out after this. */
 const LOOK_AT_LEAST_EVERY_MS = 60_000;
 /** Calls with an answer of their own may get it although their connection ends. */
 const PATIENCE_MS = 5000;
@@ -145,7 +145,7 @@ export class Connections implements Task {
     return { signal: call.abort.signal, end: (why) => call.abort.abort(why) };
   }
 
-  /** Our trust has changed: every connection is looked at again, soon. */
+  /** Our trust has changed: every connection is checked again soon. */
   reconsider(): void {
     this.#wake.abort();
   }

@@ -12,7 +12,7 @@ export class HalfOpen {
   readonly #sockets = new Map<string, Map<number, Socket>>();
   #size = 0;
 
-  /** `tell`: one was cut for a newer one, or has gone (or was sent away) before it was done. */
+  /** `tell`: one was closed for a newer one, or ended (or was refused) before it was complete. */
   constructor(max: number, tell: (what: "cut" | "gone") => void) {
     this.#max = max;
     this.#tell = tell;

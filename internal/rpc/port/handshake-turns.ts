@@ -32,7 +32,7 @@ export class HandshakeTurns {
     this.#leftAt = clock.monotonicMs();
   }
 
-  /** Calls `begin` when it is this connection's turn, which may be now; never when it has gone before. */
+  /** Calls `begin` when it is this connection's turn, which may be now; never if it has closed before. */
   add(socket: Socket, begin: () => void): void {
     if (this.#waiting.size === 0 && this.#mayBegin()) {
       begin();
@@ -61,7 +61,9 @@ export class HandshakeTurns {
     this.#isGiving = false;
   }
 
-  /** The newest of the first address, which then goes to the end; whoever has come meanwhile goes before it. */
+  /**
+   * The newest connection of the first address, which then moves to the end, after addresses that arrived meanwhile.
+   */
   #next(): (() => void) | undefined {
     const [first, second] = this.#waiting;
     const chosen = first?.[0] === this.#last ? (second ?? first) : first;

@@ -48,7 +48,7 @@ export interface ListenerHandlers {
 export interface Listener {
   /** What listens and counts the connections. */
   readonly server: Server;
-  /** Stops listening and closes idle HTTP/1.1 connections; the others go on. HTTP/2 sessions are the caller's. */
+  /** Stops listening and closes idle HTTP/1.1 connections; the others continue. HTTP/2 sessions are the caller's. */
   close(): void;
   /** TLS for new connections from now on. @throws Error for bad PEM; the old one stays then. */
   setTls?(material: TlsMaterial): void;
@@ -198,5 +198,5 @@ function wrappedBy(socket: TLSSocket): Socket {
 /** Node has no names for some of OpenSSL's verdicts on a certificate, and tells nothing else of them. */
 function reasonText(reason: unknown): string {
   if (reason !== "UNSPECIFIED") return String(reason ?? "handshake failed");
-  return "the certificate does not verify, for a reason that has no code (a name that its CA may not give, a weak key or digest, an unknown critical extension)";
+  return "the certificate does not verify, for a reason without a code (a name that its CA may not issue, a weak key or digest, an unknown critical extension)";
 }

@@ -104,7 +104,7 @@ export class OpenConnections {
     if (own.size === 0) this.#shares.delete(share);
   }
 
-  /** A call of it was let in: the caller has a role, by a token for example. */
+  /** One of its calls was admitted: the caller has a role, for example by a token. */
   promote(tracked: TrackedConnection): void {
     if (tracked.hasRole || tracked.closed.signal.aborted) return;
     this.#take(tracked);

@@ -24,7 +24,7 @@ export type Peer =
   | { readonly type: "local"; readonly address: string }
   | { readonly type: "unverified"; readonly address: string };
 
-/** Where interceptors and handlers find who calls: `context.values.get(peerKey)`. */
+/** Where interceptors and handlers find the peer: `context.values.get(peerKey)`. */
 export const peerKey = createContextKey<Peer>(
   { type: "unverified", address: "" },
   { description: "who calls, by the connection" },
@@ -50,7 +50,7 @@ export function peerOfSocket(
   return { peer: { type: "certificate", identities, serial, certificate, notAfter, address }, certificate };
 }
 
-/** `host:port` of the other end; empty when it has gone. */
+/** `host:port` of the other end; empty if it has disconnected. */
 export function addressOf({ remoteAddress: host, remotePort: port }: Socket): string {
   return host === undefined ? "" : `${isIPv6(host) ? `[${host}]` : host}:${port}`;
 }

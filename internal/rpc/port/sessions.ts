@@ -9,10 +9,11 @@ export interface SessionLimits {
   readonly handshakeTimeoutMs: number;
   readonly pingIntervalMs: number;
   readonly pingTimeoutMs: number;
-  /** A request must be complete after this; looked at once per ping. */
+  /** A request must be complete after this; checked once per ping. */
   readonly requestTimeoutMs: number;
   /**
-   * A connection is asked to go (GOAWAY) at about this age: its streams go on, calls begin on another. Default: never.
+   * A connection is asked to go (GOAWAY) at about this age: its streams continue, calls begin on another. Default:
+   * never.
    */
   readonly maxConnectionAgeMs?: number;
   /** How much the connection may send before we have read it, all its streams together, bytes. */
@@ -48,7 +49,7 @@ export class Sessions {
     );
   }
 
-  /** GOAWAY to all: streams go on, new ones are refused, and each connection closes with its last stream. */
+  /** GOAWAY to all: streams continue, new ones are refused, and each connection closes with its last stream. */
   close(): void {
     for (const session of this.#watches.keys()) session.close();
   }
@@ -114,7 +115,7 @@ export class Sessions {
   }
 }
 
-/** Connections that were made at one moment do not all come back at one moment. */
+/** Connections that were opened at the same moment do not all reconnect at the same moment. */
 function ageOfOne(maxAgeMs: number, random: () => number): number {
   return maxAgeMs * (0.9 + 0.2 * random());
 }

@@ -13,8 +13,8 @@ export async function removeStaleSocket(path: string): Promise<void> {
     throw refused(path, err.message, err);
   });
   if (found === undefined) return;
-  if (!found.isSocket()) throw refused(path, "there is a file that is no socket");
-  if (await isAnswered(path)) throw refused(path, "another process listens there");
+  if (!found.isSocket()) throw refused(path, "there is a file that is not a socket");
+  if (await isAnswered(path)) throw refused(path, "another process is listening there");
   await rm(path, { force: true });
 }
 

@@ -33,7 +33,7 @@ export interface AdapterOptions extends ConnectRouterOptions {
   readonly callSignal?: (values: ContextValues, signal: AbortSignal, unary: boolean) => AbortSignal;
   /** Every error has our ErrorInfo in its details, also those that Connect itself makes. Default true. */
   readonly describesErrors?: boolean;
-  /** Answers requests that are no RPC of ours. Default: 404. */
+  /** Answers requests that are not RPCs of this server. Default: 404. */
   readonly fallback?: (req: ServerRequest, res: ServerResponse12) => void | Promise<void>;
 }
 
@@ -92,7 +92,7 @@ export function createAdapter(logger: Logger, options: AdapterOptions): Adapter 
 }
 
 /**
- * A handler may answer before it has read the whole request. Over HTTP/1.1 what is left of it stands before the
+ * A handler may answer before it has read the whole request. Over HTTP/1.1 what is left of it is before the
  * connection's next request; over HTTP/2 its sender waits for room for it, and may not look at the answer before that.
  * So the request must survive its reader, and the rest is read when the answer is out.
  */
@@ -100,9 +100,11 @@ function bodyOf(req: ServerRequest): AsyncIterable<Uint8Array> {
   return mapFailures(req.iterator({ destroyOnReturn: false }), brokenOff);
 }
 
-/** Reading a request fails only when its caller, or the connection, goes away. */
+/** Reading a request fails only if its caller disconnects or the connection breaks. */
 function brokenOff(cause: unknown): ConnectError {
-  return connectErrorOf(new DomainError("cancelled", "the caller went away before its request was whole", { cause }));
+  return connectErrorOf(
+    new DomainError("cancelled", "the caller disconnected before its request was complete", { cause }),
+  );
 }
 
 /**
@@ -126,7 +128,7 @@ function authorityOf(req: ServerRequest): string {
   return ("authority" in req ? req.authority : req.headers.host) ?? "";
 }
 
-/** The caller went away while we were writing: nothing is wrong here. */
+/** The caller disconnected while we were writing: not an error. */
 function isHangUp(err: unknown): boolean {
   const { code, cause } = ConnectError.from(err);
   const wasCut = (cause as NodeJS.ErrnoException | undefined)?.code === "ECANCELED"; // a write on a socket that is closed
@@ -157,7 +159,7 @@ function withBody(response: UniversalServerResponse): UniversalServerResponse {
   return { ...response, header, body: createAsyncIterable([body]) };
 }
 
-/** Without a word: HTTP/2 has a sign that says nothing of it was looked at. */
+/** Without a message: HTTP/2 has a code for a request that was not processed. */
 export function cutOff(req: ServerRequest, res: ServerResponse12): void {
   if ("stream" in req) refuseStream(req.stream, constants.NGHTTP2_REFUSED_STREAM);
   else refuse(res, 503);

@@ -66,7 +66,7 @@ const entered = (calls: Calls, address: string): Call => {
 };
 
 describe("what requests hold together", () => {
-  const full = expect.objectContaining({ rawMessage: "too much is sent here at a time" });
+  const full = expect.objectContaining({ rawMessage: "too much data is sent here at a time" });
 
   it("is bounded, and free again with the answers", () => {
     const calls = new Calls(limits);

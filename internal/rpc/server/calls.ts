@@ -43,7 +43,7 @@ export const callKey: ContextKey<Call | undefined> = createContextKey<Call | und
   description: "the call among the others of its server",
 });
 
-/** Whether so many bytes at a time count. */
+/** Whether this many bytes count toward the limit. */
 export function isLargeAnswer(bytes: number): boolean {
   return bytes > SMALL_ANSWER_BYTES;
 }
@@ -127,7 +127,7 @@ class CountedCall implements Call {
     const isTooMuch = this.#calls.all.answerBytes > maxAnswerBytes;
     if (!isTooMuch && this.#caller.answerBytes <= maxAnswerBytesOfOne) return;
     this.#answer(0); // what is refused takes no room from the answers of others
-    throw isTooMuch ? tooMuch("asked for", maxAnswerBytes) : tooMuch("asked for and not taken", maxAnswerBytesOfOne);
+    throw isTooMuch ? tooMuch("asked for", maxAnswerBytes) : tooMuch("requested but not read", maxAnswerBytesOfOne);
   }
 
   answered(): void {
@@ -155,9 +155,9 @@ class CountedCall implements Call {
 
 /** As it goes over the wire: where bodies are read and written nobody makes an answer of other errors. */
 function tooMuch(what: string, limit: number): ConnectError {
-  return connectErrorOf(new DomainError("exhausted", `too much is ${what} at a time`, { fields: { limit } }));
+  return connectErrorOf(new DomainError("exhausted", `too much data is ${what} at a time`, { fields: { limit } }));
 }
 
 function tooMany(whose: string, limit: number): DomainError {
-  return new DomainError("exhausted", `too many calls${whose} at a time: ${limit} are answered`, { fields: { limit } });
+  return new DomainError("exhausted", `too many calls${whose} at a time: the limit is ${limit}`, { fields: { limit } });
 }

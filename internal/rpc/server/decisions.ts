@@ -6,7 +6,7 @@ import type { ConnectionDecision } from "../port/connection-decision.ts";
 export interface Decisions {
   /** A call goes to its handler (`refusal` undefined), or is refused before its request is read. */
   call(context: HandlerContext, refusal: DomainError | undefined): void;
-  /** A call that was let in has lost what let it in. */
+  /** An admitted call has lost the credential that admitted it. */
   ended(context: HandlerContext, why: DomainError): void;
   connection(decision: ConnectionDecision): void;
 }

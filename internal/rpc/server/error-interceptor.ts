@@ -35,7 +35,7 @@ function answerOf(err: unknown, signal: AbortSignal, logger: Logger, method: str
   if (err instanceof ConnectError) return err;
   if (err instanceof DomainError) return connectErrorOf(err);
   if (signal.aborted && (err === signal.reason || isAbortError(err))) return reasonOf(signal);
-  logger.error({ err, method }, "a handler failed in a way that is a bug");
+  logger.error({ err, method }, "a handler failed because of a bug");
   return new ConnectError("internal error", Code.Internal, undefined, undefined, err);
 }
 

@@ -7,7 +7,7 @@ function clientOf(health: HealthState) {
   return createClient(Health, createRouterTransport(healthRoutes(health)));
 }
 
-it("does not serve until somebody says so", async () => {
+it("does not serve until it is marked ready", async () => {
   const health = new HealthState();
   const client = clientOf(health);
   expect((await client.check({})).status).toBe(Status.NOT_SERVING);

@@ -7,7 +7,7 @@ export interface HostCheck {
    * Whatever `Host` says: for TLS, where the certificate says who is who. `Origin` is still looked at. Default false.
    */
   readonly anyHost?: boolean;
-  /** Host names beyond `localhost`, without port, that may stand in `Host` and `Origin`. */
+  /** Host names beyond `localhost`, without port, that may be in `Host` and `Origin`. */
   readonly allowHosts: readonly string[];
 }
 

@@ -20,20 +20,20 @@ export class Metrics {
     const registers = [this.registry];
     this.#requests = new Counter({
       name: "gastown_rpc_requests_total",
-      help: "RPCs that ended, by method, code and protocol.",
+      help: "Finished RPCs, by method, code and protocol.",
       labelNames: ["method", "code", "protocol"],
       registers,
     });
     this.#durations = new Histogram({
       name: "gastown_rpc_duration_seconds",
-      help: "Time from a unary RPC's request to its answer.",
+      help: "Time from a unary RPC's request to its response.",
       labelNames: ["method"],
       buckets: DURATION_BUCKETS_SECONDS,
       registers,
     });
     this.#streams = new Gauge({
       name: "gastown_rpc_active_streams",
-      help: "Streaming RPCs that are open.",
+      help: "Open streaming RPCs.",
       labelNames: ["method"],
       registers,
     });
@@ -118,7 +118,7 @@ function observeEnd<T>(messages: AsyncIterable<T>, ended: (err?: unknown) => voi
           }
         },
         throw(reason) {
-          end(new ConnectError("the caller went away", Code.Canceled));
+          end(new ConnectError("the caller disconnected", Code.Canceled));
           return inner.throw?.(reason) ?? Promise.reject(reason);
         },
         return(value) {

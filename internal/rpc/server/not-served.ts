@@ -14,10 +14,10 @@ type Response = ServerResponse | Http2ServerResponse;
 const METHOD_PATH = /^\/([A-Za-z_][A-Za-z0-9_.]{0,199}\/[A-Za-z_][A-Za-z0-9_]{0,99})$/;
 const endStream = createEndStreamSerialization(undefined);
 
-/** What is wrong with a call that no handler takes, by the HTTP status that says so. */
+/** Why no handler serves a call, by HTTP status. */
 const SENTENCES: Readonly<Record<number, DomainError>> = {
   405: new DomainError("unimplemented", "this method is called with POST"),
-  415: new DomainError("invalid", "the content type is none of Connect, gRPC or gRPC-Web for this method"),
+  415: new DomainError("invalid", "the content type is not one of Connect, gRPC or gRPC-Web for this method"),
   505: new DomainError("unimplemented", "this method needs HTTP/2"),
 };
 

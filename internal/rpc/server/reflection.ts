@@ -68,13 +68,13 @@ function answerTo(request: Request["messageRequest"], known: Known, sent: Set<st
     case "fileContainingSymbol":
       return fileAnswer(fileOfSymbol(request.value, known.types), request.value, sent);
     case "fileContainingExtension":
-      return failure(NOT_FOUND, "no extensions here");
+      return failure(NOT_FOUND, "extensions are not supported");
     case "allExtensionNumbersOfType":
       return known.types.getMessage(request.value)
         ? { case: "allExtensionNumbersResponse", value: { baseTypeName: request.value } }
         : failure(NOT_FOUND, `no message ${request.value}`);
     case undefined:
-      return failure(INVALID_ARGUMENT, "the request asks for nothing");
+      return failure(INVALID_ARGUMENT, "the request is empty");
   }
 }
 
@@ -84,7 +84,7 @@ function fileOfSymbol(symbol: string, types: Registry): DescFile | undefined {
 }
 
 function fileAnswer(file: DescFile | undefined, asked: string, sent: Set<string>): Answer {
-  if (file === undefined) return failure(NOT_FOUND, `nothing is known of ${asked}`);
+  if (file === undefined) return failure(NOT_FOUND, `unknown: ${asked}`);
   const fileDescriptorProto: Uint8Array[] = [];
   const add = (next: DescFile) => {
     sent.add(next.proto.name);

@@ -79,7 +79,7 @@ export interface RpcServerOptions extends ListenAddress {
   readonly readMaxBytes?: number;
   /** Between NOT_SERVING and the end of listening, so that callers can turn away. Default 0. */
   readonly drainDelayMs?: number;
-  /** How long calls may go on after they were told to stop. Default 5 s. */
+  /** How long calls may continue after they were told to stop. Default 5 s. */
   readonly graceMs?: number;
   readonly limits?: Partial<Limits>;
   /** Which peers have a role before any call. Default: all. */
@@ -240,7 +240,7 @@ export class RpcServer implements Task {
     try {
       const peer = context.values.get(peerKey);
       if (this.#options.tls && peer.type !== "certificate")
-        throw new DomainError("unauthenticated", "the connection does not show who calls");
+        throw new DomainError("unauthenticated", "the connection does not identify the caller");
       const unwanted = this.#connections.refusalOf(peer);
       if (unwanted) throw unwanted;
       const { fault } = context.values.get(callerKey);

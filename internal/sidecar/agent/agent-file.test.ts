@@ -72,7 +72,7 @@ it("takes no word of an earlier process that had the same pid", async () => {
   expect(reported).toEqual([undefined]);
 });
 
-it("says nothing while nobody tells which process that is, and tells it then", async () => {
+it("reports nothing until the process is known, and reports it then", async () => {
   facts = undefined;
   write("idle", 4000);
   await look(3);

@@ -67,7 +67,7 @@ export class AgentFileReader implements Task {
   }
 }
 
-/** Undefined: there is nothing that could be looked at. */
+/** Undefined: there is no such file. */
 function versionOf(folder: PinnedFolder, name: string, pid: number): string | undefined {
   try {
     const { mtimeNs, size, ino } = lstatSync(folder.place(name), { bigint: true });

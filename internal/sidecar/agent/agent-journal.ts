@@ -43,7 +43,7 @@ export class AgentJournal {
    */
   keep(record: NudgeRecord): void {
     if (!this.tryKeep(record) && (record.type === "accepted" || record.type === "intent")) {
-      throw new DomainError("exhausted", "cannot take a message: the journal cannot be written");
+      throw new DomainError("exhausted", "cannot accept a message: the journal cannot be written");
     }
   }
 
@@ -51,15 +51,15 @@ export class AgentJournal {
   rewrite(records: readonly SidecarRecord[] = this.#deps.everything()): void {
     const { journal, logger } = this.#deps;
     try {
-      if (!journal.isInPlace) logger.error("the journal was removed, making it again");
+      if (!journal.isInPlace) logger.error("the journal was removed: creating it again");
       journal.rewrite(records);
       this.#shortenAt = Math.max(MAX_BYTES, 2 * journal.bytes);
     } catch (err) {
-      logger.error({ err }, "the journal cannot be shortened"); // the old one holds the same
+      logger.error({ err }, "the journal cannot be compacted"); // the old one holds the same
     }
   }
 
-  /** It has grown long, or was taken away. */
+  /** It has grown long, or was removed. */
   get #isDue(): boolean {
     const { journal } = this.#deps;
     return journal.bytes > this.#shortenAt || !journal.isInPlace;

@@ -46,11 +46,11 @@ export interface AgentRunOptions {
 
 /** Hears what those who serve the agent have to know of its life. */
 export interface RunObserver {
-  /** It is known whether the agent lives. */
+  /** It is known whether the agent is running. */
   looked(): void;
   /** Whether its output is piped and it has not ended. */
   ready(is: boolean): void;
-  /** It has ended for good. */
+  /** It has ended and no restart is due. */
   finished(exitCode: number): void;
 }
 

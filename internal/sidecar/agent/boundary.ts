@@ -23,7 +23,7 @@ export class Boundary {
     this.#logged.add(violation);
     this.#deps.logger.warn(
       { kind: violation },
-      "the agent reaches for the serving half; further ones are counted only",
+      "the agent tried to interfere with the serving half; further attempts are only counted",
     );
   }
 }

@@ -8,7 +8,7 @@ export function clientStreams(connect: () => Socket): OpenStream {
     let reason = "the tmux client ended";
     socket.on("data", (chunk: Buffer) => events.onBytes(chunk));
     socket.on("error", (err) => {
-      reason = `no way to the supervising half: ${err.message}`;
+      reason = `cannot reach the supervising half: ${err.message}`;
     });
     socket.on("close", () => events.onClosed(reason));
     return {

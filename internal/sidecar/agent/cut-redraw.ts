@@ -8,7 +8,7 @@ const LINES_AS_BEFORE = "\x0f\x1b)B";
 const MOUSE = { none: "", standard: "\x1b[?1000h", button: "\x1b[?1002h", all: "\x1b[?1003h" } as const;
 
 export interface RedrawOptions {
-  /** How many lines of it were asked for. */
+  /** How many of its lines were requested. */
   readonly history: number;
   /** The one that nobody has set. */
   readonly freshTitle: string;

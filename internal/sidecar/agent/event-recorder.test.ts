@@ -116,7 +116,7 @@ describe("an agent that becomes idle", () => {
     expect(await stage.reported()).toEqual(["is busy", "answer\nmore of it\n", "is idle"]);
   });
 
-  it("has told what runs in its background, and each change of that, once", async () => {
+  it("reports its background tasks, and each change of them, once", async () => {
     const server = { id: "b1", kind: "shell", title: "npm run dev", since: 0 } as const;
     const helper = { id: "a1", kind: "subagent", title: "", since: 0 } as const;
     await stage.draw("");
@@ -165,7 +165,7 @@ describe("an agent that becomes idle", () => {
     expect(await stage.reported()).toEqual(["is idle", "is busy", "answer\n", "is idle"]);
   });
 
-  it("has the journal told which lines stand, so that another process does not tell them again", async () => {
+  it("records in the journal which lines are on the screen, so that another process does not report them again", async () => {
     await stage.draw("");
     await stage.print("answer\r\n");
     stage.is("idle");
@@ -181,7 +181,7 @@ describe("an agent that becomes idle", () => {
 });
 
 describe("an agent that ends", () => {
-  it("has its last output told first, however long that takes to come", async () => {
+  it("reports its last output first, however long that takes to arrive", async () => {
     await stage.draw("");
     stage.recorder.alive({ fresh: true });
     stage.recorder.dead({ ...LIFE, exit: { code: 0 } });
@@ -216,7 +216,7 @@ describe("an agent that ends", () => {
     await stage.draw("");
     stage.recorder.dead({ ...LIFE, exit: { code: 3 }, crashLoop: true });
     await stage.clock.until(stage.recorder.over);
-    expect(await stage.reported()).toEqual(["failed: the agent ended with exit code 3, again and again, done"]);
+    expect(await stage.reported()).toEqual(["failed: the agent ended with exit code 3, repeatedly, done"]);
   });
 });
 
@@ -228,7 +228,7 @@ describe("a program of which no state is known", () => {
     stage.is("uncertain");
   });
 
-  it("has the lines on its screen told when it prints nothing for two seconds, each once", async () => {
+  it("reports the lines on its screen when it prints nothing for two seconds, each once", async () => {
     await stage.print("$ ");
     await stage.clock.advance(1500);
     await stage.print("ls\r\nfile\r\n$ ");
@@ -320,7 +320,7 @@ describe("output that was never drawn", () => {
   });
 });
 
-it("tells what stands above the screen when nobody has told anything before", async () => {
+it("reports what is above the screen when nothing was reported before", async () => {
   await stage.draw("banner 1\r\nbanner 2\r\n3\r\n4\r\n5\r\n6\r\n7\r\n8");
   await stage.print("\r\n9");
   stage.is("idle");

@@ -53,7 +53,7 @@ const REDRAW_MS = 5000;
 /** A row of line-drawing characters: the upper edge of an input box. */
 const BORDER = /^[\s\u2500-\u259f]+$/;
 
-/** Turns what is seen of the agent into events: lives, states, dialogs, and the lines of its terminal. */
+/** Turns observations of the agent into events: lives, states, dialogs, and the lines of its terminal. */
 export class EventRecorder implements Task {
   readonly #deps: EventRecorderDeps;
   readonly #isSilent: boolean;
@@ -114,7 +114,7 @@ export class EventRecorder implements Task {
     return { lines: hashesOf(lines), above: lines.filter(({ isStanding }) => !isStanding).length };
   }
 
-  /** A life begins (`fresh`), or goes on that this process has not seen begin. */
+  /** A life begins (`fresh`), or continues that this process has not seen begin. */
   alive({ fresh }: { readonly fresh: boolean }): void {
     this.#settleEnd();
     this.#wasAsked = false;
@@ -208,7 +208,7 @@ export class EventRecorder implements Task {
     this.#woken.notify();
   }
 
-  /** Told while it is idle: what runs behind a turn that goes on says nothing about when the agent is done. */
+  /** Reported only while it is idle: background tasks of an unfinished turn do not say when the agent is done. */
   #observeBackground({ state, background }: StateReport): void {
     const isSame = taskIds(background) === taskIds(this.#background);
     this.#background = background;
@@ -287,12 +287,12 @@ export class EventRecorder implements Task {
     const shown = lines.filter((line) => line.end <= end);
     const told = shown.slice(0, shown.findLastIndex(({ text }) => text.trim() !== "") + 1);
     const { isAtRowEnd } = emulator;
-    // The program may go on in the cursor's line, unless it has ended or erases it.
+    // The program may continue in the cursor's line, unless it has ended or erases it.
     this.#lines.stood(told.map((line) => ({ ...line, goesOn: !isFinal && line.hasCursor && isAtRowEnd })));
     emulator.markReported(told);
   }
 
-  /** Rows above the input box: that, what a person has typed there and what stands below it is no output. */
+  /** Rows above the input box: that, what a person has typed there and what is below it is no output. */
   #outputRows(): number {
     const { profile, output } = this.#deps;
     const { emulator } = output;
@@ -303,7 +303,7 @@ export class EventRecorder implements Task {
   }
 
   /**
-   * What a program erases after it stood on the screen was output, unless the program draws its screen itself: such a
+   * What a program erases after it was on the screen was output, unless the program draws its screen itself: such a
    * one erases frames.
    */
   #erasing(): void {
@@ -333,7 +333,7 @@ export class EventRecorder implements Task {
     this.#lines.interrupted();
     const how = reason === "restart" ? "restart" : "truncated";
     const size = to > first && how === "truncated" ? `${to - first} bytes of output` : "output";
-    this.#deps.events.lost(how, `${size} went by without being made into lines`);
+    this.#deps.events.lost(how, `${size} passed without becoming lines`);
   }
 }
 
@@ -344,5 +344,5 @@ function taskIds(tasks: StateReport["background"]): string {
 function errorOf({ exit, crashLoop }: LifeEnd): string {
   const how = exit.signal === undefined ? `exit code ${exit.code ?? 1}` : `signal ${exit.signal}`;
   const why = exit.outOfMemory === true ? ", for lack of memory" : "";
-  return `the agent ended with ${how}${why}${crashLoop ? ", again and again" : ""}`;
+  return `the agent ended with ${how}${why}${crashLoop ? ", repeatedly" : ""}`;
 }

@@ -99,7 +99,7 @@ describe("lines that stood on the screen", () => {
     expect(reported()).toBe("npm test\npassed\nnpm test\npassed\n");
   });
 
-  it("are known by another process that was told of them", () => {
+  it("are known by another process that got their hashes", () => {
     const first = recorder();
     first.lines.stood(rows("a line", "another line"));
     const second = recorder(first.lines.standing);
@@ -119,7 +119,7 @@ it("tells of an alternate screen what changed since the last moment", () => {
 });
 
 describe("an agent that clears its history and draws everything again", () => {
-  it("has only what is new told", () => {
+  it("reports only what is new", () => {
     const { lines, reported } = recorder();
     lines.scrolled(gone(...numbered(0, 500)));
     lines.stood(rows(...numbered(500, 520)));

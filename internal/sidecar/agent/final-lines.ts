@@ -1,12 +1,12 @@
 import { matchLines } from "../../pane/screen/line-match.ts";
 import type { MainLine } from "../../pane/screen/main-lines.ts";
-import { ToldText } from "./told-text.ts";
+import { ReportedText } from "./reported-text.ts";
 
 /** Told lines that are remembered, for an agent that clears its terminal and prints everything again. */
 const REMEMBERED = 1000;
-/** After so many lines that were not known, no more are looked for: what scrolls by is new. */
+/** After this many unknown lines, no more are looked up: the following ones are new. */
 const PATIENCE = 100;
-/** A line of few letters (a rule, a blank one) is known again only where it is expected, give or take these. */
+/** A line of few letters (a rule, a blank one) is recognised only within this distance of its expected place. */
 const WEAK_JUMP = 3;
 /** No screen has more lines. */
 export const STANDING_MAX = 300;
@@ -26,7 +26,7 @@ export interface FinalLinesOptions {
 
 /**
  * Makes text of the lines that become final on a terminal, each once and in order: those that scrolled into the
- * history, and the screen as it stood at certain moments. The terminal says which lines it has told and still shows as
+ * history, and the screen as it was at certain moments. The terminal says which lines it has told and still shows as
  * they were; besides, a line is not reported again when the agent draws the same lines a second time, after a moment or
  * after it cleared its history. Pure.
  */
@@ -40,32 +40,32 @@ export class FinalLines {
   #patience = PATIENCE;
   #alternate: readonly number[] = [];
   #isOpen: boolean;
-  readonly #text: ToldText | undefined;
+  readonly #text: ReportedText | undefined;
 
-  /** `emit` gets texts of whole lines, each ended by LF; one without goes on in the next. */
+  /** `emit` gets texts of whole lines, each ended by LF; one without continues in the next. */
   constructor(
     emit: (text: string) => void,
     { standing = [], above = 0, isOpen = false, redraws = false }: FinalLinesOptions = {},
   ) {
     this.#emit = emit;
     this.#isOpen = isOpen;
-    this.#text = redraws ? new ToldText() : undefined;
+    this.#text = redraws ? new ReportedText() : undefined;
     this.#told = standing;
     this.#next = Math.min(above, standing.length);
     this.#history = [...standing];
   }
 
-  /** Hashes of the lines that stood on the screen when it was looked at last, and have not scrolled off since. */
+  /** Hashes of the lines that were on the screen at the last moment and have not scrolled off since. */
   get standing(): readonly number[] {
     return this.#told.slice(this.#next);
   }
 
-  /** The same with what stood above the screen then, and how many those are. */
+  /** The same including the lines above the screen then, and how many those are. */
   get remembered(): { readonly lines: readonly number[]; readonly above: number } {
     return { lines: this.#told, above: this.#next };
   }
 
-  /** The last text that was reported goes on in the next one. */
+  /** The last text that was reported continues in the next one. */
   get isOpen(): boolean {
     return this.#isOpen;
   }
@@ -92,7 +92,7 @@ export class FinalLines {
     if (out !== "") this.#emit(out);
   }
 
-  /** The main screen at a moment when what stands on it is final; of a line that goes on, the part that is there. */
+  /** The main screen at a moment when what is on it is final; of a line that continues, the part that is there. */
   stood(lines: readonly FinalLine[]): void {
     const shown = lines.map(({ text }) => text.trimEnd());
     while (shown.at(-1) === "") shown.pop();
@@ -120,7 +120,7 @@ export class FinalLines {
     if (fresh.length > 0) this.#emit(this.#ended() + fresh.map((line) => `${line}\n`).join(""));
   }
 
-  /** A line of which a part has been reported does not go on. */
+  /** A line of which a part has been reported does not continue. */
   interrupted(): void {
     const end = this.#ended();
     if (end !== "") this.#emit(end);
@@ -154,7 +154,7 @@ export class FinalLines {
     return `${this.#ended()}${line}\n`;
   }
 
-  /** A piece of a line of which no more is there yet, or in the history: it is not known again later. */
+  /** A piece of a line whose rest is not there yet, or is in the history: it is not recognised later. */
   #part(text: string, { isRest, goesOn }: Pick<FinalLine, "isRest" | "goesOn">): string {
     this.#text?.add(text);
     const before = isRest ? "" : this.#ended();
@@ -178,7 +178,7 @@ export class FinalLines {
     return this.#patience > 0 && this.#next < this.#told.length && this.#isExpected(line, following);
   }
 
-  /** One that is expected later only counts where the line behind it follows there too, as far as that can be told. */
+  /** A line that is expected later counts only if the line after it follows there too, as far as is known. */
   #isExpected(line: string, following: FinalLine | undefined): boolean {
     const found = this.#told.indexOf(hashOf(line), this.#next);
     const behind = this.#told[found + 1];
@@ -188,7 +188,7 @@ export class FinalLines {
       this.#patience = Math.min(PATIENCE, this.#patience + 1);
       return true;
     }
-    // What stood at the end of the screen may stand there again; the rest is gone for good.
+    // What was at the end of the screen may be there again; the rest is gone for good.
     if (--this.#patience === 0) this.#expect(this.standing.slice(-STANDING_MAX));
     return false;
   }
@@ -212,7 +212,7 @@ function knownLines(told: readonly number[], shown: readonly number[]): readonly
   return known;
 }
 
-/** Hashes of reported lines, by which a later process knows them again. */
+/** Hashes of reported lines, by which a later process recognises them. */
 export function hashesOf(lines: readonly { readonly text: string }[]): readonly number[] {
   return lines.map(({ text }) => hashOf(text.trimEnd()));
 }

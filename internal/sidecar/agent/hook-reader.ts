@@ -87,7 +87,7 @@ export class HookReader implements Task {
     const name = payloadName(line);
     const payload = name === undefined ? undefined : await this.#payload(name);
     const event = this.#deps.profile.readHook(line, payload);
-    if (event === undefined) this.#deps.logger.debug("a hook's line was not understood");
+    if (event === undefined) this.#deps.logger.debug("a hook's line could not be parsed");
     else this.#deps.onEvent(event);
   }
 

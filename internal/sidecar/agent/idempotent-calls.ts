@@ -42,7 +42,7 @@ export class IdempotentCalls<T> {
   }
 
   /**
-   * `caller` is an identity; empty where callers cannot be told apart. `work` calls its argument right before it
+   * `caller` is an identity; empty where callers cannot be distinguished. `work` calls its argument right before it
    * presses anything. An empty id is never remembered.
    * @throws DomainError `invalid`: bad id; `already-exists`: the id belongs to other content; what `work` throws.
    */

@@ -21,7 +21,7 @@ export type SidecarRecord =
       readonly agentId?: string;
       /** How many processes had been killed for lack of memory when it was started. */
       readonly oomKills?: number;
-      /** It is to end for good. */
+      /** It must end permanently. */
       readonly stopping?: boolean;
     };
 

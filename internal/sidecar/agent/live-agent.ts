@@ -39,7 +39,7 @@ export interface LiveAgentDeps {
   readonly journal: Journal<SidecarRecord>;
   readonly life: AgentLife;
   readonly onReceipt: (receipt: NudgeReceipt) => void;
-  /** Has the agent ended for good, see `StopRequestHandler`. */
+  /** Ends the agent permanently; see `StopRequestHandler`. */
   readonly onStop: (request: StopRequest) => void;
   /** Of the programs at work, by name. */
   readonly versions: () => Readonly<Record<string, string>>;
@@ -171,7 +171,7 @@ export class LiveAgent {
     return normal.type === "safe" ? this.#deps.profile.defuse(normal.text) : normal;
   }
 
-  /** What stands in the way of a text, by a fresh look at the screen. */
+  /** The obstacle to a text, from a fresh look at the screen. */
   situation(signal: AbortSignal): Promise<Situation> {
     return this.#deliveries.situation(signal);
   }
@@ -181,7 +181,7 @@ export class LiveAgent {
     return this.#deps.life.pane;
   }
 
-  /** Why nothing more will come; undefined while something may. */
+  /** Why nothing more will come; undefined while more may come. */
   get ended(): string | undefined {
     return this.#ended;
   }
@@ -199,7 +199,7 @@ export class LiveAgent {
       const { restarts } = record;
       this.#journal.tryKeep({ ...record, pid: life.pid });
       this.monitor.signs.started();
-      if (restarts > 0) this.people.tell(`the agent was started again (${restarts} so far)`);
+      if (restarts > 0) this.people.tell(`the agent was restarted (${restarts} so far)`);
     } else {
       this.monitor.signs.resumed();
     }
@@ -212,7 +212,7 @@ export class LiveAgent {
     this.stopper.dead(end.exit, end.restartDue);
     this.monitor.signs.processIs({ type: "dead", restartDue: end.restartDue, crashLoop: end.crashLoop });
     if (!end.restartDue) this.end("the agent has ended");
-    else this.people.tell(end.crashLoop ? "the agent keeps ending" : "the agent has ended and is started again");
+    else this.people.tell(end.crashLoop ? "the agent keeps ending" : "the agent has ended and is being restarted");
   }
 
   /** Ends the watchers' streams. */
@@ -291,7 +291,7 @@ export class LiveAgent {
     if (pane === undefined) throw new DomainError("unavailable", "cannot resize the window: tmux is away");
     this.monitor.resized(); // the program may repaint before tmux has answered
     await pane.resize(cols, rows);
-    const { cols: width, rows: height } = await pane.facts(); // less than asked for where somebody has split the window
+    const { cols: width, rows: height } = await pane.facts(); // less than asked for where someone has split the window
     await this.output.resize(width, height);
   }
 
@@ -300,7 +300,7 @@ export class LiveAgent {
     this.#journal.rewrite();
   }
 
-  /** It is asked to end for good: nothing more is typed. */
+  /** It was asked to end permanently: nothing more is typed. */
   #noteStop(): void {
     this.#journal.tryKeep({ ...this.#agentRecord(), stopping: true });
     this.monitor.signs.processIs({ type: "stopping" });

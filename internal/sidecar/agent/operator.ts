@@ -62,8 +62,7 @@ export class Operator {
   async respond(request: RespondRequest, signal: AbortSignal, caller = ""): Promise<RespondResult> {
     const { dialogId, choice, text, requestId } = request;
     answersOf(this.#deps.profile);
-    if (dialogId === "")
-      throw new DomainError("invalid", "no dialog_id: Status tells the one of the dialog that is open");
+    if (dialogId === "") throw new DomainError("invalid", "no dialog_id: Status returns the id of the open dialog");
     if (text !== undefined) checkAnswer(text);
     return await this.#answers.run(caller, requestId, JSON.stringify([dialogId, choice, text]), (onPress) =>
       this.#deps.mailbox.exclusively((stop) => this.#answer(request, onPress, signal, stop)),
@@ -109,7 +108,7 @@ export class Operator {
 
 /** A caller that left while it waited for its turn wants nothing pressed any more. */
 function refuseWhenGone(caller: AbortSignal): void {
-  if (caller.aborted) throw new DomainError("cancelled", "the caller left before its turn came");
+  if (caller.aborted) throw new DomainError("cancelled", "the caller disconnected before its turn came");
 }
 
 function checkText(text: string): void {

@@ -12,7 +12,7 @@ import { EMULATOR_SCROLLBACK } from "../../pane/screen/output.ts";
 import type { PaneCut, TmuxPane } from "../../tmux/pane/pane.ts";
 import type { LiveAgent } from "./live-agent.ts";
 
-/** Between two redraws in a flood: the drawing in between shows that it lives. */
+/** The time between two redraws in a flood, so that drawing in between shows progress. */
 const REDRAW_PAUSE_MS = 100;
 /** Without output for this long a screen belongs to an offset. */
 const QUIET_MS = 50;
@@ -30,7 +30,7 @@ export class OutputReader implements Task {
   #reading: { readonly stop: AbortController; readonly done: Promise<void>; readonly fifo: string } | undefined;
   #pane: TmuxPane | undefined;
 
-  /** `folder`: where the FIFOs are made; the agent can reach it. */
+  /** `folder`: where the FIFOs are created; the agent can access it. */
   constructor(
     deps: { readonly clock: Clock; readonly agent: LiveAgent },
     options: { readonly folder: PinnedFolder; readonly env: Environment },
@@ -118,7 +118,7 @@ export class OutputReader implements Task {
   }
 }
 
-/** tmux is away, or the pane is: both come back, and the output is piped again then. */
+/** tmux or the pane is away: both return, and the output is piped again then. */
 function isPassing(err: unknown): boolean {
   return err instanceof DomainError && (err.kind === "unavailable" || err.kind === "precondition");
 }

@@ -239,7 +239,7 @@ describe("the monitor of the agent's session", () => {
     expect(life.isFinished).toBe(true);
   });
 
-  it("takes another program in the pane for another life, whose end before nobody saw", async () => {
+  it("treats another program in the pane as another life, after an end that was not observed", async () => {
     const { life } = await watch();
     told = [];
     session.started(300, true);

@@ -36,7 +36,7 @@ export type SessionClient = Pick<
 export interface LifeListener {
   /** The agent runs, in this pane. `fresh`: it was started just now; else it had been running before. */
   alive(life: { readonly pid: number; readonly fresh: boolean }): void;
-  /** The pane has this size, whoever gave it: an agent can do that, too. Told again and again. */
+  /** The pane has this size, whoever gave it: an agent can do that, too. Told repeatedly. */
   sized(size: { readonly cols: number; readonly rows: number }): void;
   /** The pane's output must be piped (again): the pane is new, or the pipe was lost. */
   arm(pane: TmuxPane): Promise<void>;
@@ -47,7 +47,7 @@ export interface LifeListener {
   /** The pane's output is piped elsewhere. */
   diverted(): void;
   dead(end: { readonly exit: AgentExit; readonly restartDue: boolean; readonly crashLoop: boolean }): void;
-  /** It has ended for good. */
+  /** It has ended and no restart is due. */
   finished(exitCode: number): void;
 }
 
@@ -67,7 +67,7 @@ export interface SessionMonitorOptions {
   readonly captures: TmuxPaneOptions;
   readonly agent: AgentCommand;
   readonly restart: RestartMode;
-  /** Aborted once the agent is to end for good: it is not started again then. */
+  /** Aborted once the agent must end permanently: it is not restarted then. */
   readonly stopAsked: AbortSignal;
 }
 
@@ -77,14 +77,14 @@ const LOOK_EVERY_MS = 1000;
 const RETRY_MS = 50;
 /** While tmux or the session is away, what became of the agent is asked this often. */
 const LOST_LOOK_MS = 50;
-/** A session that does not come within this time, though none is known to have ended, is made again. */
+/** A session that does not appear within this time, although no end is known, is recreated. */
 const MAKE_MS = 5000;
-/** A terminal that goes away hangs up: so ends an agent whose pane or tmux server has gone. */
+/** A closed terminal sends SIGHUP: this is how an agent ends whose pane or tmux server is gone. */
 const HUNG_UP: AgentExit = { signal: 1 };
 /** How often, and with what pauses, tmux is asked how the agent ended before that counts as unknown. */
 const STATUS_LOOKS = 20;
 const STATUS_LOOK_MS = 100;
-/** Output that tmux has read is here within this time, unless it goes elsewhere; seen at so many looks in a row. */
+/** Output that tmux has read arrives within this time, unless it goes elsewhere; seen in this many checks in a row. */
 const DIVERTED_MS = 2000;
 const DIVERTED_LOOKS = 2;
 
@@ -138,7 +138,7 @@ export class SessionMonitor implements Task {
     }
   }
 
-  /** Resolves when tmux can be asked. Until then it is looked whether the agent's session, or its process, still is. */
+  /** Resolves when tmux answers. Until then it checks whether the agent's session, or its process, still exists. */
   async #attached(signal: AbortSignal): Promise<void> {
     const { client, clock, help } = this.#deps;
     const since = clock.monotonicMs();
@@ -182,16 +182,16 @@ export class SessionMonitor implements Task {
   }
 
   /**
-   * The agent went with its tmux server, or somebody put another in its place: nobody is asked whether it is started
+   * The agent went with its tmux server, or someone put another in its place: nobody is asked whether it is started
    * again.
    */
   #vanished(): void {
     this.#life.ended(HUNG_UP, this.#deps.clock.now());
     this.#deps.listener.dead({ exit: HUNG_UP, restartDue: true, crashLoop: false });
-    this.#deps.logger.warn({ pid: this.#life.pid }, "agent went without its end being seen");
+    this.#deps.logger.warn({ pid: this.#life.pid }, "agent ended without its end being seen");
   }
 
-  /** The agent's pane, wherever on the server it is; in a session that was not looked at before, the first one. */
+  /** The agent's pane, wherever on the server it is; in a new session, the first pane. */
   async #findPane(signal: AbortSignal): Promise<TmuxPane> {
     const { client } = this.#deps;
     const { session, captures } = this.#options;
@@ -203,7 +203,7 @@ export class SessionMonitor implements Task {
     throw new DomainError("unavailable", "the agent's pane is gone");
   }
 
-  /** Follows one pane until tmux goes away, which is thrown. */
+  /** Follows one pane until tmux goes away, and then throws. */
   async #watchPane(signal: AbortSignal): Promise<void> {
     const { clock } = this.#deps;
     const pane = await this.#findPane(signal);
@@ -211,7 +211,7 @@ export class SessionMonitor implements Task {
     this.#followed = followed;
     const met = await pane.facts();
     await this.#noticeLife(met);
-    // After a broken client the pipe of the same life goes on: arming again would tear a hole.
+    // After a broken client the pipe of the same life continues: arming again would tear a hole.
     if (!met.piped || followed.armedFor !== met.pid) await this.#arm(pane, followed, met);
     this.#life.pane = pane;
     while (!signal.aborted) {
@@ -239,7 +239,7 @@ export class SessionMonitor implements Task {
     return facts;
   }
 
-  /** tmux says that the pane printed, and nothing came here: another pipe has taken the place of ours. */
+  /** tmux reports that the pane printed, but nothing arrived: another pipe has replaced ours. */
   #isDiverted(followed: FollowedPane, facts: PaneFacts): boolean {
     const { listener } = this.#deps;
     const { activityAt } = facts;
@@ -259,7 +259,7 @@ export class SessionMonitor implements Task {
     followed.armedFor = facts.pid;
   }
 
-  /** Somebody put another program into the pane: tmux has cleared its screen, and the pipe goes on. */
+  /** Someone put another program into the pane: tmux has cleared its screen, and the pipe continues. */
   async #replaced(followed: FollowedPane, facts: PaneFacts): Promise<void> {
     await this.#deps.listener.renewed();
     followed.armedFor = facts.pid;
@@ -293,7 +293,7 @@ export class SessionMonitor implements Task {
     const { outOfMemory, ...how } = exit;
     const why = outOfMemory === true ? { out_of_memory: true } : {};
     const next = { delay_ms: decision.delayMs, quick_ends: decision.quickEnds };
-    logger.warn({ ...how, ...why, ...next }, "agent ended, starting it again");
+    logger.warn({ ...how, ...why, ...next }, "agent ended, restarting it");
     await clock.sleep(decision.delayMs, AbortSignal.any([signal, stopAsked])).catch(() => {});
     signal.throwIfAborted();
     if (stopAsked.aborted) return this.#finish(exit);
@@ -305,7 +305,7 @@ export class SessionMonitor implements Task {
     await pane.respawn(this.#options.agent);
     const facts = await pane.facts();
     await this.#noticeLife(facts);
-    followed.armedFor = facts.pid; // its pipe goes on
+    followed.armedFor = facts.pid; // its pipe continues
   }
 
   #finish(exit: AgentExit): void {
@@ -313,7 +313,7 @@ export class SessionMonitor implements Task {
     this.#life.finished(exit);
     const exitCode = exitCodeOf(exit);
     listener.dead({ exit, restartDue: false, crashLoop: false });
-    logger.info({ exit_code: exitCode }, "agent ended for good");
+    logger.info({ exit_code: exitCode }, "agent ended, no restart is due");
     listener.finished(exitCode);
   }
 }
@@ -341,7 +341,7 @@ async function listPanes(client: SessionClient): Promise<readonly { readonly id:
   });
 }
 
-/** tmux is away, or the session or pane is: both come back, or the supervising half makes them again. */
+/** tmux, the session or the pane is away: they return, or the supervising half recreates them. */
 function isPassing(err: unknown): boolean {
   return err instanceof DomainError && (err.kind === "unavailable" || err.kind === "precondition");
 }

@@ -35,7 +35,7 @@ describe("stopping the agent", () => {
     expect(await stopped).toEqual({ exitCode: 143, signal: "SIGTERM", alreadyStopped: false });
   });
 
-  it("waits for nobody's typing when it is forced, nor forever otherwise", async () => {
+  it("waits for no person's typing when forced, and not indefinitely otherwise", async () => {
     const { clock, orders, stopper } = setUp({ pen: new Promise(() => {}) });
     stopper.alive();
     const forced = stopper.stop({ graceMs: 0, force: true }, never);

@@ -11,7 +11,7 @@ export interface StopRequest {
   readonly force: boolean;
 }
 
-/** How the agent ended for good. */
+/** How the agent finally ended. */
 export interface StopResult {
   readonly exitCode: number;
   /** E.g. `SIGTERM`; empty when none ended it. */
@@ -35,7 +35,7 @@ const DELIVERY_MS = 5000;
 /** Beyond the grace time: KILL, and until its end is noticed. */
 const NOTICE_MS = 10_000;
 
-/** Ends the agent for good: it is not started again, and the restart policy has no say. */
+/** Ends the agent permanently: it is not restarted, regardless of the restart policy. */
 export class StopRequestHandler {
   readonly #deps: StopRequestHandlerDeps;
   readonly #asked = new AbortController();
@@ -49,7 +49,7 @@ export class StopRequestHandler {
     if (asked) this.#asked.abort(new Error("the agent is to stop"));
   }
 
-  /** Aborted once the agent is to end for good. */
+  /** Aborted once the agent must end permanently. */
   get asked(): AbortSignal {
     return this.#asked.signal;
   }
@@ -102,7 +102,7 @@ export class StopRequestHandler {
     const end = clock.monotonicMs() + (graceMs === 0 ? MAX_GRACE_MS : graceMs) + NOTICE_MS;
     while (this.#end === undefined) {
       const left = end - clock.monotonicMs();
-      if (left <= 0) throw new DomainError("deadline", "the agent was asked to stop, and its end was not noticed");
+      if (left <= 0) throw new DomainError("deadline", "the agent was asked to stop, but its end was not seen");
       await this.#changed.nextOrAfter(left, clock, signal);
     }
     return this.#end;

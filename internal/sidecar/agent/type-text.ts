@@ -25,7 +25,7 @@ const TEXT_MAX_BYTES = 65_536;
 export async function typeText(deps: TypeTextDeps, text: string): Promise<string | undefined> {
   const bytes = Buffer.byteLength(text);
   if (bytes === 0 || bytes > TEXT_MAX_BYTES) {
-    throw new DomainError("invalid", `cannot type a text of ${bytes} bytes: 1 to ${TEXT_MAX_BYTES} are fine`);
+    throw new DomainError("invalid", `cannot type a text of ${bytes} bytes: 1 to ${TEXT_MAX_BYTES} are allowed`);
   }
   const safe = deps.clean(text);
   if (safe.type === "unsafe") return safe.reason;
@@ -34,7 +34,7 @@ export async function typeText(deps: TypeTextDeps, text: string): Promise<string
     if (pane === undefined) throw new DomainError("unavailable", "cannot type: tmux is away");
     const decision = decide({ mode: "immediate", parked: false, expired: false }, await deps.situation(signal));
     if (decision.type === "end") throw new DomainError("precondition", `cannot type: ${decision.error}`);
-    if (decision.type === "wait") throw new DomainError("precondition", "cannot type: the agent shows no place for it");
+    if (decision.type === "wait") throw new DomainError("precondition", "cannot type: the agent shows no composer");
     const buffer = `gt-${randomUUID()}`;
     await pane.stage(buffer, safe.text);
     if ((await pane.paste(buffer)) === "pasted") return;

@@ -71,7 +71,7 @@ export class HalvesLinkListener implements Task {
 
   #take(line: string, socket: Socket): void {
     const message = parseControlMessage(line);
-    if (message === undefined) this.#deps.logger.warn("a line on the control socket was not understood");
+    if (message === undefined) this.#deps.logger.warn("a line on the control socket could not be parsed");
     else if (!("id" in message)) this.#deps.onMessage(message);
     else void this.#answer(message).then((answer) => writeLine(socket, answer));
   }

@@ -8,11 +8,11 @@ export type ControlMessage =
   | { readonly type: "serving" }
   /** End the agent; 0 ms: as long as the supervising half has. */
   | { readonly type: "stop"; readonly graceMs: number; readonly force: boolean }
-  /** The agent has ended for good: leave with this exit code. */
+  /** The agent has ended permanently: exit with this code. */
   | { readonly type: "finish"; readonly exitCode: number }
   /** The agent's process, from now on. */
   | { readonly type: "agent"; readonly pid: number }
-  /** The server with its session is to be made again. */
+  /** The server and its session must be recreated. */
   | { readonly type: "renew" }
   /** Asks what became of the session of the agent with that pid, see `SessionRescue.settle`. */
   | { readonly type: "session"; readonly id: number; readonly pid: number }
@@ -21,7 +21,7 @@ export type ControlMessage =
   /** Asks about a process beside the agent; `work`: also what it and its descendants have done. */
   | { readonly type: "process"; readonly id: number; readonly pid: number; readonly work: boolean };
 
-/** `there`: the agent's pane lives, under the session's name again; `gone`: the tmux server has no such pane. */
+/** `there`: the agent's pane exists, under the session's name again; `gone`: the tmux server has no such pane. */
 export type SessionFate = "there" | "gone";
 
 /** The answer to a question, on the connection that it came by. */

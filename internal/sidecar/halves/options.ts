@@ -19,7 +19,7 @@ export interface SidecarOptions {
   readonly rows: number;
   readonly historyLimit: number;
   readonly rawBytes: number;
-  /** Events kept for readers that come back, by count and by bytes. */
+  /** Events kept for readers that reconnect, by count and by bytes. */
   readonly eventBuffer: number;
   readonly eventBytes: number;
   /** Secrets in the text of events and in our logs, in RE2's syntax. */
@@ -38,7 +38,7 @@ export function agentCommand(options: SidecarOptions, plan: LaunchPlan) {
   return { argv: plan.argv, env: plan.env, unsetEnv: plan.unsetEnv, cwd: options.workdir };
 }
 
-/** What the profile's launch is made of; both halves must come to the same plan. */
+/** The inputs of the profile's launch; both halves must derive the same plan. */
 export function launchContext({ stateDir, command, home, env }: SidecarOptions): LaunchContext {
   const { hookFifo, hookDir } = statePaths(stateDir);
   return { command, stateDir, hookFifo, hookDir, home, env };

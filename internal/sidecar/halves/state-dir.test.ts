@@ -43,7 +43,7 @@ describe("a state folder", () => {
     expect([existsSync(join(paths.captures, "old")), existsSync(join(paths.hookDir, "old"))]).toEqual([false, false]);
   });
 
-  it("is refused when it is a link, a file, or somebody else's", () => {
+  it("is refused when it is a link, a file, or belongs to another user", () => {
     mkdirSync(join(root, "real"));
     symlinkSync(join(root, "real"), join(root, "link"));
     symlinkSync(join(root, "nowhere"), join(root, "dangling"));

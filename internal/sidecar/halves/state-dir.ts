@@ -88,7 +88,7 @@ export function makeStateDir(paths: StatePaths, uid: number): void {
   }
   const found = foundOrMade(paths.dir);
   if (!found.isDirectory() || found.uid !== uid) {
-    throw new DomainError("denied", `cannot use the state folder ${paths.dir}: it is not a folder of ours`);
+    throw new DomainError("denied", `cannot use the state folder ${paths.dir}: it is not a folder that this user owns`);
   }
   chmodSync(paths.dir, 0o700);
   for (const path of [paths.lock, paths.journal]) removeStrange(path, "file");

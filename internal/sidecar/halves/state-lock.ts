@@ -31,8 +31,8 @@ export async function lockState(clock: Clock, paths: StatePaths, options: LockOp
     if (clock.monotonicMs() >= end) break;
     await clock.sleep(LOOK_EVERY_MS);
   }
-  throw new DomainError("already-exists", `another gt-sidecar uses the state folder ${paths.dir}`, {
-    fields: { hint: "end that one first, or give this one another --state-dir" },
+  throw new DomainError("already-exists", `another gt-sidecar is using the state folder ${paths.dir}`, {
+    fields: { hint: "stop that one first, or give this one another --state-dir" },
   });
 }
 

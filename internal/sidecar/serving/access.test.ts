@@ -57,11 +57,11 @@ describe("who may call what", () => {
   });
 });
 
-it("an RPC for which no role is set is nobody's", () => {
+it("an RPC without an assigned role is refused for every caller", () => {
   const unknown = { ...contextOf(client("operator")), method: { name: "Format" } } as HandlerContext;
   expect(() => roleGate(RULES)(unknown)).toThrow(expect.objectContaining({ kind: "denied" }));
   const service = { typeName: "gastown.v1.AnotherService" };
-  expect(() => roleGate(RULES)({ ...unknown, service } as HandlerContext)).toThrow("no role is set");
+  expect(() => roleGate(RULES)({ ...unknown, service } as HandlerContext)).toThrow("no role is assigned");
 });
 
 it.each<[string, string, string | undefined]>([

@@ -11,7 +11,7 @@ import { ServerReflection as ReflectionV1Alpha } from "../../gen/grpc/reflection
 import { callerKey } from "../../rpc/port/caller.ts";
 import { peerKey } from "../../rpc/port/peer.ts";
 
-/** What they tell is no agent's: they need a certificate and nothing more. */
+/** They reveal nothing about an agent: they need only a certificate. */
 export const FREE_SERVICES: ReadonlySet<string> = new Set(
   [Health, ReflectionV1, ReflectionV1Alpha].map((it) => it.typeName),
 );
@@ -72,7 +72,8 @@ export function roleGate(rules: readonly RoleRule[]): (context: HandlerContext) 
     const { service, method } = context;
     if (isOpenToAll(service.typeName)) return;
     const needed = NEEDED[service.typeName]?.[method.name];
-    if (needed === undefined) throw new DomainError("denied", `nobody may call ${method.name}: no role is set for it`);
+    if (needed === undefined)
+      throw new DomainError("denied", `no caller may call ${method.name}: no role is assigned to it`);
     if (includes(callerRole(context, rules), needed)) return;
     throw new DomainError("denied", `this caller may not call ${method.name}: it needs the role ${needed}`);
   };

@@ -16,7 +16,7 @@ export interface AttachServiceDeps {
   readonly roleRules: readonly RoleRule[];
   /** Told of what was decided about a caller that wants to type. */
   readonly decided: (context: HandlerContext, refusal: DomainError | undefined) => void;
-  /** Who somebody is who says to be `claimed`. */
+  /** Who someone is who says to be `claimed`. */
   readonly nameOf: (claimed: string, context: HandlerContext) => string;
 }
 
@@ -51,7 +51,7 @@ export async function* attachCall(
 
 function typingRefusal(context: HandlerContext, roleRules: readonly RoleRule[]): DomainError | undefined {
   if (includes(callerRole(context, roleRules), "operate")) return undefined;
-  return new DomainError("denied", "this caller may only look: it needs the role operate to type", {
+  return new DomainError("denied", "this caller is read-only: typing needs the role operate", {
     fields: { hint: "attach read-only" },
   });
 }
@@ -81,7 +81,7 @@ async function* inputsOf(iterator: AsyncIterator<SidecarAttachInput>): AsyncGene
         yield { type: "resize", cols: value.input.value.cols, rows: value.input.value.rows };
         break;
       case "hello":
-        throw new DomainError("invalid", "hello is said once");
+        throw new DomainError("invalid", "hello is sent only once");
       default:
         break; // of a newer caller
     }

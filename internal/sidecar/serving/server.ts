@@ -42,7 +42,7 @@ export interface ServiceDeps {
   readonly roleRules: readonly RoleRule[];
   /** The certificate and the CAs in use; both empty on plaintext. */
   readonly tlsInUse: () => TlsInUse;
-  /** Told of what was decided about a call by its request; `refusal` undefined: it may go on. */
+  /** Told of what was decided about a call by its request; `refusal` undefined: it may continue. */
   readonly decided: (context: HandlerContext, refusal: DomainError | undefined) => void;
   /** See `typeText` in sidecar/agent. */
   readonly typeText: (text: string) => Promise<string | undefined>;
@@ -130,7 +130,7 @@ function terminalService({ agent, typeText, roleRules, decided }: ServiceDeps) {
       if (request.session !== "" && request.session !== SESSION) {
         throw new DomainError(
           "not-found",
-          `no session ${JSON.stringify(request.session)} here: the one there is is "${SESSION}"`,
+          `no session ${JSON.stringify(request.session)}: this sidecar has only the session "${SESSION}"`,
         );
       }
       if (!request.nudge) {

@@ -76,7 +76,7 @@ interface Ground {
 const HELLO_MS = 2000;
 
 /**
- * The serving half: RPC, state, messages. It may die at any instant; the next one goes on from tmux, the journal and
+ * The serving half: RPC, state, messages. It may die at any instant; the next one continues from tmux, the journal and
  * the hook FIFO. Stops with the signal: no new calls, streams end with a reason, a delivery under way is left to the
  * next one.
  */
@@ -116,7 +116,7 @@ export class ServingHalf implements Task {
     const hello = await control.greeted(HELLO_MS, signal);
     const { journal, restored: held, damaged, replaced } = openJournal(state.journal);
     const restored = ofAgent(held, hello?.agentId, clock.now());
-    if (replaced) logger.error("the journal was no file of ours: earlier receipts are lost");
+    if (replaced) logger.error("the journal was replaced by a file that is not ours: earlier receipts are lost");
     if (damaged > 0) logger.error({ records: damaged }, "the journal is damaged: these records are lost");
     const run = new AgentRun(
       { clock, logger, state, control, boundary, journal, restored, onReceipt: counters.ended.bind(counters) },
@@ -139,7 +139,10 @@ export class ServingHalf implements Task {
     journal.close();
   }
 
-  /** Calls wait for the first look at the agent; the health service says whether it lives and its output is piped. */
+  /**
+   * Calls wait for the first look at the agent; the health service reports whether it is running and its output is
+   * piped.
+   */
   #observer(agent: LiveAgent, control: HalvesLinkClient, signal: AbortSignal): RunObserver {
     const { health } = this.#deps;
     const setReady = (able: boolean) => {

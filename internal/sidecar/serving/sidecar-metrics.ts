@@ -6,7 +6,7 @@ import type { LiveAgent } from "../agent/live-agent.ts";
 
 const LATENCY_BUCKETS_SECONDS = [0.025, 0.05, 0.1, 0.15, 0.25, 0.5, 1, 2, 5];
 
-/** What names a sidecar to whoever reads its metrics; all of it is configuration. */
+/** The identity of a sidecar in its metrics; all of it is configuration. */
 interface SidecarLabels extends SidecarIdentity {
   readonly provider: string;
 }
@@ -23,19 +23,19 @@ export class SidecarMetrics {
     const registers = [registry];
     this.#receipts = new Counter({
       name: "gastown_nudges_ended_total",
-      help: "Messages that ended, by outcome.",
+      help: "Finished messages, by outcome.",
       labelNames: ["outcome"],
       registers,
     });
     this.#latency = new Histogram({
       name: "gastown_nudge_delivery_seconds",
-      help: "From the start of the delivery to its confirmation, of submitted messages.",
+      help: "Time from the start of the delivery to its confirmation, for submitted messages.",
       buckets: LATENCY_BUCKETS_SECONDS,
       registers,
     });
     this.#violations = new Counter({
       name: "gastown_boundary_violations_total",
-      help: "What the agent did to reach the serving half, by where it was met.",
+      help: "Attempts of the agent to interfere with the serving half, by kind.",
       labelNames: ["kind"],
       registers,
     });
@@ -56,12 +56,12 @@ export class SidecarMetrics {
   observe(agent: LiveAgent, who: SidecarLabels): void {
     this.#observeInfo(agent, who);
     const gauges: Readonly<Record<string, readonly [help: string, value: () => number]>> = {
-      gastown_agent_alive: ["1 while the agent's process lives.", () => Number(agent.status().alive)],
-      gastown_agent_restarts: ["How often the agent was started again.", () => agent.status().restarts],
-      gastown_nudge_queue_depth: ["Messages that wait.", () => agent.mailbox.depth],
+      gastown_agent_alive: ["1 while the agent's process is running.", () => Number(agent.status().alive)],
+      gastown_agent_restarts: ["How often the agent was restarted.", () => agent.status().restarts],
+      gastown_nudge_queue_depth: ["Waiting messages.", () => agent.mailbox.depth],
       gastown_output_bytes: ["Offset of the next byte of the agent's output.", () => Number(agent.output.ring.end)],
       gastown_event_seq: ["Number of the last event.", () => Number(agent.events.head)],
-      gastown_event_log_bytes: ["What the held events take in memory, roughly.", () => agent.events.bytes],
+      gastown_event_log_bytes: ["Approximate memory used by the held events.", () => agent.events.bytes],
     };
     for (const [name, [help, value]] of Object.entries(gauges)) {
       const registers = [this.#registry];
@@ -77,7 +77,7 @@ export class SidecarMetrics {
     const registers = [this.#registry];
     new Gauge({
       name: "gastown_agent_state",
-      help: "1 for the state the agent is in.",
+      help: "1 for the current state of the agent.",
       labelNames: ["state"],
       registers,
       collect() {
@@ -91,7 +91,7 @@ export class SidecarMetrics {
     const registers = [this.#registry];
     new Gauge({
       name: "gastown_sidecar_info",
-      help: "1, with who this sidecar is and the versions of its programs; a version that is not known is empty.",
+      help: "1, with this sidecar's identity and the versions of its programs; an unknown version is empty.",
       labelNames: ["session", "project", "address", "provider", "version", "tmux_version", "agent_version"],
       registers,
       collect() {

@@ -23,7 +23,7 @@ export class StartupGate {
     this.#end = clock.monotonicMs() + PATIENCE_MS;
   }
 
-  /** It is known whether the agent lives. */
+  /** It is known whether the agent is running. */
   done(): void {
     this.#isDone = true;
     this.#done.notify();

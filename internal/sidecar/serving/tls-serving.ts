@@ -99,7 +99,7 @@ export class TlsServing implements Task {
     const { files, leaf } = tls;
     // They were good at the first start; a file that cannot be used now is taken when it can.
     await this.#tokens?.load(tls).catch((err: unknown) => {
-      this.#deps.logger.warn({ err: errorText(err) }, "token keys are not used yet");
+      this.#deps.logger.warn({ err: errorText(err) }, "token keys cannot be used yet");
     });
     const rules = this.#options.roleRules ?? controllerRule(identitiesOf(leaf));
     const admit: RpcServerOptions["admit"] = (...caller) => this.#admit(...caller);

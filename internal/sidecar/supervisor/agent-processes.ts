@@ -1,7 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import { listPids, parseStat, readOrEmpty, statFields } from "../../process/proc-files.ts";
 
-/** What a program whose terminal has gone gets to end by itself. */
+/** How long a program has to end by itself after its terminal closes. */
 const HANG_UP_MS = 300;
 /** From TERM to KILL. */
 const TERM_MS = 1000;
@@ -75,7 +75,7 @@ function lives({ pid, startedAt }: Leader): boolean {
   return stat?.isZombie === false && stat.startedAt === startedAt;
 }
 
-/** Its group; while it lives, everything on its terminal. What it had left to run by itself stays once it has ended. */
+/** Its group; while it is running, everything on its terminal. Detached processes stay once it has ended. */
 function membersOf(leader: Leader): readonly number[] {
   const { pid } = leader;
   const stat = parseStat(readOrEmpty(`/proc/${pid}/stat`));

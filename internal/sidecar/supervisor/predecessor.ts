@@ -38,15 +38,15 @@ export async function takeOver(
   if (pid === undefined) return undefined;
   const adopted = new AdoptedServer(deps, sidecar, pid);
   if (sameConfig && (await callTmux(deps.clock, sidecar, "has-session", "-t", `=${SESSION}`)) !== undefined) {
-    deps.logger.warn({ pid }, "took over the agent of a sidecar that was killed");
+    deps.logger.warn({ pid }, "took over the agent of a killed sidecar");
     return adopted;
   }
-  deps.logger.warn({ pid }, "ending the agent of a sidecar that was killed: it was started in another way");
+  deps.logger.warn({ pid }, "ending the agent of a killed sidecar: it was started with different options");
   const end = await stopAgent(sidecar, deps.clock, { graceMs, hurry: new AbortController().signal });
   await adopted.run(AbortSignal.abort());
   if (processLives(pid))
     throw new DomainError("unavailable", `the tmux server of an earlier sidecar does not end: ${pid}`);
-  deps.logger.warn({ pid, exit_code: codeOfEnd(end) }, "ended the agent of a sidecar that was killed");
+  deps.logger.warn({ pid, exit_code: codeOfEnd(end) }, "ended the agent of a killed sidecar");
   return undefined;
 }
 
@@ -62,7 +62,7 @@ class AdoptedServer implements Task {
     this.pid = pid;
   }
 
-  /** Resolves when it has gone: by itself, or ended because `signal` is aborted. */
+  /** Resolves when it has ended: by itself, or because `signal` was aborted. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.#deps;
     while (!signal.aborted && processLives(this.pid)) await clock.sleep(LOOK_EVERY_MS, signal).catch(() => {});

@@ -60,8 +60,8 @@ it.each([
 it("one that crashes each time before it serves is started again, the fifth time without its journal", async () => {
   const running = keeperOf("read go; exit 70").run(stop.signal);
   for (let ended = 1; ended <= 10; ended++) {
-    await soon(() => expect(told("starting it again")).toHaveLength(ended));
-    expect(told("starting it again").at(-1)).toMatchObject({ code: 70, stillborn: ended });
+    await soon(() => expect(told("restarting it")).toHaveLength(ended));
+    expect(told("restarting it").at(-1)).toMatchObject({ code: 70, stillborn: ended });
     expect(setAside).toBe(Math.floor(ended / 5));
     await clock.advance(Math.min(500, ended * 100));
   }
@@ -69,10 +69,10 @@ it("one that crashes each time before it serves is started again, the fifth time
   await running;
 });
 
-it("one that somebody kills costs no journal", async () => {
+it("one that is killed costs no journal", async () => {
   const running = keeperOf("read go; kill -KILL $$").run(stop.signal);
   for (let ended = 1; ended <= 6; ended++) {
-    await soon(() => expect(told("starting it again")).toHaveLength(ended));
+    await soon(() => expect(told("restarting it")).toHaveLength(ended));
     await clock.advance(Math.min(500, ended * 100));
   }
   expect(setAside).toBe(0);
@@ -85,7 +85,7 @@ it("one that has served begins again at once, whatever its exit code", async () 
   await clock.advance(10);
   keeper.up();
   const running = keeper.run(stop.signal);
-  await soon(() => expect(told("starting it again")).not.toEqual([]));
+  await soon(() => expect(told("restarting it")).not.toEqual([]));
   expect(refusals).toEqual([]);
   stop.abort();
   await running;
@@ -103,7 +103,7 @@ it("one that says nothing for more than fifteen seconds is killed, one that spea
   expect(said).toEqual([]);
   await clock.advance(1000);
   expect(told("does not answer")).toHaveLength(1);
-  await soon(() => expect(told("starting it again")[0]).toMatchObject({ signal: "SIGKILL" }));
+  await soon(() => expect(told("restarting it")[0]).toMatchObject({ signal: "SIGKILL" }));
   stop.abort();
   await running;
 });

@@ -97,9 +97,9 @@ export class ServingKeeper implements Task {
         stillborn = this.#upAt > startedAt ? 0 : stillborn + 1;
         const refusal = this.#upAt === 0 ? START_REFUSED.get(exit.code ?? 0) : undefined;
         if (refusal !== undefined) return this.#deps.refused(refusal);
-        logger.error({ ...exit, stillborn }, "serving half ended, starting it again");
+        logger.error({ ...exit, stillborn }, "serving half ended, restarting it");
         if (stillborn % STILLBORN_MAX === 0 && stillborn > 0 && exit.error === undefined && CRASHES.has(exit.signal)) {
-          logger.error({ stillborn }, "the serving half does not come up: setting the journal aside");
+          logger.error({ stillborn }, "the serving half does not start: setting the journal aside");
           this.#deps.setJournalAside();
         }
         const delayMs = Math.min(MAX_RESTART_DELAY_MS, stillborn * 100);

@@ -20,7 +20,7 @@ interface ListedPane {
 }
 
 /**
- * What the supervising half does when the session is not there under its name: somebody closed, renamed or moved it.
+ * What the supervising half does when the session is not there under its name: someone closed, renamed or moved it.
  */
 export class SessionRescue {
   readonly #deps: SessionRescueDeps;
@@ -42,7 +42,7 @@ export class SessionRescue {
     const own = panes.find((pane) => pane.pid === pid);
     if (own === undefined) return "gone";
     if (panes.every(({ session }) => session !== SESSION)) {
-      this.#deps.logger.warn("the session was renamed or its window moved: it gets its name back");
+      this.#deps.logger.warn("the session was renamed or its window moved: restoring its name");
       await this.#call("rename-session", "-t", own.sessionId, SESSION);
     }
     return "there";

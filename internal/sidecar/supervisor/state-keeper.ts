@@ -15,7 +15,7 @@ export interface StateKeeperDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly uid: number;
-  /** Where the serving half is listened to: a task for each time that the folder is made. */
+  /** Listens to the serving half: a task for each time that the folder is created. */
   readonly listener: () => Task;
   /** Called after the folder was made again. */
   readonly restored: () => void;
@@ -63,7 +63,7 @@ export class StateKeeper implements Task {
       };
       await runTasks(signal, [new FifoHolder(paths.hookFifo), listener(), looking]);
       if (missing === undefined || signal.aborted) return;
-      logger.error({ missing }, "something in the state folder was removed, making it again");
+      logger.error({ missing }, "something in the state folder was removed: creating it again");
       removeStrange(paths.dir, "folder");
       await this.make();
       restored();

@@ -98,7 +98,7 @@ export class SupervisingHalf implements Task {
           logger,
           refused: (exitCode) => {
             this.#endLevel = "debug";
-            this.#endWith(exitCode, "the serving half cannot begin");
+            this.#endWith(exitCode, "the serving half cannot start");
           },
           setJournalAside: () => setAside(statePaths(sidecar.stateDir).journal),
         },

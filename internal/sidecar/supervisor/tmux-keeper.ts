@@ -14,7 +14,7 @@ export interface TmuxKeeperDeps {
   readonly endAgent: () => Promise<void>;
 }
 
-/** Something that runs until the server has gone, or ends it with the signal. */
+/** A task that runs until the server has ended, or ends it when the signal aborts. */
 interface Server extends Task {
   readonly pid: number | undefined;
 }
@@ -24,15 +24,15 @@ const MAX_LOSSES = 5;
 const STABLE_MS = 60_000;
 /** tmux that does not answer at all: a program may have stopped it. */
 const LOOK_EVERY_MS = 5000;
-/** A server that is to be replaced has this long to end after each step. */
+/** How long a server that is being replaced has to end after each step. */
 const RENEW_STEP_MS = 1000;
 
-/** Keeps a tmux server: a lost one is made again, and the agent with it. */
+/** Keeps a tmux server running: a lost one is recreated, and the agent with it. */
 export class TmuxKeeper implements Task {
   readonly #deps: TmuxKeeperDeps;
   readonly #sidecar: SidecarOptions;
   #server: Server | undefined;
-  /** The present server's end was asked for: it is no loss. */
+  /** The end of the current server was requested: it does not count as a loss. */
   #isAsked = false;
 
   /** `adopted`: a server that runs already. */
@@ -67,7 +67,7 @@ export class TmuxKeeper implements Task {
       }
       losses = clock.monotonicMs() - startedAt < STABLE_MS ? losses + 1 : 1;
       if (losses >= MAX_LOSSES) throw new DomainError("unavailable", "the tmux server keeps ending");
-      logger.error({ losses }, "tmux server was lost, making it again");
+      logger.error({ losses }, "tmux server was lost, restarting it");
       await clock.sleep(100 * losses, signal).catch(() => {});
     }
   }
@@ -99,7 +99,7 @@ export class TmuxKeeper implements Task {
 
   /**
    * tmux makes the session when its first client comes: this is the first, whatever the serving half does. Afterwards
-   * a server that was stopped (SIGSTOP) is told to go on; another one does not mind.
+   * a server that was stopped (SIGSTOP) is told to continue; another one does not mind.
    */
   async #look(signal: AbortSignal): Promise<void> {
     const { clock } = this.#deps;

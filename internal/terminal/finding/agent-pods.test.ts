@@ -34,18 +34,18 @@ describe("the pod that is meant", () => {
   it("is never guessed: two that fit are an error that names both", () => {
     const other = pod(toast.agent, { namespace: "more", session: "s-2" });
     expect(() => choose("toast", toast, other)).toThrow(
-      '"toast" may mean several agents: gastown/polecats/toast (session s-pod-gastown-polecats-toast, pod agents/pod-gastown-polecats-toast), gastown/polecats/toast (session s-2, pod more/pod-gastown-polecats-toast)',
+      '"toast" is ambiguous: gastown/polecats/toast (session s-pod-gastown-polecats-toast, pod agents/pod-gastown-polecats-toast), gastown/polecats/toast (session s-2, pod more/pod-gastown-polecats-toast)',
     );
   });
 });
 
 describe("a pod that cannot be reached", () => {
   it.each([
-    ["starting", "unavailable", "pod agents/pod-a is not ready yet (Unschedulable: no node takes the pod)"],
-    ["failed", "precondition", "pod agents/pod-a has failed (Unschedulable: no node takes the pod)"],
-    ["stopped", "precondition", "pod agents/pod-a has ended (Unschedulable: no node takes the pod)"],
+    ["starting", "unavailable", "pod agents/pod-a is not ready yet (Unschedulable: no node accepts the pod)"],
+    ["failed", "precondition", "pod agents/pod-a has failed (Unschedulable: no node accepts the pod)"],
+    ["stopped", "precondition", "pod agents/pod-a has ended (Unschedulable: no node accepts the pod)"],
   ] as const)("because it is %s says why", (status, kind, message) => {
-    const one = pod("a", { status, reason: "Unschedulable", error: "no node takes the pod" });
+    const one = pod("a", { status, reason: "Unschedulable", error: "no node accepts the pod" });
     expect(() => checkReachable(one)).toThrow(expect.objectContaining({ kind, message }));
   });
 

@@ -22,9 +22,9 @@ export interface AgentPod {
 
 /** The agents of the cluster whose context is named. */
 export interface AgentPods {
-  /** How it was asked for, e.g. `context prod`; for messages. */
+  /** How it was requested, e.g. `context prod`; for messages. */
   readonly where: string;
-  /** Nothing else is looked at. */
+  /** Nothing else is searched. */
   readonly only: boolean;
   /** Those that an address may mean. @throws DomainError */
   find(address: AgentAddress, signal: AbortSignal): Promise<readonly AgentPod[]>;
@@ -46,7 +46,7 @@ export function choosePod(address: AgentAddress, pods: readonly AgentPod[]): Age
   const [first, second] = candidates;
   if (second === undefined) return first;
   const names = candidates.map((pod) => `${pod.agent || asked} (session ${pod.session}, ${podText(pod)})`).join(", ");
-  throw new DomainError("invalid", `${JSON.stringify(asked)} may mean several agents: ${names}`, {
+  throw new DomainError("invalid", `${JSON.stringify(asked)} is ambiguous: ${names}`, {
     fields: { hint: "write the full address or the session id, or give --namespace" },
   });
 }

@@ -1,6 +1,6 @@
 import { isHostName } from "./host-name.ts";
 
-/** What an agent's bead says about where the agent lives. */
+/** The agent's place according to its bead. */
 type BeadPlace =
   | { readonly type: "local" }
   /**
@@ -58,15 +58,15 @@ function readPlace(fields: Fields): BeadPlace {
   const host = fields.get("sidecar_host") ?? "";
   const port = fields.get("sidecar_port") ?? "";
   if (host === "") return malformed("backend=k8s without sidecar_host");
-  if (!isHostName(host)) return malformed(`sidecar_host is no host: ${JSON.stringify(host)}`);
+  if (!isHostName(host)) return malformed(`sidecar_host is not a host: ${JSON.stringify(host)}`);
   if (!/^\d{1,5}$/.test(port) || Number(port) < 1 || Number(port) > 65_535) {
     return malformed(
-      port === "" ? "backend=k8s without sidecar_port" : `sidecar_port is no port: ${JSON.stringify(port)}`,
+      port === "" ? "backend=k8s without sidecar_port" : `sidecar_port is not a port: ${JSON.stringify(port)}`,
     );
   }
   const session = fields.get("sidecar_session") ?? "";
   if (session !== "" && !SESSION.test(session)) {
-    return malformed(`sidecar_session is no session: ${JSON.stringify(session)}`);
+    return malformed(`sidecar_session is not a session id: ${JSON.stringify(session)}`);
   }
   const server = fields.get("bridge_server") ?? "";
   if (server !== "" && !isServer(server)) return malformed(`backend=k8s with bridge_server=${JSON.stringify(server)}`);

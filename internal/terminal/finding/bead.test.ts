@@ -84,7 +84,7 @@ describe("lookUpBead", () => {
     [
       "half a record",
       exit(0, '[{"metadata":{"backend":"k8s"}}]'),
-      "bead x does not say where its agent lives: backend=k8s without sidecar_host",
+      "bead x does not say where its agent is: backend=k8s without sidecar_host",
     ],
   ])("is an error with %s, never local", async (_, result, message) => {
     expect(await lookUpBead(["x", "y"], deps({ x: result }), signal)).toMatchObject({ type: "error", message });

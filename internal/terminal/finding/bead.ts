@@ -80,7 +80,7 @@ function read(id: string, stdout: string): BeadLookup {
       return {
         type: "error",
         id,
-        message: `bead ${id} does not say where its agent lives: ${place.reason}`,
+        message: `bead ${id} does not say where its agent is: ${place.reason}`,
         hint: "correct its metadata (backend, sidecar_host, sidecar_port), or give --host and --port",
       };
   }
@@ -97,6 +97,6 @@ function failure(id: string, message: string): BeadLookup {
     type: "error",
     id,
     message,
-    hint: "repair bd, or say where the agent lives: --host and --port, or --socket for a local one",
+    hint: "repair bd, or give the agent's place: --host and --port, or --socket for a local agent",
   };
 }

@@ -27,7 +27,7 @@ it("chooses an ended session where no live one fits", () => {
 
 it("wants to know which one of several is meant", () => {
   expect(() => chooseBridgeSession("max", SESSIONS)).toThrow(
-    '"max" may mean several sessions: gastown/crew/max (session s3), other/crew/max (session s4); give the session id',
+    '"max" is ambiguous: gastown/crew/max (session s3), other/crew/max (session s4); give the session id',
   );
 });
 
@@ -35,5 +35,5 @@ it("lists what runs when there is no such session", () => {
   expect(() => chooseBridgeSession("nobody", SESSIONS.slice(0, 3))).toThrow(
     'no session or agent "nobody"; running there: gastown/polecats/toast (session s2), gastown/crew/max (session s3)',
   );
-  expect(() => chooseBridgeSession("nobody", [])).toThrow("no session runs there");
+  expect(() => chooseBridgeSession("nobody", [])).toThrow("no session is running there");
 });

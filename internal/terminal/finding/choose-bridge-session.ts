@@ -27,7 +27,7 @@ export function chooseBridgeSession(asked: string, sessions: readonly BridgeSess
   if (first === undefined) throw notFound(asked, sessions);
   if (second === undefined) return first;
   const names = (live.length > 0 ? live : fitting).map(({ id, agent }) => `${agent} (session ${id})`).join(", ");
-  throw new DomainError("invalid", `${JSON.stringify(asked)} may mean several sessions: ${names}; give the session id`);
+  throw new DomainError("invalid", `${JSON.stringify(asked)} is ambiguous: ${names}; give the session id`);
 }
 
 function notFound(asked: string, sessions: readonly BridgeSession[]): DomainError {
@@ -36,8 +36,8 @@ function notFound(asked: string, sessions: readonly BridgeSession[]): DomainErro
     .map(({ id, agent }) => (agent === "" ? id : `${agent} (session ${id})`));
   const more = names.length > SHOWN ? ` and ${names.length - SHOWN} more` : "";
   const text =
-    names.length === 0 ? "no session runs there" : `running there: ${names.slice(0, SHOWN).join(", ")}${more}`;
+    names.length === 0 ? "no session is running there" : `running there: ${names.slice(0, SHOWN).join(", ")}${more}`;
   return new DomainError("not-found", `no session or agent ${JSON.stringify(asked)}; ${text}`, {
-    fields: { hint: "a session of another project is not shown: --project says which one the token is for" },
+    fields: { hint: "sessions of other projects are not shown: --project sets the project of the token" },
   });
 }

@@ -4,7 +4,7 @@ import type { LocalSidecar } from "./local-sidecars.ts";
 import { addressOfSession } from "./session-names.ts";
 import { DEFAULT_PREFIX, type Town } from "./town.ts";
 
-/** One agent that was found without being asked for: of this machine, or of the cluster whose context is named. */
+/** An agent found by listing: on this machine, or in the cluster of the given context. */
 export type KnownAgent =
   | { readonly type: "tmux"; readonly agent: string; readonly socketPath: string; readonly session: string }
   | { readonly type: "sidecar"; readonly agent: string; readonly sidecar: LocalSidecar }

@@ -178,7 +178,7 @@ describe("an agent that cannot be resolved", () => {
       kind: "not-found",
       message: 'no agent "toast"; running here: demo, gastown/polecats/nux, mayor',
     });
-    await expect(find("toast", {})).rejects.toThrow('no agent "toast"; no agent runs here');
+    await expect(find("toast", {})).rejects.toThrow('no agent "toast"; no agent is running here');
   });
 
   it("is ambiguous when two sidecars fit", async () => {

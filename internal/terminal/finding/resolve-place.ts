@@ -8,18 +8,18 @@ import type { LocalSidecar } from "./local-sidecars.ts";
 import { chooseSession } from "./session-names.ts";
 import type { Town } from "./town.ts";
 
-/** Which agent is meant, and what was said about where it lives. */
+/** Which agent is meant, and what was given about its place. */
 export interface AgentQuery {
   /** An address; empty is allowed only with `host` or `port`. */
   readonly agent: string;
   /** A host, or `unix:PATH`. */
   readonly host?: string;
   readonly port?: number;
-  /** A local tmux server was asked for by flag: nothing else is looked at. */
+  /** A local tmux server was requested by flag: nothing else is searched. */
   readonly localOnly: boolean;
 }
 
-/** Where an agent lives. */
+/** Where an agent is. */
 export type Place =
   | {
       readonly type: "sidecar";
@@ -170,9 +170,9 @@ async function findPod(
 
 async function notInCluster(asked: string, pods: AgentPods, signal: AbortSignal): Promise<DomainError> {
   const names = (await pods.list(signal)).map(({ agent, session }) => agent || session);
-  const text = names.length === 0 ? "no agent runs there" : `running there: ${listed(names)}`;
+  const text = names.length === 0 ? "no agent is running there" : `running there: ${listed(names)}`;
   return new DomainError("not-found", `${pods.where} has no agent ${JSON.stringify(asked)}; ${text}`, {
-    fields: { hint: "--namespace names another namespace than that of the context" },
+    fields: { hint: "--namespace selects a namespace other than the context's" },
   });
 }
 
@@ -212,7 +212,7 @@ async function findSidecar(
     const names = fitting.map((one) => `${one.agent} (session ${one.sessionId})`).join(", ");
     throw new DomainError(
       "invalid",
-      `${JSON.stringify(asked)} may mean several agents: ${names}; write the full address or the session id`,
+      `${JSON.stringify(asked)} is ambiguous: ${names}; write the full address or the session id`,
     );
   }
   return {
@@ -232,7 +232,7 @@ async function notFound(
   signal: AbortSignal,
 ): Promise<DomainError> {
   const names = (await listPlaces(deps, query, signal)).map((one) => one.agent);
-  const text = names.length === 0 ? "no agent runs here" : `running here: ${listed(names)}`;
+  const text = names.length === 0 ? "no agent is running here" : `running here: ${listed(names)}`;
   return new DomainError("not-found", `no agent ${JSON.stringify(asked)}; ${text}`, {
     fields: { hint: "--host and --port reach a sidecar elsewhere, --socket another tmux server" },
   });

@@ -110,6 +110,6 @@ function ambiguous(address: AgentAddress, found: readonly SessionCandidate[]): D
   const names = found.map((candidate) => formatAddress(candidate.address)).join(", ");
   return new DomainError(
     "invalid",
-    `${JSON.stringify(formatAddress(address))} may mean several agents: ${names}; write the full address`,
+    `${JSON.stringify(formatAddress(address))} is ambiguous: ${names}; write the full address`,
   );
 }

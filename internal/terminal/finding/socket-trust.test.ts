@@ -22,7 +22,7 @@ it.each([
   ["a tmux folder that another user made first", { folder: { ...ours, uid: 7 } }, "/tmp/tmux-1000 belongs to user 7"],
   ["a tmux folder of the system", { folder: { ...ours, uid: 0 } }, "/tmp/tmux-1000 belongs to user 0"],
   ["a tmux folder open to others", { folder: { ...ours, mode: 0o40_701 } }, "others may use /tmp/tmux-1000 (mode 701)"],
-  ["a link in place of the folder", { folder: { ...ours, isDirectory: false } }, "/tmp/tmux-1000 is no folder"],
+  ["a link in place of the folder", { folder: { ...ours, isDirectory: false } }, "/tmp/tmux-1000 is not a folder"],
   ["another user's folder", { path: "/srv/a/s", folder: { ...ours, uid: 7 } }, "/srv/a belongs to user 7"],
   [
     "a folder in which all may write",
@@ -31,7 +31,7 @@ it.each([
   ],
   ["another user's socket", { socket: { ...socket, uid: 7 } }, "it belongs to user 7"],
   ["a socket that all may use", { socket: { ...socket, mode: 0o140_666 } }, "others may use it (mode 666)"],
-  ["a file", { socket: { ...socket, isSocket: false } }, "it is no socket"],
+  ["a file", { socket: { ...socket, isSocket: false } }, "it is not a socket"],
 ])("does not trust %s", (_, change, reason) => {
   expect(distrust({ ...seen, ...change })).toContain(reason);
 });
@@ -56,7 +56,7 @@ it("looks at the files themselves", async () => {
   expect(await checkTmuxSocket(join(dir, "none", "s"), uid)).toBe(false);
   await expect(checkTmuxSocket(join(dir, "tmux-1", "s"), uid + 1)).rejects.toThrow("belongs to user");
   await symlink(join(dir, "tmux-1"), join(dir, "tmux-2"));
-  await expect(checkTmuxSocket(join(dir, "tmux-2", "s"), uid)).rejects.toThrow("is no folder");
+  await expect(checkTmuxSocket(join(dir, "tmux-2", "s"), uid)).rejects.toThrow("is not a folder");
   await writeFile(join(dir, "tmux-1", "file"), "", { mode: 0o600 });
-  await expect(checkTmuxSocket(join(dir, "tmux-1", "file"), uid)).rejects.toThrow("it is no socket");
+  await expect(checkTmuxSocket(join(dir, "tmux-1", "file"), uid)).rejects.toThrow("it is not a socket");
 });

@@ -32,7 +32,7 @@ export async function checkTmuxSocket(path: string, uid: number): Promise<boolea
   const reason = distrust({ path, uid, folder, socket });
   if (reason === undefined) return true;
   throw new DomainError("denied", `cannot trust the tmux server at ${path}: ${reason}`, {
-    fields: { hint: "a tmux client obeys its server, so gt talks to your own servers only" },
+    fields: { hint: "a tmux client obeys its server, so gt uses only your own servers" },
   });
 }
 
@@ -49,11 +49,11 @@ export function distrust(seen: {
   const { path, uid, folder, socket } = seen;
   const isTmuxFolder = TMUX_FOLDER.test(basename(dirname(path)));
   const name = dirname(path);
-  if (!folder.isDirectory) return `${name} is no folder`;
+  if (!folder.isDirectory) return `${name} is not a folder`;
   if (folder.uid !== uid && (isTmuxFolder || folder.uid !== 0)) return `${name} belongs to user ${folder.uid}`;
   const open = isTmuxFolder ? folder.mode & 0o007 : folder.mode & STICKY ? 0 : folder.mode & 0o022;
   if (open !== 0) return `others may use ${name} (mode ${(folder.mode & 0o777).toString(8)})`;
-  if (!socket.isSocket) return "it is no socket";
+  if (!socket.isSocket) return "it is not a socket";
   if (socket.uid !== uid) return `it belongs to user ${socket.uid}`;
   return (socket.mode & 0o022) === 0 ? undefined : `others may use it (mode ${(socket.mode & 0o777).toString(8)})`;
 }
@@ -65,7 +65,7 @@ async function facts(path: string, of: "itself" | "target"): Promise<FileFacts |
   } catch (err) {
     const { code } = err as NodeJS.ErrnoException;
     if (code === "ENOENT" || code === "ENOTDIR") return undefined;
-    if (code === "EACCES") throw new DomainError("denied", `cannot look at ${path}: permission denied`, { cause: err });
+    if (code === "EACCES") throw new DomainError("denied", `cannot inspect ${path}: permission denied`, { cause: err });
     throw err;
   }
 }

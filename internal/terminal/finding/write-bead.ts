@@ -1,7 +1,7 @@
 import { DomainError } from "../../base/errors.ts";
 import type { BeadDeps } from "./bead.ts";
 
-/** Metadata of a bead that says where its agent lives; the keys that are not given are taken out. */
+/** Metadata of a bead with its agent's place; keys that are not given are removed. */
 export type BeadMetadata = Readonly<Partial<Record<(typeof PLACE_KEYS)[number], string>>>;
 
 const PLACE_KEYS = ["backend", "bridge_server", "sidecar_host", "sidecar_port", "sidecar_session"] as const;
@@ -29,7 +29,7 @@ export async function writeBead(
 }
 
 function reasonOf(result: Awaited<ReturnType<BeadDeps["run"]>>): string {
-  if (result.type === "missing") return "there is no bd";
+  if (result.type === "missing") return "bd is not installed";
   if (result.type === "failed") return `bd update ${result.reason}`;
   const line = `${result.stderr}\n${result.stdout}`.split("\n").find((text) => text.trim() !== "") ?? "";
   return `bd update: exit ${result.code}${line === "" ? "" : `: ${line.trim().slice(0, 200)}`}`;

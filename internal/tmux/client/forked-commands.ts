@@ -110,7 +110,7 @@ export class ForkedCommands implements Commands {
   }
 }
 
-/** Each command's lines stand before its mark; tmux's words for the refused ones come in their order. */
+/** Each command's lines are before its mark; tmux's words for the refused ones come in their order. */
 function answerAll(batch: readonly Waiting[], { out, err }: Ran, mark: string): void {
   const lines = linesOf(out);
   const words = [...linesOf(err)];

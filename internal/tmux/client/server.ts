@@ -153,7 +153,7 @@ function probeSocket(socketPath: string): Promise<"live" | "stale" | "absent"> {
     resolve("live");
   });
   socket.on("error", (err: NodeJS.ErrnoException) => {
-    // EAGAIN: its backlog is full, so somebody owns it.
+    // EAGAIN: its backlog is full, so someone owns it.
     if (err.code === "ENOENT") resolve("absent");
     else resolve(err.code === "EAGAIN" || err.code === "EACCES" ? "live" : "stale");
   });

@@ -79,10 +79,7 @@ export class CommandClient implements Commands, Task {
       if (signal.aborted) return;
       const waitMs = backoffMs(RETRY, connection.answered ? 0 : this.#failures, Math.random);
       this.#failures = connection.answered ? 1 : this.#failures + 1;
-      this.#deps.logger.debug(
-        { reason, failures: this.#failures, wait_ms: waitMs },
-        "tmux client ended, attaching again",
-      );
+      this.#deps.logger.debug({ reason, failures: this.#failures, wait_ms: waitMs }, "tmux client ended, reattaching");
       await this.#deps.clock.sleep(waitMs, signal).catch(() => {});
     }
   }

@@ -31,7 +31,7 @@ export type ControlEvent =
   | { readonly type: "overflow"; readonly part: "line" | "body"; readonly limitBytes: number };
 
 export interface ControlParserOptions {
-  /** Longest line outside of a block, bytes. */
+  /** Longest line outside a block, bytes. */
   readonly maxLineBytes: number;
   /** Longest body of a block, bytes. */
   readonly maxBodyBytes: number;

@@ -27,7 +27,7 @@ export interface ControlStreamEvents {
 
 /** How long a client that was asked to leave may take before its stream is cut. */
 const LEAVE_MS = 500;
-/** If this process itself stood still, the answer is there already but has not been read: it is let in first. */
+/** If this process itself was stalled, the answer has already arrived but has not been read: it is read first. */
 const SECOND_LOOK_MS = 50;
 /** Longest time that one reply may take to arrive. */
 const LONGEST_REPLY_MS = 30_000;
@@ -120,7 +120,7 @@ export class ControlStream {
     if (event.type === "block") this.#block(event);
     else if (event.type === "notification") this.#events.onNotification(event);
     else if (event.type === "exit") {
-      this.#reason ??= event.reason || "the server let the client go";
+      this.#reason ??= event.reason || "the server detached the client";
       this.#events.onNotification({ name: "exit", rest: event.reason });
     } else if (event.type === "stray") this.#noteForeign();
     else if (event.part === "line") this.#dropForeign("tmux sent a line that is too long");
@@ -131,7 +131,7 @@ export class ControlStream {
     this.#blockMs = undefined;
     if ((block.flags & 1) === 1) {
       this.#answered = true;
-      if (!this.#queue.accept(block)) this.#dropForeign("tmux answered what nobody asked");
+      if (!this.#queue.accept(block)) this.#dropForeign("tmux sent a reply without a request");
     } else if (!this.#ready && block.ok) {
       // Before this first block tmux <= 3.3a would parse our lines ahead of its own attach-session.
       this.#ready = true;

@@ -75,7 +75,7 @@ describe("ReplyQueue", () => {
     await expect(waiting).rejects.toMatchObject({ kind: "unavailable", sent: false });
   });
 
-  it("says so when a reply comes that nobody asked for", () => {
+  it("reports a reply without a request", () => {
     expect(queueOf().queue.accept(reply(true))).toBe(false);
   });
 });

@@ -44,7 +44,7 @@ export class ReplyQueue {
     } else if (this.#waiting.length < this.#options.maxWaiting) {
       this.#waiting.push(request);
     } else {
-      throw new DomainError("exhausted", `cannot ask tmux: ${this.#options.maxWaiting} commands wait already`);
+      throw new DomainError("exhausted", `cannot ask tmux: ${this.#options.maxWaiting} commands are already waiting`);
     }
   }
 

@@ -5,7 +5,7 @@ import { TmuxCommandError } from "../pane/errors.ts";
 import type { ControlBlock } from "./control-parser.ts";
 import type { Request } from "./reply-queue.ts";
 
-/** No script of ours has as many commands (4096 bytes of raw keys have most), and their replies are short. */
+/** None of our scripts has this many commands (4096 bytes of raw keys need the most), and their replies are short. */
 const MAX_REPLIES = 8192;
 const MAX_REPLY_BYTES = 32 << 20;
 

@@ -3,7 +3,7 @@ import { plainText } from "../../base/sanitise.ts";
 
 /** tmux answered with an error: no such pane, no such buffer, unknown option. The message has tmux's own words. */
 export class TmuxCommandError extends DomainError {
-  /** `command` is the command's name alone: its arguments may be what somebody typed. */
+  /** `command` is the command's name alone: its arguments may be what someone typed. */
   constructor(command: string, words: readonly string[]) {
     const said = plainText(words.join(" ")).slice(0, 200) || "no reason given";
     super("precondition", `tmux refused ${command}: ${said}`, { fields: { command } });

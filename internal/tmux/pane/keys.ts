@@ -15,7 +15,8 @@ const PRINTABLE = /^[^\p{C}\p{Z}]$/u;
  */
 export function checkKeys(names: readonly string[]): void {
   if (names.length === 0) throw new DomainError("invalid", "no keys given");
-  if (names.length > 256) throw new DomainError("invalid", `${names.length} keys are too many: at most 256 at once`);
+  if (names.length > 256)
+    throw new DomainError("invalid", `${names.length} keys are too many: at most 256 are allowed at once`);
   for (const name of names) {
     if (!isKey(name)) throw new DomainError("invalid", `not a tmux key: ${JSON.stringify(name.slice(0, 40))}`);
   }

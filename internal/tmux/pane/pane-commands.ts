@@ -62,13 +62,13 @@ export function rawLine(paneId: string, data: Uint8Array): string {
 
 /**
  * A literal CR: some releases translate the named key by what the program asked its keyboard to be. With a place, only
- * while the cursor stands there: the server has then read nothing that moved it since, such as a dialog.
+ * while the cursor is there: the server has then read nothing that moved it since, such as a dialog.
  */
 export function enterLine(paneId: string, cursor?: CursorPlace): string {
   return cursor === undefined ? textLine(paneId, "\r") : textAtLine(paneId, "\r", cursor);
 }
 
-/** A text, only while the cursor stands there. */
+/** A text, only while the cursor is there. */
 export function textAtLine(paneId: string, text: string, cursor: CursorPlace): string {
   const press = textLine(paneId, text);
   const isThere = `#{&&:#{==:#{cursor_x},${cursor.x}},#{==:#{cursor_y},${cursor.y}}}`;

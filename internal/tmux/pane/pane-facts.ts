@@ -16,7 +16,7 @@ export interface PaneModes {
   /** First and last row that scroll, from 0. */
   readonly scrollTop: number;
   readonly scrollBottom: number;
-  /** Where the cursor stands on the main screen while the alternate one is on. */
+  /** Where the cursor is on the main screen while the alternate one is on. */
   readonly savedX: number;
   readonly savedY: number;
 }
@@ -33,7 +33,7 @@ export interface PaneFacts {
   readonly deadSignal?: number;
   /** Copy, view, tree or clock mode is open: keys do not reach the program. */
   readonly inMode: boolean;
-  /** Somebody disabled input to the pane: text is dropped without a word. */
+  /** Someone disabled input to the pane: text is dropped without a word. */
   readonly inputOff: boolean;
   readonly alternate: boolean;
   /** Of the last process started in it, also when that is dead. */
@@ -103,7 +103,7 @@ export function factsCommand(paneId: string, separator: string): string {
   return `display-message -p -t ${paneId} ${quoteArgument(numbers + names)}`;
 }
 
-/** @throws DomainError `unavailable` when the reply is not what `factsCommand` asks for: the pane is gone. */
+/** @throws DomainError `unavailable` if the reply is not what `factsCommand` requests: the pane is gone. */
 export function parseFacts(lines: readonly string[], separator: string): PaneFacts {
   const [numbers = "", windowName, currentCommand, ...rest] = lines.join("\n").split(separator);
   const values = numbers.split(",");

@@ -41,7 +41,7 @@ export interface PaneCut {
   readonly text: string;
   readonly facts: PaneFacts;
   readonly modes: PaneModes;
-  /** What stands behind an alternate screen; tmux keeps it with as many rows as the window had before that. */
+  /** The screen behind an alternate screen; tmux keeps it with as many rows as the window had then. */
   readonly main?: { readonly history: string; readonly screen: string; readonly rows: number };
 }
 
@@ -119,7 +119,7 @@ export class TmuxPane {
   }
 
   /**
-   * The screen with up to `history` lines above it, its cursor and modes, and what stands behind an alternate screen:
+   * The screen with up to `history` lines above it, its cursor and modes, and what is behind an alternate screen:
    * all of one moment. Wrapped rows are joined. With a FIFO the output goes there from the very next byte on: nothing
    * is lost or doubled between the two. Give a FIFO of its own to each cut: what is still on its way through an earlier
    * pipe would come after it. The cut may fall between CR and LF.
@@ -224,19 +224,19 @@ export class TmuxPane {
    * Hands bytes of a person's terminal to the program as they are; closes copy mode and the like first. At most 4096.
    */
   async sendBytes(data: Uint8Array): Promise<Sent> {
-    if (data.length > RAW_KEYS_MAX_BYTES) throw new DomainError("invalid", `${data.length} bytes are too many at once`);
+    if (data.length > RAW_KEYS_MAX_BYTES) throw new DomainError("invalid", `cannot type ${data.length} bytes at once`);
     return data.length === 0 ? "sent" : await this.#guarded("send-keys", rawLine(this.id, data));
   }
 
   /**
    * Presses Enter; closes copy mode and the like first, as the paste before it did. `moved`: it was to be pressed only
-   * while the cursor stands at that place, and it does not.
+   * while the cursor is at that place, and it does not.
    */
   async enter(cursor?: CursorPlace): Promise<Sent | "moved"> {
     return await this.#guarded("send-keys", enterLine(this.id, cursor), { [MOVED]: "moved" });
   }
 
-  /** Characters as they are, only while the cursor stands there. */
+  /** Characters as they are, only while the cursor is there. */
   async typeAt(text: string, cursor: CursorPlace): Promise<Sent | "moved"> {
     return await this.#guarded("send-keys", textAtLine(this.id, text, cursor), { [MOVED]: "moved" });
   }
@@ -257,9 +257,9 @@ export class TmuxPane {
   }
 
   /**
-   * Starts a command in the pane in place of one that has ended. What stood on the screen goes to the history, the
-   * window gets its name back, the pipe goes on, and variables of the first start stay set. On the alternate screen the
-   * last frame is lost: capture it before.
+   * Starts a command in the pane in place of one that has ended. What was on the screen goes to the history, the
+   * window gets its name back, the pipe continues, and variables of the first start stay set. On the alternate screen
+   * the last frame is lost: capture it before.
    * @throws TmuxCommandError when the command in it still runs
    */
   async respawn(command: AgentCommand): Promise<void> {
@@ -307,7 +307,7 @@ export class TmuxPane {
     if (save.status === "rejected" && isNoBuffer(save.reason)) return "";
     for (const step of [save, drop]) if (step.status === "rejected") throw step.reason;
     const text = await take(buffer, CAPTURE_MAX_BYTES);
-    if (text === undefined) throw new DomainError("unavailable", "a capture of the pane was taken away");
+    if (text === undefined) throw new DomainError("unavailable", "a capture of the pane was removed");
     return text;
   }
 }

@@ -1,6 +1,6 @@
 import { quoteArgument } from "./quote.ts";
 
-/** At most so many bytes for one command line. */
+/** The maximum number of bytes for one command line. */
 export const RAW_KEYS_MAX_BYTES = 4096;
 /** Hexadecimal bytes are read in quadratic time: 256 take 0.5 ms, 4096 take 80. */
 const HEX_PER_COMMAND = 128;

@@ -115,7 +115,7 @@ async function drain(cluster: TestCluster): Promise<AsyncDisposable> {
   return { [Symbol.asyncDispose]: async () => void (await cluster.kubectl(["uncordon", node])) };
 }
 
-/** Somebody's pod that needs the slot more. */
+/** Someone's pod that needs the slot more. */
 async function preempt(cluster: TestCluster): Promise<AsyncDisposable> {
   await cluster.kubectl(["create", "priorityclass", "urgent", "--value=1000"]);
   const slot = { [SLOT]: "1" };

@@ -25,7 +25,7 @@ const PORT = 20_000 + Math.floor(Math.random() * 10_000);
 /** `npm run e2e` runs all of it. */
 const isFull = process.env["GT_E2E"] === "full";
 
-/** In order: each test goes on where the one before has ended. */
+/** In order: each test continues where the one before has ended. */
 describe("the chart, installed on a real cluster and used from outside", () => {
   let cluster: TestCluster | undefined;
   let helm: Helm;

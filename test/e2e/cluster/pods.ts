@@ -101,7 +101,7 @@ describe("a pod on a real cluster, in a namespace that enforces Pod Security res
   );
 
   it.for(isFull ? ["sidecar-pod-mtls.yaml", "sidecar-pod-two-containers.yaml"] : ["sidecar-pod-mtls.yaml"])(
-    "%s is reached with a certificate of its trust domain, and by nobody else",
+    "%s is reached with a certificate of its trust domain, and not without",
     { timeout: LIMIT_MS },
     async (name, context) => {
       const found = await here(context);
@@ -132,7 +132,7 @@ describe("a pod on a real cluster, in a namespace that enforces Pod Security res
   if (!isFull) return;
 
   it(
-    "comes back when its first process is killed, and keeps what it had told",
+    "restarts when its first process is killed, and keeps what it had reported",
     async (context) => {
       const found = await here(context);
       await using _pod = await pod("sidecar-pod.yaml");
@@ -158,7 +158,7 @@ describe("a pod on a real cluster, in a namespace that enforces Pod Security res
   );
 
   it(
-    "runs as a user that nobody chose",
+    "runs as an arbitrary user",
     async (context) => {
       const found = await here(context);
       const user = 700_000 + Math.floor(Math.random() * 100_000);

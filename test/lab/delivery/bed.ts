@@ -12,7 +12,7 @@ export interface BedParts {
   readonly receiver: Receiver;
   /** Ends everything that belongs to the bed. */
   readonly owner: AsyncDisposable;
-  /** The sidecar can tell when this program is idle and what stands in its composer. */
+  /** The sidecar can tell when this program is idle and what is in its composer. */
   readonly provesIdle: boolean;
   /** A message that keeps the agent busy for a moment. */
   readonly busyText: string;
@@ -82,7 +82,7 @@ export class Bed implements AsyncDisposable {
     }
   }
 
-  /** An idle agent with an empty composer and nothing on its way; what stands in the way is closed or cleared. */
+  /** An idle agent with an empty composer and nothing on its way; what is in the way is closed or cleared. */
   async calm(signal: AbortSignal, limitMs = CALM_MS): Promise<void> {
     let calm = 0;
     let acted = performance.now();

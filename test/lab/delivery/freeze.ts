@@ -32,7 +32,7 @@ export interface FreezeOptions {
   readonly sidecarProgram: string | undefined;
   readonly signal: AbortSignal;
   readonly onFreeze: (figures: FreezeFigures) => void;
-  /** An agent that had to be given up; the run goes on with another. */
+  /** An agent that had to be given up; the run continues with another. */
   readonly onTrouble: (text: string) => void;
 }
 
@@ -122,7 +122,7 @@ interface Message {
   readonly message: string;
 }
 
-/** The other message is, to this one's judge, somebody else's. */
+/** The other message is, to this one's judge, someone else's. */
 function faultsOf(sent: Message, end: SidecarNudgeResponse, received: readonly string[], other: Message): string[] {
   const mark = other.message.split(" ", 1)[0] ?? "";
   const rest = received.filter((text) => !text.startsWith(`${mark} `));

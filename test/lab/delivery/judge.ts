@@ -19,7 +19,7 @@ export interface Observed {
   readonly effects: readonly string[];
   /** A dialog was open and is another one now, or none. */
   readonly dialogGone: boolean;
-  /** The screen, when text that nobody but the sender can have written stood in the composer at the end; else empty. */
+  /** The screen, when text that nobody but the sender can have written was in the composer at the end; else empty. */
   readonly leftover: string;
   /** A person was typing at the very moment: what they type onto a text that is under way is theirs. */
   readonly typing: boolean;

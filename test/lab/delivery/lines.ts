@@ -21,7 +21,7 @@ export interface LineFigures {
   readonly to: number;
   readonly recognised: number;
   readonly cleared: number;
-  /** Each that was not, as it was sent and as it stood there. */
+  /** Each that was not, as it was sent and as it was there. */
   readonly notes: readonly string[];
 }
 
@@ -95,7 +95,7 @@ async function someLines(bed: Bed, screen: WatchedScreen, profile: AgentProfile,
     if (isCleared) cleared++;
     else notes.push(`${index}: not cleared: ${JSON.stringify([safe.text, composer()?.text])}`);
     if (composer()?.text !== "") await bed.redraw();
-    if (!isCleared) await bed.calm(options.signal); // by a person's key: what is left must not stand before the next line
+    if (!isCleared) await bed.calm(options.signal); // by a person's key: what is left must not be before the next line
   }
   return { recognised, cleared, notes };
 }

@@ -175,7 +175,7 @@ async function runCrowds(
   }
 }
 
-/** Tells what was not true at once: a long run shows its findings while it goes on. */
+/** Tells what was not true at once: a long run shows its findings while it continues. */
 function tell({ target, state, kind, mode, told, error, arrived, ms, faults }: Sample, say: Say): void {
   const words = `${target} | ${state} | ${kind} | ${mode}: ${told}${error && ` (${error})`}, ${arrived}, ${ms.toFixed(0)} ms`;
   const isOdd = faults.length > 0 || told === "unknown" || told === "stranded";

@@ -2,7 +2,7 @@ import { mixedLine } from "./mixed-lines.ts";
 
 /** What a message is made from. */
 interface MessageContext {
-  /** A word that stands in no other message of the run. */
+  /** A word that is in no other message of the run. */
   readonly mark: string;
   /** The text that was sent before this one; empty for the first. */
   readonly before: string;

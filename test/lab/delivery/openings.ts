@@ -11,8 +11,9 @@ const NEXT_MS = 2500;
 const GOING_MS = 2000;
 
 /**
- * Sends into each dialog that a start leads to, one after the other; `send` does it. A person goes on with Enter, which
- * is the first choice of all of them. Every one of these messages has to be refused or held, and the dialog to stay.
+ * Sends into each dialog that a start leads to, one after the other; `send` does it. A person continues with Enter,
+ * which is the first choice of all of them. Every one of these messages has to be refused or held, and the dialog to
+ * stay.
  */
 export async function sendIntoOpening(
   bed: Bed,

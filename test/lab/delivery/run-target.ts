@@ -44,7 +44,7 @@ interface Named {
 }
 
 const STARTING: StateKind = { name: "starting", weight: 0, fits: () => true, stage: async () => ({}) };
-/** An earlier message may stand in a prompt that nobody can read. */
+/** An earlier message may be in a prompt that nobody can read. */
 const LEFTOVER: StateKind = {
   name: "text left standing",
   weight: 0,
@@ -151,7 +151,7 @@ class TargetRun {
     }
   }
 
-  /** `stained`: what stands in a prompt of which nothing is known cannot be seen, so nobody could clear it. */
+  /** `stained`: what is in a prompt of which nothing is known cannot be seen, so nobody could clear it. */
   async #send(bed: Bed, state: StateKind, kind: MessageKind): Promise<"goes on" | "stained" | "given up"> {
     const { random, modes, signal, onSample, onTrouble } = this.#options;
     const mark = `q${Math.floor(random() * 0x1_0000_0000).toString(36)}${this.#sent}`;
@@ -190,7 +190,7 @@ class TargetRun {
   }
 }
 
-/** Deals all of them in a new order, again and again. */
+/** Deals all of them in a new order, repeatedly. */
 function deck<T extends { readonly name: string; readonly every?: number }>(
   all: readonly T[],
   random: () => number,

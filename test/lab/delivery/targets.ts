@@ -10,7 +10,7 @@ import { fileReceiver, ModelReceiver } from "./receiver.ts";
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, "../../..");
-/** A dead agent's sidecar goes on answering, so that its refusals can be heard. */
+/** A dead agent's sidecar continues answering, so that its refusals can be heard. */
 const LINGER = ["--linger", "60s"];
 
 type TargetKind = "real" | "demo" | "tui";

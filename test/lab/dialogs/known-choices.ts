@@ -11,7 +11,7 @@ interface Drawn {
 
 type Labels = Readonly<Partial<Record<AnswerKind, RegExp>>>;
 
-/** How each program words its choices; those of a question are the question's own, and what stands behind them. */
+/** How each program words its choices; those of a question are the question's own, and what is behind them. */
 const LABELS: Readonly<Record<AgentKind, Labels>> = {
   claude: {
     once: /^Yes$/,

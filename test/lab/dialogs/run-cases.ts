@@ -27,7 +27,7 @@ const CHANGES_MODE: ReadonlySet<AnswerKind> = new Set(["auto", "always"]);
 /** Lives in a row that ended in trouble. */
 const MOST_TROUBLES = 5;
 
-/** Runs the cases one after the other in one agent, which is replaced when it cannot go on. */
+/** Runs the cases one after the other in one agent, which is replaced when it cannot continue. */
 export async function runCases(options: RunCasesOptions): Promise<void> {
   const left = casesOf(options);
   let troubles = 0;

@@ -4,7 +4,7 @@ import { lineAt } from "./numbered-line.ts";
 
 const told = (...numbers: readonly number[]) => numbers.map((number) => `${lineAt(number)}\n`).join("");
 
-describe("the lines that were told of a program's output", () => {
+describe("the lines that were reported of a program's output", () => {
   it("are right when each comes once, in order, whole, whatever stands between them", () => {
     expect(judgeLines(`${told(0, 1)}\nan editor\n~\n${told(2)}`, 3)).toEqual([]);
   });

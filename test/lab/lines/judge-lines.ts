@@ -2,12 +2,12 @@ import { lineAt } from "./numbered-line.ts";
 
 /** Stands in the text where the events named a gap: lines may be missing there. */
 export const GAP = "\n\0gap\n";
-/** Lines that may have stood on the screen when somebody began to serve again: no screen has more rows. */
+/** Lines that may have was on the screen when someone began to serve again: no screen has more rows. */
 const SCREEN = 55;
 
 /**
  * What is wrong with the lines that were told of the first `printed` ones; empty: each once, whole, in order. Of those
- * that stood on the screen at a named gap the first may lack its beginning, and one may come in two parts: tmux forgets
+ * that was on the screen at a named gap the first may lack its beginning, and one may come in two parts: tmux forgets
  * that two rows are one line when an alternate screen comes, and nobody else saw it.
  */
 export function judgeLines(text: string, printed: number): readonly string[] {

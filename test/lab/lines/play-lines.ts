@@ -186,7 +186,7 @@ class Player {
     await this.#perform(name);
   }
 
-  /** The main screen, and somebody who serves it. */
+  /** The main screen, and someone who serves it. */
   async end(): Promise<void> {
     if (this.#isAlternate) await this.#perform("alternate off");
     await this.#served();

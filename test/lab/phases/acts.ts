@@ -6,7 +6,7 @@ export interface Scene {
   readonly hands: DiaryHands;
   readonly watcher: StateWatcher;
   readonly model: ModelServer;
-  /** Unlike any other; it stands in every text. */
+  /** Unlike any other; it is in every text. */
   readonly mark: string;
   readonly random: () => number;
   /** Longer silences and tools, for a run that has the time. */
@@ -75,7 +75,7 @@ async function ask(scene: Scene, text: string, wordDelayMs: number): Promise<voi
   });
 }
 
-/** Looks again and again until it is so, for a while. */
+/** Looks repeatedly until it is so, for a while. */
 async function came({ hands }: Scene, isSo: () => boolean, ms: number): Promise<boolean> {
   for (const end = performance.now() + ms; performance.now() < end; await hands.pause(20)) if (isSo()) return true;
   return isSo();

@@ -15,12 +15,12 @@ function told(...changes: readonly (readonly [at: number, state: string])[]): Sa
 }
 
 describe("the score", () => {
-  it("is full when the truth is told within the lags, and tells the lags", () => {
+  it("is full when the truth is reported within the lags, and reports the lags", () => {
     const score = scoreOf(told([0, "idle"], [10_120, "busy"], [20_250, "idle"]), [TURN], [], LAGS);
     expect(score).toMatchObject({ falseIdles: [], busyRecall: 1, idleRecall: 1, busyLagsMs: [120], idleLagsMs: [250] });
   });
 
-  it("counts each time that idle was told of an agent at work, beyond the lag", () => {
+  it("counts each time that idle was reported for a working agent, beyond the lag", () => {
     const flashes = told(
       [0, "idle"],
       [10_000, "busy"],
@@ -35,7 +35,7 @@ describe("the score", () => {
     expect(busyRecall).toBeCloseTo(1 - 500 / 9700, 3);
   });
 
-  it("counts idle that is told too long after the work began, and not before", () => {
+  it("counts idle that is reported too long after the work began, and not before", () => {
     expect(scoreOf(told([0, "idle"], [10_300, "busy"]), [TURN], [], LAGS).falseIdles).toEqual([]);
     expect(scoreOf(told([0, "idle"], [10_500, "busy"]), [TURN], [], LAGS).falseIdles).toHaveLength(1);
   });

@@ -81,7 +81,7 @@ export function scoreOf(
     busyLagsMs: turns.flatMap((turn) => lagOf(samples, turn.from, turn.to, (state) => AT_WORK.has(state))),
     idleLagsMs: turns.flatMap((turn, i) => {
       const next = turns[i + 1]?.from ?? Number.POSITIVE_INFINITY;
-      // It goes on with the next piece of work, or a person does something, before it could be seen to rest.
+      // It continues with the next piece of work, or a person does something, before it could be seen to rest.
       const goesOn = next < turn.to + lags.idleMs || handwork.some(({ from }) => isBetween(from, turn.to, lags.idleMs));
       return goesOn ? [] : lagOf(samples, turn.to, next, (state) => state === "idle");
     }),

@@ -18,7 +18,7 @@ export interface Handwork {
 
 /**
  * When the agent was at work, by the model server's log: from a request that carries one of our texts to the end of the
- * answer that is no tool call. While a tool is asked for or runs the turn goes on, until the model hears of it or a
+ * answer that is no tool call. While a tool is asked for or runs the turn continues, until the model hears of it or a
  * person interrupts. Work that has no end yet is left out.
  */
 export function turnsOf(spans: readonly ModelSpan[], handwork: readonly Handwork[], isOurs: RegExp): Turn[] {

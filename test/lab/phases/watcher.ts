@@ -7,7 +7,7 @@ const NAMES = new Map(
   Object.entries(AgentState).map(([name, value]) => [value as number, name.toLowerCase().replaceAll("_", "-")]),
 );
 
-/** Asks for the state again and again and keeps every answer. */
+/** Asks for the state repeatedly and keeps every answer. */
 export class StateWatcher {
   readonly samples: Sample[] = [];
   readonly failures: { readonly at: number; readonly err: unknown }[] = [];

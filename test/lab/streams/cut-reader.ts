@@ -5,7 +5,7 @@ import type { CuttingProxy } from "./cutting-proxy.ts";
 
 const RECONNECT_MS = 20;
 
-/** Somebody who reads a stream, is cut off, comes back where it left off, and reads as fast as it is let. */
+/** Someone who reads a stream, is cut off, comes back where it left off, and reads as fast as it is let. */
 export abstract class CutReader implements AsyncDisposable {
   connects = 0;
   /** Messages since it was cut off. */

@@ -14,7 +14,7 @@ export class SoakEventReader extends CutReader {
   events = 0;
   #last: Pick<SidecarEvent, "seq" | "epoch"> | undefined;
   #acked = 0n;
-  /** The position that the sidecar keeps for it is what it goes on from; else it says so itself. */
+  /** The position that the sidecar keeps for it is what it continues from; else it says so itself. */
   readonly #name: string;
 
   private constructor(proxy: CuttingProxy, protocol: "connect" | "grpc", name: string) {

@@ -55,7 +55,7 @@ function screenOf(
   return { ...all, alternate: false, bracketedPaste: true, title };
 }
 
-/** Claude Code 2.1.197: the command is indented by three, where the numbers stand; the cursor stands on the mark. */
+/** Claude Code 2.1.197: the command is indented by three, where the numbers stand; the cursor is on the mark. */
 export function claudePermission({ quoted, labels, selected }: DrawnDialog): Screen {
   const head = [row([RULE]), row([" Bash command"]), row(), ...quoted.map((text) => row([`   ${text}`])), row()];
   const asks = [...head, row([" Do you want to proceed?"])];

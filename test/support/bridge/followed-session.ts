@@ -13,7 +13,7 @@ export class FollowedSession implements AsyncDisposable {
   #next: bigint | undefined;
   /** Numbers that came twice, or neither came nor were named as missing. */
   readonly unnamed: string[] = [];
-  /** What ended the events; undefined: they go on. */
+  /** What ended the events; undefined: they continue. */
   ended: unknown;
 
   constructor(session: Session) {

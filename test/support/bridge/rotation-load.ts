@@ -23,7 +23,7 @@ const SERVER: LeafNames = { ips: ["127.0.0.1"], uris: ["spiffe://town/server"] }
 const CLIENT: LeafNames = { uris: ["spiffe://shop/client/app"] };
 
 /**
- * Replaces leaf, key, CA, token key and revocation list of a server with two layers, again and again, each in the order
+ * Replaces leaf, key, CA, token key and revocation list of a server with two layers, repeatedly, each in the order
  * that `docs/security.md` gives, while callers call one after the other over connections that follow.
  */
 export async function rotateUnderLoad({ callers, rounds, stepMs }: RotationLoad) {

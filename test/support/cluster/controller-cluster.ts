@@ -71,7 +71,7 @@ export class ControllerCluster implements AsyncDisposable {
     this.#dir = dir;
   }
 
-  /** `network`: undefined: the controllers run outside of the cluster's network and reach no pod. */
+  /** `network`: undefined: the controllers run outside the cluster's network and reach no pod. */
   static async make(cluster: TestCluster, network: ClusterNetwork | undefined): Promise<ControllerCluster> {
     const dir = await mkdtemp(join(tmpdir(), "gt-controller-"));
     const made = new ControllerCluster(cluster, network, dir);
@@ -108,7 +108,7 @@ export class ControllerCluster implements AsyncDisposable {
     await this.#write("controller.yaml", JSON.stringify(config));
   }
 
-  /** A pod of a session as somebody other than the controller makes it, with the Secret that such a session has. */
+  /** A pod of a session as someone other than the controller makes it, with the Secret that such a session has. */
   async foreignPod(name: string): Promise<string> {
     const { settings } = readControllerConfig(
       await readFile(join(this.#dir, "controller.yaml"), "utf8"),

@@ -177,7 +177,7 @@ export class Replica implements KubeApi {
 }
 
 /**
- * Lets the clock's time pass until it is so, for at most `limitMs` of it. Keys are made outside of the fake clock, so
+ * Lets the clock's time pass until it is so, for at most `limitMs` of it. Keys are made outside the fake clock, so
  * turns of the event loop pass too.
  */
 export async function comesToBe(clock: FakeClock, isSo: () => boolean, limitMs = 60_000): Promise<void> {

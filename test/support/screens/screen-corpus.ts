@@ -8,7 +8,7 @@ import type { RecordedScreen } from "./screen-from-ansi.ts";
 /** What a recorded screen really was, known from how it was made and not from how it is read. */
 export type Truth =
   | { readonly state: "idle" | "busy" }
-  /** A person's text stands in the composer; the agent works or not. */
+  /** A person's text is in the composer; the agent works or not. */
   | { readonly state: "draft"; readonly busy: boolean }
   | { readonly state: "dialog"; readonly kind: DialogKind }
   /** Nothing may be claimed: start-up, an overlay, a program that has ended. */

@@ -5,7 +5,7 @@ import type { ScreenScore } from "./screen-score.ts";
 /** Recorded after the rules stood; no rule was ever changed for them. */
 const HELD_OUT: ReadonlySet<string> = new Set(["claude/2.1.270", "codex/0.163.0", "opencode/1.18.20"]);
 
-/** Right: the state, with the kind of the dialog, and whether a draft stands in the composer. "Uncertain" is a miss. */
+/** Right: the state, with the kind of the dialog, and whether a draft is in the composer. "Uncertain" is a miss. */
 export function screenResults(scores: readonly ScreenScore[]): Results {
   const rows = scores.map(({ version, screens, right, wrong, falseIdle, resting, idle }) => [
     version,

@@ -20,7 +20,7 @@ export interface ScreenScore {
 /** A screen that has stood like this for long and is all that is known. */
 const NOW = 1_000_000;
 
-/** The state by this screen alone, and whether a draft stands in the composer. */
+/** The state by this screen alone, and whether a draft is in the composer. */
 async function toldOf({ profile: name, recording }: ScreenCase): Promise<string> {
   const profile = profileNamed(name);
   const view = profile.view(await screenFromRecording(recording));

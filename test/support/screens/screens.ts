@@ -1,7 +1,7 @@
 import type { Screen, ScreenLine } from "../../../internal/agents/screen.ts";
 
 /**
- * A screen with these rows at its top and nothing below; the cursor stands behind the last text unless told otherwise.
+ * A screen with these rows at its top and nothing below; the cursor is behind the last text unless told otherwise.
  */
 export function screenOf(
   texts: readonly string[],

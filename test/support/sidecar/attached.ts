@@ -39,7 +39,7 @@ export interface AttachedSetup {
 
 /** A person who runs `gt attach` from a shell, with what the shell had before and has after. */
 export async function attached(sidecar: RunningSidecar, setup: AttachedSetup = {}): Promise<PersonTerminal> {
-  const { flags = "", cols = 100, rows = 30, sees = "leaves" } = setup;
+  const { flags = "", cols = 100, rows = 30, sees = "detaches" } = setup;
   const { host, port, dir, runtimeDir } = sidecar;
   const attach = `gt attach test/polecats/demo --host ${host} --port ${port} ${flags}`;
   const person = personTerminal({

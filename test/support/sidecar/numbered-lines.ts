@@ -157,7 +157,7 @@ class Printing {
     this.#note("alternate screen");
     await this.#print(`\x1b[?1049h\x1b[H${"another screen\n".repeat(this.#upTo(9))}`);
     if (this.#random() < 0.5) await this.#resize();
-    // Where the window changed meanwhile the cursor may come back onto a line that stands there.
+    // Where the window changed meanwhile the cursor may come back onto a line that is there.
     await this.#print("\x1b[?1049l\x1b[999;1H\n");
   }
 

@@ -18,7 +18,11 @@ export function takeArguments(
 }
 
 /** A call that the command does not take, with where to read how it is called. */
-export function usageError(command: string, message: string, hint = `gt ${command} --help shows how`): DomainError {
+export function usageError(
+  command: string,
+  message: string,
+  hint = `gt ${command} --help shows its usage`,
+): DomainError {
   return new DomainError("invalid", message, { fields: { hint } });
 }
 

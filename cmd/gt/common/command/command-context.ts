@@ -13,7 +13,7 @@ export interface CommandContext {
   readonly stdout: NodeJS.WriteStream;
   /** `gt: error: …` on stderr, with a `gt: hint: …` line when there is one. */
   error(message: string, hint: string): void;
-  /** `gt: note: …` on stderr: true and worth knowing, but not what was asked for. */
+  /** `gt: note: …` on stderr: information beyond the requested output. */
   note(message: string): void;
 }
 

@@ -20,7 +20,7 @@ export interface FlagSection {
 
 /** What help says; `helpText` puts it together with the flags. */
 interface CommandHelp {
-  /** The arguments behind `gt NAME`, e.g. `<agent> [count]`. */
+  /** The arguments after `gt NAME`, e.g. `<agent> [count]`. */
   readonly usage: string;
   /** One line for the list of commands. */
   readonly summary: string;

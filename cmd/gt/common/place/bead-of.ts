@@ -9,7 +9,7 @@ import type { PlaceConfig } from "./place-config.ts";
 
 /** A bead that exists, into which the place of a session is written. */
 export interface SessionBead {
-  /** @throws DomainError `precondition` when `bd` does not do it; the session goes on */
+  /** @throws DomainError `precondition` when `bd` does not do it; the session continues */
   write(session: SessionPlace, signal: AbortSignal): Promise<void>;
 }
 
@@ -36,7 +36,7 @@ export async function openBead(id: string, config: PlaceConfig, signal: AbortSig
   const found = await lookUpBead([id], deps, signal);
   if (found.type === "absent") {
     throw new DomainError("not-found", `there is no bead ${JSON.stringify(id)}`, {
-      fields: { hint: "is bd installed, and does it find its database from here?" },
+      fields: { hint: "is bd installed, and can it find its database from here?" },
     });
   }
   return {

@@ -43,7 +43,7 @@ export function explainFailure(err: unknown, call: BridgeCall): unknown {
 function plaintextServer(err: DomainError, { server }: BridgeCall) {
   if (!hasCode(err, /WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST/)) return undefined;
   return {
-    message: `${server} does not speak TLS, and a control plane is reached over TLS only`,
+    message: `${server} does not speak TLS, and gt reaches a control plane only over TLS`,
     hint: "is it the health port, or a sidecar? gt reaches a sidecar with --host and --port",
   };
 }
@@ -51,14 +51,16 @@ function plaintextServer(err: DomainError, { server }: BridgeCall) {
 function serverExpired(err: DomainError, { server }: BridgeCall) {
   if (!hasCode(err, /^CERT_(HAS_EXPIRED|NOT_YET_VALID)$/)) return undefined;
   return {
-    message: `${server} is not trusted: its certificate is out of date`,
-    hint: "its operator renews it with: bridge-ca renew",
+    message: `${server} is not trusted: its certificate has expired or is not valid yet`,
+    hint: "its operator can renew it with: bridge-ca renew",
   };
 }
 
 function serverNamedOtherwise(err: DomainError, { server }: BridgeCall) {
   if (!hasCode(err, /ALTNAME_INVALID|HOSTNAME_MISMATCH/)) return undefined;
-  return { hint: `${server} is not a name of its certificate: dial one that is, or have it issued with --san` };
+  return {
+    hint: `${server} is not a name in its certificate: dial one that is, or have the certificate issued with --san`,
+  };
 }
 
 function serverOfUnknownCa(err: DomainError, { server }: BridgeCall) {
@@ -84,44 +86,44 @@ function certificateRefused(err: DomainError, { server }: BridgeCall) {
       : `${server} does not accept your certificate`;
   return {
     message,
-    hint: "is its CA in the server's bundle, and is it one for clients? bridge-ca verify --cert FILE shows",
+    hint: "is its CA in the server's bundle, and is it a client certificate? bridge-ca verify --cert FILE tells",
   };
 }
 
 const TOKEN_HINTS: Readonly<Record<string, string>> = {
-  expired: "GT_TOKEN holds an old one: gt token prints a new one, or give --jwt-key and --jwt-issuer",
+  expired: "the token in GT_TOKEN has expired: gt token prints a new one, or give --jwt-key and --jwt-issuer",
   early: "is the clock of this machine right?",
   issuer: "--jwt-issuer is the name under which the control plane has your public key",
-  audience: "--jwt-audience is the control plane's own name, mostly bridge",
+  audience: "--jwt-audience is the control plane's own name, usually bridge",
   certificate:
-    "a token counts only over a certificate of its issuer: give the certificate that belongs to --jwt-issuer",
+    "a token is valid only with a certificate of its issuer: give the certificate that belongs to --jwt-issuer",
   signature: "--jwt-key is not the key whose public half the control plane has",
-  project: "that issuer may not speak for this project: --project names another",
+  project: "that issuer may not act for this project: choose another with --project",
   missing: "give --jwt-key, --jwt-issuer and --project, or GT_TOKEN",
 };
 
 function tokenRefused(err: DomainError) {
   const fault = err.fields["token"];
   if (err.kind !== "unauthenticated" || typeof fault !== "string") return undefined;
-  return { hint: TOKEN_HINTS[fault] ?? "gt token prints one as a control plane takes it" };
+  return { hint: TOKEN_HINTS[fault] ?? "gt token prints one that a control plane accepts" };
 }
 
 function anotherProject(err: DomainError, { project }: BridgeCall) {
   if (err.kind !== "denied" || !err.message.includes("another project")) return undefined;
   const own = project === undefined ? "the token's project" : `the token is for ${project}`;
-  return { hint: `${own}; --project asks for another one's token` };
+  return { hint: `${own}; --project requests a token for another project` };
 }
 
 function noTerminal(err: DomainError) {
   if (err.kind !== "unimplemented") return undefined;
   return {
-    hint: "gt peek, watch and status show what it does, gt nudge talks to it; gt start --mode terminal starts one with a terminal",
+    hint: "gt peek, watch and status show what it is doing, gt nudge sends it a message; gt start --mode terminal starts one with a terminal",
   };
 }
 
 function stillStarting(err: DomainError) {
   if (err.kind !== "unavailable" || err.fields["session"] !== "starting") return undefined;
-  return { hint: "gt wait <session> --for idle waits until it takes messages; gt agents --json has more" };
+  return { hint: "gt wait <session> --for idle waits until it accepts messages; gt agents --json has details" };
 }
 
 function hasCode(err: unknown, wanted: RegExp): boolean {
@@ -137,7 +139,7 @@ function unreachable(err: DomainError, { server }: BridgeCall) {
   if (err.kind !== "unavailable" || !err.message.startsWith("cannot be reached")) return undefined;
   return {
     message: `${server} ${err.message}`,
-    hint: "does a control plane run there? --server (GT_SERVER) says where",
+    hint: "is a control plane running there? --server (GT_SERVER) gives its address",
   };
 }
 

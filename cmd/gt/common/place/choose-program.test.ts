@@ -32,7 +32,7 @@ describe("the program in a pane", () => {
   it.each(["bash", "zsh", "-bash", "fish"])("is none while %s is in the foreground", (currentCommand) => {
     expect(chooseProgram({ ...running(currentCommand, currentCommand), named: "claude" })).toEqual({
       profile: "claude",
-      absent: `${currentCommand} runs in the pane, and no agent`,
+      absent: `${currentCommand} is running in the pane, and it is not an agent`,
     });
   });
 

@@ -2,7 +2,7 @@ import { knownProgram, type ProfileName, profileNames } from "../../../../intern
 
 /** What is seen of the program in a pane. */
 export interface ProgramSigns {
-  /** `--agent-profile`: whoever asks knows better. */
+  /** `--agent-profile`: overrides what is detected. */
   readonly asked?: string;
   /** GT_AGENT of the session. */
   readonly named?: string;
@@ -13,7 +13,7 @@ export interface ProgramSigns {
 }
 
 export interface ProgramChoice {
-  /** Name of a profile, or what was asked for. */
+  /** Name of a profile, or the requested one. */
   readonly profile: string;
   /** The agent's own process, where it is known. */
   readonly pid?: number;
@@ -36,7 +36,7 @@ export function chooseProgram(signs: ProgramSigns): ProgramChoice {
   if (SHELLS.has(signs.currentCommand.replace(/^-/, "")) && seen === undefined) {
     return {
       profile: knownName(signs.named) ?? "generic",
-      absent: `${signs.currentCommand} runs in the pane, and no agent`,
+      absent: `${signs.currentCommand} is running in the pane, and it is not an agent`,
     };
   }
   const profile =

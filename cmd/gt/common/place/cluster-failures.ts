@@ -4,12 +4,12 @@ import { isFault, type KubeApiError, KubeUnreachableError } from "../../../../in
 /** A call to a cluster that failed, in terms of the person who asked. `where`: the cluster as messages name it. */
 export function explainCluster(err: unknown, where: string): unknown {
   if (err instanceof KubeUnreachableError) {
-    const hint = "is the cluster up, and reachable from here? kubectl with the same context asks it too";
+    const hint = "is the cluster up, and reachable from here? check with kubectl and the same context";
     return new DomainError("unavailable", `${where}: ${err.message}`, { fields: { hint }, cause: err });
   }
   if (isFault(err, "unauthenticated")) {
-    const hint = "renew the credentials of the context, as for kubectl";
-    return new DomainError("unauthenticated", `${where}: the cluster does not know you`, {
+    const hint = "renew the credentials of the context, as you would for kubectl";
+    return new DomainError("unauthenticated", `${where}: the cluster does not accept your credentials`, {
       fields: { hint },
       cause: err,
     });
@@ -21,6 +21,6 @@ export function explainCluster(err: unknown, where: string): unknown {
 }
 
 function forbiddenHint({ answer }: KubeApiError): string {
-  if (/at the cluster scope/.test(answer)) return "give --namespace: you may not look into all of them";
+  if (/at the cluster scope/.test(answer)) return "give --namespace: you may not list pods in all namespaces";
   return "the chart's value clients.readers binds a role that may (docs/cluster.md); through the controller: gt --server";
 }

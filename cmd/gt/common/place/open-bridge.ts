@@ -21,12 +21,12 @@ import type { PlaceConfig } from "./place-config.ts";
 
 const RECONNECT_MS = 15_000;
 const CALL_MS = 30_000;
-/** Half of what is left of a token when the next one is made. */
+/** Half of the remaining lifetime of a token when the next one is created. */
 const SHOW_MS = 30_000;
 const PAGE = 1000;
 /** More sessions than a bridge holds. */
 const MAX_PAGES = 20;
-const HINT = "is it running there? gt config show tells which control plane is used";
+const HINT = "is it running there? gt config show shows which control plane is used";
 
 /** A control plane, ready to be asked. Its failures say what to do about them. */
 export class OpenBridge implements Disposable {
@@ -128,20 +128,20 @@ export async function openBridge(config: PlaceConfig, clock: Clock): Promise<Ope
   const { server, token } = config;
   if (server === undefined) {
     throw new DomainError("invalid", "which control plane?", {
-      fields: { hint: "give --server HOST:PORT (GT_SERVER), or keep it: gt config set server HOST:PORT" },
+      fields: { hint: "give --server HOST:PORT (GT_SERVER), or store it: gt config set server HOST:PORT" },
     });
   }
   const tls = await readTls(config.tls);
   if (tls === undefined) {
     throw missing(
-      `${server} wants a certificate`,
-      "give --tls-dir (GT_TLS_DIR), or --ca, --cert and --key; gt config keeps them",
+      `${server} requires a certificate`,
+      "give --tls-dir (GT_TLS_DIR), or --ca, --cert and --key; gt config can store them",
     );
   }
   if (token === undefined) {
     throw missing(
-      `${server} wants a token`,
-      "give --jwt-key, --jwt-issuer and --project (gt config keeps them), or GT_TOKEN",
+      `${server} requires a token`,
+      "give --jwt-key, --jwt-issuer and --project (gt config can store them), or GT_TOKEN",
     );
   }
   checkDates(tls.cert, clock.now());
@@ -178,7 +178,7 @@ async function showTokens(bridge: OpenBridge, clock: Clock, signal: AbortSignal)
 function checkDates(cert: string, now: number): void {
   const { validTo, validFromDate, validToDate } = new X509Certificate(cert);
   if (validToDate.getTime() <= now)
-    throw missing(`your certificate expired at ${validTo}`, "bridge-ca renew --cert FILE makes the next one");
+    throw missing(`your certificate expired at ${validTo}`, "bridge-ca renew --cert FILE renews it");
   if (validFromDate.getTime() > now)
     throw missing("your certificate is not valid yet", "is the clock of this machine right?");
 }

@@ -21,10 +21,10 @@ import { checkWay, type SidecarPlace } from "./sidecar-way.ts";
 const RECONNECT_MS = 15_000;
 /** What to do when a sidecar cannot be reached, by who said that it is there. */
 const HINTS: Readonly<Record<SidecarPlace["source"], string>> = {
-  flags: "is gt-sidecar running there? gt agents lists those of this machine",
-  bead: "the agent's bead says that it is there; from outside of the cluster forward a port and give --host and --port",
-  cluster: "its pod runs but its sidecar does not answer; gt agents shows how it is",
-  "this machine": "it is running but does not answer; its log tells why",
+  flags: "is gt-sidecar running there? gt agents lists those on this machine",
+  bead: "that is the address in the agent's bead; from outside the cluster, forward a port and give --host and --port",
+  cluster: "its pod is running but its sidecar does not answer; gt agents shows the pod's status",
+  "this machine": "it is running but does not answer; see its log",
 };
 
 /**
@@ -58,7 +58,7 @@ export async function openSidecar(place: SidecarPlace, config: PlaceConfig, cloc
   );
 }
 
-/** A caller at a unix socket is believed: the header says who asks. */
+/** A caller at a unix socket is trusted: the header names the sender. */
 function openSocket(path: string, config: PlaceConfig): SidecarConnection {
   const headers = Object.entries(senderHeaders(config.env));
   const naming: Interceptor = (next) => (req) => {

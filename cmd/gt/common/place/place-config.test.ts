@@ -41,18 +41,18 @@ describe("where an agent is", () => {
   });
 
   it.each([
-    [["--namespace", "n"], "--namespace is one of a cluster: give --context too"],
+    [["--namespace", "n"], "--namespace needs --context: it names a namespace of that cluster"],
     [
       ["--context", "a", "--server", "b"],
-      "--context is a cluster, --host, --port, --server and --socket are elsewhere: give one of them",
+      "--context names a cluster, --host, --port, --server and --socket name other places: give only one of them",
     ],
     [["--context", ""], "--context is empty"],
     [
       ["--socket", "a", "--host", "b"],
-      "--socket is for local tmux, --host, --port and --server are for elsewhere: give one of them",
+      "--socket is for local tmux, --host, --port and --server are for other places: give only one of them",
     ],
     [["--port", "0"], "not a port: 0"],
-    [["--host", "unix:/run/a.sock", "--port", "1"], "a unix socket has no port: leave out --port (GT_SIDECAR_PORT)"],
+    [["--host", "unix:/run/a.sock", "--port", "1"], "a unix socket has no port: omit --port (GT_SIDECAR_PORT)"],
   ])("is not %j: %s", (argv, message) => {
     expect(usageErrorOf(() => read(argv))[0]).toBe(message);
   });

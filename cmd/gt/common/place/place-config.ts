@@ -22,11 +22,11 @@ export interface PlaceConfig {
   readonly cluster?: ClusterConfig;
   /** The project of its sessions, where that was given. */
   readonly project?: string;
-  /** Name of the profile that was asked for. */
+  /** Name of the requested profile. */
   readonly profileName?: string;
   /** A tmux socket: name or path. */
   readonly socket?: string;
-  /** The socket was given by flag: only that tmux server is looked at. */
+  /** The socket was given by flag: only that tmux server is used. */
   readonly localOnly: boolean;
   /** Plaintext is allowed for an address that is not loopback and came from a bead. */
   readonly insecure?: boolean;
@@ -51,13 +51,13 @@ export interface PlaceConfig {
   readonly env: Env;
 }
 
-/** A cluster that is asked for agents. */
+/** A cluster to search for agents. */
 export interface ClusterConfig {
   /** Of the kubeconfig. */
   readonly context: string;
-  /** Undefined: that of the context, else all. */
+  /** Undefined: the namespace of the context, or all if it has none. */
   readonly namespace?: string;
-  /** It was given by flag: only that cluster is looked at. */
+  /** It was given by flag: only that cluster is used. */
   readonly only: boolean;
 }
 
@@ -68,14 +68,14 @@ export function readPlace(flags: PlaceValues, env: Env): PlaceConfig {
   if (flags.socket !== undefined && (flags.host ?? flags.port ?? flags.server) !== undefined) {
     throw new DomainError(
       "invalid",
-      "--socket is for local tmux, --host, --port and --server are for elsewhere: give one of them",
+      "--socket is for local tmux, --host, --port and --server are for other places: give only one of them",
     );
   }
   const variable = (name: string) => (flagged !== undefined || !env[name] ? undefined : env[name]);
   const host = flags.host ?? variable("GT_SIDECAR_HOST");
   const port = flags.port ?? numberOf("GT_SIDECAR_PORT", variable("GT_SIDECAR_PORT"));
   if (host?.startsWith("unix:") && port !== undefined)
-    throw new DomainError("invalid", "a unix socket has no port: leave out --port (GT_SIDECAR_PORT)");
+    throw new DomainError("invalid", "a unix socket has no port: omit --port (GT_SIDECAR_PORT)");
   if (port !== undefined && (port < 1 || port > 65_535)) throw new DomainError("invalid", `not a port: ${port}`);
   const where =
     host === undefined ? undefined : checkHost(host, flags.host === undefined ? "GT_SIDECAR_HOST" : "--host");
@@ -135,7 +135,7 @@ function clusterOf(flags: PlaceValues, variable: string | undefined, profile: Pr
   const context = flags.context ?? variable ?? (flags.socket === undefined ? profile.context : undefined);
   if (context === undefined) {
     if (flags.namespace === undefined) return undefined;
-    throw new DomainError("invalid", "--namespace is one of a cluster: give --context too");
+    throw new DomainError("invalid", "--namespace needs --context: it names a namespace of that cluster");
   }
   const namespace = flags.namespace ?? profile.namespace;
   return { context, only: flags.context !== undefined, ...present({ namespace }) };
@@ -147,7 +147,10 @@ function refuseUnused(flags: PlaceValues, env: Env): void {
     throw new DomainError("invalid", `--${flag} ${why}`);
   };
   if (flags.context !== undefined && (flags.host ?? flags.port ?? flags.server ?? flags.socket) !== undefined)
-    refuse("context", "is a cluster, --host, --port, --server and --socket are elsewhere: give one of them");
+    refuse(
+      "context",
+      "names a cluster, --host, --port, --server and --socket name other places: give only one of them",
+    );
   for (const name of [
     "host",
     "socket",
@@ -164,24 +167,24 @@ function refuseUnused(flags: PlaceValues, env: Env): void {
   }
   if (flags.socket !== undefined) {
     for (const name of ["ca", "cert", "key", "insecure-plaintext"] as const) {
-      if (flags[name] !== undefined) refuse(name, "is for a sidecar, --socket for local tmux: give one of them");
+      if (flags[name] !== undefined) refuse(name, "is for a sidecar, --socket for local tmux: give only one of them");
     }
     if (flags["tls-dir"] !== undefined && flags["tls-dir"] !== env["GT_TLS_DIR"])
-      refuse("tls-dir", "is for a sidecar, --socket for local tmux: give one of them");
+      refuse("tls-dir", "is for a sidecar, --socket for local tmux: give only one of them");
   }
   if (flags.server !== undefined && (flags.host ?? flags.port) !== undefined)
-    refuse("server", "is a control plane, --host and --port are a sidecar: give one of them");
+    refuse("server", "names a control plane, --host and --port name a sidecar: give only one of them");
   if (flags["agent-profile"] !== undefined && (flags.host ?? flags.port ?? flags.server ?? flags.context) !== undefined)
     refuse("agent-profile", "is for local tmux: a sidecar knows its agent");
 }
 
-/** The host as it is dialled: an IPv6 address may stand in brackets; `unix:` and an absolute path name a socket. */
+/** The host as it is dialled: an IPv6 address may be in brackets; `unix:` and an absolute path name a socket. */
 function checkHost(host: string, source: string): string {
   if (/^unix:\//.test(host)) return host;
   const bare = /^\[(.*)\]$/.exec(host)?.[1] ?? host;
   if (isHostName(bare)) return bare;
   const hint = /^[a-z][a-z0-9+.-]*:\/\//i.test(host)
-    ? "leave out the scheme"
+    ? "omit the scheme"
     : /:\d+$/.test(host)
       ? "give the port with --port"
       : "as in toast.example, 10.0.3.7, ::1 or unix:/run/agent.sock";

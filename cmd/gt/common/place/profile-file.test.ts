@@ -47,10 +47,10 @@ it("is not read when others may write it: they could send tokens and messages an
 it.each([
   ["[]", "not an object of profiles"],
   ["nonsense", ""],
-  ['{"profiles":{"a":1}}', "profile a is no object"],
+  ['{"profiles":{"a":1}}', "profile a is not an object"],
   ['{"profiles":{"a":{"passphrase":"x"}}}', "profile a has an unknown key passphrase"],
-  ['{"profiles":{"a":{"server":""}}}', "server of profile a is no text"],
-  ['{"current":7}', "current is no name"],
+  ['{"profiles":{"a":{"server":""}}}', "server of profile a is not a string"],
+  ['{"current":7}', "current is not a name"],
   ['{"profiles":{"a":{}},"profiles":{}}', ""],
 ])("refuses %s", (text, message) => {
   const path = put(text);

@@ -9,7 +9,7 @@ type Env = Readonly<Record<string, string | undefined>>;
 
 /** The file of profiles. */
 export interface Profiles {
-  /** Name of the one that is used when none is asked for. */
+  /** Name of the profile used by default. */
   readonly current: string;
   readonly profiles: Readonly<Record<string, Profile>>;
 }
@@ -38,7 +38,7 @@ export function readProfiles(env: Env): Profiles {
     if (["ENOENT", "ENOTDIR"].includes((err as NodeJS.ErrnoException).code ?? "")) return NONE;
     throw new DomainError("invalid", `cannot read ${path}: ${errorText(err)}`, { cause: err });
   }
-  // Whoever may write it sends our tokens and messages wherever they like.
+  // A user who may write it could send our tokens and messages anywhere.
   if ((statSync(path).mode & 0o022) !== 0) {
     throw new DomainError("denied", `${path} can be written by others`, { fields: { hint: `chmod 600 ${path}` } });
   }
@@ -48,7 +48,7 @@ export function readProfiles(env: Env): Profiles {
 /** Replaces the file at once; only its owner may read it. */
 export function writeProfiles(env: Env, profiles: Profiles): void {
   const path = profilePath(env);
-  if (path === undefined) throw new DomainError("invalid", "there is no place for the file: HOME is not set");
+  if (path === undefined) throw new DomainError("invalid", "no location for the file: HOME is not set");
   const fresh = `${path}.${process.pid}`;
   try {
     makeFolders(dirname(path));
@@ -76,7 +76,7 @@ export function profileInUse(env: Env, name: string | undefined): Profile {
   if (found !== undefined || name === undefined) return found ?? {};
   const known = Object.keys(profiles).join(", ");
   throw new DomainError("invalid", `no profile ${JSON.stringify(name)}${known === "" ? "" : `; there are: ${known}`}`, {
-    fields: { hint: `gt config set server HOST:PORT --profile ${NAME.test(name) ? name : "NAME"} makes one` },
+    fields: { hint: `gt config set server HOST:PORT --profile ${NAME.test(name) ? name : "NAME"} creates one` },
   });
 }
 
@@ -92,14 +92,14 @@ function parseProfiles(text: string, path: string): Profiles {
   const { current = DEFAULT_PROFILE, profiles = {} } = blockOf(value) ?? {};
   const named = blockOf(profiles);
   if (blockOf(value) === undefined || named === undefined) throw refuse("not an object of profiles");
-  if (typeof current !== "string") throw refuse("current is no name");
+  if (typeof current !== "string") throw refuse("current is not a name");
   for (const [name, profile] of Object.entries(named)) {
     const block = blockOf(profile);
-    if (block === undefined) throw refuse(`profile ${name} is no object`);
+    if (block === undefined) throw refuse(`profile ${name} is not an object`);
     for (const [key, one] of Object.entries(block)) {
       if (!isProfileKey(key))
         throw refuse(`profile ${name} has an unknown key ${key} (known: ${profileKeys.join(", ")})`);
-      if (typeof one !== "string" || one === "") throw refuse(`${key} of profile ${name} is no text`);
+      if (typeof one !== "string" || one === "") throw refuse(`${key} of profile ${name} is not a string`);
     }
   }
   return { current, profiles: named as Profiles["profiles"] };

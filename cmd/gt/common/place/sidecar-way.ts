@@ -16,28 +16,28 @@ export function checkWay(place: SidecarPlace, config: PlaceConfig, hasTls: boole
   if (place.source === "bead" && !config.insecure) refuseNetworkPlaintext(place.host, authority);
   if (place.tls === false && place.pod !== undefined && !config.insecure) refusePlaintextPod(authority);
   if (place.tls === true) {
-    throw new DomainError("unauthenticated", `${authority} wants a certificate`, {
+    throw new DomainError("unauthenticated", `${authority} requires a certificate`, {
       fields: { hint: "give --tls-dir, or --ca, --cert and --key" },
     });
   }
   if (config.token?.type === "signed") {
-    throw new DomainError("invalid", `${authority} is reached in plaintext, and a token is sent over TLS only`, {
+    throw new DomainError("invalid", `${authority} is reached in plaintext, and gt sends tokens only over TLS`, {
       fields: { hint: "give --tls-dir, or --ca, --cert and --key" },
     });
   }
 }
 
-/** Whoever may write a bead could have a message sent in the clear to any machine. */
+/** A user who may write a bead could otherwise have a message sent in plaintext to any machine. */
 function refuseNetworkPlaintext(host: string, authority: string): void {
   if (host === "localhost" || isLoopbackAddress(host)) return;
-  throw new DomainError("denied", `will not talk in plaintext to ${authority}, which the agent's bead names`, {
-    fields: { hint: "give --tls-dir, or --insecure-plaintext where the network itself keeps strangers out" },
+  throw new DomainError("denied", `will not use plaintext to reach ${authority}, the address in the agent's bead`, {
+    fields: { hint: "give --tls-dir, or --insecure-plaintext if the network itself keeps strangers out" },
   });
 }
 
 /** Who may label a pod could have a message sent to it; the forward itself is encrypted as far as the node. */
 function refusePlaintextPod(authority: string): void {
-  throw new DomainError("denied", `will not talk in plaintext to ${authority}, whose sidecar serves no TLS`, {
-    fields: { hint: "give --insecure-plaintext where the cluster itself keeps strangers out of that namespace" },
+  throw new DomainError("denied", `will not use plaintext to reach ${authority}, whose sidecar does not serve TLS`, {
+    fields: { hint: "give --insecure-plaintext if the cluster itself keeps strangers out of that namespace" },
   });
 }

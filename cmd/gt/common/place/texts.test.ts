@@ -29,7 +29,7 @@ describe("a receipt", () => {
   it("repeats in its hint the flags in use, and names no mode that the place refuses", () => {
     const blocked = (hasQueue: boolean) => receiptText(receipt({ outcome: "composer-busy" }), { ...TOAST, hasQueue });
     expect(blocked(true).hint).toBe(
-      "send or clear that text first; or send with --mode queue to have it typed afterwards; gt peek toast --port 9 shows the screen",
+      "send or clear that text first; or send it with --mode queue, to be typed afterwards; gt peek toast --port 9 shows the screen",
     );
     expect(blocked(false).hint).toBe("send or clear that text first; gt peek toast --port 9 shows the screen");
     expect(receiptText(receipt({ outcome: "queued" }), TOAST).hint).toContain("gt receipt toast r1 --port 9 shows");
@@ -56,7 +56,7 @@ describe("a receipt", () => {
     ["unsafe", 6, "not delivered to toast: the agent is busy"],
     ["cancelled", 6, "not delivered to toast: the agent is busy"],
     ["stranded", 7, "typed into toast but not submitted: the agent is busy"],
-    ["unknown", 7, "typed into toast, and nothing proves that it arrived: the agent is busy"],
+    ["unknown", 7, "typed into toast, but nothing proves that it was submitted: the agent is busy"],
   ])("%s leaves with %d", (outcome, exitCode, headline) => {
     const text = receiptText(receipt({ outcome, error: "the agent is busy", queuePosition: 2 }), TOAST);
     expect([text.exitCode, text.headline]).toEqual([exitCode, headline]);
@@ -68,7 +68,7 @@ describe("a receipt", () => {
       ...TOAST,
       agent: "to\x1b[Hast",
     });
-    expect(text.headline).toBe("typed into toast, and nothing proves that it arrived: x y");
+    expect(text.headline).toBe("typed into toast, but nothing proves that it was submitted: x y");
     expect(text.details).toEqual(['typed as: "ab\\n"']);
   });
 

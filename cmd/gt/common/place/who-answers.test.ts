@@ -19,7 +19,7 @@ describe("a sidecar that a bead names", () => {
   it("is another one by its address, and both are named", () => {
     expect(whoAnswers(bead, other)).toEqual({
       type: "another",
-      message: "rig/polecats/other (session s-2) answers at 10.0.0.1:9090, and rig/polecats/gone was asked for",
+      message: "rig/polecats/other (session s-2) answers at 10.0.0.1:9090, but rig/polecats/gone was requested",
     });
   });
 

@@ -3,7 +3,7 @@ import { authorityOf, type Place } from "../../../../internal/terminal/finding/r
 
 export type WhoAnswers =
   | { readonly type: "same" }
-  /** Certainly not the one that was asked for. */
+  /** Certainly not the requested one. */
   | { readonly type: "another"; readonly message: string }
   /** It calls itself something else, and where it is was said by the caller. */
   | { readonly type: "unclear"; readonly message: string };
@@ -22,10 +22,10 @@ export function whoAnswers(
   const named = `${answer.agent === "" ? "an agent without a name" : answer.agent} (session ${answer.sessionId})`;
   if (session !== undefined) {
     if (session === answer.sessionId) return { type: "same" };
-    return { type: "another", message: `${named} answers at ${at}, and ${agent} (session ${session}) was asked for` };
+    return { type: "another", message: `${named} answers at ${at}, but ${agent} (session ${session}) was requested` };
   }
   if (agent === "" || agent === answer.sessionId || isSame(agent, answer.agent)) return { type: "same" };
-  const message = `${named} answers at ${at}, and ${agent} was asked for`;
+  const message = `${named} answers at ${at}, but ${agent} was requested`;
   const isCertain = source === "bead" || (agent.includes("/") && answer.agent.includes("/"));
   return { type: isCertain ? "another" : "unclear", message };
 }

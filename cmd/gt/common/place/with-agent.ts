@@ -118,7 +118,7 @@ async function compare(place: SidecarPlace, backend: Backend, signal: AbortSigna
       return who.message;
     case "another":
       throw new DomainError("denied", who.message, {
-        fields: { hint: "nothing was sent; correct the agent's bead, or the address that you gave" },
+        fields: { hint: "nothing was sent; correct the agent's bead, or the given address" },
       });
   }
 }

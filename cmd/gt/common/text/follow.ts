@@ -75,7 +75,7 @@ function printNew(
   context: CommandContext,
 ): void {
   const { lines, skipped } = stream.push(linesOf(update), update.rows, now);
-  if (skipped) context.note("the agent printed faster than it could be followed: lines are missing here");
+  if (skipped) context.note("the agent printed faster than gt could follow: lines are missing here");
   print(lines, options, context);
 }
 

@@ -5,7 +5,7 @@ interface Line {
   readonly text: string;
   /** How it is recognised again: without styling. */
   readonly key: string;
-  /** Monotonic ms since it stands there. */
+  /** Monotonic ms since it is there. */
   readonly since: number;
   printed: boolean;
 }

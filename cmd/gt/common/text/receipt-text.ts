@@ -30,7 +30,7 @@ const EXIT_CODES: Readonly<Record<NudgeOutcome, 0 | 5 | 6 | 7>> = {
 const MAX_EVIDENCE = 6;
 const MAX_SHOWN_TEXT = 200;
 
-/** What hints are made of. */
+/** The parts of hints. */
 export interface ReceiptPlace {
   /** The agent's address. */
   readonly agent: string;
@@ -88,15 +88,15 @@ function headline(receipt: NudgeReceipt, agent: string): string {
     case "stranded":
       return `typed into ${oneLine(agent)} but not submitted${why}`;
     case "unknown":
-      return `typed into ${oneLine(agent)}, and nothing proves that it arrived${why}`;
+      return `typed into ${oneLine(agent)}, but nothing proves that it was submitted${why}`;
     case "blocked-by-dialog":
       return `not delivered to ${oneLine(agent)}${why || ": a dialog is open"}`;
     case "composer-busy":
-      return `not delivered to ${oneLine(agent)}${why || ": somebody's text stands in the composer"}`;
+      return `not delivered to ${oneLine(agent)}${why || ": the composer holds someone's text"}`;
     case "agent-dead":
-      return `not delivered to ${oneLine(agent)}${why || ": the agent does not run"}`;
+      return `not delivered to ${oneLine(agent)}${why || ": the agent is not running"}`;
     case "expired":
-      return `not delivered to ${oneLine(agent)}${why || ": it expired in the queue"}`;
+      return `not delivered to ${oneLine(agent)}${why || ": its time to live ended in the queue"}`;
     case "unsafe":
       return `not delivered to ${oneLine(agent)}${why || ": it cannot be made safe for this agent"}`;
     case "cancelled":
@@ -115,13 +115,13 @@ function details(receipt: NudgeReceipt): readonly string[] {
 
 function hint(receipt: NudgeReceipt, { line, hasQueue }: ReceiptPlace): string {
   const look = `${line("peek")} shows the screen`;
-  const orQueue = hasQueue ? "; or send with --mode queue to have it typed afterwards" : "";
+  const orQueue = hasQueue ? "; or send it with --mode queue, to be typed afterwards" : "";
   switch (receipt.outcome) {
     case "submitted":
     case "cancelled":
       return "";
     case "queued":
-      return `it is typed at the next idle moment; ${line("receipt", receipt.requestId)} shows what became of it`;
+      return `it will be typed at the next idle moment; ${line("receipt", receipt.requestId)} shows the outcome`;
     case "blocked-by-dialog":
       return `${line("respond")} shows the dialog and answers it${orQueue}; ${look}`;
     case "composer-busy":
@@ -133,9 +133,9 @@ function hint(receipt: NudgeReceipt, { line, hasQueue }: ReceiptPlace): string {
     case "unsafe":
       return "change the message";
     case "stranded":
-      return `it stands in the agent's composer: ${look}; do not send it again before that is cleared`;
+      return `it is still in the agent's composer: ${look}; do not send it again until the composer is cleared`;
     case "unknown":
-      return `${look}; gt does not send it again by itself`;
+      return `${look}; gt does not resend it automatically`;
   }
 }
 

@@ -110,7 +110,7 @@ export function statusJson(row: StatusRow): Record<string, unknown> {
   };
 }
 
-/** What stands behind the state: `, 2 in the background`. Empty when nothing goes on there. */
+/** The text after the state: `, 2 in the background`. Empty if no task runs there. */
 export function behindText({ background }: AgentStatus): string {
   return background.length === 0 ? "" : `, ${background.length} in the background`;
 }

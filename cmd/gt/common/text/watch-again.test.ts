@@ -39,8 +39,8 @@ it("goes on over a lost connection, and says so", async () => {
   const second = [update("b", "snapshot"), update("c", "end")];
   expect(await watched([first, [lost], second])).toEqual(["a", "b", "c"]);
   expect(notes).toEqual([
-    "the connection was lost, trying again (127.0.0.1:9090: the connection was cut)",
-    expect.stringMatching(/^connected again after /),
+    "the connection was lost, reconnecting (127.0.0.1:9090: the connection was cut)",
+    expect.stringMatching(/^reconnected after /),
   ]);
 });
 

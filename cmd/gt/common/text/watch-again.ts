@@ -14,13 +14,13 @@ export interface WatchAgainDeps {
 }
 
 const RETRY = { firstMs: 100, maxMs: 2000, factor: 2 };
-/** Somebody who watches overnight wants to hear that the agent is gone for good. */
+/** A person who watches overnight wants to see that the agent is gone permanently. */
 const GIVE_UP_MS = 5 * 60_000;
 
 /**
- * The updates of a watch that goes on when the connection breaks or the serving half restarts: it is opened again, and
- * its first picture says what has changed meanwhile. @throws what the watch throws, when it never began, was refused,
- * or does not come back within five minutes
+ * The updates of a watch that continues when the connection breaks or the serving half restarts: it is opened again,
+ * and its first picture says what has changed meanwhile. @throws what the watch throws, when it never began, was
+ * refused, or does not come back within five minutes
  */
 export async function* watchAgain(
   backend: Pick<Backend, "watch">,
@@ -33,7 +33,7 @@ export async function* watchAgain(
   for (let attempt = 0; ; attempt++) {
     try {
       for await (const update of backend.watch(request, signal)) {
-        if (lostAt !== undefined) deps.back(`connected again after ${durationText(clock.monotonicMs() - lostAt)}`);
+        if (lostAt !== undefined) deps.back(`reconnected after ${durationText(clock.monotonicMs() - lostAt)}`);
         [hasBegun, lostAt, attempt] = [true, undefined, 0];
         yield update;
         if (update.kind === "end") return;
@@ -41,7 +41,7 @@ export async function* watchAgain(
       return;
     } catch (err) {
       if (!hasBegun || signal.aborted || !mayPass(err)) throw err;
-      if (lostAt === undefined) deps.lost(`the connection was lost, trying again (${err.message})`);
+      if (lostAt === undefined) deps.lost(`the connection was lost, reconnecting (${err.message})`);
       lostAt ??= clock.monotonicMs();
       if (clock.monotonicMs() - lostAt >= GIVE_UP_MS) throw err;
     }

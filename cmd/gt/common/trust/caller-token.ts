@@ -5,13 +5,13 @@ import { certificatesOf } from "../../../../internal/pki/pem.ts";
 import { readText } from "./read-text.ts";
 import type { TokenSource } from "./token-source.ts";
 
-/** A new one is made when less is left of it. */
+/** A new one is created when less than this is left. */
 const LEAST_LEFT_MS = 60_000;
 const TTL_MS = 300_000;
 
 export interface CallerTokenDeps {
   readonly clock: Clock;
-  /** The certificate in use (PEM, leaf first): tokens that are made here are bound to it. */
+  /** The certificate in use (PEM, leaf first): tokens created here are bound to it. */
   readonly certificate: () => string;
   readonly subject: string;
 }

@@ -11,7 +11,7 @@ export interface CurrentTlsDeps {
 /**
  * Looks before each call whether certificate, key, CA or revocation lists were replaced, so that a command that runs
  * for days comes back with what is good then. What cannot be read or used, e.g. because it is half written, is looked
- * at again before the next call, and what was used before goes on.
+ * at again before the next call, and what was used before continues.
  */
 export function currentTls({ read, use }: CurrentTlsDeps, first: TlsFiles): Interceptor {
   let used = JSON.stringify(first);

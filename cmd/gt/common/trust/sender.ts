@@ -11,7 +11,7 @@ const SENDER_HEADER = "gastown-sender";
 /** What a header takes as a sender. */
 const NAME = /^[\x20-\x7e]{1,256}$/;
 
-/** Says who asks to one that believes its caller, where a header can hold the name. */
+/** Names the sender to a sidecar that trusts its caller, if a header can contain the name. */
 export function senderHeaders(env: Readonly<Record<string, string | undefined>>): Readonly<Record<string, string>> {
   const sender = senderOf(env);
   return NAME.test(sender) ? { [SENDER_HEADER]: sender } : {};

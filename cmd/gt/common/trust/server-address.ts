@@ -11,7 +11,7 @@ export function readServer(text: string, source: string): string {
   const port = digits === undefined ? DEFAULT_PORT : Number(digits);
   if (isHostName(host) && port >= 1 && port <= 65_535) return `${host.includes(":") ? `[${host}]` : host}:${port}`;
   const hint = text.startsWith("http://")
-    ? "a control plane is reached over TLS only: leave out the scheme"
+    ? "a control plane is reached only over TLS: omit the scheme"
     : "as in bridge.example.com:9445, 10.0.3.7 or [::1]:9445";
   throw new DomainError("invalid", `${source} takes HOST:PORT, not ${JSON.stringify(text)}`, { fields: { hint } });
 }

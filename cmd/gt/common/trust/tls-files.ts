@@ -67,9 +67,9 @@ function sessionCheck(
       case "silent":
         return namespace === undefined
           ? "also"
-          : mismatch(`the certificate names no session, and ${asked} was asked for`);
+          : mismatch(`the certificate names no session, but ${asked} was requested`);
       case "another":
-        return mismatch(`the certificate is that of ${claim.named}, and ${asked} was asked for`);
+        return mismatch(`the certificate belongs to ${claim.named}, but ${asked} was requested`);
     }
   };
 }

@@ -25,7 +25,7 @@ export async function tlsMismatch(
     if (!causes(err).some((one) => /WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG/.test(codeOf(one)))) return undefined;
     return new DomainError("unavailable", `${at} does not serve TLS`, {
       fields: {
-        hint: "is it the health port, or a sidecar without --tls-dir? then leave out --tls-dir and GT_TLS_DIR",
+        hint: "is it the health port, or a sidecar without --tls-dir? then omit --tls-dir and GT_TLS_DIR",
       },
       cause: err,
     });
@@ -40,7 +40,7 @@ export async function tlsMismatch(
 function untrusted(err: DomainError, host: string): DomainError | undefined {
   const code = causes(err).map(codeOf).find(Boolean) ?? "";
   const hint = /ALTNAME_INVALID/.test(code)
-    ? `its certificate names its session, not this address: have it issued with --san ${host}, or let the agent's bead name its session`
+    ? `its certificate names its session, not this address: have it issued with --san ${host}, or record the session in the agent's bead`
     : /SELF_SIGNED|UNABLE_TO_(GET_ISSUER|VERIFY)|CERT_(UNTRUSTED|SIGNATURE)/.test(code)
       ? "its certificate does not lead to your CA: give its CA with --ca, or as ca.crt in --tls-dir"
       : undefined;

@@ -17,7 +17,7 @@ export type TokenFlag = (typeof TOKEN_FLAGS)[number];
 
 type TokenValues = Readonly<Partial<Record<TokenFlag, string>>>;
 
-/** What a token can be made from: what was given, and what stands in a profile. */
+/** What a token can be made from: what was given, and what is in a profile. */
 export interface TokenInputs {
   readonly flags: TokenValues;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -43,7 +43,7 @@ export function readTokenSource({ flags, env, profile, toServer }: TokenInputs):
   if (!isGiven(merged) || (toServer && onlyProject && merged["jwt-key"] === undefined)) return undefined;
   const { "jwt-key": keyPath, "jwt-issuer": issuer, project, "jwt-audience": audience } = merged;
   if (!keyPath || !issuer || !project || audience === "") {
-    throw new DomainError("invalid", "a token takes --jwt-key, --jwt-issuer and --project, all three");
+    throw new DomainError("invalid", "a token needs all three of --jwt-key, --jwt-issuer and --project");
   }
   return { type: "signed", keyPath, issuer, project, audience: audience ?? (toServer ? "bridge" : "gt-sidecar") };
 }

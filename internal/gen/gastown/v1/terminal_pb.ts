@@ -21,7 +21,7 @@ export const file_gastown_v1_terminal: GenFile = /*@__PURE__*/
  */
 export type SendInputRequest = Message<"gastown.v1.SendInputRequest"> & {
   /**
-   * Name of the session. Empty means `claude`; a sidecar has no other, anything else is `not_found`.
+   * Name of the session. Empty means `claude`; a sidecar has no other session, so any other name is `not_found`.
    *
    * @generated from field: string session = 1;
    */
@@ -35,8 +35,8 @@ export type SendInputRequest = Message<"gastown.v1.SendInputRequest"> & {
   input: string;
 
   /**
-   * true: a nudge in the default mode (checked, submitted, confirmed). false: the text is cleaned as a nudge is and typed
-   * without being submitted, never into a dialog or onto a draft (`failed_precondition`).
+   * true: a nudge in the default mode (checked, submitted, confirmed). false: the text is cleaned as a nudge is and
+   * typed without being submitted, never into a dialog or onto a draft (`failed_precondition`).
    *
    * @generated from field: bool nudge = 3;
    */
@@ -51,13 +51,13 @@ export const SendInputRequestSchema: GenMessage<SendInputRequest> = /*@__PURE__*
   messageDesc(file_gastown_v1_terminal, 0);
 
 /**
- * What became of the text.
+ * The result for the text.
  *
  * @generated from message gastown.v1.SendInputResponse
  */
 export type SendInputResponse = Message<"gastown.v1.SendInputResponse"> & {
   /**
-   * With `nudge`: it was submitted. Without: it was typed.
+   * With `nudge`: whether it was submitted. Without: whether it was typed.
    *
    * @generated from field: bool delivered = 1;
    */
@@ -86,7 +86,7 @@ export const SendInputResponseSchema: GenMessage<SendInputResponse> = /*@__PURE_
 export const TerminalService: GenService<{
   /**
    * SendInput types text. Needs the role `nudge` with `nudge = true`, otherwise `operate`.
-   * Errors: `not_found` for another session than this agent's, `invalid_argument`, `permission_denied`,
+   * Errors: `not_found` for a session other than this agent's, `invalid_argument`, `permission_denied`,
    * `resource_exhausted` when the queue is full.
    *
    * @generated from rpc gastown.v1.TerminalService.SendInput

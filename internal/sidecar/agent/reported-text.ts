@@ -1,18 +1,18 @@
-/** Letters and digits that are remembered, UTF-16 units; the older half goes when there are more. */
+/** Letters and digits that are remembered, UTF-16 units; beyond this the older half is dropped. */
 const REMEMBERED = 512 * 1024;
-/** So many letters of two lines, one behind the other, are enough to find them where they are not expected. */
+/** This many letters of two consecutive lines are enough to find them where they are not expected. */
 const ENOUGH = 12;
-/** Of the second one so many are compared: it may be cut elsewhere now. */
+/** How many letters of the second line are compared: it may now be cut at a different place. */
 const FOLLOWING = 24;
-/** After so many lines in a row that were not known, what comes is new. */
+/** After this many unknown lines in a row, the following lines are new. */
 const PATIENCE = 100;
 
 /**
- * What was told, as letters and digits without anything between them: so a line is known again that the program draws a
- * second time, however it wraps and frames it now. Looks for lines between `redrawn` and `settled` only, and in their
- * order: one that the program prints a second time behind all that was told is new. Pure.
+ * The reported text, reduced to its letters and digits, so that a line is recognised when the program draws it a
+ * second time with other wrapping or frames. Lines are looked up only between `redrawn` and `settled`, and in their
+ * order: a line that the program prints a second time after all reported text is new. Pure.
  */
-export class ToldText {
+export class ReportedText {
   #text = "";
   /** Where the next line is expected; undefined: no line is. */
   #next: number | undefined;
@@ -25,20 +25,20 @@ export class ToldText {
     if (this.#text.length > REMEMBERED) this.#forget(this.#text.length - REMEMBERED / 2);
   }
 
-  /** From now on the program may draw again what it has drawn before. */
+  /** From now on the program may redraw earlier content. */
   redrawn(): void {
     this.#next = 0;
     this.#misses = 0;
   }
 
-  /** What it prints from now on is new. */
+  /** From now on everything it prints is new. */
   settled(): void {
     this.#next = undefined;
   }
 
   /**
-   * The next line that is drawn: was it told before? `following`: the one behind it, as far as it is there. One without
-   * letters is what the one before it was.
+   * Whether the next drawn line was reported before. `following`: the line after it, as far as it exists. A line
+   * without letters gets the answer of the line before it.
    */
   isKnown(line: string, following = ""): boolean {
     if (this.#next === undefined) return false;
@@ -54,7 +54,7 @@ export class ToldText {
     return true;
   }
 
-  /** Behind one that was not known nothing is expected: there a line alone counts only if there is no other like it. */
+  /** After an unknown line nothing is expected: a line alone then counts only if it is unique. */
   #find(letters: string, following: string, next: number): number | undefined {
     if (this.#misses === 0 && this.#text.startsWith(letters, next)) return next;
     const both = letters + following;

@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { ToldText } from "./told-text.ts";
+import { ReportedText } from "./reported-text.ts";
 
 const LINES = Array.from({ length: 40 }, (_, i) => `- item ${i}: ${"alpha beta gamma ".repeat(i % 5)}end ${i}`);
 /** Those of them that are not known. */
 const freshOf = (lines: readonly string[]) => lines.filter((line, i) => !text.isKnown(line, lines[i + 1]));
-let text: ToldText;
+let text: ReportedText;
 beforeEach(() => {
-  text = new ToldText();
+  text = new ReportedText();
   for (const line of LINES) text.add(line);
 });
 
@@ -25,7 +25,7 @@ describe("lines that a program draws again", () => {
     expect(freshOf([...last, "╰────╯", ...last])).toEqual([]);
   });
 
-  it("are told apart from new ones between and behind them", () => {
+  it("are distinguished from new ones between and after them", () => {
     text.redrawn();
     const drawn = [...LINES.slice(0, 5), "a heading that nobody has seen", ...LINES.slice(5), "what is new"];
     const fresh = drawn.filter((line, i) => {

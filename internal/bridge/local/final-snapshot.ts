@@ -16,7 +16,7 @@ import {
 import type { EventSession } from "../../wire/session-event.ts";
 import { endedTerminal } from "../ended-terminal.ts";
 import type { Caller, SessionTerminal } from "../session-backend.ts";
-import type { ToldReceipts } from "./told-receipts.ts";
+import type { RecordedReceipts } from "./recorded-receipts.ts";
 
 const { peek, status, getNudge } = SidecarService.method;
 const BRIDGE: Caller = { identity: "bridge", role: "read" };
@@ -28,13 +28,13 @@ const MOST_LINES = 100_000;
 const ANSWER_MS = 1000;
 
 /** What a session's terminal showed when its agent had ended. */
-export interface LastLook {
+export interface FinalSnapshot {
   readonly screen: SidecarPeekResponse;
   readonly status: SidecarStatusResponse;
 }
 
 /** Asks the sidecar of an agent that has just ended; undefined when it does not answer within a second. */
-export async function lastLookAt(clock: Clock, terminal: SessionTerminal): Promise<LastLook | undefined> {
+export async function takeFinalSnapshot(clock: Clock, terminal: SessionTerminal): Promise<FinalSnapshot | undefined> {
   const stop = new AbortController();
   const request = create(SidecarPeekRequestSchema, { lines: KEPT_LINES });
   const asked = Promise.all([
@@ -42,7 +42,7 @@ export async function lastLookAt(clock: Clock, terminal: SessionTerminal): Promi
     terminal.unary(status, create(status.input), BRIDGE, stop.signal),
   ]);
   try {
-    const [screen, last] = await withTimeout(clock, ANSWER_MS, "the last look at an agent", asked);
+    const [screen, last] = await withTimeout(clock, ANSWER_MS, "an agent's final snapshot", asked);
     const output = screen.output.slice(-KEPT_CHARS);
     const isCut = screen.truncated || output.length < screen.output.length;
     return { screen: { ...screen, output, truncated: isCut, sessionAlive: false }, status: last };
@@ -54,16 +54,16 @@ export async function lastLookAt(clock: Clock, terminal: SessionTerminal): Promi
 }
 
 export interface Remains {
-  readonly look: LastLook | undefined;
-  readonly receipts: ToldReceipts;
+  readonly look: FinalSnapshot | undefined;
+  readonly receipts: RecordedReceipts;
   readonly session: EventSession;
 }
 
 /**
- * A terminal that shows the last look, at most 200 lines, without colours, and gives the receipts that were told.
- * Nothing was seen: an empty screen.
+ * A terminal that shows the final snapshot, at most 200 lines, without colours, and returns the recorded receipts.
+ * Without a snapshot it shows an empty screen.
  */
-export function lastTerminal({ look, receipts, session }: Remains, why: () => DomainError): SessionTerminal {
+export function snapshotTerminal({ look, receipts, session }: Remains, why: () => DomainError): SessionTerminal {
   async function answer<I extends DescMessage, O extends DescMessage>(
     method: DescMethodUnary<I, O>,
     request: MessageShape<I>,
@@ -82,7 +82,7 @@ export function lastTerminal({ look, receipts, session }: Remains, why: () => Do
 }
 
 /** @throws DomainError `invalid` */
-function screenOf(look: LastLook | undefined, { lines, all }: SidecarPeekRequest): SidecarPeekResponse {
+function screenOf(look: FinalSnapshot | undefined, { lines, all }: SidecarPeekRequest): SidecarPeekResponse {
   if (lines > MOST_LINES) throw new DomainError("invalid", `cannot peek ${lines} lines: at most ${MOST_LINES}`);
   if (look === undefined) return create(SidecarPeekResponseSchema);
   const { screen } = look;
@@ -94,7 +94,10 @@ function screenOf(look: LastLook | undefined, { lines, all }: SidecarPeekRequest
   return create(SidecarPeekResponseSchema, { ...screen, output, truncated: isCut });
 }
 
-function statusOf(look: LastLook | undefined, { sessionId, projectId, provider }: EventSession): SidecarStatusResponse {
+function statusOf(
+  look: FinalSnapshot | undefined,
+  { sessionId, projectId, provider }: EventSession,
+): SidecarStatusResponse {
   const known = look?.status ?? create(SidecarStatusResponseSchema, { sessionId, projectId, provider });
   const state = look?.status.state === AgentState.CRASH_LOOP ? AgentState.CRASH_LOOP : AgentState.DEAD;
   return { ...known, state, sessionAlive: false, agentPid: 0 };

@@ -4,14 +4,14 @@ import { NudgeOutcome, type NudgeReceipt } from "../../gen/gastown/v1/common_pb.
 import { type SidecarNudgeResponse, SidecarNudgeResponseSchema } from "../../gen/gastown/v1/sidecar_pb.ts";
 import type { Caller } from "../session-backend.ts";
 
-/** So many of a session's receipts are kept, the newest. */
+/** How many of a session's newest receipts are kept. */
 const KEPT = 1000;
 
-/** The receipts that a sidecar told, for whoever asks when it has gone. */
-export class ToldReceipts {
+/** The receipts that a sidecar reported, for calls after it has ended. */
+export class RecordedReceipts {
   readonly #receipts = new Map<string, NudgeReceipt>();
 
-  tell(receipt: NudgeReceipt): void {
+  record(receipt: NudgeReceipt): void {
     this.#receipts.delete(receipt.requestId);
     this.#receipts.set(receipt.requestId, receipt);
     const [oldest] = this.#receipts.keys();
@@ -40,5 +40,5 @@ export class ToldReceipts {
   }
 }
 
-/** A receipt names the caller, and behind it how its message came. */
+/** A receipt's sender is the caller, followed by how its message arrived. */
 const isFrom = (sender: string, identity: string) => sender === identity || sender.startsWith(`${identity} via `);
