@@ -303,7 +303,7 @@ describe("an agent that draws no composer after Enter", () => {
       pane.unreadBytes = unread;
       pane.show(view);
     };
-    expect(await delivered()).toMatchObject({ outcome: "unknown", error: expect.stringContaining("cannot be seen") });
+    expect(await delivered()).toMatchObject({ outcome: "unknown", error: expect.stringContaining("no longer visible") });
     expect(clock.monotonicMs()).toBeGreaterThanOrEqual(ms);
     expect(clock.monotonicMs()).toBeLessThan(ms + 200);
   });

@@ -49,7 +49,7 @@ describe("a monitor", () => {
     await clock.advance(700);
     await monitor.look(signal);
     await clock.advance(50);
-    expect(monitor.report.evidence[0]).toMatchObject({ value: "it ended; it is started again", ageMs: 750 });
+    expect(monitor.report.evidence[0]).toMatchObject({ value: "it ended; it is being restarted", ageMs: 750 });
   });
 
   it("counts the silence of a new life from its start", async () => {
@@ -61,7 +61,7 @@ describe("a monitor", () => {
     await monitor.look(signal);
     pane.show({});
     expect(await state()).toBe("uncertain");
-    expect(monitor.report.evidence[0]).toMatchObject({ value: "no source tells busy from idle", ageMs: 0 });
+    expect(monitor.report.evidence[0]).toMatchObject({ value: "no source distinguishes busy from idle", ageMs: 0 });
   });
 
   it("takes an unknown program for starting until it shows something, again in each life", async () => {
