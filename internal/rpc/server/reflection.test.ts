@@ -56,6 +56,11 @@ describe("files", () => {
     expect(await filesFor(asked)).toEqual([sidecar]);
   });
 
+  it("tell what the details of errors hold", async () => {
+    const asked: Ask = { case: "fileContainingSymbol", value: "google.rpc.ErrorInfo" };
+    expect(await filesFor(asked)).toEqual([["google/rpc/error_details.proto", "google/protobuf/duration.proto"]]);
+  });
+
   it("are not sent twice as imports on one stream", async () => {
     const asked = (value: string): Ask => ({ case: "fileByFilename", value });
     const [first, second] = await filesFor(asked("gastown/v1/common.proto"), asked("gastown/v1/sidecar.proto"));

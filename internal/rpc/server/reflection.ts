@@ -1,5 +1,6 @@
 import { createRegistry, type DescFile, type DescService, type Registry, toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
+import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import { ServerReflection, type ServerReflectionRequest } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
 import {
   ServerReflection as ServerReflectionAlpha,
@@ -26,8 +27,8 @@ interface Known {
 }
 
 /**
- * Server reflection, v1 and v1alpha, over the given services and itself, so that generic clients (grpcurl) can call
- * without .proto files. Files come with everything they import, each once per stream.
+ * Server reflection, v1 and v1alpha, over the given services, the details of errors, and itself, so that generic
+ * clients (grpcurl) can call without .proto files. Files come with everything they import, each once per stream.
  */
 export function reflectionRoutes(services: readonly DescService[]): Routes {
   const known = knownOf([...services, ServerReflection, ServerReflectionAlpha]);
@@ -45,6 +46,7 @@ function knownOf(services: readonly DescService[]): Known {
     file.dependencies.forEach(add);
   };
   for (const service of services) add(service.file);
+  add(ErrorInfoSchema.file); // in the details of every error
   return { services, files, types: createRegistry(...files.values()) };
 }
 

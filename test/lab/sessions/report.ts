@@ -5,7 +5,14 @@ import type { FleetMember } from "./fleet-member.ts";
 import type { FleetSample } from "./fleet-sample.ts";
 import type { SessionSoakResult } from "./soak-sessions.ts";
 
-export function sessionRows({ faults, samples, members, peeks, updates, overviewsEnded }: SessionSoakResult): readonly Measured[] {
+export function sessionRows({
+  faults,
+  samples,
+  members,
+  peeks,
+  updates,
+  overviewsEnded,
+}: SessionSoakResult): readonly Measured[] {
   const name = (what: string) => `soak, ${members.length} sessions: ${what}`;
   const count = (of: (member: FleetMember) => number) => members.reduce((all, member) => all + of(member), 0);
   return [
