@@ -7,7 +7,7 @@ import { claudeDialog, isFooter, isWide } from "./claude-dialog.ts";
 const REACH = 200;
 const PASTE = /\[(?:Pasted text #\d+(?: \+\d+ lines)?|\.\.\.Truncated text #\d+[^\]]{0,40}\.\.\.|Image #\d+)\]/g;
 /**
- * The colours of tips, hints and times. The composer's text is drawn in the terminal's own; among that, grey letters are
+ * The colours of tips, hints and times. The composer's text is drawn in the terminal's own; grey letters among it are
  * of a tip that stood on the row before: 2.1.197 leaves them behind characters whose columns it counts otherwise.
  */
 const GREY = /^(?:8|23[89]|24\d|#([4-9a-b][0-9a-f])\1\1)$/i;

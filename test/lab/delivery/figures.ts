@@ -22,7 +22,7 @@ export interface Figures {
 }
 
 /** How many messages were sent, and how many of them were told to be submitted, or not to be known. */
-export interface Taken {
+interface Taken {
   readonly sends: number;
   readonly submitted: number;
   readonly unknown: number;
