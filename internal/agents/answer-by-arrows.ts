@@ -50,9 +50,9 @@ function walk(keys: ListKeys, { choices }: DialogView, from: number, to: number)
 
 function give(keys: ListKeys, on: AnswerStep["on"], text: string | undefined): AnswerStep[] {
   const enter = { type: "key", name: "Enter" } as const;
-  if (text === undefined) return [{ press: enter, on, decides: true }];
+  if (text === undefined) return [{ press: enter, on }];
   const typed: AnswerStep = { press: { type: "text", text }, on };
-  const submit: AnswerStep = { press: enter, on, after: { type: "text", text }, decides: true };
+  const submit: AnswerStep = { press: enter, on, after: { type: "text", text } };
   if (keys.textField !== "after-enter") return [typed, submit];
   return [{ press: enter, on }, { ...typed, after: { type: "field" } }, submit];
 }

@@ -10,8 +10,6 @@ export interface ComposerView {
   readonly text: string;
   /** How many folded pastes (`[Pasted text #1 +4 lines]`) stand in it. */
   readonly pasteMarkers: number;
-  /** Set when the draft is taller than the box and `text` is only the part that shows. */
-  readonly clipped?: true;
 }
 
 export type DialogKind =
@@ -69,8 +67,6 @@ export interface ScreenView {
   readonly parked?: string;
   /** The row with that mark, at most 400 characters; it may say when the limit ends. */
   readonly parkedRow?: string;
-  /** Messages that the agent shows as held in its own queue. */
-  readonly queued?: readonly string[];
   /** What the screen says runs in the background; a kind that it does not name is not known. */
   readonly background?: readonly BackgroundCount[];
 }
@@ -109,8 +105,6 @@ export interface AnswerStep {
    * What earlier steps made of the dialog: a field that is open by now, or a typed text that it shows. Absent: nothing.
    */
   readonly after?: { readonly type: "field" } | { readonly type: "text"; readonly text: string };
-  /** The answer is given with this step; until then nothing is decided. */
-  readonly decides?: true;
 }
 
 export type Answer =
@@ -164,14 +158,8 @@ export interface AgentProfile {
    * may change at any time.
    */
   readonly movesBelow?: true;
-  readonly submit: {
-    /** tmux key name that submits. */
-    readonly key: string;
-    /** Output must have been quiet for this long between the paste's echo and the key. */
-    readonly settleMs: number;
-  };
-  /** True when the agent keeps messages that arrive while it works and takes them itself later. */
-  readonly queuesWhileBusy: boolean;
+  /** Output must have been quiet for this long between the paste's echo and the Enter that submits. */
+  readonly settleMs: number;
   /** Makes a message harmless to this agent, or says why that cannot be. Input is normalised text (`safe-text.ts`). */
   defuse(message: string): SafeText;
   /**

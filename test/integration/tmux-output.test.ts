@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { FifoHolder, makeFifo, readFifo } from "../../internal/files/fifo.ts";
-import { eventually, testDeps, tmuxSandbox } from "../support/screens/tmux-sandbox.ts";
+import { eventually, pipeTo, testDeps, tmuxSandbox, unpipe } from "../support/screens/tmux-sandbox.ts";
 
 /** A FIFO in a folder of its own, held open. */
 async function heldFifo() {
@@ -138,7 +138,7 @@ describe("readFifo", () => {
       argv: ["sh", "-c", "read go; seq 1 200000; echo the end; exec cat"],
       cols: 40,
     });
-    await box.pane.pipeTo(fifo.path);
+    await pipeTo(box, fifo.path);
     const stop = new AbortController();
     let first = "";
     const done = readFifo(
@@ -161,7 +161,7 @@ describe("readFifo", () => {
   });
 });
 
-describe("pipeTo", () => {
+describe("the pipe of a pane", () => {
   it("delivers the output, through any path, and stops when asked", async () => {
     await using box = await tmuxSandbox({ argv: ["cat"] });
     const dir = join(box.dir, "it's #{pid} #(id) %d $HOME");
@@ -169,10 +169,10 @@ describe("pipeTo", () => {
     const path = join(dir, "o ut");
     await makeFifo(path, process.env);
     await using one = reading(path);
-    await box.pane.pipeTo(path);
+    await pipeTo(box, path);
     await box.pane.sendText("abc");
     await eventually("output", () => one.text().includes("abc"));
-    await box.pane.unpipe();
+    await unpipe(box);
     expect((await box.pane.facts()).piped).toBe(false);
   });
 
@@ -180,7 +180,7 @@ describe("pipeTo", () => {
     await using fifo = await heldFifo();
     await using box = await tmuxSandbox({ argv: ["cat"] });
     await using one = reading(fifo.path);
-    await box.pane.pipeTo(fifo.path);
+    await pipeTo(box, fifo.path);
     await box.pane.sendKeys(["C-d"]);
     await eventually("death", async () => (await box.pane.facts()).dead);
     await box.pane.respawn({ argv: ["sh", "-c", "echo second life; exec cat"], env: {}, unsetEnv: [], cwd: "/" });
@@ -192,7 +192,7 @@ describe("pipeTo", () => {
     await using fifo = await heldFifo();
     await using box = await tmuxSandbox({ argv: ["cat"] });
     await using one = reading(fifo.path);
-    await box.pane.pipeTo(fifo.path);
+    await pipeTo(box, fifo.path);
     const { pid } = await box.pane.facts();
     const piper = await eventually("the piping process", async () =>
       (await catsOf(box.server.pid ?? 0)).find((other) => other !== pid),
@@ -203,7 +203,7 @@ describe("pipeTo", () => {
       await box.pane.sendText("lost");
       return !(await box.pane.facts()).piped;
     });
-    await box.pane.pipeTo(fifo.path);
+    await pipeTo(box, fifo.path);
     await box.pane.sendText("found");
     await eventually("output", () => one.text().includes("found"));
   });
@@ -212,7 +212,7 @@ describe("pipeTo", () => {
     await using fifo = await heldFifo();
     await using box = await tmuxSandbox({ argv: ["true"] });
     await eventually("death", async () => (await box.pane.facts()).dead);
-    await expect(box.pane.pipeTo(fifo.path)).rejects.toMatchObject({ kind: "precondition" });
+    await expect(pipeTo(box, fifo.path)).rejects.toMatchObject({ kind: "precondition" });
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { loadScreenCases } from "../../../test/support/screens/screen-corpus.ts";
-import type { Answer, DialogChoice, DialogView } from "../profile.ts";
+import type { Answer, AnswerStep, DialogChoice, DialogView } from "../profile.ts";
 import { profileNamed } from "./registry.ts";
 
 const cases = await loadScreenCases();
@@ -15,44 +15,44 @@ function answer(profile: string, dialog: DialogView, choice: string, text?: stri
   return profileNamed(profile).answer?.(dialog, choice, text);
 }
 
-/** `Down@1 Enter@2!`: the key, the choice that must be selected right before it, `!` where it decides. */
+/** `Down@1 Enter@2`: the key, the choice that must be selected right before it. */
 function steps(given: Answer | undefined): string {
   if (given?.type !== "steps") return `${given?.type === "refused" ? given.kind : "none"}`;
   return given.steps
-    .map(({ press, on, after, decides }) => {
+    .map(({ press, on, after }) => {
       const shown = after === undefined ? "" : after.type === "field" ? "(field)" : `(${after.text})`;
-      return `${press.type === "key" ? press.name : `"${press.text}"`}@${on.key}${shown}${decides === true ? "!" : ""}`;
+      return `${press.type === "key" ? press.name : `"${press.text}"`}@${on.key}${shown}`;
     })
     .join(" ");
 }
 
 describe("an answer to a recorded dialog", () => {
   it.each([
-    ["claude/2.1.330/permission-shell", "1", undefined, "Enter@1!"],
-    ["claude/2.1.330/permission-shell", "4", undefined, "Down@1 Down@2 Down@3 Enter@4!"],
-    ["claude/2.1.197/permission-shell", "3", undefined, "Down@1 Down@2 Enter@3!"],
-    ["claude/2.1.197/trust", "1", undefined, "Enter@1!"],
-    ["claude/2.1.330/trust", "1", undefined, "Enter@1!"],
-    ["claude/2.1.330/trust", "2", undefined, "Down@1 Enter@2!"],
-    ["claude/2.1.197/theme", "1", undefined, "Up@2 Enter@1!"],
-    ["claude/2.1.197/plan", "2", undefined, "Down@1 Enter@2!"],
-    ["claude/2.1.330/model-picker", "5", undefined, "Down@1 Down@2 Down@3 Down@4 Enter@5!"],
-    ["claude/2.1.330/question", "2", undefined, "Down@1 Enter@2!"],
-    ["claude/2.1.330/question", "", "mauve", 'Down@1 Down@2 "mauve"@3 Enter@3(mauve)!'],
-    ["claude/2.1.330/question", "3", "mauve", 'Down@1 Down@2 "mauve"@3 Enter@3(mauve)!'],
+    ["claude/2.1.330/permission-shell", "1", undefined, "Enter@1"],
+    ["claude/2.1.330/permission-shell", "4", undefined, "Down@1 Down@2 Down@3 Enter@4"],
+    ["claude/2.1.197/permission-shell", "3", undefined, "Down@1 Down@2 Enter@3"],
+    ["claude/2.1.197/trust", "1", undefined, "Enter@1"],
+    ["claude/2.1.330/trust", "1", undefined, "Enter@1"],
+    ["claude/2.1.330/trust", "2", undefined, "Down@1 Enter@2"],
+    ["claude/2.1.197/theme", "1", undefined, "Up@2 Enter@1"],
+    ["claude/2.1.197/plan", "2", undefined, "Down@1 Enter@2"],
+    ["claude/2.1.330/model-picker", "5", undefined, "Down@1 Down@2 Down@3 Down@4 Enter@5"],
+    ["claude/2.1.330/question", "2", undefined, "Down@1 Enter@2"],
+    ["claude/2.1.330/question", "", "mauve", 'Down@1 Down@2 "mauve"@3 Enter@3(mauve)'],
+    ["claude/2.1.330/question", "3", "mauve", 'Down@1 Down@2 "mauve"@3 Enter@3(mauve)'],
     ["claude/2.1.330/question", "3", undefined, "invalid"],
     ["claude/2.1.330/question", "2", "mauve", "invalid"],
     ["claude/2.1.330/question", "5", undefined, "invalid"],
     ["claude/2.1.330/question", "", undefined, "invalid"],
     ["claude/2.1.330/permission-shell", "", "mauve", "invalid"],
     ["claude/2.1.330/help", "1", undefined, "unimplemented"],
-    ["codex/0.169.0/permission-shell", "3", undefined, "Down@1 Down@2 Enter@3!"],
-    ["codex/0.169.0/permissions-picker", "1", undefined, "Up@4 Up@3 Up@2 Enter@1!"],
-    ["codex/0.169.0/login", "2", undefined, "Down@1 Enter@2!"],
-    ["opencode/1.18.33/permission-shell", "1", undefined, "Enter@1!"],
-    ["opencode/1.18.33/permission-shell", "3", undefined, "Right@1 Right@2 Enter@3!"],
-    ["opencode/1.18.33/question", "2", undefined, "Down@1 Enter@2!"],
-    ["opencode/1.18.33/question", "", "mauve", 'Down@1 Down@2 Enter@3 "mauve"@3(field) Enter@3(mauve)!'],
+    ["codex/0.169.0/permission-shell", "3", undefined, "Down@1 Down@2 Enter@3"],
+    ["codex/0.169.0/permissions-picker", "1", undefined, "Up@4 Up@3 Up@2 Enter@1"],
+    ["codex/0.169.0/login", "2", undefined, "Down@1 Enter@2"],
+    ["opencode/1.18.33/permission-shell", "1", undefined, "Enter@1"],
+    ["opencode/1.18.33/permission-shell", "3", undefined, "Right@1 Right@2 Enter@3"],
+    ["opencode/1.18.33/question", "2", undefined, "Down@1 Enter@2"],
+    ["opencode/1.18.33/question", "", "mauve", 'Down@1 Down@2 Enter@3 "mauve"@3(field) Enter@3(mauve)'],
   ])("%s, choice %j, text %j: %s", (name, choice, text, wanted) => {
     expect(steps(answer(name.split("/")[0] ?? "", dialogOf(name), choice, text))).toBe(wanted);
   });
@@ -60,7 +60,7 @@ describe("an answer to a recorded dialog", () => {
   it("walks from where the selection stands now, and back", () => {
     const dialog = dialogOf("codex/0.169.0/permission-shell");
     const choices = dialog.choices.map((one) => ({ ...one, selected: one.key === "3" }));
-    expect(steps(answer("codex", { ...dialog, choices }, "1"))).toBe("Up@3 Up@2 Enter@1!");
+    expect(steps(answer("codex", { ...dialog, choices }, "1"))).toBe("Up@3 Up@2 Enter@1");
   });
 
   it.each([
@@ -98,9 +98,8 @@ describe("an answer to a recorded dialog", () => {
       for (const { key } of view.dialog?.choices ?? []) {
         const given = view.dialog && answer(profile, view.dialog, key);
         if (given?.type !== "steps") continue;
-        expect(given.steps.map((step) => step.decides === true)).toEqual(
-          given.steps.map((_, i) => i === given.steps.length - 1),
-        );
+        const isEnter = ({ press }: AnswerStep) => press.type === "key" && press.name === "Enter";
+        expect(given.steps.map(isEnter)).toEqual(given.steps.map((_, i) => i === given.steps.length - 1));
         expect(given.steps.at(-1)).toMatchObject({ press: { name: "Enter" }, on: { key } });
       }
     }

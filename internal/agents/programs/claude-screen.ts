@@ -44,7 +44,6 @@ export function claudeView(screen: Screen): ScreenView {
     ...(busy === undefined ? {} : { busy }),
     ...(above.parked === undefined ? {} : { parked: above.parked }),
     ...(above.parkedRow === undefined ? {} : { parkedRow: above.parkedRow }),
-    ...(above.queued.length === 0 ? {} : { queued: above.queued }),
     ...(background.length === 0 ? {} : { background }),
   };
 }
@@ -71,7 +70,6 @@ interface Above {
   readonly parked?: string;
   readonly parkedRow?: string;
   readonly agents?: readonly BackgroundCount[];
-  readonly queued: readonly string[];
 }
 
 /**
@@ -79,31 +77,17 @@ interface Above {
  * spinner starts at the first column. The first other row at the first column ends it.
  */
 function aboveComposer(screen: Screen, from: number): Above {
-  const queued: string[] = [];
-  let pending = "";
   let spinner: string | undefined;
-  let sawQueueHint = false;
+  let sawQueue = false;
   for (let row = from; row >= Math.max(0, from - 40); row -= 1) {
     const text = lineAt(screen, row);
     if (SPINNER.test(text)) spinner ??= text.split("…", 1)[0]?.slice(0, 60);
-    else if (/^ {2}❯\s/.test(text)) {
-      queued.unshift(`${text.slice(4)}${pending}`);
-      pending = "";
-    } else if (/^ {2}⎿ +Queued\b/.test(text)) sawQueueHint = true;
-    else if (/^❯\s/.test(text) && (sawQueueHint || queued.length > 0) && spinner !== undefined) {
-      queued.unshift(`${text.slice(2)}${pending}`);
-      pending = "";
-    } else if (/^ {2,4}\S/.test(text)) pending = `\n${text.trim()}${pending}`;
-    else if (text.trim() === "" || /^\s/.test(text)) pending = "";
-    else
-      return {
-        ...(spinner === undefined ? {} : { spinner }),
-        ...parkedIn(text),
-        ...agentsIn(text),
-        queued: spinner === undefined ? [] : queued,
-      };
+    else if (/^ {2}(?:❯\s|⎿ +Queued\b)/.test(text)) sawQueue = true;
+    else if (text.trim() === "" || /^\s/.test(text)) continue;
+    else if (!(/^❯\s/.test(text) && sawQueue && spinner !== undefined))
+      return { ...(spinner === undefined ? {} : { spinner }), ...parkedIn(text), ...agentsIn(text) };
   }
-  return { ...(spinner === undefined ? {} : { spinner }), queued: spinner === undefined ? [] : queued };
+  return spinner === undefined ? {} : { spinner };
 }
 
 function parkedIn(text: string): Pick<Above, "parked" | "parkedRow"> {

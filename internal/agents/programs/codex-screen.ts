@@ -10,7 +10,8 @@ const PASTE = /\[Pasted Content \d+ chars\](?: #\d+)?/g;
 const WORKING = /^[•◦] .{0,80}\((?:\d+[hms] ?)+ • esc to interrupt\)/u;
 /** The title's first item turns while it works. */
 const BUSY_TITLE = /^[⠀-⣿] /u;
-const QUEUED = /^ {2}↳ (.*)$/;
+/** Rows of its own queue, and those that go on from the row above. */
+const QUEUE = /^(?: {2}↳ | {4}| {2}└ |[•◦] (?:Messages to be submitted|Queued follow-up))/u;
 /** Codex keeps this row up to date, and shows none when nothing runs. */
 const BACKGROUND = /^ {2}(\d{1,3}) background terminals? running · /;
 const PARKED = /hit your usage limit|usage limit reached|rate limit reached/i;
@@ -33,7 +34,6 @@ export function codexView(screen: Screen): ScreenView {
     composer,
     ...(busy === undefined ? {} : { busy }),
     ...(above.parked === undefined ? {} : { parked: above.parked }),
-    ...(above.queued.length === 0 ? {} : { queued: above.queued }),
     ...(behind.count === 0 ? {} : { background: [{ kind: "shell", count: behind.count }] }),
   };
 }
@@ -44,13 +44,12 @@ function composerRows(screen: Screen): ComposerView | undefined {
   if (asksByTitle(screen) || !isPrompt(screen.lines[top])) return undefined;
   const bottom = composerBottom(screen);
   if (bottom === undefined) return undefined;
-  const clipped = top === 0 || bottom === screen.rows - 1;
   const rows: string[] = [];
   for (let row = top; row <= bottom; row += 1) rows.push(typedText(screen.lines[row]).slice(2));
   const shell = lineAt(screen, top).startsWith("!") ? "!" : "";
   const text = `${shell}${rows.join("\n")}`.trimEnd();
   const pasteMarkers = text.match(PASTE)?.length ?? 0;
-  return { top, bottom, text, pasteMarkers, ...(clipped ? { clipped } : {}) };
+  return { top, bottom, text, pasteMarkers };
 }
 
 /**
@@ -92,28 +91,21 @@ interface Above {
   readonly working?: string;
   readonly parked?: string;
   readonly unfinished?: string;
-  readonly queued: readonly string[];
 }
 
 /** From the composer upwards: its own queue with headings, then the working row; the first other row ends it. */
 function aboveComposer(screen: Screen, from: number): Above {
-  const queued: string[] = [];
   for (let row = from; row >= Math.max(0, from - 60); row -= 1) {
     const text = lineAt(screen, row);
-    const held = QUEUED.exec(text);
-    if (text === "") continue;
-    if (held !== null) queued.unshift(held[1] ?? "");
-    else if (WORKING.test(text)) return { working: text.slice(2, 60).split(" (", 1)[0] ?? "Working", queued };
-    else if (!/^(?: {4}| {2}└ |[•◦] (?:Messages to be submitted|Queued follow-up))/u.test(text))
-      return ended(text, queued);
+    if (WORKING.test(text)) return { working: text.slice(2, 60).split(" (", 1)[0] ?? "Working" };
+    if (text !== "" && !QUEUE.test(text)) return ended(text);
   }
-  return { queued: [] };
+  return {};
 }
 
-function ended(text: string, queued: readonly string[]): Above {
+function ended(text: string): Above {
   const parked = text.length < 400 ? PARKED.exec(text)?.[0] : undefined;
   return {
-    queued,
     ...(parked === undefined ? {} : { parked }),
     ...(isTurnOver(text) ? {} : { unfinished: "a turn without its end" }),
   };

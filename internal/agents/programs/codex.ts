@@ -28,7 +28,7 @@ const RULES = { command: /^\s*[!/#@&$]/, openEnd: /(?:\\|(?:^|\s)[@$]\S*)$/, cut
 /**
  * Codex. What a bracketed paste shows in its composer (0.169.0): up to 1,000 characters are there verbatim, wrapped,
  * and the composer grows with them; a draft taller than the screen is scrolled to its end and pushes the status rows
- * out (`clipped`). More is folded to `[Pasted Content 1024 chars]`, 64 KiB too. White space at the start of a message
+ * out. More is folded to `[Pasted Content 1024 chars]`, 64 KiB too. White space at the start of a message
  * is dropped. Submitted, the composer is empty at once and the whole text is echoed in the transcript, dim `›` in
  * front. While an answer streams nothing on the screen says that it works: only the title's spinner does. Then Enter
  * steers: the running answer is cut off and the message goes to the model at once. While a tool runs Enter holds the
@@ -41,8 +41,7 @@ export const codex: AgentProfile = {
   launch: planLaunch,
   view: codexView,
   idleProof: "screen",
-  submit: { key: "Enter", settleMs: 25 },
-  queuesWhileBusy: true,
+  settleMs: 25,
   defuse: (message) => defuseBy(RULES, message),
   answer: (...asked) => answerByArrows(VERTICAL, ...asked),
   shownAnswer: codexShownAnswer,

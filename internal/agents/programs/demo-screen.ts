@@ -4,7 +4,6 @@ import type { Screen } from "../screen.ts";
 import { block, lastRow, lineAt, typedText } from "../screen-text.ts";
 
 const WORKING = /^[✳✶✻✽] Working…/;
-const QUEUED = /^ {2}⏳ queued: (.*)$/;
 const FOOTER = "Enter to choose · Esc to cancel";
 const PASTE = /\[Pasted text #\d+ \+\d+ lines\]/g;
 
@@ -24,12 +23,10 @@ export function demoView(screen: Screen): ScreenView {
     return dialog === undefined ? {} : { dialog };
   }
   if (!/^[> ]( |$)/.test(lineAt(screen, upper + 1))) return {};
-  const queued = queuedAbove(screen, upper - 1);
   const busy = busyMark(screen, upper - 1, status);
   return {
     composer: composerIn(screen, upper + 1, lower - 1),
     ...(busy === undefined ? {} : { busy }),
-    ...(queued.length === 0 ? {} : { queued }),
   };
 }
 
@@ -49,17 +46,6 @@ function busyMark(screen: Screen, from: number, status: number): string | undefi
   const above = WORKING.exec(lineAt(screen, from));
   if (above !== null) return above[0];
   return lineAt(screen, status).startsWith("esc to interrupt") ? "esc to interrupt" : undefined;
-}
-
-function queuedAbove(screen: Screen, from: number): string[] {
-  const queued: string[] = [];
-  for (let row = from; row >= 0; row -= 1) {
-    const text = lineAt(screen, row);
-    const match = QUEUED.exec(text);
-    if (match !== null) queued.unshift(match[1] ?? "");
-    else if (!WORKING.test(text)) break;
-  }
-  return queued;
 }
 
 const KINDS: readonly (readonly [DialogKind, RegExp])[] = [

@@ -14,8 +14,7 @@ export const generic: AgentProfile = {
   launch: (context) => plainLaunch(context),
   view: () => ({}),
   idleProof: "silence",
-  submit: { key: "Enter", settleMs: 150 },
-  queuesWhileBusy: false,
+  settleMs: 150,
   // A first `!` or `/` and a last `\` change what most prompts do with a line; elsewhere they are plain text.
   defuse: (message) => defuseBy({ command: /^\s*[!/#@&]/, leaving: LEAVING, openEnd: /\\$/ }, message),
   readHook: (line, payload) => readHookLine(line, payload),

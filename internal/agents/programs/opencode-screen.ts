@@ -22,12 +22,10 @@ export function opencodeView(screen: Screen): ScreenView {
   const status = cut(lineAt(screen, box.floor + 1), 0, box.right);
   const busy = INTERRUPT.exec(status)?.[0];
   const parked = RETRY.exec(status)?.[0];
-  const queued = queuedAbove(screen, box);
   return {
     composer: composerIn(screen, box),
     ...(busy === undefined ? {} : { busy }),
     ...(parked === undefined ? {} : { parked }),
-    ...(queued.length === 0 ? {} : { queued }),
   };
 }
 
@@ -90,21 +88,4 @@ function withoutMuted(line: ScreenLine | undefined, muted: string | undefined): 
 function allMuted(screen: Screen, row: number, muted: string | undefined): boolean {
   const shown = screen.lines[row]?.runs.filter((run) => visible(run) !== "" && visible(run) !== BAR) ?? [];
   return muted !== undefined && shown.length > 0 && shown.every((run) => run.fg === muted);
-}
-
-/** Messages that wait are the last ones of the transcript, each marked below its text. */
-function queuedAbove(screen: Screen, box: Box): string[] {
-  const queued: string[] = [];
-  let rows: string[] | undefined;
-  for (let row = box.ceiling - 1; row >= 0; row -= 1) {
-    const text = cut(lineAt(screen, row), 0, box.right).trimEnd();
-    const content = /^\s*┃ {0,3}(.*)$/.exec(text)?.[1];
-    if (content?.trim() === "QUEUED") rows = [];
-    else if (rows !== undefined && content !== undefined && content !== "") rows.unshift(content);
-    else if (rows !== undefined && content === undefined) {
-      queued.unshift(rows.join("\n"));
-      rows = undefined;
-    } else if (content === undefined && text !== "") break;
-  }
-  return queued;
 }

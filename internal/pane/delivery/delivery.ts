@@ -47,7 +47,7 @@ export async function deliver(deps: DeliveryDeps, job: DeliveryJob, signal: Abor
   if (echo !== "there") return withoutEcho(attempt, echo);
   attempt.typed();
   // The slower it is to show a text, the slower it is to show what else came of it, such as a dialog.
-  const settleMs = Math.max(profile.submit.settleMs, Math.min((attempt.elapsed() - pastedMs) / 2, SETTLE_CAP_MS));
+  const settleMs = Math.max(profile.settleMs, Math.min((attempt.elapsed() - pastedMs) / 2, SETTLE_CAP_MS));
   await waitForQuiet(source, settleMs, Math.max(SETTLE_CAP_MS, settleMs), clock, signal);
   return submitText(attempt, probe);
 }

@@ -15,7 +15,7 @@ describe("lines of a byte stream", () => {
     ["a\nb\n", [whole("a"), whole("b")]],
     ["a\r\nb\r\n", [whole("a"), whole("b")]],
     ["\n\n\na\n\n", [whole("a")]],
-    ["a\nhalf", [whole("a"), { ...whole("half"), isPartial: true }]],
+    ["a\nhalf", [whole("a"), whole("half")]],
   ])("%j", (text, lines) => {
     expect(read(100, text)).toEqual(lines);
   });

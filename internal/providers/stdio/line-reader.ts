@@ -3,8 +3,6 @@ export interface OutputLine {
   readonly text: string;
   /** Bytes at its end that were dropped because it is too long; 0: it is whole. */
   readonly lostBytes: number;
-  /** The output ended without a line end: the program may have died while it wrote. */
-  readonly isPartial?: true;
 }
 
 const LF = 0x0a;
@@ -41,8 +39,7 @@ export class LineReader {
 
   /** The text after the last line end; undefined if there is none. */
   end(): OutputLine | undefined {
-    const line = this.#take();
-    return line === undefined ? undefined : { ...line, isPartial: true };
+    return this.#take();
   }
 
   #keep(piece: Buffer): void {

@@ -7,10 +7,8 @@ const facts = (numbers: string, ...names: string[]) =>
 
 describe("parseFacts", () => {
   it("reads a living pane", () => {
-    expect(facts("0,,,0,0,0,123,0,80,24,7,3,4,1700000000", "agent", "claude", "✳ title")).toEqual({
+    expect(facts("0,,,0,123,0,80,24,7,3,4,1700000000", "claude", "✳ title")).toEqual({
       dead: false,
-      inMode: false,
-      inputOff: false,
       alternate: false,
       pid: 123,
       piped: false,
@@ -21,59 +19,55 @@ describe("parseFacts", () => {
       cursorY: 4,
       panes: 1,
       activityAt: 1_700_000_000_999,
-      windowName: "agent",
       currentCommand: "claude",
       title: "✳ title",
     });
   });
 
-  it("takes any number of stacked modes for a mode", () => {
-    expect(facts("0,,,2,1,1,1,1,1,1,0,0,0,", "", "", "")).toMatchObject({
-      inMode: true,
-      inputOff: true,
+  it("reads switches that are on", () => {
+    expect(facts("0,,,1,1,1,1,1,0,0,0,", "", "")).toMatchObject({
       alternate: true,
       piped: true,
     });
   });
 
   it("tells an exit code from a signal from an end that tmux missed", () => {
-    expect(facts("1,0,,0,0,0,1,0,1,1,0,0,0,", "", "", "")).toMatchObject({ dead: true, deadStatus: 0 });
-    const signal = facts("1,,9,0,0,0,1,0,1,1,0,0,0,", "", "", "");
+    expect(facts("1,0,,0,1,0,1,1,0,0,0,", "", "")).toMatchObject({ dead: true, deadStatus: 0 });
+    const signal = facts("1,,9,0,1,0,1,1,0,0,0,", "", "");
     expect(signal).toMatchObject({ deadSignal: 9 });
     expect(signal).not.toHaveProperty("deadStatus");
-    const missed = facts("1,,,0,0,0,1,0,1,1,0,0,0,", "", "", "");
+    const missed = facts("1,,,0,1,0,1,1,0,0,0,", "", "");
     expect(missed).not.toHaveProperty("deadStatus");
     expect(missed).not.toHaveProperty("deadSignal");
   });
 
   it("leaves commas and old separators in a title alone", () => {
     const title = `1,2,gtffffffffffffffff,${SEPARATOR}x`;
-    expect(facts("0,,,0,0,0,1,0,1,1,0,0,0,", "a,b", "c,d", title)).toMatchObject({
-      windowName: "a,b",
+    expect(facts("0,,,0,1,0,1,1,0,0,0,", "c,d", title)).toMatchObject({
       currentCommand: "c,d",
       title,
     });
   });
 
   it.each([
-    ["a width that is no number", "0,,,0,0,0,1,0,abc,24,0,0,0,"],
-    ["no width", "0,,,0,0,0,1,0,,24,0,0,0,"],
-    ["a width of 0", "0,,,0,0,0,1,0,0,24,0,0,0,"],
-    ["a height of more than tmux has", "0,,,0,0,0,1,0,80,99999,0,0,0,"],
-    ["a height below 0", "0,,,0,0,0,1,0,80,-7,0,0,0,"],
-    ["a part of a column", "0,,,0,0,0,1,0,80.5,24,0,0,0,"],
-    ["a history without end", "0,,,0,0,0,1,0,80,24,1e308,0,0,"],
-    ["a cursor that is no number", "0,,,0,0,0,1,0,80,24,0,x,0,"],
-    ["a time that is none", "0,,,0,0,0,1,0,80,24,0,0,0,zzz"],
-    ["an exit code beyond 255", "1,99999,,0,0,0,1,0,80,24,0,0,0,"],
-    ["pid 0", "0,,,0,0,0,0,0,80,24,0,0,0,"],
-    ["a pid beyond those of the kernel", `0,,,0,0,0,${"9".repeat(30)},0,80,24,0,0,0,`],
+    ["a width that is no number", "0,,,0,1,0,abc,24,0,0,0,"],
+    ["no width", "0,,,0,1,0,,24,0,0,0,"],
+    ["a width of 0", "0,,,0,1,0,0,24,0,0,0,"],
+    ["a height of more than tmux has", "0,,,0,1,0,80,99999,0,0,0,"],
+    ["a height below 0", "0,,,0,1,0,80,-7,0,0,0,"],
+    ["a part of a column", "0,,,0,1,0,80.5,24,0,0,0,"],
+    ["a history without end", "0,,,0,1,0,80,24,1e308,0,0,"],
+    ["a cursor that is no number", "0,,,0,1,0,80,24,0,x,0,"],
+    ["a time that is none", "0,,,0,1,0,80,24,0,0,0,zzz"],
+    ["an exit code beyond 255", "1,99999,,0,1,0,80,24,0,0,0,"],
+    ["pid 0", "0,,,0,0,0,80,24,0,0,0,"],
+    ["a pid beyond those of the kernel", `0,,,0,${"9".repeat(30)},0,80,24,0,0,0,`],
   ])("takes no answer that tmux never gives: %s", (_, numbers) => {
-    expect(() => facts(numbers, "", "", "")).toThrow(expect.objectContaining({ kind: "unavailable" }));
+    expect(() => facts(numbers, "", "")).toThrow(expect.objectContaining({ kind: "unavailable" }));
   });
 
   it("says that a pane is gone when tmux answers with nothing in its format", () => {
-    expect(() => facts("0,,,0,0,0,,0,,,,,", "", "", "")).toThrow(expect.objectContaining({ kind: "unavailable" }));
+    expect(() => facts("0,,,0,,0,,,,,", "", "")).toThrow(expect.objectContaining({ kind: "unavailable" }));
     expect(() => parseFacts([], SEPARATOR)).toThrow("it is gone");
   });
 });
@@ -82,7 +76,7 @@ describe("factsCommand", () => {
   it("is one line, and has tmux take control characters out of names that programs choose", () => {
     const line = factsCommand("%3", SEPARATOR);
     expect(line).not.toMatch(/[\x00-\x1f]/);
-    for (const name of ["window_name", "pane_current_command", "pane_title"]) {
+    for (const name of ["pane_current_command", "pane_title"]) {
       expect(line).toContain(`#{s/[\\001-\\037\\177]/ /:${name}}`);
     }
   });

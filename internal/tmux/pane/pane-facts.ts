@@ -31,10 +31,6 @@ export interface PaneFacts {
   readonly deadStatus?: number;
   /** Number of the signal that ended it. Absent on tmux older than 3.3. */
   readonly deadSignal?: number;
-  /** Copy, view, tree or clock mode is open: keys do not reach the program. */
-  readonly inMode: boolean;
-  /** Someone disabled input to the pane: text is dropped without a word. */
-  readonly inputOff: boolean;
   readonly alternate: boolean;
   /** Of the last process started in it, also when that is dead. */
   readonly pid: number;
@@ -49,8 +45,6 @@ export interface PaneFacts {
   readonly panes: number;
   /** When something was printed last; wall clock, ms, told by tmux in whole seconds (the second's end). */
   readonly activityAt?: number;
-  /** Names set by programs: hostile text, without control characters. */
-  readonly windowName: string;
   readonly currentCommand: string;
   readonly title: string;
 }
@@ -59,8 +53,6 @@ const NUMBERS = [
   "pane_dead",
   "pane_dead_status",
   "pane_dead_signal",
-  "pane_in_mode",
-  "pane_input_off",
   "alternate_on",
   "pane_pid",
   "pane_pipe",
@@ -90,7 +82,7 @@ const MODES = [
   "alternate_saved_x",
   "alternate_saved_y",
 ];
-const NAMES = ["window_name", "pane_current_command", "pane_title"];
+const NAMES = ["pane_current_command", "pane_title"];
 
 /**
  * The command that asks for everything. A program chooses the names itself, and one with a line break could imitate the
@@ -105,7 +97,7 @@ export function factsCommand(paneId: string, separator: string): string {
 
 /** @throws DomainError `unavailable` if the reply is not what `factsCommand` requests: the pane is gone. */
 export function parseFacts(lines: readonly string[], separator: string): PaneFacts {
-  const [numbers = "", windowName, currentCommand, ...rest] = lines.join("\n").split(separator);
+  const [numbers = "", currentCommand, ...rest] = lines.join("\n").split(separator);
   const values = numbers.split(",");
   if (values.length !== NUMBERS.length || currentCommand === undefined || !values.every(isNumberOf)) {
     throw new DomainError("unavailable", "cannot read the pane's state: it is gone");
@@ -121,8 +113,6 @@ export function parseFacts(lines: readonly string[], separator: string): PaneFac
     ...(deadStatus === undefined ? {} : { deadStatus }),
     ...(deadSignal === undefined ? {} : { deadSignal }),
     ...(activity === undefined ? {} : { activityAt: activity * 1000 + 999 }),
-    inMode: number("pane_in_mode") !== 0,
-    inputOff: number("pane_input_off") !== 0,
     alternate: number("alternate_on") !== 0,
     pid: number("pane_pid"),
     piped: number("pane_pipe") !== 0,
@@ -132,7 +122,6 @@ export function parseFacts(lines: readonly string[], separator: string): PaneFac
     historySize: number("history_size"),
     cursorX: number("cursor_x"),
     cursorY: number("cursor_y"),
-    windowName: windowName ?? "",
     currentCommand,
     title: rest.join(separator),
   };

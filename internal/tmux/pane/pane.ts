@@ -164,15 +164,6 @@ export class TmuxPane {
     return { text: await text, facts, modes, main };
   }
 
-  /** Output from now on goes to the FIFO as well; a pipe that was there is replaced. */
-  async pipeTo(fifoPath: string): Promise<void> {
-    await this.#client.command(pipeLine(this.id, fifoPath));
-  }
-
-  async unpipe(): Promise<void> {
-    await this.#client.command(`pipe-pane -t ${this.id}`);
-  }
-
   /**
    * Puts text into a named buffer of the server, replacing what was there.
    * @throws DomainError `invalid` for empty text, NUL, or a name other than `[A-Za-z0-9._-]{1,160}`

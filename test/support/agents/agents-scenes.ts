@@ -1,3 +1,5 @@
+import type { ScreenView } from "../../../internal/agents/profile.ts";
+import type { Screen } from "../../../internal/agents/screen.ts";
 import type { AgentSessionOptions } from "./agent-session.ts";
 import type { AgentKind } from "./agents-home.ts";
 import {
@@ -74,13 +76,19 @@ const common: readonly Scene[] = [
   },
 ];
 
+/** The message has left the composer and stands above it. */
+const isHeld =
+  (message: string) =>
+  (view: ScreenView, screen: Screen): boolean =>
+    view.composer?.text === "" && screen.lines.some(({ text }) => text.includes(message));
+
 const queue: readonly Scene[] = [
   {
     name: "busy-queued",
     truth: BUSY,
     reach: async (session) => {
       await session.key("Enter");
-      await session.until("a held message", (view) => view.queued?.length === 1);
+      await session.until("a held message", isHeld("typed while it works"));
       await settled(200);
     },
   },
@@ -89,7 +97,7 @@ const queue: readonly Scene[] = [
     truth: BUSY,
     reach: async (session) => {
       await say(session, "another one\nof two lines");
-      await session.until("two held messages", (view) => view.queued?.length === 2);
+      await session.until("two held messages", isHeld("another one"));
       await settled(200);
     },
     leave: async (session) => {

@@ -8,6 +8,7 @@ import { controlClients } from "../../../internal/tmux/client/control-connection
 import { TmuxServer } from "../../../internal/tmux/client/server.ts";
 import { CommandClient } from "../../../internal/tmux/control/command-client.ts";
 import { TmuxPane } from "../../../internal/tmux/pane/pane.ts";
+import { pipeLine } from "../../../internal/tmux/pane/pane-commands.ts";
 import { serverConfig } from "../../../internal/tmux/pane/server-config.ts";
 
 export interface SandboxOptions {
@@ -75,6 +76,15 @@ export async function tmuxSandbox(options: SandboxOptions = {}): Promise<TmuxSan
     await dispose();
     throw err;
   }
+}
+
+/** The pane's output from now on goes to the FIFO as well; a pipe that was there is replaced. */
+export async function pipeTo({ client, pane }: TmuxSandbox, fifoPath: string): Promise<void> {
+  await client.command(pipeLine(pane.id, fifoPath));
+}
+
+export async function unpipe({ client, pane }: TmuxSandbox): Promise<void> {
+  await client.command(`pipe-pane -t ${pane.id}`);
 }
 
 /** Waits until `probe` gives something other than undefined and false; looks every 10 ms. Throws after `timeoutMs`. */
