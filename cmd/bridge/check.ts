@@ -4,7 +4,7 @@ import type { MainContext } from "../../internal/cli/run-main.ts";
 import { findings } from "./check/check.ts";
 import { checkProviders } from "./check/check-providers.ts";
 import type { BridgeCommand } from "./config.ts";
-import { ConfigError, faultText } from "./file/config-fault.ts";
+import { ConfigError, type ConfigFault, faultText } from "./file/config-fault.ts";
 import { openBridgeFile } from "./file/open-bridge-file.ts";
 import { stdioProviders } from "./providers-of.ts";
 
@@ -23,8 +23,10 @@ export async function check(
   const found = await findings(file, clock.now());
   await checkProviders(stdioProviders(file.config, { clock, env: place.env }), found, signal);
   const { faults, warnings } = found;
-  for (const warning of warnings) err.line(printable`${faultText(configPath, warning, "warning")}`);
-  if (faults.length > 0) throw new ConfigError(configPath, faults);
+  for (const warning of warnings.toSorted(byLine)) err.line(printable`${faultText(configPath, warning, "warning")}`);
+  if (faults.length > 0) throw new ConfigError(configPath, faults.toSorted(byLine));
   out.line(printable`${configPath}: ok`);
   return 0;
 }
+
+const byLine = (one: ConfigFault, other: ConfigFault) => one.line - other.line;

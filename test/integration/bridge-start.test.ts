@@ -37,6 +37,9 @@ describe("check", () => {
     const { code, text } = await ran("check", "--config", folder.path("requirement.yaml"));
     expect(text).toContain("requirement.yaml:32: warning: providers.codex.args: --quiet");
     expect(text).toContain("requirement.yaml: ok");
+    const lines = Array.from(text.matchAll(/requirement\.yaml:(\d+):/g), ([, line]) => Number(line));
+    expect(lines.length).toBeGreaterThan(2);
+    expect(lines).toEqual(lines.toSorted((a, b) => a - b));
     expect(code).toBe(0);
   });
 
