@@ -28,6 +28,7 @@ export interface PodFacts {
   readonly reason: string;
   readonly message: string;
   readonly podIp: string;
+  /** Those by which a pod is judged. */
   readonly conditions: readonly PodCondition[];
   /** Those that end before the others start. */
   readonly initContainers: readonly ContainerFacts[];
@@ -101,15 +102,20 @@ function factsOf(value: unknown, spec: unknown): PodFacts {
     reason: asText(status["reason"]),
     message: asText(status["message"]),
     podIp: asText(status["podIP"]),
-    conditions: list(status["conditions"]).map((one) => ({
-      type: asText(objectOf(one)["type"]),
-      status: asText(objectOf(one)["status"]),
-      reason: asText(objectOf(one)["reason"]),
-      message: asText(objectOf(one)["message"]),
-    })),
+    conditions: list(status["conditions"])
+      .map(conditionOf)
+      .filter(({ type }) => JUDGED.has(type)),
     initContainers: before.filter((one) => !one.early),
     containers: [...beside, ...before.filter((one) => one.early)],
   };
+}
+
+/** A kubelet sets five or more for each pod, and thousands of pods are held. */
+const JUDGED: ReadonlySet<string> = new Set(["Ready", "PodScheduled", "DisruptionTarget"]);
+
+function conditionOf(value: unknown): PodCondition {
+  const { type, status, reason, message } = objectOf(value);
+  return { type: asText(type), status: asText(status), reason: asText(reason), message: asText(message) };
 }
 
 function containerOf(value: unknown, early: ReadonlySet<string>): ContainerFacts {
