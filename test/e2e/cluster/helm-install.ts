@@ -182,7 +182,8 @@ describe("the chart, installed on a real cluster and used from outside", () => {
     view.users[0].user.as = "ann";
     const kubeconfig = join(dir, "ann.json");
     await writeFile(kubeconfig, JSON.stringify(view), { mode: 0o600 });
-    const { GT_SERVER: _, ...env } = { ...environment(), KUBECONFIG: kubeconfig };
+    const { GT_SERVER: _, ...rest } = environment();
+    const env = { ...rest, KUBECONFIG: kubeconfig };
     const place = ["--context", view["current-context"], "--namespace", AGENTS];
     const peek = async () => await gt(["peek", "first-demo", ...place], env);
     const get = ["-n", AGENTS, "get", "role", "gastown-reader", "-o", "jsonpath={.rules}"];

@@ -24,6 +24,8 @@ import type { TestCluster } from "./cluster.ts";
 export const TOWN = "town.example";
 const CA_NAMESPACE = "town-ca";
 const SYSTEM = "town-system";
+/** Beside other work on every core, the start of a program takes long. */
+const READY_MS = 90_000;
 const SHIFTED_CLOCK = new URL("../../fakes/shifted-clock.ts", import.meta.url).href;
 
 /** A replica of the controller, and a client of it. */
@@ -187,7 +189,7 @@ export class ControllerCluster implements AsyncDisposable {
     });
     const listen = await until(
       "a ready replica",
-      30_000,
+      READY_MS,
       () => {
         if (child.exitCode !== null) throw new Error(`the replica ended\n${log}`);
         return log.includes('"msg":"ready"')
