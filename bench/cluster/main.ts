@@ -14,6 +14,7 @@ import { measureHop } from "./hop.ts";
 import { measureInformer } from "./informer.ts";
 import { measureLoad } from "./load.ts";
 import { measurePods } from "./pods.ts";
+import { measureSidecars } from "./sidecars.ts";
 import { measureStarts } from "./starts.ts";
 
 const MEASURES = {
@@ -22,6 +23,7 @@ const MEASURES = {
   starts: measureStarts,
   hop: measureHop,
   load: measureLoad,
+  sidecars: measureSidecars,
 } as const;
 type Part = keyof typeof MEASURES;
 const PARTS = Object.keys(MEASURES) as Part[];

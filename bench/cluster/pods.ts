@@ -14,6 +14,8 @@ import type { ClusterBench } from "./cluster-bench.ts";
 const NAMESPACES = ["town-agents", "pods-2", "pods-3", "pods-4"];
 /** Of the annotation that makes pods as large as those of a cluster with its service meshes: 6 KiB of JSON each. */
 const FILLER = 3_000;
+/** Dockerfile.controller starts the controller with it. */
+const AS_IN_THE_IMAGE = "--max-semi-space-size=4";
 const CREATORS = 12;
 const EVENTS = 200;
 const CALLS = 2_000;
@@ -103,9 +105,13 @@ async function modelPod(town: ControllerCluster, { cluster }: ClusterBench): Pro
 
 async function follow(kubeconfig: string): Promise<Followed> {
   const program = join(import.meta.dirname, "follower.ts");
-  const { stdout } = await promisify(execFile)(process.execPath, [program, kubeconfig, ...NAMESPACES], {
-    timeout: 120_000,
-  });
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    [AS_IN_THE_IMAGE, program, kubeconfig, ...NAMESPACES],
+    {
+      timeout: 120_000,
+    },
+  );
   return JSON.parse(stdout) as Followed;
 }
 

@@ -87,7 +87,7 @@ export const GROUPS: readonly Group[] = [
   },
   {
     title: "The controller and the API server",
-    files: ["informer", "starts", "pods", "hop", "load"],
+    files: ["informer", "starts", "pods", "hop", "load", "sidecars"],
     about:
       "A real API server and etcd. The reflector beside client-node's informer through faults; pods held back by a gate; the hop beside a direct call. `npm run bench:cluster`.",
     rows: [
