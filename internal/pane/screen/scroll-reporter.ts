@@ -114,7 +114,7 @@ export class ScrollReporter {
     return this.#lines.from(this.#lines.startOf(normal.baseY), normal.length);
   }
 
-  /** Lines that have been reported, on the screen and up to `rows` rows above it, also where it is not known exactly. */
+  /** Reported lines on the screen and up to `rows` rows above it, even where the screen is not known exactly. */
   reportedEnd(rows: number): readonly MainLine[] {
     const { normal } = this.#buffers;
     const from = this.#lines.startOf(Math.max(0, normal.baseY - rows));
