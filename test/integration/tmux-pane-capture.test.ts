@@ -30,6 +30,20 @@ describe("capture", () => {
     expect((await readdir(box.dir)).sort()).toEqual(["tmux.conf", "tmux.sock"]);
   });
 
+  it("says so when the file is not whole, as on a full volume, of which tmux does not tell", async () => {
+    await using box = await tmuxSandbox({ argv: ["sh", "-c", "echo here; exec sleep 1000"] });
+    await eventually("output", async () => (await box.pane.capture(SCREEN)).startsWith("here"));
+    const folder = captureFolder(box.dir);
+    for (const left of [0, 3, -1]) {
+      const take = async (name: string, most: number) => (await folder.take(name, most))?.slice(0, left);
+      const pane = new TmuxPane(box.client, box.pane.id, { ...folder, take });
+      const cut = { kind: "unavailable", message: `a capture of the pane is not whole: ${box.dir} is full` };
+      await expect(pane.capture(SCREEN)).rejects.toMatchObject(cut);
+      await expect(pane.cut(10)).rejects.toMatchObject(cut);
+    }
+    expect(await box.pane.listBuffers()).toEqual([]);
+  });
+
   it("works with a folder whose name tmux and shells would expand", async () => {
     await using box = await tmuxSandbox({ argv: ["sh", "-c", "echo here; exec sleep 1000"] });
     const dir = join(box.dir, "it's #{pid} #(id) %d $HOME");

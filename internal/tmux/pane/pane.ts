@@ -287,24 +287,24 @@ export class TmuxPane {
   }
 
   /**
-   * The text of a buffer, which is deleted. Of a capture without a single byte tmux makes no buffer: a blank row that
-   * the next one continues has no LF either.
+   * The text of a buffer, which is deleted. On a full volume tmux writes what fits and says that all is well, so the
+   * buffer's own name stands at its end. Of a capture without a single byte tmux makes no buffer: then it is all there
+   * is.
    */
   async #bring(buffer: string): Promise<string> {
     const { dir, take } = this.#options;
-    const saved = this.#client.command(saveLine(buffer, join(dir, buffer)));
-    const dropped = this.#client.command(`delete-buffer -b ${buffer}`);
-    const [save, drop] = await Promise.allSettled([saved, dropped]);
-    if (save.status === "rejected" && isNoBuffer(save.reason)) return "";
-    for (const step of [save, drop]) if (step.status === "rejected") throw step.reason;
+    const steps = await Promise.allSettled([
+      this.#client.command(`set-buffer -a -b ${buffer} -- ${buffer}`),
+      this.#client.command(saveLine(buffer, join(dir, buffer))),
+      this.#client.command(`delete-buffer -b ${buffer}`),
+    ]);
+    for (const step of steps) if (step.status === "rejected") throw step.reason;
     const text = await take(buffer, CAPTURE_MAX_BYTES);
     if (text === undefined) throw new DomainError("unavailable", "a capture of the pane was removed");
-    return text;
+    if (!text.endsWith(buffer))
+      throw new DomainError("unavailable", `a capture of the pane is not whole: ${dir} is full`);
+    return text.slice(0, -buffer.length);
   }
-}
-
-function isNoBuffer(err: unknown): boolean {
-  return err instanceof TmuxCommandError && err.message.includes("no buffer");
 }
 
 function checkAll(name: string, replies: readonly Reply[], expected: number): void {
