@@ -133,6 +133,16 @@ describe("remove", () => {
     expect(existsSync(join(outside, "key"))).toBe(true);
   });
 
+  it("takes away a thousand entries at a time, and the others later", () => {
+    mkdirSync(join(dir, "many"));
+    for (let i = 0; i < 1500; i++) writeFileSync(join(dir, "many", String(i)), "");
+    folder.remove("many");
+    const left = readdirSync(join(dir, "many")).length;
+    expect([left > 400, left < 600]).toEqual([true, true]);
+    folder.remove("many");
+    expect(readdirSync(dir)).toEqual([]);
+  });
+
   it("goes no deeper than it should", () => {
     mkdirSync(join(dir, "a/".repeat(60)), { recursive: true });
     folder.remove("a");

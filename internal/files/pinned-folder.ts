@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, lstatSync, read, readdirSync, rmdirSync, unlinkSync } from "node:fs";
+import { closeSync, constants, fstatSync, lstatSync, opendirSync, read, rmdirSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import {
@@ -21,8 +21,11 @@ export interface PinnedFolderOptions {
 
 const readAt = promisify(read);
 
-/** A tree that is removed: entries at most, and how deep. What is left is removed by a later call. */
-const REMOVE_MOST = 10_000;
+/**
+ * A tree that is removed: entries at most, since nothing else happens meanwhile, and how deep. What is left is removed
+ * by later calls.
+ */
+const REMOVE_MOST = 1000;
 const REMOVE_DEPTH = 32;
 
 /**
@@ -176,9 +179,23 @@ function removeBelow(dir: number, name: string, budget: { left: number }, depth:
   }
   const fd = namePlace(place, "folder");
   try {
-    for (const entry of readdirSync(placeOf(fd))) removeBelow(fd, entry, budget, depth - 1);
+    for (const entry of entriesOf(fd, budget.left)) removeBelow(fd, entry, budget, depth - 1);
   } finally {
     closeSync(fd);
   }
   rmdirSync(place);
+}
+
+/** So many names in a folder at the most, and no look at the others. */
+function entriesOf(fd: number, most: number): readonly string[] {
+  const dir = opendirSync(placeOf(fd));
+  try {
+    const names: string[] = [];
+    for (let entry = dir.readSync(); entry !== null && names.length < most; entry = dir.readSync()) {
+      names.push(entry.name);
+    }
+    return names;
+  } finally {
+    dir.closeSync();
+  }
 }

@@ -14,6 +14,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { profileNamed } from "../../internal/agents/programs/registry.ts";
+import { type Clock, systemClock } from "../../internal/base/clock.ts";
 import { makeFifo } from "../../internal/files/fifo.ts";
 import { PinnedFolder } from "../../internal/files/pinned-folder.ts";
 import { HookReader } from "../../internal/sidecar/agent/hook-reader.ts";
@@ -26,6 +27,8 @@ let heard: string[] = [];
 let stop: AbortController;
 let running: Promise<void>;
 let folder: PinnedFolder;
+/** How many lines had been heard each time that others had their turn. */
+let turns: number[];
 beforeEach(async () => {
   root = mkdtempSync(join(tmpdir(), "gt-hooks-"));
   state = join(root, "state");
@@ -33,9 +36,18 @@ beforeEach(async () => {
   await makeFifo(join(state, "hooks.fifo"), process.env);
   mkdirSync(join(root, "outside/victim/deep"), { recursive: true });
   heard = [];
+  turns = [];
   folder = PinnedFolder.at(state, { strict: true });
+  const clock: Clock = {
+    ...systemClock,
+    sleep: (ms, signal) => {
+      if (ms === 0) turns.push(heard.length);
+      return systemClock.sleep(ms, signal);
+    },
+  };
   const deps = {
     ...testDeps,
+    clock,
     profile: profileNamed("demo"),
     onEvent: ({ type }: { type: string }) => void heard.push(type),
   };
@@ -65,6 +77,13 @@ it("a folder outside that a link in the hooks' place leads to stays whole", asyn
   say("turn-ended");
   await untilHeard(2);
   expect(existsSync(join(root, "outside/victim/deep"))).toBe(true);
+});
+
+it("a flood of lines is read a few at a time, and others have their turn in between", async () => {
+  say(Array(500).fill("prompt-submitted none").join("\n"));
+  await untilHeard(500);
+  expect(turns.length).toBeGreaterThanOrEqual(Math.floor(500 / 16) - 1);
+  for (const [index, count] of turns.entries()) expect(count - (turns[index - 1] ?? 0)).toBeLessThanOrEqual(32);
 });
 
 it("a payload is removed once it is read, a folder of its name too, and no more than the link of a link", async () => {

@@ -26,6 +26,8 @@ export interface HookReaderOptions {
 const MAX_LINE_BYTES = 4096;
 /** A message of 64 KiB escaped as JSON fits; more is not read. */
 const MAX_PAYLOAD_BYTES = 1024 * 1024;
+/** Hooks write some lines a second; of a flood so many are read before others have their turn. */
+const LINES_PER_TURN = 16;
 /** How often it is seen whether the FIFO is still the one that hooks write to. */
 const LOOK_EVERY_MS = 1000;
 
@@ -80,7 +82,10 @@ export class HookReader implements Task {
   async #take(chunk: Uint8Array): Promise<void> {
     const lines = (this.#pending + Buffer.from(chunk).toString("utf8")).split("\n");
     this.#pending = (lines.pop() ?? "").slice(-MAX_LINE_BYTES);
-    for (const line of lines) await this.#read(line.slice(0, MAX_LINE_BYTES));
+    for (const [index, line] of lines.entries()) {
+      if (index > 0 && index % LINES_PER_TURN === 0) await this.#deps.clock.sleep(0);
+      await this.#read(line.slice(0, MAX_LINE_BYTES));
+    }
   }
 
   async #read(line: string): Promise<void> {
