@@ -7,6 +7,9 @@ const NAMES = new Map(
   Object.entries(AgentState).map(([name, value]) => [value as number, name.toLowerCase().replaceAll("_", "-")]),
 );
 
+/** Its name in lower case, as `gt` prints it. */
+export const stateName = (state: AgentState): string => NAMES.get(state) ?? "unspecified";
+
 /** Asks for the state repeatedly and keeps every answer. */
 export class StateWatcher {
   readonly samples: Sample[] = [];
@@ -31,7 +34,7 @@ export class StateWatcher {
         const { state, stateSince } = await this.#sidecar.client.status({}, { signal, timeoutMs: 5000 });
         const seconds = Number(stateSince?.seconds ?? 0) * 1000;
         const since = seconds + Math.round((stateSince?.nanos ?? 0) / 1e6);
-        this.samples.push({ at, state: NAMES.get(state) ?? "unspecified", since });
+        this.samples.push({ at, state: stateName(state), since });
         await sleep(this.#everyMs, undefined, { signal });
       } catch (err) {
         if (signal.aborted) return;

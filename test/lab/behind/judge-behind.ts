@@ -1,0 +1,81 @@
+import type { Turn } from "../phases/truth.ts";
+import type { Behind } from "./truth.ts";
+
+/** What Status said at a moment between `at`, when it was asked, and `until`, when the answer was here; wall clock ms. */
+export interface Look {
+  readonly at: number;
+  readonly until: number;
+  readonly state: string;
+  /** Kinds of what it listed, in its order. */
+  readonly kinds: readonly string[];
+}
+
+export interface BehindTruth {
+  readonly turns: readonly Turn[];
+  readonly behind: readonly Behind[];
+  /** When messages were sent: from then on the agent may be at work, until its turn is seen. */
+  readonly sentAt: readonly number[];
+  /** The agent program tells what runs behind its turns; the list of another one is always empty. */
+  readonly isTold: boolean;
+}
+
+export interface BehindScore {
+  /** Looks at which the truth had stood for longer than the lag. */
+  readonly judged: number;
+  /** In words: each stretch of wrong looks once. */
+  readonly faults: readonly string[];
+}
+
+/** Hooks and the agent's file may be ahead of its request to the model. */
+const EARLY_MS = 1000;
+
+/**
+ * Compares each look with what was so. After a change of the truth nothing is judged for `lagMs`; while a turn lasts
+ * only the state is, since the list is of what runs behind a turn that has ended.
+ */
+export function judgeBehind(looks: readonly Look[], truth: BehindTruth, lagMs: number): BehindScore {
+  const stretches: { readonly fault: string; readonly from: number; to: number }[] = [];
+  let judged = 0;
+  for (const look of looks) {
+    const fault = faultOf(look, truth, lagMs);
+    if (fault === undefined) continue;
+    judged++;
+    const last = stretches.at(-1);
+    if (last?.fault === fault) last.to = look.at;
+    else stretches.push({ fault, from: look.at, to: look.at });
+  }
+  const wrong = stretches.filter(({ fault }) => fault !== "");
+  return {
+    judged,
+    faults: wrong.map(({ fault, from, to }) => `${fault} (from ${sinceChange(from, truth)}, for ${to - from} ms)`),
+  };
+}
+
+/** A message that came to nothing, or into the turn that was going on, begins none. */
+function beginAfter(sent: number, turns: readonly Turn[]): number {
+  return turns.find(({ from }) => from >= sent)?.from ?? sent;
+}
+
+/** When that was, by the last change before it. */
+function sinceChange(at: number, { turns, behind }: BehindTruth): string {
+  const changes = [...turns, ...behind].flatMap(({ from, to }) => [from, to ?? Number.POSITIVE_INFINITY]);
+  const last = Math.max(...changes.filter((change) => change <= at));
+  return Number.isFinite(last) ? `${at - last} ms after the last change` : "before any change";
+}
+
+/** Empty: it is right; undefined: it is not judged. */
+function faultOf({ at, until, state, kinds }: Look, truth: BehindTruth, lagMs: number): string | undefined {
+  const { turns, behind, isTold } = truth;
+  if (truth.sentAt.some((sent) => until > sent && at < beginAfter(sent, turns))) return undefined;
+  const changed = (from: number) => until > from - EARLY_MS && at < from + lagMs;
+  if (turns.some(({ from, to }) => changed(from) || changed(to))) return undefined;
+  if (turns.some(({ from, to }) => at >= from && at < to)) {
+    return state === "busy" ? "" : `${state} in the midst of a turn`;
+  }
+  if (behind.some(({ from, to = Number.POSITIVE_INFINITY }) => changed(from) || changed(to))) return undefined;
+  const running = isTold ? behind.filter(({ from, to }) => at >= from && (to === undefined || at < to)) : [];
+  const due = running.map(({ kind }) => kind).sort();
+  const told = [...kinds].sort();
+  if (state === "idle" && told.join() === due.join()) return "";
+  return `${state} with [${told.join()}], and idle with [${due.join()}] is so`;
+}

@@ -1,0 +1,32 @@
+import type { ModelSpan } from "../../fakes/model-server.ts";
+import { type Turn, turnsOf } from "../phases/truth.ts";
+
+/** Something that an agent started and that went on behind its turns; wall clock ms. */
+export interface Behind {
+  readonly kind: "shell" | "subagent";
+  readonly from: number;
+  /** Absent: it still runs. */
+  readonly to?: number;
+}
+
+/** Stands in each message of the main conversation, and in no task of a sub-agent. */
+export const MAIN = "main-";
+
+/** The agent's own turns, without the work of its sub-agents. */
+export function mainTurns(spans: readonly ModelSpan[]): readonly Turn[] {
+  return turnsOf(spans.filter(isMain), [], /(?:)/);
+}
+
+/** When sub-agents with this word in their task were at work: from the first request to the end of the last answer. */
+export function subagentOf(spans: readonly ModelSpan[], word: string): Behind | undefined {
+  const own = spans.filter((span) => !isMain(span) && span.request.userTexts.some((text) => text.includes(word)));
+  const [first] = own;
+  if (first === undefined) return undefined;
+  const ends = own.map(({ endedAt }) => endedAt);
+  const to = ends.includes(undefined) ? undefined : Math.max(...ends.map((end) => end ?? 0));
+  return { kind: "subagent", from: first.request.at, ...(to === undefined ? {} : { to }) };
+}
+
+function isMain({ request }: ModelSpan): boolean {
+  return request.userTexts.some((text) => text.includes(MAIN));
+}

@@ -1,0 +1,61 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { AgentState } from "../../../internal/gen/gastown/v1/common_pb.ts";
+import type { SidecarStatusResponse } from "../../../internal/gen/gastown/v1/sidecar_pb.ts";
+import type { RunningSidecar } from "../../support/sidecar/sidecar.ts";
+import { stateName } from "../phases/watcher.ts";
+import type { Look } from "./judge-behind.ts";
+
+const EVERY_MS = 200;
+/** Idle for so many looks in a row is at rest. */
+const RESTED_LOOKS = 5;
+
+/** Asks for the state and what runs behind the agent, again and again, and keeps every answer. */
+export class BackgroundWatcher {
+  readonly looks: Look[] = [];
+  readonly #sidecar: RunningSidecar;
+  #last: SidecarStatusResponse | undefined;
+
+  constructor(sidecar: RunningSidecar) {
+    this.#sidecar = sidecar;
+  }
+
+  /** What was listed last. */
+  get tasks(): readonly { readonly id: string; readonly kind: string }[] {
+    return this.#last?.background ?? [];
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.#look();
+      await sleep(EVERY_MS, undefined, { signal }).catch(() => {});
+    }
+  }
+
+  /** @throws Error when it does not come to rest within `ms` */
+  async untilRested(ms: number, signal: AbortSignal): Promise<void> {
+    const end = performance.now() + ms;
+    for (let idle = 0; idle < RESTED_LOOKS; ) {
+      signal.throwIfAborted();
+      const { state } = await this.#sidecar.client.status({});
+      if (performance.now() > end) throw new Error(`it does not come to rest: ${stateName(state)}`);
+      idle = state === AgentState.IDLE ? idle + 1 : 0;
+      await sleep(EVERY_MS, undefined, { signal });
+    }
+  }
+
+  async #look(): Promise<void> {
+    const at = Date.now();
+    try {
+      this.#last = await this.#sidecar.client.status({}, { timeoutMs: 5000 });
+    } catch {
+      return; // not answered in time: nothing was told
+    }
+    const { state, background } = this.#last;
+    this.looks.push({
+      at,
+      until: Date.now(),
+      state: stateName(state),
+      kinds: background.map(({ kind }) => kind),
+    });
+  }
+}
