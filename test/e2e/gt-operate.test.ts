@@ -80,6 +80,14 @@ describe.each([
       await idle();
     });
 
+    it("says whose sidecar it asked in vain", async () => {
+      const shown = await gt(["receipt", "nux", ...place.flags, "never"], place.env);
+      expect(shown).toMatchObject({ code: 3, stdout: "" });
+      expect(shown.stderr).toMatch(
+        /^gt: note: \S*toast \(session \S+\) answers at \S+, and nux was asked for\ngt: error: .*never/,
+      );
+    });
+
     it("stops the agent and prints how it ended, and again that it had ended", async () => {
       const stopped = await run("stop", "--grace", "5s");
       expect(stopped).toMatchObject({ code: 0, stderr: "" });

@@ -63,7 +63,11 @@ export async function withAgent<T>(
     if (note.text !== undefined) context.note(note.text);
     return note.result;
   } catch (err) {
-    throw (await mismatch(err)) ?? err;
+    const known = await mismatch(err);
+    // Another agent's sidecar may be why it failed: it knows neither this nudge nor this dialog.
+    const text = known === undefined ? await identity.catch(() => undefined) : undefined;
+    if (text !== undefined) context.note(text);
+    throw known ?? err;
   }
 }
 
