@@ -41,7 +41,9 @@ export async function measurePeek(context: BenchContext): Promise<readonly Measu
   const secure = stack.use(
     await startSidecar({ ...pane, flags: ["--tls-dir", tlsDir, "--allow-client", `${BENCH_URI}=operate`] }),
   );
-  const forking = stack.use(await startForkingServer(join(plain.stateDir, "tmux.sock"), tlsDir));
+  const forking = stack.use(await startPeer("forking-server", join(plain.stateDir, "tmux.sock"), tlsDir));
+  const [plainPort = 0, tlsPort = 0] = forking.ports;
+  const constant = stack.use(await startPeer("constant-server", String(LINES)));
   const clientOf = (url: string) =>
     createClient(SidecarService, stack.use(sidecarTransport({ baseUrl: url, tls })).transport);
   const secureUrl = secure.url.replace("http:", "https:");
@@ -51,9 +53,10 @@ export async function measurePeek(context: BenchContext): Promise<readonly Measu
   };
   const arms = {
     plain: arm(plain.client, plain.servingPid),
-    plainFork: arm(clientOf(`http://127.0.0.1:${forking.plainPort}`), () => forking.pid, true),
+    plainFork: arm(clientOf(`http://127.0.0.1:${plainPort}`), () => forking.pid, true),
+    constant: arm(clientOf(`http://127.0.0.1:${constant.ports[0]}`), () => constant.pid),
     tls: arm(clientOf(secureUrl), secure.servingPid),
-    tlsFork: arm(clientOf(`https://127.0.0.1:${forking.tlsPort}`), () => forking.pid, true),
+    tlsFork: arm(clientOf(`https://127.0.0.1:${tlsPort}`), () => forking.pid, true),
   };
   const all = Object.values(arms);
   for (const each of all) {
@@ -66,7 +69,21 @@ export async function measurePeek(context: BenchContext): Promise<readonly Measu
     const run = (each: Arm) => () => batch(each, callers, callers === 1 ? each.calls : each.calls * 2, signal);
     await interleave(quick ? 3 : 5, all.map(run), signal);
   }
-  return [...rowsOf("plaintext", arms.plain, arms.plainFork), ...rowsOf("mTLS", arms.tls, arms.tlsFork)];
+  const rows = [...rowsOf("plaintext", arms.plain, arms.plainFork), ...rowsOf("mTLS", arms.tls, arms.tlsFork)];
+  return [...rows, ...besideConstant(arms.plain, arms.constant)];
+}
+
+function besideConstant(ours: Arm, constant: Arm): readonly Measured[] {
+  return [1, 16].map((callers) => {
+    const name = `peek ${LINES} lines, plaintext, c=${callers}: CPU of the server per call (baseline: Connect, a constant answer)`;
+    const isAim = callers === 1;
+    const [value, baseline] = [ours, constant].map((arm) => cpuPerCall(arm.took.get(callers)));
+    return measured(name, value ?? 0, "µs", { baseline: baseline ?? 0, ...(isAim && { ratioAtMost: 1.15 }) });
+  });
+}
+
+function cpuPerCall(took: { readonly ms: readonly number[]; readonly cpuMs: number } | undefined): number {
+  return took === undefined ? Number.NaN : (took.cpuMs * 1000) / took.ms.length;
 }
 
 function rowsOf(line: string, ours: Arm, theirs: Arm): readonly Measured[] {
@@ -74,7 +91,6 @@ function rowsOf(line: string, ours: Arm, theirs: Arm): readonly Measured[] {
     const [a, b] = [ours.took.get(callers), theirs.took.get(callers)];
     if (a === undefined || b === undefined) return [];
     const name = (what: string) => `peek ${LINES} lines, ${line}, c=${callers}: ${what}`;
-    const perCall = (side: typeof a) => (side.cpuMs * 1000) / side.ms.length;
     const isAim = callers === 1;
     return [
       measured(name("p50"), quantile(a.ms, 0.5), "ms", { baseline: quantile(b.ms, 0.5), ratioAtMost: 0.25 }),
@@ -82,7 +98,7 @@ function rowsOf(line: string, ours: Arm, theirs: Arm): readonly Measured[] {
         baseline: quantile(b.ms, 0.99),
         ...(isAim ? { atMost: 10 } : {}),
       }),
-      measured(name("CPU of the server per call"), perCall(a), "µs", { baseline: perCall(b), atMost: 450 }),
+      measured(name("CPU of the server per call"), cpuPerCall(a), "µs", { baseline: cpuPerCall(b), atMost: 450 }),
     ];
   });
 }
@@ -110,19 +126,20 @@ async function batch(arm: Arm, callers: number, calls: number, signal: AbortSign
   took.cpuMs += cpuMs(arm.pid(), arm.forks) - before;
 }
 
-async function startForkingServer(socketPath: string, tlsDir: string) {
-  const file = join(import.meta.dirname, "peers/forking-server.ts");
-  const child = spawn(process.execPath, [...process.execArgv, file, socketPath, tlsDir], {
+/** `ports`: what it prints when it listens. */
+async function startPeer(name: string, ...args: string[]) {
+  const file = join(import.meta.dirname, `peers/${name}.ts`);
+  const child = spawn(process.execPath, [...process.execArgv, file, ...args], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   const [line] = (await Promise.race([once(child.stdout, "data"), endOf(child)])) as [Buffer];
-  const [plainPort = 0, tlsPort = 0] = line.toString().trim().split(" ").map(Number);
-  return { pid: child.pid ?? 0, plainPort, tlsPort, [Symbol.asyncDispose]: () => end(child) };
+  const ports = line.toString().trim().split(" ").map(Number);
+  return { pid: child.pid ?? 0, ports, [Symbol.asyncDispose]: () => end(child) };
 }
 
 async function endOf(child: ChildProcess): Promise<never> {
   const [code] = await once(child, "exit");
-  throw new Error(`the forking server ended with ${code}`);
+  throw new Error(`a server to compare with ended with ${code}`);
 }
 
 async function end(child: ChildProcess): Promise<void> {
