@@ -8,6 +8,10 @@ const REACH = 200;
 const MENU_ROWS = 12;
 const PASTE = /\[Pasted Content \d+ chars\](?: #\d+)?/g;
 const WORKING = /^[•◦] .{0,80}\((?:\d+[hms] ?)+ • esc to interrupt\)/u;
+/** Begins the first row that Codex draws. */
+const HEADER = /^ {2}>_ OpenAI Codex \(/;
+/** All that stands below the composer until the session has begun: then it names the model too. */
+const BEGINNING = "  ? for shortcuts";
 /** The title's first item turns while it works. */
 const BUSY_TITLE = /^[⠀-⣿] /u;
 /** Rows of its own queue, and those that go on from the row above. */
@@ -27,6 +31,7 @@ export function codexView(screen: Screen): ScreenView {
     const dialog = codexDialog(screen);
     return dialog === undefined ? {} : { dialog };
   }
+  if (isBeginning(screen, composer)) return {};
   const behind = terminalsAbove(screen, composer.top - 1);
   const above = aboveComposer(screen, behind.above);
   const busy = above.working ?? titleMark(screen) ?? (screen.title === "" ? above.unfinished : undefined);
@@ -36,6 +41,14 @@ export function codexView(screen: Screen): ScreenView {
     ...(above.parked === undefined ? {} : { parked: above.parked }),
     ...(behind.count === 0 ? {} : { background: [{ kind: "shell", count: behind.count }] }),
   };
+}
+
+/** Codex has drawn its composer, and the session behind it has not begun: on a busy machine that takes a minute. */
+function isBeginning(screen: Screen, { top, bottom }: ComposerView): boolean {
+  const shown = screen.lines.map(({ text }) => text.trimEnd());
+  const below = shown.slice(bottom + 1).filter((text) => text !== "");
+  const above = shown.slice(0, top).findLast((text) => text !== "" && !text.startsWith("    "));
+  return below.length === 1 && below[0] === BEGINNING && above !== undefined && HEADER.test(above);
 }
 
 function composerRows(screen: Screen): ComposerView | undefined {
