@@ -36,8 +36,9 @@ export class BackgroundWatcher {
     const end = performance.now() + ms;
     for (let idle = 0; idle < RESTED_LOOKS; ) {
       signal.throwIfAborted();
-      const { state } = await this.#sidecar.client.status({});
-      if (performance.now() > end) throw new Error(`it does not come to rest: ${stateName(state)}`);
+      const { state, evidence } = await this.#sidecar.client.status({});
+      if (performance.now() > end)
+        throw new Error(`it does not come to rest: ${stateName(state)}, ${evidence[0]?.source}: ${evidence[0]?.value}`);
       idle = state === AgentState.IDLE ? idle + 1 : 0;
       await sleep(EVERY_MS, undefined, { signal });
     }

@@ -115,9 +115,14 @@ const SHARES: readonly (readonly [name: string, weight: number])[] = [
   ["alternate on", 8],
   ["clear", 6],
   ["clear history", 4],
-  ["pause", 5],
+  ["pause", 4],
+  ["freeze", 1],
   ["kill", 1],
 ];
+/** What is done behind an alternate screen too. */
+const OF_BOTH_SCREENS = new Set(["resize", "kill", "pause", "freeze"]);
+/** So long the serving half is stopped at most, in the midst of whatever it does; less than it is given up after. */
+const FROZEN_MS = 900;
 const CATCH_UP_MS = 60_000;
 const STILL_MS = 4000;
 
@@ -195,7 +200,7 @@ class Player {
   #chosen(): string {
     const name = chosen(this.#random() * 100);
     if (!this.#isAlternate) return name;
-    return name === "resize" || name === "kill" || name === "pause" ? name : "alternate off";
+    return OF_BOTH_SCREENS.has(name) ? name : "alternate off";
   }
 
   async #perform(name: string): Promise<void> {
@@ -213,6 +218,10 @@ class Player {
       this.#killed = this.#sidecar.servingPid();
       process.kill(this.#killed, "SIGKILL");
       return;
+    }
+    if (name === "freeze") {
+      this.acts.push(`freeze at ${this.printed}`);
+      return freeze(this.#sidecar.servingPid(), this.#upTo(20, FROZEN_MS));
     }
     const count = name === "lines" ? this.#upTo(1, 60) : 0;
     const order = name === "lines" ? `lines ${count}` : name;
@@ -235,6 +244,18 @@ class Player {
   #upTo(least: number, most: number): number {
     return least + Math.floor(this.#random() * (most - least + 1));
   }
+}
+
+/** Stops a process for a while, and does not wait for it. */
+function freeze(pid: number, ms: number): void {
+  if (pid === 0) return; // 0 is every process of this group
+  const signal = (name: NodeJS.Signals) => {
+    try {
+      process.kill(pid, name);
+    } catch {} // it has been killed, and another one has not begun
+  };
+  signal("SIGSTOP");
+  setTimeout(() => signal("SIGCONT"), ms);
 }
 
 function chosen(percent: number): string {
