@@ -1,7 +1,7 @@
 import type { Turn } from "../phases/truth.ts";
 import type { Behind } from "./truth.ts";
 
-/** What Status said at a moment between `at`, when it was asked, and `until`, when the answer was here; wall clock ms. */
+/** What Status said between `at`, when it was asked, and `until`, when the answer was here; wall clock ms. */
 export interface Look {
   readonly at: number;
   readonly until: number;

@@ -12,7 +12,7 @@ import { buildBinary } from "../../../scripts/build.ts";
 import { type BehindFigures, runBehind } from "./play-behind.ts";
 import { BEHIND_TARGETS, type BehindTarget } from "./scenes.ts";
 
-const help = `Starts shells and sub-agents that go on behind the turns of real agents, has them end, be killed and be ended, and compares
+const help = `Starts shells and sub-agents that go on behind the turns of real agents, has them end or be killed, and compares
 each look at Status (state and list) with what runs. A message is sent meanwhile. Exit code 1 when anything was not so.
 
 Usage: npm run lab:behind -- [flags]

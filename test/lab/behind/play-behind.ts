@@ -130,7 +130,7 @@ class Run {
       for (const [i, part] of this.#scene.parts.entries()) started.push(await this.#start(part, i, watching, watcher));
       if (this.#scene.parts.every(({ type }) => type !== "awaited")) nudgeMs = await this.#nudgeBehind();
       await sleep(lagMs + 1000 + this.#random() * 3000, undefined, { signal });
-      for (const one of started) await this.#end(one, watcher);
+      for (const one of started) this.#end(one);
       await until("everything to end", STEP_MS, () => started.every((one) => this.#hasEnded(one)) || undefined);
       await watcher.untilRested(STEP_MS, signal);
       await sleep(lagMs + 1000, undefined, { signal });
@@ -188,14 +188,8 @@ class Run {
       this.#notes.push(`${text}: ${nameOf(outcome)} after ${ms} ms (${error})`);
   }
 
-  async #end(one: Started, watcher: BackgroundWatcher): Promise<void> {
-    const { part } = one;
-    if (part.type === "awaited" || part.endedBy === "itself" || this.#hasEnded(one)) return;
-    if ("shell" in one && part.endedBy === "kill") return one.shell.kill();
-    const task = watcher.tasks.find(({ kind, id }) => kind === part.type && !id.startsWith(`${kind}-`));
-    if (task === undefined)
-      throw new Error(`no id is known of the ${part.type} to end: ${JSON.stringify(watcher.tasks)}`);
-    await this.#say(`STOP-TASK ${task.id}`);
+  #end(one: Started): void {
+    if ("shell" in one && one.part.endsAfterS === undefined && !this.#hasEnded(one)) one.shell.kill();
   }
 
   #hasEnded(one: Started): boolean {

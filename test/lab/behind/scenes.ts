@@ -2,9 +2,9 @@ import type { AgentProgram } from "../../support/agents/agents-install.ts";
 
 /** What is started behind a turn, and how it ends. */
 export type Part =
-  /** `endsAfterS`: by itself; without it somebody ends it: kill -9, or the agent when it is asked to. */
-  | { readonly type: "shell"; readonly endsAfterS?: number; readonly endedBy: "itself" | "kill" | "agent" }
-  | { readonly type: "subagent"; readonly words: number; readonly endedBy: "itself" | "agent" }
+  /** `endsAfterS`: by itself; without it by kill -9. */
+  | { readonly type: "shell"; readonly endsAfterS?: number }
+  | { readonly type: "subagent"; readonly words: number }
   /** One that the turn waits for: nothing is behind it. */
   | { readonly type: "awaited"; readonly words: number };
 
@@ -22,31 +22,28 @@ export interface BehindTarget {
 }
 
 const upTo = (random: () => number, least: number, most: number) => least + Math.floor(random() * (most - least + 1));
-const ends = (random: () => number): Part => ({ type: "shell", endsAfterS: upTo(random, 4, 12), endedBy: "itself" });
-const killed: Part = { type: "shell", endedBy: "kill" };
-const stopped: Part = { type: "shell", endedBy: "agent" };
-const helper = (random: () => number): Part => ({ type: "subagent", words: upTo(random, 40, 120), endedBy: "itself" });
+const ends = (random: () => number): Part => ({ type: "shell", endsAfterS: upTo(random, 4, 12) });
+const killed: Part = { type: "shell" };
+const helper = (random: () => number): Part => ({ type: "subagent", words: upTo(random, 40, 120) });
 
 const SHELLS: BehindTarget["scenes"] = [
   (random) => ({ name: "a shell that ends", parts: [ends(random)] }),
   () => ({ name: "a shell that is killed", parts: [killed] }),
   (random) => ({ name: "two shells, one killed", parts: [ends(random), killed] }),
 ];
-const STOPPED: BehindTarget["scenes"] = [() => ({ name: "a shell that the agent ends", parts: [stopped] })];
 const HELPERS: BehindTarget["scenes"] = [
   (random) => ({ name: "a sub-agent", parts: [helper(random)] }),
   (random) => ({ name: "a sub-agent and a shell that is killed", parts: [helper(random), killed] }),
-  () => ({ name: "a sub-agent that the agent ends", parts: [{ type: "subagent", words: 600, endedBy: "agent" }] }),
 ];
 const AWAITED: BehindTarget["scenes"] = [
   (random) => ({ name: "a sub-agent in the turn", parts: [{ type: "awaited", words: upTo(random, 40, 120) }] }),
 ];
 
-const CLAUDE = ["--permission-mode", "default", "--allowedTools=Bash,Agent,Task,TaskStop,KillShell"];
+const CLAUDE = ["--permission-mode", "default", "--allowedTools=Bash,Agent,Task"];
 
 export const BEHIND_TARGETS: readonly BehindTarget[] = [
-  { name: "claude-2.1.330", args: CLAUDE, isTold: true, scenes: [...SHELLS, ...STOPPED, ...HELPERS] },
-  { name: "claude-2.1.197", args: CLAUDE, isTold: true, scenes: [...SHELLS, ...STOPPED] },
+  { name: "claude-2.1.330", args: CLAUDE, isTold: true, scenes: [...SHELLS, ...HELPERS] },
+  { name: "claude-2.1.197", args: CLAUDE, isTold: true, scenes: SHELLS },
   {
     name: "codex-0.169.0",
     args: ["-a", "never", "-s", "danger-full-access"],

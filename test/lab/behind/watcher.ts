@@ -13,15 +13,9 @@ const RESTED_LOOKS = 5;
 export class BackgroundWatcher {
   readonly looks: Look[] = [];
   readonly #sidecar: RunningSidecar;
-  #last: SidecarStatusResponse | undefined;
 
   constructor(sidecar: RunningSidecar) {
     this.#sidecar = sidecar;
-  }
-
-  /** What was listed last. */
-  get tasks(): readonly { readonly id: string; readonly kind: string }[] {
-    return this.#last?.background ?? [];
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -46,12 +40,13 @@ export class BackgroundWatcher {
 
   async #look(): Promise<void> {
     const at = Date.now();
+    let told: SidecarStatusResponse;
     try {
-      this.#last = await this.#sidecar.client.status({}, { timeoutMs: 5000 });
+      told = await this.#sidecar.client.status({}, { timeoutMs: 5000 });
     } catch {
       return; // not answered in time: nothing was told
     }
-    const { state, background } = this.#last;
+    const { state, background } = told;
     this.looks.push({
       at,
       until: Date.now(),
