@@ -155,6 +155,8 @@ describe("a unix socket is refused with 2 before anything is started", () => {
 it("leaves a file alone that is no socket, and ends with 1", async () => {
   const path = join(folder, "file");
   writeFileSync(path, "mine");
-  await expect(startSidecar({ flags: ["--listen", `unix:${path}`] })).rejects.toThrow(/ended with 1\n[\s\S]*not a socket/);
+  await expect(startSidecar({ flags: ["--listen", `unix:${path}`] })).rejects.toThrow(
+    /ended with 1\n[\s\S]*not a socket/,
+  );
   expect(statSync(path).size).toBe(4);
 });

@@ -303,7 +303,10 @@ describe("an agent that draws no composer after Enter", () => {
       pane.unreadBytes = unread;
       pane.show(view);
     };
-    expect(await delivered()).toMatchObject({ outcome: "unknown", error: expect.stringContaining("no longer visible") });
+    expect(await delivered()).toMatchObject({
+      outcome: "unknown",
+      error: expect.stringContaining("no longer visible"),
+    });
     expect(clock.monotonicMs()).toBeGreaterThanOrEqual(ms);
     expect(clock.monotonicMs()).toBeLessThan(ms + 200);
   });

@@ -1,6 +1,9 @@
 import type { Socket } from "node:net";
 
-/** Clients wait for each answer before they send the next request; what proxies pipeline is less than this. */
+/**
+ * Clients wait for each answer before they send the next request; what proxies pipeline is less than this.
+ * @internal
+ */
 export const MAX_UNANSWERED = 8;
 
 /**
