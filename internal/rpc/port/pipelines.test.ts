@@ -1,7 +1,9 @@
 import { EventEmitter } from "node:events";
 import { Socket } from "node:net";
 import { expect, it } from "vitest";
-import { MAX_UNANSWERED, Pipelines } from "./pipelines.ts";
+import { Pipelines } from "./pipelines.ts";
+
+const MAX_UNANSWERED = 8;
 
 it("cuts a connection with more requests than may wait for their answers, and takes none after it", () => {
   const pipelines = new Pipelines();

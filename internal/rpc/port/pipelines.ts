@@ -1,10 +1,7 @@
 import type { Socket } from "node:net";
 
-/**
- * Clients wait for each answer before they send the next request; what proxies pipeline is less than this.
- * @internal
- */
-export const MAX_UNANSWERED = 8;
+/** Clients wait for each answer before they send the next request; what proxies pipeline is less than this. */
+const MAX_UNANSWERED = 8;
 
 /**
  * Counts the requests of each HTTP/1.1 connection that wait for their answers. Node takes every request that stands in

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { RequestTurns, type RequestTurnsLimits } from "./request-turns.ts";
+import { RequestTurns } from "./request-turns.ts";
 
-function turnsBed(limits: Partial<RequestTurnsLimits>) {
+function turnsBed(limits: ConstructorParameters<typeof RequestTurns>[0]) {
   const begun: string[] = [];
   const scheduled: (() => void)[] = [];
   const turns = new RequestTurns(limits, (turn) => scheduled.push(turn));

@@ -1,5 +1,5 @@
 /** One request that has come, and what happens to it. */
-export interface WaitingRequest {
+interface WaitingRequest {
   /** Whose it is: callers have their turn one after the other. */
   readonly share: string;
   /** Over which connection it came: those of one caller have their turn one after the other. */
@@ -9,7 +9,7 @@ export interface WaitingRequest {
   begin(): void;
 }
 
-export interface RequestTurnsLimits {
+interface RequestTurnsLimits {
   /** Requests that begin in one turn of the event loop. */
   readonly perTurn: number;
   /** Requests that wait. */
