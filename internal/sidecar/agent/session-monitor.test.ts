@@ -33,8 +33,8 @@ class FakeSession implements SessionClient {
     if (line.startsWith("list-panes")) return ["%0"];
     const separator = /gt[0-9a-f]{16}/.exec(line)?.[0] ?? "";
     const { pid, dead, status, signal, piped, activity } = this.pane;
-    const numbers = [dead ? 1 : 0, status, signal, 0, 0, 0, pid, piped ? 1 : 0, 80, 24, 0, 0, 0, activity, 1];
-    return [[numbers.join(","), "window", "agent", "title"].join(separator)];
+    const numbers = [dead ? 1 : 0, status, signal, 0, pid, piped ? 1 : 0, 80, 24, 0, 0, 0, activity, 1];
+    return [[numbers.join(","), "agent", "title"].join(separator)];
   }
 
   async script(line: string): Promise<readonly { ok: boolean; lines: readonly string[] }[]> {
