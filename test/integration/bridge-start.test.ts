@@ -56,7 +56,7 @@ describe("check", () => {
     ["another certificate's key", () => ({ tls: { key: "other.key" } }), "other.key is not the key of"],
     ["a certificate that has expired", () => ({ tls: { cert: "old.crt", key: "old.key" } }), "tls.cert: "],
     ["a bundle that is empty", () => ({ tls: { ca_bundle: "empty" } }), "tls.ca_bundle: "],
-    ["a list of a CA that is not trusted", () => ({ tls: { crl: "foreign.pem" } }), "holds a list that no CA of"],
+    ["a list of a CA that is not trusted", () => ({ tls: { crl: "foreign.pem" } }), "contains a list that no CA of"],
     [
       "a token key that is private",
       () => ({ auth: { jwt_public_keys: [{ issuer: "a", key_path: "other.key" }] } }),
