@@ -1,0 +1,31 @@
+import { expect, it } from "vitest";
+import { type BehindFigures, runBehind } from "../lab/behind/play-behind.ts";
+import { BEHIND_TARGETS } from "../lab/behind/scenes.ts";
+import { requireComponent } from "../support/cluster/components.ts";
+import { ownProgram } from "../support/programs.ts";
+
+/** A share of `npm run lab:behind`: the same seed each time. */
+const SEED = 1;
+
+it.for(BEHIND_TARGETS.filter(({ name }) => name === "claude-2.1.330" || name === "codex-0.169.0"))(
+  "$name: what runs behind its turns is told right at each look",
+  { timeout: 180_000 },
+  async (target, context) => {
+    await requireComponent(context, target.name.split("-", 1)[0] as "claude" | "codex" | "opencode");
+    const runs: BehindFigures[] = [];
+    await runBehind(target, {
+      seed: SEED,
+      from: 0,
+      to: 1,
+      lagMs: 5000,
+      sidecarProgram: ownProgram("gt-sidecar"),
+      signal: AbortSignal.timeout(170_000),
+      onRun: (run) => runs.push(run),
+      onTrouble: (text) => {
+        throw new Error(text);
+      },
+    });
+    expect(runs.flatMap(({ notes }) => notes)).toEqual([]);
+    expect(runs).toHaveLength(1);
+  },
+);
