@@ -1,5 +1,5 @@
-import { createConnection, type Socket } from "node:net";
-import { createSecureContext, connect as secured } from "node:tls";
+import { connect, isIP, type Socket } from "node:net";
+import { connect as connectTls, createSecureContext } from "node:tls";
 import { type ClientTls, clientTlsOptions } from "../common/tls.ts";
 import { ClientSessions } from "./client-sessions.ts";
 
@@ -31,22 +31,41 @@ export interface DialOptions {
 /** The connection to one server; it is opened at the first call. `tls`: for https. @throws Error for invalid PEM */
 export function connectSessions(options: DialOptions, tls: ClientTls | undefined): ClientSessions {
   const { baseUrl, socketPath, serverName, dial, pingIntervalMs = 15_000, pingTimeoutMs = 10_000 } = options;
+  const url = new URL(baseUrl);
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  const port = Number(url.port || (tls ? 443 : 80));
   const secure = tls && clientTlsOptions(tls);
-  const servername = serverName ?? new URL(baseUrl).hostname;
+  const secureContext = secure && createSecureContext(secure);
+  const servername = serverName ?? (isIP(host) ? undefined : host);
+  const open = () => dial?.() ?? (socketPath === undefined ? connect({ host, port }) : connect(socketPath));
   return new ClientSessions(
     baseUrl,
     { pingIntervalMs, pingTimeoutMs, idleConnectionTimeoutMs: IDLE_MS },
     {
       settings: { initialWindowSize: STREAM_WINDOW_BYTES, enablePush: false },
-      ...(secure && { ...secure, secureContext: createSecureContext(secure) }),
-      ...(socketPath !== undefined && { createConnection: () => createConnection(socketPath) }),
-      ...(dial !== undefined && {
-        createConnection: () => {
-          const socket = dial();
-          return secure === undefined ? socket : secured({ ...secure, socket, servername, ALPNProtocols: ["h2"] });
-        },
-      }),
-      ...(serverName !== undefined && { servername: serverName }),
+      createConnection: () =>
+        secure === undefined
+          ? closeOnError(open(), "connect")
+          : closeOnError(
+              connectTls({
+                ...secure,
+                ...(secureContext && { secureContext }),
+                ...(servername !== undefined && { servername }),
+                host,
+                socket: open(),
+                ALPNProtocols: ["h2"],
+              }),
+              "secureConnect",
+            ),
     },
   );
+}
+
+/**
+ * Once it is open, an error closes the socket and is not reported: Node would emit it on the HTTP/2 session, and end
+ * the process when it comes before anything listens there (Connect listens again some turns after the handshake only,
+ * and not any more when it has found the session destroyed). The calls on it end as cut.
+ */
+function closeOnError(socket: Socket, opened: "connect" | "secureConnect"): Socket {
+  return socket.once(opened, () => void socket.removeAllListeners("error").on("error", () => {}));
 }

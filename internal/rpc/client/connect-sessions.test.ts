@@ -1,0 +1,47 @@
+import { once } from "node:events";
+import { createServer } from "node:http2";
+import { type AddressInfo, connect } from "node:net";
+import { expect, it } from "vitest";
+import { connectSessions } from "./connect-sessions.ts";
+
+const reset = () => Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" });
+
+/** When the connection fails, counted from the moment when it opens. */
+const MOMENTS: Record<string, (fail: () => void) => void> = {
+  "in the next tick": (fail) => process.nextTick(fail),
+  "two ticks later": (fail) => process.nextTick(() => process.nextTick(fail)),
+  "in a microtask": (fail) => queueMicrotask(fail),
+};
+
+// An error that nothing listens for fails the test run, as it would end the process. Connect alone also waits for such
+// a connection without end, in microtasks, so that nothing else runs any more.
+it.for(Object.entries(MOMENTS))("a connection that is reset as it opens is replaced: %s", async ([, at]) => {
+  const server = createServer((_, res) => void res.writeHead(204).end());
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  let dialled = 0;
+  const dial = () => {
+    const socket = connect(port, "127.0.0.1");
+    if (dialled++ === 0) socket.once("connect", () => at(() => void socket.destroy(reset())));
+    return socket;
+  };
+  const sessions = connectSessions({ baseUrl: `http://127.0.0.1:${port}`, dial }, undefined);
+  const call = async () => {
+    const stream = await sessions.request("GET", "/", {}, {});
+    stream.end();
+    stream.on("error", () => {});
+    let status: number | undefined;
+    stream.once("response", (headers) => {
+      status = headers[":status"];
+    });
+    stream.resume();
+    await new Promise((resolve) => stream.once("close", resolve));
+    return status;
+  };
+  const first = await call().catch(() => undefined);
+  expect(first === 204 ? first : await call()).toBe(204);
+  expect(dialled).toBe(2);
+  sessions.abort();
+  await new Promise((resolve) => server.close(resolve));
+});
