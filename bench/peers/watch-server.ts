@@ -38,7 +38,7 @@ await runMain({ name: "watch-server" }, async ({ argv, stdout, signal }) => {
     { clock },
     { cols: 160, rows: 50, rawBytes: 8 << 20, epoch: "bench", startOffset: 0n },
   );
-  await output.restart({ text: "", cols: 160, rows: 50, hasHistory: true });
+  await output.resumeFrom({ text: "", cols: 160, rows: 50, hasHistory: true });
   const common = { host: "127.0.0.1", port: 0, routes: routesFor(output), graceMs: 100 };
   const plain = new RpcServer({ ...deps, metrics: new Metrics() }, common);
   const secure = new RpcServer({ ...deps, metrics: new Metrics() }, { ...common, tls });

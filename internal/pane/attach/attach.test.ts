@@ -70,7 +70,7 @@ let opened: AsyncGenerator<AttachOutput>[];
 beforeEach(async () => {
   stage = new Stage();
   opened = [];
-  await stage.output.restart({ text: "", cols: 40, rows: 10, hasHistory: true });
+  await stage.output.resumeFrom({ text: "", cols: 40, rows: 10, hasHistory: true });
 });
 afterEach(async () => {
   stage.stop.abort(new Error("the test is over"));

@@ -54,7 +54,7 @@ describe("after an interruption", () => {
   it("skips an offset that is not delivered, names the gap, and shows the current screen", async () => {
     const output = stream();
     await print(output, "old");
-    await output.restart(redraw("new screen\r\nsecond row", 30, 6));
+    await output.resumeFrom(redraw("new screen\r\nsecond row", 30, 6));
     expect(output.lastGap).toEqual({ first: 3n, to: 4n, reason: "restart" });
     expect([output.ring.start, output.ring.end, output.drawnTo]).toEqual([0n, 4n, 4n]);
     expect([output.emulator.cols, output.emulator.rows]).toEqual([30, 6]);
@@ -64,7 +64,7 @@ describe("after an interruption", () => {
   it("is not output of the agent", async () => {
     const clock = new FakeClock();
     const output = stream(clock);
-    await output.restart(redraw("x"));
+    await output.resumeFrom(redraw("x"));
     expect(output.lastOutputAt).toBeUndefined();
     await clock.advance(100);
     expect(output.quietMs()).toBe(100);
@@ -73,7 +73,7 @@ describe("after an interruption", () => {
   it("draws nothing of the bytes before it over the new screen, also when they were being drawn", async () => {
     const output = stream();
     output.take(Buffer.from("old bytes\r\n"));
-    const restarting = output.restart(redraw("new screen"));
+    const restarting = output.resumeFrom(redraw("new screen"));
     await restarting;
     expect(texts(output).filter((text) => text !== "")).toEqual(["new screen"]);
     expect(output.drawnTo).toBe(output.ring.end);
@@ -81,7 +81,7 @@ describe("after an interruption", () => {
 
   it("draws the bytes that come while it is under way on top of the new screen", async () => {
     const output = stream();
-    const restarting = output.restart(redraw("new screen"));
+    const restarting = output.resumeFrom(redraw("new screen"));
     output.take(Buffer.from(" and more"));
     await restarting;
     await output.drawn();
@@ -92,7 +92,7 @@ describe("after an interruption", () => {
 
 it("draws what comes at the very moment at which it has drawn all there was", async () => {
   const output = stream();
-  await output.restart(redraw("screen"));
+  await output.resumeFrom(redraw("screen"));
   for (let i = 0; i < 20; i++) await print(output, `${i % 10}`);
   await output.drawn();
   output.screens.listen(() => Promise.resolve().then(() => output.ring.end < 40n && output.take(Buffer.from("."))));

@@ -159,7 +159,7 @@ export class OutputStream implements ScreenSource {
    * The stream continues after a hole of unknown length; `redraw` is the history and screen as they are now, and
    * `printedAt` (wall clock, ms) when the agent printed last, where that is known.
    */
-  restart(redraw: Redraw, printedAt?: number): Promise<void> {
+  resumeFrom(redraw: Redraw, printedAt?: number): Promise<void> {
     const first = this.ring.end;
     const to = first + 1n;
     this.ring.skipTo(to);

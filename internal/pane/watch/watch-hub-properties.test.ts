@@ -34,7 +34,7 @@ it("delivers or names every byte exactly once, whichever watchers stall, leave o
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 30 }), async (steps) => {
       const mine = new OutputStream({ clock }, { cols: 20, rows: 4, rawBytes: 400_000, epoch: "p", startOffset: 0n });
-      await mine.restart({ text: "", cols: 20, rows: 4, hasHistory: true });
+      await mine.resumeFrom({ text: "", cols: 20, rows: 4, hasHistory: true });
       const now = { text: "", cols: 20, rows: 4, hasHistory: true };
       mine.lags.listen(() => void mine.redraw(now, mine.ring.end, true));
       const peeker = new Peeker({ clock, output: mine, pane: () => undefined, alive: () => true });
@@ -69,7 +69,7 @@ async function perform(action: Step, mine: OutputStream, people: readonly Person
     case "wait":
       return await clock.advance(action.ms);
     case "restart":
-      return await clock.until(mine.restart({ text: "new", cols: 20, rows: 4, hasHistory: true }));
+      return await clock.until(mine.resumeFrom({ text: "new", cols: 20, rows: 4, hasHistory: true }));
     case "renew":
       return await clock.until(mine.renew());
     default:

@@ -16,7 +16,7 @@ let stop: AbortController;
 beforeEach(async () => {
   clock = new FakeClock();
   output = new OutputStream({ clock }, { cols: 20, rows: 4, rawBytes: 100_000, epoch: "e1", startOffset: 9n });
-  await output.restart({ text: "", cols: 20, rows: 4, hasHistory: true }); // the screen is known
+  await output.resumeFrom({ text: "", cols: 20, rows: 4, hasHistory: true }); // the screen is known
   ended = undefined;
   stop = new AbortController();
 });
@@ -124,7 +124,7 @@ describe("a screen watch", () => {
       const next = watched(request).next();
       await clock.advance(100);
       expect(await isReady(next)).toBe(request === rawRequest); // the second comes when the screen is known
-      await output.restart({ text: "here it is", cols: 20, rows: 4, hasHistory: true });
+      await output.resumeFrom({ text: "here it is", cols: 20, rows: 4, hasHistory: true });
       const { value } = await clock.until(next);
       expect(value?.kind === "snapshot" && value.output + Buffer.from(value.data)).toContain("here it is");
     }
@@ -262,7 +262,7 @@ describe("a raw watch", () => {
     await print("abc");
     const updates = watched(rawRequest);
     await nextOf(updates);
-    await output.restart({ text: "new", cols: 20, rows: 4, hasHistory: true });
+    await output.resumeFrom({ text: "new", cols: 20, rows: 4, hasHistory: true });
     await print("d");
     expect(await nextOf(updates)).toMatchObject({
       kind: "snapshot",

@@ -55,7 +55,7 @@ class Stage {
   }
 
   async draw(text: string, rows = 6): Promise<void> {
-    await this.output.restart({ text, cols: 40, rows, hasHistory: true });
+    await this.output.resumeFrom({ text, cols: 40, rows, hasHistory: true });
     this.recorder.drawn();
   }
 

@@ -245,8 +245,8 @@ export class LiveAgent {
   }
 
   /** The screen as it is at a cut; the bytes that follow are drawn from there. */
-  async restart(cut: PaneCut, history: number): Promise<void> {
-    await this.output.restart(this.#redrawOf(cut, history), cut.facts.activityAt);
+  async resumeOutputFrom(cut: PaneCut, history: number): Promise<void> {
+    await this.output.resumeFrom(this.#redrawOf(cut, history), cut.facts.activityAt);
     this.recorder.drawn();
   }
 

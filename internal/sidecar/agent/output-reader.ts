@@ -49,12 +49,12 @@ export class OutputReader implements Task {
   async arm(pane: TmuxPane): Promise<void> {
     await this.#disarm();
     this.#pane = pane;
-    if ((await pane.facts()).dead) return await this.#restart(await pane.cut(EMULATOR_SCROLLBACK));
+    if ((await pane.facts()).dead) return await this.#resumeFrom(await pane.cut(EMULATOR_SCROLLBACK));
     const fifo = `output-${randomUUID()}.fifo`;
     await makeFifoIn(this.#folder, fifo, this.#env);
     const fd = this.#folder.openFifo(fifo);
     try {
-      await this.#restart(await pane.cut(EMULATOR_SCROLLBACK, join(this.#folder.path, fifo)));
+      await this.#resumeFrom(await pane.cut(EMULATOR_SCROLLBACK, join(this.#folder.path, fifo)));
     } catch (err) {
       closeSync(fd);
       this.#folder.remove(fifo);
@@ -74,8 +74,8 @@ export class OutputReader implements Task {
     }
   }
 
-  #restart(cut: PaneCut): Promise<void> {
-    return this.#agent.restart(cut, EMULATOR_SCROLLBACK);
+  #resumeFrom(cut: PaneCut): Promise<void> {
+    return this.#agent.resumeOutputFrom(cut, EMULATOR_SCROLLBACK);
   }
 
   /** While the drawing cannot follow a flood, the screen is fetched from tmux instead; exactly once it is over. */

@@ -43,7 +43,7 @@ async function call(
   ...inputs: readonly NonNullable<MessageInitShape<typeof SidecarAttachInputSchema>["input"]>[]
 ) {
   const output = new OutputStream({ clock }, { cols: 80, rows: 24, rawBytes: 1000, epoch: "e", startOffset: 0n });
-  await output.restart({ text: "", cols: 80, rows: 24, hasHistory: true });
+  await output.resumeFrom({ text: "", cols: 80, rows: 24, hasHistory: true });
   const own = { cols: 80, rows: 24 };
   people = new People({ clock, size: () => own, resize: () => Promise.resolve() }, { own });
   const pane = {

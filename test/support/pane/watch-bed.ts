@@ -45,7 +45,7 @@ export function useWatchBed(): void {
   beforeEach(async () => {
     clock = new FakeClock();
     output = new OutputStream({ clock }, { cols: 20, rows: 4, rawBytes: 1_000_000, epoch: "e1", startOffset: 0n });
-    await output.restart({ text: "", cols: 20, rows: 4, hasHistory: true });
+    await output.resumeFrom({ text: "", cols: 20, rows: 4, hasHistory: true });
     ended = undefined;
     encoded = 0;
     stop = new AbortController();
