@@ -21,8 +21,6 @@ export class ClientSessions extends Http2SessionManager {
   #onRetired: (() => void) | undefined;
   /** The server's first frame has come on the newest connection. */
   #heard = false;
-  /** A connection was made, with TLS after its handshake. */
-  #hasConnected = false;
 
   /** How long to wait for its settings, the same as for the answer to a PING. */
   readonly #settingsMs: number;
@@ -53,7 +51,6 @@ export class ClientSessions extends Http2SessionManager {
     if (this.#onRetired) session.close();
     session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
     this.#heard = false;
-    this.#hasConnected = true;
     const silent = giveUpAfter(session, this.#settingsMs);
     session.once("remoteSettings", () => {
       this.#heard = true;
@@ -78,7 +75,7 @@ export class ClientSessions extends Http2SessionManager {
    */
   interceptor(): Interceptor {
     return (next) => async (req) => {
-      const explain = (err: unknown) => (wasCut(err, req.signal) || this.#wasRefused(err) ? this.#cutError(err) : err);
+      const explain = (err: unknown) => (wasCut(err, req.signal) ? this.#cutError(err) : err);
       try {
         const res = await next(req);
         return res.stream ? { ...res, message: mapFailures(res.message, explain) } : res;
@@ -86,11 +83,6 @@ export class ClientSessions extends Http2SessionManager {
         throw explain(err);
       }
     };
-  }
-
-  /** A server that closes right after the handshake may do it so fast that our first frames are answered by a reset. */
-  #wasRefused(err: unknown): boolean {
-    return this.#hasConnected && !this.#heard && this.authority.startsWith("https:") && wasReset(err);
   }
 
   #cutError(cause: unknown): ConnectError {
@@ -121,9 +113,4 @@ function giveUpAfter(session: ClientHttp2Session, ms: number): NodeJS.Timeout {
 
 function wasCut(err: unknown, signal: AbortSignal): boolean {
   return err instanceof ConnectError && err.code === Code.Canceled && !err.isWireError && !signal.aborted;
-}
-
-function wasReset(err: unknown): boolean {
-  if (!(err instanceof ConnectError) || err.isWireError || !(err.cause instanceof Error)) return false;
-  return "code" in err.cause && (err.cause.code === "ECONNRESET" || err.cause.code === "EPIPE");
 }

@@ -33,38 +33,35 @@ export function connectSessions(options: DialOptions, tls: ClientTls | undefined
   const { baseUrl, socketPath, serverName, dial, pingIntervalMs = 15_000, pingTimeoutMs = 10_000 } = options;
   const url = new URL(baseUrl);
   const host = url.hostname.replace(/^\[|\]$/g, "");
-  const port = Number(url.port || (tls ? 443 : 80));
-  const secure = tls && clientTlsOptions(tls);
-  const secureContext = secure && createSecureContext(secure);
-  const servername = serverName ?? (isIP(host) ? undefined : host);
-  const open = () => dial?.() ?? (socketPath === undefined ? connect({ host, port }) : connect(socketPath));
+  const port = url.port || (tls ? 443 : 80);
+  const trust = tls && clientTlsOptions(tls);
+  const secure = trust && {
+    ...trust,
+    secureContext: createSecureContext(trust),
+    host,
+    servername: serverName ?? (isIP(host) ? "" : host),
+    ALPNProtocols: ["h2"],
+  };
   return new ClientSessions(
     baseUrl,
     { pingIntervalMs, pingTimeoutMs, idleConnectionTimeoutMs: IDLE_MS },
     {
       settings: { initialWindowSize: STREAM_WINDOW_BYTES, enablePush: false },
-      createConnection: () =>
-        secure === undefined
-          ? closeOnError(open(), "connect")
-          : closeOnError(
-              connectTls({
-                ...secure,
-                ...(secureContext && { secureContext }),
-                ...(servername !== undefined && { servername }),
-                host,
-                socket: open(),
-                ALPNProtocols: ["h2"],
-              }),
-              "secureConnect",
-            ),
+      createConnection: () => {
+        const socket =
+          dial?.() ?? connect(socketPath === undefined ? { host, port: Number(port) } : { path: socketPath });
+        return secure
+          ? closeOnError(connectTls({ ...secure, socket }), "secureConnect")
+          : closeOnError(socket, "connect");
+      },
     },
   );
 }
 
 /**
  * Once it is open, an error closes the socket and is not reported: Node would emit it on the HTTP/2 session, and end
- * the process when it comes before anything listens there (Connect listens again some turns after the handshake only,
- * and not any more when it has found the session destroyed). The calls on it end as cut.
+ * the process if nothing listens there yet. (Connect listens again only some turns after the handshake, and no longer
+ * once it finds the session destroyed.) The calls on it end as cut.
  */
 function closeOnError(socket: Socket, opened: "connect" | "secureConnect"): Socket {
   return socket.once(opened, () => void socket.removeAllListeners("error").on("error", () => {}));
