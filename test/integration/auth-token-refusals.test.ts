@@ -98,7 +98,7 @@ describe("a token is refused", () => {
     [
       "with a claim twice, once escaped",
       () => bearer(signed(JSON.stringify(claims()).replace("{", '{"proj\\u0065ct_id":"p2",'))),
-      "twice",
+      "duplicate",
     ],
     ...["iss", "sub", "project_id", "aud", "iat", "exp"].map((name): [string, () => Ask, string] => [
       `without ${name}`,

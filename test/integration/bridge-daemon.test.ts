@@ -120,7 +120,7 @@ describe("files that the configuration names are followed", () => {
     ["bridge.crt", "a certificate was refused"],
     ["bridge.key", "a certificate was refused"],
     ["ca-bundle.crt", "a certificate was refused"],
-    ["prd-manager-jwt.pub", "a token key file is not used"],
+    ["prd-manager-jwt.pub", "a token key file cannot be used"],
   ])(
     "whatever is put in the place of %s, what it held stays in use, and what comes after it counts",
     async (name, words) => {

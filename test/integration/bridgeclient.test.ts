@@ -258,7 +258,7 @@ it.each<[string, (options: ClientOptions) => ClientOptions, string]>([
   [
     "a key that is not Ed25519",
     (o) => ({ ...o, jwt: { ...o.jwt, privateKeyPath: o.mtls.keyPath } }),
-    "holds a key that is not Ed25519",
+    "has a key that is not Ed25519",
   ],
   [
     "a key of another certificate",

@@ -273,7 +273,7 @@ describe("the chart on a real API server", () => {
     expect(printed).toMatch(/^made +gastown-ca\/gastown-ca /);
     expect(printed).toContain("\nNext:\n");
     expect(printed).toContain('go-template="{{index .data \\"$file\\" | base64decode}}"');
-    expect(printed).toContain("--jwt-issuer admin --project default");
+    expect(printed).toContain("  gt config set jwt-issuer admin\n  gt config set project default\n");
     const keys = async (namespace: string, name: string) =>
       Object.keys(
         JSON.parse(await found.kubectl(["-n", namespace, "get", "secret", name, "-o", "jsonpath={.data}"])),

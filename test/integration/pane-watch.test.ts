@@ -183,7 +183,7 @@ describe("a screen watch", () => {
     for (const mode of [WatchMode.SCREEN, WatchMode.RAW]) {
       for await (const update of watched(sidecar, { mode })) {
         expect(update.kind).toBe(UpdateKind.SNAPSHOT);
-        expect(await activeStreams(sidecar)).toBe(1);
+        await until("the stream to be counted", 1000, async () => (await activeStreams(sidecar)) === 1 || undefined);
         break;
       }
       await until("the stream to be freed", 5000, async () => (await activeStreams(sidecar)) === 0 || undefined);

@@ -77,7 +77,7 @@ describe("a caller is refused", () => {
       "with a sidecar's that was made for callers too",
       town.issue({ uris: ["spiffe://town/ns/agents/session/s2"], usages: ["client", "server"] }),
       "denied",
-      "sidecars do not call",
+      "sidecars may not call",
     ],
   ])("%s", async (_, tls, kind, words) => {
     const calls = server.peers.length;
