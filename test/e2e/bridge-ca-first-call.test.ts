@@ -18,14 +18,16 @@ it("a new user gets from bridge-ca --help and bridge --help alone to the first a
       .replaceAll("bridge.example.com:9445", `localhost:${port}`)
       .replaceAll("bridge.example.com", "localhost")
       .replaceAll("192.168.1.10", "127.0.0.1");
-  const yaml = indented(bridgeHelp.slice(bridgeHelp.indexOf("A configuration"), bridgeHelp.indexOf("Relative paths")))
+  const yaml = indented(
+    bridgeHelp.slice(bridgeHelp.indexOf("A configuration"), bridgeHelp.indexOf("Paths are relative")),
+  )
     .replace("0.0.0.0:9445", `127.0.0.1:${port}"\n  health_listen: "127.0.0.1:0`)
     .replace(/ {4}- issuer: "ndara(.|\n)*?(?=providers)/, "")
     .replace(/ {2}claude:\n.*\n/, "");
   await mkdir(sandbox.path("ai-agent-bridge"));
   await mkdir(sandbox.path("prd-manager-control-plane"));
   await writeFile(sandbox.path("ai-agent-bridge/bridge.yaml"), yaml);
-  const flows = indented(overview.slice(overview.indexOf("The flows"), overview.indexOf("Exit codes")));
+  const flows = indented(overview.slice(overview.indexOf("The steps for"), overview.indexOf("Exit codes")));
   const isUp = `until curl -sk https://localhost:${port} || [ $? -ne 7 ]; do sleep 0.1; done`;
   const script = here(flows).replace(
     "bridge --config bridge.yaml",

@@ -13,7 +13,7 @@ beforeAll(async () => {
   await writeFile(sandbox.path(".bridge-ca-passphrase"), `${PASSPHRASE}\n`, { mode: 0o600 });
   await mkdir(sandbox.path("as-told", BRIDGE), { recursive: true });
   await mkdir(sandbox.path("as-told", CONSUMER));
-  const commands = commandsIn(overview.slice(overview.indexOf("The flows")));
+  const commands = commandsIn(overview.slice(overview.indexOf("The steps for")));
   expect(commands.length).toBeGreaterThan(10);
   await sandbox.ok(commands.join("\n"), "as-told");
 });

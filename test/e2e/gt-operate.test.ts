@@ -84,7 +84,7 @@ describe.each([
       const shown = await gt(["receipt", "nux", ...place.flags, "never"], place.env);
       expect(shown).toMatchObject({ code: 3, stdout: "" });
       expect(shown.stderr).toMatch(
-        /^gt: note: \S*toast \(session \S+\) answers at \S+, and nux was asked for\ngt: error: .*never/,
+        /^gt: note: \S*toast \(session \S+\) answers at \S+, but nux was requested\ngt: error: .*never/,
       );
     });
 

@@ -66,7 +66,10 @@ describe("gt without an agent", () => {
       ["nudge", "toast", "--stdin", "-m", "x"],
       "gt: error: give --message or --stdin, not both\ngt: hint: gt nudge --help shows its usage\n",
     ],
-    [["completion", "tcsh"], 'gt: error: no completion for "tcsh"\ngt: hint: there is one for bash, zsh and fish\n'],
+    [
+      ["completion", "tcsh"],
+      'gt: error: no completion for "tcsh"\ngt: hint: completion exists for bash, zsh and fish\n',
+    ],
     [
       ["status", "toast", "--server", "http://x:9445"],
       'gt: error: --server takes HOST:PORT, not "http://x:9445"\ngt: hint: a control plane is reached only over TLS: omit the scheme\n',

@@ -55,7 +55,7 @@ it("gt watch keeps the picture while the serving half is gone, says so above it,
     expect(person.rows()[1]?.startsWith(`test/polecats/demo · ${LOST}`)).toBe(true);
     expect(person.rows().slice(2)).toEqual(picture);
   });
-  await person.sees(/^test\/polecats\/demo · idle .* · 127\.0\.0\.1:\d+ · connected again after /m);
+  await person.sees(/^test\/polecats\/demo · idle .* · 127\.0\.0\.1:\d+ · reconnected after /m);
   await sidecar.client.nudge({ message: "still here" });
   await person.sees("> still here");
   await person.sees(() => !BACK.test(person.text()));
@@ -73,19 +73,19 @@ it("gt peek -f says that the serving half was gone, and prints what came then on
   await using sidecar = await idleSidecar();
   await using person = await looking(sidecar, "peek -f");
   await interrupted(sidecar, () => person.sees(`gt: note: ${LOST}`));
-  await person.sees(/^gt: note: connected again after \d+/m);
+  await person.sees(/^gt: note: reconnected after \d+/m);
   await sidecar.client.nudge({ message: "still here" });
   await person.sees("Read your message");
   person.type("\x03");
   await person.sees(/code 130$/m);
   const rows = person.rows();
-  for (const once of ["what stood here", "Demo agent", "> still here", `gt: note: ${LOST}`, "gt: note: connected"]) {
+  for (const once of ["what stood here", "Demo agent", "> still here", `gt: note: ${LOST}`, "gt: note: reconnected"]) {
     expect(
       rows.filter((row) => row.startsWith(once)),
       once,
     ).toHaveLength(1);
   }
-  const order = ["Demo agent", `gt: note: ${LOST}`, "gt: note: connected again", "> still here", "Read your message"];
+  const order = ["Demo agent", `gt: note: ${LOST}`, "gt: note: reconnected", "> still here", "Read your message"];
   const places = order.map((text) => rows.findIndex((row) => row.includes(text)));
   expect(places).toEqual([...places].sort((a, b) => a - b));
 });

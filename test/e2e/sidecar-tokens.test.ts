@@ -120,7 +120,7 @@ describe("a sidecar that takes roles from tokens", () => {
       for (const [name, call] of Object.entries({ peek, nudge, sendKeys, attach })) {
         const words = wanted[name as keyof typeof wanted];
         expect(await ending(call, cert.shop, bearer)).toContain(
-          words === "ok" ? words : `may ${words === "look" ? "only" : "not call"}`,
+          words === "ok" ? words : words === "look" ? "this caller is read-only" : "may not call",
         );
       }
     });

@@ -118,7 +118,7 @@ export class AttachRemote {
   #enter(): void {
     this.#view.hold(undefined);
     if (this.#terminal !== undefined) {
-      this.#view.notice("connected again");
+      this.#view.notice("reconnected");
       return;
     }
     const { readOnly, detachKeys } = this.#command;
