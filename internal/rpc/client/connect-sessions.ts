@@ -33,11 +33,12 @@ export function connectSessions(options: DialOptions, tls: ClientTls | undefined
   const { baseUrl, socketPath, serverName, dial, pingIntervalMs = 15_000, pingTimeoutMs = 10_000 } = options;
   const url = new URL(baseUrl);
   const host = url.hostname.replace(/^\[|\]$/g, "");
-  const port = url.port || (tls ? 443 : 80);
+  const isSecure = url.protocol === "https:";
+  const port = Number(url.port || (isSecure ? 443 : 80));
   const trust = tls && clientTlsOptions(tls);
-  const secure = trust && {
+  const secure = isSecure && {
     ...trust,
-    secureContext: createSecureContext(trust),
+    ...(trust && { secureContext: createSecureContext(trust) }),
     host,
     servername: serverName ?? (isIP(host) ? "" : host),
     ALPNProtocols: ["h2"],
@@ -48,11 +49,10 @@ export function connectSessions(options: DialOptions, tls: ClientTls | undefined
     {
       settings: { initialWindowSize: STREAM_WINDOW_BYTES, enablePush: false },
       createConnection: () => {
-        const socket =
-          dial?.() ?? connect(socketPath === undefined ? { host, port: Number(port) } : { path: socketPath });
+        const socket = dial?.() ?? (socketPath === undefined ? undefined : connect(socketPath));
         return secure
-          ? closeOnError(connectTls({ ...secure, socket }), "secureConnect")
-          : closeOnError(socket, "connect");
+          ? closeOnError(connectTls(socket ? { ...secure, socket } : { ...secure, port }), "secureConnect")
+          : closeOnError(socket ?? connect(port, host), "connect");
       },
     },
   );
