@@ -1,5 +1,5 @@
 // Many sidecars in one process, without agents: the service, its log, its journal and its TLS are those of gt-sidecar;
-// the terminal is written by this process. Usage: sidecar-host.ts PLACES.json. SIGUSR2: all serve anew, as after the
+// the terminal is written by this process. Usage: sidecar-host.ts PLACES.json. SIGUSR2: all serve again, as after the
 // end of their serving halves.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -37,7 +37,7 @@ const LOG = { eventBuffer: 1_000, eventBytes: 1 << 20, redactPatterns: [] };
 const places = JSON.parse(readFileSync(process.argv[2] ?? "", "utf8")) as readonly SidecarPlace[];
 for (;;) {
   const stop = new AbortController();
-  process.once("SIGUSR2", () => stop.abort(new Error("anew")));
+  process.once("SIGUSR2", () => stop.abort(new Error("restart")));
   const listening: Promise<unknown>[] = [];
   const running = places.map((place) => serve(place, listening, stop.signal));
   await Promise.all(places.map((_, i) => untilListening(listening, i)));

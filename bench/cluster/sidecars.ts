@@ -83,8 +83,8 @@ export async function measureSidecars(bench: ClusterBench): Promise<readonly Mea
     measured(`${count} sidecars: ListSessions, all in one page, p99`, quantile(lists, 0.99), "ms"),
     measured(`${count} sidecars: memory of a session in the replica`, (memory * 1_024) / count, "KiB"),
     measured(`${count} sidecars: a new replica is ready until it has asked each`, storm, "ms"),
-    measured(`${count} sidecars: all serve anew until each stream goes on, p50`, quantile(streams.ms, 0.5), "ms"),
-    measured(`${count} sidecars: all serve anew until each stream goes on, p99`, quantile(streams.ms, 0.99), "ms"),
+    measured(`${count} sidecars: all serve again until each stream goes on, p50`, quantile(streams.ms, 0.5), "ms"),
+    measured(`${count} sidecars: all serve again until each stream goes on, p99`, quantile(streams.ms, 0.99), "ms"),
     measured(`${count} sidecars: streams with an unnamed gap, or refused otherwise`, streams.wrong, "streams", {
       atMost: 0,
     }),

@@ -79,7 +79,7 @@ export interface RpcServerOptions extends ListenAddress {
   readonly readMaxBytes?: number;
   /** Between NOT_SERVING and the end of listening, so that callers can turn away. Default 0. */
   readonly drainDelayMs?: number;
-  /** How long calls may continue after they were told to stop. Default 5 s. */
+  /** How long calls may continue after they were asked to stop. Default 5 s. */
   readonly graceMs?: number;
   readonly limits?: Partial<Limits>;
   /** Which peers have a role before any call. Default: all. */
