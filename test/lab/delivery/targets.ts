@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import type { AgentProgram } from "../../support/agents/agents-install.ts";
+import { type AgentProgram, agentProgram } from "../../support/agents/agents-install.ts";
 import { type RealAgentSetup, startRealAgent } from "../../support/agents/real-agent.ts";
 import { demoCommand, startSidecar } from "../../support/sidecar/sidecar.ts";
 import { Bed } from "./bed.ts";
@@ -113,8 +113,11 @@ function realTarget({ program, dialogs, openings }: RealKind): Target {
     openings,
     hasLimits: true,
     leave: (bed) => bed.say(program.startsWith("codex") ? "/quit" : "/exit"),
-    missing: async () =>
-      existsSync(join(root, "test/agents/node_modules/.stamp")) ? undefined : "not installed: npm ci in test/agents",
+    missing: () =>
+      agentProgram(program).then(
+        () => undefined,
+        (error) => String(error),
+      ),
     start: async (sidecarProgram, opening) => {
       const agent = await startRealAgent({
         program,
