@@ -18,7 +18,7 @@ import { openJournal } from "../../internal/sidecar/agent/journal-records.ts";
 import { LiveAgent } from "../../internal/sidecar/agent/live-agent.ts";
 import { Operator } from "../../internal/sidecar/agent/operator.ts";
 import { isOpenToAll, roleGate } from "../../internal/sidecar/serving/access.ts";
-import { sidecarRoutes } from "../../internal/sidecar/serving/server.ts";
+import { NEEDED_ROLES, sidecarRoutes } from "../../internal/sidecar/serving/server.ts";
 import { TlsServing } from "../../internal/sidecar/serving/tls-serving.ts";
 import { silentLogger } from "../../test/support/silent-logger.ts";
 
@@ -87,7 +87,7 @@ function server({ id, ip, dir }: SidecarPlace, agent: LiveAgent, listening: Prom
           {
             ...{ host: ip, port: PORT, ...trust, isOpenToAll, graceMs: 100 },
             hostCheck: { anyHost: true, allowHosts: [] },
-            gates: [...trust.gates, roleGate(rules)],
+            gates: [...trust.gates, roleGate(rules, NEEDED_ROLES)],
             routes: routes(rules, inUse),
           },
         );

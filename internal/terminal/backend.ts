@@ -77,3 +77,27 @@ export interface Backend {
   /** Frees connections and child processes. */
   [Symbol.asyncDispose](): Promise<void>;
 }
+
+/** The methods that make one call and have one answer. */
+type Call = {
+  [Name in keyof Backend]-?: Backend[Name] extends (...given: never[]) => Promise<unknown> ? Name : never;
+}[Exclude<keyof Backend, "identity" | typeof Symbol.asyncDispose>];
+
+/** The methods with one answer, of the backend that `open` gives: each call opens it. */
+export function forwardCalls(open: () => Promise<Backend>): Pick<Backend, Call> {
+  const forward = <Name extends Call>(name: Name) =>
+    (async (...given: unknown[]) => {
+      const backend = await open();
+      return await Reflect.apply(backend[name], backend, given);
+    }) as Backend[Name];
+  return {
+    peek: forward("peek"),
+    nudge: forward("nudge"),
+    getNudge: forward("getNudge"),
+    cancelNudge: forward("cancelNudge"),
+    respond: forward("respond"),
+    sendKeys: forward("sendKeys"),
+    stop: forward("stop"),
+    status: forward("status"),
+  };
+}

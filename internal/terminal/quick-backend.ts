@@ -1,9 +1,9 @@
-import type { Backend } from "./backend.ts";
+import { type Backend, forwardCalls } from "./backend.ts";
 import type { QuickSidecar } from "./quick-sidecar.ts";
 
 /**
- * A sidecar of which only a peek is wanted, most likely: that is asked the quick way, and again by the full backend
- * where the quick way fails, so that the failure is told as always. `open` makes the full one when it is needed first.
+ * A sidecar that most callers only peek at. A peek and the question who answers go the quick way, and again through the
+ * full backend where the quick way fails, which can say why. `open` makes the full one when it is needed first.
  */
 export function quickBackend(where: string, quick: QuickSidecar, open: () => Promise<Backend>): Backend {
   let opened: Promise<Backend> | undefined;
@@ -17,6 +17,7 @@ export function quickBackend(where: string, quick: QuickSidecar, open: () => Pro
       return await slow(await full());
     });
   return {
+    ...forwardCalls(full),
     where,
     peek: (request, signal) =>
       orFull(
@@ -30,13 +31,6 @@ export function quickBackend(where: string, quick: QuickSidecar, open: () => Pro
         () => quick.identity(signal),
         (backend) => backend.status(signal),
       ),
-    nudge: async (...given) => (await full()).nudge(...given),
-    getNudge: async (...given) => (await full()).getNudge(...given),
-    cancelNudge: async (...given) => (await full()).cancelNudge(...given),
-    respond: async (...given) => (await full()).respond(...given),
-    sendKeys: async (...given) => (await full()).sendKeys(...given),
-    stop: async (...given) => (await full()).stop(...given),
-    status: async (signal) => (await full()).status(signal),
     async *watch(...given) {
       yield* (await full()).watch(...given);
     },

@@ -1,58 +1,40 @@
-import { create, type DescMessage, fromBinary, fromJson, type Message, toBinary, toJson } from "@bufbuild/protobuf";
+import {
+  type create,
+  type DescMessage,
+  fromBinary,
+  fromJson,
+  type Message,
+  toBinary,
+  toJson,
+} from "@bufbuild/protobuf";
 import { DomainError } from "../../internal/base/errors.ts";
 import * as pb from "../../internal/gen/gastown/v1/sidecar_pb.ts";
-import { SendInputRequestSchema } from "../../internal/gen/gastown/v1/terminal_pb.ts";
+import { TerminalService } from "../../internal/gen/gastown/v1/terminal_pb.ts";
 import { checkedNudge } from "../../internal/session/nudge-request.ts";
 import { nudgeRequestOf, respondRequestOf, watchRequestOf } from "../../internal/wire/to-proto.ts";
 import { mutate } from "./mutate.ts";
 import { oneOf, type Random, randomFrom } from "./random.ts";
+import { sampleMessage } from "./sample-message.ts";
 
-const NUDGE = {
-  ...{ message: "hello", requestId: "r-1", mode: pb.NudgeMode.WAIT_IDLE, priority: pb.NudgePriority.URGENT },
-  ...{ timeoutMs: 75_000n, ttlMs: 1000n, quietMs: 5n },
-};
+/** They end the agent, or may. */
+const NOT_SENT: readonly string[] = [pb.SidecarService.method.stopAgent.name, pb.SidecarService.method.sendKeys.name];
+const [FIRST, ...OTHERS] = [...pb.SidecarService.methods, ...TerminalService.methods]
+  .filter(({ name, input }) => !NOT_SENT.includes(name) && input.fields.length > 0)
+  .map((method) => request(`${method.parent.typeName}/${method.name}`, method.input));
+if (FIRST === undefined) throw new Error("no RPC has a field in its request");
 
-/** A request of each kind, with every field set. `path`: as callers name the method. */
-export const REQUESTS = [
-  request("gastown.v1.SidecarService/Peek", pb.SidecarPeekRequestSchema, { lines: 50, ansi: true, joinWrapped: true }),
-  request("gastown.v1.SidecarService/Nudge", pb.SidecarNudgeRequestSchema, { ...NUDGE, sender: "ann" }),
-  request("gastown.v1.SidecarService/GetNudge", pb.SidecarGetNudgeRequestSchema, { requestId: "r-1" }),
-  request("gastown.v1.SidecarService/CancelNudge", pb.SidecarCancelNudgeRequestSchema, { requestId: "r-1" }),
-  request("gastown.v1.SidecarService/Respond", pb.SidecarRespondRequestSchema, {
-    dialogId: "0af3",
-    choice: "1",
-    text: "x",
-  }),
-  request("gastown.v1.SidecarService/WatchOutput", pb.SidecarWatchRequestSchema, {
-    ...{ lines: 5, intervalMs: 10, mode: 2, epoch: "e", afterOffset: 7n, ansi: true },
-  }),
-  request("gastown.v1.SidecarService/StreamEvents", pb.SidecarStreamEventsRequestSchema, {
-    ...{ afterSeq: 1n, subscriberId: "s", epoch: "e" },
-  }),
-  request("gastown.v1.SidecarService/AckEvents", pb.SidecarAckEventsRequestSchema, {
-    subscriberId: "s",
-    ackSeq: 3n,
-    epoch: "e",
-  }),
-  request("gastown.v1.SidecarService/Attach", pb.SidecarAttachInputSchema, {
-    input: { case: "hello", value: { cols: 80, rows: 24, readOnly: true, name: "ann" } },
-  }),
-  request("gastown.v1.TerminalService/SendInput", SendInputRequestSchema, {
-    session: "claude",
-    input: "hi",
-    nudge: true,
-  }),
-] as const;
+/** A request of each RPC, with every field set. `path`: as callers name the method. */
+export const REQUESTS = [FIRST, ...OTHERS] as const;
 
-export interface WireRequest {
+interface WireRequest {
   readonly path: string;
   readonly schema: DescMessage;
   readonly binary: Buffer;
   readonly json: Buffer;
 }
 
-function request<D extends DescMessage>(path: string, schema: D, init: Parameters<typeof create<D>>[1]): WireRequest {
-  const message = create(schema, init);
+function request(path: string, schema: DescMessage): WireRequest {
+  const message = sampleMessage(schema);
   const json = Buffer.from(JSON.stringify(toJson(schema, message)));
   return { path, schema, binary: Buffer.from(toBinary(schema, message)), json };
 }

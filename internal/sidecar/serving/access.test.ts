@@ -7,6 +7,7 @@ import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
 import { callerKey } from "../../rpc/port/caller.ts";
 import { peerKey } from "../../rpc/port/peer.ts";
 import { callerRole, roleGate } from "./access.ts";
+import { NEEDED_ROLES } from "./server.ts";
 
 const RULES = ["reader=read", "nudger=nudge", "operator=operate"].map((rule) =>
   parseRoleRule(`spiffe://td/client/${rule}`),
@@ -26,7 +27,7 @@ const client = (name: string) => ({ type: "certificate", identities: [`spiffe://
 function allowed(peer: unknown): readonly string[] {
   return METHODS.filter((call) => {
     try {
-      roleGate(RULES)(contextOf(peer, call));
+      roleGate(RULES, NEEDED_ROLES)(contextOf(peer, call));
       return true;
     } catch (err) {
       expect(err).toMatchObject({ kind: "denied" });
@@ -58,10 +59,13 @@ describe("who may call what", () => {
 });
 
 it("an RPC without an assigned role is refused for every caller", () => {
-  const unknown = { ...contextOf(client("operator")), method: { name: "Format" } } as HandlerContext;
-  expect(() => roleGate(RULES)(unknown)).toThrow(expect.objectContaining({ kind: "denied" }));
+  const unknown = {
+    ...contextOf(client("operator")),
+    method: { name: "Format", localName: "format" },
+  } as HandlerContext;
+  expect(() => roleGate(RULES, NEEDED_ROLES)(unknown)).toThrow(expect.objectContaining({ kind: "denied" }));
   const service = { typeName: "gastown.v1.AnotherService" };
-  expect(() => roleGate(RULES)({ ...unknown, service } as HandlerContext)).toThrow("no role is assigned");
+  expect(() => roleGate(RULES, NEEDED_ROLES)({ ...unknown, service } as HandlerContext)).toThrow("no role is assigned");
 });
 
 it.each<[string, string, string | undefined]>([

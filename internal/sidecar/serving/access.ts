@@ -3,8 +3,6 @@ import { projectRefusal } from "../../auth/bridge-policy.ts";
 import { higherOf, includes, isRole, type Role, type RoleRule, roleOf } from "../../auth/roles.ts";
 import { tokenKey } from "../../auth/token-gate.ts";
 import { DomainError } from "../../base/errors.ts";
-import { SidecarService } from "../../gen/gastown/v1/sidecar_pb.ts";
-import { TerminalService } from "../../gen/gastown/v1/terminal_pb.ts";
 import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
 import { ServerReflection as ReflectionV1 } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as ReflectionV1Alpha } from "../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
@@ -21,24 +19,8 @@ export function isOpenToAll(service: string): boolean {
   return FREE_SERVICES.has(service);
 }
 
-/** The least role for each RPC. One that is not listed is nobody's. */
-const NEEDED: Readonly<Record<string, Readonly<Record<string, Role>>>> = {
-  [SidecarService.typeName]: {
-    Peek: "read",
-    Status: "read",
-    WatchOutput: "read",
-    StreamEvents: "read",
-    AckEvents: "read",
-    Nudge: "nudge",
-    GetNudge: "nudge",
-    CancelNudge: "nudge",
-    SendKeys: "operate",
-    Respond: "operate",
-    Attach: "read", // to type takes more: see attach.ts
-    StopAgent: "operate",
-  },
-  [TerminalService.typeName]: { SendInput: "nudge" },
-};
+/** The least role for each RPC, by service and by the method's name in camel case. */
+export type NeededRoles = Readonly<Record<string, Readonly<Record<string, Role>>>>;
 
 /**
  * The caller's role, by its certificate or its token; without TLS nobody is known and everybody has all of it. A peer
@@ -66,15 +48,15 @@ export function projectGate(project: string): (context: HandlerContext) => void 
   };
 }
 
-/** Refuses callers whose role is too low, before their request is read. */
-export function roleGate(rules: readonly RoleRule[]): (context: HandlerContext) => void {
+/** Refuses callers whose role is lower than `needed`, before their request is read; and every caller of other RPCs. */
+export function roleGate(rules: readonly RoleRule[], needed: NeededRoles): (context: HandlerContext) => void {
   return (context) => {
     const { service, method } = context;
     if (isOpenToAll(service.typeName)) return;
-    const needed = NEEDED[service.typeName]?.[method.name];
-    if (needed === undefined)
+    const role = needed[service.typeName]?.[method.localName];
+    if (role === undefined)
       throw new DomainError("denied", `no caller may call ${method.name}: no role is assigned to it`);
-    if (includes(callerRole(context, rules), needed)) return;
-    throw new DomainError("denied", `this caller may not call ${method.name}: it needs the role ${needed}`);
+    if (includes(callerRole(context, rules), role)) return;
+    throw new DomainError("denied", `this caller may not call ${method.name}: it needs the role ${role}`);
   };
 }

@@ -1,6 +1,7 @@
+import type { DescService } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { ConnectRouter, HandlerContext } from "@connectrpc/connect";
-import { includes, type RoleRule } from "../../auth/roles.ts";
+import { includes, type Role, type RoleRule } from "../../auth/roles.ts";
 import type { TlsInUse } from "../../auth/tls/tls-in-use.ts";
 import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
@@ -47,6 +48,27 @@ export interface ServiceDeps {
   /** See `typeText` in sidecar/agent. */
   readonly typeText: (text: string) => Promise<string | undefined>;
 }
+
+type Methods<Service extends DescService> = keyof Service["method"];
+
+/** The least role for each RPC. */
+export const NEEDED_ROLES = {
+  [SidecarService.typeName]: {
+    peek: "read",
+    status: "read",
+    watchOutput: "read",
+    streamEvents: "read",
+    ackEvents: "read",
+    nudge: "nudge",
+    getNudge: "nudge",
+    cancelNudge: "nudge",
+    sendKeys: "operate",
+    respond: "operate",
+    attach: "read", // to type takes more: see attach.ts
+    stopAgent: "operate",
+  } satisfies Record<Methods<typeof SidecarService>, Role>,
+  [TerminalService.typeName]: { sendInput: "nudge" } satisfies Record<Methods<typeof TerminalService>, Role>,
+} as const;
 
 /** SidecarService and TerminalService over one agent. RPCs that are not there yet answer `unimplemented`. */
 export function sidecarRoutes(deps: ServiceDeps): (router: ConnectRouter) => void {

@@ -28,7 +28,7 @@ import { HalvesLinkClient } from "../halves/halves-link-client.ts";
 import type { SidecarOptions } from "../halves/options.ts";
 import { openStateFolder, type StateFolder } from "../halves/state-folder.ts";
 import { isOpenToAll, roleGate } from "./access.ts";
-import { type ServiceDeps, sidecarRoutes } from "./server.ts";
+import { NEEDED_ROLES, type ServiceDeps, sidecarRoutes } from "./server.ts";
 import { SidecarMetrics } from "./sidecar-metrics.ts";
 import { StartupGate } from "./startup-gate.ts";
 import { TlsServing, type TlsServingDeps } from "./tls-serving.ts";
@@ -180,7 +180,7 @@ export class ServingHalf implements Task {
       this.#listen(serviceFor(rules, inUse), {
         ...trust,
         hostCheck: { ...hostCheck, anyHost: true },
-        gates: [...trust.gates, roleGate(rules)],
+        gates: [...trust.gates, roleGate(rules, NEEDED_ROLES)],
         hasRole: (peer) => peer.type === "certificate" && roleOf(peer.identities, rules) !== undefined,
         isOpenToAll,
       });
