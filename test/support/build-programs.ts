@@ -1,4 +1,4 @@
-// Loaded by vitest before the tests that run our programs: makes them once, in one file each, as they are shipped.
+// Loaded by vitest before the tests that run our programs: bundles them once, as they are shipped.
 // Started from its sources a sidecar takes twice the processor time, and the tests start hundreds.
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
