@@ -41,7 +41,7 @@ const SHORT_TTL_MS = 400;
 const CALL_MS = 12_000;
 const END_MS = 45_000;
 const STAYS_MS = 500;
-const ARRIVAL_MS = 10_000;
+const ARRIVAL_MS = 60_000;
 const ASK_AGAIN_SHARE = 0.2;
 
 export interface Plan {
