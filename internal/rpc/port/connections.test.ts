@@ -7,6 +7,7 @@ import { FakeClock } from "../../../test/support/fake-clock.ts";
 import { silentLogger } from "../../../test/support/silent-logger.ts";
 import { DomainError } from "../../base/errors.ts";
 import { Connections } from "./connections.ts";
+import type { Peer } from "./peer.ts";
 
 const DAY = 86_400_000;
 const certificate = new X509Certificate(new TestCa("town").issue({ uris: ["spiffe://town/client/ann"], days: 2 }).cert);
@@ -56,11 +57,17 @@ function watched() {
   };
 }
 
+function tracked(connections: Connections, peer: Peer, kind: "stream" | "unary"): AbortSignal {
+  const call = new AbortController();
+  connections.track(peer, call, kind === "unary");
+  return call.signal;
+}
+
 describe("a connection whose owner", () => {
   it("stays welcome is left alone, and its calls with it", async () => {
     const { clock, connections, judge, end } = watched();
     const { connection, done } = session();
-    const call = connections.signalOf(connections.add(connection), new AbortController().signal, false).signal;
+    const call = tracked(connections, connections.add(connection), "stream");
     judge(undefined);
     await clock.advance(DAY);
     expect([done, call.aborted]).toEqual([[], false]);
@@ -71,8 +78,8 @@ describe("a connection whose owner", () => {
     const { clock, connections, judge, end } = watched();
     const { connection, done } = session();
     const peer = connections.add(connection);
-    const stream = connections.signalOf(peer, new AbortController().signal, false).signal;
-    const unary = connections.signalOf(peer, new AbortController().signal, true).signal;
+    const stream = tracked(connections, peer, "stream");
+    const unary = tracked(connections, peer, "unary");
     judge(GONE);
     await clock.advance(1);
     expect(done).toEqual(["goaway"]);
@@ -89,7 +96,7 @@ describe("a connection whose owner", () => {
     const { clock, connections, judge, end } = watched();
     const { connection, done } = session();
     const peer = connections.add(connection);
-    const unary = connections.signalOf(peer, new AbortController().signal, true).signal;
+    const unary = tracked(connections, peer, "unary");
     judge(REVOKED);
     await clock.advance(1);
     expect([unary.reason, connections.refusalOf(peer), done]).toEqual([REVOKED, REVOKED, []]);
@@ -133,18 +140,14 @@ describe("a connection whose owner", () => {
   });
 });
 
-describe("the signal of a call", () => {
-  it("ends like its stream does, with the same reason", () => {
-    const { connections } = watched();
-    const stream = new AbortController();
-    const call = connections.signalOf(connections.add(session().connection), stream.signal, true).signal;
-    stream.abort("closed");
-    expect(call.reason).toBe("closed");
-  });
-
-  it("is the stream's own where there is no certificate", () => {
-    const connections = new Connections({ clock: new FakeClock(), logger: silentLogger });
-    const { signal } = new AbortController();
-    expect(connections.signalOf(connections.add(session().connection), signal, false).signal).toBe(signal);
-  });
+it("a call that has ended is not ended again with its connection", async () => {
+  const { clock, connections, judge, end } = watched();
+  const peer = connections.add(session().connection);
+  const call = new AbortController();
+  connections.track(peer, call, false);
+  call.abort("closed");
+  judge(REVOKED);
+  await clock.advance(1000);
+  expect(call.signal.reason).toBe("closed");
+  await end();
 });

@@ -32,11 +32,6 @@ interface Call {
   readonly unary: boolean;
 }
 
-interface CallSignal {
-  readonly signal: AbortSignal;
-  readonly end?: (why: DomainError) => void;
-}
-
 interface Connection {
   readonly peer: Peer;
   readonly certificate: X509Certificate;
@@ -130,19 +125,14 @@ export class Connections implements Task {
     return this.#byPeer.get(peer)?.refusal;
   }
 
-  /** The signal of one call: `signal`, the end of what its connection is trusted for, and what `end` is called with. */
-  signalOf(peer: Peer, signal: AbortSignal, unary: boolean): CallSignal {
+  /** From now on until `abort` is aborted, the call that it ends ends with the trust in its connection. */
+  track(peer: Peer, abort: AbortController, unary: boolean): void {
+    const { signal } = abort;
     const record = this.#byPeer.get(peer);
-    if (record === undefined) return { signal };
-    const call = { abort: new AbortController(), unary };
+    if (record === undefined || signal.aborted) return;
+    const call = { abort, unary };
     record.calls.add(call);
-    const end = () => {
-      record.calls.delete(call);
-      call.abort.abort(signal.reason);
-    };
-    if (signal.aborted) end();
-    else signal.addEventListener("abort", end, { once: true });
-    return { signal: call.abort.signal, end: (why) => call.abort.abort(why) };
+    signal.addEventListener("abort", () => record.calls.delete(call), { once: true });
   }
 
   /** Our trust has changed: every connection is checked again soon. */

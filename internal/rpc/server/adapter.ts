@@ -8,7 +8,7 @@ import {
   createConnectRouter,
 } from "@connectrpc/connect";
 import { createAsyncIterable, type UniversalServerResponse } from "@connectrpc/connect/protocol";
-import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from "@connectrpc/connect-node";
+import { universalResponseToNodeResponse } from "@connectrpc/connect-node";
 import { DomainError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import { connectErrorOf } from "../common/errors.ts";
@@ -18,6 +18,7 @@ import type { ServerRequest, ServerResponse12 } from "../port/request.ts";
 import { heldAnswer, heldBody, heldMessages } from "./bodies.ts";
 import { type Call, callKey } from "./calls.ts";
 import { describeErrors } from "./described-errors.ts";
+import { abortedAtClose, authorityOf, handlerRequest } from "./handler-request.ts";
 import { refusalBody, refuseUnknownMethod } from "./not-served.ts";
 import { responseKey } from "./shared-response.ts";
 
@@ -29,8 +30,8 @@ export interface AdapterOptions extends ConnectRouterOptions {
   readonly contextValues: (req: ServerRequest) => ContextValues;
   /** Called when a call begins, which is told of its end. Undefined: it is cut off. */
   readonly enter: (values: ContextValues) => Call | undefined;
-  /** The signal of a call, given the one that is aborted when its stream closes. Default: that one. */
-  readonly callSignal?: (values: ContextValues, signal: AbortSignal, unary: boolean) => AbortSignal;
+  /** Called when a call begins, with what ends it. `abort` is aborted when the call's stream has closed. */
+  readonly began: (values: ContextValues, abort: AbortController, unary: boolean) => void;
   /** Every error has our ErrorInfo in its details, also those that Connect itself makes. Default true. */
   readonly describesErrors?: boolean;
   /** Answers requests that are not RPCs of this server. Default: 404. */
@@ -48,7 +49,7 @@ export interface Adapter {
  * is no host name, ends a response whose handler failed, and writes to our log instead of the console.
  */
 export function createAdapter(logger: Logger, options: AdapterOptions): Adapter {
-  const { routes, contextValues, enter, callSignal, fallback = notFound, ...rest } = options;
+  const { routes, contextValues, enter, began, fallback = notFound, ...rest } = options;
   const { describesErrors = true, ...routerOptions } = rest;
   const router = createConnectRouter(routerOptions);
   routes(router);
@@ -67,9 +68,9 @@ export function createAdapter(logger: Logger, options: AdapterOptions): Adapter 
     values.set(callKey, call);
     try {
       const body = (openEndedPaths.has(path) ? heldMessages : heldBody)(bodyOf(req), call);
-      const request = { ...universalRequestFromNodeRequest(req, res, undefined, values), body };
-      const signal = callSignal?.(values, request.signal, handler.method.methodKind === "unary") ?? request.signal;
-      const answer = await handler({ ...request, signal });
+      const abort = abortedAtClose(req, res);
+      began(values, abort, handler.method.methodKind === "unary");
+      const answer = await handler(handlerRequest(req, { body, signal: abort.signal, contextValues: values }));
       const { body: answered, ...head } = describesErrors ? await describeErrors(withBody(answer)) : answer;
       await universalResponseToNodeResponse({ ...head, ...(answered && { body: heldAnswer(answered, call) }) }, res);
     } finally {
@@ -122,10 +123,6 @@ function discardRest(req: ServerRequest): void {
   if (req.readableEnded) return;
   req.on("readable", discard);
   discard();
-}
-
-function authorityOf(req: ServerRequest): string {
-  return ("authority" in req ? req.authority : req.headers.host) ?? "";
 }
 
 /** The caller disconnected while we were writing: not an error. */

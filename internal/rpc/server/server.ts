@@ -220,10 +220,9 @@ export class RpcServer implements Task {
         return noteFacts(values, req);
       },
       enter: (values) => calls.enter(values.get(callerKey).share),
-      callSignal: (values, closed, unary) => {
-        const { signal, end } = connections.signalOf(values.get(peerKey), closed, unary);
-        values.set(endCallKey, end);
-        return signal;
+      began: (values, abort, unary) => {
+        connections.track(values.get(peerKey), abort, unary);
+        values.set(endCallKey, (why) => abort.abort(why));
       },
     });
   }
