@@ -145,7 +145,7 @@ export class ControllerSessions {
     { namespaces: bindings, sessions, trustDomain, sessionTokens }: ControllerSettings,
   ) {
     const client = new PodClient(api);
-    const limits = new StartLimits({ pods, client, bindings }, sessions);
+    const limits = new StartLimits({ clock, pods, client, bindings }, sessions);
     const [secrets, notes] = [new SecretClient(api), new PodNotesClient(api)];
     const certificates = new CertificateReconciler(
       { secrets, notes, ca: () => ca.get(), clock, logger, onIssued: (why) => metrics.issued(why) },

@@ -93,7 +93,7 @@ describe("the Secret of a session's pod, on a real API server", () => {
     const [clock, logger, random] = [systemClock, silentLogger, Math.random];
     const pods = new SessionPods({ api, clock, logger, random }, [binding]);
     const client = new PodClient(api);
-    const limits = new StartLimits({ pods, client, bindings: [binding] }, { maxPerProject: 50, maxGlobal: 50 });
+    const limits = new StartLimits({ clock, pods, client, bindings: [binding] }, { maxPerProject: 50, maxGlobal: 50 });
     const opening = new SessionOpening({ clock, client, limits, certificates: reconciler });
     const stopper = new SessionStopper({
       clock,

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { Code, ConnectError } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from "vitest";
 import { SessionStatus } from "../../internal/gen/bridge/v1/bridge_pb.ts";
 import { ApiAudit } from "../support/cluster/api-audit.ts";
@@ -12,6 +13,7 @@ const LEASE_MS = 20_000;
 const isFull = process.env["GT_E2E"] === "full";
 /** How long the API server is away. */
 const AWAY_MS = isFull ? 60_000 : 5_000;
+const PROJECT_LIMIT = 20;
 
 /**
  * In order: each test continues with the replicas that the one before has left. No pod runs here: what is tested is the
@@ -30,7 +32,8 @@ describe("three replicas of the controller on a real API server", () => {
     cluster = found;
     if (cluster.control === undefined) return;
     town = await ControllerCluster.make(cluster, undefined);
-    await town.configure("agent:1", { retention: "5s" });
+    const sessions = { retention: "5s", max_per_project: PROJECT_LIMIT };
+    await town.configure("agent:1", sessions, { limits: { starts_per_minute: 10_000 } });
     const all = ["create", "clusterrolebinding", "replicas", "--clusterrole=cluster-admin"];
     await cluster.kubectl([...all, ...[0, 1, 2].map((i) => `--user=replica-${i}`)]);
     for (const i of [0, 1, 2]) await add(`replica-${i}`);
@@ -187,6 +190,22 @@ describe("three replicas of the controller on a real API server", () => {
     const isGone = async () => (await ids(replica)).includes("meanwhile") === false || undefined;
     await until("the session's end", 2_000, isGone, replica.log);
     show(`deleted pod: gone from ListSessions after ${Math.round(performance.now() - deletedAt)} ms`);
+  });
+
+  it("fills a project up to its limit, not beyond, with concurrent starts at all replicas", {
+    timeout: LIMIT_MS,
+  }, async (context) => {
+    await here(context);
+    const [{ length: before }, from] = [await ids(replicas[0] as RunningReplica), performance.now()];
+    const calls = Array.from({ length: isFull ? 500 : 60 }, (_, i) =>
+      start(replicas[i % 3] as RunningReplica, `many-${i}`),
+    );
+    const outcomes = await Promise.allSettled(calls);
+    show(`${calls.length} concurrent starts: ${Math.round(performance.now() - from)} ms`);
+    const refused = outcomes.flatMap((each) => (each.status === "rejected" ? [ConnectError.from(each.reason)] : []));
+    expect(new Set(refused.map(({ code }) => Code[code]))).toEqual(new Set(["ResourceExhausted"]));
+    expect(await pods()).toHaveLength(PROJECT_LIMIT);
+    expect(refused).toHaveLength(calls.length + before - PROJECT_LIMIT);
   });
 
   /** Messages of reads that failed while `work` continued. */

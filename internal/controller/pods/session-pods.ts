@@ -11,7 +11,7 @@ import { Reflector, type ReflectorCounts } from "../../kube/reflector.ts";
 import { LABELS } from "./names.ts";
 import { type ObservedPod, observePod } from "./observed-pod.ts";
 import { podsPath } from "./pod-client.ts";
-import { keyText, type SessionRecord, sessionRecord } from "./session-record.ts";
+import { isOlder, keyText, type SessionRecord, sessionRecord } from "./session-record.ts";
 import type { NamespaceBinding } from "./settings.ts";
 
 export interface SessionPodsDeps {
@@ -127,5 +127,5 @@ export class SessionPods implements Task {
 /** A pod that only claims a session's id never takes its place: our own come first, then the oldest. */
 function byPrecedence(a: SessionRecord, b: SessionRecord): number {
   if (a.isOwn !== b.isOwn) return a.isOwn ? -1 : 1;
-  return a.pod.createdAt - b.pod.createdAt || (a.pod.uid < b.pod.uid ? -1 : 1);
+  return isOlder(a, b) ? -1 : 1;
 }

@@ -1,5 +1,5 @@
 import type { SessionInfo, SessionKey } from "../../bridge/session-backend.ts";
-import { ANNOTATIONS, adoptedSecretName, LABELS, MANAGED_BY, secretName } from "./names.ts";
+import { ANNOTATIONS, adoptedSecretName, CERTIFICATE_GATE, LABELS, MANAGED_BY, secretName } from "./names.ts";
 import type { ObservedPod } from "./observed-pod.ts";
 import { podVerdict } from "./pod-status.ts";
 import type { NamespaceBinding } from "./settings.ts";
@@ -46,6 +46,11 @@ export function sessionRecord(pod: ObservedPod, binding: NamespaceBinding): Sess
   return { key: { project: binding.project, id: id || pod.uid }, pod, binding, isOwn };
 }
 
+/** An order of all pods that every replica agrees on; those of one second have an order too. */
+export function isOlder({ pod: a }: SessionRecord, { pod: b }: SessionRecord): boolean {
+  return a.createdAt < b.createdAt || (a.createdAt === b.createdAt && a.uid < b.uid);
+}
+
 /** It has ended and is kept for its retention only. */
 export function hasEnded({ pod }: SessionRecord): boolean {
   return pod.annotations[ANNOTATIONS.stoppedAt] !== undefined || isOver(pod);
@@ -62,6 +67,16 @@ export function isOver({ status }: ObservedPod): boolean {
 export function sidecarOf(record: SessionRecord): SessionInfo["sidecar"] {
   const { podIp } = record.pod.status;
   return podIp === "" || hasEnded(record) ? undefined : { host: podIp, port: SIDECAR_PORT };
+}
+
+/** Its pod may not start before its certificate is there. */
+export function isWaiting({ pod }: SessionRecord): boolean {
+  return pod.gates.includes(CERTIFICATE_GATE);
+}
+
+/** Its sidecar has a certificate. */
+export function isSecured({ binding }: SessionRecord): boolean {
+  return binding.credentials === "secret";
 }
 
 /** Its end was requested. */

@@ -6,8 +6,8 @@ import { WorkQueue } from "../../kube/work-queue.ts";
 import { ANNOTATIONS } from "../pods/names.ts";
 import type { PodClient } from "../pods/pod-client.ts";
 import type { SessionPods } from "../pods/session-pods.ts";
-import { isOver, isStopping, keyText, type SessionRecord } from "../pods/session-record.ts";
-import { isSecured, isWaiting, type SessionOpening } from "./session-opening.ts";
+import { isOver, isSecured, isStopping, isWaiting, keyText, type SessionRecord } from "../pods/session-record.ts";
+import type { SessionOpening } from "./session-opening.ts";
 import type { SessionStopper } from "./session-stopper.ts";
 
 export interface SessionKeeperDeps {
@@ -22,8 +22,8 @@ export interface SessionKeeperDeps {
 
 const WORKERS = 8;
 const STEP_MS = 120_000;
-/** The replica that received the call does it; after this time its work counts as abandoned. */
-const START_LEFT_MS = 3_000;
+/** The replica that received the call does it; after this time, longer than it waits, its work counts as abandoned. */
+const START_LEFT_MS = 15_000;
 const STOP_LEFT_MS = 15_000;
 /**
  * What the watch of Secrets does not show is found within this, with more sessions later: ten looks a second in all.

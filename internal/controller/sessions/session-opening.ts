@@ -2,9 +2,8 @@ import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
 import type { CertificateReconciler } from "../certificates/certificate-reconciler.ts";
 import type { TokenSecrets } from "../certificates/token-secrets.ts";
-import { CERTIFICATE_GATE } from "../pods/names.ts";
 import type { PodClient } from "../pods/pod-client.ts";
-import { type SessionRecord, secretNameOf } from "../pods/session-record.ts";
+import { isSecured, isWaiting, type SessionRecord, secretNameOf } from "../pods/session-record.ts";
 import type { StartLimits } from "./start-limits.ts";
 
 export interface SessionOpeningDeps {
@@ -71,12 +70,4 @@ export class SessionOpening {
       await this.#deps.clock.sleep(BETWEEN_LOOKS_MS * looks, signal);
     }
   }
-}
-
-export function isWaiting({ pod }: SessionRecord): boolean {
-  return pod.gates.includes(CERTIFICATE_GATE);
-}
-
-export function isSecured({ binding }: SessionRecord): boolean {
-  return binding.credentials === "secret";
 }

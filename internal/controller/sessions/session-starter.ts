@@ -1,4 +1,5 @@
 import { DomainError } from "../../base/errors.ts";
+import { Slots } from "../../base/slots.ts";
 import type { Caller, StartRequest } from "../../bridge/session-backend.ts";
 import { isFault, KubeApiError } from "../../kube/kube-errors.ts";
 import { ANNOTATIONS } from "../pods/names.ts";
@@ -31,6 +32,8 @@ export interface SessionStarterOptions {
 
 /** Until the watch shows a pod that was made. */
 const SEEN_MS = 2_000;
+/** Starts at a time: more would wait for the connections to the API server, and for longer than its calls may take. */
+const AT_A_TIME = 8;
 
 /**
  * Makes a session's pod. Its name follows from project and id, and the scheduler waits until its Secret exists: however
@@ -40,6 +43,7 @@ const SEEN_MS = 2_000;
 export class SessionStarter {
   readonly #deps: SessionStarterDeps;
   readonly #options: SessionStarterOptions;
+  readonly #slots = new Slots(AT_A_TIME);
 
   constructor(deps: SessionStarterDeps, options: SessionStarterOptions) {
     this.#deps = deps;
@@ -48,6 +52,10 @@ export class SessionStarter {
 
   /** @throws as `SessionBackend.start` */
   async start(request: StartRequest, caller: Caller, signal: AbortSignal): Promise<SessionRecord> {
+    return await this.#slots.run(() => this.#start(request, caller, signal), signal);
+  }
+
+  async #start(request: StartRequest, caller: Caller, signal: AbortSignal): Promise<SessionRecord> {
     const { pods, limits, opening } = this.#deps;
     pods.assertSynced();
     const known = pods.get(request);
@@ -58,7 +66,9 @@ export class SessionStarter {
     limits.assertRoom(request.project);
     const record = recordOf(await this.#create(binding, plan, signal), binding);
     sameSession(record, request);
-    await opening.open(record, signal);
+    await opening.open(record, signal).catch((err) => {
+      throw isFault(err, "not-found") ? deletedMeanwhile() : err;
+    });
     await pods.until(request, (each) => each?.pod.uid === record.pod.uid, SEEN_MS, signal);
     return pods.get(request) ?? record;
   }
@@ -81,8 +91,12 @@ export class SessionStarter {
     }
     const pod = await client.get(binding.name, plan.name, signal);
     if (pod !== undefined) return pod;
-    throw new DomainError("unavailable", "the session's pod was deleted just now: start it again");
+    throw deletedMeanwhile();
   }
+}
+
+function deletedMeanwhile(): DomainError {
+  return new DomainError("unavailable", "the session's pod was deleted just now: start it again");
 }
 
 function recordOf(pod: ObservedPod, binding: NamespaceBinding): SessionRecord {

@@ -1,11 +1,13 @@
+import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
-import { LABELS, MANAGED_BY } from "../pods/names.ts";
+import { LABELS } from "../pods/names.ts";
 import type { PodClient } from "../pods/pod-client.ts";
 import type { SessionPods } from "../pods/session-pods.ts";
-import { hasEnded, type SessionRecord, sessionRecord } from "../pods/session-record.ts";
+import { hasEnded, isOlder, isSecured, isWaiting, type SessionRecord, sessionRecord } from "../pods/session-record.ts";
 import type { NamespaceBinding, SessionSettings } from "../pods/settings.ts";
 
 export interface StartLimitsDeps {
+  readonly clock: Clock;
   readonly pods: SessionPods;
   readonly client: PodClient;
   readonly bindings: readonly NamespaceBinding[];
@@ -13,13 +15,20 @@ export interface StartLimitsDeps {
 
 type Limits = Pick<SessionSettings, "maxPerProject" | "maxGlobal">;
 
-/** Closer than this to a limit, what this replica knows is not enough: others start sessions at the same time. */
+/** Closer than this to a limit, what this replica knows of other namespaces is not enough. */
 const MARGIN = 20;
+/** Until the watch shows the pod. */
+const SEEN_MS = 2_000;
+/** How long a start waits for younger ones to be taken back, and between two looks at that. */
+const WAIT_MS = 10_000;
+const BETWEEN_LOOKS_MS = 100;
 
 /**
- * How many sessions there may be, in a project and in all. Far below a limit the replica's own copy decides. Near it
- * the API server is asked after the pod was made, while it still waits for its certificate: a replica that then counts
- * too many takes back its own, so the limit holds with any number of replicas.
+ * How many sessions there may be, in a project and in all. They are counted after the pod was made, while it still
+ * waits for its certificate: once the watch shows it, it has shown every older pod of the namespace; near a limit the
+ * API server is asked for the other namespaces. The start goes on once there is room beside all others. Of those that
+ * are too many the youngest are taken back, and the others wait for that. So the limit holds with any number of
+ * replicas, and as many start as there is room for.
  */
 export class StartLimits {
   readonly #deps: StartLimitsDeps;
@@ -32,40 +41,64 @@ export class StartLimits {
 
   /** Before a pod is created. @throws DomainError `exhausted` */
   assertRoom(project: string): void {
-    this.#assertBelow(this.#known(), project);
+    this.#assertBelow(countOf(this.#deps.pods.all()), project);
   }
 
   /** After it was created. @throws DomainError `exhausted`: there are too many without it, and it must be deleted */
-  async confirm({ key, pod }: SessionRecord, signal: AbortSignal): Promise<void> {
-    const { bindings, client } = this.#deps;
-    const known = this.#known();
-    const { maxPerProject, maxGlobal } = this.#limits;
-    const isFar = known.of(key.project) + MARGIN < maxPerProject && known.all + MARGIN < maxGlobal;
-    if (isFar) return;
-    const selector = `${LABELS.managedBy}=${MANAGED_BY}`;
+  async confirm(record: SessionRecord, signal: AbortSignal): Promise<void> {
+    const { clock, pods } = this.#deps;
+    const { project } = record.key;
+    await pods.until(record.key, (each) => each?.pod.uid === record.pod.uid, SEEN_MS, signal);
+    const isSeen = pods.get(record.key)?.pod.uid === record.pod.uid;
+    if (isSeen && this.#hasRoom(countOf(pods.all()), project, MARGIN)) return;
+    const end = clock.monotonicMs() + WAIT_MS;
+    for (;;) {
+      const others = await this.#others(record, isSeen, signal);
+      if (this.#hasRoom(countOf(others), project, 0)) return;
+      const isLast = clock.monotonicMs() >= end;
+      this.#assertBelow(countOf(isLast ? others : others.filter((each) => isBefore(each, record))), project);
+      await clock.sleep(BETWEEN_LOOKS_MS, signal);
+    }
+  }
+
+  /** `isSeen`: the watch of its own namespace shows them. */
+  async #others({ pod }: SessionRecord, isSeen: boolean, signal: AbortSignal): Promise<readonly SessionRecord[]> {
+    const { bindings, client, pods } = this.#deps;
     const lists = await Promise.all(
       bindings.map(async (binding) => {
-        const pods = await client.list(binding.name, selector, signal);
-        return pods.map((each) => sessionRecord(each, binding)).filter((each) => each !== undefined);
+        if (isSeen && binding.name === pod.namespace) {
+          return [...pods.all()].filter((each) => each.binding === binding);
+        }
+        const found = await client.list(binding.name, LABELS.agent, signal);
+        return found.map((each) => sessionRecord(each, binding)).filter((each) => each !== undefined);
       }),
     );
-    this.#assertBelow(countOf(lists.flat().filter((each) => each.pod.uid !== pod.uid)), key.project);
+    return lists.flat().filter((each) => each.pod.uid !== pod.uid);
   }
 
-  #known(): Count {
-    return countOf(this.#deps.pods.all());
+  #hasRoom(count: Count, project: string, margin: number): boolean {
+    const { maxPerProject, maxGlobal } = this.#limits;
+    return count.of(project) + margin < maxPerProject && count.all + margin < maxGlobal;
   }
 
+  /** Those of a project that are too many leave it to others: they are taken back. */
   #assertBelow(count: Count, project: string): void {
     const { maxPerProject, maxGlobal } = this.#limits;
     if (count.of(project) >= maxPerProject) throw tooMany(`the project has ${maxPerProject} sessions`);
-    if (count.all >= maxGlobal) throw tooMany(`there are ${maxGlobal} sessions`);
+    if (count.atMost(maxPerProject) >= maxGlobal) throw tooMany(`there are ${maxGlobal} sessions`);
   }
+}
+
+/** `other` has been let through, or has the older claim. */
+function isBefore(other: SessionRecord, record: SessionRecord): boolean {
+  return (isSecured(other) && !isWaiting(other)) || isOlder(other, record);
 }
 
 interface Count {
   readonly all: number;
   of(project: string): number;
+  /** All, of each project at most so many. */
+  atMost(perProject: number): number;
 }
 
 /** Sessions that have ended are kept, and count no more. */
@@ -77,7 +110,11 @@ function countOf(records: Iterable<SessionRecord>): Count {
     all++;
     byProject.set(record.key.project, (byProject.get(record.key.project) ?? 0) + 1);
   }
-  return { all, of: (project) => byProject.get(project) ?? 0 };
+  return {
+    all,
+    of: (project) => byProject.get(project) ?? 0,
+    atMost: (limit) => byProject.values().reduce((sum, count) => sum + Math.min(count, limit), 0),
+  };
 }
 
 function tooMany(what: string): DomainError {

@@ -124,7 +124,7 @@ export class Replica implements KubeApi {
     const build = (of: KubeApi) => {
       const client = new PodClient(of);
       const limits = new StartLimits(
-        { pods: this.pods, client, bindings: [BINDING] },
+        { clock, pods: this.pods, client, bindings: [BINDING] },
         { maxPerProject, maxGlobal: 100 },
       );
       const secrets = { secrets: new SecretClient(of), notes: new PodNotesClient(of) };

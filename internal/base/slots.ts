@@ -1,0 +1,44 @@
+import { raceSignal } from "./abort.ts";
+
+/** Runs async functions, at most so many at a time, in the order of the calls. */
+export class Slots {
+  #free: number;
+  /** What to call when a slot is free, the first first. */
+  readonly #waiting = new Set<() => void>();
+
+  constructor(count: number) {
+    this.#free = count;
+  }
+
+  /** `signal` ends only the wait for a slot: `work` has to follow it itself. */
+  async run<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    if (this.#free > 0) this.#free--;
+    else await this.#turn(signal);
+    try {
+      return await work();
+    } finally {
+      this.#leave();
+    }
+  }
+
+  async #turn(signal: AbortSignal): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#waiting.add(resolve);
+    try {
+      await raceSignal(promise, signal);
+    } catch (err) {
+      const wasWaiting = this.#waiting.delete(resolve);
+      if (!wasWaiting) this.#leave(); // it was given a slot at the moment it gave up
+      throw err;
+    }
+  }
+
+  #leave(): void {
+    const [next] = this.#waiting;
+    if (next === undefined) this.#free++;
+    else {
+      this.#waiting.delete(next);
+      next();
+    }
+  }
+}
