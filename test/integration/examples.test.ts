@@ -1,16 +1,13 @@
-import { spawn } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AgentDaemon, Event_Kind } from "../../examples/orchestrator-agentd/gen/orch/v1/agent_daemon_pb.ts";
 import { BridgeFolder, type Consumer, type RunningBridge } from "../support/bridge/bridge-folder.ts";
 import { TestCa } from "../support/bridge/certificates.ts";
+import { type ExampleProgram, exampleProgram, httpCall } from "../support/bridge/example-program.ts";
 import { until } from "../support/sidecar/sidecar.ts";
-
-const root = fileURLToPath(new URL("../../", import.meta.url));
 
 let folder: BridgeFolder;
 let bridge: RunningBridge;
@@ -20,53 +17,24 @@ beforeAll(async () => {
 });
 afterAll(() => folder[Symbol.asyncDispose]());
 
-interface Program extends AsyncDisposable {
-  readonly url: string;
-  output(): string;
-}
-
-/** Runs an example with a configuration in the consumer's folder, and waits until it listens. */
-async function run(name: string, by: Consumer, config: Readonly<Record<string, string | number>>): Promise<Program> {
-  const dir = await folder.consumerFolder(by);
-  const common = {
-    ...{ listen_port: 0, project_id: by.name, bridge_target: `127.0.0.1:${bridge.port}` },
+/** Runs an example with a configuration in the consumer's folder. */
+async function run(
+  name: Parameters<typeof exampleProgram>[0],
+  by: Consumer,
+  config: Readonly<Record<string, string>>,
+): Promise<ExampleProgram> {
+  return await exampleProgram(name, await folder.consumerFolder(by), {
+    ...{ project_id: by.name, bridge_target: `127.0.0.1:${bridge.port}` },
     ...{ bridge_ca: "ca.crt", bridge_cert: "tls.crt", bridge_key: "tls.key" },
     ...{ jwt_key: "jwt-signing.key", jwt_issuer: by.name },
-  };
-  const path = join(dir, `${name}.json`);
-  await writeFile(path, JSON.stringify({ ...common, ...config }));
-  const child = spawn(process.execPath, [join(root, "examples", name, "main.ts"), path], { stdio: "pipe" });
-  let output = "";
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding("utf8").on("data", (text: string) => {
-      output += text;
-    });
-  }
-  const exited = new Promise<number | null>((resolve) => child.on("close", resolve));
-  const listening = () => /listening on (\S+)/.exec(output)?.[1];
-  const end = async () => {
-    child.kill("SIGTERM");
-    expect(await exited, output).toBe(0);
-  };
-  try {
-    const url = await until(`${name} to listen`, 20_000, listening, () => output);
-    return { url, output: () => output, [Symbol.asyncDispose]: end };
-  } catch (err) {
-    child.kill("SIGKILL");
-    throw err;
-  }
+    ...config,
+  });
 }
 
 describe("the HTTP control plane", () => {
   it("starts an agent, sends it input, forwards its events, and stops it", async () => {
     await using api = await run("http-control-plane", folder.prd, {});
-    const call = async (method: string, path: string, body?: object | null) => {
-      const response = await fetch(`${api.url}${path}`, {
-        method,
-        ...(body !== undefined && { body: JSON.stringify(body) }),
-      });
-      return { status: response.status, body: (await response.json()) as Record<string, unknown> };
-    };
+    const call = (method: string, path: string, body?: object | null) => httpCall(api.url, method, path, body);
     const start = { session_id: "h1", repo_path: folder.path("repos/one"), provider: "demo" };
     expect(await call("POST", "/sessions", start)).toEqual({ status: 200, body: { session_id: "h1" } });
     const input = async () => {

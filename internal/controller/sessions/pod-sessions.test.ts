@@ -138,6 +138,22 @@ describe("sessions that are pods", () => {
     await town.holds(() => sessions.get(request("one"))?.status === "running");
   });
 
+  it("keep an input that comes while they start until they run, for at most 10 s", async () => {
+    const { sessions } = await town.replica();
+    await done(sessions.start(request("one"), caller, never));
+    const input = { text: "hello", idempotencyKey: "" };
+    const early = town.settled(sessions.sendInput(request("one"), input, caller, never));
+    const from = town.clock.monotonicMs();
+    expect(await early).toMatchObject({ reason: { kind: "unavailable", fields: { session: "starting" } } });
+    expect(town.clock.monotonicMs() - from).toBeGreaterThanOrEqual(10_000);
+    const kept = sessions.sendInput(request("one"), input, caller, never).catch(() => {});
+    await town.clock.advance(3_000);
+    expect(town.sidecar.calls).not.toContain("Nudge");
+    town.runs();
+    await town.holds(() => town.sidecar.calls.includes("Nudge"));
+    await kept;
+  });
+
   it("are described with where their events stand, and restarts of the agent and of its container", async () => {
     const { sessions } = await town.replica();
     await done(sessions.start(request("one"), caller, never));

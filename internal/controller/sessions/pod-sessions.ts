@@ -4,6 +4,7 @@ import { withTimeout } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
+import { SignalBus } from "../../base/signal-bus.ts";
 import { runTasks, type Task } from "../../base/task-group.ts";
 import { endedTerminal } from "../../bridge/ended-terminal.ts";
 import type {
@@ -58,6 +59,8 @@ export interface PodSessionsOptions {
 
 /** Until the watch shows what was written. */
 const SEEN_MS = 2_000;
+/** How long an input waits for its session to run. */
+const START_WAIT_MS = 10_000;
 /** For what a sidecar is asked beside the call itself. */
 const POSITION_MS = 2_000;
 
@@ -70,6 +73,7 @@ export class PodSessions implements SessionBackend, Task {
   readonly #deps: PodSessionsDeps;
   readonly #options: PodSessionsOptions;
   readonly #changes = new SessionChanges();
+  readonly #changed = new SignalBus();
   readonly #liveness: SessionLiveness;
   readonly #events: SharedEvents;
   /** Ends stops that are being completed. */
@@ -180,11 +184,20 @@ export class PodSessions implements SessionBackend, Task {
   async sendInput(key: SessionKey, input: InputRequest, caller: Caller, signal: AbortSignal): Promise<InputResult> {
     const requestId = input.idempotencyKey || randomUUID();
     const request = create(SidecarNudgeRequestSchema, { message: input.text, requestId });
+    await this.#untilStarted(key, signal);
     const terminal = this.terminal(key);
     const before = await eventPosition(terminal, signal);
     const response = await terminal.unary(SidecarService.method.nudge, request, caller, signal);
     const { outcome, error } = nudgeReceipt(response, caller.identity);
     return { outcome, error, seq: await this.#seqOf(terminal, requestId, before, signal) };
+  }
+
+  async #untilStarted(key: SessionKey, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#deps;
+    const end = clock.monotonicMs() + START_WAIT_MS;
+    for (let left = START_WAIT_MS; left > 0 && this.get(key)?.status === "starting"; left = end - clock.monotonicMs()) {
+      await this.#changed.nextOrAfter(left, clock, signal);
+    }
   }
 
   /** The input was taken: what fails here does not undo that. */
@@ -254,6 +267,7 @@ export class PodSessions implements SessionBackend, Task {
 
   #tell(type: SessionChange["type"], record: SessionRecord): void {
     this.#changes.tell({ type, session: this.#info(record) });
+    this.#changed.notify();
   }
 
   #info(record: SessionRecord): SessionInfo {

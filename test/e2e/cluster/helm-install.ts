@@ -15,6 +15,7 @@ import { CHART, Helm } from "../../support/cluster/helm.ts";
 import { requireCluster, shared } from "../../support/cluster/shared-cluster.ts";
 import { until } from "../../support/sidecar/sidecar.ts";
 import { TcpRelay } from "../../support/sidecar/tcp-relay.ts";
+import { examples } from "./examples.ts";
 
 const LIMIT_MS = 600_000;
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
@@ -210,6 +211,8 @@ describe("the chart, installed on a real cluster and used from outside", () => {
     await set(rules);
     expect(needed).toEqual(["list pods", "get pods/portforward", "create pods/portforward"]);
   });
+
+  if (isFull) examples({ here, clientDir: () => join(dir, "admin"), port: () => forward?.port ?? 0 });
 
   it("answers helm test", { timeout: LIMIT_MS }, async (context) => {
     await here(context);

@@ -1,0 +1,53 @@
+import { spawn } from "node:child_process";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect } from "vitest";
+import { until } from "../sidecar/sidecar.ts";
+
+const root = fileURLToPath(new URL("../../../", import.meta.url));
+
+/** A program of `examples/` that runs. */
+export interface ExampleProgram extends AsyncDisposable {
+  readonly url: string;
+  output(): string;
+}
+
+/** Runs an example with a configuration in `dir`, beside the files that it names, and waits until it listens. */
+export async function exampleProgram(
+  name: "http-control-plane" | "orchestrator-agentd",
+  dir: string,
+  config: Readonly<Record<string, string>>,
+): Promise<ExampleProgram> {
+  const path = join(dir, `${name}.json`);
+  await writeFile(path, JSON.stringify({ listen_port: 0, ...config }));
+  const child = spawn(process.execPath, [join(root, "examples", name, "main.ts"), path], { stdio: "pipe" });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (text: string) => {
+      output += text;
+    });
+  }
+  const exited = new Promise<number | null>((resolve) => child.on("close", resolve));
+  const listening = () => /listening on (\S+)/.exec(output)?.[1];
+  const end = async () => {
+    child.kill("SIGTERM");
+    expect(await exited, output).toBe(0);
+  };
+  try {
+    const url = await until(`${name} to listen`, 20_000, listening, () => output);
+    return { url, output: () => output, [Symbol.asyncDispose]: end };
+  } catch (err) {
+    child.kill("SIGKILL");
+    throw err;
+  }
+}
+
+/** A call of the HTTP control plane: its status, and the JSON that it answers. */
+export async function httpCall(url: string, method: string, path: string, body?: object | null) {
+  const response = await fetch(`${url}${path}`, {
+    method,
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+}
