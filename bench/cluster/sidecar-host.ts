@@ -56,7 +56,7 @@ async function serve(place: SidecarPlace, listening: Promise<unknown>[], signal:
   const life = new AgentLife(clock.now(), restored.agent);
   const deps = { clock, time: new MachineTime(clock, presentBoot()), logger, profile, journal, life };
   const unused = { onReceipt: () => {}, onStop: () => {}, versions: () => ({}) };
-  const agent = new LiveAgent({ ...deps, ...unused }, { ...SIZES, ...LOG }, restored);
+  const agent = LiveAgent.open({ ...deps, ...unused }, { ...SIZES, ...LOG }, restored);
   const pid = (restored.agent?.pid ?? 1_000) + 1;
   life.found(pid, "bench", clock.now());
   agent.alive({ pid, fresh: true });
@@ -65,7 +65,7 @@ async function serve(place: SidecarPlace, listening: Promise<unknown>[], signal:
     ...[agent.monitor, agent.mailbox, agent.people, agent.events, agent.recorder],
     server(place, agent, listening),
   ]);
-  agent.leave();
+  agent.rewriteJournal();
   journal.close();
 }
 

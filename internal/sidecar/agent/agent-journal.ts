@@ -1,5 +1,6 @@
 import { DomainError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
+import { SignalBus } from "../../base/signal-bus.ts";
 import type { Journal } from "../../eventlog/journal.ts";
 import type { NudgeRecord } from "../../session/nudge-record.ts";
 import type { SidecarRecord } from "./journal-records.ts";
@@ -7,15 +8,15 @@ import type { SidecarRecord } from "./journal-records.ts";
 export interface AgentJournalDeps {
   readonly logger: Logger;
   readonly journal: Journal<SidecarRecord>;
-  /** All that must be known after a crash, in as few records as will do. */
-  readonly everything: () => readonly SidecarRecord[];
 }
 
 /** It is shortened when it has this many bytes, and later when it has twice as many as were left. */
 const MAX_BYTES = 32 * 1024 * 1024;
 
-/** What a later process of this agent must know, on disk before anybody is told of it. */
+/** What a later process of this agent must know, on disk before anything is reported to a caller. */
 export class AgentJournal {
+  /** It has grown long or was removed: its owner is to rewrite it. */
+  readonly rewriteDue = new SignalBus();
   readonly #deps: AgentJournalDeps;
   #shortenAt = MAX_BYTES;
 
@@ -28,8 +29,8 @@ export class AgentJournal {
     const { journal, logger } = this.#deps;
     try {
       journal.append(record);
-      // Not at once: what this record tells of may not be in place yet.
-      if (this.#isDue) queueMicrotask(() => this.#isDue && this.rewrite());
+      // Not at once: what this record reports may not be in place yet.
+      if (this.#isDue) queueMicrotask(() => this.#isDue && this.rewriteDue.notify());
       return true;
     } catch (err) {
       logger.error({ err, record: record.type }, "the journal cannot be written");
@@ -47,8 +48,8 @@ export class AgentJournal {
     }
   }
 
-  /** Leaves a journal that holds everything, whatever became of the file. */
-  rewrite(records: readonly SidecarRecord[] = this.#deps.everything()): void {
+  /** Leaves a journal of these records only, whatever became of the file. */
+  rewrite(records: readonly SidecarRecord[]): void {
     const { journal, logger } = this.#deps;
     try {
       if (!journal.isInPlace) logger.error("the journal was removed: creating it again");

@@ -63,30 +63,39 @@ export class AgentRun {
   readonly #client: CommandClient;
   readonly #life: AgentLife;
 
-  constructor(deps: AgentRunDeps, options: AgentRunOptions) {
-    const { clock, logger, state, control, boundary, journal, restored } = deps;
+  /** The agent as the journal has it, before anything is known of it now. */
+  static open(deps: AgentRunDeps, options: AgentRunOptions): AgentRun {
+    const { clock, logger, control, journal, restored } = deps;
     const { sidecar } = options;
-    this.#deps = deps;
-    this.#options = options;
-    this.profile = profileNamed(sidecar.agent);
-    const open = clientStreams(() => state.connect("clients"));
-    this.#client = new CommandClient({ clock, logger }, { open, onForeign: () => boundary.note("stream") });
-    this.#life = new AgentLife(clock.now(), restored.agent);
-    this.agent = new LiveAgent(
+    const profile = profileNamed(sidecar.agent);
+    const life = new AgentLife(clock.now(), restored.agent);
+    const time = new MachineTime(clock, presentBoot());
+    const agent = LiveAgent.open(
       {
-        clock,
-        time: new MachineTime(clock, presentBoot()),
-        logger,
-        profile: this.profile,
-        journal,
-        life: this.#life,
-        onReceipt: (receipt) => this.#noteReceipt(receipt),
+        ...{ clock, time, logger, profile, journal, life },
+        onReceipt: (receipt) => noteReceipt(deps, receipt),
         onStop: (request) => control.stop(request),
-        versions: () => this.#versions(),
+        versions: () => ({ ...options.versions, ...versionsIn(control.hello) }),
       },
       sidecar,
       restored,
     );
+    return new AgentRun(deps, options, { profile, life, agent });
+  }
+
+  private constructor(
+    deps: AgentRunDeps,
+    options: AgentRunOptions,
+    { profile, life, agent }: { readonly profile: AgentProfile; readonly life: AgentLife; readonly agent: LiveAgent },
+  ) {
+    const { clock, logger, state, boundary } = deps;
+    this.#deps = deps;
+    this.#options = options;
+    this.profile = profile;
+    this.agent = agent;
+    this.#life = life;
+    const open = clientStreams(() => state.connect("clients"));
+    this.#client = new CommandClient({ clock, logger }, { open, onForeign: () => boundary.note("stream") });
   }
 
   /** Runs all of it. */
@@ -103,18 +112,6 @@ export class AgentRun {
       ...[agent.monitor, agent.mailbox, agent.people, agent.events, agent.recorder],
     ];
     return { run: (signal) => runTasks(signal, tasks) };
-  }
-
-  #noteReceipt(receipt: NudgeReceipt): void {
-    this.#deps.onReceipt(receipt);
-    const { requestId, outcome, sender } = receipt;
-    this.#deps.logger.info({ request_id: requestId, outcome, sender }, "nudge ended");
-  }
-
-  #versions(): Readonly<Record<string, string>> {
-    const { tmux, agent } = this.#deps.control.hello ?? {};
-    const others = { ...(tmux !== undefined && { tmux }), ...(agent !== undefined && { agent }) };
-    return { ...this.#options.versions, ...others };
   }
 
   #listener(output: OutputReader, observer: RunObserver): LifeListener {
@@ -181,4 +178,16 @@ export class AgentRun {
       new WorkWatch({ clock, monitor: agent.monitor, sample: work }, { stallAfterMs }),
     ];
   }
+}
+
+function noteReceipt({ logger, onReceipt }: AgentRunDeps, receipt: NudgeReceipt): void {
+  onReceipt(receipt);
+  const { requestId, outcome, sender } = receipt;
+  logger.info({ request_id: requestId, outcome, sender }, "nudge ended");
+}
+
+/** Of the programs of the other half, by name. */
+function versionsIn(hello: HalvesLinkClient["hello"]): Readonly<Record<string, string>> {
+  const { tmux, agent } = hello ?? {};
+  return { ...(tmux !== undefined && { tmux }), ...(agent !== undefined && { agent }) };
 }

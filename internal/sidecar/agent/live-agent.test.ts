@@ -34,7 +34,7 @@ afterEach(() => rmSync(dir, { recursive: true }));
 function serve() {
   const { journal, restored } = openJournal(join(dir, "journal"));
   const life = new AgentLife(clock.now(), restored.agent);
-  const agent = new LiveAgent(
+  const agent = LiveAgent.open(
     {
       ...{ clock, time: machineTime(clock), logger: silentLogger, profile: profileNamed("demo"), journal, life },
       onReceipt: (receipt) => void receipts.push(receipt),
@@ -174,7 +174,7 @@ it("leaves a journal that holds everything where the file was taken away", async
   born(half, 7);
   await half.agent.mailbox.send(nudge("n1"), never);
   rmSync(join(dir, "journal"));
-  half.agent.leave();
+  half.agent.rewriteJournal();
   const { restored } = openJournal(join(dir, "journal"));
   expect(restored.agent).toMatchObject({ pid: 7, restarts: 0 });
   expect(restored.stream?.epoch).toBe(half.agent.output.epoch);
@@ -186,7 +186,7 @@ it("begins an epoch of its own where no offset can be promised", () => {
   const { journal, restored } = openJournal(join(dir, "journal"));
   journal.close();
   const life = new AgentLife(clock.now(), restored.agent);
-  const agent = new LiveAgent(
+  const agent = LiveAgent.open(
     {
       ...{ clock, time: machineTime(clock), logger: silentLogger, profile: profileNamed("demo"), journal, life },
       ...{ onReceipt: () => {}, onStop: () => {}, versions: () => ({}) },

@@ -29,6 +29,7 @@ import type { AgentLife } from "./agent-life.ts";
 import { redrawOfCut } from "./cut-redraw.ts";
 import { EventRecorder } from "./event-recorder.ts";
 import type { Restored, SidecarRecord } from "./journal-records.ts";
+import { ReservedOffsets } from "./reserved-offsets.ts";
 import { type StopRequest, StopRequestHandler } from "./stop-request.ts";
 
 export interface LiveAgentDeps {
@@ -55,9 +56,6 @@ export interface LiveAgentOptions {
   readonly redactPatterns: readonly string[];
 }
 
-/** Offsets are promised in steps of this many bytes, so that the journal is written once a step. */
-const RESERVE_BYTES = 64n * 1024n * 1024n;
-
 /** One agent's terminal as the serving half knows it: output, state, messages. */
 export class LiveAgent {
   readonly output: OutputStream;
@@ -70,22 +68,35 @@ export class LiveAgent {
   readonly stopper: StopRequestHandler;
   readonly #deps: LiveAgentDeps;
   readonly #journal: AgentJournal;
+  readonly #offsets: ReservedOffsets;
   readonly #deliveries: AgentDeliveries;
-  #reservedTo: bigint;
   #restartDue = true;
   #ended: string | undefined;
 
-  constructor(deps: LiveAgentDeps, options: LiveAgentOptions, restored: Restored) {
+  /** Continues where `restored` ends, and rewrites the journal with it. */
+  static open(deps: LiveAgentDeps, options: LiveAgentOptions, restored: Restored): LiveAgent {
+    const journal = new AgentJournal(deps);
+    const offsets = ReservedOffsets.after(restored, journal);
+    const agent = new LiveAgent(deps, options, restored, journal, offsets);
+    agent.output.bytes.listen(() => offsets.extend(agent.output.ring.end));
+    journal.rewriteDue.listen(() => agent.rewriteJournal());
+    journal.rewrite(agent.#restoredRecords(restored));
+    return agent;
+  }
+
+  private constructor(
+    deps: LiveAgentDeps,
+    options: LiveAgentOptions,
+    restored: Restored,
+    journal: AgentJournal,
+    offsets: ReservedOffsets,
+  ) {
     this.#deps = deps;
-    const { clock, time, logger, profile } = deps;
-    this.#journal = new AgentJournal({ logger, journal: deps.journal, everything: () => this.#everything() });
-    const { epoch = randomUUID(), reservedTo = "0" } = restored.stream ?? {};
-    const startOffset = BigInt(reservedTo);
-    this.#reservedTo = startOffset + RESERVE_BYTES;
-    const promised = this.#journal.tryKeep({ type: "stream", epoch, reservedTo: this.#reservedTo.toString() });
-    // Offsets that nobody could promise belong to an epoch that no later process continues.
-    this.output = new OutputStream({ clock }, { ...options, epoch: promised ? epoch : randomUUID(), startOffset });
-    this.output.bytes.listen(() => this.#reserve());
+    const { clock, time, profile } = deps;
+    this.#journal = journal;
+    this.#offsets = offsets;
+    const { epoch, startOffset } = offsets;
+    this.output = new OutputStream({ clock }, { ...options, epoch, startOffset });
     const nudges = restoreNudges(restored.nudges, time, RECEIPT_KEEP_MS, RECEIPT_KEEP);
     const left = textsLeftBy(nudges, restored.agent?.startedAt ?? 0);
     const standing = new UnsubmittedTexts(left.map(({ text }) => text));
@@ -130,15 +141,6 @@ export class LiveAgent {
       },
       restored.agent?.stopping === true,
     );
-    const lines = { type: "standing" as const, ...restored.events.standing };
-    const life = restored.agent ? [restored.agent] : [];
-    this.#journal.rewrite([
-      this.#streamRecord(),
-      ...this.events.records(),
-      lines,
-      ...recordsOf(this.mailbox.snapshot()),
-      ...life,
-    ]);
   }
 
   #newMailbox(nudges: readonly RestoredNudge[]): Mailbox {
@@ -295,9 +297,10 @@ export class LiveAgent {
     await this.output.resize(width, height);
   }
 
-  /** Leaves a journal that holds everything, whatever became of the file. */
-  leave(): void {
-    this.#journal.rewrite();
+  /** Leaves a journal with all that must be known after a crash, whatever became of the file. */
+  rewriteJournal(): void {
+    const agent = { ...this.#agentRecord(), stopping: this.stopper.asked.aborted };
+    this.#journal.rewrite([...this.#records(this.recorder.standing), agent]);
   }
 
   /** It was asked to end permanently: nothing more is typed. */
@@ -306,26 +309,18 @@ export class LiveAgent {
     this.monitor.signs.processIs({ type: "stopping" });
   }
 
-  #everything(): readonly SidecarRecord[] {
-    const agent = { ...this.#agentRecord(), stopping: this.stopper.asked.aborted };
-    const events = [...this.events.records(), this.recorder.standing];
-    return [this.#streamRecord(), ...events, ...recordsOf(this.mailbox.snapshot()), agent];
+  /** Before anything is known of the agent's life now. */
+  #restoredRecords({ events, agent }: Restored): readonly SidecarRecord[] {
+    return [...this.#records({ type: "standing", ...events.standing }), ...(agent === undefined ? [] : [agent])];
+  }
+
+  #records(standing: SidecarRecord): readonly SidecarRecord[] {
+    return [this.#offsets.record, ...this.events.records(), standing, ...recordsOf(this.mailbox.snapshot())];
   }
 
   #agentRecord() {
     const { pid, startedAt, restarts, agentId, oomKills } = this.#deps.life;
     const known = { ...(agentId !== undefined && { agentId }), ...(oomKills !== undefined && { oomKills }) };
     return { type: "agent" as const, pid, startedAt, restarts, ...known };
-  }
-
-  #streamRecord(): SidecarRecord {
-    return { type: "stream", epoch: this.output.epoch, reservedTo: this.#reservedTo.toString() };
-  }
-
-  /** Before an offset is handed out it is promised in the journal, so that no later process uses it again. */
-  #reserve(): void {
-    if (this.output.ring.end + RESERVE_BYTES / 2n < this.#reservedTo) return;
-    this.#reservedTo = this.output.ring.end + RESERVE_BYTES;
-    this.#journal.tryKeep(this.#streamRecord());
   }
 }

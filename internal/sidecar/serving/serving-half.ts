@@ -118,7 +118,7 @@ export class ServingHalf implements Task {
     const restored = ofAgent(held, hello?.agentId, clock.now());
     if (replaced) logger.error("the journal was replaced by a file that is not ours: earlier receipts are lost");
     if (damaged > 0) logger.error({ records: damaged }, "the journal is damaged: these records are lost");
-    const run = new AgentRun(
+    const run = AgentRun.open(
       { clock, logger, state, control, boundary, journal, restored, onReceipt: counters.ended.bind(counters) },
       { sidecar, isApart: this.#options.isApart, versions: this.#options.versions },
     );
@@ -135,7 +135,7 @@ export class ServingHalf implements Task {
       this.#rpcServer(run),
       healthServer,
     ]);
-    agent.leave();
+    agent.rewriteJournal();
     journal.close();
   }
 
