@@ -4,7 +4,7 @@ import { kill } from "node:process";
 import { expect, it } from "vitest";
 import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { NudgeMode } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
-import { startSidecar, until } from "../support/sidecar/sidecar.ts";
+import { demoCommand, startSidecar, until } from "../support/sidecar/sidecar.ts";
 
 it("keeps a held message for the next life of an agent that died right before it was typed", async () => {
   await using sidecar = await startSidecar();
@@ -25,6 +25,26 @@ it("keeps a held message for the next life of an agent that died right before it
     if (end.outcome === NudgeOutcome.SUBMITTED) submitted.push(requestId);
   }
   expect(submitted).not.toEqual([]);
+  expect(await sidecar.taken()).toEqual(submitted);
+});
+
+it("takes the screen of an agent that was killed for no sign of its next life", { timeout: 60_000 }, async () => {
+  const flags = ["--alternate-screen", "--faults", "slow-start=3000"];
+  await using sidecar = await startSidecar((dir) => ({ command: demoCommand(dir, ...flags) }));
+  const submitted: string[] = [];
+  for (let life = 0; life < 3; life++) {
+    await sidecar.untilState(AgentState.IDLE);
+    const { agentPid } = await sidecar.client.status({});
+    kill(agentPid, "SIGKILL");
+    await until("the next life", 20_000, async () => {
+      const status = await sidecar.client.status({});
+      return (status.agentPid !== 0 && status.agentPid !== agentPid) || undefined;
+    });
+    const requestId = `life-${life}`;
+    const { outcome } = await sidecar.client.nudge({ message: requestId, requestId });
+    expect(outcome).toBe(NudgeOutcome.SUBMITTED);
+    submitted.push(requestId);
+  }
   expect(await sidecar.taken()).toEqual(submitted);
 });
 

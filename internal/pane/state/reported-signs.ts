@@ -38,6 +38,7 @@ export class ReportedSigns implements Omit<AgentSigns, "waitsForPerson"> {
   #hooksLive = false;
   #file: FileSign = { type: "unknown" };
   #lastOutputAt: number | undefined;
+  #redrawnAt: number | undefined;
   #lastWorkAt: number | undefined;
 
   /** Calls `learned` for each sign that says more than the state from before a resize. */
@@ -51,6 +52,12 @@ export class ReportedSigns implements Omit<AgentSigns, "waitsForPerson"> {
   /** Another number for each life of the agent. */
   get life(): number {
     return this.#life.number;
+  }
+
+  /** The agent is alive, and the screen shows what it drew: after a restart it shows the ended life for a moment. */
+  get hasDrawn(): boolean {
+    const drawnAt = Math.max(this.#lastOutputAt ?? 0, this.#redrawnAt ?? 0);
+    return this.#process.type === "alive" && (this.#life.number <= 1 || drawnAt >= this.#life.startedAt);
   }
 
   get process(): ProcessSign {
@@ -132,6 +139,11 @@ export class ReportedSigns implements Omit<AgentSigns, "waitsForPerson"> {
 
   printed(): void {
     this.#lastOutputAt = this.#clock.monotonicMs();
+  }
+
+  /** The whole screen was taken from tmux. */
+  redrawn(): void {
+    this.#redrawnAt = this.#clock.monotonicMs();
   }
 
   /** Its processes compute or write, though it may print nothing. */

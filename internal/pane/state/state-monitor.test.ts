@@ -58,10 +58,26 @@ describe("a monitor", () => {
     await clock.advance(60_000);
     pane.show({ composer });
     monitor.signs.started();
+    monitor.signs.printed();
     await monitor.look(signal);
     pane.show({});
     expect(await state()).toBe("uncertain");
     expect(monitor.report.evidence[0]).toMatchObject({ value: "no source distinguishes busy from idle", ageMs: 0 });
+  });
+
+  it("learns nothing about a restarted agent from the screen that the ended one left", async () => {
+    pane.show({ composer });
+    monitor.signs.started();
+    await clock.advance(60_000);
+    expect(await state()).toBe("idle");
+    monitor.signs.processIs({ type: "dead", restartDue: true, crashLoop: false });
+    await clock.advance(1000);
+    monitor.signs.started();
+    expect(await state()).toBe("starting");
+    await clock.advance(60_000);
+    expect(await state()).toBe("starting");
+    monitor.signs.printed();
+    expect(await state()).toBe("idle");
   });
 
   it("takes an unknown program for starting until it shows something, again in each life", async () => {
@@ -71,6 +87,7 @@ describe("a monitor", () => {
       monitor.signs.started();
       expect(await state()).toBe("starting");
       pane.show({}, screenOf(["> "]));
+      monitor.signs.printed();
       expect(await state()).toBe("uncertain");
       pane.show({}, screenOf([""]));
       expect(await state()).toBe("uncertain");

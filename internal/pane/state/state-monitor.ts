@@ -173,7 +173,7 @@ export class StateMonitor implements AgentSigns {
     const since = before?.key === key ? before.sign.since : drawnAt;
     const stillSince = before?.surroundings === surroundings ? before.sign.stillSince : drawnAt;
     const takes = profile.idleProof === "screen" ? view.composer !== undefined : screen.lines.some(showsSomething);
-    const everReady = before?.everReady === true || (takes && this.signs.process.type === "alive");
+    const everReady = before?.everReady === true || (takes && this.signs.hasDrawn);
     this.#screen = {
       life,
       everReady,

@@ -129,7 +129,7 @@ export class AgentRun {
         isPiped = true;
         observer.ready(true);
       },
-      renewed: () => agent.output.renew(),
+      renewed: (endedPid) => output.renew(endedPid),
       lastOutputAt: () => agent.output.lastOutputAt,
       diverted: () => this.#deps.boundary.note("pipe"),
       dead: (end) => {

@@ -249,6 +249,7 @@ export class LiveAgent {
   /** The screen as it is at a cut; the bytes that follow are drawn from there. */
   async resumeOutputFrom(cut: PaneCut, history: number): Promise<void> {
     await this.output.resumeFrom(this.#redrawOf(cut, history), cut.facts.activityAt);
+    this.monitor.signs.redrawn();
     this.recorder.drawn();
   }
 

@@ -29,6 +29,8 @@ export class OutputReader implements Task {
   readonly #failed = Promise.withResolvers<never>();
   #reading: { readonly stop: AbortController; readonly done: Promise<void>; readonly fifo: string } | undefined;
   #pane: TmuxPane | undefined;
+  /** Whose life the screen showed before it started again. */
+  #endedPid: number | undefined;
 
   /** `folder`: where the FIFOs are created; the agent can access it. */
   constructor(
@@ -66,6 +68,15 @@ export class OutputReader implements Task {
     this.#reading = { stop, done, fifo };
   }
 
+  /**
+   * The screen starts again for a new life. tmux shows the ended one (`endedPid`) until the new one begins: what is cut
+   * until then is not drawn.
+   */
+  renew(endedPid: number | undefined): Promise<void> {
+    this.#endedPid = endedPid;
+    return this.#agent.output.renew();
+  }
+
   async run(signal: AbortSignal): Promise<void> {
     try {
       await Promise.race([aborted(signal), this.#failed.promise, this.#keepDrawn(signal)]);
@@ -99,13 +110,20 @@ export class OutputReader implements Task {
     const from = output.ring.end;
     if (output.isBehind) {
       // The cut is of a moment after `from`: what lies between is drawn twice, which the next redraw mends.
-      return await this.#agent.redraw(await pane.cut(0), 0, from, false);
+      const cut = await pane.cut(0);
+      if (this.#isOfThisLife(cut)) await this.#agent.redraw(cut, 0, from, false);
+      return;
     }
     if (output.quietMs() < QUIET_MS || output.drawnTo < from) return;
     const cut = await pane.cut(EMULATOR_SCROLLBACK);
     // What tmux had printed before the cut would have come by now.
     await this.#clock.sleep(QUIET_MS, signal);
-    if (output.ring.end === from) await this.#agent.redraw(cut, EMULATOR_SCROLLBACK, from, true);
+    if (output.ring.end === from && this.#isOfThisLife(cut))
+      await this.#agent.redraw(cut, EMULATOR_SCROLLBACK, from, true);
+  }
+
+  #isOfThisLife({ facts }: PaneCut): boolean {
+    return this.#endedPid === undefined || facts.pid !== this.#endedPid;
   }
 
   async #disarm(): Promise<void> {

@@ -40,8 +40,8 @@ export interface LifeListener {
   sized(size: { readonly cols: number; readonly rows: number }): void;
   /** The pane's output must be piped (again): the pane is new, or the pipe was lost. */
   arm(pane: TmuxPane): Promise<void>;
-  /** The pane's screen starts again, as tmux does it for a new life. */
-  renewed(): Promise<void>;
+  /** The pane's screen starts again, as tmux does it for a new life. `endedPid`: whose life it showed until now. */
+  renewed(endedPid: number | undefined): Promise<void>;
   /** When output came last that was piped here; wall clock, ms. */
   lastOutputAt(): number | undefined;
   /** The pane's output is piped elsewhere. */
@@ -220,10 +220,11 @@ export class SessionMonitor implements Task {
         const again = () => this.#respawn(pane, followed);
         await this.#handleEnd(exitOf(facts), signal, again, facts.pid);
       } else {
+        const isPiped = facts.piped && !this.#isDiverted(followed, facts);
+        if (isPiped && followed.armedFor !== facts.pid) await this.#replaced(followed, facts);
         await this.#noticeLife(facts);
         this.#deps.listener.sized(facts);
-        if (!facts.piped || this.#isDiverted(followed, facts)) await this.#arm(pane, followed, facts);
-        else if (followed.armedFor !== facts.pid) await this.#replaced(followed, facts);
+        if (!isPiped) await this.#arm(pane, followed, facts);
       }
       await this.#woken.nextOrAfter(LOOK_EVERY_MS, clock, signal);
     }
@@ -259,9 +260,10 @@ export class SessionMonitor implements Task {
     followed.armedFor = facts.pid;
   }
 
-  /** Someone put another program into the pane: tmux has cleared its screen, and the pipe continues. */
+  /** Another program was put into the pane. Comes before its life is noticed: the old screen says nothing of it. */
   async #replaced(followed: FollowedPane, facts: PaneFacts): Promise<void> {
-    await this.#deps.listener.renewed();
+    if (this.#life.alive && this.#life.pid !== facts.pid) this.#vanished();
+    await this.#deps.listener.renewed(followed.armedFor);
     followed.armedFor = facts.pid;
   }
 
@@ -271,7 +273,7 @@ export class SessionMonitor implements Task {
     const agentId = this.#deps.agentId() ?? life.agentId;
     const isKnown = life.isOf(facts.pid, agentId);
     if (isKnown && life.exit === undefined && life.pane !== undefined) return;
-    if (!isKnown && life.alive) this.#vanished(); // nobody saw its end
+    if (!isKnown && life.alive) this.#vanished(); // its end was not observed
     const oomKills = isKnown ? undefined : await this.#deps.help.oomKills();
     const fresh = life.found(facts.pid, agentId, this.#deps.clock.now(), oomKills);
     this.#deps.help.agent(facts.pid);
@@ -301,7 +303,7 @@ export class SessionMonitor implements Task {
   }
 
   async #respawn(pane: TmuxPane, followed: FollowedPane): Promise<void> {
-    await this.#deps.listener.renewed();
+    await this.#deps.listener.renewed(followed.armedFor);
     await pane.respawn(this.#options.agent);
     const facts = await pane.facts();
     await this.#noticeLife(facts);
