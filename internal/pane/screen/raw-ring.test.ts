@@ -42,6 +42,29 @@ describe("a raw ring", () => {
     expect(read(ring, 0n)).toBeUndefined();
   });
 
+  it("takes little more memory than it holds, however small the chunks are", () => {
+    const ring = new RawRing(1024 * 1024);
+    const kept = new Set<ArrayBufferLike>();
+    for (let i = 0; i < 20_000; i++) ring.push(bytes("x".repeat(1 + ((i * 37) % 200))));
+    for (let at = ring.start; at < ring.end; ) {
+      const data = ring.read(at, Number.MAX_SAFE_INTEGER) as Uint8Array;
+      kept.add(data.buffer);
+      at += BigInt(data.length);
+    }
+    const held = Number(ring.end - ring.start);
+    const taken = [...kept].reduce((all, { byteLength }) => all + byteLength, 0);
+    expect(taken / held).toBeLessThan(1.1);
+  });
+
+  it("leaves what was read as it was while more is joined to it", () => {
+    const ring = new RawRing(100);
+    for (const text of ["ab", "cd"]) ring.push(bytes(text));
+    const before = ring.read(0n, 10) as Uint8Array;
+    ring.push(bytes("ef"));
+    expect(Buffer.from(before).toString()).toBe("abcd");
+    expect(read(ring, 0n)).toBe("abcdef");
+  });
+
   it("skips offsets that will never be delivered, forward only, and keeps what came before", () => {
     const ring = new RawRing(100);
     ring.push(bytes("abc"));

@@ -1,5 +1,5 @@
-/** Chunks smaller than this are joined, so that an agent that prints byte by byte does not cost an object a byte. */
-const MERGE_BELOW = 4096;
+/** Chunks are joined up to this size, so that an agent that prints byte by byte does not cost an object a byte. */
+const BLOCK_BYTES = 4096;
 
 /**
  * The last bytes an agent printed, addressed by their offset in the stream, which may have holes. Bounded by bytes: the
@@ -10,6 +10,8 @@ export class RawRing {
   readonly #chunks: { readonly offset: bigint; readonly data: Uint8Array }[] = [];
   #size = 0;
   #end: bigint;
+  /** What the last chunk lies in, with room behind it; undefined: nothing has been joined to it. */
+  #block: Uint8Array | undefined;
 
   /** `capacity` in bytes; `start` is the offset of the first byte to come. */
   constructor(capacity: number, start = 0n) {
@@ -36,10 +38,11 @@ export class RawRing {
     if (data.length === 0) return;
     const last = this.#chunks.at(-1);
     const isNext = last !== undefined && last.offset + BigInt(last.data.length) === this.#end;
-    if (isNext && last.data.length + data.length <= MERGE_BELOW) {
-      this.#chunks[this.#chunks.length - 1] = { offset: last.offset, data: Buffer.concat([last.data, data]) };
+    if (isNext && last.data.length + data.length <= BLOCK_BYTES) {
+      this.#chunks[this.#chunks.length - 1] = { offset: last.offset, data: this.#joined(last.data, data) };
     } else {
       this.#chunks.push({ offset: this.#end, data });
+      this.#block = undefined;
     }
     this.#end += BigInt(data.length);
     this.#size += data.length;
@@ -68,6 +71,16 @@ export class RawRing {
     const from = Number(offset - chunk.offset);
     if (from >= chunk.data.length) return undefined;
     return chunk.data.subarray(from, from + limit);
+  }
+
+  /** Not in Node's pool: a chunk would keep 8 KiB of it, most of them for what was joined before. */
+  #joined(last: Uint8Array, data: Uint8Array): Uint8Array {
+    if (this.#block === undefined) {
+      this.#block = Buffer.allocUnsafeSlow(BLOCK_BYTES);
+      this.#block.set(last);
+    }
+    this.#block.set(data, last.length);
+    return this.#block.subarray(0, last.length + data.length);
   }
 
   #indexOf(offset: bigint): number {
