@@ -1,6 +1,7 @@
 import type { BridgeClient, SessionEvent } from "../../../pkg/bridgeclient/index.ts";
 import { EventType, type Session, SessionStatus } from "../../../pkg/bridgeclient/index.ts";
 import { until } from "../../support/sidecar/sidecar.ts";
+import type { TakeFault } from "./fault.ts";
 
 export interface MemberPlan {
   readonly id: string;
@@ -18,8 +19,7 @@ export class FleetMember {
   readonly plan: MemberPlan;
   readonly #client: BridgeClient;
   readonly #session: Session;
-  /** What is not as promised, as sentences. */
-  readonly faults: string[] = [];
+  readonly #takeFault: TakeFault;
   readonly outcomes = new Map<string, number>();
   events = 0;
   gaps = 0;
@@ -28,11 +28,12 @@ export class FleetMember {
   #next: bigint | undefined;
   #leave = new AbortController();
   #ended = false;
-  /** By request id: INPUT_RECEIVED events. */
+  /** By request id: INPUT_RECEIVED events; without those that a gap may hold. */
   readonly #received = new Map<string, number>();
 
-  constructor(client: BridgeClient, plan: MemberPlan) {
+  constructor(client: BridgeClient, plan: MemberPlan, takeFault: TakeFault) {
     this.plan = plan;
+    this.#takeFault = takeFault;
     this.#client = client;
     this.#session = client.session(plan.id);
   }
@@ -54,7 +55,7 @@ export class FleetMember {
       try {
         for await (const event of this.#session.events({ subscriberId: "soak", signal: stop })) this.#take(event);
       } catch (err) {
-        if (!stop.aborted) return void this.faults.push(`${this.plan.id}: its events ended: ${err}`);
+        if (!stop.aborted) return this.fault(`its events ended: ${err}`);
       }
     }
   }
@@ -76,30 +77,41 @@ export class FleetMember {
       const { outcome } = await this.#session.sendInput(text, { idempotencyKey, timeoutMs: INPUT_MS });
       this.outcomes.set(String(outcome), (this.outcomes.get(String(outcome)) ?? 0) + 1);
     } catch (err) {
-      this.faults.push(`${idempotencyKey}: ${err}`);
+      this.fault(`message ${idempotencyKey}: ${err}`);
     }
   }
 
   peek(): Promise<unknown> {
-    return this.#session.peek({ lines: 50 }).catch((err: unknown) => this.faults.push(`${this.plan.id}: ${err}`));
+    return this.#session.peek({ lines: 50 }).catch((err: unknown) => this.fault(`peek: ${err}`));
+  }
+
+  fault(text: string): void {
+    const { id, kind, mode } = this.plan;
+    this.#takeFault({ at: new Date().toISOString(), session: id, kind: `${kind}, ${mode}`, text });
   }
 
   /** Stops it, and says which of its messages were not told exactly once. */
   async stop(withinMs: number): Promise<void> {
     const status = await this.#session.getStatus();
-    if (status !== SessionStatus.RUNNING) this.faults.push(`${this.plan.id}: its status was ${status} at the end`);
+    if (status !== SessionStatus.RUNNING) this.fault(`its status was ${status} at the end`);
     await this.#session.stop({ timeoutMs: withinMs });
     await until(`the last event of ${this.plan.id}`, withinMs, () => this.#ended || undefined);
-    for (const [id, times] of this.#received) if (times !== 1) this.faults.push(`${id}: told ${times} times`);
+    for (const [id, times] of this.#received) if (times !== 1) this.fault(`message ${id}: told ${times} times`);
+  }
+
+  /** Events are missing and named: those of messages whose event has not come may be among them. */
+  #missed(): void {
+    this.gaps++;
+    for (const [id, times] of this.#received) if (times === 0) this.#received.delete(id);
   }
 
   #take({ seq, gap, type, requestId, done }: SessionEvent): void {
     this.events++;
-    if (gap !== undefined) this.gaps++;
+    if (gap !== undefined) this.#missed();
     const first = gap?.first ?? seq;
     const repeats = this.#next !== undefined && seq < this.#next;
     if (!repeats && this.#next !== undefined && first > this.#next)
-      this.faults.push(`${this.plan.id}: ${this.#next} is missing before ${first}`);
+      this.fault(`event ${this.#next} is missing before ${first}`);
     if (!repeats) {
       this.#next = seq + 1n;
       const times = this.#received.get(requestId);

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { anonymousMiB } from "../../../bench/proc.ts";
+import type { RunningBridge } from "../../support/bridge/bridge-folder.ts";
 
 /** What a part of the fleet holds at one moment. */
 interface Held {
@@ -11,6 +12,8 @@ interface Held {
 export interface FleetSample {
   readonly atSeconds: number;
   readonly bridge: Held;
+  /** What the bridge's collector has kept, and what is outside its heap; without the young generation. */
+  readonly bridgeKeptMiB: number;
   readonly sidecars: Held;
   readonly tmux: Held;
 }
@@ -22,12 +25,17 @@ export function processesOf(dir: string): ReadonlyMap<number, string> {
   return new Map(named.filter(([pid, line]) => line.includes(dir) || textOf(`/proc/${pid}/environ`).includes(dir)));
 }
 
-export function takeFleetSample(dir: string, bridgePid: number, atSeconds: number): FleetSample {
+export async function takeFleetSample(
+  dir: string,
+  { process: { pid = 0 }, healthUrl }: Pick<RunningBridge, "process" | "healthUrl">,
+  atSeconds: number,
+): Promise<FleetSample> {
   const all = [...processesOf(dir)];
   const ours = (fits: (line: string) => boolean) => all.flatMap(([pid, line]) => (fits(line) ? [pid] : []));
   return {
     atSeconds: Math.round(atSeconds),
-    bridge: heldBy([bridgePid]),
+    bridge: heldBy([pid]),
+    bridgeKeptMiB: await keptMiB(healthUrl),
     sidecars: heldBy(ours((line) => /gt-sidecar(?:\.mjs|\/main\.ts)/.test(line))),
     tmux: heldBy(ours((line) => /^tmux/.test(line))),
   };
@@ -41,6 +49,12 @@ function heldBy(pids: readonly number[]): Held {
     anonymousMiB: alive.reduce((all, { mib }) => all + mib, 0),
     descriptors: alive.reduce((all, { open }) => all + open, 0),
   };
+}
+
+async function keptMiB(healthUrl: string): Promise<number> {
+  const text = await fetch(`${healthUrl}/metrics`).then((answer) => answer.text());
+  const kept = /^nodejs_(?:heap_space_size_used_bytes\{space="(?:old|large_object)"\}|external_memory_bytes) (\d+)/gm;
+  return [...text.matchAll(kept)].reduce((all, [, bytes]) => all + Number(bytes), 0) / 1024 / 1024;
 }
 
 const descriptors = (pid: number) => readdirSync(`/proc/${pid}/fd`).length;

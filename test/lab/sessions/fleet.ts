@@ -5,6 +5,7 @@ import { agentInHome } from "../../support/agents/agent-in-home.ts";
 import type { AgentKind } from "../../support/agents/agents-home.ts";
 import type { AgentProgram } from "../../support/agents/agents-install.ts";
 import { BridgeFolder, type Consumer, type RunningBridge } from "../../support/bridge/bridge-folder.ts";
+import type { TakeFault } from "./fault.ts";
 import { FleetMember } from "./fleet-member.ts";
 
 /** So many sessions of each kind. */
@@ -47,7 +48,7 @@ export class Fleet implements AsyncDisposable {
     this.#model = model;
   }
 
-  static async start(size: FleetSize, signal: AbortSignal): Promise<Fleet> {
+  static async start(size: FleetSize, takeFault: TakeFault, signal: AbortSignal): Promise<Fleet> {
     await using stack = new AsyncDisposableStack();
     const model = stack.use(await ModelServer.listen());
     const folder = stack.use(await BridgeFolder.create());
@@ -71,9 +72,11 @@ export class Fleet implements AsyncDisposable {
     ];
     const members = plans.map(
       ({ kind, mode, repoPath }, i) =>
-        new FleetMember(clients[i % 2] as BridgeClient, {
-          ...{ id: `${kind}-${mode}-${i}`, project: (owners[i % 2] as Consumer).name, kind, mode, repoPath },
-        }),
+        new FleetMember(
+          clients[i % 2] as BridgeClient,
+          { id: `${kind}-${mode}-${i}`, project: (owners[i % 2] as Consumer).name, kind, mode, repoPath },
+          takeFault,
+        ),
     );
     const left = [...members];
     const starter = async () => {

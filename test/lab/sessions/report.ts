@@ -56,16 +56,27 @@ function outcomeName(outcome: string): string {
   return Object.entries(NudgeOutcome).find(([, value]) => String(value) === outcome)?.[0] ?? outcome;
 }
 
-/** Median of the last third beside that of the first. */
+/**
+ * Median of the last third beside that of the first; of what the collector keeps, the least, because what it has not
+ * looked at yet lies on top.
+ */
 function growthRows(samples: readonly FleetSample[], name: (what: string) => string): readonly Measured[] {
   const third = Math.floor(samples.length / 3);
-  const row = (what: string, unit: string, ratioAtMost: number, of: (sample: FleetSample) => number) => {
-    const [early, late] = [samples.slice(0, third), samples.slice(-third)].map((part) => median(part.map(of)));
+  const least = (values: readonly number[]) => Math.min(...values);
+  const row = (
+    what: string,
+    unit: string,
+    ratioAtMost: number,
+    of: (sample: FleetSample) => number,
+    average: (values: readonly number[]) => number = median,
+  ) => {
+    const [early, late] = [samples.slice(0, third), samples.slice(-third)].map((part) => average(part.map(of)));
     const limits = { baseline: early ?? 0, ratioAtMost };
     return measured(name(`${what}, last third (baseline: first third)`), late ?? 0, unit, limits);
   };
   return [
     row("memory of the bridge, anonymous", "MiB", 1.1, ({ bridge }) => bridge.anonymousMiB),
+    row("kept memory of the bridge", "MiB", 1.1, ({ bridgeKeptMiB }) => bridgeKeptMiB, least),
     row("descriptors of the bridge", "open", 1.02, ({ bridge }) => bridge.descriptors),
     row("memory of all sidecars, anonymous", "MiB", 1.1, ({ sidecars }) => sidecars.anonymousMiB),
     row("descriptors of all sidecars", "open", 1.02, ({ sidecars }) => sidecars.descriptors),

@@ -2,6 +2,7 @@ import { writeFileSync } from "node:fs";
 import { writeResults } from "../../../bench/report/results.ts";
 import { runFacts, runLine, table } from "../../../bench/report/run-report.ts";
 import { setup } from "../../support/build-programs.ts";
+import { faultLine } from "./fault.ts";
 import { sessionRows } from "./report.ts";
 import { soakSessions } from "./soak-sessions.ts";
 
@@ -33,9 +34,13 @@ export async function soakOfSessions(values: Values, { stdout, stderr, signal }:
     const result = await soakSessions({ ms: minutes * 60_000, everyMs: every, seed, size, say }, signal);
     const rows = sessionRows(result);
     stdout.write(`${runLine(facts)}\n\n${table(rows)}\n`);
-    for (const fault of result.faults) stdout.write(`${fault}\n`);
-    if (json !== undefined) writeFileSync(json, `${JSON.stringify(result.samples)}\n`);
-    if (values.write) writeResults("sessions", { run: `${minutes} minutes; ${runLine(facts)}`, rows });
+    for (const fault of result.faults) stdout.write(`${faultLine(fault)}\n`);
+    const { samples, faults } = result;
+    if (json !== undefined) writeFileSync(json, `${JSON.stringify({ rows, faults, samples }, undefined, 1)}\n`);
+    if (values.write) {
+      const notes = faults.length > 0 ? { notes: faults.map(faultLine) } : {};
+      writeResults("sessions", { run: `${minutes} minutes; ${runLine(facts)}`, rows, ...notes });
+    }
     return rows.every(({ aim }) => aim?.met !== false) ? 0 : 1;
   } finally {
     await remove();

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { seeded } from "../../../bench/stats.ts";
+import { type Fault, faultLine, type TakeFault } from "./fault.ts";
 import { Fleet, type FleetSize } from "./fleet.ts";
 import type { FleetMember } from "./fleet-member.ts";
 import { type FleetSample, processesOf, takeFleetSample } from "./fleet-sample.ts";
@@ -14,7 +15,7 @@ export interface SessionSoakOptions {
 }
 
 export interface SessionSoakResult {
-  readonly faults: readonly string[];
+  readonly faults: readonly Fault[];
   readonly samples: readonly FleetSample[];
   readonly members: readonly FleetMember[];
   readonly peeks: number;
@@ -32,22 +33,26 @@ const STOP_MS = 120_000;
 export async function soakSessions(options: SessionSoakOptions, signal: AbortSignal): Promise<SessionSoakResult> {
   const { size, say } = options;
   say(`starts ${size.demo + size.terminals + size.real} sessions`);
-  const fleet = await Fleet.start(size, signal);
+  const faults: Fault[] = [];
+  const takeFault: TakeFault = (fault) => {
+    faults.push(fault);
+    say(faultLine(fault));
+  };
+  const fleet = await Fleet.start(size, takeFault, signal);
   const { dir } = fleet.folder;
-  const faults: string[] = [];
-  const work = new FleetWork(fleet, options);
+  const work = new FleetWork(fleet, options, () => faults.length);
   try {
     await work.run(signal);
     say("stops them");
     for (const member of fleet.members)
-      await member.stop(STOP_MS).catch((err: unknown) => faults.push(`${member.plan.id}: ${err}`));
+      await member.stop(STOP_MS).catch((err: unknown) => member.fault(`stop: ${err}`));
     await work.end();
   } finally {
     await fleet[Symbol.asyncDispose]();
   }
-  for (const line of processesOf(dir).values()) faults.push(`left behind: ${line.slice(0, 200)}`);
+  for (const line of processesOf(dir).values())
+    takeFault({ at: new Date().toISOString(), session: "", kind: "", text: `left behind: ${line.slice(0, 200)}` });
   const { samples, peeks, updates, overviewsEnded } = work;
-  faults.push(...fleet.members.flatMap((member) => member.faults));
   return { faults, samples, members: fleet.members, peeks, updates, overviewsEnded };
 }
 
@@ -56,14 +61,16 @@ class FleetWork {
   readonly #options: SessionSoakOptions;
   readonly #stop = new AbortController();
   readonly #random: () => number;
+  readonly #faults: () => number;
   readonly #under: Promise<unknown>[] = [];
   readonly samples: FleetSample[] = [];
   peeks = 0;
   updates = 0;
   overviewsEnded = 0;
 
-  constructor(fleet: Fleet, options: SessionSoakOptions) {
+  constructor(fleet: Fleet, options: SessionSoakOptions, faults: () => number) {
     this.#fleet = fleet;
+    this.#faults = faults;
     this.#options = options;
     this.#random = seeded(options.seed);
   }
@@ -81,7 +88,7 @@ class FleetWork {
       inputs.add(input);
       if (now >= nextSample) {
         nextSample = now + SAMPLE_MS;
-        this.#sample((now - begin) / 1000);
+        await this.#sample((now - begin) / 1000);
       }
       if (now >= nextWord) {
         nextWord = now + SAY_MS;
@@ -125,9 +132,9 @@ class FleetWork {
     }
   }
 
-  #sample(seconds: number): void {
+  async #sample(seconds: number): Promise<void> {
     const { folder, bridge } = this.#fleet;
-    this.samples.push(takeFleetSample(folder.dir, bridge.process.pid ?? 0, seconds));
+    this.samples.push(await takeFleetSample(folder.dir, bridge, seconds));
   }
 
   #line(seconds: number): string {
@@ -138,6 +145,6 @@ class FleetWork {
       last === undefined
         ? ""
         : `; bridge ${last.bridge.anonymousMiB.toFixed(1)} MiB, ${last.bridge.descriptors} fds; sidecars ${last.sidecars.processes}: ${last.sidecars.anonymousMiB.toFixed(0)} MiB, ${last.sidecars.descriptors} fds`;
-    return `${Math.round(seconds)} s: ${count(({ inputs }) => inputs)} messages, ${count(({ events }) => events)} events, ${count(({ faults }) => faults.length)} faults${held}`;
+    return `${Math.round(seconds)} s: ${count(({ inputs }) => inputs)} messages, ${count(({ events }) => events)} events, ${this.#faults()} faults${held}`;
   }
 }
