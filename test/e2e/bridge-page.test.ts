@@ -23,6 +23,7 @@ it("runs docs/bridge.md as it stands: two consumers with CAs of their own, each 
   const log = await readFile(sandbox.path("ai-agent-bridge/bridge.log"), "utf8");
   expect(code, `${stdout}${stderr}${log}`).toBe(0);
   expect(stdout).toContain("bridge.yaml: ok");
+  expect(stderr).not.toContain("warning");
   const answers = stdout
     .split("\n")
     .filter((line) => line.startsWith("{"))

@@ -51,7 +51,13 @@ it("reads the requirement's example as it stands", () => {
     ["claude", "claude", ["--print", "--verbose"]],
     ["opencode", "opencode", []],
   ]);
-  expect(warnings).toEqual([{ line: 32, key: "providers.codex.args", reason: expect.stringContaining("--quiet") }]);
+  expect(warnings).toEqual([
+    { line: 32, key: "providers.codex.args", reason: expect.stringContaining("--quiet") },
+    ...["prd-manager", "ndara-orchestrator"].map((issuer, i) => ({
+      ...{ line: 12 + 2 * i, key: `auth.jwt_public_keys[${i}]` },
+      reason: `has no projects: "${issuer}" may act for those of the other issuers too`,
+    })),
+  ]);
 });
 
 it("warns of a project's limit that is above the limit of all, and takes a limit of all that is below the default", () => {
@@ -69,7 +75,7 @@ it("reads the sample, as it is and with every line that is commented out", () =>
   expect(config).toMatchObject({
     stateDir: "/var/lib/gastown-bridge",
     crlServer: { path: "/ca.crl" },
-    auth: { keyFiles: [{ rule: { projects: ["shop"] } }, {}] },
+    auth: { keyFiles: [{ rule: { projects: ["shop"] } }, { rule: { projects: ["search", "billing"] } }] },
   });
   expect(config.providers.map(({ name }) => name)).toContain("demo");
 });

@@ -141,7 +141,7 @@ class Reader {
 
   /** What is right in itself and wrong beside the rest. */
   #checkTogether(): void {
-    const { providers, sessions, session_tokens, crl, tls } = this.#values;
+    const { auth, providers, sessions, session_tokens, crl, tls } = this.#values;
     const wrong = (path: KeyPath, reason: string) => this.faults.push(this.#faultAt(path, reason));
     if (Object.keys(providers).length === 0) {
       wrong(["providers"], `must name a provider: one of ${PROVIDERS.join(", ")}`);
@@ -149,6 +149,13 @@ class Reader {
     if (this.#raw.sessions?.max_per_project !== undefined && sessions.max_per_project > sessions.max_global) {
       const reason = `exceeds sessions.max_global (${sessions.max_global}), which takes precedence`;
       this.warnings.push(this.#faultAt(["sessions", "max_per_project"], reason));
+    }
+    const { jwt_public_keys: keys } = auth;
+    if (new Set(keys.map(({ issuer }) => issuer)).size > 1) {
+      for (const [i, { issuer, projects }] of keys.entries()) {
+        const reason = `has no projects: ${JSON.stringify(issuer)} may act for those of the other issuers too`;
+        if (projects === undefined) this.warnings.push(this.#faultAt(["auth", "jwt_public_keys", i], reason));
+      }
     }
     if (session_tokens?.role === "operator") {
       wrong(["session_tokens", "role"], "must not be operator: that role is for people");
