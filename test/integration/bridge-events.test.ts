@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Client, ConnectError, createClient, type Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { seeded } from "../../bench/stats.ts";
 import { BridgeService, EventType, type SessionEvent } from "../../internal/gen/bridge/v1/bridge_pb.ts";
 import { GapReason } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { abortOnExit } from "../../internal/rpc/client/transport.ts";
@@ -240,10 +241,15 @@ describe("subscribers", () => {
 });
 
 const CUTS = Number(process.env["GT_BRIDGE_CUTS"] ?? 50);
+const SEED = Number(process.env["GT_BRIDGE_SEED"] ?? Math.floor(Math.random() * 1e6));
 
 it(
   `${CUTS} random cuts, of client, network and server side, keep order and lose nothing unnamed`,
-  async () => {
+  async ({ onTestFailed }) => {
+    onTestFailed(
+      () => void process.stderr.write(`the same cuts again: GT_BRIDGE_CUTS=${CUTS} GT_BRIDGE_SEED=${SEED}\n`),
+    );
+    const [ofPrinting, ofCuts, ofAcks] = [seeded(SEED), seeded(SEED + 1), seeded(SEED + 2)];
     await using own = await startBridgeRoom({ sessions: { eventBuffer: 500 } });
     await using proxy = await CuttingProxy.to(own.port);
     const agent = await begin("cuts", own);
@@ -255,14 +261,14 @@ it(
     const stop = new AbortController();
     const print = async () => {
       while (!stop.signal.aborted) {
-        say(agent, 1 + Math.floor(Math.random() * 8), Math.floor(Math.random() * 500));
-        await sleep(Math.random() * 4);
+        say(agent, 1 + Math.floor(ofPrinting() * 8), Math.floor(ofPrinting() * 500));
+        await sleep(ofPrinting() * 4);
       }
       agent.end();
     };
     const cut = async () => {
       for (let cuts = 0; cuts < CUTS; cuts++) {
-        await sleep(Math.random() * 60);
+        await sleep(ofCuts() * 60);
         const before = events.length;
         if (cuts % 3 === 0) connection[Symbol.dispose]();
         else proxy.cut(cuts % 3 === 1 ? "near" : "far");
@@ -276,7 +282,7 @@ it(
           events.push(event);
           acked = event.seq;
           const ack = { sessionId: "cuts", subscriberId: "ui", ackSeq: acked, epoch: event.epoch };
-          if (Math.random() < 0.2) void client.ackEvents(ack).catch(() => {});
+          if (ofAcks() < 0.2) void client.ackEvents(ack).catch(() => {});
           return event.done;
         });
       }
