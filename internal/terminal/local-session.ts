@@ -16,6 +16,8 @@ export interface LocalSessionOptions {
   readonly socketPath: string;
   /** Name of the tmux session, matched exactly. */
   readonly session: string;
+  /** Its only pane, where that is known: asking for it takes a program. */
+  readonly pane?: string;
   /** Private folder for captures on their way. */
   readonly folder: string;
   /** At least PATH. */
@@ -127,7 +129,8 @@ async function attach(deps: ConnectDeps, options: LocalSessionOptions, signal: A
 
 /** The pane that the agent's starter named (GT_PANE_ID) if it is still there, else the session's first. */
 async function findPane(commands: Commands, options: LocalSessionOptions): Promise<TmuxPane> {
-  const { session, folder } = options;
+  const { session, pane, folder } = options;
+  if (pane !== undefined) return new TmuxPane(commands, pane, captureFolder(folder));
   const [named, ids] = await Promise.all([
     sessionVariable(commands, session, "GT_PANE_ID"),
     TmuxPane.list(commands, session),

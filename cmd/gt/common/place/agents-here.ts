@@ -10,6 +10,7 @@ import type { OpenDeps } from "../../../../internal/terminal/resolve.ts";
 import { present } from "../command/arguments.ts";
 import { openQuickly } from "./open-quickly.ts";
 import type { ClusterConfig, PlaceConfig } from "./place-config.ts";
+import type { TmuxSessions } from "./tmux-sessions.ts";
 
 const BD_TIMEOUT_MS = 5000;
 
@@ -31,12 +32,12 @@ export async function agentsHere(config: PlaceConfig, clock: Clock): Promise<Res
   const town = await townOf(config);
   const { socket, townSocket, tmux, tmuxTmpdir, uid } = config;
   const bead = beadsHere(config, town);
-  const versions = new Map<string, string>();
+  const servers = new Map<string, TmuxSessions>();
   const listSessions = async (path: string, signal: AbortSignal) => {
     const { listTmuxSessions } = await import("./tmux-sessions.ts");
-    const { names, version } = await listTmuxSessions(path, config, signal);
-    if (version !== undefined) versions.set(path, version);
-    return names;
+    const sessions = await listTmuxSessions(path, config, signal);
+    servers.set(path, sessions);
+    return sessions.names;
   };
   return {
     town,
@@ -65,7 +66,7 @@ export async function agentsHere(config: PlaceConfig, clock: Clock): Promise<Res
       );
     },
     openTmux: async (place) =>
-      (await import("./local-tmux.ts")).openLocalTmux(place, versions.get(place.socketPath), config, clock),
+      (await import("./local-tmux.ts")).openLocalTmux(place, servers.get(place.socketPath), config, clock),
   };
 }
 

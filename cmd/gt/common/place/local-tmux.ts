@@ -11,17 +11,21 @@ import { TmuxBackend } from "../../../../internal/terminal/tmux-backend.ts";
 import { probeVersion, usableVersion } from "../../../../internal/tmux/client/version.ts";
 import type { PlaceConfig } from "./place-config.ts";
 import { absentIn } from "./program-signs.ts";
+import type { TmuxSessions } from "./tmux-sessions.ts";
 
 /**
- * An agent's local tmux session, ready to talk to. `version`: its server's, where it has been asked; else tmux itself
- * is, which takes a program of its own. @throws DomainError `precondition` when tmux is missing or too old.
+ * An agent's local tmux session, ready to talk to. `server`: what it said when it was asked; otherwise tmux itself is
+ * asked for its version, which takes a program of its own.
+ * @throws DomainError `precondition` when tmux is missing or too old.
  */
 export async function openLocalTmux(
   place: Place & { type: "tmux" },
-  version: string | undefined,
+  server: TmuxSessions | undefined,
   config: PlaceConfig,
   clock: Clock,
 ): Promise<Backend> {
+  const version = server?.version;
+  const pane = server?.onlyPanes.get(place.session);
   const tmuxVersion = version === undefined ? await probeVersion("tmux", config.env) : usableVersion(`tmux ${version}`);
   const { profile: asked } = config;
   const program = { asked, home: config.env["HOME"] ?? homedir() };
@@ -47,6 +51,7 @@ export async function openLocalTmux(
       folder: runtimeFolder(config),
       env: config.env,
       tmuxVersion,
+      ...(pane !== undefined && { pane }),
       pid: process.pid,
       uid: config.uid,
     },

@@ -11,9 +11,14 @@ export interface TmuxSessions {
   readonly names: readonly string[];
   /** The server's version as tmux writes it; absent without a session. */
   readonly version?: string;
+  /** The pane of each session that has no second one, by the session's name. */
+  readonly onlyPanes: ReadonlyMap<string, string>;
 }
 
-const NONE: TmuxSessions = { names: [] };
+const NONE: TmuxSessions = { names: [], onlyPanes: new Map() };
+/** Numbers and the pane's id before the name, which may have blanks. */
+const FORMAT = "#{version} #{session_windows} #{window_panes} #{pane_id} #{session_name}";
+const LINE = /^(\S+) (\d+) (\d+) (%\d+) (.*)$/;
 
 /**
  * The sessions of the tmux server at `socketPath`; none when no server answers there.
@@ -29,7 +34,7 @@ export async function listTmuxSessions(
     if (place.localOnly) throw noServer(socketPath);
     return NONE;
   }
-  const result = await askTmux(socketPath, ["list-sessions", "-F", "#{version} #{session_name}"], place, signal);
+  const result = await askTmux(socketPath, ["list-sessions", "-F", FORMAT], place, signal);
   if (result.type === "exit" && result.code === 0) return sessionsIn(result.stdout);
   if (result.type === "failed")
     throw new DomainError("unavailable", `tmux at ${socketPath} does not answer: ${result.reason}`);
@@ -37,12 +42,19 @@ export async function listTmuxSessions(
   return NONE;
 }
 
-function sessionsIn(printed: string): TmuxSessions {
-  const lines = printed.split("\n").filter((line) => line !== "");
-  const split = lines.map((line) => line.indexOf(" "));
-  const names = lines.map((line, index) => line.slice((split[index] ?? -1) + 1));
-  const version = lines[0]?.slice(0, split[0]);
-  return version ? { names, version } : { names };
+/** @internal */
+export function sessionsIn(printed: string): TmuxSessions {
+  const names: string[] = [];
+  const onlyPanes = new Map<string, string>();
+  let version: string | undefined;
+  for (const line of printed.split("\n")) {
+    const [, running, windows, panes, pane = "", name = ""] = LINE.exec(line) ?? [];
+    if (running === undefined) continue;
+    version ??= running;
+    names.push(name);
+    if (windows === "1" && panes === "1") onlyPanes.set(name, pane);
+  }
+  return version === undefined ? NONE : { names, version, onlyPanes };
 }
 
 /** Seconds since 1970 when the tmux session that we run in began; undefined outside of tmux. */
