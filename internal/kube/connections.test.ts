@@ -17,7 +17,7 @@ afterEach(() => stack.disposeAsync());
 it("follows another CA of the API server within a minute, and trusts no server before", async () => {
   const [before, after] = [new TestCa("before"), new TestCa("after")];
   const names = { dns: ["localhost"], ips: ["127.0.0.1"] };
-  const server = createServer(before.issue(names), (_, response) => response.end("{}"));
+  const server = createServer(before.issue(names), (_, response) => response.end('{"kind":"Pod"}'));
   await once(server.listen(0, "127.0.0.1"), "listening");
   stack.defer(() => void server.close());
   let ca = before.pem;
@@ -36,12 +36,12 @@ it("follows another CA of the API server within a minute, and trusts no server b
     stop.abort(new Error("test ends"));
     await running;
   });
-  expect(await api.call(get, never)).toEqual({});
+  expect(await api.call(get, never)).toEqual({ kind: "Pod" });
 
   server.setSecureContext(after.issue(names));
   server.closeAllConnections();
   await expect(api.call(get, never)).rejects.toThrow(KubeUnreachableError);
   ca = `${before.pem}${after.pem}`;
   passedMs = 60_000;
-  expect(await api.call(get, never)).toEqual({});
+  expect(await api.call(get, never)).toEqual({ kind: "Pod" });
 });

@@ -12,6 +12,7 @@ import { type CallFacts, KubeTransport } from "./transport.ts";
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
 const never = new AbortController().signal;
+const POD = '{"kind":"Pod"}';
 const get = { method: "GET", path: "/api/v1/namespaces/a/pods/p" } as const;
 
 describe("the transport to the Kubernetes API", () => {
@@ -19,7 +20,7 @@ describe("the transport to the Kubernetes API", () => {
   const requests: IncomingMessage[] = [];
   const facts: CallFacts[] = [];
   let connections = 0;
-  let handler: Handler = (_, response) => response.end("{}");
+  let handler: Handler = (_, response) => response.end(POD);
   const server = createServer((request, response) => {
     requests.push(request);
     handler(request, response);
@@ -74,7 +75,7 @@ describe("the transport to the Kubernetes API", () => {
     };
 
   it("uses at most 3 connections for 300 calls, 50 of them at a time, and one more for an urgent call", async () => {
-    handler = (_, response) => setImmediate(() => response.end('{"ok":true}'));
+    handler = (_, response) => setImmediate(() => response.end(POD));
     const api = transport();
     for (let round = 0; round < 6; round++) {
       await Promise.all(Array.from({ length: 50 }, () => api.call(get, never)));
@@ -87,7 +88,7 @@ describe("the transport to the Kubernetes API", () => {
 
   it("answers an urgent call while all other connections wait for the server", async () => {
     handler = (request, response) => {
-      if (request.url?.includes("urgent")) response.end("{}");
+      if (request.url?.includes("urgent")) response.end(POD);
     };
     const api = transport();
     const stop = new AbortController();
@@ -97,11 +98,26 @@ describe("the transport to the Kubernetes API", () => {
     expect((await hanging).map((each) => each.status)).toEqual(Array(5).fill("rejected"));
   });
 
+  it.for(["", "{}", "[]", "null", '"Pod"', '{"kind":', "<html>Bad gateway</html>", '{"kind":7}'])(
+    "takes %j for no answer, whatever has sent it",
+    async (body) => {
+      answers((_, response) => response.end(body));
+      for (const method of ["GET", "PUT"] as const) {
+        await expect(transport().call({ ...get, method }, never)).rejects.toMatchObject({ kind: "unavailable" });
+      }
+      answers(
+        (_, response) => response.end(body),
+        (_, response) => response.end(POD),
+      );
+      expect(await transport().call(get, never)).toEqual({ kind: "Pod" }); // a read is repeated once
+    },
+  );
+
   it("sends a body as JSON of the kind that the request names, and its query", async () => {
     let received = "";
     handler = async (request, response) => {
       for await (const chunk of request) received += chunk;
-      response.end('{"kind":"Pod"}');
+      response.end(POD);
     };
     const path = "/api/v1/namespaces/a/pods/p";
     const query = { fieldManager: "gt", force: true };
@@ -142,9 +158,9 @@ describe("the transport to the Kubernetes API", () => {
         token = "two";
         response.writeHead(401).end("{}");
       },
-      status(200, { ok: true }),
+      status(200, { kind: "Pod" }),
     );
-    expect(await transport().call(get, never)).toEqual({ ok: true });
+    expect(await transport().call(get, never)).toEqual({ kind: "Pod" });
     expect(requests.map((request) => request.headers.authorization)).toEqual(["Bearer one", "Bearer two"]);
   });
 
@@ -165,7 +181,7 @@ describe("the transport to the Kubernetes API", () => {
   });
 
   it.each([429, 503])("waits as long as Retry-After says after %i, writes too", async (code) => {
-    answers(status(code, {}, { "retry-after": "3" }), status(201, { ok: true }));
+    answers(status(code, {}, { "retry-after": "3" }), status(201, { kind: "Pod" }));
     const clock = new FakeClock();
     const api = transport(clock);
     const call = api.call({ method: "POST", path: "/api/v1/namespaces/a/pods", body: {} }, never);
@@ -174,7 +190,7 @@ describe("the transport to the Kubernetes API", () => {
     await clock.advance(2_999);
     expect(requests).toHaveLength(1);
     await clock.advance(1);
-    expect(await call).toEqual({ ok: true });
+    expect(await call).toEqual({ kind: "Pod" });
     expect(clock.sleeping).toBe(0);
   });
 
@@ -193,8 +209,8 @@ describe("the transport to the Kubernetes API", () => {
 
   it("repeats a read once after a reset, and a write never", async () => {
     const api = transport();
-    answers((request) => request.socket.destroy(), status(200, { ok: true }));
-    expect(await api.call(get, never)).toEqual({ ok: true });
+    answers((request) => request.socket.destroy(), status(200, { kind: "Pod" }));
+    expect(await api.call(get, never)).toEqual({ kind: "Pod" });
     handler = (request) => request.socket.destroy();
     requests.length = 0;
     const write = api.call({ method: "DELETE", path: get.path }, never);
@@ -215,7 +231,7 @@ describe("the transport to the Kubernetes API", () => {
   });
 
   it("asks before each attempt whether it may still be sent", async () => {
-    answers(status(429, {}, { "retry-after": "0" }), status(200));
+    answers(status(429, {}, { "retry-after": "0" }), status(200, { kind: "Pod" }));
     let asked = 0;
     const beforeAttempt = () => {
       if (++asked > 1) throw new DomainError("precondition", "not the leader any more");
@@ -226,7 +242,7 @@ describe("the transport to the Kubernetes API", () => {
   });
 
   it("reports each attempt with its resource and status", async () => {
-    answers(status(429, {}, { "retry-after": "0" }), status(200));
+    answers(status(429, {}, { "retry-after": "0" }), status(200, { kind: "Pod" }));
     const api = transport();
     await api.call(get, never);
     await api.call({ method: "GET", path: "/apis/coordination.k8s.io/v1/namespaces/a/leases/b" }, never);

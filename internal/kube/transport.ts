@@ -2,6 +2,7 @@ import type { Dispatcher } from "undici";
 import { aborted } from "../base/abort.ts";
 import type { Clock } from "../base/clock.ts";
 import { DomainError } from "../base/errors.ts";
+import { asText, objectOf } from "../base/json-fields.ts";
 import { Connections, type ConnectionsDeps, type Lane } from "./connections.ts";
 import type { KubeApi, KubeRequest } from "./kube-api.ts";
 import { isFault, KubeApiError, KubeUnreachableError, statusAnswer } from "./kube-errors.ts";
@@ -88,8 +89,10 @@ export class KubeTransport implements KubeApi {
   async #attempt(request: KubeRequest, signal: AbortSignal): Promise<unknown> {
     const { body } = await this.#send(request, request.lane ?? "calls", signal, signal);
     try {
-      const text = await body.text();
-      return text === "" ? undefined : JSON.parse(text);
+      const answer: unknown = JSON.parse(await body.text());
+      // Whatever else answers with 200, e.g. a proxy on the way, has no kind.
+      if (asText(objectOf(answer)["kind"]) !== "") return answer;
+      throw new SyntaxError("the answer is no object of Kubernetes");
     } catch (err) {
       throw new KubeUnreachableError(actionOf(request), err);
     }
