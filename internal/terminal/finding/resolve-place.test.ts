@@ -79,6 +79,15 @@ describe("where an agent lives", () => {
     });
   });
 
+  it("is what a bead of that very id says, when nothing here has the name", async () => {
+    const lookUpBead = async (ids: readonly string[]) => (ids.includes("gt-9") ? k8s : ({ type: "absent" } as const));
+    const resolve = (what: World, localOnly = false) =>
+      resolvePlace({ agent: "gt-9", localOnly }, { ...world(what), lookUpBead }, signal);
+    expect(await resolve({ tmux: { "/s": ["other"] } })).toMatchObject({ host: "10.0.0.7", source: "bead" });
+    expect(await resolve({ sidecars: [sidecar("gt-9")] })).toMatchObject({ source: "this machine" });
+    await expect(resolve({}, true)).rejects.toMatchObject({ kind: "not-found" });
+  });
+
   it("is a local tmux session, before a local sidecar", async () => {
     const place = await find("gastown/toast", { ...everything, bead: { type: "local", id: "b", muted: true } });
     expect(place).toEqual({

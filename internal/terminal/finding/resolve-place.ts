@@ -92,21 +92,47 @@ export async function resolvePlace(
   }
   const address = parseAddress(query.agent);
   const bead = query.localOnly ? ABSENT : await deps.lookUpBead(beadIds(address, deps.town), signal);
-  if (bead.type === "error") throw new DomainError("precondition", bead.message, { fields: { hint: bead.hint } });
+  assertReadable(bead);
   const muted = bead.type !== "absent" && bead.muted;
   const pod = await findPod(query, address, deps, bead.type === "k8s" ? bead.session : undefined, signal);
   if (pod !== undefined) return placeOfPod(pod, muted);
+  const named = placeOfBead(bead, address);
+  if (named?.type === "sidecar") return named;
+  if (deps.pods?.only) throw await notInCluster(formatAddress(address), deps.pods, signal);
+  if (named !== undefined) return named;
+  const found = (await findTmux(address, deps, muted, signal)) ?? (await findSidecar(query, address, deps, muted));
+  if (found !== undefined) return found;
+  return (await findOtherBead(query, address, deps, signal)) ?? (await throwNotFound(query, address, deps, signal));
+}
+
+/** Undefined: the bead does not say where the agent is. */
+function placeOfBead(bead: BeadLookup, address: AgentAddress): Place | SessionPlace | undefined {
+  const agent = formatAddress(address);
   if (bead.type === "k8s") {
-    const { host, port, session } = bead;
-    const place = { type: "sidecar", agent: formatAddress(address), host, port, source: "bead", muted } as const;
+    const { host, port, session, muted } = bead;
+    const place = { type: "sidecar", agent, host, port, source: "bead", muted } as const;
     return session === undefined ? place : { ...place, session };
   }
-  if (deps.pods?.only) throw await notInCluster(formatAddress(address), deps.pods, signal);
-  if (bead.type === "bridge") {
-    const { server, session: sessionId, id } = bead;
-    return { type: "bridge", agent: formatAddress(address), server, sessionId, bead: id, muted };
-  }
-  return (await findTmux(address, deps, muted, signal)) ?? (await findSidecar(query, address, deps, muted, signal));
+  if (bead.type !== "bridge") return undefined;
+  const { server, session: sessionId, id, muted } = bead;
+  return { type: "bridge", agent, server, sessionId, bead: id, muted };
+}
+
+/** By a name that is none of an agent's bead: `gt start --bead` takes any bead. Asked last, for few names are beads. */
+async function findOtherBead(
+  query: AgentQuery,
+  address: AgentAddress,
+  deps: ResolveDeps,
+  signal: AbortSignal,
+): Promise<Place | SessionPlace | undefined> {
+  if (query.localOnly || address.type !== "bare" || beadIds(address, deps.town).length > 0) return undefined;
+  const bead = await deps.lookUpBead([address.name], signal);
+  assertReadable(bead);
+  return placeOfBead(bead, address);
+}
+
+function assertReadable(bead: BeadLookup): asserts bead is Exclude<BeadLookup, { readonly type: "error" }> {
+  if (bead.type === "error") throw new DomainError("precondition", bead.message, { fields: { hint: bead.hint } });
 }
 
 /** Everything that can be found on this machine without a name. */
@@ -200,14 +226,13 @@ async function findSidecar(
   address: AgentAddress,
   deps: ResolveDeps,
   muted: boolean,
-  signal: AbortSignal,
-): Promise<Place> {
+): Promise<Place | undefined> {
   const sidecars = query.localOnly ? [] : await deps.listSidecars();
   const asked = formatAddress(address);
   const exact = sidecars.filter((one) => one.sessionId === asked || one.agent === asked);
   const fitting = exact.length > 0 ? exact : sidecars.filter((one) => addressMatches(address, one.agent));
   const [first, second] = fitting;
-  if (first === undefined) throw await notFound(query, asked, deps, signal);
+  if (first === undefined) return undefined;
   if (second !== undefined) {
     const names = fitting.map((one) => `${one.agent} (session ${one.sessionId})`).join(", ");
     throw new DomainError(
@@ -225,15 +250,15 @@ async function findSidecar(
   };
 }
 
-async function notFound(
+async function throwNotFound(
   query: AgentQuery,
-  asked: string,
+  address: AgentAddress,
   deps: ResolveDeps,
   signal: AbortSignal,
-): Promise<DomainError> {
+): Promise<never> {
   const names = (await listPlaces(deps, query, signal)).map((one) => one.agent);
   const text = names.length === 0 ? "no agent is running here" : `running here: ${listed(names)}`;
-  return new DomainError("not-found", `no agent ${JSON.stringify(asked)}; ${text}`, {
+  throw new DomainError("not-found", `no agent ${JSON.stringify(formatAddress(address))}; ${text}`, {
     fields: { hint: "--host and --port reach a sidecar elsewhere, --socket another tmux server" },
   });
 }
