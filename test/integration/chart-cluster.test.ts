@@ -100,6 +100,14 @@ describe("the chart on a real API server", () => {
     expect(notes).not.toMatch(/MISSING|WARNING/);
   });
 
+  it("takes a limit of all sessions below that of a project, and says which applies", async (context) => {
+    await here(context);
+    const less = ["--reuse-values", "--set", "sessions.maxGlobal=2", "--dry-run=server"];
+    const said = await helm.run("upgrade", "gastown", CHART, "-n", SYSTEM, ...less);
+    expect(said).toContain("sessions.maxPerProject (50) exceeds sessions.maxGlobal (2), which takes precedence");
+    expect(said).toMatch(/max_global: 2$/m);
+  });
+
   it.for(["demo", "apart"])(
     "lets the controller make its own pods (%s), and the namespace's Pod Security takes them",
     async (provider, context) => {
