@@ -75,6 +75,7 @@ export async function measureSidecars(bench: ClusterBench): Promise<readonly Mea
   const storm = performance.now() - from;
   say("sidecars: streams");
   const streams = await cutStreams(second, ids, hosts);
+  for (const [id, why] of streams.wrong) say(`sidecars: ${id}: ${why}`);
   note(
     `Sidecars: ${count}, in ${PROCESSES} processes (service, log, journal and TLS of gt-sidecar; the terminal is written by the process), pods held by no node; one API server. A replica that comes new asks each of them once; memory is the resident memory of the first replica, by session, with a connection to each. Streams: one for each session over ${Math.ceil(count / STREAMS)} connections, while all sidecars serve anew at once; a reader that is refused comes back.`,
   );
@@ -85,7 +86,7 @@ export async function measureSidecars(bench: ClusterBench): Promise<readonly Mea
     measured(`${count} sidecars: a new replica is ready until it has asked each`, storm, "ms"),
     measured(`${count} sidecars: all serve again until each stream goes on, p50`, quantile(streams.ms, 0.5), "ms"),
     measured(`${count} sidecars: all serve again until each stream goes on, p99`, quantile(streams.ms, 0.99), "ms"),
-    measured(`${count} sidecars: streams with an unnamed gap, or refused otherwise`, streams.wrong, "streams", {
+    measured(`${count} sidecars: streams with an unnamed gap, or refused otherwise`, streams.wrong.size, "streams", {
       atMost: 0,
     }),
   ];
@@ -94,7 +95,7 @@ export async function measureSidecars(bench: ClusterBench): Promise<readonly Mea
 /** From the moment at which all serving halves end, until each session's stream has a new event. */
 async function cutStreams(replica: RunningReplica, ids: readonly string[], hosts: readonly ChildProcess[]) {
   const seen = new Map<string, number>();
-  const wrong = new Set<string>();
+  const wrong = new Map<string, string>();
   const stop = new AbortController();
   using connections = new DisposableStack();
   const clients = ids.flatMap((_, i) => (i % STREAMS === 0 ? [connections.use(replica.connect()).client] : []));
@@ -106,13 +107,13 @@ async function cutStreams(replica: RunningReplica, ids: readonly string[], hosts
       try {
         for await (const event of client.streamEvents({ sessionId, ...place }, { signal: stop.signal })) {
           const isNext = afterSeq === 0n || event.seq === afterSeq + 1n || event.epoch !== epoch;
-          if (!isNext && event.gap === undefined) wrong.add(sessionId);
+          if (!isNext && event.gap === undefined) wrong.set(sessionId, `${event.seq} after ${afterSeq}`);
           [afterSeq, epoch] = [event.seq, event.epoch];
           seen.set(sessionId, performance.now());
         }
       } catch (err) {
         // A sidecar that does not answer for 15 s: its readers come back from where they were.
-        if (!stop.signal.aborted && ConnectError.from(err).code !== Code.Unavailable) wrong.add(sessionId);
+        if (!stop.signal.aborted && ConnectError.from(err).code !== Code.Unavailable) wrong.set(sessionId, String(err));
       }
       await sleep(100);
     }
@@ -126,7 +127,7 @@ async function cutStreams(replica: RunningReplica, ids: readonly string[], hosts
   await until("each stream to go on", 300_000, isBack);
   stop.abort();
   await Promise.all(following);
-  return { ms: ids.map((id) => (seen.get(id) ?? from) - from), wrong: wrong.size };
+  return { ms: ids.map((id) => (seen.get(id) ?? from) - from), wrong };
 }
 
 /** A folder for each session, with the files of its Secret; by the pod's name. */
@@ -157,10 +158,15 @@ async function host(places: ReadonlyMap<string, SidecarPlace>, index: number, di
 
 async function allRun({ client, log }: RunningReplica, count: number): Promise<void> {
   const running = async () => {
-    const { sessions } = await client.listSessions({ pageSize: PAGE, status: [SessionStatus.RUNNING] });
-    return sessions.length === count || undefined;
+    const listed = await client.listSessions({ pageSize: PAGE, status: [SessionStatus.RUNNING] }).catch(unavailable);
+    return listed?.sessions.length === count || undefined;
   };
   await until(`${count} running sessions`, 600_000, running, () => log().slice(-2_000));
+}
+
+/** What a caller asks again for. */
+function unavailable(err: unknown): undefined {
+  if (ConnectError.from(err).code !== Code.Unavailable) throw err;
 }
 
 async function inTurns<T>(all: readonly T[], work: (one: T) => Promise<unknown>): Promise<void> {
