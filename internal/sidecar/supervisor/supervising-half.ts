@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import { profileNamed } from "../../agents/programs/registry.ts";
-import { aborted } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Logger } from "../../base/logger.ts";
 import { runTasks, type Task } from "../../base/task-group.ts";
@@ -15,14 +14,16 @@ import { HalvesLinkListener, type HalvesLinkListenerDeps } from "../halves/halve
 import { agentCommand, launchContext, SESSION, type SidecarOptions } from "../halves/options.ts";
 import { makeStateDir, statePaths } from "../halves/state-dir.ts";
 import { lockState } from "../halves/state-lock.ts";
+import { AgentEnding } from "./agent-ending.ts";
 import { AgentProcesses } from "./agent-processes.ts";
 import { probeAgentVersion } from "./agent-version.ts";
 import { ClientListener } from "./client-listener.ts";
+import { HalfEnd } from "./half-end.ts";
 import { takeOver } from "./predecessor.ts";
 import { ServingKeeper } from "./serving-keeper.ts";
 import { SessionRescue } from "./session-rescue.ts";
 import { StateKeeper } from "./state-keeper.ts";
-import { codeOfEnd, stopAgent } from "./terminate-agent.ts";
+import { stopAgent } from "./terminate-agent.ts";
 import { TmuxKeeper } from "./tmux-keeper.ts";
 
 export interface SuperviseDeps {
@@ -44,8 +45,19 @@ export interface SuperviseOptions {
   readonly graceMs: number;
 }
 
-/** What is left of the grace period for KILL and tmux itself. */
-const KILL_MS = 1500;
+/** What is made once the state folder is ours. */
+interface Parts {
+  readonly greeting: Greeting;
+  readonly processes: AgentProcesses;
+  readonly keeper: TmuxKeeper;
+  readonly rescue: SessionRescue;
+  readonly ending: AgentEnding;
+  /** Has the agent's version learned. It is called once calls are answered: no start waits for it. */
+  readonly learnVersion: () => void;
+}
+
+type Order = Parameters<HalvesLinkListenerDeps["onMessage"]>[0];
+
 /** A killed predecessor's folder is free at once; one that is ending needs a moment. */
 const LOCK_WAIT_MS = 3000;
 const MAX_CONFIG_BYTES = 1024 * 1024;
@@ -58,54 +70,39 @@ const MAX_CONFIG_BYTES = 1024 * 1024;
 export class SupervisingHalf implements Task {
   readonly #deps: SuperviseDeps;
   readonly #options: SuperviseOptions;
-  readonly #finish = new AbortController();
-  /** The agent's end is not waited for any longer. */
-  readonly #hurry = new AbortController();
-  readonly #processes: AgentProcesses;
-  #serving: ServingKeeper | undefined;
-  #exitCode: number | undefined;
-  /** StopAgent and the end of this half both see to it that the agent has ended. */
-  #isEndLogged = false;
-  #endLevel: "info" | "debug" = "info";
-  #wakeTmux = (): void => {};
-  #askVersion = (): void => {};
-  #stopping: Promise<void> | undefined;
+  readonly #end = new HalfEnd();
+  readonly #serving: ServingKeeper | undefined;
 
   constructor(deps: SuperviseDeps, options: SuperviseOptions) {
     this.#deps = deps;
     this.#options = options;
-    this.#processes = new AgentProcesses(deps);
+    const { clock, logger } = deps;
+    const { serve, sidecar } = options;
+    if (serve === undefined) return;
+    this.#serving = new ServingKeeper(
+      {
+        clock,
+        logger,
+        refused: (exitCode) => this.#end.refuse(exitCode),
+        setJournalAside: () => setAside(statePaths(sidecar.stateDir).journal),
+      },
+      { ...serve, env: sidecar.env },
+    );
   }
 
   /** At which level its end is logged: a start that was refused has said why already. */
   get endLevel(): "info" | "debug" {
-    return this.#endLevel;
+    return this.#end.level;
   }
 
   /** The agent's; 128+n when a signal ended it. */
   get exitCode(): number {
-    return this.#exitCode ?? 0;
+    return this.#end.exitCode;
   }
 
   /** @throws DomainError as `makeStateDir`, `lockState`, `takeOver` and `TmuxKeeper.run` */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, logger } = this.#deps;
-    const { sidecar, serve } = this.#options;
-    if (serve !== undefined) {
-      this.#serving = new ServingKeeper(
-        {
-          clock,
-          logger,
-          refused: (exitCode) => {
-            this.#endLevel = "debug";
-            this.#endWith(exitCode, "the serving half cannot start");
-          },
-          setJournalAside: () => setAside(statePaths(sidecar.stateDir).journal),
-        },
-        { ...serve, env: sidecar.env },
-      );
-      this.#serving.prepare(); // it loads its code meanwhile
-    }
+    this.#serving?.prepare(); // it loads its code meanwhile
     try {
       await this.#supervise(signal);
     } finally {
@@ -129,19 +126,27 @@ export class SupervisingHalf implements Task {
     const agentId = (adopted && earlierId) ?? randomUUID();
     const files = filesOf(sidecar, agentId);
     const greeting = new Greeting({ type: "hello", tmux: (await version).text, agentId });
-    const ending = AbortSignal.any([signal, this.#finish.signal]);
-    // Once calls are answered: no start waits for it.
-    this.#askVersion = () => void greeting.learnAgent(() => probeAgentVersion(sidecar, ending));
-
-    const processes = this.#processes;
+    const stopped = AbortSignal.any([signal, this.#end.signal]);
+    const processes = new AgentProcesses({ clock });
     const keeper = new TmuxKeeper({ clock, logger, endAgent: () => processes.end() }, sidecar, adopted);
     const rescue = new SessionRescue({ clock, logger, processes, renewServer: () => keeper.renew() }, sidecar);
+    const ending = new AgentEnding(
+      {
+        ...{ clock, logger, end: this.#end },
+        stop: (order) => stopAgent(sidecar, clock, order),
+        endProcesses: () => processes.end(),
+        wakeTmux: () => keeper.signal("SIGCONT"),
+      },
+      { graceMs },
+    );
+    const learnVersion = () => void greeting.learnAgent(() => probeAgentVersion(sidecar, stopped));
+    const parts = { greeting, processes, keeper, rescue, ending, learnVersion };
     const state = new StateKeeper(
       {
         clock,
         logger,
         uid,
-        listener: () => this.#listeners(greeting, keeper, rescue),
+        listener: () => this.#listeners(parts),
         restored: () => {
           keeper.signal("SIGUSR1"); // tmux makes its socket again
           this.#serving?.renew();
@@ -150,45 +155,26 @@ export class SupervisingHalf implements Task {
       { paths, files, env: sidecar.env },
     );
     await state.make();
-    this.#wakeTmux = () => keeper.signal("SIGCONT");
     const serverStop = new AbortController();
-    await runTasks(ending, [
+    await runTasks(stopped, [
       state,
       { run: () => keeper.run(serverStop.signal) },
-      { run: (ended) => this.#endAgent(ended).finally(() => serverStop.abort()) },
+      { run: (ended) => ending.run(ended).finally(() => serverStop.abort()) },
       ...(this.#serving === undefined ? [] : [this.#serving]),
     ]);
   }
 
-  async #endAgent(ended: AbortSignal): Promise<void> {
-    await aborted(ended);
-    const { clock } = this.#deps;
-    const { graceMs } = this.#options;
-    const done = new AbortController();
-    const limit = clock.sleep(Math.max(0, graceMs - KILL_MS), done.signal).then(
-      () => this.#hurry.abort(),
-      () => {},
-    );
-    await this.#stopping; // asked for by a caller, maybe with more time than there is now
-    await this.#stopOnce(graceMs);
-    done.abort();
-    await limit;
-  }
-
   /** Where the serving half connects to. */
-  #listeners(greeting: Greeting, keeper: TmuxKeeper, rescue: SessionRescue): Task {
+  #listeners(parts: Parts): Task {
     const { clock, logger } = this.#deps;
     const { sidecar } = this.#options;
     const paths = statePaths(sidecar.stateDir);
     const inspector = new ProcessInspector(clock);
+    const { greeting, keeper, rescue } = parts;
     const deps: HalvesLinkListenerDeps = {
       logger,
       greeting,
-      onMessage: (message) => {
-        if (message.type === "agent") this.#processes.note(message.pid, keeper.pid);
-        else if (message.type === "renew") void rescue.renew();
-        else this.#hear(message);
-      },
+      onMessage: (message) => this.#hear(message, parts),
       inspect: (pid, work) => inspector.facts(pid, work),
       settle: (pid) => rescue.settle(pid),
       oomKills,
@@ -201,44 +187,30 @@ export class SupervisingHalf implements Task {
     return { run: (signal) => runTasks(signal, tasks) };
   }
 
-  #hear(
-    message: Exclude<Parameters<HalvesLinkListenerDeps["onMessage"]>[0], { readonly type: "agent" | "renew" }>,
-  ): void {
-    this.#serving?.heard();
+  #hear(message: Order, { processes, keeper, rescue, ending, learnVersion }: Parts): void {
     switch (message.type) {
+      case "agent":
+        processes.note(message.pid, keeper.pid);
+        return;
+      case "renew":
+        void rescue.renew();
+        return;
       case "alive":
+        this.#serving?.heard();
         return;
       case "serving":
+        this.#serving?.heard();
         this.#serving?.up();
-        this.#askVersion();
+        learnVersion();
         return;
       case "stop":
-        if (message.force) this.#hurry.abort();
-        this.#stopping ??= this.#stopOnce(message.graceMs === 0 ? this.#options.graceMs : message.graceMs).finally(
-          () => {
-            this.#stopping = undefined; // should there be another agent, it can be ended, too
-          },
-        );
+        this.#serving?.heard();
+        ending.request(message);
         return;
       case "finish":
-        this.#endWith(message.exitCode, "the agent has ended");
+        this.#serving?.heard();
+        this.#end.finish(message.exitCode);
     }
-  }
-
-  #endWith(exitCode: number, reason: string): void {
-    this.#exitCode = exitCode;
-    this.#finish.abort(new Error(reason));
-  }
-
-  async #stopOnce(graceMs: number): Promise<void> {
-    const { clock, logger } = this.#deps;
-    this.#wakeTmux(); // a tmux that was stopped could neither be asked nor tell how the agent ended
-    const end = await stopAgent(this.#options.sidecar, clock, { graceMs, hurry: this.#hurry.signal });
-    if (end === undefined) await this.#processes.end(); // its session is gone, it may be not
-    this.#exitCode ??= codeOfEnd(end);
-    if (this.#isEndLogged) return;
-    this.#isEndLogged = true;
-    logger[this.#endLevel]({ ...end }, "agent stopped");
   }
 }
 

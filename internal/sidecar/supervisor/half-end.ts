@@ -1,0 +1,39 @@
+/** Why the supervising half ends, and with which exit code. */
+export class HalfEnd {
+  readonly #controller = new AbortController();
+  #exitCode: number | undefined;
+  #isRefused = false;
+
+  /** Aborted when the half is to end by its own decision. */
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** The agent's; 128+n when a signal ended it; 0 when neither is known. */
+  get exitCode(): number {
+    return this.#exitCode ?? 0;
+  }
+
+  /** At which level the end is logged: a start that was refused has said why already. */
+  get level(): "info" | "debug" {
+    return this.#isRefused ? "debug" : "info";
+  }
+
+  /** The agent has ended and no restart is due. */
+  finish(exitCode: number): void {
+    this.#exitCode = exitCode;
+    this.#controller.abort(new Error("the agent has ended"));
+  }
+
+  /** The serving half cannot start. */
+  refuse(exitCode: number): void {
+    this.#isRefused = true;
+    this.#exitCode = exitCode;
+    this.#controller.abort(new Error("the serving half cannot start"));
+  }
+
+  /** The agent ended with this code; the code of `finish`, `refuse` or an earlier end stays. */
+  agentEnded(exitCode: number | undefined): void {
+    this.#exitCode ??= exitCode;
+  }
+}
