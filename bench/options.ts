@@ -31,15 +31,15 @@ export interface BenchOptions {
   readonly profileDir: string | undefined;
 }
 
-export const help = `Measures this build beside another way of doing the same, in one run.
+export const help = `Measures this build and, in the same run, other ways to do the same as baselines.
 
 Usage: npm run bench -- [flags]
 
   --only LIST      ${SECTIONS.join(", ")} (all)
   --quick          fewer rounds
-  --json FILE      write the rows: name, value, unit, baseline, ratio (value / baseline)
-  --write          keep the rows in bench/results, and draw bench/RESULTS.md again
-  --cpu-prof DIR   leave CPU profiles of the sidecars there
+  --json FILE      writes the rows: name, value, unit, baseline, ratio (value / baseline)
+  --write          stores the rows in bench/results and regenerates bench/RESULTS.md
+  --cpu-prof DIR   writes CPU profiles of the sidecars to this folder
 `;
 
 const specs = {

@@ -4,16 +4,16 @@ import { runMain } from "../internal/cli/run-main.ts";
 import { fuzzSidecar } from "../test/fuzz/sidecar.ts";
 import { fuzz, targetNames } from "../test/fuzz/targets.ts";
 
-const help = `Gives damaged input to what reads it, and says what came out wrong: exit code 1 when anything did.
+const help = `Feeds damaged input to the parsers and reports each wrong result. Exits 1 if there is one.
 
 Usage: npm run fuzz -- [flags]
 
-  --inputs N      how many for each target (200000; with --sidecar 2000)
-  --seed N        the same seed makes the same inputs (0)
+  --inputs N      inputs for each target (200000; with --sidecar 2000)
+  --seed N        seed of the inputs (0)
   --only NAME     one target: ${targetNames.join(", ")}
-  --sidecar       to a whole sidecar with tmux and an agent: requests, hook lines, the halves' sockets, and journals that the
-                  serving half finds after it was killed; no restart that is not asked for, no agent lost, no error in the log
-  --resume FILE   with --sidecar: keeps there how far it has come, and goes on from there
+  --sidecar       feeds a whole sidecar with tmux and an agent: requests, hook lines, lines to the halves' sockets, and journals that
+                  the serving half reads after it was killed. There must be no other restart, no lost agent, no error in the log
+  --resume FILE   with --sidecar: stores the progress in this file and continues from it
 `;
 
 await runMain({ name: "fuzz" }, async ({ argv, stdout, stderr, signal }) => {

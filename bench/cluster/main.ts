@@ -28,15 +28,14 @@ const MEASURES = {
 type Part = keyof typeof MEASURES;
 const PARTS = Object.keys(MEASURES) as Part[];
 
-const HELP = `Measures the controller on an API server of its own (etcd, API server, controller-manager, scheduler; no node, but
-for load).
+const HELP = `Measures the controller on its own API server (etcd, API server, controller-manager, scheduler; a node only for load).
 
 Usage: npm run bench:cluster -- [flags]
 
   --only LIST      ${PARTS.join(", ")} (all)
-  --quick          fewer and smaller
-  --json FILE      write the rows: name, value, unit, baseline, ratio (value / baseline)
-  --write          keep the rows in bench/results, and draw bench/RESULTS.md again
+  --quick          fewer and smaller measurements
+  --json FILE      writes the rows: name, value, unit, baseline, ratio (value / baseline)
+  --write          stores the rows in bench/results and regenerates bench/RESULTS.md
 `;
 
 const specs = {

@@ -23,15 +23,15 @@ import { runFacts, runLine, table } from "../report/run-report.ts";
 import { median, quantile } from "../stats.ts";
 import { type FloodCounts, type FloodKind, type FloodOrder, KINDS, WORDS } from "./kinds.ts";
 
-const help = `Holds thousands of connections of each kind to a sidecar with TLS, one kind after the other, and measures what a probe of the
-health port and an operator's Peek take meanwhile, and the memory of the serving half. Exit code 1 when an aim is missed.
+const help = `Holds thousands of connections of one kind after the other to a sidecar with TLS. Measures how long a probe of the health
+port and an operator's Peek take meanwhile, and the memory of the serving half. Exits 1 if an aim is missed.
 
 Usage: npm run floods -- [flags]
 
-  --seconds N       how long each is held (120)
-  --connections N   how many (4000); the floods of resets have 50 clients
-  --only WORD       only the kinds whose name has this word in it: ${KINDS.map(({ name }) => name).join("; ")}
-  --write           keep the figures in bench/results, and draw bench/RESULTS.md again
+  --seconds N       how long the connections of each kind are held (120)
+  --connections N   connections of each kind (4000); the floods of resets use 50 clients
+  --only WORD       only the kinds whose names contain this word: ${KINDS.map(({ name }) => name).join("; ")}
+  --write           stores the figures in bench/results and regenerates bench/RESULTS.md
 `;
 
 const PROBE_MS = 500;

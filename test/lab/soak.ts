@@ -16,24 +16,24 @@ import { phaseRows, phaseText } from "./phases/report.ts";
 import { soakOfSessions } from "./sessions/run-sessions.ts";
 import { soakOfStreams } from "./streams/run-streams.ts";
 
-const help = `Works with real agents for a long time and compares what was told with what was so. Exit code 1 when idle was told of an
-agent at work.
+const help = `Works with real agents for a long time and compares the reported states with the actual ones. Exits 1 if a working agent was
+reported idle.
 
 Usage: npm run soak -- [flags]
 
-  --only WHAT      phases: the state of agents that answer, run tools, ask and are interrupted (the one run without it);
-                   streams: RAW watchers that are cut off, stall and come back while the serving half is killed;
+  --only WHAT      phases: the state of agents that answer, run tools, ask and are interrupted (the default);
+                   streams: RAW watchers that are disconnected, stall and reconnect while the serving half is killed;
                    lines: the events of a program that prints numbered lines, while its window and screen change;
                    sessions: a bridge with the demo agent over stdio and in tmux, and real agents: what it loses and holds
-  --minutes N      how long (60)
-  --acts N         lines: so many changes and prints (10000)
-  --cuts N         streams: ends after so many cut connections
+  --minutes N      duration (60)
+  --acts N         lines: number of changes and prints (10000)
+  --cuts N         streams: ends after this many cut connections
   --sessions N     sessions: half of them over stdio, a tenth with real agents (100)
   --every MS       streams: mean time between two faults (1000); sessions: between two messages (500)
-  --agents LIST    side by side (claude-2.1.330,codex-0.169.0): ${PHASE_TARGETS.map(({ name }) => name).join(", ")}
-  --seed N         the same seed deals the same work (1)
-  --json FILE      the figures with each lag
-  --write          keep them in bench/results, and draw bench/RESULTS.md again
+  --agents LIST    agents at the same time (claude-2.1.330,codex-0.169.0): ${PHASE_TARGETS.map(({ name }) => name).join(", ")}
+  --seed N         seed of the work (1)
+  --json FILE      writes the figures with each lag
+  --write          stores the figures in bench/results and regenerates bench/RESULTS.md
 `;
 
 const specs = {

@@ -12,17 +12,17 @@ import { buildBinary } from "../../../scripts/build.ts";
 import { type BehindFigures, runBehind } from "./play-behind.ts";
 import { BEHIND_TARGETS, type BehindTarget } from "./scenes.ts";
 
-const help = `Starts shells and sub-agents that go on behind the turns of real agents, has them end or be killed, and compares
-each look at Status (state and list) with what runs. A message is sent meanwhile. Exit code 1 when anything was not so.
+const help = `Starts shells and sub-agents that outlive the turns of real agents, ends or kills them, and compares each Status (state
+and background list) with what is running. Sends a message meanwhile. Exits 1 if a Status is wrong.
 
 Usage: npm run lab:behind -- [flags]
 
-  --agents LIST   which (all): ${BEHIND_TARGETS.map(({ name }) => name).join(", ")}
-  --runs N        runs with each agent (10)
-  --lag MS        for how long after a change Status may still say what was (3000)
-  --seed N        the same seed deals the same scenes (1)
-  --json FILE     every run, one a line
-  --resume        goes on with the run of the same flags whose record is --json FILE
+  --agents LIST   agents (all): ${BEHIND_TARGETS.map(({ name }) => name).join(", ")}
+  --runs N        runs of each agent (10)
+  --lag MS        how long after a change Status may still report the previous state (3000)
+  --seed N        seed of the scenes (1)
+  --json FILE     writes each run, one per line
+  --resume        continues the run of the same flags that is recorded in --json FILE
 
 Examples:
   npm run lab:behind -- --agents claude-2.1.330 --runs 5

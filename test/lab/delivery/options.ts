@@ -30,31 +30,31 @@ export interface LabOptions {
   readonly write: boolean;
 }
 
-export const help = `Sends messages of every kind to real agents and to programs that misbehave, in every state, and compares each receipt with
-what the program received. Exit code 1 when one was not true.
+export const help = `Sends messages of every kind to real agents and to misbehaving programs, in every state, and compares each receipt with what
+the program received. Exits 1 if a receipt is wrong.
 
 Usage: npm run lab -- [flags]
 
-  --agents LIST    which programs (all): ${TARGETS.map((target) => target.name).join(", ")}
+  --agents LIST    programs (all): ${TARGETS.map((target) => target.name).join(", ")}
                    or the groups real, demo, tui
-  --sends N        sends to each program (100)
-  --seconds N      about how long all of it may take; real agents get the larger share (600)
-  --only WORDS     only the kinds of messages, or states, whose name has this word in it, or one of several: "idle", "idle,mixed".
+  --sends N        messages to each program (100)
+  --seconds N      approximate duration of the whole run; real agents get the larger share (600)
+  --only WORDS     only the kinds of messages and the states whose names contain one of these words: "idle", "idle,mixed".
                    "safe": messages that are special to no program
-  --patient        no message has a short time to live or is cancelled: an idle agent has to take each safe one
-  --life N         sends, or freezes, before an agent is started again (50 and 25)
-  --seed N         the same seed deals the same messages, states and modes (1)
-  --parallel N     programs side by side (2)
-  --crash N        after that: kill -9 of the serving half at N random instants of deliveries
-  --crash-agents L under which programs (demo:plain)
-  --crash-tree N   and of the sidecar with all that it started, N times
-  --crowd N        and N callers at once to each program, at most 50
-  --freeze N       and N freezes of each agent at random instants of deliveries, 0.1 to 20 s long; needs a cgroup
-  --lines N        and N lines in many scripts pasted into each agent's composer, recognised and taken out again
-  --resume         goes on with the run of the same flags whose record is --json FILE, after what it has
-  --json FILE      every send with its receipt and what arrived, one a line
-  --merge FILES    sends nothing: one report on the records of earlier runs, with commas between them
-  --write          keep the report in bench/results, and draw bench/RESULTS.md again
+  --patient        gives no message a short time to live and cancels none: an idle agent has to receive each safe one
+  --life N         messages, or freezes, before an agent is restarted (50 and 25)
+  --seed N         seed of the messages, states and modes (1)
+  --parallel N     programs at the same time (2)
+  --crash N        then kills the serving half (SIGKILL) at N random instants of deliveries
+  --crash-agents L programs for --crash (demo:plain)
+  --crash-tree N   kills the sidecar with all its processes N times
+  --crowd N        sends to each program from N callers at once, at most 50
+  --freeze N       freezes each agent N times at random instants of deliveries, for 0.1 to 20 s; needs a cgroup
+  --lines N        pastes N lines in many scripts into each agent's composer, which must recognise and remove each
+  --resume         continues the run of the same flags that is recorded in --json FILE
+  --json FILE      writes each message with its receipt and what arrived, one per line
+  --merge FILES    sends nothing; reports on the records of earlier runs, separated by commas
+  --write          stores the report in bench/results and regenerates bench/RESULTS.md
 
 Examples:
   npm run lab -- --agents claude-2.1.330,codex-0.169.0 --sends 250

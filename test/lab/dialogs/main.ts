@@ -16,18 +16,18 @@ import { runCases } from "./run-cases.ts";
 
 const AGENTS: readonly AgentKind[] = ["claude", "codex", "opencode"];
 
-const help = `Has real agents ask for hostile commands and questions, answers one choice of each dialog, and compares what the agent did.
-Exit code 1 when a tool ran against the answer, or another answer was given than the one named.
+const help = `Makes real agents ask for hostile commands and questions, answers each dialog with one of its choices, and compares what the
+agent did. Exits 1 if a tool ran against the answer, or if the agent received another answer than the one named.
 
 Usage: npm run lab:dialogs -- [flags]
 
-  --agent LIST     which programs (all): ${AGENTS.join(", ")}
-  --count N        dialogs of each program; the kinds of choice take turns (200)
-  --seed N         the same seed makes the same dialogs (1)
+  --agent LIST     programs (all): ${AGENTS.join(", ")}
+  --count N        dialogs of each program; the kinds of choice alternate (200)
+  --seed N         seed of the dialogs (1)
   --only WORD      only answers of this kind: ${[...new Set(Object.values(ANSWERS).flat())].join(", ")}
-  --from N         begin with this case (0)
-  --resume FILE    write each result to this file, one a line, and leave out what stands there already
-  --screens        print each dialog as it was drawn
+  --from N         number of the first case (0)
+  --resume FILE    appends each result to this file, one per line, and skips the cases that it contains
+  --screens        prints each dialog as it was drawn
 
 Examples:
   npm run lab:dialogs -- --agent claude --count 350 --resume claude.jsonl
