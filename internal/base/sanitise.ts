@@ -17,6 +17,16 @@ export function plainText(text: string): string {
   return text.replace(ESCAPES, "").replace(CONTROLS, "").replace(BIDI, "");
 }
 
+/** `plainText` on one line: a space for each line feed. */
+export function oneLine(text: string): string {
+  return plainText(text).replaceAll("\n", " ");
+}
+
+/** `plainText` on one line, with one space for each run of white space and none at its ends. */
+export function foldedLine(text: string): string {
+  return plainText(text).replaceAll(/\s+/g, " ").trim();
+}
+
 /** Like `plainText`, but styling (SGR, `ESC[…m`) stays; ends with a reset if any styling is left. */
 export function styledText(text: string): string {
   let styled = false;

@@ -1,4 +1,4 @@
-import { plainText } from "./sanitise.ts";
+import { oneLine } from "./sanitise.ts";
 
 /** The part of a stream that log lines are written to. */
 interface Lines {
@@ -22,17 +22,13 @@ function textOf(line: string): string {
     const record = JSON.parse(line) as Readonly<Record<string, unknown>>;
     const fields = Object.entries(record).flatMap(([key, value]) => (HEAD.has(key) ? [] : [`${key}=${shown(value)}`]));
     const { time, level, msg } = record;
-    return oneLine([time, LEVELS[Number(level)] ?? level, msg, ...fields].join(" "));
+    return oneLine([time, LEVELS[Number(level)] ?? level, msg, ...fields].join(" ")).trimEnd();
   } catch {
-    return oneLine(line);
+    return oneLine(line).trimEnd();
   }
 }
 
 function shown(value: unknown): string {
   const text = typeof value === "string" ? value : JSON.stringify(value);
   return typeof value === "string" && /[\s"=]/.test(text) ? JSON.stringify(text) : text;
-}
-
-function oneLine(text: string): string {
-  return plainText(text).trimEnd().replaceAll("\n", " ");
 }

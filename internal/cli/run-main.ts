@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from "../base/clock.ts";
 import { DomainError, type ErrorKind } from "../base/errors.ts";
-import { plainText } from "../base/sanitise.ts";
+import { oneLine, plainText } from "../base/sanitise.ts";
 
 /**
  * Why a program was asked to stop. `SIGPIPE` stands for a reader of stdout that has closed.
@@ -151,10 +151,6 @@ function isClosedPipe(signal: AbortSignal): boolean {
 }
 
 function doNothing(): void {}
-
-function oneLine(text: string): string {
-  return plainText(text).replaceAll("\n", " ");
-}
 
 function describeBug(name: string, err: unknown): string {
   const stack = err instanceof Error ? (err.stack ?? err.message) : String(err);

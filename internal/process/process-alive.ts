@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { parseStat, readOrEmpty } from "./proc-files.ts";
 
 /** What is known of processes; injected so that tests need none. */
 export interface Processes {
@@ -20,26 +20,14 @@ export const systemProcesses: Processes = {
       return (err as NodeJS.ErrnoException).code === "EPERM";
     }
   },
-  identity: (pid) => {
-    try {
-      const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-      // The second field is a name in brackets that may hold blanks and brackets; the 22nd is the start time in ticks.
-      return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
-    } catch {
-      return undefined;
-    }
-  },
+  identity: (pid) => parseStat(readOrEmpty(`/proc/${pid}/stat`))?.startedAt,
 };
 
 /** Wall clock, ms, when a process began; undefined where the system does not tell. */
 export function processStartedAt(pid: number): number | undefined {
-  try {
-    const [boot] = /(?<=^btime )\d+/m.exec(readFileSync("/proc/stat", "latin1")) ?? [];
-    const ticks = Number(systemProcesses.identity(pid));
-    return ticks > 0 && boot !== undefined ? Number(boot) * 1000 + ticks * MS_PER_TICK : undefined;
-  } catch {
-    return undefined;
-  }
+  const [boot] = /(?<=^btime )\d+/m.exec(readOrEmpty("/proc/stat")) ?? [];
+  const ticks = Number(systemProcesses.identity(pid));
+  return ticks > 0 && boot !== undefined ? Number(boot) * 1000 + ticks * MS_PER_TICK : undefined;
 }
 
 /** What Linux counts start times in, whatever its own timer does. */

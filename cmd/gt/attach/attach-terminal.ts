@@ -1,4 +1,5 @@
-import { readFileSync, writeSync } from "node:fs";
+import { writeSync } from "node:fs";
+import { readOrEmpty, statFields } from "../../../internal/process/proc-files.ts";
 import { ENTER, LEAVE } from "./attach-painter.ts";
 
 /** What of a process the terminal in front of it needs. */
@@ -97,13 +98,8 @@ export class AttachTerminal implements Disposable {
   }
 }
 
-/** Compares our process group with the terminal's; where the system does not tell them, yes. */
+/** Compares our process group with the terminal's. True where the system does not report them. */
 function isInFront(): boolean {
-  try {
-    const stat = readFileSync("/proc/self/stat", "latin1");
-    const [, , group, , , front] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    return group === front;
-  } catch {
-    return true;
-  }
+  const [, , group, , , front] = statFields(readOrEmpty("/proc/self/stat"));
+  return group === front;
 }

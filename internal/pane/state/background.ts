@@ -1,5 +1,5 @@
 import type { BackgroundCount, BackgroundKind, FileState, ReportedTask } from "../../agents/profile.ts";
-import { plainText } from "../../base/sanitise.ts";
+import { foldedLine } from "../../base/sanitise.ts";
 import type { BackgroundTask } from "../../session/types.ts";
 
 const MAX_TITLE = 200;
@@ -27,7 +27,7 @@ export function backgroundTasks(
   now: number,
 ): readonly BackgroundTask[] {
   if (signs.file?.type === "idle" && signs.file.background === "none") return [];
-  const told = signs.told.map(({ id, kind, title }) => ({ id: oneLine(id), kind, title: oneLine(title) }));
+  const told = signs.told.map(({ id, kind, title }) => ({ id: shortLine(id), kind, title: shortLine(title) }));
   const counted = signs.counts.reduce<readonly Omit<BackgroundTask, "since">[]>(corrected, told);
   const isSilent = signs.file?.type === "idle" && !counted.some(({ kind }) => kind === "shell");
   const listed = isSilent && signs.file.background === "shell" ? corrected(counted, ONE_SHELL) : counted;
@@ -60,8 +60,8 @@ function unnamedOf(before: readonly BackgroundTask[], listed: readonly { readonl
 const unnamedId = (kind: BackgroundKind, index: number | "") => `${kind}-${index === "" ? "" : index + 1}`;
 
 /** Both come from an agent, which may have them from anybody. */
-function oneLine(text: string): string {
-  const plain = plainText(text).replaceAll(/\s+/g, " ").trim();
+function shortLine(text: string): string {
+  const plain = foldedLine(text);
   const characters = Array.from(plain.slice(0, 2 * MAX_TITLE + 2));
   return characters.length > MAX_TITLE ? `${characters.slice(0, MAX_TITLE - 1).join("")}…` : plain;
 }

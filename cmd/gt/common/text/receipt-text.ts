@@ -1,4 +1,4 @@
-import { plainText } from "../../../../internal/base/sanitise.ts";
+import { foldedLine, plainText } from "../../../../internal/base/sanitise.ts";
 import { durationText, ordinal } from "../../../../internal/cli/wording.ts";
 import type { NudgeOutcome, NudgeReceipt } from "../../../../internal/session/types.ts";
 
@@ -75,39 +75,39 @@ export function receiptJson(receipt: NudgeReceipt, agent: string, where: string)
 }
 
 function headline(receipt: NudgeReceipt, agent: string): string {
-  const why = receipt.error === "" ? "" : `: ${oneLine(receipt.error)}`;
+  const why = receipt.error === "" ? "" : `: ${foldedLine(receipt.error)}`;
   const { timings } = receipt;
   const took = timings.confirmedMs ?? timings.submittedMs ?? timings.typedMs;
   switch (receipt.outcome) {
     case "submitted":
-      return `submitted to ${oneLine(agent)}${took === undefined ? "" : ` in ${durationText(took)}`}`;
+      return `submitted to ${foldedLine(agent)}${took === undefined ? "" : ` in ${durationText(took)}`}`;
     case "queued": {
       const place = receipt.queuePosition > 0 ? `, ${ordinal(receipt.queuePosition)} in line` : "";
-      return `queued for ${oneLine(agent)}${place}${why}`;
+      return `queued for ${foldedLine(agent)}${place}${why}`;
     }
     case "stranded":
-      return `typed into ${oneLine(agent)} but not submitted${why}`;
+      return `typed into ${foldedLine(agent)} but not submitted${why}`;
     case "unknown":
-      return `typed into ${oneLine(agent)}, but nothing proves that it was submitted${why}`;
+      return `typed into ${foldedLine(agent)}, but nothing proves that it was submitted${why}`;
     case "blocked-by-dialog":
-      return `not delivered to ${oneLine(agent)}${why || ": a dialog is open"}`;
+      return `not delivered to ${foldedLine(agent)}${why || ": a dialog is open"}`;
     case "composer-busy":
-      return `not delivered to ${oneLine(agent)}${why || ": the composer holds someone's text"}`;
+      return `not delivered to ${foldedLine(agent)}${why || ": the composer holds someone's text"}`;
     case "agent-dead":
-      return `not delivered to ${oneLine(agent)}${why || ": the agent is not running"}`;
+      return `not delivered to ${foldedLine(agent)}${why || ": the agent is not running"}`;
     case "expired":
-      return `not delivered to ${oneLine(agent)}${why || ": its time to live ended in the queue"}`;
+      return `not delivered to ${foldedLine(agent)}${why || ": its time to live ended in the queue"}`;
     case "unsafe":
-      return `not delivered to ${oneLine(agent)}${why || ": it cannot be made safe for this agent"}`;
+      return `not delivered to ${foldedLine(agent)}${why || ": it cannot be made safe for this agent"}`;
     case "cancelled":
-      return `not delivered to ${oneLine(agent)}${why || ": it was cancelled"}`;
+      return `not delivered to ${foldedLine(agent)}${why || ": it was cancelled"}`;
   }
 }
 
 function details(receipt: NudgeReceipt): readonly string[] {
   const lines = receipt.evidence.slice(0, MAX_EVIDENCE).map((one) => {
     const age = one.ageMs > 0 ? `, ${durationText(one.ageMs)} old` : "";
-    return `${one.confidence}: ${oneLine(one.value)} (${one.source}${age})`;
+    return `${one.confidence}: ${foldedLine(one.value)} (${one.source}${age})`;
   });
   if (receipt.deliveredText === undefined) return lines;
   return [...lines, `typed as: ${JSON.stringify(shorten(plainText(receipt.deliveredText)))}`];
@@ -137,10 +137,6 @@ function hint(receipt: NudgeReceipt, { line, hasQueue }: ReceiptPlace): string {
     case "unknown":
       return `${look}; gt does not resend it automatically`;
   }
-}
-
-function oneLine(text: string): string {
-  return plainText(text).replaceAll(/\s+/g, " ").trim();
 }
 
 function shorten(text: string): string {
