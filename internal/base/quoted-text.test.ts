@@ -13,7 +13,7 @@ describe("a stranger's text", () => {
     expect(shownText(text)).toBe(quotedText(text));
   });
 
-  it("stands without quotes where it needs none", () => {
+  it("has no quotes where it needs none", () => {
     expect(shownText("spiffe://own/client/a b")).toBe("spiffe://own/client/a b");
   });
 

@@ -84,7 +84,7 @@ describe("wrapping", () => {
     expect(wrapDraft(typed(text), columns)).toEqual({ rows, cursorRow, cursorColumn });
   });
 
-  it("puts a cursor that stands before a row's first character on that row", () => {
+  it("puts a cursor before a row's first character on that row", () => {
     expect(wrapDraft(typed("abcdef", "left", "left"), 4)).toMatchObject({ cursorRow: 1, cursorColumn: 0 });
   });
 

@@ -11,7 +11,7 @@ describe("the permission dialog", () => {
     return rig;
   }
 
-  it("stands in the composer's place and stops the turn", () => {
+  it("replaces the composer and pauses the turn", () => {
     const rig = asked();
     expect(rig.screen()).toEqual([
       "─".repeat(80),

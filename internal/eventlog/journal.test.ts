@@ -74,7 +74,7 @@ it("has a record in the file when append returns", () => {
   journal.close();
 });
 
-it("cuts a torn last line off, so that the next record stands on a line of its own", () => {
+it("removes a torn last line, so that the next record has its own line", () => {
   writeFileSync(path, '{"word":"whole"}\n{"word":"to');
   const { journal, words, damaged } = opened();
   expect([words, damaged]).toEqual([["whole"], 0]);

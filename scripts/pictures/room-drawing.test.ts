@@ -68,7 +68,7 @@ describe("circles", () => {
 });
 
 describe("replaceBetween", () => {
-  it("keeps what stands around the markers", () => {
+  it("keeps the text around the markers", () => {
     expect(replaceBetween("a [ old ] z", "[", "]", "new")).toBe("a [\n\nnew\n\n] z");
   });
 

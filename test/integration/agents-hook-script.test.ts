@@ -52,7 +52,7 @@ describe("the hook script", () => {
     expect(await readdir(hookDir)).toEqual([]);
   });
 
-  it("writes nothing into a plain file that stands where the FIFO was", async () => {
+  it("writes nothing into a plain file that replaced the FIFO", async () => {
     await writeFile(fifo, "");
     await fire("turn-ended", false, "{}");
     expect(await readFile(fifo, "utf8")).toBe("");

@@ -144,7 +144,7 @@ describe("a window of another size", () => {
 });
 
 describe("a line of ours", () => {
-  it("stands on the last row, on the first while the cursor is there, and goes without a trace", async () => {
+  it("is drawn on the last row, on the first row while the cursor is on the last, and disappears without a trace", async () => {
     const { shown, painter, screen, print } = await setUp("top\x1b[5;1Hbottom\x1b[1;1H");
     painter.paint(screen, "notice");
     expect(await shown.lines()).toEqual(["top", "", "", "", " notice"]);

@@ -57,7 +57,7 @@ describe("an answer to a recorded dialog", () => {
     expect(steps(answer(name.split("/")[0] ?? "", dialogOf(name), choice, text))).toBe(wanted);
   });
 
-  it("walks from where the selection stands now, and back", () => {
+  it("moves from the current selection, and back", () => {
     const dialog = dialogOf("codex/0.169.0/permission-shell");
     const choices = dialog.choices.map((one) => ({ ...one, selected: one.key === "3" }));
     expect(steps(answer("codex", { ...dialog, choices }, "1"))).toBe("Up@3 Up@2 Enter@1");

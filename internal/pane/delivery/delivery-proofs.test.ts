@@ -237,7 +237,7 @@ describe("an attempt whose end was not observed", () => {
     expect(pane.typed).toEqual([]);
   });
 
-  it("is submitted when its text stands in the composer alone", async () => {
+  it("is submitted when the composer holds only its text", async () => {
     pane.compose(TEXT);
     expect(await recovered()).toMatchObject({ outcome: "submitted" });
     expect(pane.typed).toEqual(["\r"]);

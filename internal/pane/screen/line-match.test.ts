@@ -19,7 +19,7 @@ it("finds the text again where blank lines have come above it", () => {
   expect(found(before, after)).toEqual(["one", "two", "three", "four", "five"]);
 });
 
-it("finds a line that stands in two parts behind blank lines", () => {
+it("finds a line that is split in two behind blank lines", () => {
   const { partOf, isBroken } = findAgain(lines("one", "", "long line"), lines("one", "", "", "long", " line"));
   expect([[...partOf], isBroken]).toEqual([[0, -1, -1, 2, 2], [2]]);
 });

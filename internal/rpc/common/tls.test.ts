@@ -14,6 +14,6 @@ it("names all that a server context falls back on otherwise", () => {
   });
 });
 
-it("trusts a CA that stands in ca.crt without the one above it", () => {
+it("trusts a CA that is in ca.crt without its issuer", () => {
   expect(clientTlsOptions(material)).toMatchObject({ allowPartialTrustChain: true });
 });

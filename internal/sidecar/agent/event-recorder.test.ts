@@ -145,7 +145,7 @@ describe("an agent that becomes idle", () => {
     expect(await stage.reported()).toEqual(["the last line\n", "is idle"]);
   });
 
-  it("has its input box left out, with what was typed there and what stands below", async () => {
+  it("is reported without its input box, the text in it and the rows below", async () => {
     await stage.draw("");
     stage.view = { composer: { top: 2, bottom: 2, text: "draft", pasteMarkers: 0 } };
     await stage.print("answer\r\n────────\r\n> draft\r\n────────\r\nhint");
@@ -286,11 +286,11 @@ describe("a program of which no state is known", () => {
   });
 });
 
-describe("a window that grows while nobody serves", () => {
+describe("a window that grows while no serving half is running", () => {
   const words = (from: number, to: number) =>
     Array.from({ length: to - from + 1 }, (_, i) => `line ${1000 + from + i}\r\n`).join("");
 
-  it("brings no line back that was told, whether it stood at a moment or scrolled off", async () => {
+  it("repeats no reported line, whether it was on the screen or had scrolled off", async () => {
     await stage.end();
     stage = new Stage({ silent: true });
     await stage.draw("");

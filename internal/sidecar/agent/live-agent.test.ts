@@ -76,7 +76,7 @@ describe("the offsets of the output", () => {
 });
 
 describe("a life of the agent", () => {
-  it("is told by its status, from its start to its end", async () => {
+  it("is reported by the status, from its start to its end", async () => {
     const half = serve();
     expect(half.agent.status()).toMatchObject({ alive: false, state: "starting", agentPid: 0, uptimeSeconds: 0 });
     born(half, 7);

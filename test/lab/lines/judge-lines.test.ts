@@ -5,7 +5,7 @@ import { lineAt } from "./numbered-line.ts";
 const told = (...numbers: readonly number[]) => numbers.map((number) => `${lineAt(number)}\n`).join("");
 
 describe("the lines that were reported of a program's output", () => {
-  it("are right when each comes once, in order, whole, whatever stands between them", () => {
+  it("are right when each arrives once, whole and in order, with anything between them", () => {
     expect(judgeLines(`${told(0, 1)}\nan editor\n~\n${told(2)}`, 3)).toEqual([]);
   });
 
