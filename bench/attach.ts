@@ -92,7 +92,7 @@ async function seated(program: string, args: readonly string[], env: Readonly<Re
     });
   };
   await sees("ready");
-  await pause(6000); // what is told at the beginning is gone by then
+  await pause(6000); // the notice shown at the beginning is gone by then
   let pressed = 0;
   const press = async (): Promise<number> => {
     // No letter comes to stand where it was before: that would be no change, and need not be drawn.

@@ -17,7 +17,7 @@ export interface WatchedPane extends AsyncDisposable {
   readonly marks: Mark[];
   /** CPU time so far of the process that reads the pane. */
   cpuMs(): number;
-  /** Holes in the stream so far; a watcher that was too slow is told of them. */
+  /** Holes in the stream so far; reported to a watcher that was too slow. */
   gaps(): number;
 }
 

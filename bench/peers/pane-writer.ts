@@ -1,4 +1,4 @@
-// The pane's command: writes what it is told to over a socket, straight to the terminal, and reports when it did.
+// The pane's command: writes what it receives over a socket, straight to the terminal, and reports when it did.
 import { writeSync } from "node:fs";
 import { connect } from "node:net";
 import { createInterface } from "node:readline";

@@ -9,7 +9,7 @@ import {
   stateText,
 } from "../../internal/pki/ca-state.ts";
 import type { CommandContext } from "./context.ts";
-import { stands } from "./files/file-errors.ts";
+import { pathExists } from "./files/file-errors.ts";
 import { readFile } from "./files/read-files.ts";
 import { type Place, placeOf, privateFile, writeFiles } from "./files/write-files.ts";
 
@@ -23,7 +23,7 @@ export function statePlace(caKey: string): Place {
 export function readState(caKey: string): CaState {
   const { folder, name } = statePlace(caKey);
   const path = join(folder, name);
-  if (!stands(path)) return NEW_CA_STATE;
+  if (!pathExists(path)) return NEW_CA_STATE;
   return parseState(readFile(path).text, path);
 }
 

@@ -11,7 +11,7 @@ import { signRevocationList } from "../../internal/pki/sign-revocation-list.ts";
 import { readState, statePlace, writeState } from "./ca-record.ts";
 import type { CrlCommand } from "./commands.ts";
 import type { CommandContext } from "./context.ts";
-import { stands } from "./files/file-errors.ts";
+import { pathExists } from "./files/file-errors.ts";
 import { readCertificate, readLists } from "./files/read-files.ts";
 import { placeOf, publicFile, takeFolders, writeFiles } from "./files/write-files.ts";
 import { openCa } from "./open-ca.ts";
@@ -51,7 +51,7 @@ export async function crl(context: CommandContext, command: CrlCommand): Promise
 
 /** What stands in the place: a list of this CA is replaced, anything else only when that is said. */
 function earlierList({ out, force, ca }: CrlCommand, authority: X509Certificate): RevocationList | undefined {
-  if (!stands(out)) return undefined;
+  if (!pathExists(out)) return undefined;
   try {
     const [list, another] = readLists(out);
     if (list !== undefined && another === undefined && list.isSignedBy(authority)) return list;
@@ -68,7 +68,7 @@ function earlierList({ out, force, ca }: CrlCommand, authority: X509Certificate)
 function checkNotForgotten({ caKey, out }: CrlCommand, earlier: RevocationList | undefined): void {
   const { folder, name } = statePlace(caKey);
   const path = join(folder, name);
-  if (earlier === undefined || earlier.size === 0 || stands(path)) return;
+  if (earlier === undefined || earlier.size === 0 || pathExists(path)) return;
   throw new DomainError("not-found", `${path} is missing, and ${out} lists ${earlier.size} revoked certificates`, {
     fields: { hint: "restore it from a copy, or revoke those certificates again; then remove the old list" },
   });

@@ -52,7 +52,7 @@ const CODES: Readonly<Partial<Record<BridgeError["code"], Code>>> = {
   deadline_exceeded: Code.DeadlineExceeded,
 };
 
-/** That the bridge refuses this daemon is no fault of the orchestrator: it is told `unavailable`. */
+/** That the bridge refuses this daemon is no fault of the orchestrator: it gets `unavailable`. */
 function errorOf(err: unknown): unknown {
   if (!(err instanceof BridgeError)) return err;
   return new ConnectError(err.message, CODES[err.code] ?? Code.Unavailable, undefined, undefined, err);

@@ -59,7 +59,7 @@ describe("a stream", () => {
     expect(one.ended).toContain("has expired");
   });
 
-  it("goes on to the end of a newer token of the same caller on its connection", async () => {
+  it("continues to the end of a newer token of the same caller on its connection", async () => {
     const one = stream(connection, tokenOf(1000));
     leases.shown(connection, tokenOf(3000));
     await clock.advance(2999);
@@ -81,7 +81,7 @@ describe("a stream", () => {
     expect(one.ended).not.toBe("");
   });
 
-  it("with a smaller scope goes on for a token with a larger one", async () => {
+  it("with a smaller scope continues for a token with a larger one", async () => {
     const one = stream(connection, tokenOf(1000, { role: "read" }));
     leases.shown(connection, tokenOf(3000));
     await clock.advance(1000);

@@ -17,7 +17,7 @@ it("runs one after the other in the order of the calls", async () => {
   expect(steps).toEqual(["slow begins", "slow ends", "quick begins", "quick ends"]);
 });
 
-it("tells a failure to its own caller only, and goes on", async () => {
+it("tells a failure to its own caller only, and continues", async () => {
   const serial = new Serial();
   const failed = serial.run(() => Promise.reject(new Error("no")));
   const next = serial.run(() => Promise.resolve("yes"));

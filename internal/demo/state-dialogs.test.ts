@@ -66,7 +66,7 @@ describe("the permission dialog", () => {
   });
 });
 
-it("asks a question and goes on with the answer", () => {
+it("asks a question and continues with the answer", () => {
   const rig = new Rig();
   rig.type("ask: Which colour?|red|green|blue\r");
   rig.pass(600);

@@ -90,7 +90,7 @@ describe("the composer", () => {
     expect(render(rig.state).cursor).toEqual({ row: 2, column: 8 });
   });
 
-  it("goes on in a new line after a backslash", () => {
+  it("continues in a new line after a backslash", () => {
     const rig = new Rig();
     rig.type("one\\\r");
     expect(rig.taken()).toEqual([]);

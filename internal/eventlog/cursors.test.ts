@@ -36,7 +36,7 @@ it("does not make room for one that only asks", () => {
   expect(cursors.list(10)).toEqual([]);
 });
 
-it("goes on from what is left of an earlier process", () => {
+it("continues from what is left of an earlier process", () => {
   const cursors = new Cursors(limits, [
     { owner: "", subscriber: "new", seq: 9n, at: 50 },
     { owner: "", subscriber: "old", seq: 4n, at: 10 },

@@ -88,7 +88,7 @@ it("leaves out and counts lines that are no records, and keeps the others", () =
   expect(reopened()).toMatchObject({ words: ["a", "b"], damaged: 4 });
 });
 
-it("replaces everything in one step, and goes on behind it", () => {
+it("replaces everything in one step, and continues after it", () => {
   const { journal } = opened();
   for (const word of ["a", "b", "c"]) journal.append({ word });
   const before = statSync(path).ino;
@@ -221,7 +221,7 @@ it("takes no line without a checksum behind one that has it", () => {
   expect(reopened()).toMatchObject({ words: ["ours"], damaged: 1 });
 });
 
-it("goes on behind a line that is longer than any record, whatever its length", () => {
+it("continues after a line that is longer than any record, whatever its length", () => {
   const { journal } = opened();
   journal.append({ word: "before" });
   journal.append({ word: "x".repeat(LINE_MAX_BYTES) });

@@ -28,7 +28,7 @@ it("is appended to, and its owner's alone", () => {
   expect(failed).toEqual([]);
 });
 
-it("goes on in a new file when it was rotated away", () => {
+it("continues in a new file when it was rotated away", () => {
   using file = open();
   file.write("one\n");
   renameSync(path, `${path}.1`);

@@ -66,7 +66,7 @@ describe("what a reflector passes on", () => {
     expect(deltas).toEqual(["added a/a uid-1 up", "removed a/a uid-1 up"]);
   });
 
-  it("goes on when a handler throws", async () => {
+  it("continues when a handler throws", async () => {
     await start();
     const push = deltas.push;
     deltas.push = () => {

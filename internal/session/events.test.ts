@@ -135,7 +135,7 @@ describe("a subscriber", () => {
     },
   );
 
-  it("goes on after what it acknowledged, in this process and in the next", async () => {
+  it("continues after what it acknowledged, in this process and in the next", async () => {
     const events = make();
     for (let i = 0; i < 5; i++) events.phase("busy", i);
     events.acknowledge({ owner: "", subscriber: "a" }, 3n, events.epoch);

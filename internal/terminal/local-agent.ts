@@ -8,7 +8,7 @@ import type { PaneFacts } from "../tmux/pane/pane.ts";
 import { CaptureScreen } from "./capture-screen.ts";
 import type { LocalSession, SessionFacts } from "./local-session.ts";
 
-/** What is told about an agent program by whoever knows agent programs. */
+/** What is known about an agent program. */
 export interface LocalProgram {
   /** e.g. `claude`. */
   readonly provider: string;

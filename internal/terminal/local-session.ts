@@ -29,7 +29,7 @@ export interface SessionFacts {
   readonly lastOutputAt: number | undefined;
   /** People's terminals, without control clients such as ours. */
   readonly attached: number;
-  /** Which agent program runs here, where whoever started it said so (GT_AGENT). */
+  /** Which agent program runs here, if its environment says so (GT_AGENT). */
   readonly agent: string | undefined;
 }
 

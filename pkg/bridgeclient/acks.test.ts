@@ -38,7 +38,7 @@ it("sends at once after a hundred events", async () => {
   expect(sent).toEqual([100n]);
 });
 
-it("sends the rest when it is flushed, and goes on after a failure", async () => {
+it("sends the rest when it is flushed, and continues after a failure", async () => {
   const { clock, sent, acks, handle } = newAcks(() => Promise.reject(new Error("away")));
   handle(1);
   await clock.advance(250);

@@ -17,7 +17,7 @@ function wildSidecar(): Promise<RunningSidecar> {
   return startSidecar({ agent: "generic", command: WILD });
 }
 
-it("goes on by itself when the serving half is killed, and the window keeps the person's size", async () => {
+it("continues by itself when the serving half is killed, and the window keeps the person's size", async () => {
   await using sidecar = await startSidecar();
   await sidecar.untilState(AgentState.IDLE);
   await using person = await attached(sidecar);

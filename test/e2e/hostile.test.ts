@@ -14,7 +14,7 @@ interface Built {
   readonly image: string;
 }
 
-/** After what it does, a program that shows each line it is told. */
+/** After what it does, a program that repeats each line it gets. */
 const READER = `echo reading; while read -r line; do echo "told: $line"; done`;
 /** Only in its first life. */
 const once = (script: string): string => `if [ ! -e /workspace/done ]; then touch /workspace/done; ${script}; fi`;
@@ -33,7 +33,7 @@ async function start({ containers, image }: Built, script: string): Promise<Runn
 
 /** What the program waits for at first. */
 async function press(container: RunningContainer): Promise<void> {
-  await container.client.sendKeys({ keys: ["Enter"] }).catch(() => {}); // whoever answers may be killed by then
+  await container.client.sendKeys({ keys: ["Enter"] }).catch(() => {}); // what answers may be killed by then
 }
 
 const statusOf = (container: RunningContainer) => container.client.status({}, { timeoutMs: 10_000 });

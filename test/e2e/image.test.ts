@@ -85,7 +85,7 @@ describe("the image for any program", () => {
   );
 });
 
-/** Claude Code decides by itself what it asks for, unless it is told to ask. */
+/** Claude Code decides by itself what it asks for, unless it is made to ask. */
 const COMMANDS: Readonly<Record<AgentKind, readonly string[]>> = {
   claude: ["--", "claude", "--permission-mode", "default"],
   codex: [],

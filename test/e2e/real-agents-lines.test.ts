@@ -23,7 +23,7 @@ const lettersOf = (text: string) => text.replace(/[^a-z0-9]/g, "");
 
 /**
  * In one piece, or in pieces: an agent that is slow to draw says that its turn has ended, and what is on the screen
- * then may lack the end of a line, which is told behind it. No two words of the items are the same.
+ * then may lack the end of a line, which is reported after it. No two words of the items are the same.
  */
 function isTold(item: string, told: string): boolean {
   if (lettersOf(told).includes(lettersOf(item))) return true;

@@ -105,7 +105,7 @@ describe("a sidecar that serves TLS", () => {
     expect(await sidecar.taken()).toEqual(["from a known writer"]);
   });
 
-  it("takes what is put into its folder: another certificate, another CA, and goes on after a kill meanwhile", async () => {
+  it("takes what is put into its folder: another certificate, another CA, and continues after a kill meanwhile", async () => {
     const next = new TestCa("next");
     const files = next.issue({ uris: [SIDECAR], ips: ["127.0.0.1"] });
     let last: unknown;

@@ -85,7 +85,7 @@ export class FakeBridge {
     return this.#must(id).keys;
   }
 
-  /** A session that exists before anybody asked for it. */
+  /** A session that exists before it was asked for. */
   add(id: string, project: string, more: SessionFields = {}): void {
     const info = create(GetSessionResponseSchema, {
       ...{ sessionId: id, projectId: project, provider: "demo", status: SessionStatus.RUNNING },

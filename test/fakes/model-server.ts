@@ -45,7 +45,7 @@ const APIS: Readonly<Record<string, Api>> = {
  */
 export class ModelServer {
   wordDelayMs: number;
-  /** While set, every request is refused for a rate limit that the caller is told to try again after a second. */
+  /** While set, every request is refused for a rate limit with the advice to try again after a second. */
   limited = false;
   readonly #act: (request: ModelRequest) => ModelAct;
   readonly #log: ModelRequest[] = [];

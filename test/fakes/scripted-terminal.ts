@@ -39,7 +39,7 @@ export class ScriptedTerminal implements LaunchedTerminal, SessionTerminal {
   leaves = true;
   /** While set, streams wait for it behind their first event. */
   slow: Promise<void> | undefined;
-  /** What a reader that begins before it is told instead of these numbers. */
+  /** What a reader that begins before it gets instead of these numbers. */
   lostTo = 0n;
   readonly #events: SidecarEvent[] = [];
   readonly #grown = new SignalBus();

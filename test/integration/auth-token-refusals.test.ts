@@ -273,7 +273,7 @@ describe("a stream", () => {
     await eventually("its handler has ended", () => server.open() === 0);
   });
 
-  it("goes on when its caller has shown a newer token over its connection, and ends with that", async () => {
+  it("continues when its caller has shown a newer token over its connection, and ends with that", async () => {
     using stream = await open(ending(2000));
     await stream.show(ending(5000));
     expect(await settled(stream.ended, 3500)).toBe("still open");

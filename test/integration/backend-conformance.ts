@@ -161,7 +161,7 @@ function nudgeTests(start: Start): void {
     expect(await takenMessages(place)).toEqual(messages);
   });
 
-  it("waits for a busy agent, and does not when told to type at once", async () => {
+  it("waits for a busy agent, and does not when asked to type at once", async () => {
     await using place = await started(start, "--turn-ms", "1500");
     await nudge(place.backend, { message: "first" });
     const immediate = await nudge(place.backend, { message: "at once", mode: "immediate" });
@@ -326,7 +326,7 @@ function watchTests(start: Start): void {
     expect(updates.at(-1)?.endReason).not.toBe("");
   });
 
-  it("stops when it is told to", async () => {
+  it("stops when it is asked to", async () => {
     await using place = await started(start);
     const stop = new AbortController();
     const watching = Array.fromAsync(place.backend.watch(watchRequest, stop.signal));

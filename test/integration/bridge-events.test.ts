@@ -110,7 +110,7 @@ describe("a stream of events", () => {
     expect(unnamed).toMatchObject({ kind: "invalid" });
   });
 
-  it("goes on after what its subscriber has acknowledged, over another connection, each caller by itself", async () => {
+  it("continues after what its subscriber has acknowledged, over another connection, each caller by itself", async () => {
     const agent = await begin("acks");
     say(agent, 10);
     const first = async (client: Client<typeof BridgeService>, subscriberId: string) => {

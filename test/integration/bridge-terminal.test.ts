@@ -98,7 +98,7 @@ describe("a terminal session", () => {
     await untilStatus("t3", SessionStatus.STOPPED);
   });
 
-  it("goes on when its sidecar is killed, and fails when nothing of its agent is left either", async () => {
+  it("continues when its sidecar is killed, and fails when nothing of its agent is left either", async () => {
     await start("t5");
     await untilStatus("t5", SessionStatus.RUNNING);
     const { epoch } = await client().getSession({ sessionId: "t5" });

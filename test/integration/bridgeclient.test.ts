@@ -160,7 +160,7 @@ it("is refused with a certificate of a CA that the bridge does not know", async 
   expect(error.fromServer).toBe(false);
 });
 
-it("uses a new certificate for the next call, while a stream goes on with the old one", async () => {
+it("uses a new certificate for the next call, while a stream continues with the old one", async () => {
   scene.bridge.add("s1", "p1");
   const client = newClient();
   const events = client.session("s1").events();

@@ -205,7 +205,12 @@ describe("each way in which trust fails", () => {
 
   it.each<[string, string[], RegExp, RegExp]>([
     ["an issuer that is not known", ["--jwt-issuer", "nobody"], /issuer/, /--jwt-issuer is the name/],
-    ["a token for somebody else", ["--jwt-audience", "other"], /for somebody else|audience|not for/, /--jwt-audience/],
+    [
+      "a token for another audience",
+      ["--jwt-audience", "other"],
+      /for somebody else|audience|not for/,
+      /--jwt-audience/,
+    ],
   ])("%s", async (_what, flags, message, hint) => {
     const { code, lines } = await errorOf(["agents", ...trust, ...flags]);
     expect(code).toBe(4);
@@ -231,7 +236,7 @@ describe("each way in which trust fails", () => {
     ]);
   });
 
-  it("nobody listens", async () => {
+  it("there is no listener", async () => {
     const { code, lines } = await errorOf(["agents", ...trust], { GT_SERVER: "127.0.0.1:1" });
     expect(code).toBe(4);
     expect(lines[0]).toContain("ECONNREFUSED");

@@ -110,7 +110,7 @@ describe("peek gives exactly the last lines", () => {
     }
   });
 
-  it("on the alternate screen, which is told", async () => {
+  it("on the alternate screen, which is reported", async () => {
     await using sidecar = await printing(`${numbered(40)}\n\x1b[?1049h\x1b[Hfull screen\r\nsecond row`);
     const lines = await truth(sidecar);
     for (const count of [1, 2, ROWS, 30]) {
@@ -140,7 +140,7 @@ describe("what is shown is text", () => {
     expect(output.replace(/\x1b\[[0-9;:]*m/g, "")).toBe("link\nred bold\ndone");
   });
 
-  it("keeps a style that goes on over several lines, whichever of them are asked for", async () => {
+  it("keeps a style that continues over several lines, whichever of them are asked for", async () => {
     await using sidecar = await printing("\x1b[31mone\ntwo\nthree\x1b[0m\nplain\n");
     for (const count of [2, 3, 4]) {
       const { output } = await sidecar.client.peek({ lines: count, ansi: true });

@@ -111,7 +111,7 @@ describe("a raw watch", () => {
     expect(assembled.bytes.equals(await recorded())).toBe(true);
   });
 
-  it("goes on where a watcher left off, and refuses an offset that is yet to come", async () => {
+  it("continues where a watcher left off, and refuses an offset that is yet to come", async () => {
     const { sidecar, go, recorded } = await printing(400_000, 3);
     await using _ = sidecar;
     const first = new Assembled();

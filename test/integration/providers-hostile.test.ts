@@ -157,7 +157,7 @@ describe.concurrent("an agent that misbehaves", () => {
 });
 
 describe("an agent that prints too much", () => {
-  it("floods: nothing is lost, the event loop goes on, and a reader that does not read holds it back", async () => {
+  it("floods: nothing is lost, the event loop continues, and a reader that does not read holds it back", async () => {
     await using session = await start("floods", false);
     const before = process.memoryUsage().rss;
     await session.send("go", "f-1");
@@ -174,7 +174,7 @@ describe("an agent that prints too much", () => {
     expect(turn.ms).toBeLessThan(100);
   });
 
-  it("prints 100 MB on one line: its beginning is shown, the rest is named, and the event loop goes on", async () => {
+  it("prints 100 MB on one line: its beginning is shown, the rest is named, and the event loop continues", async () => {
     await using session = await start("long-line");
     const before = process.memoryUsage().rss;
     using turn = new LongestTurn();

@@ -224,7 +224,7 @@ async function rawHttp2(port: number, read = true) {
 /** `:method: POST`, `:scheme: http`, `:path: /`, `:authority: a` in HPACK. */
 const HEADERS = Buffer.from([0x83, 0x86, 0x84, 0x41, 0x01, 0x61]);
 
-describe("an HTTP/2 connection that is used to flood ends, and the server goes on:", () => {
+describe("an HTTP/2 connection that is used to flood ends, and the server continues:", () => {
   const goesOn = async (url: string) => {
     using connection = sidecarTransport({ baseUrl: url });
     expect(await createClient(Health, connection.transport).check({})).toMatchObject({ status: 1 });

@@ -139,7 +139,7 @@ async function idleSession(url: string, options: SecureClientSessionOptions = {}
 }
 
 describe("connections without a call", () => {
-  it("get GOAWAY in time although they send PING, and our client goes on over a new one", async () => {
+  it("get GOAWAY in time although they send PING, and our client continues over a new one", async () => {
     await using fixture = await startRpcServer({ limits: { idleMs: 300 } });
     const session = await idleSession(fixture.url);
     let goaway: number | undefined;

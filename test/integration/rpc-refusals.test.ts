@@ -135,7 +135,7 @@ describe("a connection is refused", () => {
     expect(answer.length).toBeLessThanOrEqual(7);
   });
 
-  it("is counted, and the server goes on", async () => {
+  it("is counted, and the server continues", async () => {
     const text = await server.metrics.registry.metrics();
     const count = /gastown_connections_refused_total\{reason="handshake"\} (\d+)/.exec(text)?.[1];
     expect(Number(count)).toBeGreaterThan(5);

@@ -183,7 +183,7 @@ describe("a connection", () => {
     expect(await failureOf(client.peek({ lines: 1 }))).toMatchObject({ kind: "unauthenticated" });
   });
 
-  it("of a caller whose CA is an intermediate one is good while that CA stands in ca.crt itself", async () => {
+  it("of a caller whose CA is an intermediate one is accepted while that CA is itself in ca.crt", async () => {
     const between = new TestCa("between", old);
     using connection = connectWith(CLIENT, between);
     const refused = await failureOf(connection.client.peek({ lines: 1 }));

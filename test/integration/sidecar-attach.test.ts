@@ -119,7 +119,7 @@ it("lets Ctrl-C overtake a flood that one terminal does not read, and shows that
   await using sidecar = await startSidecar({ agent: "generic", command: ["sh", "-c", flood] });
   const { promise, resolve } = Promise.withResolvers<void>();
   await using stuck = attachCall(sidecar.client, { readOnly: true, readAfter: promise });
-  using _ = { [Symbol.dispose]: resolve }; // what fails before is told, instead of a terminal that never ends
+  using _ = { [Symbol.dispose]: resolve }; // an earlier failure is reported, instead of a terminal that never ends
   await using ann = attachCall(sidecar.client);
   // More than what the connection holds (1 MiB) and what may wait to be drawn (4 MiB).
   await until(

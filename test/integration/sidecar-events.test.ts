@@ -162,7 +162,7 @@ describe("a reader", () => {
     expect(missingNumbers(slow)).toEqual([]);
   });
 
-  it("goes on after what it has acknowledged, also after a crash, and others from the start", async () => {
+  it("continues after what it has acknowledged, also after a crash, and others from the start", async () => {
     await using sidecar = await shell("seq 1 500; sleep 1000");
     await using reader = new EventReader(sidecar.client);
     await reader.until("the pause", ({ text }) => text.includes("500\n"));

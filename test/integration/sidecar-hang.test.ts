@@ -34,7 +34,7 @@ const endOf = ({ client }: RunningSidecar, requestId: string) =>
   });
 
 describe("an agent that hangs while a message is typed", () => {
-  it("gets nothing more typed, is never idle, and takes the next message when it goes on, without the first", async () => {
+  it("gets nothing more typed, is never idle, and takes the next message when it continues, without the first", async () => {
     await using sidecar = await start("--stall-after", "3s");
     const { client } = sidecar;
     const states = new Set<AgentState>();
@@ -61,7 +61,7 @@ describe("an agent that hangs while a message is typed", () => {
     expect((await client.status({})).draft).toBe(false);
   });
 
-  it("has its text submitted when it goes on before the receipt was given", async () => {
+  it("has its text submitted when it continues before the receipt was given", async () => {
     await using sidecar = await start();
     let receipt: ReturnType<typeof sidecar.client.nudge>;
     {

@@ -57,7 +57,7 @@ describe("StopAgent", () => {
     expect(await sidecar.client.status({})).toMatchObject({ state: AgentState.DEAD, exitCode: 7, restarts: 0 });
   });
 
-  it("goes on while the serving half is killed, and the sidecar leaves with the agent's code", async () => {
+  it("continues while the serving half is killed, and the sidecar leaves with the agent's code", async () => {
     const command = ["sh", "-c", "trap 'sleep 2; exit 9' TERM; trap '' INT; echo up; while :; do sleep 0.1; done"];
     await using sidecar = await startSidecar({ agent: "generic", command, flags: ["--restart", "always"] });
     await sidecar.untilState(AgentState.UNCERTAIN);
@@ -68,7 +68,7 @@ describe("StopAgent", () => {
     kill(pid, "SIGKILL");
     expect(await stopped).toBe("cut");
     expect(await sidecar.exited).toBe(9);
-    expect(sidecar.log().split("agent stopped")).toHaveLength(2); // it is told once
+    expect(sidecar.log().split("agent stopped")).toHaveLength(2); // it is logged once
   });
 
   it("refuses a grace time below zero", async () => {

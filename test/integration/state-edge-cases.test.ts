@@ -15,7 +15,7 @@ const run = promisify(execFile);
 
 const withFlags = (...flags: string[]) => startSidecar((dir) => ({ command: demoCommand(dir, ...flags) }));
 
-/** Every state that is told within so long a time. */
+/** Every state that is reported within that time. */
 async function told(sidecar: RunningSidecar, ms: number): Promise<ReadonlySet<AgentState>> {
   const states = new Set<AgentState>();
   for (const end = performance.now() + ms; performance.now() < end; await sleep(20)) {

@@ -81,7 +81,7 @@ describe("readFifo", () => {
     await done;
   });
 
-  it("goes on when writers come and go", async () => {
+  it("continues when writers come and go", async () => {
     await using fifo = await heldFifo();
     await using one = reading(fifo.path);
     for (const text of ["a", "b", "c"]) {
@@ -176,7 +176,7 @@ describe("the pipe of a pane", () => {
     expect((await box.pane.facts()).piped).toBe(false);
   });
 
-  it("goes on over a respawn", async () => {
+  it("continues over a respawn", async () => {
     await using fifo = await heldFifo();
     await using box = await tmuxSandbox({ argv: ["cat"] });
     await using one = reading(fifo.path);

@@ -152,7 +152,7 @@ describe("TmuxServer", () => {
     expect(server.exit).toEqual({ code: 0, signal: null });
   });
 
-  it("does not take the socket of a server that runs: the second one fails, the first one goes on", async () => {
+  it("does not take the socket of a server that runs: the second one fails, the first one continues", async () => {
     await using box = await tmuxSandbox();
     const second = serverFor(box.dir).run(new AbortController().signal);
     await expect(second).rejects.toMatchObject({ kind: "already-exists" });

@@ -1,4 +1,4 @@
-// Works with real agents for as long as it is told to, and counts what was told wrong. `--help` says what can be
+// Works with real agents for a given time, and counts what was reported wrong. `--help` says what can be
 // chosen.
 import { writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";

@@ -58,7 +58,7 @@ export class FakeClock implements Clock {
     });
   }
 
-  /** Lets `ms` pass: wakes whoever sleeps till then, one after the other, those included that fall asleep meanwhile. */
+  /** Lets `ms` pass: wakes all that sleep until then, one by one, including those that fall asleep meanwhile. */
   async advance(ms: number): Promise<void> {
     const end = this.#ms + ms;
     await settle();

@@ -9,7 +9,7 @@ const KERNEL_THREAD = 0x00200000;
 const LISTENING_TCP = "0A";
 const LISTENING_UNIX = "00010000";
 
-/** What was there at one moment, whoever holds it. */
+/** What existed at one moment, whatever holds it. */
 export interface Present {
   /** When each process began, by its pid: a pid alone may come to be another's. */
   readonly processes: ReadonlyMap<string, string>;

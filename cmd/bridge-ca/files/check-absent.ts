@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { DomainError } from "../../../internal/base/errors.ts";
-import { stands } from "./file-errors.ts";
+import { pathExists } from "./file-errors.ts";
 import { type FileContext, recoverFolder, takeFolders } from "./write-files.ts";
 
 /**
@@ -14,12 +14,12 @@ export async function checkAbsent(
   names: readonly string[],
   force: "has-force" | "no-force",
 ): Promise<void> {
-  if (!stands(folder)) return;
+  if (!pathExists(folder)) return;
   await using _taken = await takeFolders(context, [folder]);
   recoverFolder(context, folder);
   for (const name of names) {
     const path = join(folder, name);
-    if (!stands(path)) continue;
+    if (!pathExists(path)) continue;
     const hint =
       force === "has-force" ? "--force replaces it" : "it is never replaced: move it away, or choose another name";
     throw new DomainError("already-exists", `${path} already exists`, { fields: { hint } });

@@ -31,7 +31,7 @@ export function fileError(action: string, path: string, err: unknown): unknown {
  * Whether anything is there, be it a link to nothing.
  * @throws DomainError when the system does not tell
  */
-export function stands(path: string): boolean {
+export function pathExists(path: string): boolean {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
   } catch (err) {

@@ -27,7 +27,7 @@ function faultsOf(text: string): readonly string[] {
   return [];
 }
 
-it("reads the requirement's example as it stands", () => {
+it("reads the requirement's example unchanged", () => {
   const { config, warnings } = read(REQUIREMENT);
   expect(config).toMatchObject({
     listen: { host: "0.0.0.0", port: 9445 },

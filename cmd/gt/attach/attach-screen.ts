@@ -29,7 +29,7 @@ const MOUSE = { none: "none", x10: "press", vt200: "press", drag: "drag", any: "
 const TITLE_MAX = 200;
 
 /**
- * The agent's window as an attached terminal keeps it, fed with what Attach sends. Whoever draws it for a person draws
+ * The agent's window as an attached terminal keeps it, fed with what Attach sends. What a person sees is drawn from its
  * cells: no byte of the agent reaches a person's terminal.
  */
 export class AttachScreen {

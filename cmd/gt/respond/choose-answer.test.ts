@@ -23,7 +23,7 @@ describe("the choice that a person meant", () => {
     ["a beginning that is unique", "Yes, a", "2"],
     ["another letter case and more blanks", "  YES,   and ", "2"],
     ["one letter", "n", "3"],
-  ])("is told by %s", (_, said, key) => {
+  ])("is chosen by %s", (_, said, key) => {
     expect(chosenKey(dialog, said)).toBe(key);
   });
 

@@ -27,7 +27,7 @@ function backendOf(...answers: (AgentStatus | Error)[]): Pick<Backend, "status" 
 }
 
 describe("waiting", () => {
-  it("goes on while the sidecar is away for a moment", async () => {
+  it("continues while the sidecar is away for a moment", async () => {
     const backend = backendOf(status("busy"), gone(), gone(), status("idle"));
     expect(await waitUntil("idle", backend, options, signal)).toMatchObject({
       reached: true,
@@ -43,7 +43,7 @@ describe("waiting", () => {
     await expect(waitUntil("idle", backendOf(gone()), options, signal)).rejects.toThrow("connection refused");
   });
 
-  it("goes on while its control plane starts the session, as long as the time lasts", async () => {
+  it("continues while its control plane starts the session, as long as the time lasts", async () => {
     const starting = new DomainError("unavailable", "session is starting", { fields: { session: "starting" } });
     const backend = backendOf(starting, starting, status("idle"));
     expect(await waitUntil("idle", backend, options, signal)).toMatchObject({ reached: true });

@@ -93,7 +93,7 @@ async function statusOf(backend: Pick<Backend, "status">, signal: AbortSignal): 
   }
 }
 
-/** A sidecar may exit right after its agent, before anybody asks again: the end of a stream that is open tells it. */
+/** A sidecar may exit right after its agent, before it is asked again: the end of an open stream shows it. */
 function watchEnd(backend: Pick<Backend, "watch">, signal: AbortSignal) {
   const stop = new AbortController();
   let ended = false;

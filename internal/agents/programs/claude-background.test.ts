@@ -15,7 +15,7 @@ const STOP = {
 const read = (payload: object) => claude.readHook("turn-ended payload.w62M2qKbIP", JSON.stringify(payload));
 
 describe("the end of a turn, as Claude Code's hook tells it", () => {
-  it("names what goes on behind it", () => {
+  it("names what runs in its background", () => {
     expect(read(STOP)).toEqual({
       type: "turn-ended",
       background: [

@@ -112,7 +112,7 @@ describe("a command of the form of a list", () => {
     ]);
   });
 
-  it("does not replace the rest of a choice of Codex that goes on in the next row", () => {
+  it("does not replace the rest of a choice of Codex that continues in the next row", () => {
     const labels = ["Yes, proceed (y)", "Yes, and don't ask again for commands that start with", "No (esc)"];
     const screen = draw.codexPermission({ quoted, labels, descriptions: ["1. No`", "2. Yes"], selected: 0 });
     expect(shape(profileNamed("codex").view(screen).dialog)?.map(([, label]) => label)).toEqual(labels);

@@ -83,7 +83,7 @@ export class EventFanout {
     this.#woken.resolve();
   }
 
-  /** A turn for everybody; true: there may be more at once. */
+  /** A turn for each; true: there may be more at once. */
   async #round(): Promise<boolean> {
     let isMore = false;
     let until = performance.now() + SLICE_MS;

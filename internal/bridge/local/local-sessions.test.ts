@@ -68,7 +68,7 @@ describe("a start", () => {
     expect(await refused).toBe("precondition");
   });
 
-  it("answers STARTING when the agent takes long, and the session goes on", async () => {
+  it("answers STARTING when the agent takes long, and the session continues", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     provider.startHold = promise;
     const started = start();

@@ -78,7 +78,7 @@ describe("a session's token file", () => {
     expect(claims()["jti"]).not.toBe(first["jti"]);
   });
 
-  it("of an earlier process is removed, unless its session goes on", async () => {
+  it("of an earlier process is removed, unless its session continues", async () => {
     tokens.keep(one)[Symbol.dispose]();
     writeFileSync(pathOf({ project: "shop", id: "gone" }), "old");
     writeFileSync(`${pathOf(one)}.new`, "half");

@@ -89,7 +89,7 @@ describe("a session in a terminal", () => {
     expect(await read(1n, "e1")).toMatchObject([{ seq: 2n, text: "hello\n", epoch: "e1" }]);
   });
 
-  it("reads its sidecar once for all subscribers, and goes on where the stream broke", async () => {
+  it("reads its sidecar once for all subscribers, and continues where the stream broke", async () => {
     await start();
     await read();
     await read();
@@ -234,7 +234,7 @@ describe("a session in a terminal", () => {
     expect((await read()).at(-1)).toMatchObject({ type: EventType.SESSION_STOPPED, done: true });
   });
 
-  it("of an earlier bridge goes on under its id, with its events", async () => {
+  it("of an earlier bridge continues under its id, with its events", async () => {
     stop.abort();
     await clock.until(running);
     const config = { project: "p1", sessionId: "s1", repoPath: "/tmp", cwd: "/tmp", options: {} };

@@ -117,7 +117,7 @@ describe("the replacement of the CA by the replica that leads", () => {
     expect(phase()).toBe("reissuing");
   });
 
-  it("goes on where the replica before it was cut off, whichever write was not made", async () => {
+  it("continues where the replica before it was cut off, whichever write was not made", async () => {
     await lead(begun);
     for (const wanted of ["reissuing", "retiring", "steady"]) {
       secrets.crashBefore = secrets.writes.length;

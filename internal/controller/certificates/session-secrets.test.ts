@@ -108,7 +108,7 @@ describe("the watch of sessions' Secrets", () => {
     expect(secrets.earliestEnd).toBe(leaf.validToDate.getTime());
   });
 
-  it("does not mind what stands in them, and passes by Secrets that no session should have", async () => {
+  it("ignores what is in them, and Secrets that no session should have", async () => {
     kube.set(SECRETS, { metadata: { name: "agent-one-tls", labels: OURS }, data: { "tls.crt": "!", "ca.crt": 5 } });
     kube.set(SECRETS, { metadata: { name: "agent-two-tls", labels: OURS } });
     await settle();

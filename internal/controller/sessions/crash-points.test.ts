@@ -122,7 +122,7 @@ describe("a crash between any two calls", { timeout: 30_000 }, () => {
     expect(crashes).toBeGreaterThanOrEqual(3);
   });
 
-  it("of StopSession leaves no session that goes on: the leader stops the agent, and keeps its events for the retention", async () => {
+  it("of StopSession leaves no session that continues: the leader stops the agent, and keeps its events for the retention", async () => {
     const crashes = await eachCrash(async (calls) => {
       const first = await running();
       first.callsLeft = calls;

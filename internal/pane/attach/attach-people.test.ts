@@ -161,7 +161,7 @@ describe("typing", () => {
   });
 });
 
-it("tells everybody who comes and goes, by a name that is safe to show", () => {
+it("tells every person who comes and goes, by a name that is safe to show", () => {
   const first = house.people.enter(ann);
   const second = house.people.enter({ ...looker, name: `\x1b]0;x\x07 eve\n${"x".repeat(100)}` });
   expect(second.name).toBe(`eve ${"x".repeat(60)}`);

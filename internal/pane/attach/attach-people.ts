@@ -26,7 +26,7 @@ export interface PeopleOptions {
 
 /** A person counts as typing for this long after a key. */
 const TYPING_MS = 2000;
-/** A person whose connection broke may be back soon, as may everybody when this process has only begun. */
+/** A person whose connection broke may be back soon, as may all of them when this process has just begun. */
 const RETURN_MS = 5000;
 const LOOK_MS = 1000;
 /** The time between two sizes: dragging a window's edge produces many. */

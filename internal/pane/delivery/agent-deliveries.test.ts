@@ -157,7 +157,7 @@ describe("an agent that hangs while a text of ours is taken out", () => {
     };
   });
 
-  it("still shows the text of ours however often a message comes, and the next one goes through once it goes on", async () => {
+  it("still shows the text of ours however often a message comes, and the next one goes through once it continues", async () => {
     for (let i = 0; i < 5; i++) {
       expect(await deliver("b", "the next one")).toMatchObject({ type: "retry" });
       expect(await deliveries.situation(signal)).toMatchObject({ undrawn: true, draft: false });

@@ -136,7 +136,7 @@ describe("a text that was not seen to leave an unreadable prompt", () => {
   };
 
   it.each([
-    ["keys that somebody presses", () => office.mailbox.exclusively(() => Promise.resolve())],
+    ["keys that a person presses", () => office.mailbox.exclusively(() => Promise.resolve())],
     ["an interruption", () => office.mailbox.interrupt(() => Promise.resolve())],
   ])("is remembered until %s", async (_, press) => {
     office.deliver = strands;

@@ -244,7 +244,7 @@ describe("the pen", () => {
     expect(seen).toBe(false);
   });
 
-  it("goes on after a writer that failed", async () => {
+  it("continues after a writer that failed", async () => {
     await expect(office.mailbox.exclusively(() => Promise.reject(new Error("no")))).rejects.toThrow("no");
     expect((await office.sent("hello")).outcome).toBe("submitted");
   });

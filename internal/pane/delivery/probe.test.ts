@@ -69,7 +69,7 @@ describe("a text that has left its composer", () => {
     expect(repeated(["", "", "> "], ["[Pasted]", "", "> "])).toBe("unseen");
   });
 
-  it("is not taken for what stood there before, nor for what stands in the composer", () => {
+  it("is not confused with what was there before, nor with what is in the composer", () => {
     expect(repeated(["say hello there.b", "", ""], ["say hello there.b", "", ""])).toBe("unseen");
     expect(repeated(["", "", ""], ["", "", "say hello there.b"])).toBe("unseen");
   });

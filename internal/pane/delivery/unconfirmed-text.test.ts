@@ -15,7 +15,7 @@ function left(): UnconfirmedText {
 }
 
 describe("a text that was not seen to leave an unreadable prompt", () => {
-  it("stands while it is on the screen, and while it was never seen there", () => {
+  it("lasts while it is on the screen, and while it was never seen there", () => {
     const leftover = left();
     expect(leftover.stands(screenOf(["$ make"]), QUIET)).toBe(true);
     expect(leftover.stands(STANDING, QUIET)).toBe(true);
@@ -24,7 +24,7 @@ describe("a text that was not seen to leave an unreadable prompt", () => {
 
   it.each([
     ["was cleared", screenOf(["$ make", "done", "$ "])],
-    ["went up as somebody sent it off", screenOf([`$ ${TEXT}`, "please: not found", "$ "])],
+    ["went up because a person submitted it", screenOf([`$ ${TEXT}`, "please: not found", "$ "])],
   ])("is gone once it %s", (_, after) => {
     const leftover = left();
     expect(leftover.stands(STANDING, QUIET)).toBe(true);

@@ -51,7 +51,7 @@ const NEVER = new AbortController().signal;
 
 /**
  * Draws the bytes of a ring on an emulator, in slices and in their order, with what happens to the screen between two
- * bytes in its place (`turn`). Falls behind rather than hold up anybody.
+ * bytes in its place (`turn`). Falls behind rather than delay others.
  */
 export class Drawing {
   readonly emulator: Emulator;

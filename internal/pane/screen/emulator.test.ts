@@ -19,7 +19,7 @@ describe("a screen", () => {
     expect(emulator.screen()).toMatchObject({ cols: 20, rows: 5, cursorX: 3, cursorY: 2, alternate: false });
   });
 
-  it("goes on where its rows have moved to while the window was resized behind an alternate one", async () => {
+  it("continues where its rows have moved to while the window was resized behind an alternate one", async () => {
     const emulator = await drawn(`${"a".repeat(25)}\r\ntwo\r\n\x1b[?1049hfull\r\nscreen`);
     emulator.resize(40, 5);
     await emulator.write("\x1b[?1049lx");

@@ -70,7 +70,7 @@ describe("the lines of a main screen that was hidden while its window became nar
     expect(reported).toEqual([LONG, "last", ...fresh.slice(0, -1), `${fresh.at(-1)}…`]);
   });
 
-  it("go on where the program goes on in the cursor's line", async () => {
+  it("continue where the program continues in the cursor's line", async () => {
     const { emulator, reported } = await printed(`${LONG}\r\nlast${ON}`);
     await emulator.replace(`${LONG.slice(0, 20)}\r\nlast\x1b[2;5H${ON}`, 20, 5);
     await emulator.write(`${OFF} word`);

@@ -98,7 +98,7 @@ it("erases up to the screen's last cell, and no mark of a row in the history", a
   expect([scrolled.historyLines, scrolled.rowsText(100)[1]]).toEqual([3, { text: "abc", wrapped: true }]);
 });
 
-it("a row goes on from none that was erased", async () => {
+it("no row continues one that was erased", async () => {
   const { lines } = (await drawn(`${FULL}a\x1b[H\x1b[2K`)).screen();
   expect(lines.map((line) => line.wrapped)).toEqual([false, false, false, false]);
 });

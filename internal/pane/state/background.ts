@@ -59,7 +59,7 @@ function unnamedOf(before: readonly BackgroundTask[], listed: readonly { readonl
 
 const unnamedId = (kind: BackgroundKind, index: number | "") => `${kind}-${index === "" ? "" : index + 1}`;
 
-/** Both come from an agent, which may have them from anybody. */
+/** Both come from an agent, which may have them from anywhere. */
 function shortLine(text: string): string {
   const plain = foldedLine(text);
   const characters = Array.from(plain.slice(0, 2 * MAX_TITLE + 2));

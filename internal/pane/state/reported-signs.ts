@@ -71,7 +71,7 @@ export class ReportedSigns implements Omit<AgentSigns, "waitsForPerson"> {
   /** A new life of the agent: nothing that was known of the old one holds. */
   started(): void {
     this.#life = { number: this.#life.number + 1, startedAt: this.#clock.monotonicMs() };
-    // An agent may have reported before anybody looked for it.
+    // An agent may have reported before it was looked for.
     if (this.#process.type !== "expected") this.#hook = undefined;
     this.#file = { type: "unknown" };
     this.tasks.clear();

@@ -71,7 +71,7 @@ function movingRow(screen: Screen, profile: AgentProfile): number {
   return 0;
 }
 
-/** Every state that is told while the agent shows these screens, one a second, for half a minute. */
+/** Every state that is reported while the agent shows these screens, one a second, for half a minute. */
 async function statesOf(one: ScreenCase, by: Rewording, moves: boolean): Promise<ReadonlySet<AgentStateName>> {
   const { signal } = new AbortController();
   const profile = profileNamed(one.profile);

@@ -108,7 +108,7 @@ describe("a monitor", () => {
     expect(monitor.isNew()).toBe(false);
   });
 
-  it("keeps what an agent reported before anybody had looked for it", async () => {
+  it("keeps what an agent reported before it was looked for", async () => {
     monitor.signs.heard({ type: "activity" });
     monitor.signs.started();
     expect(await state()).toBe("busy");

@@ -12,7 +12,7 @@ export interface Picture {
   readonly endReason: string | undefined;
 }
 
-/** Looks once for everybody who wants the same lines. */
+/** Looks once for all who want the same lines. */
 export async function takePicture(deps: WatchDeps, request: WatchRequest): Promise<Picture> {
   const { output, peeker, alive, ended } = deps;
   const wanted = { lines: request.lines, all: false, ansi: request.ansi, joinWrapped: false };

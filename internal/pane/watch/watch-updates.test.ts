@@ -272,7 +272,7 @@ describe("a raw watch", () => {
   });
 
   describe("that comes back", () => {
-    it("goes on without a snapshot where it left off", async () => {
+    it("continues without a snapshot where it left off", async () => {
       await print("hello there");
       const updates = watched({ ...rawRequest, epoch: "e1", afterOffset: 16n });
       expect(await nextOf(updates)).toMatchObject({ kind: "change", offset: 16n, data: Buffer.from("there") });

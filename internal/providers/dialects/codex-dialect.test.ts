@@ -26,7 +26,7 @@ describe("a conversation with Codex", () => {
     expect(text()).toBe("● Conversation thread-1\n");
   });
 
-  it("goes on with a thread in the session's folder, not in the thread's own", async () => {
+  it("continues with a thread in the session's folder, not in the thread's own", async () => {
     const { written } = await opened({ resume: "thread-1" });
     expect(written[2]).toMatchObject({ method: "thread/resume", params: { threadId: "thread-1", cwd: "/a/folder" } });
   });

@@ -27,7 +27,7 @@ describe("lines of a byte stream", () => {
     }
   });
 
-  it("keeps the beginning of a line that is too long, counts the rest, and goes on with the next line", () => {
+  it("keeps the beginning of a line that is too long, counts the rest, and continues with the next line", () => {
     expect(read(4, "abcdef", "ghi\nnext\n")).toEqual([{ text: "abcd", lostBytes: 5 }, whole("next")]);
   });
 

@@ -37,8 +37,8 @@ type TlsOptions = Pick<
  * context and for each later one, because `setSecureContext` falls back to a default for whatever is left out: without
  * `minVersion` TLS 1.2 is open again, without `ca` the system's roots count and our own clients do not.
  *
- * Revocation lists are not given to OpenSSL: with one it refuses every caller whose CA has none, and everybody once one
- * is out of date, and it never looks at a connection again. That is `admit`'s work.
+ * Revocation lists are not given to OpenSSL: with one it refuses every caller whose CA has none, and every caller once
+ * one is out of date, and it never looks at a connection again. That is `admit`'s work.
  */
 export function serverTlsOptions(material: TlsMaterial): TlsOptions {
   return { ...commonOptions(material), requestCert: true };

@@ -67,7 +67,7 @@ export class Connections implements Task {
 
   /**
    * `isLocal`: they come over a unix socket. `identify`: who a certificate without a URI name is of. `until`: default,
-   * the end of the certificate itself. `decided`: told of each connection that is refused or ended.
+   * the end of the certificate itself. `decided`: called for each connection that is refused or ended.
    */
   constructor(
     deps: {

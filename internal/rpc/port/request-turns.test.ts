@@ -44,7 +44,7 @@ it("never begins a request whose caller went away while it waited", () => {
   expect(begun).toEqual(["a1.1", "a1.3"]);
 });
 
-it("refuses a caller that has its share waiting, and everybody when all places are taken", () => {
+it("refuses a caller that has its share waiting, and every caller when all places are taken", () => {
   const { add, turn } = turnsBed({ perTurn: 1, maxWaiting: 3, maxWaitingOfOne: 2 });
   expect(["a1.1", "a1.2", "a1.3", "a1.4"].map(add)).toEqual([true, true, true, false]);
   expect(["b1.1", "c1.1"].map(add)).toEqual([true, false]);

@@ -28,7 +28,7 @@ export type Routes = (router: ConnectRouter) => void;
 export interface AdapterOptions extends ConnectRouterOptions {
   readonly routes: Routes;
   readonly contextValues: (req: ServerRequest) => ContextValues;
-  /** Called when a call begins, which is told of its end. Undefined: it is cut off. */
+  /** Called when a call begins; the result learns of its end. Undefined: the call is cut off. */
   readonly enter: (values: ContextValues) => Call | undefined;
   /** Called when a call begins, with what ends it. `abort` is aborted when the call's stream has closed. */
   readonly began: (values: ContextValues, abort: AbortController, unary: boolean) => void;

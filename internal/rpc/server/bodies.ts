@@ -53,7 +53,7 @@ export function heldAnswer(body: AsyncIterable<Uint8Array>, call: Call): AsyncIt
       return part;
     },
   };
-  // Whoever writes tells the handler of its failures, if it wants to know.
+  // The writer reports its failures to the handler, if the handler wants to know.
   if (parts.throw) held.throw = (err) => parts.throw?.(err) ?? Promise.reject(err);
   if (parts.return) held.return = () => parts.return?.() ?? Promise.resolve({ done: true, value: undefined });
   return { [Symbol.asyncIterator]: () => held };

@@ -26,7 +26,7 @@ describe("calls at a time", () => {
     expect(refusals).toEqual([undefined, undefined, exhausted, undefined]);
   });
 
-  it("are refused to everybody when there is no room, until one has ended", () => {
+  it("are refused to every caller when there is no room, until one has ended", () => {
     const calls = new Calls(limits);
     const [first] = ["a", "b", "c"].map((name) => calls.enter(known(`spiffe://t/client/${name}`)));
     const refused = calls.enter(known("spiffe://t/client/d"));

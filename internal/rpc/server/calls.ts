@@ -3,7 +3,7 @@ import { DomainError } from "../../base/errors.ts";
 import { connectErrorOf } from "../common/errors.ts";
 
 export interface CallLimits {
-  /** Calls that are answered at a time, streams included; more are told so, and beyond twice as many cut off. */
+  /** Calls that are answered at a time, streams included; more are refused, and beyond twice as many cut off. */
   readonly maxCalls: number;
   /** Of these, how many may be of one caller, so that nobody holds all others out. */
   readonly maxCallsOfOne: number;

@@ -26,7 +26,7 @@ export interface FrameTarget {
 }
 
 /**
- * A message of a stream, encoded once for everybody who gets it: its envelope is the same in gRPC, gRPC-Web and
+ * A message of a stream, encoded once for all who get it: its envelope is the same in gRPC, gRPC-Web and
  * Connect, and an uncompressed message is legal whatever was negotiated.
  */
 export class Frame<Desc extends DescMessage = DescMessage> implements StreamFrame {

@@ -14,7 +14,7 @@ export interface HealthListenerOptions extends ListenAddress {
 }
 
 /**
- * A probe is a new connection with one request: it gets the place of an older one, whoever holds that. Anyone may call
+ * A probe is a new connection with one request: it takes the place of an older one, no matter whose. Anyone may call
  * here, so a connection has few streams.
  */
 const LIMITS = {

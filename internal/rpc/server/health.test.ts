@@ -47,7 +47,7 @@ it("stays down once shut down", () => {
   expect([...health.services().values()]).toEqual([false, false, false]);
 });
 
-it("serves nothing while a hindrance stands, and afterwards what was set meanwhile", async () => {
+it("serves nothing while a hindrance lasts, and afterwards what was set in the meantime", async () => {
   const health = new HealthState();
   health.set("", true);
   health.hinder("no certificate", true);

@@ -21,7 +21,7 @@ export class HealthState {
     this.#tell();
   }
 
-  /** Something that keeps every service from its work, in words for whoever probes; false: it does not any more. */
+  /** Something that keeps every service from its work, in words for probes; false: it no longer does. */
   hinder(hindrance: string, stands: boolean): void {
     if (this.#hindrances.has(hindrance) === stands) return;
     if (stands) this.#hindrances.add(hindrance);

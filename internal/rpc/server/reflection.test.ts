@@ -68,7 +68,7 @@ describe("files", () => {
     expect(second).toEqual(["gastown/v1/sidecar.proto"]);
   });
 
-  it("that are not known are an answer, and the stream goes on", async () => {
+  it("that are not known are an answer, and the stream continues", async () => {
     const answers = await filesFor(
       { case: "fileByFilename", value: "etc/passwd" },
       { case: "fileContainingSymbol", value: "x.Y" },

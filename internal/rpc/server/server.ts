@@ -40,7 +40,7 @@ import type { Metrics } from "./metrics.ts";
 export interface RpcServerDeps {
   readonly logger: Logger;
   readonly clock: Clock;
-  /** Set to NOT_SERVING when the server is told to stop. */
+  /** Set to NOT_SERVING when the server is asked to stop. */
   readonly health?: HealthState;
   readonly metrics?: Metrics;
   /** For an audit log. With it a refusal's details name the call's correlation id. */

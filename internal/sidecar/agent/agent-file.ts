@@ -26,7 +26,7 @@ export class AgentFileReader implements Task {
   readonly #deps: AgentFileDeps;
   readonly #home: string;
   readonly #strict: boolean;
-  /** Version of the file that was told of last. */
+  /** Version of the file that was reported last. */
   #seen: string | undefined;
 
   /** `strict`: no part of the file's path may be a link, because the agent is not trusted. */

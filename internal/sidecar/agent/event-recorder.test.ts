@@ -154,7 +154,7 @@ describe("an agent that becomes idle", () => {
     expect(await stage.reported()).toEqual(["answer\n", "is idle"]);
   });
 
-  it("and goes on at once has both reported, in order, and its lines at the next stop", async () => {
+  it("and continues at once has both reported, in order, and its lines at the next stop", async () => {
     await stage.draw("");
     await stage.print("answer\r\n");
     stage.is("idle");
@@ -256,7 +256,7 @@ describe("a program of which no state is known", () => {
     expect((await stage.reported()).slice(1).join("")).toBe("10 %\n20 %\n");
   });
 
-  it("has the part of a line that stood known by another process, which goes on with it", async () => {
+  it("has the part of a line that stood known by another process, which continues with it", async () => {
     await stage.print("working …");
     await stage.clock.advance(3000);
     const { standing } = restoreEvents(stage.journal);

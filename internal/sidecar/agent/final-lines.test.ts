@@ -166,7 +166,7 @@ it("tells each line of a plain output once, however it is cut into scrolling and
 });
 
 describe("on a real terminal", () => {
-  /** Prints, looks and resizes as reported; returns what was told of it. */
+  /** Prints, looks and resizes as reported; returns what was reported of it. */
   async function play(steps: readonly Step[]) {
     const { lines, reported } = recorder();
     const emulator = new Emulator({ cols: 30, rows: 8, scrollback: 1000 });

@@ -106,7 +106,7 @@ describe("a life of the agent", () => {
     born(half, 7);
     half.agent.dead({ exit: { code: 0 }, restartDue: false, crashLoop: false });
     expect(half.agent.ended).toBe("the agent has ended");
-    born(half, 8); // by somebody's hand
+    born(half, 8); // by a person
     expect(half.agent.ended).toBeUndefined();
   });
 

@@ -175,7 +175,7 @@ describe("the monitor of the agent's session", () => {
     expect([life.alive, life.pid, life.restarts, life.pane?.id]).toEqual([true, 100, 0, "%0"]);
   });
 
-  it("goes on with the life that the journal knows", async () => {
+  it("continues with the life that the journal knows", async () => {
     const { life } = await watch({ before: { pid: 100, startedAt: 5, restarts: 2 } });
     expect(told).toEqual(["agent 100", "alive 100", "arm"]);
     expect([life.startedAt, life.restarts]).toEqual([5, 2]);

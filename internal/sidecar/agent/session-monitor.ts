@@ -36,7 +36,7 @@ export type SessionClient = Pick<
 export interface LifeListener {
   /** The agent runs, in this pane. `fresh`: it was started just now; else it had been running before. */
   alive(life: { readonly pid: number; readonly fresh: boolean }): void;
-  /** The pane has this size, whoever gave it: an agent can do that, too. Told repeatedly. */
+  /** The pane has this size, which an agent can change, too. Called repeatedly. */
   sized(size: { readonly cols: number; readonly rows: number }): void;
   /** The pane's output must be piped (again): the pane is new, or the pipe was lost. */
   arm(pane: TmuxPane): Promise<void>;

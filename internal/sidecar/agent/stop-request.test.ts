@@ -65,7 +65,7 @@ describe("stopping the agent", () => {
     expect(await stopped).toEqual({ exitCode: 1, signal: "", alreadyStopped: true });
   });
 
-  it("goes on in the next process when the one that was asked is gone", () => {
+  it("continues in the next process when the one that was asked is gone", () => {
     const { orders, said, stopper } = setUp({ asked: true });
     expect(stopper.asked.aborted).toBe(true);
     stopper.alive();

@@ -17,7 +17,7 @@ import {
 export interface HalvesLinkListenerDeps {
   readonly logger: Logger;
   readonly greeting: Greeting;
-  /** What is told; questions are answered here. */
+  /** Receives what is reported; questions are answered here. */
   readonly onMessage: (message: Exclude<ControlMessage, ControlQuestion>) => void;
   /** Facts about a process as this one sees it. */
   readonly inspect: (pid: number, work: boolean) => ProcessFacts;

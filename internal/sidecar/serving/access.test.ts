@@ -47,7 +47,7 @@ describe("who may call what", () => {
     ["a reader", client("reader"), [...READ, ...FREE]],
     ["a nudger", client("nudger"), [...READ, ...NUDGE, ...FREE]],
     ["an operator", client("operator"), [...READ, ...NUDGE, ...OPERATE, ...FREE]],
-    ["anybody, where there is no TLS", { type: "plaintext" }, [...READ, ...NUDGE, ...OPERATE, ...FREE]],
+    ["any caller, where there is no TLS", { type: "plaintext" }, [...READ, ...NUDGE, ...OPERATE, ...FREE]],
   ])("%s", (_, peer, methods) => {
     expect([...allowed(peer)].sort()).toEqual([...methods].sort());
   });

@@ -23,7 +23,7 @@ export function isOpenToAll(service: string): boolean {
 export type NeededRoles = Readonly<Record<string, Readonly<Record<string, Role>>>>;
 
 /**
- * The caller's role, by its certificate or its token; without TLS nobody is known and everybody has all of it. A peer
+ * The caller's role, by its certificate or its token; without TLS no caller is known and each may do everything. A peer
  * that speaks for a person may say that this person has less.
  */
 export function callerRole(context: HandlerContext, rules: readonly RoleRule[]): Role | undefined {

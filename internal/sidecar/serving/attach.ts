@@ -14,7 +14,7 @@ export interface AttachServiceDeps {
   readonly clock: Clock;
   readonly agent: LiveAgent;
   readonly roleRules: readonly RoleRule[];
-  /** Told of what was decided about a caller that wants to type. */
+  /** Called with what was decided about a caller that wants to type. */
   readonly decided: (context: HandlerContext, refusal: DomainError | undefined) => void;
   /** Who someone is who says to be `claimed`. */
   readonly nameOf: (claimed: string, context: HandlerContext) => string;

@@ -43,7 +43,7 @@ export interface ServiceDeps {
   readonly roleRules: readonly RoleRule[];
   /** The certificate and the CAs in use; both empty on plaintext. */
   readonly tlsInUse: () => TlsInUse;
-  /** Told of what was decided about a call by its request; `refusal` undefined: it may continue. */
+  /** Called with what was decided about a call by its request; `refusal` undefined: it may continue. */
   readonly decided: (context: HandlerContext, refusal: DomainError | undefined) => void;
   /** See `typeText` in sidecar/agent. */
   readonly typeText: (text: string) => Promise<string | undefined>;

@@ -22,7 +22,7 @@ const LEAVE_MS = 1000;
 const SESSION_MS = 1000;
 
 /**
- * Runs tmux's control client for the serving half. Whoever connects gets the stream of a client of its own: the
+ * Runs tmux's control client for the serving half. Each connection gets the stream of a client of its own: the
  * connection becomes the client's stdin and stdout, so its bytes pass through no process in between and are bounded by
  * the socket. The client ends with its stream. There is one at a time: the next connection ends the client before.
  *

@@ -99,7 +99,7 @@ export class TmuxKeeper implements Task {
 
   /**
    * tmux makes the session when its first client comes: this is the first, whatever the serving half does. Afterwards
-   * a server that was stopped (SIGSTOP) is told to continue; another one does not mind.
+   * a server that was stopped (SIGSTOP) is made to continue; any other one is unaffected.
    */
   async #look(signal: AbortSignal): Promise<void> {
     const { clock } = this.#deps;

@@ -112,7 +112,7 @@ describe("ControlParser", () => {
     expect(parser.push(Buffer.from("%end 1 2 1\n"))).toMatchObject([{ type: "block", ok: true, truncated: true }]);
   });
 
-  it("drops a line over the limit, says so once, and goes on with the next", () => {
+  it("drops a line over the limit, says so once, and continues with the next", () => {
     const events = parse(`%output ${"x".repeat(300)}\n%exit\n`, 9, { maxLineBytes: 100 });
     expect(events).toEqual([
       { type: "overflow", part: "line", limitBytes: 100 },

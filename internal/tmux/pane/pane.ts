@@ -238,7 +238,7 @@ export class TmuxPane {
     return await unreadInput(tty);
   }
 
-  /** Fixes the size of the pane's window, whoever attaches. @throws DomainError `invalid` outside of 1…10000 */
+  /** Fixes the size of the pane's window for all clients. @throws DomainError `invalid` outside of 1…10000 */
   async resize(cols: number, rows: number): Promise<void> {
     for (const cells of [cols, rows]) {
       if (!Number.isInteger(cells) || cells < 1 || cells > 10_000)

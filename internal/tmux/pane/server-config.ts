@@ -36,7 +36,7 @@ const OPTIONS = [
 
 /**
  * The configuration file of a private server with one session, one window and the agent as the pane's command. The
- * window keeps its size whoever attaches. Contains the agent's environment: write it with mode 0600.
+ * window keeps its size when clients attach. Contains the agent's environment: write it with mode 0600.
  * @throws DomainError `invalid` for values that tmux cannot carry
  */
 export function serverConfig(config: ServerConfig): string {

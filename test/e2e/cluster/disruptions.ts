@@ -9,7 +9,7 @@ const LIMIT_MS = 300_000;
 const WAIT_MS = 60_000;
 /** `npm run e2e` runs all of it. */
 const isFull = process.env["GT_E2E"] === "full";
-/** What one node has one of, so that whoever needs it more takes it from an agent. */
+/** What one node has one of, so that a pod with more need takes it from an agent. */
 const SLOT = "example.org/slot";
 
 interface Pair {

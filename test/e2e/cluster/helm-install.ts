@@ -156,7 +156,7 @@ describe("the chart, installed on a real cluster and used from outside", () => {
     },
   );
 
-  it("says what to do first, which works as it stands", { timeout: LIMIT_MS }, async (context) => {
+  it("says what to do first, which works unchanged", { timeout: LIMIT_MS }, async (context) => {
     const found = await here(context);
     const [program, gtFolder] = [await requireComponent(context, "kubectl"), join(ROOT, "cmd", "gt")];
     const script = /^Next: .*\n((?:.*\n)*? {2}gt agents\n)/m.exec(notes)?.[1] ?? "exit 1";

@@ -5,7 +5,7 @@ const TASKS = ["task", "Task"];
 
 /**
  * As the usual model, but it starts nothing again when it hears that a background task has ended, and it hands
- * work to a sub-agent that the turn waits for when it is told to `ASK-AND-WAIT task`.
+ * work to a sub-agent that the turn waits for when it is asked to `ASK-AND-WAIT task`.
  */
 export function behindAct({ userTexts, lastUserText, tools, afterTool }: ModelRequest): ModelAct {
   if (userTexts.at(-1)?.includes("<task-notification>")) return { type: "say", text: "I see." };

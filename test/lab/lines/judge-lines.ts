@@ -6,7 +6,7 @@ export const GAP = "\n\0gap\n";
 const SCREEN = 55;
 
 /**
- * What is wrong with the lines that were told of the first `printed` ones; empty: each once, whole, in order. Of those
+ * What is wrong with the reported lines among the first `printed` ones; empty: each once, whole, in order. Of those
  * that was on the screen at a named gap the first may lack its beginning, and one may come in two parts: tmux forgets
  * that two rows are one line when an alternate screen comes, and nobody else saw it.
  */

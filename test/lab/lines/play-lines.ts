@@ -24,7 +24,7 @@ export interface LinesResult {
   readonly done: Readonly<Record<string, number>>;
   readonly printed: number;
   readonly faults: readonly string[];
-  /** Everything that the events told of the output, and what was done, in order. */
+  /** Everything that the events reported of the output, and what was done, in order. */
   readonly told: string;
   readonly acts: readonly string[];
 }

@@ -53,7 +53,7 @@ export const PHASE_TARGETS: readonly PhaseTarget[] = [
   { name: "opencode-1.18.33 without hooks", program: "opencode-1.18.33", args: ["--pure"], lags: BY_SCREEN },
 ];
 
-/** A person works with one agent for a while; what was told of its state is compared with the model server's log. */
+/** A person works with one agent for a while; its reported state is compared with the model server's log. */
 export async function playPhases(target: PhaseTarget, options: PhaseOptions, signal: AbortSignal): Promise<PhaseRun> {
   await using agent = await startRealAgent({
     program: target.program,

@@ -28,7 +28,7 @@ export class StateWatcher {
 
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      // What is told may be as old as the question.
+      // What is reported may be as old as the question.
       const at = Date.now();
       try {
         const { state, stateSince } = await this.#sidecar.client.status({}, { signal, timeoutMs: 5000 });

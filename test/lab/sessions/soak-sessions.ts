@@ -117,7 +117,7 @@ class FleetWork {
     await writer.input();
   }
 
-  /** A stream of overviews does not reconnect by itself: whoever has one opens it again. */
+  /** A stream of overviews does not reconnect by itself: its owner opens it again. */
   async #overview(client: Fleet["clients"][number]): Promise<void> {
     const { signal } = this.#stop;
     while (!signal.aborted) {

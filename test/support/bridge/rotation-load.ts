@@ -15,7 +15,7 @@ export interface RotationLoad {
   readonly callers: number;
   /** How often everything is replaced. */
   readonly rounds: number;
-  /** Between two steps of a replacement, so that everybody has taken it. */
+  /** Between two steps of a replacement, so that all have taken it. */
   readonly stepMs: number;
 }
 

@@ -11,7 +11,7 @@ type Fault = (typeof REFUSALS)[number] | (typeof LOSSES)[number];
 
 const LATE_MS = 3_000;
 
-/** Plain HTTP in front of an API server that goes wrong at random, while it is told to. */
+/** Plain HTTP in front of an API server that fails at random while it is asked to. */
 export class FaultyApi implements AsyncDisposable {
   /** Of requests that go wrong. */
   share = 0;

@@ -12,7 +12,7 @@ export interface ScreenScore {
   /** Names of the others, and what was said of them. */
   readonly wrong: readonly string[];
   readonly falseIdle: readonly string[];
-  /** Screens of an agent at rest, and how many of them are told to be idle; "uncertain" is a miss. */
+  /** Screens of an agent at rest, and how many of them are reported as idle; "uncertain" is a miss. */
   readonly resting: number;
   readonly idle: number;
 }

@@ -127,7 +127,7 @@ describe("a status", () => {
   versions    tmux 3.3a`);
   });
 
-  it("says what goes on behind an idle agent", () => {
+  it("says what runs in the background of an idle agent", () => {
     const since = NOW - 3000;
     const background = [
       { id: "b1", kind: "shell", title: "npm run dev\x1b[2J\n", since },

@@ -26,7 +26,7 @@ describe("new lines of a screen", () => {
     expect(stream.push(["a", "b", "c", "d", "e"], 2, 510).lines).toEqual(["d", "e"]);
   });
 
-  it("leave out what never stands still, and what is redrawn below them", () => {
+  it("leave out what never stops changing, and what is redrawn below them", () => {
     const stream = started(["a", ...BOX]);
     const given: string[] = [];
     for (let t = 1; t <= 20; t++) {

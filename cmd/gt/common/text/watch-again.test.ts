@@ -34,7 +34,7 @@ function watched(connections: readonly (readonly (WatchUpdate | Error)[])[], sig
   return clock.until(all);
 }
 
-it("goes on over a lost connection, and says so", async () => {
+it("continues over a lost connection, and says so", async () => {
   const first = [update("a", "snapshot"), lost];
   const second = [update("b", "snapshot"), update("c", "end")];
   expect(await watched([first, [lost], second])).toEqual(["a", "b", "c"]);

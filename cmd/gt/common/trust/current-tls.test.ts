@@ -44,7 +44,7 @@ it("takes what replaces the files before the next call, once", async () => {
   expect(used).toEqual([files("two"), state.there]);
 });
 
-it("goes on with what it has while the files are gone or torn, and takes them when they fit", async () => {
+it("continues with what it has while the files are gone or torn, and takes them when they fit", async () => {
   const { used, state, call } = caller();
   state.there = new Error("no such file");
   await call();
