@@ -13,6 +13,7 @@ import { parseFlags } from "../../internal/cli/flags.ts";
 import type { CrlPolicy } from "../../internal/pki/trust.ts";
 import type { RestartMode } from "../../internal/process/restart-policy.ts";
 import type { ListenAddress } from "../../internal/rpc/port/listen.ts";
+import { ID } from "../../internal/session/ids.ts";
 import type { SidecarOptions } from "../../internal/sidecar/halves/options.ts";
 import { checkTlsFolder } from "./check-tls-folder.ts";
 import { ownDemoAgent } from "./demo-program.ts";
@@ -79,7 +80,6 @@ const specs = {
 type Env = Readonly<Record<string, string | undefined>>;
 type Values = ReturnType<typeof parseFlags<typeof specs>>["values"];
 
-const SESSION_ID = /^[A-Za-z0-9._-]{1,128}$/;
 const RESTARTS: readonly RestartMode[] = ["always", "on-failure", "never"];
 const LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error", "silent"];
 
@@ -248,7 +248,7 @@ function runtimeDirOf(env: Env): string | undefined {
  * be the one that comes back while files are replaced.
  */
 function sessionFor(given: string | undefined, { tlsDir: dir, half }: Place, crlPolicy: CrlPolicy): string {
-  if (given !== undefined && !SESSION_ID.test(given))
+  if (given !== undefined && !ID.test(given))
     throw new DomainError("invalid", "--session-id takes 1 to 128 of A-Z a-z 0-9 . _ -");
   if (dir === undefined || half === "supervise") return given ?? randomUUID();
   try {

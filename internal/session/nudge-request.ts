@@ -1,5 +1,6 @@
 import type { SafeText } from "../agents/profile.ts";
 import { DomainError } from "../base/errors.ts";
+import { ID } from "./ids.ts";
 import type { NudgePriority, NudgeRequest } from "./types.ts";
 
 const MESSAGE_MAX_BYTES = 65_536;
@@ -9,7 +10,6 @@ const TTL_MAX_MS = 24 * 3_600_000;
 export const QUIET_DEFAULT_MS = 2000;
 const QUIET_MAX_MS = 600_000;
 const TTL_MS: Readonly<Record<NudgePriority, number>> = { normal: 30 * 60_000, urgent: 2 * 3_600_000 };
-export const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 
 /**
  * A request with its defaults filled in.
@@ -27,7 +27,7 @@ export function checkedNudge(request: NudgeRequest, newId: () => string): NudgeR
   }
   if (!request.message.isWellFormed())
     throw new DomainError("invalid", "cannot send a message that is not valid Unicode");
-  if (request.requestId !== "" && !REQUEST_ID.test(request.requestId)) {
+  if (request.requestId !== "" && !ID.test(request.requestId)) {
     throw new DomainError("invalid", "a request id is 1 to 128 of A-Z a-z 0-9 . _ -");
   }
   return {

@@ -1,6 +1,6 @@
 import { DomainError } from "../../base/errors.ts";
 import type { SendInputRequest, SessionStatus, StartSessionRequest } from "../../gen/bridge/v1/bridge_pb.ts";
-import { REQUEST_ID } from "../../session/nudge-request.ts";
+import { ID } from "../../session/ids.ts";
 import type { InputRequest, SessionStatusName, StartRequest } from "../session-backend.ts";
 import { STATUSES } from "./session-message.ts";
 
@@ -44,7 +44,7 @@ function checkOptions(options: readonly (readonly [name: string, value: string])
 /** A message for an agent. @throws DomainError `invalid` */
 export function inputRequestOf({ text, idempotencyKey }: SendInputRequest, maxBytes: number): InputRequest {
   checkText(text, maxBytes);
-  if (idempotencyKey !== "" && !REQUEST_ID.test(idempotencyKey))
+  if (idempotencyKey !== "" && !ID.test(idempotencyKey))
     throw new DomainError("invalid", "an idempotency_key is 1 to 128 of A-Z a-z 0-9 . _ -");
   return { text, idempotencyKey };
 }

@@ -1,7 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
+import { ID } from "../../session/ids.ts";
 import { hashOf } from "../../session/nudge-record.ts";
-import { REQUEST_ID } from "../../session/nudge-request.ts";
 
 /**
  * Results are kept this long after the call.
@@ -48,7 +48,7 @@ export class IdempotentCalls<T> {
    */
   run(caller: string, id: string, content: string, work: (onPress: () => void) => Promise<T>): Promise<T> {
     if (id === "") return work(() => {});
-    if (!REQUEST_ID.test(id)) throw new DomainError("invalid", "a request id is 1 to 128 of A-Z a-z 0-9 . _ -");
+    if (!ID.test(id)) throw new DomainError("invalid", "a request id is 1 to 128 of A-Z a-z 0-9 . _ -");
     this.#forgetOld();
     const hash = hashOf(content);
     const key = `${id}\n${caller}`;

@@ -1,8 +1,8 @@
 import { Journal, type JournalFile } from "../../eventlog/journal.ts";
 import { EventFold, type EventRecord, type RestoredEvents, restoreEvents } from "../../session/event-records.ts";
+import { ID } from "../../session/ids.ts";
 import { NudgeFold } from "../../session/nudge-fold.ts";
 import type { NudgeRecord } from "../../session/nudge-record.ts";
-import { REQUEST_ID } from "../../session/nudge-request.ts";
 import type { Confidence, NudgeOutcome } from "../../session/types.ts";
 
 /** What the serving half keeps in its journal. */
@@ -83,7 +83,7 @@ const isText =
     typeof value === "string" && value.length <= limit;
 const isName = isText(1024);
 const isLong = isText(128 * 1024); // what is typed is a little longer than what was sent
-const isId = (value: unknown): boolean => typeof value === "string" && REQUEST_ID.test(value);
+const isId = (value: unknown): boolean => typeof value === "string" && ID.test(value);
 /** Wall clock, ms. */
 const isTime = (value: unknown): boolean => typeof value === "number" && value >= 0 && value < 8.64e15;
 const isPid = (value: unknown): boolean => isCount(value) && Number(value) >= 0 && Number(value) <= 2 ** 22;

@@ -7,6 +7,7 @@ import { readPlainFileSync } from "../../files/plain-file.ts";
 import { setAside } from "../../files/set-aside.ts";
 import { oomKills } from "../../process/oom-kills.ts";
 import { ProcessInspector } from "../../process/process-inspector.ts";
+import { TmuxServer } from "../../tmux/client/server.ts";
 import { probeVersion } from "../../tmux/client/version.ts";
 import { serverConfig } from "../../tmux/pane/server-config.ts";
 import { Greeting } from "../halves/greeting.ts";
@@ -24,6 +25,7 @@ import { ServingKeeper } from "./serving-keeper.ts";
 import { SessionRescue } from "./session-rescue.ts";
 import { StateKeeper } from "./state-keeper.ts";
 import { stopAgent } from "./terminate-agent.ts";
+import { callTmux } from "./tmux-call.ts";
 import { TmuxKeeper } from "./tmux-keeper.ts";
 
 export interface SuperviseDeps {
@@ -128,7 +130,19 @@ export class SupervisingHalf implements Task {
     const greeting = new Greeting({ type: "hello", tmux: (await version).text, agentId });
     const stopped = AbortSignal.any([signal, this.#end.signal]);
     const processes = new AgentProcesses({ clock });
-    const keeper = new TmuxKeeper({ clock, logger, endAgent: () => processes.end() }, sidecar, adopted);
+    const { tmuxProgram, env } = sidecar;
+    const server = { tmuxProgram, socketPath: paths.tmuxSocket, configPath: paths.tmuxConfig, env };
+    const keeper = new TmuxKeeper(
+      {
+        clock,
+        logger,
+        newServer: () => new TmuxServer({ clock, logger }, server),
+        call: (...command) => callTmux(clock, sidecar, ...command),
+        kill: (pid, name) => void process.kill(pid, name),
+        endAgent: () => processes.end(),
+      },
+      adopted,
+    );
     const rescue = new SessionRescue({ clock, logger, processes, renewServer: () => keeper.renew() }, sidecar);
     const ending = new AgentEnding(
       {

@@ -2,20 +2,22 @@ import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Task } from "../../base/task-group.ts";
-import { TmuxServer } from "../../tmux/client/server.ts";
-import { SESSION, type SidecarOptions } from "../halves/options.ts";
-import { statePaths } from "../halves/state-dir.ts";
-import { callTmux } from "./tmux-call.ts";
+import { SESSION } from "../halves/options.ts";
 
 export interface TmuxKeeperDeps {
   readonly clock: Clock;
   readonly logger: Logger;
+  /** A server that has yet to run. */
+  readonly newServer: () => KeptServer;
+  /** One command to the present server: its output, or undefined if it failed. */
+  readonly call: (...command: readonly string[]) => Promise<string | undefined>;
+  readonly kill: (pid: number, signal: NodeJS.Signals) => void;
   /** Ends what a lost server left of the agent: two must not run at the same time. */
   readonly endAgent: () => Promise<void>;
 }
 
-/** A task that runs until the server has ended, or ends it when the signal aborts. */
-interface Server extends Task {
+/** A task that runs until the server has ended, or ends it when the signal aborts. @internal */
+export interface KeptServer extends Task {
   readonly pid: number | undefined;
 }
 
@@ -30,15 +32,13 @@ const RENEW_STEP_MS = 1000;
 /** Keeps a tmux server running: a lost one is recreated, and the agent with it. */
 export class TmuxKeeper implements Task {
   readonly #deps: TmuxKeeperDeps;
-  readonly #sidecar: SidecarOptions;
-  #server: Server | undefined;
+  #server: KeptServer | undefined;
   /** The end of the current server was requested: it does not count as a loss. */
   #isAsked = false;
 
   /** `adopted`: a server that runs already. */
-  constructor(deps: TmuxKeeperDeps, sidecar: SidecarOptions, adopted: Server | undefined) {
+  constructor(deps: TmuxKeeperDeps, adopted: KeptServer | undefined) {
     this.#deps = deps;
-    this.#sidecar = sidecar;
     this.#server = adopted;
   }
 
@@ -53,7 +53,7 @@ export class TmuxKeeper implements Task {
     let losses = 0;
     while (!signal.aborted) {
       const startedAt = clock.monotonicMs();
-      this.#server ??= this.#fresh();
+      this.#server ??= this.#deps.newServer();
       const done = new AbortController();
       const looking = this.#look(AbortSignal.any([signal, done.signal]));
       await this.#server.run(signal).finally(() => done.abort());
@@ -74,27 +74,17 @@ export class TmuxKeeper implements Task {
 
   /** Ends the present server; the next one follows at once and counts as no loss. */
   async renew(): Promise<void> {
-    const { clock } = this.#deps;
+    const { clock, call } = this.#deps;
     const { pid } = this;
     if (pid === undefined) return; // one is being made
     this.#isAsked = true;
-    const steps = [
-      () => callTmux(clock, this.#sidecar, "kill-server"),
-      () => this.signal("SIGTERM"),
-      () => this.signal("SIGKILL"),
-    ];
+    const steps = [() => call("kill-server"), () => this.signal("SIGTERM"), () => this.signal("SIGKILL")];
     for (const step of steps) {
       await step();
       const end = clock.monotonicMs() + RENEW_STEP_MS;
       while (this.pid === pid && clock.monotonicMs() < end) await clock.sleep(10);
       if (this.pid !== pid) return;
     }
-  }
-
-  #fresh(): TmuxServer {
-    const { tmuxProgram, env, stateDir } = this.#sidecar;
-    const { tmuxSocket: socketPath, tmuxConfig: configPath } = statePaths(stateDir);
-    return new TmuxServer(this.#deps, { tmuxProgram, socketPath, configPath, env });
   }
 
   /**
@@ -112,13 +102,13 @@ export class TmuxKeeper implements Task {
 
   /** The server answers and has the session. */
   async hasSession(): Promise<boolean> {
-    return (await callTmux(this.#deps.clock, this.#sidecar, "has-session", "-t", `=${SESSION}`)) !== undefined;
+    return (await this.#deps.call("has-session", "-t", `=${SESSION}`)) !== undefined;
   }
 
   /** Sends a signal to the present server, if there is one. */
   signal(name: NodeJS.Signals): void {
     try {
-      if (this.pid !== undefined) process.kill(this.pid, name);
+      if (this.pid !== undefined) this.#deps.kill(this.pid, name);
     } catch {
       // it has gone meanwhile
     }

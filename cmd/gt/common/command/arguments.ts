@@ -1,7 +1,7 @@
 import { DomainError } from "../../../../internal/base/errors.ts";
+import { ID } from "../../../../internal/session/ids.ts";
 
 const MAX_LINES = 100_000;
-const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 
 /** The positional arguments, when there are as many as there must and may be. @throws DomainError `invalid` */
 export function takeArguments(
@@ -47,8 +47,7 @@ export function oneOf<T extends string>(flag: string, value: string | undefined,
 /** A request id; empty when none was given. @throws DomainError `invalid` */
 export function readRequestId(command: string, id: string | undefined, what = "--request-id"): string {
   if (id === undefined) return "";
-  if (!REQUEST_ID.test(id))
-    throw usageError(command, `${what} has 1 to 128 letters, digits, dots, dashes or underscores`);
+  if (!ID.test(id)) throw usageError(command, `${what} has 1 to 128 letters, digits, dots, dashes or underscores`);
   return id;
 }
 
