@@ -39,6 +39,7 @@ export class ReportedSigns implements Omit<AgentSigns, "waitsForPerson"> {
   #file: FileSign = { type: "unknown" };
   #lastOutputAt: number | undefined;
   #redrawnAt: number | undefined;
+  #endedAt = 0;
   #lastWorkAt: number | undefined;
 
   /** Calls `learned` for each sign that says more than the state from before a resize. */
@@ -54,10 +55,10 @@ export class ReportedSigns implements Omit<AgentSigns, "waitsForPerson"> {
     return this.#life.number;
   }
 
-  /** The agent is alive, and the screen shows what it drew: after a restart it shows the ended life for a moment. */
+  /** The agent is alive, and something was drawn since the life before it ended, whose screen may still be there. */
   get hasDrawn(): boolean {
     const drawnAt = Math.max(this.#lastOutputAt ?? 0, this.#redrawnAt ?? 0);
-    return this.#process.type === "alive" && (this.#life.number <= 1 || drawnAt >= this.#life.startedAt);
+    return this.#process.type === "alive" && drawnAt >= this.#endedAt;
   }
 
   get process(): ProcessSign {
@@ -87,6 +88,7 @@ export class ReportedSigns implements Omit<AgentSigns, "waitsForPerson"> {
     if (JSON.stringify(sign) === JSON.stringify(this.#process)) return;
     this.#process = sign;
     this.#processSince = this.#clock.monotonicMs();
+    if (sign.type === "dead") this.#endedAt = this.#processSince;
     this.#learned();
   }
 

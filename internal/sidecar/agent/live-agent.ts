@@ -250,6 +250,7 @@ export class LiveAgent {
   async resumeOutputFrom(cut: PaneCut, history: number): Promise<void> {
     await this.output.resumeFrom(this.#redrawOf(cut, history), cut.facts.activityAt);
     this.monitor.signs.redrawn();
+    this.output.screens.notify();
     this.recorder.drawn();
   }
 
@@ -259,6 +260,7 @@ export class LiveAgent {
 
   /** The screen as tmux had it when the stream had come to `at`; see `OutputStream.redraw`. */
   redraw(cut: PaneCut, history: number, at: bigint, isExact: boolean): Promise<void> {
+    this.monitor.signs.redrawn();
     return this.output.redraw(this.#redrawOf(cut, history), at, isExact);
   }
 

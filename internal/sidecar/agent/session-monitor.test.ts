@@ -224,7 +224,7 @@ describe("the monitor of the agent's session", () => {
     told = [];
     session.started(200, true);
     await clock.advance(1);
-    expect(told).toEqual(["renewed", "agent 200", "alive 200, fresh"]);
+    expect(told).toEqual(["agent 200", "alive 200, fresh", "renewed"]);
     expect([life.alive, life.isFinished, life.exit]).toEqual([true, false, undefined]);
   });
 
@@ -244,7 +244,7 @@ describe("the monitor of the agent's session", () => {
     told = [];
     session.started(300, true);
     await clock.advance(1);
-    expect(told).toEqual(['dead {"signal":1}, restart due', "renewed", "agent 300", "alive 300, fresh"]);
+    expect(told).toEqual(['dead {"signal":1}, restart due', "agent 300", "alive 300, fresh", "renewed"]);
     expect([life.alive, life.restarts]).toEqual([true, 1]);
   });
 

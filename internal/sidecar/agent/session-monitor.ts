@@ -220,11 +220,10 @@ export class SessionMonitor implements Task {
         const again = () => this.#respawn(pane, followed);
         await this.#handleEnd(exitOf(facts), signal, again, facts.pid);
       } else {
-        const isPiped = facts.piped && !this.#isDiverted(followed, facts);
-        if (isPiped && followed.armedFor !== facts.pid) await this.#replaced(followed, facts);
         await this.#noticeLife(facts);
         this.#deps.listener.sized(facts);
-        if (!isPiped) await this.#arm(pane, followed, facts);
+        if (!facts.piped || this.#isDiverted(followed, facts)) await this.#arm(pane, followed, facts);
+        else if (followed.armedFor !== facts.pid) await this.#replaced(followed, facts);
       }
       await this.#woken.nextOrAfter(LOOK_EVERY_MS, clock, signal);
     }
@@ -260,9 +259,8 @@ export class SessionMonitor implements Task {
     followed.armedFor = facts.pid;
   }
 
-  /** Another program was put into the pane. Comes before its life is noticed: the old screen says nothing of it. */
+  /** Another program was put into the pane: tmux has cleared its screen, and the pipe continues. */
   async #replaced(followed: FollowedPane, facts: PaneFacts): Promise<void> {
-    if (this.#life.alive && this.#life.pid !== facts.pid) this.#vanished();
     await this.#deps.listener.renewed(followed.armedFor);
     followed.armedFor = facts.pid;
   }
