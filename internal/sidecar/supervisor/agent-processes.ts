@@ -1,5 +1,6 @@
 import type { Clock } from "../../base/clock.ts";
 import { listPids, parseStat, readOrEmpty, statFields } from "../../process/proc-files.ts";
+import { sendSignal } from "../../process/send-signal.ts";
 
 /** How long a program has to end by itself after its terminal closes. */
 const HANG_UP_MS = 300;
@@ -59,7 +60,7 @@ export class AgentProcesses {
       { signals: ["SIGKILL"], ms: KILL_MS },
     ] as const;
     for (const { signals, ms } of steps) {
-      for (const pid of membersOf(leader)) for (const name of signals) send(pid, name);
+      for (const pid of membersOf(leader)) for (const name of signals) sendSignal(pid, name);
       const until = this.#clock.monotonicMs() + ms;
       while (membersOf(leader).length > 0 && this.#clock.monotonicMs() < until) await this.#clock.sleep(LOOK_EVERY_MS);
     }
@@ -86,12 +87,4 @@ function membersOf(leader: Leader): readonly number[] {
     if (state === "Z" || state === "X") return false;
     return Number(group) === pid || (isThere && Number(session) === pid);
   });
-}
-
-function send(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(pid, signal);
-  } catch {
-    // it has ended meanwhile
-  }
 }

@@ -1,12 +1,12 @@
-import { kill } from "node:process";
 import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Task } from "../../base/task-group.ts";
 import { processLives } from "../../process/process-lives.ts";
+import { sendSignal } from "../../process/send-signal.ts";
 import { SESSION, type SidecarOptions } from "../halves/options.ts";
 import { codeOfEnd, stopAgent } from "./terminate-agent.ts";
-import { callTmux } from "./tmux-call.ts";
+import { callTmux, tmuxCalls } from "./tmux-call.ts";
 
 export interface PredecessorDeps {
   readonly clock: Clock;
@@ -42,7 +42,8 @@ export async function takeOver(
     return adopted;
   }
   deps.logger.warn({ pid }, "ending the agent of a killed sidecar: it was started with different options");
-  const end = await stopAgent(sidecar, deps.clock, { graceMs, hurry: new AbortController().signal });
+  const tools = { clock: deps.clock, call: tmuxCalls(deps.clock, sidecar), signal: sendSignal };
+  const end = await stopAgent(tools, sidecar.agent, { graceMs, hurry: new AbortController().signal });
   await adopted.run(AbortSignal.abort());
   if (processLives(pid))
     throw new DomainError("unavailable", `the tmux server of an earlier sidecar does not end: ${pid}`);
@@ -68,8 +69,8 @@ class AdoptedServer implements Task {
     while (!signal.aborted && processLives(this.pid)) await clock.sleep(LOOK_EVERY_MS, signal).catch(() => {});
     const steps = [
       () => callTmux(clock, this.#sidecar, "kill-server"),
-      () => kill(this.pid, "SIGTERM"),
-      () => kill(this.pid, "SIGKILL"),
+      () => sendSignal(this.pid, "SIGTERM"),
+      () => sendSignal(this.pid, "SIGKILL"),
     ];
     for (const step of steps) {
       if (!processLives(this.pid)) return;

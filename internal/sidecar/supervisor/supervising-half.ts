@@ -7,6 +7,7 @@ import { readPlainFileSync } from "../../files/plain-file.ts";
 import { setAside } from "../../files/set-aside.ts";
 import { oomKills } from "../../process/oom-kills.ts";
 import { ProcessInspector } from "../../process/process-inspector.ts";
+import { sendSignal } from "../../process/send-signal.ts";
 import { TmuxServer } from "../../tmux/client/server.ts";
 import { probeVersion } from "../../tmux/client/version.ts";
 import { serverConfig } from "../../tmux/pane/server-config.ts";
@@ -25,7 +26,7 @@ import { ServingKeeper } from "./serving-keeper.ts";
 import { SessionRescue } from "./session-rescue.ts";
 import { StateKeeper } from "./state-keeper.ts";
 import { stopAgent } from "./terminate-agent.ts";
-import { callTmux } from "./tmux-call.ts";
+import { tmuxCalls } from "./tmux-call.ts";
 import { TmuxKeeper } from "./tmux-keeper.ts";
 
 export interface SuperviseDeps {
@@ -132,13 +133,14 @@ export class SupervisingHalf implements Task {
     const processes = new AgentProcesses({ clock });
     const { tmuxProgram, env } = sidecar;
     const server = { tmuxProgram, socketPath: paths.tmuxSocket, configPath: paths.tmuxConfig, env };
+    const call = tmuxCalls(clock, sidecar);
     const keeper = new TmuxKeeper(
       {
         clock,
         logger,
         newServer: () => new TmuxServer({ clock, logger }, server),
-        call: (...command) => callTmux(clock, sidecar, ...command),
-        kill: (pid, name) => void process.kill(pid, name),
+        call,
+        kill: sendSignal,
         endAgent: () => processes.end(),
       },
       adopted,
@@ -147,7 +149,7 @@ export class SupervisingHalf implements Task {
     const ending = new AgentEnding(
       {
         ...{ clock, logger, end: this.#end },
-        stop: (order) => stopAgent(sidecar, clock, order),
+        stop: (order) => stopAgent({ clock, call, signal: sendSignal }, sidecar.agent, order),
         endProcesses: () => processes.end(),
         wakeTmux: () => keeper.signal("SIGCONT"),
       },

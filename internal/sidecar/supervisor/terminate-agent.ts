@@ -1,8 +1,15 @@
-import { knownProgram } from "../../agents/known-programs.ts";
+import { knownProgram, type ProfileName } from "../../agents/known-programs.ts";
 import type { Clock } from "../../base/clock.ts";
 import { type AgentExit, exitCodeOf } from "../../process/restart-policy.ts";
-import { SESSION, type SidecarOptions } from "../halves/options.ts";
-import { callTmux } from "./tmux-call.ts";
+import { SESSION } from "../halves/options.ts";
+import type { TmuxCall } from "./tmux-call.ts";
+
+export interface StopDeps {
+  readonly clock: Clock;
+  readonly call: TmuxCall;
+  /** Sends a signal to a process, or to a group by its negative number; false when there is none. */
+  readonly signal: (target: number, name: NodeJS.Signals) => boolean;
+}
 
 export interface StopOrder {
   /** From now to KILL. */
@@ -26,33 +33,35 @@ const END_LOOKS = 20;
 const KILLED_MS = 700;
 
 /**
- * Ends the agent: asked in its own way, then TERM, then HUP as from a terminal that goes away (shells heed no TERM),
- * then KILL. Returns how it ended; undefined when there is no agent. Speaks to tmux by one program a call: the serving
- * half may be gone.
+ * Ends the agent, a program of the profile `agent`: asked in its own way, then TERM, then HUP as from a terminal that
+ * goes away (shells heed no TERM), then KILL. Returns how it ended; undefined when there is no agent. Speaks to tmux by
+ * one program a call: the serving half may be gone.
  */
 export async function stopAgent(
-  options: SidecarOptions,
-  clock: Clock,
+  deps: StopDeps,
+  agent: ProfileName,
   { graceMs, hurry }: StopOrder,
 ): Promise<AgentExit | undefined> {
-  const life = await look(options, clock);
+  const { clock } = deps;
+  const life = await look(deps);
   if (life === undefined || life.exit !== undefined) return life?.exit;
   const restMs = Math.max(0, graceMs - RESERVE_MS);
   const startedAt = clock.monotonicMs();
   const leftTill = (ms: number) => startedAt + ms - clock.monotonicMs();
-  const wait = (ms: number) => waitForEnd(options, clock, ms, hurry);
+  const wait = (ms: number) => waitForEnd(deps, ms, hurry);
+  const signal = (...names: readonly NodeJS.Signals[]) => signalGroup(deps, life.pid, names);
   const steps = [
-    () => ask(options, clock, leftTill(Math.min(ASK_MOST_MS, restMs * ASK_SHARE)), hurry),
-    () => signalGroup(life.pid, "SIGTERM", "SIGCONT") ?? wait(leftTill(restMs * HANG_UP_SHARE)),
-    () => signalGroup(life.pid, "SIGHUP") ?? wait(leftTill(restMs)),
+    () => ask(deps, agent, leftTill(Math.min(ASK_MOST_MS, restMs * ASK_SHARE)), hurry),
+    () => signal("SIGTERM", "SIGCONT") ?? wait(leftTill(restMs * HANG_UP_SHARE)),
+    () => signal("SIGHUP") ?? wait(leftTill(restMs)),
   ];
   for (const step of steps) {
     if (hurry.aborted) break;
     const end = await step();
     if (end !== undefined) return end;
   }
-  signalGroup(life.pid, "SIGKILL");
-  return (await waitForEnd(options, clock, KILLED_MS)) ?? { signal: 9 };
+  signal("SIGKILL");
+  return (await waitForEnd(deps, KILLED_MS)) ?? { signal: 9 };
 }
 
 /** Its exit code when it is known; 128+n for a signal. */
@@ -61,32 +70,24 @@ export function codeOfEnd(end: AgentExit | undefined): number | undefined {
 }
 
 /** Keys that mean "leave" to this program, one at a time, for as long as they may take effect. */
-async function ask(
-  options: SidecarOptions,
-  clock: Clock,
-  ms: number,
-  hurry: AbortSignal,
-): Promise<AgentExit | undefined> {
+async function ask(deps: StopDeps, agent: ProfileName, ms: number, hurry: AbortSignal): Promise<AgentExit | undefined> {
+  const { clock, call } = deps;
   const end = clock.monotonicMs() + ms;
-  for (const key of knownProgram(options.agent).farewell) {
+  for (const key of knownProgram(agent).farewell) {
     const left = end - clock.monotonicMs();
     if (left <= 0 || hurry.aborted) return undefined;
-    await callTmux(clock, options, "send-keys", "-t", `=${SESSION}:`, key);
-    const ended = await waitForEnd(options, clock, Math.min(KEY_EVERY_MS, left), hurry);
+    await call("send-keys", "-t", `=${SESSION}:`, key);
+    const ended = await waitForEnd(deps, Math.min(KEY_EVERY_MS, left), hurry);
     if (ended !== undefined) return ended;
   }
   return undefined;
 }
 
-async function waitForEnd(
-  options: SidecarOptions,
-  clock: Clock,
-  ms: number,
-  hurry?: AbortSignal,
-): Promise<AgentExit | undefined> {
+async function waitForEnd(deps: StopDeps, ms: number, hurry?: AbortSignal): Promise<AgentExit | undefined> {
+  const { clock } = deps;
   const end = clock.monotonicMs() + ms;
   do {
-    const life = await look(options, clock);
+    const life = await look(deps);
     if (life === undefined) return {};
     if (life.exit !== undefined) return life.exit;
     await clock.sleep(LOOK_EVERY_MS, hurry).catch(() => {});
@@ -100,23 +101,20 @@ interface PaneLife {
 }
 
 /** Undefined when tmux or the session is gone. */
-async function look(options: SidecarOptions, clock: Clock): Promise<PaneLife | undefined> {
-  let seen = await lookOnce(options, clock);
+async function look({ clock, call }: StopDeps): Promise<PaneLife | undefined> {
+  let seen = await lookOnce(call);
   // tmux may tell that it is dead before it knows how that came: it looks when a program of its own has ended.
   for (let i = 0; i < END_LOOKS && seen?.endIsUnknown === true; i++) {
-    await callTmux(clock, options, "run-shell", "true");
+    await call("run-shell", "true");
     await clock.sleep(LOOK_EVERY_MS);
-    seen = await lookOnce(options, clock);
+    seen = await lookOnce(call);
   }
   return seen;
 }
 
-async function lookOnce(
-  options: SidecarOptions,
-  clock: Clock,
-): Promise<(PaneLife & { readonly endIsUnknown: boolean }) | undefined> {
+async function lookOnce(call: TmuxCall): Promise<(PaneLife & { readonly endIsUnknown: boolean }) | undefined> {
   const format = "#{pane_pid} #{pane_dead} #{pane_dead_status} #{pane_dead_signal}";
-  const answer = await callTmux(clock, options, "list-panes", "-t", `=${SESSION}:`, "-F", format);
+  const answer = await call("list-panes", "-t", `=${SESSION}:`, "-F", format);
   const [pid = "", dead, status = "", signal = ""] = (answer?.split("\n")[0] ?? "").split(" ");
   if (!/^\d+$/.test(pid)) return undefined;
   const exit = signal === "" ? { code: Number(status === "" ? 1 : status) } : { signal: Number(signal) };
@@ -125,14 +123,6 @@ async function lookOnce(
 }
 
 /** A pane's program leads a session of its own, so its pid names the group of all it started there. */
-function signalGroup(pid: number, ...signals: readonly NodeJS.Signals[]): undefined {
-  for (const signal of signals) if (!send(-pid, signal)) send(pid, signal);
-}
-
-function send(target: number, signal: NodeJS.Signals): boolean {
-  try {
-    return process.kill(target, signal);
-  } catch {
-    return false; // no such group or process
-  }
+function signalGroup({ signal }: StopDeps, pid: number, names: readonly NodeJS.Signals[]): undefined {
+  for (const name of names) if (!signal(-pid, name)) signal(pid, name);
 }

@@ -15,6 +15,9 @@ const ANSWER_MS = 2000;
 const TRIES = 100;
 const TRY_EVERY_MS = 20;
 
+/** One command to tmux; resolves to its output, or to undefined if it failed. */
+export type TmuxCall = (...command: readonly string[]) => Promise<string | undefined>;
+
 /**
  * One command to the sidecar's tmux by a program of its own, for when no client may be there: its output, or undefined
  * if it failed.
@@ -35,4 +38,9 @@ export async function callTmux(
     }
   }
   return undefined;
+}
+
+/** `callTmux` for one sidecar. */
+export function tmuxCalls(clock: Clock, sidecar: Parameters<typeof callTmux>[1]): TmuxCall {
+  return (...command) => callTmux(clock, sidecar, ...command);
 }

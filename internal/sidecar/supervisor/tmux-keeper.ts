@@ -3,14 +3,15 @@ import { DomainError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Task } from "../../base/task-group.ts";
 import { SESSION } from "../halves/options.ts";
+import type { TmuxCall } from "./tmux-call.ts";
 
 export interface TmuxKeeperDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   /** A server that has yet to run. */
   readonly newServer: () => KeptServer;
-  /** One command to the present server: its output, or undefined if it failed. */
-  readonly call: (...command: readonly string[]) => Promise<string | undefined>;
+  /** To the present server. */
+  readonly call: TmuxCall;
   readonly kill: (pid: number, signal: NodeJS.Signals) => void;
   /** Ends what a lost server left of the agent: two must not run at the same time. */
   readonly endAgent: () => Promise<void>;
@@ -107,10 +108,6 @@ export class TmuxKeeper implements Task {
 
   /** Sends a signal to the present server, if there is one. */
   signal(name: NodeJS.Signals): void {
-    try {
-      if (this.pid !== undefined) this.#deps.kill(this.pid, name);
-    } catch {
-      // it has gone meanwhile
-    }
+    if (this.pid !== undefined) this.#deps.kill(this.pid, name);
   }
 }
