@@ -232,13 +232,32 @@ describe("the transport to the Kubernetes API", () => {
 
   it("asks before each attempt whether it may still be sent", async () => {
     answers(status(429, {}, { "retry-after": "0" }), status(200, { kind: "Pod" }));
-    let asked = 0;
     const beforeAttempt = () => {
-      if (++asked > 1) throw new DomainError("precondition", "not the leader any more");
+      if (requests.length > 0) throw new DomainError("precondition", "not the leader any more");
     };
     const write = transport().call({ method: "PUT", path: get.path, body: {}, beforeAttempt }, never);
     await expect(write).rejects.toThrow("not the leader any more");
     expect(requests).toHaveLength(1);
+  });
+
+  it("asks again when it is sent, after it has waited for a connection", async () => {
+    const held: ServerResponse[] = [];
+    handler = (_, response) => held.push(response);
+    const api = transport();
+    const reads = [0, 1, 2].map(() => api.call(get, never));
+    await reached(3);
+    let isLeader = true;
+    const beforeAttempt = () => {
+      if (!isLeader) throw new DomainError("precondition", "not the leader any more");
+    };
+    const write = api.call({ method: "DELETE", path: get.path, beforeAttempt }, never);
+    write.catch(() => {});
+    await settle();
+    isLeader = false;
+    for (const response of held) response.end(POD);
+    await expect(write).rejects.toThrow("not the leader any more");
+    await Promise.all(reads);
+    expect(requests.map(({ method }) => method)).toEqual(["GET", "GET", "GET"]);
   });
 
   it("reports each attempt with its resource and status", async () => {

@@ -1,4 +1,4 @@
-import type { Dispatcher } from "undici";
+import { DecoratorHandler, type Dispatcher } from "undici";
 import { aborted } from "../base/abort.ts";
 import type { Clock } from "../base/clock.ts";
 import { DomainError } from "../base/errors.ts";
@@ -135,7 +135,9 @@ export class KubeTransport implements KubeApi {
     const onStart = () => opening.abort(start.reason);
     start.addEventListener("abort", onStart, { once: true });
     try {
-      return await dispatcher.request({
+      const { beforeAttempt } = request;
+      const over = beforeAttempt === undefined ? dispatcher : dispatcher.compose(askedAtStart(beforeAttempt));
+      return await over.request({
         origin: url.origin,
         path: `${url.pathname.replace(/\/$/, "")}${request.path}${query.size > 0 ? `?${query}` : ""}`,
         method: request.method,
@@ -166,6 +168,30 @@ export class KubeTransport implements KubeApi {
       () => {},
     );
     return { signal: AbortSignal.any([signal, expired.signal]), [Symbol.dispose]: () => done.abort() };
+  }
+}
+
+/**
+ * Calls `ask` once more when the request is about to be written to its connection, and leaves it unsent when that
+ * throws: it may have waited for a connection in a process that was suspended.
+ */
+function askedAtStart(ask: () => void): Dispatcher.DispatcherComposeInterceptor {
+  return (dispatch) => (options, handler) => dispatch(options, new AskedHandler(handler, ask));
+}
+
+class AskedHandler extends DecoratorHandler {
+  readonly #handler: Dispatcher.DispatchHandler;
+  readonly #ask: () => void;
+
+  constructor(handler: Dispatcher.DispatchHandler, ask: () => void) {
+    super(handler);
+    this.#handler = handler;
+    this.#ask = ask;
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController, context: unknown): void {
+    this.#ask();
+    this.#handler.onRequestStart?.(controller, context);
   }
 }
 
