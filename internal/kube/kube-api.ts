@@ -13,8 +13,8 @@ export interface KubeRequest {
   /** `urgent`: over its own connection, so that it waits for no other call. For the Lease. */
   readonly lane?: "urgent";
   /**
-   * Runs before each attempt; what it throws ends the call unsent. A leader refuses a write here that it may no longer
-   * make.
+   * Runs before each attempt, and again right before the request is written to its connection; what it throws ends the
+   * call unsent. A leader refuses a write here that it may no longer make.
    */
   readonly beforeAttempt?: () => void;
 }

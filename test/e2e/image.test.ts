@@ -85,7 +85,7 @@ describe("the image for any program", () => {
   );
 });
 
-/** Claude Code decides by itself what it asks for, unless it is made to ask. */
+/** Without this setting Claude Code decides by itself when to ask for permission. */
 const COMMANDS: Readonly<Record<AgentKind, readonly string[]>> = {
   claude: ["--", "claude", "--permission-mode", "default"],
   codex: [],

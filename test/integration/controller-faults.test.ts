@@ -9,7 +9,7 @@ import { SessionStatus } from "../../internal/gen/bridge/v1/bridge_pb.ts";
 import { kubeconfigCredentials } from "../../internal/kube/access/kubeconfig.ts";
 import { type TestCluster, testCluster } from "../support/cluster/cluster.ts";
 import { requireComponent } from "../support/cluster/components.ts";
-import { ControllerCluster, type RunningReplica } from "../support/cluster/controller-cluster.ts";
+import { ControllerCluster, type RunningReplica, startDemo } from "../support/cluster/controller-cluster.ts";
 import { FaultyApi } from "../support/cluster/faulty-api.ts";
 import { until } from "../support/sidecar/sidecar.ts";
 
@@ -56,8 +56,6 @@ describe(`two replicas behind an API server that goes wrong at random (GT_SEED=$
     for (const name of ["kubectl", "cluster"] as const) await requireComponent(context, name);
     return context.skip("needs an API server");
   }
-  const start = ({ client }: RunningReplica, sessionId: string) =>
-    client.startSession({ projectId: "shop", sessionId, provider: "demo", repoPath: "/workspace" });
   const stop = ({ client }: RunningReplica, sessionId: string) => client.stopSession({ sessionId });
   const each = (i: number) => replicas[i % replicas.length] as RunningReplica;
   const logs = () => `${JSON.stringify([...api.counts])}\n${replicas.map(({ log }) => log().slice(-3_000)).join("\n")}`;
@@ -82,7 +80,7 @@ describe(`two replicas behind an API server that goes wrong at random (GT_SEED=$
     for (let i = 0; performance.now() < end; i++) {
       const id = `s${i}`;
       await attempt(
-        () => start(each(i), id),
+        () => startDemo(each(i), id),
         () => wanted.set(id, "started"),
       );
       const last = `s${i - 1}`;
@@ -102,7 +100,7 @@ describe(`two replicas behind an API server that goes wrong at random (GT_SEED=$
     expect([...refusals], logs()).toEqual([]);
     for (const id of wanted.keys()) {
       if (wanted.get(id) === "started")
-        await until(`${id} to start`, 90_000, () => again(() => start(each(0), id)), logs);
+        await until(`${id} to start`, 90_000, () => again(() => startDemo(each(0), id)), logs);
     }
     const live = [...wanted].filter(([, state]) => state === "started").map(([id]) => id);
     for (const replica of replicas) {

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it, type TestContext } from "vit
 import { SessionStatus } from "../../internal/gen/bridge/v1/bridge_pb.ts";
 import { type TestCluster, testCluster } from "../support/cluster/cluster.ts";
 import { requireComponent } from "../support/cluster/components.ts";
-import { ControllerCluster, type RunningReplica } from "../support/cluster/controller-cluster.ts";
+import { ControllerCluster, type RunningReplica, startDemo } from "../support/cluster/controller-cluster.ts";
 import { until } from "../support/sidecar/sidecar.ts";
 
 const LIMIT_MS = 180_000;
@@ -36,8 +36,6 @@ describe("a controller on a real API server, with others who mean harm or are wr
     for (const name of ["kubectl", "cluster"] as const) await requireComponent(context, name);
     return context.skip("needs an API server");
   }
-  const start = ({ client }: RunningReplica, sessionId: string) =>
-    client.startSession({ projectId: "shop", sessionId, provider: "demo", repoPath: "/workspace" });
   const kubectl = async (...args: string[]) => (await town?.cluster.kubectl(["-n", town.agents, ...args])) ?? "";
   const podOf = async (session: string) => {
     const get = ["get", "pods", "-l", `gastown.io/session=${session}`, "-o", "jsonpath={.items[0].metadata.name}"];
@@ -48,7 +46,7 @@ describe("a controller on a real API server, with others who mean harm or are wr
     timeout: LIMIT_MS,
   }, async (context) => {
     await here(context);
-    await start(replica, "sibling");
+    await startDemo(replica, "sibling");
     const pod = await podOf("sibling");
     const account = (await kubectl("get", "pod", pod, "-o", "jsonpath={.spec.serviceAccountName}")).trim() || "default";
     await kubectl("create", "serviceaccount", "doomed");
@@ -88,7 +86,7 @@ describe("a controller on a real API server, with others who mean harm or are wr
       expect(wrong.log()).toContain(WRONG_CLOCK);
       await replica.kill("SIGTERM"); // now the other one leads
       await until("it to lead", 30_000, () => wrong.log().includes('"this replica leads"') || undefined, wrong.log);
-      const { status } = await start(wrong, id);
+      const { status } = await startDemo(wrong, id);
       expect(status).toBe(SessionStatus.STARTING);
       const secret = JSON.parse(await kubectl("get", "secrets", `${await podOf(id)}-tls`, "-o", "json"));
       const leaf = new X509Certificate(Buffer.from(secret.data["tls.crt"], "base64"));

@@ -5,7 +5,7 @@ import { SessionStatus } from "../../internal/gen/bridge/v1/bridge_pb.ts";
 import { ApiAudit } from "../support/cluster/api-audit.ts";
 import { type TestCluster, testCluster } from "../support/cluster/cluster.ts";
 import { requireComponent } from "../support/cluster/components.ts";
-import { ControllerCluster, type RunningReplica } from "../support/cluster/controller-cluster.ts";
+import { ControllerCluster, type RunningReplica, startDemo } from "../support/cluster/controller-cluster.ts";
 import { until } from "../support/sidecar/sidecar.ts";
 
 const LIMIT_MS = 240_000;
@@ -66,8 +66,6 @@ describe("three replicas of the controller on a real API server", () => {
       () => replicas.find(leads),
       () => replicas.map((each) => each.log()).join("\n"),
     );
-  const start = ({ client }: RunningReplica, sessionId: string) =>
-    client.startSession({ projectId: "shop", sessionId, provider: "demo", repoPath: "/workspace" });
   const ids = async ({ client }: RunningReplica) =>
     (await client.listSessions({})).sessions.map(({ sessionId }) => sessionId);
   const pods = async () => {
@@ -85,7 +83,7 @@ describe("three replicas of the controller on a real API server", () => {
     timeout: LIMIT_MS,
   }, async (context) => {
     await here(context);
-    const calls = Array.from({ length: 100 }, (_, i) => start(replicas[i % 3] as RunningReplica, "one"));
+    const calls = Array.from({ length: 100 }, (_, i) => startDemo(replicas[i % 3] as RunningReplica, "one"));
     const outcomes = await Promise.allSettled(calls);
     const failed = outcomes.flatMap((each) => (each.status === "rejected" ? [String(each.reason)] : []));
     expect(failed).toEqual([]);
@@ -136,7 +134,7 @@ describe("three replicas of the controller on a real API server", () => {
     const { cluster: found, agents } = await here(context);
     const first = await leader();
     // Work that falls due while it sleeps: a stopped session's retention ends.
-    await start(first, "due");
+    await startDemo(first, "due");
     await first.client.stopSession({ sessionId: "due" });
     await first.kill("SIGSTOP");
     replicas = replicas.filter((each) => each !== first);
@@ -159,17 +157,17 @@ describe("three replicas of the controller on a real API server", () => {
   }, async (context) => {
     const { cluster: found } = await here(context);
     const replica = replicas[0] as RunningReplica;
-    await start(replica, "before");
+    await startDemo(replica, "before");
     const known = await ids(replica);
     await found.control?.("crash", "apiserver");
     const awayAt = performance.now();
     while (performance.now() - awayAt < AWAY_MS) {
       expect(await ids(replica)).toEqual(known);
-      await expect(start(replica, "meanwhile")).rejects.toThrow();
+      await expect(startDemo(replica, "meanwhile")).rejects.toThrow();
       await sleep(500);
     }
     await found.control?.("start", "apiserver");
-    const started = async () => await start(replica, "meanwhile").catch(() => undefined);
+    const started = async () => await startDemo(replica, "meanwhile").catch(() => undefined);
     await until("a start", 90_000, started, replica.log);
     for (const each of replicas) {
       const knows = async () => ((await ids(each).catch((): string[] => [])).includes("meanwhile") ? true : undefined);
@@ -198,7 +196,7 @@ describe("three replicas of the controller on a real API server", () => {
     await here(context);
     const [{ length: before }, from] = [await ids(replicas[0] as RunningReplica), performance.now()];
     const calls = Array.from({ length: isFull ? 500 : 60 }, (_, i) =>
-      start(replicas[i % 3] as RunningReplica, `many-${i}`),
+      startDemo(replicas[i % 3] as RunningReplica, `many-${i}`),
     );
     const outcomes = await Promise.allSettled(calls);
     show(`${calls.length} concurrent starts: ${Math.round(performance.now() - from)} ms`);

@@ -6,7 +6,12 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AgentDaemon, Event_Kind } from "../../examples/orchestrator-agentd/gen/orch/v1/agent_daemon_pb.ts";
 import { BridgeFolder, type Consumer, type RunningBridge } from "../support/bridge/bridge-folder.ts";
 import { TestCa } from "../support/bridge/certificates.ts";
-import { type ExampleProgram, exampleProgram, httpCall } from "../support/bridge/example-program.ts";
+import {
+  type ExampleProgram,
+  exampleProgram,
+  httpCall,
+  kindsOfCancelledRun,
+} from "../support/bridge/example-program.ts";
 import { until } from "../support/sidecar/sidecar.ts";
 
 let folder: BridgeFolder;
@@ -80,12 +85,7 @@ describe("the orchestrator's agent daemon", () => {
     const task = { runId: "r1", repoPath: folder.path("repos/one"), provider: "demo", task: "say hello" };
     const accepted = async () => ((await client.runTask(task)).accepted ? true : undefined);
     await until("the task to be taken", 20_000, accepted, agentd.output);
-    const kinds: Event_Kind[] = [];
-    for await (const { kind, runId } of client.streamEvents({ runId: "r1" })) {
-      expect(runId).toBe("r1");
-      kinds.push(kind);
-      if (kind === Event_Kind.OUTPUT) await client.cancelRun({ runId: "r1" });
-    }
+    const kinds = await kindsOfCancelledRun(client, "r1");
     expect(kinds[0]).toBe(Event_Kind.STARTED);
     expect(kinds).toContain(Event_Kind.STATE);
     expect(kinds.at(-1)).toBe(Event_Kind.FINISHED);

@@ -38,7 +38,7 @@ export class ReportedSigns implements Omit<AgentSigns, "waitsForPerson"> {
   #hooksLive = false;
   #file: FileSign = { type: "unknown" };
   #lastOutputAt: number | undefined;
-  #redrawnAt: number | undefined;
+  #drawnAt = 0;
   #endedAt = 0;
   #lastWorkAt: number | undefined;
 
@@ -57,8 +57,7 @@ export class ReportedSigns implements Omit<AgentSigns, "waitsForPerson"> {
 
   /** The agent is alive, and something was drawn since the life before it ended, whose screen may still be there. */
   get hasDrawn(): boolean {
-    const drawnAt = Math.max(this.#lastOutputAt ?? 0, this.#redrawnAt ?? 0);
-    return this.#process.type === "alive" && drawnAt >= this.#endedAt;
+    return this.#process.type === "alive" && this.#drawnAt >= this.#endedAt;
   }
 
   get process(): ProcessSign {
@@ -141,11 +140,12 @@ export class ReportedSigns implements Omit<AgentSigns, "waitsForPerson"> {
 
   printed(): void {
     this.#lastOutputAt = this.#clock.monotonicMs();
+    this.#drawnAt = this.#lastOutputAt;
   }
 
   /** The whole screen was taken from tmux. */
   redrawn(): void {
-    this.#redrawnAt = this.#clock.monotonicMs();
+    this.#drawnAt = this.#clock.monotonicMs();
   }
 
   /** Its processes compute or write, though it may print nothing. */

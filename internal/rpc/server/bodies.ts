@@ -1,23 +1,15 @@
 import type { Call } from "./calls.ts";
+import { mapParts } from "./map-parts.ts";
 
 /** Flags, and the length of what follows. */
 const PREFIX_BYTES = 5;
 
-/**
- * The body of a request with one message: all of it is held until the call has ended. Not a generator, as in
- * `mapFailures`. @throws as `Call.hold`
- */
+/** The body of a request with one message: all of it is held until the call has ended. @throws as `Call.hold` */
 export function heldBody(body: AsyncIterable<Uint8Array>, call: Call): AsyncIterable<Uint8Array> {
-  const chunks = body[Symbol.asyncIterator]();
-  const held: AsyncIterator<Uint8Array> = {
-    async next() {
-      const chunk = await chunks.next();
-      if (chunk.done !== true) call.hold(chunk.value.length);
-      return chunk;
-    },
-    return: () => chunks.return?.() ?? Promise.resolve({ done: true, value: undefined }),
-  };
-  return { [Symbol.asyncIterator]: () => held };
+  return mapParts(body, (chunk) => {
+    call.hold(chunk.length);
+    return chunk;
+  });
 }
 
 /**

@@ -12,6 +12,7 @@ import { findTrailerError, setTrailerStatus } from "@connectrpc/connect/protocol
 import { trailerFlag, trailerParse, trailerSerialize } from "@connectrpc/connect/protocol-grpc-web";
 import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import { withErrorInfo } from "../common/errors.ts";
+import { mapParts } from "./map-parts.ts";
 import { asRequestFault } from "./request-faults.ts";
 
 /** Flags and length of a message in a stream. */
@@ -82,25 +83,4 @@ function isFlagged(part: Uint8Array, flag: number): boolean {
 
 function asTheyAre(part: Uint8Array): Uint8Array {
   return part;
-}
-
-/** Each part passed through `map`, and `atEnd` called after the last. Not a generator, as in `mapFailures`. */
-function mapParts(
-  body: AsyncIterable<Uint8Array>,
-  map: (part: Uint8Array) => Uint8Array,
-  atEnd: () => void = () => {},
-): AsyncIterable<Uint8Array> {
-  const parts = body[Symbol.asyncIterator]();
-  const mapped: AsyncIterator<Uint8Array> = {
-    async next() {
-      const part = await parts.next();
-      if (part.done !== true) return { done: false, value: map(part.value) };
-      atEnd();
-      return part;
-    },
-  };
-  // The one who writes tells the handler of its failures, if it wants to know.
-  if (parts.throw) mapped.throw = (err) => parts.throw?.(err) ?? Promise.reject(err);
-  if (parts.return) mapped.return = () => parts.return?.() ?? Promise.resolve({ done: true, value: undefined });
-  return { [Symbol.asyncIterator]: () => mapped };
 }

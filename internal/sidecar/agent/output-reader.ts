@@ -123,7 +123,7 @@ export class OutputReader implements Task {
   }
 
   #isOfThisLife({ facts }: PaneCut): boolean {
-    return this.#endedPid === undefined || facts.pid !== this.#endedPid;
+    return facts.pid !== this.#endedPid;
   }
 
   async #disarm(): Promise<void> {

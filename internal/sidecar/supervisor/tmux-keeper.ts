@@ -89,8 +89,8 @@ export class TmuxKeeper implements Task {
   }
 
   /**
-   * tmux makes the session when its first client comes: this is the first, whatever the serving half does. Afterwards
-   * a server that was stopped (SIGSTOP) is made to continue; any other one is unaffected.
+   * tmux creates the session when its first client connects: this is the first, whatever the serving half does.
+   * Afterwards a server that was stopped (SIGSTOP) is resumed every five seconds.
    */
   async #look(signal: AbortSignal): Promise<void> {
     const { clock } = this.#deps;

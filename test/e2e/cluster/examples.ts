@@ -5,7 +5,7 @@ import { createGrpcTransport } from "@connectrpc/connect-node";
 import { expect, it, type TestContext } from "vitest";
 import { AgentDaemon, Event_Kind } from "../../../examples/orchestrator-agentd/gen/orch/v1/agent_daemon_pb.ts";
 import { TestCa } from "../../support/bridge/certificates.ts";
-import { exampleProgram, httpCall } from "../../support/bridge/example-program.ts";
+import { exampleProgram, httpCall, kindsOfCancelledRun } from "../../support/bridge/example-program.ts";
 import { until } from "../../support/sidecar/sidecar.ts";
 
 const LIMIT_MS = 180_000;
@@ -69,12 +69,7 @@ export function examples({ here, clientDir, port }: Installed): void {
     const task = { runId: "r1", repoPath: REPOSITORY, provider: "demo", task: "say hello" };
     const accepted = async () => (await client.runTask(task).catch(() => undefined))?.accepted || undefined;
     await until("the task to be taken", 60_000, accepted, agentd.output);
-    const kinds: Event_Kind[] = [];
-    for await (const { kind, runId } of client.streamEvents({ runId: "r1" })) {
-      expect(runId).toBe("r1");
-      kinds.push(kind);
-      if (kind === Event_Kind.OUTPUT) await client.cancelRun({ runId: "r1" });
-    }
+    const kinds = await kindsOfCancelledRun(client, "r1");
     expect(kinds[0]).toBe(Event_Kind.STARTED);
     expect(kinds).toEqual(expect.arrayContaining([Event_Kind.STATE, Event_Kind.OUTPUT]));
     expect(kinds.at(-1)).toBe(Event_Kind.FINISHED);

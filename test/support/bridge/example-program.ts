@@ -2,7 +2,9 @@ import { spawn } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { Client } from "@connectrpc/connect";
 import { expect } from "vitest";
+import { type AgentDaemon, Event_Kind } from "../../../examples/orchestrator-agentd/gen/orch/v1/agent_daemon_pb.ts";
 import { until } from "../sidecar/sidecar.ts";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
@@ -50,4 +52,15 @@ export async function httpCall(url: string, method: string, path: string, body?:
     ...(body !== undefined && { body: JSON.stringify(body) }),
   });
   return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+}
+
+/** The kinds of a run's events, in order, to its end: the run is cancelled when it prints something. */
+export async function kindsOfCancelledRun(client: Client<typeof AgentDaemon>, runId: string): Promise<Event_Kind[]> {
+  const kinds: Event_Kind[] = [];
+  for await (const event of client.streamEvents({ runId })) {
+    expect(event.runId).toBe(runId);
+    kinds.push(event.kind);
+    if (event.kind === Event_Kind.OUTPUT) await client.cancelRun({ runId });
+  }
+  return kinds;
 }

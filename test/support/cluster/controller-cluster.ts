@@ -333,3 +333,8 @@ async function clientOf(name: string, signer: Signer): Promise<{ readonly cert: 
   const cert = newLeaf({ ...leaf, crlUrl: undefined, days: 1, now: Date.now() }, keys.publicKey, signer);
   return { cert, key: privateKeyPem(keys.privateKey) };
 }
+
+/** Asks a replica for a session of the demo agent. */
+export function startDemo({ client }: Pick<RunningReplica, "client">, sessionId: string) {
+  return client.startSession({ projectId: "shop", sessionId, provider: "demo", repoPath: "/workspace" });
+}
