@@ -8,6 +8,7 @@ import { component } from "./components.ts";
 const run = promisify(execFile);
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 const MINUTE = 60_000;
+const API_PORT_FREE = "while ss -Htln 'sport = :6443' | grep -q .; do sleep 0.02; done";
 
 /** A Kubernetes cluster for tests. */
 export interface TestCluster extends AsyncDisposable {
@@ -19,7 +20,10 @@ export interface TestCluster extends AsyncDisposable {
   load(archive: string, image: string): Promise<string>;
   /** Forwards a port of a pod to this machine while it is not disposed of. */
   forward(pod: string, port: number, ...args: readonly string[]): Promise<Forward>;
-  /** The folder's own commands (crash, start, …) where the cluster is one that tests made; undefined for others. */
+  /**
+   * The cluster tool's own commands (crash, start, …) where tests made the cluster; undefined for others. A crashed API
+   * server can be started at once.
+   */
   readonly control: ((...args: readonly string[]) => Promise<string>) | undefined;
 }
 
@@ -44,13 +48,19 @@ export async function testCluster(
   if (given !== "") return new KubeconfigCluster(kubectl.path, given, undefined);
   const tool = await component("cluster");
   if ("missing" in tool) return tool;
-  const control = async (...args: readonly string[]) => {
+  const call = async (args: readonly string[]) => {
     const { stdout } = await run(tool.path, [...args], {
       env: { ...process.env, GT_CLUSTER: name, GT_APISERVER_FLAGS: apiServerFlags.join(" ") },
       timeout: 5 * MINUTE,
       maxBuffer: 1 << 24,
     });
     return stdout;
+  };
+  const control = async (...args: readonly string[]) => {
+    const out = await call(args);
+    // A killed API server holds its port until the kernel has removed it. One started before that fails to listen.
+    if (args.join(" ") === "crash apiserver") await call(["in", "bash", "-c", API_PORT_FREE]);
+    return out;
   };
   const kubeconfig = (await control("up", ...(node === "none" ? ["--no-node"] : []))).trim().split("\n").at(-1) ?? "";
   return new KubeconfigCluster(kubectl.path, kubeconfig, control);
