@@ -8,7 +8,7 @@ import { behindAct } from "./behind-model.ts";
 import { judgeBehind } from "./judge-behind.ts";
 import type { BehindTarget, Part, Scene } from "./scenes.ts";
 import { sleepCommand, WatchedShell } from "./shells.ts";
-import { MAIN, mainTurns, subagentOf } from "./truth.ts";
+import { MAIN, mainTurns, subagentOf, taskIdOf } from "./truth.ts";
 import { BackgroundWatcher } from "./watcher.ts";
 
 /** One run: things were started behind a turn, looked at until they had ended, and a message was sent meanwhile. */
@@ -41,6 +41,7 @@ export interface BehindOptions {
 const PER_LIFE = 10;
 const WORD_MS = 100;
 const LONG_S = 5000;
+const ENDLESS_WORDS = 10_000;
 /** A default nudge behind a shell that never ends is submitted within this time. */
 const USUAL_MS = 10_000;
 const STEP_MS = 60_000;
@@ -130,7 +131,7 @@ class Run {
       for (const [i, part] of this.#scene.parts.entries()) started.push(await this.#start(part, i, watching, watcher));
       if (this.#scene.parts.every(({ type }) => type !== "awaited")) nudgeMs = await this.#nudgeBehind();
       await sleep(lagMs + 1000 + this.#random() * 3000, undefined, { signal });
-      for (const one of started) this.#end(one);
+      for (const one of started) await this.#end(one);
       await until("everything to end", STEP_MS, () => started.every((one) => this.#hasEnded(one)) || undefined);
       await watcher.untilRested(STEP_MS, signal);
       await sleep(lagMs + 1000, undefined, { signal });
@@ -161,7 +162,8 @@ class Run {
       return { part, shell };
     }
     const word = `task${this.#index}x${i}`;
-    await this.#say(`${part.type === "awaited" ? "ASK-AND-WAIT" : "ASK-HELPER"} ${word} TALK ${part.words}`);
+    const asks = part.type === "awaited" ? "ASK-AND-WAIT" : "ASK-HELPER";
+    await this.#say(`${asks} ${word} TALK ${part.words ?? ENDLESS_WORDS}`);
     await until("the sub-agent", STEP_MS, () => subagentOf(this.#agent.model.spans, word));
     if (part.type === "subagent") await watcher.untilRested(STEP_MS, signal);
     return { part, word };
@@ -188,8 +190,14 @@ class Run {
       this.#notes.push(`${text}: ${nameOf(outcome)} after ${ms} ms (${error})`);
   }
 
-  #end(one: Started): void {
-    if ("shell" in one && one.part.endsAfterS === undefined && !this.#hasEnded(one)) one.shell.kill();
+  /** Ends what does not end by itself. */
+  async #end(one: Started): Promise<void> {
+    if (this.#hasEnded(one)) return;
+    if ("shell" in one) {
+      if (one.part.endsAfterS === undefined) one.shell.kill();
+    } else if (one.part.type === "subagent" && one.part.words === undefined) {
+      await this.#say(`STOP-TASK ${taskIdOf(this.#agent.model.spans, one.word)}`);
+    }
   }
 
   #hasEnded(one: Started): boolean {

@@ -4,7 +4,8 @@ import type { AgentProgram } from "../../support/agents/agents-install.ts";
 export type Part =
   /** `endsAfterS`: by itself; without it by kill -9. */
   | { readonly type: "shell"; readonly endsAfterS?: number }
-  | { readonly type: "subagent"; readonly words: number }
+  /** `words`: how long it works; without it until the agent stops it. */
+  | { readonly type: "subagent"; readonly words?: number }
   /** One that the turn waits for: nothing is behind it. */
   | { readonly type: "awaited"; readonly words: number };
 
@@ -24,6 +25,7 @@ export interface BehindTarget {
 const upTo = (random: () => number, least: number, most: number) => least + Math.floor(random() * (most - least + 1));
 const ends = (random: () => number): Part => ({ type: "shell", endsAfterS: upTo(random, 4, 12) });
 const killed: Part = { type: "shell" };
+const stopped: Part = { type: "subagent" };
 const helper = (random: () => number): Part => ({ type: "subagent", words: upTo(random, 40, 120) });
 
 const SHELLS: BehindTarget["scenes"] = [
@@ -34,6 +36,7 @@ const SHELLS: BehindTarget["scenes"] = [
 const HELPERS: BehindTarget["scenes"] = [
   (random) => ({ name: "a sub-agent", parts: [helper(random)] }),
   (random) => ({ name: "a sub-agent and a shell that is killed", parts: [helper(random), killed] }),
+  () => ({ name: "a sub-agent that is stopped", parts: [stopped] }),
 ];
 const AWAITED: BehindTarget["scenes"] = [
   (random) => ({ name: "a sub-agent in the turn", parts: [{ type: "awaited", words: upTo(random, 40, 120) }] }),

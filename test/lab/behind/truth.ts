@@ -27,6 +27,19 @@ export function subagentOf(spans: readonly ModelSpan[], word: string): Behind | 
   return { kind: "subagent", from: first.request.at, ...(to === undefined ? {} : { to }) };
 }
 
-function isMain({ request }: ModelSpan): boolean {
+/**
+ * The agent's own id of the sub-agent whose task contains `word`, from what its tool answered the model.
+ * @throws Error when the tool named none
+ */
+export function taskIdOf(spans: readonly ModelSpan[], word: string): string {
+  const answered = spans.find(
+    ({ request }) => request.afterTool && isMain({ request }) && request.lastUserText.includes(word),
+  );
+  const id = /agentId: (\S+)/.exec(answered?.request.toolResult ?? "")?.[1];
+  if (id === undefined) throw new Error(`no id of a sub-agent in ${JSON.stringify(answered?.request.toolResult)}`);
+  return id;
+}
+
+function isMain({ request }: Pick<ModelSpan, "request">): boolean {
   return request.userTexts.some((text) => text.includes(MAIN));
 }
