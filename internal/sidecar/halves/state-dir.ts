@@ -42,10 +42,13 @@ const IS_OF: Readonly<Record<Kind, (found: Stats) => boolean>> = {
   socket: (found) => found.isSocket(),
 };
 
-/** Links are of no kind. */
+/** Links are of no kind, nor is what cannot be looked at. */
 export function isOfKind(path: string, kind: Kind): boolean {
-  const found = lstatSync(path, { throwIfNoEntry: false });
-  return found !== undefined && IS_OF[kind](found);
+  try {
+    return IS_OF[kind](lstatSync(path));
+  } catch {
+    return false;
+  }
 }
 
 /**

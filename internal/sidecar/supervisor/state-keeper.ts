@@ -32,7 +32,7 @@ const LOOK_EVERY_MS = 1000;
 
 /**
  * Keeps the state folder: the agent is the same user, so it may remove what is in it, or put something else in its
- * place. What is missing is made again; what the journal held is then what the serving half still knows.
+ * place. What is missing is created again; what the journal held is then what the serving half still knows.
  */
 export class StateKeeper implements Task {
   readonly #deps: StateKeeperDeps;
@@ -64,10 +64,24 @@ export class StateKeeper implements Task {
       await runTasks(signal, [new FifoHolder(paths.hookFifo), listener(), looking]);
       if (missing === undefined || signal.aborted) return;
       logger.error({ missing }, "something in the state folder was removed: creating it again");
-      removeStrange(paths.dir, "folder");
-      await this.make();
-      restored();
+      if (await this.#makeAgain(signal)) restored();
     }
+  }
+
+  /** A full volume or a path in the way must not end the agent: tried each second. False when `signal` came first. */
+  async #makeAgain(signal: AbortSignal): Promise<boolean> {
+    const { clock, logger } = this.#deps;
+    while (!signal.aborted) {
+      try {
+        removeStrange(this.#options.paths.dir, "folder");
+        await this.make();
+        return true;
+      } catch (err) {
+        logger.error({ err }, "the state folder cannot be created again, trying each second");
+      }
+      await clock.sleep(LOOK_EVERY_MS, signal).catch(() => {});
+    }
+    return false;
   }
 
   async #untilMissing(signal: AbortSignal): Promise<string | undefined> {
