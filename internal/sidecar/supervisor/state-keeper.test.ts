@@ -24,6 +24,7 @@ let clock: FakeClock;
 let stop: AbortController;
 let restored: number;
 let listens: number;
+/** What was reported missing; undefined: that it cannot be created. */
 let reported: (string | undefined)[];
 /** Makes the sockets that a supervising half listens on, tmux's included. */
 let listen: (signal: AbortSignal) => Promise<void>;
@@ -65,7 +66,7 @@ function keeper(): StateKeeper {
       listener: () => ({ run: (signal) => listen(signal) }),
       restored: () => void restored++,
     },
-    { paths, files: { [paths.tmuxConfig]: "set -g status off\n" }, env: { PATH: process.env["PATH"] } },
+    { paths, files: { [paths.tmuxConfig]: "set -g status off\n" }, env: { PATH: "/usr/bin:/bin" } },
   );
 }
 
@@ -84,12 +85,19 @@ function isWhole(): void {
   expect(clock.sleeping).toBe(1);
 }
 
-const soon = (look: () => void) => vi.waitFor(look, { timeout: 5000, interval: 2 });
+const soon = (look: () => void | Promise<void>) => vi.waitFor(look, { timeout: 5000, interval: 2 });
 
 /** Twice a look: what is gone at one look alone is being made again. */
 async function notice(): Promise<void> {
   await clock.advance(2000);
 }
+
+/** Lets time pass until it holds; files and sockets take real time in between. */
+const inTime = (look: () => void) =>
+  soon(async () => {
+    await clock.advance(500);
+    look();
+  });
 
 describe("the keeper of the state folder", () => {
   it("leaves a whole folder alone", async () => {
@@ -141,14 +149,11 @@ describe("the keeper of the state folder", () => {
     const { ended } = await running();
     rmSync(dirname(paths.dir), { recursive: true });
     writeFileSync(dirname(paths.dir), "");
-    await notice();
-    await clock.advance(3000);
-    expect(restored).toBe(0);
-    expect(existsSync(paths.dir)).toBe(false);
+    await inTime(() => expect(reported).toEqual([paths.dir, undefined, undefined]));
+    expect([restored, existsSync(paths.dir)]).toEqual([0, false]);
     rmSync(dirname(paths.dir));
-    await clock.advance(1000);
-    await soon(isWhole);
-    expect(restored).toBe(1);
+    await inTime(isWhole);
+    expect([restored, listens]).toEqual([1, 2]);
     stop.abort();
     await ended;
   });
@@ -157,13 +162,28 @@ describe("the keeper of the state folder", () => {
     const { ended } = await running();
     rmSync(dirname(paths.dir), { recursive: true });
     writeFileSync(dirname(paths.dir), "");
-    await notice();
+    await inTime(() => expect(reported).toEqual([paths.dir, undefined]));
     stop.abort();
     await ended;
-    expect([restored, clock.sleeping]).toEqual([0, 0]);
+    expect([restored, listens, clock.sleeping]).toEqual([0, 1, 0]);
   });
 
-  it("ends with the failure of a listener, which no new folder mends", async () => {
+  it("creates a folder again that is removed while its sockets are being made", async () => {
+    listen = () => {
+      listen = listenOn;
+      rmSync(paths.dir, { recursive: true });
+      return Promise.reject(new Error("cannot listen"));
+    };
+    const kept = keeper();
+    await kept.make();
+    const ended = kept.run(stop.signal);
+    await inTime(isWhole);
+    expect([restored, reported]).toEqual([1, [paths.dir]]);
+    stop.abort();
+    await ended;
+  });
+
+  it("ends with the failure of a listener in a whole folder, which no new folder mends", async () => {
     listen = () => Promise.reject(new Error("cannot listen"));
     const kept = keeper();
     await kept.make();

@@ -52,20 +52,30 @@ export class StateKeeper implements Task {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { logger, listener, restored } = this.#deps;
-    const { paths } = this.#options;
+    const { logger, restored } = this.#deps;
     while (!signal.aborted) {
-      let missing: string | undefined;
-      const looking = {
-        run: async (stop: AbortSignal) => {
-          missing = await this.#untilMissing(stop);
-        },
-      };
-      await runTasks(signal, [new FifoHolder(paths.hookFifo), listener(), looking]);
+      const missing = await this.#keep(signal);
       if (missing === undefined || signal.aborted) return;
       logger.error({ missing }, "something in the state folder was removed: creating it again");
       if (await this.#makeAgain(signal)) restored();
     }
+  }
+
+  /** Holds the FIFO and listens until something is missing, which is returned, or until `signal`. */
+  async #keep(signal: AbortSignal): Promise<string | undefined> {
+    let missing: string | undefined;
+    const looking = {
+      run: async (stop: AbortSignal) => {
+        missing = await this.#untilMissing(stop);
+      },
+    };
+    try {
+      await runTasks(signal, [new FifoHolder(this.#options.paths.hookFifo), this.#deps.listener(), looking]);
+    } catch (err) {
+      missing = this.#missing("made here"); // neither can open what is removed at that instant
+      if (missing === undefined) throw err;
+    }
+    return missing;
   }
 
   /** A full volume or a path in the way must not end the agent: tried each second. False when `signal` came first. */
@@ -85,16 +95,21 @@ export class StateKeeper implements Task {
   }
 
   async #untilMissing(signal: AbortSignal): Promise<string | undefined> {
-    const { paths, files } = this.#options;
-    const written = Object.keys(files).map((path) => [path, "file"] as const);
-    const needed = [...new Map([[paths.dir, "folder"] as const, ...partsOf(paths), ...written])];
     for (let before: string | undefined; ; ) {
       await this.#deps.clock.sleep(LOOK_EVERY_MS, signal).catch(() => {});
       if (signal.aborted) return undefined;
-      const missing = needed.find(([path, kind]) => !isOfKind(path, kind))?.[0];
+      const missing = this.#missing("all");
       // Twice: tmux's socket is away for a moment while a lost server is made again.
       if (missing !== undefined && missing === before) return missing;
       before = missing;
     }
+  }
+
+  /** The first path where something is missing, or of another kind. The sockets are made by others. */
+  #missing(which: "all" | "made here"): string | undefined {
+    const { paths, files } = this.#options;
+    const written = Object.keys(files).map((path) => [path, "file"] as const);
+    const needed = [...new Map([[paths.dir, "folder"] as const, ...partsOf(paths), ...written])];
+    return needed.find(([path, kind]) => (which === "all" || kind !== "socket") && !isOfKind(path, kind))?.[0];
   }
 }
