@@ -1,0 +1,24 @@
+import { createClient, createRouterTransport } from "@connectrpc/connect";
+import { expect, it } from "vitest";
+import { systemClock } from "../base/clock.ts";
+import { BridgeService, SessionStatus } from "../gen/bridge/v1/bridge_pb.ts";
+import { AgentState } from "../gen/gastown/v1/common_pb.ts";
+import { stdioCalls } from "./stdio-calls.ts";
+
+it("shows a session that starts and has no events yet, without a stream that it would have to break off", async () => {
+  let streams = 0;
+  const transport = createRouterTransport((router) =>
+    router.service(BridgeService, {
+      getSession: () => ({ sessionId: "one", status: SessionStatus.STARTING, epoch: "e" }),
+      // biome-ignore lint/correctness/useYield: a session without events
+      async *streamEvents() {
+        streams++;
+      },
+    }),
+  );
+  const client = createClient(BridgeService, transport);
+  const calls = stdioCalls({ clock: systemClock, client, sessionId: "one" });
+  expect(await calls.status()).toMatchObject({ sessionAlive: false, state: AgentState.STARTING });
+  expect(await calls.peek({ lines: 10, all: false })).toMatchObject({ output: "", epoch: "e" });
+  expect(streams).toBe(0);
+});
