@@ -100,7 +100,7 @@ async function read(deps: StdioCallsDeps, options: CallOptions, all = false) {
 async function begin({ client, sessionId }: StdioCallsDeps, options: CallOptions, all = false) {
   const session = await client.getSession({ sessionId }, options);
   const tail = session.lastSeq > TAIL_EVENTS ? session.lastSeq - TAIL_EVENTS : 0n;
-  // Called when the first event is wanted: Connect's stream rejects unheard if it is aborted before anyone reads it.
+  // Connect's stream, aborted before it is read, rejects a promise that nothing handles: called with the first next().
   const events = (async function* () {
     yield* client.streamEvents({ sessionId, afterSeq: all ? 0n : tail }, options);
   })();

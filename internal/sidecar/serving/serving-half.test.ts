@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { FakeClock } from "../../../test/support/fake-clock.ts";
+import { inTime } from "../../../test/support/in-time.ts";
 import { silentLogger } from "../../../test/support/silent-logger.ts";
 import { DomainError } from "../../base/errors.ts";
 import type { ListenAddress } from "../../rpc/port/listen.ts";
@@ -15,6 +16,8 @@ import type { ControlMessage } from "../halves/halves-link-messages.ts";
 import type { SidecarOptions } from "../halves/options.ts";
 import { type StatePaths, statePaths } from "../halves/state-dir.ts";
 import { ServingHalf } from "./serving-half.ts";
+
+const STEP_MS = 100;
 
 let dir: string;
 let paths: StatePaths;
@@ -85,15 +88,14 @@ function supervise(agentId = "agent-1"): () => Promise<void> {
   };
 }
 
-/** Lets time pass until it holds; sockets take real time in between. */
-const inTime = (look: () => void) =>
-  vi.waitFor(
-    async () => {
-      await clock.advance(100);
-      look();
-    },
-    { timeout: 5000, interval: 2 },
-  );
+/** Both halves; the serving one has said that it serves. */
+async function serving(): Promise<{ readonly leave: () => Promise<void>; readonly ended: Promise<void> }> {
+  const leave = supervise();
+  const ended = serve();
+  await inTime(clock, STEP_MS, () => expect(heard).toEqual(["serving"]));
+  return { leave, ended };
+}
+
 const statusOf = async () => {
   const response = await fetch(`http://127.0.0.1:${listening[0]?.port}/gastown.v1.SidecarService/Status`, {
     ...{ method: "POST", headers: { "content-type": "application/json" }, body: "{}" },
@@ -113,9 +115,7 @@ describe("the serving half", () => {
   });
 
   it("serves at once when the supervising half speaks, and says so to it", async () => {
-    const leave = supervise();
-    const ended = serve();
-    await inTime(() => expect(heard).toEqual(["serving"]));
+    const { leave, ended } = await serving();
     expect(clock.monotonicMs()).toBeLessThan(2000);
     stop.abort();
     await ended;
@@ -123,9 +123,7 @@ describe("the serving half", () => {
   });
 
   it("answers without tmux that no agent is alive, and is not ready", async () => {
-    const leave = supervise();
-    const ended = serve();
-    await inTime(() => expect(heard).toEqual(["serving"]));
+    const { leave, ended } = await serving();
     await clock.advance(5000);
     expect((await statusOf()).alive ?? false).toBe(false);
     expect(health.get("")).toBe(false);
@@ -135,14 +133,12 @@ describe("the serving half", () => {
   });
 
   it("keeps serving over a lost link, and says again that it serves", async () => {
-    const leave = supervise();
-    const ended = serve();
-    await inTime(() => expect(heard).toEqual(["serving"]));
+    const { leave, ended } = await serving();
     await leave();
     await clock.advance(10_000);
     expect((await statusOf()).alive ?? false).toBe(false);
     const leaveAgain = supervise();
-    await inTime(() => expect(heard).toEqual(["serving", "serving"]));
+    await inTime(clock, STEP_MS, () => expect(heard).toEqual(["serving", "serving"]));
     expect(listening).toHaveLength(1);
     stop.abort();
     await ended;
@@ -158,9 +154,7 @@ describe("the serving half", () => {
   });
 
   it("stops while it serves, and owns no timer any more", async () => {
-    const leave = supervise();
-    const ended = serve();
-    await inTime(() => expect(heard).toEqual(["serving"]));
+    const { leave, ended } = await serving();
     stop.abort();
     await clock.until(ended);
     expect(clock.sleeping).toBe(0);
@@ -173,12 +167,7 @@ describe("the serving half", () => {
     await new Promise<void>((up) => other.listen(0, "127.0.0.1", up));
     const { port } = other.address() as { port: number };
     const ended = serve(port);
-    const failure = await clock.until(
-      ended.then(
-        () => undefined,
-        (err: unknown) => err,
-      ),
-    );
+    const failure = await clock.until(ended.catch((err: unknown) => err));
     expect(failure).toBeInstanceOf(DomainError);
     expect((failure as DomainError).fields["reason"]).toBe("listen");
     expect([heard, listening, clock.sleeping]).toEqual([[], [], 0]);
@@ -190,7 +179,7 @@ describe("the serving half", () => {
     mkdirSync(paths.journal);
     writeFileSync(join(paths.journal, "x"), "");
     const ended = serve();
-    await inTime(() => expect(listening).toHaveLength(1));
+    await inTime(clock, STEP_MS, () => expect(listening).toHaveLength(1));
     stop.abort();
     await ended;
   });

@@ -13,8 +13,9 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { FakeClock } from "../../../test/support/fake-clock.ts";
+import { inTime } from "../../../test/support/in-time.ts";
+import { silentLogger } from "../../../test/support/silent-logger.ts";
 import { aborted } from "../../base/abort.ts";
-import type { Logger } from "../../base/logger.ts";
 import { isOfKind, partsOf, type StatePaths, statePaths } from "../halves/state-dir.ts";
 import { StateKeeper } from "./state-keeper.ts";
 
@@ -61,7 +62,7 @@ function keeper(): StateKeeper {
   return new StateKeeper(
     {
       clock,
-      logger: { error } as unknown as Logger,
+      logger: { ...silentLogger, error },
       uid: process.getuid?.() ?? 0,
       listener: () => ({ run: (signal) => listen(signal) }),
       restored: () => void restored++,
@@ -85,19 +86,12 @@ function isWhole(): void {
   expect(clock.sleeping).toBe(1);
 }
 
-const soon = (look: () => void | Promise<void>) => vi.waitFor(look, { timeout: 5000, interval: 2 });
+const soon = (look: () => void) => vi.waitFor(look, { timeout: 5000, interval: 2 });
 
 /** Twice a look: what is gone at one look alone is being made again. */
 async function notice(): Promise<void> {
   await clock.advance(2000);
 }
-
-/** Lets time pass until it holds; files and sockets take real time in between. */
-const inTime = (look: () => void) =>
-  soon(async () => {
-    await clock.advance(500);
-    look();
-  });
 
 describe("the keeper of the state folder", () => {
   it("leaves a whole folder alone", async () => {
@@ -149,10 +143,10 @@ describe("the keeper of the state folder", () => {
     const { ended } = await running();
     rmSync(dirname(paths.dir), { recursive: true });
     writeFileSync(dirname(paths.dir), "");
-    await inTime(() => expect(reported).toEqual([paths.dir, undefined, undefined]));
+    await inTime(clock, 500, () => expect(reported).toEqual([paths.dir, undefined, undefined]));
     expect([restored, existsSync(paths.dir)]).toEqual([0, false]);
     rmSync(dirname(paths.dir));
-    await inTime(isWhole);
+    await inTime(clock, 500, isWhole);
     expect([restored, listens]).toEqual([1, 2]);
     stop.abort();
     await ended;
@@ -162,7 +156,7 @@ describe("the keeper of the state folder", () => {
     const { ended } = await running();
     rmSync(dirname(paths.dir), { recursive: true });
     writeFileSync(dirname(paths.dir), "");
-    await inTime(() => expect(reported).toEqual([paths.dir, undefined]));
+    await inTime(clock, 500, () => expect(reported).toEqual([paths.dir, undefined]));
     stop.abort();
     await ended;
     expect([restored, listens, clock.sleeping]).toEqual([0, 1, 0]);
@@ -177,7 +171,7 @@ describe("the keeper of the state folder", () => {
     const kept = keeper();
     await kept.make();
     const ended = kept.run(stop.signal);
-    await inTime(isWhole);
+    await inTime(clock, 500, isWhole);
     expect([restored, reported]).toEqual([1, [paths.dir]]);
     stop.abort();
     await ended;

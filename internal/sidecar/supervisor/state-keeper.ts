@@ -28,6 +28,8 @@ export interface StateKeeperOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
+type Part = Readonly<Parameters<typeof isOfKind>>;
+
 const LOOK_EVERY_MS = 1000;
 
 /**
@@ -37,10 +39,14 @@ const LOOK_EVERY_MS = 1000;
 export class StateKeeper implements Task {
   readonly #deps: StateKeeperDeps;
   readonly #options: StateKeeperOptions;
+  /** What has to be there, and as what. */
+  readonly #parts: readonly Part[];
 
   constructor(deps: StateKeeperDeps, options: StateKeeperOptions) {
     this.#deps = deps;
     this.#options = options;
+    const written = Object.keys(options.files).map((path) => [path, "file"] as const);
+    this.#parts = [...new Map([[options.paths.dir, "folder"] as const, ...partsOf(options.paths), ...written])];
   }
 
   /** Makes the folder with everything in it. @throws DomainError as `prepareStateDir` and `makeFifo` */
@@ -72,7 +78,8 @@ export class StateKeeper implements Task {
     try {
       await runTasks(signal, [new FifoHolder(this.#options.paths.hookFifo), this.#deps.listener(), looking]);
     } catch (err) {
-      missing = this.#missing("made here"); // neither can open what is removed at that instant
+      // Neither can open what is removed at that instant. A socket that is missing may be the failure itself.
+      missing = firstMissing(this.#parts.filter(([, kind]) => kind !== "socket"));
       if (missing === undefined) throw err;
     }
     return missing;
@@ -98,18 +105,15 @@ export class StateKeeper implements Task {
     for (let before: string | undefined; ; ) {
       await this.#deps.clock.sleep(LOOK_EVERY_MS, signal).catch(() => {});
       if (signal.aborted) return undefined;
-      const missing = this.#missing("all");
+      const missing = firstMissing(this.#parts);
       // Twice: tmux's socket is away for a moment while a lost server is made again.
       if (missing !== undefined && missing === before) return missing;
       before = missing;
     }
   }
+}
 
-  /** The first path where something is missing, or of another kind. The sockets are made by others. */
-  #missing(which: "all" | "made here"): string | undefined {
-    const { paths, files } = this.#options;
-    const written = Object.keys(files).map((path) => [path, "file"] as const);
-    const needed = [...new Map([[paths.dir, "folder"] as const, ...partsOf(paths), ...written])];
-    return needed.find(([path, kind]) => (which === "all" || kind !== "socket") && !isOfKind(path, kind))?.[0];
-  }
+/** The first path where nothing is, or something of another kind. */
+function firstMissing(parts: readonly Part[]): string | undefined {
+  return parts.find(([path, kind]) => !isOfKind(path, kind))?.[0];
 }

@@ -33,13 +33,13 @@ export function subagentOf(spans: readonly ModelSpan[], word: string): Behind | 
  */
 export function taskIdOf(spans: readonly ModelSpan[], word: string): string {
   const answered = spans.find(
-    ({ request }) => request.afterTool && isMain({ request }) && request.lastUserText.includes(word),
+    (span) => isMain(span) && span.request.afterTool && span.request.lastUserText.includes(word),
   );
   const id = /agentId: (\S+)/.exec(answered?.request.toolResult ?? "")?.[1];
   if (id === undefined) throw new Error(`no id of a sub-agent in ${JSON.stringify(answered?.request.toolResult)}`);
   return id;
 }
 
-function isMain({ request }: Pick<ModelSpan, "request">): boolean {
+function isMain({ request }: ModelSpan): boolean {
   return request.userTexts.some((text) => text.includes(MAIN));
 }
