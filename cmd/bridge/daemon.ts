@@ -187,6 +187,7 @@ export class Daemon implements Task {
 /** The same launcher, which also names the sessions that a killed bridge has taken with it. */
 function withLost(terminals: TerminalLauncher | undefined, ledger: SessionLedger): TerminalLauncher {
   return {
+    checkOptions: (provider, options) => terminals?.checkOptions(provider, options),
     start: (config, signal) => {
       if (terminals !== undefined) return terminals.start(config, signal);
       return Promise.reject(

@@ -47,6 +47,8 @@ export interface TerminalSurvivor {
 
 /** Starts agents in terminals. Methods throw DomainErrors only. */
 export interface TerminalLauncher {
+  /** Before anything is started. @throws DomainError `invalid` for an option that the provider lacks in a terminal */
+  checkOptions(provider: string, options: SessionConfig["options"]): void;
   /**
    * Starts a sidecar with its agent and waits until Status answers and the agent lives, at most for the start-up time.
    * @throws DomainError `precondition` (no such program, not available), `deadline`; nothing is left running then

@@ -175,6 +175,10 @@ export class ScriptedLauncher implements TerminalLauncher {
   /** While set, `start` waits for it. */
   hold: Promise<void> | undefined;
 
+  checkOptions(provider: string, options: TerminalConfig["options"]): void {
+    if ("model" in options) throw new DomainError("invalid", `${provider} has no option "model" in the mode terminal`);
+  }
+
   async start(config: TerminalConfig): Promise<LaunchedTerminal> {
     await this.hold;
     const terminal = new ScriptedTerminal(config);

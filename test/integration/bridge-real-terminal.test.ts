@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { SessionStatus } from "../../internal/gen/bridge/v1/bridge_pb.ts";
-import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
+import { AgentState, EventType, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { RespondOutcome } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
 import { ModelServer } from "../fakes/model-server.ts";
 import { agentInHome } from "../support/agents/agent-in-home.ts";
@@ -68,7 +68,35 @@ describe.concurrent.each(AGENTS)("$program in a terminal of the bridge", ({ kind
     });
   };
 
-  it("starts, takes a message, has its permission answered, and stops", { timeout: TIMEOUT_MS }, async (context) => {
+  /** A conversation that was held over stdio. */
+  const goesOn = async () => {
+    const start = (id: string, agentOpts: Record<string, string>) => {
+      const repoPath = workdirs.get(kind) ?? "";
+      return client().startSession({ projectId: "prd-manager", sessionId: id, provider: kind, repoPath, agentOpts });
+    };
+    await start(`${kind}-stdio`, {});
+    await client().sendInput({ sessionId: `${kind}-stdio`, text: `SAY a word that ${kind} keeps` });
+    let resume = "";
+    let isOver = false;
+    for await (const event of client().streamEvents({ sessionId: `${kind}-stdio`, afterSeq: 0n })) {
+      resume ||= /^● Conversation (\S+)$/m.exec(event.text)?.[1] ?? "";
+      isOver ||= event.text.includes(`a word that ${kind} keeps`) && event.type === EventType.STDOUT;
+      if (isOver && event.type === EventType.PHASE_CHANGED && event.state === AgentState.IDLE) break;
+    }
+    await client().stopSession({ sessionId: `${kind}-stdio` });
+    await start(`${kind}-again`, { mode: "terminal", resume });
+    let screen = "";
+    const shown = async () => {
+      screen = (await client().peek({ sessionId: `${kind}-again`, request: { lines: 60 } })).output;
+      return screen.includes(`a word that ${kind} keeps`) || undefined;
+    };
+    await until("the earlier conversation on the screen", 60_000, shown, () => screen);
+    await client().stopSession({ sessionId: `${kind}-again`, force: true });
+  };
+
+  it("starts, takes a message, has its permission answered, stops, and goes on with a conversation", {
+    timeout: 2 * TIMEOUT_MS,
+  }, async (context) => {
     await requireComponent(context, kind);
     const repoPath = workdirs.get(kind) ?? "";
     const agentOpts = { mode: "terminal" };
@@ -91,5 +119,6 @@ describe.concurrent.each(AGENTS)("$program in a terminal of the bridge", ({ kind
     await until("the tool", 30_000, () => existsSync(join(repoPath, "made-by-tool")) || undefined);
     await client().stopSession({ sessionId });
     await untilStatus(SessionStatus.STOPPED);
+    await goesOn();
   });
 });

@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { Code } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { SessionStatus } from "../../internal/gen/bridge/v1/bridge_pb.ts";
 import { NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
@@ -61,6 +62,15 @@ describe("a terminal session", () => {
     expect(await reading).toBe(true);
     expect(senders).toContain("prd-manager/app via unix");
     expect(folders()).toEqual([]);
+  });
+
+  it("is refused, and leaves nothing, with an option that its agent takes over stdio only", async () => {
+    const refused = start("t0", { mode: "terminal", raw: "true" });
+    await expect(refused).rejects.toMatchObject({
+      code: Code.InvalidArgument,
+      rawMessage: expect.stringContaining("no option"),
+    });
+    await expect(statusOf("t0")).rejects.toMatchObject({ code: Code.NotFound });
   });
 
   it("follows its output as it comes, unread", async () => {

@@ -209,6 +209,7 @@ export class LocalSessions implements SessionBackend, Task {
     const mode = modeOf(provider, request.agentOpts, this.#deps.terminals !== undefined);
     const { mode: _, ...options } = request.agentOpts;
     provider.checkOptions(options);
+    if (mode === "terminal") this.#deps.terminals?.checkOptions(provider.id, options);
     using stack = new DisposableStack();
     const folder = stack.use(openRepo(request.repoPath, this.#options.allowedPaths));
     this.#table.checkRoom(request.project);

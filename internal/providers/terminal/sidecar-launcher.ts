@@ -20,14 +20,12 @@ import { lostTerminal } from "../ledger/lost-terminal.ts";
 import { MARKER } from "../ledger/session-marker.ts";
 import { LaunchedSidecar } from "./launched-sidecar.ts";
 import { adoptSidecarProcess, lastErrorIn, type SidecarProcess, startSidecarProcess } from "./sidecar-process.ts";
+import { checkInteractive } from "./terminal-command.ts";
 import { TerminalFolder, type TerminalRecord } from "./terminal-folder.ts";
 
 /** An agent program as it is started in a terminal. */
 export interface TerminalProgram {
-  /**
-   * Program and arguments. @throws DomainError `precondition` when it is not there, `invalid` for options it does not
-   * take
-   */
+  /** Program and arguments. @throws DomainError `precondition` when it is not there */
   command(options: TerminalConfig["options"]): readonly [string, ...string[]];
   readonly env: Readonly<Record<string, string>>;
   readonly startupTimeoutMs: number;
@@ -72,6 +70,10 @@ export class SidecarLauncher implements TerminalLauncher {
   constructor(deps: SidecarLauncherDeps, options: SidecarLauncherOptions) {
     this.#deps = deps;
     this.#options = options;
+  }
+
+  checkOptions(provider: string, options: TerminalConfig["options"]): void {
+    checkInteractive(provider, options);
   }
 
   async start(config: TerminalConfig, signal: AbortSignal): Promise<LaunchedTerminal> {

@@ -4,7 +4,7 @@ import { DomainError } from "../../base/errors.ts";
 interface Interactive {
   /** Arguments that belong to its other modes, or that it does not start with any more; `true`: a value follows. */
   readonly without: Readonly<Record<string, boolean>>;
-  /** The arguments of an option. */
+  /** The arguments of each option, in the order in which the program takes them. */
   readonly options: Readonly<Record<string, (value: string) => readonly string[]>>;
 }
 
@@ -14,35 +14,61 @@ const PROGRAMS: Readonly<Record<string, Interactive>> = {
       ...{ "--print": false, "-p": false, "--verbose": false, "--replay-user-messages": false },
       ...{ "--input-format": true, "--output-format": true, "--permission-prompt-tool": true },
     },
-    options: { model: (value) => ["--model", value], resume: (value) => ["--resume", value] },
+    options: {
+      model: (value) => ["--model", value],
+      resume: (value) => ["--resume", value],
+      system_prompt: (value) => ["--append-system-prompt", value],
+    },
   },
   codex: {
     without: { "--quiet": false, "-q": false, "--full-stdout": false, "--json": false, "--auto-edit": false },
-    options: { model: (value) => ["--model", value] },
+    options: {
+      model: (value) => ["--model", value],
+      sandbox: (value) => ["--sandbox", value],
+      system_prompt: (value) => ["--config", `developer_instructions=${JSON.stringify(value)}`],
+      resume: (value) => ["resume", value],
+    },
   },
-  opencode: { without: { "--format": true, "--quiet": false }, options: { model: (value) => ["--model", value] } },
+  opencode: {
+    without: { "--format": true, "--quiet": false },
+    options: { model: (value) => ["--model", value], resume: (value) => ["--session", value] },
+  },
   demo: { without: { "--stdio": false }, options: {} },
 };
 
 /**
  * The arguments of an agent program in a terminal. `configured` are those of the configuration, of which some belong to
- * the program's other modes.
- * @throws DomainError `invalid` for an option that counts in the mode `stdio` only
+ * the program's other modes; `options` were checked.
  */
 export function interactiveArgs(
   provider: string,
   configured: readonly string[],
   options: Readonly<Record<string, string>>,
 ): readonly string[] {
-  const { without, options: known } = PROGRAMS[provider] ?? { without: {}, options: {} };
-  const given = Object.entries(options).flatMap(([name, value]) => {
-    const args = Object.hasOwn(known, name) ? known[name]?.(value) : undefined;
-    if (args !== undefined) return args;
-    throw new DomainError("invalid", `${provider} has no option ${JSON.stringify(name)} in the mode terminal`, {
-      fields: { option: name },
-    });
+  const { without, options: known } = programOf(provider);
+  // In the order of the list: what is a subcommand comes last.
+  const given = Object.entries(known).flatMap(([name, argsOf]) => {
+    const value = options[name];
+    return value === undefined ? [] : argsOf(value);
   });
   return [...kept(configured, without), ...given];
+}
+
+/** @throws DomainError `invalid` for an option that counts in the mode `stdio` only */
+export function checkInteractive(provider: string, options: Readonly<Record<string, string>>): void {
+  const known = Object.keys(programOf(provider).options);
+  const unknown = Object.keys(options).find((name) => !known.includes(name));
+  if (unknown === undefined) return;
+  const name = unknown.slice(0, 64);
+  const there = known.length === 0 ? "it has none there" : `its options there are ${known.join(", ")}`;
+  throw new DomainError("invalid", `${provider} has no option ${JSON.stringify(name)} in the mode terminal; ${there}`, {
+    fields: { option: name },
+  });
+}
+
+function programOf(provider: string): Interactive {
+  const known = Object.hasOwn(PROGRAMS, provider) ? PROGRAMS[provider] : undefined;
+  return known ?? { without: {}, options: {} };
 }
 
 function kept(args: readonly string[], without: Interactive["without"]): readonly string[] {
