@@ -3,7 +3,7 @@ import type { Role } from "../auth/roles.ts";
 import type { TraceSpan } from "../base/tracing.ts";
 import type { SidecarAttachInput, SidecarAttachOutput } from "../gen/gastown/v1/sidecar_pb.ts";
 import type { FrameTarget } from "../rpc/server/frames.ts";
-import type { NudgeOutcome, NudgeReceipt } from "../session/types.ts";
+import type { AgentStateName, Dialog, NudgeOutcome, NudgeReceipt } from "../session/types.ts";
 import type { Capability, ProviderHealth } from "./provider.ts";
 
 /** A session is found by both: the same id in another project is another session. */
@@ -23,6 +23,15 @@ export interface Caller {
 
 export type SessionStatusName = "starting" | "running" | "failed" | "stopping" | "stopped";
 
+/** What an agent does, as its protocol says. */
+export interface AgentActivity {
+  readonly state: AgentStateName;
+  /** Since when; wall clock, ms. */
+  readonly since: number;
+  /** What it waits for; without secrets. */
+  readonly dialog?: Dialog;
+}
+
 export interface SessionInfo extends SessionKey {
   readonly provider: string;
   readonly status: SessionStatusName;
@@ -40,6 +49,8 @@ export interface SessionInfo extends SessionKey {
   /** Address of the agent; empty: it has none. */
   readonly agent: string;
   readonly restarts: number;
+  /** Of a session that runs without a terminal: what its agent says of itself. */
+  readonly activity?: AgentActivity;
   /** Of a session in a pod: where in the cluster its sidecar is reached. */
   readonly sidecar?: { readonly host: string; readonly port: number };
 }

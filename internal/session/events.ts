@@ -157,14 +157,17 @@ export class SessionEvents implements Task {
     this.phase("idle", this.#deps.clock.now(), tasks);
   }
 
-  dialog(type: "dialog-opened" | "dialog-closed", dialog: Dialog): void {
+  /** The dialog as it is kept: without secrets. */
+  dialog(type: "dialog-opened" | "dialog-closed", dialog: Dialog): Dialog {
     const { title, text, choices } = dialog;
     const clean = {
       title: this.#clean(title),
       text: this.#clean(text),
       choices: choices.map((choice) => ({ ...choice, label: this.#clean(choice.label) })),
     };
-    this.#add({ ...this.#now, type, dialog: { ...dialog, ...clean } });
+    const kept = { ...dialog, ...clean };
+    this.#add({ ...this.#now, type, dialog: kept });
+    return kept;
   }
 
   /** Nothing more will come from this process: readers get what is there, then an error with this reason. */

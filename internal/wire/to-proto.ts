@@ -43,7 +43,7 @@ export const STATES = {
 } as const satisfies Record<pane.AgentStateName, AgentState>;
 
 /** The four words of the requirement. */
-const PHASES = {
+export const PHASES = {
   starting: "starting",
   idle: "idle",
   busy: "running",

@@ -2,7 +2,7 @@ import { request as httpsRequest } from "node:https";
 import type { Client } from "@connectrpc/connect";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type BridgeService, SessionStatus, SessionStatusSchema } from "../../internal/gen/bridge/v1/bridge_pb.ts";
+import { type BridgeService, SessionStatus } from "../../internal/gen/bridge/v1/bridge_pb.ts";
 import { ErrorInfoSchema, RetryInfoSchema } from "../../internal/gen/google/rpc/error_details_pb.ts";
 import { type BridgeRoom, type RoomConsumer, startBridgeRoom } from "../support/bridge/bridge-room.ts";
 import { eventually } from "../support/bridge/rpc-server.ts";
@@ -308,42 +308,5 @@ describe("Health and ListProviders", () => {
       provider: "scripted",
     });
     expect(await codeOf(begun)).toBe("FailedPrecondition");
-  });
-});
-
-describe("WatchSessions", () => {
-  it("gives all sessions as they are, then changes only, numbered, until a session is gone", async () => {
-    await using own = await startBridgeRoom({ sessions: { retentionMs: 300 } });
-    const client = own.client(own.prd);
-    const begin = (sessionId: string) =>
-      client.startSession({ projectId: "prd-manager", sessionId, repoPath: own.repo, provider: "scripted" });
-    await begin("one");
-    const seen: { readonly id: string; readonly status: string; readonly gone: boolean; readonly seq: bigint }[] = [];
-    const stop = new AbortController();
-    const watching = (async () => {
-      for await (const { session, gone, seq, gap, lastReceipt } of client.watchSessions({}, { signal: stop.signal })) {
-        expect(gap?.first ?? seq).toBe((seen.at(-1)?.seq ?? 0n) + 1n);
-        const status = SessionStatusSchema.value[session?.status ?? 0]?.name ?? "";
-        seen.push({ id: `${session?.sessionId}${lastReceipt ? " receipt" : ""}`, status, gone, seq });
-      }
-    })().catch(() => {});
-    await eventually("the snapshot", () => seen.length === 1);
-    await begin("two");
-    await eventually("two runs", () => seen.some(({ id, status }) => id === "two" && status === "RUNNING"));
-    await client.sendInput({ sessionId: "one", text: "hello" });
-    await eventually("the receipt", () => seen.some(({ id }) => id === "one receipt"));
-    await client.stopSession({ sessionId: "two", force: true });
-    await eventually("two is gone", () => seen.some(({ id, gone }) => id === "two" && gone));
-    stop.abort();
-    await watching;
-    expect(seen.filter(({ id }) => id === "one")).toHaveLength(1);
-  });
-
-  it("knows two labels, and at most 50 lines", async () => {
-    await start(room.prd, "labelled");
-    const labels = { "gastown.io/provider": "scripted" };
-    expect(await first(mine.watchSessions({ labels }))).toBeDefined();
-    expect(await codeOf(first(mine.watchSessions({ labels: { rig: "x" } })))).toBe("InvalidArgument");
-    expect(await codeOf(first(mine.watchSessions({ lines: 51 })))).toBe("InvalidArgument");
   });
 });

@@ -12,6 +12,7 @@ import {
 } from "../../gen/gastown/v1/sidecar_pb.ts";
 import type { NudgeReceipt } from "../../session/types.ts";
 import type { Caller, SessionBackend, SessionChange, SessionInfo, SessionTerminal } from "../session-backend.ts";
+import { activityStatus } from "./activity-status.ts";
 import { type DueUpdate, UpdateQueue } from "./update-queue.ts";
 
 export interface SessionsWatchRequest {
@@ -26,7 +27,7 @@ export interface SessionsWatchRequest {
 /** One session as an overview shows it. */
 export interface WatchedSession {
   readonly session: SessionInfo;
-  /** Absent: it has no sidecar, or that does not answer now. */
+  /** Absent: it does not run, or its sidecar does not answer now. */
   readonly status?: SidecarStatusResponse;
   /** The last one since the watch began. */
   readonly receipt?: NudgeReceipt;
@@ -119,7 +120,8 @@ export class SessionsWatch {
     const terminal = this.#terminalOf(session);
     if (terminal !== undefined && this.#request.lines > 0 && seen.following === undefined)
       void this.#followScreen(session, terminal, seen, signal);
-    const status = terminal && (await this.#statusOf(terminal, signal));
+    const status =
+      terminal === undefined ? activityStatus(session, this.#clock.now()) : await this.#statusOf(terminal, signal);
     const { receipt, screen } = seen;
     return { session, screen, isGone: false, ...(status && { status }), ...(receipt && { receipt }) };
   }

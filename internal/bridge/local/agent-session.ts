@@ -2,7 +2,7 @@ import type { DomainError } from "../../base/errors.ts";
 import type { EventsRequest } from "../../session/events.ts";
 import type { NudgeReceipt } from "../../session/types.ts";
 import type { SessionLog } from "../events/session-log.ts";
-import type { Caller, InputRequest, InputResult, SessionTerminal } from "../session-backend.ts";
+import type { AgentActivity, Caller, InputRequest, InputResult, SessionTerminal } from "../session-backend.ts";
 
 /** How an agent ended. `error`: it failed. */
 export interface AgentEnd {
@@ -35,6 +35,8 @@ export interface AgentSession {
   /** Address of the agent; empty: it has none. */
   readonly agent: string;
   readonly restarts: number;
+  /** Undefined: its terminal tells it, or it has said nothing yet. */
+  readonly activity?: AgentActivity | undefined;
   /** Resolves when it takes messages; nothing is left running when it rejects. */
   start(signal: AbortSignal): Promise<void>;
   /** Resolves when nothing of it is left and its output has been read. To be called once, after `start`. */

@@ -79,7 +79,7 @@ export class LocalSession {
 
   info(): SessionInfo {
     const { project, id, provider, repoPath, agentOpts } = this.request;
-    const { log, agent, restarts } = this.#agent;
+    const { log, agent, restarts, activity } = this.#agent;
     const state = this.#state;
     return {
       ...{ project, id, provider, repoPath, agentOpts, createdAt: this.createdAt, status: state.type },
@@ -87,6 +87,7 @@ export class LocalSession {
       error: state.type === "failed" ? state.error : "",
       reason: "why" in state ? state.why : "",
       ...{ lastSeq: log.head, epoch: log.epoch, agent, restarts },
+      ...(state.type === "running" && activity && { activity }),
     };
   }
 

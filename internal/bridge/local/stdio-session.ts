@@ -7,10 +7,10 @@ import type { Logger } from "../../base/logger.ts";
 import { MachineTime } from "../../base/machine-time.ts";
 import type { Redactor } from "../../base/redact.ts";
 import { SessionEvents, type SessionEventsOptions } from "../../session/events.ts";
-import type { NudgeReceipt } from "../../session/types.ts";
+import type { AgentStateName, Dialog, NudgeReceipt } from "../../session/types.ts";
 import { EncodedEvents } from "../events/session-log.ts";
 import type { AgentEvent, InputOutcome, Provider, SessionConfig, SessionHandle } from "../provider.ts";
-import type { Caller, InputRequest, InputResult } from "../session-backend.ts";
+import type { AgentActivity, Caller, InputRequest, InputResult } from "../session-backend.ts";
 import type { AgentEnd, AgentListener, AgentSession } from "./agent-session.ts";
 import { InputLedger, type LedgerEntry } from "./input-ledger.ts";
 
@@ -44,6 +44,7 @@ export class StdioSession implements AgentSession {
   /** Writes out text that waits. */
   #writing: Promise<void> | undefined;
   #handle: SessionHandle | undefined;
+  #activity: AgentActivity | undefined;
 
   constructor(deps: StdioSessionDeps, config: SessionConfig, options: SessionEventsOptions) {
     const { clock, redactor, provider } = deps;
@@ -54,6 +55,10 @@ export class StdioSession implements AgentSession {
     this.#events = new SessionEvents({ clock, time, redactor, keep: () => true }, options, nothing);
     const session = { sessionId: config.sessionId, projectId: config.project, provider: provider.id };
     this.log = new EncodedEvents({ clock, events: this.#events, session });
+  }
+
+  get activity(): AgentActivity | undefined {
+    return this.#activity;
   }
 
   async start(signal: AbortSignal): Promise<void> {
@@ -181,17 +186,29 @@ export class StdioSession implements AgentSession {
         this.#events.lost("truncated", `at least ${event.bytes} bytes of ${event.stream}: ${event.reason}`);
         return;
       case "phase":
-        this.#events.phase(event.state, this.#deps.clock.now());
-        this.#deps.listener.changed();
+        this.#enter(event.state);
         return;
       case "dialog-opened":
       case "dialog-closed":
-        this.#events.dialog(event.type, event.dialog);
-        this.#deps.listener.changed();
+        this.#ask(event.type, event.dialog);
         return;
       case "input-settled":
         this.#settled(event.requestId, event.result);
     }
+  }
+
+  #enter(state: AgentStateName): void {
+    const since = this.#deps.clock.now();
+    this.#activity = { ...this.#activity, state, since };
+    this.#events.phase(state, since);
+    this.#deps.listener.changed();
+  }
+
+  #ask(type: "dialog-opened" | "dialog-closed", asked: Dialog): void {
+    const dialog = this.#events.dialog(type, asked);
+    const { state, since } = this.#activity ?? ({ state: "uncertain", since: dialog.since } as const);
+    this.#activity = { state, since, ...(type === "dialog-opened" && { dialog }) };
+    this.#deps.listener.changed();
   }
 
   #settled(requestId: string, result: InputOutcome): void {

@@ -904,7 +904,8 @@ export type SessionUpdate = Message<"bridge.v1.SessionUpdate"> & {
   session?: GetSessionResponse | undefined;
 
   /**
-   * The status from its sidecar. Absent: it has no sidecar, or there was no answer yet.
+   * The status from its sidecar; of a session without a terminal, what its agent's protocol tells. Absent: it does not
+   * run, or there was no answer yet.
    *
    * @generated from field: gastown.v1.SidecarStatusResponse status = 2;
    */
