@@ -28,9 +28,10 @@ A configuration for two consumers; bridge-ca creates the files in certs/ (docs/b
     jwt_public_keys:
       - issuer: "prd-manager"
         key_path: "certs/prd-manager-jwt.pub"
+        projects: ["prd-manager"] # without it: any project, also those of others
       - issuer: "ndara-orchestrator"
         key_path: "certs/ndara-jwt.pub"
-        projects: ["ndara"]       # default: any
+        projects: ["ndara"]
   providers:
     claude:
       binary: "claude"

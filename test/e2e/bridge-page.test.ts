@@ -38,6 +38,15 @@ it("runs docs/bridge.md as it stands: two consumers with CAs of their own, each 
   expect(stdout).not.toContain("the bridge ended with");
 });
 
+it("has the programs of a clone in any folder, as docs/bridge.md defines them", async () => {
+  await using sandbox = await CaSandbox.create();
+  const page = await readFile(join(root, "docs/bridge.md"), "utf8");
+  const [, block = ""] = /^```bash\n(.*?)^```$/ms.exec(page) ?? [];
+  const versions = "bridge --version; bridge-ca --version; gt --version";
+  const said = await sandbox.ok(`bash -e <<'EOF'\n${block.replace("~/gastown-terminal", root)}${versions}\nEOF\n`);
+  expect(said).toMatch(/^bridge \S+\nbridge-ca \S+\ngt \S+\n$/);
+});
+
 it("shows a bridge without account or certificates: npm start -- --bridge --once", async () => {
   await using sandbox = await CaSandbox.create();
   const launch = [join(root, "scripts/launch.mjs"), "scripts/start/main.ts", "--bridge", "--once"];
