@@ -6,6 +6,7 @@ import { checkProviders } from "./check/check-providers.ts";
 import type { BridgeCommand } from "./config.ts";
 import { ConfigError, type ConfigFault, faultText } from "./file/config-fault.ts";
 import { openBridgeFile } from "./file/open-bridge-file.ts";
+import { redactorOf } from "./open-log.ts";
 import { stdioProviders } from "./providers-of.ts";
 
 export type Printing = MainContext & { readonly out: Output; readonly err: Output };
@@ -20,8 +21,10 @@ export async function check(
   { out, err, clock, signal }: Printing,
 ): Promise<number> {
   const file = openBridgeFile(configPath);
+  const { config } = file;
   const found = await findings(file, clock.now());
-  await checkProviders(stdioProviders(file.config, { clock, env: place.env }), found, signal);
+  const deps = { clock, redactor: redactorOf(config), env: place.env };
+  await checkProviders(stdioProviders(config, deps), found, signal);
   const { faults, warnings } = found;
   for (const warning of warnings.toSorted(byLine)) err.line(printable`${faultText(configPath, warning, "warning")}`);
   if (faults.length > 0) throw new ConfigError(configPath, faults.toSorted(byLine));

@@ -94,7 +94,14 @@ export class Daemon implements Task {
       for (const service of ["", BridgeService.typeName]) health.set(service, true);
     };
     void sessions.ready.then(serve);
+    void this.#askProviders(sessions);
     await sessions.run(signal);
+  }
+
+  /** A slow program's version is known then before the first caller asks; one that cannot be used is in the log. */
+  async #askProviders(sessions: LocalSessions): Promise<void> {
+    for (const { provider, available, error } of await sessions.providers())
+      if (!available) this.#deps.logger.warn({ provider, err: error }, "a provider cannot be used now");
   }
 
   async #sessions({ registry }: Metrics): Promise<LocalSessions> {
@@ -102,7 +109,7 @@ export class Daemon implements Task {
     const { config, folder, place } = this.#options;
     const { sessions, allowedPaths } = config;
     const tokens = await this.#tokens();
-    const deps = { clock, logger, env: place.env, tokens };
+    const deps = { clock, logger, redactor, env: place.env, tokens };
     const ledger = new SessionLedger({ clock, logger }, join(folder, "sessions"));
     const providers = providersOf(config, ledger, deps);
     const inTerminals = await openTerminalsFolder(folder, place.runtimeDir, process.getuid?.() ?? 0);

@@ -1,6 +1,6 @@
 import type { Clock } from "../../internal/base/clock.ts";
 import type { Logger } from "../../internal/base/logger.ts";
-import { DEFAULT_REDACT_PATTERNS } from "../../internal/base/redact.ts";
+import { DEFAULT_REDACT_PATTERNS, type Redactor } from "../../internal/base/redact.ts";
 import type { SessionTokens } from "../../internal/bridge/local/session-tokens.ts";
 import type { Provider, SessionConfig } from "../../internal/bridge/provider.ts";
 import { runCommand } from "../../internal/process/run-command.ts";
@@ -18,6 +18,8 @@ import { ownProgram } from "./own-programs.ts";
 export interface ProvidersDeps {
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Takes secrets out of errors that quote a program. */
+  readonly redactor: Redactor;
   /** What agents may inherit from. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Undefined: agents get no tokens. */
@@ -28,7 +30,7 @@ export interface ProvidersDeps {
 export function providersOf(
   config: BridgeConfig,
   ledger: SessionLedger,
-  deps: Pick<ProvidersDeps, "clock" | "env" | "tokens">,
+  deps: Pick<ProvidersDeps, "clock" | "redactor" | "env" | "tokens">,
 ): readonly Provider[] {
   const environmentOf = (session: SessionConfig) => ({
     ...ledger.environmentOf(session),
@@ -40,7 +42,7 @@ export function providersOf(
 /** The providers of a configuration. */
 export function stdioProviders(
   { providers }: BridgeConfig,
-  deps: Pick<StdioDeps, "clock" | "env" | "environmentOf">,
+  deps: Pick<StdioDeps, "clock" | "redactor" | "env" | "environmentOf">,
 ): readonly Provider[] {
   const programs = providers.map((config) => [config.name, programOf(config)] as const);
   const hasTerminals = ownProgram("gt-sidecar") !== undefined;

@@ -1,4 +1,3 @@
-import { DEFAULT_REDACT_PATTERNS, Redactor } from "../../internal/base/redact.ts";
 import { version } from "../../internal/cli/version.ts";
 import { openTracer } from "../../internal/tracing/open-tracer.ts";
 import { findings } from "./check/check.ts";
@@ -6,7 +5,7 @@ import type { CheckCommand, Printing } from "./check.ts";
 import { Daemon } from "./daemon.ts";
 import { ConfigError, faultText } from "./file/config-fault.ts";
 import { openBridgeFile } from "./file/open-bridge-file.ts";
-import { openAudit, openLog } from "./open-log.ts";
+import { openAudit, openLog, redactorOf } from "./open-log.ts";
 import { stateFolderOf, takeStateFolder } from "./state-folder.ts";
 
 /**
@@ -19,7 +18,7 @@ export async function run(command: CheckCommand, { clock, signal }: Printing): P
   const { config } = file;
   const { faults, warnings } = await findings(file, clock.now());
   if (faults.length > 0) throw new ConfigError(configPath, faults);
-  const redactor = new Redactor([...DEFAULT_REDACT_PATTERNS, ...config.logging.redactPatterns]).check();
+  const redactor = redactorOf(config);
   const logger = openLog(config, redactor);
   for (const warning of warnings)
     logger.warn({ at: faultText(configPath, warning) }, "the configuration has a warning");

@@ -92,6 +92,20 @@ it("check warns of a provider that cannot be used, by line, and finds nothing el
   expect(code).toBe(0);
 });
 
+it("says what a program says that cannot be used, without secrets: at the check, and in the log of a start", async () => {
+  const binary = folder.path("unlicensed");
+  await writeFile(binary, "#!/bin/sh\necho 'no licence:\nCORP-77 api_key=1234' >&2; exit 3\n", { mode: 0o755 });
+  const sections = { providers: { claude: { binary } }, logging: { redact_patterns: ["CORP-[0-9]+"] } };
+  const said = "unlicensed --version ended with 3: no licence: [redacted] [redacted]";
+  expect((await checked(sections)).text).toContain(
+    `warning: providers.claude: cannot be used now: ${folder.dir}/${said}`,
+  );
+  await using bridge = await folder.start(sections);
+  const logged = () => bridge.log().includes(said) || undefined;
+  await until("the warning", 20_000, logged, bridge.log);
+  expect(bridge.log()).toMatch(/"level":40.*"provider":"claude".*"msg":"a provider cannot be used now"/);
+});
+
 it("serves without the usual health port where another process has it, and says so", async () => {
   const holder = createServer().listen(9446, "127.0.0.1");
   await new Promise((resolve) => holder.once("listening", resolve).once("error", resolve)); // someone else's will do

@@ -6,8 +6,6 @@ import { LineReader, type OutputLine } from "./line-reader.ts";
 const MAX_LINE_BYTES = 4 * 1024 * 1024;
 /** Of a line that is for people. */
 const MAX_TEXT_BYTES = 64 * 1024;
-/** Kept of the last line on stderr, which often says why the agent ended. */
-const MAX_LAST_CHARS = 200;
 
 export interface OutputDeps {
   /** False: the line is not of the agent's protocol. */
@@ -28,7 +26,7 @@ export class AgentOutput {
     this.#deps = deps;
   }
 
-  /** The last line on stderr, at most 200 characters of plain text; empty before the first. */
+  /** The last line on stderr as plain text, which often says why the agent ended; empty before the first. */
   get lastError(): string {
     return this.#lastError;
   }
@@ -59,16 +57,17 @@ export class AgentOutput {
   }
 
   #onErrorLine(line: OutputLine): void {
-    this.#text("stderr", line);
-    const text = plainText(line.text.slice(0, MAX_LAST_CHARS)).trim();
+    const text = this.#text("stderr", line).trim();
     if (text !== "") this.#lastError = text;
   }
 
-  /** A line for people: of one that is not of the protocol they get the beginning. */
-  #text(stream: "stdout" | "stderr", line: OutputLine): void {
+  /** A line for people: of one that is not of the protocol they get the beginning. Returns what they get. */
+  #text(stream: "stdout" | "stderr", line: OutputLine): string {
     const text = line.text.length > MAX_TEXT_BYTES && !this.#deps.raw ? line.text.slice(0, MAX_TEXT_BYTES) : line.text;
-    this.#deps.emit({ type: "output", stream, text: `${plainText(text)}\n` });
+    const plain = plainText(text);
+    this.#deps.emit({ type: "output", stream, text: `${plain}\n` });
     const bytes = line.lostBytes + (text === line.text ? 0 : Buffer.byteLength(line.text) - Buffer.byteLength(text));
     if (bytes > 0) this.#deps.emit({ type: "lost", stream, bytes, reason: "a line of its output is too long" });
+    return plain;
   }
 }

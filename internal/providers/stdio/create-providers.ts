@@ -1,6 +1,5 @@
 import type { Environment } from "../../base/environment.ts";
 import { DomainError } from "../../base/errors.ts";
-import { DEFAULT_REDACT_PATTERNS, Redactor } from "../../base/redact.ts";
 import type { Provider } from "../../bridge/provider.ts";
 import type { Dialect } from "../conversation/conversation.ts";
 import { claudeDialect } from "../dialects/claude-dialect.ts";
@@ -24,15 +23,14 @@ const stdioProviderNames: readonly string[] = Object.keys(DIALECTS);
 
 /**
  * A provider for each entry, by its name. Starts nothing and looks for no program yet. Agents of theirs do not outlive
- * this process, however it ends. Without a redactor the built-in patterns are used.
+ * this process, however it ends.
  * @throws DomainError `invalid` for a name that is not one of `stdioProviderNames`
  */
 export function createStdioProviders(
-  deps: Omit<StdioDeps, "guard" | "marked" | "redactor"> & Partial<Pick<StdioDeps, "redactor">>,
+  deps: Omit<StdioDeps, "guard" | "marked">,
   programs: Readonly<Record<string, ProgramConfig>>,
 ): ReadonlyMap<string, Provider> {
-  const redactor = deps.redactor ?? new Redactor(DEFAULT_REDACT_PATTERNS);
-  const guarded = { ...deps, redactor, guard: new OrphanGuard(), marked: new MarkedProcesses(deps.clock) };
+  const guarded = { ...deps, guard: new OrphanGuard(), marked: new MarkedProcesses(deps.clock) };
   return new Map(Object.entries(programs).map(([name, config]) => [name, createOne(guarded, name, config)]));
 }
 

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { FakeClock } from "../../../test/support/fake-clock.ts";
+import { Redactor } from "../../base/redact.ts";
 import type { CommandResult, RunCommand } from "../../process/run-command.ts";
 import { ProgramHealth } from "./program-health.ts";
 
@@ -16,7 +17,12 @@ function program(answer: () => Promise<CommandResult>, binary = process.execPath
     ...{ provider: "demo", binary, versionArgs: ["main.ts"], cwd: "/", env: { PATH: "/nowhere" } },
     startupTimeoutMs: 45_000,
   };
-  return { clock, asked, limits, health: new ProgramHealth({ clock, run }, options) };
+  return {
+    clock,
+    asked,
+    limits,
+    health: new ProgramHealth({ clock, run, redactor: new Redactor(["key=.*"]) }, options),
+  };
 }
 
 const printed = async (): Promise<CommandResult> => ({ type: "exit", code: 0, stdout: "demo 1.2.3\n", stderr: "" });
@@ -42,6 +48,16 @@ it("answers within two seconds while the program does not", async () => {
   expect(await check).toEqual({ available: true, error: "", version: "" });
 });
 
+it("answers with the version that is known while the program takes longer to say it again", async () => {
+  const answers = [printed, () => new Promise<CommandResult>(() => {})];
+  const { clock, health } = program(() => (answers.shift() ?? printed)());
+  await health.check();
+  await clock.advance(61_000);
+  const check = health.check();
+  await clock.advance(2_000);
+  expect(await check).toEqual({ available: true, error: "", version: "1.2.3" });
+});
+
 it("gives the program as long for its version as it may take to begin", async () => {
   const { limits, health } = program(printed);
   await health.check();
@@ -51,7 +67,8 @@ it("gives the program as long for its version as it may take to begin", async ()
 it.each<[CommandResult, string]>([
   [{ type: "missing" }, "its interpreter is missing"],
   [{ type: "failed", reason: "took longer than 10000 ms" }, "--version took longer than 10000 ms"],
-  [{ type: "exit", code: 1, stdout: "", stderr: "x" }, "--version ended with 1"],
+  [{ type: "exit", code: 1, stdout: "", stderr: "" }, "--version ended with 1"],
+  [{ type: "exit", code: 1, stdout: "", stderr: "no\nlicence key=1\n" }, "ended with 1: no licence [redacted]"],
 ])("is not available after %j", async (result, error) => {
   const { health } = program(async () => result);
   expect(await health.check()).toMatchObject({ available: false, error: expect.stringContaining(error) as string });

@@ -1,8 +1,10 @@
 import { versionIn } from "../../agents/program-version.ts";
 import type { Clock } from "../../base/clock.ts";
+import type { Redactor } from "../../base/redact.ts";
 import type { ProviderHealth } from "../../bridge/provider.ts";
 import { locateProgram } from "../../process/locate-program.ts";
 import type { RunCommand } from "../../process/run-command.ts";
+import { lastWords } from "./last-words.ts";
 
 /** What a caller waits at most: a version that comes later is there for the next one. */
 const PATIENCE_MS = 2_000;
@@ -23,13 +25,22 @@ export interface ProgramOptions {
   readonly startupTimeoutMs: number;
 }
 
+interface HealthDeps {
+  readonly clock: Clock;
+  readonly run: RunCommand;
+  /** Takes secrets out of what a program says when it fails. */
+  readonly redactor: Redactor;
+}
+
 /** Whether a provider's program is there and runs. Its version is queried at most once a minute. */
 export class ProgramHealth {
-  readonly #deps: { readonly clock: Clock; readonly run: RunCommand };
+  readonly #deps: HealthDeps;
   readonly #options: ProgramOptions;
   #asked: { readonly file: string; readonly at: number; readonly answer: Promise<ProviderHealth> } | undefined;
+  /** What it said of itself last. */
+  #known = { file: "", version: "" };
 
-  constructor(deps: { readonly clock: Clock; readonly run: RunCommand }, options: ProgramOptions) {
+  constructor(deps: HealthDeps, options: ProgramOptions) {
     this.#deps = deps;
     this.#options = options;
   }
@@ -39,14 +50,14 @@ export class ProgramHealth {
     return locateProgram(this.#options.binary, this.#options.env["PATH"] ?? "", this.#options.cwd);
   }
 
-  /** Within two seconds, whatever the program does; then without its version. */
+  /** Within two seconds, whatever the program does; then with the version that it had before, if it ever said one. */
   async check(): Promise<ProviderHealth> {
     const file = this.locate();
     if (file === undefined) return unavailable(`no program ${JSON.stringify(this.#options.binary)} found`);
     const answer = this.#answer(file);
     const done = new AbortController();
     const late = this.#deps.clock.sleep(PATIENCE_MS, done.signal).then(
-      () => ({ available: true, error: "", version: "" }),
+      () => ({ available: true, error: "", version: this.#known.file === file ? this.#known.version : "" }),
       () => unavailable("cancelled"),
     );
     const health = await Promise.race([answer, late]);
@@ -72,9 +83,16 @@ export class ProgramHealth {
       case "failed":
         return unavailable(`${file} --version ${result.reason}`);
       case "exit":
-        if (result.code !== 0) return unavailable(`${file} --version ended with ${result.code}`);
-        return { available: true, error: "", version: versionIn(result.stdout) ?? "" };
+        if (result.code === 0) return this.#healthy(file, versionIn(result.stdout) ?? "");
+        return unavailable(
+          `${file} --version ended with ${result.code}${lastWords(result.stderr, this.#deps.redactor)}`,
+        );
     }
+  }
+
+  #healthy(file: string, version: string): ProviderHealth {
+    this.#known = { file, version };
+    return { available: true, error: "", version };
   }
 }
 

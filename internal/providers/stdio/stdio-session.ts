@@ -11,6 +11,7 @@ import { type AgentCommand, AgentProcess, type ProcessEnd } from "./agent-proces
 import { EventQueue } from "./event-queue.ts";
 import { HeldInputs } from "./held-inputs.ts";
 import { InputBook } from "./input-book.ts";
+import { lastWords } from "./last-words.ts";
 import { MARK_VARIABLE, type MarkedProcesses } from "./marked-processes.ts";
 import type { OrphanGuard } from "./orphan-guard.ts";
 
@@ -143,7 +144,7 @@ export class StdioSession implements SessionHandle {
       await raceSignal(this.#conversation.open(signal), AbortSignal.any([signal, this.#over.signal]));
     } catch (err) {
       if (signal.aborted || !this.#over.signal.aborted) throw err;
-      const said = this.#output.lastError === "" ? "" : `: ${this.#output.lastError}`;
+      const said = lastWords(this.#output.lastError, this.#redactor);
       throw new DomainError(
         "precondition",
         `${errorText(this.#over.signal.reason)} before it accepted messages${said}`,
@@ -214,8 +215,8 @@ export class StdioSession implements SessionHandle {
   #endedEvent(end: ProcessEnd): AgentEvent {
     const exitCode = end.code === undefined ? {} : { exitCode: end.code };
     if (this.#isStopping || end.code === 0) return { type: "ended", ...exitCode };
-    const said = this.#output.lastError === "" ? "" : `: ${this.#output.lastError}`;
-    return { type: "ended", error: this.#redactor.redact(`${describe(end)}${said}`), ...exitCode };
+    const said = lastWords(this.#output.lastError, this.#redactor);
+    return { type: "ended", error: `${describe(end)}${said}`, ...exitCode };
   }
 
   #withoutSecrets(err: unknown): unknown {

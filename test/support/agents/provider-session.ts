@@ -1,5 +1,6 @@
 import { systemClock } from "../../../internal/base/clock.ts";
 import type { Environment } from "../../../internal/base/environment.ts";
+import { DEFAULT_REDACT_PATTERNS, Redactor } from "../../../internal/base/redact.ts";
 import type { AgentEvent, InputOutcome, Provider, SessionHandle } from "../../../internal/bridge/provider.ts";
 import { runCommand } from "../../../internal/process/run-command.ts";
 import { createStdioProviders } from "../../../internal/providers/stdio/create-providers.ts";
@@ -24,7 +25,8 @@ export function makeProvider(setup: ProviderSetup): Provider {
     startupTimeoutMs: setup.startupTimeoutMs ?? 50_000,
   };
   const env = setup.env ?? process.env;
-  const deps = { clock: systemClock, run: runCommand, env, cwd: process.cwd() };
+  const redactor = new Redactor(DEFAULT_REDACT_PATTERNS);
+  const deps = { clock: systemClock, run: runCommand, redactor, env, cwd: process.cwd() };
   const provider = createStdioProviders(deps, { [setup.provider]: program }).get(setup.provider);
   if (provider === undefined) throw new Error(`no provider ${setup.provider}`);
   return provider;
