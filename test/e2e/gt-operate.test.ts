@@ -36,6 +36,18 @@ describe.each([
     await idle();
   });
 
+  if (name === "in a sidecar") {
+    it("needs no name at the address of its sidecar", async () => {
+      const here = (...args: string[]) => gt([...args, ...place.flags], place.env);
+      expect(await here("peek", "1")).toMatchObject({ code: 0, stderr: "" });
+      expect(await here("wait", "--for", "idle")).toMatchObject({ code: 0 });
+      expect(await here("nudge", "hello without a name", "--request-id", "r-2")).toMatchObject({ code: 0 });
+      const receipt = await here("receipt", "r-2", "--json");
+      expect(JSON.parse(receipt.stdout)).toMatchObject({ outcome: "submitted", request_id: "r-2" });
+      await idle();
+    });
+  }
+
   it.each(["receipt", "cancel"])("%s knows no nudge that was never sent", async (command) => {
     const shown = await run(command, "never");
     expect(shown).toMatchObject({ code: 3, stdout: "" });

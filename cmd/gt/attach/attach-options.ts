@@ -1,5 +1,5 @@
-import { takeArguments } from "../common/command/arguments.ts";
 import type { Given } from "../common/command/command.ts";
+import { takeAgent } from "../common/place/agent-arguments.ts";
 import { type PlaceConfig, readPlace } from "../common/place/place-config.ts";
 import { senderOf } from "../common/trust/sender.ts";
 import type { AttachFlags } from "./attach-flags.ts";
@@ -21,10 +21,11 @@ export function readAttach(
   { values, positionals }: Given<AttachFlags>,
   env: Readonly<Record<string, string | undefined>>,
 ): AttachOptions {
-  const [agent = ""] = takeArguments("attach", positionals, ["agent"]);
+  const place = readPlace(values, env);
+  const [agent] = takeAgent("attach", positionals, place);
   const keys = values["detach-keys"];
   return {
-    place: readPlace(values, env),
+    place,
     agent,
     readOnly: values["read-only"] ?? false,
     detachKeys: parseDetachKeys(keys ?? DEFAULT_DETACH_KEYS),

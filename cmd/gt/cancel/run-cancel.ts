@@ -1,9 +1,10 @@
 import { DomainError } from "../../../internal/base/errors.ts";
 import { PrintableText, printable } from "../../../internal/base/printable-text.ts";
 import type { NudgeOutcome } from "../../../internal/session/types.ts";
-import { readRequestId, takeArguments } from "../common/command/arguments.ts";
+import { readRequestId } from "../common/command/arguments.ts";
 import type { Given } from "../common/command/command.ts";
 import type { CommandContext } from "../common/command/command-context.ts";
+import { takeAgent } from "../common/place/agent-arguments.ts";
 import { readPlace } from "../common/place/place-config.ts";
 import { withAgent } from "../common/place/with-agent.ts";
 import { receiptPlace } from "../common/text/print-receipt.ts";
@@ -16,9 +17,10 @@ export async function runCancel(
   { values, positionals, rest }: Given<CancelFlags>,
   context: CommandContext,
 ): Promise<number> {
-  const [agent = "", id] = takeArguments("cancel", [...positionals, ...(rest ?? [])], ["agent", "id"]);
+  const place = readPlace(values, context.env);
+  const [agent, id] = takeAgent("cancel", [...positionals, ...(rest ?? [])], place, { must: ["id"] });
   const requestId = readRequestId("cancel", id, "the id");
-  return await withAgent(readPlace(values, context.env), agent, context, async (found) => {
+  return await withAgent(place, agent, context, async (found) => {
     const { out, error, signal } = context;
     try {
       const receipt = await found.backend.cancelNudge(requestId, signal);

@@ -1,7 +1,8 @@
 import type { KeysRequest } from "../../../internal/session/types.ts";
-import { checkKeys } from "../../../internal/tmux/pane/keys.ts";
-import { readRequestId, takeArguments, usageError } from "../common/command/arguments.ts";
+import { checkKeys, isNamedKey } from "../../../internal/tmux/pane/keys.ts";
+import { readRequestId, usageError } from "../common/command/arguments.ts";
 import type { Given } from "../common/command/command.ts";
+import { takeAgent } from "../common/place/agent-arguments.ts";
 import { type PlaceConfig, readPlace } from "../common/place/place-config.ts";
 import type { KeysFlags } from "./keys-flags.ts";
 
@@ -17,13 +18,16 @@ export function readKeys(
   { values, positionals, rest }: Given<KeysFlags>,
   env: Readonly<Record<string, string | undefined>>,
 ): KeysOptions {
-  const [agent, ...keys] = [...positionals, ...(rest ?? [])];
-  takeArguments("keys", agent === undefined ? [] : [agent], ["agent"]);
+  const place = readPlace(values, env);
   const { text, json = false } = values;
+  const given = [...positionals, ...(rest ?? [])];
+  const isNameless = ([first, ...others]: readonly string[]) =>
+    first === undefined || (text === undefined && (others.length === 0 || isNamedKey(first)));
+  const [agent, ...keys] = takeAgent("keys", given, place, { may: given, isNameless });
   if (text !== undefined && keys.length > 0) throw usageError("keys", "give keys or --text, not both");
   if (text === "") throw usageError("keys", "--text is empty");
   if (text === undefined && keys.length === 0) throw usageError("keys", "which keys?");
   if (text === undefined) checkKeys(keys);
   const request = { keys, text: text ?? "", requestId: readRequestId("keys", values["request-id"]) };
-  return { place: readPlace(values, env), agent: agent ?? "", request, json };
+  return { place, agent, request, json };
 }

@@ -1,8 +1,9 @@
 import { isUtf8 } from "node:buffer";
 import { DomainError } from "../../../internal/base/errors.ts";
 import type { NudgeMode, NudgePriority } from "../../../internal/session/types.ts";
-import { oneOf, readRequestId, takeArguments, usageError } from "../common/command/arguments.ts";
+import { oneOf, readRequestId, usageError } from "../common/command/arguments.ts";
 import type { Given } from "../common/command/command.ts";
+import { takeAgent } from "../common/place/agent-arguments.ts";
 import { type PlaceConfig, readPlace } from "../common/place/place-config.ts";
 import { senderOf } from "../common/trust/sender.ts";
 import type { NudgeFlags } from "./nudge-flags.ts";
@@ -10,6 +11,8 @@ import type { NudgeFlags } from "./nudge-flags.ts";
 export const MAX_MESSAGE_BYTES = 65_536;
 const MAX_TIMEOUT_MS = 600_000;
 const DEFAULT_TIMEOUT_MS = 75_000;
+/** Of an agent of a rig. */
+const ADDRESS = /^[^\s/]+(?:\/[^\s/]+)+$/;
 
 export interface NudgeOptions {
   readonly place: PlaceConfig;
@@ -31,8 +34,13 @@ export function readNudge(
   { values, positionals, rest }: Given<NudgeFlags>,
   env: Readonly<Record<string, string | undefined>>,
 ): NudgeOptions {
-  const [agent = "", text] = takeArguments("nudge", [...positionals, ...(rest ?? [])], ["agent"], ["message"]);
+  const place = readPlace(values, env);
   const { stdin = false, timeout = DEFAULT_TIMEOUT_MS } = values;
+  const given = [...positionals, ...(rest ?? [])];
+  // One argument is the message, unless that comes from elsewhere, or was forgotten behind an address.
+  const isNameless = ([first = "", ...others]: readonly string[]) =>
+    first === "" || (others.length === 0 && !stdin && values.message === undefined && !ADDRESS.test(first));
+  const [agent, text] = takeAgent("nudge", given, place, { may: ["message"], isNameless });
   if (stdin && values.message !== undefined) throw usageError("nudge", "give --message or --stdin, not both");
   if (stdin && text !== undefined) throw usageError("nudge", "give a message argument or --stdin, not both");
   const message = values.message ?? text;
@@ -40,7 +48,7 @@ export function readNudge(
     throw usageError("nudge", "no message", "give it as an argument, with -m, or pipe it with --stdin");
   if (timeout < 1 || timeout > MAX_TIMEOUT_MS) throw usageError("nudge", "--timeout is between 1ms and 10m");
   return {
-    place: readPlace(values, env),
+    place,
     agent,
     ...(message !== undefined && { message }),
     force: values.force ?? false,

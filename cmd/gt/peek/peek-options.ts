@@ -1,5 +1,6 @@
-import { readLines, takeArguments, usageError } from "../common/command/arguments.ts";
+import { readLines, usageError } from "../common/command/arguments.ts";
 import type { Given } from "../common/command/command.ts";
+import { isOneNumber, takeAgent } from "../common/place/agent-arguments.ts";
 import { type PlaceConfig, readPlace } from "../common/place/place-config.ts";
 import type { PeekFlags } from "./peek-flags.ts";
 
@@ -21,12 +22,14 @@ export function readPeek(
   { values, positionals, rest }: Given<PeekFlags>,
   env: Readonly<Record<string, string | undefined>>,
 ): PeekOptions {
-  const [agent = "", count] = takeArguments("peek", [...positionals, ...(rest ?? [])], ["agent"], ["count"]);
+  const place = readPlace(values, env);
+  const given = [...positionals, ...(rest ?? [])];
+  const [agent, count] = takeAgent("peek", given, place, { may: ["count"], isNameless: isOneNumber });
   const { all = false, ansi = false, join = false, json = false, follow = false } = values;
   if (all && (count ?? values.lines) !== undefined)
     throw usageError("peek", "give a number of lines or --all, not both");
   if (follow && json) throw usageError("peek", "--follow prints lines; gt watch --json streams JSON");
   if (follow && (all || join)) throw usageError("peek", `--follow does not take ${all ? "--all" : "--join"}`);
   const lines = readLines(count ?? values.lines ?? DEFAULT_LINES);
-  return { place: readPlace(values, env), agent, lines, all, ansi, join, json, follow };
+  return { place, agent, lines, all, ansi, join, json, follow };
 }

@@ -1,6 +1,7 @@
-import { readRequestId, takeArguments } from "../common/command/arguments.ts";
+import { readRequestId } from "../common/command/arguments.ts";
 import type { Given } from "../common/command/command.ts";
 import type { CommandContext } from "../common/command/command-context.ts";
+import { takeAgent } from "../common/place/agent-arguments.ts";
 import { readPlace } from "../common/place/place-config.ts";
 import { withAgent } from "../common/place/with-agent.ts";
 import { printReceipt } from "../common/text/print-receipt.ts";
@@ -10,9 +11,10 @@ export async function runReceipt(
   { values, positionals, rest }: Given<ReceiptFlags>,
   context: CommandContext,
 ): Promise<number> {
-  const [agent = "", id] = takeArguments("receipt", [...positionals, ...(rest ?? [])], ["agent", "id"]);
+  const place = readPlace(values, context.env);
+  const [agent, id] = takeAgent("receipt", [...positionals, ...(rest ?? [])], place, { must: ["id"] });
   const requestId = readRequestId("receipt", id, "the id");
-  return await withAgent(readPlace(values, context.env), agent, context, async (found) => {
+  return await withAgent(place, agent, context, async (found) => {
     const known = await found.backend.getNudge(requestId, context.signal);
     return printReceipt(known, values.json ?? false, found, context);
   });

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { gtLine } from "../common/place/gt-line.ts";
-import { type PlaceConfig, readPlace } from "../common/place/place-config.ts";
+import type { PlaceConfig } from "../common/place/place-config.ts";
 import { dialogLines } from "../common/text/dialog-text.ts";
 import { chosenKey } from "./choose-answer.ts";
 
@@ -51,19 +50,5 @@ describe("a dialog in words", () => {
   it("says how much is left out", () => {
     const text = Array.from({ length: 20 }, (_, i) => `line ${i}`).join("\n");
     expect(dialogLines({ ...dialog, text, choices: [] }, "a", place).at(-1)).toBe("… 8 more lines: gt peek shows them");
-  });
-
-  it("leads to the same agent, and quotes what a shell would take apart", () => {
-    const there = { ...place, host: "10.0.0.7", port: 9090, tls: { dir: "/my certs" }, socket: "from-the-environment" };
-    expect(gtLine(["respond", "a b", "1"], there)).toBe(
-      "gt respond 'a b' 1 --host 10.0.0.7 --port 9090 --tls-dir '/my certs'",
-    );
-    const flags = { server: "b:1", "jwt-key": "/k", "jwt-issuer": "shop", project: "p" };
-    const far = readPlace(flags, {});
-    expect(gtLine(["status", "s1"], far)).toBe("gt status s1 --server b:1 --jwt-key /k --jwt-issuer shop --project p");
-    expect(gtLine(["respond", "toast", "1\x1b]0;gone\x07\x1b[2J"], place)).toBe("gt respond toast 1");
-    expect(gtLine(["respond", "toast", "1"], { ...place, socket: "work", localOnly: true })).toBe(
-      "gt respond toast 1 --socket work",
-    );
   });
 });

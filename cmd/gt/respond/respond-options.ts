@@ -1,5 +1,6 @@
-import { present, readRequestId, takeArguments, usageError } from "../common/command/arguments.ts";
+import { present, readRequestId, usageError } from "../common/command/arguments.ts";
 import type { Given } from "../common/command/command.ts";
+import { isOneNumber, takeAgent } from "../common/place/agent-arguments.ts";
 import { type PlaceConfig, readPlace } from "../common/place/place-config.ts";
 import type { RespondFlags } from "./respond-flags.ts";
 
@@ -20,13 +21,15 @@ export function readRespond(
   { values, positionals, rest }: Given<RespondFlags>,
   env: Readonly<Record<string, string | undefined>>,
 ): RespondOptions {
-  const [agent = "", choice] = takeArguments("respond", [...positionals, ...(rest ?? [])], ["agent"], ["choice"]);
+  const place = readPlace(values, env);
+  const given = [...positionals, ...(rest ?? [])];
+  const [agent, choice] = takeAgent("respond", given, place, { may: ["choice"], isNameless: isOneNumber });
   const { text, "dialog-id": dialogId, json = false } = values;
   const requestId = readRequestId("respond", values["request-id"]);
   if (requestId !== "" && !choice && !text)
     throw usageError("respond", "--request-id is for an answer: give a choice or --text");
   return {
-    place: readPlace(values, env),
+    place,
     agent,
     ...present({ choice: choice || undefined, text: text || undefined, dialogId: dialogId || undefined }),
     requestId,

@@ -15,7 +15,7 @@ import { present, takeArguments, usageError } from "../common/command/arguments.
 import type { Given } from "../common/command/command.ts";
 import type { CommandContext } from "../common/command/command-context.ts";
 import { agentsHere } from "../common/place/agents-here.ts";
-import { isControlPlane, readPlace } from "../common/place/place-config.ts";
+import { isControlPlane, namesOneAgent, readPlace } from "../common/place/place-config.ts";
 import { withAgent } from "../common/place/with-agent.ts";
 import { type StatusRow, statusBlock, statusJson } from "../common/text/status-text.ts";
 import type { StatusFlags } from "./status-flags.ts";
@@ -32,8 +32,7 @@ export async function runStatus(given: Given<StatusFlags>, context: CommandConte
     throw usageError("status", "--follow needs a control plane (--server, GT_SERVER); gt watch follows one agent");
   const ofSessions = isControlPlane(place) && (command.follow || agent === undefined);
   if (ofSessions) return await (await import("./session-status.ts")).sessionStatus(command, context);
-  const direct = place.host !== undefined || place.port !== undefined;
-  if (agent === undefined && !direct) return await overview(command, context);
+  if (agent === undefined && !namesOneAgent(place)) return await overview(command, context);
   return await withAgent(place, agent ?? "", context, async (found) => {
     const answer = await found.backend.status(context.signal);
     const name = agent === undefined && answer.agent !== "" ? answer.agent : found.agent;

@@ -1,8 +1,9 @@
 import { PrintableText, printable } from "../../../internal/base/printable-text.ts";
 import type { StopResult } from "../../../internal/terminal/backend.ts";
-import { takeArguments, usageError } from "../common/command/arguments.ts";
+import { usageError } from "../common/command/arguments.ts";
 import type { Given } from "../common/command/command.ts";
 import type { CommandContext } from "../common/command/command-context.ts";
+import { takeAgent } from "../common/place/agent-arguments.ts";
 import { isControlPlane, readPlace } from "../common/place/place-config.ts";
 import { withAgent } from "../common/place/with-agent.ts";
 import type { StopFlags } from "./stop-flags.ts";
@@ -10,12 +11,12 @@ import type { StopFlags } from "./stop-flags.ts";
 const MAX_GRACE_MS = 600_000;
 
 export async function runStop({ values, positionals }: Given<StopFlags>, context: CommandContext): Promise<number> {
-  const [asked = ""] = takeArguments("stop", positionals, ["agent"]);
+  const place = readPlace(values, context.env);
+  const [asked] = takeAgent("stop", positionals, place);
   const { grace, force = false, json = false } = values;
   if (force && grace !== undefined) throw usageError("stop", "give --grace or --force, not both");
   if (grace !== undefined && (grace < 1 || grace > MAX_GRACE_MS))
     throw usageError("stop", "--grace is between 1ms and 10m");
-  const place = readPlace(values, context.env);
   if (grace !== undefined && isControlPlane(place))
     throw usageError("stop", "--grace is for a sidecar: a control plane has its own (sessions.stop_grace_period)");
   return await withAgent(place, asked, context, async ({ agent, backend, place: found }) => {

@@ -1,5 +1,6 @@
-import { takeArguments, usageError } from "../common/command/arguments.ts";
+import { usageError } from "../common/command/arguments.ts";
 import type { Given } from "../common/command/command.ts";
+import { takeAgent } from "../common/place/agent-arguments.ts";
 import { type PlaceConfig, readPlace } from "../common/place/place-config.ts";
 import type { WaitFlags } from "./wait-flags.ts";
 import { GOALS, type WaitGoal } from "./wait-goal.ts";
@@ -20,12 +21,13 @@ export function readWait(
   { values, positionals, rest }: Given<WaitFlags>,
   env: Readonly<Record<string, string | undefined>>,
 ): WaitOptions {
-  const [agent = ""] = takeArguments("wait", [...positionals, ...(rest ?? [])], ["agent"]);
+  const place = readPlace(values, env);
+  const [agent] = takeAgent("wait", [...positionals, ...(rest ?? [])], place);
   const { for: wanted, timeout = DEFAULT_TIMEOUT_MS } = values;
   const known = `--for is ${GOALS.join(", ")}`;
   if (wanted === undefined) throw usageError("wait", `for what? ${known}`);
   const goal = GOALS.find((one) => one === wanted);
   if (goal === undefined) throw usageError("wait", `${known}; not ${JSON.stringify(wanted)}`);
   if (timeout < 1 || timeout > MAX_TIMEOUT_MS) throw usageError("wait", "--timeout is between 1ms and 24h");
-  return { place: readPlace(values, env), agent, goal, timeoutMs: timeout, json: values.json ?? false };
+  return { place, agent, goal, timeoutMs: timeout, json: values.json ?? false };
 }

@@ -1,5 +1,6 @@
-import { readLines, takeArguments, usageError } from "../common/command/arguments.ts";
+import { readLines, usageError } from "../common/command/arguments.ts";
 import type { Given } from "../common/command/command.ts";
+import { takeAgent } from "../common/place/agent-arguments.ts";
 import { type PlaceConfig, readPlace } from "../common/place/place-config.ts";
 import type { WatchFlags } from "./watch-flags.ts";
 
@@ -20,9 +21,10 @@ export function readWatch(
   { values, positionals }: Given<WatchFlags>,
   env: Readonly<Record<string, string | undefined>>,
 ): WatchOptions {
-  const [agent = ""] = takeArguments("watch", positionals, ["agent"]);
+  const place = readPlace(values, env);
+  const [agent] = takeAgent("watch", positionals, place);
   const { ansi = false, interval = DEFAULT_INTERVAL_MS, json = false } = values;
   if (interval < 10 || interval > 60_000) throw usageError("watch", "--interval is between 10ms and 1m");
   const lines = values.lines === undefined ? {} : { lines: readLines(values.lines) };
-  return { place: readPlace(values, env), agent, ansi, intervalMs: interval, json, ...lines };
+  return { place, agent, ansi, intervalMs: interval, json, ...lines };
 }

@@ -23,7 +23,11 @@ export function checkKeys(names: readonly string[]): void {
 }
 
 function isKey(name: string): boolean {
-  if (PRINTABLE.test(name)) return true;
+  return PRINTABLE.test(name) || isNamedKey(name);
+}
+
+/** A key that is written with more than one character, such as `Up` and `C-c`. */
+export function isNamedKey(name: string): boolean {
   const key = name.replace(MODIFIERS, "");
   return NAMED.has(key) || (key !== name && PRINTABLE.test(key));
 }

@@ -2,15 +2,19 @@ import { DomainError } from "../../../../internal/base/errors.ts";
 import type { FlagValues } from "../../../../internal/cli/flags.ts";
 import { isHostName } from "../../../../internal/terminal/finding/host-name.ts";
 import { present } from "../command/arguments.ts";
+import type { CommandFlag } from "../command/command.ts";
 import { readServer } from "../trust/server-address.ts";
 import type { TlsPaths } from "../trust/tls-files.ts";
-import { readTokenSource, TOKEN_FLAGS, type TokenFlag, type TokenSource } from "../trust/token-source.ts";
-import type { PLACE_FLAGS } from "./place-flags.ts";
+import { readTokenSource, type TokenSource } from "../trust/token-source.ts";
+import { PLACE_FLAGS } from "./place-flags.ts";
 import { profileInUse } from "./profile-file.ts";
 import type { Profile } from "./profile-keys.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 type PlaceValues = FlagValues<typeof PLACE_FLAGS>;
+type PlaceFlag = keyof typeof PLACE_FLAGS;
+
+const PLACE_FLAG_NAMES = Object.keys(PLACE_FLAGS) as readonly PlaceFlag[];
 
 /** What was said about where agents are and how to reach them. */
 export interface PlaceConfig {
@@ -22,8 +26,6 @@ export interface PlaceConfig {
   readonly cluster?: ClusterConfig;
   /** The project of its sessions, where that was given. */
   readonly project?: string;
-  /** Name of the requested profile. */
-  readonly profileName?: string;
   /** A tmux socket: name or path. */
   readonly socket?: string;
   /** The socket was given by flag: only that tmux server is used. */
@@ -33,8 +35,6 @@ export interface PlaceConfig {
   readonly tls: TlsPaths;
   /** What calls are sent with, beside a certificate. */
   readonly token?: TokenSource;
-  /** What of it was given by flag. */
-  readonly tokenFlags?: Partial<Record<TokenFlag, string>>;
   /** The same for a control plane that a bead names. @throws DomainError `invalid` as `readTokenSource` */
   readonly serverToken?: () => TokenSource | undefined;
   /** Which agent program runs in a local session. */
@@ -49,6 +49,8 @@ export interface PlaceConfig {
   readonly cwd: string;
   /** For programs that are run: `bd` and `tmux`. */
   readonly env: Env;
+  /** What of all this was given by flag. */
+  readonly given?: Readonly<Partial<Record<PlaceFlag, string | number | boolean>>>;
 }
 
 /** A cluster to search for agents. */
@@ -92,14 +94,12 @@ export function readPlace(flags: PlaceValues, env: Env): PlaceConfig {
       server,
       cluster,
       project: flags.project ?? profile.project,
-      profileName: flags.profile,
       socket: flags.socket ?? (env["GT_TMUX_SOCKET"] || undefined),
     }),
     localOnly: flags.socket !== undefined,
     ...present({ insecure: flags["insecure-plaintext"] }),
     tls: { ...(flags["tls-dir"] === undefined && tlsOf(profile)), ...tlsOf(flags) },
     ...(token && { token }),
-    tokenFlags: present(Object.fromEntries(TOKEN_FLAGS.map((name) => [name, flags[name]]))),
     serverToken: () => readTokenSource({ flags, env, profile, toServer: true }),
     ...present({
       profile: flags["agent-profile"],
@@ -113,16 +113,31 @@ export function readPlace(flags: PlaceValues, env: Env): PlaceConfig {
     uid: process.getuid?.() ?? 0,
     cwd: process.cwd(),
     env,
+    given: givenFlags(flags, env),
   };
+}
+
+/** Without those that hold the value of their variable. */
+function givenFlags(flags: PlaceValues, env: Env): NonNullable<PlaceConfig["given"]> {
+  const given = (name: PlaceFlag) => {
+    const { env: variable }: CommandFlag = PLACE_FLAGS[name];
+    return variable !== undefined && flags[name] === env[variable] ? undefined : flags[name];
+  };
+  return present(Object.fromEntries(PLACE_FLAG_NAMES.map((name) => [name, given(name) || undefined])));
 }
 
 function tlsOf(values: Profile): TlsPaths {
   return present({ ca: values.ca, cert: values.cert, key: values.key, dir: values["tls-dir"] });
 }
 
+/** Whether the place is the address of one sidecar. */
+export function namesOneAgent({ host, port }: PlaceConfig): boolean {
+  return (host ?? port) !== undefined;
+}
+
 /** Whether a control plane is asked, because nothing else was named. */
-export function isControlPlane({ host, port, server }: PlaceConfig): boolean {
-  return server !== undefined && (host ?? port) === undefined;
+export function isControlPlane(place: PlaceConfig): boolean {
+  return place.server !== undefined && !namesOneAgent(place);
 }
 
 function serverOf(flag: string | undefined, variable: string | undefined, own: string | undefined): string | undefined {

@@ -18,7 +18,10 @@ const SIDECAR_FLAGS = {
   host: {
     type: "string",
     value: "HOST",
-    help: ["its sidecar's host, or unix:PATH (GT_SIDECAR_HOST), default 127.0.0.1 with --port"],
+    help: [
+      "its sidecar's host, or unix:PATH (GT_SIDECAR_HOST), default 127.0.0.1 with --port;",
+      "the one agent there may be left unnamed",
+    ],
   },
   port: { type: "number", value: "PORT", help: ["its sidecar's port (GT_SIDECAR_PORT), default 9090 with --host"] },
   server: { type: "string", value: "ADDR", help: ["a control plane's HOST:PORT, port 9445 by default (GT_SERVER)"] },

@@ -5,6 +5,7 @@ import type { AgentStatus } from "../../../../internal/session/agent-status.ts";
 import type { NudgeOutcome, NudgeReceipt } from "../../../../internal/session/types.ts";
 import { receiptJson, receiptText } from "../text/receipt-text.ts";
 import { type StatusRow, statusBlock, statusJson } from "../text/status-text.ts";
+import { readPlace } from "./place-config.ts";
 
 function receipt(change: Partial<NudgeReceipt>): NudgeReceipt {
   return {
@@ -86,7 +87,7 @@ describe("a receipt", () => {
 });
 
 const NOW = 1_000_000;
-const asked = { agent: "toast", place: { port: 9090, localOnly: false, tls: {}, uid: 0, cwd: "/", env: {} } };
+const asked = { agent: "toast", place: readPlace({ port: 9090 }, {}) };
 const status: AgentStatus = {
   alive: true,
   state: "idle",

@@ -48,7 +48,7 @@ export async function withAgent<T>(
   const { place, backend } = await resolveBackend(agentQuery(config, agent), deps, context.signal);
   await using _closed = backend;
   const name = place.agent === "" ? backend.where : place.agent;
-  const line = (command: string, ...words: readonly string[]) => gtLine([command, agent || name, ...words], config);
+  const line = (command: string, ...words: readonly string[]) => gtLine([command, agent, ...words], config);
   const found = { agent: name, place, backend, line };
   if (place.type !== "sidecar" || place.source === "this machine") return await use(found);
   const identity = compare(place, backend, context.signal);

@@ -11,9 +11,9 @@ export type TokenSource =
       readonly audience: string;
     };
 
-export const TOKEN_FLAGS = ["jwt-key", "jwt-issuer", "jwt-audience", "project"] as const;
+const TOKEN_FLAGS = ["jwt-key", "jwt-issuer", "jwt-audience", "project"] as const;
 
-export type TokenFlag = (typeof TOKEN_FLAGS)[number];
+type TokenFlag = (typeof TOKEN_FLAGS)[number];
 
 type TokenValues = Readonly<Partial<Record<TokenFlag, string>>>;
 
