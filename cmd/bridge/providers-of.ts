@@ -55,7 +55,7 @@ export function stdioProviders(
  * program.
  */
 export function terminalsOf(config: BridgeConfig, folder: string, deps: ProvidersDeps): SidecarLauncher | undefined {
-  const { clock, logger, env, tokens } = deps;
+  const { clock, logger, redactor, env, tokens } = deps;
   const sidecar = ownProgram("gt-sidecar");
   if (sidecar === undefined) return undefined;
   const programs = config.providers.map((provider) => [provider.name, inTerminal(provider, env)] as const);
@@ -69,7 +69,7 @@ export function terminalsOf(config: BridgeConfig, folder: string, deps: Provider
     ...(redactPatterns.length === 0 ? [] : [...DEFAULT_REDACT_PATTERNS, ...redactPatterns].flatMap(redactFlag)),
   ];
   return new SidecarLauncher(
-    { clock, logger, connect, environmentOf: (session) => tokens?.environmentOf(session) ?? {} },
+    { clock, logger, redactor, connect, environmentOf: (session) => tokens?.environmentOf(session) ?? {} },
     { sidecar, flags, folder, programs: new Map(programs) },
   );
 }

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { Code } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { SessionStatus } from "../../internal/gen/bridge/v1/bridge_pb.ts";
@@ -11,14 +11,18 @@ let folder: BridgeFolder;
 let bridge: RunningBridge;
 beforeAll(async () => {
   folder = await BridgeFolder.create();
-  bridge = await folder.start();
+  const fails = folder.path("fails");
+  writeFileSync(fails, '#!/bin/sh\n[ "$1" = --version ] && exec echo 1.0\necho no such conversation\nexit 3\n', {
+    mode: 0o700,
+  });
+  bridge = await folder.start({ providers: { claude: { binary: fails } } });
 });
 afterAll(() => folder[Symbol.asyncDispose]());
 
 const client = () => folder.client(bridge, folder.prd);
-const start = (sessionId: string, agentOpts: Record<string, string> = { mode: "terminal" }) =>
+const start = (sessionId: string, agentOpts: Record<string, string> = { mode: "terminal" }, provider = "demo") =>
   client().startSession({
-    ...{ projectId: "prd-manager", sessionId, provider: "demo", repoPath: folder.path("repos/one"), agentOpts },
+    ...{ projectId: "prd-manager", sessionId, provider, repoPath: folder.path("repos/one"), agentOpts },
   });
 const statusOf = async (sessionId: string) => (await client().getSession({ sessionId })).status;
 /** Programs of sessions that still run: the bridge is started with this HOME, and they inherit it. */
@@ -135,9 +139,11 @@ describe("a terminal session", () => {
   });
 
   it("of a program that does not start fails, and says why", async () => {
-    await start("t4", { mode: "terminal", raw: "true" }).catch(() => {});
+    await start("t4", { mode: "terminal" }, "claude");
     await untilStatus("t4", SessionStatus.FAILED);
-    expect((await client().getSession({ sessionId: "t4" })).error).toContain("mode terminal");
+    expect((await client().getSession({ sessionId: "t4" })).error).toBe(
+      "claude ended with exit code 3 as it started: no such conversation",
+    );
     expect(folders()).toEqual([]);
   });
 });
@@ -169,6 +175,8 @@ it("outlives a bridge that is killed, with its events and positions; what does n
 it("is named by the next bridge when it did not survive: an agent over standard streams, and what it has started ends", async () => {
   await start("s1", {});
   await untilStatus("s1", SessionStatus.RUNNING);
+  const before = agents();
+  expect(before).not.toEqual([]);
   bridge.process.kill("SIGKILL");
   await bridge.exited;
   bridge = await folder.start(folder.path("bridge.yaml"));
@@ -180,7 +188,7 @@ it("is named by the next bridge when it did not survive: an agent over standard 
   const events = [];
   for await (const event of client().streamEvents({ sessionId: "s1" })) events.push(event);
   expect(events).toMatchObject([{ sessionId: "s1", done: true }]);
-  expect(agents()).toEqual([]);
+  expect(agents().filter((pid) => before.includes(pid))).toEqual([]);
 });
 
 it("stops with the bridge, on SIGTERM", async () => {

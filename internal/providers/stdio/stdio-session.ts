@@ -4,6 +4,7 @@ import type { Clock } from "../../base/clock.ts";
 import { DomainError, errorText } from "../../base/errors.ts";
 import type { Redactor } from "../../base/redact.ts";
 import type { AgentEvent, AgentInput, InputOutcome, SessionConfig, SessionHandle } from "../../bridge/provider.ts";
+import { lastWords } from "../../process/last-words.ts";
 import type { AgentLink, Conversation, Dialect } from "../conversation/conversation.ts";
 import { harmlessText } from "../conversation/harmless-text.ts";
 import { AgentOutput } from "./agent-output.ts";
@@ -11,7 +12,6 @@ import { type AgentCommand, AgentProcess, type ProcessEnd } from "./agent-proces
 import { EventQueue } from "./event-queue.ts";
 import { HeldInputs } from "./held-inputs.ts";
 import { InputBook } from "./input-book.ts";
-import { lastWords } from "./last-words.ts";
 import { MARK_VARIABLE, type MarkedProcesses } from "./marked-processes.ts";
 import type { OrphanGuard } from "./orphan-guard.ts";
 

@@ -5,7 +5,8 @@ import { withTimeout } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import { DomainError, errorText } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
-import type { Caller } from "../../bridge/session-backend.ts";
+import type { Redactor } from "../../base/redact.ts";
+import type { Caller, SessionTerminal } from "../../bridge/session-backend.ts";
 import { SidecarLink } from "../../bridge/sidecar-link.ts";
 import type {
   LaunchedTerminal,
@@ -13,7 +14,12 @@ import type {
   TerminalLauncher,
   TerminalSurvivor,
 } from "../../bridge/terminal-launcher.ts";
-import { SidecarService, SidecarStatusRequestSchema } from "../../gen/gastown/v1/sidecar_pb.ts";
+import {
+  SidecarPeekRequestSchema,
+  SidecarService,
+  SidecarStatusRequestSchema,
+} from "../../gen/gastown/v1/sidecar_pb.ts";
+import { lastWords } from "../../process/last-words.ts";
 import { killMarked } from "../../process/marked-processes.ts";
 import type { SidecarConnection } from "../../rpc/client/transport.ts";
 import { lostTerminal } from "../ledger/lost-terminal.ts";
@@ -34,6 +40,8 @@ export interface TerminalProgram {
 export interface SidecarLauncherDeps {
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Takes secrets out of errors that quote a program. */
+  readonly redactor: Redactor;
   /** Opens a connection to a unix socket. */
   readonly connect: (socketPath: string) => SidecarConnection;
   /** Added to the environment of a session's agent. */
@@ -55,6 +63,8 @@ export interface SidecarLauncherOptions {
 const LINGER = "10s";
 const BRIDGE: Caller = { identity: "bridge", role: "read" };
 const ASK_EVERY_MS = 50;
+/** Of an agent that ended as it started. */
+const LAST_LINES = 3;
 const ANSWER_MS = 2000;
 /** A sidecar that an earlier daemon has left answers within this. */
 const SURVIVOR_MS = 10_000;
@@ -196,19 +206,38 @@ export class SidecarLauncher implements TerminalLauncher {
     }
   }
 
-  async #untilReady({ terminal }: LaunchedTerminal, { sessionId }: TerminalConfig, signal: AbortSignal): Promise<void> {
+  async #untilReady({ terminal }: LaunchedTerminal, config: TerminalConfig, signal: AbortSignal): Promise<void> {
     const { clock } = this.#deps;
     for (;;) {
       const limit = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]);
       const asked = terminal.unary(SidecarService.method.status, create(SidecarStatusRequestSchema), BRIDGE, limit);
       const status = await asked.catch(() => undefined);
       signal.throwIfAborted();
-      if (status !== undefined && status.sessionId !== sessionId) {
+      if (status !== undefined && status.sessionId !== config.sessionId) {
         throw new DomainError("precondition", "the sidecar that answers is another session's");
       }
       if (status?.sessionAlive === true) return;
+      if (status?.exitCode !== undefined) throw await this.#endedAtOnce(terminal, config, status.exitCode, signal);
       await clock.sleep(ASK_EVERY_MS, signal);
     }
+  }
+
+  /** Of an agent that ended before it was ready: what it printed last says why. */
+  async #endedAtOnce(
+    terminal: SessionTerminal,
+    { provider }: TerminalConfig,
+    exitCode: number,
+    signal: AbortSignal,
+  ): Promise<DomainError> {
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]);
+    const request = create(SidecarPeekRequestSchema, { lines: LAST_LINES });
+    const asked = terminal.unary(SidecarService.method.peek, request, BRIDGE, limit);
+    const output = await asked.then(
+      (screen) => screen.output,
+      () => "",
+    );
+    const said = lastWords(output, this.#deps.redactor);
+    return new DomainError("precondition", `${provider} ended with exit code ${exitCode} as it started${said}`);
   }
 
   async #survivor(folder: TerminalFolder, signal: AbortSignal): Promise<TerminalSurvivor | undefined> {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { DEFAULT_REDACT_PATTERNS, Redactor } from "../../base/redact.ts";
+import { DEFAULT_REDACT_PATTERNS, Redactor } from "../base/redact.ts";
 import { lastWords } from "./last-words.ts";
 
 const redactor = new Redactor([...DEFAULT_REDACT_PATTERNS, "CORP-[0-9]+"]);
