@@ -8,6 +8,11 @@ export interface KubeRequest {
   readonly body?: unknown;
   /** Default: `application/json`. A PATCH names its own kind. */
   readonly contentType?: string;
+  /**
+   * Of a list: what is kept of each item, in its place. The items are read one by one, never all at once. It must not
+   * throw.
+   */
+  readonly keep?: (item: unknown) => unknown;
   /** For the whole call with its repetitions; for a stream until its first byte may come. Default: 10,000. */
   readonly timeoutMs?: number;
   /** `urgent`: over its own connection, so that it waits for no other call. For the Lease. */

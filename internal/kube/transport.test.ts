@@ -218,6 +218,18 @@ describe("the transport to the Kubernetes API", () => {
     expect(requests).toHaveLength(1);
   });
 
+  it("reads a list item by item, and once more from its start when its body ends early", async () => {
+    const [list, seen] = ['{"kind":"PodList","items":[{"a":1},{"a":2}],"metadata":{}}', [] as unknown[]];
+    answers(
+      (_, response) => response.write(list.slice(0, 40), () => response.destroy()),
+      (_, response) => response.end(list),
+    );
+    const keep = (item: unknown) => seen.push(item);
+    const answer = await transport().call({ ...get, keep }, never);
+    expect(answer).toEqual({ kind: "PodList", items: [2, 3], metadata: {} });
+    expect(seen).toEqual([{ a: 1 }, { a: 1 }, { a: 2 }]);
+  });
+
   it("ends a call at its deadline, also when the answer stops half-way", async () => {
     const clock = new FakeClock();
     const api = transport(clock);

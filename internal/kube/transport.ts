@@ -6,6 +6,7 @@ import { asText, objectOf } from "../base/json-fields.ts";
 import { Connections, type ConnectionsDeps, type Lane } from "./connections.ts";
 import type { KubeApi, KubeRequest } from "./kube-api.ts";
 import { isFault, KubeApiError, KubeUnreachableError, statusAnswer } from "./kube-errors.ts";
+import { readList } from "./list-body.ts";
 import { repeatAfterMs, retryAfterMs } from "./retry-call.ts";
 
 /** One attempt, for metrics. `status` 0: no answer. */
@@ -18,6 +19,7 @@ export interface CallFacts {
 }
 
 const DEFAULT_TIMEOUT_MS = 10_000;
+const MAX_ITEM_BYTES = 16 << 20;
 const USER_AGENT = "gastown-terminal";
 
 export interface TransportHooks {
@@ -89,7 +91,8 @@ export class KubeTransport implements KubeApi {
   async #attempt(request: KubeRequest, signal: AbortSignal): Promise<unknown> {
     const { body } = await this.#send(request, request.lane ?? "calls", signal, signal);
     try {
-      const answer: unknown = JSON.parse(await body.text());
+      const { keep } = request;
+      const answer = keep === undefined ? JSON.parse(await body.text()) : await readList(body, keep, MAX_ITEM_BYTES);
       // Whatever else answers with 200, e.g. a proxy on the way, has no kind.
       if (asText(objectOf(answer)["kind"]) !== "") return answer;
       throw new SyntaxError("the answer is no object of Kubernetes");

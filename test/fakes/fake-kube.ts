@@ -114,7 +114,7 @@ export class FakeKube implements KubeApi {
     await this.#suffer(request, signal);
     const answer = structuredClone(this.#answer(request));
     this.after(request);
-    return answer;
+    return request.keep === undefined ? answer : { ...(answer as object), items: kept(answer, request.keep) };
   }
 
   async *stream(request: KubeRequest, signal: AbortSignal): AsyncGenerator<Uint8Array> {
@@ -262,6 +262,11 @@ function hasLabels(object: FakeObject, request: KubeRequest): boolean {
     const [name = "", value] = term.split("=");
     return name === "" || (value === undefined ? name in labels : labels[name] === value);
   });
+}
+
+function kept(answer: unknown, keep: NonNullable<KubeRequest["keep"]>): unknown {
+  const { items } = answer as { readonly items?: unknown };
+  return Array.isArray(items) ? items.map(keep) : items;
 }
 
 /** A merge patch; of a strategic one the deletion of list items by name. */

@@ -1,0 +1,100 @@
+import { DomainError } from "../base/errors.ts";
+
+const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
+const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY] = [0x7b, 0x7d, 0x5b, 0x5d];
+
+/**
+ * A list of the API server from its bytes: what JSON.parse answers, with `keep` of each item in the item's place. One
+ * item is held at a time, so that a page of large objects takes no more memory than what is kept of them.
+ * @throws SyntaxError for what is not JSON or ends early; DomainError `exhausted` for more than `maxBytes` in an item,
+ * before the first or behind the last, `unavailable` for a second array beside the items: it is no list
+ */
+export async function readList(
+  chunks: AsyncIterable<Uint8Array>,
+  keep: (item: unknown) => unknown,
+  maxBytes: number,
+): Promise<unknown> {
+  const [marks, part, items] = [new ItemMarks(), new PartText(maxBytes), [] as unknown[]];
+  let frame = "";
+  for await (const chunk of chunks) {
+    let start = 0;
+    for (let at = marks.next(chunk, 0); at < chunk.length; at = marks.next(chunk, at + 1)) {
+      const isOpening = chunk[at] === OPEN_ARRAY;
+      const text = part.end(chunk.subarray(start, isOpening ? at + 1 : at));
+      start = isOpening || chunk[at] === COMMA ? at + 1 : at;
+      if (isOpening && frame !== "") throw new DomainError("unavailable", "the response has more than one array");
+      if (isOpening) frame = text;
+      else if (chunk[at] === COMMA || items.length > 0 || text.trim() !== "") items.push(keep(JSON.parse(text)));
+    }
+    part.add(chunk.subarray(start));
+  }
+  const list = JSON.parse(frame + part.end()) as { readonly items?: unknown } | null;
+  return Array.isArray(list?.items) ? { ...list, items } : list;
+}
+
+/** Finds where items begin and end, outside of strings: a list has one array among its members. */
+class ItemMarks {
+  #depth = 0;
+  #inItems = false;
+  #inString = false;
+  #isEscaped = false;
+
+  /** Where the next mark is: the `[` before the items, a comma between two, the `]` behind them. None: the length. */
+  next(chunk: Uint8Array, from: number): number {
+    for (let at = from; at < chunk.length; at++) {
+      const byte = chunk[at];
+      if (this.#inString) at = this.#endOfString(chunk, at);
+      else if (byte === QUOTE) this.#inString = true;
+      else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
+        if (++this.#depth === 2 && byte === OPEN_ARRAY) return this.#mark(at, true);
+      } else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) {
+        if (this.#depth-- === 2 && this.#inItems) return this.#mark(at, false);
+      } else if (byte === COMMA && this.#inItems && this.#depth === 2) return at;
+    }
+    return chunk.length;
+  }
+
+  #mark(at: number, inItems: boolean): number {
+    this.#inItems = inItems;
+    return at;
+  }
+
+  #endOfString(chunk: Uint8Array, from: number): number {
+    for (let at = from; at < chunk.length; at++) {
+      if (this.#isEscaped) this.#isEscaped = false;
+      else if (chunk[at] === BACKSLASH) this.#isEscaped = true;
+      else if (chunk[at] === QUOTE) {
+        this.#inString = false;
+        return at;
+      }
+    }
+    return chunk.length;
+  }
+}
+
+/** The text of a part, the bytes of which come in several chunks. */
+class PartText {
+  readonly #maxBytes: number;
+  #held: Uint8Array[] = [];
+  #bytes = 0;
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  add(bytes: Uint8Array): void {
+    if (bytes.length > 0) this.#held.push(bytes);
+    this.#bytes += bytes.length;
+    if (this.#bytes > this.#maxBytes) {
+      throw new DomainError("exhausted", `an item of a list has more than ${this.#maxBytes} bytes`);
+    }
+  }
+
+  /** The whole part, ending with these bytes; the next one begins. */
+  end(bytes: Uint8Array = new Uint8Array()): string {
+    this.add(bytes);
+    const text = Buffer.concat(this.#held).toString("utf8");
+    [this.#held, this.#bytes] = [[], 0];
+    return text;
+  }
+}
