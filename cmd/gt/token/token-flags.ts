@@ -1,4 +1,5 @@
 import type { CommandFlags } from "../common/command/command.ts";
+import { USED_PROFILE_FLAG } from "../common/place/place-flags.ts";
 
 export const TOKEN_FLAGS = {
   "jwt-key": { type: "string", value: "FILE", help: ["your project's private Ed25519 key (PEM)"], complete: "file" },
@@ -19,6 +20,7 @@ export const TOKEN_FLAGS = {
     help: ["bind it to this certificate: over others it does not count"],
     complete: "file",
   },
+  ...USED_PROFILE_FLAG,
 } as const satisfies CommandFlags;
 
 export type TokenFlags = typeof TOKEN_FLAGS;

@@ -1,5 +1,9 @@
+import { mkdtempDisposableSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, it } from "vitest";
 import { givenTo, usageErrorOf } from "../../../test/support/bridge/gt-usage.ts";
+import { writeProfiles } from "../common/place/profile-file.ts";
 import { token } from "./token.ts";
 import { readToken } from "./token-options.ts";
 
@@ -18,6 +22,20 @@ it("asks for key, issuer and project, and has defaults for the rest", () => {
     certificatePath: "c",
     request: { issuer: "shop", project: "p", audience: "gt-sidecar", subject: "ci", ttlMs: 60_000, scope: "read" },
   });
+});
+
+it("takes from a profile what is not given", () => {
+  using folder = mkdtempDisposableSync(join(tmpdir(), "gt-token-"));
+  const env = { HOME: folder.path, GT_ROLE: "mayor" };
+  const work = { "jwt-key": "/k", "jwt-issuer": "shop", "jwt-audience": "gt-sidecar", project: "p" };
+  writeProfiles(env, { current: "work", profiles: { work, other: { ...work, project: "q" } } });
+  const given = (...argv: string[]) => readToken(givenTo(token, argv), env);
+  expect(given()).toMatchObject({ keyPath: "/k", request: { issuer: "shop", project: "p", audience: "gt-sidecar" } });
+  expect(given("--profile", "other", "--audience", "bridge").request).toMatchObject({
+    project: "q",
+    audience: "bridge",
+  });
+  expect(given("--project", "r").request).toMatchObject({ issuer: "shop", project: "r" });
 });
 
 it.each([

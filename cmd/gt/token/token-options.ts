@@ -2,6 +2,7 @@ import type { TokenRequest } from "../../../internal/auth/mint-token.ts";
 import { MAX_TOKEN_TTL_MS } from "../../../internal/auth/token-verifier.ts";
 import { oneOf, takeArguments, usageError } from "../common/command/arguments.ts";
 import type { Given } from "../common/command/command.ts";
+import { profileInUse } from "../common/place/profile-file.ts";
 import { senderOf } from "../common/trust/sender.ts";
 import type { TokenFlags } from "./token-flags.ts";
 
@@ -11,23 +12,30 @@ export interface TokenOptions {
   readonly request: Omit<TokenRequest, "certificate">;
 }
 
-/** @throws DomainError `invalid` */
+/** What is not given comes from the profile in use. @throws DomainError `invalid` */
 export function readToken(
   { values, positionals, rest }: Given<TokenFlags>,
   env: Readonly<Record<string, string | undefined>>,
 ): TokenOptions {
   takeArguments("token", [...positionals, ...(rest ?? [])], []);
-  const { audience = "bridge", subject = senderOf(env), ttl = MAX_TOKEN_TTL_MS, cert, scope } = values;
+  const profile = profileInUse(env, values.profile);
+  const {
+    audience = profile["jwt-audience"] ?? "bridge",
+    subject = senderOf(env),
+    ttl = MAX_TOKEN_TTL_MS,
+    cert,
+    scope,
+  } = values;
   if (ttl < 1000 || ttl > MAX_TOKEN_TTL_MS) throw usageError("token", "--ttl is between 1s and 5m");
   for (const [flag, text] of Object.entries({ audience, subject })) {
     if (text === "") throw usageError("token", `--${flag} is empty`);
   }
   return {
-    keyPath: must(values["jwt-key"], "--jwt-key"),
+    keyPath: must(values["jwt-key"] ?? profile["jwt-key"], "--jwt-key"),
     ...(cert !== undefined && { certificatePath: cert }),
     request: {
-      issuer: must(values["jwt-issuer"], "--jwt-issuer"),
-      project: must(values.project, "--project"),
+      issuer: must(values["jwt-issuer"] ?? profile["jwt-issuer"], "--jwt-issuer"),
+      project: must(values.project ?? profile.project, "--project"),
       ...{ audience, subject, ttlMs: ttl, scope: oneOf("--scope", scope, ["operate", "read", "nudge"] as const) },
     },
   };

@@ -6,11 +6,11 @@ export const token: Command<TokenFlags> = {
   name: "token",
   flags: TOKEN_FLAGS,
   help: {
-    usage: "--jwt-key FILE --jwt-issuer NAME --project NAME",
+    usage: "[--jwt-key FILE --jwt-issuer NAME --project NAME]",
     summary: "print a token for scripts and curl",
     text: `Prints a token that a bridge or a sidecar takes in "authorization: Bearer", and nothing else. It counts only over a
-certificate of its issuer, and for 5 minutes at most. Other commands make their own with the same flags, or send
-what GT_TOKEN holds.`,
+certificate of its issuer, and for 5 minutes at most. Key, issuer and project that are not given are those of your
+profile (gt config). Other commands make their own tokens in the same way, or send what GT_TOKEN holds.`,
     examples: [
       "gt token --jwt-key shop.key --jwt-issuer shop --project shop",
       "gt token --jwt-key shop.key --jwt-issuer shop --project shop --scope read --ttl 1m --cert tls.crt",

@@ -68,6 +68,16 @@ const PROFILE_FLAG = {
   },
 } as const satisfies CommandFlags;
 
+/** Which profile fills in what is not given. */
+export const USED_PROFILE_FLAG = {
+  profile: {
+    type: "string",
+    env: "GT_PROFILE",
+    value: "NAME",
+    help: ["use this profile of gt config for what is not given (GT_PROFILE)"],
+  },
+} as const satisfies CommandFlags;
+
 /** Tokens that every call is sent with. */
 const TOKEN_FLAGS = {
   "jwt-key": {
@@ -79,12 +89,7 @@ const TOKEN_FLAGS = {
   "jwt-issuer": { type: "string", value: "NAME", help: ["whose key that is"] },
   "jwt-audience": { type: "string", value: "NAME", help: ["whom tokens are for (a sidecar: gt-sidecar; bridge)"] },
   project: { type: "string", value: "NAME", help: ["the agent's project"] },
-  profile: {
-    type: "string",
-    env: "GT_PROFILE",
-    value: "NAME",
-    help: ["use this profile of gt config for what is not given (GT_PROFILE)"],
-  },
+  ...USED_PROFILE_FLAG,
 } as const satisfies CommandFlags;
 
 /** Flags of commands that only a control plane answers. */
