@@ -15,7 +15,7 @@ import { TokenSecrets } from "../../internal/controller/certificates/token-secre
 import { PodClient } from "../../internal/controller/pods/pod-client.ts";
 import { SessionPods } from "../../internal/controller/pods/session-pods.ts";
 import type { SessionRecord } from "../../internal/controller/pods/session-record.ts";
-import type { ControllerSettings } from "../../internal/controller/pods/settings.ts";
+import type { ClientRules, ControllerSettings } from "../../internal/controller/pods/settings.ts";
 import { SidecarPool } from "../../internal/controller/pods/sidecar-pool.ts";
 import type { ControllerFacts, ControllerMetrics } from "../../internal/controller/sessions/controller-metrics.ts";
 import { PodSessions } from "../../internal/controller/sessions/pod-sessions.ts";
@@ -46,7 +46,7 @@ export interface ControllerSessionsDeps {
 
 export interface ControllerSessionsOptions {
   readonly settings: ControllerSettings;
-  readonly allowClients: readonly string[];
+  readonly allowClients: ClientRules;
 }
 
 /**

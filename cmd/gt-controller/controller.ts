@@ -93,7 +93,7 @@ export class Controller implements Task {
   async #runOver(api: KubeTransport, { metrics, numbers, time }: Instruments, signal: AbortSignal): Promise<void> {
     const { clock, logger, folder, env } = this.#deps;
     const { config, namespace, identity } = this.#options;
-    const { settings } = config;
+    const { settings, tokens } = config;
     const uri = controllerId(settings.trustDomain, namespace);
     const client = new OwnCertificate({ clock: time, logger }, { type: "client", uri });
     const onRenewed = (files: Parameters<ServerTlsFolder["write"]>[0]) => folder.write(files);
@@ -116,7 +116,11 @@ export class Controller implements Task {
       { lease: { namespace, name: LEASE_NAME }, identity },
     );
     const writes = new FencedKube(api, () => elector.assertLeads());
-    const allowClients = clientRules(settings, namespace);
+    const allowClients = clientRules(
+      settings,
+      tokens.keyFiles.map(({ rule }) => rule),
+      namespace,
+    );
     const deps = { api, writes, clock: time, logger, ca, tls: () => client.files, metrics: numbers, env };
     const sessions = new ControllerSessions(deps, { settings, allowClients });
     numbers.observe(sessions.facts(() => elector.leads));

@@ -74,24 +74,17 @@ describe("the chart on a real API server", () => {
   const create = async (namespace: string, pod: object, ...args: string[]) =>
     await (cluster as TestCluster).kubectl(["-n", namespace, "create", ...args, "-f", "-"], JSON.stringify(pod));
   const as = (user: string) => `--as=${user}`;
-  const patch = async (name: string, metadata: object, ...args: string[]) =>
-    await (cluster as TestCluster).kubectl([
-      "-n",
-      AGENTS,
-      "patch",
-      "pod",
-      name,
-      "--type=merge",
-      "-p",
-      JSON.stringify({ metadata }),
-      ...args,
-    ]);
+  const patch = async (name: string, metadata: object, ...args: string[]) => {
+    const change = ["--type=merge", "-p", JSON.stringify({ metadata }), ...args];
+    return await (cluster as TestCluster).kubectl(["-n", AGENTS, "patch", "pod", name, ...change]);
+  };
 
   function sessionPod(id: string, provider: string) {
     const [binding] = config.settings.namespaces;
     if (binding === undefined) throw new Error("no namespace");
     const session = { id, provider, repoPath: "/workspace/shop", agentOpts: {}, startedBy: "test" };
-    return agentPod(sessionPodPlan(session, binding, { retentionMs: 600_000, allowClients: [], hasTokens: true }));
+    const options = { retentionMs: 600_000, allowClients: () => [], hasTokens: true };
+    return agentPod(sessionPodPlan(session, binding, options));
   }
 
   it("installs, says what comes next, and nothing as missing that is there", async (context) => {

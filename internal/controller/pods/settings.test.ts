@@ -3,17 +3,33 @@ import { clientRules, controllerId } from "./settings.ts";
 
 describe("who may call a sidecar", () => {
   const town = { trustDomain: "town.example", directRead: true };
+  const controllers = `${controllerId("town.example", "system")}=operate`;
+  const callers = [
+    { issuer: "shop", projects: ["shop"] },
+    { issuer: "desk", projects: ["desk", "shop"] },
+    { issuer: "other", projects: ["other"] },
+    { issuer: "every" },
+  ];
 
-  it("is its own controllers, and callers that read where that is configured", () => {
-    expect(clientRules(town, "system")).toEqual([
-      `${controllerId("town.example", "system")}=operate`,
-      "spiffe://town.example/client/*=read",
+  it("is its own controllers, and the callers of its project alone, who read, where that is configured", () => {
+    expect(clientRules(town, callers, "system")("shop")).toEqual([
+      controllers,
+      "spiffe://town.example/client/shop=read",
+      "spiffe://town.example/client/desk=read",
+      "spiffe://town.example/client/every=read",
     ]);
   });
 
   it("is its own controllers alone otherwise, and never those of another namespace", () => {
-    expect(clientRules({ ...town, directRead: false }, "system")).toEqual([
+    expect(clientRules({ ...town, directRead: false }, callers, "system")("shop")).toEqual([
       "spiffe://town.example/ns/system/controller=operate",
     ]);
   });
+
+  it.for(["*", "a/b", "a,spiffe://town.example/client/b", "a=operate", ""])(
+    "is nobody by the name %j, which would mean more than itself in a rule",
+    (issuer) => {
+      expect(clientRules(town, [{ issuer }], "system")("shop")).toEqual([controllers]);
+    },
+  );
 });

@@ -1,4 +1,5 @@
 import type { AgentTokenRules } from "../../auth/agent-token.ts";
+import type { IssuerRule } from "../../auth/issuing-cas.ts";
 import type { AgentTemplate } from "./agent-template.ts";
 
 /** What the operator configured; `cmd/gt-controller` reads it from a file. */
@@ -8,7 +9,7 @@ export interface ControllerSettings {
   /** The namespaces with agents. Several may belong to one project; each belongs to one. */
   readonly namespaces: readonly NamespaceBinding[];
   readonly sessions: SessionSettings;
-  /** Callers with a certificate of the trust domain may read at sidecars themselves, without a controller. */
+  /** Callers may read at the sidecars of their projects themselves, without a controller. */
   readonly directRead: boolean;
   /** Undefined: agents get no tokens. */
   readonly sessionTokens?: AgentTokenRules;
@@ -65,11 +66,24 @@ export function controllerId(trustDomain: string, namespace: string): string {
   return `spiffe://${trustDomain}/ns/${namespace}/controller`;
 }
 
-/** Who may call a sidecar: the controllers of that namespace; and, where that is configured, callers that read. */
+/** Who may call the sidecars of a project, as rules of `--allow-client`. */
+export type ClientRules = (project: string) => readonly string[];
+
+/** A caller's name that is one segment of an id, and stands for itself in a rule. */
+const PLAIN_NAME = /^[A-Za-z0-9._~-]+$/;
+
+/**
+ * The controllers of that namespace; and, where that is configured, the callers that may act for the project, who read.
+ */
 export function clientRules(
   { trustDomain, directRead }: Pick<ControllerSettings, "trustDomain" | "directRead">,
+  callers: readonly Pick<IssuerRule, "issuer" | "projects">[],
   namespace: string,
-): readonly string[] {
-  const controllers = `${controllerId(trustDomain, namespace)}=operate`;
-  return directRead ? [controllers, `spiffe://${trustDomain}/client/*=read`] : [controllers];
+): ClientRules {
+  const readers = callers.filter(({ issuer }) => directRead && PLAIN_NAME.test(issuer));
+  return (project) => {
+    const own = readers.filter(({ projects }) => projects?.includes(project) ?? true);
+    const names = new Set(own.map(({ issuer }) => `spiffe://${trustDomain}/client/${issuer}=read`));
+    return [`${controllerId(trustDomain, namespace)}=operate`, ...names];
+  };
 }

@@ -53,7 +53,7 @@ describe("the providers of a project", () => {
     ];
     checks = new ProviderChecks(
       { clock, client: { tryCreate } },
-      { bindings, retentionMs: 0, allowClients: [], hasTokens: false },
+      { bindings, retentionMs: 0, allowClients: () => [], hasTokens: false },
     );
   });
 

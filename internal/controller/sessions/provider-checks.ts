@@ -6,7 +6,7 @@ import { WORKSPACE } from "../pods/agent-template.ts";
 import type { PodClient } from "../pods/pod-client.ts";
 import { type PodVerdict, refusalVerdict } from "../pods/pod-status.ts";
 import { agentPod } from "../pods/pod-template.ts";
-import type { NamespaceBinding } from "../pods/settings.ts";
+import type { ClientRules, NamespaceBinding } from "../pods/settings.ts";
 import { sessionPodPlan } from "./session-pod.ts";
 
 export interface ProviderChecksDeps {
@@ -17,7 +17,7 @@ export interface ProviderChecksDeps {
 export interface ProviderChecksOptions {
   readonly bindings: readonly NamespaceBinding[];
   readonly retentionMs: number;
-  readonly allowClients: readonly string[];
+  readonly allowClients: ClientRules;
   readonly hasTokens: boolean;
 }
 

@@ -33,7 +33,7 @@ const SESSION: WantedSession = {
 
 const OPTIONS = {
   retentionMs: 600_000,
-  allowClients: ["spiffe://town/ns/system/controller=operate"],
+  allowClients: (project: string) => [`spiffe://town/client/${project}=read`],
   hasTokens: false,
 };
 
@@ -48,6 +48,14 @@ const env = (of: ReturnType<typeof pod>, container = 0) =>
   Object.fromEntries((of.spec?.containers[container]?.env ?? []).map(({ name, value }) => [name, value]));
 
 describe("a session's pod", () => {
+  it("admits at its sidecar whom its namespace's project admits", () => {
+    const admitted = (project: string) => env(pod({}, bound({}, { project })))["GT_ALLOW_CLIENTS"];
+    expect([admitted("shop"), admitted("desk")]).toEqual([
+      "spiffe://town/client/shop=read",
+      "spiffe://town/client/desk=read",
+    ]);
+  });
+
   it("carries the session's labels, and its project nowhere in them", () => {
     const { labels } =
       pod({ address: "shop/polecats/toast", rig: "shop", role: "polecat", bead: "gt-1" }).metadata ?? {};

@@ -3,7 +3,7 @@ import { DomainError } from "../../base/errors.ts";
 import { type AgentTemplate, WORKSPACE } from "../pods/agent-template.ts";
 import { ANNOTATIONS, LABELS, labelValue, MANAGED_BY, podName, secretName, tokenSecretName } from "../pods/names.ts";
 import type { AgentPodPlan } from "../pods/pod-template.ts";
-import { LINGER_MARGIN_MS, type NamespaceBinding } from "../pods/settings.ts";
+import { type ClientRules, LINGER_MARGIN_MS, type NamespaceBinding } from "../pods/settings.ts";
 
 /** A session to start. */
 export interface WantedSession {
@@ -23,7 +23,7 @@ export interface WantedSession {
 
 export interface SessionPodOptions {
   readonly retentionMs: number;
-  readonly allowClients: readonly string[];
+  readonly allowClients: ClientRules;
   /** Each agent gets a token in its own Secret. Plaintext namespaces have no Secrets of ours. */
   readonly hasTokens: boolean;
 }
@@ -57,7 +57,7 @@ export function sessionPodPlan(
     credentials:
       binding.credentials === "plaintext" ? { type: "plaintext" } : { type: "secret", name: secretName(name) },
     ...(hasTokens && binding.credentials === "secret" && { sessionSecret: tokenSecretName(name) }),
-    allowClients,
+    allowClients: allowClients(binding.project),
     lingerMs: retentionMs + LINGER_MARGIN_MS,
     gated: binding.credentials === "secret",
   };

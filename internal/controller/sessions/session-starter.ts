@@ -9,7 +9,7 @@ import { refusalVerdict } from "../pods/pod-status.ts";
 import { type AgentPodPlan, agentPod } from "../pods/pod-template.ts";
 import type { SessionPods } from "../pods/session-pods.ts";
 import { hasEnded, isStopping, type SessionRecord, sessionRecord } from "../pods/session-record.ts";
-import type { NamespaceBinding } from "../pods/settings.ts";
+import type { ClientRules, NamespaceBinding } from "../pods/settings.ts";
 import type { SessionOpening } from "./session-opening.ts";
 import { sessionPodPlan } from "./session-pod.ts";
 import type { StartLimits } from "./start-limits.ts";
@@ -25,7 +25,7 @@ export interface SessionStarterOptions {
   readonly bindings: readonly NamespaceBinding[];
   readonly retentionMs: number;
   /** Who may call the sidecars. */
-  readonly allowClients: readonly string[];
+  readonly allowClients: ClientRules;
   /** Agents get a token each. */
   readonly hasTokens: boolean;
 }

@@ -231,7 +231,7 @@ describe("the controller on a real cluster, its agents in a namespace that enfor
     async (context) => {
       const made = await pair.here(context);
       await reaches(pair.second, "two", SessionStatus.RUNNING);
-      await using scene = await DirectCaller.open(made, "two", "spy");
+      await using scene = await DirectCaller.open(made, "two", "shop");
       await scene.client.peek({});
       const revokedAt = performance.now();
       await scene.revoke();

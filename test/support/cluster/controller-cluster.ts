@@ -119,7 +119,11 @@ export class ControllerCluster implements AsyncDisposable {
     const [binding] = settings.namespaces;
     if (binding === undefined) throw new Error("no namespace");
     const session = { id: name, provider: "demo", repoPath: "/workspace", agentOpts: {}, startedBy: "deployer" };
-    const options = { retentionMs: 5_000, allowClients: clientRules(settings, SYSTEM), hasTokens: false };
+    const options = {
+      retentionMs: 5_000,
+      allowClients: clientRules(settings, [{ issuer: "shop" }], SYSTEM),
+      hasTokens: false,
+    };
     const plan = sessionPodPlan(session, binding, options);
     const { "gastown.io/agent": agent = name } = plan.labels;
     const labels = { "gastown.io/agent": agent, "gastown.io/session": name };

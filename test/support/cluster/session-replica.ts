@@ -133,7 +133,7 @@ export class Replica implements KubeApi {
       return { client, limits, opening, stopper: new SessionStopper({ clock, logger, client, pool }) };
     };
     const own = build(api);
-    const starting = { bindings: [BINDING], retentionMs: RETENTION_MS, allowClients: [], hasTokens: false };
+    const starting = { bindings: [BINDING], retentionMs: RETENTION_MS, allowClients: () => [], hasTokens: false };
     const starter = new SessionStarter({ pods: this.pods, ...own }, starting);
     const providers = new ProviderChecks({ clock, client: own.client }, starting);
     const fenced = build(
