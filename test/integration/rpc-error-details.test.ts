@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { request as httpRequest } from "node:http";
+import { connect, constants } from "node:http2";
 import { gzipSync } from "node:zlib";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { endStreamFromJson, errorFromJsonBytes } from "@connectrpc/connect/protocol-connect";
@@ -175,6 +177,20 @@ it("names a reason for a content type that is none of ours, and for a wrong HTTP
   const got = await fetch(`${fixture.url}${SERVICE}/Nudge`);
   expect(got.status).toBe(405);
   expectInfo(errorFromJsonBytes(await got.bytes(), undefined, unreadable), Code.Unimplemented, "unimplemented");
+});
+
+it("answers an unknown method over gRPC in a head that ends the stream, as gRPC takes no other one without a message", async () => {
+  const session = connect(fixture.url);
+  const stream = session.request({
+    ":method": "POST",
+    ":path": "/nobody.Nowhere/Do",
+    "content-type": "application/grpc",
+  });
+  stream.resume().end(envelope(Buffer.alloc(0)));
+  const [headers, flags] = await once(stream, "response");
+  session.destroy();
+  expect(headers["grpc-status"]).toBe(String(Code.Unimplemented));
+  expect(flags & constants.NGHTTP2_FLAG_END_STREAM).not.toBe(0);
 });
 
 it("answers an unknown method over Connect with 404, and a path that is no method without a word", async () => {

@@ -52,5 +52,6 @@ function write(res: Response, status: number, headers: Readonly<Record<string, s
   res.statusCode = status;
   for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
   res.setHeader("content-length", body.byteLength);
-  res.end(body);
+  if (body.byteLength > 0) res.end(body);
+  else res.end(); // over HTTP/2 the head then ends the stream
 }
