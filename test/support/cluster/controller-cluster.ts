@@ -211,15 +211,19 @@ export class ControllerCluster implements AsyncDisposable {
     const program = ownProgram("gt-controller");
     const flags = ["--config", join(this.#dir, "controller.yaml"), "--namespace", SYSTEM];
     const stdio: ["ignore", "ignore", "pipe"] = ["ignore", "ignore", "pipe"];
+    // A replica that is killed leaves the folder of its certificate there.
+    const env = { ...process.env, TMPDIR: this.#dir };
     if (this.#network === undefined) {
       const kubeconfig = await this.#kubeconfig(account);
-      const env = { ...process.env, SHIFTED_CLOCK_MS: String(aheadMs) };
       const shift = aheadMs === 0 ? [] : ["--import", SHIFTED_CLOCK];
-      return spawn(process.execPath, [...shift, program, ...flags, "--kubeconfig", kubeconfig], { env, stdio });
+      return spawn(process.execPath, [...shift, program, ...flags, "--kubeconfig", kubeconfig], {
+        env: { ...env, SHIFTED_CLOCK_MS: String(aheadMs) },
+        stdio,
+      });
     }
     const { tool, name } = this.#network;
     const inner = `exec ${[process.execPath, program, ...flags].map((word) => JSON.stringify(word)).join(" ")} --kubeconfig "$KUBECONFIG"`;
-    return spawn(tool, ["in", "bash", "-c", inner], { env: { ...process.env, GT_CLUSTER: name }, stdio });
+    return spawn(tool, ["in", "bash", "-c", inner], { env: { ...env, GT_CLUSTER: name }, stdio });
   }
 
   async #kubeconfig(account: string | undefined): Promise<string> {
