@@ -1,16 +1,13 @@
-import { create, fromBinary } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
 import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
 import { EventFanout } from "../../bridge/events/event-fanout.ts";
 import { MirrorLog } from "../../bridge/events/mirror-log.ts";
 import { eventFrame } from "../../bridge/events/session-log.ts";
-import type { SessionTerminal } from "../../bridge/session-backend.ts";
-import {
-  SidecarEventSchema,
-  SidecarService,
-  SidecarStreamEventsRequestSchema,
-} from "../../gen/gastown/v1/sidecar_pb.ts";
+import type { SessionKey, SessionTerminal } from "../../bridge/session-backend.ts";
+import { SidecarService, SidecarStreamEventsRequestSchema } from "../../gen/gastown/v1/sidecar_pb.ts";
 import type { FrameTarget, StreamFrame } from "../../rpc/server/frames.ts";
+import { ownEvent } from "./own-event.ts";
 import { CONTROLLER, eventPosition } from "./sidecar-position.ts";
 
 /** A reader's place: it has all up to this event. */
@@ -21,6 +18,7 @@ export interface ReadUpTo {
 
 export interface EventTailDeps {
   readonly clock: Clock;
+  readonly key: SessionKey;
   /** The way to the sidecar as it is now. @throws DomainError `unavailable` */
   readonly terminal: () => SessionTerminal;
 }
@@ -146,8 +144,9 @@ export class EventTail {
     }
   }
 
-  #take(payload: Uint8Array): void {
-    const { seq, gap, done } = fromBinary(SidecarEventSchema, payload);
+  #take(bytes: Uint8Array): void {
+    const { event, payload } = ownEvent(bytes, this.#deps.key);
+    const { seq, gap, done } = event;
     if (gap !== undefined && gap.first !== seq) {
       this.#hasHole = true; // a reader that continues here asks the sidecar, which names what is missing
       return;

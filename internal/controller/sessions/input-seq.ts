@@ -1,11 +1,8 @@
-import { create, fromBinary } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
 import type { SessionTerminal } from "../../bridge/session-backend.ts";
 import { EventType } from "../../gen/gastown/v1/common_pb.ts";
-import {
-  SidecarEventSchema,
-  SidecarService,
-  SidecarStreamEventsRequestSchema,
-} from "../../gen/gastown/v1/sidecar_pb.ts";
+import { SidecarService, SidecarStreamEventsRequestSchema } from "../../gen/gastown/v1/sidecar_pb.ts";
+import { sidecarEvent } from "./own-event.ts";
 import { CONTROLLER, type EventPosition, eventPosition } from "./sidecar-position.ts";
 
 /**
@@ -36,7 +33,7 @@ async function find(
   if (from >= to) return 0n;
   const request = create(SidecarStreamEventsRequestSchema, { afterSeq: from });
   for await (const payload of terminal.stream(SidecarService.method.streamEvents, request, CONTROLLER, signal)) {
-    const event = fromBinary(SidecarEventSchema, payload);
+    const event = sidecarEvent(payload);
     if (event.type === EventType.INPUT_RECEIVED && event.requestId === requestId) return event.seq;
     if (event.seq >= to) break;
   }

@@ -220,7 +220,7 @@ export class PodSessions implements SessionBackend, Task {
     const record = this.#record(key);
     const terminal = () => this.#deps.pool.link(this.#deps.pods.get(key) ?? record);
     terminal();
-    return this.#events.feed({ uid: record.pod.uid, terminal, isLive: !hasEnded(record) }, request, caller);
+    return this.#events.feed({ uid: record.pod.uid, key, terminal, isLive: !hasEnded(record) }, request, caller);
   }
 
   async ack(

@@ -21,6 +21,7 @@ import { eventPosition } from "./sidecar-position.ts";
 
 const caller: Caller = { identity: "shop/ann", role: "read" };
 const SESSION = { sessionId: "one", projectId: "shop", provider: "demo" };
+const KEY = { id: "one", project: "shop" };
 const never = new AbortController().signal;
 
 /** A sidecar's own log of events, with its streams and what can befall them. */
@@ -31,6 +32,8 @@ class Sidecar {
   events: SessionEvents;
   /** Who reads, one for each open stream. */
   readonly readers: string[] = [];
+  /** Whose events it says they are. */
+  session = SESSION;
   hangs = false;
 
   constructor(clock: FakeClock) {
@@ -65,7 +68,7 @@ class Sidecar {
     try {
       const from = { subscriber: subscriberId, owner: who, epoch, ...(afterSeq !== undefined && { after: afterSeq }) };
       for await (const each of this.events.follow(from, AbortSignal.any([signal, cut.signal])))
-        yield toBinary(SidecarEventSchema, create(SidecarEventSchema, eventMessage(each, SESSION, 0)));
+        yield toBinary(SidecarEventSchema, create(SidecarEventSchema, eventMessage(each, this.session, 0)));
     } finally {
       this.#cuts.delete(cut);
       this.readers.splice(this.readers.indexOf(who), 1);
@@ -88,6 +91,8 @@ interface Wanted {
 /** A caller's stream; `stalled`: it reads nothing. */
 class Reader implements FrameTarget {
   readonly got: string[] = [];
+  /** Whose events they were. */
+  readonly whose = new Set<string>();
   readonly stop = new AbortController();
   readonly ended: Promise<unknown>;
   stalled = false;
@@ -95,7 +100,7 @@ class Reader implements FrameTarget {
 
   constructor(shared: SharedEvents, sidecar: Sidecar, { after, isLive = true, uid = "pod" }: Wanted = {}) {
     const from = { subscriber: "", epoch: after?.epoch ?? "", ...(after && { after: after.seq }) };
-    const feed = shared.feed({ uid, terminal: () => sidecar.terminal, isLive }, from, caller);
+    const feed = shared.feed({ uid, key: KEY, terminal: () => sidecar.terminal, isLive }, from, caller);
     this.ended = feed.pipe(this, this.stop.signal).then(
       () => "end",
       (err) => err,
@@ -107,7 +112,8 @@ class Reader implements FrameTarget {
   }
 
   send(frame: StreamFrame): void {
-    const { seq, gap } = fromBinary(SidecarEventSchema, frame.bytes(false).subarray(5));
+    const { seq, gap, sessionId, projectId } = fromBinary(SidecarEventSchema, frame.bytes(false).subarray(5));
+    this.whose.add(`${projectId}/${sessionId}`);
     this.got.push(gap === undefined ? `${seq}` : `gap ${gap.first}-${gap.to}`);
   }
 
@@ -230,6 +236,25 @@ describe("the events of a session's sidecar", () => {
     sidecar.restart();
     await clock.advance(16_000);
     expect(await second.ended).toMatchObject({ kind: "unavailable" });
+  });
+
+  it("are the session's own, whoever a hostile sidecar says they are, for readers behind and at the end", async () => {
+    sidecar.session = { ...SESSION, sessionId: "victim", projectId: "desk" };
+    sidecar.print(1, 3);
+    const reader = await read();
+    sidecar.print(4, 6);
+    await rest();
+    expect([reader.got, [...reader.whose]]).toEqual([numbers(1, 6), ["shop/one"]]);
+  });
+
+  it("fail where a hostile sidecar sends what is none", async () => {
+    Object.assign(sidecar.terminal, {
+      stream: async function* () {
+        yield new Uint8Array([255, 255]);
+      },
+    });
+    const reader = await read({ isLive: false });
+    expect(await reader.ended).toMatchObject({ kind: "unavailable" });
   });
 
   it("of one sidecar that hangs delay no other", async () => {

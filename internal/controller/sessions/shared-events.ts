@@ -1,17 +1,14 @@
-import { create, fromBinary } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
 import { raceSignal } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
-import type { Caller, EventFeed, EventsRequest, SessionTerminal } from "../../bridge/session-backend.ts";
+import type { Caller, EventFeed, EventsRequest, SessionKey, SessionTerminal } from "../../bridge/session-backend.ts";
 import { BACKLOG_BYTES } from "../../bridge/unread-stream.ts";
 import { SessionEventSchema } from "../../gen/bridge/v1/bridge_pb.ts";
-import {
-  SidecarEventSchema,
-  SidecarService,
-  SidecarStreamEventsRequestSchema,
-} from "../../gen/gastown/v1/sidecar_pb.ts";
+import { SidecarService, SidecarStreamEventsRequestSchema } from "../../gen/gastown/v1/sidecar_pb.ts";
 import { EncodedFrame, type FrameTarget } from "../../rpc/server/frames.ts";
 import { EventTail, type ReadUpTo } from "./event-tail.ts";
+import { ownEvent } from "./own-event.ts";
 
 interface Shared {
   readonly tail: EventTail;
@@ -20,6 +17,7 @@ interface Shared {
 
 /** One session's sidecar. */
 export interface EventsOf {
+  readonly key: SessionKey;
   /** Of the pod. */
   readonly uid: string;
   /** The way to it as it is now. @throws DomainError `unavailable` */
@@ -97,7 +95,7 @@ export class SharedEvents implements AsyncDisposable {
    * From the sidecar, until the shared stream has what comes next; undefined: the sidecar's stream has come to its end.
    */
   async #catchUp(
-    { terminal }: EventsOf,
+    { key, terminal }: EventsOf,
     { after, epoch, subscriber }: EventsRequest,
     caller: Caller,
     target: FrameTarget,
@@ -108,24 +106,24 @@ export class SharedEvents implements AsyncDisposable {
     const request = create(SidecarStreamEventsRequestSchema, position);
     const stop = tail === undefined ? signal : AbortSignal.any([signal, tail.ended]);
     for await (const payload of terminal().stream(SidecarService.method.streamEvents, request, caller, stop)) {
-      target.send(new EncodedFrame(SessionEventSchema, payload));
+      const { event: at, payload: own } = ownEvent(payload, key);
+      target.send(new EncodedFrame(SessionEventSchema, own));
       if (target.backlog >= BACKLOG_BYTES) {
         await raceSignal(new Promise<void>((resolve) => target.onDrain(resolve)), stop);
       }
-      const at = fromBinary(SidecarEventSchema, payload);
       if (!at.done && tail?.holds(at)) return { epoch: at.epoch, seq: at.seq };
     }
     return undefined;
   }
 
-  #join({ uid, terminal }: EventsOf): Shared {
+  #join({ uid, key, terminal }: EventsOf): Shared {
     this.#life.signal.throwIfAborted();
     const known = this.#shared.get(uid);
     if (known !== undefined && !known.tail.isOver) {
       known.readers++;
       return known;
     }
-    const shared = { tail: new EventTail({ clock: this.#clock, terminal }), readers: 1 };
+    const shared = { tail: new EventTail({ clock: this.#clock, key, terminal }), readers: 1 };
     this.#shared.set(uid, shared);
     this.#own(shared.tail.run());
     return shared;
