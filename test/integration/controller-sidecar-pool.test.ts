@@ -5,6 +5,8 @@ import type { SessionRecord } from "../../internal/controller/pods/session-recor
 import { SidecarPool } from "../../internal/controller/pods/sidecar-pool.ts";
 import { SidecarPeekRequestSchema, SidecarService } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
 import { sidecarDnsName, sidecarId } from "../../internal/pki/trust-domain.ts";
+import type { AnswerBudget } from "../../internal/rpc/client/answer-budget.ts";
+import { type SidecarConnection, sidecarTransport } from "../../internal/rpc/client/transport.ts";
 import { TestCa } from "../support/bridge/certificates.ts";
 import { startRpcServer } from "../support/bridge/rpc-server.ts";
 
@@ -56,4 +58,29 @@ it("is not asked when another trust domain's CA signed its certificate", async (
   const { outcome, peers } = await callOf("one", "one", new TestCa("other"), new TestCa("town"));
   expect(outcome).toBe("unavailable"); // a caller's own credentials are not in question
   expect(peers).toBe(0);
+});
+
+it("lets the answers of one hostile sidecar hold 32 MiB while they arrive, and those of all 96 MiB", () => {
+  const budgets: AnswerBudget[] = [];
+  const connect = (options: Parameters<typeof sidecarTransport>[0]): SidecarConnection => {
+    if (options.answers) budgets.push(options.answers);
+    return sidecarTransport(options);
+  };
+  using pool = new SidecarPool({ tls: () => undefined, connect }, { trustDomain: TOWN });
+  const binding = { name: "agents", project: "shop", templates: new Map(), credentials: "plaintext" } as const;
+  for (const uid of ["u1", "u2", "u3", "u4"]) {
+    const pod = observePod({ metadata: { name: uid, namespace: "agents", uid }, status: { podIP: "127.0.0.1" } });
+    pool.link({ key: { project: "shop", id: uid }, pod, binding, isOwn: true });
+  }
+  const mebibyte = 1024 * 1024;
+  const took = budgets.map((budget) => {
+    let taken = 0;
+    try {
+      for (; taken < 200; taken++) budget.take(mebibyte);
+    } catch {
+      // no more
+    }
+    return taken;
+  });
+  expect(took).toEqual([32, 32, 32, 0]);
 });

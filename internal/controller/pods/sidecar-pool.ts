@@ -2,6 +2,7 @@ import { sessionClaim } from "../../auth/tls/session-name.ts";
 import { DomainError } from "../../base/errors.ts";
 import { SidecarLink } from "../../bridge/sidecar-link.ts";
 import { sidecarDnsName } from "../../pki/trust-domain.ts";
+import { AnswerBudget } from "../../rpc/client/answer-budget.ts";
 import type { SidecarConnection } from "../../rpc/client/transport.ts";
 import { sidecarTransport } from "../../rpc/client/transport.ts";
 import type { TlsMaterial } from "../../rpc/common/tls.ts";
@@ -21,6 +22,10 @@ interface Pooled {
   tls: TlsMaterial | undefined;
 }
 
+/** What answers may hold while they arrive, of all sidecars and of one: a sidecar may be in the hands of its agent. */
+const ANSWERS_BYTES = 96 * 1024 * 1024;
+const ANSWERS_OF_ONE_BYTES = 32 * 1024 * 1024;
+
 /**
  * One connection to each session's sidecar, shared by all callers, opened by the first call, closed when idle. A
  * sidecar whose certificate does not name the session is not spoken to, whatever answers at the pod's address.
@@ -30,6 +35,7 @@ export class SidecarPool implements Disposable {
   readonly #trustDomain: string;
   /** By pod uid. */
   readonly #pooled = new Map<string, Pooled>();
+  readonly #answers = new AnswerBudget(ANSWERS_BYTES);
 
   constructor(deps: SidecarPoolDeps, options: { readonly trustDomain: string }) {
     this.#deps = deps;
@@ -77,7 +83,8 @@ export class SidecarPool implements Disposable {
       tls: this.#tlsFor(record, tls),
       serverName: sidecarDnsName(this.#trustDomain, namespace, record.key.id),
     };
-    const connection = connect({ baseUrl, ...secure });
+    const answers = new AnswerBudget(ANSWERS_OF_ONE_BYTES, this.#answers);
+    const connection = connect({ baseUrl, answers, ...secure });
     const pooled = { connection, link: new SidecarLink(connection), address: baseUrl, tls };
     this.#pooled.set(record.pod.uid, pooled);
     return pooled;

@@ -1,5 +1,6 @@
 import type { ClientHttp2Stream } from "node:http2";
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
+import { type AnswerBudget, countAnswer } from "./answer-budget.ts";
 import type { ClientSessions } from "./client-sessions.ts";
 
 /**
@@ -9,10 +10,13 @@ import type { ClientSessions } from "./client-sessions.ts";
 export class SwitchingSessions {
   readonly #owners = new WeakMap<ClientHttp2Stream, ClientSessions>();
   readonly #retired = new Set<ClientSessions>();
+  readonly #answers: AnswerBudget | undefined;
   #current: ClientSessions;
 
-  constructor(first: ClientSessions) {
+  /** `answers`: what the answers may hold while they arrive. */
+  constructor(first: ClientSessions, answers?: AnswerBudget) {
     this.#current = first;
+    this.#answers = answers;
   }
 
   get authority(): string {
@@ -49,6 +53,9 @@ export class SwitchingSessions {
     const sessions = this.#current;
     const stream = await sessions.request(...args);
     this.#owners.set(stream, sessions);
+    const [, , headers] = args;
+    if (this.#answers)
+      countAnswer(stream, /^application\/connect\+/.test(String(headers["content-type"])), this.#answers);
     return stream;
   }
 

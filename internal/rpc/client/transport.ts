@@ -2,6 +2,7 @@ import type { DescMessage, DescMethodServerStreaming, MessageShape } from "@bufb
 import type { Interceptor, Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
 import type { ClientTls } from "../common/tls.ts";
+import type { AnswerBudget } from "./answer-budget.ts";
 import { connectSessions, type DialOptions } from "./connect-sessions.ts";
 import { type EncodedStreamOptions, encodedStream } from "./encoded-stream.ts";
 import { SwitchingSessions } from "./switching-sessions.ts";
@@ -14,6 +15,8 @@ export interface SidecarTransportOptions extends DialOptions {
   /** Largest answer, bytes; over it `exhausted`. Default 16 MiB. */
   readonly readMaxBytes?: number;
   readonly interceptors?: readonly Interceptor[];
+  /** What answers may hold while they arrive; over it `exhausted`. For the protocol `connect`. Default: no limit. */
+  readonly answers?: AnswerBudget;
 }
 
 /** A transport and the connection under it. */
@@ -44,7 +47,7 @@ export interface SidecarConnection extends Disposable {
  */
 export function sidecarTransport(options: SidecarTransportOptions): SidecarConnection {
   const { baseUrl, protocol = "connect", readMaxBytes = 16 * 1024 * 1024, interceptors = [] } = options;
-  const sessions = new SwitchingSessions(connectSessions(options, options.tls));
+  const sessions = new SwitchingSessions(connectSessions(options, options.tls), options.answers);
   const common = {
     baseUrl,
     sessionManager: sessions,

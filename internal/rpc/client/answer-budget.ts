@@ -1,0 +1,93 @@
+import type { ClientHttp2Stream } from "node:http2";
+import { Code, ConnectError } from "@connectrpc/connect";
+
+/** So much of an answer counts nowhere: small answers arrive whatever large ones hold. */
+const FREE_BYTES = 64 * 1024;
+const PREFIX_BYTES = 5;
+
+/**
+ * What messages that have not arrived whole may hold in memory, of one server or of several. Without it many large
+ * answers at a time, each within the limit of one, use up the memory of a client that many share.
+ */
+export class AnswerBudget {
+  readonly #maxBytes: number;
+  readonly #all: AnswerBudget | undefined;
+  #heldBytes = 0;
+
+  /** `all`: what is held here is held there, too. */
+  constructor(maxBytes: number, all?: AnswerBudget) {
+    this.#maxBytes = maxBytes;
+    this.#all = all;
+  }
+
+  get heldBytes(): number {
+    return this.#heldBytes;
+  }
+
+  /** Takes so much, or gives it back where it is negative. @throws ConnectError `resource_exhausted`, taking nothing */
+  take(bytes: number): void {
+    if (bytes > 0 && this.#heldBytes + bytes > this.#maxBytes) {
+      throw new ConnectError("too many large answers at a time", Code.ResourceExhausted);
+    }
+    this.#all?.take(bytes);
+    this.#heldBytes += bytes;
+  }
+}
+
+/**
+ * Counts the answer of a call while it is read, until its stream closes. Its reader gets the error of `take`.
+ * `isFramed`: it is a stream of messages, not one.
+ */
+export function countAnswer(stream: ClientHttp2Stream, isFramed: boolean, budget: AnswerBudget): void {
+  const iterator = stream.iterator.bind(stream);
+  const part = isFramed ? new OpenMessage() : new OneMessage();
+  let held = 0;
+  const hold = (bytes: number) => {
+    const counted = Math.max(0, bytes - FREE_BYTES);
+    budget.take(counted - held);
+    held = counted;
+  };
+  stream.once("close", () => hold(0));
+  stream.iterator = async function* (options): AsyncGenerator<Buffer, undefined, undefined> {
+    for await (const chunk of iterator(options) as AsyncIterable<Buffer>) {
+      if (!stream.closed) hold(part.heldAfter(chunk));
+      yield chunk;
+    }
+  };
+  stream[Symbol.asyncIterator] = stream.iterator;
+}
+
+/** The whole body. */
+class OneMessage {
+  #bytes = 0;
+
+  heldAfter(chunk: Buffer): number {
+    this.#bytes += chunk.length;
+    return this.#bytes;
+  }
+}
+
+/** What has come of the message of a stream that is not whole. */
+class OpenMessage {
+  #prefix = Buffer.alloc(0);
+  /** Of the message whose prefix has come. */
+  #wanted = 0;
+  #got = 0;
+
+  heldAfter(chunk: Buffer): number {
+    for (let rest = chunk; rest.length > 0; ) {
+      if (this.#got < this.#wanted) {
+        const size = Math.min(rest.length, this.#wanted - this.#got);
+        this.#got += size;
+        rest = rest.subarray(size);
+        continue;
+      }
+      const size = Math.min(rest.length, PREFIX_BYTES - this.#prefix.length);
+      this.#prefix = Buffer.concat([this.#prefix, rest.subarray(0, size)]);
+      rest = rest.subarray(size);
+      if (this.#prefix.length < PREFIX_BYTES) break;
+      [this.#wanted, this.#got, this.#prefix] = [this.#prefix.readUInt32BE(1), 0, Buffer.alloc(0)];
+    }
+    return this.#got < this.#wanted ? this.#got : 0;
+  }
+}
