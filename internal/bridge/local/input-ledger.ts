@@ -14,8 +14,8 @@ export interface LedgerEntry {
   /** `queued` or final; absent: the agent has not answered yet. */
   outcome?: NudgeOutcome;
   error: string;
-  /** Resolves when there is an outcome. */
-  readonly answered: PromiseWithResolvers<void>;
+  /** Resolves when there is an outcome, and is absent then: entries are kept for long. */
+  answered?: PromiseWithResolvers<void>;
 }
 
 const KEEP_MS = 24 * 3_600_000;

@@ -1,6 +1,6 @@
-import { create } from "@bufbuild/protobuf";
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { DomainError } from "../../base/errors.ts";
-import { NudgeOutcome, type NudgeReceipt } from "../../gen/gastown/v1/common_pb.ts";
+import { NudgeOutcome, type NudgeReceipt, NudgeReceiptSchema } from "../../gen/gastown/v1/common_pb.ts";
 import { type SidecarNudgeResponse, SidecarNudgeResponseSchema } from "../../gen/gastown/v1/sidecar_pb.ts";
 import type { Caller } from "../session-backend.ts";
 
@@ -9,11 +9,12 @@ const KEPT = 1000;
 
 /** The receipts that a sidecar reported, for calls after it has ended. */
 export class RecordedReceipts {
-  readonly #receipts = new Map<string, NudgeReceipt>();
+  /** Encoded: a message of many objects holds several times as much. */
+  readonly #receipts = new Map<string, Uint8Array>();
 
   record(receipt: NudgeReceipt): void {
     this.#receipts.delete(receipt.requestId);
-    this.#receipts.set(receipt.requestId, receipt);
+    this.#receipts.set(receipt.requestId, toBinary(NudgeReceiptSchema, receipt));
     const [oldest] = this.#receipts.keys();
     if (this.#receipts.size > KEPT && oldest !== undefined) this.#receipts.delete(oldest);
   }
@@ -24,7 +25,8 @@ export class RecordedReceipts {
    * @throws DomainError `not-found` for an unknown one, and for another caller's without the role operate
    */
   get(requestId: string, { identity, role }: Caller): SidecarNudgeResponse {
-    const receipt = this.#receipts.get(requestId);
+    const bytes = this.#receipts.get(requestId);
+    const receipt = bytes && fromBinary(NudgeReceiptSchema, bytes);
     if (receipt === undefined || (role !== "operate" && !isFrom(receipt.sender, identity)))
       throw new DomainError("not-found", `no message with request id ${JSON.stringify(requestId.slice(0, 128))}`);
     const { outcome, error, evidence, timings } = receipt;

@@ -75,7 +75,7 @@ export class StdioSession implements AgentSession {
     const requestId = idempotencyKey || randomUUID();
     const known = this.#ledger.find(requestId, text, this.#deps.clock.monotonicMs());
     const entry = known ?? this.#accept(requestId, text, caller);
-    await raceSignal(entry.answered.promise, signal);
+    if (entry.answered !== undefined) await raceSignal(entry.answered.promise, signal);
     const { outcome = "unknown", seq, error } = entry;
     return { outcome, seq, error };
   }
@@ -132,7 +132,8 @@ export class StdioSession implements AgentSession {
   #settle(entry: LedgerEntry, { outcome, error }: InputOutcome): void {
     entry.outcome = outcome;
     entry.error = error;
-    entry.answered.resolve();
+    entry.answered?.resolve();
+    delete entry.answered;
     if (outcome === "queued") return;
     const receipt = this.#receiptOf(entry, { outcome, error });
     this.#events.receipt(receipt);
