@@ -37,9 +37,8 @@ export class PodClient {
 
   /** All with the label, as the API server has them now. */
   async list(namespace: string, labelSelector: string, signal: AbortSignal): Promise<readonly ObservedPod[]> {
-    const request = { method: "GET", path: podsPath(namespace), query: { labelSelector } } as const;
-    const { items } = (await this.#api.call(request, signal)) as { readonly items: readonly unknown[] };
-    return items.map(observePod);
+    const request = { method: "GET", path: podsPath(namespace), query: { labelSelector }, keep: observePod } as const;
+    return ((await this.#api.call(request, signal)) as { readonly items: readonly ObservedPod[] }).items;
   }
 
   /** @throws DomainError `not-found`; `precondition` for a pod with another uid */
