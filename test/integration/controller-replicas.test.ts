@@ -2,7 +2,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from "vitest";
 import { SessionStatus } from "../../internal/gen/bridge/v1/bridge_pb.ts";
+import { kubeconfigCredentials } from "../../internal/kube/access/kubeconfig.ts";
 import { ApiAudit } from "../support/cluster/api-audit.ts";
+import { ChangingPods } from "../support/cluster/changing-pods.ts";
 import { type TestCluster, testCluster } from "../support/cluster/cluster.ts";
 import { requireComponent } from "../support/cluster/components.ts";
 import { ControllerCluster, type RunningReplica, startDemo } from "../support/cluster/controller-cluster.ts";
@@ -204,6 +206,34 @@ describe("three replicas of the controller on a real API server", () => {
     expect(new Set(refused.map(({ code }) => Code[code]))).toEqual(new Set(["ResourceExhausted"]));
     expect(await pods()).toHaveLength(PROJECT_LIMIT);
     expect(refused).toHaveLength(calls.length + before - PROJECT_LIMIT);
+  });
+
+  it("restart one after the other while pods change, answer reads throughout, and miss no change", {
+    timeout: LIMIT_MS,
+  }, async (context) => {
+    const { cluster: found, agents } = await here(context);
+    const [model] = JSON.parse(await found.kubectl(["-n", agents, "get", "pods", "-o", "json"])).items;
+    const access = await (await kubeconfigCredentials(found.kubeconfig)).access();
+    await using changing = new ChangingPods(model, { access, namespaces: [agents] });
+    await changing.make(isFull ? 5_000 : 500);
+    const stop = new AbortController();
+    const changes = changing.change(50, stop.signal);
+    for (const old of [...replicas]) {
+      replicas = replicas.filter((each) => each !== old);
+      const failed = await readsWhile(replicas, async () => {
+        await old.kill("SIGTERM");
+        await add(old.account);
+      });
+      expect(failed).toEqual([]);
+    }
+    await leader();
+    stop.abort();
+    show(`restarts one after the other, ${Math.round(await changes)} changes a second`);
+    for (const replica of replicas) {
+      const hasSeen = async () => (await changing.unseenBy(replica)).length === 0 || undefined;
+      await until("every change at every replica", 10_000, hasSeen, replica.log);
+      expect(replica.log()).not.toContain("the watch missed changes");
+    }
   });
 
   /** Messages of reads that failed while `work` continued. */
