@@ -21,6 +21,11 @@ export function residentMiB(pid: number): number {
   return kibOf(`/proc/${pid}/status`, "VmRSS") / 1024;
 }
 
+/** The most that it ever was. */
+export function peakResidentMiB(pid: number): number {
+  return kibOf(`/proc/${pid}/status`, "VmHWM") / 1024;
+}
+
 function kibOf(file: string, key: string): number {
   const line = readFileSync(file, "utf8")
     .split("\n")

@@ -31,7 +31,6 @@ const facts = {
   known,
   syncMs,
   stallMs: turn.ms,
-  maxRssMiB: process.resourceUsage().maxRSS / 1024,
   heapMiB: (process.memoryUsage().heapUsed - before.heapUsed) / MIB,
 };
 process.stdout.write(`${JSON.stringify(facts)}\n`);

@@ -14,12 +14,14 @@ import { measureHop } from "./hop.ts";
 import { measureInformer } from "./informer.ts";
 import { measureLoad } from "./load.ts";
 import { measurePods } from "./pods.ts";
+import { measureRolling } from "./rolling.ts";
 import { measureSidecars } from "./sidecars.ts";
 import { measureStarts } from "./starts.ts";
 
 const MEASURES = {
   informer: measureInformer,
   pods: measurePods,
+  rolling: measureRolling,
   starts: measureStarts,
   hop: measureHop,
   load: measureLoad,

@@ -87,14 +87,15 @@ export const GROUPS: readonly Group[] = [
   },
   {
     title: "The controller and the API server",
-    files: ["informer", "starts", "pods", "hop", "load", "sidecars"],
+    files: ["informer", "starts", "pods", "rolling", "hop", "load", "sidecars"],
     about:
       "A real API server and etcd. The reflector beside client-node's informer through faults; pods held back by a gate; the hop beside a direct call. `npm run bench:cluster`.",
     rows: [
       /^changes missed.*informer\)$/,
       /^connections of 300/,
       /^StartSession/,
-      /^\d+ pods: started/,
+      /^\d+ pods: (started|peak|GetSession.*p99)/,
+      /^rolling/,
       /^hop: Peek/,
       /^load/,
     ],

@@ -26,6 +26,8 @@ const CA_NAMESPACE = "town-ca";
 const SYSTEM = "town-system";
 /** Beside other work on every core, the start of a program takes long. */
 const READY_MS = 90_000;
+/** How Dockerfile.controller starts it. */
+export const AS_IN_THE_IMAGE = ["--disable-sigusr1", "--max-semi-space-size=4"];
 const SHIFTED_CLOCK = new URL("../../fakes/shifted-clock.ts", import.meta.url).href;
 
 /** A replica of the controller, and a client of it. */
@@ -208,21 +210,21 @@ export class ControllerCluster implements AsyncDisposable {
   }
 
   async #spawn(account: string | undefined, aheadMs: number) {
-    const program = ownProgram("gt-controller");
-    const flags = ["--config", join(this.#dir, "controller.yaml"), "--namespace", SYSTEM];
+    const config = ["--config", join(this.#dir, "controller.yaml"), "--namespace", SYSTEM];
+    const command = [...AS_IN_THE_IMAGE, ownProgram("gt-controller"), ...config];
     const stdio: ["ignore", "ignore", "pipe"] = ["ignore", "ignore", "pipe"];
     // A replica that is killed leaves the folder of its certificate there.
     const env = { ...process.env, TMPDIR: this.#dir };
     if (this.#network === undefined) {
       const kubeconfig = await this.#kubeconfig(account);
       const shift = aheadMs === 0 ? [] : ["--import", SHIFTED_CLOCK];
-      return spawn(process.execPath, [...shift, program, ...flags, "--kubeconfig", kubeconfig], {
+      return spawn(process.execPath, [...shift, ...command, "--kubeconfig", kubeconfig], {
         env: { ...env, SHIFTED_CLOCK_MS: String(aheadMs) },
         stdio,
       });
     }
     const { tool, name } = this.#network;
-    const inner = `exec ${[process.execPath, program, ...flags].map((word) => JSON.stringify(word)).join(" ")} --kubeconfig "$KUBECONFIG"`;
+    const inner = `exec ${[process.execPath, ...command].map((word) => JSON.stringify(word)).join(" ")} --kubeconfig "$KUBECONFIG"`;
     return spawn(tool, ["in", "bash", "-c", inner], { env: { ...env, GT_CLUSTER: name }, stdio });
   }
 
