@@ -22,6 +22,8 @@ const PROGRAMS: readonly (readonly [AgentKind, AgentProgram])[] = [
 ];
 /** A log is full within minutes, so that what grows after that is no event. */
 const EVENT_BUFFER = 100;
+/** How deploy/bridge starts it. */
+const AS_A_SERVICE = "--max-semi-space-size=4";
 const START_MS = 240_000;
 /** Programs that begin at the same time. */
 const AT_ONCE = 4;
@@ -54,14 +56,15 @@ export class Fleet implements AsyncDisposable {
     const folder = stack.use(await BridgeFolder.create());
     const count = size.demo + size.terminals + size.real;
     const real = size.real === 0 ? [] : await realPrograms(folder, model.url);
-    const bridge = await folder.start({
+    const config = {
       providers: {
         demo: { args: ["--turn-ms", "500", "--steps", "2"], startup_timeout: "3m" },
         ...Object.fromEntries(real.map(({ kind, binary }) => [kind, { binary, startup_timeout: "3m" }])),
       },
       sessions: { max_per_project: count, max_global: count, event_buffer_size: EVENT_BUFFER },
       audit: { path: "audit.jsonl" },
-    });
+    };
+    const bridge = await folder.start(config, { NODE_OPTIONS: AS_A_SERVICE });
     const owners = [folder.prd, folder.ndara];
     const clients: BridgeClient[] = [];
     for (const owner of owners) clients.push(stack.use(await sdkClient(folder, bridge, owner)));
