@@ -47,6 +47,7 @@ export async function podDial(
 
 function withHint(err: unknown): unknown {
   if (!(err instanceof DomainError) || err.kind !== "denied" || err.fields["hint"] !== undefined) return err;
-  const hint = "direct access to a sidecar is read-only; to write, go through the controller: gt --server HOST:PORT";
+  const hint =
+    "directly, callers may only read, at the sidecars of their projects; to write, go through the controller: gt --server HOST:PORT";
   return new DomainError(err.kind, err.message, { fields: { ...err.fields, hint }, cause: err });
 }
