@@ -180,6 +180,7 @@ describe("the Secret of a session's pod, on a real API server", () => {
       ["another list", () => patch({ data: { "crl.pem": base64("x") } })],
       ["a label of others", () => patch({ metadata: { labels: { "app.kubernetes.io/managed-by": "shop" } } })],
       ["no label", () => patch({ metadata: { labels: null } })],
+      ["immutable, without its key", () => patch({ immutable: true, data: { "tls.key": null } })],
       ["no owner", () => patch({ metadata: { ownerReferences: null } })],
     ];
     const isGood = async () => {

@@ -86,6 +86,7 @@ describe("a session's Secret", () => {
     "being-deleted": async () => [secret({ deleting: true }), "wait"],
     "not-ours": async () => [secret({ labels: {}, owners: [] }), "refuse"],
     "other-owner": async () => [secret({ owners: [{ kind: "Pod", name: POD.name, uid: "u0" }] }), "recreate"],
+    fixed: async () => [secret({ fixed: true }, { "tls.key": undefined }), "recreate"],
     "data-missing": async () => [secret({}, { "tls.key": undefined }), "issue"],
     "pair-mismatch": async () => [secret({}, { "tls.key": (await leafFor())["tls.key"] }), "issue"],
     "wrong-issuer": async () => [secret({}, await leafFor(IDENTITY, other)), "issue"],

@@ -12,6 +12,8 @@ export interface ObservedSecret {
   readonly labels: Readonly<Record<string, string>>;
   readonly owners: readonly { readonly kind: string; readonly name: string; readonly uid: string }[];
   readonly deleting: boolean;
+  /** The API server takes no other content for it: it is immutable, or of another type than ours. */
+  readonly fixed?: boolean;
   /** Decoded. */
   readonly data: Readonly<Record<string, string>>;
 }
@@ -35,7 +37,7 @@ export type CertificateAction =
   | { readonly type: "issue"; readonly why: string }
   /** Write the CAs and lists of today beside the certificate that is there. */
   | { readonly type: "refresh"; readonly why: string }
-  /** Delete it and begin again: it is of a pod of that name that is gone. */
+  /** Delete it and begin again: it is of a pod of that name that is gone, or cannot be written. */
   | { readonly type: "recreate"; readonly why: string }
   /** Touch nothing: a foreign Secret has the name. */
   | { readonly type: "refuse"; readonly why: string }
@@ -96,6 +98,9 @@ const PLACE_POLICIES: readonly Policy<Place>[] = [
     if (isOwnedBy(secret, pod)) return undefined;
     return secret.owners.every(({ kind, name }) => kind === "Pod" && name === pod.name) ? "recreate" : "refuse";
   }),
+
+  // Someone made it immutable, or made it for this pod with another type: every write would be refused.
+  policy("fixed", ({ secret }) => (secret.fixed ? "recreate" : undefined)),
 ];
 
 const POLICIES: readonly Policy[] = [

@@ -5,6 +5,8 @@ import type { SecretContent, SecretStore, Seen } from "./secret-store.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
+const TYPE = "Opaque";
+
 /** Secrets over the Kubernetes API. */
 export class SecretClient implements SecretStore {
   readonly #api: KubeApi;
@@ -67,7 +69,7 @@ function bodyOf({ name, labels, owner, data }: SecretContent, seen?: Seen): Json
   return {
     apiVersion: "v1",
     kind: "Secret",
-    type: "Opaque",
+    type: TYPE,
     metadata: { name, labels, ...(ownerReferences && { ownerReferences }), ...current },
     data: Object.fromEntries(Object.entries(data).map(([key, text]) => [key, base64Of(text)])),
   };
@@ -79,7 +81,10 @@ function base64Of(text: string): string {
 
 /** A Secret of the API server's JSON. Fields that are absent count as empty. */
 function observeSecret(value: unknown): ObservedSecret {
-  const { metadata, data } = value as { readonly metadata?: Json; readonly data?: Readonly<Record<string, string>> };
+  const { metadata, data, immutable, type } = value as Json & {
+    readonly metadata?: Json;
+    readonly data?: Readonly<Record<string, string>>;
+  };
   const meta = metadata ?? {};
   const owners = Array.isArray(meta["ownerReferences"]) ? meta["ownerReferences"] : [];
   return {
@@ -89,6 +94,7 @@ function observeSecret(value: unknown): ObservedSecret {
     labels: (meta["labels"] ?? {}) as Readonly<Record<string, string>>,
     owners: owners.map(({ kind, name, uid }: Json) => ({ kind: String(kind), name: String(name), uid: String(uid) })),
     deleting: meta["deletionTimestamp"] !== undefined,
+    ...((immutable === true || (type ?? TYPE) !== TYPE) && { fixed: true }),
     data: Object.fromEntries(
       Object.entries(data ?? {}).map(([key, base64]) => [key, Buffer.from(base64, "base64").toString()]),
     ),
