@@ -28,3 +28,13 @@ it("names the control plane that does not answer, and leaves other ends of a wai
   const late = new DomainError("deadline", "the sidecar does not answer within 3 s");
   expect(explainFailure(late, call)).toBe(late);
 });
+
+it("does not blame a certificate for a connection that ends before TLS, as that of a port-forward to nothing does", () => {
+  const cause = Object.assign(
+    new Error("Client network socket disconnected before secure TLS connection was established"),
+    { code: "ECONNRESET" },
+  );
+  const cut = new DomainError("unavailable", "cannot be reached", { cause });
+  const told = explainFailure(cut, call);
+  expect(told).toMatchObject({ message: "127.0.0.1:9445 closed the connection before TLS began" });
+});

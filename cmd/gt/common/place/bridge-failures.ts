@@ -19,6 +19,7 @@ const WAYS: readonly Explain[] = [
   serverExpired,
   serverNamedOtherwise,
   serverOfUnknownCa,
+  endedBeforeTls,
   certificateRefused,
   tokenRefused,
   anotherProject,
@@ -69,6 +70,15 @@ function serverOfUnknownCa(err: DomainError, { server }: BridgeCall) {
   return {
     message: `${server} is not trusted: its certificate does not lead to your CA`,
     hint: "cross-sign its CA and put it into your bundle (--ca): bridge-ca cross-sign --usage server, bridge-ca bundle",
+  };
+}
+
+/** As Node words it. A certificate of ours was not asked for yet. */
+function endedBeforeTls(err: DomainError, { server }: BridgeCall) {
+  if (!hasWords(err, /before secure TLS connection was established/)) return undefined;
+  return {
+    message: `${server} closed the connection before TLS began`,
+    hint: "does a control plane run behind it, with TLS? kubectl port-forward ends with its pod: begin it again",
   };
 }
 
@@ -124,6 +134,11 @@ function noTerminal(err: DomainError) {
 function stillStarting(err: DomainError) {
   if (err.kind !== "unavailable" || err.fields["session"] !== "starting") return undefined;
   return { hint: "gt wait <session> --for idle waits until it accepts messages; gt agents --json has details" };
+}
+
+function hasWords(err: unknown, wanted: RegExp): boolean {
+  for (let one = err; one instanceof Error; one = one.cause) if (wanted.test(one.message)) return true;
+  return false;
 }
 
 function hasCode(err: unknown, wanted: RegExp): boolean {
