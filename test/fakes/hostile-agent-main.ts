@@ -1,5 +1,6 @@
 // A program that speaks the demo agent's JSON lines and misbehaves as its first argument says.
 import { spawn } from "node:child_process";
+import { closeSync } from "node:fs";
 import { createInterface } from "node:readline";
 
 const [way = ""] = process.argv.slice(2);
@@ -37,6 +38,7 @@ const WAYS: Readonly<Record<string, () => void>> = {
   "dies-in-mid-line": () => {
     process.stdout.write('{"type":"text","text":"half a li', () => process.kill(process.pid, "SIGKILL"));
   },
+  "closes-its-output": () => closeSync(1),
   "dies-with-its-input-closed": () => process.stdin.destroy(),
   forks: () => fork(),
   daemonises: () => fork(true),

@@ -147,6 +147,14 @@ describe.concurrent("an agent that misbehaves", () => {
     },
   );
 
+  it("closes its output and lives: it is stopped, and its session fails and says so", async () => {
+    await using session = await start("closes-its-output");
+    expect(await session.send("go", "c-1")).toMatchObject({ outcome: "submitted" });
+    await session.read;
+    expect(session.last).toMatchObject({ type: "ended", error: "the agent closed its output, and was stopped" });
+    expect(processLives(session.handle.pid)).toBe(false);
+  });
+
   it("dies in the middle of a line: the half line is shown, and its end is named", async () => {
     await using session = await start("dies-in-mid-line");
     await session.send("go", "d-1");

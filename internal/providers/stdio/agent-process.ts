@@ -24,12 +24,16 @@ export interface OutputSink {
   stderr(chunk: Buffer): void;
   /** The process has ended, and the rest of its output was not read in time. */
   abandoned(stream: "stdout" | "stderr", bytes: number): void;
+  /** It has closed its standard output and still lives some seconds later: nothing can come of it any more. */
+  muted(): void;
 }
 
 /**
  * After the process has ended, what is still in its pipes comes within this time, unless a grandchild holds them open.
  */
 const REST_MS = 500;
+/** How long a process may live after it has closed its output: one that is ending may do so first. */
+const MUTED_MS = 5_000;
 /** How long a reader that is slow has for the rest. */
 const HELD_REST_MS = 10_000;
 /** Shares of the grace period: first the agent may end by itself, then it gets TERM, then KILL. */
@@ -58,6 +62,7 @@ export class AgentProcess {
     child.stdin.on("error", () => {});
     child.stdout.on("data", (chunk: Buffer) => sink.stdout(chunk));
     child.stderr.on("data", (chunk: Buffer) => sink.stderr(chunk));
+    child.stdout.once("end", () => void this.#watchMuted(sink));
     this.ended = this.#end(sink);
   }
 
@@ -137,12 +142,21 @@ export class AgentProcess {
     if (!(await this.#group.gone(graceMs * TERM_SHARE))) await this.#kill();
   }
 
+  async #watchMuted(sink: OutputSink): Promise<void> {
+    await this.#endsWithin(MUTED_MS);
+    if (!this.#hasExited) sink.muted();
+  }
+
+  get #hasExited(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
+  }
+
   /** Without looking at all processes meanwhile: most agents end by themselves. */
   async #endsWithin(ms: number): Promise<void> {
     const done = new AbortController();
     const exited = once(this.#child, "exit", { signal: done.signal }).catch(() => {});
     const waited = this.#clock.sleep(ms, done.signal).catch(() => {});
-    if (this.#child.exitCode === null && this.#child.signalCode === null) await Promise.race([exited, waited]);
+    if (!this.#hasExited) await Promise.race([exited, waited]);
     done.abort();
   }
 

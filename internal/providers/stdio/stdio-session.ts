@@ -46,6 +46,8 @@ export class StdioSession implements SessionHandle {
   #process: AgentProcess | undefined;
   #gone: Promise<void> = Promise.resolve();
   #isStopping = false;
+  /** It is stopped because it has closed its output. */
+  #isMuted = false;
   #orphansGraceMs = ORPHANS_GRACE_MS;
   #isGiving = false;
 
@@ -103,6 +105,7 @@ export class StdioSession implements SessionHandle {
       stderr: (chunk) => session.#onChunk(() => session.#output.stderr(chunk)),
       abandoned: (stream, bytes) =>
         session.#emit({ type: "lost", stream, bytes, reason: "the agent ended before its output was read" }),
+      muted: () => session.#onMuted(),
     });
     session.#process = process;
     const release = deps.guard.watch(process.pid, mark);
@@ -211,12 +214,17 @@ export class StdioSession implements SessionHandle {
     if (this.events.isFull) this.#process?.hold(true);
   }
 
+  #onMuted(): void {
+    this.#isMuted = true;
+    void this.#process?.stop(ORPHANS_GRACE_MS);
+  }
+
   /** What an agent said last on stderr stands in its error, for people who are not its readers. */
   #endedEvent(end: ProcessEnd): AgentEvent {
     const exitCode = end.code === undefined ? {} : { exitCode: end.code };
-    if (this.#isStopping || end.code === 0) return { type: "ended", ...exitCode };
-    const said = lastWords(this.#output.lastError, this.#redactor);
-    return { type: "ended", error: `${describe(end)}${said}`, ...exitCode };
+    if (this.#isStopping || (end.code === 0 && !this.#isMuted)) return { type: "ended", ...exitCode };
+    const how = this.#isMuted ? "the agent closed its output, and was stopped" : describe(end);
+    return { type: "ended", error: `${how}${lastWords(this.#output.lastError, this.#redactor)}`, ...exitCode };
   }
 
   #withoutSecrets(err: unknown): unknown {
