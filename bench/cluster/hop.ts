@@ -12,9 +12,16 @@ const STREAMS = 200;
 const PANE = "while :; do head -c 1023 /dev/zero | tr '\\0' x; echo; sleep 0.1; done";
 
 /** What the controller costs between a caller and a sidecar, over mTLS on both ways. */
-export async function measureHop({ cluster, quick, signal, say, note }: ClusterBench): Promise<readonly Measured[]> {
+export async function measureHop({
+  cluster,
+  quick,
+  signal,
+  say,
+  note,
+  stopScheduler,
+}: ClusterBench): Promise<readonly Measured[]> {
   await using stack = new AsyncDisposableStack();
-  await cluster.control?.("stop", "scheduler"); // it would say that no node takes the pods
+  await stopScheduler();
   const town = stack.use(await ControllerCluster.make(cluster, undefined));
   await town.configure("agent:1", {});
   const replica = stack.use(await town.replica());

@@ -1,34 +1,20 @@
 // Measures the controller on a real API server. `--help` says what can be chosen.
-import { writeFileSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "vitest";
 import { DomainError } from "../../internal/base/errors.ts";
 import { parseFlags } from "../../internal/cli/flags.ts";
 import { runMain } from "../../internal/cli/run-main.ts";
-import { kubeconfigCredentials } from "../../internal/kube/access/kubeconfig.ts";
 import { setup as buildPrograms } from "../../test/support/build-programs.ts";
-import { testCluster } from "../../test/support/cluster/cluster.ts";
+import { type TestCluster, testCluster } from "../../test/support/cluster/cluster.ts";
+import { component } from "../../test/support/cluster/components.ts";
+import { Containers } from "../../test/support/cluster/containers.ts";
 import { writeResults } from "../report/results.ts";
 import { type Measured, rowOf } from "../report/row.ts";
 import { runFacts, runLine, table } from "../report/run-report.ts";
-import type { ClusterBench } from "./cluster-bench.ts";
-import { measureHop } from "./hop.ts";
-import { measureInformer } from "./informer.ts";
-import { measureLoad } from "./load.ts";
-import { measurePods } from "./pods.ts";
-import { measureRolling } from "./rolling.ts";
-import { measureSidecars } from "./sidecars.ts";
-import { measureStarts } from "./starts.ts";
-
-const MEASURES = {
-  informer: measureInformer,
-  pods: measurePods,
-  rolling: measureRolling,
-  starts: measureStarts,
-  hop: measureHop,
-  load: measureLoad,
-  sidecars: measureSidecars,
-} as const;
-type Part = keyof typeof MEASURES;
-const PARTS = Object.keys(MEASURES) as Part[];
+import { measureInNetwork } from "./in-network.ts";
+import { PARTS, type Part } from "./parts.ts";
 
 const HELP = `Measures the controller on its own API server (etcd, API server, controller-manager, scheduler; a node only for load).
 
@@ -66,23 +52,15 @@ await runMain({ name: "bench:cluster" }, async ({ argv, stdout, stderr, signal }
     const cluster = await testCluster(name, part === "load" ? "one" : "none");
     if ("missing" in cluster) throw new DomainError("unavailable", cluster.missing);
     stack.use(cluster);
-    const access = await (await kubeconfigCredentials(cluster.kubeconfig)).access();
-    const bench: ClusterBench = {
-      cluster,
-      name,
-      access,
-      quick: values.quick ?? false,
-      signal,
-      say: (text) => void stderr.write(`${text}\n`),
-      note: (text) => void notes.push(text),
-    };
-    const known = notes.length;
-    const found = await MEASURES[part](bench);
-    rows.push(...found);
-    if (values.write) writeResults(part, { run, rows: found, notes: notes.slice(known) });
+    const image = part === "load" ? await demoImage(cluster) : "";
+    const say = (text: string) => void stderr.write(`${text}\n`);
+    const found = await measureInNetwork(part, { name, quick: values.quick ?? false, image }, say, signal);
+    rows.push(...found.rows);
+    notes.push(...found.notes);
+    if (values.write) writeResults(part, { run, ...found });
   }
   stdout.write(`${run}\n\n${table(rows)}\n${notes.map((note) => `\n${note}\n`).join("")}`);
-  if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(rows.map(rowOf), null, 2)}\n`);
+  if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify(rows.map(rowOf), null, 2)}\n`);
   return 0;
 });
 
@@ -90,4 +68,16 @@ function partNamed(name: string): Part {
   const found = PARTS.find((part) => part === name);
   if (found === undefined) throw new DomainError("invalid", `--only takes ${PARTS.join(", ")}, not "${name}"`);
   return found;
+}
+
+async function demoImage(cluster: TestCluster): Promise<string> {
+  const containers = await component("containers");
+  if ("missing" in containers) throw new DomainError("unavailable", containers.missing);
+  const dir = await mkdtemp(join(tmpdir(), "gt-load-"));
+  try {
+    const archive = join(dir, "image.tar");
+    return await cluster.load(archive, await (await Containers.here({} as TestContext)).build("demo", archive));
+  } finally {
+    await rm(dir, { recursive: true });
+  }
 }

@@ -41,7 +41,7 @@ export async function measureSidecars(bench: ClusterBench): Promise<readonly Mea
   const { cluster, quick, say, note } = bench;
   const count = quick ? 100 : 1_000;
   await using stack = new AsyncDisposableStack();
-  await cluster.control?.("stop", "scheduler"); // it would say that no node takes the pods
+  await bench.stopScheduler();
   const town = stack.use(await ControllerCluster.make(cluster, undefined));
   const limits = { limits: { starts_per_minute: 100_000 }, session_tokens: undefined };
   const namespaces = [{ name: town.agents, project: "shop" }];
