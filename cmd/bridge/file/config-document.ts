@@ -1,5 +1,9 @@
 import { isMap, isNode, isScalar, LineCounter, type Node, parseDocument, type YAMLMap } from "yaml";
+import { errorText } from "../../../internal/base/errors.ts";
 import type { ConfigFault } from "./config-fault.ts";
+
+/** Aliases that are resolved, so that a short text cannot become a huge one. */
+const MAX_ALIASES = 100;
 
 /** Where a value stands: keys of blocks, positions in lists. */
 export type KeyPath = readonly (string | number)[];
@@ -17,12 +21,17 @@ export class ConfigDocument {
     this.#lines = new LineCounter();
     const document = parseDocument(text, { lineCounter: this.#lines, prettyErrors: false, version: "1.2" });
     this.#root = document.contents;
-    this.faults = [...document.errors, ...document.warnings].map(({ pos, message }) => ({
-      line: this.#lines.linePos(pos[0]).line,
-      key: "",
-      reason: `is not YAML that can be read: ${message}`,
-    }));
-    this.value = this.faults.length === 0 ? document.toJS({ maxAliasCount: 100 }) : undefined;
+    const faults = [...document.errors, ...document.warnings].map(({ pos: [at], message }) => this.#fault(at, message));
+    try {
+      if (faults.length === 0) this.value = document.toJS({ maxAliasCount: MAX_ALIASES });
+    } catch (err) {
+      faults.push(this.#fault(0, errorText(err))); // an alias without an anchor, or very many
+    }
+    this.faults = faults;
+  }
+
+  #fault(at: number, message: string): ConfigFault {
+    return { line: this.#lines.linePos(at).line, key: "", reason: `is not YAML that can be read: ${message}` };
   }
 
   /** The line of a key, or of the nearest block above it that is there; counted from 1. */

@@ -177,6 +177,7 @@ describe("names every fault by line, key and reason", () => {
     ["a key twice", "input: {}\ninput: {}", "bridge.yaml:6: is not YAML that can be read: Map keys must be unique"],
     ["what is not YAML", "input: [", "is not YAML that can be read"],
     ["a tag that runs something", "input: !!js/function x", "is not YAML that can be read: Unresolved tag"],
+    ["aliases that multiply", `audit: &a [x]\ninput: [${"*a,".repeat(200)}]`, "Excessive alias count"],
     ["a second document", "---\ninput: {}", "is not YAML that can be read"],
   ])("%s", (_, more, words) => {
     const text = words === "key" ? LEAST.replace("demo", "gemini") : LEAST + more;
