@@ -158,6 +158,7 @@ export class LocalSession {
       await this.#agent.start(this.#starting.signal);
     } catch (err) {
       if (!(err instanceof DomainError)) this.#bug(err);
+      else if (err.kind === "unavailable") this.#report(err, "this host cannot start a session now");
       return { error: err instanceof DomainError ? err.message : "internal error" };
     }
     const wasStopped = this.#state.type === "stopping";
@@ -212,7 +213,11 @@ export class LocalSession {
   }
 
   #bug(err: unknown): void {
+    this.#report(err, "a session failed because of a bug");
+  }
+
+  #report(err: unknown, message: string): void {
     const { project, id: session, provider } = this.request;
-    this.#deps.logger.error({ err, project, session, provider }, "a session failed because of a bug");
+    this.#deps.logger.error({ err, project, session, provider }, message);
   }
 }

@@ -6,6 +6,15 @@ import { FakeClock } from "../../../test/support/fake-clock.ts";
 import { silentLogger } from "../../../test/support/silent-logger.ts";
 import { SessionLedger } from "./session-ledger.ts";
 
+it("says why it cannot record a session, for callers", () => {
+  const folder = "/dev/null/sessions";
+  const ledger = new SessionLedger({ clock: new FakeClock(), logger: silentLogger }, folder);
+  const session = { project: "p", sessionId: "s", repoPath: "/srv", cwd: "/srv", options: {} };
+  expect(() => ledger.begin("demo", session)).toThrow(
+    expect.objectContaining({ kind: "unavailable", message: "the state folder cannot be written: not a directory" }),
+  );
+});
+
 it("names what a killed daemon lost as it was asked for, and once", () => {
   const folder = mkdtempSync(join(tmpdir(), "gt-ledger-"));
   try {

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "../../base/clock.ts";
 import type { Logger } from "../../base/logger.ts";
@@ -9,6 +9,7 @@ import type { TerminalSurvivor } from "../../bridge/terminal-launcher.ts";
 import { killMarked } from "../../process/marked-processes.ts";
 import { lostTerminal } from "./lost-terminal.ts";
 import { MARKER } from "./session-marker.ts";
+import { replaceStateFile } from "./state-file.ts";
 
 interface LedgerEntry {
   readonly version: 1;
@@ -40,14 +41,11 @@ export class SessionLedger {
     return { [MARKER]: this.#markerOf(session) };
   }
 
-  /** To be called before anything is started. */
+  /** To be called before anything is started. @throws DomainError as `replaceStateFile` */
   begin(provider: string, { project, sessionId: id, repoPath, options, asked }: SessionConfig): void {
     const { agentOpts, createdAt } = asked ?? { agentOpts: options, createdAt: this.#deps.clock.now() };
     const entry: LedgerEntry = { version: 1, createdAt, request: { project, id, provider, repoPath, agentOpts } };
-    const path = this.#pathOf({ project, sessionId: id });
-    mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
-    writeFileSync(`${path}.new`, JSON.stringify(entry), { mode: 0o600 });
-    renameSync(`${path}.new`, path);
+    replaceStateFile(this.#pathOf({ project, sessionId: id }), JSON.stringify(entry));
   }
 
   /** The session has ended: the processes that it left behind are ended too. */

@@ -90,7 +90,7 @@ export class SidecarLauncher implements TerminalLauncher {
     const program = this.#programOf(config);
     const command = program.command(config.options);
     const folder = TerminalFolder.of(this.#options.folder, config);
-    folder.make();
+    folder.remove();
     const record: TerminalRecord = { version: 1, config, marker: randomUUID(), pid: 0, startedAt: "" };
     folder.write(record);
     return this.#launch(folder, record, command, config.cwd, signal);

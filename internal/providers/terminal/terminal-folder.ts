@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { TerminalConfig } from "../../bridge/terminal-launcher.ts";
+import { replaceStateFile } from "../ledger/state-file.ts";
 
 /** What a later daemon has to know of a session to find it again. */
 export interface TerminalRecord {
@@ -61,12 +62,6 @@ export class TerminalFolder {
     return join(this.path, "sidecar.log");
   }
 
-  /** Makes it, empty and for this user alone. */
-  make(): void {
-    this.remove();
-    mkdirSync(this.path, { recursive: true, mode: 0o700 });
-  }
-
   remove(): void {
     rmSync(this.path, { recursive: true, force: true, maxRetries: 3 });
   }
@@ -81,11 +76,12 @@ export class TerminalFolder {
     }
   }
 
-  /** The whole record or the one before, whenever the process ends. */
+  /**
+   * The folder is made, for this user alone. It holds the whole record or the one before, whenever the process ends.
+   * @throws DomainError as `replaceStateFile`
+   */
   write(record: TerminalRecord): void {
-    const next = join(this.path, `${RECORD}.new`);
-    writeFileSync(next, JSON.stringify(record), { mode: 0o600 });
-    renameSync(next, join(this.path, RECORD));
+    replaceStateFile(join(this.path, RECORD), JSON.stringify(record));
   }
 }
 
