@@ -1,7 +1,7 @@
 import { EventEmitter } from "node:events";
 import type { ClientHttp2Stream } from "node:http2";
 import { describe, expect, it } from "vitest";
-import { AnswerBudget, countAnswer } from "./answer-budget.ts";
+import { AnswerBudget } from "./answer-budget.ts";
 import { enveloped } from "./envelopes.ts";
 
 const KIB = 1024;
@@ -28,7 +28,7 @@ class Answer extends EventEmitter {
 
 function counted(answer: Answer, budget: AnswerBudget, isFramed = false): AsyncIterator<Buffer> {
   const stream = answer as unknown as ClientHttp2Stream;
-  countAnswer(stream, isFramed, budget);
+  budget.count(stream, isFramed);
   return stream[Symbol.asyncIterator]();
 }
 

@@ -32,29 +32,29 @@ export class AnswerBudget {
     this.#all?.take(bytes);
     this.#heldBytes += bytes;
   }
-}
 
-/**
- * Counts the answer of a call while it is read, until its stream closes. Its reader gets the error of `take`.
- * `isFramed`: it is a stream of messages, not one.
- */
-export function countAnswer(stream: ClientHttp2Stream, isFramed: boolean, budget: AnswerBudget): void {
-  const iterator = stream.iterator.bind(stream);
-  const part = isFramed ? new OpenMessage() : new OneMessage();
-  let held = 0;
-  const hold = (bytes: number) => {
-    const counted = Math.max(0, bytes - FREE_BYTES);
-    budget.take(counted - held);
-    held = counted;
-  };
-  stream.once("close", () => hold(0));
-  stream.iterator = async function* (options): AsyncGenerator<Buffer, undefined, undefined> {
-    for await (const chunk of iterator(options) as AsyncIterable<Buffer>) {
-      if (!stream.closed) hold(part.heldAfter(chunk));
-      yield chunk;
-    }
-  };
-  stream[Symbol.asyncIterator] = stream.iterator;
+  /**
+   * Counts the answer of a call while it is read, until its stream closes. Its reader gets the error of `take`.
+   * `isFramed`: it is a stream of messages, not one.
+   */
+  count(stream: ClientHttp2Stream, isFramed: boolean): void {
+    const iterator = stream.iterator.bind(stream);
+    const part = isFramed ? new OpenMessage() : new OneMessage();
+    let held = 0;
+    const hold = (bytes: number) => {
+      const counted = Math.max(0, bytes - FREE_BYTES);
+      this.take(counted - held);
+      held = counted;
+    };
+    stream.once("close", () => hold(0));
+    stream.iterator = async function* (options): AsyncGenerator<Buffer, undefined, undefined> {
+      for await (const chunk of iterator(options) as AsyncIterable<Buffer>) {
+        if (!stream.closed) hold(part.heldAfter(chunk));
+        yield chunk;
+      }
+    };
+    stream[Symbol.asyncIterator] = stream.iterator;
+  }
 }
 
 /** The whole body. */

@@ -1,6 +1,6 @@
 import type { ClientHttp2Stream } from "node:http2";
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
-import { type AnswerBudget, countAnswer } from "./answer-budget.ts";
+import type { AnswerBudget } from "./answer-budget.ts";
 import type { ClientSessions } from "./client-sessions.ts";
 
 /**
@@ -54,8 +54,7 @@ export class SwitchingSessions {
     const stream = await sessions.request(...args);
     this.#owners.set(stream, sessions);
     const [, , headers] = args;
-    if (this.#answers)
-      countAnswer(stream, /^application\/connect\+/.test(String(headers["content-type"])), this.#answers);
+    this.#answers?.count(stream, /^application\/connect\+/.test(String(headers["content-type"])));
     return stream;
   }
 
