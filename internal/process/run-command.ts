@@ -9,6 +9,8 @@ interface CommandOptions {
   readonly timeoutMs: number;
   /** Bytes of stdout and of stderr that are kept; a program that writes more is killed. */
   readonly maxBytes: number;
+  /** Is told the program's process group; what it returns is called when the program has ended. */
+  readonly watch?: (group: number) => () => void;
 }
 
 /** @internal */
@@ -34,6 +36,7 @@ export const runCommand: RunCommand = async (program, args, options, signal) => 
     stdio: ["ignore", "pipe", "pipe"],
     detached: true, // its own process group, so that all of it can be killed
   });
+  const release = child.pid === undefined ? undefined : options.watch?.(child.pid);
   const killed: { reason?: string } = {};
   const kill = (reason: string) => {
     killed.reason ??= reason;
@@ -51,6 +54,7 @@ export const runCommand: RunCommand = async (program, args, options, signal) => 
     return ended.type === "exit" ? { ...ended, stdout: stdout(), stderr: stderr() } : ended;
   } finally {
     clearTimeout(timer);
+    release?.();
   }
 };
 

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { connect } from "node:http2";
 import { createServer } from "node:net";
@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { createClient } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Health } from "../../internal/gen/grpc/health/v1/health_pb.ts";
+import { processLives } from "../../internal/process/process-lives.ts";
 import { BridgeFolder, type Sections } from "../support/bridge/bridge-folder.ts";
 import { TestCa } from "../support/bridge/certificates.ts";
 import { until } from "../support/sidecar/sidecar.ts";
@@ -104,6 +105,17 @@ it("says what a program says that cannot be used, without secrets: at the check,
   const logged = () => bridge.log().includes(said) || undefined;
   await until("the warning", 20_000, logged, bridge.log);
   expect(bridge.log()).toMatch(/"level":40.*"provider":"claude".*"msg":"a provider cannot be used now"/);
+});
+
+it.each(["SIGTERM", "SIGKILL"] as const)("leaves no program that hangs at its version, after %s", async (signal) => {
+  const [binary, pidFile] = [folder.path("hanging"), folder.path(`hanging-${signal}`)];
+  await writeFile(binary, `#!/bin/sh\nsleep 1; echo $$ > ${pidFile}\nexec sleep 7777\n`, { mode: 0o755 });
+  await using bridge = await folder.start({ providers: { claude: { binary } } });
+  const pidOf = () => (existsSync(pidFile) ? Number(readFileSync(pidFile, "utf8")) || undefined : undefined);
+  const pid = await until("the program", 20_000, pidOf, bridge.log);
+  bridge.process.kill(signal);
+  await bridge.exited;
+  await until("its end", 10_000, () => !processLives(pid) || undefined, bridge.log);
 });
 
 it("serves without the usual health port where another process has it, and says so", async () => {

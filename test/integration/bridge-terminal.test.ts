@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { SessionStatus } from "../../internal/gen/bridge/v1/bridge_pb.ts";
 import { NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { markedProcesses } from "../../internal/process/marked-processes.ts";
+import { readOrEmpty } from "../../internal/process/proc-files.ts";
 import { BridgeFolder, type RunningBridge } from "../support/bridge/bridge-folder.ts";
 import { until } from "../support/sidecar/sidecar.ts";
 
@@ -26,7 +27,10 @@ const start = (sessionId: string, agentOpts: Record<string, string> = { mode: "t
   });
 const statusOf = async (sessionId: string) => (await client().getSession({ sessionId })).status;
 /** Programs of sessions that still run: the bridge is started with this HOME, and they inherit it. */
-const agents = () => markedProcesses("HOME", folder.dir).filter((pid) => pid !== bridge.process.pid);
+/** Without the bridge, and programs that it asks for their version. */
+const agents = () =>
+  markedProcesses("HOME", folder.dir).filter((pid) => pid !== bridge.process.pid && !isAskedForItsVersion(pid));
+const isAskedForItsVersion = (pid: number) => readOrEmpty(`/proc/${pid}/cmdline`).split("\0").includes("--version");
 const folders = () => readdirSync(folder.path("state/t"));
 const sidecars = () =>
   folders().map((name) => {

@@ -21,7 +21,10 @@ function program(answer: () => Promise<CommandResult>, binary = process.execPath
     clock,
     asked,
     limits,
-    health: new ProgramHealth({ clock, run, redactor: new Redactor(["key=.*"]) }, options),
+    health: new ProgramHealth(
+      { clock, run, redactor: new Redactor(["key=.*"]), guard: { watch: () => () => {} } },
+      options,
+    ),
   };
 }
 

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { versionIn } from "../../agents/program-version.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Redactor } from "../../base/redact.ts";
@@ -5,6 +6,8 @@ import type { ProviderHealth } from "../../bridge/provider.ts";
 import { lastWords } from "../../process/last-words.ts";
 import { locateProgram } from "../../process/locate-program.ts";
 import type { RunCommand } from "../../process/run-command.ts";
+import { MARK_VARIABLE } from "./marked-processes.ts";
+import type { OrphanGuard } from "./orphan-guard.ts";
 
 /** What a caller waits at most: a version that comes later is there for the next one. */
 const PATIENCE_MS = 2_000;
@@ -30,6 +33,8 @@ interface HealthDeps {
   readonly run: RunCommand;
   /** Takes secrets out of what a program says when it fails. */
   readonly redactor: Redactor;
+  /** Ends a program that has not answered when this process ends. */
+  readonly guard: Pick<OrphanGuard, "watch">;
 }
 
 /** Whether a provider's program is there and runs. Its version is queried at most once a minute. */
@@ -74,8 +79,11 @@ export class ProgramHealth {
   }
 
   async #ask(file: string): Promise<ProviderHealth> {
-    const { cwd, env, versionArgs, startupTimeoutMs } = this.#options;
-    const limits = { cwd, env, timeoutMs: startupTimeoutMs, maxBytes: MAX_BYTES };
+    const { cwd, versionArgs, startupTimeoutMs } = this.#options;
+    const mark = randomUUID();
+    const env = { ...this.#options.env, [MARK_VARIABLE]: mark };
+    const watch = (group: number) => this.#deps.guard.watch(group, mark);
+    const limits = { cwd, env, timeoutMs: startupTimeoutMs, maxBytes: MAX_BYTES, watch };
     const result = await this.#deps.run(file, [...versionArgs, "--version"], limits, new AbortController().signal);
     switch (result.type) {
       case "missing":
