@@ -26,8 +26,10 @@ const start = (sessionId: string, agentOpts: Record<string, string> = { mode: "t
     ...{ projectId: "prd-manager", sessionId, provider, repoPath: folder.path("repos/one"), agentOpts },
   });
 const statusOf = async (sessionId: string) => (await client().getSession({ sessionId })).status;
-/** Programs of sessions that still run: the bridge is started with this HOME, and they inherit it. */
-/** Without the bridge, and programs that it asks for their version. */
+/**
+ * Programs of sessions that still run: the bridge is started with this HOME, and they inherit it. Without the bridge,
+ * and programs that it asks for their version.
+ */
 const agents = () =>
   markedProcesses("HOME", folder.dir).filter((pid) => pid !== bridge.process.pid && !isAskedForItsVersion(pid));
 const isAskedForItsVersion = (pid: number) => readOrEmpty(`/proc/${pid}/cmdline`).split("\0").includes("--version");
@@ -129,7 +131,9 @@ describe("a terminal session", () => {
     expect(sent.outcome).toBe(NudgeOutcome.SUBMITTED);
     expect(await client().getSession({ sessionId: "t5" })).toMatchObject({ epoch, restarts: 0 });
     expect((await client().peek({ sessionId: "t5", request: {} })).output).toContain("before the kill");
-    for (const pid of agents()) {
+    // The sidecar last: the bridge starts another one as long as anything is left to continue with.
+    const last = sidecars();
+    for (const pid of [...agents().filter((pid) => !last.includes(pid)), ...last]) {
       try {
         process.kill(pid, "SIGKILL");
       } catch {
