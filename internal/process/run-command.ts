@@ -9,7 +9,7 @@ interface CommandOptions {
   readonly timeoutMs: number;
   /** Bytes of stdout and of stderr that are kept; a program that writes more is killed. */
   readonly maxBytes: number;
-  /** Is told the program's process group; what it returns is called when the program has ended. */
+  /** Called with the program's process group; the function that it returns is called when the program has ended. */
   readonly watch?: (group: number) => () => void;
 }
 

@@ -12,7 +12,7 @@ export interface ObservedSecret {
   readonly labels: Readonly<Record<string, string>>;
   readonly owners: readonly { readonly kind: string; readonly name: string; readonly uid: string }[];
   readonly deleting: boolean;
-  /** The API server takes no other content for it: it is immutable, or of another type than ours. */
+  /** Its content cannot be changed: it is immutable, or of another type than ours. */
   readonly fixed?: boolean;
   /** Decoded. */
   readonly data: Readonly<Record<string, string>>;
