@@ -1,10 +1,11 @@
-import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { createHash } from "node:crypto";
 import { DomainError } from "../base/errors.ts";
 import type { SessionInfo, SessionStatusName } from "./session-backend.ts";
 
 const DEFAULT_PAGE = 100;
 const MAX_PAGE = 1000;
-const MAC_BYTES = 16;
+const CHECKSUM_BYTES = 16;
+const TIME_BYTES = 8;
 
 export interface PageRequest {
   readonly project: string;
@@ -23,55 +24,52 @@ export interface SessionPage {
 }
 
 /**
- * Pages of a list that changes while it is read: a token names the last session of its page, so no session that is
- * there all the time is left out or comes twice. Tokens are signed: one that was not given out by this process, or for
- * another project or filter, is an error.
+ * A page of a list that changes while it is read. Its token names the last session of the page, so no session that is
+ * there all the time is left out or comes twice. A token has a checksum and no key: every replica reads it, also after
+ * a restart, and it gives nobody more than the list itself. One for another project or filter is an error.
+ *
+ * @param sessions the oldest first
+ * @throws DomainError `invalid`
  */
-export class Pages {
-  readonly #key = randomBytes(32);
-
-  /** `sessions`: the oldest first. @throws DomainError `invalid` */
-  page(sessions: readonly SessionInfo[], request: PageRequest): SessionPage {
-    const { project, size, token, statuses } = request;
-    if (size < 0) throw new DomainError("invalid", `page_size is 0 to ${MAX_PAGE}, not ${size}`);
-    const most = Math.min(size || DEFAULT_PAGE, MAX_PAGE);
-    const scope = JSON.stringify([project, [...statuses].toSorted()]);
-    const after = token === "" ? undefined : this.#read(token, scope);
-    const wanted = sessions.filter(({ status }) => statuses.size === 0 || statuses.has(status));
-    const rest = after === undefined ? wanted : wanted.filter((session) => isAfter(session, after));
-    const page = rest.slice(0, most);
-    const last = page.at(-1);
-    const isLast = last === undefined || rest.length === page.length;
-    return { sessions: page, nextToken: isLast ? "" : this.#write(last, scope) };
-  }
-
-  #write({ createdAt, id }: Place, scope: string): string {
-    const place = Buffer.from(JSON.stringify([createdAt, id]));
-    return Buffer.concat([this.#mac(place, scope), place]).toString("base64url");
-  }
-
-  #read(token: string, scope: string): Place {
-    const bytes = Buffer.from(token, "base64url");
-    const place = bytes.subarray(MAC_BYTES);
-    const isWhole = bytes.length > MAC_BYTES && bytes.toString("base64url") === token;
-    const isOurs = isWhole && timingSafeEqual(bytes.subarray(0, MAC_BYTES), this.#mac(place, scope));
-    if (!isOurs) throw new DomainError("invalid", "the page_token does not belong to this list");
-    const [createdAt, id] = JSON.parse(place.toString()) as [number, string];
-    return { createdAt, id };
-  }
-
-  #mac(place: Uint8Array, scope: string): Buffer {
-    return createHmac("sha256", this.#key).update(scope).update("\0").update(place).digest().subarray(0, MAC_BYTES);
-  }
+export function sessionPage(sessions: readonly SessionInfo[], request: PageRequest): SessionPage {
+  const { project, size, token, statuses } = request;
+  if (size < 0) throw new DomainError("invalid", `page_size is 0 to ${MAX_PAGE}, not ${size}`);
+  const most = Math.min(size || DEFAULT_PAGE, MAX_PAGE);
+  const scope = JSON.stringify([project, [...statuses].toSorted()]);
+  const after = token === "" ? undefined : readToken(token, scope);
+  const wanted = sessions.filter(({ status }) => statuses.size === 0 || statuses.has(status));
+  const rest = after === undefined ? wanted : wanted.filter((session) => byAge(session, after) > 0);
+  const page = rest.slice(0, most);
+  const last = page.at(-1);
+  const isLast = last === undefined || rest.length === page.length;
+  return { sessions: page, nextToken: isLast ? "" : tokenOf(last, scope) };
 }
-
-type Place = Pick<SessionInfo, "createdAt" | "id">;
 
 /** The order of a list. */
 export function byAge(a: Place, b: Place): number {
   return a.createdAt - b.createdAt || (a.id < b.id ? -1 : Number(a.id > b.id));
 }
 
-function isAfter(session: Place, place: Place): boolean {
-  return byAge(session, place) > 0;
+type Place = Pick<SessionInfo, "createdAt" | "id">;
+
+// A token: the checksum, the time of creation as a float64, the id.
+
+function tokenOf({ createdAt, id }: Place, scope: string): string {
+  const time = Buffer.alloc(TIME_BYTES);
+  time.writeDoubleBE(createdAt);
+  const place = Buffer.concat([time, Buffer.from(id)]);
+  return Buffer.concat([checksum(place, scope), place]).toString("base64url");
+}
+
+function readToken(token: string, scope: string): Place {
+  const bytes = Buffer.from(token, "base64url");
+  const place = bytes.subarray(CHECKSUM_BYTES);
+  const isWhole = place.length > TIME_BYTES && bytes.toString("base64url") === token;
+  const isOfList = isWhole && checksum(place, scope).equals(bytes.subarray(0, CHECKSUM_BYTES));
+  if (!isOfList) throw new DomainError("invalid", "the page_token does not belong to this list");
+  return { createdAt: place.readDoubleBE(), id: place.subarray(TIME_BYTES).toString() };
+}
+
+function checksum(place: Uint8Array, scope: string): Buffer {
+  return createHash("sha256").update(scope).update("\0").update(place).digest().subarray(0, CHECKSUM_BYTES);
 }

@@ -208,6 +208,22 @@ describe("three replicas of the controller on a real API server", () => {
     expect(refused).toHaveLength(calls.length + before - PROJECT_LIMIT);
   });
 
+  it("continue each other's pages of sessions", { timeout: LIMIT_MS }, async (context) => {
+    await here(context);
+    for (const replica of replicas) {
+      const knowsAll = async () => (await ids(replica)).length === PROJECT_LIMIT || undefined;
+      await until("every session at every replica", 10_000, knowsAll, replica.log);
+    }
+    const seen: string[] = [];
+    for (let pages = 0, pageToken = ""; pages === 0 || pageToken !== ""; pages++) {
+      const { client } = replicas[pages % 3] as RunningReplica;
+      const page = await client.listSessions({ pageSize: 3, pageToken });
+      seen.push(...page.sessions.map(({ sessionId }) => sessionId));
+      pageToken = page.nextPageToken;
+    }
+    expect(seen).toEqual(await ids(replicas[0] as RunningReplica));
+  });
+
   it("restart one after the other while pods change, answer reads throughout, and miss no change", {
     timeout: LIMIT_MS,
   }, async (context) => {

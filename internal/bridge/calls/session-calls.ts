@@ -13,7 +13,7 @@ import type {
   StreamEventsRequest,
 } from "../../gen/bridge/v1/bridge_pb.ts";
 import { OUTCOMES } from "../../wire/to-proto.ts";
-import { Pages } from "../list-page.ts";
+import { sessionPage } from "../list-page.ts";
 import type { ReceiptSpans } from "../receipt-spans.ts";
 import type { InputResult, SessionBackend, SessionKey } from "../session-backend.ts";
 import { unreadStream } from "../unread-stream.ts";
@@ -36,7 +36,6 @@ export interface SessionCallsDeps {
 /** The RPCs about sessions, their inputs and events, and about providers. */
 export function sessionCalls(deps: SessionCallsDeps) {
   const { backend, access, isServing, starts, countInput, maxInputBytes, receipts } = deps;
-  const pages = new Pages();
   return {
     async startSession(request: StartSessionRequest, context: HandlerContext) {
       const wanted = startRequestOf(request);
@@ -63,7 +62,7 @@ export function sessionCalls(deps: SessionCallsDeps) {
     ) {
       const project = access.project(context, projectId);
       const request = { project, size, token, statuses: statusesOf(status) };
-      const { sessions, nextToken } = pages.page(backend.list(project), request);
+      const { sessions, nextToken } = sessionPage(backend.list(project), request);
       return { sessions: sessions.map(sessionMessage), nextPageToken: nextToken };
     },
     async sendInput(request: SendInputRequest, context: HandlerContext) {
