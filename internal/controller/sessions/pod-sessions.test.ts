@@ -222,6 +222,26 @@ describe("sessions that are pods", () => {
     await town.holds(() => town.kube.list(PODS).length === 0);
   });
 
+  it("that were adopted are stopped once they run and answer: their pod is never deleted", async () => {
+    const { sessions } = await town.replica({ leads: true, adopts: true });
+    const labels = { "gastown.io/agent": "x", "gastown.io/session": "one", "gastown.io/provider": "demo" };
+    town.kube.set(PODS, { metadata: { name: "theirs", uid: "u1", labels } });
+    await town.holds(() => sessions.get(request("one"))?.status === "starting");
+    expect(await done(sessions.stop(request("one"), { force: false }, caller, never))).toMatchObject({
+      status: "stopping",
+    });
+    await town.holds(() => town.kube.list(SECRETS).length === 1);
+    expect(town.sidecar.calls).not.toContain("StopAgent");
+    town.sidecar.fails = new DomainError("unavailable", "no route");
+    town.runs();
+    await town.holds(() => town.sidecar.calls.includes("StopAgent"));
+    expect(sessions.get(request("one"))?.status).toBe("stopping");
+    delete town.sidecar.fails;
+    await town.holds(() => sessions.get(request("one"))?.status === "stopped");
+    await town.clock.advance(2 * RETENTION_MS);
+    expect(pod().name).toBe("theirs");
+  });
+
   it("are of one project only, the oldest first, and tell their changes", async () => {
     const { sessions } = await town.replica();
     const seen: string[] = [];

@@ -7,6 +7,7 @@ import type { Logger } from "../../base/logger.ts";
 import { SignalBus } from "../../base/signal-bus.ts";
 import { runTasks, type Task } from "../../base/task-group.ts";
 import { endedTerminal } from "../../bridge/ended-terminal.ts";
+import { byAge } from "../../bridge/list-page.ts";
 import type {
   Caller,
   EventFeed,
@@ -78,7 +79,7 @@ export class PodSessions implements SessionBackend, Task {
   readonly #events: SharedEvents;
   /** Ends stops that are being completed. */
   readonly #life = new AbortController();
-  readonly #stopping = new Map<string, Promise<void>>();
+  readonly #stopping = new Map<string, Promise<unknown>>();
 
   constructor(deps: PodSessionsDeps, options: PodSessionsOptions) {
     this.#deps = deps;
@@ -168,9 +169,7 @@ export class PodSessions implements SessionBackend, Task {
   list(project: string): readonly SessionInfo[] {
     this.#deps.pods.assertSynced();
     const records = [...this.#deps.pods.all()].filter(({ key }) => key.project === project);
-    return records
-      .map((record) => this.#info(record))
-      .sort((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1));
+    return records.map((record) => this.#info(record)).sort(byAge);
   }
 
   changes(project: string, signal: AbortSignal): AsyncIterable<SessionChange> {
@@ -292,7 +291,7 @@ export class PodSessions implements SessionBackend, Task {
   #completeStop(record: SessionRecord): void {
     const { uid, name } = record.pod;
     if (this.#stopping.has(uid)) return;
-    const completing = this.#deps.stopper
+    const completing: Promise<unknown> = this.#deps.stopper
       .complete(record, this.#life.signal)
       .catch((err: unknown) => {
         if (this.#life.signal.aborted) return;

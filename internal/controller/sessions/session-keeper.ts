@@ -100,7 +100,9 @@ export class SessionKeeper implements Task {
     if (isStopping(record)) {
       const askedAt = Date.parse(pod.annotations[ANNOTATIONS.stopRequested] ?? "") || 0;
       const leftMs = askedAt + STOP_LEFT_MS - clock.now();
-      return leftMs > 0 ? leftMs : void (await stopper.complete(record, signal));
+      if (leftMs > 0) return leftMs;
+      if (await stopper.complete(record, signal)) return undefined;
+      // It has yet to run: without its certificate it never would, and could not be stopped.
     }
     if (!isSecured(record)) return undefined;
     if (!isWaiting(record)) return Math.min(await opening.look(record, signal), this.#lookMs());

@@ -30,13 +30,14 @@ export class SessionOpening {
     this.#deps = deps;
   }
 
-  /** @throws DomainError `exhausted`: there are too many sessions, and the pod was deleted again */
+  /** @throws DomainError `exhausted`: there are too many sessions; a pod of ours was deleted again */
   async open(record: SessionRecord, signal: AbortSignal): Promise<void> {
     const { limits, client } = this.#deps;
     try {
       if (isWaiting(record) || !isSecured(record)) await limits.confirm(record, signal);
     } catch (err) {
-      if (err instanceof DomainError && err.kind === "exhausted") await client.delete(record.pod, signal);
+      const isTooMany = err instanceof DomainError && err.kind === "exhausted";
+      if (isTooMany && record.isOwn) await client.delete(record.pod, signal);
       throw err;
     }
     if (isSecured(record)) await this.#certify(record, signal);

@@ -41,25 +41,30 @@ export class SessionStopper {
   }
 
   /**
-   * Completes a requested stop. A pod that never ran, or whose sidecar cannot be reached, is deleted: the
-   * kubelet ends the agent within its grace, and its events are lost.
+   * Completes a requested stop. A pod of ours that never ran, or whose sidecar cannot be reached, is deleted: the
+   * kubelet ends the agent within its grace, and its events are lost. An adopted pod is its creator's: its stop is not
+   * complete before its sidecar answers.
+   *
+   * @returns false: an adopted pod has not run yet, and is stopped once it does
+   * @throws DomainError the sidecar of an adopted pod cannot be reached
    */
-  async complete(record: SessionRecord, signal: AbortSignal): Promise<void> {
-    const { clock, logger, client } = this.#deps;
-    const { pod, key } = record;
+  async complete(record: SessionRecord, signal: AbortSignal): Promise<boolean> {
+    const { clock, logger } = this.#deps;
+    const { pod, key, isOwn } = record;
     const hasRun = pod.status.podIp !== "" && pod.status.containers.some(({ started }) => started);
-    if (isOver(pod)) return this.#ended(record, signal);
-    if (!hasRun) return client.delete(pod, signal);
+    if (isOver(pod)) return await this.#ended(record, signal);
+    if (!hasRun && !isOwn) return false;
+    if (!hasRun) return await this.#delete(record, signal);
     try {
       await this.#stopAgent(record, signal);
     } catch (err) {
       signal.throwIfAborted();
-      if (!(err instanceof DomainError)) throw err;
+      if (!(err instanceof DomainError) || !isOwn) throw err;
       logger.warn({ err, session: key.id, pod: pod.name }, "cannot stop the agent by its sidecar: deleting the pod");
-      return client.delete(pod, signal);
+      return await this.#delete(record, signal);
     }
     logger.info({ session: key.id, pod: pod.name, at: clock.now() }, "session stopped");
-    await this.#ended(record, signal);
+    return await this.#ended(record, signal);
   }
 
   async #stopAgent(record: SessionRecord, signal: AbortSignal): Promise<void> {
@@ -74,8 +79,14 @@ export class SessionStopper {
   }
 
   /** The retention begins. */
-  async #ended({ pod }: SessionRecord, signal: AbortSignal): Promise<void> {
+  async #ended({ pod }: SessionRecord, signal: AbortSignal): Promise<true> {
     const now = new Date(this.#deps.clock.now()).toISOString();
     await this.#deps.client.annotate(pod, { [ANNOTATIONS.stoppedAt]: now }, signal);
+    return true;
+  }
+
+  async #delete({ pod }: SessionRecord, signal: AbortSignal): Promise<true> {
+    await this.#deps.client.delete(pod, signal);
+    return true;
   }
 }

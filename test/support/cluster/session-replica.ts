@@ -94,6 +94,8 @@ export interface ReplicaOptions {
   /** Whether the leader's work runs at all, refused or not; default: yes. */
   readonly keeps?: boolean;
   readonly maxPerProject?: number;
+  /** Whether pods that others make become sessions; default: no. */
+  readonly adopts?: boolean;
 }
 
 /** One replica of the controller, without its port. Its process can end between any two calls. */
@@ -113,27 +115,25 @@ export class Replica implements KubeApi {
 
   constructor(
     { kube, clock, ca, sidecar }: ReplicaDeps,
-    { leads = false, keeps = true, maxPerProject = 50 }: ReplicaOptions = {},
+    { leads = false, keeps = true, maxPerProject = 50, adopts = false }: ReplicaOptions = {},
   ) {
     this.#kube = kube;
     this.leads = leads;
     const [api, logger, random] = [this as KubeApi, silentLogger, () => 0.5];
-    this.pods = new SessionPods({ api, clock, logger, random }, [BINDING]);
+    const bindings = [adopts ? { ...BINDING, adoption: { accounts: ["ci"] } } : BINDING];
+    this.pods = new SessionPods({ api, clock, logger, random }, bindings);
     const connect = () => connectionTo(sidecar, (name) => this.#spend(name));
     const pool = new SidecarPool({ tls: () => ({ cert: "", key: "", ca: "" }), connect }, TOWN);
     const build = (of: KubeApi) => {
       const client = new PodClient(of);
-      const limits = new StartLimits(
-        { clock, pods: this.pods, client, bindings: [BINDING] },
-        { maxPerProject, maxGlobal: 100 },
-      );
+      const limits = new StartLimits({ clock, pods: this.pods, client, bindings }, { maxPerProject, maxGlobal: 100 });
       const secrets = { secrets: new SecretClient(of), notes: new PodNotesClient(of) };
       const certificates = new CertificateReconciler({ ...secrets, ca: () => ca, clock, logger }, TOWN);
       const opening = new SessionOpening({ clock, client, limits, certificates });
       return { client, limits, opening, stopper: new SessionStopper({ clock, logger, client, pool }) };
     };
     const own = build(api);
-    const starting = { bindings: [BINDING], retentionMs: RETENTION_MS, allowClients: () => [], hasTokens: false };
+    const starting = { bindings, retentionMs: RETENTION_MS, allowClients: () => [], hasTokens: false };
     const starter = new SessionStarter({ pods: this.pods, ...own }, starting);
     const providers = new ProviderChecks({ clock, client: own.client }, starting);
     const fenced = build(
