@@ -32,6 +32,25 @@ it("has stopped a session that its control plane forgets at once, because it nev
   await expect(backend.stop({ force: false, graceMs: 0 }, signal)).rejects.toThrow("there is no such session");
 });
 
+it("waits for the end of a session that has failed and whose agent may start again", async () => {
+  const clock = new FakeClock();
+  let looks = 0;
+  const backend = backendOf(
+    {
+      getSession: () => {
+        if (++looks === 4) throw new ConnectError("there is no such session", Code.NotFound);
+        return { status: SessionStatus.FAILED, reason: "CrashLoopBackOff" };
+      },
+      stopSession: () => ({ status: SessionStatus.FAILED }),
+    },
+    clock,
+  );
+  const stopped = backend.stop({ force: false, graceMs: 0 }, signal);
+  const told = expect(stopped).resolves.toEqual({ signal: "", alreadyStopped: false });
+  await clock.until(told, 5_000);
+  expect(looks).toBe(4);
+});
+
 it("does not wait for the end of a session whose node is lost", async () => {
   const clock = new FakeClock();
   const error = "the node n1 does not answer: it is not known whether the agent is running";

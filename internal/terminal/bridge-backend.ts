@@ -56,29 +56,35 @@ export class BridgeBackend extends GRPCSidecarBackend {
     const asked = this.#clock.monotonicMs();
     return this.call(async () => {
       const before = await this.#client.getSession({ sessionId }, within(signal));
-      let { status } = await this.#client.stopSession({ sessionId, force }, within(signal));
-      while (!hasEnded(status)) {
+      const { status } = await this.#client.stopSession({ sessionId, force }, within(signal));
+      let seen = hasEnded(before) || status === SessionStatus.STOPPED ? ENDED : before;
+      while (!hasEnded(seen)) {
         await this.#clock.sleep(LOOK_AGAIN_MS, signal);
-        const { reason, error, ...seen } = await this.#afterStop(signal);
+        seen = await this.#afterStop(signal);
         const waitedMs = this.#clock.monotonicMs() - asked;
-        if (!hasEnded(seen.status) && reason === NODE_LOST && waitedMs >= NODE_LOST_MS)
-          throw new DomainError("unavailable", `${error}; it will be stopped when the node is back`);
-        if (waitedMs >= STOP_LIMIT_MS) throw new DomainError("deadline", "the session has not ended yet");
-        status = seen.status;
+        if (!hasEnded(seen) && seen.reason === NODE_LOST && waitedMs >= NODE_LOST_MS)
+          throw new DomainError("unavailable", `${seen.error}; it will be stopped when the node is back`);
+        if (!hasEnded(seen) && waitedMs >= STOP_LIMIT_MS)
+          throw new DomainError("deadline", "the session has not ended yet");
       }
-      return { signal: "", alreadyStopped: hasEnded(before.status) };
+      return { signal: "", alreadyStopped: hasEnded(before) };
     });
   }
 
   /** A session that never ran may be forgotten as soon as it is stopped. */
-  #afterStop(signal: AbortSignal): Promise<Pick<GetSessionResponse, "status" | "reason" | "error">> {
+  #afterStop(signal: AbortSignal): Promise<Seen> {
     return this.#client.getSession({ sessionId: this.#sessionId }, within(signal)).catch((err) => {
       if (ConnectError.from(err).code !== Code.NotFound) throw err;
-      return { status: SessionStatus.STOPPED, reason: "", error: "" };
+      return ENDED;
     });
   }
 }
 
-function hasEnded(status: SessionStatus): boolean {
-  return status === SessionStatus.STOPPED || status === SessionStatus.FAILED;
+type Seen = Pick<GetSessionResponse, "status" | "reason" | "error" | "stoppedAt">;
+
+const ENDED: Seen = { status: SessionStatus.STOPPED, reason: "", error: "" };
+
+/** One that has failed may still have a program that runs, or starts again: it has not ended before it says when. */
+function hasEnded({ status, stoppedAt }: Seen): boolean {
+  return status === SessionStatus.STOPPED || (status === SessionStatus.FAILED && stoppedAt !== undefined);
 }
