@@ -20,7 +20,7 @@ const PACE_MS = 100;
 const FAULTS: readonly NetworkFault[] = ["reset", "watch-429", "half-line", "watch-503", "list-503", "reset"];
 const FAULT_MS = 2_500;
 const BETWEEN_MS = 6_000;
-/** Our watchdog's 100 s, and the way back. */
+/** Our watchdog's 70 s, and the way back. */
 const SETTLE_MS = 150_000;
 const never = new AbortController().signal;
 

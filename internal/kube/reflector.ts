@@ -41,8 +41,8 @@ export interface ReflectorCounts {
 const RETRY = { firstMs: 800, maxMs: 30_000, factor: 2, resetMs: 120_000 };
 const WATCH_S = { min: 300, spread: 300 };
 const SHORT_WATCH_MS = 1_000;
-/** The API server sends a bookmark about once a minute. */
-const IDLE_MS = 100_000;
+/** More than the minute between two bookmarks, less than the 75 s for which an API server keeps what it can resume. */
+const IDLE_MS = 70_000;
 const MAX_EVENT_BYTES = 16 << 20;
 /** After this many watches that broke without delivering an event, the list is read again. */
 const MAX_FRUITLESS = 3;
