@@ -24,6 +24,8 @@ import type { TestCluster } from "./cluster.ts";
 export const TOWN = "town.example";
 const CA_NAMESPACE = "town-ca";
 const SYSTEM = "town-system";
+/** How long a client's token is valid; it is renewed at half of that. */
+const TOKEN_MS = 120_000;
 /** Beside other work on every core, the start of a program takes long. */
 const READY_MS = 90_000;
 /** How Dockerfile.controller starts it. */
@@ -286,17 +288,14 @@ export class ControllerCluster implements AsyncDisposable {
     given?: string,
   ): { readonly connection: SidecarConnection; readonly client: Client<typeof BridgeService> } {
     const certificate = new X509Certificate(this.#client.cert);
+    const who = { issuer: "shop", subject: "ann", project: "shop", audience: "bridge" };
+    const claims = { ...who, ttlMs: TOKEN_MS, certificate };
+    let [token, madeAt] = ["", Number.NEGATIVE_INFINITY];
     const authorize: Interceptor = (next) => (request) => {
-      const claims = {
-        issuer: "shop",
-        subject: "ann",
-        project: "shop",
-        audience: "bridge",
-        ttlMs: 120_000,
-        certificate,
-      };
-      const token = given ?? mintToken(this.#jwt.privateKey, claims, Date.now());
-      request.header.set("authorization", `Bearer ${token}`);
+      const now = Date.now();
+      const isDue = now - madeAt > TOKEN_MS / 2;
+      if (isDue) [token, madeAt] = [mintToken(this.#jwt.privateKey, claims, now), now];
+      request.header.set("authorization", `Bearer ${given ?? token}`);
       return next(request);
     };
     const tls = { ...this.#client, ca: this.#caPem };
