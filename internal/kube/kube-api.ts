@@ -34,7 +34,8 @@ export interface KubeApi {
    */
   call(request: KubeRequest, signal: AbortSignal): Promise<unknown>;
   /**
-   * The answer's bytes as they come. Never repeats, has no time limit once it began; leaving the loop ends the request.
+   * The answer's bytes as they come; the first chunk is empty, and says that the server has begun to answer. Never
+   * repeats, has no time limit once it began; leaving the loop ends the request.
    */
   stream(request: KubeRequest, signal: AbortSignal): AsyncIterable<Uint8Array>;
 }

@@ -173,6 +173,35 @@ describe("a reflector", () => {
     expect(reflector.isSynced).toBe(true);
   });
 
+  it("is away from a failed attempt until the server answers, which whoever is in a hurry makes sooner", async () => {
+    await start();
+    kube.fault = () => "reset";
+    kube.watches[0]?.reset();
+    await clock.advance(60_000);
+    expect(reflector.isAway).toBe(true);
+    expect(reflector.staleMs).toBe(60_000);
+    kube.fault = () => undefined;
+    const before = watches().length;
+    reflector.hurry();
+    await clock.advance(1_000);
+    reflector.hurry();
+    await settled();
+    expect(watches()).toHaveLength(before + 1);
+    expect(reflector.isAway).toBe(false);
+  });
+
+  it("is not hurried beyond what the server asks for", async () => {
+    await start();
+    kube.fault = () => ({ status: 429, retryAfterMs: 20_000 });
+    kube.watches[0]?.reset();
+    await clock.advance(2_000);
+    const before = watches().length;
+    await clock.advance(10_000);
+    reflector.hurry();
+    await settled();
+    expect(watches()).toHaveLength(before);
+  });
+
   it("notices within 70 s that a watch is silent, and catches up", async () => {
     await start();
     const dead = kube.watches[0];

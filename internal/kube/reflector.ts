@@ -49,6 +49,14 @@ const MAX_FRUITLESS = 3;
 const AUDIT_MS = { min: 600_000, spread: 1_200_000 };
 /** What is under way when the audit's list is read arrives within this. */
 const AUDIT_SETTLE_MS = 10_000;
+/** Between a failure and the next attempt, however much in a hurry somebody is. */
+const HURRY_MS = 1_000;
+
+interface Pause {
+  readonly ms: number;
+  /** By the API server. */
+  readonly isAsked: boolean;
+}
 
 /**
  * A copy of a collection that follows the API server: a paged list, then a watch that is resumed from the last event or
@@ -67,8 +75,13 @@ export class Reflector<T> {
   #position: string | undefined;
   #isSynced = false;
   #contactAt: number;
+  /** When the watch began or brought its last byte. */
+  #watchedAt = 0;
   #fruitless = 0;
   #cutWatch: ((reason: Error) => void) | undefined;
+  #isAway = false;
+  /** Ends the pause before the next attempt; undefined: there is none, or the API server asked for it. */
+  #hurry: (() => void) | undefined;
   /** Keys that changed since the audit began; undefined: none is going on. */
   #touched: Set<string> | undefined;
 
@@ -88,7 +101,17 @@ export class Reflector<T> {
     return this.#isSynced;
   }
 
-  /** Since the API server was last heard. Up to 100 s are normal. */
+  /** The API server did not answer the last attempt: what is not in the store may exist. */
+  get isAway(): boolean {
+    return this.#isAway;
+  }
+
+  /** Somebody asks for what the store does not have: while the server is away it is tried again, once a second. */
+  hurry(): void {
+    this.#hurry?.();
+  }
+
+  /** Since the API server was last heard. Up to 70 s are normal. */
   get staleMs(): number {
     return this.#deps.clock.monotonicMs() - this.#contactAt;
   }
@@ -104,24 +127,34 @@ export class Reflector<T> {
         await this.#watch(signal);
       } catch (err) {
         if (signal.aborted) return;
-        await this.#deps.clock.sleep(this.#failed(err), signal);
+        await this.#pause(this.#failed(err), signal);
       }
     }
   }
 
+  async #pause({ ms, isAsked }: Pause, signal: AbortSignal): Promise<void> {
+    const hurried = new AbortController();
+    const from = this.#deps.clock.monotonicMs();
+    const hurry = () => this.#deps.clock.monotonicMs() - from >= HURRY_MS && hurried.abort();
+    this.#hurry = isAsked ? undefined : hurry;
+    await this.#deps.clock.sleep(ms, AbortSignal.any([signal, hurried.signal])).catch(() => {});
+    this.#hurry = undefined;
+  }
+
   /** Decides where to continue, and answers how long to wait before. */
-  #failed(err: unknown): number {
+  #failed(err: unknown): Pause {
     const mustList = isFault(err, "gone") || isFault(err, "invalid") || this.#fruitless >= MAX_FRUITLESS;
     const isExpected = isFault(err, "gone") && this.#delay.isFresh;
     const delayMs = this.#delay.next();
     if (mustList) [this.#position, this.#fruitless] = [undefined, 0];
-    if (isExpected) return 0; // quiet collections expire
+    if (isExpected) return { ms: 0, isAsked: false }; // quiet collections expire
     this.#counts.failures++;
+    this.#isAway = true;
     const askedMs = err instanceof KubeApiError ? (err.retryAfterMs ?? 0) : 0;
     const waitMs = Math.max(delayMs, askedMs);
     const { path } = this.#collection;
     this.#deps.logger.warn({ err, path, wait_ms: Math.round(waitMs) }, "cannot follow the cluster: trying again");
-    return waitMs;
+    return { ms: waitMs, isAsked: askedMs > 0 };
   }
 
   async #list(signal: AbortSignal): Promise<void> {
@@ -144,7 +177,7 @@ export class Reflector<T> {
     const startedAt = clock.monotonicMs();
     this.#counts.watches++;
     this.#fruitless++;
-    this.#heard();
+    this.#watchedAt = startedAt;
     this.#cutWatch = (reason) => cut.abort(reason);
     const watchdog = this.#watchSilence(cut, signal);
     try {
@@ -197,7 +230,8 @@ export class Reflector<T> {
   }
 
   #heard(): void {
-    this.#contactAt = this.#deps.clock.monotonicMs();
+    this.#isAway = false;
+    this.#contactAt = this.#watchedAt = this.#deps.clock.monotonicMs();
   }
 
   async *#listened(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
@@ -212,7 +246,8 @@ export class Reflector<T> {
     const { clock } = this.#deps;
     const either = AbortSignal.any([signal, cut.signal]);
     try {
-      for (let leftMs = IDLE_MS; leftMs > 0; leftMs = IDLE_MS - this.staleMs) await clock.sleep(leftMs, either);
+      const left = () => IDLE_MS - (clock.monotonicMs() - this.#watchedAt);
+      for (let leftMs = IDLE_MS; leftMs > 0; leftMs = left()) await clock.sleep(leftMs, either);
       cut.abort(new DomainError("unavailable", `the watch was silent for ${IDLE_MS} ms`));
     } catch {
       // It has ended.

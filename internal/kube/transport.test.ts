@@ -291,11 +291,14 @@ describe("the transport to the Kubernetes API", () => {
       request.on("close", () => left.resolve());
       response.write("a\n");
     };
+    const chunks: string[] = [];
     for await (const chunk of transport(clock).stream({ ...get, timeoutMs: 1_000 }, never)) {
-      expect(Buffer.from(chunk).toString()).toBe("a\n");
+      chunks.push(Buffer.from(chunk).toString());
+      if (chunks.length === 1) continue;
       await clock.advance(3_600_000);
       break;
     }
+    expect(chunks).toEqual(["", "a\n"]);
     await left.promise;
     expect(clock.sleeping).toBe(0);
   });

@@ -68,6 +68,7 @@ export class KubeTransport implements KubeApi {
     const either = AbortSignal.any([signal, done.signal]);
     try {
       const { body } = await this.#opened(request, either);
+      yield new Uint8Array();
       for await (const chunk of body) yield chunk as Uint8Array;
     } catch (err) {
       either.throwIfAborted();

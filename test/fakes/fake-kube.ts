@@ -128,6 +128,7 @@ export class FakeKube implements KubeApi {
     signal.addEventListener("abort", stopped, { once: true });
     this.watches.push(watch.of(request));
     try {
+      yield new Uint8Array();
       yield* watch.chunks();
     } finally {
       signal.removeEventListener("abort", stopped);

@@ -33,6 +33,7 @@ export type SessionPodListener = (change: {
 export class SessionPods implements Task {
   readonly #clock: Clock;
   readonly #reflectors: readonly Reflector<ObservedPod>[];
+  readonly #bindings: readonly NamespaceBinding[];
   readonly #changed = new SignalBus();
   readonly #listeners = new Set<SessionPodListener>();
   /** By project and id; of several pods with one id the first is the session. */
@@ -40,6 +41,7 @@ export class SessionPods implements Task {
 
   constructor(deps: SessionPodsDeps, bindings: readonly NamespaceBinding[]) {
     this.#clock = deps.clock;
+    this.#bindings = bindings;
     this.#reflectors = bindings.map((binding) => {
       const onDelta = (delta: Delta<ObservedPod>) => this.#take(delta, binding);
       const pods = { path: podsPath(binding.name), labelSelector: LABELS.agent, project: observePod };
@@ -92,9 +94,20 @@ export class SessionPods implements Task {
     }
   }
 
-  /** @throws DomainError `unavailable` before the first list of the cluster: an unknown session may exist */
+  /** @throws DomainError `unavailable` before the first list of the cluster */
   assertSynced(): void {
     if (!this.isSynced) throw new DomainError("unavailable", "the controller has not read the cluster yet");
+  }
+
+  /**
+   * That a session is unknown means that the project has none of that id.
+   * @throws DomainError `unavailable` while the API server does not answer: another replica may have started it
+   */
+  assertFollows(project: string): void {
+    this.assertSynced();
+    const away = this.#reflectors.filter((each, i) => each.isAway && this.#bindings[i]?.project === project);
+    for (const each of away) each.hurry();
+    if (away.length > 0) throw new DomainError("unavailable", "the API server does not answer: try again");
   }
 
   #take(delta: Delta<ObservedPod>, binding: NamespaceBinding): void {

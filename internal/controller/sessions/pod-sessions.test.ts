@@ -271,6 +271,21 @@ describe("sessions that are pods", () => {
     await expect(made.sessions.start(request("one"), caller, never)).rejects.toEqual(unavailable);
   });
 
+  it("are not denied by a replica that does not hear of them, and known to it once somebody has asked", async () => {
+    const [first, second] = [await town.replica(), await town.replica()];
+    const watches = town.kube.watches.slice(town.kube.watches.length / 2);
+    town.kube.fault = ({ query }) => (query?.["watch"] === true ? "reset" : undefined);
+    for (const watch of watches) watch.reset();
+    await town.clock.advance(60_000);
+    await done(first.sessions.start(request("one"), caller, never));
+    const asked = () => second.sessions.get(request("one"));
+    expect(asked).toThrow(expect.objectContaining({ kind: "unavailable" }));
+    town.kube.fault = () => undefined;
+    await settle();
+    expect(asked()).toMatchObject({ id: "one" });
+    expect(second.sessions.get(request("none"))).toBeUndefined();
+  });
+
   it("made by others are none without adoption, and never take the place of ours", async () => {
     const { sessions, pods } = await town.replica();
     await done(sessions.start(request("one"), caller, never));

@@ -148,7 +148,7 @@ export class PodSessions implements SessionBackend, Task {
 
   get(key: SessionKey): SessionInfo | undefined {
     const record = this.#deps.pods.get(key);
-    if (record === undefined) this.#deps.pods.assertSynced();
+    if (record === undefined) this.#deps.pods.assertFollows(key.project);
     return record && this.#info(record);
   }
 
@@ -278,7 +278,7 @@ export class PodSessions implements SessionBackend, Task {
   #record(key: SessionKey): SessionRecord {
     const record = this.#deps.pods.get(key);
     if (record !== undefined) return record;
-    this.#deps.pods.assertSynced();
+    this.#deps.pods.assertFollows(key.project);
     throw new DomainError("not-found", `there is no session ${JSON.stringify(key.id)}`);
   }
 
