@@ -1,8 +1,5 @@
-import { execFile } from "node:child_process";
 import { join } from "node:path";
-import { promisify } from "node:util";
-import { DomainError } from "../../internal/base/errors.ts";
-import { component } from "../../test/support/cluster/components.ts";
+import { runInNetwork } from "../../test/support/cluster/run-in-network.ts";
 import type { Measured } from "../report/row.ts";
 import type { Part } from "./parts.ts";
 
@@ -30,12 +27,6 @@ export async function measureInNetwork(
   say: (text: string) => void,
   signal: AbortSignal,
 ): Promise<PartFound> {
-  const tool = await component("cluster");
-  if ("missing" in tool) throw new DomainError("unavailable", tool.missing);
   const program = join(import.meta.dirname, "part-program.ts");
-  const args = ["in", process.execPath, ...process.execArgv, program, part, quick ? "quick" : "full", image];
-  const env = { ...process.env, GT_CLUSTER: name };
-  const running = promisify(execFile)(tool.path, args, { env, signal, maxBuffer: 1 << 26 });
-  running.child.stderr?.on("data", (text: string) => say(text.trimEnd()));
-  return JSON.parse((await running).stdout) as PartFound;
+  return (await runInNetwork(name, [program, part, quick ? "quick" : "full", image], say, signal)) as PartFound;
 }

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { ControllerCluster, type RunningReplica } from "../../test/support/cluster/controller-cluster.ts";
+import { LIVE_POD_PROVIDER, livePod, livePodProvider } from "../../test/support/cluster/live-pod.ts";
 import { type Measured, measured } from "../report/row.ts";
 import { quantile } from "../stats.ts";
 import type { ClusterBench } from "./cluster-bench.ts";
-import { LIVE_POD_PROVIDER, livePod, livePodProvider } from "./live-pod.ts";
 import { pretendedSession } from "./pretended-session.ts";
 
 /** With an agent. */

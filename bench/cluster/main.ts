@@ -1,15 +1,11 @@
 // Measures the controller on a real API server. `--help` says what can be chosen.
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import type { TestContext } from "vitest";
+import { writeFile } from "node:fs/promises";
 import { DomainError } from "../../internal/base/errors.ts";
 import { parseFlags } from "../../internal/cli/flags.ts";
 import { runMain } from "../../internal/cli/run-main.ts";
 import { setup as buildPrograms } from "../../test/support/build-programs.ts";
-import { type TestCluster, testCluster } from "../../test/support/cluster/cluster.ts";
-import { component } from "../../test/support/cluster/components.ts";
-import { Containers } from "../../test/support/cluster/containers.ts";
+import { testCluster } from "../../test/support/cluster/cluster.ts";
+import { demoImage } from "../../test/support/cluster/demo-image.ts";
 import { writeResults } from "../report/results.ts";
 import { type Measured, rowOf } from "../report/row.ts";
 import { runFacts, runLine, table } from "../report/run-report.ts";
@@ -68,16 +64,4 @@ function partNamed(name: string): Part {
   const found = PARTS.find((part) => part === name);
   if (found === undefined) throw new DomainError("invalid", `--only takes ${PARTS.join(", ")}, not "${name}"`);
   return found;
-}
-
-async function demoImage(cluster: TestCluster): Promise<string> {
-  const containers = await component("containers");
-  if ("missing" in containers) throw new DomainError("unavailable", containers.missing);
-  const dir = await mkdtemp(join(tmpdir(), "gt-load-"));
-  try {
-    const archive = join(dir, "image.tar");
-    return await cluster.load(archive, await (await Containers.here({} as TestContext)).build("demo", archive));
-  } finally {
-    await rm(dir, { recursive: true });
-  }
 }

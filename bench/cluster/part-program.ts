@@ -1,11 +1,8 @@
 // One part of `bench:cluster`, in the network of a cluster that `main.ts` has made; writes what it found to stdout.
-import { execFile } from "node:child_process";
-import { promisify } from "node:util";
 import { DomainError } from "../../internal/base/errors.ts";
 import { runMain } from "../../internal/cli/run-main.ts";
 import { kubeconfigCredentials } from "../../internal/kube/access/kubeconfig.ts";
-import { testCluster } from "../../test/support/cluster/cluster.ts";
-import { component } from "../../test/support/cluster/components.ts";
+import { clusterControl, testCluster } from "../../test/support/cluster/cluster.ts";
 import type { PartFound } from "./in-network.ts";
 import { MEASURES, type Part } from "./parts.ts";
 
@@ -26,7 +23,7 @@ await runMain({ name: "bench:cluster part" }, async ({ argv, stdout, stderr, sig
 });
 
 async function stopScheduler(): Promise<void> {
-  const tool = await component("cluster");
-  if ("missing" in tool) throw new DomainError("unavailable", tool.missing);
-  await promisify(execFile)(tool.path, ["stop", "scheduler"]);
+  const control = await clusterControl();
+  if ("missing" in control) throw new DomainError("unavailable", control.missing);
+  await control("stop", "scheduler");
 }

@@ -100,4 +100,11 @@ export const GROUPS: readonly Group[] = [
       /^load/,
     ],
   },
+  {
+    title: "The controller in a cluster that goes wrong",
+    files: ["controller"],
+    about:
+      "Three replicas and pods with the demo agent on a real node, while replicas, API server, etcd, kubelet, pods, Secrets, agents and serving halves are killed, silenced or damaged at random; each receipt is compared with what its agent took. `npm run soak -- --only controller`.",
+    rows: [/lost, doubled/, /controller: (?:sessions|messages|events|gaps)/, /never ended/],
+  },
 ];

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { anonymousMiB } from "../../../bench/proc.ts";
 import type { RunningBridge } from "../../support/bridge/bridge-folder.ts";
+import { descriptors, keptMiB } from "../held.ts";
 
 /** What a part of the fleet holds at one moment. */
 interface Held {
@@ -50,14 +51,6 @@ function heldBy(pids: readonly number[]): Held {
     descriptors: alive.reduce((all, { open }) => all + open, 0),
   };
 }
-
-async function keptMiB(healthUrl: string): Promise<number> {
-  const text = await fetch(`${healthUrl}/metrics`).then((answer) => answer.text());
-  const kept = /^nodejs_(?:heap_space_size_used_bytes\{space="(?:old|large_object)"\}|external_memory_bytes) (\d+)/gm;
-  return [...text.matchAll(kept)].reduce((all, [, bytes]) => all + Number(bytes), 0) / 1024 / 1024;
-}
-
-const descriptors = (pid: number) => readdirSync(`/proc/${pid}/fd`).length;
 
 /** A process may end while it is looked at. */
 function orZero(read: () => number): number {

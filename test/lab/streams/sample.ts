@@ -1,7 +1,7 @@
-import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { anonymousMiB, residentMiB, tmuxPid } from "../../../bench/proc.ts";
 import type { RunningSidecar } from "../../support/sidecar/sidecar.ts";
+import { descriptors } from "../held.ts";
 
 /** What a run costs at one moment; a part that is being started again at that moment counts as NaN. */
 export interface Sample {
@@ -25,10 +25,6 @@ export function takeSample(sidecar: RunningSidecar, atSeconds: number): Sample {
     supervisingDescriptors: orNaN(() => descriptors(supervising)),
     tmuxMiB: orNaN(() => residentMiB(tmuxPid(join(sidecar.stateDir, "tmux.sock")))),
   };
-}
-
-function descriptors(pid: number): number {
-  return readdirSync(`/proc/${pid}/fd`).length;
 }
 
 function orNaN(read: () => number): number {

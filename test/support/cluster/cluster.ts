@@ -46,24 +46,28 @@ export async function testCluster(
   if ("missing" in kubectl) return kubectl;
   const given = process.env["KUBECONFIG"] ?? "";
   if (given !== "") return new KubeconfigCluster(kubectl.path, given, undefined);
+  const control = await clusterControl({ GT_CLUSTER: name, GT_APISERVER_FLAGS: apiServerFlags.join(" ") });
+  if ("missing" in control) return control;
+  const kubeconfig = (await control("up", ...(node === "none" ? ["--no-node"] : []))).trim().split("\n").at(-1) ?? "";
+  return new KubeconfigCluster(kubectl.path, kubeconfig, control);
+}
+
+/** Commands of the program that makes clusters. `env`: which one; by default the one in whose network this runs. */
+export async function clusterControl(
+  env: NodeJS.ProcessEnv = {},
+): Promise<NonNullable<TestCluster["control"]> | { readonly missing: string }> {
   const tool = await component("cluster");
   if ("missing" in tool) return tool;
   const call = async (args: readonly string[]) => {
-    const { stdout } = await run(tool.path, [...args], {
-      env: { ...process.env, GT_CLUSTER: name, GT_APISERVER_FLAGS: apiServerFlags.join(" ") },
-      timeout: 5 * MINUTE,
-      maxBuffer: 1 << 24,
-    });
-    return stdout;
+    const options = { env: { ...process.env, ...env }, timeout: 5 * MINUTE, maxBuffer: 1 << 24 };
+    return (await run(tool.path, [...args], options)).stdout;
   };
-  const control = async (...args: readonly string[]) => {
+  return async (...args) => {
     const out = await call(args);
     // A killed API server holds its port until the kernel has removed it. One started before that fails to listen.
     if (args.join(" ") === "crash apiserver") await call(["in", "bash", "-c", API_PORT_FREE]);
     return out;
   };
-  const kubeconfig = (await control("up", ...(node === "none" ? ["--no-node"] : []))).trim().split("\n").at(-1) ?? "";
-  return new KubeconfigCluster(kubectl.path, kubeconfig, control);
 }
 
 class KubeconfigCluster implements TestCluster {

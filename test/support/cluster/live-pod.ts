@@ -1,6 +1,6 @@
-import { SessionStatus } from "../../internal/gen/bridge/v1/bridge_pb.ts";
-import type { ControllerCluster, RunningReplica } from "../../test/support/cluster/controller-cluster.ts";
-import { until } from "../../test/support/sidecar/sidecar.ts";
+import { SessionStatus } from "../../../internal/gen/bridge/v1/bridge_pb.ts";
+import { until } from "../sidecar/sidecar.ts";
+import type { ControllerCluster, RunningReplica } from "./controller-cluster.ts";
 
 /** A session in a pod that runs. */
 export interface LivePod {
@@ -27,12 +27,14 @@ export async function livePod(town: ControllerCluster, replica: RunningReplica, 
   const isRunning = async () =>
     (await client.getSession({ sessionId: id })).status === SessionStatus.RUNNING || undefined;
   await until(`session ${id} running`, 60_000, isRunning, log);
-  const own = ["-n", town.agents, "get", "pod", "-l", `gastown.io/session=${id}`, "-o", "name"];
-  const pod = (await town.cluster.kubectl(own)).trim();
-  const taken = async () => {
-    const text = await town.cluster.kubectl(["-n", town.agents, "exec", pod, "-c", "agent", "--", "cat", LOG]);
-    const lines = text.split("\n").filter((line) => line !== "");
-    return lines.map((line) => (JSON.parse(line) as { readonly text: string }).text);
-  };
-  return { id, taken };
+  return { id, taken: () => takenIn(town, id) };
+}
+
+/** The messages that the agent of such a session took, oldest first. */
+export async function takenIn({ agents, cluster }: ControllerCluster, id: string): Promise<readonly string[]> {
+  const own = ["-n", agents, "get", "pod", "-l", `gastown.io/session=${id}`, "-o", "name"];
+  const pod = (await cluster.kubectl(own)).trim();
+  const text = await cluster.kubectl(["-n", agents, "exec", pod, "-c", "agent", "--", "cat", LOG]);
+  const lines = text.split("\n").filter((line) => line !== "");
+  return lines.map((line) => (JSON.parse(line) as { readonly text: string }).text);
 }
