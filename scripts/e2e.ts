@@ -3,18 +3,27 @@
 //   npm run e2e                    the image, its hostile neighbours, and a pod on a Kubernetes node
 //   npm run e2e -- PATTERN …       the files that match; vitest's own options work too
 //
-// KUBECONFIG names a cluster to use (kind: the image is loaded into it; else GT_E2E_IMAGE names one that it has).
-import { spawn } from "node:child_process";
-import { packaged, root, toolEnvironment } from "./step.ts";
+// The last line is "N passed, N failed, N skipped". KUBECONFIG names a cluster to use (kind: the image is loaded into
+// it; else GT_E2E_IMAGE names one that it has).
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { countsLine, plus } from "./testing/counts.ts";
+import { prepareTests } from "./testing/prepare-tests.ts";
+import { runVitest } from "./testing/run-vitest.ts";
 
 const FILES = ["test/e2e/image", "test/e2e/hostile", "test/e2e/cluster"];
 
+process.env["GT_E2E"] = "full";
+process.env["GT_TEST_ORPHANS"] ??= "10000";
 const patterns = process.argv.slice(2);
-const child = spawn(packaged("vitest"), ["run", "--project", "e2e", ...(patterns.length > 0 ? patterns : FILES)], {
-  cwd: root,
-  env: { ...toolEnvironment(), GT_E2E: "full", GT_TEST_ORPHANS: process.env["GT_TEST_ORPHANS"] ?? "10000" },
-  stdio: "inherit",
-});
-child.on("exit", (code) => {
-  process.exitCode = code ?? 1;
-});
+const scratch = await mkdtemp(join(tmpdir(), "gt-e2e-"));
+try {
+  const setUp = await prepareTests(scratch);
+  const tests = await runVitest(["--project", "e2e", ...(patterns.length > 0 ? patterns : FILES)], scratch);
+  const counts = plus(setUp, tests);
+  console.log(countsLine(counts));
+  process.exitCode = counts.failed > 0 ? 1 : 0;
+} finally {
+  await rm(scratch, { recursive: true, force: true });
+}

@@ -59,7 +59,7 @@ export class SoakSession {
     let reading: Promise<void> | undefined;
     try {
       await this.#begin();
-      reading = this.#read();
+      reading = this.#read().catch((err: unknown) => this.#fault(`its reader: ${err}`));
       await this.#reaches(SessionStatus.RUNNING);
       this.#counts.sessions++;
       this.isRunning = true;
@@ -76,7 +76,7 @@ export class SoakSession {
     } finally {
       this.isRunning = false;
       this.#reading.abort();
-      await reading?.catch((err: unknown) => this.#fault(`its reader: ${err}`));
+      await reading;
     }
   }
 
@@ -168,7 +168,8 @@ export class SoakSession {
         for await (const event of this.#town.any().client.streamEvents(request, { signal })) this.#take(event);
       } catch (err) {
         if (signal.aborted || ConnectError.from(err).code === Code.NotFound) return;
-        if (!passes(err)) throw err;
+        // A stream ends with the token that it was opened with.
+        if (!passes(err) && ConnectError.from(err).code !== Code.Unauthenticated) throw err;
       }
       this.#counts.returns++;
       await sleep(AGAIN_MS);
