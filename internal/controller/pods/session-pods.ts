@@ -105,9 +105,14 @@ export class SessionPods implements Task {
    */
   assertFollows(project: string): void {
     this.assertSynced();
+    if (this.catchUp(project)) throw new DomainError("unavailable", "the API server does not answer: try again");
+  }
+
+  /** Where the API server did not answer it is asked again, soon; whether that is so. */
+  catchUp(project: string): boolean {
     const away = this.#reflectors.filter((each, i) => each.isAway && this.#bindings[i]?.project === project);
     for (const each of away) each.hurry();
-    if (away.length > 0) throw new DomainError("unavailable", "the API server does not answer: try again");
+    return away.length > 0;
   }
 
   #take(delta: Delta<ObservedPod>, binding: NamespaceBinding): void {

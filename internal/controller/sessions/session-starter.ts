@@ -65,6 +65,7 @@ export class SessionStarter {
     const plan = sessionPodPlan({ ...request, startedBy: caller.identity }, binding, options);
     limits.assertRoom(request.project);
     const record = recordOf(await this.#create(binding, plan, signal), binding);
+    pods.catchUp(request.project); // the API server has just answered
     sameSession(record, request);
     await opening.open(record, signal).catch((err) => {
       throw isFault(err, "not-found") ? deletedMeanwhile() : err;
