@@ -202,6 +202,14 @@ describe("a reflector", () => {
     expect(watches()).toHaveLength(before);
   });
 
+  it("waits no longer than a minute, however much Retry-After asks", async () => {
+    kube.fault = () => ({ status: 503, retryAfterMs: 86_400_000 });
+    await start();
+    kube.fault = () => undefined;
+    await clock.advance(60_000);
+    expect(reflector.isSynced).toBe(true);
+  });
+
   it("notices within 70 s that a watch is silent, and catches up", async () => {
     await start();
     const dead = kube.watches[0];

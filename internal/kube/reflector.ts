@@ -39,6 +39,8 @@ export interface ReflectorCounts {
 
 /** client-go's numbers. */
 const RETRY = { firstMs: 800, maxMs: 30_000, factor: 2, resetMs: 120_000 };
+/** What answers may be something on the way, with the time of its own maintenance: the API server asks for seconds. */
+const MAX_ASKED_MS = 60_000;
 const WATCH_S = { min: 300, spread: 300 };
 const SHORT_WATCH_MS = 1_000;
 /** More than the minute between two bookmarks, less than the 75 s for which an API server keeps what it can resume. */
@@ -151,7 +153,7 @@ export class Reflector<T> {
     this.#counts.failures++;
     this.#isAway = true;
     const askedMs = err instanceof KubeApiError ? (err.retryAfterMs ?? 0) : 0;
-    const waitMs = Math.max(delayMs, askedMs);
+    const waitMs = Math.max(delayMs, Math.min(askedMs, MAX_ASKED_MS));
     const { path } = this.#collection;
     this.#deps.logger.warn({ err, path, wait_ms: Math.round(waitMs) }, "cannot follow the cluster: trying again");
     return { ms: waitMs, isAsked: askedMs > 0 };
