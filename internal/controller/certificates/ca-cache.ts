@@ -36,11 +36,14 @@ export class CaCache implements Task {
     return this.#current !== undefined;
   }
 
-  /** @throws DomainError `unavailable` before it was read */
+  /** @throws DomainError `unavailable` before it was read, and once the CA has expired */
   get(): CaMaterial {
-    if (this.#current !== undefined) return this.#current;
     const { namespace, secret } = this.#secret;
-    throw new DomainError("unavailable", `the CA's Secret ${namespace}/${secret} was not read yet`);
+    if (this.#current === undefined) {
+      throw new DomainError("unavailable", `the CA's Secret ${namespace}/${secret} was not read yet`);
+    }
+    if (this.#current.signer.certificate.validToDate.getTime() > this.#deps.clock.now()) return this.#current;
+    throw new DomainError("unavailable", `the CA in the Secret ${namespace}/${secret} has expired`);
   }
 
   /** Because this replica has written it. */

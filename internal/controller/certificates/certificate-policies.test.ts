@@ -61,8 +61,18 @@ describe("a session's Secret", () => {
 
   it("is renewed at times that are spread over hours", async () => {
     const leaves = await Promise.all(Array.from({ length: 20 }, () => newSessionCertificate(IDENTITY, ca, NOW)));
-    const times = leaves.map(({ leaf }) => renewalTime(leaf));
+    const times = leaves.map(({ leaf }) => renewalTime(leaf, ca));
     expect(Math.max(...times) - Math.min(...times)).toBeGreaterThan(HOUR_MS);
+  });
+
+  it("is left alone when its certificate ends with its CA: the next one would end then, too", async () => {
+    const end = ca.signer.certificate.validToDate.getTime();
+    for (const leftMs of [20 * HOUR_MS, HOUR_MS / 6]) {
+      const last = secret({}, await leafFor(IDENTITY, ca, end - leftMs));
+      for (const now of [end - leftMs, end - 1, end + HOUR_MS]) {
+        expect(decide(last, { now })).toEqual({ type: "keep", renewAt: Number.POSITIVE_INFINITY });
+      }
+    }
   });
 
   it("has a certificate for servers only, valid for a day, by the session's two names", async () => {

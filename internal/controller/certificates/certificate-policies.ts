@@ -31,7 +31,7 @@ export interface CertificateCase {
 
 /** What to do about a Secret. */
 export type CertificateAction =
-  /** Nothing to do until the certificate is due for renewal (wall clock, ms). */
+  /** Nothing to do until the certificate is due for renewal (wall clock, ms); Infinity: it ends with its CA. */
   | { readonly type: "keep"; readonly renewAt: number }
   /** Write a new key and certificate. */
   | { readonly type: "issue"; readonly why: string }
@@ -70,7 +70,7 @@ export function certificateAction(one: CertificateCase): CertificateAction {
     const action = check(facts);
     if (action !== undefined) return action;
   }
-  return { type: "keep", renewAt: facts.leaf === undefined ? one.now : renewalTime(facts.leaf) };
+  return { type: "keep", renewAt: facts.leaf === undefined ? one.now : renewalTime(facts.leaf, one.ca) };
 }
 
 /**
@@ -123,7 +123,7 @@ const POLICIES: readonly Policy[] = [
   policy("not-yet-valid", ({ leaf, now }) => (leaf && leaf.validFromDate.getTime() > now ? "issue" : undefined)),
 
   // Half of its life is over; an expired one too.
-  policy("renewal-due", ({ leaf, now }) => (leaf && renewalTime(leaf) <= now ? "issue" : undefined)),
+  policy("renewal-due", ({ leaf, ca, now }) => (leaf && renewalTime(leaf, ca) <= now ? "issue" : undefined)),
 
   // The CAs that the sidecar's callers may come from have changed.
   policy("bundle-stale", ({ secret, ca }) => (secret.data["ca.crt"] === ca.bundle ? undefined : "refresh")),

@@ -87,7 +87,7 @@ export class CertificateReconciler {
         await this.#write(session, data, secret, signal);
         this.#tellWritten(session, action, data);
         await this.#announce(session, data, signal);
-        return { type: "current", again: { inMs: Math.max(0, renewalTime(leafOf(data)) - clock.now()) } };
+        return { type: "current", again: { inMs: Math.max(0, renewalTime(leafOf(data), ca) - clock.now()) } };
       }
       case "recreate":
         if (secret !== undefined) await secrets.delete(namespace, secret.name, secret, signal);

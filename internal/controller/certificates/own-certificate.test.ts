@@ -6,10 +6,12 @@ import { newAuthority } from "../../pki/authority.ts";
 import { newKeyPair, privateKeyPem } from "../../pki/key-pair.ts";
 import type { TlsFiles } from "../../pki/tls-files.ts";
 import { CaCache } from "./ca-cache.ts";
-import type { CaMaterial } from "./ca-secret.ts";
+import { type CaMaterial, readCaSecret } from "./ca-secret.ts";
 import { OwnCertificate, type OwnNames } from "./own-certificate.ts";
 
 const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const URI = "spiffe://town.example/ns/gastown/controller";
 
 describe("the controller's own certificate and its CA", () => {
   let clock: FakeClock;
@@ -25,9 +27,11 @@ describe("the controller's own certificate and its CA", () => {
     expect(clock.sleeping).toBe(0);
   });
 
-  async function authority(): Promise<{ readonly "ca.crt": string; readonly "ca.key": string }> {
+  /** One of 30 days, of which so much is left. */
+  async function authority(leftMs = 30 * DAY_MS): Promise<{ readonly "ca.crt": string; readonly "ca.key": string }> {
     const keys = await newKeyPair("ecdsa-p384");
-    const options = { name: "town", trustDomain: "town.example", days: 30, now: clock.now() };
+    const now = clock.now() + leftMs - 30 * DAY_MS;
+    const options = { name: "town", trustDomain: "town.example", days: 30, now };
     return { "ca.crt": newAuthority(keys, options), "ca.key": privateKeyPem(keys.privateKey) };
   }
   function cache(
@@ -64,8 +68,7 @@ describe("the controller's own certificate and its CA", () => {
 
   it("names the controller for calls, and its hosts for its port", async () => {
     const data = await authority();
-    const uri = "spiffe://town.example/ns/gastown/controller";
-    const client = certificate({ type: "client", uri });
+    const client = certificate({ type: "client", uri: URI });
     const server = certificate({ type: "server", hosts: ["gastown.gastown.svc", "127.0.0.1"] });
     cache(
       () => data,
@@ -77,13 +80,13 @@ describe("the controller's own certificate and its CA", () => {
     await count(client.made, 1);
     await count(server.made, 1);
     const [first, second] = [client.made, server.made].map(([files]) => new X509Certificate(files?.cert ?? ""));
-    expect([first?.subjectAltName, first?.keyUsage]).toEqual([`URI:${uri}`, ["1.3.6.1.5.5.7.3.2"]]);
+    expect([first?.subjectAltName, first?.keyUsage]).toEqual([`URI:${URI}`, ["1.3.6.1.5.5.7.3.2"]]);
     expect(second?.subjectAltName).toBe("DNS:gastown.gastown.svc, IP Address:127.0.0.1");
     expect(client.own.files?.ca).toBe(data["ca.crt"]);
   });
 
   it("is renewed with a new key at half of its life, and when the CA changes", async () => {
-    const { own, made } = certificate({ type: "client", uri: "spiffe://town.example/ns/gastown/controller" });
+    const { own, made } = certificate({ type: "client", uri: URI });
     let data = await authority();
     const seen: CaMaterial[] = [];
     cache(
@@ -102,6 +105,50 @@ describe("the controller's own certificate and its CA", () => {
     await clock.advance(HOUR_MS);
     await count(made, 3);
     expect(made.at(-1)?.ca).toBe(data["ca.crt"]);
+  });
+
+  it("is renewed within a minute when its machine was suspended until after it was due", async () => {
+    const { own, made } = certificate({ type: "client", uri: URI });
+    const data = await authority();
+    cache(
+      () => data,
+      (ca) => own.follow(ca),
+    );
+    await count(made, 1);
+    clock.jump(30 * HOUR_MS);
+    await clock.advance(60_000);
+    await count(made, 2);
+    expect(new X509Certificate(made[1]?.cert ?? "").validToDate.getTime()).toBeGreaterThan(clock.now());
+  });
+
+  it.each([10 * 60_000, -1])("is made once of a CA that ends in %i ms, and not over and over", async (leftMs) => {
+    const { own, made } = certificate({ type: "client", uri: URI });
+    const data = await authority(HOUR_MS);
+    clock.jump(HOUR_MS - leftMs);
+    own.follow(readCaSecret(data, clock.now() - HOUR_MS));
+    await count(made, 1);
+    // As long as the next ones would take.
+    for (let i = 0; i < 5; i++) await newKeyPair("ecdsa-p384");
+    await clock.advance(HOUR_MS);
+    expect(made).toHaveLength(1);
+  });
+
+  it("is not given out, the CA, once it has expired", async () => {
+    const data = await authority(HOUR_MS);
+    const ca = cache(
+      () => data,
+      () => {},
+      HOUR_MS,
+    );
+    await clock.advance(HOUR_MS / 2);
+    expect(ca.get().bundle).toBe(data["ca.crt"]);
+    await clock.advance(HOUR_MS);
+    expect(() => ca.get()).toThrow(
+      expect.objectContaining({
+        kind: "unavailable",
+        message: "the CA in the Secret gastown-ca/gastown-ca has expired",
+      }),
+    );
   });
 
   it("keeps the CA that it has when the Secret is damaged or gone", async () => {

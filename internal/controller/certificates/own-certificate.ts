@@ -23,6 +23,8 @@ export type OwnNames =
   | { readonly type: "server"; readonly hosts: readonly string[] };
 
 const RETRY_MS = 5_000;
+/** A timer stands still while the machine is suspended, and a certificate's life does not. */
+const LOOK_MS = 60_000;
 
 /**
  * A certificate of the controller itself, made from the sessions' CA and held in memory: 24 hours, renewed at half of
@@ -65,7 +67,7 @@ export class OwnCertificate implements Task {
         if (this.#ca === undefined) await this.#changed.next(signal);
         if (this.#ca !== undefined && clock.now() >= this.#renewAt) await this.#renew(this.#ca);
         const leftMs = this.#renewAt - clock.now();
-        if (leftMs > 0) await this.#changed.nextOrAfter(leftMs, clock, signal);
+        if (leftMs > 0) await this.#changed.nextOrAfter(Math.min(leftMs, LOOK_MS), clock, signal);
       } catch (err) {
         if (signal.aborted) return;
         logger.error({ err, use: this.#names.type }, "cannot create the controller's own certificate");
@@ -90,7 +92,7 @@ export class OwnCertificate implements Task {
     await this.#deps.onRenewed?.(files);
     this.#files = files;
     this.#changed.notify();
-    if (this.#ca === ca) this.#renewAt = renewalTime(new X509Certificate(pem));
+    if (this.#ca === ca) this.#renewAt = renewalTime(new X509Certificate(pem), ca);
   }
 }
 

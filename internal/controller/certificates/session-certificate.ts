@@ -61,11 +61,13 @@ export async function newSessionCertificate(
 
 /**
  * When a certificate is replaced, wall clock, ms: at half of its life, spread over a fifth of it by its serial, so that
- * certificates of one hour are not all renewed in one minute. The same for every replica that asks.
+ * certificates of one hour are not all renewed in one minute. The same for every replica that asks. Infinity for one
+ * that ends with its CA: the next would end then too.
  */
-export function renewalTime(leaf: X509Certificate): number {
-  const start = leaf.validFromDate.getTime();
-  const life = leaf.validToDate.getTime() - start;
+export function renewalTime(leaf: X509Certificate, { signer }: Pick<IssuingCa, "signer">): number {
+  const [start, end] = [leaf.validFromDate.getTime(), leaf.validToDate.getTime()];
+  if (end >= signer.certificate.validToDate.getTime()) return Number.POSITIVE_INFINITY;
+  const life = end - start;
   const digest = createHash("sha256").update(leaf.serialNumber).digest();
   const spread = (digest.readUInt32BE(0) / 0xffffffff) * 2 - 1;
   return Math.round(start + life * (RENEW_AT + spread * RENEW_SPREAD));
