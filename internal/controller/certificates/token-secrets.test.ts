@@ -79,6 +79,13 @@ describe("the Secret with a session's token", () => {
     expect(claims()["jti"]).not.toBe(first["jti"]);
   });
 
+  it("is there after one look, also when that of an earlier pod of the name is still in its place", async () => {
+    await tokens.look(record(), never);
+    secrets.change(NAME, { owners: [{ kind: "Pod", name: "agent-one", uid: "u0" }] });
+    await tokens.look(record(), never);
+    expect(secrets.secrets.get(NAME)?.owners).toEqual([{ kind: "Pod", name: "agent-one", uid: "u1" }]);
+  });
+
   it("is left alone if it is foreign, or its pod mounts none of ours", async () => {
     await tokens.look(record(), never);
     secrets.change(NAME, { labels: {}, owners: [], data: {} });

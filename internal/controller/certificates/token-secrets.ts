@@ -43,13 +43,15 @@ export class TokenSecrets {
     const { secrets, logger } = this.#deps;
     const secret = await secrets.get(pod.namespace, name, signal);
     const action = secret && placeAction({ secret, pod });
-    if (secret !== undefined && action !== undefined) {
-      if (action.type === "recreate") await secrets.delete(pod.namespace, name, secret, signal);
-      if (action.type !== "refuse") return LOOK_AGAIN_MS;
-      logger.error({ namespace: pod.namespace, secret: name }, "a Secret of this name is not ours: no token");
-      return REFUSED_AGAIN_MS;
+    if (secret === undefined || action === undefined) return this.#renew(record, secret, signal);
+    if (action.type === "recreate") {
+      // Not at the next look: the pod would start without a token, and its kubelet finds one minutes later.
+      await secrets.delete(pod.namespace, name, secret, signal);
+      return this.#renew(record, undefined, signal);
     }
-    return this.#renew(record, secret, signal);
+    if (action.type !== "refuse") return LOOK_AGAIN_MS;
+    logger.error({ namespace: pod.namespace, secret: name }, "a Secret of this name is not ours: no token");
+    return REFUSED_AGAIN_MS;
   }
 
   /** When the session has ended; the pod stays. */
