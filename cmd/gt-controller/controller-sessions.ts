@@ -11,6 +11,7 @@ import { PodNotesClient } from "../../internal/controller/certificates/pod-notes
 import { RotationReports } from "../../internal/controller/certificates/rotation-reports.ts";
 import { SecretClient } from "../../internal/controller/certificates/secret-client.ts";
 import { SessionSecrets } from "../../internal/controller/certificates/session-secrets.ts";
+import type { ShownSecret } from "../../internal/controller/certificates/shown-secrets.ts";
 import { TokenSecrets } from "../../internal/controller/certificates/token-secrets.ts";
 import { PodClient } from "../../internal/controller/pods/pod-client.ts";
 import { SessionPods } from "../../internal/controller/pods/session-pods.ts";
@@ -89,10 +90,11 @@ export class ControllerSessions {
       },
       { startTimeoutMs },
     );
-    const leader = this.#parts(writes, pods, pool, deps, settings);
-    const keeper = new SessionKeeper({ clock, logger, random, pods, ...leader }, { retentionMs });
     const onChanged = (record: SessionRecord, delayMs: number) => keeper.lookAt(record, delayMs);
     const secrets = new SessionSecrets({ api, clock, logger, random, pods, onChanged }, bindings);
+    const shown: ShownSecret = (namespace, name) => secrets.shown(namespace, name);
+    const leader = this.#parts(writes, pods, pool, deps, settings, shown);
+    const keeper = new SessionKeeper({ clock, logger, random, pods, ...leader }, { retentionMs });
     this.#rotator = new CaRotator(
       {
         clock,
@@ -143,16 +145,17 @@ export class ControllerSessions {
     pool: SidecarPool,
     { clock, logger, ca, metrics }: ControllerSessionsDeps,
     { namespaces: bindings, sessions, trustDomain, sessionTokens }: ControllerSettings,
+    shown: ShownSecret = () => undefined,
   ) {
     const client = new PodClient(api);
     const limits = new StartLimits({ clock, pods, client, bindings }, sessions);
     const [secrets, notes] = [new SecretClient(api), new PodNotesClient(api)];
     const certificates = new CertificateReconciler(
-      { secrets, notes, ca: () => ca.get(), clock, logger, onIssued: (why) => metrics.issued(why) },
+      { secrets, notes, ca: () => ca.get(), clock, logger, onIssued: (why) => metrics.issued(why), shown },
       { trustDomain },
     );
     const rules = sessionTokens && new AgentTokens({ clock }, sessionTokens);
-    const tokens = rules && new TokenSecrets({ secrets, tokens: rules, clock, logger });
+    const tokens = rules && new TokenSecrets({ secrets, tokens: rules, clock, logger, shown });
     const opening = new SessionOpening({ clock, client, limits, certificates, ...(tokens && { tokens }) });
     return { client, limits, opening, stopper: new SessionStopper({ clock, logger, client, pool }) };
   }

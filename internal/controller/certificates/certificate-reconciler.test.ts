@@ -10,6 +10,7 @@ import { type ObservedPod, observePod } from "../pods/observed-pod.ts";
 import { CertificateReconciler } from "./certificate-reconciler.ts";
 import type { PodNote, PodNotes } from "./secret-store.ts";
 import type { IssuingCa } from "./session-certificate.ts";
+import type { ShownSecret } from "./shown-secrets.ts";
 
 const HOUR_MS = 3_600_000;
 const never = new AbortController().signal;
@@ -149,6 +150,52 @@ describe("the Secret of a session's pod", () => {
     cluster.get = async () => seen;
     await expect(look()).rejects.toThrow(expect.objectContaining({ kind: "precondition" }));
     expect(leaf().serialNumber).toBe(serial);
+  });
+
+  describe("that a watch shows", () => {
+    let reads: number;
+    beforeEach(async () => {
+      reads = 0;
+      const get = cluster.get.bind(cluster);
+      cluster.get = async (namespace, name) => {
+        reads++;
+        return get(namespace, name);
+      };
+      const shown: ShownSecret = (_, name) => cluster.secrets.get(name);
+      const deps = { secrets: cluster, notes: cluster, ca: () => ca, clock, logger: silentLogger, shown };
+      reconciler = new CertificateReconciler(deps, { trustDomain: "town.example" });
+      await look(); // written
+      await look(); // found in order
+      reads = 0;
+    });
+
+    const setPod = (change: Partial<ObservedPod>) => {
+      cluster.pod = { ...cluster.pod, ...change };
+    };
+    const newCas = () => {
+      ca = { ...ca };
+    };
+
+    it("is not read again at each change of its pod, and is due at the same time", async () => {
+      const read = await look();
+      setPod({ status: { ...cluster.pod.status, phase: "Running" } });
+      expect(await look()).toEqual(read);
+      expect(reads).toBe(0);
+    });
+
+    it.for<[string, () => unknown]>([
+      ["the watch shows another content", () => cluster.change("agent-one-tls", { data: {} })],
+      ["it was deleted", () => cluster.secrets.delete("agent-one-tls")],
+      ["the CAs have changed", newCas],
+      ["its pod lost the annotation", () => setPod({ annotations: {} })],
+      ["another pod has its name", () => setPod({ uid: "u2" })],
+      ["a minute has passed", () => clock.advance(60_000)],
+      ["it is due for renewal", () => clock.jump(20 * HOUR_MS)],
+    ])("is read when %s", async ([, change]) => {
+      await change();
+      await look();
+      expect(reads).toBe(1);
+    });
   });
 
   it("gets nothing any more once its pod is being deleted", async () => {

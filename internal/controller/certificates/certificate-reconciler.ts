@@ -5,8 +5,9 @@ import { certificatesOf } from "../../pki/pem.ts";
 import { ANNOTATIONS, CERTIFICATE_GATE, LABELS, labelValue, MANAGED_BY } from "../pods/names.ts";
 import type { ObservedPod } from "../pods/observed-pod.ts";
 import { type CertificateAction, certificateAction, type ObservedSecret } from "./certificate-policies.ts";
-import type { PodNotes, SecretContent, SecretStore } from "./secret-store.ts";
+import type { PodNote, PodNotes, SecretContent, SecretStore } from "./secret-store.ts";
 import { type IssuingCa, newSessionCertificate, renewalTime } from "./session-certificate.ts";
+import { type ShownSecret, ShownSecrets } from "./shown-secrets.ts";
 
 export interface CertificateReconcilerDeps {
   readonly secrets: SecretStore;
@@ -17,6 +18,17 @@ export interface CertificateReconcilerDeps {
   readonly logger: Logger;
   /** Called once a certificate was written; `why` is a policy's name. */
   readonly onIssued?: (why: string) => void;
+  /** What a watch shows is not read at each look. Absent: there is none. */
+  readonly shown?: ShownSecret;
+}
+
+/** A Secret in which nothing was to be done. */
+interface Kept {
+  readonly podUid: string;
+  readonly ca: IssuingCa;
+  readonly note: PodNote;
+  /** Wall clock, ms. */
+  readonly renewAt: number;
 }
 
 /** A session and the pod that it is bound to. */
@@ -47,10 +59,12 @@ const REFUSED_AGAIN_MS = 60_000;
 export class CertificateReconciler {
   readonly #deps: CertificateReconcilerDeps;
   readonly #trustDomain: string;
+  readonly #kept: ShownSecrets<Kept>;
 
   constructor(deps: CertificateReconcilerDeps, options: { readonly trustDomain: string }) {
     this.#deps = deps;
     this.#trustDomain = options.trustDomain;
+    this.#kept = new ShownSecrets(deps.clock, deps.shown);
   }
 
   /**
@@ -61,6 +75,10 @@ export class CertificateReconciler {
   async reconcile(session: CertifiedSession, signal: AbortSignal): Promise<CertificateOutcome> {
     const { pod, secretName } = session;
     if (pod.deletedAt !== undefined) return { type: "waiting", why: "pod-deleted", again: { inMs: REFUSED_AGAIN_MS } };
+    const kept = this.#kept.found(pod.namespace, secretName);
+    if (kept !== undefined && this.#isCurrent(pod, kept)) {
+      return { type: "current", again: { inMs: kept.renewAt - this.#deps.clock.now() } };
+    }
     const secret = await this.#deps.secrets.get(pod.namespace, secretName, signal);
     const ca = this.#deps.ca();
     const now = this.#deps.clock.now();
@@ -79,14 +97,18 @@ export class CertificateReconciler {
     const { namespace } = session.pod;
     switch (action.type) {
       case "keep":
-        if (secret !== undefined) await this.#announce(session, secret.data, signal);
+        if (secret !== undefined) {
+          const note = noteOf(secret.data);
+          await this.#announce(session, note, signal);
+          this.#kept.keep(namespace, secret, { podUid: session.pod.uid, ca, note, renewAt: action.renewAt });
+        }
         return { type: "current", again: { inMs: Math.max(0, action.renewAt - clock.now()) } };
       case "issue":
       case "refresh": {
         const data = await this.#dataFor(session, action, secret, ca);
         await this.#write(session, data, secret, signal);
         this.#tellWritten(session, action, data);
-        await this.#announce(session, data, signal);
+        await this.#announce(session, noteOf(data), signal);
         return { type: "current", again: { inMs: Math.max(0, renewalTime(leafOf(data), ca) - clock.now()) } };
       }
       case "recreate":
@@ -149,17 +171,27 @@ export class CertificateReconciler {
     this.#deps.onIssued?.(action.why);
   }
 
-  async #announce({ pod }: CertifiedSession, data: SecretContent["data"], signal: AbortSignal): Promise<void> {
-    const note = { serial: serialOf(data), tlsHash: hashOf(data) };
-    const isKnown =
-      pod.annotations[ANNOTATIONS.certSerial] === note.serial && pod.annotations[ANNOTATIONS.tlsHash] === note.tlsHash;
-    if (isKnown && !pod.gates.includes(CERTIFICATE_GATE)) return;
-    await this.#deps.notes.announce(pod, note, signal);
+  async #announce({ pod }: CertifiedSession, note: PodNote, signal: AbortSignal): Promise<void> {
+    if (!isAnnounced(pod, note)) await this.#deps.notes.announce(pod, note, signal);
+  }
+
+  #isCurrent(pod: ObservedPod, { podUid, ca, note, renewAt }: Kept): boolean {
+    const { clock } = this.#deps;
+    return podUid === pod.uid && ca === this.#deps.ca() && renewAt > clock.now() && isAnnounced(pod, note);
   }
 
   #identityOf({ sessionId, pod }: CertifiedSession) {
     return { trustDomain: this.#trustDomain, namespace: pod.namespace, sessionId };
   }
+}
+
+function isAnnounced({ annotations, gates }: ObservedPod, { serial, tlsHash }: PodNote): boolean {
+  const isNoted = annotations[ANNOTATIONS.certSerial] === serial && annotations[ANNOTATIONS.tlsHash] === tlsHash;
+  return isNoted && !gates.includes(CERTIFICATE_GATE);
+}
+
+function noteOf(data: SecretContent["data"]): PodNote {
+  return { serial: serialOf(data), tlsHash: hashOf(data) };
 }
 
 function serialOf(data: SecretContent["data"]): string {

@@ -108,6 +108,18 @@ describe("the watch of sessions' Secrets", () => {
     expect(secrets.earliestEnd).toBe(leaf.validToDate.getTime());
   });
 
+  it("shows each Secret as it is, another object after each change", async () => {
+    expect(secrets.shown("agents", "agent-one-tls")).toBeUndefined();
+    await put();
+    const shown = secrets.shown("agents", "agent-one-tls");
+    expect(shown).toMatchObject({ resourceVersion: kube.get(`${SECRETS}/agent-one-tls`)?.metadata.resourceVersion });
+    kube.set(PODS, { metadata: { name: "other", labels: { "gastown.io/agent": "other" } } });
+    await settle();
+    expect(secrets.shown("agents", "agent-one-tls")).toBe(shown);
+    await put();
+    expect(secrets.shown("agents", "agent-one-tls")).not.toBe(shown);
+  });
+
   it("ignores what is in them, and Secrets that no session should have", async () => {
     kube.set(SECRETS, { metadata: { name: "agent-one-tls", labels: OURS }, data: { "tls.crt": "!", "ca.crt": 5 } });
     kube.set(SECRETS, { metadata: { name: "agent-two-tls", labels: OURS } });

@@ -13,6 +13,7 @@ import type { SessionPods } from "../pods/session-pods.ts";
 import { keyText, type SessionRecord, secretNameOf } from "../pods/session-record.ts";
 import type { NamespaceBinding } from "../pods/settings.ts";
 import { secretsPath } from "./secret-client.ts";
+import type { Seen } from "./secret-store.ts";
 
 /** What is kept of a session's Secret: neither its key nor its certificate. */
 export interface SecretFacts {
@@ -94,6 +95,16 @@ export class SessionSecrets implements Task {
     for (const { store } of this.#reflectors) {
       const secret = store.get(keyOf(record));
       if (secret !== undefined) return secret.value;
+    }
+    return undefined;
+  }
+
+  /** The Secret as the watch shows it now, one of a token too. */
+  shown(namespace: string, name: string): Seen | undefined {
+    const key = `${namespace}/${name}`;
+    for (const { store } of this.#reflectors) {
+      const secret = store.get(key);
+      if (secret !== undefined) return secret;
     }
     return undefined;
   }

@@ -10,6 +10,7 @@ import { AgentTokens } from "../../auth/agent-token.ts";
 import { decodeToken } from "../../auth/token-format.ts";
 import { observePod } from "../pods/observed-pod.ts";
 import type { SessionRecord } from "../pods/session-record.ts";
+import type { ShownSecret } from "./shown-secrets.ts";
 import { TokenSecrets } from "./token-secrets.ts";
 
 const HOUR_MS = 3_600_000;
@@ -25,6 +26,12 @@ const writeKey = () =>
   writeFileSync(keyPath(), generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }));
 const claims = () => decodeToken(secrets.secrets.get(NAME)?.data["token"] ?? "").claims;
 
+function tokensWith(shown?: ShownSecret): TokenSecrets {
+  const rules = { keyPath: keyPath(), issuer: "gastown", audience: "threads", role: "worker", ttlMs: HOUR_MS };
+  const deps = { secrets, clock, logger: silentLogger, tokens: new AgentTokens({ clock }, rules) };
+  return new TokenSecrets({ ...deps, ...(shown && { shown }) });
+}
+
 function record(more: Partial<SessionRecord> = {}, secretName = NAME): SessionRecord {
   const annotations = { "gastown.io/address": "shop/crew/one" };
   const metadata = { name: "agent-one", namespace: "agents", uid: "u1", annotations };
@@ -38,8 +45,7 @@ beforeEach(() => {
   clock = new FakeClock();
   secrets = new FakeSecrets();
   writeKey();
-  const rules = { keyPath: keyPath(), issuer: "gastown", audience: "threads", role: "worker", ttlMs: HOUR_MS };
-  tokens = new TokenSecrets({ secrets, clock, logger: silentLogger, tokens: new AgentTokens({ clock }, rules) });
+  tokens = tokensWith();
 });
 afterEach(() => rmSync(dir, { recursive: true }));
 
@@ -84,6 +90,27 @@ describe("the Secret with a session's token", () => {
     secrets.change(NAME, { owners: [{ kind: "Pod", name: "agent-one", uid: "u0" }] });
     await tokens.look(record(), never);
     expect(secrets.secrets.get(NAME)?.owners).toEqual([{ kind: "Pod", name: "agent-one", uid: "u1" }]);
+  });
+
+  it("is not read again while a watch shows it unchanged, for a minute at most", async () => {
+    const get = secrets.get.bind(secrets);
+    let reads = 0;
+    secrets.get = async (namespace, name) => {
+      reads++;
+      return get(namespace, name);
+    };
+    tokens = tokensWith((_, name) => secrets.secrets.get(name));
+    const inMs: (number | undefined)[] = [];
+    for (let look = 0; look < 4; look++) inMs.push(await tokens.look(record(), never));
+    expect(reads).toBe(2);
+    expect(new Set(inMs).size).toBe(1);
+    secrets.change(NAME, { data: {} });
+    await tokens.look(record(), never);
+    expect(claims()).toMatchObject({ session_id: "one" });
+    await tokens.look(record(), never);
+    await clock.advance(60_000);
+    await tokens.look(record(), never);
+    expect(reads).toBe(5);
   });
 
   it("is left alone if it is foreign, or its pod mounts none of ours", async () => {

@@ -6,12 +6,15 @@ import { ANNOTATIONS, LABELS, labelValue, MANAGED_BY, tokenSecretName } from "..
 import { hasEnded, type SessionRecord } from "../pods/session-record.ts";
 import { type ObservedSecret, placeAction } from "./certificate-policies.ts";
 import type { SecretContent, SecretStore } from "./secret-store.ts";
+import { type ShownSecret, ShownSecrets } from "./shown-secrets.ts";
 
 export interface TokenSecretsDeps {
   readonly secrets: SecretStore;
   readonly tokens: AgentTokens;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** What a watch shows is not read at each look. Absent: there is none. */
+  readonly shown?: ShownSecret;
 }
 
 const LOOK_AGAIN_MS = 1_000;
@@ -25,9 +28,12 @@ const FAILED_AGAIN_MS = 30_000;
  */
 export class TokenSecrets {
   readonly #deps: TokenSecretsDeps;
+  /** When the token of a pod is due, wall clock, ms. */
+  readonly #due: ShownSecrets<{ readonly podUid: string; readonly at: number }>;
 
   constructor(deps: TokenSecretsDeps) {
     this.#deps = deps;
+    this.#due = new ShownSecrets(deps.clock, deps.shown);
   }
 
   /**
@@ -40,7 +46,9 @@ export class TokenSecrets {
     const { pod } = record;
     const name = tokenSecretName(pod.name);
     if (!hasPlace(record) || pod.deletedAt !== undefined || hasEnded(record)) return undefined;
-    const { secrets, logger } = this.#deps;
+    const { secrets, logger, clock } = this.#deps;
+    const due = this.#due.found(pod.namespace, name);
+    if (due?.podUid === pod.uid && due.at > clock.now()) return due.at - clock.now();
     const secret = await secrets.get(pod.namespace, name, signal);
     const action = secret && placeAction({ secret, pod });
     if (secret === undefined || action === undefined) return this.#renew(record, secret, signal);
@@ -82,7 +90,10 @@ export class TokenSecrets {
       if (secret === undefined) await secrets.create(record.pod.namespace, content, signal);
       else await secrets.replace(record.pod.namespace, content, secret, signal);
     }
-    return Math.max(0, (tokens.renewalTime(token, whom) ?? 0) - clock.now());
+    const at = tokens.renewalTime(token, whom) ?? 0;
+    const { namespace, uid: podUid } = record.pod;
+    if (token === before && secret !== undefined) this.#due.keep(namespace, secret, { podUid, at });
+    return Math.max(0, at - clock.now());
   }
 
   /** A key that cannot be read holds up no session. */
