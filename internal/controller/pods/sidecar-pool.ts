@@ -6,7 +6,7 @@ import { AnswerBudget } from "../../rpc/client/answer-budget.ts";
 import type { SidecarConnection } from "../../rpc/client/transport.ts";
 import { sidecarTransport } from "../../rpc/client/transport.ts";
 import type { TlsMaterial } from "../../rpc/common/tls.ts";
-import { type SessionRecord, SIDECAR_PORT } from "./session-record.ts";
+import { isOver, type SessionRecord, SIDECAR_PORT } from "./session-record.ts";
 
 export interface SidecarPoolDeps {
   /** Our certificate, its key and the CAs of the sidecars; undefined: not known yet. */
@@ -42,10 +42,15 @@ export class SidecarPool implements Disposable {
     this.#trustDomain = options.trustDomain;
   }
 
-  /** @throws DomainError `unavailable` for a pod without an address, and while we have no certificate */
+  /**
+   * @throws DomainError `unavailable` for a pod that has no address, or none any more because it has ended, and while
+   * we have no certificate
+   */
   link(record: SessionRecord): SidecarLink {
     const { podIp } = record.pod.status;
     if (podIp === "") throw new DomainError("unavailable", `session ${record.key.id} has no address yet`);
+    // Its status names the address for as long as it is kept; the cluster may give it to another pod meanwhile.
+    if (isOver(record.pod)) throw new DomainError("unavailable", `the pod of session ${record.key.id} has ended`);
     const isPlain = record.binding.credentials === "plaintext";
     const tls = isPlain ? undefined : this.#deps.tls();
     if (!isPlain && tls === undefined) throw new DomainError("unavailable", "the controller has no certificate yet");
