@@ -1,19 +1,22 @@
 import { asText, type Json, objectOf } from "../../base/json-fields.ts";
+import { ANNOTATIONS, LABELS, MANAGED_BY } from "./names.ts";
+
 /** What a pod's name, labels and status tell; everything else that the API server sends of a pod is dropped at once. */
 export interface ObservedPod {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
   readonly resourceVersion: string;
-  /** Those of `gastown.io/` and `app.kubernetes.io/managed-by`. */
+  /** `app.kubernetes.io/managed-by`, and those of `gastown.io/`: 64 at most. */
   readonly labels: Readonly<Record<string, string>>;
-  /** Those of `gastown.io/`. */
+  /** Those that are known here; of a pod that was not made here none of more than 1,024 characters. */
   readonly annotations: Readonly<Record<string, string>>;
   /** Wall clock, ms. */
   readonly createdAt: number;
   /** When its deletion was requested, wall clock, ms. */
   readonly deletedAt?: number;
   readonly nodeName: string;
+  /** 16 at most. */
   readonly gates: readonly string[];
   /** Name of the Secret that is mounted as the volume `tls`. */
   readonly tlsSecret?: string;
@@ -67,6 +70,12 @@ export interface ContainerEnd {
   readonly message: string;
 }
 
+/** A pod may carry a megabyte of each, and others than we make pods too: all replicas hold what is kept. */
+const MAX_LABELS = 64;
+const MAX_GATES = 16;
+const MAX_FOREIGN_TEXT = 1024;
+const KNOWN_ANNOTATIONS: ReadonlySet<string> = new Set(Object.values(ANNOTATIONS));
+
 /** A pod of the API server's JSON as what is kept of it. Fields that are absent or of another type count as empty. */
 export function observePod(pod: unknown): ObservedPod {
   const { metadata, spec, status } = objectOf(pod) as { metadata?: unknown; spec?: unknown; status?: unknown };
@@ -74,17 +83,25 @@ export function observePod(pod: unknown): ObservedPod {
   const deletedAt = time(meta["deletionTimestamp"]);
   const tlsSecret = secretOf(spec, "tls");
   const tokenSecret = secretOf(spec, "session");
+  const labels = texts(meta["labels"], (key) => key.startsWith("gastown.io/") || key === LABELS.managedBy);
+  const isOwn = objectOf(meta["labels"])[LABELS.managedBy] === MANAGED_BY;
+  const annotations = texts(
+    meta["annotations"],
+    (key, text) => KNOWN_ANNOTATIONS.has(key) && (isOwn || text.length <= MAX_FOREIGN_TEXT),
+  );
   return {
     namespace: asText(meta["namespace"]),
     name: asText(meta["name"]),
     uid: asText(meta["uid"]),
     resourceVersion: asText(meta["resourceVersion"]),
-    labels: ours(meta["labels"], (key) => key.startsWith("gastown.io/") || key === "app.kubernetes.io/managed-by"),
-    annotations: ours(meta["annotations"], (key) => key.startsWith("gastown.io/")),
+    labels: Object.fromEntries(labels.slice(0, MAX_LABELS)),
+    annotations: Object.fromEntries(annotations),
     createdAt: time(meta["creationTimestamp"]) ?? 0,
     ...(deletedAt !== undefined && { deletedAt }),
     nodeName: asText(objectOf(spec)["nodeName"]),
-    gates: list(objectOf(spec)["schedulingGates"]).map((gate) => asText(objectOf(gate)["name"])),
+    gates: list(objectOf(spec)["schedulingGates"])
+      .slice(0, MAX_GATES)
+      .map((gate) => asText(objectOf(gate)["name"])),
     ...(tlsSecret !== undefined && { tlsSecret }),
     ...(tokenSecret !== undefined && { tokenSecret }),
     status: factsOf(status, spec),
@@ -152,9 +169,10 @@ function secretOf(spec: unknown, name: string): string | undefined {
   return secret === "" ? undefined : secret;
 }
 
-function ours(value: unknown, isOurs: (key: string) => boolean): Record<string, string> {
-  const entries = Object.entries(objectOf(value)).filter(([key, one]) => isOurs(key) && typeof one === "string");
-  return Object.fromEntries(entries) as Record<string, string>;
+function texts(value: unknown, isKept: (key: string, text: string) => boolean): readonly (readonly [string, string])[] {
+  return Object.entries(objectOf(value)).flatMap(([key, text]) =>
+    typeof text === "string" && isKept(key, text) ? [[key, text] as const] : [],
+  );
 }
 
 function list(value: unknown): readonly unknown[] {
