@@ -21,6 +21,7 @@ export interface SessionPodsDeps {
   readonly random: () => number;
 }
 
+/** `gone`: the pod is; of its session another pod may be left, which is told as `changed` right after. */
 export type SessionPodListener = (change: {
   readonly type: "changed" | "gone";
   readonly record: SessionRecord;
@@ -123,9 +124,13 @@ export class SessionPods implements Task {
     else if (record !== undefined) this.#insert(record);
     if (record === undefined) return;
     const kept = this.get(record.key);
-    const type = kept === undefined ? "gone" : "changed";
-    for (const listener of this.#listeners) listener({ type, record: kept ?? record });
+    if (delta.type === "removed") this.#tell("gone", record);
+    if (kept !== undefined) this.#tell("changed", kept);
     this.#changed.notify();
+  }
+
+  #tell(type: "changed" | "gone", record: SessionRecord): void {
+    for (const listener of this.#listeners) listener({ type, record });
   }
 
   #insert(record: SessionRecord): void {

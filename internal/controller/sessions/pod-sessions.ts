@@ -95,7 +95,7 @@ export class PodSessions implements SessionBackend, Task {
         pool.drop(record.pod.uid);
         this.#events.drop(record.pod.uid);
       }
-      this.#tell(type, record);
+      if (type === "changed" || pods.get(record.key) === undefined) this.#tell(type, record);
     });
     try {
       await runTasks(signal, [pods, this.#liveness]);

@@ -1,0 +1,51 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { FakeKube } from "../../../test/fakes/fake-kube.ts";
+import { FakeClock, settle } from "../../../test/support/fake-clock.ts";
+import { silentLogger } from "../../../test/support/silent-logger.ts";
+import { SessionPods } from "./session-pods.ts";
+
+const PODS = "/api/v1/namespaces/agents/pods";
+
+describe("pods of others with one session's label", () => {
+  let kube: FakeKube;
+  let pods: SessionPods;
+  let told: string[];
+  let stop: AbortController;
+  let running: Promise<void>;
+
+  beforeEach(async () => {
+    const clock = new FakeClock();
+    kube = new FakeKube(() => clock.now());
+    const adoption = { accounts: ["system:serviceaccount:ci:deployer"] };
+    const binding = { name: "agents", project: "shop", templates: new Map(), credentials: "secret", adoption } as const;
+    pods = new SessionPods({ api: kube, clock, logger: silentLogger, random: () => 0.5 }, [binding]);
+    told = [];
+    pods.listen(({ type, record }) => told.push(`${type} ${record.pod.name}`));
+    stop = new AbortController();
+    running = pods.run(stop.signal);
+    await settle();
+  });
+  afterEach(async () => {
+    stop.abort(new Error("test ends"));
+    await running;
+  });
+
+  async function add(name: string): Promise<void> {
+    kube.set(PODS, { metadata: { name, labels: { "gastown.io/agent": "one", "gastown.io/session": "one" } } });
+    await settle();
+  }
+
+  it("are each told of when they are gone, and then the one that is the session now", async () => {
+    await add("old");
+    await add("new");
+    told = [];
+    kube.delete(PODS, "old");
+    await settle();
+    expect(told).toEqual(["gone old", "changed new"]);
+    told = [];
+    kube.delete(PODS, "new");
+    await settle();
+    expect(told).toEqual(["gone new"]);
+    expect(pods.get({ project: "shop", id: "one" })).toBeUndefined();
+  });
+});
