@@ -1,12 +1,10 @@
-import { create } from "@bufbuild/protobuf";
-import { withTimeout } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
-import { SidecarService, SidecarStatusRequestSchema } from "../../gen/gastown/v1/sidecar_pb.ts";
 import { ANNOTATIONS } from "../pods/names.ts";
 import type { SessionPods } from "../pods/session-pods.ts";
 import { isOver, type SessionRecord } from "../pods/session-record.ts";
 import type { SidecarPool } from "../pods/sidecar-pool.ts";
+import { sidecarStatus } from "../pods/sidecar-status.ts";
 import { hasFollowed, type RotationState, type SidecarReport } from "./ca-rotation.ts";
 import type { SecretFacts, SessionSecrets } from "./session-secrets.ts";
 
@@ -23,10 +21,8 @@ export interface RotationPhase {
   readonly signerName: string;
 }
 
-const ASK_MS = 3_000;
 /** So many sidecars are asked at a time. */
 const ASKED_AT_ONCE = 16;
-const CONTROLLER = { identity: "gt-controller" };
 
 /**
  * What each session's sidecar uses: asked of those that serve, read from the Secret for those that will start with it.
@@ -85,9 +81,7 @@ export class RotationReports {
   async #ask(record: SessionRecord, signal: AbortSignal) {
     const { clock, pool } = this.#deps;
     try {
-      const request = create(SidecarStatusRequestSchema);
-      const call = pool.link(record).unary(SidecarService.method.status, request, CONTROLLER, signal);
-      return await withTimeout(clock, ASK_MS, "Status", call);
+      return await sidecarStatus(pool.link(record), clock, signal);
     } catch (err) {
       if (signal.aborted || !(err instanceof DomainError)) throw err;
       return undefined;

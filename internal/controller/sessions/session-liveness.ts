@@ -1,15 +1,13 @@
-import { create } from "@bufbuild/protobuf";
-import { withTimeout } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Task } from "../../base/task-group.ts";
-import { SidecarService, SidecarStatusRequestSchema } from "../../gen/gastown/v1/sidecar_pb.ts";
 import { WorkQueue } from "../../kube/work-queue.ts";
 import { podVerdict } from "../pods/pod-status.ts";
 import type { SessionPods } from "../pods/session-pods.ts";
 import { keyText, type SessionRecord } from "../pods/session-record.ts";
 import type { SidecarPool } from "../pods/sidecar-pool.ts";
+import { sidecarStatus } from "../pods/sidecar-status.ts";
 
 export interface SessionLivenessDeps {
   readonly clock: Clock;
@@ -20,11 +18,11 @@ export interface SessionLivenessDeps {
   readonly onConfirmed: (record: SessionRecord) => void;
 }
 
-const ASK_MS = 3_000;
+/** For one sidecar, which has 3 s to answer. */
+const STEP_MS = 6_000;
 /** The most sidecars asked at a time, so that a hung one delays none and a thousand new ones are paced. */
 const WORKERS = 32;
 const ASK_AGAIN_MS = 1_000;
-const CONTROLLER = { identity: "gt-controller" };
 
 /**
  * Finds out once for each start of a sidecar's container whether it answers over the session's own certificate and its
@@ -42,7 +40,7 @@ export class SessionLiveness implements Task {
     const reconcile = (key: string, signal: AbortSignal) => this.#ask(key, signal);
     this.#queue = new WorkQueue(
       { clock, logger, reconcile },
-      { name: "liveness", workers: WORKERS, timeoutMs: 2 * ASK_MS },
+      { name: "liveness", workers: WORKERS, timeoutMs: STEP_MS },
     );
   }
 
@@ -73,10 +71,7 @@ export class SessionLiveness implements Task {
     const record = pods.at(key);
     if (record === undefined || this.isConfirmed(record) || podVerdict(record.pod).status !== "running") return;
     try {
-      const call = pool
-        .link(record)
-        .unary(SidecarService.method.status, create(SidecarStatusRequestSchema), CONTROLLER, signal);
-      const { sessionAlive } = await withTimeout(clock, ASK_MS, "Status", call);
+      const { sessionAlive } = await sidecarStatus(pool.link(record), clock, signal);
       if (!sessionAlive) return this.#queue.addAfter(key, ASK_AGAIN_MS);
     } catch (err) {
       if (signal.aborted || !(err instanceof DomainError)) throw err;

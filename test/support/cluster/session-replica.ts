@@ -80,6 +80,10 @@ export interface FakeSidecar {
   /** Of its agent. */
   restarts: number;
   fails?: DomainError;
+  /** Where it says that its events stand; default: `e1` and 7. */
+  position?: { readonly epoch: string; readonly head: string };
+  /** Its answer to a call waits for this. */
+  before?: (name: string, request: object, signal: AbortSignal) => Promise<void> | undefined;
 }
 
 export interface ReplicaDeps {
@@ -189,16 +193,26 @@ export async function comesToBe(clock: FakeClock, isSo: () => boolean, limitMs =
   }
 }
 
+const NEVER = new AbortController().signal;
 const ENDED = new DomainError("unavailable", "the process has ended");
 
 function connectionTo(sidecar: FakeSidecar, onCall: (name: string) => void): SidecarConnection {
-  const unary = async (method: { readonly name: string }) => {
+  const unary: (...args: Parameters<SidecarConnection["transport"]["unary"]>) => Promise<unknown> = async (
+    method,
+    signal = NEVER,
+    _timeoutMs,
+    _header,
+    request,
+  ) => {
     onCall(method.name);
     sidecar.calls.push(method.name);
+    await sidecar.before?.(method.name, request, signal);
     if (sidecar.fails) throw sidecar.fails;
     // Every acknowledgement is for an epoch that it does not have.
-    if (method.name === "AckEvents")
-      throw new DomainError("precondition", "another epoch", { fields: { epoch: "e1", head: "7" } });
+    if (method.name === "AckEvents") {
+      const fields = sidecar.position ?? { epoch: "e1", head: "7" };
+      throw new DomainError("precondition", "another epoch", { fields });
+    }
     return { message: { sessionAlive: sidecar.alive, restarts: sidecar.restarts } };
   };
   const transport = { unary } as unknown as SidecarConnection["transport"];
