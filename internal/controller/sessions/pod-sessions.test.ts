@@ -185,6 +185,29 @@ describe("sessions that are pods", () => {
     expect(await done(sessions.describe(request("one"), never))).toMatchObject({ status: "running", restarts: 1 });
   });
 
+  it.each([
+    ["a number of events that is none", { epoch: "e1", head: "99999999999999999999" }],
+    ["an endless epoch", { epoch: "e".repeat(100_000), head: "7" }],
+  ])("are described as the cluster knows them when a hostile sidecar reports %s", async (_, position) => {
+    const { sessions } = await town.replica();
+    await done(sessions.start(request("one"), caller, never));
+    town.runs();
+    await town.holds(() => sessions.get(request("one"))?.status === "running");
+    [town.sidecar.position, town.sidecar.restarts] = [position, 2 ** 31 - 1];
+    expect(await done(sessions.describe(request("one"), never))).toMatchObject({ epoch: "", lastSeq: 0n, restarts: 0 });
+  });
+
+  it("are described with the most restarts that can be told when a hostile sidecar reports as many", async () => {
+    const { sessions } = await town.replica();
+    await done(sessions.start(request("one"), caller, never));
+    const state = { running: {} };
+    town.runs({ containerStatuses: [{ name: "agent", ready: true, started: true, restartCount: 1, state }] });
+    await town.holds(() => sessions.get(request("one"))?.status === "running");
+    town.sidecar.restarts = 2 ** 31 - 1;
+    const described = await done(sessions.describe(request("one"), never));
+    expect(described?.restarts).toBe(2 ** 31 - 1);
+  });
+
   it("stop: the agent first, then the retention, then the pod and its Secret go", async () => {
     const one = await town.replica({ leads: true });
     await done(one.sessions.start(request("one"), caller, never));

@@ -64,6 +64,7 @@ const SEEN_MS = 2_000;
 const START_WAIT_MS = 10_000;
 /** For what a sidecar is asked beside the call itself. */
 const POSITION_MS = 2_000;
+const MAX_INT32 = 2 ** 31 - 1;
 
 /**
  * Sessions that are pods of a cluster. It keeps nothing that the API server or a sidecar does not have, so any replica
@@ -159,7 +160,7 @@ export class PodSessions implements SessionBackend, Task {
       const link = this.#link(key);
       const asked = Promise.all([eventPosition(link, signal), agentRestarts(link, signal)]);
       const [{ epoch, head }, restarts] = await withTimeout(this.#deps.clock, POSITION_MS, "its sidecar", asked);
-      return { ...info, epoch, lastSeq: head, restarts: info.restarts + restarts };
+      return { ...info, epoch, lastSeq: head, restarts: Math.min(info.restarts + Math.max(0, restarts), MAX_INT32) };
     } catch (err) {
       if (signal.aborted || !(err instanceof DomainError)) throw err;
       return info; // its sidecar has ended or hangs: return what the cluster knows

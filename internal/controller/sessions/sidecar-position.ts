@@ -18,6 +18,8 @@ export interface EventPosition {
 export const CONTROLLER: Caller = { identity: "gt-controller", role: "operate" };
 /** No sidecar has it: epochs are UUIDs. */
 const NO_EPOCH = "-";
+const MAX_EPOCH = 64;
+const MAX_SEQ = 2n ** 64n - 1n;
 
 /**
  * Asks a sidecar where its events stand, by an acknowledgement for an epoch that it does not have: its refusal tells
@@ -42,8 +44,10 @@ export async function agentRestarts(terminal: SessionTerminal, signal: AbortSign
   return (await terminal.unary(SidecarService.method.status, request, CONTROLLER, signal)).restarts;
 }
 
+/** Undefined: it tells no position that callers could be given. */
 function positionIn({ fields }: DomainError): EventPosition | undefined {
   const { epoch, head } = fields;
-  const isTold = typeof epoch === "string" && epoch !== "" && typeof head === "string" && /^\d{1,20}$/.test(head);
-  return isTold ? { epoch, head: BigInt(head) } : undefined;
+  if (typeof epoch !== "string" || epoch === "" || epoch.length > MAX_EPOCH) return undefined;
+  if (typeof head !== "string" || !/^\d{1,20}$/.test(head) || BigInt(head) > MAX_SEQ) return undefined;
+  return { epoch, head: BigInt(head) };
 }
