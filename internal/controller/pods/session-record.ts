@@ -119,7 +119,8 @@ function verdictOf(record: SessionRecord, known: SessionKnowledge): Pick<Session
   return { status: "failed", reason: verdict.reason || "StartTimeout", error };
 }
 
-function optionsOf({ annotations }: ObservedPod): Readonly<Record<string, string>> {
+/** The options that it was started with; none where the pod says something else. */
+export function optionsOf({ annotations }: ObservedPod): Readonly<Record<string, string>> {
   try {
     const options: unknown = JSON.parse(annotations[ANNOTATIONS.agentOpts] ?? "{}");
     if (typeof options !== "object" || options === null) return {};

@@ -71,6 +71,16 @@ describe("sessions that are pods", () => {
     await expect(done(sessions.start(request("one"), caller, never))).rejects.toMatchObject({ kind: "precondition" });
   });
 
+  it("take options of a pod that are none for none", async () => {
+    const { sessions, pods } = await town.replica();
+    await done(sessions.start(request("one"), caller, never));
+    const annotations = { ...(thePod().metadata["annotations"] as object), [ANNOTATIONS.agentOpts]: "{" };
+    town.kube.set(PODS, { ...thePod(), metadata: { ...thePod().metadata, annotations } });
+    await town.holds(() => pods.get(request("one"))?.pod.annotations[ANNOTATIONS.agentOpts] === "{");
+    const other = request("one", { agentOpts: { model: "small" } });
+    await expect(done(sessions.start(other, caller, never))).rejects.toMatchObject({ kind: "already-exists" });
+  });
+
   it("say what the cluster refuses", async () => {
     const { sessions } = await town.replica();
     const message = 'pods "x" is forbidden: exceeded quota: pods, requested: pods=1, used: pods=1, limited: pods=1';

@@ -8,7 +8,7 @@ import type { PodClient } from "../pods/pod-client.ts";
 import { refusalVerdict } from "../pods/pod-status.ts";
 import { type AgentPodPlan, agentPod } from "../pods/pod-template.ts";
 import type { SessionPods } from "../pods/session-pods.ts";
-import { hasEnded, isStopping, type SessionRecord, sessionRecord } from "../pods/session-record.ts";
+import { hasEnded, isStopping, optionsOf, type SessionRecord, sessionRecord } from "../pods/session-record.ts";
 import type { ClientRules, NamespaceBinding } from "../pods/settings.ts";
 import type { SessionOpening } from "./session-opening.ts";
 import { sessionPodPlan } from "./session-pod.ts";
@@ -115,13 +115,12 @@ function sameSession(record: SessionRecord, request: StartRequest): SessionRecor
   if (hasEnded(record) || isStopping(record) || pod.deletedAt !== undefined) {
     throw new DomainError("precondition", `session ${quoted} has ended and is still kept`);
   }
-  const opts = JSON.parse(pod.annotations[ANNOTATIONS.agentOpts] ?? "{}") as Record<string, string>;
   const isSame =
     key.id === request.id &&
     record.isOwn &&
     pod.labels["gastown.io/provider"] === request.provider &&
     pod.annotations[ANNOTATIONS.repoPath] === request.repoPath &&
-    sorted(opts) === sorted(request.agentOpts);
+    sorted(optionsOf(pod)) === sorted(request.agentOpts);
   if (isSame) return record;
   throw new DomainError("already-exists", `session ${quoted} exists with other parameters`);
 }
