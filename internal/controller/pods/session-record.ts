@@ -84,6 +84,11 @@ export function isStopping({ pod }: SessionRecord): boolean {
   return pod.annotations[ANNOTATIONS.stopRequested] !== undefined;
 }
 
+/** Its end was requested without waiting for the agent. */
+export function isForced({ pod }: SessionRecord): boolean {
+  return pod.annotations[ANNOTATIONS.stopForced] === "true";
+}
+
 /** A session as callers see it. */
 export function sessionInfo(record: SessionRecord, known: SessionKnowledge): SessionInfo {
   const { key, pod } = record;

@@ -218,6 +218,32 @@ describe("sessions that are pods", () => {
     expect(described?.restarts).toBe(2 ** 31 - 1);
   });
 
+  it.each(["the same replica", "another replica"])(
+    "stop at once when %s is asked to force it meanwhile",
+    async (at) => {
+      const first = await town.replica();
+      const second = at === "another replica" ? await town.replica() : first;
+      await done(first.sessions.start(request("one"), caller, never));
+      town.runs();
+      await town.holds(() => second.sessions.get(request("one"))?.status === "running");
+      const asked: boolean[] = [];
+      const patient = Promise.withResolvers<void>();
+      town.sidecar.before = (name, message) => {
+        if (name !== "StopAgent") return undefined;
+        const { force } = message as { readonly force: boolean };
+        asked.push(force);
+        return force ? undefined : patient.promise;
+      };
+      await done(first.sessions.stop(request("one"), { force: false }, caller, never));
+      await town.holds(() => asked.length === 1 && second.sessions.get(request("one"))?.status === "stopping");
+      await done(second.sessions.stop(request("one"), { force: true }, caller, never));
+      await town.holds(() => asked.length === 2, 3_000);
+      expect(asked).toEqual([false, true]);
+      await town.holds(() => second.sessions.get(request("one"))?.status === "stopped");
+      patient.resolve();
+    },
+  );
+
   it("stop: the agent first, then the retention, then the pod and its Secret go", async () => {
     const one = await town.replica({ leads: true });
     await done(one.sessions.start(request("one"), caller, never));

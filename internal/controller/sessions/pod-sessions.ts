@@ -31,7 +31,7 @@ import {
 } from "../../gen/gastown/v1/sidecar_pb.ts";
 import { nudgeReceipt } from "../../wire/convert.ts";
 import type { SessionPods } from "../pods/session-pods.ts";
-import { hasEnded, isStopping, type SessionRecord, sessionInfo } from "../pods/session-record.ts";
+import { hasEnded, isForced, isStopping, type SessionRecord, sessionInfo } from "../pods/session-record.ts";
 import type { SidecarPool } from "../pods/sidecar-pool.ts";
 import { inputSeq } from "./input-seq.ts";
 import type { ProviderChecks } from "./provider-checks.ts";
@@ -80,6 +80,7 @@ export class PodSessions implements SessionBackend, Task {
   readonly #events: SharedEvents;
   /** Ends stops that are being completed. */
   readonly #life = new AbortController();
+  /** By pod uid, forced ones apart. */
   readonly #stopping = new Map<string, Promise<unknown>>();
 
   constructor(deps: PodSessionsDeps, options: PodSessionsOptions) {
@@ -139,7 +140,8 @@ export class PodSessions implements SessionBackend, Task {
     if (!isStopping(record) || force) {
       await stopper.request(record, force, signal);
       const { uid } = record.pod;
-      await pods.until(key, (each) => each?.pod.uid !== uid || isStopping(each), SEEN_MS, signal);
+      const isShown = (each: SessionRecord) => isStopping(each) && (isForced(each) || !force);
+      await pods.until(key, (each) => each?.pod.uid !== uid || isShown(each), SEEN_MS, signal);
     }
     const asked = pods.get(key) ?? record;
     this.#completeStop(asked);
@@ -291,7 +293,9 @@ export class PodSessions implements SessionBackend, Task {
   /** Goes on after the call; what this replica does not bring to its end the leader does. */
   #completeStop(record: SessionRecord): void {
     const { uid, name } = record.pod;
-    if (this.#stopping.has(uid)) return;
+    // A forced one does not wait for one that waits for the agent.
+    const stop = isForced(record) ? `${uid} forced` : uid;
+    if (this.#stopping.has(stop)) return;
     const completing: Promise<unknown> = this.#deps.stopper
       .complete(record, this.#life.signal)
       .catch((err: unknown) => {
@@ -301,7 +305,7 @@ export class PodSessions implements SessionBackend, Task {
           "cannot complete a stop: left to the leader",
         );
       })
-      .finally(() => this.#stopping.delete(uid));
-    this.#stopping.set(uid, completing);
+      .finally(() => this.#stopping.delete(stop));
+    this.#stopping.set(stop, completing);
   }
 }
