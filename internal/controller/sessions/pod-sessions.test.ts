@@ -2,7 +2,6 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { PODS, ReplicatedSessions, SECRETS } from "../../../test/support/cluster/replicated-sessions.ts";
 import { caller, RETENTION_MS, startOf as request, townCa } from "../../../test/support/cluster/session-replica.ts";
 import { FakeClock, settle } from "../../../test/support/fake-clock.ts";
-import { raceSignal } from "../../base/abort.ts";
 import { DomainError } from "../../base/errors.ts";
 import type { IssuingCa } from "../certificates/session-certificate.ts";
 import { ANNOTATIONS, CERTIFICATE_GATE } from "../pods/names.ts";
@@ -147,20 +146,6 @@ describe("sessions that are pods", () => {
     );
     town.sidecar.alive = true;
     await town.holds(() => sessions.get(request("one"))?.status === "running");
-  });
-
-  it("are asked by one call at a time while their sidecar hangs", async () => {
-    const { sessions } = await town.replica();
-    await done(sessions.start(request("one"), caller, never));
-    const asked: AbortSignal[] = [];
-    town.sidecar.before = (_, __, signal) => {
-      asked.push(signal);
-      return raceSignal(new Promise(() => {}), signal);
-    };
-    town.runs();
-    await town.clock.advance(60_000);
-    expect(asked.length).toBeGreaterThan(10);
-    expect(asked.filter(({ aborted }) => !aborted).length).toBeLessThanOrEqual(1);
   });
 
   it("keep an input that comes while they start until they run, for at most 10 s", async () => {

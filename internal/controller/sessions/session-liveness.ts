@@ -2,6 +2,7 @@ import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Task } from "../../base/task-group.ts";
+import type { SidecarLink } from "../../bridge/sidecar-link.ts";
 import { WorkQueue } from "../../kube/work-queue.ts";
 import { podVerdict } from "../pods/pod-status.ts";
 import type { SessionPods } from "../pods/session-pods.ts";
@@ -14,7 +15,7 @@ export interface SessionLivenessDeps {
   readonly logger: Logger;
   readonly pods: SessionPods;
   readonly pool: Pick<SidecarPool, "link">;
-  /** A session answered for the first time. */
+  /** A session, as it is now, has answered for the first time. */
   readonly onConfirmed: (record: SessionRecord) => void;
 }
 
@@ -51,12 +52,11 @@ export class SessionLiveness implements Task {
   async run(signal: AbortSignal): Promise<void> {
     const { pods } = this.#deps;
     const look = (record: SessionRecord) => {
-      if (podVerdict(record.pod).status === "running" && !this.isConfirmed(record))
-        this.#queue.add(keyText(record.key));
+      if (isRunning(record) && !this.isConfirmed(record)) this.#queue.add(keyText(record.key));
     };
     const forget = pods.listen(({ type, record }) => {
-      if (type === "gone") this.#confirmed.delete(record.pod.uid);
-      else look(record);
+      if (type === "changed") return look(record);
+      this.#confirmed.delete(record.pod.uid);
     });
     try {
       for (const record of pods.all()) look(record);
@@ -67,19 +67,42 @@ export class SessionLiveness implements Task {
   }
 
   async #ask(key: string, signal: AbortSignal): Promise<void> {
-    const { clock, pods, pool, onConfirmed } = this.#deps;
+    const { pods, onConfirmed } = this.#deps;
     const record = pods.at(key);
-    if (record === undefined || this.isConfirmed(record) || podVerdict(record.pod).status !== "running") return;
+    if (record === undefined || this.isConfirmed(record) || !isRunning(record)) return;
+    const link = this.#linkTo(record);
+    if (link === undefined) return this.#queue.addAfter(key, ASK_AGAIN_MS);
+    const lives = await this.#lives(link, signal);
+    // Meanwhile it may have been stopped, or be gone.
+    const now = pods.at(key);
+    if (now?.pod.uid !== record.pod.uid) return;
+    if (!lives) return this.#queue.addAfter(key, ASK_AGAIN_MS);
+    this.#confirmed.set(now.pod.uid, startsOf(record.pod));
+    onConfirmed(now);
+  }
+
+  /** Undefined: there is none at the moment. */
+  #linkTo(record: SessionRecord): SidecarLink | undefined {
     try {
-      const { sessionAlive } = await sidecarStatus(pool.link(record), clock, signal);
-      if (!sessionAlive) return this.#queue.addAfter(key, ASK_AGAIN_MS);
+      return this.#deps.pool.link(record);
+    } catch (err) {
+      if (err instanceof DomainError) return undefined;
+      throw err;
+    }
+  }
+
+  async #lives(link: SidecarLink, signal: AbortSignal): Promise<boolean> {
+    try {
+      return (await sidecarStatus(link, this.#deps.clock, signal)).sessionAlive;
     } catch (err) {
       if (signal.aborted || !(err instanceof DomainError)) throw err;
-      return this.#queue.addAfter(key, ASK_AGAIN_MS);
+      return false;
     }
-    this.#confirmed.set(record.pod.uid, startsOf(record.pod));
-    onConfirmed(record);
   }
+}
+
+function isRunning({ pod }: SessionRecord): boolean {
+  return podVerdict(pod).status === "running";
 }
 
 function startsOf({ status }: SessionRecord["pod"]): number {

@@ -1,0 +1,64 @@
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { PODS, ReplicatedSessions } from "../../../test/support/cluster/replicated-sessions.ts";
+import { caller, startOf as request, townCa } from "../../../test/support/cluster/session-replica.ts";
+import { FakeClock } from "../../../test/support/fake-clock.ts";
+import { raceSignal } from "../../base/abort.ts";
+import type { IssuingCa } from "../certificates/session-certificate.ts";
+import { ANNOTATIONS } from "../pods/names.ts";
+
+const never = new AbortController().signal;
+
+describe("sessions whose pods run", () => {
+  let ca: IssuingCa;
+  let town: ReplicatedSessions;
+
+  beforeAll(async () => {
+    ca = await townCa(new FakeClock().now());
+  });
+  beforeEach(() => {
+    town = new ReplicatedSessions(ca);
+  });
+  afterEach(() => town.end());
+
+  async function done<T>(promise: Promise<T>): Promise<T> {
+    await town.settled(promise);
+    return promise;
+  }
+  const thePod = () => town.kube.list(PODS)[0] ?? { metadata: { name: "none" } };
+
+  it("are told of as they are when their sidecar answers, not as they were when it was asked", async () => {
+    const { sessions } = await town.replica();
+    await done(sessions.start(request("one"), caller, never));
+    const answer = Promise.withResolvers<void>();
+    town.sidecar.before = () => answer.promise;
+    town.runs();
+    await town.holds(() => town.sidecar.calls.includes("Status"));
+    const told: string[] = [];
+    const stop = new AbortController();
+    const reading = (async () => {
+      for await (const { session } of sessions.changes("shop", stop.signal)) told.push(session.status);
+    })().catch(() => {});
+    const annotations = { ...(thePod().metadata["annotations"] as object), [ANNOTATIONS.stopRequested]: "2026-01-01" };
+    town.kube.set(PODS, { ...thePod(), metadata: { ...thePod().metadata, annotations } });
+    await town.clock.advance(100);
+    answer.resolve();
+    await town.clock.advance(100);
+    expect(new Set(told)).toEqual(new Set(["stopping"]));
+    stop.abort();
+    await reading;
+  });
+
+  it("are asked by one call at a time while their sidecar hangs", async () => {
+    const { sessions } = await town.replica();
+    await done(sessions.start(request("one"), caller, never));
+    const asked: AbortSignal[] = [];
+    town.sidecar.before = (_, __, signal) => {
+      asked.push(signal);
+      return raceSignal(new Promise(() => {}), signal);
+    };
+    town.runs();
+    await town.clock.advance(60_000);
+    expect(asked.length).toBeGreaterThan(10);
+    expect(asked.filter(({ aborted }) => !aborted).length).toBeLessThanOrEqual(1);
+  });
+});
