@@ -116,6 +116,11 @@ export class ControllerSessions {
     return this.#pods.isSynced;
   }
 
+  /** Each running session's sidecar was asked. Until then a session is told as starting. */
+  get isCaughtUp(): boolean {
+    return this.backend.isCaughtUp;
+  }
+
   /** The leader's work. */
   lead(signal: AbortSignal): Promise<void> {
     return runTasks(signal, [this.#keeper, this.#secrets, this.#rotator, ...this.#beads]);

@@ -56,6 +56,8 @@ interface Instruments {
 /** How long calls may continue after shutdown begins. */
 const CALL_GRACE_MS = 2_000;
 const READY_LOOK_MS = 100;
+/** For sidecars that answer. Those that hang hold up no replica. */
+const CATCH_UP_MS = 2_000;
 
 /** One replica: BridgeService over the cluster's pods, and the leader's work while it is elected. */
 export class Controller implements Task {
@@ -169,7 +171,10 @@ export class Controller implements Task {
     ]);
   }
 
-  /** Ready once the cluster was read and the CA is there; a replica that does not lead is ready too. */
+  /**
+   * Ready once the cluster was read, the CA is there, and the sidecars had two seconds to answer; a replica that does
+   * not lead is ready too.
+   */
   async #untilReady(
     sessions: ControllerSessions,
     ca: CaCache,
@@ -179,6 +184,8 @@ export class Controller implements Task {
   ): Promise<void> {
     const { clock, logger } = this.#deps;
     while (!(sessions.isSynced && ca.isKnown)) await clock.sleep(READY_LOOK_MS, signal);
+    const end = clock.monotonicMs() + CATCH_UP_MS;
+    while (!sessions.isCaughtUp && clock.monotonicMs() < end) await clock.sleep(READY_LOOK_MS, signal);
     await serving.listening;
     for (const service of ["", BridgeService.typeName]) health.set(service, true);
     logger.info("ready");

@@ -123,6 +123,11 @@ export class PodSessions implements SessionBackend, Task {
     }
   }
 
+  /** What is said of sessions whose pods run is what their sidecars have answered, or that they have not. */
+  get isCaughtUp(): boolean {
+    return this.#liveness.isCaughtUp;
+  }
+
   /** Of every project. */
   *all(): Generator<SessionInfo> {
     for (const record of this.#deps.pods.all()) yield this.#info(record);

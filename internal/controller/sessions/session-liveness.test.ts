@@ -61,4 +61,18 @@ describe("sessions whose pods run", () => {
     expect(asked.length).toBeGreaterThan(10);
     expect(asked.filter(({ aborted }) => !aborted).length).toBeLessThanOrEqual(1);
   });
+
+  it("are all asked before a replica counts as caught up, whether they answer or not", async () => {
+    const first = await town.replica();
+    await done(first.sessions.start(request("one"), caller, never));
+    expect(first.sessions.isCaughtUp).toBe(true);
+    town.runs();
+    await town.holds(() => first.sessions.get(request("one"))?.status === "running");
+    town.sidecar.before = (_, __, signal) => raceSignal(new Promise(() => {}), signal);
+    const { sessions } = await town.replica();
+    await town.clock.advance(2_000);
+    expect([sessions.get(request("one"))?.status, sessions.isCaughtUp]).toEqual(["starting", false]);
+    await town.clock.advance(1_000);
+    expect(sessions.isCaughtUp).toBe(true);
+  });
 });

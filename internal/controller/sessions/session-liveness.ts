@@ -24,6 +24,8 @@ const STEP_MS = 6_000;
 /** The most sidecars asked at a time, so that a hung one delays none and a thousand new ones are paced. */
 const WORKERS = 32;
 const ASK_AGAIN_MS = 1_000;
+/** While there is no way to it: a replica that starts has no certificate for a moment. */
+const LINK_AGAIN_MS = 500;
 
 /**
  * Finds out once for each start of a sidecar's container whether it answers over the session's own certificate and its
@@ -34,6 +36,8 @@ export class SessionLiveness implements Task {
   readonly #queue: WorkQueue;
   /** By pod uid: the start that was confirmed. */
   readonly #confirmed = new Map<string, number>();
+  /** By pod uid: whose sidecar was asked, whatever came of it. */
+  readonly #asked = new Set<string>();
 
   constructor(deps: SessionLivenessDeps) {
     const { clock, logger } = deps;
@@ -49,6 +53,11 @@ export class SessionLiveness implements Task {
     return this.#confirmed.get(pod.uid) === startsOf(pod);
   }
 
+  /** Each session whose pod runs was asked at least once: those that are not confirmed do not answer. */
+  get isCaughtUp(): boolean {
+    return this.#deps.pods.all().every((record) => !isRunning(record) || this.#asked.has(record.pod.uid));
+  }
+
   async run(signal: AbortSignal): Promise<void> {
     const { pods } = this.#deps;
     const look = (record: SessionRecord) => {
@@ -57,6 +66,7 @@ export class SessionLiveness implements Task {
     const forget = pods.listen(({ type, record }) => {
       if (type === "changed") return look(record);
       this.#confirmed.delete(record.pod.uid);
+      this.#asked.delete(record.pod.uid);
     });
     try {
       for (const record of pods.all()) look(record);
@@ -71,11 +81,12 @@ export class SessionLiveness implements Task {
     const record = pods.at(key);
     if (record === undefined || this.isConfirmed(record) || !isRunning(record)) return;
     const link = this.#linkTo(record);
-    if (link === undefined) return this.#queue.addAfter(key, ASK_AGAIN_MS);
+    if (link === undefined) return this.#queue.addAfter(key, LINK_AGAIN_MS);
     const lives = await this.#lives(link, signal);
     // Meanwhile it may have been stopped, or be gone.
     const now = pods.at(key);
     if (now?.pod.uid !== record.pod.uid) return;
+    this.#asked.add(now.pod.uid);
     if (!lives) return this.#queue.addAfter(key, ASK_AGAIN_MS);
     this.#confirmed.set(now.pod.uid, startsOf(record.pod));
     onConfirmed(now);
