@@ -95,12 +95,17 @@ export class SessionsWatch {
 
   #changed(change: SessionChange): void {
     const { session } = change;
-    const labels = this.#backend.labelsOf(session);
-    if (Object.entries(this.#request.labels).some(([name, value]) => labels[name] !== value)) return;
+    // One that is gone may have no labels any more: it is for those who have heard of it.
+    if (change.type === "gone" ? !this.#seen.has(session.id) : !this.#hasLabels(session)) return;
     const seen = this.#seen.get(session.id) ?? { screen: [] };
     this.#seen.set(session.id, seen);
     if (change.type === "changed" && change.receipt !== undefined) seen.receipt = change.receipt;
     this.#put(change);
+  }
+
+  #hasLabels(session: SessionInfo): boolean {
+    const labels = this.#backend.labelsOf(session);
+    return Object.entries(this.#request.labels).every(([name, value]) => labels[name] === value);
   }
 
   #put(change: SessionChange): void {
