@@ -57,7 +57,7 @@ export const rooms = {
   kube: ["kube/access"],
   "controller/pods": ["kube", "bridge", "auth", "auth/tls", "pki", "rpc/client", "rpc/common", "gen"],
   "controller/beads": ["controller/pods", "kube", "terminal/finding"],
-  "controller/certificates": ["controller/pods", "kube", "pki/*", "auth", "gen"],
+  "controller/certificates": ["controller/pods", "kube", "pki/*", "auth"],
   "controller/sessions": [
     ...["controller/pods", "controller/certificates", "kube", "bridge", "bridge/events", "session", "wire"],
     ...["auth/*", "pki", "rpc/*", "gen"],
