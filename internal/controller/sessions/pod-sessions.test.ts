@@ -1,6 +1,12 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { PODS, ReplicatedSessions, SECRETS } from "../../../test/support/cluster/replicated-sessions.ts";
-import { caller, RETENTION_MS, startOf as request, townCa } from "../../../test/support/cluster/session-replica.ts";
+import {
+  bindingOf,
+  caller,
+  RETENTION_MS,
+  startOf as request,
+  townCa,
+} from "../../../test/support/cluster/session-replica.ts";
 import { FakeClock, settle } from "../../../test/support/fake-clock.ts";
 import { DomainError } from "../../base/errors.ts";
 import type { IssuingCa } from "../certificates/session-certificate.ts";
@@ -68,6 +74,21 @@ describe("sessions that are pods", () => {
     town.kube.set(PODS, { ...thePod(), metadata: { ...thePod().metadata, annotations } });
     await town.holds(() => pods.get(request("one"))?.pod.annotations[ANNOTATIONS.stoppedAt] !== undefined);
     await expect(done(sessions.start(request("one"), caller, never))).rejects.toMatchObject({ kind: "precondition" });
+  });
+
+  it("start as one pod where another namespace has the provider of a start at the same time", async () => {
+    const bindings = [bindingOf("agents", "demo"), bindingOf("more", "other")];
+    const [first, second] = [await town.replica({ bindings }), await town.replica({ bindings })];
+    const starts = [
+      first.sessions.start(request("one"), caller, never),
+      second.sessions.start(request("one", { provider: "other" }), caller, never),
+    ];
+    const results = await town.settled(Promise.allSettled(starts));
+    const outcomes = results.status === "fulfilled" ? results.value : [];
+    expect(outcomes.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+    const refused = outcomes.find(({ status }) => status === "rejected");
+    expect(refused).toMatchObject({ reason: { kind: "already-exists" } });
+    expect([...town.kube.list(PODS), ...town.kube.list("/api/v1/namespaces/more/pods")]).toHaveLength(1);
   });
 
   it("take options of a pod that are none for none", async () => {
@@ -282,7 +303,8 @@ describe("sessions that are pods", () => {
   });
 
   it("that were adopted are stopped once they run and answer: their pod is never deleted", async () => {
-    const { sessions } = await town.replica({ leads: true, adopts: true });
+    const adopting = { ...bindingOf("agents", "demo"), adoption: { accounts: ["ci"] } };
+    const { sessions } = await town.replica({ leads: true, bindings: [adopting] });
     const labels = { "gastown.io/agent": "x", "gastown.io/session": "one", "gastown.io/provider": "demo" };
     town.kube.set(PODS, { metadata: { name: "theirs", uid: "u1", labels } });
     await town.holds(() => sessions.get(request("one"))?.status === "starting");

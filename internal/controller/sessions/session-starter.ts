@@ -8,7 +8,7 @@ import type { PodClient } from "../pods/pod-client.ts";
 import { refusalVerdict } from "../pods/pod-status.ts";
 import { type AgentPodPlan, agentPod } from "../pods/pod-template.ts";
 import type { SessionPods } from "../pods/session-pods.ts";
-import { hasEnded, isStopping, optionsOf, type SessionRecord, sessionRecord } from "../pods/session-record.ts";
+import { hasEnded, isOlder, isStopping, optionsOf, type SessionRecord, sessionRecord } from "../pods/session-record.ts";
 import type { ClientRules, NamespaceBinding } from "../pods/settings.ts";
 import type { SessionOpening } from "./session-opening.ts";
 import { sessionPodPlan } from "./session-pod.ts";
@@ -67,6 +67,11 @@ export class SessionStarter {
     const record = recordOf(await this.#create(binding, plan, signal), binding);
     pods.catchUp(request.project); // the API server has just answered
     sameSession(record, request);
+    const older = await this.#olderElsewhere(record, signal);
+    if (older !== undefined) {
+      await this.#deps.client.delete(record.pod, signal);
+      return sameSession(older, request);
+    }
     await opening.open(record, signal).catch((err) => {
       throw isFault(err, "not-found") ? deletedMeanwhile() : err;
     });
@@ -80,6 +85,21 @@ export class SessionStarter {
     const binding = all.find(({ templates }) => templates.has(provider)) ?? all[0];
     if (binding !== undefined) return binding;
     throw new DomainError("precondition", `no namespace of the cluster belongs to project ${JSON.stringify(project)}`);
+  }
+
+  /**
+   * The session's older pod in another namespace of the project, made at the same time for a provider that is there:
+   * one name keeps two pods apart in one namespace only.
+   */
+  async #olderElsewhere(record: SessionRecord, signal: AbortSignal): Promise<SessionRecord | undefined> {
+    const { key, pod, binding } = record;
+    for (const other of this.#options.bindings) {
+      if (other === binding || other.project !== key.project) continue;
+      const found = await this.#deps.client.get(other.name, pod.name, signal);
+      const same = found && sessionRecord(found, other);
+      if (same?.isOwn && isOlder(same, record)) return same;
+    }
+    return undefined;
   }
 
   /** The pod of the plan, made now or before. */

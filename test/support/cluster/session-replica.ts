@@ -53,13 +53,12 @@ const TEMPLATE: AgentTemplate = {
   user: 10001,
   placement: { nodeSelector: {}, tolerations: [] },
 };
-/** One namespace, `agents`, of the project `shop`. */
-const BINDING: NamespaceBinding = {
-  name: "agents",
-  project: "shop",
-  templates: new Map([["demo", TEMPLATE]]),
-  credentials: "secret",
-};
+const BINDING = bindingOf("agents", "demo");
+
+/** A namespace of the project `shop` with one provider. */
+export function bindingOf(name: string, provider: string): NamespaceBinding {
+  return { name, project: "shop", templates: new Map([[provider, TEMPLATE]]), credentials: "secret" };
+}
 
 /** A start of the session `id` in the project `shop`. */
 export function startOf(id: string, change: Partial<StartRequest> = {}): StartRequest {
@@ -98,8 +97,8 @@ export interface ReplicaOptions {
   /** Whether the leader's work runs at all, refused or not; default: yes. */
   readonly keeps?: boolean;
   readonly maxPerProject?: number;
-  /** Whether pods that others make become sessions; default: no. */
-  readonly adopts?: boolean;
+  /** Default: one namespace, `agents`, with the provider `demo`. */
+  readonly bindings?: readonly NamespaceBinding[];
 }
 
 /** One replica of the controller, without its port. Its process can end between any two calls. */
@@ -119,12 +118,11 @@ export class Replica implements KubeApi {
 
   constructor(
     { kube, clock, ca, sidecar }: ReplicaDeps,
-    { leads = false, keeps = true, maxPerProject = 50, adopts = false }: ReplicaOptions = {},
+    { leads = false, keeps = true, maxPerProject = 50, bindings = [BINDING] }: ReplicaOptions = {},
   ) {
     this.#kube = kube;
     this.leads = leads;
     const [api, logger, random] = [this as KubeApi, silentLogger, () => 0.5];
-    const bindings = [adopts ? { ...BINDING, adoption: { accounts: ["ci"] } } : BINDING];
     this.pods = new SessionPods({ api, clock, logger, random }, bindings);
     const connect = () => connectionTo(sidecar, (name) => this.#spend(name));
     const pool = new SidecarPool({ tls: () => ({ cert: "", key: "", ca: "" }), connect }, TOWN);
