@@ -37,7 +37,17 @@ it("reads a session's Secret two or three times while it starts, not at each cha
   );
   const metrics = new ControllerMetrics(new Registry());
   const made = new ControllerSessions(
-    { api: kube, writes: kube, clock, logger: silentLogger, ca, tls: () => undefined, metrics, env: {} },
+    {
+      api: kube,
+      writes: kube,
+      assertLeads: () => {},
+      clock,
+      logger: silentLogger,
+      ca,
+      tls: () => undefined,
+      metrics,
+      env: {},
+    },
     { settings, allowClients: () => [] },
   );
   const stop = new AbortController();

@@ -36,6 +36,8 @@ export interface ControllerSessionsDeps {
   readonly api: KubeApi;
   /** For the leader's writes. */
   readonly writes: KubeApi;
+  /** For its writes elsewhere. @throws DomainError while this replica does not lead */
+  readonly assertLeads: () => void;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly ca: CaCache;
@@ -62,7 +64,7 @@ export class ControllerSessions {
   readonly #beads: readonly BeadWriter[];
 
   constructor(deps: ControllerSessionsDeps, { settings, allowClients }: ControllerSessionsOptions) {
-    const { api, writes, clock, logger, tls, ca, metrics, env } = deps;
+    const { api, writes, assertLeads: assertMayWrite, clock, logger, tls, ca, metrics, env } = deps;
     const { namespaces: bindings, sessions, trustDomain } = settings;
     const { retentionMs, startTimeoutMs } = sessions;
     const random = Math.random;
@@ -109,7 +111,8 @@ export class ControllerSessions {
     );
     [this.#keeper, this.#secrets] = [keeper, secrets];
     const { bd } = settings;
-    this.#beads = bd === undefined ? [] : [new BeadWriter({ clock, logger, pods, bd: beadProgram(bd, env) })];
+    const beads = bd && new BeadWriter({ clock, logger, pods, bd: beadProgram(bd, env), assertMayWrite });
+    this.#beads = beads === undefined ? [] : [beads];
   }
 
   get isSynced(): boolean {

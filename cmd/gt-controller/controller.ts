@@ -117,13 +117,14 @@ export class Controller implements Task {
       { api, clock, logger, random: Math.random, lead: (stop) => sessions.lead(stop) },
       { lease: { namespace, name: LEASE_NAME }, identity },
     );
-    const writes = new FencedKube(api, () => elector.assertLeads());
+    const assertLeads = () => elector.assertLeads();
+    const writes = new FencedKube(api, assertLeads);
     const allowClients = clientRules(
       settings,
       tokens.keyFiles.map(({ rule }) => rule),
       namespace,
     );
-    const deps = { api, writes, clock: time, logger, ca, tls: () => client.files, metrics: numbers, env };
+    const deps = { api, writes, assertLeads, clock: time, logger, ca, tls: () => client.files, metrics: numbers, env };
     const sessions = new ControllerSessions(deps, { settings, allowClients });
     numbers.observe(sessions.facts(() => elector.leads));
     numbers.clock(() => time.aheadMs);

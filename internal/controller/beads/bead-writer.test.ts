@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { FakeClock, settle } from "../../../test/support/fake-clock.ts";
 import { silentLogger } from "../../../test/support/silent-logger.ts";
+import { DomainError } from "../../base/errors.ts";
 import type { BeadDeps } from "../../terminal/finding/bead.ts";
 import { ANNOTATIONS, LABELS } from "../pods/names.ts";
 import { observePod } from "../pods/observed-pod.ts";
@@ -42,6 +43,7 @@ describe("beads of sessions in pods", () => {
   let beads: Map<string, Record<string, string>>;
   let calls: string[][];
   let isDown: boolean;
+  let leads: boolean;
   let pods: Map<string, SessionRecord>;
   let listeners: Set<SessionPodListener>;
   let life: AbortController;
@@ -70,7 +72,7 @@ describe("beads of sessions in pods", () => {
 
   beforeEach(async () => {
     clock = new FakeClock();
-    [beads, calls, isDown] = [new Map([["gt-1", { team: "platform" }]]), [], false];
+    [beads, calls, isDown, leads] = [new Map([["gt-1", { team: "platform" }]]), [], false, true];
     [pods, listeners, life] = [new Map(), new Set(), new AbortController()];
     const known = {
       all: () => pods.values() as Generator<SessionRecord>,
@@ -80,7 +82,10 @@ describe("beads of sessions in pods", () => {
       },
     };
     const bd = { run, command: ["/opt/bd", "--quiet"], env: {}, cwd: "/", timeoutMs: 1_000 };
-    running = new BeadWriter({ clock, logger: silentLogger, pods: known, bd }).run(life.signal);
+    const assertMayWrite = () => {
+      if (!leads) throw new DomainError("precondition", "not the leader");
+    };
+    running = new BeadWriter({ clock, logger: silentLogger, pods: known, bd, assertMayWrite }).run(life.signal);
     await settle();
   });
   afterEach(async () => {
@@ -120,6 +125,15 @@ describe("beads of sessions in pods", () => {
     expect(beads.get("gt-1")).toMatchObject({ sidecar_session: "two", sidecar_host: "10.0.0.2" });
     await tell("changed", record("two", { ...young, stopped: true }));
     expect(beads.get("gt-1")).toMatchObject({ sidecar_session: "one", sidecar_host: "10.0.0.1" });
+  });
+
+  it("are left alone by a leader that was suspended and wakes when another one leads", async () => {
+    await tell("changed", record("one"));
+    beads.set("gt-1", { ...PLACE, sidecar_host: "10.0.0.9" });
+    leads = false;
+    await tell("changed", record("one", { ip: "10.0.0.2" }));
+    await tell("gone", record("one"));
+    expect(beads.get("gt-1")).toEqual({ ...PLACE, sidecar_host: "10.0.0.9" });
   });
 
   it("are written later when bd fails, and no label becomes a flag of bd", async () => {

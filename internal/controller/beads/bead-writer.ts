@@ -3,7 +3,7 @@ import type { Logger } from "../../base/logger.ts";
 import type { Task } from "../../base/task-group.ts";
 import { WorkQueue } from "../../kube/work-queue.ts";
 import { type BeadDeps, lookUpBead } from "../../terminal/finding/bead.ts";
-import { writeBead } from "../../terminal/finding/write-bead.ts";
+import { type BeadMetadata, writeBead } from "../../terminal/finding/write-bead.ts";
 import { LABELS } from "../pods/names.ts";
 import type { SessionPods } from "../pods/session-pods.ts";
 import { isStopping, type SessionRecord, sidecarOf } from "../pods/session-record.ts";
@@ -13,6 +13,8 @@ export interface BeadWriterDeps {
   readonly logger: Logger;
   readonly pods: Pick<SessionPods, "all" | "listen">;
   readonly bd: BeadDeps;
+  /** Asked right before each write. @throws DomainError while another replica may write */
+  readonly assertMayWrite: () => void;
 }
 
 /** Each runs a program. */
@@ -72,9 +74,14 @@ export class BeadWriter implements Task {
     const before = this.#written.get(bead);
     if (before?.session === session && before.host === host) return;
     const place = { backend: "k8s", sidecar_host: host, sidecar_port: String(port), sidecar_session: session };
-    await writeBead(bead, place, this.#deps.bd, signal);
+    await this.#put(bead, place, signal);
     this.#written.set(bead, { session, host });
     this.#deps.logger.info({ bead, session }, "bead written");
+  }
+
+  async #put(bead: string, place: BeadMetadata, signal: AbortSignal): Promise<void> {
+    this.#deps.assertMayWrite();
+    await writeBead(bead, place, this.#deps.bd, signal);
   }
 
   /** Only while it says what was written for a session that has ended. */
@@ -84,7 +91,7 @@ export class BeadWriter implements Task {
     if (sessions.size === 0) return;
     const found = await lookUpBead([bead], this.#deps.bd, signal);
     if (found.type === "k8s" && found.session !== undefined && sessions.has(found.session)) {
-      await writeBead(bead, {}, this.#deps.bd, signal);
+      await this.#put(bead, {}, signal);
       this.#deps.logger.info({ bead, session: found.session }, "bead cleared");
     }
     this.#written.delete(bead);
