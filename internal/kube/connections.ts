@@ -5,7 +5,7 @@ import type { Logger } from "../base/logger.ts";
 import type { ClusterAccess, ClusterTls, Credentials } from "./access/credentials.ts";
 
 /** The connection for a call. Watches have their own connections, so a list never waits behind a stream. */
-export type Lane = "calls" | "urgent" | "watches";
+export type Lane = "calls" | "urgent" | "creates" | "watches";
 
 /** Bound tokens are valid for an hour and rotated at 80 %; client-go checks as often. */
 const REREAD_MS = 60_000;
@@ -16,6 +16,8 @@ const CONNECT_TIMEOUT_MS = 10_000;
  */
 const IDLE_CLOSE_MS = 60_000;
 const CALL_CONNECTIONS = 3;
+/** As many as pods are created at a time: a webhook that hangs holds each until its call's deadline. */
+const CREATE_CONNECTIONS = 8;
 
 export interface ConnectionsDeps {
   readonly credentials: Credentials;
@@ -78,16 +80,15 @@ export class Connections {
       : new Map([
           ["calls", agent(tls, CALL_CONNECTIONS)],
           ["urgent", agent(tls, 1)],
+          ["creates", agent(tls, CREATE_CONNECTIONS)],
           ["watches", agent(tls, null)],
         ]);
-    before
-      ?.get("calls")
-      ?.close()
-      .catch(() => {});
-    before
-      ?.get("urgent")
-      ?.close()
-      .catch(() => {});
+    for (const lane of ["calls", "urgent", "creates"] as const) {
+      before
+        ?.get(lane)
+        ?.close()
+        .catch(() => {});
+    }
     await before?.get("watches")?.destroy();
   }
 

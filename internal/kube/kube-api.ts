@@ -15,8 +15,11 @@ export interface KubeRequest {
   readonly keep?: (item: unknown) => unknown;
   /** For the whole call with its repetitions; for a stream until its first byte may come. Default: 10,000. */
   readonly timeoutMs?: number;
-  /** `urgent`: over its own connection, so that it waits for no other call. For the Lease. */
-  readonly lane?: "urgent";
+  /**
+   * `urgent`: over its own connection, so that it waits for no other call. For the Lease. `creates`: over connections
+   * of their own, so that no other call waits for what a namespace's admission makes of new pods.
+   */
+  readonly lane?: "urgent" | "creates";
   /**
    * Runs before each attempt, and again right before the request is written to its connection; what it throws ends the
    * call unsent. A leader refuses a write here that it may no longer make.

@@ -86,16 +86,21 @@ describe("the transport to the Kubernetes API", () => {
     expect(connections).toBeLessThanOrEqual(4);
   });
 
-  it("answers an urgent call while all other connections wait for the server", async () => {
+  it.each([
+    ["the Lease", { lane: "urgent" }, {}],
+    ["the Lease", { lane: "urgent" }, { lane: "creates" }],
+    ["any object", {}, { lane: "creates" }],
+    ["a new pod", { lane: "creates" }, {}],
+  ] as const)("answers a call for %s while all connections of other calls wait: %j, %j", async (_, quick, slow) => {
     handler = (request, response) => {
-      if (request.url?.includes("urgent")) response.end(POD);
+      if (request.url?.includes("quick")) response.end(POD);
     };
     const api = transport();
     const stop = new AbortController();
-    const hanging = Promise.allSettled(Array.from({ length: 5 }, () => api.call(get, stop.signal)));
-    await api.call({ method: "GET", path: "/urgent", lane: "urgent" }, never);
+    const hanging = Promise.allSettled(Array.from({ length: 10 }, () => api.call({ ...get, ...slow }, stop.signal)));
+    await api.call({ method: "GET", path: "/quick", ...quick }, never);
     stop.abort(new Error("enough"));
-    expect((await hanging).map((each) => each.status)).toEqual(Array(5).fill("rejected"));
+    expect((await hanging).map((each) => each.status)).toEqual(Array(10).fill("rejected"));
   });
 
   it.for(["", "{}", "[]", "null", '"Pod"', '{"kind":', "<html>Bad gateway</html>", '{"kind":7}'])(

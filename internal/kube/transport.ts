@@ -28,7 +28,10 @@ export interface TransportHooks {
   readonly onDate?: (date: unknown, ms: number) => void;
 }
 
-/** The Kubernetes API over HTTP/1.1: at most three connections for calls, one for urgent ones, one for each watch. */
+/**
+ * The Kubernetes API over HTTP/1.1: at most three connections for calls, one for urgent ones, eight for those that
+ * create pods, one for each watch.
+ */
 export class KubeTransport implements KubeApi {
   readonly #clock: Clock;
   readonly #connections: Connections;

@@ -16,12 +16,14 @@ export class PodClient {
   }
 
   async create(namespace: string, pod: V1Pod, signal: AbortSignal): Promise<ObservedPod> {
-    return observePod(await this.#api.call({ method: "POST", path: podsPath(namespace), body: pod }, signal));
+    const request = { method: "POST", path: podsPath(namespace), body: pod, lane: "creates" } as const;
+    return observePod(await this.#api.call(request, signal));
   }
 
   /** Like `create`, but a dry run: whether admission, quota and the API server's own checks would accept it. */
   async tryCreate(namespace: string, pod: V1Pod, signal: AbortSignal): Promise<void> {
-    const request = { method: "POST", path: podsPath(namespace), query: { dryRun: "All" }, body: pod } as const;
+    const query = { dryRun: "All" };
+    const request = { method: "POST", path: podsPath(namespace), query, body: pod, lane: "creates" } as const;
     await this.#api.call(request, signal);
   }
 
