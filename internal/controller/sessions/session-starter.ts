@@ -44,15 +44,21 @@ export class SessionStarter {
   readonly #deps: SessionStarterDeps;
   readonly #options: SessionStarterOptions;
   readonly #slots = new Slots(AT_A_TIME);
+  /** By project: of several, one whose pods are admitted slowly leaves room for the others. */
+  readonly #ofProject: ReadonlyMap<string, Slots>;
 
   constructor(deps: SessionStarterDeps, options: SessionStarterOptions) {
     this.#deps = deps;
     this.#options = options;
+    const projects = new Set(options.bindings.map(({ project }) => project));
+    const each = projects.size > 1 ? AT_A_TIME / 2 : AT_A_TIME;
+    this.#ofProject = new Map([...projects].map((project) => [project, new Slots(each)]));
   }
 
   /** @throws as `SessionBackend.start` */
   async start(request: StartRequest, caller: Caller, signal: AbortSignal): Promise<SessionRecord> {
-    return await this.#slots.run(() => this.#start(request, caller, signal), signal);
+    const start = () => this.#slots.run(() => this.#start(request, caller, signal), signal);
+    return await (this.#ofProject.get(request.project)?.run(start, signal) ?? start());
   }
 
   async #start(request: StartRequest, caller: Caller, signal: AbortSignal): Promise<SessionRecord> {

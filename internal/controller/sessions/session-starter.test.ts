@@ -1,0 +1,37 @@
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { PODS, ReplicatedSessions } from "../../../test/support/cluster/replicated-sessions.ts";
+import { bindingOf, caller, startOf as request, townCa } from "../../../test/support/cluster/session-replica.ts";
+import { FakeClock } from "../../../test/support/fake-clock.ts";
+import type { IssuingCa } from "../certificates/session-certificate.ts";
+
+const never = new AbortController().signal;
+
+describe("starts of several projects", () => {
+  let ca: IssuingCa;
+  let town: ReplicatedSessions;
+
+  beforeAll(async () => {
+    ca = await townCa(new FakeClock().now());
+  });
+  beforeEach(() => {
+    town = new ReplicatedSessions(ca);
+  });
+  afterEach(() => town.end());
+
+  it("do not wait for those of one in whose namespace the admission of pods hangs", async () => {
+    const bindings = [bindingOf("agents", "demo"), { ...bindingOf("more", "demo"), project: "desk" }];
+    const { sessions } = await town.replica({ bindings });
+    town.kube.fault = ({ method, path }) => (method === "POST" && path === PODS ? "hang" : undefined);
+    const stop = new AbortController();
+    const hanging = Promise.allSettled(
+      Array.from({ length: 20 }, (_, i) => sessions.start(request(`s${i}`), caller, stop.signal)),
+    );
+    const started = await town.settled(sessions.start(request("one", { project: "desk" }), caller, never));
+    expect(started.status).toBe("fulfilled");
+    const lanes = town.kube.requests.filter(({ method }) => method === "POST").map(({ path, lane }) => [path, lane]);
+    expect(lanes.filter(([path]) => path?.endsWith("/pods")).every(([, lane]) => lane === "creates")).toBe(true);
+    expect(lanes.at(-1)).toEqual(["/api/v1/namespaces/more/secrets", undefined]);
+    stop.abort(new Error("enough"));
+    await hanging;
+  });
+});
