@@ -31,7 +31,7 @@ import {
 } from "../../gen/gastown/v1/sidecar_pb.ts";
 import { nudgeReceipt } from "../../wire/convert.ts";
 import type { SessionPods } from "../pods/session-pods.ts";
-import { hasEnded, isForced, isStopping, type SessionRecord, sessionInfo } from "../pods/session-record.ts";
+import { hasEnded, isForced, isOver, isStopping, type SessionRecord, sessionInfo } from "../pods/session-record.ts";
 import type { SidecarPool } from "../pods/sidecar-pool.ts";
 import { inputSeq } from "./input-seq.ts";
 import type { ProviderChecks } from "./provider-checks.ts";
@@ -225,6 +225,8 @@ export class PodSessions implements SessionBackend, Task {
 
   async events(key: SessionKey, request: EventsRequest, caller: Caller): Promise<EventFeed> {
     const record = this.#record(key);
+    // Readers come back as long as a sidecar may answer.
+    if (isOver(record.pod)) throw this.#endOf(record);
     const terminal = () => this.#deps.pool.link(this.#deps.pods.get(key) ?? record);
     terminal();
     return this.#events.feed({ uid: record.pod.uid, key, terminal, isLive: !hasEnded(record) }, request, caller);
@@ -243,17 +245,20 @@ export class PodSessions implements SessionBackend, Task {
   terminal(key: SessionKey): SessionTerminal {
     const record = this.#record(key);
     const { status, error } = this.#info(record);
-    const [quoted, why] = [JSON.stringify(key.id), error === "" ? "" : `: ${error}`];
     if (status === "starting") {
-      throw new DomainError("unavailable", `session ${quoted} is starting${why}`, { fields: { session: status } });
+      const why = error === "" ? "" : `: ${error}`;
+      const message = `session ${JSON.stringify(key.id)} is starting${why}`;
+      throw new DomainError("unavailable", message, { fields: { session: status } });
     }
-    if (status === "stopped" || status === "failed") {
-      const how = status === "failed" ? "has failed" : "has ended";
-      const ended = () =>
-        new DomainError("precondition", `session ${quoted} ${how}${why}`, { fields: { session: status } });
-      return this.#lingering(record, ended);
-    }
+    if (status === "stopped" || status === "failed") return this.#lingering(record, () => this.#endOf(record));
     return this.#deps.pool.link(record);
+  }
+
+  #endOf(record: SessionRecord): DomainError {
+    const { status, error } = this.#info(record);
+    const how = status === "failed" ? "has failed" : "has ended";
+    const message = `session ${JSON.stringify(record.key.id)} ${how}${error === "" ? "" : `: ${error}`}`;
+    return new DomainError("precondition", message, { fields: { session: status } });
   }
 
   /** The sidecar of an agent that has ended stays for a while: it answers as long as its pod is there. */

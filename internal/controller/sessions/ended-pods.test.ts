@@ -1,0 +1,28 @@
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { ReplicatedSessions } from "../../../test/support/cluster/replicated-sessions.ts";
+import { caller, startOf as request, townCa } from "../../../test/support/cluster/session-replica.ts";
+import { FakeClock } from "../../../test/support/fake-clock.ts";
+
+const never = new AbortController().signal;
+let town: ReplicatedSessions;
+
+beforeEach(async () => {
+  town = new ReplicatedSessions(await townCa(new FakeClock().now()));
+});
+afterEach(() => town.end());
+
+it.each([
+  ["Failed", { reason: "Evicted", message: "The node was low on memory." }, /^session "one" has failed: .*evicted/],
+  ["Succeeded", {}, /^session "one" has ended/],
+])("says to readers of events at once that nothing comes of a pod that has %s", async (phase, status, message) => {
+  const { sessions } = await town.replica();
+  await town.settled(sessions.start(request("one"), caller, never));
+  const state = { terminated: { exitCode: phase === "Failed" ? 137 : 0 } };
+  town.runs({ phase, containerStatuses: [{ name: "agent", state }], ...status });
+  await town.holds(() => /failed|stopped/.test(sessions.get(request("one"))?.status ?? ""));
+  // `unavailable` has them come back until the pod is deleted.
+  await expect(sessions.events(request("one"), { epoch: "", subscriber: "" }, caller)).rejects.toMatchObject({
+    kind: "precondition",
+    message: expect.stringMatching(message),
+  });
+});
