@@ -34,16 +34,17 @@ describe("the providers of a project", () => {
   let clock: FakeClock;
   let fault: Error | undefined;
   let asked: string[];
+  let wait: Promise<void> | undefined;
   let checks: ProviderChecks;
   const of = async (project = "shop") =>
     (await checks.of(project, never)).map(({ provider, available, error }) => [provider, available, error]);
 
   beforeEach(() => {
     clock = new FakeClock();
-    fault = undefined;
-    asked = [];
+    [fault, asked, wait] = [undefined, [], undefined];
     const tryCreate = async (namespace: string) => {
       asked.push(namespace);
+      await wait;
       if (fault !== undefined) throw fault;
     };
     const bindings = [
@@ -96,6 +97,19 @@ describe("the providers of a project", () => {
     expect((await of())[0]).toEqual(["claude", false, expect.stringContaining("does not answer")]);
     fault = undefined;
     expect((await of())[0]).toEqual(["claude", true, ""]);
+  });
+
+  it("are asked for once by many callers at a time, and one who leaves takes the answer from no other", async () => {
+    const answer = Promise.withResolvers<void>();
+    wait = answer.promise;
+    const leaving = new AbortController();
+    const left = checks.of("shop", leaving.signal);
+    const all = Promise.all(Array.from({ length: 20 }, () => of()));
+    leaving.abort(new Error("left"));
+    await expect(left).rejects.toThrow("left");
+    answer.resolve();
+    expect(new Set((await all).map((each) => JSON.stringify(each))).size).toBe(1);
+    expect(asked).toEqual(["one", "two"]);
   });
 
   it("are available where a session has the name that is asked for", async () => {

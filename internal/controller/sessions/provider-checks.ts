@@ -1,3 +1,4 @@
+import { raceSignal } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import { errorText } from "../../base/errors.ts";
 import type { ProviderInfo } from "../../bridge/session-backend.ts";
@@ -22,7 +23,7 @@ export interface ProviderChecksOptions {
 }
 
 interface Check {
-  /** Monotonic, ms. */
+  /** Monotonic, ms; Infinity: it is being asked. */
   readonly until: number;
   readonly outcome: Promise<PodVerdict | undefined>;
 }
@@ -31,6 +32,8 @@ interface Check {
 const GOOD_MS = 60_000;
 const BAD_MS = 5_000;
 const ID = "provider-check";
+const FAILED = Symbol("failed");
+const NEVER = new AbortController().signal;
 
 /**
  * Which providers a project has: those that its namespaces have a template for, available where the cluster would take
@@ -80,26 +83,30 @@ export class ProviderChecks {
   async #checked(provider: string, binding: NamespaceBinding, signal: AbortSignal): Promise<PodVerdict | undefined> {
     const key = `${binding.name}/${provider}`;
     const known = this.#checks.get(key);
-    if (known !== undefined && this.#deps.clock.monotonicMs() < known.until) return await known.outcome;
-    const outcome = this.#ask(provider, binding, signal);
-    const keep = (ms: number) => this.#checks.set(key, { until: this.#deps.clock.monotonicMs() + ms, outcome });
-    try {
-      const refusal = await outcome;
-      keep(refusal === undefined ? GOOD_MS : BAD_MS);
-      return refusal;
-    } catch (err) {
-      this.#checks.delete(key);
-      throw err;
+    if (known !== undefined && this.#deps.clock.monotonicMs() < known.until) {
+      return await raceSignal(known.outcome, signal);
     }
+    const outcome = this.#ask(provider, binding);
+    this.#checks.set(key, { until: Number.POSITIVE_INFINITY, outcome });
+    void this.#settle(key, outcome);
+    return await raceSignal(outcome, signal);
   }
 
-  /** Why the cluster would not take the pod; undefined: it would. */
-  async #ask(provider: string, binding: NamespaceBinding, signal: AbortSignal): Promise<PodVerdict | undefined> {
+  /** From its outcome on it is known for a time; one that was forgotten meanwhile is not. */
+  async #settle(key: string, outcome: Check["outcome"]): Promise<void> {
+    const refusal = await outcome.catch(() => FAILED);
+    if (this.#checks.get(key)?.outcome !== outcome) return;
+    if (refusal === FAILED) this.#checks.delete(key);
+    else this.#checks.set(key, { until: this.#deps.clock.monotonicMs() + (refusal ? BAD_MS : GOOD_MS), outcome });
+  }
+
+  /** Why the cluster would not take the pod; undefined: it would. For all who wait for it: no caller ends it. */
+  async #ask(provider: string, binding: NamespaceBinding): Promise<PodVerdict | undefined> {
     const { bindings: _, ...options } = this.#options;
     const session = { id: ID, provider, repoPath: WORKSPACE, agentOpts: {}, startedBy: "gt-controller" };
     const plan = sessionPodPlan(session, binding, options);
     try {
-      await this.#deps.client.tryCreate(binding.name, agentPod(plan), signal);
+      await this.#deps.client.tryCreate(binding.name, agentPod(plan), NEVER);
       return undefined;
     } catch (err) {
       if (isFault(err, "already-exists")) return undefined; // a session of this name: the cluster took it
