@@ -137,7 +137,7 @@ export const configSchema = z.strictObject({
   ca: z.strictObject({
     namespace: namespaceName,
     secret: objectName,
-    reload: duration.default(15_000),
+    reload: duration.refine((ms) => ms >= 1_000, "must be a duration of at least 1s").default(15_000),
     keep_previous: duration.default(90 * 86_400_000),
   }),
   auth: z.record(z.string(), z.unknown()).optional(),

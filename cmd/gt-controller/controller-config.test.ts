@@ -85,6 +85,11 @@ describe("the controller's configuration", () => {
       /^controller.yaml:11: providers\.claude\.grace must be a duration of at most 87600h/,
     ],
     [
+      "a CA that is read without a pause",
+      SMALLEST.replace("secret: gastown-ca", "secret: gastown-ca\n  reload: 0s"),
+      /ca\.reload must be a duration of at least 1s/,
+    ],
+    [
       "a name of its server that is none",
       `${SMALLEST}server: {names: ["https://town.example"]}\n`,
       /^controller.yaml:11: server\.names\[0\] must be a DNS name or an address/,
