@@ -25,6 +25,12 @@ describe("the command line of gt-controller", () => {
     expect(readConfig(["check", "--config", "d.yaml"], env)).toMatchObject({ type: "check", configFile: "d.yaml" });
   });
 
+  it("has the log level of the flag, and without it none, so that the file's applies", () => {
+    const serve = ["--config", "c.yaml"];
+    expect(readConfig([...serve, "--log-level", "debug"], {})).toMatchObject({ type: "serve", logLevel: "debug" });
+    expect(readConfig(serve, {})).toMatchObject({ type: "serve", logLevel: undefined });
+  });
+
   it.for([
     [[], /--config FILE or a command is missing/],
     [["check"], /check needs --config/],

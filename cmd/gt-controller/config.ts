@@ -20,7 +20,8 @@ export interface ClusterFlags {
   readonly apiServer: { readonly host: string; readonly port: string } | undefined;
   /** The whole environment, for programs that a kubeconfig names. */
   readonly env: Env;
-  readonly logLevel: LogLevel;
+  /** Undefined: the flag is not given. */
+  readonly logLevel: LogLevel | undefined;
   /** Name of the first client. */
   readonly client: string;
 }
@@ -72,7 +73,7 @@ export function readConfig(argv: readonly string[], env: Env): Command {
     context: values.context,
     apiServer: host ? { host, port: port ?? "443" } : undefined,
     env,
-    logLevel: levelOf(values["log-level"] ?? "info"),
+    logLevel: values["log-level"] === undefined ? undefined : levelOf(values["log-level"]),
     client: values.client ?? "admin",
   };
   if (type === "serve" || type === "check") return { type, ...flags, podName: env["GT_POD_NAME"] || hostname() };

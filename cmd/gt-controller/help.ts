@@ -15,7 +15,7 @@ The chart charts/gastown runs these commands. In a pod, the cluster is the pod's
   --release NAME      the Helm release, the prefix of its objects' names (gastown)
   --kubeconfig FILE   the kubeconfig of the cluster                                   KUBECONFIG
   --context NAME      the context in the kubeconfig (the current one)
-  --log-level LEVEL   debug, info, warn, error or silent (info; when serving, as in FILE)
+  --log-level LEVEL   debug, info, warn, error or silent (info; when serving, that of FILE)
   --help, --version
 
 When serving, GT_POD_NAME is the replica's name in the Lease gastown-controller (the host name).

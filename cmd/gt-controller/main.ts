@@ -29,7 +29,7 @@ async function main({ argv, env, stdout, clock, signal }: MainContext): Promise<
     out,
     clock,
     signal,
-    logger: createLogger("gt-controller", logLevel),
+    logger: createLogger("gt-controller", logLevel ?? "info"),
   });
   switch (command.type) {
     case "help":

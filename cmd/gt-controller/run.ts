@@ -19,11 +19,11 @@ export async function run(
   command: RunCommand,
   { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
 ): Promise<number> {
-  const { configFile, namespace, podName } = command;
+  const { configFile, namespace, podName, logLevel } = command;
   const config = openConfig(configFile);
   const { level, redact_patterns: patterns = [] } = config.logging;
   const redactor = new Redactor([...DEFAULT_REDACT_PATTERNS, ...patterns]).check();
-  const logger = createLogger("gt-controller", level, { redact: (text) => redactor.redact(text) });
+  const logger = createLogger("gt-controller", logLevel ?? level, { redact: (text) => redactor.redact(text) });
   const credentials = await credentialsOf(command);
   await using folder = await ServerTlsFolder.make();
   const audit = new AuditLog({ clock, write: auditLines(config.auditPath, { clock, logger }) });
