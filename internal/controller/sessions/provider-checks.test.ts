@@ -51,6 +51,8 @@ describe("the providers of a project", () => {
       binding("one", "shop", "claude"),
       binding("two", "shop", "claude", "codex"),
       binding("x", "desk"),
+      binding("three", "mixed", "opencode", "codex"),
+      binding("four", "mixed", "claude"),
     ];
     checks = new ProviderChecks(
       { clock, client: { tryCreate } },
@@ -69,6 +71,10 @@ describe("the providers of a project", () => {
     await of();
     expect(asked).toHaveLength(4);
     expect(await of("desk")).toEqual([]);
+  });
+
+  it("are ordered by name, whatever the order of the configuration", async () => {
+    expect((await of("mixed")).map(([provider]) => provider)).toEqual(["claude", "codex", "opencode"]);
   });
 
   it.for([

@@ -57,7 +57,8 @@ export class ProviderChecks {
     for (const binding of bindings) {
       for (const provider of binding.templates.keys()) if (!places.has(provider)) places.set(provider, binding);
     }
-    return await Promise.all([...places].map(([provider, binding]) => this.#info(provider, binding, signal)));
+    const byName = [...places].sort(([a], [b]) => (a < b ? -1 : 1));
+    return await Promise.all(byName.map(([provider, binding]) => this.#info(provider, binding, signal)));
   }
 
   /** A start in the project was refused: what is known of it may be old. */
