@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { adoptedSecretName, labelValue, podName, secretName } from "./names.ts";
+import { adoptedSecretName, labelledAddress, labelValue, podName, secretName } from "./names.ts";
 
 describe("the name of a session's pod", () => {
   it("is the same for the same project and id, and another one in another project", () => {
@@ -31,6 +31,19 @@ it("names an adopted pod's Secret by its uid alone", () => {
   expect(adoptedSecretName(undefined, "0b1e")).not.toBe(adoptedSecretName(undefined, "0b1f"));
   expect(adoptedSecretName("toast", "0b1e")).toBe("gastown-session-toast");
   expect(adoptedSecretName("Toast_1.b", "0b1e")).toMatch(/^gastown-session-[0-9a-f]{32}$/);
+});
+
+it.for([
+  ["toast", "gastown", "polecat", "gastown/polecats/toast"],
+  ["ann", "gastown", "crew", "gastown/crew/ann"],
+  ["witness", "gastown", "witness", "gastown/witness"],
+  ["toast", "gastown", "", "gastown/toast"],
+  ["mayor", "", "mayor", "mayor"],
+  ["toast", "", "polecat", "toast"],
+  ["", "gastown", "polecat", ""],
+] as const)("the labels agent %j, rig %j and role %j are the address %j", ([agent, rig, role, address]) => {
+  const labels = { "gastown.io/agent": agent, "gastown.io/rig": rig, "gastown.io/role": role };
+  expect(labelledAddress(labels)).toBe(address);
 });
 
 it.for([

@@ -77,6 +77,19 @@ export function tokenSecretName(pod: string): string {
   return `${pod}-token`;
 }
 
+const TOWN_ROLES = ["mayor", "deacon", "boot"];
+const RIG_ROLES = ["witness", "refinery"];
+
+/** The address of an agent whose pod does not state it, as its labels have it; empty: they have none. */
+export function labelledAddress(labels: Readonly<Record<string, string>>): string {
+  const { [LABELS.agent]: agent = "", [LABELS.rig]: rig = "", [LABELS.role]: role = "" } = labels;
+  if (TOWN_ROLES.includes(role)) return role;
+  if (rig === "" || agent === "") return agent;
+  if (RIG_ROLES.includes(role)) return `${rig}/${role}`;
+  if (role === "polecat" || role === "crew") return `${rig}/${role === "crew" ? role : "polecats"}/${agent}`;
+  return `${rig}/${agent}`;
+}
+
 /** A text as the value of a label: itself where Kubernetes allows it, else the first 32 hex digits of its SHA-256. */
 export function labelValue(text: string): string {
   return LABEL_VALUE.test(text) ? text : sha256(text).slice(0, 32);

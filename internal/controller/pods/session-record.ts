@@ -1,5 +1,13 @@
 import type { SessionInfo, SessionKey } from "../../bridge/session-backend.ts";
-import { ANNOTATIONS, adoptedSecretName, CERTIFICATE_GATE, LABELS, MANAGED_BY, secretName } from "./names.ts";
+import {
+  ANNOTATIONS,
+  adoptedSecretName,
+  CERTIFICATE_GATE,
+  LABELS,
+  labelledAddress,
+  MANAGED_BY,
+  secretName,
+} from "./names.ts";
 import type { ObservedPod } from "./observed-pod.ts";
 import { podVerdict } from "./pod-status.ts";
 import type { NamespaceBinding } from "./settings.ts";
@@ -104,7 +112,7 @@ export function sessionInfo(record: SessionRecord, known: SessionKnowledge): Ses
     ...(!Number.isNaN(stoppedAt) && { stoppedAt }),
     lastSeq: 0n,
     epoch: "",
-    agent: pod.annotations[ANNOTATIONS.address] ?? pod.labels[LABELS.agent] ?? "",
+    agent: pod.annotations[ANNOTATIONS.address] ?? labelledAddress(pod.labels),
     restarts: pod.status.containers.reduce((sum, { restarts }) => sum + restarts, 0),
     ...(sidecar && { sidecar }),
   };

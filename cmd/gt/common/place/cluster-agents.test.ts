@@ -29,6 +29,14 @@ it.each([
   expect(pod({ labels: { "gastown.io/agent": "toast", ...given }, annotations }, env)?.session).toBe(session);
 });
 
+it.each([
+  [{ "gastown.io/rig": "gastown", "gastown.io/role": "polecat" }, "gastown/polecats/toast"],
+  [{ "gastown.io/rig": "gastown" }, "gastown/toast"],
+  [{}, "toast"],
+])("takes the address of a pod that does not state it from the labels %j", (more, address) => {
+  expect(pod({ labels: { ...labels, ...more } })?.agent).toBe(address);
+});
+
 it("knows plaintext from what the pod says, and takes everything else for TLS", () => {
   expect(pod(own, [{ name: "GT_SIDECAR_INSECURE", value: "1" }])?.tls).toBe(false);
   expect(pod(own, [{ name: "GT_SIDECAR_INSECURE", value: "0" }])?.tls).toBe(true);

@@ -1,7 +1,13 @@
 import type { Clock } from "../../../../internal/base/clock.ts";
 import { asObjects, asText, type Json, objectAt, objectOf } from "../../../../internal/base/json-fields.ts";
 import { createLogger } from "../../../../internal/base/logger.ts";
-import { ANNOTATIONS, LABELS, labelValue, MANAGED_BY } from "../../../../internal/controller/pods/names.ts";
+import {
+  ANNOTATIONS,
+  LABELS,
+  labelledAddress,
+  labelValue,
+  MANAGED_BY,
+} from "../../../../internal/controller/pods/names.ts";
 import { observePod } from "../../../../internal/controller/pods/observed-pod.ts";
 import { podVerdict } from "../../../../internal/controller/pods/pod-status.ts";
 import { kubeContext } from "../../../../internal/kube/access/kube-context.ts";
@@ -80,7 +86,7 @@ export function agentPodOf(object: unknown): AgentPod | undefined {
   return {
     namespace,
     name,
-    agent: annotations[ANNOTATIONS.address] ?? envOf(containers, "GT_AGENT_ADDRESS") ?? labels[LABELS.agent] ?? "",
+    agent: annotations[ANNOTATIONS.address] ?? envOf(containers, "GT_AGENT_ADDRESS") ?? labelledAddress(labels),
     session: sessionOf(pod, containers),
     provider: labels[LABELS.provider] ?? "",
     node: nodeName,
