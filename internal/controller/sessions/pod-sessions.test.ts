@@ -101,6 +101,21 @@ describe("sessions that are pods", () => {
     await expect(done(sessions.start(other, caller, never))).rejects.toMatchObject({ kind: "already-exists" });
   });
 
+  it("that have failed keep their id, whatever is asked, until someone stops them", async () => {
+    const { sessions } = await town.replica();
+    await done(sessions.start(request("one"), caller, never));
+    const state = { waiting: { reason: "ImagePullBackOff", message: "no such image" } };
+    town.runs({ phase: "Pending", conditions: [], containerStatuses: [{ name: "agent", state }] });
+    await town.holds(() => sessions.get(request("one"))?.status === "failed");
+    await expect(done(sessions.start(request("one"), caller, never))).rejects.toMatchObject({
+      kind: "precondition",
+      fields: { status: "failed", reason: "ImagePullBackOff" },
+    });
+    await done(sessions.stop(request("one"), { force: false }, caller, never));
+    await town.holds(() => sessions.get(request("one")) === undefined);
+    expect(await done(sessions.start(request("one"), caller, never))).toMatchObject({ status: "starting" });
+  });
+
   it("say what the cluster refuses", async () => {
     const { sessions } = await town.replica();
     const message = 'pods "x" is forbidden: exceeded quota: pods, requested: pods=1, used: pods=1, limited: pods=1';

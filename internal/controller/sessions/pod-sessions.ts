@@ -113,6 +113,7 @@ export class PodSessions implements SessionBackend, Task {
   async start(request: StartRequest, caller: Caller, signal: AbortSignal): Promise<SessionInfo> {
     const { starter, onStart, providers } = this.#deps;
     try {
+      this.#assertNotFailed(request);
       const record = await starter.start(request, caller, signal);
       onStart?.("started");
       return this.#info(record);
@@ -126,6 +127,17 @@ export class PodSessions implements SessionBackend, Task {
   /** What is said of sessions whose pods run is what their sidecars have answered, or that they have not. */
   get isCaughtUp(): boolean {
     return this.#liveness.isCaughtUp;
+  }
+
+  /** The cluster may yet get it going: until someone stops it, it is kept. */
+  #assertNotFailed({ project, id }: SessionKey): void {
+    const known = this.#deps.pods.get({ project, id });
+    const info = known && this.#info(known);
+    if (info?.status !== "failed") return;
+    const why = info.error === "" ? "" : `: ${info.error}`;
+    throw new DomainError("precondition", `session ${JSON.stringify(id)} has failed and is still kept${why}`, {
+      fields: { status: info.status, reason: info.reason },
+    });
   }
 
   /** Of every project. */
@@ -258,7 +270,7 @@ export class PodSessions implements SessionBackend, Task {
     const { status, error } = this.#info(record);
     const how = status === "failed" ? "has failed" : "has ended";
     const message = `session ${JSON.stringify(record.key.id)} ${how}${error === "" ? "" : `: ${error}`}`;
-    return new DomainError("precondition", message, { fields: { session: status } });
+    return new DomainError("precondition", message, { fields: { status } });
   }
 
   /** The sidecar of an agent that has ended stays for a while: it answers as long as its pod is there. */
