@@ -1,4 +1,4 @@
-import type { MessageInitShape } from "@bufbuild/protobuf";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
 import * as common from "../gen/gastown/v1/common_pb.ts";
 import * as pb from "../gen/gastown/v1/sidecar_pb.ts";
@@ -132,6 +132,13 @@ export function nudgeReceipt(message: pb.SidecarNudgeResponse, sender: string): 
     timings: timings(message.timings),
   } as const;
   return message.deliveredText === "" ? receipt : { ...receipt, deliveredText: message.deliveredText };
+}
+
+/** A receipt as events carry it. */
+export function eventReceipt(receipt: common.NudgeReceipt): pane.NudgeReceipt {
+  const { requestId, outcome, error, evidence, timings, sender } = receipt;
+  const response = { requestId, outcome, error, evidence, ...(timings && { timings }) };
+  return nudgeReceipt(create(pb.SidecarNudgeResponseSchema, response), sender);
 }
 
 export function agentStatus(message: pb.SidecarStatusResponse): AgentStatus {

@@ -21,7 +21,6 @@ import {
   type SidecarEvent,
   SidecarEventSchema,
   SidecarNudgeRequestSchema,
-  SidecarNudgeResponseSchema,
   SidecarService,
   SidecarStatusRequestSchema,
   SidecarStreamEventsRequestSchema,
@@ -29,7 +28,7 @@ import {
   WatchMode,
 } from "../../gen/gastown/v1/sidecar_pb.ts";
 import type { EventsRequest } from "../../session/events.ts";
-import { nudgeReceipt } from "../../wire/convert.ts";
+import { eventReceipt, nudgeReceipt } from "../../wire/convert.ts";
 import type { EventSession } from "../../wire/session-event.ts";
 import type { MirrorLogOptions } from "../events/mirror-log.ts";
 import { MirroredEvents } from "../events/mirrored-events.ts";
@@ -180,7 +179,7 @@ export class TerminalSession implements AgentSession {
         break;
       case EventType.NUDGE_RECEIPT:
         if (event.receipt) this.#receipts.record(event.receipt);
-        listener.changed(receiptOf(event));
+        listener.changed(event.receipt && eventReceipt(event.receipt));
         break;
       case EventType.PHASE_CHANGED:
       case EventType.DIALOG_OPENED:
@@ -255,13 +254,6 @@ export class TerminalSession implements AgentSession {
       if (this.#life.signal.aborted) return;
     }
   }
-}
-
-function receiptOf({ receipt }: SidecarEvent) {
-  if (receipt === undefined) return undefined;
-  const { requestId, outcome, error, evidence, timings, sender } = receipt;
-  const response = { requestId, outcome, error, evidence, ...(timings && { timings }) };
-  return nudgeReceipt(create(SidecarNudgeResponseSchema, response), sender);
 }
 
 /**

@@ -5,7 +5,11 @@ import { EventFanout } from "../../bridge/events/event-fanout.ts";
 import { MirrorLog } from "../../bridge/events/mirror-log.ts";
 import { eventFrame } from "../../bridge/events/session-log.ts";
 import type { SessionKey, SessionTerminal } from "../../bridge/session-backend.ts";
-import { SidecarService, SidecarStreamEventsRequestSchema } from "../../gen/gastown/v1/sidecar_pb.ts";
+import {
+  type SidecarEvent,
+  SidecarService,
+  SidecarStreamEventsRequestSchema,
+} from "../../gen/gastown/v1/sidecar_pb.ts";
 import type { FrameTarget, StreamFrame } from "../../rpc/server/frames.ts";
 import { ownEvent } from "./own-event.ts";
 import { CONTROLLER, eventPosition } from "./sidecar-position.ts";
@@ -43,6 +47,7 @@ export class EventTail {
   readonly #deps: EventTailDeps;
   readonly #log = new MirrorLog<StreamFrame>(KEPT);
   readonly #fanout = new EventFanout(this.#log);
+  readonly #listeners = new Set<(event: SidecarEvent) => void>();
   readonly #life = new AbortController();
   /** What comes next does not follow what is kept. */
   #hasHole = false;
@@ -67,6 +72,12 @@ export class EventTail {
   holds({ epoch, seq }: ReadUpTo): boolean {
     const { epoch: own, oldest, head } = this.#log;
     return !this.isOver && epoch === own && seq >= oldest - 1n && seq >= this.#whole - 1n && seq <= head;
+  }
+
+  /** Calls `fn` with each event that comes from now on, until the returned function is called. */
+  onEvent(fn: (event: SidecarEvent) => void): () => void {
+    this.#listeners.add(fn);
+    return () => this.#listeners.delete(fn);
   }
 
   /** Resolves when it knows where the events stand, or after `ms`. */
@@ -154,6 +165,7 @@ export class EventTail {
     if (this.#hasHole) this.#whole = seq;
     this.#log.append(seq, eventFrame(payload), EVENT_BYTES + payload.length, this.#hasHole ? "evicted" : undefined);
     this.#hasHole = false;
+    for (const fn of this.#listeners) fn(event);
     if (done) this.#log.close();
   }
 }

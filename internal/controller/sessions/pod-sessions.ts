@@ -29,6 +29,7 @@ import {
   SidecarNudgeRequestSchema,
   SidecarService,
 } from "../../gen/gastown/v1/sidecar_pb.ts";
+import type { NudgeReceipt } from "../../session/types.ts";
 import { nudgeReceipt } from "../../wire/convert.ts";
 import type { SessionPods } from "../pods/session-pods.ts";
 import { hasEnded, isForced, isOver, isStopping, type SessionRecord, sessionInfo } from "../pods/session-record.ts";
@@ -38,8 +39,9 @@ import type { ProviderChecks } from "./provider-checks.ts";
 import type { SessionLiveness } from "./session-liveness.ts";
 import type { SessionStarter } from "./session-starter.ts";
 import type { SessionStopper } from "./session-stopper.ts";
-import { SharedEvents } from "./shared-events.ts";
+import { type EventsOf, SharedEvents } from "./shared-events.ts";
 import { agentRestarts, type EventPosition, eventPosition } from "./sidecar-position.ts";
+import { WatchedAgents } from "./watched-agents.ts";
 
 export interface PodSessionsDeps {
   readonly clock: Clock;
@@ -78,6 +80,7 @@ export class PodSessions implements SessionBackend, Task {
   readonly #changed = new SignalBus();
   readonly #liveness: SessionLiveness;
   readonly #events: SharedEvents;
+  readonly #watched: WatchedAgents;
   /** Ends stops that are being completed. */
   readonly #life = new AbortController();
   /** By pod uid, forced ones apart. */
@@ -87,6 +90,12 @@ export class PodSessions implements SessionBackend, Task {
     this.#deps = deps;
     this.#options = options;
     this.#events = new SharedEvents(deps.clock);
+    this.#watched = new WatchedAgents({
+      ...{ clock: deps.clock, logger: deps.logger, pods: deps.pods, events: this.#events },
+      isRunning: (record) => this.#info(record).status === "running",
+      eventsOf: (record) => this.#eventsOf(record),
+      onChanged: (record, receipt) => this.#tell("changed", record, receipt),
+    });
     this.#liveness = deps.liveness((record) => this.#tell("changed", record));
   }
 
@@ -105,6 +114,7 @@ export class PodSessions implements SessionBackend, Task {
       forget();
       this.#life.abort(new DomainError("cancelled", "the controller is shutting down"));
       await Promise.all(this.#stopping.values());
+      await this.#watched[Symbol.asyncDispose]();
       await this.#events[Symbol.asyncDispose]();
       pool[Symbol.dispose]();
     }
@@ -193,7 +203,9 @@ export class PodSessions implements SessionBackend, Task {
   }
 
   changes(project: string, signal: AbortSignal): AsyncIterable<SessionChange> {
-    return this.#changes.read(project, signal);
+    const changes = this.#changes.read(project, signal);
+    this.#watched.watch(project, signal);
+    return changes;
   }
 
   labelsOf(session: SessionInfo): Readonly<Record<string, string>> {
@@ -239,9 +251,9 @@ export class PodSessions implements SessionBackend, Task {
     const record = this.#record(key);
     // Readers come back as long as a sidecar may answer.
     if (isOver(record.pod)) throw this.#endOf(record);
-    const terminal = () => this.#deps.pool.link(this.#deps.pods.get(key) ?? record);
-    terminal();
-    return this.#events.feed({ uid: record.pod.uid, key, terminal, isLive: !hasEnded(record) }, request, caller);
+    const events = this.#eventsOf(record);
+    events.terminal();
+    return this.#events.feed(events, request, caller);
   }
 
   async ack(
@@ -289,9 +301,16 @@ export class PodSessions implements SessionBackend, Task {
     return await this.#deps.providers.of(project, signal);
   }
 
-  #tell(type: SessionChange["type"], record: SessionRecord): void {
-    this.#changes.tell({ type, session: this.#info(record) });
+  #tell(type: SessionChange["type"], record: SessionRecord, receipt?: NudgeReceipt): void {
+    this.#changes.tell({ type, session: this.#info(record), ...(receipt && { receipt }) });
     this.#changed.notify();
+    if (type === "changed") this.#watched.look(record);
+  }
+
+  #eventsOf(record: SessionRecord): EventsOf {
+    const { key, pod } = record;
+    const terminal = () => this.#deps.pool.link(this.#deps.pods.get(key) ?? record);
+    return { uid: pod.uid, key, terminal, isLive: !hasEnded(record) };
   }
 
   #info(record: SessionRecord): SessionInfo {

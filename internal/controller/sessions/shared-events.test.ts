@@ -209,6 +209,27 @@ describe("the events of a session's sidecar", () => {
     expect([live.got, late.got]).toEqual([numbers(1, 2), numbers(1, 2)]);
   });
 
+  it("are told as they come, over the stream that readers share, until the last one", async () => {
+    sidecar.print(1, 3);
+    await read();
+    const told: string[] = [];
+    const session = { uid: "pod", key: KEY, terminal: () => sidecar.terminal, isLive: true };
+    const listening = shared.listen(session, ({ seq }) => told.push(`${seq}`), never);
+    sidecar.print(4, 5);
+    await rest();
+    expect(told).toEqual(["4", "5"]);
+    expect(sidecar.readers).toEqual(["gt-controller"]);
+    sidecar.events.stopped({ done: true });
+    await rest();
+    await clock.advance(1_000);
+    await listening;
+    expect(told).toEqual(["4", "5", "6"]);
+    const left = new AbortController();
+    const leaving = shared.listen(session, () => {}, left.signal);
+    left.abort(new DomainError("cancelled", "left"));
+    await expect(leaving).rejects.toMatchObject({ kind: "cancelled" });
+  });
+
   it("are left 30 s after the last reader", async () => {
     const reader = await read();
     sidecar.print(1, 1);

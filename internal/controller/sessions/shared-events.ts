@@ -5,13 +5,19 @@ import { DomainError } from "../../base/errors.ts";
 import type { Caller, EventFeed, EventsRequest, SessionKey, SessionTerminal } from "../../bridge/session-backend.ts";
 import { BACKLOG_BYTES } from "../../bridge/unread-stream.ts";
 import { SessionEventSchema } from "../../gen/bridge/v1/bridge_pb.ts";
-import { SidecarService, SidecarStreamEventsRequestSchema } from "../../gen/gastown/v1/sidecar_pb.ts";
+import {
+  type SidecarEvent,
+  SidecarService,
+  SidecarStreamEventsRequestSchema,
+} from "../../gen/gastown/v1/sidecar_pb.ts";
 import { EncodedFrame, type FrameTarget } from "../../rpc/server/frames.ts";
 import { EventTail, type ReadUpTo } from "./event-tail.ts";
 import { ownEvent } from "./own-event.ts";
 
 interface Shared {
   readonly tail: EventTail;
+  /** Resolves when the tail is over. */
+  readonly over: Promise<void>;
   readers: number;
 }
 
@@ -52,6 +58,21 @@ export class SharedEvents implements AsyncDisposable {
 
   feed(session: EventsOf, request: EventsRequest, caller: Caller): EventFeed {
     return { pipe: (target, signal) => this.#pipe(session, request, caller, target, signal) };
+  }
+
+  /**
+   * Calls `hear` with each new event, over the stream that readers share. Resolves after the session's last event, and
+   * when its sidecar stays away; rejects with the signal's reason.
+   */
+  async listen(session: EventsOf, hear: (event: SidecarEvent) => void, signal: AbortSignal): Promise<void> {
+    const shared = this.#join(session);
+    const forget = shared.tail.onEvent(hear);
+    try {
+      await raceSignal(shared.over, signal);
+    } finally {
+      forget();
+      this.#leave(session.uid, shared);
+    }
   }
 
   /** The pod is gone. */
@@ -123,9 +144,9 @@ export class SharedEvents implements AsyncDisposable {
       known.readers++;
       return known;
     }
-    const shared = { tail: new EventTail({ clock: this.#clock, key, terminal }), readers: 1 };
+    const tail = new EventTail({ clock: this.#clock, key, terminal });
+    const shared = { tail, over: this.#own(tail.run()), readers: 1 };
     this.#shared.set(uid, shared);
-    this.#own(shared.tail.run());
     return shared;
   }
 
@@ -140,7 +161,7 @@ export class SharedEvents implements AsyncDisposable {
       },
       () => {}, // ended with all others
     );
-    this.#own(idle);
+    void this.#own(idle);
   }
 
   #end(uid: string, reason: DomainError): void {
@@ -148,9 +169,10 @@ export class SharedEvents implements AsyncDisposable {
     this.#shared.delete(uid);
   }
 
-  #own(running: Promise<void>): void {
+  #own(running: Promise<void>): Promise<void> {
     const owned: Promise<void> = running.finally(() => this.#running.delete(owned));
     this.#running.add(owned);
+    return owned;
   }
 }
 
