@@ -76,7 +76,10 @@ export class ControllerSessions {
     const starter = new SessionStarter({ pods, ...own }, starting);
     const providers = new ProviderChecks({ clock, client: own.client }, starting);
     const liveness: ConstructorParameters<typeof PodSessions>[0]["liveness"] = (onConfirmed) =>
-      new SessionLiveness({ clock, logger, pods, pool, onConfirmed });
+      new SessionLiveness({
+        ...{ clock, logger, pods, pool, onConfirmed },
+        onEnded: (record, signal) => own.stopper.noteEnd(record, signal),
+      });
     this.#pods = pods;
     this.backend = new PodSessions(
       {

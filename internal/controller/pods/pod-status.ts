@@ -128,6 +128,17 @@ const running: Check = ({ status }) => {
   return { status: "running", reason: wasKilled ? "OOMKilled" : "", error: "" };
 };
 
+/** The cluster counts it as ready: its sidecar serves, and the agent lives. */
+export function isReady({ status }: ObservedPod): boolean {
+  return readyCondition(status)?.status === "True";
+}
+
+/** The container of its sidecar has started, so that it may answer. */
+export function hasSidecarStarted({ status: { containers } }: ObservedPod): boolean {
+  const early = containers.filter((one) => one.early);
+  return (early.length > 0 ? early : containers).some(({ started }) => started);
+}
+
 const CHECKS: readonly Check[] = [
   evicted,
   refusedByNode,

@@ -125,6 +125,8 @@ function verdictOf(record: SessionRecord, known: SessionKnowledge): Pick<Session
   const wasStopped = pod.annotations[ANNOTATIONS.stoppedAt] !== undefined;
   if (wasStopped && verdict.status !== "failed") return { status: "stopped", reason: "", error: "" };
   if (verdict.status === "running" && !known.confirmed) return { ...verdict, status: "starting" };
+  // While the agent is started again, a pod whose sidecar has a container of its own is not ready.
+  if (verdict.status === "starting" && known.confirmed) return { ...verdict, status: "running" };
   const isLate = verdict.status === "starting" && known.now - pod.createdAt > known.startTimeoutMs;
   if (!isLate) return verdict;
   const why = verdict.error === "" ? "" : `: ${verdict.error}`;

@@ -3,10 +3,12 @@ import { DomainError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Task } from "../../base/task-group.ts";
 import type { SidecarLink } from "../../bridge/sidecar-link.ts";
+import { AgentState } from "../../gen/gastown/v1/common_pb.ts";
+import type { SidecarStatusResponse } from "../../gen/gastown/v1/sidecar_pb.ts";
 import { WorkQueue } from "../../kube/work-queue.ts";
-import { podVerdict } from "../pods/pod-status.ts";
+import { hasSidecarStarted, isReady, podVerdict } from "../pods/pod-status.ts";
 import type { SessionPods } from "../pods/session-pods.ts";
-import { keyText, type SessionRecord } from "../pods/session-record.ts";
+import { hasEnded, isStopping, keyText, type SessionRecord } from "../pods/session-record.ts";
 import type { SidecarPool } from "../pods/sidecar-pool.ts";
 import { sidecarStatus } from "../pods/sidecar-status.ts";
 
@@ -17,19 +19,24 @@ export interface SessionLivenessDeps {
   readonly pool: Pick<SidecarPool, "link">;
   /** A session, as it is now, has answered for the first time. */
   readonly onConfirmed: (record: SessionRecord) => void;
+  /** Its agent has ended by itself and is not started again. What it throws has it called again. */
+  readonly onEnded: (record: SessionRecord, signal: AbortSignal) => Promise<void>;
 }
 
-/** For one sidecar, which has 3 s to answer. */
-const STEP_MS = 6_000;
+/** A question, which a sidecar has 3 s to answer, and noting the answer. */
+const STEP_MS = 15_000;
 /** The most sidecars asked at a time, so that a hung one delays none and a thousand new ones are paced. */
 const WORKERS = 32;
 const ASK_AGAIN_MS = 1_000;
 /** While there is no way to it: a replica that starts has no certificate for a moment. */
 const LINK_AGAIN_MS = 500;
+/** While a pod whose agent was alive is not ready. */
+const LOOK_AGAIN_MS = 5_000;
 
 /**
- * Finds out once for each start of a sidecar's container whether it answers over the session's own certificate and its
- * agent lives: only then is the session running.
+ * Asks sidecars about their agents. After each start of a container, whether it answers over the session's own
+ * certificate and its agent lives: only then is the session running. And while such a pod is not ready, whether the
+ * agent has ended for good: its sidecar serves its events on.
  */
 export class SessionLiveness implements Task {
   readonly #deps: SessionLivenessDeps;
@@ -55,13 +62,13 @@ export class SessionLiveness implements Task {
 
   /** Each session whose pod runs was asked at least once: those that are not confirmed do not answer. */
   get isCaughtUp(): boolean {
-    return this.#deps.pods.all().every((record) => !isRunning(record) || this.#asked.has(record.pod.uid));
+    return this.#deps.pods.all().every((record) => !this.#isDue(record) || this.#asked.has(record.pod.uid));
   }
 
   async run(signal: AbortSignal): Promise<void> {
     const { pods } = this.#deps;
     const look = (record: SessionRecord) => {
-      if (isRunning(record) && !this.isConfirmed(record)) this.#queue.add(keyText(record.key));
+      if (this.#isDue(record)) this.#queue.add(keyText(record.key));
     };
     const forget = pods.listen(({ type, record }) => {
       if (type === "changed") return look(record);
@@ -76,20 +83,32 @@ export class SessionLiveness implements Task {
     }
   }
 
+  /** Its sidecar may answer, and the answer is not known. */
+  #isDue(record: SessionRecord): boolean {
+    const { pod } = record;
+    if (hasEnded(record) || isStopping(record)) return false;
+    const { status, reason } = podVerdict(pod);
+    if (status !== "running" && !(status === "starting" && hasSidecarStarted(pod))) return false;
+    return !this.isConfirmed(record) || (!isReady(pod) && reason !== "NodeLost");
+  }
+
   async #ask(key: string, signal: AbortSignal): Promise<void> {
-    const { pods, onConfirmed } = this.#deps;
+    const { pods, onConfirmed, onEnded } = this.#deps;
     const record = pods.at(key);
-    if (record === undefined || this.isConfirmed(record) || !isRunning(record)) return;
+    if (record === undefined || !this.#isDue(record)) return;
     const link = this.#linkTo(record);
     if (link === undefined) return this.#queue.addAfter(key, LINK_AGAIN_MS);
-    const lives = await this.#lives(link, signal);
+    const answer = await this.#statusOf(link, signal);
     // Meanwhile it may have been stopped, or be gone.
     const now = pods.at(key);
     if (now?.pod.uid !== record.pod.uid) return;
     this.#asked.add(now.pod.uid);
-    if (!lives) return this.#queue.addAfter(key, ASK_AGAIN_MS);
-    this.#confirmed.set(now.pod.uid, startsOf(record.pod));
-    onConfirmed(now);
+    if (answer !== undefined && this.#isDue(now) && hasEndedForGood(answer)) return await onEnded(now, signal);
+    if (answer?.sessionAlive === true && !this.isConfirmed(record)) {
+      this.#confirmed.set(now.pod.uid, startsOf(record.pod));
+      onConfirmed(now);
+    }
+    if (this.#isDue(now)) this.#queue.addAfter(key, this.isConfirmed(now) ? LOOK_AGAIN_MS : ASK_AGAIN_MS);
   }
 
   /** Undefined: there is none at the moment. */
@@ -102,18 +121,20 @@ export class SessionLiveness implements Task {
     }
   }
 
-  async #lives(link: SidecarLink, signal: AbortSignal): Promise<boolean> {
+  /** Undefined: it does not answer now. */
+  async #statusOf(link: SidecarLink, signal: AbortSignal): Promise<SidecarStatusResponse | undefined> {
     try {
-      return (await sidecarStatus(link, this.#deps.clock, signal)).sessionAlive;
+      return await sidecarStatus(link, this.#deps.clock, signal);
     } catch (err) {
       if (signal.aborted || !(err instanceof DomainError)) throw err;
-      return false;
+      return undefined;
     }
   }
 }
 
-function isRunning({ pod }: SessionRecord): boolean {
-  return podVerdict(pod).status === "running";
+/** Without an error: one that ends with an error is started again, by its sidecar or by the kubelet. */
+function hasEndedForGood({ state, exitCode }: SidecarStatusResponse): boolean {
+  return state === AgentState.DEAD && exitCode === 0;
 }
 
 function startsOf({ status }: SessionRecord["pod"]): number {

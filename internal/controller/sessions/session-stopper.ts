@@ -67,6 +67,13 @@ export class SessionStopper {
     return await this.#ended(record, signal);
   }
 
+  /** The agent has ended by itself and is not started again: the retention begins. */
+  async noteEnd({ pod, key }: SessionRecord, signal: AbortSignal): Promise<void> {
+    const now = new Date(this.#deps.clock.now()).toISOString();
+    await this.#deps.client.annotate(pod, { [ANNOTATIONS.stoppedAt]: now }, signal);
+    this.#deps.logger.info({ session: key.id, pod: pod.name }, "agent has ended by itself: session stopped");
+  }
+
   async #stopAgent(record: SessionRecord, signal: AbortSignal): Promise<void> {
     const { clock, pool } = this.#deps;
     const force = record.pod.annotations[ANNOTATIONS.stopForced] === "true";

@@ -10,6 +10,7 @@ import { EventReader } from "../../support/cluster/event-reader.ts";
 import { reaches, start, useTwoReplicas } from "../../support/cluster/two-replicas.ts";
 import { until } from "../../support/sidecar/sidecar.ts";
 import { disruptions } from "./disruptions.ts";
+import { overviews } from "./overviews.ts";
 
 const LIMIT_MS = 600_000;
 const WAIT_MS = 60_000;
@@ -199,6 +200,7 @@ describe("the controller on a real cluster, its agents in a namespace that enfor
     },
   );
 
+  overviews(pair);
   disruptions(pair);
 
   it(

@@ -25,6 +25,7 @@ import { SessionOpening } from "../../../internal/controller/sessions/session-op
 import { SessionStarter } from "../../../internal/controller/sessions/session-starter.ts";
 import { SessionStopper } from "../../../internal/controller/sessions/session-stopper.ts";
 import { StartLimits } from "../../../internal/controller/sessions/start-limits.ts";
+import { AgentState } from "../../../internal/gen/gastown/v1/common_pb.ts";
 import { FencedKube } from "../../../internal/kube/fenced-kube.ts";
 import type { KubeApi, KubeRequest } from "../../../internal/kube/kube-api.ts";
 import { newAuthority } from "../../../internal/pki/authority.ts";
@@ -78,6 +79,8 @@ export interface FakeSidecar {
   calls: string[];
   /** Of its agent. */
   restarts: number;
+  /** Its agent has ended, and no restart is due. */
+  end?: { readonly exitCode: number };
   fails?: DomainError;
   /** Where it says that its events stand; default: `e1` and 7. */
   position?: { readonly epoch: string; readonly head: string };
@@ -149,7 +152,10 @@ export class Replica implements KubeApi {
     );
     const { pods } = this;
     const liveness = (onConfirmed: (record: SessionRecord) => void) =>
-      new SessionLiveness({ clock, logger, pods, pool, onConfirmed });
+      new SessionLiveness({
+        ...{ clock, logger, pods, pool, onConfirmed },
+        onEnded: (record, signal) => own.stopper.noteEnd(record, signal),
+      });
     this.sessions = new PodSessions(
       { clock, logger, pods, pool, starter, stopper: own.stopper, liveness, providers },
       { startTimeoutMs: 300_000 },
@@ -211,7 +217,9 @@ function connectionTo(sidecar: FakeSidecar, onCall: (name: string) => void): Sid
       const fields = sidecar.position ?? { epoch: "e1", head: "7" };
       throw new DomainError("precondition", "another epoch", { fields });
     }
-    return { message: { sessionAlive: sidecar.alive, restarts: sidecar.restarts } };
+    const { alive, restarts, end } = sidecar;
+    const how = end === undefined ? { sessionAlive: alive } : { sessionAlive: false, state: AgentState.DEAD, ...end };
+    return { message: { restarts, ...how } };
   };
   const transport = { unary } as unknown as SidecarConnection["transport"];
   return { transport, setTls: () => {}, [Symbol.dispose]: () => {} } as unknown as SidecarConnection;

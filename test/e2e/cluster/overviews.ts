@@ -1,0 +1,44 @@
+import { expect, it } from "vitest";
+import { SessionStatus, type SessionUpdate } from "../../../internal/gen/bridge/v1/bridge_pb.ts";
+import { AgentState } from "../../../internal/gen/gastown/v1/common_pb.ts";
+import { reaches, start, type useTwoReplicas } from "../../support/cluster/two-replicas.ts";
+import { until } from "../../support/sidecar/sidecar.ts";
+
+const LIMIT_MS = 600_000;
+const WAIT_MS = 60_000;
+
+/** What the watchers of a project's sessions are shown. */
+export function overviews(pair: ReturnType<typeof useTwoReplicas>): void {
+  it("shows by label what an agent does, a nudge's receipt, that the agent left by itself, and that it is gone", {
+    timeout: LIMIT_MS,
+  }, async (context) => {
+    await pair.here(context);
+    const { first, second } = pair;
+    const sessionId = "leaves";
+    await start(first, sessionId);
+    await reaches(second, sessionId, SessionStatus.RUNNING);
+    const told: SessionUpdate[] = [];
+    const stop = new AbortController();
+    const watching = (async () => {
+      const labels = { "gastown.io/session": sessionId };
+      for await (const update of second.client.watchSessions({ labels }, { signal: stop.signal })) told.push(update);
+    })().catch(() => {});
+    const sees = (what: string, isSo: (update: SessionUpdate) => boolean) =>
+      until(what, WAIT_MS, () => told.some(isSo) || undefined, second.log);
+    const request = { message: "hello", requestId: "seen" };
+    await first.client.nudge({ sessionId, request });
+    await sees("its receipt", ({ lastReceipt }) => lastReceipt?.requestId === "seen");
+    await sees("its turn", ({ status }) => status?.state === AgentState.BUSY);
+    await sees("its rest", ({ status, seq }) => status?.state === AgentState.IDLE && seq > 1n);
+    await first.client.sendKeys({ sessionId, request: { text: "/exit" } });
+    await first.client.sendKeys({ sessionId, request: { keys: ["Enter"] } });
+    await reaches(second, sessionId, SessionStatus.STOPPED);
+    const kept: boolean[] = [];
+    for await (const { done } of second.client.streamEvents({ sessionId, afterSeq: 0n })) kept.push(done);
+    expect(kept.at(-1)).toBe(true);
+    await sees("its removal after the retention", ({ gone }) => gone);
+    stop.abort();
+    await watching;
+    expect(new Set(told.map(({ session }) => session?.sessionId))).toEqual(new Set([sessionId]));
+  });
+}
