@@ -10,6 +10,7 @@ import { BridgeServing } from "../../internal/bridge/calls/bridge-serving.ts";
 import { CaCache } from "../../internal/controller/certificates/ca-cache.ts";
 import { OwnCertificate } from "../../internal/controller/certificates/own-certificate.ts";
 import { SecretClient } from "../../internal/controller/certificates/secret-client.ts";
+import { LABELS, MANAGED_BY } from "../../internal/controller/pods/names.ts";
 import { clientRules, controllerId, LEASE_NAME } from "../../internal/controller/pods/settings.ts";
 import { ControllerMetrics } from "../../internal/controller/sessions/controller-metrics.ts";
 import { BridgeService } from "../../internal/gen/bridge/v1/bridge_pb.ts";
@@ -58,6 +59,7 @@ const CALL_GRACE_MS = 2_000;
 const READY_LOOK_MS = 100;
 /** For sidecars that answer. Those that hang hold up no replica. */
 const CATCH_UP_MS = 2_000;
+const OURS = { [LABELS.managedBy]: MANAGED_BY };
 
 /** One replica: BridgeService over the cluster's pods, and the leader's work while it is elected. */
 export class Controller implements Task {
@@ -115,7 +117,7 @@ export class Controller implements Task {
     );
     const elector: LeaseElector = new LeaseElector(
       { api, clock, logger, random: Math.random, lead: (stop) => sessions.lead(stop) },
-      { lease: { namespace, name: LEASE_NAME }, identity },
+      { lease: { namespace, name: LEASE_NAME, labels: OURS }, identity },
     );
     const assertLeads = () => elector.assertLeads();
     const writes = new FencedKube(api, assertLeads);

@@ -4,6 +4,8 @@ import { type LeaseRecord, leaseRecord } from "./lease-record.ts";
 export interface LeaseName {
   readonly namespace: string;
   readonly name: string;
+  /** Each write gives it these. */
+  readonly labels?: Readonly<Record<string, string>>;
 }
 
 /** Reads and writes one Lease, over a connection that no other call holds up. Errors are those of `KubeApi.call`. */

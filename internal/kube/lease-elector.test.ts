@@ -56,7 +56,7 @@ class Replica {
           this.isLeading = false;
         },
       },
-      { lease: { namespace: "gt", name: "gastown-controller" }, identity },
+      { lease: { namespace: "gt", name: "gastown-controller", labels: OURS }, identity },
     );
     this.#running = this.elector.run(this.#stop.signal);
   }
@@ -66,6 +66,8 @@ class Replica {
     await this.#running;
   }
 }
+
+const OURS = { "app.kubernetes.io/managed-by": "gastown" };
 
 describe("lease election", () => {
   let clock: FakeClock;
@@ -202,6 +204,7 @@ describe("lease election", () => {
     kube.delete(LEASES, "gastown-controller");
     await pass(30_000);
     expect([a.isLeading, b.isLeading, holder()]).toEqual([true, false, "a"]);
+    expect(kube.get(LEASE)).toMatchObject({ metadata: { labels: OURS } });
   });
 
   it("has one leader again after someone else was written into the lease", async () => {
@@ -213,6 +216,7 @@ describe("lease election", () => {
     await pass(20_000);
     expect([a.isLeading, b.isLeading].filter(Boolean)).toHaveLength(1);
     expect(record().transitions).toBe(8);
+    expect(kube.get(LEASE)).toMatchObject({ metadata: { labels: OURS } });
   });
 
   it("begins a new term when the lease came back after it was another's", async () => {

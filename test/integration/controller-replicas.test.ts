@@ -95,6 +95,16 @@ describe("three replicas of the controller on a real API server", () => {
     expect([(await pods()).length, certificates.length, names.length - certificates.length]).toEqual([1, 1, 1]);
   });
 
+  it("marks what it makes as managed by gastown: the pod, its Secrets and the Lease", {
+    timeout: LIMIT_MS,
+  }, async (context) => {
+    const { cluster: found } = await here(context);
+    const all = ["get", "pods,secrets,leases.coordination.k8s.io", "--all-namespaces", "-o", "name"];
+    const names = await found.kubectl([...all, "-l", "app.kubernetes.io/managed-by=gastown"]);
+    const kinds = names.split("\n").map((name) => name.replace(/\/.*/, ""));
+    expect(new Set(kinds.filter(Boolean))).toEqual(new Set(["pod", "secret", "lease.coordination.k8s.io"]));
+  });
+
   it("has another leader within 2 s of an orderly end, and answers reads throughout", {
     timeout: LIMIT_MS,
   }, async (context) => {

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Clock } from "../../base/clock.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { KubeApi } from "../../kube/kube-api.ts";
+import { LABELS, MANAGED_BY } from "../pods/names.ts";
 
 /** What an Event tells. */
 export interface EventNote {
@@ -43,7 +44,11 @@ export class ObjectEvents {
     const body = {
       apiVersion: "v1",
       kind: "Event",
-      metadata: { name: `${name.slice(0, 200)}.${randomBytes(8).toString("hex")}`, namespace },
+      metadata: {
+        name: `${name.slice(0, 200)}.${randomBytes(8).toString("hex")}`,
+        namespace,
+        labels: { [LABELS.managedBy]: MANAGED_BY },
+      },
       involvedObject: { apiVersion: "v1", ...object },
       ...note,
       source: { component: "gt-controller" },
