@@ -278,7 +278,8 @@ export type GetSessionResponse = Message<"bridge.v1.GetSessionResponse"> & {
   agent: string;
 
   /**
-   * How often the agent was restarted.
+   * How often the agent was restarted. In a cluster only GetSession counts more than the restarts of the pod's
+   * containers, while the sidecar answers.
    *
    * @generated from field: int32 restarts = 14;
    */
