@@ -6,7 +6,7 @@ import { quickBackend } from "../../../../internal/terminal/quick-backend.ts";
 import { QuickSidecar } from "../../../../internal/terminal/quick-sidecar.ts";
 import { senderHeaders } from "../trust/sender.ts";
 import type { PlaceConfig } from "./place-config.ts";
-import { checkWay, type SidecarPlace } from "./sidecar-way.ts";
+import { checkWay, expectedAt, type SidecarPlace } from "./sidecar-way.ts";
 
 /**
  * A sidecar, ready to talk to; what is asked most, a peek, does not load the RPC library. Tokens belong to that one.
@@ -31,5 +31,5 @@ async function tlsOf(place: SidecarPlace, { tls }: PlaceConfig): Promise<Connect
   const files = await readTls(tls);
   if (files === undefined) return undefined;
   const { clientTlsOptions } = await import("../../../../internal/rpc/common/tls.ts");
-  return clientTlsOptions(clientTls(files, place.session));
+  return clientTlsOptions(clientTls(files, expectedAt(place)));
 }

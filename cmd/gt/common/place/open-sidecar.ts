@@ -16,13 +16,13 @@ import { currentTls } from "../trust/current-tls.ts";
 import { senderHeaders, senderOf } from "../trust/sender.ts";
 import { clientTls, readTls } from "../trust/tls-files.ts";
 import type { PlaceConfig } from "./place-config.ts";
-import { checkWay, type SidecarPlace } from "./sidecar-way.ts";
+import { checkWay, expectedAt, type SidecarPlace } from "./sidecar-way.ts";
 
 const RECONNECT_MS = 15_000;
 /** What to do when a sidecar cannot be reached, by who said that it is there. */
 const HINTS: Readonly<Record<SidecarPlace["source"], string>> = {
   flags: "is gt-sidecar running there? gt agents lists those on this machine",
-  bead: "that is the address in the agent's bead; from outside the cluster, forward a port and give --host and --port",
+  bead: "that is the address in the agent's bead; from outside the cluster, forward a port, and give --host, --port and the session's id",
   cluster: "its pod is running but its sidecar does not answer; gt agents shows the pod's status",
   "this machine": "it is running but does not answer; see its log",
 };
@@ -77,7 +77,7 @@ interface TlsCall extends Pick<SidecarTransportOptions, "dial"> {
 function openTls(authority: string, tls: TlsFiles, { place, config, clock, dial }: TlsCall): SidecarConnection {
   let certificate = tls.cert;
   const use = (files: TlsFiles) => {
-    connection.setTls(clientTls(files, place.session, place.pod?.namespace));
+    connection.setTls(clientTls(files, expectedAt(place)));
     certificate = files.cert;
   };
   const interceptors = [currentTls({ read: () => readTls(config.tls), use }, tls)];
@@ -85,7 +85,7 @@ function openTls(authority: string, tls: TlsFiles, { place, config, clock, dial 
     const deps = { clock, certificate: () => certificate, subject: senderOf(config.env) };
     interceptors.push(callerToken(deps, config.token));
   }
-  const first = clientTls(tls, place.session, place.pod?.namespace);
+  const first = clientTls(tls, expectedAt(place));
   const way = { baseUrl: `https://${authority}`, ...(dial && { dial }) };
   const connection = sidecarTransport({ ...way, tls: first, interceptors });
   return connection;

@@ -1,9 +1,15 @@
 import { DomainError } from "../../../../internal/base/errors.ts";
 import { isLoopbackAddress } from "../../../../internal/base/loopback.ts";
 import { authorityOf, type Place } from "../../../../internal/terminal/finding/resolve-place.ts";
+import type { Expected } from "../trust/tls-files.ts";
 import type { PlaceConfig } from "./place-config.ts";
 
 export type SidecarPlace = Place & { readonly type: "sidecar" };
+
+/** The session whose sidecar is to answer there. */
+export function expectedAt({ session, pod, source, agent }: SidecarPlace): Expected {
+  return { session, namespace: pod?.namespace, named: source === "flags" ? agent : undefined };
+}
 
 /**
  * Whether a sidecar may be talked to the way that flags and finding lead to.

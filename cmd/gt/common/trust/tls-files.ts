@@ -36,18 +36,28 @@ export async function readTls({ dir, ca, cert, key }: TlsPaths): Promise<TlsFile
   return { cert: certText, key: keyText, ca: caText, ...(crl !== undefined && { crl }) };
 }
 
-/**
- * What a connection is made with. `session`: the one that must answer, checked against the certificate where that names
- * one; `namespace`: that of its pod, whose certificate must name both, whatever was dialled.
- * @throws DomainError `invalid` when the revocation list is none
- */
-export function clientTls({ crl, ...files }: TlsFiles, session?: string, namespace?: string): ClientTls {
+/** Which session a certificate is to name. */
+export interface Expected {
+  /** The one that must answer, checked against the certificate where that names one. */
+  readonly session?: string | undefined;
+  /** That of its pod, whose certificate must name both, whatever was dialled. */
+  readonly namespace?: string | undefined;
+  /** What the caller calls it: if the certificate is that session's, the dialled address does not matter. */
+  readonly named?: string | undefined;
+}
+
+/** What a connection is made with. @throws DomainError `invalid` when the revocation list is none */
+export function clientTls({ crl, ...files }: TlsFiles, expected: Expected = {}): ClientTls {
   const refuse = crl === undefined ? {} : { refuse: serverRevocation(files.ca, crl, Date.now) };
-  return {
-    ...files,
-    ...refuse,
-    ...(session !== undefined && { identify: sessionCheck(files.cert, session, namespace) }),
-  };
+  const { session, namespace, named } = expected;
+  if (session !== undefined) return { ...files, ...refuse, identify: sessionCheck(files.cert, session, namespace) };
+  return { ...files, ...refuse, ...(named && { identify: nameCheck(files.cert, named) }) };
+}
+
+/** Where the sidecar is is the caller's word; which session it serves, its certificate may say. */
+function nameCheck(ownCert: string, named: string): NonNullable<ClientTls["identify"]> {
+  const own = trustDomainOf(new X509Certificate(ownCert));
+  return (server) => (sessionClaim(server, named, own).type === "by-name" ? "instead" : "also");
 }
 
 function sessionCheck(

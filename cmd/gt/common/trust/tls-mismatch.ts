@@ -40,7 +40,7 @@ export async function tlsMismatch(
 function untrusted(err: DomainError, host: string): DomainError | undefined {
   const code = causes(err).map(codeOf).find(Boolean) ?? "";
   const hint = /ALTNAME_INVALID/.test(code)
-    ? `its certificate names its session, not this address: have it issued with --san ${host}, or record the session in the agent's bead`
+    ? `its certificate names its session, not this address: name the agent by the session's id, have it issued with --san ${host}, or record the session in the agent's bead`
     : /SELF_SIGNED|UNABLE_TO_(GET_ISSUER|VERIFY)|CERT_(UNTRUSTED|SIGNATURE)/.test(code)
       ? "its certificate does not lead to your CA: give its CA with --ca, or as ca.crt in --tls-dir"
       : undefined;
