@@ -4,14 +4,14 @@ import { DomainError } from "../../base/errors.ts";
 import { EventFanout } from "../../bridge/events/event-fanout.ts";
 import { MirrorLog } from "../../bridge/events/mirror-log.ts";
 import { eventFrame } from "../../bridge/events/session-log.ts";
-import type { SessionKey, SessionTerminal } from "../../bridge/session-backend.ts";
+import type { SessionTerminal } from "../../bridge/session-backend.ts";
 import {
   type SidecarEvent,
   SidecarService,
   SidecarStreamEventsRequestSchema,
 } from "../../gen/gastown/v1/sidecar_pb.ts";
 import type { FrameTarget, StreamFrame } from "../../rpc/server/frames.ts";
-import { ownEvent } from "./own-event.ts";
+import { type EventOwner, ownEvent } from "./own-event.ts";
 import { CONTROLLER, eventPosition } from "./sidecar-position.ts";
 
 /** A reader's place: it has all up to this event. */
@@ -22,7 +22,7 @@ export interface ReadUpTo {
 
 export interface EventTailDeps {
   readonly clock: Clock;
-  readonly key: SessionKey;
+  readonly key: EventOwner;
   /** The way to the sidecar as it is now. @throws DomainError `unavailable` */
   readonly terminal: () => SessionTerminal;
 }

@@ -3,18 +3,25 @@ import { DomainError } from "../../base/errors.ts";
 import type { SessionKey } from "../../bridge/session-backend.ts";
 import { type SidecarEvent, SidecarEventSchema } from "../../gen/gastown/v1/sidecar_pb.ts";
 
+/** Whose events they are. */
+export interface EventOwner extends SessionKey {
+  /** As the session was started; empty: as the sidecar says. */
+  readonly provider: string;
+}
+
 /**
- * An event of a session's sidecar, and its bytes. Whose it is, the sidecar does not decide: another session or project
- * in it is replaced by those that the cluster knows.
+ * An event of a session's sidecar, and its bytes. Whose it is, the sidecar does not decide: another session, project or
+ * provider in it is replaced by those that the cluster knows. A sidecar knows the agent's profile only.
  * @throws DomainError as `sidecarEvent`
  */
 export function ownEvent(
   payload: Uint8Array,
-  { id, project }: SessionKey,
+  { id, project, provider: started }: EventOwner,
 ): { readonly event: SidecarEvent; readonly payload: Uint8Array } {
   const event = sidecarEvent(payload);
-  if (event.sessionId === id && event.projectId === project) return { event, payload };
-  [event.sessionId, event.projectId] = [id, project];
+  const provider = started || event.provider;
+  if (event.sessionId === id && event.projectId === project && event.provider === provider) return { event, payload };
+  [event.sessionId, event.projectId, event.provider] = [id, project, provider];
   return { event, payload: toBinary(SidecarEventSchema, event) };
 }
 

@@ -31,6 +31,7 @@ import {
 } from "../../gen/gastown/v1/sidecar_pb.ts";
 import type { NudgeReceipt } from "../../session/types.ts";
 import { nudgeReceipt } from "../../wire/convert.ts";
+import { LABELS } from "../pods/names.ts";
 import type { SessionPods } from "../pods/session-pods.ts";
 import { hasEnded, isForced, isOver, isStopping, type SessionRecord, sessionInfo } from "../pods/session-record.ts";
 import type { SidecarPool } from "../pods/sidecar-pool.ts";
@@ -310,7 +311,8 @@ export class PodSessions implements SessionBackend, Task {
   #eventsOf(record: SessionRecord): EventsOf {
     const { key, pod } = record;
     const terminal = () => this.#deps.pool.link(this.#deps.pods.get(key) ?? record);
-    return { uid: pod.uid, key, terminal, isLive: !hasEnded(record) };
+    const provider = pod.labels[LABELS.provider] ?? "";
+    return { uid: pod.uid, key: { ...key, provider }, terminal, isLive: !hasEnded(record) };
   }
 
   #info(record: SessionRecord): SessionInfo {

@@ -21,7 +21,7 @@ import { eventPosition } from "./sidecar-position.ts";
 
 const caller: Caller = { identity: "shop/ann", role: "read" };
 const SESSION = { sessionId: "one", projectId: "shop", provider: "demo" };
-const KEY = { id: "one", project: "shop" };
+const KEY = { id: "one", project: "shop", provider: "claude-large" };
 const never = new AbortController().signal;
 
 /** A sidecar's own log of events, with its streams and what can befall them. */
@@ -112,8 +112,8 @@ class Reader implements FrameTarget {
   }
 
   send(frame: StreamFrame): void {
-    const { seq, gap, sessionId, projectId } = fromBinary(SidecarEventSchema, frame.bytes(false).subarray(5));
-    this.whose.add(`${projectId}/${sessionId}`);
+    const { seq, gap, sessionId, projectId, provider } = fromBinary(SidecarEventSchema, frame.bytes(false).subarray(5));
+    this.whose.add(`${projectId}/${sessionId} ${provider}`);
     this.got.push(gap === undefined ? `${seq}` : `gap ${gap.first}-${gap.to}`);
   }
 
@@ -265,7 +265,7 @@ describe("the events of a session's sidecar", () => {
     const reader = await read();
     sidecar.print(4, 6);
     await rest();
-    expect([reader.got, [...reader.whose]]).toEqual([numbers(1, 6), ["shop/one"]]);
+    expect([reader.got, [...reader.whose]]).toEqual([numbers(1, 6), ["shop/one claude-large"]]);
   });
 
   it("fail where a hostile sidecar sends what is none", async () => {

@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { raceSignal } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
-import type { Caller, EventFeed, EventsRequest, SessionKey, SessionTerminal } from "../../bridge/session-backend.ts";
+import type { Caller, EventFeed, EventsRequest, SessionTerminal } from "../../bridge/session-backend.ts";
 import { BACKLOG_BYTES } from "../../bridge/unread-stream.ts";
 import { SessionEventSchema } from "../../gen/bridge/v1/bridge_pb.ts";
 import {
@@ -12,7 +12,7 @@ import {
 } from "../../gen/gastown/v1/sidecar_pb.ts";
 import { EncodedFrame, type FrameTarget } from "../../rpc/server/frames.ts";
 import { EventTail, type ReadUpTo } from "./event-tail.ts";
-import { ownEvent } from "./own-event.ts";
+import { type EventOwner, ownEvent } from "./own-event.ts";
 
 interface Shared {
   readonly tail: EventTail;
@@ -23,7 +23,7 @@ interface Shared {
 
 /** One session's sidecar. */
 export interface EventsOf {
-  readonly key: SessionKey;
+  readonly key: EventOwner;
   /** Of the pod. */
   readonly uid: string;
   /** The way to it as it is now. @throws DomainError `unavailable` */
