@@ -118,6 +118,14 @@ describe("the chart", () => {
     expect(periodSeconds * failureThreshold).toBeGreaterThanOrEqual(60);
   });
 
+  it("labels the controllers, which dial sidecars, as their clients", async (context) => {
+    const tool = await here(context);
+    const deployment = manifestsOf(await tool.template("gastown")).find(({ kind }) => kind === "Deployment");
+    expect(deployment).toMatchObject({
+      spec: { template: { metadata: { labels: { "gastown.io/client": "true" } } } },
+    });
+  });
+
   it("is the same text each time: nothing is made up while it is rendered", async (context) => {
     const tool = await here(context);
     expect(await tool.template("gastown")).toBe(await tool.template("gastown"));
