@@ -230,6 +230,23 @@ describe("the events of a session's sidecar", () => {
     await expect(leaving).rejects.toMatchObject({ kind: "cancelled" });
   });
 
+  it("of many sessions are listened to a few at a time", async () => {
+    sidecar.hangs = true;
+    const stop = new AbortController();
+    const uids = Array.from({ length: 40 }, (_, i) => `pod-${i}`);
+    const all = uids.map((uid) =>
+      shared.listen({ uid, key: KEY, terminal: () => sidecar.terminal, isLive: true }, () => {}, stop.signal),
+    );
+    const outcomes = Promise.allSettled(all);
+    await rest();
+    expect(shared.open).toBe(16);
+    await clock.advance(2_000);
+    await rest();
+    expect(shared.open).toBe(32);
+    stop.abort(new DomainError("cancelled", "left"));
+    expect((await outcomes).map(({ status }) => status)).toEqual(uids.map(() => "rejected"));
+  });
+
   it("are left 30 s after the last reader", async () => {
     const reader = await read();
     sidecar.print(1, 1);

@@ -2,6 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { raceSignal } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
+import { Slots } from "../../base/slots.ts";
 import type { Caller, EventFeed, EventsRequest, SessionTerminal } from "../../bridge/session-backend.ts";
 import { BACKLOG_BYTES } from "../../bridge/unread-stream.ts";
 import { SessionEventSchema } from "../../gen/bridge/v1/bridge_pb.ts";
@@ -35,6 +36,8 @@ export interface EventsOf {
 /** The stream of a sidecar without readers is closed after this. */
 const IDLE_MS = 30_000;
 const BEGIN_MS = 2_000;
+/** Sidecars whose streams `listen` opens at a time: the first overview of a project would connect to all at once. */
+const AT_A_TIME = 16;
 
 /**
  * The events of sidecars for any number of readers. A reader that is behind reads from the sidecar itself, over a
@@ -46,6 +49,7 @@ export class SharedEvents implements AsyncDisposable {
   readonly #shared = new Map<string, Shared>();
   readonly #running = new Set<Promise<void>>();
   readonly #life = new AbortController();
+  readonly #opening = new Slots(AT_A_TIME);
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -65,8 +69,7 @@ export class SharedEvents implements AsyncDisposable {
    * when its sidecar stays away; rejects with the signal's reason.
    */
   async listen(session: EventsOf, hear: (event: SidecarEvent) => void, signal: AbortSignal): Promise<void> {
-    const shared = this.#join(session);
-    const forget = shared.tail.onEvent(hear);
+    const { shared, forget } = await this.#opening.run(() => this.#open(session, hear, signal), signal);
     try {
       await raceSignal(shared.over, signal);
     } finally {
@@ -135,6 +138,19 @@ export class SharedEvents implements AsyncDisposable {
       if (!at.done && tail?.holds(at)) return { epoch: at.epoch, seq: at.seq };
     }
     return undefined;
+  }
+
+  async #open(session: EventsOf, hear: (event: SidecarEvent) => void, signal: AbortSignal) {
+    const shared = this.#join(session);
+    const forget = shared.tail.onEvent(hear);
+    try {
+      await shared.tail.begun(BEGIN_MS, signal);
+      return { shared, forget };
+    } catch (err) {
+      forget();
+      this.#leave(session.uid, shared);
+      throw err;
+    }
   }
 
   #join({ uid, key, terminal }: EventsOf): Shared {
