@@ -128,6 +128,10 @@ describe("sessions that are pods", () => {
         : undefined;
     const again = sessions.start(request("one"), caller, never);
     await expect(done(again)).rejects.toMatchObject({ kind: "precondition", fields: { reason: "PodSecurity" } });
+    town.kube.fault = ({ method }) =>
+      method === "POST" ? { status: 404, reason: "NotFound", message: 'namespaces "agents" not found' } : undefined;
+    const last = sessions.start(request("one"), caller, never);
+    await expect(done(last)).rejects.toMatchObject({ kind: "precondition", fields: { reason: "CreateFailed" } });
   });
 
   it.each([1, 2])(

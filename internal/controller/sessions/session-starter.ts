@@ -1,7 +1,7 @@
 import { DomainError } from "../../base/errors.ts";
 import { Slots } from "../../base/slots.ts";
 import type { Caller, StartRequest } from "../../bridge/session-backend.ts";
-import { isFault, KubeApiError } from "../../kube/kube-errors.ts";
+import { isFault, KubeApiError, type KubeFault } from "../../kube/kube-errors.ts";
 import { ANNOTATIONS } from "../pods/names.ts";
 import type { ObservedPod } from "../pods/observed-pod.ts";
 import type { PodClient } from "../pods/pod-client.ts";
@@ -155,9 +155,12 @@ function sorted(options: Readonly<Record<string, string>>): string {
   return JSON.stringify(Object.entries(options).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
+/** `not-found`: of the namespace. */
+const REFUSALS: readonly KubeFault[] = ["forbidden", "invalid", "not-found"];
+
 /** What a refusal of the cluster means to the caller of StartSession. */
 function startError(err: unknown): unknown {
-  if (!(err instanceof KubeApiError) || (err.fault !== "forbidden" && err.fault !== "invalid")) return err;
+  if (!(err instanceof KubeApiError) || !REFUSALS.includes(err.fault)) return err;
   const { reason, error } = refusalVerdict(err.status, err.answer);
   const kind = reason === "QuotaExceeded" ? "exhausted" : "precondition";
   return new DomainError(kind, `cannot start the session: ${error}`, { fields: { reason }, cause: err });
