@@ -95,9 +95,10 @@ export const GROUPS: readonly Group[] = [
       /^connections of 300/,
       /^StartSession/,
       /^\d+ pods: (started|peak|GetSession.*p99)/,
-      /^rolling/,
-      /^hop: Peek/,
-      /^load/,
+      /^rolling.*: (?:reads|changes)/,
+      /^hop: (?:Peek.*p50|CPU)/,
+      /^load: (?:wrong|.*p50)/,
+      /^\d+ sidecars: streams/,
     ],
   },
   {
@@ -105,6 +106,6 @@ export const GROUPS: readonly Group[] = [
     files: ["controller"],
     about:
       "Three replicas and pods with the demo agent on a real node, while replicas, API server, etcd, kubelet, pods, Secrets, agents and serving halves are killed, silenced or damaged at random; each receipt is compared with what its agent took. `npm run soak -- --only controller`.",
-    rows: [/lost, doubled/, /controller: (?:sessions|messages|events|gaps)/, /never ended/],
+    rows: [/lost, doubled/, /controller: (?:sessions|messages|events)/, /never ended/],
   },
 ];

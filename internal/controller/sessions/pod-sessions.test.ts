@@ -1,12 +1,6 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { PODS, ReplicatedSessions, SECRETS } from "../../../test/support/cluster/replicated-sessions.ts";
-import {
-  bindingOf,
-  caller,
-  RETENTION_MS,
-  startOf as request,
-  townCa,
-} from "../../../test/support/cluster/session-replica.ts";
+import { bindingOf, caller, startOf as request, townCa } from "../../../test/support/cluster/session-replica.ts";
 import { FakeClock, settle } from "../../../test/support/fake-clock.ts";
 import { DomainError } from "../../base/errors.ts";
 import type { IssuingCa } from "../certificates/session-certificate.ts";
@@ -241,105 +235,6 @@ describe("sessions that are pods", () => {
     town.sidecar.restarts = 2 ** 31 - 1;
     const described = await done(sessions.describe(request("one"), never));
     expect(described?.restarts).toBe(2 ** 31 - 1);
-  });
-
-  it.each(["the same replica", "another replica"])(
-    "stop at once when %s is asked to force it meanwhile",
-    async (at) => {
-      const first = await town.replica();
-      const second = at === "another replica" ? await town.replica() : first;
-      await done(first.sessions.start(request("one"), caller, never));
-      town.runs();
-      await town.holds(() => second.sessions.get(request("one"))?.status === "running");
-      const asked: boolean[] = [];
-      const patient = Promise.withResolvers<void>();
-      town.sidecar.before = (name, message) => {
-        if (name !== "StopAgent") return undefined;
-        const { force } = message as { readonly force: boolean };
-        asked.push(force);
-        return force ? undefined : patient.promise;
-      };
-      await done(first.sessions.stop(request("one"), { force: false }, caller, never));
-      await town.holds(() => asked.length === 1 && second.sessions.get(request("one"))?.status === "stopping");
-      await done(second.sessions.stop(request("one"), { force: true }, caller, never));
-      await town.holds(() => asked.length === 2, 3_000);
-      expect(asked).toEqual([false, true]);
-      await town.holds(() => second.sessions.get(request("one"))?.status === "stopped");
-      patient.resolve();
-    },
-  );
-
-  it("stop: the agent first, then the retention, then the pod and its Secret go", async () => {
-    const one = await town.replica({ leads: true });
-    await done(one.sessions.start(request("one"), caller, never));
-    town.runs();
-    await town.holds(() => one.sessions.get(request("one"))?.status === "running");
-    expect(await done(one.sessions.stop(request("one"), { force: false }, caller, never))).toMatchObject({
-      status: "stopping",
-    });
-    await town.holds(() => one.sessions.get(request("one"))?.status === "stopped");
-    expect(town.sidecar.calls).toContain("StopAgent");
-    const { uid } = pod();
-    await town.clock.advance(RETENTION_MS - 30_000);
-    expect(pod().uid).toBe(uid);
-    await town.holds(() => town.kube.list(PODS).length === 0);
-    expect(town.kube.list(SECRETS)).toEqual([]);
-    await town.holds(() => one.sessions.get(request("one")) === undefined);
-  });
-
-  it.each([1])("are stopped by the leader when the process ends after %i write of a stop", async (writes) => {
-    const first = await town.replica();
-    await done(first.sessions.start(request("one"), caller, never));
-    town.runs();
-    await town.holds(() => first.sessions.get(request("one"))?.status === "running");
-    first.writesLeft = writes;
-    town.sidecar.fails = new DomainError("unavailable", "gone");
-    await town.settled(first.sessions.stop(request("one"), { force: false }, caller, never));
-    await first.end();
-    delete town.sidecar.fails;
-    const second = await town.replica({ leads: true });
-    expect(second.sessions.get(request("one"))?.status).toBe("stopping");
-    await town.holds(() => second.sessions.get(request("one"))?.status === "stopped");
-    expect(town.kube.list(PODS)).toHaveLength(1);
-  });
-
-  it("that never ran are deleted by a stop", async () => {
-    const { sessions } = await town.replica();
-    await done(sessions.start(request("one"), caller, never));
-    await done(sessions.stop(request("one"), { force: false }, caller, never));
-    await town.holds(() => town.kube.list(PODS).length === 0);
-    expect(town.sidecar.calls).not.toContain("StopAgent");
-  });
-
-  it("whose sidecar cannot be reached are deleted by a stop, because the kubelet ends the agent too", async () => {
-    const { sessions } = await town.replica();
-    await done(sessions.start(request("one"), caller, never));
-    town.runs();
-    await town.holds(() => sessions.get(request("one"))?.status === "running");
-    town.sidecar.fails = new DomainError("unavailable", "no route");
-    await done(sessions.stop(request("one"), { force: false }, caller, never));
-    await town.holds(() => town.kube.list(PODS).length === 0);
-  });
-
-  it("that were adopted are stopped once they run and answer: their pod is never deleted", async () => {
-    const adopting = { ...bindingOf("agents", "demo"), adoption: { accounts: ["ci"] } };
-    const { sessions } = await town.replica({ leads: true, bindings: [adopting] });
-    const labels = { "gastown.io/agent": "x", "gastown.io/session": "one", "gastown.io/provider": "demo" };
-    town.kube.set(PODS, { metadata: { name: "theirs", uid: "u1", labels } });
-    await town.holds(() => sessions.get(request("one"))?.status === "starting");
-    expect(await done(sessions.stop(request("one"), { force: false }, caller, never))).toMatchObject({
-      status: "stopping",
-    });
-    await town.holds(() => town.kube.list(SECRETS).length === 1);
-    expect(town.sidecar.calls).not.toContain("StopAgent");
-    town.sidecar.fails = new DomainError("unavailable", "no route");
-    town.runs();
-    await town.holds(() => town.sidecar.calls.includes("StopAgent"));
-    expect(sessions.get(request("one"))?.status).toBe("stopping");
-    delete town.sidecar.fails;
-    await town.holds(() => sessions.get(request("one"))?.status === "stopped");
-    await town.clock.advance(2 * RETENTION_MS);
-    expect(pod().name).toBe("theirs");
   });
 
   it("are of one project only, the oldest first, and tell their changes", async () => {

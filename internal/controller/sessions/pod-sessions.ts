@@ -42,6 +42,7 @@ import type { SessionStarter } from "./session-starter.ts";
 import type { SessionStopper } from "./session-stopper.ts";
 import { type EventsOf, SharedEvents } from "./shared-events.ts";
 import { agentRestarts, type EventPosition, eventPosition } from "./sidecar-position.ts";
+import { StopsUnderWay } from "./stops-under-way.ts";
 import { WatchedAgents } from "./watched-agents.ts";
 
 export interface PodSessionsDeps {
@@ -82,14 +83,12 @@ export class PodSessions implements SessionBackend, Task {
   readonly #liveness: SessionLiveness;
   readonly #events: SharedEvents;
   readonly #watched: WatchedAgents;
-  /** Ends stops that are being completed. */
-  readonly #life = new AbortController();
-  /** By pod uid, forced ones apart. */
-  readonly #stopping = new Map<string, Promise<unknown>>();
+  readonly #stops: StopsUnderWay;
 
   constructor(deps: PodSessionsDeps, options: PodSessionsOptions) {
     this.#deps = deps;
     this.#options = options;
+    this.#stops = new StopsUnderWay(deps);
     this.#events = new SharedEvents(deps.clock);
     this.#watched = new WatchedAgents({
       ...{ clock: deps.clock, logger: deps.logger, pods: deps.pods, events: this.#events },
@@ -113,8 +112,7 @@ export class PodSessions implements SessionBackend, Task {
       await runTasks(signal, [pods, this.#liveness]);
     } finally {
       forget();
-      this.#life.abort(new DomainError("cancelled", "the controller is shutting down"));
-      await Promise.all(this.#stopping.values());
+      await this.#stops[Symbol.asyncDispose]();
       await this.#watched[Symbol.asyncDispose]();
       await this.#events[Symbol.asyncDispose]();
       pool[Symbol.dispose]();
@@ -172,7 +170,7 @@ export class PodSessions implements SessionBackend, Task {
       await pods.until(key, (each) => each?.pod.uid !== uid || isShown(each), SEEN_MS, signal);
     }
     const asked = pods.get(key) ?? record;
-    this.#completeStop(asked);
+    this.#stops.complete(asked);
     const info = this.#info(asked);
     return info.status === "stopped" || info.status === "failed" ? info : { ...info, status: "stopping" };
   }
@@ -331,24 +329,5 @@ export class PodSessions implements SessionBackend, Task {
   /** A stopped session's sidecar serves its events through the retention. */
   #link(key: SessionKey): SidecarLink {
     return this.#deps.pool.link(this.#record(key));
-  }
-
-  /** Goes on after the call; what this replica does not bring to its end the leader does. */
-  #completeStop(record: SessionRecord): void {
-    const { uid, name } = record.pod;
-    // A forced one does not wait for one that waits for the agent.
-    const stop = isForced(record) ? `${uid} forced` : uid;
-    if (this.#stopping.has(stop)) return;
-    const completing: Promise<unknown> = this.#deps.stopper
-      .complete(record, this.#life.signal)
-      .catch((err: unknown) => {
-        if (this.#life.signal.aborted) return;
-        this.#deps.logger.warn(
-          { err, session: record.key.id, pod: name },
-          "cannot complete a stop: left to the leader",
-        );
-      })
-      .finally(() => this.#stopping.delete(stop));
-    this.#stopping.set(stop, completing);
   }
 }

@@ -1,0 +1,37 @@
+import { DomainError } from "../../base/errors.ts";
+import type { Logger } from "../../base/logger.ts";
+import { isForced, type SessionRecord } from "../pods/session-record.ts";
+import type { SessionStopper } from "./session-stopper.ts";
+
+/** Stops that go on after their calls. What this replica does not bring to its end the leader does. */
+export class StopsUnderWay implements AsyncDisposable {
+  readonly #deps: { readonly logger: Logger; readonly stopper: Pick<SessionStopper, "complete"> };
+  readonly #life = new AbortController();
+  /** By pod uid, forced ones apart. */
+  readonly #stops = new Map<string, Promise<unknown>>();
+
+  constructor(deps: { readonly logger: Logger; readonly stopper: Pick<SessionStopper, "complete"> }) {
+    this.#deps = deps;
+  }
+
+  complete(record: SessionRecord): void {
+    const { uid, name } = record.pod;
+    // A forced one does not wait for one that waits for the agent.
+    const stop = isForced(record) ? `${uid} forced` : uid;
+    if (this.#stops.has(stop)) return;
+    const { logger, stopper } = this.#deps;
+    const completing: Promise<unknown> = stopper
+      .complete(record, this.#life.signal)
+      .catch((err: unknown) => {
+        if (this.#life.signal.aborted) return;
+        logger.warn({ err, session: record.key.id, pod: name }, "cannot complete a stop: left to the leader");
+      })
+      .finally(() => this.#stops.delete(stop));
+    this.#stops.set(stop, completing);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#life.abort(new DomainError("cancelled", "the controller is shutting down"));
+    await Promise.all(this.#stops.values());
+  }
+}
