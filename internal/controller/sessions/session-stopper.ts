@@ -81,8 +81,14 @@ export class SessionStopper {
     const graceMs = template?.graceMs ?? DEFAULT_GRACE_MS;
     const limitMs = (force ? 0 : graceMs) + STOP_MARGIN_MS;
     const request = create(SidecarStopAgentRequestSchema, { graceMs: BigInt(graceMs), force });
-    const call = pool.link(record).unary(SidecarService.method.stopAgent, request, CONTROLLER, signal);
-    await withTimeout(clock, limitMs, "StopAgent", call);
+    const left = new AbortController();
+    const either = AbortSignal.any([signal, left.signal]);
+    try {
+      const call = pool.link(record).unary(SidecarService.method.stopAgent, request, CONTROLLER, either);
+      await withTimeout(clock, limitMs, "StopAgent", call);
+    } finally {
+      left.abort(new DomainError("cancelled", "nobody waits for the sidecar's answer"));
+    }
   }
 
   /** The retention begins. */

@@ -111,6 +111,22 @@ describe("stops of sessions that are pods", () => {
     await town.holds(() => town.kube.list(PODS).length === 0);
   });
 
+  it("whose sidecar hangs leave no call behind when its time is over", async () => {
+    const { sessions } = await town.replica();
+    await done(sessions.start(request("one"), caller, never));
+    town.runs();
+    await town.holds(() => sessions.get(request("one"))?.status === "running");
+    let hung: AbortSignal | undefined;
+    town.sidecar.before = (name, _, signal) => {
+      if (name !== "StopAgent") return undefined;
+      hung = signal;
+      return new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+    };
+    await done(sessions.stop(request("one"), { force: false }, caller, never));
+    await town.holds(() => hung?.aborted === true, 120_000);
+    await town.holds(() => town.kube.list(PODS).length === 0);
+  });
+
   it("that were adopted are stopped once they run and answer: their pod is never deleted", async () => {
     const adopting = { ...bindingOf("agents", "demo"), adoption: { accounts: ["ci"] } };
     const { sessions } = await town.replica({ leads: true, bindings: [adopting] });
