@@ -46,7 +46,7 @@ export class KubeUnreachableError extends DomainError {
 const KINDS: Readonly<Record<KubeFault, ErrorKind>> = {
   "already-exists": "already-exists",
   conflict: "precondition",
-  gone: "precondition",
+  gone: "unavailable",
   "not-found": "not-found",
   invalid: "invalid",
   forbidden: "precondition",

@@ -138,13 +138,13 @@ describe("the transport to the Kubernetes API", () => {
     [404, { reason: "NotFound" }, "not-found", "not-found"],
     [409, { reason: "AlreadyExists" }, "already-exists", "already-exists"],
     [409, { reason: "Conflict" }, "conflict", "precondition"],
-    [410, { reason: "Expired" }, "gone", "precondition"],
+    [410, { reason: "Expired" }, "gone", "unavailable"],
     [403, { reason: "Forbidden" }, "forbidden", "precondition"],
     [422, { reason: "Invalid" }, "invalid", "invalid"],
     [429, { reason: "TooManyRequests" }, "overloaded", "unavailable"],
     [500, {}, "server", "unavailable"],
-    [504, { reason: "Timeout", message: "Too large resource version: 9, current: 5" }, "gone", "precondition"],
-    [504, { reason: "Timeout", details: { causes: [{ reason: "ResourceVersionTooLarge" }] } }, "gone", "precondition"],
+    [504, { reason: "Timeout", message: "Too large resource version: 9, current: 5" }, "gone", "unavailable"],
+    [504, { reason: "Timeout", details: { causes: [{ reason: "ResourceVersionTooLarge" }] } }, "gone", "unavailable"],
   ])("turns %i %o into %s", async (code, body, fault, kind) => {
     handler = status(code, { kind: "Status", ...body });
     const failure = transport().call(get, never);

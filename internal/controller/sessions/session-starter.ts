@@ -100,7 +100,7 @@ export class SessionStarter {
   async #olderElsewhere(record: SessionRecord, signal: AbortSignal): Promise<SessionRecord | undefined> {
     const { key, pod, binding } = record;
     for (const other of this.#options.bindings) {
-      if (other === binding || other.project !== key.project) continue;
+      if (other === binding || other.project !== key.project || other.templates.size === 0) continue;
       const found = await this.#deps.client.get(other.name, pod.name, signal);
       const same = found && sessionRecord(found, other);
       if (same?.isOwn && isOlder(same, record)) return same;
