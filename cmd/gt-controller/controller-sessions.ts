@@ -122,7 +122,7 @@ export class ControllerSessions {
     return this.#pods.isSynced;
   }
 
-  /** Each running session's sidecar was asked. Until then a session is told as starting. */
+  /** The sidecar of each running session was asked. Until then its session is reported as starting. */
   get isCaughtUp(): boolean {
     return this.backend.isCaughtUp;
   }

@@ -31,6 +31,21 @@ export async function withTimeout<T>(clock: Clock, ms: number, what: string, pro
   }
 }
 
+/** `withTimeout` around a call that ends when nobody waits for it any more, because of its time or of the signal. */
+export async function timedCall<T>(
+  clock: Clock,
+  limit: { readonly ms: number; readonly what: string },
+  signal: AbortSignal,
+  call: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const left = new AbortController();
+  try {
+    return await withTimeout(clock, limit.ms, limit.what, call(AbortSignal.any([signal, left.signal])));
+  } finally {
+    left.abort(new DomainError("cancelled", `nobody waits for ${limit.what}`));
+  }
+}
+
 /** A promise that resolves (never rejects) when the signal is aborted. */
 export function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

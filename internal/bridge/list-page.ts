@@ -25,8 +25,8 @@ export interface SessionPage {
 
 /**
  * A page of a list that changes while it is read. Its token names the last session of the page, so no session that is
- * there all the time is left out or comes twice. A token has a checksum and no key: every replica reads it, also after
- * a restart, and it gives nobody more than the list itself. One for another project or filter is an error.
+ * there all the time is left out or comes twice. A token has a checksum, not a signature: every replica can read it,
+ * also after a restart, and it gives no access to anything. A token for another project or filter is an error.
  *
  * @param sessions the oldest first
  * @throws DomainError `invalid`

@@ -21,7 +21,7 @@ export interface SessionPodsDeps {
   readonly random: () => number;
 }
 
-/** `gone`: the pod is; of its session another pod may be left, which is told as `changed` right after. */
+/** `gone`: the pod was deleted. If its session has another pod, a `changed` with that one follows at once. */
 export type SessionPodListener = (change: {
   readonly type: "changed" | "gone";
   readonly record: SessionRecord;

@@ -1,27 +1,19 @@
 import { create } from "@bufbuild/protobuf";
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { PODS, ReplicatedSessions } from "../../../test/support/cluster/replicated-sessions.ts";
-import { caller, RETENTION_MS, startOf as request, townCa } from "../../../test/support/cluster/session-replica.ts";
-import { FakeClock } from "../../../test/support/fake-clock.ts";
+import { describe, expect, it } from "vitest";
+import { eachTown, PODS, type ReplicatedSessions } from "../../../test/support/cluster/replicated-sessions.ts";
+import { caller, RETENTION_MS, startOf as request } from "../../../test/support/cluster/session-replica.ts";
 import { DomainError } from "../../base/errors.ts";
 import { SidecarNudgeRequestSchema, SidecarService } from "../../gen/gastown/v1/sidecar_pb.ts";
-import type { IssuingCa } from "../certificates/session-certificate.ts";
 
 const never = new AbortController().signal;
 const NOT_READY = { conditions: [{ type: "Ready", status: "False", reason: "ContainersNotReady" }] };
 const RUNS = { restartCount: 0, state: { running: {} }, started: true };
 
 describe("a session whose agent ends by itself", () => {
-  let ca: IssuingCa;
   let town: ReplicatedSessions;
-
-  beforeAll(async () => {
-    ca = await townCa(new FakeClock().now());
+  eachTown((made) => {
+    town = made;
   });
-  beforeEach(() => {
-    town = new ReplicatedSessions(ca);
-  });
-  afterEach(() => town.end());
 
   async function running(): Promise<Awaited<ReturnType<ReplicatedSessions["replica"]>>> {
     const one = await town.replica({ leads: true });

@@ -12,7 +12,7 @@ import {
 } from "../../gen/gastown/v1/sidecar_pb.ts";
 import type { FrameTarget, StreamFrame } from "../../rpc/server/frames.ts";
 import { type EventOwner, ownEvent } from "./own-event.ts";
-import { CONTROLLER, eventPosition } from "./sidecar-position.ts";
+import { eventPosition, OPERATOR } from "./sidecar-position.ts";
 
 /** A reader's place: it has all up to this event. */
 export interface ReadUpTo {
@@ -148,7 +148,7 @@ export class EventTail {
       this.#isLost = false;
     }
     const request = create(SidecarStreamEventsRequestSchema, { afterSeq: this.#log.head, epoch: this.#log.epoch });
-    for await (const payload of terminal.stream(SidecarService.method.streamEvents, request, CONTROLLER, signal)) {
+    for await (const payload of terminal.stream(SidecarService.method.streamEvents, request, OPERATOR, signal)) {
       onAnswer();
       this.#take(payload);
       if (this.isOver) return;

@@ -3,7 +3,7 @@ import type { SessionTerminal } from "../../bridge/session-backend.ts";
 import { EventType } from "../../gen/gastown/v1/common_pb.ts";
 import { SidecarService, SidecarStreamEventsRequestSchema } from "../../gen/gastown/v1/sidecar_pb.ts";
 import { sidecarEvent } from "./own-event.ts";
-import { CONTROLLER, type EventPosition, eventPosition } from "./sidecar-position.ts";
+import { type EventPosition, eventPosition, OPERATOR } from "./sidecar-position.ts";
 
 /**
  * Number of the INPUT_RECEIVED event of an input that its sidecar has taken; 0: it holds none. `before`: where the
@@ -32,7 +32,7 @@ async function find(
 ): Promise<bigint> {
   if (from >= to) return 0n;
   const request = create(SidecarStreamEventsRequestSchema, { afterSeq: from });
-  for await (const payload of terminal.stream(SidecarService.method.streamEvents, request, CONTROLLER, signal)) {
+  for await (const payload of terminal.stream(SidecarService.method.streamEvents, request, OPERATOR, signal)) {
     const event = sidecarEvent(payload);
     if (event.type === EventType.INPUT_RECEIVED && event.requestId === requestId) return event.seq;
     if (event.seq >= to) break;

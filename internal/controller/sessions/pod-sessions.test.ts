@@ -1,30 +1,19 @@
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { PODS, ReplicatedSessions, SECRETS } from "../../../test/support/cluster/replicated-sessions.ts";
-import { bindingOf, caller, startOf as request, townCa } from "../../../test/support/cluster/session-replica.ts";
-import { FakeClock, settle } from "../../../test/support/fake-clock.ts";
+import { describe, expect, it } from "vitest";
+import { eachTown, PODS, type ReplicatedSessions, SECRETS } from "../../../test/support/cluster/replicated-sessions.ts";
+import { bindingOf, caller, startOf as request } from "../../../test/support/cluster/session-replica.ts";
+import { settle } from "../../../test/support/fake-clock.ts";
 import { DomainError } from "../../base/errors.ts";
-import type { IssuingCa } from "../certificates/session-certificate.ts";
 import { ANNOTATIONS, CERTIFICATE_GATE } from "../pods/names.ts";
 import { observePod } from "../pods/observed-pod.ts";
 
 const never = new AbortController().signal;
 
 describe("sessions that are pods", () => {
-  let ca: IssuingCa;
   let town: ReplicatedSessions;
-
-  beforeAll(async () => {
-    ca = await townCa(new FakeClock().now());
+  eachTown((made) => {
+    town = made;
   });
-  beforeEach(() => {
-    town = new ReplicatedSessions(ca);
-  });
-  afterEach(() => town.end());
 
-  async function done<T>(promise: Promise<T>): Promise<T> {
-    await town.settled(promise);
-    return promise;
-  }
   const thePod = () => town.kube.list(PODS)[0] ?? { metadata: { name: "none" } };
   const pod = () => observePod(thePod());
   function expectWholeSession(): void {
@@ -35,7 +24,7 @@ describe("sessions that are pods", () => {
 
   it("starts: one pod whose gate is open, and its Secret owned by it", async () => {
     const { sessions } = await town.replica();
-    const info = await done(sessions.start(request("one", { agentOpts: { model: "small" } }), caller, never));
+    const info = await town.done(sessions.start(request("one", { agentOpts: { model: "small" } }), caller, never));
     expect(info).toMatchObject({
       id: "one",
       project: "shop",
@@ -58,16 +47,18 @@ describe("sessions that are pods", () => {
 
   it("refuse other parameters, another id's pod in the way, and the id of a session that has ended", async () => {
     const { sessions, pods } = await town.replica();
-    await done(sessions.start(request("one"), caller, never));
+    await town.done(sessions.start(request("one"), caller, never));
     const other = sessions.start(request("one", { repoPath: "/workspace/a" }), caller, never);
-    await expect(done(other)).rejects.toMatchObject({ kind: "already-exists" });
+    await expect(town.done(other)).rejects.toMatchObject({ kind: "already-exists" });
     const annotations = {
       ...(thePod().metadata["annotations"] as object),
       [ANNOTATIONS.stoppedAt]: new Date(town.clock.now()).toISOString(),
     };
     town.kube.set(PODS, { ...thePod(), metadata: { ...thePod().metadata, annotations } });
     await town.holds(() => pods.get(request("one"))?.pod.annotations[ANNOTATIONS.stoppedAt] !== undefined);
-    await expect(done(sessions.start(request("one"), caller, never))).rejects.toMatchObject({ kind: "precondition" });
+    await expect(town.done(sessions.start(request("one"), caller, never))).rejects.toMatchObject({
+      kind: "precondition",
+    });
   });
 
   it("start as one pod where another namespace has the provider of a start at the same time", async () => {
@@ -87,27 +78,27 @@ describe("sessions that are pods", () => {
 
   it("take options of a pod that are none for none", async () => {
     const { sessions, pods } = await town.replica();
-    await done(sessions.start(request("one"), caller, never));
+    await town.done(sessions.start(request("one"), caller, never));
     const annotations = { ...(thePod().metadata["annotations"] as object), [ANNOTATIONS.agentOpts]: "{" };
     town.kube.set(PODS, { ...thePod(), metadata: { ...thePod().metadata, annotations } });
     await town.holds(() => pods.get(request("one"))?.pod.annotations[ANNOTATIONS.agentOpts] === "{");
     const other = request("one", { agentOpts: { model: "small" } });
-    await expect(done(sessions.start(other, caller, never))).rejects.toMatchObject({ kind: "already-exists" });
+    await expect(town.done(sessions.start(other, caller, never))).rejects.toMatchObject({ kind: "already-exists" });
   });
 
   it("that have failed keep their id, whatever is asked, until someone stops them", async () => {
     const { sessions } = await town.replica();
-    await done(sessions.start(request("one"), caller, never));
+    await town.done(sessions.start(request("one"), caller, never));
     const state = { waiting: { reason: "ImagePullBackOff", message: "no such image" } };
     town.runs({ phase: "Pending", conditions: [], containerStatuses: [{ name: "agent", state }] });
     await town.holds(() => sessions.get(request("one"))?.status === "failed");
-    await expect(done(sessions.start(request("one"), caller, never))).rejects.toMatchObject({
+    await expect(town.done(sessions.start(request("one"), caller, never))).rejects.toMatchObject({
       kind: "precondition",
       fields: { status: "failed", reason: "ImagePullBackOff" },
     });
-    await done(sessions.stop(request("one"), { force: false }, caller, never));
+    await town.done(sessions.stop(request("one"), { force: false }, caller, never));
     await town.holds(() => sessions.get(request("one")) === undefined);
-    expect(await done(sessions.start(request("one"), caller, never))).toMatchObject({ status: "starting" });
+    expect(await town.done(sessions.start(request("one"), caller, never))).toMatchObject({ status: "starting" });
   });
 
   it("say what the cluster refuses", async () => {
@@ -115,17 +106,17 @@ describe("sessions that are pods", () => {
     const message = 'pods "x" is forbidden: exceeded quota: pods, requested: pods=1, used: pods=1, limited: pods=1';
     town.kube.fault = ({ method }) => (method === "POST" ? { status: 403, reason: "Forbidden", message } : undefined);
     const start = sessions.start(request("one"), caller, never);
-    await expect(done(start)).rejects.toMatchObject({ kind: "exhausted", fields: { reason: "QuotaExceeded" } });
+    await expect(town.done(start)).rejects.toMatchObject({ kind: "exhausted", fields: { reason: "QuotaExceeded" } });
     town.kube.fault = ({ method }) =>
       method === "POST"
         ? { status: 403, reason: "Forbidden", message: 'pods "x" is forbidden: violates PodSecurity "restricted"' }
         : undefined;
     const again = sessions.start(request("one"), caller, never);
-    await expect(done(again)).rejects.toMatchObject({ kind: "precondition", fields: { reason: "PodSecurity" } });
+    await expect(town.done(again)).rejects.toMatchObject({ kind: "precondition", fields: { reason: "PodSecurity" } });
     town.kube.fault = ({ method }) =>
       method === "POST" ? { status: 404, reason: "NotFound", message: 'namespaces "agents" not found' } : undefined;
     const last = sessions.start(request("one"), caller, never);
-    await expect(done(last)).rejects.toMatchObject({ kind: "precondition", fields: { reason: "CreateFailed" } });
+    await expect(town.done(last)).rejects.toMatchObject({ kind: "precondition", fields: { reason: "CreateFailed" } });
   });
 
   it.each([1, 2])(
@@ -170,7 +161,7 @@ describe("sessions that are pods", () => {
 
   it("are running once the sidecar has answered that its agent lives, not before", async () => {
     const { sessions } = await town.replica();
-    await done(sessions.start(request("one"), caller, never));
+    await town.done(sessions.start(request("one"), caller, never));
     town.sidecar.alive = false;
     town.runs();
     await town.clock.advance(5_000);
@@ -184,7 +175,7 @@ describe("sessions that are pods", () => {
 
   it("keep an input that comes while they start until they run, for at most 10 s", async () => {
     const { sessions } = await town.replica();
-    await done(sessions.start(request("one"), caller, never));
+    await town.done(sessions.start(request("one"), caller, never));
     const input = { text: "hello", idempotencyKey: "" };
     const early = town.settled(sessions.sendInput(request("one"), input, caller, never));
     const from = town.clock.monotonicMs();
@@ -200,18 +191,18 @@ describe("sessions that are pods", () => {
 
   it("are described with where their events stand, and restarts of the agent and of its container", async () => {
     const { sessions } = await town.replica();
-    await done(sessions.start(request("one"), caller, never));
+    await town.done(sessions.start(request("one"), caller, never));
     const state = { running: {} };
     town.runs({ containerStatuses: [{ name: "agent", ready: true, started: true, restartCount: 1, state }] });
     town.sidecar.restarts = 2;
     await town.holds(() => sessions.get(request("one"))?.status === "running");
-    expect(await done(sessions.describe(request("one"), never))).toMatchObject({
+    expect(await town.done(sessions.describe(request("one"), never))).toMatchObject({
       epoch: "e1",
       lastSeq: 7n,
       restarts: 3,
     });
     town.sidecar.fails = new DomainError("unavailable", "gone");
-    expect(await done(sessions.describe(request("one"), never))).toMatchObject({ status: "running", restarts: 1 });
+    expect(await town.done(sessions.describe(request("one"), never))).toMatchObject({ status: "running", restarts: 1 });
   });
 
   it.each([
@@ -219,21 +210,25 @@ describe("sessions that are pods", () => {
     ["an endless epoch", { epoch: "e".repeat(100_000), head: "7" }],
   ])("are described as the cluster knows them when a hostile sidecar reports %s", async (_, position) => {
     const { sessions } = await town.replica();
-    await done(sessions.start(request("one"), caller, never));
+    await town.done(sessions.start(request("one"), caller, never));
     town.runs();
     await town.holds(() => sessions.get(request("one"))?.status === "running");
     [town.sidecar.position, town.sidecar.restarts] = [position, 2 ** 31 - 1];
-    expect(await done(sessions.describe(request("one"), never))).toMatchObject({ epoch: "", lastSeq: 0n, restarts: 0 });
+    expect(await town.done(sessions.describe(request("one"), never))).toMatchObject({
+      epoch: "",
+      lastSeq: 0n,
+      restarts: 0,
+    });
   });
 
   it("are described with the most restarts that can be told when a hostile sidecar reports as many", async () => {
     const { sessions } = await town.replica();
-    await done(sessions.start(request("one"), caller, never));
+    await town.done(sessions.start(request("one"), caller, never));
     const state = { running: {} };
     town.runs({ containerStatuses: [{ name: "agent", ready: true, started: true, restartCount: 1, state }] });
     await town.holds(() => sessions.get(request("one"))?.status === "running");
     town.sidecar.restarts = 2 ** 31 - 1;
-    const described = await done(sessions.describe(request("one"), never));
+    const described = await town.done(sessions.describe(request("one"), never));
     expect(described?.restarts).toBe(2 ** 31 - 1);
   });
 
@@ -246,7 +241,7 @@ describe("sessions that are pods", () => {
         seen.push(`${type} ${session.id} ${session.status}`);
     })().catch(() => {});
     for (const id of ["b", "a"]) {
-      await done(sessions.start(request(id), caller, never));
+      await town.done(sessions.start(request(id), caller, never));
       await town.clock.advance(1_000);
     }
     expect(sessions.list("shop").map(({ id }) => id)).toEqual(["b", "a"]);
@@ -272,7 +267,7 @@ describe("sessions that are pods", () => {
     town.kube.fault = ({ query }) => (query?.["watch"] === true ? "reset" : undefined);
     for (const watch of watches) watch.reset();
     await town.clock.advance(60_000);
-    await done(first.sessions.start(request("one"), caller, never));
+    await town.done(first.sessions.start(request("one"), caller, never));
     const asked = () => second.sessions.get(request("one"));
     expect(asked).toThrow(expect.objectContaining({ kind: "unavailable" }));
     town.kube.fault = () => undefined;
@@ -283,7 +278,7 @@ describe("sessions that are pods", () => {
 
   it("made by others are none without adoption, and never take the place of ours", async () => {
     const { sessions, pods } = await town.replica();
-    await done(sessions.start(request("one"), caller, never));
+    await town.done(sessions.start(request("one"), caller, never));
     const labels = { "gastown.io/agent": "x", "gastown.io/session": "one" };
     town.kube.set(PODS, { metadata: { name: "foreign", labels } });
     await town.holds(() => town.kube.list(PODS).length === 2);

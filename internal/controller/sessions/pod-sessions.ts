@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
-import { withTimeout } from "../../base/abort.ts";
+import { timedCall } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
@@ -186,8 +186,10 @@ export class PodSessions implements SessionBackend, Task {
     if (info === undefined || info.status === "starting") return info;
     try {
       const link = this.#link(key);
-      const asked = Promise.all([eventPosition(link, signal), agentRestarts(link, signal)]);
-      const [{ epoch, head }, restarts] = await withTimeout(this.#deps.clock, POSITION_MS, "its sidecar", asked);
+      const limit = { ms: POSITION_MS, what: "its sidecar" };
+      const [{ epoch, head }, restarts] = await timedCall(this.#deps.clock, limit, signal, (either) =>
+        Promise.all([eventPosition(link, either), agentRestarts(link, either)]),
+      );
       return { ...info, epoch, lastSeq: head, restarts: Math.min(info.restarts + Math.max(0, restarts), MAX_INT32) };
     } catch (err) {
       if (signal.aborted || !(err instanceof DomainError)) throw err;
@@ -238,8 +240,10 @@ export class PodSessions implements SessionBackend, Task {
     signal: AbortSignal,
   ): Promise<bigint> {
     try {
-      const found = inputSeq(terminal, requestId, before, signal);
-      return await withTimeout(this.#deps.clock, POSITION_MS, "its event", found);
+      const limit = { ms: POSITION_MS, what: "its event" };
+      return await timedCall(this.#deps.clock, limit, signal, (either) =>
+        inputSeq(terminal, requestId, before, either),
+      );
     } catch (err) {
       if (err instanceof DomainError || signal.aborted) return 0n;
       throw err;

@@ -1,34 +1,22 @@
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { PODS, ReplicatedSessions } from "../../../test/support/cluster/replicated-sessions.ts";
-import { caller, startOf as request, townCa } from "../../../test/support/cluster/session-replica.ts";
-import { FakeClock } from "../../../test/support/fake-clock.ts";
+import { describe, expect, it } from "vitest";
+import { eachTown, PODS, type ReplicatedSessions } from "../../../test/support/cluster/replicated-sessions.ts";
+import { caller, startOf as request } from "../../../test/support/cluster/session-replica.ts";
 import { raceSignal } from "../../base/abort.ts";
-import type { IssuingCa } from "../certificates/session-certificate.ts";
 import { ANNOTATIONS } from "../pods/names.ts";
 
 const never = new AbortController().signal;
 
 describe("sessions whose pods run", () => {
-  let ca: IssuingCa;
   let town: ReplicatedSessions;
-
-  beforeAll(async () => {
-    ca = await townCa(new FakeClock().now());
+  eachTown((made) => {
+    town = made;
   });
-  beforeEach(() => {
-    town = new ReplicatedSessions(ca);
-  });
-  afterEach(() => town.end());
 
-  async function done<T>(promise: Promise<T>): Promise<T> {
-    await town.settled(promise);
-    return promise;
-  }
   const thePod = () => town.kube.list(PODS)[0] ?? { metadata: { name: "none" } };
 
   it("are told of as they are when their sidecar answers, not as they were when it was asked", async () => {
     const { sessions } = await town.replica();
-    await done(sessions.start(request("one"), caller, never));
+    await town.done(sessions.start(request("one"), caller, never));
     const answer = Promise.withResolvers<void>();
     town.sidecar.before = () => answer.promise;
     town.runs();
@@ -50,7 +38,7 @@ describe("sessions whose pods run", () => {
 
   it("are asked by one call at a time while their sidecar hangs", async () => {
     const { sessions } = await town.replica();
-    await done(sessions.start(request("one"), caller, never));
+    await town.done(sessions.start(request("one"), caller, never));
     const asked: AbortSignal[] = [];
     town.sidecar.before = (_, __, signal) => {
       asked.push(signal);
@@ -64,7 +52,7 @@ describe("sessions whose pods run", () => {
 
   it("are all asked before a replica counts as caught up, whether they answer or not", async () => {
     const first = await town.replica();
-    await done(first.sessions.start(request("one"), caller, never));
+    await town.done(first.sessions.start(request("one"), caller, never));
     expect(first.sessions.isCaughtUp).toBe(true);
     town.runs();
     await town.holds(() => first.sessions.get(request("one"))?.status === "running");

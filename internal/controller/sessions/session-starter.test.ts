@@ -1,22 +1,14 @@
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { PODS, ReplicatedSessions } from "../../../test/support/cluster/replicated-sessions.ts";
-import { bindingOf, caller, startOf as request, townCa } from "../../../test/support/cluster/session-replica.ts";
-import { FakeClock } from "../../../test/support/fake-clock.ts";
-import type { IssuingCa } from "../certificates/session-certificate.ts";
+import { describe, expect, it } from "vitest";
+import { eachTown, PODS, type ReplicatedSessions } from "../../../test/support/cluster/replicated-sessions.ts";
+import { bindingOf, caller, startOf as request } from "../../../test/support/cluster/session-replica.ts";
 
 const never = new AbortController().signal;
 
 describe("starts of several projects", () => {
-  let ca: IssuingCa;
   let town: ReplicatedSessions;
-
-  beforeAll(async () => {
-    ca = await townCa(new FakeClock().now());
+  eachTown((made) => {
+    town = made;
   });
-  beforeEach(() => {
-    town = new ReplicatedSessions(ca);
-  });
-  afterEach(() => town.end());
 
   it("do not wait for those of one in whose namespace the admission of pods hangs", async () => {
     const bindings = [bindingOf("agents", "demo"), { ...bindingOf("more", "demo"), project: "desk" }];

@@ -1,13 +1,14 @@
 import { create } from "@bufbuild/protobuf";
-import { withTimeout } from "../../base/abort.ts";
+import { timedCall } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import { SidecarService, SidecarStopAgentRequestSchema } from "../../gen/gastown/v1/sidecar_pb.ts";
 import { ANNOTATIONS } from "../pods/names.ts";
 import type { PodClient } from "../pods/pod-client.ts";
-import { isOver, type SessionRecord } from "../pods/session-record.ts";
+import { isForced, isOver, type SessionRecord } from "../pods/session-record.ts";
 import type { SidecarPool } from "../pods/sidecar-pool.ts";
+import { CONTROLLER } from "../pods/sidecar-status.ts";
 
 export interface SessionStopperDeps {
   readonly clock: Clock;
@@ -19,8 +20,6 @@ export interface SessionStopperDeps {
 /** On top of the agent's grace: a delivery under way, KILL, and until the end is noticed. */
 const STOP_MARGIN_MS = 30_000;
 const DEFAULT_GRACE_MS = 20_000;
-/** How a stop that a controller makes is named in the sidecar's records. */
-const CONTROLLER = { identity: "gt-controller" };
 
 /**
  * Ends sessions: what was asked for is written on the pod first, so that every replica shows it and the leader
@@ -68,27 +67,22 @@ export class SessionStopper {
   }
 
   /** The agent has ended by itself and is not started again: the retention begins. */
-  async noteEnd({ pod, key }: SessionRecord, signal: AbortSignal): Promise<void> {
-    const now = new Date(this.#deps.clock.now()).toISOString();
-    await this.#deps.client.annotate(pod, { [ANNOTATIONS.stoppedAt]: now }, signal);
+  async noteEnd(record: SessionRecord, signal: AbortSignal): Promise<void> {
+    await this.#ended(record, signal);
+    const { key, pod } = record;
     this.#deps.logger.info({ session: key.id, pod: pod.name }, "agent has ended by itself: session stopped");
   }
 
   async #stopAgent(record: SessionRecord, signal: AbortSignal): Promise<void> {
     const { clock, pool } = this.#deps;
-    const force = record.pod.annotations[ANNOTATIONS.stopForced] === "true";
+    const force = isForced(record);
     const template = record.binding.templates.get(record.pod.labels["gastown.io/provider"] ?? "");
     const graceMs = template?.graceMs ?? DEFAULT_GRACE_MS;
     const limitMs = (force ? 0 : graceMs) + STOP_MARGIN_MS;
     const request = create(SidecarStopAgentRequestSchema, { graceMs: BigInt(graceMs), force });
-    const left = new AbortController();
-    const either = AbortSignal.any([signal, left.signal]);
-    try {
-      const call = pool.link(record).unary(SidecarService.method.stopAgent, request, CONTROLLER, either);
-      await withTimeout(clock, limitMs, "StopAgent", call);
-    } finally {
-      left.abort(new DomainError("cancelled", "nobody waits for the sidecar's answer"));
-    }
+    await timedCall(clock, { ms: limitMs, what: "StopAgent" }, signal, (either) =>
+      pool.link(record).unary(SidecarService.method.stopAgent, request, CONTROLLER, either),
+    );
   }
 
   /** The retention begins. */

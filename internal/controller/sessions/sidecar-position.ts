@@ -6,6 +6,7 @@ import {
   SidecarService,
   SidecarStatusRequestSchema,
 } from "../../gen/gastown/v1/sidecar_pb.ts";
+import { CONTROLLER } from "../pods/sidecar-status.ts";
 
 /** Where a sidecar's events stand. */
 export interface EventPosition {
@@ -14,8 +15,8 @@ export interface EventPosition {
   readonly head: bigint;
 }
 
-/** Whose calls they are at a sidecar. */
-export const CONTROLLER: Caller = { identity: "gt-controller", role: "operate" };
+/** The controller, where a call needs a role. */
+export const OPERATOR: Caller = { ...CONTROLLER, role: "operate" };
 /** No sidecar has it: epochs are UUIDs. */
 const NO_EPOCH = "-";
 const MAX_EPOCH = 64;
@@ -29,7 +30,7 @@ const MAX_SEQ = 2n ** 64n - 1n;
 export async function eventPosition(terminal: SessionTerminal, signal: AbortSignal): Promise<EventPosition> {
   const request = create(SidecarAckEventsRequestSchema, { subscriberId: "position", ackSeq: 0n, epoch: NO_EPOCH });
   try {
-    await terminal.unary(SidecarService.method.ackEvents, request, CONTROLLER, signal);
+    await terminal.unary(SidecarService.method.ackEvents, request, OPERATOR, signal);
   } catch (err) {
     const position = err instanceof DomainError && err.kind === "precondition" ? positionIn(err) : undefined;
     if (position === undefined) throw err;
@@ -41,7 +42,7 @@ export async function eventPosition(terminal: SessionTerminal, signal: AbortSign
 /** How often the sidecar has started its agent again since its container began. @throws DomainError as the call does */
 export async function agentRestarts(terminal: SessionTerminal, signal: AbortSignal): Promise<number> {
   const request = create(SidecarStatusRequestSchema);
-  return (await terminal.unary(SidecarService.method.status, request, CONTROLLER, signal)).restarts;
+  return (await terminal.unary(SidecarService.method.status, request, OPERATOR, signal)).restarts;
 }
 
 /** Undefined: it tells no position that callers could be given. */

@@ -1,35 +1,17 @@
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { PODS, ReplicatedSessions, SECRETS } from "../../../test/support/cluster/replicated-sessions.ts";
-import {
-  bindingOf,
-  caller,
-  RETENTION_MS,
-  startOf as request,
-  townCa,
-} from "../../../test/support/cluster/session-replica.ts";
-import { FakeClock } from "../../../test/support/fake-clock.ts";
+import { describe, expect, it } from "vitest";
+import { eachTown, PODS, type ReplicatedSessions, SECRETS } from "../../../test/support/cluster/replicated-sessions.ts";
+import { bindingOf, caller, RETENTION_MS, startOf as request } from "../../../test/support/cluster/session-replica.ts";
 import { DomainError } from "../../base/errors.ts";
-import type { IssuingCa } from "../certificates/session-certificate.ts";
 import { observePod } from "../pods/observed-pod.ts";
 
 const never = new AbortController().signal;
 
 describe("stops of sessions that are pods", () => {
-  let ca: IssuingCa;
   let town: ReplicatedSessions;
-
-  beforeAll(async () => {
-    ca = await townCa(new FakeClock().now());
+  eachTown((made) => {
+    town = made;
   });
-  beforeEach(() => {
-    town = new ReplicatedSessions(ca);
-  });
-  afterEach(() => town.end());
 
-  async function done<T>(promise: Promise<T>): Promise<T> {
-    await town.settled(promise);
-    return promise;
-  }
   const thePod = () => town.kube.list(PODS)[0] ?? { metadata: { name: "none" } };
   const pod = () => observePod(thePod());
 
@@ -38,7 +20,7 @@ describe("stops of sessions that are pods", () => {
     async (at) => {
       const first = await town.replica();
       const second = at === "another replica" ? await town.replica() : first;
-      await done(first.sessions.start(request("one"), caller, never));
+      await town.done(first.sessions.start(request("one"), caller, never));
       town.runs();
       await town.holds(() => second.sessions.get(request("one"))?.status === "running");
       const asked: boolean[] = [];
@@ -49,9 +31,9 @@ describe("stops of sessions that are pods", () => {
         asked.push(force);
         return force ? undefined : patient.promise;
       };
-      await done(first.sessions.stop(request("one"), { force: false }, caller, never));
+      await town.done(first.sessions.stop(request("one"), { force: false }, caller, never));
       await town.holds(() => asked.length === 1 && second.sessions.get(request("one"))?.status === "stopping");
-      await done(second.sessions.stop(request("one"), { force: true }, caller, never));
+      await town.done(second.sessions.stop(request("one"), { force: true }, caller, never));
       await town.holds(() => asked.length === 2, 3_000);
       expect(asked).toEqual([false, true]);
       await town.holds(() => second.sessions.get(request("one"))?.status === "stopped");
@@ -61,10 +43,10 @@ describe("stops of sessions that are pods", () => {
 
   it("stop: the agent first, then the retention, then the pod and its Secret go", async () => {
     const one = await town.replica({ leads: true });
-    await done(one.sessions.start(request("one"), caller, never));
+    await town.done(one.sessions.start(request("one"), caller, never));
     town.runs();
     await town.holds(() => one.sessions.get(request("one"))?.status === "running");
-    expect(await done(one.sessions.stop(request("one"), { force: false }, caller, never))).toMatchObject({
+    expect(await town.done(one.sessions.stop(request("one"), { force: false }, caller, never))).toMatchObject({
       status: "stopping",
     });
     await town.holds(() => one.sessions.get(request("one"))?.status === "stopped");
@@ -79,7 +61,7 @@ describe("stops of sessions that are pods", () => {
 
   it.each([1])("are stopped by the leader when the process ends after %i write of a stop", async (writes) => {
     const first = await town.replica();
-    await done(first.sessions.start(request("one"), caller, never));
+    await town.done(first.sessions.start(request("one"), caller, never));
     town.runs();
     await town.holds(() => first.sessions.get(request("one"))?.status === "running");
     first.writesLeft = writes;
@@ -95,25 +77,25 @@ describe("stops of sessions that are pods", () => {
 
   it("that never ran are deleted by a stop", async () => {
     const { sessions } = await town.replica();
-    await done(sessions.start(request("one"), caller, never));
-    await done(sessions.stop(request("one"), { force: false }, caller, never));
+    await town.done(sessions.start(request("one"), caller, never));
+    await town.done(sessions.stop(request("one"), { force: false }, caller, never));
     await town.holds(() => town.kube.list(PODS).length === 0);
     expect(town.sidecar.calls).not.toContain("StopAgent");
   });
 
   it("whose sidecar cannot be reached are deleted by a stop, because the kubelet ends the agent too", async () => {
     const { sessions } = await town.replica();
-    await done(sessions.start(request("one"), caller, never));
+    await town.done(sessions.start(request("one"), caller, never));
     town.runs();
     await town.holds(() => sessions.get(request("one"))?.status === "running");
     town.sidecar.fails = new DomainError("unavailable", "no route");
-    await done(sessions.stop(request("one"), { force: false }, caller, never));
+    await town.done(sessions.stop(request("one"), { force: false }, caller, never));
     await town.holds(() => town.kube.list(PODS).length === 0);
   });
 
   it("whose sidecar hangs leave no call behind when its time is over", async () => {
     const { sessions } = await town.replica();
-    await done(sessions.start(request("one"), caller, never));
+    await town.done(sessions.start(request("one"), caller, never));
     town.runs();
     await town.holds(() => sessions.get(request("one"))?.status === "running");
     let hung: AbortSignal | undefined;
@@ -122,7 +104,7 @@ describe("stops of sessions that are pods", () => {
       hung = signal;
       return new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
     };
-    await done(sessions.stop(request("one"), { force: false }, caller, never));
+    await town.done(sessions.stop(request("one"), { force: false }, caller, never));
     await town.holds(() => hung?.aborted === true, 120_000);
     await town.holds(() => town.kube.list(PODS).length === 0);
   });
@@ -133,7 +115,7 @@ describe("stops of sessions that are pods", () => {
     const labels = { "gastown.io/agent": "x", "gastown.io/session": "one", "gastown.io/provider": "demo" };
     town.kube.set(PODS, { metadata: { name: "theirs", uid: "u1", labels } });
     await town.holds(() => sessions.get(request("one"))?.status === "starting");
-    expect(await done(sessions.stop(request("one"), { force: false }, caller, never))).toMatchObject({
+    expect(await town.done(sessions.stop(request("one"), { force: false }, caller, never))).toMatchObject({
       status: "stopping",
     });
     await town.holds(() => town.kube.list(SECRETS).length === 1);

@@ -1,8 +1,8 @@
-import { expect } from "vitest";
+import { afterEach, beforeAll, beforeEach, expect } from "vitest";
 import type { IssuingCa } from "../../../internal/controller/certificates/session-certificate.ts";
 import { FakeKube } from "../../fakes/fake-kube.ts";
 import { FakeClock } from "../fake-clock.ts";
-import { comesToBe, type FakeSidecar, Replica, type ReplicaOptions } from "./session-replica.ts";
+import { comesToBe, type FakeSidecar, Replica, type ReplicaOptions, townCa } from "./session-replica.ts";
 
 const NAMESPACE = "/api/v1/namespaces/agents";
 /** Where a `FakeKube` keeps what the replicas make. */
@@ -51,6 +51,12 @@ export class ReplicatedSessions {
     return result as PromiseSettledResult<T>;
   }
 
+  /** Lets time pass until it is settled, and settles like it. */
+  async done<T>(promise: Promise<T>): Promise<T> {
+    await this.settled(promise);
+    return promise;
+  }
+
   /** The only pod runs, as the kubelet would say; `status` goes beside that. */
   runs(status: object = {}): void {
     const [pod] = this.kube.list(PODS);
@@ -66,4 +72,18 @@ export class ReplicatedSessions {
     await Promise.all(this.#replicas.map((each) => each.end()));
     expect(this.clock.sleeping).toBe(0);
   }
+}
+
+/** Gives each test of the `describe` that calls this its own, all with one CA. */
+export function eachTown(take: (town: ReplicatedSessions) => void): void {
+  let ca: IssuingCa;
+  let town: ReplicatedSessions;
+  beforeAll(async () => {
+    ca = await townCa(new FakeClock().now());
+  });
+  beforeEach(() => {
+    town = new ReplicatedSessions(ca);
+    take(town);
+  });
+  afterEach(() => town.end());
 }
