@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ChangingPods } from "../../test/support/cluster/changing-pods.ts";
 import type { ControllerCluster, RunningReplica } from "../../test/support/cluster/controller-cluster.ts";
+import { leads } from "../../test/support/cluster/leads.ts";
 import { until } from "../../test/support/sidecar/sidecar.ts";
 import { peakResidentMiB } from "../proc.ts";
 import { type Measured, measured } from "../report/row.ts";
@@ -66,11 +67,6 @@ class Replicas {
     await this.add();
     this.isRestarting = false;
   }
-}
-
-function leads(replica: RunningReplica): boolean {
-  const log = replica.log();
-  return log.lastIndexOf('"this replica leads"') > log.lastIndexOf('"this replica no longer leads"');
 }
 
 /** Three replicas restart one after the other while thousands of pods change. */

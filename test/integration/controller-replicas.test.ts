@@ -8,6 +8,7 @@ import { ChangingPods } from "../support/cluster/changing-pods.ts";
 import { type TestCluster, testCluster } from "../support/cluster/cluster.ts";
 import { requireComponent } from "../support/cluster/components.ts";
 import { ControllerCluster, type RunningReplica, startDemo } from "../support/cluster/controller-cluster.ts";
+import { leads } from "../support/cluster/leads.ts";
 import { until } from "../support/sidecar/sidecar.ts";
 
 const LIMIT_MS = 240_000;
@@ -56,11 +57,6 @@ describe("three replicas of the controller on a real API server", () => {
     const replica = await (town as ControllerCluster).replica(account);
     replicas.push(Object.assign(replica, { account }));
   }
-  /** Of its last term: each line says that it leads, or that it does not any more. */
-  const leads = (replica: RunningReplica) => {
-    const log = replica.log();
-    return log.lastIndexOf('"this replica leads"') > log.lastIndexOf('"this replica no longer leads"');
-  };
   const leader = async () =>
     await until(
       "a leader",

@@ -3,12 +3,12 @@ import { join } from "node:path";
 import { writeResults } from "../../../bench/report/results.ts";
 import { type Measured, measured } from "../../../bench/report/row.ts";
 import { runFacts, runLine, table } from "../../../bench/report/run-report.ts";
-import { median } from "../../../bench/stats.ts";
 import { DomainError } from "../../../internal/base/errors.ts";
 import { setup as buildPrograms } from "../../support/build-programs.ts";
 import { testCluster } from "../../support/cluster/cluster.ts";
 import { demoImage } from "../../support/cluster/demo-image.ts";
 import { runInNetwork } from "../../support/cluster/run-in-network.ts";
+import { growthRow } from "../growth.ts";
 import type { ControllerSoakResult, ReplicaSample } from "./soak-controller.ts";
 
 interface Streams {
@@ -69,16 +69,11 @@ function controllerRows({ faults, done, samples, counts, outcomes }: ControllerS
   ];
 }
 
-/** Median of the last third beside that of the first. */
 function growth(samples: readonly ReplicaSample[], name: (what: string) => string): readonly Measured[] {
-  const third = Math.floor(samples.length / 3);
-  const row = (what: string, unit: string, ratioAtMost: number, of: (sample: ReplicaSample) => number) => {
-    const [early = 0, late = 0] = [samples.slice(0, third), samples.slice(-third)].map((part) => median(part.map(of)));
-    const label = name(`${what} of the replica that is never ended, last third (baseline: first third)`);
-    return measured(label, late, unit, { baseline: early, ratioAtMost });
-  };
+  const of = (what: string) => name(`${what} of the replica that is never ended`);
+  const [memory, open] = [samples.map((one) => one.anonymousMiB), samples.map(({ descriptors }) => descriptors)];
   return [
-    row("memory", "MiB", 1.1, (sample) => sample.anonymousMiB),
-    row("descriptors", "open", 1.2, ({ descriptors }) => descriptors),
+    growthRow(of("memory"), "MiB", memory, { ratioAtMost: 1.1 }),
+    growthRow(of("descriptors"), "open", open, { ratioAtMost: 1.2 }),
   ];
 }

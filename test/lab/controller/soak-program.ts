@@ -8,9 +8,8 @@ import { soakController } from "./soak-controller.ts";
 await runMain({ name: "soak of the controller" }, async ({ argv, stdout, stderr, signal }) => {
   const [minutes, sessions, seed, image = ""] = argv;
   const [cluster, control] = [await testCluster(""), await clusterControl()];
-  for (const each of [cluster, control])
-    if ("missing" in each) throw new DomainError("unavailable", String(each.missing));
-  if ("missing" in cluster || "missing" in control) return 1;
+  if ("missing" in cluster) throw new DomainError("unavailable", cluster.missing);
+  if ("missing" in control) throw new DomainError("unavailable", control.missing);
   const size = { ms: Number(minutes) * 60_000, sessions: Number(sessions), seed: Number(seed) };
   const say = (text: string) => void stderr.write(`${new Date().toISOString()} ${text}\n`);
   const found = await soakController({ cluster, control, image, say, ...size }, signal);

@@ -8,6 +8,7 @@ import {
 } from "../../../internal/gen/bridge/v1/bridge_pb.ts";
 import { NudgeOutcome, NudgeOutcomeSchema } from "../../../internal/gen/gastown/v1/common_pb.ts";
 import { LIVE_POD_PROVIDER, takenIn } from "../../support/cluster/live-pod.ts";
+import { until } from "../../support/sidecar/sidecar.ts";
 import { CALL_MS, passes, type SoakTown } from "./soak-town.ts";
 
 const AGAIN_MS = 250;
@@ -120,7 +121,11 @@ export class SoakSession {
 
   /** What was answered as submitted was taken once; nothing was taken twice; every answer was told as an event. */
   async #compare(): Promise<void> {
-    const taken = await eventually(() => takenIn(this.#town.town, this.id));
+    const taken = await until(
+      "what its agent took",
+      CALL_MS,
+      () => takenIn(this.#town.town, this.id).catch(() => undefined), // what a cluster that goes wrong refuses for a while
+    );
     for (const text of this.#submitted)
       if (!taken.some((each) => each.includes(text))) this.#fault(`"${text}" was submitted and did not arrive`);
     for (const text of new Set(taken))
@@ -192,17 +197,4 @@ export class SoakSession {
 
 function textOf(requestId: string): string {
   return `for ${requestId}.`;
-}
-
-/** What a cluster that goes wrong may refuse for a while. */
-async function eventually<T>(what: () => Promise<T>): Promise<T> {
-  const end = performance.now() + CALL_MS;
-  for (;;) {
-    try {
-      return await what();
-    } catch (err) {
-      if (performance.now() > end) throw err;
-    }
-    await sleep(AGAIN_MS);
-  }
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { ControllerCluster, RunningReplica } from "../../support/cluster/controller-cluster.ts";
+import { leads } from "../../support/cluster/leads.ts";
 import { until } from "../../support/sidecar/sidecar.ts";
 
 /** How long a caller asks again; longer than any of the faults lasts. */
@@ -67,7 +68,7 @@ export class SoakTown {
 
   /** Whoever leads sleeps for a time in which another takes over. */
   async suspendLeader(ms: number): Promise<void> {
-    const leader = this.replicas.find(({ log }) => leads(log()));
+    const leader = this.replicas.find(leads);
     if (leader === undefined) return;
     this.#suspended.add(leader);
     await leader.kill("SIGSTOP");
@@ -76,7 +77,7 @@ export class SoakTown {
     } finally {
       await leader.kill("SIGCONT");
     }
-    await until("the leader to notice that it slept", 30_000, () => !leads(leader.log()) || undefined, leader.log);
+    await until("the leader to notice that it slept", 30_000, () => !leads(leader) || undefined, leader.log);
     this.#suspended.delete(leader);
   }
 
@@ -90,9 +91,4 @@ export class SoakTown {
 /** Whether a caller asks again after it. */
 export function passes(err: unknown): boolean {
   return PASSES.has(ConnectError.from(err).code);
-}
-
-/** By its own log, in its last term. */
-function leads(log: string): boolean {
-  return log.lastIndexOf('"this replica leads"') > log.lastIndexOf('"this replica no longer leads"');
 }

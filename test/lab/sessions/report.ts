@@ -1,6 +1,6 @@
 import { type Measured, measured } from "../../../bench/report/row.ts";
-import { median } from "../../../bench/stats.ts";
 import { NudgeOutcome } from "../../../pkg/bridgeclient/index.ts";
+import { growthRow } from "../growth.ts";
 import type { FleetMember } from "./fleet-member.ts";
 import type { FleetSample } from "./fleet-sample.ts";
 import type { SessionSoakResult } from "./soak-sessions.ts";
@@ -56,24 +56,16 @@ function outcomeName(outcome: string): string {
   return Object.entries(NudgeOutcome).find(([, value]) => String(value) === outcome)?.[0] ?? outcome;
 }
 
-/**
- * Median of the last third beside that of the first; of what the collector keeps, the least, because what it has not
- * looked at yet lies on top.
- */
+/** Of what the collector keeps, the least counts, because what it has not looked at yet lies on top. */
 function growthRows(samples: readonly FleetSample[], name: (what: string) => string): readonly Measured[] {
-  const third = Math.floor(samples.length / 3);
   const least = (values: readonly number[]) => Math.min(...values);
   const row = (
     what: string,
     unit: string,
     ratioAtMost: number,
     of: (sample: FleetSample) => number,
-    average: (values: readonly number[]) => number = median,
-  ) => {
-    const [early, late] = [samples.slice(0, third), samples.slice(-third)].map((part) => average(part.map(of)));
-    const limits = { baseline: early ?? 0, ratioAtMost };
-    return measured(name(`${what}, last third (baseline: first third)`), late ?? 0, unit, limits);
-  };
+    average?: (values: readonly number[]) => number,
+  ) => growthRow(name(what), unit, samples.map(of), { ratioAtMost, ...(average && { average }) });
   return [
     row("memory of the bridge, anonymous", "MiB", 1.1, ({ bridge }) => bridge.anonymousMiB),
     row("kept memory of the bridge", "MiB", 1.1, ({ bridgeKeptMiB }) => bridgeKeptMiB, least),

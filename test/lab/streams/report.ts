@@ -1,5 +1,5 @@
 import { type Measured, measured } from "../../../bench/report/row.ts";
-import { median } from "../../../bench/stats.ts";
+import { growthRow } from "../growth.ts";
 import type { Sample } from "./sample.ts";
 import type { StreamSoakResult } from "./streams.ts";
 
@@ -24,15 +24,9 @@ export function streamRows(result: StreamSoakResult): readonly Measured[] {
   ];
 }
 
-/** Median of the last third beside that of the first. */
 function growth(samples: readonly Sample[], name: (what: string) => string): readonly Measured[] {
-  const third = Math.floor(samples.length / 3);
-  const row = (what: string, unit: string, of: (sample: Sample) => number) => {
-    const [early, late] = [samples.slice(0, third), samples.slice(-third)].map((part) =>
-      median(part.map(of).filter((value) => !Number.isNaN(value))),
-    );
-    return measured(name(`${what}, last third (baseline: first third)`), late ?? 0, unit, { baseline: early ?? 0 });
-  };
+  const row = (what: string, unit: string, of: (sample: Sample) => number) =>
+    growthRow(name(what), unit, samples.map(of));
   return [
     row("memory of the serving half, anonymous", "MiB", (sample) => sample.servingMiB),
     row("memory of the supervising half, anonymous", "MiB", (sample) => sample.supervisingMiB),
