@@ -9,14 +9,20 @@ export interface Printing extends AsyncDisposable {
   readonly command: readonly [string, ...string[]];
   /** How many bytes have been printed. */
   readonly position: number;
-  tell(order: string): void;
+  /** From now on, in each life. */
+  pace(bytesPerSecond: number): void;
+  /** Lost when the program is between two lives. */
+  flood(bytes: number): void;
+  /** Ends this life. */
+  end(): void;
 }
 
-/** `dir`: a private folder for the socket and the position. */
+/** `dir`: a private folder for the socket and the position; `pace` in bytes per second. */
 export async function printing(dir: string, pace: number): Promise<Printing> {
   const [path, stateFile] = [join(dir, "printer.sock"), join(dir, "position")];
   await writeFile(stateFile, "0");
   let position = 0;
+  let paceNow = pace;
   let current: Socket | undefined;
   const server = createServer((socket) => {
     current = socket;
@@ -24,17 +30,23 @@ export async function printing(dir: string, pace: number): Promise<Printing> {
     createInterface({ input: socket }).on("line", (line) => {
       position = Math.max(position, Number(line));
     });
-    socket.write(`pace ${pace}\n`);
+    socket.write(`pace ${paceNow}\n`);
   }).listen(path);
   await once(server, "listening");
   const script = 'stty raw -echo; exec "$@"'; // the terminal changes nothing of what is printed
   const file = join(import.meta.dirname, "printer.ts");
+  const tell = (order: string) => void current?.write(`${order}\n`);
   return {
     command: ["sh", "-c", script, "sh", process.execPath, ...process.execArgv, file, path, stateFile],
     get position() {
       return position;
     },
-    tell: (order) => void current?.write(`${order}\n`),
+    pace: (bytesPerSecond) => {
+      paceNow = bytesPerSecond;
+      tell(`pace ${bytesPerSecond}`);
+    },
+    flood: (bytes) => tell(`flood ${bytes}`),
+    end: () => tell("end"),
     [Symbol.asyncDispose]: async () => {
       current?.destroy();
       server.close();

@@ -133,16 +133,21 @@ function chosen(share: number): Fault {
 function perform(fault: Fault, reader: CutReader | undefined, printer: Printing, random: number): void {
   if (fault === "cut") reader?.cut();
   if (fault === "pause") reader?.pause(PAUSE_MS * (0.25 + random));
-  if (fault === "flood") printer.tell(`flood ${Math.round(FLOOD_BYTES * (0.2 + random))}`);
-  if (fault === "restart") printer.tell("end");
+  if (fault === "flood") printer.flood(Math.round(FLOOD_BYTES * (0.2 + random)));
+  if (fault === "restart") printer.end();
 }
 
 /** Everything that was printed must have been delivered or named in the end. */
 async function caughtUp(watchers: readonly SoakWatcher[], printer: Printing): Promise<readonly string[]> {
-  printer.tell("pace 0");
+  printer.pace(0);
   await new Promise((resolve) => setTimeout(resolve, PAUSE_MS * 1.5));
-  printer.tell("flood 1000"); // what follows a hole tells where it is
+  const before = printer.position;
   try {
+    await until("the last lines to be printed", CATCH_UP_MS, () => {
+      if (printer.position > before) return true;
+      printer.flood(1000); // what follows a hole tells where it is
+      return undefined;
+    });
     await until("the watchers to catch up", CATCH_UP_MS, () => {
       return watchers.every(({ stream }) => stream.position === printer.position) || undefined;
     });
