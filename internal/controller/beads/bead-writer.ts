@@ -1,7 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Task } from "../../base/task-group.ts";
-import { WorkQueue } from "../../kube/work-queue.ts";
+import { WorkQueue } from "../../kube/queue/work-queue.ts";
 import { type BeadDeps, lookUpBead } from "../../terminal/finding/bead.ts";
 import { type BeadMetadata, writeBead } from "../../terminal/finding/write-bead.ts";
 import { LABELS } from "../pods/names.ts";

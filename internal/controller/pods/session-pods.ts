@@ -6,12 +6,13 @@ import { runTasks, type Task } from "../../base/task-group.ts";
 import type { SessionKey } from "../../bridge/session-backend.ts";
 import type { KubeApi } from "../../kube/kube-api.ts";
 import type { Delta } from "../../kube/object-store.ts";
+import type { KeyGroups } from "../../kube/queue/work-queue.ts";
 import { Reflector, type ReflectorCounts } from "../../kube/reflector.ts";
 
 import { LABELS } from "./names.ts";
 import { type ObservedPod, observePod } from "./observed-pod.ts";
 import { podsPath } from "./pod-client.ts";
-import { isOlder, keyText, type SessionRecord, sessionRecord } from "./session-record.ts";
+import { isOlder, keyText, projectOf, type SessionRecord, sessionRecord } from "./session-record.ts";
 import type { NamespaceBinding } from "./settings.ts";
 
 export interface SessionPodsDeps {
@@ -66,6 +67,15 @@ export class SessionPods implements Task {
 
   get counts(): readonly ReflectorCounts[] {
     return this.#reflectors.map(({ counts }) => counts);
+  }
+
+  /**
+   * Shares of a queue's workers: no project has more than half of them, unless it is the only one. Its pods, and what
+   * answers there, may be its own.
+   */
+  sharesOf(workers: number): KeyGroups {
+    const projects = new Set(this.#bindings.map(({ project }) => project));
+    return { of: projectOf, workersOfOne: projects.size > 1 ? workers / 2 : workers };
   }
 
   get(key: SessionKey): SessionRecord | undefined {

@@ -29,6 +29,12 @@ export function keyText({ project, id }: SessionKey): string {
   return JSON.stringify([project, id]);
 }
 
+/** The project in a `keyText`. */
+export function projectOf(key: string): string {
+  const [project] = JSON.parse(key) as [string, string];
+  return project;
+}
+
 /**
  * The Secret with a session's certificate: its name follows from the session or the pod's uid, never from what the pod
  * mounts.

@@ -2,7 +2,7 @@ import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Task } from "../../base/task-group.ts";
-import { WorkQueue } from "../../kube/work-queue.ts";
+import { WorkQueue } from "../../kube/queue/work-queue.ts";
 import { ANNOTATIONS } from "../pods/names.ts";
 import type { PodClient } from "../pods/pod-client.ts";
 import type { SessionPods } from "../pods/session-pods.ts";
@@ -49,7 +49,7 @@ export class SessionKeeper implements Task {
     const reconcile = (key: string, signal: AbortSignal) => this.#reconcile(key, signal);
     this.#queue = new WorkQueue(
       { clock, logger, reconcile },
-      { name: "sessions", workers: WORKERS, timeoutMs: STEP_MS },
+      { name: "sessions", workers: WORKERS, timeoutMs: STEP_MS, groups: deps.pods.sharesOf(WORKERS) },
     );
   }
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { eachTown, PODS, type ReplicatedSessions } from "../../../test/support/cluster/replicated-sessions.ts";
-import { caller, startOf as request } from "../../../test/support/cluster/session-replica.ts";
+import { bindingOf, caller, startOf as request } from "../../../test/support/cluster/session-replica.ts";
 import { raceSignal } from "../../base/abort.ts";
-import { ANNOTATIONS } from "../pods/names.ts";
+import { ANNOTATIONS, LABELS } from "../pods/names.ts";
 
 const never = new AbortController().signal;
 
@@ -48,6 +48,28 @@ describe("sessions whose pods run", () => {
     await town.clock.advance(60_000);
     expect(asked.length).toBeGreaterThan(10);
     expect(asked.filter(({ aborted }) => !aborted).length).toBeLessThanOrEqual(1);
+  });
+
+  it("are asked although those of another project hang", async () => {
+    const bindings = [bindingOf("agents", "demo"), { ...bindingOf("more", "demo"), project: "desk" }].map((one) => ({
+      ...one,
+      adoption: { accounts: [] },
+    }));
+    const containerStatuses = [{ name: "agent", ready: true, started: true, restartCount: 0, state: { running: {} } }];
+    const status = { phase: "Running", conditions: [{ type: "Ready", status: "True" }], containerStatuses };
+    const labels = (id: string) => ({ [LABELS.agent]: id, [LABELS.session]: id });
+    for (let i = 0; i < 100; i++) {
+      const metadata = { name: `p${i}`, labels: labels(`s${i}`) };
+      town.kube.set(PODS, { metadata, status: { ...status, podIP: "10.0.0.1" } });
+    }
+    town.sidecar.before = (_, __, signal, url) =>
+      url.includes("10.0.0.1:") ? raceSignal(new Promise(() => {}), signal) : undefined;
+    const { sessions } = await town.replica({ bindings });
+    await town.clock.advance(10_000);
+    const pods = "/api/v1/namespaces/more/pods";
+    town.kube.set(pods, { metadata: { name: "p", labels: labels("one") }, status: { ...status, podIP: "10.0.0.2" } });
+    await town.clock.advance(100);
+    expect(sessions.get({ project: "desk", id: "one" })?.status).toBe("running");
   });
 
   it("are all asked before a replica counts as caught up, whether they answer or not", async () => {

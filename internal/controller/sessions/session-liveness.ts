@@ -5,7 +5,7 @@ import type { Task } from "../../base/task-group.ts";
 import type { SidecarLink } from "../../bridge/sidecar-link.ts";
 import { AgentState } from "../../gen/gastown/v1/common_pb.ts";
 import type { SidecarStatusResponse } from "../../gen/gastown/v1/sidecar_pb.ts";
-import { WorkQueue } from "../../kube/work-queue.ts";
+import { WorkQueue } from "../../kube/queue/work-queue.ts";
 import { hasSidecarStarted, isReady, podVerdict } from "../pods/pod-status.ts";
 import type { SessionPods } from "../pods/session-pods.ts";
 import { hasEnded, isStopping, keyText, type SessionRecord } from "../pods/session-record.ts";
@@ -52,7 +52,7 @@ export class SessionLiveness implements Task {
     const reconcile = (key: string, signal: AbortSignal) => this.#ask(key, signal);
     this.#queue = new WorkQueue(
       { clock, logger, reconcile },
-      { name: "liveness", workers: WORKERS, timeoutMs: STEP_MS },
+      { name: "liveness", workers: WORKERS, timeoutMs: STEP_MS, groups: deps.pods.sharesOf(WORKERS) },
     );
   }
 

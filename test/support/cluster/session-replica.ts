@@ -30,7 +30,7 @@ import { FencedKube } from "../../../internal/kube/fenced-kube.ts";
 import type { KubeApi, KubeRequest } from "../../../internal/kube/kube-api.ts";
 import { newAuthority } from "../../../internal/pki/authority.ts";
 import { newKeyPair } from "../../../internal/pki/key-pair.ts";
-import type { SidecarConnection } from "../../../internal/rpc/client/transport.ts";
+import type { SidecarConnection, sidecarTransport } from "../../../internal/rpc/client/transport.ts";
 import type { FakeClock } from "../fake-clock.ts";
 import { silentLogger } from "../silent-logger.ts";
 
@@ -84,8 +84,8 @@ export interface FakeSidecar {
   fails?: DomainError;
   /** Where it says that its events stand; default: `e1` and 7. */
   position?: { readonly epoch: string; readonly head: string };
-  /** Its answer to a call waits for this. */
-  before?: (name: string, request: object, signal: AbortSignal) => Promise<void> | undefined;
+  /** Its answer to a call waits for this. `url`: where the sidecar that was called is. */
+  before?: (name: string, request: object, signal: AbortSignal, url: string) => Promise<void> | undefined;
 }
 
 export interface ReplicaDeps {
@@ -127,7 +127,8 @@ export class Replica implements KubeApi {
     this.leads = leads;
     const [api, logger, random] = [this as KubeApi, silentLogger, () => 0.5];
     this.pods = new SessionPods({ api, clock, logger, random }, bindings);
-    const connect = () => connectionTo(sidecar, (name) => this.#spend(name));
+    const connect: typeof sidecarTransport = ({ baseUrl }) =>
+      connectionTo(sidecar, baseUrl, (name) => this.#spend(name));
     const pool = new SidecarPool({ tls: () => ({ cert: "", key: "", ca: "" }), connect }, TOWN);
     const build = (of: KubeApi) => {
       const client = new PodClient(of);
@@ -200,7 +201,7 @@ export async function comesToBe(clock: FakeClock, isSo: () => boolean, limitMs =
 const NEVER = new AbortController().signal;
 const ENDED = new DomainError("unavailable", "the process has ended");
 
-function connectionTo(sidecar: FakeSidecar, onCall: (name: string) => void): SidecarConnection {
+function connectionTo(sidecar: FakeSidecar, url: string, onCall: (name: string) => void): SidecarConnection {
   const unary: (...args: Parameters<SidecarConnection["transport"]["unary"]>) => Promise<unknown> = async (
     method,
     signal = NEVER,
@@ -210,7 +211,7 @@ function connectionTo(sidecar: FakeSidecar, onCall: (name: string) => void): Sid
   ) => {
     onCall(method.name);
     sidecar.calls.push(method.name);
-    await sidecar.before?.(method.name, request, signal);
+    await sidecar.before?.(method.name, request, signal, url);
     if (sidecar.fails) throw sidecar.fails;
     // Every acknowledgement is for an epoch that it does not have.
     if (method.name === "AckEvents") {

@@ -1,9 +1,10 @@
-import type { Clock } from "../base/clock.ts";
-import { DomainError } from "../base/errors.ts";
-import type { Logger } from "../base/logger.ts";
-import { SignalBus } from "../base/signal-bus.ts";
-import { runTasks } from "../base/task-group.ts";
+import type { Clock } from "../../base/clock.ts";
+import { DomainError } from "../../base/errors.ts";
+import type { Logger } from "../../base/logger.ts";
+import { SignalBus } from "../../base/signal-bus.ts";
+import { runTasks } from "../../base/task-group.ts";
 import { DelayedKeys } from "./delayed-keys.ts";
+import { KeyTurns } from "./key-turns.ts";
 import { RetryLimits } from "./retry-limits.ts";
 
 export interface WorkQueueDeps {
@@ -23,6 +24,15 @@ export interface WorkQueueOptions {
   readonly workers: number;
   /** For one run of `reconcile`. */
   readonly timeoutMs: number;
+  /** Whose keys take turns and fail on their own account. Default: all keys are one group's. */
+  readonly groups?: KeyGroups;
+}
+
+export interface KeyGroups {
+  /** Of few. */
+  readonly of: (key: string) => string;
+  /** So many of the workers at most are one group's at a time. */
+  readonly workersOfOne: number;
 }
 
 /**
@@ -33,9 +43,9 @@ export interface WorkQueueOptions {
 export class WorkQueue {
   readonly #deps: WorkQueueDeps;
   readonly #options: WorkQueueOptions;
+  readonly #groupOf: (key: string) => string;
   readonly #limits: RetryLimits;
-  /** In the order in which workers take them. */
-  readonly #ready = new Set<string>();
+  readonly #ready: KeyTurns;
   /** Being done. */
   readonly #processing = new Set<string>();
   /** Added while they were being done. */
@@ -47,7 +57,10 @@ export class WorkQueue {
   constructor(deps: WorkQueueDeps, options: WorkQueueOptions) {
     this.#deps = deps;
     this.#options = options;
+    const { of = () => "", workersOfOne = options.workers } = options.groups ?? {};
+    this.#groupOf = of;
     this.#limits = new RetryLimits(deps.clock);
+    this.#ready = new KeyTurns(workersOfOne);
   }
 
   /** Keys that wait for a worker; for metrics. */
@@ -60,7 +73,7 @@ export class WorkQueue {
       this.#again.add(key);
       return;
     }
-    this.#ready.add(key);
+    this.#ready.add(key, this.#groupOf(key));
     this.#wakeWorkers.notify();
   }
 
@@ -81,14 +94,14 @@ export class WorkQueue {
 
   async #work(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      const { value: key, done } = this.#ready.values().next();
-      if (done) {
+      const next = this.#ready.begin();
+      if (next === undefined) {
         await this.#wakeWorkers.next(signal);
         continue;
       }
-      this.#ready.delete(key);
-      this.#processing.add(key);
-      await this.#process(key, signal);
+      this.#processing.add(next.key);
+      await this.#process(next.key, signal);
+      this.#ready.end(next.group);
     }
   }
 
@@ -123,12 +136,12 @@ export class WorkQueue {
       await reconcile(key, signal);
       this.#limits.forget(key);
     } catch (err) {
-      const delayMs = this.#limits.delayMs(key);
+      const delayMs = this.#limits.delayMs(key, this.#groupOf(key));
       logger.warn({ err, queue: this.#options.name, key, retry_ms: Math.round(delayMs) }, "cannot reconcile");
       this.addAfter(key, delayMs);
     } finally {
       this.#processing.delete(key);
-      if (this.#again.delete(key)) this.#ready.add(key);
+      if (this.#again.delete(key)) this.#ready.add(key, this.#groupOf(key));
       this.#wakeWorkers.notify();
     }
   }

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { FakeClock, settle } from "../../test/support/fake-clock.ts";
-import { fc } from "../../test/support/property.ts";
-import { silentLogger } from "../../test/support/silent-logger.ts";
+import { FakeClock, settle } from "../../../test/support/fake-clock.ts";
+import { fc } from "../../../test/support/property.ts";
+import { silentLogger } from "../../../test/support/silent-logger.ts";
 import { DelayedKeys } from "./delayed-keys.ts";
 import { WorkQueue } from "./work-queue.ts";
 
@@ -23,12 +23,13 @@ describe("a work queue", () => {
     expect(clock.sleeping).toBe(0);
   });
 
-  function start(workers = 2, timeoutMs = 30_000): void {
+  function start(workers = 2, timeoutMs = 30_000, workersOfOne = workers): void {
     const reconcile = (key: string, signal: AbortSignal) => {
       done.push(`${clock.monotonicMs()} ${key}`);
       return work(key, signal);
     };
-    queue = new WorkQueue({ clock, logger: silentLogger, reconcile }, { name: "test", workers, timeoutMs });
+    const groups = { of: (key: string) => key.slice(0, 1), workersOfOne };
+    queue = new WorkQueue({ clock, logger: silentLogger, reconcile }, { name: "test", workers, timeoutMs, groups });
     running = queue.run(stop.signal);
   }
   const settled = async () => {
@@ -99,6 +100,45 @@ describe("a work queue", () => {
     expect(done).toHaveLength(250);
     await clock.advance(5_000);
     expect(done.length).toBeLessThanOrEqual(250 + 52);
+  });
+
+  it("retries keys of one group however often those of another have failed, and these within 1,000 s", async () => {
+    work = () => Promise.reject(new Error("no"));
+    start(10);
+    for (let i = 0; i < 20_000; i++) {
+      queue.add("a1");
+      await settle();
+    }
+    queue.add("b1");
+    queue.add("a2");
+    await settled();
+    done.length = 0;
+    await clock.advance(5);
+    expect(done).toContain("5 b1");
+    expect(done).not.toContain("5 a2");
+    await clock.advance(1_000_000);
+    expect(done.some((each) => each.endsWith(" a2"))).toBe(true);
+  });
+
+  it("gives groups their turns, and none of them all workers", async () => {
+    const gates = new Map<string, PromiseWithResolvers<void>>();
+    work = (key) => {
+      gates.set(key, gate());
+      return (gates.get(key) as PromiseWithResolvers<void>).promise;
+    };
+    start(3, 30_000, 2);
+    for (const key of ["a1", "a2", "a3", "a4"]) queue.add(key);
+    await settled();
+    expect([done, queue.depth]).toEqual([["0 a1", "0 a2"], 2]);
+    for (const key of ["b1", "b2"]) queue.add(key);
+    await settled();
+    expect(done.slice(2)).toEqual(["0 b1"]);
+    for (const key of ["a1", "a2", "b1"]) {
+      gates.get(key)?.resolve();
+      await settled();
+    }
+    expect(done.slice(3)).toEqual(["0 a3", "0 b2", "0 a4"]);
+    for (const { resolve } of gates.values()) resolve();
   });
 
   it("adds a key later, at the earliest of its times", async () => {
