@@ -3,6 +3,7 @@ import { aborted } from "../base/abort.ts";
 import type { Clock } from "../base/clock.ts";
 import { DomainError } from "../base/errors.ts";
 import { asText, objectOf } from "../base/json-fields.ts";
+import { firstText, wholeText } from "./answer-text.ts";
 import { Connections, type ConnectionsDeps, type Lane } from "./connections.ts";
 import type { KubeApi, KubeRequest } from "./kube-api.ts";
 import { isFault, KubeApiError, KubeUnreachableError, statusAnswer } from "./kube-errors.ts";
@@ -19,7 +20,10 @@ export interface CallFacts {
 }
 
 const DEFAULT_TIMEOUT_MS = 10_000;
-const MAX_ITEM_BYTES = 16 << 20;
+/** Of an answer; of a list each item may have as many. */
+const MAX_BYTES = 16 << 20;
+/** So much of an error is read. */
+const MAX_ERROR_BYTES = 64 << 10;
 const USER_AGENT = "gastown-terminal";
 
 export interface TransportHooks {
@@ -96,7 +100,8 @@ export class KubeTransport implements KubeApi {
     const { body } = await this.#send(request, request.lane ?? "calls", signal, signal);
     try {
       const { keep } = request;
-      const answer = keep === undefined ? JSON.parse(await body.text()) : await readList(body, keep, MAX_ITEM_BYTES);
+      const answer =
+        keep === undefined ? JSON.parse(await wholeText(body, MAX_BYTES)) : await readList(body, keep, MAX_BYTES);
       // Whatever else answers with 200, e.g. a proxy on the way, has no kind.
       if (asText(objectOf(answer)["kind"]) !== "") return answer;
       throw new SyntaxError("the answer is no object of Kubernetes");
@@ -203,7 +208,7 @@ class AskedHandler extends DecoratorHandler {
 }
 
 async function json(body: Dispatcher.ResponseData["body"]): Promise<unknown> {
-  const text = await body.text();
+  const text = await firstText(body, MAX_ERROR_BYTES);
   try {
     return JSON.parse(text);
   } catch {
