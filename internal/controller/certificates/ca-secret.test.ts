@@ -69,6 +69,14 @@ describe("the CA's Secret", () => {
       () => ({ ...data, "rotation.json": JSON.stringify({ type: "introducing", current: old.id, next: next.id }) }),
       /names a CA that is not in the Secret/,
     ],
+    [
+      "a time that is none",
+      () => {
+        const state = { type: "reissuing", current: old.id, previous: next.id, since: "yesterday" };
+        return { ...data, "previous.crt": next.pem, "rotation.json": JSON.stringify(state) };
+      },
+      /rotation\.json: since is not a time/,
+    ],
     ["a state that is torn", () => ({ ...data, "rotation.json": "{" }), /rotation\.json: cannot be read/],
   ] as const)("with %s is refused by its key", ([, make, message]) => {
     expect(() => readCaSecret(make(), NOW)).toThrow(

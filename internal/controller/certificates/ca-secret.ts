@@ -115,6 +115,9 @@ function stateOf(data: CaSecretData, current: CaId): RotationState {
   if (!["steady", "introducing", "reissuing", "retiring"].includes(state.type) || state.current !== current) {
     throw fault("rotation.json", "does not match ca.crt");
   }
+  if (state.type === "reissuing" && !Number.isFinite(state.since)) {
+    throw fault("rotation.json", "since is not a time in milliseconds");
+  }
   return state;
 }
 
