@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { ReplicatedSessions } from "../../../test/support/cluster/replicated-sessions.ts";
-import { caller, startOf as request, townCa } from "../../../test/support/cluster/session-replica.ts";
+import { PODS, ReplicatedSessions } from "../../../test/support/cluster/replicated-sessions.ts";
+import { caller, RETENTION_MS, startOf as request, townCa } from "../../../test/support/cluster/session-replica.ts";
 import { FakeClock } from "../../../test/support/fake-clock.ts";
+import { ANNOTATIONS } from "../pods/names.ts";
 
 const never = new AbortController().signal;
 let town: ReplicatedSessions;
@@ -25,4 +26,18 @@ it.each([
     kind: "precondition",
     message: expect.stringMatching(message),
   });
+});
+
+it("keeps a session for its retention from when the date of its end was damaged, and deletes it then", async () => {
+  const { sessions } = await town.replica({ leads: true });
+  await town.settled(sessions.start(request("one"), caller, never));
+  const ofPod = () => town.kube.list(PODS)[0]?.metadata["annotations"] as Record<string, string> | undefined;
+  const pod = town.kube.list(PODS)[0];
+  const annotations = { ...ofPod(), [ANNOTATIONS.stoppedAt]: "yesterday" };
+  town.kube.set(PODS, { ...pod, metadata: { ...pod?.metadata, name: pod?.metadata.name ?? "", annotations } });
+  await town.holds(() => !Number.isNaN(Date.parse(ofPod()?.[ANNOTATIONS.stoppedAt] ?? "")));
+  await town.clock.advance(RETENTION_MS / 2);
+  expect(sessions.get(request("one"))?.status).toBe("stopped");
+  await town.clock.advance(RETENTION_MS / 2);
+  await town.holds(() => town.kube.list(PODS).length === 0);
 });

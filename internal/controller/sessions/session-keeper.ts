@@ -93,9 +93,13 @@ export class SessionKeeper implements Task {
   async #step(record: SessionRecord, signal: AbortSignal): Promise<number | undefined> {
     const { clock, stopper, opening } = this.#deps;
     const { pod } = record;
-    const stoppedAt = Date.parse(pod.annotations[ANNOTATIONS.stoppedAt] ?? "");
-    if (!Number.isNaN(stoppedAt)) await opening.close(record, signal);
-    if (!Number.isNaN(stoppedAt)) return this.#retire(record, stoppedAt + this.#retentionMs, signal);
+    const stopped = pod.annotations[ANNOTATIONS.stoppedAt];
+    if (stopped !== undefined) {
+      await opening.close(record, signal);
+      const stoppedAt = Date.parse(stopped);
+      if (Number.isNaN(stoppedAt)) return void (await stopper.noteEndAgain(record, signal));
+      return await this.#retire(record, stoppedAt + this.#retentionMs, signal);
+    }
     if (isOver(pod)) return void (await stopper.complete(record, signal));
     if (isStopping(record)) {
       const askedAt = Date.parse(pod.annotations[ANNOTATIONS.stopRequested] ?? "") || 0;

@@ -73,6 +73,13 @@ export class SessionStopper {
     this.#deps.logger.info({ session: key.id, pod: pod.name }, "agent has ended by itself: session stopped");
   }
 
+  /** The session has ended at a time that cannot be read any more: its retention begins anew. */
+  async noteEndAgain(record: SessionRecord, signal: AbortSignal): Promise<void> {
+    await this.#ended(record, signal);
+    const { key, pod } = record;
+    this.#deps.logger.warn({ session: key.id, pod: pod.name }, "stopped-at is no date: the session's retention begins");
+  }
+
   async #stopAgent(record: SessionRecord, signal: AbortSignal): Promise<void> {
     const { clock, pool } = this.#deps;
     const force = isForced(record);
