@@ -162,8 +162,11 @@ export class EventTail {
       this.#hasHole = true; // a reader that continues here asks the sidecar, which names what is missing
       return;
     }
-    if (this.#hasHole) this.#whole = seq;
-    this.#log.append(seq, eventFrame(payload), EVENT_BYTES + payload.length, this.#hasHole ? "evicted" : undefined);
+    if (seq <= this.#log.head) return; // it came before
+    // Numbers that a sidecar leaves out without naming them are missing, too.
+    const follows = !this.#hasHole && seq === this.#log.head + 1n;
+    if (!follows) this.#whole = seq;
+    this.#log.append(seq, eventFrame(payload), EVENT_BYTES + payload.length, follows ? undefined : "evicted");
     this.#hasHole = false;
     for (const fn of this.#listeners) fn(event);
     if (done) this.#log.close();

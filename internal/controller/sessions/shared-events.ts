@@ -101,8 +101,9 @@ export class SharedEvents implements AsyncDisposable {
     const shared = this.#join(session);
     try {
       await shared.tail.begun(BEGIN_MS, signal);
-      for (let from: EventsRequest | undefined = request; from !== undefined; ) {
-        const at = placeOf(from);
+      let at = placeOf(request);
+      // Who has fallen behind reads from the sidecar before the shared stream is tried again.
+      for (let from: EventsRequest | undefined = request; from !== undefined; at = undefined) {
         const reached: ReadUpTo | undefined =
           at !== undefined && shared.tail.holds(at)
             ? at
