@@ -230,21 +230,29 @@ describe("the events of a session's sidecar", () => {
     await expect(leaving).rejects.toMatchObject({ kind: "cancelled" });
   });
 
-  it("of many sessions are listened to a few at a time", async () => {
+  it("of many sessions are listened to a few at a time of each project", async () => {
     sidecar.hangs = true;
     const stop = new AbortController();
     const uids = Array.from({ length: 40 }, (_, i) => `pod-${i}`);
     const all = uids.map((uid) =>
       shared.listen({ uid, key: KEY, terminal: () => sidecar.terminal, isLive: true }, () => {}, stop.signal),
     );
-    const outcomes = Promise.allSettled(all);
     await rest();
     expect(shared.open).toBe(16);
+    const other = new Sidecar(clock);
+    const theirs = { uid: "other", key: { ...KEY, project: "desk" }, terminal: () => other.terminal, isLive: true };
+    const told: string[] = [];
+    all.push(shared.listen(theirs, ({ seq }) => told.push(`${seq}`), stop.signal));
+    await rest();
+    other.print(1, 1);
+    await rest();
+    expect(told).toEqual(["1"]);
     await clock.advance(2_000);
     await rest();
-    expect(shared.open).toBe(32);
+    expect(shared.open).toBe(33);
+    const outcomes = Promise.allSettled(all);
     stop.abort(new DomainError("cancelled", "left"));
-    expect((await outcomes).map(({ status }) => status)).toEqual(uids.map(() => "rejected"));
+    expect((await outcomes).map(({ status }) => status)).toEqual(all.map(() => "rejected"));
   });
 
   it("are left 30 s after the last reader", async () => {

@@ -36,7 +36,9 @@ export interface EventsOf {
 /** The stream of a sidecar without readers is closed after this. */
 const IDLE_MS = 30_000;
 const BEGIN_MS = 2_000;
-/** Sidecars whose streams `listen` opens at a time: the first overview of a project would connect to all at once. */
+/**
+ * Sidecars of a project whose streams `listen` opens at a time: its first overview would connect to all at once.
+ */
 const AT_A_TIME = 16;
 
 /**
@@ -49,7 +51,8 @@ export class SharedEvents implements AsyncDisposable {
   readonly #shared = new Map<string, Shared>();
   readonly #running = new Set<Promise<void>>();
   readonly #life = new AbortController();
-  readonly #opening = new Slots(AT_A_TIME);
+  /** By project: sidecars that hang hold up no other one's. */
+  readonly #opening = new Map<string, Slots>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -69,7 +72,10 @@ export class SharedEvents implements AsyncDisposable {
    * when its sidecar stays away; rejects with the signal's reason.
    */
   async listen(session: EventsOf, hear: (event: SidecarEvent) => void, signal: AbortSignal): Promise<void> {
-    const { shared, forget } = await this.#opening.run(() => this.#open(session, hear, signal), signal);
+    const { project } = session.key;
+    const slots = this.#opening.get(project) ?? new Slots(AT_A_TIME);
+    this.#opening.set(project, slots);
+    const { shared, forget } = await slots.run(() => this.#open(session, hear, signal), signal);
     try {
       await raceSignal(shared.over, signal);
     } finally {
