@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { eachTown, PODS, type ReplicatedSessions } from "../../../test/support/cluster/replicated-sessions.ts";
 import { bindingOf, caller, startOf as request } from "../../../test/support/cluster/session-replica.ts";
+import { LABELS } from "../pods/names.ts";
 
 const never = new AbortController().signal;
 
@@ -25,5 +26,29 @@ describe("starts of several projects", () => {
     expect(lanes.at(-1)).toEqual(["/api/v1/namespaces/more/secrets", undefined]);
     stop.abort(new Error("enough"));
     await hanging;
+  });
+
+  it("near the limit of one read no namespaces of others", async () => {
+    const bindings = [
+      bindingOf("agents", "demo"),
+      bindingOf("also", "demo"),
+      { ...bindingOf("more", "demo"), project: "desk" },
+    ];
+    const { sessions } = await town.replica({ bindings, maxPerProject: 10 });
+    await town.clock.advance(1_000);
+    const before = town.kube.requests.length;
+    await town.done(sessions.start(request("one"), caller, never));
+    const lists = town.kube.requests.slice(before).filter(({ query }) => query?.["labelSelector"] !== undefined);
+    expect(lists.map(({ path }) => path)).toEqual(["/api/v1/namespaces/also/pods"]);
+  });
+
+  it("do not wait for room that one takes by pods which others make there", async () => {
+    const adopting = { ...bindingOf("agents", "demo"), adoption: { accounts: [] } };
+    const bindings = [adopting, { ...bindingOf("more", "demo"), project: "desk" }];
+    for (let i = 0; i < 120; i++) town.kube.set(PODS, { metadata: { name: `p${i}`, labels: { [LABELS.agent]: "a" } } });
+    const { sessions } = await town.replica({ bindings });
+    const started = await town.settled(sessions.start(request("one", { project: "desk" }), caller, never));
+    expect(started.status).toBe("fulfilled");
+    await expect(town.done(sessions.start(request("one"), caller, never))).rejects.toMatchObject({ kind: "exhausted" });
   });
 });

@@ -26,9 +26,9 @@ const BETWEEN_LOOKS_MS = 100;
 /**
  * How many sessions there may be, in a project and in all. They are counted after the pod was made, while it still
  * waits for its certificate: once the watch shows it, it has shown every older pod of the namespace; near a limit the
- * API server is asked for the other namespaces. The start goes on once there is room beside all others. Of those that
- * are too many the youngest are taken back, and the others wait for that. So the limit holds with any number of
- * replicas, and as many start as there is room for.
+ * API server is asked for the other namespaces that it is about. The start goes on once there is room beside all
+ * others. Of those that are too many the youngest are taken back, and the others wait for that. So the limit holds with
+ * any number of replicas, and as many start as there is room for.
  */
 export class StartLimits {
   readonly #deps: StartLimitsDeps;
@@ -50,10 +50,14 @@ export class StartLimits {
     const { project } = record.key;
     await pods.until(record.key, (each) => each?.pod.uid === record.pod.uid, SEEN_MS, signal);
     const isSeen = pods.get(record.key)?.pod.uid === record.pod.uid;
-    if (isSeen && this.#hasRoom(countOf(pods.all()), project, MARGIN)) return;
+    const known = countOf(pods.all());
+    if (isSeen && this.#hasRoom(known, project, MARGIN)) return;
+    const isNearAll = known.atMost(this.#limits.maxPerProject) + MARGIN >= this.#limits.maxGlobal;
+    const isKnown = ({ name, project: other }: NamespaceBinding) =>
+      name === record.pod.namespace ? isSeen : other !== project && !isNearAll;
     const end = clock.monotonicMs() + WAIT_MS;
     for (;;) {
-      const others = await this.#others(record, isSeen, signal);
+      const others = await this.#others(record, isKnown, signal);
       if (this.#hasRoom(countOf(others), project, 0)) return;
       const isLast = clock.monotonicMs() >= end;
       this.#assertBelow(countOf(isLast ? others : others.filter((each) => isBefore(each, record))), project);
@@ -61,14 +65,16 @@ export class StartLimits {
     }
   }
 
-  /** `isSeen`: the watch of its own namespace shows them. */
-  async #others({ pod }: SessionRecord, isSeen: boolean, signal: AbortSignal): Promise<readonly SessionRecord[]> {
+  /** `isKnown`: what the watch shows of a namespace is enough. */
+  async #others(
+    { pod }: SessionRecord,
+    isKnown: (binding: NamespaceBinding) => boolean,
+    signal: AbortSignal,
+  ): Promise<readonly SessionRecord[]> {
     const { bindings, client, pods } = this.#deps;
     const lists = await Promise.all(
       bindings.map(async (binding) => {
-        if (isSeen && binding.name === pod.namespace) {
-          return [...pods.all()].filter((each) => each.binding === binding);
-        }
+        if (isKnown(binding)) return [...pods.all()].filter((each) => each.binding === binding);
         const found = await client.list(binding.name, LABELS.agent, signal);
         return found.map((each) => sessionRecord(each, binding)).filter((each) => each !== undefined);
       }),
@@ -78,7 +84,7 @@ export class StartLimits {
 
   #hasRoom(count: Count, project: string, margin: number): boolean {
     const { maxPerProject, maxGlobal } = this.#limits;
-    return count.of(project) + margin < maxPerProject && count.all + margin < maxGlobal;
+    return count.of(project) + margin < maxPerProject && count.atMost(maxPerProject) + margin < maxGlobal;
   }
 
   /** Those of a project that are too many leave it to others: they are taken back. */
@@ -95,7 +101,6 @@ function isBefore(other: SessionRecord, record: SessionRecord): boolean {
 }
 
 interface Count {
-  readonly all: number;
   of(project: string): number;
   /** All, of each project at most so many. */
   atMost(perProject: number): number;
@@ -104,14 +109,11 @@ interface Count {
 /** Sessions that have ended are kept, and count no more. */
 function countOf(records: Iterable<SessionRecord>): Count {
   const byProject = new Map<string, number>();
-  let all = 0;
   for (const record of records) {
     if (hasEnded(record)) continue;
-    all++;
     byProject.set(record.key.project, (byProject.get(record.key.project) ?? 0) + 1);
   }
   return {
-    all,
     of: (project) => byProject.get(project) ?? 0,
     atMost: (limit) => byProject.values().reduce((sum, count) => sum + Math.min(count, limit), 0),
   };
