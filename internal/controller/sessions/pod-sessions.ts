@@ -160,13 +160,13 @@ export class PodSessions implements SessionBackend, Task {
     _caller: Caller,
     signal: AbortSignal,
   ): Promise<SessionInfo> {
-    const { pods, stopper } = this.#deps;
+    const { pods } = this.#deps;
     const record = this.#record(key);
     if (hasEnded(record)) return this.#info(record);
-    if (!isStopping(record) || force) {
-      await stopper.request(record, force, signal);
+    const isShown = (each: SessionRecord) => isStopping(each) && (isForced(each) || !force);
+    if (!isShown(record)) {
+      await this.#stops.request(record, force, signal);
       const { uid } = record.pod;
-      const isShown = (each: SessionRecord) => isStopping(each) && (isForced(each) || !force);
       await pods.until(key, (each) => each?.pod.uid !== uid || isShown(each), SEEN_MS, signal);
     }
     const asked = pods.get(key) ?? record;

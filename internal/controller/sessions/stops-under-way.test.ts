@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { eachTown, PODS, type ReplicatedSessions, SECRETS } from "../../../test/support/cluster/replicated-sessions.ts";
 import { bindingOf, caller, RETENTION_MS, startOf as request } from "../../../test/support/cluster/session-replica.ts";
+import { raceSignal } from "../../base/abort.ts";
 import { DomainError } from "../../base/errors.ts";
 import { observePod } from "../pods/observed-pod.ts";
 
@@ -40,6 +41,25 @@ describe("stops of sessions that are pods", () => {
       patient.resolve();
     },
   );
+
+  it("are written once, however many ask at a time, and not again", async () => {
+    const { sessions } = await town.replica({ keeps: false });
+    await town.done(sessions.start(request("one"), caller, never));
+    town.runs();
+    await town.holds(() => sessions.get(request("one"))?.status === "running");
+    town.sidecar.before = (name, _, signal) =>
+      name === "StopAgent" ? raceSignal(new Promise(() => {}), signal) : undefined;
+    const before = town.kube.requests.length;
+    const left = new AbortController();
+    const leaving = sessions.stop(request("one"), { force: true }, caller, left.signal);
+    const all = Array.from({ length: 50 }, () => sessions.stop(request("one"), { force: true }, caller, never));
+    left.abort(new DomainError("cancelled", "left"));
+    await expect(leaving).rejects.toMatchObject({ kind: "cancelled" });
+    await town.done(Promise.all(all));
+    await town.done(sessions.stop(request("one"), { force: true }, caller, never));
+    const writes = town.kube.requests.slice(before).filter(({ method }) => method === "PATCH");
+    expect(writes).toHaveLength(1);
+  });
 
   it("stop: the agent first, then the retention, then the pod and its Secret go", async () => {
     const one = await town.replica({ leads: true });

@@ -1,17 +1,35 @@
+import { raceSignal } from "../../base/abort.ts";
 import { DomainError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import { isForced, type SessionRecord } from "../pods/session-record.ts";
 import type { SessionStopper } from "./session-stopper.ts";
 
+interface StopsUnderWayDeps {
+  readonly logger: Logger;
+  readonly stopper: Pick<SessionStopper, "request" | "complete">;
+}
+
 /** Stops that go on after their calls. What this replica does not bring to its end the leader does. */
 export class StopsUnderWay implements AsyncDisposable {
-  readonly #deps: { readonly logger: Logger; readonly stopper: Pick<SessionStopper, "complete"> };
+  readonly #deps: StopsUnderWayDeps;
   readonly #life = new AbortController();
+  /** By pod uid, forced ones apart: what is being written. */
+  readonly #requests = new Map<string, Promise<void>>();
   /** By pod uid, forced ones apart. */
   readonly #stops = new Map<string, Promise<unknown>>();
 
-  constructor(deps: { readonly logger: Logger; readonly stopper: Pick<SessionStopper, "complete"> }) {
+  constructor(deps: StopsUnderWayDeps) {
     this.#deps = deps;
+  }
+
+  /** As `SessionStopper.request`, written once however many ask at a time. */
+  async request(record: SessionRecord, force: boolean, signal: AbortSignal): Promise<void> {
+    const stop = `${record.pod.uid} ${force}`;
+    const writing =
+      this.#requests.get(stop) ??
+      this.#deps.stopper.request(record, force, this.#life.signal).finally(() => this.#requests.delete(stop));
+    this.#requests.set(stop, writing);
+    await raceSignal(writing, signal);
   }
 
   complete(record: SessionRecord): void {
@@ -32,6 +50,6 @@ export class StopsUnderWay implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#life.abort(new DomainError("cancelled", "the controller is shutting down"));
-    await Promise.all(this.#stops.values());
+    await Promise.allSettled([...this.#requests.values(), ...this.#stops.values()]);
   }
 }
