@@ -28,6 +28,29 @@ describe("what is kept of a pod", () => {
     expect(kept.gates).toContain(CERTIFICATE_GATE);
   });
 
+  it("is little of a status, however much is written into it", () => {
+    const long = "x".repeat(MEGABYTE / 100);
+    const end = { exitCode: 1, reason: long, message: long };
+    const container = {
+      name: "agent",
+      state: { waiting: { reason: long, message: long } },
+      lastState: { terminated: end },
+    };
+    const containerStatuses = Array.from({ length: 1000 }, () => container);
+    const conditions = Array.from({ length: 1000 }, () => ({
+      type: "Ready",
+      status: "True",
+      reason: long,
+      message: long,
+    }));
+    const texts = { phase: long, reason: long, message: long, podIP: long };
+    const status = { ...texts, conditions, containerStatuses, initContainerStatuses: containerStatuses };
+    const volumes = [{ name: "tls", secret: { secretName: long } }];
+    const kept = observePod({ metadata: { name: "one" }, spec: { volumes }, status });
+    expect(JSON.stringify(kept).length).toBeLessThan(60_000);
+    expect(kept.status.conditions).toMatchObject([{ type: "Ready", status: "True" }]);
+  });
+
   it("is all that a controller has written into its own", () => {
     const pod = largePod({ "app.kubernetes.io/managed-by": "gastown" });
     expect(observePod(pod).annotations[ANNOTATIONS.agentOpts]).toHaveLength(250_012);

@@ -25,7 +25,7 @@ export interface ObservedPod {
   readonly status: PodFacts;
 }
 
-/** The status of a pod, as far as it says how an agent is. */
+/** The status of a pod, as far as it says how an agent is: of each text its beginning. */
 export interface PodFacts {
   readonly phase: string;
   readonly reason: string;
@@ -74,6 +74,10 @@ export interface ContainerEnd {
 const MAX_LABELS = 64;
 const MAX_GATES = 16;
 const MAX_FOREIGN_TEXT = 1024;
+/** Who may write a pod's status may write what a kubelet never does. */
+const MAX_STATUS_TEXT = 320;
+const MAX_CONTAINERS = 16;
+const MAX_NAME = 253;
 const KNOWN_ANNOTATIONS: ReadonlySet<string> = new Set(Object.values(ANNOTATIONS));
 
 /** A pod of the API server's JSON as what is kept of it. Fields that are absent or of another type count as empty. */
@@ -112,34 +116,37 @@ function factsOf(value: unknown, spec: unknown): PodFacts {
   const status = objectOf(value);
   const init = list(objectOf(spec)["initContainers"]).map(objectOf);
   const early = new Set(init.filter((one) => one["restartPolicy"] === "Always").map((one) => asText(one["name"])));
-  const before = list(status["initContainerStatuses"]).map((one) => containerOf(one, early));
-  const beside = list(status["containerStatuses"]).map((one) => containerOf(one, early));
+  const [before, beside] = ["initContainerStatuses", "containerStatuses"].map((name) =>
+    list(status[name])
+      .slice(0, MAX_CONTAINERS)
+      .map((one) => containerOf(one, early)),
+  ) as [ContainerFacts[], ContainerFacts[]];
   return {
-    phase: asText(status["phase"]),
-    reason: asText(status["reason"]),
-    message: asText(status["message"]),
-    podIp: asText(status["podIP"]),
-    conditions: list(status["conditions"])
-      .map(conditionOf)
-      .filter(({ type }) => JUDGED.has(type)),
+    phase: told(status["phase"]),
+    reason: told(status["reason"]),
+    message: told(status["message"]),
+    podIp: told(status["podIP"]),
+    conditions: judgedOf(list(status["conditions"])),
     initContainers: before.filter((one) => !one.early),
     containers: [...beside, ...before.filter((one) => one.early)],
   };
 }
 
 /** A kubelet sets five or more for each pod, and thousands of pods are held. */
-const JUDGED: ReadonlySet<string> = new Set(["Ready", "PodScheduled", "DisruptionTarget"]);
+const JUDGED = ["Ready", "PodScheduled", "DisruptionTarget"];
 
-function conditionOf(value: unknown): PodCondition {
-  const { type, status, reason, message } = objectOf(value);
-  return { type: asText(type), status: asText(status), reason: asText(reason), message: asText(message) };
+function judgedOf(conditions: readonly unknown[]): readonly PodCondition[] {
+  return JUDGED.flatMap((type) => {
+    const { status, reason, message } = objectOf(conditions.find((one) => objectOf(one)["type"] === type));
+    return status === undefined ? [] : [{ type, status: told(status), reason: told(reason), message: told(message) }];
+  });
 }
 
 function containerOf(value: unknown, early: ReadonlySet<string>): ContainerFacts {
   const container = objectOf(value);
   const lastEnd = endOf(objectOf(container["lastState"])["terminated"]);
   return {
-    name: asText(container["name"]),
+    name: told(container["name"]),
     ready: container["ready"] === true,
     started: container["started"] === true,
     early: early.has(asText(container["name"])),
@@ -154,25 +161,31 @@ function stateOf(state: Json): ContainerState {
   const end = endOf(state["terminated"]);
   if (end !== undefined) return { type: "terminated", ...end };
   const waiting = objectOf(state["waiting"]);
-  return { type: "waiting", reason: asText(waiting["reason"]), message: asText(waiting["message"]) };
+  return { type: "waiting", reason: told(waiting["reason"]), message: told(waiting["message"]) };
 }
 
 function endOf(value: unknown): ContainerEnd | undefined {
   if (value === undefined || value === null) return undefined;
   const { exitCode, reason, message } = objectOf(value);
-  return { exitCode: count(exitCode), reason: asText(reason), message: asText(message) };
+  return { exitCode: count(exitCode), reason: told(reason), message: told(message) };
 }
 
 function secretOf(spec: unknown, name: string): string | undefined {
   const volume = list(objectOf(spec)["volumes"]).find((one) => objectOf(one)["name"] === name);
   const secret = asText(objectOf(objectOf(volume)["secret"])["secretName"]);
-  return secret === "" ? undefined : secret;
+  return secret === "" || secret.length > MAX_NAME ? undefined : secret;
 }
 
 function texts(value: unknown, isKept: (key: string, text: string) => boolean): readonly (readonly [string, string])[] {
   return Object.entries(objectOf(value)).flatMap(([key, text]) =>
     typeof text === "string" && isKept(key, text) ? [[key, text] as const] : [],
   );
+}
+
+/** A text of a status. What is cut off would be held by a slice of it, not by a copy. */
+function told(value: unknown): string {
+  const text = asText(value);
+  return text.length <= MAX_STATUS_TEXT ? text : Buffer.from(text.slice(0, MAX_STATUS_TEXT)).toString();
 }
 
 function list(value: unknown): readonly unknown[] {
