@@ -1,3 +1,4 @@
+import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { FakeClock } from "../../../test/support/fake-clock.ts";
 import { DomainError } from "../../base/errors.ts";
@@ -19,14 +20,18 @@ interface Case {
   readonly plain?: boolean;
   readonly secret?: Partial<SecretFacts>;
   /** What its sidecar answers; undefined: nothing. */
+  readonly fault?: Error;
   readonly answer?: { readonly tlsSerial: string; readonly caSha256: readonly string[] };
 }
 
 describe("what sidecars report while the CA is replaced", () => {
   const asked: string[] = [];
+  /** Sessions whose pods have gone. */
+  const gone = new Set<string>();
 
   function reportsOf(cases: Readonly<Record<string, Case>>): RotationReports {
     asked.length = 0;
+    gone.clear();
     const records = Object.entries(cases).map(([id, one]): SessionRecord => {
       const state = one.running === false ? { waiting: {} } : { running: {} };
       const annotations = one.certified === false ? {} : { [ANNOTATIONS.certSerial]: "A1" };
@@ -36,6 +41,7 @@ describe("what sidecars report while the CA is replaced", () => {
       const binding: NamespaceBinding = { name: "agents", project: "shop", templates: new Map(), credentials };
       return { key: { project: "shop", id }, pod, binding, isOwn: true };
     });
+    const present = () => records.filter(({ key }) => !gone.has(key.id));
     const of = ({ key }: SessionRecord) => {
       const { secret } = cases[key.id] ?? {};
       return secret && { serial: "A1", issuer: "CN=new", notAfter: 0, caSha256: ["1b", "0a"], ...secret };
@@ -43,7 +49,8 @@ describe("what sidecars report while the CA is replaced", () => {
     const link = ({ key }: SessionRecord) => {
       const unary = async () => {
         asked.push(key.id);
-        const answer = cases[key.id]?.answer;
+        const { answer, fault } = cases[key.id] ?? {};
+        if (fault !== undefined) throw fault;
         if (answer === undefined) throw new DomainError("unavailable", "no answer");
         return answer;
       };
@@ -51,7 +58,7 @@ describe("what sidecars report while the CA is replaced", () => {
     };
     return new RotationReports({
       clock: new FakeClock(),
-      pods: { all: () => records.values() as never },
+      pods: { all: () => present().values() as never, get: ({ id }) => present().find(({ key }) => key.id === id) },
       secrets: { of },
       pool: { link },
     });
@@ -71,6 +78,32 @@ describe("what sidecars report while the CA is replaced", () => {
   ] as const)("one that %s", async ([, one, issuer]) => {
     const all = await reportsOf({ one }).collect(PHASE, { afresh: false }, never);
     expect(all.map((report) => [report.session, report.issuer])).toEqual([["shop/one", issuer]]);
+  });
+
+  it("one whose sidecar fails by a fault of its own counts as not answered, and holds up no other", async () => {
+    const [failing, quick] = [
+      { secret: {}, fault: new ConnectError("broken", Code.Internal) },
+      {
+        secret: {},
+        answer: { tlsSerial: "A1", caSha256: [] },
+      },
+    ];
+    const all = await reportsOf({ failing, quick }).collect(PHASE, { afresh: false }, never);
+    expect(all.map((report) => [report.session, report.issuer])).toEqual([
+      ["shop/quick", "1b"],
+      ["shop/failing", undefined],
+    ]);
+  });
+
+  it("none is asked for of a pod that has gone while others were asked", async () => {
+    const answer = { tlsSerial: "A1", caSha256: [] };
+    const many = Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`s${i}`, { secret: {}, answer }]));
+    const reports = reportsOf(many);
+    const collecting = reports.collect(PHASE, { afresh: false }, never);
+    gone.add("s0");
+    const all = await collecting;
+    expect(asked).not.toContain("s0");
+    expect(all).toHaveLength(39);
   });
 
   it("none is asked for of pods that ended, that are plaintext, or that never had a certificate", async () => {

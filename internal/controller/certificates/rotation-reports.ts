@@ -10,7 +10,7 @@ import type { SecretFacts, SessionSecrets } from "./session-secrets.ts";
 
 export interface RotationReportsDeps {
   readonly clock: Clock;
-  readonly pods: Pick<SessionPods, "all">;
+  readonly pods: Pick<SessionPods, "all" | "get">;
   readonly secrets: Pick<SessionSecrets, "of">;
   readonly pool: Pick<SidecarPool, "link">;
 }
@@ -53,6 +53,7 @@ export class RotationReports {
     const asked: SidecarReport[] = [];
     const ask = async () => {
       for (let record = left.pop(); record !== undefined && !signal.aborted; record = left.pop()) {
+        if (this.#deps.pods.get(record.key)?.pod.uid !== record.pod.uid) continue; // gone meanwhile
         const report = await this.#reportOf(record, phase, signal);
         if (hasFollowed(phase.state, report)) this.#followed.set(record.pod.uid, report);
         else asked.push(report);

@@ -15,6 +15,8 @@ import type { NamespaceBinding } from "./settings.ts";
 /** Of every pod's sidecar. */
 export const SIDECAR_PORT = 9090;
 
+const MAX_INT32 = 2 ** 31 - 1;
+
 /** A session and its pod. */
 export interface SessionRecord {
   readonly key: SessionKey;
@@ -83,6 +85,11 @@ export function sidecarOf(record: SessionRecord): SessionInfo["sidecar"] {
   return podIp === "" || hasEnded(record) ? undefined : { host: podIp, port: SIDECAR_PORT };
 }
 
+/** How often the pod's containers were started again. */
+export function restartsOf({ status }: ObservedPod): number {
+  return status.containers.reduce((sum, { restarts }) => sum + restarts, 0);
+}
+
 /** Its pod may not start before its certificate is there. */
 export function isWaiting({ pod }: SessionRecord): boolean {
   return pod.gates.includes(CERTIFICATE_GATE);
@@ -119,7 +126,7 @@ export function sessionInfo(record: SessionRecord, known: SessionKnowledge): Ses
     lastSeq: 0n,
     epoch: "",
     agent: pod.annotations[ANNOTATIONS.address] ?? labelledAddress(pod.labels),
-    restarts: pod.status.containers.reduce((sum, { restarts }) => sum + restarts, 0),
+    restarts: Math.min(restartsOf(pod), MAX_INT32),
     ...(sidecar && { sidecar }),
   };
 }

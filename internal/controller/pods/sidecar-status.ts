@@ -1,6 +1,8 @@
 import { create } from "@bufbuild/protobuf";
+import { ConnectError } from "@connectrpc/connect";
 import { timedCall } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
+import { DomainError } from "../../base/errors.ts";
 import type { SidecarLink } from "../../bridge/sidecar-link.ts";
 import {
   SidecarService,
@@ -22,7 +24,17 @@ export async function sidecarStatus(
   signal: AbortSignal,
 ): Promise<SidecarStatusResponse> {
   const request = create(SidecarStatusRequestSchema);
-  return await timedCall(clock, { ms: ASK_MS, what: "Status" }, signal, (either) =>
-    link.unary(SidecarService.method.status, request, CONTROLLER, either),
-  );
+  const limit = { ms: ASK_MS, what: "Status" };
+  try {
+    return await timedCall(clock, limit, signal, (either) =>
+      link.unary(SidecarService.method.status, request, CONTROLLER, either),
+    );
+  } catch (err) {
+    throw isSidecarsFault(err) ? new DomainError("unavailable", "the session's sidecar fails", { cause: err }) : err;
+  }
+}
+
+/** A sidecar answers what is an error of its own, or no answer of its service. */
+export function isSidecarsFault(err: unknown): boolean {
+  return err instanceof ConnectError;
 }

@@ -1,3 +1,4 @@
+import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { eachTown, PODS, type ReplicatedSessions, SECRETS } from "../../../test/support/cluster/replicated-sessions.ts";
 import { bindingOf, caller, startOf as request } from "../../../test/support/cluster/session-replica.ts";
@@ -230,6 +231,24 @@ describe("sessions that are pods", () => {
     town.sidecar.restarts = 2 ** 31 - 1;
     const described = await town.done(sessions.describe(request("one"), never));
     expect(described?.restarts).toBe(2 ** 31 - 1);
+  });
+
+  it("are listed with the most restarts that can be told when their pod has more", async () => {
+    const { sessions } = await town.replica();
+    await town.done(sessions.start(request("one"), caller, never));
+    const container = { name: "agent", ready: true, started: true, restartCount: 2 ** 31 - 1, state: { running: {} } };
+    town.runs({ containerStatuses: [container, { ...container, name: "other" }] });
+    await town.holds(() => sessions.get(request("one"))?.status === "running");
+    expect(sessions.list("shop").map(({ restarts }) => restarts)).toEqual([2 ** 31 - 1]);
+  });
+
+  it("are described as the cluster knows them when their sidecar fails by a fault of its own", async () => {
+    const { sessions } = await town.replica();
+    await town.done(sessions.start(request("one"), caller, never));
+    town.runs();
+    await town.holds(() => sessions.get(request("one"))?.status === "running");
+    town.sidecar.fails = new ConnectError("broken", Code.Internal);
+    expect(await town.done(sessions.describe(request("one"), never))).toMatchObject({ status: "running", epoch: "" });
   });
 
   it("are of one project only, the oldest first, and tell their changes", async () => {

@@ -35,6 +35,7 @@ import { LABELS } from "../pods/names.ts";
 import type { SessionPods } from "../pods/session-pods.ts";
 import { hasEnded, isForced, isOver, isStopping, type SessionRecord, sessionInfo } from "../pods/session-record.ts";
 import type { SidecarPool } from "../pods/sidecar-pool.ts";
+import { isSidecarsFault } from "../pods/sidecar-status.ts";
 import { inputSeq } from "./input-seq.ts";
 import type { ProviderChecks } from "./provider-checks.ts";
 import type { SessionLiveness } from "./session-liveness.ts";
@@ -192,8 +193,8 @@ export class PodSessions implements SessionBackend, Task {
       );
       return { ...info, epoch, lastSeq: head, restarts: Math.min(info.restarts + Math.max(0, restarts), MAX_INT32) };
     } catch (err) {
-      if (signal.aborted || !(err instanceof DomainError)) throw err;
-      return info; // its sidecar has ended or hangs: return what the cluster knows
+      if (signal.aborted || !(err instanceof DomainError || isSidecarsFault(err))) throw err;
+      return info; // its sidecar has ended, hangs or fails: return what the cluster knows
     }
   }
 

@@ -8,7 +8,7 @@ import type { SidecarStatusResponse } from "../../gen/gastown/v1/sidecar_pb.ts";
 import { WorkQueue } from "../../kube/queue/work-queue.ts";
 import { hasSidecarStarted, isReady, podVerdict } from "../pods/pod-status.ts";
 import type { SessionPods } from "../pods/session-pods.ts";
-import { hasEnded, isStopping, keyText, type SessionRecord } from "../pods/session-record.ts";
+import { hasEnded, isStopping, keyText, restartsOf, type SessionRecord } from "../pods/session-record.ts";
 import type { SidecarPool } from "../pods/sidecar-pool.ts";
 import { sidecarStatus } from "../pods/sidecar-status.ts";
 
@@ -57,7 +57,7 @@ export class SessionLiveness implements Task {
   }
 
   isConfirmed({ pod }: SessionRecord): boolean {
-    return this.#confirmed.get(pod.uid) === startsOf(pod);
+    return this.#confirmed.get(pod.uid) === restartsOf(pod);
   }
 
   /** Each session whose pod runs was asked at least once: those that are not confirmed do not answer. */
@@ -105,7 +105,7 @@ export class SessionLiveness implements Task {
     this.#asked.add(now.pod.uid);
     if (answer !== undefined && this.#isDue(now) && hasEndedForGood(answer)) return await onEnded(now, signal);
     if (answer?.sessionAlive === true && !this.isConfirmed(record)) {
-      this.#confirmed.set(now.pod.uid, startsOf(record.pod));
+      this.#confirmed.set(now.pod.uid, restartsOf(record.pod));
       onConfirmed(now);
     }
     if (this.#isDue(now)) this.#queue.addAfter(key, this.isConfirmed(now) ? LOOK_AGAIN_MS : ASK_AGAIN_MS);
@@ -135,8 +135,4 @@ export class SessionLiveness implements Task {
 /** Without an error: one that ends with an error is started again, by its sidecar or by the kubelet. */
 function hasEndedForGood({ state, exitCode }: SidecarStatusResponse): boolean {
   return state === AgentState.DEAD && exitCode === 0;
-}
-
-function startsOf({ status }: SessionRecord["pod"]): number {
-  return status.containers.reduce((sum, { restarts }) => sum + restarts, 0);
 }

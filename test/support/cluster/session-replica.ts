@@ -1,4 +1,5 @@
 import { X509Certificate } from "node:crypto";
+import type { ConnectError } from "@connectrpc/connect";
 import type { Clock } from "../../../internal/base/clock.ts";
 import { DomainError } from "../../../internal/base/errors.ts";
 import { runTasks } from "../../../internal/base/task-group.ts";
@@ -81,7 +82,7 @@ export interface FakeSidecar {
   restarts: number;
   /** Its agent has ended, and no restart is due. */
   end?: { readonly exitCode: number };
-  fails?: DomainError;
+  fails?: DomainError | ConnectError;
   /** Where it says that its events stand; default: `e1` and 7. */
   position?: { readonly epoch: string; readonly head: string };
   /** Its answer to a call waits for this. `url`: where the sidecar that was called is. */
