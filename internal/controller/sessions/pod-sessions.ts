@@ -313,7 +313,11 @@ export class PodSessions implements SessionBackend, Task {
 
   #eventsOf(record: SessionRecord): EventsOf {
     const { key, pod } = record;
-    const terminal = () => this.#deps.pool.link(this.#deps.pods.get(key) ?? record);
+    const terminal = () => {
+      const now = this.#deps.pods.get(key);
+      if (now?.pod.uid !== pod.uid) throw new DomainError("unavailable", "the session's pod is gone");
+      return this.#deps.pool.link(now);
+    };
     const provider = pod.labels[LABELS.provider] ?? "";
     return { uid: pod.uid, key: { ...key, provider }, terminal, isLive: !hasEnded(record) };
   }
