@@ -16,11 +16,12 @@ interface PodFacts {
   readonly ip?: string;
   readonly stopped?: boolean;
   readonly createdAt?: string;
+  readonly project?: string;
 }
 
 function record(
   id: string,
-  { bead = "gt-1", ip = "10.0.0.1", stopped = false, createdAt }: PodFacts = {},
+  { bead = "gt-1", ip = "10.0.0.1", stopped = false, createdAt, project = "shop" }: PodFacts = {},
 ): SessionRecord {
   const pod = observePod({
     metadata: {
@@ -33,7 +34,7 @@ function record(
     },
     status: { podIP: ip, phase: "Running" },
   });
-  const made = sessionRecord(pod, BINDING);
+  const made = sessionRecord(pod, { ...BINDING, project });
   if (made === undefined) throw new Error("no session");
   return made;
 }
@@ -125,6 +126,15 @@ describe("beads of sessions in pods", () => {
     expect(beads.get("gt-1")).toMatchObject({ sidecar_session: "two", sidecar_host: "10.0.0.2" });
     await tell("changed", record("two", { ...young, stopped: true }));
     expect(beads.get("gt-1")).toMatchObject({ sidecar_session: "one", sidecar_host: "10.0.0.1" });
+  });
+
+  it("are not given to another project's session while one has them", async () => {
+    await tell("changed", record("one"));
+    const theirs = { ip: "10.0.0.9", createdAt: "2026-01-02T00:00:00Z", project: "desk" };
+    await tell("changed", record("theirs", theirs));
+    expect(beads.get("gt-1")).toMatchObject({ sidecar_session: "one" });
+    await tell("changed", record("next", { ip: "10.0.0.2", createdAt: "2026-01-03T00:00:00Z" }));
+    expect(beads.get("gt-1")).toMatchObject({ sidecar_session: "next" });
   });
 
   it("are left alone by a leader that was suspended and wakes when another one leads", async () => {

@@ -6,7 +6,7 @@ import { type BeadDeps, lookUpBead } from "../../terminal/finding/bead.ts";
 import { type BeadMetadata, writeBead } from "../../terminal/finding/write-bead.ts";
 import { LABELS } from "../pods/names.ts";
 import type { SessionPods } from "../pods/session-pods.ts";
-import { isStopping, type SessionRecord, sidecarOf } from "../pods/session-record.ts";
+import { isOlder, isStopping, type SessionRecord, sidecarOf } from "../pods/session-record.ts";
 
 export interface BeadWriterDeps {
   readonly clock: Clock;
@@ -25,7 +25,8 @@ const BEAD_ID = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 
 /**
  * The leader's work on beads: the bead that a pod's label names says where the pod's sidecar is for as long as the
- * session lives, of several the youngest. A bead that says something else by then is left as it is.
+ * session lives, of several the youngest one of the project that has had it longest. A bead that says something else by
+ * then is left as it is.
  */
 export class BeadWriter implements Task {
   readonly #deps: BeadWriterDeps;
@@ -59,8 +60,10 @@ export class BeadWriter implements Task {
 
   async #reconcile(bead: string, signal: AbortSignal): Promise<void> {
     const records = [...this.#deps.pods.all()].filter((record) => beadOf(record) === bead);
-    const live = records
-      .filter((record) => sidecarOf(record) !== undefined && !isStopping(record))
+    const all = records.filter((record) => sidecarOf(record) !== undefined && !isStopping(record));
+    const first = all.reduce<SessionRecord | undefined>((a, b) => (a && !isOlder(b, a) ? a : b), undefined);
+    const live = all
+      .filter(({ key }) => key.project === first?.key.project)
       .reduce<SessionRecord | undefined>((best, each) => (best && !isYounger(each, best) ? best : each), undefined);
     if (live === undefined) await this.#clear(bead, records, signal);
     else await this.#write(bead, live, signal);
