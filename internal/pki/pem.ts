@@ -10,6 +10,13 @@ export function pemBlocks(text: string, label: string): Buffer[] {
   return [...text.matchAll(block)].map(([, base64 = ""]) => Buffer.from(base64, "base64"));
 }
 
+/** The first certificate of a PEM text, whatever follows it. @throws as `certificatesOf` */
+export function firstCertificateOf(pem: string): X509Certificate {
+  const end = "-----END CERTIFICATE-----";
+  const behind = pem.indexOf(end);
+  return certificatesOf(behind === -1 ? pem : pem.slice(0, behind + end.length))[0];
+}
+
 /** The certificates of a PEM text. @throws DomainError `invalid` when there is none, or one cannot be read. */
 export function certificatesOf(pem: string): [X509Certificate, ...X509Certificate[]] {
   const [first, ...rest] = pemBlocks(pem, "CERTIFICATE").map((der) => {

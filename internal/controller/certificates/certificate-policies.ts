@@ -1,6 +1,6 @@
 import { createPrivateKey, type X509Certificate } from "node:crypto";
 import { isIssuedBy } from "../../pki/authority.ts";
-import { certificatesOf } from "../../pki/pem.ts";
+import { firstCertificateOf } from "../../pki/pem.ts";
 import { LABELS, labelValue, MANAGED_BY } from "../pods/names.ts";
 import { type IssuingCa, isCertificateOf, renewalTime, type SessionIdentity } from "./session-certificate.ts";
 
@@ -166,7 +166,7 @@ function isOwnedBy({ owners }: ObservedSecret, pod: CertificateCase["pod"]): boo
 
 function leafOf({ data }: ObservedSecret): X509Certificate | undefined {
   try {
-    return certificatesOf(data["tls.crt"] ?? "")[0];
+    return firstCertificateOf(data["tls.crt"] ?? "");
   } catch {
     return undefined;
   }

@@ -1,7 +1,7 @@
 import { createHash, type X509Certificate } from "node:crypto";
 import type { Clock } from "../../base/clock.ts";
 import type { Logger } from "../../base/logger.ts";
-import { certificatesOf } from "../../pki/pem.ts";
+import { firstCertificateOf } from "../../pki/pem.ts";
 import { ANNOTATIONS, CERTIFICATE_GATE, LABELS, labelValue, MANAGED_BY } from "../pods/names.ts";
 import type { ObservedPod } from "../pods/observed-pod.ts";
 import { type CertificateAction, certificateAction, type ObservedSecret } from "./certificate-policies.ts";
@@ -48,7 +48,8 @@ export type CertificateOutcome =
   /** Garbage is in the way. */
   | { readonly type: "waiting"; readonly why: string; readonly again: { readonly inMs: number } };
 
-const LOOK_AGAIN_MS = 1_000;
+/** Where it goes earlier, the watch shows that; a finalizer may hold it for as long as its owner likes. */
+const LOOK_AGAIN_MS = 10_000;
 const REFUSED_AGAIN_MS = 60_000;
 
 /**
@@ -199,7 +200,7 @@ function serialOf(data: SecretContent["data"]): string {
 }
 
 function leafOf(data: SecretContent["data"]): X509Certificate {
-  return certificatesOf(data["tls.crt"] ?? "")[0];
+  return firstCertificateOf(data["tls.crt"] ?? "");
 }
 
 /** Of everything but the key, which is not hashed into a place that more people may read. */

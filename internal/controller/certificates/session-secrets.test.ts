@@ -73,6 +73,22 @@ describe("the watch of sessions' Secrets", () => {
     return leaf;
   }
 
+  it("keeps little of a Secret, whatever someone else puts into one with our labels", async () => {
+    const many = ca.bundle.repeat(1_000);
+    const data = { "tls.crt": many, "ca.crt": many };
+    kube.set(SECRETS, {
+      metadata: { name: "agent-one-tls", labels: OURS },
+      data: Object.fromEntries(
+        Object.entries(data).map(([name, text]) => [name, Buffer.from(text).toString("base64")]),
+      ),
+    });
+    await settle();
+    const [record] = pods.all();
+    const facts = record && secrets.of(record);
+    expect(facts?.serial).toBe(ca.signer.certificate.serialNumber);
+    expect(facts?.caSha256.length).toBeLessThanOrEqual(256);
+  });
+
   it("tells of each change at once: made, changed, its label taken away, deleted", async () => {
     await put();
     await put();

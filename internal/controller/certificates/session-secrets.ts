@@ -7,7 +7,7 @@ import { runTasks, type Task } from "../../base/task-group.ts";
 import type { KubeApi } from "../../kube/kube-api.ts";
 import type { Delta } from "../../kube/object-store.ts";
 import { Reflector, type ReflectorCounts } from "../../kube/reflector.ts";
-import { certificatesOf } from "../../pki/pem.ts";
+import { firstCertificateOf, pemBlocks } from "../../pki/pem.ts";
 import { LABELS, MANAGED_BY } from "../pods/names.ts";
 import type { SessionPods } from "../pods/session-pods.ts";
 import { keyText, type SessionRecord, secretNameOf } from "../pods/session-record.ts";
@@ -41,6 +41,9 @@ export interface SessionSecretsDeps {
 /** This many changes of a Secret are checked at once, and one more after each such interval. */
 const BURST = 30;
 const EACH_MS = 5_000;
+/** Whoever may write Secrets may put a megabyte of certificates into one that has our labels. */
+const MAX_CAS = 256;
+const MAX_TEXT = 1024;
 
 /**
  * The Secrets of sessions, watched by our labels: damage done by hand is seen when it is done. Run by the replica that
@@ -150,11 +153,11 @@ export class SessionSecrets implements Task {
       const value = data[key];
       return typeof value === "string" ? Buffer.from(value, "base64").toString() : "";
     };
-    const leaf = certificates(text("tls.crt"))[0];
+    const leaf = leafIn(text("tls.crt"));
     const caSha256 = this.#idsOf(text("ca.crt"));
     return {
-      serial: leaf?.serialNumber ?? "",
-      issuer: leaf?.issuer ?? "",
+      serial: brief(leaf?.serialNumber),
+      issuer: brief(leaf?.issuer),
       notAfter: leaf?.validToDate.getTime() ?? 0,
       caSha256,
     };
@@ -163,7 +166,9 @@ export class SessionSecrets implements Task {
   /** Nearly all Secrets have the same bundle: it is read once. */
   #idsOf(text: string): readonly string[] {
     if (text !== this.#bundle.text) {
-      const caSha256 = certificates(text).map(({ raw }) => createHash("sha256").update(raw).digest("hex"));
+      const caSha256 = pemBlocks(text, "CERTIFICATE")
+        .slice(0, MAX_CAS)
+        .map((der) => createHash("sha256").update(der).digest("hex"));
       this.#bundle = { text, caSha256 };
     }
     return this.#bundle.caSha256;
@@ -174,10 +179,15 @@ function keyOf(record: SessionRecord): string {
   return `${record.pod.namespace}/${secretNameOf(record)}`;
 }
 
-function certificates(pem: string): readonly X509Certificate[] {
+function leafIn(pem: string): X509Certificate | undefined {
   try {
-    return certificatesOf(pem);
+    return firstCertificateOf(pem);
   } catch {
-    return [];
+    return undefined;
   }
+}
+
+/** Empty for a text that none of ours is as long as. */
+function brief(text = ""): string {
+  return text.length <= MAX_TEXT ? text : "";
 }

@@ -17,7 +17,8 @@ export interface TokenSecretsDeps {
   readonly shown?: ShownSecret;
 }
 
-const LOOK_AGAIN_MS = 1_000;
+/** Where it goes earlier, the watch shows that; a finalizer may hold it for as long as its owner likes. */
+const LOOK_AGAIN_MS = 10_000;
 const REFUSED_AGAIN_MS = 60_000;
 const FAILED_AGAIN_MS = 30_000;
 
