@@ -1,11 +1,47 @@
+import { create, toBinary } from "@bufbuild/protobuf";
 import { expect, it } from "vitest";
 import { FakeClock, settle } from "../../../test/support/fake-clock.ts";
+import { SidecarOutputUpdateSchema, SidecarStatusResponseSchema } from "../../gen/gastown/v1/sidecar_pb.ts";
 import type { Caller, SessionBackend, SessionInfo } from "../session-backend.ts";
 import { SessionChanges } from "../session-changes.ts";
 import { SessionsWatch } from "./sessions-watch.ts";
 
 const caller: Caller = { identity: "shop/ann", role: "read" };
 const session = (id: string) => ({ project: "shop", id, status: "stopped" }) as SessionInfo;
+
+it("shows as much of a screen as was asked for, whatever a hostile sidecar sends", async () => {
+  const changes = new SessionChanges();
+  const stop = new AbortController();
+  const running = { ...session("one"), status: "running" } as SessionInfo;
+  const sent = ["x".repeat(4_000_000), "a\n".repeat(10_000)];
+  const terminal = {
+    unary: async () => create(SidecarStatusResponseSchema),
+    stream: async function* () {
+      for (const output of sent)
+        yield toBinary(SidecarOutputUpdateSchema, create(SidecarOutputUpdateSchema, { output }));
+      await new Promise((resolve) => stop.signal.addEventListener("abort", resolve));
+    },
+  };
+  const backend: Partial<SessionBackend> = {
+    list: () => [running],
+    get: () => running,
+    labelsOf: () => ({}),
+    terminal: () => terminal as never,
+    changes: (project, signal) => changes.read(project, signal),
+  };
+  const watch = new SessionsWatch(
+    { clock: new FakeClock(), backend: backend as SessionBackend },
+    { project: "shop", labels: {}, lines: 3, caller },
+  );
+  const shown: (readonly string[])[] = [];
+  const reading = (async () => {
+    for await (const { value } of watch.updates(stop.signal)) shown.push(value.screen);
+  })().catch(() => {});
+  for (let i = 0; i < 5; i++) await settle();
+  expect(shown).toEqual([[], ["a", "a", "a"]]);
+  stop.abort();
+  await reading;
+});
 
 it("tells readers of sessions with certain labels that one of them is gone, and of no other", async () => {
   const labels = new Map([

@@ -47,6 +47,8 @@ const { status: statusMethod, watchOutput } = SidecarService.method;
 /** A sidecar that has not answered after this is left out of an overview. */
 const STATUS_MS = 2000;
 const SCREEN_INTERVAL_MS = 1000;
+/** Of the lines that were asked for, at their longest; a sidecar that sends more is not shown. */
+const MAX_SCREEN_BYTES = 256 * 1024;
 
 /** One reader's view of a project's sessions. Costs at most one pending update a session, however slowly it is read. */
 export class SessionsWatch {
@@ -169,8 +171,9 @@ export class SessionsWatch {
     const stopped = AbortSignal.any([signal, following.signal]);
     try {
       for await (const bytes of terminal.stream(watchOutput, request, caller, stopped)) {
-        const { output } = fromBinary(SidecarOutputUpdateSchema, bytes);
-        const screen = output.replace(/\n$/, "").split("\n");
+        if (bytes.length > MAX_SCREEN_BYTES) continue;
+        const { output } = fromBinary(SidecarOutputUpdateSchema, bytes, { readUnknownFields: false });
+        const screen = output.replace(/\n$/, "").split("\n").slice(-lines);
         if (screen.join("\n") === seen.screen.join("\n")) continue;
         seen.screen = screen;
         this.#put({ type: "changed", session });

@@ -20,6 +20,7 @@ export interface WatchSessionsDeps {
 }
 
 const MAX_LINES = 50;
+const MAX_LABELS = 64;
 
 /** WatchSessions: all sessions of the project as they are, then each that changes. */
 export function watchSessions({ clock, backend, access }: WatchSessionsDeps) {
@@ -43,6 +44,9 @@ function checkRequest(
   known: ReadonlySet<string> | undefined,
 ): void {
   if (lines < 0 || lines > MAX_LINES) throw new DomainError("invalid", `lines is 0 to ${MAX_LINES}, not ${lines}`);
+  if (Object.keys(labels).length > MAX_LABELS) {
+    throw new DomainError("invalid", `at most ${MAX_LABELS} labels are allowed`);
+  }
   const strange = known && Object.keys(labels).find((label) => !known.has(label));
   if (strange === undefined) return;
   const message = `no label ${JSON.stringify(strange.slice(0, 64))} is known here`;

@@ -869,7 +869,7 @@ export type WatchSessionsRequest = Message<"bridge.v1.WatchSessionsRequest"> & {
   projectId: string;
 
   /**
-   * Only those with all of these labels. On one host `gastown.io/agent` and `gastown.io/provider` are known; others are
+   * Only those with all of these labels, at most 64. On one host `gastown.io/agent` and `gastown.io/provider` are known; others are
    * `invalid_argument`.
    *
    * @generated from field: map<string, string> labels = 2;
