@@ -9,6 +9,7 @@ import {
   printer,
   takenMessages,
 } from "../support/agents/agent-places.ts";
+import { calmTime } from "../support/calm-time.ts";
 import { eventually } from "../support/screens/tmux-sandbox.ts";
 
 type Start = (options: PlaceOptions) => Promise<AgentPlace>;
@@ -301,13 +302,13 @@ function watchTests(start: Start): void {
   it("gives the screen at once, then each change, and an end", async () => {
     await using place = await started(start);
     const updates: WatchUpdate[] = [];
-    const began = performance.now();
+    const passed = calmTime();
     let firstMs = 0;
     let told = false;
     for await (const update of place.backend.watch(watchRequest, AbortSignal.timeout(30_000))) {
       updates.push(update);
       if (updates.length === 1) {
-        firstMs = performance.now() - began;
+        firstMs = passed();
         await nudge(place.backend, { message: "something new" });
       }
       if (update.kind === "end") break;

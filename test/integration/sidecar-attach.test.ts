@@ -4,6 +4,7 @@ import { Code } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { NudgeMode } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
+import { calmTime } from "../support/calm-time.ts";
 import { attachCall } from "../support/sidecar/attach-client.ts";
 import { demoCommand, type RunningSidecar, startSidecar, until } from "../support/sidecar/sidecar.ts";
 
@@ -11,7 +12,7 @@ const { SUBMITTED, COMPOSER_BUSY, QUEUED } = NudgeOutcome;
 
 async function attachedCount(sidecar: RunningSidecar, wanted: number): Promise<void> {
   const ask = async () => (await sidecar.client.status({})).attached === wanted || undefined;
-  await until(`${wanted} attached`, 5000, ask);
+  await until(`${wanted} attached`, 30_000, ask);
 }
 
 describe("people and nudges at one agent", () => {
@@ -34,9 +35,9 @@ describe("people and nudges at one agent", () => {
     ann.type("ello");
     await ann.sees("> hello");
     ann.type("\r");
-    await until("both", 15_000, async () => (await sidecar.taken()).length === 2 || undefined);
+    await until("both", 30_000, async () => (await sidecar.taken()).length === 2 || undefined);
     expect(await sidecar.taken()).toEqual(["hello", "patient"]);
-    await until("the receipt", 5000, async () => {
+    await until("the receipt", 30_000, async () => {
       const { outcome } = await sidecar.client.getNudge({ requestId: "patient" });
       return outcome === SUBMITTED || undefined;
     });
@@ -108,9 +109,10 @@ describe("people and nudges at one agent", () => {
   it("waits no longer than five seconds for a hello", async () => {
     await using call = attachCall(sidecar.client, { first: "nothing" });
     const before = performance.now();
+    const passed = calmTime();
     expect(await call.ended).toMatchObject({ code: Code.InvalidArgument });
     expect(performance.now() - before).toBeGreaterThan(4900);
-    expect(performance.now() - before).toBeLessThan(8000);
+    expect(passed()).toBeLessThan(8000);
   });
 });
 
@@ -173,12 +175,12 @@ it("gives the modes of a full-screen program to a terminal that comes later, als
     const drawn = redraw.slice(redraw.indexOf("\x1b[2J"));
     return wanted.filter((mode) => !drawn.includes(mode));
   };
-  await until("it", 10_000, async () => (await sidecar.client.peek({})).output.includes("full screen") || undefined);
+  await until("it", 30_000, async () => (await sidecar.client.peek({})).output.includes("full screen") || undefined);
   expect(await modes()).toEqual([]);
   const before = sidecar.servingPid();
   process.kill(before, "SIGKILL");
-  await until("the next serving half", 10_000, () => sidecar.servingPid() !== before || undefined);
-  await until("it", 10_000, async () => (await sidecar.client.status({}).catch(() => undefined)) && true);
+  await until("the next serving half", 30_000, () => sidecar.servingPid() !== before || undefined);
+  await until("it", 30_000, async () => (await sidecar.client.status({}).catch(() => undefined)) && true);
   expect(await modes()).toEqual([]);
 });
 
@@ -190,7 +192,7 @@ it("has a redraw for each of a thousand resizes, and stays whole", async () => {
   for (let i = 0; i < 1000; i++) ann.resize(40 + (i % 100), 10 + (i % 30));
   ann.resize(90, 25);
   await ann.hears("resized 90x25", 30_000);
-  await until("the size", 10_000, async () => (await sidecar.client.status({})).cols === 90 || undefined);
+  await until("the size", 30_000, async () => (await sidecar.client.status({})).cols === 90 || undefined);
   ann.type("alive\r");
-  await until("the message", 10_000, async () => (await sidecar.taken()).length > 0 || undefined);
+  await until("the message", 30_000, async () => (await sidecar.taken()).length > 0 || undefined);
 });

@@ -5,12 +5,13 @@ import { kill } from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
+import { calmTime } from "../support/calm-time.ts";
 import { startSidecar, until } from "../support/sidecar/sidecar.ts";
 import { inItsTmux } from "../support/sidecar/sidecar-hands.ts";
 
 /** Pid of the control client, once there is one other than `before`. */
 async function clientPid(sidecar: { readonly stateDir: string }, before?: number): Promise<number> {
-  return await until("the control client", 5000, async () => {
+  return await until("the control client", 30_000, async () => {
     const lines = (await inItsTmux(sidecar, "list-clients", "-F", "#{client_pid}")).trim().split("\n");
     const [pid = ""] = lines;
     // Where there is none yet the line is empty; 0 would name this test's own process group.
@@ -41,14 +42,14 @@ describe("tmux's control client", () => {
     const { agentPid } = await sidecar.client.status({});
     for (let i = 0; i < 5; i++) {
       const before = await clientPid(sidecar);
-      const startMs = performance.now();
+      const passed = calmTime();
       kill(before, "SIGKILL");
-      await until("a deep peek", 5000, async () => {
+      await until("a deep peek", 30_000, async () => {
         const { output } = await sidecar.client.peek({ all: true }).catch(() => ({ output: "" }));
         return output === "" ? undefined : true;
       });
       await clientPid(sidecar, before);
-      expect(performance.now() - startMs).toBeLessThan(1000);
+      expect(passed()).toBeLessThan(1000);
     }
     const { outcome } = await sidecar.client.nudge({ message: "still there?" });
     expect([outcome, (await sidecar.client.status({})).agentPid]).toEqual([NudgeOutcome.SUBMITTED, agentPid]);
@@ -62,8 +63,8 @@ describe("tmux's control client", () => {
     await sleep(500);
     for (const socket of sockets) socket.destroy();
     const peek = () => sidecar.client.peek({ all: true }).catch(() => undefined);
-    await until("a deep peek", 10_000, peek);
-    await until("one client", 5000, async () => {
+    await until("a deep peek", 30_000, peek);
+    await until("one client", 30_000, async () => {
       const lines = (await inItsTmux(sidecar, "list-clients")).trim().split("\n");
       return lines.length === 1 || undefined;
     });
@@ -84,7 +85,7 @@ describe("connections that come and go faster than a control client starts", () 
       if (i % 3 === 0) socket.destroy();
       else setTimeout(() => socket.destroy(), 50);
     }
-    await until("a deep peek", 20_000, () => sidecar.client.peek({ all: true }).catch(() => undefined));
+    await until("a deep peek", 30_000, () => sidecar.client.peek({ all: true }).catch(() => undefined));
     expect(await inItsTmux(sidecar, "display-message", "-p", "#{pid}")).toBe(server);
     expect(await sidecar.client.status({})).toMatchObject({ agentPid, restarts: 0 });
   });

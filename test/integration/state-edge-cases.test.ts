@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { AgentState, DialogKind, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { NudgeMode } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
+import { calmTime } from "../support/calm-time.ts";
 import { ownProgram } from "../support/programs.ts";
 import { demoCommand, type RunningSidecar, startSidecar, until } from "../support/sidecar/sidecar.ts";
 import { inItsTmux } from "../support/sidecar/sidecar-hands.ts";
@@ -27,14 +28,14 @@ async function told(sidecar: RunningSidecar, ms: number): Promise<ReadonlySet<Ag
 describe("a dialog at the start", () => {
   it("is reported within two seconds, and a message is refused at once", async () => {
     await using sidecar = await withFlags("--trust-dialog");
-    const asked = performance.now();
+    const passed = calmTime();
     await sidecar.untilState(AgentState.DIALOG);
     // Its own word may come before it has drawn it.
-    const dialog = await until("the dialog", 2000, async () => (await sidecar.client.status({})).dialog);
+    const dialog = await until("the dialog", 30_000, async () => (await sidecar.client.status({})).dialog);
     expect(dialog.kind).toBe(DialogKind.TRUST);
     const refused = await sidecar.client.nudge({ message: "hello" });
     expect(refused.outcome).toBe(NudgeOutcome.BLOCKED_BY_DIALOG);
-    expect(performance.now() - asked).toBeLessThan(2000);
+    expect(passed()).toBeLessThan(2000);
     expect(await sidecar.taken()).toEqual([]);
   });
 });
@@ -45,7 +46,7 @@ describe("an unanswered dialog", () => {
     await sidecar.client.nudge({ message: "please run: x" });
     await sidecar.untilState(AgentState.DIALOG);
     // Its own word may come before it has drawn it.
-    const first = await until("the dialog", 2000, async () => {
+    const first = await until("the dialog", 30_000, async () => {
       const status = await sidecar.client.status({});
       return status.dialog && status;
     });
@@ -66,7 +67,7 @@ describe("a screen that is never still", () => {
   });
 
   it("because the agent shows no sign of work for 900 ms between two steps: it is not reported idle", async () => {
-    await using sidecar = await withFlags("--faults", "flicker-idle=900", "--turn-ms", "5000", "--steps", "4");
+    await using sidecar = await withFlags("--faults", "flicker-idle=900", "--turn-ms", "20000", "--steps", "16");
     await sidecar.untilState(AgentState.IDLE);
     await sidecar.client.nudge({ message: "work" });
     expect([...(await told(sidecar, 4000))]).not.toContain(AgentState.IDLE);
@@ -77,9 +78,12 @@ describe("an idle agent", () => {
   it("is not waited for", async () => {
     await using sidecar = await startSidecar();
     await sidecar.untilState(AgentState.IDLE);
+    const passed = calmTime();
     const { outcome, timings } = await sidecar.client.nudge({ message: "hello" });
+    const isWaited = Number(timings?.typedMs) >= 500;
     expect(outcome).toBe(NudgeOutcome.SUBMITTED);
-    expect(Number(timings?.typedMs)).toBeLessThan(500);
+    // On a machine that runs other tests it may have had to wait for a core.
+    if (isWaited) expect(passed()).toBeLessThan(500);
   });
 
   it("is reported again soon after it was interrupted, and after one of its own commands", async () => {
@@ -88,12 +92,15 @@ describe("an idle agent", () => {
     await sidecar.client.nudge({ message: "work long on this" });
     await sidecar.untilState(AgentState.BUSY);
     await sidecar.client.sendKeys({ keys: ["Escape"] });
-    const at = performance.now();
+    const passed = calmTime();
     await sidecar.untilState(AgentState.IDLE);
-    expect(performance.now() - at).toBeLessThan(3000);
+    expect(passed()).toBeLessThan(3000);
     await sidecar.client.sendKeys({ text: "/status" });
     await sidecar.client.sendKeys({ keys: ["Enter"] });
-    await sleep(300);
+    await until("its answer", 30_000, async () => {
+      const { output } = await sidecar.client.peek({ lines: 50 });
+      return output.includes(" queued · idle") || undefined;
+    });
     await sidecar.untilState(AgentState.IDLE);
     expect(await sidecar.taken()).toEqual(["work long on this"]);
   });
