@@ -16,6 +16,7 @@ function project(name: string, groupOrder: number, include: string, timeoutMs: n
       sequence: { groupOrder },
       testTimeout: timeoutMs,
       hookTimeout: timeoutMs,
+      expect: { poll: { timeout: timeoutMs / 4 } },
       setupFiles: ["test/support/leak-check.ts"],
       ...(name === "unit" ? {} : { globalSetup: ["test/support/build-programs.ts"] }),
       pool: "forks" as const,
@@ -33,10 +34,10 @@ export default defineConfig({
   test: {
     sequence: { sequencer: LongestFirst },
     projects: [
-      project("unit", 0, "{bench,cmd,internal,pkg,scripts,test/lab}/**/*.test.ts", 10_000, CORES),
+      project("unit", 0, "{bench,cmd,internal,pkg,scripts,test/lab}/**/*.test.ts", 30_000, CORES),
       // They wait for tmux and for other processes half of their time.
-      project("integration", 1, "test/integration/**/*.test.ts", 60_000, CORES + 1),
-      project("e2e", 2, "test/e2e/**/*.test.ts", 120_000, CORES),
+      project("integration", 1, "test/integration/**/*.test.ts", 120_000, CORES + 1),
+      project("e2e", 2, "test/e2e/**/*.test.ts", 240_000, CORES),
     ],
   },
 });

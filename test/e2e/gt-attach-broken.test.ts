@@ -22,7 +22,7 @@ it("continues by itself when the serving half is killed, and the window keeps th
   await sidecar.untilState(AgentState.IDLE);
   await using person = await attached(sidecar);
   await person.sees("> Type a message");
-  await until("the size", 5000, async () => (await sidecar.client.status({})).cols === 100 || undefined);
+  await until("the size", 30_000, async () => (await sidecar.client.status({})).cols === 100 || undefined);
   const before = sidecar.servingPid();
   process.kill(before, "SIGKILL");
   await person.sees("reconnected");
@@ -31,7 +31,7 @@ it("continues by itself when the serving half is killed, and the window keeps th
   person.type("still here");
   await person.sees("> still here");
   person.type("\r");
-  await until("the message", 10_000, async () => (await sidecar.taken()).length > 0 || undefined);
+  await until("the message", 30_000, async () => (await sidecar.taken()).length > 0 || undefined);
   expect(await sidecar.taken()).toEqual(["still here"]);
 });
 
@@ -39,11 +39,11 @@ it("gives the window its own size back when the person was cut off together with
   await using sidecar = await startSidecar();
   await sidecar.untilState(AgentState.IDLE);
   await using person = await attached(sidecar);
-  await until("the size", 5000, async () => (await sidecar.client.status({})).cols === 100 || undefined);
+  await until("the size", 30_000, async () => (await sidecar.client.status({})).cols === 100 || undefined);
   process.kill(await person.childPid(), "SIGKILL");
   process.kill(sidecar.servingPid(), "SIGKILL");
   const own = async () => (await sidecar.client.status({}).catch(() => ({ cols: 0 }))).cols === 160 || undefined;
-  await until("its own size", 20_000, own);
+  await until("its own size", 30_000, own);
 });
 
 it.each(["SIGTERM", "SIGHUP"] as const)("leaves the terminal as it was when %s ends gt", async (signal) => {

@@ -30,7 +30,7 @@ it("drives vim: editing, its keys, mouse, paste, a resize, and the alternate scr
   await using person = await attached(sidecar);
   person.type(`TERM=tmux-256color ${vim} -u NONE -N -i NONE --cmd 'set mouse=a ttymouse=sgr ruler' text\r`);
   await person.sees("line 29 ");
-  await until("the mouse", 5000, () => (terminalState(person).mouse === "none" ? undefined : true));
+  await until("the mouse", 30_000, () => (terminalState(person).mouse === "none" ? undefined : true));
   person.type("\x1b[<0;7;5M\x1b[<0;7;5m"); // a click into the fifth line
   await person.sees(/5,7\b/);
   person.type("\x1b[F"); // End, as xterm writes it
@@ -42,7 +42,7 @@ it("drives vim: editing, its keys, mouse, paste, a resize, and the alternate scr
   person.resize(60, 15);
   await person.sees(() => person.rows()[14]?.startsWith(":") === true);
   person.type("wq\r");
-  await until("the file", 5000, async () => {
+  await until("the file", 30_000, async () => {
     const text = await readFile(join(sidecar.dir, "text"), "utf8");
     return text.split("\n")[5] === "pasted 漢字" ? true : undefined;
   });

@@ -15,13 +15,13 @@ it("shows the agent's terminal, types what the person types, and leaves by the d
   person.type("hello from a person");
   await person.sees("> hello from a person");
   person.type("\r");
-  await until("the message", 10_000, async () => (await sidecar.taken()).length > 0 || undefined);
+  await until("the message", 30_000, async () => (await sidecar.taken()).length > 0 || undefined);
   expect(await sidecar.taken()).toEqual(["hello from a person"]);
   expect((await sidecar.client.status({})).attached).toBe(1);
   person.type("\x1d");
   expect(await afterwards(person, sidecar.dir)).toEqual({ code: 0, ...SANE });
   expect(person.text()).toContain("gt: note: detached from test/polecats/demo");
-  await until("nobody attached", 5000, async () => (await sidecar.client.status({})).attached === 0 || undefined);
+  await until("nobody attached", 30_000, async () => (await sidecar.client.status({})).attached === 0 || undefined);
 });
 
 it("gives the window the person's size, follows it, and gives it back", async () => {
@@ -34,7 +34,7 @@ it("gives the window the person's size, follows it, and gives it back", async ()
   const becomes = (wanted: string) =>
     until(
       wanted,
-      10_000,
+      30_000,
       async () => (await size()) === wanted || undefined,
       () => "",
     );
@@ -58,7 +58,7 @@ it("pastes text of several lines as one, and wide characters come through", asyn
   person.type(`\x1b[200~${pasted}\x1b[201~`);
   await person.sees("third");
   person.type("\r");
-  await until("the message", 10_000, async () => (await sidecar.taken()).length > 0 || undefined);
+  await until("the message", 30_000, async () => (await sidecar.taken()).length > 0 || undefined);
   expect(await sidecar.taken()).toEqual([pasted.replace("\x1d", "")]);
   person.type("漢字 ok");
   await person.sees("> 漢字 ok");

@@ -31,7 +31,7 @@ it("commands that go on for long come back with the certificate that lies there 
   await using attached = await running(sidecar, "attach", calling.dir);
   const all = [watching, following, attached];
   const reloaded = (count: number) =>
-    until("the sidecar to take it", 20_000, async () => {
+    until("the sidecar to take it", 30_000, async () => {
       const text = await (await fetch(`${sidecar.healthUrl}/metrics`)).text();
       return text.includes(`gastown_tls_reloads_total ${count}\n`) || undefined;
     });

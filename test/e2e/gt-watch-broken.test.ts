@@ -40,7 +40,7 @@ async function interrupted(sidecar: RunningSidecar, meanwhile: () => Promise<voi
   } finally {
     process.kill(sidecar.process.pid ?? 0, "SIGCONT");
   }
-  await until("another serving half", 10_000, () => sidecar.servingPid() !== before || undefined);
+  await until("another serving half", 30_000, () => sidecar.servingPid() !== before || undefined);
 }
 
 it("gt watch keeps the picture while the serving half is gone, says so above it, and continues", async () => {
@@ -106,7 +106,7 @@ it("gt watch --json continues as well, with nothing but JSON in its output", asy
   const saw = (from: "out" | "err", text: string | RegExp) =>
     until(
       `${text}`,
-      15_000,
+      30_000,
       () => (printed[from].search(text) >= 0 ? true : undefined),
       () => printed[from],
     );

@@ -203,7 +203,7 @@ describe("beside an agent that", () => {
         const { cols, rows } = await statusOf(container);
         return (cols === 160 && rows === 50) || undefined;
       };
-      await until("the terminal's own size", 10_000, own);
+      await until("the terminal's own size", 30_000, own);
       expect((await statusOf(container)).restarts).toBe(0);
     },
     LIMIT_MS,

@@ -120,7 +120,7 @@ if (process.env["GT_E2E"] === "full") {
       await until("an idle agent", 120_000, state(AgentState.IDLE), container.log);
       const receipt = await client.nudge({ message: "marker: hello in there", timeoutMs: 60_000n });
       expect(receipt).toMatchObject({ outcome: NudgeOutcome.SUBMITTED, error: "" });
-      await until("its arrival", 10_000, () => model.arrivals("marker: hello in there") === 1 || undefined);
+      await until("its arrival", 30_000, () => model.arrivals("marker: hello in there") === 1 || undefined);
       await until("an idle agent", 60_000, state(AgentState.IDLE), container.log);
       await client.nudge({ message: "RUN-TOOL touch made-by-tool", timeoutMs: 60_000n });
       await until("its dialog", 60_000, state(AgentState.DIALOG), container.log);

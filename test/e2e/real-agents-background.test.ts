@@ -65,7 +65,7 @@ for (const program of ["claude-2.1.330", "claude-2.1.197"] as const) {
     const receipt = await client.nudge({ message: "marker-behind: hello", timeoutMs: 10_000n });
     expect(receipt).toMatchObject({ outcome: NudgeOutcome.SUBMITTED, error: "" });
     expect(performance.now() - begun).toBeLessThan(10_000);
-    await until("the model to get it", 10_000, () => agent.model.arrivals("marker-behind") > 0 || undefined);
+    await until("the model to get it", 30_000, () => agent.model.arrivals("marker-behind") > 0 || undefined);
     await untilBehind(agent, ["shell Runs a server"]);
     process.kill(pidOf(sleep) ?? Number.NaN, "SIGKILL");
     await untilBehind(agent, []);
@@ -81,7 +81,7 @@ it("claude-2.1.330 takes messages while a sub-agent works behind it", async (con
   await untilBehind(agent, ["subagent Looks around"]);
   const receipt = await client.nudge({ message: "marker-beside: hello", timeoutMs: 10_000n });
   expect(receipt).toMatchObject({ outcome: NudgeOutcome.SUBMITTED, error: "" });
-  await until("the model to get it", 10_000, () => agent.model.arrivals("marker-beside") > 0 || undefined);
+  await until("the model to get it", 30_000, () => agent.model.arrivals("marker-beside") > 0 || undefined);
   await untilBehind(agent, ["subagent Looks around"]);
   await untilBehind(agent, []);
 });

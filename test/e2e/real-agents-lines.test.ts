@@ -62,7 +62,7 @@ describe.concurrent.each(AGENTS)("the events of a real agent: %s %s", (component
       expect(receipt.outcome).toBe(NudgeOutcome.SUBMITTED);
       await hands.resize(...size);
       await untilState(AgentState.IDLE);
-      await until("the last line", 20_000, () => told.includes(nameOf((i + 1) * PER_ANSWER - 1)) || undefined);
+      await until("the last line", 30_000, () => told.includes(nameOf((i + 1) * PER_ANSWER - 1)) || undefined);
     }
     leave.abort();
     await reading;

@@ -74,8 +74,8 @@ describe.each(AGENTS)("dialogs of a real agent: $program", ({ component, program
     expect(allowed).toMatchObject({ outcome: RespondOutcome.ANSWERED });
     await expect(client.respond(allowed.request)).rejects.toMatchObject({ rawMessage: /no dialog is open/ });
     await send(agent, "marker-between");
-    await until("the tool", 10_000, () => existsSync(log) || undefined);
-    await until("the message", 10_000, () => agent.model.arrivals("marker-between") > 0 || undefined);
+    await until("the tool", 30_000, () => existsSync(log) || undefined);
+    await until("the message", 30_000, () => agent.model.arrivals("marker-between") > 0 || undefined);
 
     await agent.sidecar.untilState(AgentState.IDLE);
     await send(agent, "RUN-TOOL touch never-made");

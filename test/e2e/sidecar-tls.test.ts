@@ -116,7 +116,7 @@ describe("a sidecar that serves TLS", () => {
     const served = (tls: TlsMaterial) =>
       until(
         "an answer",
-        20_000,
+        30_000,
         () => asked(tls),
         () => `${last}\n${sidecar.log()}`,
       );
@@ -124,8 +124,8 @@ describe("a sidecar that serves TLS", () => {
     await writeFile(join(dir, "sidecar", "tls.crt"), files.cert); // the old key does not fit it
     const pid = sidecar.servingPid();
     process.kill(pid, "SIGKILL");
-    await until("another serving half", 20_000, async () => (await healthText("/livez")) === "ok\n" || undefined);
-    await until("the metric", 20_000, async () => {
+    await until("another serving half", 30_000, async () => (await healthText("/livez")) === "ok\n" || undefined);
+    await until("the metric", 30_000, async () => {
       const failures = 'gastown_tls_reload_failures_total{reason="mismatch"} 1';
       return (await healthText("/metrics")).includes(failures) || undefined;
     });

@@ -47,7 +47,7 @@ beforeAll(async () => {
     start(other, "ndara-orchestrator", "another", { mode }),
   ]);
   const reaches = (sessionId: string, wanted: SessionStatus) =>
-    until(`${sessionId} has status ${wanted}`, 20_000, async () => {
+    until(`${sessionId} has status ${wanted}`, 30_000, async () => {
       const { status } = await bridge.getSession({ sessionId });
       return status === wanted || undefined;
     });

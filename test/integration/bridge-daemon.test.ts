@@ -83,7 +83,7 @@ describe("every RPC needs a certificate and a token, health and reflection too",
 
   it("writes each decision down, and no token", async () => {
     await answerOf(health(folder.prd, { authorization: "Bearer secret-of-mine" }));
-    const lines = await until("a refusal in the audit log", 5000, async () => {
+    const lines = await until("a refusal in the audit log", 30_000, async () => {
       const found = await folder.audited("audit.log");
       return found.some(({ outcome }) => outcome === "refused") ? found : undefined;
     });
@@ -99,21 +99,21 @@ describe("files that the configuration names are followed", () => {
     await folder.issueServer({ ips: ["127.0.0.1"], cn: "second" });
     await until(
       "the new certificate",
-      10_000,
+      30_000,
       async () => ((await servedName()) === "second" ? true : undefined),
       bridge.log,
     );
     await writeFile(folder.path("certs/bridge.crt"), "-----BEGIN CERTIFICATE-----\n");
     await until(
       "the refusal",
-      10_000,
+      30_000,
       () => bridge.log().includes("a certificate was refused") || undefined,
       bridge.log,
     );
     expect(bridge.log()).toContain(folder.path("certs/bridge.crt"));
     expect(await servedName()).toBe("second");
     await folder.issueServer({ ips: ["127.0.0.1"], cn: "third" });
-    await until("the good one", 10_000, async () => ((await servedName()) === "third" ? true : undefined), bridge.log);
+    await until("the good one", 30_000, async () => ((await servedName()) === "third" ? true : undefined), bridge.log);
   });
 
   it.each([
@@ -141,7 +141,7 @@ describe("files that the configuration names are followed", () => {
       for (const [what, make] of odd) {
         const before = said();
         await put(make);
-        await until(`${what} to be told`, 10_000, () => said() > before || undefined, bridge.log);
+        await until(`${what} to be told`, 30_000, () => said() > before || undefined, bridge.log);
         expect([what, await answerOf(health(folder.prd))]).toEqual([what, "ok"]);
         await put(() => writeFile(path, good, { mode: 0o600 }));
         await sleep(TAKEN_MS);
@@ -154,7 +154,7 @@ describe("files that the configuration names are followed", () => {
     await folder.writeBundle([folder.prd]);
     await until(
       "the refusal",
-      10_000,
+      30_000,
       async () => ((await answerOf(health(folder.ndara))) === "ok" ? undefined : true),
       bridge.log,
     );
@@ -162,7 +162,7 @@ describe("files that the configuration names are followed", () => {
     await folder.writeBundle([folder.prd, folder.ndara]);
     await until(
       "the way back",
-      10_000,
+      30_000,
       async () => ((await answerOf(health(folder.ndara))) === "ok" ? true : undefined),
       bridge.log,
     );
@@ -172,14 +172,14 @@ describe("files that the configuration names are followed", () => {
     await folder.writeTokenKey(folder.ndara, "certs/prd-manager-jwt.pub");
     await until(
       "the refusal",
-      10_000,
+      30_000,
       async () => ((await answerOf(health(folder.prd))) === "ok" ? undefined : true),
       bridge.log,
     );
     await folder.writeTokenKey(folder.prd, "certs/prd-manager-jwt.pub");
     await until(
       "the way back",
-      10_000,
+      30_000,
       async () => ((await answerOf(health(folder.prd))) === "ok" ? true : undefined),
       bridge.log,
     );
@@ -193,7 +193,7 @@ describe("files that the configuration names are followed", () => {
     await rename(folder.path("certs/crl.pem.new"), folder.path("certs/crl.pem"));
     await until(
       "the refusal",
-      10_000,
+      30_000,
       async () => {
         const answer = await answerOf(health(folder.prd, { tls: other }));
         return answer === "ok" ? undefined : answer;

@@ -157,9 +157,9 @@ describe("a stream of events", () => {
 
   it("ends with its token, unless a newer one is shown over the same connection", async () => {
     await begin("tokens");
-    const connection = room.connect(room.prd, { ttlMs: 3000 });
+    const connection = room.connect(room.prd, { ttlMs: 6000 });
     const client = createClient(BridgeService, connection.transport);
-    const other = createClient(BridgeService, room.connect(room.prd, { ttlMs: 3000 }).transport);
+    const other = createClient(BridgeService, room.connect(room.prd, { ttlMs: 6000 }).transport);
     const ends: string[] = [];
     const kept = new AbortController();
     const following = follow(client, { sessionId: "tokens" }, () => undefined, kept.signal).then((err) => {
@@ -171,8 +171,8 @@ describe("a stream of events", () => {
       return err;
     });
     const renewing = (async () => {
-      for (let i = 0; i < 5; i++) {
-        await sleep(1000);
+      for (let i = 0; i < 16; i++) {
+        await sleep(500);
         await client.health({});
       }
     })();

@@ -45,7 +45,7 @@ async function untilStatus(sessionId: string, ...wanted: readonly SessionStatus[
     const session = await client().getSession({ sessionId });
     return wanted.includes(session.status) ? session : undefined;
   };
-  return until(`${sessionId} to be ${wanted.join(" or ")}`, 25_000, look, bridge.log);
+  return until(`${sessionId} to be ${wanted.join(" or ")}`, 30_000, look, bridge.log);
 }
 
 /** Runs an agent that misbehaves once it is given a message, and stops what does not end. */
@@ -57,7 +57,7 @@ async function misbehaves(way: string): Promise<SessionStatus> {
     .catch(() => {});
   if (!way.startsWith("dies") && way !== "forks-and-exits") {
     const told = async () => ((await client().getSession({ sessionId: way })).lastSeq > 2n ? true : undefined);
-    await until(`${way} to begin`, 25_000, told, bridge.log);
+    await until(`${way} to begin`, 30_000, told, bridge.log);
     await client().stopSession({ sessionId: way });
   }
   return (await untilStatus(way, STOPPED, FAILED)).status;
@@ -78,7 +78,7 @@ it("is not held up by agents that misbehave, and leaves nothing of them", { time
   ]);
   expect(agents()).toEqual([]);
   bridge.process.kill("SIGUSR2");
-  const turn = await until("its longest turn", 5000, () => readTurn() || undefined);
+  const turn = await until("its longest turn", 30_000, () => readTurn() || undefined);
   expect(turn).toBeLessThan(100);
 });
 
@@ -115,7 +115,7 @@ it("holds its limits under 500 starts at once, and names every session after kil
   for (const id of started) await untilStatus(id, RUNNING);
   bridge.process.kill("SIGKILL");
   await bridge.exited;
-  await until("no agent to live", 10_000, () => agents().length === 0 || undefined);
+  await until("no agent to live", 30_000, () => agents().length === 0 || undefined);
   bridge = await folder.start(folder.path("bridge.yaml"));
   const { sessions } = await client().listSessions({ pageSize: 1000 });
   expect(sessions.map(({ sessionId }) => sessionId).toSorted()).toEqual(started.toSorted());

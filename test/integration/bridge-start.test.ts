@@ -103,7 +103,7 @@ it("says what a program says that cannot be used, without secrets: at the check,
   );
   await using bridge = await folder.start(sections);
   const logged = () => bridge.log().includes(said) || undefined;
-  await until("the warning", 20_000, logged, bridge.log);
+  await until("the warning", 30_000, logged, bridge.log);
   expect(bridge.log()).toMatch(/"level":40.*"provider":"claude".*"msg":"a provider cannot be used now"/);
 });
 
@@ -112,10 +112,10 @@ it.each(["SIGTERM", "SIGKILL"] as const)("leaves no program that hangs at its ve
   await writeFile(binary, `#!/bin/sh\nsleep 1; echo $$ > ${pidFile}\nexec sleep 7777\n`, { mode: 0o755 });
   await using bridge = await folder.start({ providers: { claude: { binary } } });
   const pidOf = () => (existsSync(pidFile) ? Number(readFileSync(pidFile, "utf8")) || undefined : undefined);
-  const pid = await until("the program", 20_000, pidOf, bridge.log);
+  const pid = await until("the program", 30_000, pidOf, bridge.log);
   bridge.process.kill(signal);
   await bridge.exited;
-  await until("its end", 10_000, () => !processLives(pid) || undefined, bridge.log);
+  await until("its end", 30_000, () => !processLives(pid) || undefined, bridge.log);
 });
 
 it("serves without the usual health port where another process has it, and says so", async () => {
@@ -124,8 +124,8 @@ it("serves without the usual health port where another process has it, and says 
   const config = await folder.configure({ server: { health_listen: undefined } }, "usual-health.yaml");
   const bridge = folder.spawn(["--config", config]);
   const said = (text: string) => () => bridge.log().includes(text) || undefined;
-  await until("the bridge to serve", 20_000, said('"msg":"serving"'), bridge.log);
-  await until("the warning", 5000, said("no health port"), bridge.log);
+  await until("the bridge to serve", 30_000, said('"msg":"serving"'), bridge.log);
+  await until("the warning", 30_000, said("no health port"), bridge.log);
   bridge.process.kill("SIGTERM");
   expect(await bridge.exited).toBe(0);
   await new Promise((resolve) => holder.close(resolve));

@@ -42,7 +42,7 @@ const sidecars = () =>
 
 async function untilStatus(sessionId: string, status: SessionStatus): Promise<void> {
   const reached = async () => ((await statusOf(sessionId)) === status ? true : undefined);
-  await until(`status ${status}`, 20_000, reached, bridge.log);
+  await until(`status ${status}`, 30_000, reached, bridge.log);
 }
 
 describe("a terminal session", () => {
@@ -98,7 +98,7 @@ describe("a terminal session", () => {
     await client().sendInput({ sessionId: "t2", text: "marker-of-mine" });
     await until(
       "the text on the screen",
-      10_000,
+      30_000,
       () => seen.some((text) => text.includes("marker-of-mine")) || undefined,
     );
     stop.abort();
@@ -125,9 +125,9 @@ describe("a terminal session", () => {
     await client().sendInput({ sessionId: "t5", text: "before the kill" });
     const [killed] = sidecars();
     process.kill(killed as number, "SIGKILL");
-    await until("another sidecar", 10_000, () => sidecars().some((pid) => pid !== killed) || undefined);
+    await until("another sidecar", 30_000, () => sidecars().some((pid) => pid !== killed) || undefined);
     const send = () => client().sendInput({ sessionId: "t5", text: "after the kill", idempotencyKey: "a1" });
-    const sent = await until("it takes input", 10_000, () => send().catch(() => undefined));
+    const sent = await until("it takes input", 30_000, () => send().catch(() => undefined));
     expect(sent.outcome).toBe(NudgeOutcome.SUBMITTED);
     expect(await client().getSession({ sessionId: "t5" })).toMatchObject({ epoch, restarts: 0 });
     expect((await client().peek({ sessionId: "t5", request: {} })).output).toContain("before the kill");

@@ -41,7 +41,7 @@ const start = (sessionId: string, mode: string, by = folder.prd, from = client) 
 async function untilRunning(sessionId: string): Promise<void> {
   const session = client.session(sessionId);
   const running = async () => ((await session.getStatus()) === SessionStatus.RUNNING ? true : undefined);
-  await until("the session to run", 20_000, running, bridge.log);
+  await until("the session to run", 30_000, running, bridge.log);
 }
 
 describe("the SDK with the bridge itself", () => {

@@ -190,7 +190,7 @@ describe("the rights that the chart gives, on a real API server", () => {
     const request = made.find(isFor(right));
     if (request === undefined) throw new Error("no program ever asks for it");
     const user = `lacks-${EACH.indexOf(right)}`;
-    await until("the roles in force", 10_000, async () => {
+    await until("the roles in force", 30_000, async () => {
       const others = made.filter(
         (one) => one.user === request.user && one.namespace === request.namespace && !isFor(right)(one),
       );

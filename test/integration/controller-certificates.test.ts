@@ -120,7 +120,7 @@ describe("the Secret of a session's pod, on a real API server", () => {
     };
     const create = async () =>
       await (cluster as TestCluster).kubectl(["-n", NAMESPACE, "create", "-f", "-"], JSON.stringify(pod));
-    await until("the namespace's service account", 20_000, () => create().catch(() => undefined));
+    await until("the namespace's service account", 30_000, () => create().catch(() => undefined));
   }
 
   const look = async (name: string, pod?: ReturnType<typeof observePod>) =>
@@ -198,10 +198,10 @@ describe("the Secret of a session's pod, on a real API server", () => {
     const leading = new AbortController();
     const running = runTasks(leading.signal, keeping());
     try {
-      await until("the first certificate", 20_000, isGood);
+      await until("the first certificate", 30_000, isGood);
       for (const [what, damage] of damages) {
         await damage();
-        await until(`the repair: ${what}`, 20_000, isGood);
+        await until(`the repair: ${what}`, 30_000, isGood);
       }
     } finally {
       leading.abort(new Error("the test ends"));

@@ -99,7 +99,7 @@ describe.concurrent("faults", () => {
   });
 
   it("flicker-idle: looks idle while it works", async () => {
-    await using pane = await DemoPane.ready({ args: ["--turn-ms", "1500", "--faults", "flicker-idle=400"] });
+    await using pane = await DemoPane.ready({ args: ["--turn-ms", "6000", "--faults", "flicker-idle=3000"] });
     await pane.type("hi");
     await pane.keys("Enter");
     await pane.sees("esc to interrupt");
@@ -121,7 +121,7 @@ describe.concurrent("faults", () => {
     await pane.type("freeze");
     await pane.keys("Enter");
     await pane.takes(1);
-    const before = await pane.screen();
+    const before = await pane.sees("esc to interrupt");
     await pane.type("anybody there");
     await pane.keys("C-c", "C-c");
     await systemClock.sleep(400);
@@ -130,11 +130,11 @@ describe.concurrent("faults", () => {
   });
 
   it("eat-enter-after-paste: an Enter right after the paste is a line break", async () => {
-    await using pane = await faulty("eat-enter-after-paste=300");
+    await using pane = await faulty("eat-enter-after-paste=2000");
     await pane.paste("text");
     await pane.keys("Enter");
     await pane.sees("> text");
-    await systemClock.sleep(350);
+    await systemClock.sleep(2050);
     await pane.keys("Enter");
     expect(await pane.takes(1)).toEqual(["text\n"]);
   });
@@ -155,7 +155,7 @@ describe.concurrent("faults", () => {
   });
 
   it("slow-start: an Enter before the composer is there is lost, the text is not", async () => {
-    await using pane = await DemoPane.start({ args: [...FAST, "--faults", "slow-start=700"] });
+    await using pane = await DemoPane.start({ args: [...FAST, "--faults", "slow-start=4000"] });
     await pane.sees("Starting…");
     await pane.type("early");
     await pane.keys("Enter");

@@ -23,7 +23,7 @@ describe.concurrent("the demo agent in a real tmux", () => {
   });
 
   it("works on a message and is ready again", async () => {
-    await using pane = await DemoPane.ready({ args: ["--turn-ms", "600"] });
+    await using pane = await DemoPane.ready({ args: ["--turn-ms", "4000"] });
     await pane.type("hello there");
     await pane.keys("Enter");
     await pane.sees("· esc to interrupt)");
@@ -61,7 +61,7 @@ describe.concurrent("the demo agent in a real tmux", () => {
   });
 
   it("queues what is typed while it works, and takes it afterwards", async () => {
-    await using pane = await DemoPane.ready({ args: ["--turn-ms", "700"] });
+    await using pane = await DemoPane.ready({ args: ["--turn-ms", "4000"] });
     for (const text of ["first", "second"]) {
       await pane.type(text);
       await pane.keys("Enter");
@@ -127,8 +127,10 @@ describe.concurrent("the demo agent in a real tmux", () => {
     ] as const) {
       await pane.tmux("resize-window", "-t", "demo", "-x", String(cols), "-y", String(rows));
       await pane.until(`a redraw for ${cols} columns`, async () => {
-        const rules = (await pane.screen()).filter((row) => /^─+$/.test(row));
-        return rules.length === 2 && rules.every((rule) => rule.length === cols) ? true : undefined;
+        const rows = await pane.screen();
+        const rules = rows.filter((row) => /^─+$/.test(row));
+        const isWhole = rows.at(-1)?.startsWith("ready · ");
+        return isWhole && rules.length === 2 && rules.every((rule) => rule.length === cols) ? true : undefined;
       });
       const shown = await pane.everything();
       expect(shown.filter((row) => row.startsWith("> a draft"))).toHaveLength(1);
@@ -195,7 +197,11 @@ describe.concurrent("the demo agent in a real tmux", () => {
       const fields = (await readFile(`/proc/${pid}/stat`, "utf8")).split(") ")[1]?.split(" ") ?? [];
       return Number(fields[11]) + Number(fields[12]);
     };
-    await systemClock.sleep(500);
+    await pane.until("the end of its start", async () => {
+      const seen = await ticks();
+      await systemClock.sleep(500);
+      return (await ticks()) === seen ? true : undefined;
+    });
     const before = await ticks();
     await systemClock.sleep(1500);
     expect(await ticks()).toBeLessThanOrEqual(before + 1);

@@ -46,11 +46,11 @@ describe("the HTTP control plane", () => {
       const { status, body } = await call("POST", "/sessions/h1/input", { text: "hello" });
       return status === 200 ? body : undefined;
     };
-    expect(await until("the input to be taken", 20_000, input, api.output)).toEqual({ accepted: true, error: "" });
+    expect(await until("the input to be taken", 30_000, input, api.output)).toEqual({ accepted: true, error: "" });
     expect((await call("GET", "/sessions/h1")).body).toMatchObject({ provider: "demo", error: "" });
     expect((await call("POST", "/sessions", start)).status).toBe(200); // again: its events still come once
     expect((await call("DELETE", "/sessions/h1")).status).toBe(200);
-    await until("the last event", 20_000, () => api.output().includes('"done":true') || undefined, api.output);
+    await until("the last event", 30_000, () => api.output().includes('"done":true') || undefined, api.output);
     const events = api
       .output()
       .split("\n")
@@ -84,7 +84,7 @@ describe("the orchestrator's agent daemon", () => {
     const client = createClient(AgentDaemon, transport({ cert: caller.cert, key: caller.key }));
     const task = { runId: "r1", repoPath: folder.path("repos/one"), provider: "demo", task: "say hello" };
     const accepted = async () => ((await client.runTask(task)).accepted ? true : undefined);
-    await until("the task to be taken", 20_000, accepted, agentd.output);
+    await until("the task to be taken", 30_000, accepted, agentd.output);
     const kinds = await kindsOfCancelledRun(client, "r1");
     expect(kinds[0]).toBe(Event_Kind.STARTED);
     expect(kinds).toContain(Event_Kind.STATE);

@@ -68,7 +68,7 @@ function say(line: string): void {
   closeSync(fd);
 }
 
-const untilHeard = (count: number) => until(`${count} lines`, 10_000, () => heard.length >= count || undefined);
+const untilHeard = (count: number) => until(`${count} lines`, 30_000, () => heard.length >= count || undefined);
 
 it("a folder outside that a link in the hooks' place leads to stays whole", async () => {
   rmSync(join(state, "hooks"), { recursive: true });
@@ -102,7 +102,7 @@ it("what is put in the FIFO's place is not read, and the FIFO that comes back is
   await new Promise((resolve) => setTimeout(resolve, 1500));
   rmSync(join(state, "hooks.fifo"));
   await makeFifo(join(state, "hooks.fifo"), process.env);
-  await until("the new FIFO to be read", 10_000, () => {
+  await until("the new FIFO to be read", 30_000, () => {
     say("turn-ended");
     return heard.length > 0 || undefined;
   });

@@ -29,12 +29,12 @@ async function printing(bytes: string | Buffer, setup: SidecarSetup = {}): Promi
 
 /** Waits until tmux and the sidecar alike have taken in what the agent printed. */
 async function printed(sidecar: RunningSidecar): Promise<void> {
-  await until("the agent to have printed", 15_000, async () => {
+  await until("the agent to have printed", 30_000, async () => {
     const title = await tmux(sidecar, "display-message", "-p", "-t", "=claude:", "#{pane_title}");
     return title.trim() === "printed" || undefined;
   });
   let before = -1n;
-  await until("the output to be taken in", 15_000, async () => {
+  await until("the output to be taken in", 30_000, async () => {
     const { offset } = await sidecar.client.peek({ lines: 1 });
     const isSettled = offset === before;
     before = offset;
@@ -155,7 +155,7 @@ it("answers for a dead agent with its last screen", async () => {
   const flags = [...SIZE, "--restart", "never", "--linger", "20s"];
   const command = ["sh", "-c", "echo last words; sleep 0.3; exit 3"];
   await using sidecar = await startSidecar({ agent: "generic", command, flags });
-  await until("the end of the agent", 10_000, async () => !(await sidecar.client.status({})).sessionAlive || undefined);
+  await until("the end of the agent", 30_000, async () => !(await sidecar.client.status({})).sessionAlive || undefined);
   expect(await sidecar.client.peek({ lines: 5 })).toMatchObject({ sessionAlive: false, output: "last words" });
 });
 
@@ -163,7 +163,7 @@ describe("after the serving half was killed", () => {
   const killed = async (sidecar: RunningSidecar) => {
     const pid = sidecar.servingPid();
     kill(pid, "SIGKILL");
-    await until("another serving half", 10_000, async () => {
+    await until("another serving half", 30_000, async () => {
       const status = await sidecar.client.status({}, { timeoutMs: 500 }).catch(() => undefined);
       return (status?.sessionAlive && sidecar.servingPid() !== pid) || undefined;
     });
@@ -189,7 +189,7 @@ describe("after the serving half was killed", () => {
       "echo before; printf '\\033[?1049h\\033[Hfull screen'; read x; printf '\\033[?1049l'; echo after; cat";
     await using sidecar = await startSidecar({ agent: "generic", command: ["sh", "-c", script], flags: SIZE });
     const shows = (text: string) =>
-      until(text, 10_000, async () => (await sidecar.client.peek({ lines: 1 })).output === text || undefined);
+      until(text, 30_000, async () => (await sidecar.client.peek({ lines: 1 })).output === text || undefined);
     await shows("full screen");
     await killed(sidecar);
     expect(await sidecar.client.peek({ lines: 1 })).toMatchObject({ output: "full screen", alternateScreen: true });
@@ -206,7 +206,7 @@ describe("after the serving half was killed", () => {
       return (await tmux(sidecar, "capture-pane", "-p", "-t", "=claude:")).includes("row 600") || undefined;
     });
     const rows = Array.from({ length: 600 }, (_, i) => `row ${i + 1}`);
-    await until("the sidecar to have it", 5000, async () => {
+    await until("the sidecar to have it", 30_000, async () => {
       return (await sidecar.client.peek({ lines: 1 })).output === "row 600" || undefined;
     });
     for (const lines of [5, 300, 600]) {

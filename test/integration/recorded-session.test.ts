@@ -26,7 +26,7 @@ it("the events of a recorded session of Claude Code tell each line once, whole, 
     for await (const event of abortOnExit((signal) => sidecar.client.streamEvents({}, { signal }), leave.signal))
       if (event.type === EventType.STDOUT) told += event.text;
   })().catch(() => {});
-  await until("the last line", 20_000, () => told.includes(itemOf(ITEMS - 1)) || undefined);
+  await until("the last line", 30_000, () => told.includes(itemOf(ITEMS - 1)) || undefined);
   leave.abort();
   await reading;
   const lines = told.split("\n").filter((line) => line.includes("item-"));

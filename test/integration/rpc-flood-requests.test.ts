@@ -139,7 +139,7 @@ describe("calls that take more together than there is", () => {
     expect((await send({ message: "small" })).deliveredText).toBe("small");
     await expect(send({ message: "x".repeat(100_000) })).rejects.toMatchObject({ code: Code.ResourceExhausted });
     for (const stream of halves) stream.close();
-    await until("room", 5000, () => send({ message: "x".repeat(100_000) }).catch(() => undefined));
+    await until("room", 30_000, () => send({ message: "x".repeat(100_000) }).catch(() => undefined));
     session.destroy();
   });
 
@@ -165,7 +165,7 @@ describe("calls that take more together than there is", () => {
     const { peek } = createClient(SidecarService, connection.transport);
     expect((await peek({ lines: 1 })).output).toBe("line\n");
     session.destroy();
-    await until("room", 5000, () => peek({ lines: 150_000 }).catch(() => undefined));
+    await until("room", 30_000, () => peek({ lines: 150_000 }).catch(() => undefined));
   });
 
   it("are cut off when those who were refused keep their streams", async () => {
@@ -182,7 +182,7 @@ describe("calls that take more together than there is", () => {
     session.destroy();
     using connection = sidecarTransport({ baseUrl: fixture.url });
     const health = createClient(Health, connection.transport);
-    await until("room", 5000, () => health.check({}).catch(() => undefined));
+    await until("room", 30_000, () => health.check({}).catch(() => undefined));
   });
 });
 

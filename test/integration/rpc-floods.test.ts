@@ -66,12 +66,12 @@ describe("10,000 connections that never finish their handshake", () => {
         baseUrl: `https://127.0.0.1:${port}`,
         tls: ca.issue({ uris: ["spiffe://a/client/c"] }),
       });
-      answers.push((await createClient(Health, newcomer.transport).check({}, { timeoutMs: 5000 })).status);
+      answers.push((await createClient(Health, newcomer.transport).check({}, { timeoutMs: 30_000 })).status);
       most = Math.max(most, residentMiB());
     }
-    await eventually("all but 512 are cut", () => cut >= COUNT - 512, 10_000);
+    await eventually("all but 512 are cut", () => cut >= COUNT - 512);
     expect(answers).toEqual(Array(10).fill(1));
-    expect((await createClient(Health, connection.transport).check({}, { timeoutMs: 5000 })).status).toBe(1);
+    expect((await createClient(Health, connection.transport).check({}, { timeoutMs: 30_000 })).status).toBe(1);
     expect(open.size).toBeLessThanOrEqual(512);
     expect(most - before).toBeLessThan(150);
     for (const socket of open) socket.destroy();
@@ -96,7 +96,7 @@ describe("handshakes that are asked for faster than they may begin", () => {
     await eventually("the first are answered", () => answered >= RATE.handshakeBurst);
     for (let i = 0; i < 5; i++) {
       using newcomer = sidecarTransport({ baseUrl: fixture.url, tls: ca.issue({ uris: ["spiffe://a/client/b"] }) });
-      expect((await createClient(Health, newcomer.transport).check({}, { timeoutMs: 5000 })).status).toBe(1);
+      expect((await createClient(Health, newcomer.transport).check({}, { timeoutMs: 30_000 })).status).toBe(1);
     }
     const most = RATE.handshakeBurst + ((performance.now() - start) / 1000) * RATE.handshakesPerSecond;
     expect(answered).toBeLessThanOrEqual(most);
@@ -175,7 +175,7 @@ describe("connections without a call", () => {
     await eventually("8 are left", () => open() === 8, 2000);
     for (const tls of [stranger, ca.issue({ uris: ["spiffe://a/client/boss"] })]) {
       using connection = sidecarTransport({ baseUrl: fixture.url, tls });
-      expect((await createClient(Health, connection.transport).check({}, { timeoutMs: 5000 })).status).toBe(1);
+      expect((await createClient(Health, connection.transport).check({}, { timeoutMs: 30_000 })).status).toBe(1);
     }
     await eventually("the idle ones have ended", () => open() === 0, 10_000);
   });

@@ -33,7 +33,7 @@ async function attackUntil(pod: TwoContainers, kind: string, script: string): Pr
   let said = pod.attack(script);
   await until(
     `a violation: ${kind}`,
-    20_000,
+    30_000,
     async () => {
       if (((await violations(pod))[kind] ?? 0) > before) return true;
       await sleep(300);
@@ -119,7 +119,7 @@ describe.each(["root", "another user"] as const)(
         .split("\n")
         .filter((line) => line.includes("tried to interfere with the serving half"));
       expect(warnings.filter((line) => line.includes('"kind":"link"'))).toHaveLength(1);
-      await until("it to be ready again", 20_000, async () => (await pod.isReady()) || undefined, pod.log);
+      await until("it to be ready again", 30_000, async () => (await pod.isReady()) || undefined, pod.log);
     });
   },
 );

@@ -20,7 +20,7 @@ const shell = (script: string, ...flags: string[]) =>
 async function killServing(sidecar: RunningSidecar): Promise<void> {
   const before = sidecar.servingPid();
   process.kill(before, "SIGKILL");
-  await until("the next serving half", 20_000, () => sidecar.servingPid() !== before || undefined, sidecar.log);
+  await until("the next serving half", 30_000, () => sidecar.servingPid() !== before || undefined, sidecar.log);
 }
 
 describe("a session's events", () => {
@@ -46,7 +46,7 @@ describe("a session's events", () => {
     const failed = await reader.until("the failure", ({ type }) => type === EventType.SESSION_FAILED);
     expect(failed).toMatchObject({ done: false, error: "the agent ended with exit code 7", stream: "system" });
     const isStart = ({ type }: { readonly type: EventType }) => type === EventType.SESSION_STARTED;
-    await until("its next life", 20_000, () => reader.events.filter(isStart)[1]);
+    await until("its next life", 30_000, () => reader.events.filter(isStart)[1]);
     await sidecar.untilState(AgentState.IDLE);
     await sidecar.client.sendKeys({ text: "/exit" });
     await sidecar.client.sendKeys({ keys: ["Enter"] });
@@ -122,13 +122,13 @@ describe("a reader", () => {
     await using reader = new EventReader(sidecar.client);
     for (let i = 0; i < 20; i++) {
       const seen = reader.events.length;
-      await until("more lines", 20_000, () => reader.events.slice(seen).find(({ text }) => text !== ""), sidecar.log);
+      await until("more lines", 30_000, () => reader.events.slice(seen).find(({ text }) => text !== ""), sidecar.log);
       await sleep((i * 37) % 300);
       await killServing(sidecar);
     }
     const breaks = reader.breaks;
     const before = reader.events.length;
-    await until("the last lines", 20_000, () => reader.events.slice(before).find(({ text }) => text !== ""));
+    await until("the last lines", 30_000, () => reader.events.slice(before).find(({ text }) => text !== ""));
     expect(breaks).toBeGreaterThanOrEqual(20);
     expect(reader.faults).toEqual([]);
     expect(reader.countGaps(GapReason.RESTART)).toBe(20);
@@ -172,7 +172,7 @@ describe("a reader", () => {
     expect((await firstEvent(sidecar, "a")).seq).toBe(seq);
     expect((await firstEvent(sidecar, "b")).seq).toBe(1n);
     await killServing(sidecar);
-    const resumed = await until("an event", 20_000, () => firstEvent(sidecar, "a").catch(() => undefined));
+    const resumed = await until("an event", 30_000, () => firstEvent(sidecar, "a").catch(() => undefined));
     expect(resumed).toMatchObject({ type: EventType.BUFFER_OVERFLOW, epoch });
     expect(resumed.gap).toMatchObject({ first: seq, reason: GapReason.RESTART });
     expect(resumed.gap?.to).toBe(resumed.seq + 1n);

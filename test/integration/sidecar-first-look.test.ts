@@ -20,7 +20,7 @@ it("a serving half that has just begun does not call an agent dead that it has n
   kill(tmuxPid, "SIGSTOP");
   const goesOn = sleep(STOPPED_MS).then(() => kill(tmuxPid, "SIGCONT"));
   kill(before, "SIGKILL");
-  await until("another serving half", 20_000, () => servingPid() !== before || undefined);
+  await until("another serving half", 30_000, () => servingPid() !== before || undefined);
   const [status, peek] = await Promise.all([client.status({}), client.peek({ lines: 1 })]);
   await goesOn;
   expect([status.sessionAlive, peek.sessionAlive]).toEqual([true, true]);

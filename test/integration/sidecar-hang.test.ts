@@ -1,5 +1,4 @@
 import { readFile } from "node:fs/promises";
-import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { NudgeMode } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
@@ -18,12 +17,22 @@ async function agentOf({ client }: RunningSidecar): Promise<number> {
   return Number(child);
 }
 
+/** The agent's state once the sidecar has seen that a text was typed and nothing drawn since. */
+const undrawn = ({ client }: RunningSidecar) =>
+  until("a text that is not drawn", 30_000, async () => {
+    const { state, evidence } = await client.status({});
+    return evidence[0]?.value.includes("drawn nothing") ? state : undefined;
+  });
+
 /** Stops the agent until it is disposed of. */
 async function stopped(sidecar: RunningSidecar): Promise<Disposable> {
   await sidecar.untilState(AgentState.IDLE);
   const pid = await agentOf(sidecar);
   process.kill(pid, "SIGSTOP");
-  await sleep(100);
+  await until("its standstill", 30_000, async () => {
+    const isStopped = (await readFile(`/proc/${pid}/stat`, "latin1")).includes(") T ");
+    return isStopped || undefined;
+  });
   return { [Symbol.dispose]: () => process.kill(pid, "SIGCONT") };
 }
 
@@ -35,18 +44,19 @@ const endOf = ({ client }: RunningSidecar, requestId: string) =>
 
 describe("an agent that hangs while a message is typed", () => {
   it("gets nothing more typed, is never idle, and takes the next message when it continues, without the first", async () => {
-    await using sidecar = await start("--stall-after", "3s");
+    await using sidecar = await start("--stall-after", "5s");
     const { client } = sidecar;
     const states = new Set<AgentState>();
     {
       using _frozen = await stopped(sidecar);
       const first = client.nudge({ message: "the first one", requestId: "first" });
-      await sleep(1000);
-      for (let i = 0; i < 40; i++, await sleep(100)) {
+      states.add(await undrawn(sidecar));
+      await until("a stall", 30_000, async () => {
         const { state, evidence } = await client.status({});
         states.add(state);
         expect(evidence[0]?.value).toContain("drawn nothing");
-      }
+        return state === AgentState.STALLED || undefined;
+      });
       expect(await first).toMatchObject(UNKNOWN);
       expect([...states]).toEqual([AgentState.UNCERTAIN, AgentState.STALLED]);
       const immediate = await client.nudge({ message: "now", mode: NudgeMode.IMMEDIATE });
@@ -67,7 +77,7 @@ describe("an agent that hangs while a message is typed", () => {
     {
       using _frozen = await stopped(sidecar);
       receipt = sidecar.client.nudge({ message: "late but whole" });
-      await sleep(2500);
+      await undrawn(sidecar);
     }
     expect(await receipt).toMatchObject({ outcome: NudgeOutcome.SUBMITTED });
     expect(await sidecar.taken()).toEqual(["late but whole"]);
@@ -79,10 +89,10 @@ describe("an agent that hangs while a message is typed", () => {
     {
       using _frozen = await stopped(sidecar);
       const call = client.nudge({ message: "the first one", requestId: "first" }).catch(() => undefined);
-      await sleep(800);
+      await undrawn(sidecar);
       process.kill(sidecar.servingPid(), "SIGKILL");
       await call;
-      const again = await until("its successor", 20_000, () =>
+      const again = await until("its successor", 30_000, () =>
         client.nudge({ message: "the next one", requestId: "next", timeoutMs: 6000n }).catch(() => undefined),
       );
       expect(again).toMatchObject({ outcome: NudgeOutcome.QUEUED });

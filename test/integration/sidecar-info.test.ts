@@ -12,7 +12,7 @@ async function info(sidecar: RunningSidecar): Promise<string | undefined> {
 }
 
 function agentVersion(sidecar: RunningSidecar): Promise<string> {
-  return until("the agent's version", 10_000, async () => (await sidecar.client.status({})).versions["agent"]);
+  return until("the agent's version", 30_000, async () => (await sidecar.client.status({})).versions["agent"]);
 }
 
 it("tells in Status and /metrics who the sidecar is and the versions of its programs", async () => {
@@ -32,7 +32,7 @@ it("asks a program of the agent's name once, and is ready though it does not ans
     return { agent: "claude", command: [program] };
   });
   const asked = () => readFileSync(join(sidecar.dir, "asked"), "utf8");
-  await until("the question", 5000, async () => existsSync(join(sidecar.dir, "asked")) || undefined);
+  await until("the question", 30_000, async () => existsSync(join(sidecar.dir, "asked")) || undefined);
   await expect.poll(async () => (await fetch(`${sidecar.healthUrl}/readyz`)).status, { timeout: 5000 }).toBe(200);
   expect((await sidecar.client.status({})).versions).not.toHaveProperty("agent");
   process.kill(sidecar.servingPid(), "SIGKILL");

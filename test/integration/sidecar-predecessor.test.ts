@@ -109,7 +109,7 @@ it("what the agent puts in the place of the state folder's parts is put away: th
     }
     if ("journal.jsonl" in put) kill(sidecar.servingPid(), "SIGKILL");
     await untilServedAnew(sidecar);
-    const status = await until("an idle agent", 20_000, async () => {
+    const status = await until("an idle agent", 30_000, async () => {
       const now = await sidecar.client.status({}).catch(() => undefined); // nobody serves for a moment
       return now?.state === AgentState.IDLE ? now : undefined;
     });

@@ -11,7 +11,7 @@ const { ANSWERED, CHANGED } = RespondOutcome;
 
 /** The dialog that is open, once there is one that `wanted` takes. */
 async function dialog(sidecar: RunningSidecar, wanted: (title: string) => boolean = () => true) {
-  return await until("a dialog", 10_000, async () => {
+  return await until("a dialog", 30_000, async () => {
     const { state, dialog } = await sidecar.client.status({});
     return state === AgentState.DIALOG && dialog !== undefined && wanted(dialog.title) ? dialog : undefined;
   });
@@ -66,7 +66,7 @@ describe("Respond", () => {
     await sidecar.client.sendKeys({ keys: ["Enter"] });
     const models = await dialog(sidecar);
     expect(await sidecar.client.respond({ dialogId: models.id, choice: "2" })).toMatchObject({ outcome: ANSWERED });
-    await until("the model", 5000, async () => {
+    await until("the model", 30_000, async () => {
       const { output } = await sidecar.client.peek({ lines: 50 });
       return output.includes("model is now demo-large") || undefined;
     });
@@ -138,7 +138,7 @@ describe("Respond", () => {
       sidecar.client.respond({ dialogId, choice: "1" }),
     ]);
     expect(both.map((one) => one.status).sort()).toEqual(["fulfilled", "rejected"]);
-    await until("the message", 10_000, async () => {
+    await until("the message", 30_000, async () => {
       const { outcome } = await sidecar.client.getNudge({ requestId: "later" });
       return outcome === NudgeOutcome.SUBMITTED || undefined;
     });
@@ -158,9 +158,9 @@ describe("SendKeys", () => {
     await using sidecar = await startSidecar();
     await sidecar.untilState(AgentState.IDLE);
     expect(await sidecar.client.sendKeys({ text: "Enter -n; C-c" })).toMatchObject({ sent: true });
-    await until("the draft", 5000, async () => (await sidecar.client.status({})).draft || undefined);
+    await until("the draft", 30_000, async () => (await sidecar.client.status({})).draft || undefined);
     await sidecar.client.sendKeys({ keys: ["BSpace", "!", "Enter"] });
-    await until("the message", 5000, async () => (await sidecar.taken()).length > 0 || undefined);
+    await until("the message", 30_000, async () => (await sidecar.taken()).length > 0 || undefined);
     expect(await sidecar.taken()).toEqual(["Enter -n; C-!"]);
   });
 
@@ -186,13 +186,13 @@ describe("SendKeys", () => {
     await sidecar.client.sendKeys(request);
     expect((await failure(sidecar.client.sendKeys({ ...request, text: "y" }))).code).toBe(Code.AlreadyExists);
     await sidecar.client.sendKeys({ keys: ["Enter"] });
-    await until("the message", 5000, async () => (await sidecar.taken()).length > 0 || undefined);
+    await until("the message", 30_000, async () => (await sidecar.taken()).length > 0 || undefined);
     expect(await sidecar.taken()).toEqual(["x"]);
   });
 
   it("refuses when the agent is dead", async () => {
     await using sidecar = await startSidecar((dir) => ({
-      flags: ["--restart", "never", "--linger", "5s"],
+      flags: ["--restart", "never", "--linger", "30s"],
       command: demoCommand(dir, "--faults", "exit-on=stop,exit-code=7"),
     }));
     await sidecar.client.nudge({ message: "stop" });
@@ -203,14 +203,17 @@ describe("SendKeys", () => {
 
   it("lets Ctrl-C overtake a delivery under way, whose receipt is true all the same", async () => {
     await using sidecar = await startSidecar((dir) => ({
-      command: demoCommand(dir, "--faults", "echo-delay=1500"),
+      command: demoCommand(dir, "--faults", "echo-delay=3000"),
     }));
     await sidecar.untilState(AgentState.IDLE);
-    const delivery = sidecar.client.nudge({ message: "never to be taken" });
-    await new Promise((resolve) => setTimeout(resolve, 300));
-    const began = performance.now();
+    let isOver = false;
+    const delivery = sidecar.client.nudge({ message: "never to be taken" }).finally(() => (isOver = true));
+    await until("the text to be typed", 30_000, async () => {
+      const { evidence } = await sidecar.client.status({});
+      return evidence[0]?.value.includes("drawn nothing since a message was typed") || undefined;
+    });
     await sidecar.client.sendKeys({ keys: ["C-c"] });
-    expect(performance.now() - began).toBeLessThan(1000);
+    expect(isOver).toBe(false);
     const receipt = await delivery;
     const taken = await sidecar.taken();
     expect({ outcome: receipt.outcome, taken }).toEqual({ outcome: NudgeOutcome.UNKNOWN, taken: [] });

@@ -16,7 +16,7 @@ it("keeps a held message for the next life of an agent that died right before it
     await new Promise((resolve) => setTimeout(resolve, 40)); // tmux knows of it then, the sidecar not yet
     const requestId = `life-${life}`;
     await sidecar.client.nudge({ message: requestId, requestId, mode: NudgeMode.QUEUE });
-    const end = await until("its end", 20_000, async () => {
+    const end = await until("its end", 30_000, async () => {
       const receipt = await sidecar.client.getNudge({ requestId });
       return receipt.outcome === NudgeOutcome.QUEUED ? undefined : receipt;
     });
@@ -36,7 +36,7 @@ it("takes the screen of an agent that was killed for no sign of its next life", 
     await sidecar.untilState(AgentState.IDLE);
     const { agentPid } = await sidecar.client.status({});
     kill(agentPid, "SIGKILL");
-    await until("the next life", 20_000, async () => {
+    await until("the next life", 30_000, async () => {
       const status = await sidecar.client.status({});
       return (status.agentPid !== 0 && status.agentPid !== agentPid) || undefined;
     });
@@ -59,7 +59,7 @@ it("keeps the receipts of many long messages, and little of their text", { timeo
   }
   const pid = sidecar.servingPid();
   kill(pid, "SIGKILL");
-  await until("another serving half", 20_000, async () => {
+  await until("another serving half", 30_000, async () => {
     const status = await sidecar.client.status({}, { timeoutMs: 1000 }).catch(() => undefined);
     return (status !== undefined && sidecar.servingPid() !== pid) || undefined;
   });

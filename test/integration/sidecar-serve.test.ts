@@ -53,7 +53,7 @@ describe("a sidecar with the demo agent", () => {
       body: JSON.stringify({ input: "half a thou" }),
     });
     expect(await typed.json()).toMatchObject({ delivered: true });
-    await until("the draft", 5000, async () => (await sidecar.client.status({})).draft || undefined);
+    await until("the draft", 30_000, async () => (await sidecar.client.status({})).draft || undefined);
     const refused = await sidecar.client.nudge({ message: "me first" });
     expect(refused.outcome).toBe(NudgeOutcome.COMPOSER_BUSY);
     const held = await sidecar.client.nudge({ message: "me later", mode: NudgeMode.QUEUE, requestId: "later" });

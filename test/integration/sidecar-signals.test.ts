@@ -9,10 +9,17 @@ import { ownProgram } from "../support/programs.ts";
 import { firstProcessOf, PID_NAMESPACE, requirePidNamespace } from "../support/sidecar/pid-namespace.ts";
 import { demoCommand, type RunningSidecar, startSidecar, until } from "../support/sidecar/sidecar.ts";
 
-async function endOfStream(sidecar: RunningSidecar): Promise<string> {
-  let reason = "";
-  for await (const update of sidecar.client.watchOutput({ lines: 1 })) reason = update.endReason;
-  return reason;
+/** A stream that has begun, and the reason that it will end with. */
+async function openStream(sidecar: RunningSidecar) {
+  const updates = sidecar.client.watchOutput({ lines: 1 })[Symbol.asyncIterator]();
+  await updates.next();
+  const last = async () => {
+    let reason = "";
+    for (let next = await updates.next(); next.done !== true; next = await updates.next())
+      reason = next.value.endReason;
+    return reason;
+  };
+  return { last: last() };
 }
 
 describe("gt-sidecar as the first process of a container", () => {
@@ -23,8 +30,7 @@ describe("gt-sidecar as the first process of a container", () => {
     async (signal) => {
       await using sidecar = await startSidecar({ isFirst: true });
       await sidecar.untilState(AgentState.IDLE);
-      const last = endOfStream(sidecar);
-      await sleep(300); // the stream stands
+      const { last } = await openStream(sidecar);
       sidecar.signal(signal);
       expect(await last).toContain("shutting down");
       expect(await sidecar.exited).toBe(0);
@@ -84,7 +90,7 @@ async function inTerminal() {
   );
   await until(
     "it to serve",
-    20_000,
+    30_000,
     () => seen.includes('"msg":"serving"') || undefined,
     () => seen,
   );

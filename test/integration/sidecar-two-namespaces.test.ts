@@ -40,7 +40,7 @@ async function twoHalves(work: string) {
   const listen = ["--listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0"];
   const serving = start(process.execPath, [MAIN, "serve", ...flags, ...listen]);
   const address = () => /"listen":"([^"]+)","pid":\d+,"msg":"serving"/.exec(log)?.[1];
-  const at = await until("it to serve", 20_000, address, () => log);
+  const at = await until("it to serve", 30_000, address, () => log);
   const connection = sidecarTransport({ baseUrl: `http://${at}` });
   const client = createClient(SidecarService, connection.transport);
   const state = async () => (await client.status({})).state;

@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { captureFolder } from "../../internal/tmux/client/capture-folder.ts";
@@ -144,12 +144,13 @@ describe("keys and text", () => {
   });
 
   it("tell how much of what was typed the program has not read, and type a text only where the cursor was seen", async () => {
-    const script = "stty raw -echo; printf ready; sleep 0.5; head -c 7 > got; sleep 60";
+    const script = "stty raw -echo; printf ready; until [ -e go ]; do sleep 0.1; done; head -c 7 > got; sleep 60";
     await using box = await tmuxSandbox({ argv: ["sh", "-c", script] });
     await eventually("the program", async () => (await box.pane.capture(SCREEN)).includes("ready"));
     expect(await box.pane.typeAt("nothing", { x: 1, y: 3 })).toBe("moved");
     expect(await box.pane.typeAt("1234567", { x: 5, y: 0 })).toBe("sent");
     await eventually("its arrival", async () => (await box.pane.unread()) === 7);
+    await writeFile(join(box.dir, "go"), "");
     await eventually("its reading", async () => (await box.pane.unread()) === 0);
   });
 

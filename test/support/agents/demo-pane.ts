@@ -119,9 +119,9 @@ export class DemoPane implements AsyncDisposable {
     });
   }
 
-  /** Waits until `probe` gives something. @throws Error with the last screen after 10 s. */
+  /** Waits until `probe` gives something. @throws Error with the last screen after 30 s. */
   async until<T>(what: string, probe: () => Promise<T | undefined>): Promise<T> {
-    const deadline = performance.now() + 10_000;
+    const deadline = performance.now() + 30_000;
     for (;;) {
       const found = await probe();
       if (found !== undefined) return found;
@@ -134,7 +134,7 @@ export class DemoPane implements AsyncDisposable {
     const text = await readFile(this.path("log"), "utf8").catch(() => "");
     return text
       .split("\n")
-      .filter(Boolean)
+      .slice(0, -1)
       .map((line) => JSON.parse(line) as Taken);
   }
 
@@ -163,6 +163,6 @@ export class DemoPane implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.tmux("kill-server").catch(() => {});
-    await rm(this.dir, { recursive: true, force: true });
+    await rm(this.dir, { recursive: true, force: true, maxRetries: 5 });
   }
 }

@@ -78,7 +78,7 @@ export class DrawnAgent implements AsyncDisposable {
     const pid = await this.#pid().catch(() => 0); // it may have ended
     await this.program[Symbol.asyncDispose]();
     // Until it has ended it writes to the folder that is to go.
-    await until("the agent's end", 10_000, () => !processLives(pid) || undefined);
+    await until("the agent's end", 30_000, () => !processLives(pid) || undefined);
     await this.#stack.disposeAsync();
   }
 }

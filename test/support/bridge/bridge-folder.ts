@@ -126,8 +126,8 @@ export class BridgeFolder implements AsyncDisposable {
         .findLast((text) => text.includes(`"msg":"${message}"`));
       return line === undefined ? undefined : (JSON.parse(line) as { readonly listen: string }).listen;
     };
-    const listen = await until("the bridge to serve", 20_000, address("serving"), bridge.log);
-    const health = await until("its health port", 5000, address("health served"), bridge.log);
+    const listen = await until("the bridge to serve", 30_000, address("serving"), bridge.log);
+    const health = await until("its health port", 30_000, address("health served"), bridge.log);
     const port = Number(listen.split(":")[1]);
     const running = { ...bridge, port, url: `https://127.0.0.1:${port}`, healthUrl: `http://${health}` };
     this.#running.push(running);

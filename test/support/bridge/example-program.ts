@@ -37,7 +37,7 @@ export async function exampleProgram(
     expect(await exited, output).toBe(0);
   };
   try {
-    const url = await until(`${name} to listen`, 20_000, listening, () => output);
+    const url = await until(`${name} to listen`, 30_000, listening, () => output);
     return { url, output: () => output, [Symbol.asyncDispose]: end };
   } catch (err) {
     child.kill("SIGKILL");

@@ -166,7 +166,7 @@ function untilAborted(signal: AbortSignal): Promise<never> {
 }
 
 /** Waits until `condition` holds; fails with `what` when it still does not after `ms`. */
-export async function eventually(what: string, condition: () => boolean, ms = 5000): Promise<void> {
+export async function eventually(what: string, condition: () => boolean, ms = 30_000): Promise<void> {
   for (const end = performance.now() + ms; !condition(); ) {
     if (performance.now() > end) throw new Error(`not within ${ms} ms: ${what}`);
     await sleep(5);

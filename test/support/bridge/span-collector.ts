@@ -63,7 +63,7 @@ export class SpanCollector implements AsyncDisposable {
   /** Those of a trace, once all of `names` are among them. */
   async trace(traceId: string, names: readonly string[]): Promise<ReadonlyMap<string, ReceivedSpan>> {
     const found = () => new Map(this.spans.filter((one) => one.traceId === traceId).map((one) => [one.name, one]));
-    return until(`spans ${names.join(", ")}`, 10_000, () => {
+    return until(`spans ${names.join(", ")}`, 30_000, () => {
       const spans = found();
       return names.every((name) => spans.has(name)) ? spans : undefined;
     });

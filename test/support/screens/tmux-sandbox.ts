@@ -57,7 +57,7 @@ export async function tmuxSandbox(options: SandboxOptions = {}): Promise<TmuxSan
   const common = { tmuxProgram: "tmux", socketPath, env: process.env };
   const server = new TmuxServer(testDeps, { ...common, configPath });
   const open = controlClients(testDeps, { ...common, session });
-  const client = new CommandClient(testDeps, { open, timeoutMs: options.timeoutMs ?? 2000 });
+  const client = new CommandClient(testDeps, { open, timeoutMs: options.timeoutMs ?? 10_000 });
   const serverDone = server.run(stop.signal);
   const clientStop = new AbortController();
   const clientDone = client.run(clientStop.signal);
@@ -69,7 +69,7 @@ export async function tmuxSandbox(options: SandboxOptions = {}): Promise<TmuxSan
     await rm(dir, { recursive: true, force: true });
   };
   try {
-    await client.attached(AbortSignal.timeout(10_000));
+    await client.attached(AbortSignal.timeout(30_000));
     const pane = await TmuxPane.find(client, session, captureFolder(dir));
     return { dir, socketPath, configPath, session, server, serverDone, client, pane, [Symbol.asyncDispose]: dispose };
   } catch (err) {
@@ -91,7 +91,7 @@ export async function unpipe({ client, pane }: TmuxSandbox): Promise<void> {
 export async function eventually<T>(
   what: string,
   probe: () => Promise<T | undefined | false> | T | undefined | false,
-  timeoutMs = 10_000,
+  timeoutMs = 30_000,
 ): Promise<T> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {

@@ -56,7 +56,7 @@ export async function attached(sidecar: RunningSidecar, setup: AttachedSetup = {
 export async function afterwards(person: PersonTerminal, dir: string) {
   await person.sees(/^code \d+/m);
   const code = Number(/^code (\d+)/m.exec(person.text())?.[1]);
-  const [before, after] = await until("the terminal's settings", 5000, async () => {
+  const [before, after] = await until("the terminal's settings", 30_000, async () => {
     const texts = ["stty-before", "stty-after"].map((name) => readFile(join(dir, name), "utf8").catch(() => ""));
     const both = await Promise.all(texts);
     return both[1] === "" ? undefined : both;

@@ -55,7 +55,7 @@ export async function printNumberedLines(options: NumberedLinesOptions): Promise
     };
   });
   await using reader = new EventReader(sidecar.client);
-  await using fifo = await until("the program", 10_000, () =>
+  await using fifo = await until("the program", 30_000, () =>
     open(join(sidecar.dir, "print.fifo"), constants.O_RDWR).catch(() => undefined),
   );
   return await new Printing(sidecar, reader, fifo, options).run();
@@ -175,7 +175,7 @@ class Printing {
     const { agentPid, restarts } = await this.#sidecar.client.status({});
     if (agentPid === 0) return;
     await inItsTmux(this.#sidecar, "respawn-pane", "-k", "-t", "PANE");
-    await until("its next life", 20_000, async () => {
+    await until("its next life", 30_000, async () => {
       const status = await this.#sidecar.client.status({});
       return status.restarts > restarts && status.sessionAlive ? status : undefined;
     });

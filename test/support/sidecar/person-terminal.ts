@@ -84,7 +84,7 @@ export function personTerminal({ command, env, cols = 100, rows = 30 }: PersonSe
         () => `--\n${text()}\n--`,
       );
     },
-    childPid: () => until("a program in the shell", 5000, () => childOf(pty.pid)),
+    childPid: () => until("a program in the shell", 30_000, () => childOf(pty.pid)),
     [Symbol.asyncDispose]: async () => {
       if (!over) pty.kill("SIGHUP");
       const kill = setTimeout(() => !over && pty.kill("SIGKILL"), 2000);

@@ -144,8 +144,8 @@ async function addresses(
     if (child.exitCode !== null) throw new Error(`the sidecar ended with ${child.exitCode}\n${log()}`);
     return lastLine(log(), message)?.listen;
   };
-  const listen = await until("the sidecar to serve", 20_000, announced("serving"), log);
-  return { listen, healthListen: await until("the health listener", 20_000, announced("health served"), log) };
+  const listen = await until("the sidecar to serve", 30_000, announced("serving"), log);
+  return { listen, healthListen: await until("the health listener", 30_000, announced("health served"), log) };
 }
 
 async function kill(child: ChildProcess, exited: Promise<number>): Promise<void> {
