@@ -1,6 +1,8 @@
+import { renameSync, rmSync, symlinkSync } from "node:fs";
 import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { readTlsFiles } from "./read-tls-files.ts";
 
@@ -52,6 +54,19 @@ describe("a mounted Secret", () => {
     await swap("1", ["tls.crt", "tls.key", "ca.crt", "crl.pem"]);
     await swap("2");
     expect(await readTlsFiles(dir)).not.toHaveProperty("crl");
+  });
+
+  it("is read again when it is swapped in the middle of a read", async () => {
+    await swap("0");
+    for (let i = 1; i <= 50; i++) {
+      await write(join(dir, `..${i}`), String(i));
+      symlinkSync(`..${i}`, join(dir, "..data_tmp"));
+      const reading = readTlsFiles(dir);
+      for (let turn = 0; turn < i % 10; turn++) await setImmediate();
+      renameSync(join(dir, "..data_tmp"), join(dir, "..data"));
+      rmSync(join(dir, `..${i - 1}`), { recursive: true });
+      expect([`tls.crt ${i - 1}`, `tls.crt ${i}`]).toContain((await reading).cert);
+    }
   });
 
   it("never gives a mixture while it is swapped as fast as can be", async () => {

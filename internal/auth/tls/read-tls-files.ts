@@ -6,19 +6,25 @@ import { fault, faultIn, type TlsFileKind, type TlsFiles } from "../../pki/tls-f
 /** What a mounted Secret swaps: a link to the folder that holds one version of all files. */
 const VERSION_LINK = "..data";
 
+/** A Secret is swapped once in minutes: what a swap has torn is whole when it is read again. */
+const TRIES = 3;
+
 const NAMES = { cert: "tls.crt", key: "tls.key", ca: "ca.crt" } as const;
 const CRL = "crl.pem";
 
 /**
  * Reads `tls.crt`, `tls.key`, `ca.crt` and, if it is there, `crl.pem`. Of a mounted Secret all of one version, however
  * often it is swapped meanwhile; of a plain folder what lies there, which may be half of a change: `checkTls` tells.
- * @throws DomainError `invalid` that names the file when one cannot be read, or changed while it was read.
+ * @throws DomainError `invalid` that names the file when one cannot be read, or says that it changes all the time.
  */
 export async function readTlsFiles(dir: string): Promise<TlsFiles> {
-  const version = await versionOf(dir);
-  const files = await readFolder(version === undefined ? dir : join(dir, version), dir);
-  if ((await versionOf(dir)) !== version) throw fault("unreadable", `${dir} changed while it was read`);
-  return files;
+  for (let tries = 0; tries < TRIES; tries++) {
+    const version = await versionOf(dir);
+    const reading = readFolder(version === undefined ? dir : join(dir, version), dir);
+    await reading.catch(() => {}); // the version may be gone because there is a newer one
+    if ((await versionOf(dir)) === version) return reading;
+  }
+  throw fault("unreadable", `${dir} changes all the time while it is read`);
 }
 
 async function readFolder(folder: string, dir: string): Promise<TlsFiles> {
