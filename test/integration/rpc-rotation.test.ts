@@ -44,7 +44,7 @@ const failures = () => metric("gastown_tls_reload_failures_total");
 /** Waits until the server has taken in as many more sets as `count`. */
 async function taken(before: number, count = 1): Promise<void> {
   for (let i = 0; (await reloads()) < before + count; i++) {
-    if (i > 500) throw new Error("the server has not taken the new files");
+    if (i > 3000) throw new Error("the server has not taken the new files");
     await sleep(10);
   }
 }
@@ -76,7 +76,7 @@ function callOnAndOn(client: Sidecar) {
   let count = 0;
   const running = (async () => {
     for (; !stop; count++) {
-      const failure = await failureOf(client.peek({ lines: 1 }, { timeoutMs: 5000 }));
+      const failure = await failureOf(client.peek({ lines: 1 }, { timeoutMs: 30_000 }));
       if (failure !== "no failure") failed.push(failure);
     }
   })();
@@ -104,7 +104,7 @@ describe("a certificate and its CA are replaced under 100 open streams with call
         resumed.for.push(why);
       }
     });
-    await eventually("all streams are open", () => server.open() === STREAMS, 10_000);
+    await eventually("all streams are open", () => server.open() === STREAMS);
     const callers = [callOnAndOn(client), callOnAndOn(client)];
 
     // The server's certificate alone: nobody notices.
@@ -119,7 +119,7 @@ describe("a certificate and its CA are replaced under 100 open streams with call
     expect((await client.peek({ lines: 1 })).output).toBe("line\n");
     expect([server.open(), resumed.count]).toEqual([STREAMS, 0]);
     await put({ ...next.issue(SERVER), ca: next.pem });
-    await eventually("all streams go on", () => resumed.count >= STREAMS && server.open() === STREAMS, 10_000);
+    await eventually("all streams go on", () => resumed.count >= STREAMS && server.open() === STREAMS);
 
     const calls = await Promise.all(callers.map((caller) => caller.end()));
     stop.abort();
@@ -219,7 +219,7 @@ describe("files that cannot be used", () => {
     });
     for (const [i, files] of bad.entries()) {
       await secret.put(files);
-      for (let waited = 0; (await failures()) <= i && waited < 300; waited++) await sleep(10);
+      for (let waited = 0; (await failures()) <= i && waited < 3000; waited++) await sleep(10);
       expect(await failures()).toBe(i + 1);
       using another = connectWith();
       expect((await another.client.peek({ lines: 1 })).output).toBe("line\n");
@@ -270,7 +270,7 @@ describe("a plain folder", () => {
     using connection = sidecarTransport({ baseUrl: fixture.url, tls: next.issue(CLIENT) });
     const client = createClient(SidecarService, connection.transport);
     let answer: unknown;
-    for (let i = 0; i < 100 && answer !== "no failure"; i++) {
+    for (let i = 0; i < 1000 && answer !== "no failure"; i++) {
       answer = await failureOf(client.peek({ lines: 1 }));
       await sleep(20);
     }

@@ -15,8 +15,8 @@ const REQUEST_MS = 2000;
 const limits = {
   handshakeTimeoutMs: HANDSHAKE_MS,
   requestTimeoutMs: REQUEST_MS,
-  pingIntervalMs: 200,
-  pingTimeoutMs: 400,
+  pingIntervalMs: 500,
+  pingTimeoutMs: 1500,
 };
 /** What the slowest bound may take: what is too slow is looked for now and then. */
 const BOUND_MS = 5000;
