@@ -7,6 +7,7 @@ import { describe, expect, it } from "vitest";
 import { SidecarService } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
 import { Health } from "../../internal/gen/grpc/health/v1/health_pb.ts";
 import { sidecarTransport } from "../../internal/rpc/client/transport.ts";
+import type { Routes } from "../../internal/rpc/server/adapter.ts";
 import { ASK, eventually, startRpcServer } from "../support/bridge/rpc-server.ts";
 import { until } from "../support/sidecar/sidecar.ts";
 
@@ -81,6 +82,24 @@ describe("requests that are too large", () => {
       session.destroy();
     },
   );
+
+  it("fields that are not known take no memory while the call lasts", async () => {
+    const held: unknown[] = [];
+    const routes: Routes = (router) => {
+      const peek = ({ $unknown }: { readonly $unknown?: unknown }) => {
+        held.push($unknown);
+        return {};
+      };
+      router.service(SidecarService, { peek });
+    };
+    await using fixture = await startRpcServer({ routes });
+    const session = connectHttp2(fixture.url);
+    const stream = session.request({ ":method": "POST", ":path": PEEK, "content-type": "application/proto" });
+    stream.end(Buffer.alloc(300_000, Buffer.from([0xf8, 0x7f, 0])));
+    const [answer] = await once(stream.resume(), "response");
+    expect([answer[":status"], held]).toEqual([200, [undefined]]);
+    session.destroy();
+  });
 
   it("a sender who never stops is cut off after the answer", async () => {
     await using fixture = await startRpcServer({ readMaxBytes: 1024 });

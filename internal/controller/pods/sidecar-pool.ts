@@ -1,6 +1,8 @@
+import type { DescMethod } from "@bufbuild/protobuf";
 import { sessionClaim } from "../../auth/tls/session-name.ts";
 import { DomainError } from "../../base/errors.ts";
 import { SidecarLink } from "../../bridge/sidecar-link.ts";
+import { SidecarService } from "../../gen/gastown/v1/sidecar_pb.ts";
 import { sidecarDnsName } from "../../pki/trust-domain.ts";
 import { AnswerBudget } from "../../rpc/client/answer-budget.ts";
 import type { SidecarConnection } from "../../rpc/client/transport.ts";
@@ -25,6 +27,19 @@ interface Pooled {
 /** What answers may hold while they arrive, of all sidecars and of one: a sidecar may be in the hands of its agent. */
 const ANSWERS_BYTES = 96 * 1024 * 1024;
 const ANSWERS_OF_ONE_BYTES = 32 * 1024 * 1024;
+const { peek, watchOutput, attach } = SidecarService.method;
+const LARGE: ReadonlySet<DescMethod> = new Set<DescMethod>([peek, watchOutput, attach]);
+
+/**
+ * What is taken of a sidecar: more than one sends, which is 3 MiB of a screen and its history, and for everything else
+ * a screen's text; and so much ahead of a caller that does not read.
+ * @internal
+ */
+export const SIDECAR_LIMITS = {
+  readMaxBytes: 4 * 1024 * 1024,
+  small: { has: (method: DescMethod) => !LARGE.has(method), readMaxBytes: 1024 * 1024 },
+  window: 64 * 1024,
+};
 
 /**
  * One connection to each session's sidecar, shared by all callers, opened by the first call, closed when idle. A
@@ -89,7 +104,7 @@ export class SidecarPool implements Disposable {
       serverName: sidecarDnsName(this.#trustDomain, namespace, record.key.id),
     };
     const answers = new AnswerBudget(ANSWERS_OF_ONE_BYTES, this.#answers);
-    const connection = connect({ baseUrl, answers, ...secure });
+    const connection = connect({ baseUrl, answers, ...SIDECAR_LIMITS, ...secure });
     const pooled = { connection, link: new SidecarLink(connection), address: baseUrl, tls };
     this.#pooled.set(record.pod.uid, pooled);
     return pooled;

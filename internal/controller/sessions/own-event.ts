@@ -1,4 +1,4 @@
-import { fromBinary, toBinary } from "@bufbuild/protobuf";
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { DomainError } from "../../base/errors.ts";
 import type { SessionKey } from "../../bridge/session-backend.ts";
 import { type SidecarEvent, SidecarEventSchema } from "../../gen/gastown/v1/sidecar_pb.ts";
@@ -21,14 +21,16 @@ export function ownEvent(
   const event = sidecarEvent(payload);
   const provider = started || event.provider;
   if (event.sessionId === id && event.projectId === project && event.provider === provider) return { event, payload };
-  [event.sessionId, event.projectId, event.provider] = [id, project, provider];
-  return { event, payload: toBinary(SidecarEventSchema, event) };
+  const own = { sessionId: id, projectId: project, provider };
+  Object.assign(event, own);
+  // Of a field that comes twice the last one counts.
+  return { event, payload: Buffer.concat([payload, toBinary(SidecarEventSchema, create(SidecarEventSchema, own))]) };
 }
 
-/** @throws DomainError `unavailable` for what is no event */
+/** Without fields that are not known here. @throws DomainError `unavailable` for what is no event */
 export function sidecarEvent(payload: Uint8Array): SidecarEvent {
   try {
-    return fromBinary(SidecarEventSchema, payload);
+    return fromBinary(SidecarEventSchema, payload, { readUnknownFields: false });
   } catch (cause) {
     throw new DomainError("unavailable", "the session's sidecar sends what is no event", { cause });
   }

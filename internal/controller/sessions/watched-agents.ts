@@ -30,6 +30,7 @@ interface Watch {
 
 /** A sidecar that stayed away, or whose last event came, is followed again if its session is running after this. */
 const AGAIN_MS = 5_000;
+const MAX_EVIDENCE = 32;
 const CHANGES: ReadonlySet<EventType> = new Set([
   EventType.PHASE_CHANGED,
   EventType.DIALOG_OPENED,
@@ -103,6 +104,11 @@ export class WatchedAgents implements AsyncDisposable {
 
   #heard({ key }: SessionRecord, { type, receipt }: SidecarEvent): void {
     const record = CHANGES.has(type) ? this.#deps.pods.get(key) : undefined;
-    if (record !== undefined) this.#deps.onChanged(record, receipt && eventReceipt(receipt));
+    if (record !== undefined) this.#deps.onChanged(record, receipt && eventReceipt(brief(receipt)));
   }
+}
+
+/** What readers hold of it: a sidecar names a few things that it has seen. */
+function brief(receipt: NonNullable<SidecarEvent["receipt"]>): NonNullable<SidecarEvent["receipt"]> {
+  return { ...receipt, evidence: receipt.evidence.slice(0, MAX_EVIDENCE) };
 }

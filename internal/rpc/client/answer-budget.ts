@@ -1,4 +1,4 @@
-import type { ClientHttp2Stream } from "node:http2";
+import { type ClientHttp2Stream, constants, type Http2Session } from "node:http2";
 import { Code, ConnectError } from "@connectrpc/connect";
 
 /** So much of an answer counts nowhere: small answers arrive whatever large ones hold. */
@@ -12,6 +12,7 @@ const PREFIX_BYTES = 5;
 export class AnswerBudget {
   readonly #maxBytes: number;
   readonly #all: AnswerBudget | undefined;
+  readonly #seen = new WeakSet<Http2Session>();
   #heldBytes = 0;
 
   /** `all`: what is held here is held there, too. */
@@ -38,6 +39,7 @@ export class AnswerBudget {
    * `isFramed`: it is a stream of messages, not one.
    */
   count(stream: ClientHttp2Stream, isFramed: boolean): void {
+    if (stream.session && !this.#seen.has(stream.session)) this.#adopt(stream.session);
     const iterator = stream.iterator.bind(stream);
     const part = isFramed ? new OpenMessage() : new OneMessage();
     let held = 0;
@@ -54,6 +56,13 @@ export class AnswerBudget {
       }
     };
     stream[Symbol.asyncIterator] = stream.iterator;
+  }
+
+  /** Node keeps each origin that a server names for as long as the connection lives. Ours name none. */
+  #adopt(session: Http2Session): void {
+    this.#seen.add(session);
+    const named = new ConnectError("the server names origins", Code.Unavailable);
+    session.once("origin", () => session.destroy(named, constants.NGHTTP2_CANCEL));
   }
 }
 

@@ -3,7 +3,7 @@ import { connect as connectTls, createSecureContext } from "node:tls";
 import { type ClientTls, clientTlsOptions } from "../common/tls.ts";
 import { ClientSessions } from "./client-sessions.ts";
 
-/** How much one stream may have on its way to us, bytes: also what a server holds for a reader that does not read. */
+/** How much one stream may have on its way to us, bytes: also what we hold of it for a reader that does not read. */
 const STREAM_WINDOW_BYTES = 1024 * 1024;
 
 /** Shorter than a sidecar leaves a connection without a call open, so that none ends under a call that begins. */
@@ -22,6 +22,8 @@ export interface DialOptions {
   readonly dial?: () => Socket;
   /** The name the server's certificate must bear, when it is not the host of `baseUrl`. */
   readonly serverName?: string;
+  /** How much one stream may have on its way to us, bytes. Default 1 MiB. */
+  readonly window?: number;
   /** After how long a silent connection with open calls is pinged. Default 15 s. */
   readonly pingIntervalMs?: number;
   /** It is cut when it does not answer within this. Default 10 s. */
@@ -47,9 +49,9 @@ export function connectSessions(options: DialOptions, tls: ClientTls | undefined
     baseUrl,
     { pingIntervalMs, pingTimeoutMs, idleConnectionTimeoutMs: IDLE_MS },
     {
-      settings: { initialWindowSize: STREAM_WINDOW_BYTES, enablePush: false },
+      settings: { initialWindowSize: options.window ?? STREAM_WINDOW_BYTES, enablePush: false },
       createConnection: () => {
-        const socket = dial?.() ?? (socketPath === undefined ? undefined : connect(socketPath));
+        const socket = dial?.() ?? (socketPath ? connect(socketPath) : undefined);
         return secure
           ? closeOnError(connectTls(socket ? { ...secure, socket } : { ...secure, port }), "secureConnect")
           : closeOnError(socket ?? connect(port, host), "connect");

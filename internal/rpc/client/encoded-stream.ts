@@ -1,5 +1,6 @@
 import { addAbortListener } from "node:events";
 import { type ClientHttp2Stream, constants, type IncomingHttpHeaders } from "node:http2";
+import { setImmediate } from "node:timers/promises";
 import { type DescMessage, type DescMethodServerStreaming, type MessageShape, toBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import {
@@ -16,6 +17,8 @@ type Connections = Pick<SwitchingSessions, "request" | "notifyResponseByteRead">
 
 /** More of a body that is an error is not read. */
 const MAX_ERROR_BYTES = 64 * 1024;
+/** Other work of the process gets its turn after this: what has come may be a hundred thousand messages. */
+const SLICE_MS = 5;
 
 export interface EncodedStreamOptions {
   readonly header?: Readonly<Record<string, string>>;
@@ -60,11 +63,15 @@ async function* messagesOf(
   readMaxBytes: number,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const envelopes = new Envelopes(readMaxBytes);
+  let until = performance.now() + SLICE_MS;
   for await (const chunk of stream.iterator({ destroyOnReturn: false })) {
     sessions.notifyResponseByteRead(stream);
     for (const { flags, payload } of envelopes.push(chunk as Buffer)) {
-      if ((flags & endStreamFlag) === 0) yield payload;
-      else return endOf(payload);
+      if ((flags & endStreamFlag) !== 0) return endOf(payload);
+      yield payload;
+      if (performance.now() < until) continue;
+      await setImmediate();
+      until = performance.now() + SLICE_MS;
     }
   }
   throw cut();

@@ -26,23 +26,23 @@ export class Envelopes {
   }
 
   /**
-   * Those that are whole now; the payloads are the caller's. @throws DomainError `exhausted` for one that is too large
+   * Those that are whole now, each made when it is asked for; the payloads are the caller's. The next chunk may come
+   * after the last. @throws DomainError `exhausted` for one that is too large
    */
-  push(chunk: Buffer): readonly Envelope[] {
+  *push(chunk: Buffer): Generator<Envelope, void> {
     this.#held.push(chunk);
     this.#heldBytes += chunk.length;
-    if (this.#heldBytes < this.#wanted()) return [];
+    if (this.#heldBytes < this.#wanted()) return;
     let rest = this.#held.length === 1 ? chunk : Buffer.concat(this.#held);
-    const whole: Envelope[] = [];
     while (rest.length >= PREFIX_BYTES) {
       const end = PREFIX_BYTES + this.#lengthIn(rest);
       if (rest.length < end) break;
-      whole.push({ flags: rest.readUInt8(0), payload: rest.subarray(PREFIX_BYTES, end) });
+      const whole = { flags: rest.readUInt8(0), payload: rest.subarray(PREFIX_BYTES, end) };
       rest = rest.subarray(end);
+      yield whole;
     }
     this.#held = rest.length === 0 ? [] : [rest];
     this.#heldBytes = rest.length;
-    return whole;
   }
 
   /** How many bytes the next envelope takes, as far as that is known. */

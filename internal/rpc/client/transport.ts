@@ -1,4 +1,4 @@
-import type { DescMessage, DescMethodServerStreaming, MessageShape } from "@bufbuild/protobuf";
+import type { DescMessage, DescMethod, DescMethodServerStreaming, MessageShape } from "@bufbuild/protobuf";
 import type { Interceptor, Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
 import type { ClientTls } from "../common/tls.ts";
@@ -14,9 +14,17 @@ export interface SidecarTransportOptions extends DialOptions {
   readonly protocol?: "connect" | "grpc";
   /** Largest answer, bytes; over it `exhausted`. Default 16 MiB. */
   readonly readMaxBytes?: number;
+  /** Methods with smaller ones: what a message takes when it is decoded may be a hundred times its bytes. */
+  readonly small?: SmallAnswers;
   readonly interceptors?: readonly Interceptor[];
   /** What answers may hold while they arrive; over it `exhausted`. For the protocol `connect`. Default: no limit. */
   readonly answers?: AnswerBudget;
+}
+
+interface SmallAnswers {
+  readonly has: (method: DescMethod) => boolean;
+  /** Largest answer, bytes. */
+  readonly readMaxBytes: number;
 }
 
 /** A transport and the connection under it. */
@@ -46,21 +54,37 @@ export interface SidecarConnection extends Disposable {
  * give every unary call a `timeoutMs`. Streams are opened through `abortOnExit` only.
  */
 export function sidecarTransport(options: SidecarTransportOptions): SidecarConnection {
-  const { baseUrl, protocol = "connect", readMaxBytes = 16 * 1024 * 1024, interceptors = [] } = options;
+  const { baseUrl, protocol = "connect", readMaxBytes = 16 * 1024 * 1024, interceptors = [], small } = options;
   const sessions = new SwitchingSessions(connectSessions(options, options.tls), options.answers);
   const common = {
     baseUrl,
     sessionManager: sessions,
     interceptors: [...interceptors, sessions.interceptor()],
     acceptCompression: [],
-    readMaxBytes,
+    // Each takes two bytes of a message, and a hundred in memory.
+    binaryOptions: { readUnknownFields: false },
   };
-  const transport =
-    protocol === "grpc" ? createGrpcTransport(common) : createConnectTransport({ ...common, httpVersion: "2" });
+  const within = (maxBytes: number) => {
+    const limited = { ...common, readMaxBytes: maxBytes };
+    return protocol === "grpc"
+      ? createGrpcTransport(limited)
+      : createConnectTransport({ ...limited, httpVersion: "2" });
+  };
+  const all = within(readMaxBytes);
+  const transport = small === undefined ? all : chosen(small, within(small.readMaxBytes), all);
+  const maxOf = (method: DescMethod) => (small?.has(method) ? small.readMaxBytes : readMaxBytes);
   const setTls = (tls: ClientTls) => sessions.switchTo(connectSessions(options, tls));
   const encoded: SidecarConnection["encoded"] = (method, request, given) =>
-    encodedStream(sessions, method, request, { ...given, readMaxBytes });
+    encodedStream(sessions, method, request, { ...given, readMaxBytes: maxOf(method) });
   return { transport, setTls, encoded, [Symbol.dispose]: () => sessions.abort() };
+}
+
+/** For each call one of two transports over the same connection. */
+function chosen({ has }: SmallAnswers, small: Transport, large: Transport): Transport {
+  return {
+    unary: (method, ...call) => (has(method) ? small : large).unary(method, ...call),
+    stream: (method, ...call) => (has(method) ? small : large).stream(method, ...call),
+  };
 }
 
 /**
