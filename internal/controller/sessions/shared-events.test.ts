@@ -266,6 +266,18 @@ describe("the events of a session's sidecar", () => {
     expect([shared.open, sidecar.readers]).toEqual([0, []]);
   });
 
+  it("cost one timer however many readers have come and gone, and none once the pod is gone", async () => {
+    for (let i = 0; i < 20; i++) {
+      const reader = await read();
+      reader.stop.abort(new Error("left"));
+      await rest();
+    }
+    expect(clock.sleeping).toBe(1);
+    shared.drop("pod");
+    await rest();
+    expect(clock.sleeping).toBe(0);
+  });
+
   it("fail for all readers when the pod goes, and when the sidecar stays away", async () => {
     const first = await read();
     shared.drop("pod");

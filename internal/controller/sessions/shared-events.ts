@@ -20,6 +20,9 @@ interface Shared {
   /** Resolves when the tail is over. */
   readonly over: Promise<void>;
   readers: number;
+  /** When the last one left (monotonic, ms), and whether its end is waited for. */
+  leftAt: number;
+  isIdle: boolean;
 }
 
 /** One session's sidecar. */
@@ -168,7 +171,7 @@ export class SharedEvents implements AsyncDisposable {
       return known;
     }
     const tail = new EventTail({ clock: this.#clock, key, terminal });
-    const shared = { tail, over: this.#own(tail.run()), readers: 1 };
+    const shared = { tail, over: this.#own(tail.run()), readers: 1, leftAt: 0, isIdle: false };
     this.#shared.set(uid, shared);
     return shared;
   }
@@ -176,15 +179,22 @@ export class SharedEvents implements AsyncDisposable {
   #leave(uid: string, shared: Shared): void {
     shared.readers--;
     if (shared.readers > 0) return;
-    const idle = this.#clock.sleep(IDLE_MS, this.#life.signal).then(
-      () => {
-        if (shared.readers > 0) return;
-        shared.tail.end(new DomainError("cancelled", "nobody reads"));
-        if (this.#shared.get(uid) === shared) this.#shared.delete(uid);
-      },
-      () => {}, // ended with all others
-    );
-    void this.#own(idle);
+    shared.leftAt = this.#clock.monotonicMs();
+    if (!shared.isIdle) void this.#own(this.#endWhenIdle(uid, shared));
+  }
+
+  async #endWhenIdle(uid: string, shared: Shared): Promise<void> {
+    const { tail } = shared;
+    const ended = AbortSignal.any([this.#life.signal, tail.ended]);
+    shared.isIdle = true;
+    for (let left = IDLE_MS; left > 0 && shared.readers === 0 && !tail.isOver; ) {
+      await this.#clock.sleep(left, ended).catch(() => {});
+      left = shared.leftAt + IDLE_MS - this.#clock.monotonicMs();
+    }
+    shared.isIdle = false;
+    if (shared.readers > 0) return;
+    tail.end(new DomainError("cancelled", "nobody reads"));
+    if (this.#shared.get(uid) === shared) this.#shared.delete(uid);
   }
 
   #end(uid: string, reason: DomainError): void {
