@@ -131,6 +131,20 @@ describe("the chart", () => {
     expect(await tool.template("gastown")).toBe(await tool.template("gastown"));
   });
 
+  it("never changes a Job of its own, for those who render it and apply the text", async (context) => {
+    const tool = await here(context);
+    const jobOf = async (...args: string[]) => {
+      const rendered = manifestsOf(await tool.template("gastown", "--no-hooks", ...args));
+      return rendered.find(({ kind }) => kind === "Job")?.metadata.name;
+    };
+    const name = await jobOf();
+    expect(name).toMatch(/^gastown-setup-1-[0-9a-f]{8}$/);
+    expect(await tool.template("gastown")).toContain(`name: ${name}\n`);
+    const changes = ["image.tag=next", "trustDomain=town.example", "commonLabels.part=agents", "runAsUser=20001"];
+    const names = await Promise.all(changes.map((change) => jobOf("--set", change)));
+    expect(new Set([name, ...names]).size).toBe(changes.length + 1);
+  });
+
   it.for([
     ["a misspelt key", { replica: 3 }, /replica/],
     ["a misspelt key of an agent", { agents: { claude: { image: "a", envFron: [] } } }, /envFron/],

@@ -137,6 +137,22 @@ tolerations:
 {{- end }}
 {{- end }}
 
+{{- define "gastown.setupPod" -}}
+{{- $name := include "gastown.fullname" . -}}
+metadata:
+  labels:
+    {{- include "gastown.labels" . | nindent 4 }}
+    app.kubernetes.io/component: setup
+spec:
+  {{- $args := list "init-ca" "--config" "/etc/gastown/controller.yaml" "--client" .Values.setup.client.name "--project" (include "gastown.firstProject" .) "--release" $name }}
+  {{- include "gastown.commandPod" (dict "root" . "account" (printf "%s-setup" $name) "args" $args) | nindent 2 }}
+{{- end }}
+
+{{- define "gastown.setupJob" -}}
+{{- $content := print (include "gastown.setupPod" .) (include "gastown.config" .) -}}
+{{ include "gastown.fullname" . }}-setup-{{ .Release.Revision }}-{{ sha256sum $content | trunc 8 }}
+{{- end }}
+
 {{/* One provider of the controller's configuration: (dict "agent" … "account" …). */}}
 {{- define "gastown.provider" -}}
 image: {{ .agent.image | quote }}

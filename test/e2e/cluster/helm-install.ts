@@ -119,7 +119,8 @@ describe("the chart, installed on a real cluster and used from outside", () => {
     const found = await here(context);
     const wait = ["--wait", "--timeout", "180s"];
     notes = await helm.run("install", "gastown", CHART, "-n", SYSTEM, "--create-namespace", "-f", values, ...wait);
-    await found.kubectl(["-n", SYSTEM, "wait", "--for=condition=complete", "job/gastown-setup-1", "--timeout=60s"]);
+    const setUp = ["job", "-l", "app.kubernetes.io/component=setup", "--timeout=60s"];
+    await found.kubectl(["-n", SYSTEM, "wait", "--for=condition=complete", ...setUp]);
     await mkdir(join(dir, "admin"), { mode: 0o700 });
     await mkdir(join(dir, "beads"));
     await mkdir(join(dir, "bin"));
