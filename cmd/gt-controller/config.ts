@@ -33,7 +33,7 @@ export type Command =
   /** `project`: undefined: the project of the first namespace. */
   | (ClusterFlags & { readonly type: "init-ca"; readonly project: string | undefined })
   | (ClusterFlags & { readonly type: "rotate-ca" })
-  | (ClusterFlags & { readonly type: "uninstall"; readonly timeoutMs: number });
+  | (ClusterFlags & { readonly type: "uninstall"; readonly timeoutMs: number; readonly isHook: boolean });
 
 const LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error", "silent"];
 const COMMANDS = ["check", "init-ca", "rotate-ca", "uninstall"] as const;
@@ -48,6 +48,7 @@ const specs = {
   client: { type: "string" },
   project: { type: "string" },
   timeout: { type: "duration" },
+  hook: { type: "boolean" },
 } as const;
 
 /**
@@ -79,7 +80,7 @@ export function readConfig(argv: readonly string[], env: Env): Command {
   if (type === "serve" || type === "check") return { type, ...flags, podName: env["GT_POD_NAME"] || hostname() };
   if (type === "init-ca") return { type, ...flags, project: values.project };
   if (type === "rotate-ca") return { type, ...flags };
-  return { type, ...flags, timeoutMs: values.timeout ?? 240_000 };
+  return { type, ...flags, timeoutMs: values.timeout ?? 240_000, isHook: values.hook ?? false };
 }
 
 function levelOf(word: string): LogLevel {

@@ -31,6 +31,7 @@ rotate-ca:
 uninstall:
   --client NAME       as for init-ca
   --timeout TIME      how long to wait for pods to end (4m)
+  --hook              do nothing unless Helm installed the release; the chart's hook sets it
 
 Exit codes: 0 done, or stopped; 2 bad flags or an invalid file; 3 not found; 4 the cluster does not answer, or refuses; 1 a bug.
 

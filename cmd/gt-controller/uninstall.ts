@@ -1,20 +1,23 @@
 import { printable } from "../../internal/base/printable-text.ts";
 import { SecretClient } from "../../internal/controller/certificates/secret-client.ts";
-import { tearDown } from "../../internal/controller/certificates/tear-down.ts";
+import { isHelmRelease, tearDown } from "../../internal/controller/certificates/tear-down.ts";
 import { LEASE_NAME } from "../../internal/controller/pods/settings.ts";
 import type { Command } from "./config.ts";
 import type { CommandContext } from "./context.ts";
 import { chartNames } from "./names.ts";
 import { openCluster, readConfigFile } from "./open-cluster.ts";
 
-/** Stops the controllers and deletes what they made, before the chart's own objects go. */
+/**
+ * Stops the controllers and deletes what they made, before the chart's own objects go. As Helm's hook it does so for a
+ * release of Helm's only.
+ */
 export async function uninstall(
   context: CommandContext,
   command: Command & { readonly type: "uninstall" },
 ): Promise<number> {
   const { clock, logger, signal, out } = context;
   const { settings } = await readConfigFile(command.configFile);
-  const { namespace, release, client, timeoutMs } = command;
+  const { namespace, release, client, timeoutMs, isHook } = command;
   const { clientSecret, issuersSecret } = chartNames(release, client);
   await using cluster = await openCluster(command, { clock, logger });
   const wish = {
@@ -30,6 +33,10 @@ export async function uninstall(
     ],
     timeoutMs,
   };
+  if (isHook && !(await isHelmRelease(cluster.api, wish, signal))) {
+    out.line(printable`nothing is deleted: Helm did not install ${release}, so it does not uninstall it`);
+    return 0;
+  }
   await tearDown({ api: cluster.api, secrets: new SecretClient(cluster.api), clock, logger }, wish, signal);
   out.line(printable`the controllers are stopped, and the pods and Secrets that they created are deleted`);
   return 0;

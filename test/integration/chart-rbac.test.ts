@@ -27,6 +27,7 @@ const RIGHTS = [
   ["gastown-setup", SYSTEM, "secrets", ["create", "get", "update"]],
   ["gastown-setup", CA, "secrets", ["create", "get"]],
   ["gastown-uninstall", SYSTEM, "deployments/scale", ["patch"]],
+  ["gastown-uninstall", SYSTEM, "deployments", ["get"]],
   ["gastown-uninstall", SYSTEM, "pods", ["list"]],
   ["gastown-uninstall", SYSTEM, "secrets", ["get", "delete"]],
   ["gastown-uninstall", SYSTEM, "leases", ["delete"]],
@@ -257,5 +258,5 @@ async function setUpAndUninstall(town: ControllerCluster, cluster: TestCluster):
     await cluster.kubectl(["-n", SYSTEM ?? "", "patch", "secret", secret ?? "", "--type=merge", "-p", patch]);
   }
   await setUp();
-  await town.command("uninstall", `system:serviceaccount:${SYSTEM}:gastown-uninstall`, ["--timeout", "60s"]);
+  await town.command("uninstall", `system:serviceaccount:${SYSTEM}:gastown-uninstall`, ["--hook", "--timeout", "60s"]);
 }

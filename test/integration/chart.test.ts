@@ -131,6 +131,12 @@ describe("the chart", () => {
     expect(await tool.template("gastown")).toBe(await tool.template("gastown"));
   });
 
+  it("undoes a release in a hook that says that it is one", async (context) => {
+    const rendered = manifestsOf(await (await here(context)).template("gastown"));
+    const uninstall = rendered.find(({ kind, metadata }) => kind === "Job" && metadata.name === "gastown-uninstall");
+    expect(JSON.stringify(uninstall)).toContain('"uninstall","--hook","--config"');
+  });
+
   it("never changes a Job of its own, for those who render it and apply the text", async (context) => {
     const tool = await here(context);
     const jobOf = async (...args: string[]) => {

@@ -1,5 +1,6 @@
 import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
+import { asText, objectAt, objectOf } from "../../base/json-fields.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { KubeApi } from "../../kube/kube-api.ts";
 import { isFault } from "../../kube/kube-errors.ts";
@@ -52,6 +53,25 @@ export async function tearDown(deps: TearDownDeps, wish: TearDownWish, signal: A
   for (const { namespace, name } of wish.secrets) {
     const secret = await deps.secrets.get(namespace, name, signal);
     if (secret?.labels[LABELS.managedBy] === MANAGED_BY) await deps.secrets.delete(namespace, name, secret, signal);
+  }
+}
+
+/**
+ * Whether Helm installed the controllers, or they are gone. Others render the chart and apply the text, and with it the
+ * hook that is to run before Helm uninstalls a release.
+ */
+export async function isHelmRelease(
+  api: KubeApi,
+  { namespace, deployment }: Pick<TearDownWish, "namespace" | "deployment">,
+  signal: AbortSignal,
+): Promise<boolean> {
+  try {
+    const path = `/apis/apps/v1/namespaces/${namespace}/deployments/${deployment}`;
+    const found = objectOf(await api.call({ method: "GET", path }, signal));
+    return asText(objectAt(found, "metadata", "annotations")["meta.helm.sh/release-name"]) !== "";
+  } catch (err) {
+    if (!isFault(err, "not-found")) throw err;
+    return true;
   }
 }
 

@@ -1,0 +1,26 @@
+import { describe, expect, it } from "vitest";
+import { FakeKube } from "../../../test/fakes/fake-kube.ts";
+import { isHelmRelease } from "./tear-down.ts";
+
+const WHERE = { namespace: "system", deployment: "town" };
+const never = new AbortController().signal;
+
+describe("what Helm runs before it uninstalls a release", () => {
+  it.for([
+    ["was installed by Helm", { annotations: { "meta.helm.sh/release-name": "town" } }, true],
+    ["was applied as rendered text, its hooks with it", { annotations: { note: "x" } }, false],
+    ["was applied so, without any annotation", {}, false],
+    ["has lost its Deployment", undefined, true],
+  ] as const)("knows of a release that %s whether it is Helm's", async ([, metadata, isHelms]) => {
+    const kube = new FakeKube();
+    const deployments = "/apis/apps/v1/namespaces/system/deployments";
+    if (metadata !== undefined) kube.set(deployments, { metadata: { name: "town", ...metadata } });
+    expect(await isHelmRelease(kube, WHERE, never)).toBe(isHelms);
+  });
+
+  it("does not guess when the API server does not answer", async () => {
+    const kube = new FakeKube();
+    kube.fault = () => ({ status: 500 });
+    await expect(isHelmRelease(kube, WHERE, never)).rejects.toThrow();
+  });
+});
