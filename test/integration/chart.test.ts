@@ -200,6 +200,8 @@ describe("the chart", () => {
       },
       /a is there twice/,
     ],
+    ["agents beside the controllers", { namespaces: [{ name: "gastown-system", project: "b" }] }, /is the release's/],
+    ["the CA's key beside the controllers", { ca: { namespace: "gastown-system" } }, /ca\.namespace: gastown-system/],
     ["agents beside the CA's key", { namespaces: [{ name: "gastown-ca", project: "b" }] }, /is ca\.namespace/],
     [
       "a provider that is none of its agents",

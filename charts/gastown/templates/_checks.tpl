@@ -1,9 +1,11 @@
 {{/* What no single value shows and the controller would refuse when it starts: told here, before anything is installed. */}}
 {{- define "gastown.checks" -}}
+{{- if eq .Values.ca.namespace .Release.Namespace }}{{ fail (printf "ca.namespace: %s is the release's namespace, and the CA's key needs its own" .Values.ca.namespace) }}{{ end }}
 {{- $names := dict }}
 {{- range .Values.namespaces }}
 {{- if hasKey $names .name }}{{ fail (printf "namespaces: %s is there twice, and one namespace belongs to one project" .name) }}{{ end }}
 {{- if eq .name $.Values.ca.namespace }}{{ fail (printf "namespaces: %s is ca.namespace, and agents there could mount the CA's key" .name) }}{{ end }}
+{{- if eq .name $.Release.Namespace }}{{ fail (printf "namespaces: %s is the release's namespace, and agents there could mount the first client's key" .name) }}{{ end }}
 {{- $_ := set $names .name true }}
 {{- range .providers }}
 {{- if not (hasKey (default dict $.Values.agents) .) }}{{ fail (printf "namespaces: the provider %s is not one of agents" .) }}{{ end }}
