@@ -126,6 +126,14 @@ describe("the chart", () => {
     });
   });
 
+  it("admits its helm test where callers are limited by networkPolicy.controller.from", async (context) => {
+    const text = await (await here(context)).template("gastown", "-f", join(CHART, "ci", "ha-values.yaml"));
+    const policy = manifestsOf(text).find((one) => one.kind === "NetworkPolicy" && one.metadata.name === "gastown");
+    const { spec } = policy as unknown as { spec: { podSelector: object; ingress: readonly [{ from: object[] }] } };
+    const callers = { namespaceSelector: { matchLabels: { clients: "true" } } };
+    expect(spec.ingress[0].from).toEqual([callers, { podSelector: spec.podSelector }]);
+  });
+
   it("is the same text each time: nothing is made up while it is rendered", async (context) => {
     const tool = await here(context);
     expect(await tool.template("gastown")).toBe(await tool.template("gastown"));
