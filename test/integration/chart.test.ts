@@ -106,6 +106,10 @@ describe("the chart", () => {
     new SidecarMetrics(registry);
     const known = (await registry.getMetricsAsJSON()).map(({ name }) => name);
     expect(used.size).toBeGreaterThan(8);
+    // Another release may have a leader, and answer, where this one has none and does not.
+    const own = '{namespace=\\"gastown-system\\",job=\\"gastown-metrics\\"}';
+    for (const metric of ["up", "gastown_controller_leader"])
+      expect(JSON.stringify(rules)).toContain(`(${metric}${own}`);
     expect([...used].filter((name) => !known.includes(name))).toEqual([]);
   });
 
