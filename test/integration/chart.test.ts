@@ -167,6 +167,12 @@ describe("the chart", () => {
     ["a misspelt key", { replica: 3 }, /replica/],
     ["a misspelt key of an agent", { agents: { claude: { image: "a", envFron: [] } } }, /envFron/],
     ["an agent without an image", { agents: { claude: {} } }, /image/],
+    ["an agent with a name in capitals", { agents: { Claude: { image: "a" } } }, /'\/agents': .*'Claude'/],
+    [
+      "an option that every agent has",
+      { agents: { claude: { image: "a", options: { mode: { env: "A" } } } } },
+      /'\/agents\/claude\/options\/mode'/,
+    ],
     ["a text for a number", { replicas: "three" }, /replicas/],
     ["no replica", { replicas: 0 }, /replicas/],
     ["no namespace", { namespaces: [] }, /namespaces/],
@@ -176,7 +182,7 @@ describe("the chart", () => {
     [
       "the sidecar's own settings as environment",
       { agents: { claude: { image: "a", env: { GT_SIDECAR_INSECURE: "1" } } } },
-      /GT_SIDECAR_INSECURE|env/,
+      /'\/agents\/claude\/env\/GT_SIDECAR_INSECURE'/,
     ],
     [
       "a clone outside of the workspace",
