@@ -1,6 +1,6 @@
 import type { V1Container, V1Volume } from "@kubernetes/client-node";
 import { type AgentTemplate, WORKSPACE, type Workspace } from "./agent-template.ts";
-import { hardened, literal } from "./pod-parts.ts";
+import { hardened, literal, resourcesOf } from "./pod-parts.ts";
 
 const CREDENTIALS = "/etc/gt/git";
 
@@ -20,7 +20,8 @@ export function workspaceVolumes(workspace: Workspace): V1Volume[] {
 }
 
 /**
- * What has to happen in the workspace before the agent starts: the clone, or the folder it works in.
+ * What has to happen in the workspace before the agent starts: the clone, or the folder it works in. It sees the
+ * variables of the template (proxies, CAs for git), and none of its Secrets.
  * @param workdir `/workspace` or a folder below it
  */
 export function workspaceContainers(template: AgentTemplate, workdir: string): V1Container[] {
@@ -46,14 +47,12 @@ function container(template: AgentTemplate, name: string, command: string[], wor
     image: template.image,
     ...(template.imagePullPolicy !== undefined && { imagePullPolicy: template.imagePullPolicy }),
     command,
-    env: [
-      { name: "HOME", value: "/tmp" },
-      { name: "GIT_TERMINAL_PROMPT", value: "0" },
-    ],
-    resources: {
-      requests: { cpu: "50m", memory: "64Mi", "ephemeral-storage": "64Mi" },
-      limits: { memory: "512Mi", "ephemeral-storage": "256Mi" },
-    },
+    env: Object.entries({ ...template.env, HOME: "/tmp", GIT_TERMINAL_PROMPT: "0" }).map(([variable, value]) => ({
+      name: variable,
+      value: literal(value),
+    })),
+    // The agent's: the larger of both counts, once, and a quota that asks for a limit asks it of every container.
+    resources: resourcesOf(template.resources),
     securityContext: hardened(),
     volumeMounts: [
       { name: "tmp", mountPath: "/tmp" },

@@ -168,6 +168,18 @@ describe("a folder in the workspace", () => {
     ]);
   });
 
+  it("is cloned through the template's proxy, within the agent's resources, and without its secrets", () => {
+    const workspace = { type: "git", sizeLimit: "1Gi", url: "https://a/b", depth: 1, path: "/workspace/shop" } as const;
+    const resources = { requests: { cpu: "1" }, limits: { cpu: "2", memory: "4Gi" } };
+    const proxy = { HTTPS_PROXY: "http://proxy:3128", HOME: "/home/agent" };
+    const [clone] = pod({}, bound({ workspace, resources, env: proxy })).spec?.initContainers ?? [];
+    expect(clone).toMatchObject({ name: "clone", resources });
+    expect(Object.fromEntries((clone?.env ?? []).map(({ name, value }) => [name, value]))).toEqual({
+      ...{ HTTPS_PROXY: "http://proxy:3128", HOME: "/tmp", GIT_TERMINAL_PROMPT: "0" },
+    });
+    expect(clone?.envFrom).toBeUndefined();
+  });
+
   it.for(["/etc", "/workspace/../etc", "/workspaces", "/"])("%s is outside of it and denied", (repoPath) => {
     expect(() => pod({ repoPath })).toThrow(expect.objectContaining({ kind: "denied" }));
   });
