@@ -9,6 +9,20 @@ import { SidecarMetrics } from "../../internal/sidecar/serving/sidecar-metrics.t
 import { component, requireComponent } from "../support/cluster/components.ts";
 import { CHART, configIn, Helm, manifestsOf } from "../support/cluster/helm.ts";
 
+interface PodSpec {
+  readonly containers: readonly { readonly resources: object }[];
+}
+
+/** Of a Pod, or of what makes pods. */
+function podSpecOf(manifest: object): readonly PodSpec[] {
+  const { kind, spec } = manifest as {
+    kind: string;
+    spec: PodSpec & { readonly template: { readonly spec: PodSpec } };
+  };
+  if (kind === "Pod") return [spec];
+  return kind === "Job" || kind === "Deployment" ? [spec.template.spec] : [];
+}
+
 interface Probed {
   readonly livenessProbe: Readonly<Record<"timeoutSeconds" | "periodSeconds" | "failureThreshold", number>>;
 }
@@ -111,6 +125,16 @@ describe("the chart", () => {
     for (const metric of ["up", "gastown_controller_leader"])
       expect(JSON.stringify(rules)).toContain(`(${metric}${own}`);
     expect([...used].filter((name) => !known.includes(name))).toEqual([]);
+  });
+
+  it("gives the resources of its values to all its pods, which a quota may demand of each", async (context) => {
+    const limits = { cpu: "1", memory: "2Gi", "ephemeral-storage": "1Gi" };
+    const set = ["--set-json", `resources=${JSON.stringify({ limits })}`];
+    const requests = { cpu: "100m", memory: "256Mi", "ephemeral-storage": "64Mi" };
+    const specs = manifestsOf(await (await here(context)).template("gastown", ...set)).flatMap(podSpecOf);
+    expect(specs.map(({ containers }) => containers.map(({ resources }) => resources))).toEqual(
+      Array.from({ length: 4 }, () => [{ limits, requests }]),
+    );
   });
 
   it("probes that bear a stall of a replica's event loop", async (context) => {

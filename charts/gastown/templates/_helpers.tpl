@@ -111,8 +111,7 @@ containers:
           fieldRef:
             fieldPath: metadata.namespace
     resources:
-      requests: {cpu: 50m, memory: 128Mi}
-      limits: {memory: 512Mi}
+      {{- toYaml $.Values.resources | nindent 6 }}
     securityContext:
       {{- include "gastown.containerSecurityContext" $ | nindent 6 }}
     volumeMounts:
