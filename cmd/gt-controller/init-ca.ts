@@ -1,3 +1,4 @@
+import { asText, objectOf } from "../../internal/base/json-fields.ts";
 import { printable } from "../../internal/base/printable-text.ts";
 import { SecretClient } from "../../internal/controller/certificates/secret-client.ts";
 import { setUp } from "../../internal/controller/certificates/set-up.ts";
@@ -6,13 +7,16 @@ import type { CommandContext } from "./context.ts";
 import { chartNames } from "./names.ts";
 import { openCluster, readConfigFile } from "./open-cluster.ts";
 
+/** Of tokens, where neither the configuration nor gt names another. */
+const DEFAULT_AUDIENCE = "bridge";
+
 /** Makes what the cluster is missing before its first caller can do anything, and prints what to do next. */
 export async function initCa(
   context: CommandContext,
   command: Command & { readonly type: "init-ca" },
 ): Promise<number> {
   const { clock, logger, signal, out } = context;
-  const { settings } = await readConfigFile(command.configFile);
+  const { settings, auth } = await readConfigFile(command.configFile);
   const { namespace, release, client } = command;
   const names = chartNames(release, client);
   await using cluster = await openCluster(command, { clock, logger });
@@ -23,14 +27,15 @@ export async function initCa(
   line(report.client, `${namespace}/${names.clientSecret}`, "the first client's certificate and token key");
   line(report.issuers, `${namespace}/${names.issuersSecret}`, "the public key of its tokens");
   const project = command.project ?? settings.namespaces[0]?.project ?? "";
-  for (const step of nextSteps(command, names.clientSecret, project)) out.line(printable`${step}`);
+  const audience = asText(objectOf(auth)["jwt_audience"]) || DEFAULT_AUDIENCE;
+  for (const step of nextSteps(command, names.clientSecret, { project, audience })) out.line(printable`${step}`);
   return 0;
 }
 
 function nextSteps(
   { namespace, release, client }: Command & { readonly type: "init-ca" },
   secret: string,
-  project: string,
+  { project, audience }: { readonly project: string; readonly audience: string },
 ): readonly string[] {
   const template = '{{index .data \\"$file\\" | base64decode}}';
   const dir = `gastown-${client}`;
@@ -41,12 +46,13 @@ function nextSteps(
     "  for file in tls.crt tls.key ca.crt jwt.key; do",
     `    kubectl -n ${namespace} get secret ${secret} -o go-template="${template}" > ${dir}/$file`,
     "  done",
-    `  kubectl -n ${namespace} port-forward service/${release} 9445:9445 &`,
+    `  kubectl -n ${namespace} port-forward deployment/${release} 9445:9445 &`, // the Service may have another port
     `  export GT_PROFILE=${release}`,
     "  gt config set server 127.0.0.1:9445",
     `  gt config set tls-dir ${dir}`,
     `  gt config set jwt-key ${dir}/jwt.key`,
     `  gt config set jwt-issuer ${client}`,
+    ...(audience === DEFAULT_AUDIENCE ? [] : [`  gt config set jwt-audience ${audience}`]),
     `  gt config set project ${project}`,
     "  gt agents",
   ];

@@ -36,6 +36,8 @@ describe("the chart on a real API server", () => {
       { name: ADOPTING, project: "desk", create: true, adoptAccounts: [DEPLOYER] },
     ],
     clients: { readers: [{ kind: "User", name: "ann" }] },
+    auth: { audience: "town" },
+    service: { port: 443 },
     agents: { demo: { image: "gt-sidecar:0.1.0" }, apart: { image: "gt-sidecar:0.1.0", isolation: "containers" } },
   };
 
@@ -274,7 +276,10 @@ describe("the chart on a real API server", () => {
     expect(printed).toMatch(/^made +gastown-ca\/gastown-ca /);
     expect(printed).toContain("\nNext:\n");
     expect(printed).toContain('go-template="{{index .data \\"$file\\" | base64decode}}"');
-    expect(printed).toContain("  gt config set jwt-issuer admin\n  gt config set project default\n");
+    expect(printed).toContain(" port-forward deployment/gastown 9445:9445 &\n");
+    expect(printed).toMatch(
+      / jwt-issuer admin\n {2}gt config set jwt-audience town\n {2}gt config set project default\n/,
+    );
     const keys = async (namespace: string, name: string) =>
       Object.keys(
         JSON.parse(await found.kubectl(["-n", namespace, "get", "secret", name, "-o", "jsonpath={.data}"])),
