@@ -75,9 +75,9 @@ export class ControllerSessions {
     const starting = { bindings, retentionMs, allowClients, hasTokens };
     const starter = new SessionStarter({ pods, ...own }, starting);
     const providers = new ProviderChecks({ clock, client: own.client }, starting);
-    const liveness: ConstructorParameters<typeof PodSessions>[0]["liveness"] = (onConfirmed) =>
+    const liveness: ConstructorParameters<typeof PodSessions>[0]["liveness"] = (onChanged) =>
       new SessionLiveness({
-        ...{ clock, logger, pods, pool, onConfirmed },
+        ...{ clock, logger, pods, pool, onChanged },
         onEnded: (record, signal) => own.stopper.noteEnd(record, signal),
       });
     this.#pods = pods;

@@ -45,10 +45,17 @@ export function secretNameOf({ pod, isOwn }: SessionRecord): string {
   return isOwn ? secretName(pod.name) : adoptedSecretName(pod.labels[LABELS.session], pod.uid);
 }
 
+/** How an agent ended last that ends soon after each start; its sidecar starts it again with growing delays. */
+export interface AgentLoop {
+  readonly exitCode: number;
+}
+
 /** What the pod does not say. */
 export interface SessionKnowledge {
   /** The sidecar answered with the session's own certificate, and its agent is running. */
   readonly confirmed: boolean;
+  /** The sidecar said that its agent ends soon after each start; undefined: it does not, as far as is known. */
+  readonly loop: AgentLoop | undefined;
   readonly startTimeoutMs: number;
   /** Wall clock, ms. */
   readonly now: number;
@@ -137,6 +144,8 @@ function verdictOf(record: SessionRecord, known: SessionKnowledge): Pick<Session
   const verdict = podVerdict(pod, { stopping });
   const wasStopped = pod.annotations[ANNOTATIONS.stoppedAt] !== undefined;
   if (wasStopped && verdict.status !== "failed") return { status: "stopped", reason: "", error: "" };
+  const isUp = (verdict.status === "running" && verdict.reason !== "NodeLost") || verdict.status === "starting";
+  if (isUp && known.loop !== undefined) return loopVerdict(known.loop);
   if (verdict.status === "running" && !known.confirmed) return { ...verdict, status: "starting" };
   // While the agent is started again, a pod whose sidecar has a container of its own is not ready.
   if (verdict.status === "starting" && known.confirmed) return { ...verdict, status: "running" };
@@ -145,6 +154,12 @@ function verdictOf(record: SessionRecord, known: SessionKnowledge): Pick<Session
   const why = verdict.error === "" ? "" : `: ${verdict.error}`;
   const error = `the agent was not ready within ${known.startTimeoutMs / 1_000} s${why}`;
   return { status: "failed", reason: verdict.reason || "StartTimeout", error };
+}
+
+/** Its container runs on, and its sidecar answers: to the caller it is as if its container ended again and again. */
+function loopVerdict({ exitCode }: AgentLoop): Pick<SessionInfo, "status" | "reason" | "error"> {
+  const error = `the agent ends soon after each start, the last time with code ${exitCode}`;
+  return { status: "failed", reason: "CrashLoopBackOff", error };
 }
 
 /** The options that it was started with; none where the pod says something else. */

@@ -61,6 +61,24 @@ describe("a session whose agent ends by itself", () => {
     await town.holds(() => sessions.get(request("one"))?.status === "stopped", 10_000);
   });
 
+  it.for([
+    ["before it was ever seen alive", false],
+    ["after it was running", true],
+  ] as const)("soon after each start (%s) has failed like a container that does, until it stays", async ([, ran]) => {
+    const { sessions } = ran ? await running() : await town.replica();
+    if (!ran) await town.settled(sessions.start(request("one"), caller, never));
+    town.sidecar.loop = { exitCode: 3 };
+    town.runs(NOT_READY);
+    await town.holds(() => sessions.get(request("one"))?.status === "failed", 10_000);
+    expect(sessions.get(request("one"))).toMatchObject({
+      reason: "CrashLoopBackOff",
+      error: "the agent ends soon after each start, the last time with code 3",
+    });
+    delete town.sidecar.loop;
+    town.runs();
+    await town.holds(() => sessions.get(request("one"))?.status === "running", 10_000);
+  });
+
   it("before it was ever seen alive is stopped too", async () => {
     const { sessions } = await town.replica();
     await town.settled(sessions.start(request("one"), caller, never));

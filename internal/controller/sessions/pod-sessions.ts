@@ -53,7 +53,7 @@ export interface PodSessionsDeps {
   readonly pool: SidecarPool;
   readonly starter: SessionStarter;
   readonly stopper: SessionStopper;
-  readonly liveness: (onConfirmed: (record: SessionRecord) => void) => SessionLiveness;
+  readonly liveness: (onChanged: (record: SessionRecord) => void) => SessionLiveness;
   readonly providers: ProviderChecks;
   /** How each start went: `started`, or the kind of its error. */
   readonly onStart?: (how: string) => void;
@@ -324,8 +324,8 @@ export class PodSessions implements SessionBackend, Task {
 
   #info(record: SessionRecord): SessionInfo {
     const { startTimeoutMs } = this.#options;
-    const confirmed = this.#liveness.isConfirmed(record);
-    return sessionInfo(record, { confirmed, startTimeoutMs, now: this.#deps.clock.now() });
+    const [confirmed, loop] = [this.#liveness.isConfirmed(record), this.#liveness.loopOf(record)];
+    return sessionInfo(record, { confirmed, loop, startTimeoutMs, now: this.#deps.clock.now() });
   }
 
   #record(key: SessionKey): SessionRecord {

@@ -8,7 +8,14 @@ import type { SidecarStatusResponse } from "../../gen/gastown/v1/sidecar_pb.ts";
 import { WorkQueue } from "../../kube/queue/work-queue.ts";
 import { hasSidecarStarted, isReady, podVerdict } from "../pods/pod-status.ts";
 import type { SessionPods } from "../pods/session-pods.ts";
-import { hasEnded, isStopping, keyText, restartsOf, type SessionRecord } from "../pods/session-record.ts";
+import {
+  type AgentLoop,
+  hasEnded,
+  isStopping,
+  keyText,
+  restartsOf,
+  type SessionRecord,
+} from "../pods/session-record.ts";
 import type { SidecarPool } from "../pods/sidecar-pool.ts";
 import { sidecarStatus } from "../pods/sidecar-status.ts";
 
@@ -17,8 +24,8 @@ export interface SessionLivenessDeps {
   readonly logger: Logger;
   readonly pods: SessionPods;
   readonly pool: Pick<SidecarPool, "link">;
-  /** A session, as it is now, has answered for the first time. */
-  readonly onConfirmed: (record: SessionRecord) => void;
+  /** A session, as it is now, has answered for the first time, or ends again and again, or no longer does. */
+  readonly onChanged: (record: SessionRecord) => void;
   /** Its agent has ended by itself and is not started again. What it throws has it called again. */
   readonly onEnded: (record: SessionRecord, signal: AbortSignal) => Promise<void>;
 }
@@ -43,6 +50,8 @@ export class SessionLiveness implements Task {
   readonly #queue: WorkQueue;
   /** By pod uid: the start that was confirmed. */
   readonly #confirmed = new Map<string, number>();
+  /** By pod uid, of the same start: an agent that ends soon after each start. */
+  readonly #loops = new Map<string, AgentLoop & { readonly starts: number }>();
   /** By pod uid: whose sidecar was asked, whatever came of it. */
   readonly #asked = new Set<string>();
 
@@ -60,6 +69,12 @@ export class SessionLiveness implements Task {
     return this.#confirmed.get(pod.uid) === restartsOf(pod);
   }
 
+  /** Undefined: its agent does not end soon after each start, as far as is known. */
+  loopOf({ pod }: SessionRecord): AgentLoop | undefined {
+    const loop = this.#loops.get(pod.uid);
+    return loop?.starts === restartsOf(pod) ? loop : undefined;
+  }
+
   /** Each session whose pod runs was asked at least once: those that are not confirmed do not answer. */
   get isCaughtUp(): boolean {
     return this.#deps.pods.all().every((record) => !this.#isDue(record) || this.#asked.has(record.pod.uid));
@@ -73,6 +88,7 @@ export class SessionLiveness implements Task {
     const forget = pods.listen(({ type, record }) => {
       if (type === "changed") return look(record);
       this.#confirmed.delete(record.pod.uid);
+      this.#loops.delete(record.pod.uid);
       this.#asked.delete(record.pod.uid);
     });
     try {
@@ -89,11 +105,12 @@ export class SessionLiveness implements Task {
     if (hasEnded(record) || isStopping(record)) return false;
     const { status, reason } = podVerdict(pod);
     if (status !== "running" && !(status === "starting" && hasSidecarStarted(pod))) return false;
+    if (this.loopOf(record) !== undefined) return true;
     return !this.isConfirmed(record) || (!isReady(pod) && reason !== "NodeLost");
   }
 
   async #ask(key: string, signal: AbortSignal): Promise<void> {
-    const { pods, onConfirmed, onEnded } = this.#deps;
+    const { pods, onChanged, onEnded } = this.#deps;
     const record = pods.at(key);
     if (record === undefined || !this.#isDue(record)) return;
     const link = this.#linkTo(record);
@@ -104,11 +121,22 @@ export class SessionLiveness implements Task {
     if (now?.pod.uid !== record.pod.uid) return;
     this.#asked.add(now.pod.uid);
     if (answer !== undefined && this.#isDue(now) && hasEndedForGood(answer)) return await onEnded(now, signal);
-    if (answer?.sessionAlive === true && !this.isConfirmed(record)) {
-      this.#confirmed.set(now.pod.uid, restartsOf(record.pod));
-      onConfirmed(now);
-    }
+    const isNews = this.#noteLoop(record, answer);
+    const isFirst = answer?.sessionAlive === true && !this.isConfirmed(record);
+    if (isFirst) this.#confirmed.set(now.pod.uid, restartsOf(record.pod));
+    if (isFirst || isNews) onChanged(now);
     if (this.#isDue(now)) this.#queue.addAfter(key, this.isConfirmed(now) ? LOOK_AGAIN_MS : ASK_AGAIN_MS);
+  }
+
+  /** Whether it has begun, has ended, or its agent ended in another way. No answer changes nothing. */
+  #noteLoop(record: SessionRecord, answer: SidecarStatusResponse | undefined): boolean {
+    if (answer === undefined) return false;
+    const before = this.loopOf(record)?.exitCode;
+    const { uid } = record.pod;
+    const isLooping = answer.state === AgentState.CRASH_LOOP;
+    if (isLooping) this.#loops.set(uid, { exitCode: answer.exitCode ?? 0, starts: restartsOf(record.pod) });
+    else this.#loops.delete(uid);
+    return before !== this.loopOf(record)?.exitCode;
   }
 
   /** Undefined: there is none at the moment. */

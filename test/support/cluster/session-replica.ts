@@ -82,6 +82,8 @@ export interface FakeSidecar {
   restarts: number;
   /** Its agent has ended, and no restart is due. */
   end?: { readonly exitCode: number };
+  /** Its agent ends soon after each start. */
+  loop?: { readonly exitCode: number };
   fails?: DomainError | ConnectError;
   /** Where it says that its events stand; default: `e1` and 7. */
   position?: { readonly epoch: string; readonly head: string };
@@ -153,9 +155,9 @@ export class Replica implements KubeApi {
       { retentionMs: RETENTION_MS },
     );
     const { pods } = this;
-    const liveness = (onConfirmed: (record: SessionRecord) => void) =>
+    const liveness = (onChanged: (record: SessionRecord) => void) =>
       new SessionLiveness({
-        ...{ clock, logger, pods, pool, onConfirmed },
+        ...{ clock, logger, pods, pool, onChanged },
         onEnded: (record, signal) => own.stopper.noteEnd(record, signal),
       });
     this.sessions = new PodSessions(
@@ -219,10 +221,13 @@ function connectionTo(sidecar: FakeSidecar, url: string, onCall: (name: string) 
       const fields = sidecar.position ?? { epoch: "e1", head: "7" };
       throw new DomainError("precondition", "another epoch", { fields });
     }
-    const { alive, restarts, end } = sidecar;
-    const how = end === undefined ? { sessionAlive: alive } : { sessionAlive: false, state: AgentState.DEAD, ...end };
-    return { message: { restarts, ...how } };
+    return { message: { restarts: sidecar.restarts, ...howItIs(sidecar) } };
   };
   const transport = { unary } as unknown as SidecarConnection["transport"];
   return { transport, setTls: () => {}, [Symbol.dispose]: () => {} } as unknown as SidecarConnection;
+}
+
+function howItIs({ alive, end, loop }: FakeSidecar): object {
+  if (end !== undefined) return { sessionAlive: false, state: AgentState.DEAD, ...end };
+  return loop === undefined ? { sessionAlive: alive } : { sessionAlive: false, state: AgentState.CRASH_LOOP, ...loop };
 }
