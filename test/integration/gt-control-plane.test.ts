@@ -93,7 +93,7 @@ describe("gt with a control plane", () => {
   it("prints the id of a new session for scripts, and an error where it cannot start one", async () => {
     expect((await run("start", "demo", "/repos/two", "-q")).stdout).toMatch(/^[0-9a-f-]{36}\n$/);
     expect(await run("start", "missing", "/repos/two")).toMatchObject({
-      code: 4,
+      code: 6,
       stderr: 'gt: error: the provider "missing" is not available\n',
     });
   });

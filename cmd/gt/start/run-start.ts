@@ -28,9 +28,15 @@ export async function runStart(given: Given<StartFlags>, context: CommandContext
   const record = bead === undefined ? undefined : await beadToWrite(bead, place, context.signal);
   const sessionId = asked.sessionId ?? randomUUID();
   const request = { projectId, sessionId, repoPath, provider, agentOpts };
-  await bridge.call(context.signal, (client, options) =>
-    client.startSession(request, { ...options, timeoutMs: 90_000 }),
-  );
+  try {
+    await bridge.call(context.signal, (client, options) =>
+      client.startSession(request, { ...options, timeoutMs: 90_000 }),
+    );
+  } catch (err) {
+    if (!(err instanceof DomainError) || err.kind !== "precondition") throw err;
+    context.error(err.message, String(err.fields["hint"] ?? ""));
+    return NOT_STARTED;
+  }
   const isPlaced = (session: GetSessionResponse) => bead === undefined || session.status !== SessionStatus.STARTING;
   const session = await sessionNow(bridge, sessionId, isPlaced, context);
   const { out, error } = context;

@@ -15,7 +15,7 @@ opencode, or another one that the control plane has. Without a path: the folder 
 id in place of an agent.`,
     sections: [SERVER_SECTION],
     notes:
-      "Exit codes: 0 it starts or runs, 4 refused or not reached, 6 it could not be started or a limit is reached.",
+      "Exit codes: 0 it starts or runs, 4 not permitted or not reached, 6 it could not be started or a limit is reached.",
     examples: [
       "gt start claude /repos/shop --session review-1 --server bridge.example.com:9445",
       "gt start codex --mode terminal && gt status --follow",
