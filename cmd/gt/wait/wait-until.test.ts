@@ -52,6 +52,15 @@ describe("waiting", () => {
     });
   });
 
+  it("takes for dead what its control plane knows to have ended, and for nothing else", async () => {
+    const ended = new DomainError("precondition", 'session "a" has ended', { fields: { session: "ended" } });
+    expect(await waitUntil("dead", backendOf(ended), options, signal)).toEqual({ reached: true });
+    expect(await waitUntil("dead", backendOf(status("busy"), ended), options, signal)).toEqual({ reached: true });
+    await expect(waitUntil("idle", backendOf(ended), options, signal)).rejects.toThrow("has ended");
+    const failed = new DomainError("precondition", 'session "a" has failed');
+    await expect(waitUntil("dead", backendOf(failed), options, signal)).rejects.toThrow("has failed");
+  });
+
   it("ends with what is not there any more", async () => {
     const backend = backendOf(status("busy"), new DomainError("not-found", "no such session"));
     await expect(waitUntil("idle", backend, options, signal)).rejects.toThrow("no such session");

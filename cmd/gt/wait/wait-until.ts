@@ -13,6 +13,11 @@ export interface WaitEnd {
   readonly status?: AgentStatus;
 }
 
+interface WaitOptions {
+  readonly clock: Clock;
+  readonly timeoutMs: number;
+}
+
 const LOOK_EVERY_MS = 250;
 /** One look at a local agent takes up to two seconds. */
 const LOOK_MS = 5000;
@@ -27,7 +32,23 @@ const AWAY_MS = 10_000;
 export async function waitUntil(
   goal: WaitGoal,
   backend: Pick<Backend, "status" | "watch">,
-  { clock, timeoutMs }: { readonly clock: Clock; readonly timeoutMs: number },
+  options: WaitOptions,
+  signal: AbortSignal,
+): Promise<WaitEnd> {
+  try {
+    return await lookUntil(goal, backend, options, signal);
+  } catch (err) {
+    // Its control plane knows of the end, and nobody is left to ask how it was.
+    const isDead = err instanceof DomainError && err.fields["session"] === "ended";
+    if (goal === "dead" && isDead) return { reached: true };
+    throw err;
+  }
+}
+
+async function lookUntil(
+  goal: WaitGoal,
+  backend: Pick<Backend, "status" | "watch">,
+  { clock, timeoutMs }: WaitOptions,
   signal: AbortSignal,
 ): Promise<WaitEnd> {
   const end = clock.monotonicMs() + timeoutMs;

@@ -25,6 +25,7 @@ it.each([
   await expect(sessions.events(request("one"), { epoch: "", subscriber: "" }, caller)).rejects.toMatchObject({
     kind: "precondition",
     message: expect.stringMatching(message),
+    fields: { session: "ended" },
   });
 });
 

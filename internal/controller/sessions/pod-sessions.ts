@@ -286,7 +286,10 @@ export class PodSessions implements SessionBackend, Task {
     const { status, error } = this.#info(record);
     const how = status === "failed" ? "has failed" : "has ended";
     const message = `session ${JSON.stringify(record.key.id)} ${how}${error === "" ? "" : `: ${error}`}`;
-    return new DomainError("precondition", message, { fields: { status } });
+    // One that has failed may yet run, as long as its pod is not over.
+    return new DomainError("precondition", message, {
+      fields: { status, ...(hasEnded(record) && { session: "ended" }) },
+    });
   }
 
   /** The sidecar of an agent that has ended stays for a while: it answers as long as its pod is there. */
