@@ -4,6 +4,7 @@ import { FakeSecrets } from "../../../test/support/cluster/fake-secrets.ts";
 import { FakeClock } from "../../../test/support/fake-clock.ts";
 import { silentLogger } from "../../../test/support/silent-logger.ts";
 import { DomainError } from "../../base/errors.ts";
+import type { Logger } from "../../base/logger.ts";
 import { newAuthority } from "../../pki/authority.ts";
 import { newKeyPair } from "../../pki/key-pair.ts";
 import { type ObservedPod, observePod } from "../pods/observed-pod.ts";
@@ -137,6 +138,20 @@ describe("the Secret of a session's pod", () => {
     expect(await look()).toMatchObject({ type: "refused", why: "not-ours" });
     expect(secret()).toBe(before);
     expect(cluster.pod.gates).toEqual(["gastown.io/certificate"]);
+  });
+
+  it("is waited for while another pod owns it, and alarms nobody: its Deployment has replaced that pod", async () => {
+    const logged: string[] = [];
+    const logger = { ...silentLogger, warn: () => logged.push("warn"), error: () => logged.push("error") } as Logger;
+    const deps = { secrets: cluster, notes: cluster, ca: () => ca, clock, logger };
+    reconciler = new CertificateReconciler(deps, { trustDomain: "town.example" });
+    await look();
+    cluster.change("agent-one-tls", { owners: [{ kind: "Pod", name: "agent-before", uid: "u0" }] });
+    const before = secret();
+    expect(await look()).toMatchObject({ type: "refused", why: "other-owner" });
+    expect([secret(), logged]).toEqual([before, ["warn"]]);
+    cluster.secrets.delete("agent-one-tls");
+    expect(await look()).toMatchObject({ type: "current" });
   });
 
   it("stays as another replica has just written it: the slower one's write is refused", async () => {

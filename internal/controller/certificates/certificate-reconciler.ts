@@ -118,10 +118,7 @@ export class CertificateReconciler {
       case "wait":
         return { type: "waiting", why: action.why, again: { inMs: LOOK_AGAIN_MS } };
       case "refuse":
-        this.#deps.logger.error(
-          { namespace, secret: session.secretName, session: session.sessionId, why: action.why },
-          "a Secret of this name is not ours: the session gets no certificate",
-        );
+        this.#tellRefused(session, action.why);
         return { type: "refused", why: action.why, again: { inMs: REFUSED_AGAIN_MS } };
     }
   }
@@ -170,6 +167,15 @@ export class CertificateReconciler {
     }
     this.#deps.logger.info({ ...fields, serial: serialOf(data) }, "certificate issued");
     this.#deps.onIssued?.(action.why);
+  }
+
+  /** That of another pod is gone soon after that pod, when a Deployment has replaced it; one that is not ours stays. */
+  #tellRefused({ pod: { namespace }, secretName: secret, sessionId: session }: CertifiedSession, why: string): void {
+    const { logger } = this.#deps;
+    const fields = { namespace, secret, session, why };
+    if (why === "other-owner")
+      logger.warn(fields, "another object owns the session's Secret: no certificate until it is gone");
+    else logger.error(fields, "a Secret of this name is not ours: the session gets no certificate");
   }
 
   async #announce({ pod }: CertifiedSession, note: PodNote, signal: AbortSignal): Promise<void> {
