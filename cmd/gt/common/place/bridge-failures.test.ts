@@ -19,6 +19,13 @@ it("names the control plane that cannot be reached", () => {
   });
 });
 
+it("says how to act for a project that the token's issuer may act for", () => {
+  const denied = new DomainError("denied", "the token's issuer may not act for this project", {
+    fields: { token: "project" },
+  });
+  expect(explainFailure(denied, call)).toMatchObject({ fields: { hint: expect.stringContaining("--project") } });
+});
+
 it("names the control plane that does not answer, and leaves other ends of a wait as they are", () => {
   const silent = new DomainError("deadline", "the operation timed out");
   expect(explainFailure(silent, call)).toMatchObject({

@@ -114,7 +114,8 @@ const TOKEN_HINTS: Readonly<Record<string, string>> = {
 
 function tokenRefused(err: DomainError) {
   const fault = err.fields["token"];
-  if (err.kind !== "unauthenticated" || typeof fault !== "string") return undefined;
+  const isRefused = err.kind === "unauthenticated" || err.kind === "denied";
+  if (!isRefused || typeof fault !== "string") return undefined;
   return { hint: TOKEN_HINTS[fault] ?? "gt token prints one that a control plane accepts" };
 }
 
