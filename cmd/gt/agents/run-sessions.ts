@@ -25,7 +25,7 @@ export async function runSessions(
 function table(sessions: readonly GetSessionResponse[]): readonly string[] {
   const cells = ({ sessionId, agent, provider, status, reason, repoPath }: GetSessionResponse) => {
     const how = reason === "" ? statusWord(status) : `${statusWord(status)} (${reason})`;
-    return [sessionId, agent || "-", provider, how, repoPath].map(plainText);
+    return [sessionId, agent || "-", provider || "-", how, repoPath].map(plainText);
   };
   return alignedTable([["SESSION", "AGENT", "PROVIDER", "STATUS", "FOLDER"], ...sessions.map(cells)]);
 }
