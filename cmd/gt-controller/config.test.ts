@@ -25,6 +25,12 @@ describe("the command line of gt-controller", () => {
     expect(readConfig(["check", "--config", "d.yaml"], env)).toMatchObject({ type: "check", configFile: "d.yaml" });
   });
 
+  it("only reports of the CA's replacement where that is asked for", () => {
+    const rotate = ["rotate-ca", "--config", "c.yaml"];
+    expect(readConfig(rotate, {})).toMatchObject({ type: "rotate-ca", onlyReport: false });
+    expect(readConfig([...rotate, "--progress"], {})).toMatchObject({ type: "rotate-ca", onlyReport: true });
+  });
+
   it("has the log level of the flag, and without it none, so that the file's applies", () => {
     const serve = ["--config", "c.yaml"];
     expect(readConfig([...serve, "--log-level", "debug"], {})).toMatchObject({ type: "serve", logLevel: "debug" });

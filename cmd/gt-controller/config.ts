@@ -32,7 +32,8 @@ export type Command =
   | (ClusterFlags & { readonly type: "serve" | "check"; readonly podName: string })
   /** `project`: undefined: the project of the first namespace. */
   | (ClusterFlags & { readonly type: "init-ca"; readonly project: string | undefined })
-  | (ClusterFlags & { readonly type: "rotate-ca" })
+  /** `onlyReport`: begins nothing. */
+  | (ClusterFlags & { readonly type: "rotate-ca"; readonly onlyReport: boolean })
   | (ClusterFlags & { readonly type: "uninstall"; readonly timeoutMs: number; readonly isHook: boolean });
 
 const LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error", "silent"];
@@ -49,6 +50,7 @@ const specs = {
   project: { type: "string" },
   timeout: { type: "duration" },
   hook: { type: "boolean" },
+  progress: { type: "boolean" },
 } as const;
 
 /**
@@ -79,7 +81,7 @@ export function readConfig(argv: readonly string[], env: Env): Command {
   };
   if (type === "serve" || type === "check") return { type, ...flags, podName: env["GT_POD_NAME"] || hostname() };
   if (type === "init-ca") return { type, ...flags, project: values.project };
-  if (type === "rotate-ca") return { type, ...flags };
+  if (type === "rotate-ca") return { type, ...flags, onlyReport: values.progress ?? false };
   return { type, ...flags, timeoutMs: values.timeout ?? 240_000, isHook: values.hook ?? false };
 }
 

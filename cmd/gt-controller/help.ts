@@ -26,7 +26,8 @@ init-ca:
 
 rotate-ca:
   Creates the next CA, unless next.crt and next.key are in the CA's Secret. The leading replica takes each step once every
-  sidecar has followed the previous one; the old CA is accepted for ca.keep_previous longer. Run it again to see the progress.
+  sidecar has followed the previous one; the old CA is accepted for ca.keep_previous longer.
+  --progress          begin nothing, only report; without it a replacement that is complete is followed by another
 
 uninstall:
   --client NAME       as for init-ca

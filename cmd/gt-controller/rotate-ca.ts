@@ -10,8 +10,8 @@ import type { CommandContext } from "./context.ts";
 import { openCluster, readConfigFile } from "./open-cluster.ts";
 
 /**
- * Begins the replacement of the CA by one write, unless one is under way; the replica that leads does the rest. Prints
- * where it is.
+ * Begins the replacement of the CA by one write, unless one is under way or only a report is wanted; the replica that
+ * leads does the rest. Prints where it is.
  */
 export async function rotateCa(
   { clock, logger, signal, out }: CommandContext,
@@ -24,12 +24,19 @@ export async function rotateCa(
   const secret = await secrets.get(namespace, name, signal);
   if (secret === undefined) throw new DomainError("not-found", `there is no Secret ${namespace}/${name}`);
   const now = clock.now();
+  const see = printable`see      kubectl -n ${namespace} describe secret ${name}`;
+  if (command.onlyReport) {
+    const { state } = readCaSecret(secret.data, now);
+    out.line(printable`${state.type === "steady" ? "at rest" : "under way"}  ${textOf(state, keepPreviousMs)}`);
+    out.line(see);
+    return 0;
+  }
   const begun = await introduceSuccessor(secret.data, { trustDomain: settings.trustDomain, now });
   if (begun !== secret.data) await secrets.patch(namespace, name, changesOf(secret.data, begun), secret, signal);
   out.line(
     printable`${begun === secret.data ? "under way" : "begun"}  ${textOf(readCaSecret(begun, now).state, keepPreviousMs)}`,
   );
-  out.line(printable`see      kubectl -n ${namespace} describe secret ${name}`);
+  out.line(see);
   return 0;
 }
 

@@ -262,6 +262,7 @@ describe("the controller on a real cluster, its agents in a namespace that enfor
       };
       const sessions = ["two", "four"];
       const early = CallLoad.begin([pair.first, pair.second], sessions);
+      expect(await made.command("rotate-ca", undefined, ["--progress"])).toMatch(/^at rest +steady/);
       expect(await made.command("rotate-ca")).toMatch(/^begun +introducing/);
       expect(await made.command("rotate-ca")).toMatch(/^under way/);
       await until("the new CA to sign", WAIT_MS, () => isPhase("reissuing"), pair.first.log);
