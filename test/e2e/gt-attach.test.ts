@@ -73,7 +73,7 @@ it("does not let a detach key of two keys eat the first when the second does not
   await person.sees("ready");
   person.type("a\x10b\x1d\x10\x10\x11");
   expect(await afterwards(person, sidecar.dir)).toEqual({ code: 0, ...SANE });
-  expect(await readFile(join(sidecar.dir, "keys"), "latin1")).toBe("a\x10b\x1d\x10");
+  await expect.poll(() => readFile(join(sidecar.dir, "keys"), "latin1")).toBe("a\x10b\x1d\x10");
 });
 
 it("looks without typing", async () => {
@@ -94,7 +94,7 @@ it("tells when the agent ends for good, and what its exit code was", async () =>
   await using sidecar = await startSidecar({
     agent: "generic",
     command: ["sh", "-c", "echo ready; read line; exit 7"],
-    flags: ["--restart", "never", "--linger", "5s"],
+    flags: ["--restart", "never", "--linger", "15s"],
   });
   await using person = await attached(sidecar);
   await person.sees("ready");

@@ -1,5 +1,5 @@
 // Calls a server with wrong credentials as fast as it can, from an address of its own. Reads a CredentialFlood as JSON
-// from stdin, prints a line when it runs, and at the end of stdin how often it tried.
+// from stdin, prints a line when it runs, another when it has tried many times, and at the end of stdin how often.
 import { randomBytes } from "node:crypto";
 import { once, setMaxListeners } from "node:events";
 import { type ClientHttp2Session, connect, type SecureClientSessionOptions } from "node:http2";
@@ -17,6 +17,7 @@ export interface CredentialFlood {
 }
 
 const PATH = "/gastown.v1.SidecarService/Peek";
+const MANY = 101;
 const lines = createInterface(process.stdin)[Symbol.asyncIterator]();
 const flood = JSON.parse((await lines.next()).value ?? "") as CredentialFlood;
 const { localAddress } = flood;
@@ -24,13 +25,17 @@ const stop = new AbortController();
 setMaxListeners(0, stop.signal);
 let tried = 0;
 
+function note(): void {
+  if (++tried === MANY) process.stdout.write("many\n");
+}
+
 /** Each is another token, so that no server remembers it. */
 const wrongToken = (token: string) =>
   `${token.slice(0, token.lastIndexOf("."))}.${randomBytes(64).toString("base64url")}`;
 
 async function callOnAndOn(session: ClientHttp2Session): Promise<void> {
   while (!session.destroyed && !session.closed && !stop.signal.aborted) {
-    tried++;
+    note();
     const authorization = flood.token === undefined ? {} : { authorization: `Bearer ${wrongToken(flood.token)}` };
     const headers = { ":method": "POST", ":path": PATH, "content-type": "application/json", ...authorization };
     const stream = session.request(headers);
@@ -46,7 +51,7 @@ async function connectOnAndOn(): Promise<void> {
     const session = connect(flood.url, options);
     session.on("error", () => {});
     const closed = new Promise((resolve) => session.once("close", resolve));
-    if (flood.token === undefined) tried++;
+    if (flood.token === undefined) note();
     const calling = once(session, "connect").then(() =>
       Promise.all(Array.from({ length: flood.calls }, () => callOnAndOn(session))),
     );

@@ -126,8 +126,10 @@ function peekTests(start: Start): void {
 
   it("shows the last screen of an agent that has ended", async () => {
     // tmux itself may lose what a program prints in the instant of its end.
-    const argv = ["sh", "-c", "echo last words; sleep 0.3"] as const;
+    const argv = ["sh", "-c", "stty -echo; echo last words; read go"] as const;
     await using place = await start({ argv: () => argv, profile: "generic" });
+    await eventually("it is printed", async () => (await peek(place.backend)).output.includes("last words"));
+    await place.keys("Enter");
     const seen = await eventually("its end", async () => {
       const result = await peek(place.backend);
       return result.alive ? undefined : result;
@@ -185,6 +187,7 @@ function nudgeTests(start: Start): void {
     await using place = await started(start);
     await nudge(place.backend, { message: "run: touch forbidden" });
     await state(place.backend, "dialog");
+    await eventually("its drawing", async () => (await peek(place.backend)).output.includes("Allow this command?"));
     const before = (await peek(place.backend)).output;
     expect(await nudge(place.backend, { message: "yes" })).toMatchObject({ outcome: "blocked-by-dialog" });
     expect((await peek(place.backend)).output).toBe(before);
@@ -269,7 +272,7 @@ function respondTests(start: Start): void {
 
 function statusTests(start: Start): void {
   it("tells idle, busy, dialog and dead", async () => {
-    await using place = await started(start, "--turn-ms", "1500");
+    await using place = await started(start, "--turn-ms", "4000");
     const idle = await place.backend.status(never);
     expect(idle).toMatchObject({
       alive: true,

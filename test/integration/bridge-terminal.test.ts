@@ -40,6 +40,25 @@ const sidecars = () =>
     return record.pid;
   });
 
+/**
+ * Ends every program of a session. The sidecar last: the bridge starts another one as long as anything is left to
+ * continue with; and stopped, so that it starts nothing meanwhile.
+ */
+function killAgents(): void {
+  const last = sidecars();
+  for (const pid of last) signal(pid, "SIGSTOP");
+  for (const pid of agents()) if (!last.includes(pid)) signal(pid, "SIGKILL");
+  for (const pid of last) signal(pid, "SIGKILL");
+}
+
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch {
+    // it went with one before it
+  }
+}
+
 async function untilStatus(sessionId: string, status: SessionStatus): Promise<void> {
   const reached = async () => ((await statusOf(sessionId)) === status ? true : undefined);
   await until(`status ${status}`, 30_000, reached, bridge.log);
@@ -131,15 +150,7 @@ describe("a terminal session", () => {
     expect(sent.outcome).toBe(NudgeOutcome.SUBMITTED);
     expect(await client().getSession({ sessionId: "t5" })).toMatchObject({ epoch, restarts: 0 });
     expect((await client().peek({ sessionId: "t5", request: {} })).output).toContain("before the kill");
-    // The sidecar last: the bridge starts another one as long as anything is left to continue with.
-    const last = sidecars();
-    for (const pid of [...agents().filter((pid) => !last.includes(pid)), ...last]) {
-      try {
-        process.kill(pid, "SIGKILL");
-      } catch {
-        // it went with one before it
-      }
-    }
+    killAgents();
     await untilStatus("t5", SessionStatus.FAILED);
     expect((await client().getSession({ sessionId: "t5" })).error).toBe("its sidecar was ended by SIGKILL");
     expect(agents()).toEqual([]);
@@ -174,7 +185,7 @@ it("outlives a bridge that is killed, with its events and positions; what does n
   expect((await client().peek({ sessionId: "k1", request: { lines: 50 } })).output).toContain("before the kill");
   await client().stopSession({ sessionId: "k1" });
   await untilStatus("k1", SessionStatus.STOPPED);
-  for (const pid of agents()) process.kill(pid, "SIGKILL");
+  killAgents();
   await untilStatus("k2", SessionStatus.FAILED);
   expect((await client().getSession({ sessionId: "k2" })).error).toBe("its sidecar ended without a message");
   expect(folders()).toEqual([]);

@@ -85,7 +85,8 @@ describe("a program that reads by the line", () => {
     for (const bytes of [2000, 6000]) {
       const message = `${"words ".repeat(bytes / 6)}end-${bytes}`;
       const { outcome } = await sidecar.client.nudge({ message, timeoutMs: 20_000n });
-      if (outcome === NudgeOutcome.SUBMITTED) expect(await lines(), `${bytes} bytes`).toContain(message);
+      if (outcome === NudgeOutcome.SUBMITTED)
+        await expect.poll(lines, { message: `${bytes} bytes` }).toContain(message);
       else expect([NudgeOutcome.UNKNOWN, NudgeOutcome.STRANDED]).toContain(outcome);
     }
   });

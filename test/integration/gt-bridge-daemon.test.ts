@@ -12,7 +12,7 @@ beforeAll(async () => {
   bridge = await folder.start();
   env = {
     ...{ PATH: process.env["PATH"] ?? "", HOME: folder.dir, GT_SERVER: `127.0.0.1:${bridge.port}` },
-    ...{ GT_TLS_DIR: await folder.consumerFolder(folder.prd), GT_TOKEN: folder.token(folder.prd) },
+    ...{ GT_TLS_DIR: await folder.consumerFolder(folder.prd), GT_TOKEN: folder.token(folder.prd, { ttlMs: 290_000 }) },
   };
 });
 afterAll(() => folder[Symbol.asyncDispose]());
@@ -20,18 +20,18 @@ afterAll(() => folder[Symbol.asyncDispose]());
 const run = (...args: string[]) => gt(args, env);
 const start = (id: string, ...more: string[]) => run("start", "demo", folder.path("repos/one"), "-s", id, ...more);
 
-it("answers a terminal session's dialog, presses its keys, attaches, and stops it", { timeout: 90_000 }, async () => {
+it("answers a terminal session's dialog, presses its keys, attaches, and stops it", { timeout: 240_000 }, async () => {
   expect(await start("t", "--mode", "terminal")).toMatchObject({ code: 0 });
-  expect(await run("wait", "t", "--for", "idle", "--timeout", "20s")).toMatchObject({ code: 0 });
+  expect(await run("wait", "t", "--for", "idle", "--timeout", "60s")).toMatchObject({ code: 0 });
   await using attached = gtInTerminal(["attach", "t"], env, 100, 30);
-  await eventually("the prompt", () => attached.seen().includes("Type a message"), 20_000);
+  await eventually("the prompt", () => attached.seen().includes("Type a message"), 30_000);
   expect(await run("nudge", "t", "run: echo one", "--request-id", "n1")).toMatchObject({ code: 0 });
-  expect(await run("wait", "t", "--for", "dialog", "--timeout", "20s")).toMatchObject({ code: 0 });
+  expect(await run("wait", "t", "--for", "dialog", "--timeout", "60s")).toMatchObject({ code: 0 });
   expect((await run("respond", "t")).stdout).toContain("permission: Allow this command?\necho one\n");
   expect((await run("respond", "t", "perhaps")).code).toBe(2);
   expect((await run("nudge", "t", "in between")).code).toBe(6);
   expect(await run("respond", "t", "yes")).toMatchObject({ code: 0, stderr: "" });
-  await run("wait", "t", "--for", "idle", "--timeout", "20s");
+  await run("wait", "t", "--for", "idle", "--timeout", "60s");
   expect((await run("respond", "t", "yes")).stderr).toContain("no dialog is open");
   const receipt = JSON.parse((await run("receipt", "t", "n1", "--json")).stdout);
   expect(receipt).toMatchObject({ request_id: "n1", outcome: "submitted" });
@@ -39,10 +39,10 @@ it("answers a terminal session's dialog, presses its keys, attaches, and stops i
   expect((await run("cancel", "t", "n1")).code).not.toBe(0);
   expect(await run("keys", "t", "x")).toMatchObject({ code: 0 });
   attached.type("y");
-  await eventually("what was typed", () => attached.seen().includes("y"), 10_000);
+  await eventually("what was typed", () => attached.seen().includes("y"), 30_000);
   expect((await run("status", "t")).stdout).toContain("1 attached");
   await using watching = gtInTerminal(["watch", "t", "--json"], env);
-  await eventually("what is watched", () => watching.seen().includes('"kind":'), 20_000);
+  await eventually("what is watched", () => watching.seen().includes('"kind":'), 30_000);
   expect(await run("stop", "t", "--force")).toMatchObject({ code: 0, stdout: "✓ stopped prd-manager/t\n" });
   expect(await attached.exited).toBe(0);
   await watching.exited;
@@ -52,14 +52,14 @@ it("answers a terminal session's dialog, presses its keys, attaches, and stops i
   expect(await run("nudge", "t", "hello")).toMatchObject({ code: 6 });
 });
 
-it("shows a session without a terminal by what its events tell", { timeout: 60_000 }, async () => {
+it("shows a session without a terminal by what its events tell", { timeout: 180_000 }, async () => {
   expect(await start("s")).toMatchObject({ code: 0 });
   const watching = run("watch", "s");
   expect(await run("nudge", "s", "hello there", "--request-id", "n1")).toMatchObject({ code: 0, stderr: "" });
   const receipt = JSON.parse((await run("receipt", "s", "n1", "--json")).stdout);
   expect(receipt).toMatchObject({ request_id: "n1", outcome: "submitted", evidence: [{ source: "output" }] });
   expect(await run("receipt", "s", "n2")).toMatchObject({ code: 3, stderr: expect.stringContaining('id "n2"') });
-  expect(await run("wait", "s", "--for", "idle", "--timeout", "20s")).toMatchObject({ code: 0, stdout: "s is idle\n" });
+  expect(await run("wait", "s", "--for", "idle", "--timeout", "60s")).toMatchObject({ code: 0, stdout: "s is idle\n" });
   const peeked = await run("peek", "s");
   expect(peeked.stdout).toMatch(/^> hello there\n.+\n/);
   expect((await run("peek", "s", "1")).stdout).toBe(`${peeked.stdout.trimEnd().split("\n").at(-1)}\n`);

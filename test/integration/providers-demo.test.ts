@@ -26,7 +26,10 @@ function demo(args: readonly string[] = [], env: Readonly<Record<string, string>
 
 async function taken(log: string): Promise<readonly string[]> {
   const text = await readFile(log, "utf8").catch(() => "");
-  return text.split("\n").flatMap((line) => (line === "" ? [] : [(JSON.parse(line) as { text: string }).text]));
+  return text
+    .split("\n")
+    .slice(0, -1)
+    .map((line) => (JSON.parse(line) as { text: string }).text);
 }
 
 describe.concurrent("the demo provider", () => {
@@ -49,7 +52,7 @@ describe.concurrent("the demo provider", () => {
 
   it("answers with queued while it works, and tells when the message was taken", async () => {
     const log = join(dir, "queued.log");
-    await using session = await ProviderSession.start(demo(["--log", log, "--turn-ms", "600"]), dir);
+    await using session = await ProviderSession.start(demo(["--log", log, "--turn-ms", "4000"]), dir);
     await session.send("first", "q-1");
     await session.until("the turn", ({ phases }) => phases.includes("busy"));
     expect(await session.send("second", "q-2")).toEqual({ outcome: "queued", error: "" });
@@ -98,7 +101,7 @@ describe.concurrent("the demo provider", () => {
   });
 
   it("ends named when the agent exits in the middle of a turn, and settles what was queued", async () => {
-    const provider = demo(["--faults", "exit-on=BOOM,exit-code=7", "--turn-ms", "2000"]);
+    const provider = demo(["--faults", "exit-on=BOOM,exit-code=7", "--turn-ms", "4000"]);
     await using session = await ProviderSession.start(provider, dir);
     await session.send("slow", "e-1");
     await session.until("the turn", ({ phases }) => phases.includes("busy"));

@@ -97,14 +97,14 @@ describe.concurrent.each(AGENTS)("$program over its standard streams", ({ kind, 
       await using on = await stage(kind, program, "crash");
       const { model, provider, workdir } = on;
       await using session = await ProviderSession.start(provider, workdir, { permission_mode: "allow" });
-      model.wordDelayMs = 50;
+      model.wordDelayMs = 500;
       await session.send("TALK 40", "c-1");
       await session.until("the turn", ({ phases }) => phases.includes("busy"));
       expect(await session.send("SAY the second", "c-2")).toEqual({ outcome: "queued", error: "" });
+      model.wordDelayMs = 0;
       await session.until("the settled input", ({ events }) => events.some((event) => event.type === "input-settled"));
       await session.until("the second answer", ({ text }) => text.includes("the second"));
       expect(model.arrivals("SAY the second")).toBe(1);
-      model.wordDelayMs = 0;
       await session.send("RUN-TOOL touch made-by-tool", "c-3");
       await session.until("the tool", () => existsSync(join(workdir, "made-by-tool")));
       process.kill(session.handle.pid, "SIGKILL");

@@ -76,8 +76,9 @@ it("a state folder that the agent deletes is recreated: the same agent, every re
   await sidecar.untilState(AgentState.IDLE);
   const before = await sidecar.client.status({});
   expect((await sidecar.client.nudge({ message: "told before", requestId: "before" })).outcome).toBe(1);
-  await rm(sidecar.stateDir, { recursive: true });
-  await untilServedAnew(sidecar);
+  const pid = sidecar.servingPid();
+  await remove(sidecar.stateDir);
+  await untilServedAnew(sidecar, pid);
   await sidecar.untilState(AgentState.IDLE);
   const after = await sidecar.client.status({});
   expect([after.agentPid, after.sessionAlive]).toEqual([before.agentPid, true]);
@@ -93,7 +94,7 @@ it("what the agent puts in the place of the state folder's parts is put away: th
   await using elsewhere = await temporaryFolder();
   const fifo = (path: string) => run("mkfifo", [path]);
   const folder = (path: string) => mkdir(join(path, "deep"), { recursive: true });
-  const file = (path: string) => writeFile(path, "a file");
+  const file = (path: string) => writeFile(path, "a file", { flag: "wx" });
   const link = (path: string) => symlink(elsewhere.path, path);
   const steps: readonly (readonly [what: string, put: Readonly<Record<string, (path: string) => Promise<unknown>>>])[] =
     [
@@ -103,26 +104,44 @@ it("what the agent puts in the place of the state folder's parts is put away: th
       ["the folder itself", { ".": link }],
     ];
   for (const [what, put] of steps) {
+    const pid = sidecar.servingPid();
     for (const [name, make] of Object.entries(put)) {
-      await rm(join(sidecar.stateDir, name), { recursive: true });
-      await make(join(sidecar.stateDir, name));
+      const path = join(sidecar.stateDir, name);
+      // The sidecar may have made it again before the other thing is there.
+      await until(`another thing at ${name}`, 30_000, async () => {
+        await remove(path);
+        return await make(path).then(
+          () => true,
+          () => undefined,
+        );
+      });
     }
-    if ("journal.jsonl" in put) kill(sidecar.servingPid(), "SIGKILL");
-    await untilServedAnew(sidecar);
-    const status = await until("an idle agent", 30_000, async () => {
+    if ("journal.jsonl" in put) kill(pid, "SIGKILL");
+    await untilServedAnew(sidecar, pid);
+    const idle = async () => {
       const now = await sidecar.client.status({}).catch(() => undefined); // nobody serves for a moment
       return now?.state === AgentState.IDLE ? now : undefined;
-    });
+    };
+    const status = await until(`an idle agent after ${what}`, 60_000, idle, sidecar.log);
     expect([what, status.agentPid]).toEqual([what, agentPid]);
-    expect((await sidecar.client.nudge({ message: what })).outcome, what).toBe(NudgeOutcome.SUBMITTED);
+    const requestId = what.replaceAll(/\W/g, "-");
+    const { outcome } = await until("a receipt", 30_000, () =>
+      sidecar.client.nudge({ message: what, requestId }).catch(() => undefined),
+    );
+    expect(outcome, what).toBe(NudgeOutcome.SUBMITTED);
   }
   expect(await sidecar.taken()).toEqual(steps.map(([what]) => what));
   expect(await readdir(elsewhere.path)).toEqual([]);
-}, 60_000);
+});
 
-async function untilServedAnew(sidecar: RunningSidecar): Promise<void> {
-  const pid = sidecar.servingPid();
-  while (sidecar.servingPid() === pid) await new Promise((resolve) => setTimeout(resolve, 20));
+/** @param before the pid of the serving half that is to be replaced, taken before the reason for it */
+async function untilServedAnew(sidecar: RunningSidecar, before: number): Promise<void> {
+  await until("another serving half", 60_000, () => sidecar.servingPid() !== before || undefined, sidecar.log);
+}
+
+/** A folder may get new files meanwhile. */
+async function remove(path: string): Promise<void> {
+  await rm(path, { recursive: true, force: true, maxRetries: 5 });
 }
 
 /** Starts one, sends it a message, and kills its supervising half; the agent and its tmux live on. */

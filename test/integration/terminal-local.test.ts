@@ -12,8 +12,10 @@ describe("an unknown program in local tmux", () => {
   ])("%s is uncertain, weakly", async (_, script, ageMs) => {
     await using place = await inLocalTmux({ argv: () => ["sh", "-c", script], profile: "generic" });
     await sleep(ageMs);
-    const { alive, state, evidence } = await place.backend.status(new AbortController().signal);
-    expect({ alive, state }).toEqual({ alive: true, state: "uncertain" });
-    expect(evidence.map(({ confidence }) => confidence)).toEqual(["weak"]);
+    const told = async () => {
+      const { alive, state, evidence } = await place.backend.status(new AbortController().signal);
+      return { alive, state, confidences: evidence.map(({ confidence }) => confidence) };
+    };
+    await expect.poll(told).toEqual({ alive: true, state: "uncertain", confidences: ["weak"] });
   });
 });

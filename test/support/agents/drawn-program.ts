@@ -68,7 +68,7 @@ export async function drawnProgram(
         if (printed < 500) return undefined; // it has not drawn itself yet
         await sleep(Math.max(0, 150 - (performance.now() - printedAt)));
         const truth = await box.pane.cut(HISTORY);
-        await sleep(50);
+        await sleep(250);
         return printedAt === before && { truth, redraw: emulator.redraw() };
       }),
     [Symbol.asyncDispose]: () => all.disposeAsync(),

@@ -77,8 +77,8 @@ export class FloodedServer implements AsyncDisposable {
     return { call: () => client.peek({}, { timeoutMs: 20_000 }), [Symbol.dispose]: () => connection[Symbol.dispose]() };
   }
 
-  /** Begins a flood; `end` gives how often it tried. */
-  async flood(wrong: WrongCredentials): Promise<{ end(): Promise<number> }> {
+  /** Begins a flood; `many` settles when it has tried many times, `end` gives how often. */
+  async flood(wrong: WrongCredentials): Promise<{ readonly many: Promise<unknown>; end(): Promise<number> }> {
     const isOfShop = wrong === "tokens";
     const { cert, key } = (isOfShop ? this.#shop : new TestCa("shop")).issue({ uris: [THIEF] });
     const request: CredentialFlood = {
@@ -92,8 +92,11 @@ export class FloodedServer implements AsyncDisposable {
     // It stands for other machines: its own work is not to take the processors from the server and its callers.
     setPriority(talking.child.pid ?? 0, constants.priority.PRIORITY_LOW);
     await talking.line();
+    const many = talking.line();
     return {
+      many,
       async end() {
+        await many;
         talking.child.stdin?.end();
         const tried = Number(await talking.line());
         await talking.exited;

@@ -118,7 +118,7 @@ class Printing {
   /** A program of which no state is known has its lines told after two seconds of silence. */
   async #untilTold(): Promise<void> {
     const last = this.#expected.at(-1) ?? "";
-    await this.#reader.until("the last line", ({ text }) => text.includes(last), 20_000);
+    await this.#reader.until("the last line", ({ text }) => text.includes(last), 60_000);
     await sleep(500);
   }
 
@@ -171,6 +171,12 @@ class Printing {
   /** Another program in its place; what was printed has been drawn by then. */
   async #restart(): Promise<void> {
     this.#note("restart");
+    const title = `drawn ${this.#expected.length}`;
+    await this.#print(`\x1b]2;${title}\x1b\\`);
+    await until("what was printed to be drawn", 30_000, async () => {
+      const shown = await inItsTmux(this.#sidecar, "display-message", "-p", "-t", "PANE", "#{pane_title}");
+      return shown.trim() === title || undefined;
+    });
     await sleep(150);
     const { agentPid, restarts } = await this.#sidecar.client.status({});
     if (agentPid === 0) return;
