@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { CaSandbox, PASSPHRASE } from "../support/bridge/bridge-ca.ts";
+import { requireMountNamespace } from "../support/cluster/two-containers.ts";
 
 const FAILING = fileURLToPath(new URL("../fakes/failing-files-main.ts", import.meta.url));
 
@@ -171,7 +172,8 @@ describe("a system that refuses to write", () => {
     KILLS_MS,
   );
 
-  it.runIf(process.getuid?.() === 0)("a full disk is reported, and has none of our files afterwards", async () => {
+  it("a full disk is reported, and has none of our files afterwards", async (context) => {
+    requireMountNamespace(context);
     const folder = await fresh();
     const ran = await sandbox.sh(
       `mkdir disk
