@@ -1,0 +1,95 @@
+import { closeSync, constants, fstatSync, openSync, realpathSync } from "node:fs";
+import { HAS_PROC, namePlace, OddFileError, openChecked, placeOf } from "./open-below.ts";
+
+const MAX_PART_BYTES = 255;
+
+/**
+ * The parts of an absolute path, with at most one `/` at its end. Nothing is normalised, decoded or folded. Undefined
+ * for `/` itself, and when a part is no plain name: empty, `.`, `..`, over 255 bytes, with a control character or a
+ * lone surrogate.
+ */
+export function plainParts(path: string): readonly string[] | undefined {
+  const [before, ...parts] = path.replace(/(?<=.)\/$/, "").split("/");
+  return before === "" && parts.length > 0 && parts.every(isPlainName) ? parts : undefined;
+}
+
+function isPlainName(part: string): boolean {
+  const isName = part !== "" && part !== "." && part !== ".." && part.isWellFormed() && !/\p{Cc}/u.test(part);
+  return isName && Buffer.byteLength(part) <= MAX_PART_BYTES;
+}
+
+/**
+ * A folder that is held by a descriptor, and what lies below it: each part of a way is looked up in the folder before
+ * it, and none is followed if it is a link, not even one that took the place of a folder meanwhile.
+ *
+ * Without /proc (macOS) the whole path is resolved at once and refused if it contains a link; what leads there may
+ * change meanwhile.
+ */
+export class RootedWalk implements Disposable {
+  readonly #fd: number;
+  readonly #real: string;
+
+  /** Holds the folder at `root`, whose own path may lead over links. @throws as `openSync` */
+  constructor(root: string) {
+    this.#fd = openSync(root, constants.O_RDONLY | constants.O_DIRECTORY);
+    this.#real = HAS_PROC ? root : realpathSync(root);
+  }
+
+  /** The descriptor of the root, which ends with this walk: to compare it with another, by device and inode. */
+  get root(): number {
+    return this.#fd;
+  }
+
+  /**
+   * The descriptor of the folder at `parts`, which come from `plainParts`; the root itself when there are none. The
+   * caller closes it.
+   * @throws OddFileError for a link, or another kind of file; else as `openSync`
+   */
+  openFolder(parts: readonly string[]): number {
+    if (!HAS_PROC) return openFolderByPath(this.#resolve(parts));
+    let fd = namePlace(`${placeOf(this.#fd)}/.`, "folder");
+    for (const part of parts) {
+      try {
+        const next = namePlace(placeOf(fd, part), "folder");
+        closeSync(fd);
+        fd = next;
+      } catch (err) {
+        closeSync(fd);
+        throw err;
+      }
+    }
+    return fd;
+  }
+
+  /**
+   * A descriptor to read the plain file at `parts`, of which there is at least one; its owner does not matter. Nothing
+   * is waited for. The caller closes it.
+   * @throws OddFileError for a link, a file with a second name, or another kind; else as `openSync`
+   */
+  openFile(parts: readonly string[]): number {
+    const folder = this.openFolder(parts.slice(0, -1));
+    try {
+      const path = HAS_PROC ? placeOf(folder, parts.at(-1) ?? ".") : this.#resolve(parts);
+      return openChecked(path, "file", constants.O_RDONLY, () => true);
+    } finally {
+      closeSync(folder);
+    }
+  }
+
+  [Symbol.dispose](): void {
+    closeSync(this.#fd);
+  }
+
+  #resolve(parts: readonly string[]): string {
+    const path = [this.#real, ...parts].join("/");
+    if (realpathSync(path) !== path) throw new OddFileError(path, "link");
+    return path;
+  }
+}
+
+function openFolderByPath(path: string): number {
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+  if (fstatSync(fd).isDirectory()) return fd;
+  closeSync(fd);
+  throw new OddFileError(path, "kind");
+}
