@@ -17,7 +17,7 @@ export async function runAgents(given: Given<AgentsFlags>, context: CommandConte
   const { json = false, quiet = false } = given.values;
   const place = readPlace(given.values, context.env);
   if (isControlPlane(place)) return await (await import("./run-sessions.ts")).runSessions(place, given.values, context);
-  const known = await listPlaces(await agentsHere(place, context.clock), place, context.signal);
+  const known = await listPlaces(await agentsHere(place, context), place, context.signal);
   const { out } = context;
   if (json) out.line(PrintableText.json(known.map(agentJson)));
   else if (quiet) for (const one of known) out.line(printable`${one.agent}`);

@@ -54,7 +54,7 @@ function readStatus({ values, positionals }: Given<StatusFlags>, env: CommandCon
 }
 
 async function overview(command: StatusOptions, context: CommandContext): Promise<number> {
-  const deps = await agentsHere(command.place, context.clock);
+  const deps = await agentsHere(command.place, context);
   const known = await listPlaces(deps, command.place, context.signal);
   const rows: StatusRow[] = new Array(known.length);
   const waiting = known.entries();

@@ -14,6 +14,9 @@ it.each([
   ["the folder that tmux makes", seen],
   ["a folder that others may read and not change", { ...seen, path: "/srv/a/s", folder: { ...ours, mode: 0o40_755 } }],
   ["a sticky folder of the system", { ...seen, path: "/tmp/s", folder: { ...ours, uid: 0, mode: 0o41_777 } }],
+  ["tmux's folder, as tmux makes it", { ...seen, socket: { ...socket, mode: 0o140_660 } }],
+  ["tmux's folder, with a client attached", { ...seen, socket: { ...socket, mode: 0o140_770 } }],
+  ["any private folder", { ...seen, path: "/srv/a/s", socket: { ...socket, mode: 0o140_660 } }],
 ])("trusts a socket of one's own in %s", (_, what) => {
   expect(distrust(what)).toBeUndefined();
 });
@@ -30,7 +33,25 @@ it.each([
     "others may use /srv/a",
   ],
   ["another user's socket", { socket: { ...socket, uid: 7 } }, "it belongs to user 7"],
-  ["a socket that all may use", { socket: { ...socket, mode: 0o140_666 } }, "others may use it (mode 666)"],
+  [
+    "a socket that all may use in a folder that all may enter",
+    { path: "/srv/a/s", folder: { ...ours, mode: 0o40_755 }, socket: { ...socket, mode: 0o140_666 } },
+    "others may use it (mode 666)",
+  ],
+  [
+    "a socket for a group that may enter tmux's folder",
+    { folder: { ...ours, mode: 0o40_710 }, socket: { ...socket, mode: 0o140_660 } },
+    "others may use it (mode 660)",
+  ],
+  [
+    "a socket for a group in a sticky folder of the system",
+    {
+      path: "/tmp/s",
+      folder: { ...ours, uid: 0, mode: 0o41_777 },
+      socket: { ...socket, mode: 0o140_660 },
+    },
+    "others may use it (mode 660)",
+  ],
   ["a file", { socket: { ...socket, isSocket: false } }, "it is not a socket"],
 ])("does not trust %s", (_, change, reason) => {
   expect(distrust({ ...seen, ...change })).toContain(reason);

@@ -15,13 +15,16 @@ export interface FileFacts {
 }
 
 const STICKY = 0o1000;
+const ENTER_BY_OTHERS = 0o011;
 /** Folders of tmux's own: `tmux-UID`. tmux refuses one that others may use in any way. */
 const TMUX_FOLDER = /^tmux-\d+$/;
 
 /**
  * Checks that the tmux server behind a socket is this user's own, because a client obeys its server: another user's
  * could have it read files or run programs. The folder must belong to this user (or be a system folder in which no one
- * may replace the files of others), and the socket to this user alone. False when there is no socket.
+ * may replace the files of others), and so must the socket. tmux makes the sockets of its own folder for its group too
+ * (0660, 0770 while a client is attached) and relies on the folder: the socket's own mode counts only where others may
+ * enter the folder. False when there is no socket.
  * @throws DomainError `denied`, naming what is not trusted and why
  */
 export async function checkTmuxSocket(path: string, uid: number): Promise<boolean> {
@@ -32,7 +35,9 @@ export async function checkTmuxSocket(path: string, uid: number): Promise<boolea
   const reason = distrust({ path, uid, folder, socket });
   if (reason === undefined) return true;
   throw new DomainError("denied", `cannot trust the tmux server at ${path}: ${reason}`, {
-    fields: { hint: "a tmux client obeys its server, so gt uses only your own servers" },
+    fields: {
+      hint: "a tmux client obeys its server, so gt uses only a server that no other user can reach or replace",
+    },
   });
 }
 
@@ -55,7 +60,9 @@ export function distrust(seen: {
   if (open !== 0) return `others may use ${name} (mode ${(folder.mode & 0o777).toString(8)})`;
   if (!socket.isSocket) return "it is not a socket";
   if (socket.uid !== uid) return `it belongs to user ${socket.uid}`;
-  return (socket.mode & 0o022) === 0 ? undefined : `others may use it (mode ${(socket.mode & 0o777).toString(8)})`;
+  const isReachable = folder.uid !== uid || (folder.mode & ENTER_BY_OTHERS) !== 0;
+  if (!isReachable || (socket.mode & 0o022) === 0) return undefined;
+  return `others may use it (mode ${(socket.mode & 0o777).toString(8)})`;
 }
 
 async function facts(path: string, of: "itself" | "target"): Promise<FileFacts | undefined> {

@@ -19,7 +19,8 @@ describe("socketPaths", () => {
   });
 
   it("follows TMUX_TMPDIR, and inside tmux the server we are in", () => {
-    expect(socketPaths({ tmuxTmpdir: "/run/t", uid })).toEqual(["/run/t/tmux-1000/default"]);
+    expect(socketPaths({ tmuxTmpdir: "/usr/../usr", uid })).toEqual(["/usr/tmux-1000/default"]);
+    expect(socketPaths({ tmuxTmpdir: "/not-there", uid })).toEqual(["/tmp/tmux-1000/default"]);
     expect(socketPaths({ tmux: "/run/other/sock,77,0", uid })).toEqual(["/run/other/sock"]);
     expect(socketPaths({ tmux: "", uid })).toEqual(["/tmp/tmux-1000/default"]);
   });

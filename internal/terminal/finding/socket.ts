@@ -63,5 +63,15 @@ function toPath(socket: string, query: SocketQuery): string {
       "invalid",
       `not a tmux socket: ${JSON.stringify(socket)} (write a name as for tmux -L, or a path)`,
     );
-  return join(query.tmuxTmpdir ?? "/tmp", `tmux-${query.uid}`, socket);
+  return join(tmuxFolder(query.tmuxTmpdir), `tmux-${query.uid}`, socket);
+}
+
+/** As tmux chooses it: TMUX_TMPDIR if that exists, else /tmp. */
+function tmuxFolder(tmuxTmpdir: string | undefined): string {
+  if (tmuxTmpdir === undefined || tmuxTmpdir === "") return "/tmp";
+  try {
+    return realpathSync(tmuxTmpdir);
+  } catch {
+    return "/tmp";
+  }
 }

@@ -171,7 +171,7 @@ async function announced(folder: string, lives: () => boolean): Promise<LocalSid
 
 async function openBackend(flags: readonly string[], env: Record<string, string>): Promise<Backend> {
   const place: PlaceConfig = readPlace(parseFlags(PLACE_FLAGS, flags, env).values, env);
-  const deps = await agentsHere(place, systemClock);
+  const deps = await agentsHere(place, { clock: systemClock, note: () => {} });
   const { host, port, localOnly } = place;
   const query = { agent: "toast", localOnly, ...(host && { host }), ...(port && { port }) };
   return (await resolveBackend(query, deps, AbortSignal.timeout(10_000))).backend;

@@ -1,4 +1,5 @@
 import type { Clock } from "../../../../internal/base/clock.ts";
+import { DomainError } from "../../../../internal/base/errors.ts";
 import { runtimeFolder } from "../../../../internal/files/private-folder.ts";
 import type { RunCommand } from "../../../../internal/process/run-command.ts";
 import type { AgentPods } from "../../../../internal/terminal/finding/agent-pods.ts";
@@ -8,11 +9,13 @@ import { socketPaths } from "../../../../internal/terminal/finding/socket.ts";
 import { findTown, type Town } from "../../../../internal/terminal/finding/town.ts";
 import type { OpenDeps } from "../../../../internal/terminal/resolve.ts";
 import { present } from "../command/arguments.ts";
+import type { CommandContext } from "../command/command-context.ts";
 import { openQuickly } from "./open-quickly.ts";
 import type { ClusterConfig, PlaceConfig } from "./place-config.ts";
 import type { TmuxSessions } from "./tmux-sessions.ts";
 
 const BD_TIMEOUT_MS = 5000;
+const CAN_BE_LEFT_OUT: ReadonlySet<DomainError["kind"]> = new Set(["denied", "unavailable"]);
 
 /** An agent at a given host and port is found without any program. */
 const runCommand: RunCommand = async (...call) =>
@@ -27,12 +30,25 @@ export function townOf({ cwd, townRoot }: PlaceConfig): Promise<Town | undefined
   return findTown({ cwd, ...(townRoot !== undefined && { root: townRoot }) });
 }
 
-/** The ways to find and to open agents from here: what `resolveBackend` needs. */
-export async function agentsHere(config: PlaceConfig, clock: Clock): Promise<ResolveDeps & OpenDeps> {
+/**
+ * The ways to find and to open agents from here: what `resolveBackend` needs. A tmux server or a folder of sidecars
+ * that cannot be trusted or does not answer is left out with a note, unless it is the one that was asked for by flag.
+ */
+export async function agentsHere(
+  config: PlaceConfig,
+  { clock, note }: Pick<CommandContext, "clock" | "note">,
+): Promise<ResolveDeps & OpenDeps> {
   const town = await townOf(config);
   const { socket, townSocket, tmux, tmuxTmpdir, uid } = config;
   const bead = beadsHere(config, town);
   const servers = new Map<string, TmuxSessions>();
+  const noted = new Set<string>();
+  const leaveOut = (err: unknown): readonly [] => {
+    if (config.localOnly || !(err instanceof DomainError) || !CAN_BE_LEFT_OUT.has(err.kind)) throw err;
+    if (!noted.has(err.message)) note(`left out: ${err.message}`);
+    noted.add(err.message);
+    return [];
+  };
   const listSessions = async (path: string, signal: AbortSignal) => {
     const { listTmuxSessions } = await import("./tmux-sessions.ts");
     const sessions = await listTmuxSessions(path, config, signal);
@@ -51,12 +67,12 @@ export async function agentsHere(config: PlaceConfig, clock: Clock): Promise<Res
     }),
     lookUpBead: async (ids, signal) =>
       (await import("../../../../internal/terminal/finding/bead.ts")).lookUpBead(ids, bead, signal),
-    listSessions,
+    listSessions: (path, signal) => listSessions(path, signal).catch(leaveOut),
     ...(config.cluster !== undefined && { pods: lazyPods(config.cluster, config.env, clock) }),
-    listSidecars: async () =>
-      (await import("../../../../internal/terminal/finding/local-sidecars.ts")).listLocalSidecars(
-        runtimeFolder(config),
-      ),
+    listSidecars: async () => {
+      const { listLocalSidecars } = await import("../../../../internal/terminal/finding/local-sidecars.ts");
+      return await listLocalSidecars(runtimeFolder(config)).catch(leaveOut);
+    },
     openSidecar: (place) => openQuickly(place, config, clock),
     // These two bring what most calls of gt do not need.
     openSession: async ({ server, sessionId }) => {

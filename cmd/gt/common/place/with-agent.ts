@@ -44,7 +44,7 @@ export async function withAgent<T>(
   use: (found: FoundAgent) => Promise<T>,
 ): Promise<T> {
   if (isControlPlane(config)) return await withSession(config, agent, context, use);
-  const deps = await agentsHere(config, context.clock);
+  const deps = await agentsHere(config, context);
   const { place, backend } = await resolveBackend(agentQuery(config, agent), deps, context.signal);
   await using _closed = backend;
   const name = place.agent === "" ? backend.where : place.agent;

@@ -1,0 +1,108 @@
+import { execFile } from "node:child_process";
+import { chmod, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { spawn as spawnPty } from "@lydell/node-pty";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { demoAgent, inSidecar, privatePlace } from "../support/agents/agent-places.ts";
+import { gt } from "../support/bridge/gt-transcript.ts";
+import { eventually } from "../support/screens/tmux-sandbox.ts";
+
+const run = promisify(execFile);
+const uid = process.getuid?.() ?? 0;
+
+/** A tmux server as a person starts it, without `-S`, with a demo agent in `gt-rig-toast`. */
+async function personsServer(umask: string, name?: string) {
+  const { dir, env } = await privatePlace();
+  const label = name === undefined ? [] : ["-L", name];
+  const tmux = (...args: string[]) =>
+    run("sh", ["-c", `umask ${umask}; exec tmux "$@"`, "sh", ...label, ...args], { env });
+  await tmux("new-session", "-d", "-s", "gt-rig-toast", "-x", "90", "-y", "24", ...demoAgent(dir, "--seed", "7"));
+  const socket = join(dir, `tmux-${uid}`, name ?? "default");
+  return {
+    dir,
+    env,
+    socket,
+    tmux,
+    stop: async () => {
+      await tmux("kill-server").catch(() => {});
+      await rm(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+describe.each([
+  ["tmux new -d, umask 022", "022", undefined],
+  ["tmux new -d, umask 002", "002", undefined],
+  ["tmux new -d, umask 077", "077", undefined],
+  ["tmux -L work new -d", "022", "work"],
+])("gt finds the agent of a person's own server: %s", (_, umask, name) => {
+  let server: Awaited<ReturnType<typeof personsServer>>;
+  beforeAll(async () => {
+    server = await personsServer(umask, name);
+  });
+  afterAll(() => server?.stop());
+
+  const here = () => (name === undefined ? server.env : { ...server.env, GT_TMUX_SOCKET: name });
+  const modeOf = async () => (await stat(server.socket)).mode & 0o777;
+
+  it("detached", async () => {
+    expect(await modeOf()).toBe(0o660);
+    const listed = await gt(["agents"], here());
+    expect(listed).toMatchObject({ code: 0, stderr: "" });
+    expect(listed.stdout).toContain("gt-rig-toast");
+    await eventually("it is shown", async () =>
+      (await gt(["peek", "gt-rig-toast"], here())).stdout.includes("ready · demo"),
+    );
+    expect(await gt(["nudge", "gt-rig-toast", "hello"], here())).toMatchObject({ code: 0, stderr: "" });
+    if (name !== undefined)
+      expect(await gt(["peek", "gt-rig-toast", "1", "--socket", name], server.env)).toMatchObject({
+        code: 0,
+        stderr: "",
+      });
+  });
+
+  it("from inside of it, and while a person is attached", async () => {
+    const inside = { ...server.env, TMUX: `${server.socket},1,0` };
+    expect(await gt(["peek", "gt-rig-toast", "1"], inside)).toMatchObject({ code: 0, stderr: "" });
+    const label = name === undefined ? [] : ["-L", name];
+    const person = spawnPty("tmux", [...label, "attach", "-t", "gt-rig-toast"], {
+      env: { ...server.env, TERM: "xterm" },
+    });
+    const gone = new Promise<void>((resolve) => person.onExit(() => resolve()));
+    try {
+      await eventually("tmux says by its mode that someone is attached", async () => (await modeOf()) === 0o770);
+      expect(await gt(["peek", "gt-rig-toast", "1"], here())).toMatchObject({ code: 0, stderr: "" });
+    } finally {
+      person.kill();
+      await gone;
+    }
+  });
+});
+
+it("leaves a tmux server that cannot be trusted out with a note, and finds sidecars beside it", async () => {
+  await using sidecar = await inSidecar({ argv: (dir) => demoAgent(dir), profile: "demo" });
+  const tmux = (...args: string[]) => run("tmux", args, { env: sidecar.env });
+  await tmux("new-session", "-d", "-s", "gt-rig-other", "cat");
+  const folder = join(sidecar.dir, `tmux-${uid}`);
+  try {
+    await chmod(folder, 0o701);
+    const listed = await gt(["agents"], sidecar.env);
+    expect(listed).toMatchObject({ code: 0 });
+    expect(listed.stdout).toContain("toast");
+    expect(listed.stdout).not.toContain("gt-rig-other");
+    const note = /^gt: note: left out: cannot trust the tmux server at \S+: others may use \S+ \(mode 701\)\n$/;
+    expect(listed.stderr).toMatch(note);
+    const shown = await gt(["peek", "toast", "1"], sidecar.env);
+    expect(shown).toMatchObject({ code: 0 });
+    expect(shown.stderr).toMatch(note);
+    const missing = await gt(["peek", "gt-rig-other"], sidecar.env);
+    expect(missing).toMatchObject({ code: 3, stdout: "" });
+    expect(missing.stderr).toContain("gt: note: left out: cannot trust the tmux server");
+    const asked = await gt(["peek", "gt-rig-other", "--socket", "default"], sidecar.env);
+    expect(asked).toMatchObject({ code: 4, stdout: "" });
+  } finally {
+    await chmod(folder, 0o700);
+    await tmux("kill-server");
+  }
+});
