@@ -1,13 +1,55 @@
 import { X509Certificate } from "node:crypto";
 import { DomainError } from "../base/errors.ts";
 
+const BOUNDARY = /^-----(BEGIN|END) ([A-Z0-9][A-Z0-9 ]*)-----$/;
+/** A boundary that was cut off or damaged, at whichever character. */
+const TORN_BOUNDARY = /^-----|^-{1,4}$|^-{1,4}(?:BEGIN|END) /;
+/** No text has these, and DER has some among its first bytes. */
+const BINARY = /[\x00-\x08\x0e-\x1f\x7f]/;
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+
+/** The labels of what may stand beside that which is looked for. Any other is misspelt, or of an unsupported form. */
+const LABELS: ReadonlySet<string> = new Set([
+  ...["CERTIFICATE", "CERTIFICATE REQUEST", "X509 CRL", "PUBLIC KEY", "PRIVATE KEY", "ENCRYPTED PRIVATE KEY"],
+  ...["EC PRIVATE KEY", "RSA PRIVATE KEY", "EC PARAMETERS", "DH PARAMETERS"],
+]);
+
 /**
- * What stands in a text between `-----BEGIN label-----` and its end, decoded, in order. Other text around it is
- * ignored.
+ * The blocks `-----BEGIN label-----` of a text, decoded, in order. Blocks of other kinds and lines of text around them
+ * are ignored. Each block counts: one that is cut off, damaged or of an unknown label makes the whole text unusable,
+ * because what it held would otherwise be missing without a trace.
+ * @throws DomainError `invalid` that says which line is wrong
  */
 export function pemBlocks(text: string, label: string): Buffer[] {
-  const block = new RegExp(`-----BEGIN ${label}-----([A-Za-z0-9+/=\\s]*)-----END ${label}-----`, "g");
-  return [...text.matchAll(block)].map(([, base64 = ""]) => Buffer.from(base64, "base64"));
+  if (BINARY.test(text)) throw new DomainError("invalid", "it contains binary data (DER); PEM is needed");
+  const found: Buffer[] = [];
+  let open: { readonly label: string; readonly line: number; readonly content: string[] } | undefined;
+  for (const [i, raw] of text.split(/\r\n|\n|\r/).entries()) {
+    const line = raw.trim();
+    const [, edge, name = ""] = BOUNDARY.exec(line) ?? [];
+    if (edge === undefined && TORN_BOUNDARY.test(line)) throw torn(i, "is a boundary that is cut off or damaged");
+    if (edge === "BEGIN") {
+      if (open !== undefined) throw torn(open.line, `begins a ${open.label} that has no end`);
+      if (!LABELS.has(name)) throw torn(i, `begins a ${JSON.stringify(name)}, which is not supported`);
+      open = { label: name, line: i, content: [] };
+    } else if (edge === "END") {
+      if (open?.label !== name) throw torn(i, `ends a ${name} that has no beginning`);
+      if (name === label) found.push(decoded(open));
+      open = undefined;
+    } else open?.content.push(line);
+  }
+  if (open !== undefined) throw torn(open.line, `begins a ${open.label} that has no end`);
+  return found;
+}
+
+function decoded({ line, label, content }: { line: number; label: string; content: readonly string[] }): Buffer {
+  const base64 = content.join("").replaceAll(/\s/g, "");
+  if (!BASE64.test(base64)) throw torn(line, `begins a ${label} that is damaged`);
+  return Buffer.from(base64, "base64");
+}
+
+function torn(index: number, what: string): DomainError {
+  return new DomainError("invalid", `line ${index + 1} ${what}`);
 }
 
 /** The first certificate of a PEM text, whatever follows it. @throws as `certificatesOf` */
@@ -20,12 +62,19 @@ export function firstCertificateOf(pem: string): X509Certificate {
 /** The certificates of a PEM text. @throws DomainError `invalid` when there is none, or one cannot be read. */
 export function certificatesOf(pem: string): [X509Certificate, ...X509Certificate[]] {
   const [first, ...rest] = pemBlocks(pem, "CERTIFICATE").map((der) => {
-    try {
-      return new X509Certificate(der);
-    } catch (cause) {
-      throw new DomainError("invalid", "a certificate cannot be read", { cause });
-    }
+    const certificate = certificateIn(der);
+    if (certificate.raw.length !== der.length)
+      throw new DomainError("invalid", "a certificate has more data behind it");
+    return certificate;
   });
   if (first === undefined) throw new DomainError("invalid", "no certificate in it");
   return [first, ...rest];
+}
+
+function certificateIn(der: Buffer): X509Certificate {
+  try {
+    return new X509Certificate(der);
+  } catch (cause) {
+    throw new DomainError("invalid", "a certificate cannot be read", { cause });
+  }
 }

@@ -2,6 +2,7 @@ import { verify, type X509Certificate } from "node:crypto";
 import { DomainError } from "../base/errors.ts";
 import { commonNameOf } from "./certificate-facts.ts";
 import { type DerValue, readDer } from "./der/der.ts";
+import { pemText } from "./der/der-writer.ts";
 import { pemBlocks } from "./pem.ts";
 
 const SEQUENCE = 0x30;
@@ -43,6 +44,8 @@ export class RevocationList {
   readonly #signed: Uint8Array;
   readonly #hash: string | null;
   readonly #signature: Uint8Array;
+  /** As it was read, whole. */
+  readonly der: Uint8Array;
 
   /**
    * @throws DomainError `invalid` for what is no list, or one of a kind that is not understood (delta, indirect,
@@ -59,9 +62,15 @@ export class RevocationList {
     this.issuerName = fields.issuerName;
     this.number = fields.number;
     this.#serials = fields.serials;
+    this.der = der;
     this.#signed = body.whole;
     this.#hash = hashOf(algorithm);
     this.#signature = signature.content.subarray(1);
+  }
+
+  /** As PEM: what was read here, and nothing else. */
+  get pem(): string {
+    return pemText("X509 CRL", this.der);
   }
 
   /** How many certificates it names. */
@@ -82,12 +91,22 @@ export class RevocationList {
   }
 }
 
-/** The lists of a PEM text. @throws DomainError `invalid` when there is none, or one cannot be read. */
+/**
+ * The lists of one PEM file. A text of several files must not be joined first: one without a list would not be noticed.
+ * @throws DomainError `invalid` when there is none, or one cannot be read
+ */
 export function revocationListsOf(pem: string): RevocationList[] {
   const lists = pemBlocks(pem, "X509 CRL").map((der) => new RevocationList(der));
   if (lists.length === 0) throw new DomainError("invalid", "no revocation list in it");
+  const around = pem.split("-----END X509 CRL-----").map((text) => text.split(DESCRIPTION).length - 1);
+  if (around.some((count) => count > 1) || around.at(-1) !== 0) {
+    throw new DomainError("invalid", "it describes a revocation list that is not in it");
+  }
   return lists;
 }
+
+/** How `openssl crl -text` begins what it prints above a list. */
+const DESCRIPTION = /^\s*Certificate Revocation List \(CRL\):/m;
 
 function readBody(body: DerValue) {
   const fields = readDer(body.content);

@@ -1,7 +1,7 @@
-import { createHash, createPrivateKey, type X509Certificate } from "node:crypto";
+import { createHash, createPrivateKey, type KeyObject, type X509Certificate } from "node:crypto";
 import { createSecureContext } from "node:tls";
 import { DomainError, errorText } from "../base/errors.ts";
-import { certificatesOf } from "./pem.ts";
+import { certificatesOf, pemBlocks } from "./pem.ts";
 import { type RevocationList, revocationListsOf } from "./revocation-list.ts";
 import { type Standing, Trust, type TrustOptions } from "./trust.ts";
 
@@ -12,8 +12,10 @@ export interface TlsFiles {
   readonly key: string;
   /** What the other side's certificate, and ours, must lead to. */
   readonly ca: string;
-  /** Revocation lists of those CAs. */
+  /** Revocation lists of those CAs, in one file. */
   readonly crl?: string;
+  /** The same in several files, each with the name that errors call it: every one must hold a list. */
+  readonly crls?: readonly { readonly name: string; readonly text: string }[];
   /** What errors call the files. Default: `tls.crt`, `tls.key`, `ca.crt`, `crl.pem`. */
   readonly names?: TlsFileNames;
 }
@@ -27,7 +29,8 @@ const USUAL_NAMES: TlsFileNames = { cert: "tls.crt", key: "tls.key", ca: "ca.crt
 
 /** Files that belong together and can be used now. */
 export interface CheckedTls {
-  readonly files: TlsFiles;
+  /** Written from what was read and checked, for OpenSSL to read the same; `crl` has all lists. */
+  readonly files: Pick<TlsFiles, "cert" | "key" | "ca" | "crl">;
   readonly leaf: X509Certificate;
   readonly trust: Trust;
   /** The CAs above our own certificate, from the one that signed it up. */
@@ -75,7 +78,7 @@ export function checkTls(
 ): CheckedTls {
   const names = files.names ?? USUAL_NAMES;
   const [leaf, ...chain] = read(names, "cert", () => certificatesOf(files.cert));
-  const key = read(names, "key", () => createPrivateKey(files.key));
+  const key = read(names, "key", () => privateKeyOf(files.key));
   if (!leaf.checkPrivateKey(key)) throw faultIn("key", "mismatch", `${names.key} is not the key of ${names.cert}`);
   const cas = read(names, "ca", () => certificatesOf(files.ca));
   const notCa = cas.find((ca) => !ca.ca);
@@ -83,20 +86,35 @@ export function checkTls(
   if (!isFor(leaf, side)) {
     throw faultIn("cert", "usage", `${names.cert} has the wrong usage: it does not name ${USAGE_NAMES[side]}`);
   }
-  const { crl } = files;
   const signers = [...cas, ...chain];
-  const lists = crl === undefined ? [] : checkLists(crl, names, signers, now);
+  const lists = listFilesOf(files, names).flatMap(({ name, text }) =>
+    checkLists(text, { ...names, crl: name }, signers, now),
+  );
   const trust = new Trust(cas, lists, options);
   const standing = trust.standing(leaf, now, chain);
   if (standing !== "good") {
     throw faultIn("cert", standing === "no-list" ? "crl" : standing, `${names.cert} ${standingText(standing, names)}`);
   }
-  usable(files);
+  const written = {
+    cert: [leaf, ...chain].join(""),
+    key: String(key.export({ type: "pkcs8", format: "pem" })),
+    ca: cas.join(""),
+    ...(lists.length > 0 && { crl: lists.map(({ pem }) => pem).join("") }),
+  };
+  usable(written);
   const due = lists.flatMap(({ nextUpdate }) => nextUpdate ?? []);
   const notAfter = trust.notAfter(leaf, chain);
   const listNumbers = numbersOf(lists, signers);
   const issuers = trust.chainOf(leaf, now, chain)?.slice(1) ?? [];
-  return { files, leaf, trust, issuers, notAfter, listNumbers, ...(due.length > 0 && { listsDue: Math.min(...due) }) };
+  return {
+    files: written,
+    leaf,
+    trust,
+    issuers,
+    notAfter,
+    listNumbers,
+    ...(due.length > 0 && { listsDue: Math.min(...due) }),
+  };
 }
 
 /**
@@ -104,11 +122,10 @@ export function checkTls(
  * and certificates revoked since then are missing in it.
  * @throws DomainError `invalid` with the reason `crl`
  */
-export function checkListNumbers(next: CheckedTls, inUse: CheckedTls): void {
+export function checkListNumbers(next: CheckedTls, inUse: CheckedTls, name = USUAL_NAMES.crl): void {
   for (const [issuer, number] of next.listNumbers) {
     const known = inUse.listNumbers.get(issuer);
     if (known === undefined || number >= known) continue;
-    const name = (next.files.names ?? USUAL_NAMES).crl;
     throw faultIn("crl", "crl", `${name} contains list number ${number}, which is older than number ${known} in use`);
   }
 }
@@ -161,8 +178,21 @@ function checkLists(
   return lists;
 }
 
+function listFilesOf({ crl, crls = [] }: TlsFiles, names: TlsFileNames): NonNullable<TlsFiles["crls"]> {
+  return crl === undefined ? crls : [{ name: names.crl, text: crl }, ...crls];
+}
+
+/** OpenSSL takes the first key of a file: a second one would be a mistake that goes unnoticed. */
+function privateKeyOf(pem: string): KeyObject {
+  const count = PRIVATE_LABELS.flatMap((label) => pemBlocks(pem, label)).length;
+  if (count > 1) throw new DomainError("invalid", "more than one private key in it");
+  return createPrivateKey(pem);
+}
+
+const PRIVATE_LABELS = ["PRIVATE KEY", "EC PRIVATE KEY", "RSA PRIVATE KEY"];
+
 /** What OpenSSL will say of them later, said now: keys or signatures too weak, for example. */
-function usable({ cert, key, ca }: TlsFiles): void {
+function usable({ cert, key, ca }: CheckedTls["files"]): void {
   try {
     createSecureContext({ cert, key, ca, minVersion: "TLSv1.3" });
   } catch (cause) {

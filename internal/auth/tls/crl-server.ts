@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { aborted } from "../../base/abort.ts";
 import { DomainError, errorText } from "../../base/errors.ts";
 import type { Task } from "../../base/task-group.ts";
-import { pemBlocks } from "../../pki/pem.ts";
+import { revocationListsOf } from "../../pki/revocation-list.ts";
 
 export interface CrlServerOptions {
   readonly host: string;
@@ -85,16 +85,12 @@ export class CrlServer implements Task {
   #find(asked: string | undefined): readonly [string, Buffer] | number {
     const { path, lists } = this.#options;
     if (asked !== path && asked !== `${path}.pem`) return 404;
-    const pem = lists() ?? "";
-    const [first] = pemBlocks(pem, "X509 CRL");
+    const text = lists();
+    const [first, ...others] = text === undefined ? [] : revocationListsOf(text);
     if (first === undefined) return 503;
-    return asked === path ? ["application/pkix-crl", first] : ["application/x-pem-file", Buffer.from(listsOnly(pem))];
+    if (asked === path) return ["application/pkix-crl", Buffer.from(first.der)];
+    return ["application/x-pem-file", Buffer.from([first, ...others].map(({ pem }) => pem).join(""))];
   }
-}
-
-/** A file of lists may hold other things around them. */
-function listsOnly(pem: string): string {
-  return (pem.match(/-----BEGIN X509 CRL-----[^-]*-----END X509 CRL-----/g) ?? []).map((list) => `${list}\n`).join("");
 }
 
 function send(res: ServerResponse, type: string, body: Buffer): void {

@@ -73,8 +73,8 @@ export async function readTlsPaths({ cert, key, ca, crl }: TlsPaths): Promise<Tl
     readPath("ca", ca),
     ...crl.map((path) => readPath("crl", path)),
   ]);
-  const files = { cert: certText, key: keyText, ca: caText, names };
-  return lists.length === 0 ? files : { ...files, crl: lists.join("\n") };
+  const crls = lists.map((text, i) => ({ name: crl[i] ?? "", text }));
+  return { cert: certText, key: keyText, ca: caText, names, crls };
 }
 
 async function readPath(file: TlsFileKind, path: string): Promise<string> {

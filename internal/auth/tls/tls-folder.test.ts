@@ -81,14 +81,14 @@ describe("a folder with TLS files", () => {
     expect([subject.current?.files, told.refused]).toEqual([inUse, ["crl"]]);
     expect(told.log.join()).toContain("number 6, which is older than number 7");
     await put(newer);
-    expect(subject.current?.files).toBe(newer);
+    expect(subject.current?.files).toEqual(newer);
     await end();
   });
 
   it("is in use from its first good set on", async () => {
     const { subject, told, end } = folder();
     const tls = await subject.first(new AbortController().signal);
-    expect(tls.files).toBe(first);
+    expect(tls.files).toEqual(first);
     expect(told.loaded).toEqual([tls]);
     await end();
   });
@@ -99,7 +99,7 @@ describe("a folder with TLS files", () => {
     await put({ ...first, cert: "" });
     expect(subject.current).toBeUndefined();
     await put(first);
-    expect((await waiting).files).toBe(first);
+    expect((await waiting).files).toEqual(first);
     expect(told.refused).toEqual(["unreadable", "unreadable"]);
     await end();
   });
@@ -107,7 +107,7 @@ describe("a folder with TLS files", () => {
   it("takes a new set when the folder tells of a change, once", async () => {
     const { subject, told, put, end } = folder();
     await put(second);
-    expect(subject.current?.files).toBe(second);
+    expect(subject.current?.files).toEqual(second);
     await put(second);
     expect(told.loaded).toHaveLength(2);
     await end();
@@ -116,9 +116,9 @@ describe("a folder with TLS files", () => {
   it("finds a change without a notification at the next check", async () => {
     const { subject, clock, put, end } = folder({ pollMs: 30_000 });
     await put(second, false);
-    expect(subject.current?.files).toBe(first);
+    expect(subject.current?.files).toEqual(first);
     await clock.advance(30_000);
-    expect(subject.current?.files).toBe(second);
+    expect(subject.current?.files).toEqual(second);
     await end();
   });
 
@@ -134,13 +134,13 @@ describe("a folder with TLS files", () => {
     const { subject, told, clock, put, end } = folder();
     await put(files);
     await clock.advance(120_000);
-    expect(subject.current?.files).toBe(first);
+    expect(subject.current?.files).toEqual(first);
     expect(told.refused).toEqual([reason]);
     const warnings = told.log.filter((line) => line.includes('"level":40'));
     expect(warnings).toHaveLength(1);
     expect(warnings[0]).toContain("the previous one stays in use");
     await put(second);
-    expect(subject.current?.files).toBe(second);
+    expect(subject.current?.files).toEqual(second);
     await end();
   });
 
@@ -150,7 +150,7 @@ describe("a folder with TLS files", () => {
     await put(early);
     expect(told.refused).toEqual(["not-yet-valid"]);
     await clock.advance(120_000);
-    expect(subject.current?.files).toBe(early);
+    expect(subject.current?.files).toEqual(early);
     await end();
   });
 

@@ -130,7 +130,7 @@ export class TlsFolder implements Task {
     try {
       if ("fault" in read) throw new DomainError("invalid", read.why, { fields: { reason: read.fault } });
       const tls = checkTls(read, this.#options.side, now, this.#options.trust);
-      if (this.#current !== undefined) checkListNumbers(tls, this.#current);
+      if (this.#current !== undefined) checkListNumbers(tls, this.#current, read.names?.crl);
       this.#options.check?.(tls);
       this.#deps.onLoaded?.(tls);
       this.#current = tls;

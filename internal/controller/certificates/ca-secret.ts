@@ -85,8 +85,8 @@ function withoutLists(data: CaSecretData): CaSecretData {
   const cas = [need(data, "ca.crt"), data["clients.crt"] ?? ""].flatMap((pem) =>
     pem === "" ? [] : certificatesOf(pem),
   );
-  const kept = (crl.match(LIST) ?? []).filter((pem) => revocationListsOf(pem).some((one) => isOfOne(one, cas)));
-  return kept.length === 0 ? rest : { ...rest, "crl.pem": kept.map((pem) => `${pem}\n`).join("") };
+  const kept = read("crl.pem", () => revocationListsOf(crl)).filter((list) => isOfOne(list, cas));
+  return kept.length === 0 ? rest : { ...rest, "crl.pem": kept.map(({ pem }) => pem).join("") };
 }
 
 /** What every sidecar would refuse is refused here, before it is in every Secret. */
@@ -99,8 +99,6 @@ function checkLists(pem: string, cas: readonly X509Certificate[]): void {
 function isOfOne(list: RevocationList, cas: readonly X509Certificate[]): boolean {
   return cas.some((ca) => list.isSignedBy(ca));
 }
-
-const LIST = /-----BEGIN X509 CRL-----[^-]*-----END X509 CRL-----/g;
 
 /** As sidecars report the CAs of their bundle. */
 export function caId(certificate: X509Certificate): CaId {

@@ -166,7 +166,7 @@ export class SessionSecrets implements Task {
   /** Nearly all Secrets have the same bundle: it is read once. */
   #idsOf(text: string): readonly string[] {
     if (text !== this.#bundle.text) {
-      const caSha256 = pemBlocks(text, "CERTIFICATE")
+      const caSha256 = bundleIn(text)
         .slice(0, MAX_CAS)
         .map((der) => createHash("sha256").update(der).digest("hex"));
       this.#bundle = { text, caSha256 };
@@ -177,6 +177,15 @@ export class SessionSecrets implements Task {
 
 function keyOf(record: SessionRecord): string {
   return `${record.pod.namespace}/${secretNameOf(record)}`;
+}
+
+/** What a bundle holds that may be anything. */
+function bundleIn(pem: string): readonly Buffer[] {
+  try {
+    return pemBlocks(pem, "CERTIFICATE");
+  } catch {
+    return [];
+  }
 }
 
 function leafIn(pem: string): X509Certificate | undefined {
