@@ -1,10 +1,10 @@
 import { version } from "../../internal/cli/version.ts";
+import { faultText } from "../../internal/config/config-fault.ts";
 import { openTracer } from "../../internal/tracing/open-tracer.ts";
-import { findings } from "./check/check.ts";
+import { checkNamed } from "./check/check.ts";
 import type { CheckCommand, Printing } from "./check.ts";
 import { Daemon } from "./daemon.ts";
-import { ConfigError, faultText } from "./file/config-fault.ts";
-import { openBridgeFile } from "./file/open-bridge-file.ts";
+import { openBridgeFile } from "./file/read-bridge-file.ts";
 import { openAudit, openLog, redactorOf } from "./open-log.ts";
 import { stateFolderOf, takeStateFolder } from "./state-folder.ts";
 
@@ -15,12 +15,12 @@ import { stateFolderOf, takeStateFolder } from "./state-folder.ts";
 export async function run(command: CheckCommand, { clock, signal }: Printing): Promise<number> {
   const { configPath, stateDir, place } = command;
   const file = openBridgeFile(configPath);
-  const { config } = file;
-  const { faults, warnings } = await findings(file, clock.now());
-  if (faults.length > 0) throw new ConfigError(configPath, faults);
+  const { config, findings } = file;
+  await checkNamed(file, clock.now());
+  findings.assertUsable();
   const redactor = redactorOf(config);
   const logger = openLog(config, redactor);
-  for (const warning of warnings)
+  for (const warning of findings.warnings)
     logger.warn({ at: faultText(configPath, warning) }, "the configuration has a warning");
   const folder = stateFolderOf({ given: stateDir, configured: config.stateDir, configPath, ...place });
   await using _held = await takeStateFolder(clock, folder, signal);

@@ -1,6 +1,20 @@
 import { z } from "zod";
 import { profileNames } from "../../internal/agents/known-programs.ts";
-import { parseDurationMs } from "../../internal/base/duration.ts";
+import { agentTokenBlock } from "../../internal/auth/agent-token-block.ts";
+import { authBlock } from "../../internal/auth/auth-config.ts";
+import { block, together } from "../../internal/config/block.ts";
+import type { KeyPath } from "../../internal/config/config-document.ts";
+import {
+  address,
+  baseUrl,
+  byteCount,
+  duration,
+  listOf,
+  oneOf,
+  secretPattern,
+  text,
+  wholeNumber,
+} from "../../internal/config/values.ts";
 import {
   DEFAULT_RESOURCES,
   DEFAULT_SIDECAR_RESOURCES,
@@ -10,180 +24,185 @@ import {
 } from "../../internal/controller/pods/agent-template.ts";
 import { isHostName } from "../../internal/pki/der/general-names.ts";
 import { isTrustDomain } from "../../internal/pki/trust-domain.ts";
-import { isCollectorUrl } from "../../internal/tracing/collector-url.ts";
 
 /** A DNS label: what Kubernetes takes as the name of a namespace. */
-const namespaceName = z.string().regex(/^(?!-)[a-z0-9-]{1,63}(?<!-)$/, "must be the name of a namespace");
-const objectName = z
-  .string()
-  .max(253)
-  .regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/, "must be the name of a Kubernetes object");
-const text = z.string().min(1, "must not be empty");
-const projectName = z
-  .string()
-  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/, "must be 1 to 128 letters, digits, dots, dashes");
-const providerName = z
-  .string()
-  .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, "must be lower-case letters, digits, dashes");
-const quantity = z
-  .union([z.string(), z.number()])
-  .transform(String)
-  .refine((one) => /^\d+(\.\d+)?([eE]\d+|m|k|[KMGTPE]i?)?$/.test(one), "must be a quantity such as 500m, 2Gi");
-const quantities = z.record(text, quantity);
-/** Ten years. */
-const MOST_MS = 87_600 * 3_600_000;
-const duration = z.string().transform((value, context) => {
-  try {
-    const ms = parseDurationMs(value);
-    if (ms <= MOST_MS) return ms;
-    context.addIssue({ code: "custom", message: "must be a duration of at most 87600h" });
-  } catch {
-    context.addIssue({ code: "custom", message: "must be a duration such as 300ms, 1.5s, 2h45m" });
-  }
-  return z.NEVER;
-});
-const count = (most: number) => z.number().int().min(1).max(most);
+const namespaceName = () => matching("the name of a namespace", /^(?!-)[a-z0-9-]{1,63}(?<!-)$/);
+const objectName = () => matching("the name of a Kubernetes object", /^(?=.{1,253}$)[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/);
+const projectName = () => matching("1 to 128 letters, digits, dots, dashes", /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/);
+const providerName = () => matching("lower-case letters, digits, dashes", /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/);
+const quantity = () =>
+  z.preprocess(
+    (value) => (typeof value === "number" ? String(value) : value),
+    matching("a quantity such as 500m, 2Gi", /^\d+(\.\d+)?([eE]\d+|m|k|[KMGTPE]i?)?$/),
+  );
+const quantities = () => z.record(text(), quantity());
+/** Up to ten years. */
+const time = (least = "0s") => duration(least, "87600h");
+const count = () => wholeNumber(1, 100_000);
+const flag = () => z.boolean();
+
+function matching(what: string, pattern: RegExp) {
+  return text(what, (value) => pattern.test(value));
+}
 
 /** The sidecar's own settings start with these; the agent's pod sets them itself. */
-const variableName = z
-  .string()
-  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "must be the name of an environment variable")
-  .refine((name) => !/^(?:GT_|TMUX)/.test(name) && name !== "NODE_OPTIONS", "is set by the pod itself");
+const variableName = () =>
+  matching("the name of an environment variable", /^[A-Za-z_][A-Za-z0-9_]*$/).refine(
+    (name) => !/^(?:GT_|TMUX)/.test(name) && name !== "NODE_OPTIONS",
+    { error: "is set by the pod itself" },
+  );
 
 const envSource = z.union([
-  z.strictObject({ secret: objectName, optional: z.boolean().default(false) }),
-  z.strictObject({ config_map: objectName, optional: z.boolean().default(false) }),
+  block({ secret: objectName(), optional: flag().default(false) }),
+  block({ config_map: objectName(), optional: flag().default(false) }),
 ]);
 
-const workspaceFolder = z
-  .string()
-  .regex(/^\/workspace\/[A-Za-z0-9._-]+(\/[A-Za-z0-9._-]+)*$/, `must be a folder below ${WORKSPACE}`)
-  .refine(
-    (path) => !path.split("/").some((part) => part === "." || part === ".."),
-    `must be a folder below ${WORKSPACE}`,
+const workspaceFolder = () =>
+  text(
+    `a folder below ${WORKSPACE}`,
+    (path) =>
+      /^\/workspace\/[A-Za-z0-9._-]+(\/[A-Za-z0-9._-]+)*$/.test(path) &&
+      !path.split("/").some((part) => part === "." || part === ".."),
   );
-const git = z.strictObject({
-  url: text.regex(/^(?:https|ssh|git|file):\/\/[^\s]+$/, "must be a URL with https, ssh, git or file"),
-  ref: z
-    .string()
-    .regex(/^(?!-)[^\x00-\x20\x7f~^:?*[\\]+$/, "must be a branch or a tag")
-    .optional(),
-  depth: z.number().int().min(0).max(2_147_483_647).default(1),
-  path: workspaceFolder.default(`${WORKSPACE}/repo`),
-  credentials_secret: objectName.optional(),
-});
-const workspace = z
-  .strictObject({ size: quantity.default("2Gi"), claim: objectName.optional(), git: git.optional() })
-  .refine((one) => one.claim === undefined || one.git === undefined, "takes a claim or git, not both");
 
-const toleration = z.strictObject({
+const git = block({
+  url: matching("a URL with https, ssh, git or file", /^(?:https|ssh|git|file):\/\/[^\s]+$/),
+  ref: matching("a branch or a tag", /^(?!-)[^\x00-\x20\x7f~^:?*[\\]+$/).optional(),
+  depth: wholeNumber(0, 2_147_483_647).default(1),
+  path: workspaceFolder().default(`${WORKSPACE}/repo`),
+  credentials_secret: objectName().optional(),
+});
+
+const workspace = together(
+  block({ size: quantity().default("2Gi"), claim: objectName().optional(), git: git.optional() }),
+  ["claim", "git"],
+  ({ claim, git: clone }, wrong) => {
+    if (claim !== undefined && clone !== undefined) wrong([], "takes a claim or git, not both");
+  },
+);
+
+const toleration = block({
   key: z.string().exactOptional(),
-  operator: z.enum(["Exists", "Equal"]).exactOptional(),
+  operator: oneOf("Exists", "Equal").exactOptional(),
   value: z.string().exactOptional(),
-  effect: z.enum(["NoSchedule", "PreferNoSchedule", "NoExecute"]).exactOptional(),
+  effect: oneOf("NoSchedule", "PreferNoSchedule", "NoExecute").exactOptional(),
 });
 
 const resources = ({ requests, limits }: Resources) =>
-  z
-    .strictObject({ requests: quantities.default({ ...requests }), limits: quantities.default({ ...limits }) })
-    .prefault({});
+  block({ requests: quantities().default({ ...requests }), limits: quantities().default({ ...limits }) });
 
-const provider = z.strictObject({
-  image: text,
-  image_pull_policy: z.enum(["Always", "IfNotPresent", "Never"]).optional(),
-  image_pull_secrets: z.array(objectName).default([]),
-  agent: z.enum(profileNames).optional(),
-  command: z.array(text).default([]),
-  env: z.record(variableName, z.string()).default({}),
-  env_from: z.array(envSource).default([]),
+const optionName = () =>
+  matching("lower-case letters, digits, dashes, and not mode", /^(?!mode$)[a-z][a-z0-9_-]{0,62}$/);
+
+const provider = block({
+  image: text(),
+  image_pull_policy: oneOf("Always", "IfNotPresent", "Never").optional(),
+  image_pull_secrets: listOf(objectName(), "a list of Secrets").default([]),
+  agent: oneOf(...profileNames).optional(),
+  command: listOf(text(), "a program and its arguments").default([]),
+  env: z.record(variableName(), z.string()).default({}),
+  env_from: listOf(envSource, "a list of Secrets and ConfigMaps").default([]),
   options: z
-    .record(
-      z.string().regex(/^(?!mode$)[a-z][a-z0-9_-]{0,62}$/, "must be lower-case letters, digits, dashes, and not mode"),
-      z.strictObject({ env: variableName, values: z.array(z.string()).min(1).exactOptional() }),
-    )
+    .record(optionName(), block({ env: variableName(), values: z.array(z.string()).min(1).exactOptional() }))
     .default({}),
-  isolation: z.enum(["embedded", "containers"]).default("embedded"),
+  isolation: oneOf("embedded", "containers").default("embedded"),
   resources: resources(DEFAULT_RESOURCES),
   sidecar_resources: resources(DEFAULT_SIDECAR_RESOURCES),
-  workspace: workspace.prefault({}),
-  grace: duration.default(20_000),
-  user: z.number().int().min(1).max(4_294_967_294).nullable().default(DEFAULT_USER),
-  service_account: objectName.optional(),
-  node_selector: z.record(text, z.string()).default({}),
-  tolerations: z.array(toleration).default([]),
-  runtime_class: objectName.optional(),
-  priority_class: objectName.optional(),
+  workspace,
+  grace: time().default(20_000),
+  user: wholeNumber(1, 4_294_967_294).nullable().default(DEFAULT_USER),
+  service_account: objectName().optional(),
+  node_selector: z.record(text(), z.string()).default({}),
+  tolerations: listOf(toleration, "a list of tolerations").default([]),
+  runtime_class: objectName().optional(),
+  priority_class: objectName().optional(),
 });
 
-const namespace = z.strictObject({
-  name: namespaceName,
-  project: projectName,
-  providers: z.array(providerName).optional(),
-  plaintext: z.boolean().default(false),
-  adopt: z.strictObject({ accounts: z.array(text).min(1) }).optional(),
+const namespace = block({
+  name: namespaceName(),
+  project: projectName(),
+  providers: listOf(providerName(), "a list of providers").optional(),
+  plaintext: flag().default(false),
+  adopt: block({ accounts: listOf(text(), "a list of accounts").min(1, "must have an account") }).optional(),
 });
 
-const server = z.strictObject({
-  listen: text.default("0.0.0.0:9445"),
-  health_listen: text.default("0.0.0.0:9091"),
-  max_connection_age: duration.default(0),
-  names: z.array(z.string().refine(isHostName, "must be a DNS name or an address")).default([]),
+const server = block({
+  listen: address().default({ host: "0.0.0.0", port: 9445 }),
+  health_listen: address().default({ host: "0.0.0.0", port: 9091 }),
+  max_connection_age: time().default(0),
+  names: listOf(text("a DNS name or an address", isHostName), "a list of names").default([]),
 });
 
-/** The file of `gt-controller --config`. Every key that is not known is an error. */
-export const configSchema = z.strictObject({
-  trust_domain: z.string().refine(isTrustDomain, "must be lower-case letters, digits, dots and dashes"),
-  server: server.prefault({}),
-  ca: z.strictObject({
-    namespace: namespaceName,
-    secret: objectName,
-    reload: duration.refine((ms) => ms >= 1_000, "must be a duration of at least 1s").default(15_000),
-    keep_previous: duration.default(90 * 86_400_000),
-  }),
-  auth: z.record(z.string(), z.unknown()).optional(),
-  namespaces: z.array(namespace).min(1),
-  providers: z.record(providerName, provider).default({}),
-  sessions: z
-    .strictObject({
-      max_per_project: count(100_000).default(50),
-      max_global: count(100_000).default(500),
-      retention: duration.default(600_000),
-      start_timeout: duration.default(300_000),
-    })
-    .prefault({}),
-  limits: z
-    .strictObject({
-      starts_per_minute: count(100_000).default(60),
-      inputs_per_minute: count(100_000).default(600),
-    })
-    .prefault({}),
-  input: z.strictObject({ max_size_bytes: count(65_536).default(65_536) }).prefault({}),
-  clients: z.strictObject({ direct_read: z.boolean().default(true) }).prefault({}),
-  session_tokens: z
-    .strictObject({
-      key_path: text,
-      issuer: text.default("gastown"),
-      audience: text.default("threads"),
-      role: text
-        .refine((role) => role !== "operator", "must not be operator: that role is for people")
-        .default("worker"),
-      ttl: duration
-        .refine((ms) => ms >= 2_000 && ms <= 3_600_000, "must be a duration from 2s to 1h")
-        .default(3_600_000),
-    })
-    .optional(),
-  bd: z.strictObject({ command: z.array(text).min(1), workdir: text.optional() }).optional(),
-  tracing: z
-    .strictObject({ otlp_endpoint: text.refine(isCollectorUrl, "must be an http or https URL").optional() })
-    .prefault({}),
-  audit: z.strictObject({ path: text }).optional(),
-  logging: z
-    .strictObject({
-      level: z.enum(["debug", "info", "warn", "error", "silent"]).default("info"),
-      redact_patterns: z.array(z.string()).optional(),
-    })
-    .prefault({}),
+const logging = block({
+  level: oneOf("debug", "info", "warn", "error", "silent").default("info"),
+  redact_patterns: listOf(secretPattern(), "a list of patterns").optional(),
 });
 
-export type ConfigFile = z.output<typeof configSchema>;
-export type ProviderBlock = ConfigFile["providers"][string];
+/** The file of `gt-controller --config`. There is no key that turns a check off. */
+export const controllerFile = (folder: string) => {
+  const file = together(blockOf(folder), ["namespaces"], checkNames);
+  return together(together(file, ["namespaces", "ca"], checkCa), ["namespaces", "providers"], checkProviders);
+};
+
+const blockOf = (folder: string) =>
+  block({
+    trust_domain: text("lower-case letters, digits, dots and dashes", isTrustDomain),
+    server,
+    ca: block({
+      namespace: namespaceName(),
+      secret: objectName(),
+      reload: time("1s").default(15_000),
+      keep_previous: time().default(90 * 86_400_000),
+    }),
+    auth: authBlock(folder).optional(),
+    namespaces: listOf(namespace, "a list of namespaces").min(1, "must have a namespace"),
+    providers: z.record(providerName(), provider).default({}),
+    sessions: block({
+      max_per_project: count().default(50),
+      max_global: count().default(500),
+      retention: time().default(600_000),
+      start_timeout: time().default(300_000),
+    }),
+    limits: block({ starts_per_minute: count().default(60), inputs_per_minute: count().default(600) }),
+    input: block({ max_size_bytes: byteCount(1, 65_536).default(65_536) }),
+    clients: block({ direct_read: flag().default(true) }),
+    session_tokens: agentTokenBlock(folder, "gastown").optional(),
+    bd: block({
+      command: listOf(text(), "a program and its arguments").min(1, "must have a program"),
+      workdir: text().optional(),
+    }).optional(),
+    tracing: block({ otlp_endpoint: baseUrl().optional() }),
+    audit: block({ path: text() }).optional(),
+    logging,
+  });
+
+export type ControllerValues = z.output<ReturnType<typeof controllerFile>>;
+export type ProviderBlock = ControllerValues["providers"][string];
+
+type Namespaces = readonly z.output<typeof namespace>[];
+type Wrong = (path: KeyPath, reason: string) => void;
+
+function checkNames({ namespaces }: { namespaces: Namespaces }, wrong: Wrong): void {
+  for (const [i, { name }] of namespaces.entries()) {
+    if (namespaces.findIndex((one) => one.name === name) === i) continue;
+    wrong(["namespaces", i, "name"], `is bound twice: one namespace belongs to one project (${name})`);
+  }
+}
+
+function checkCa({ namespaces, ca }: { namespaces: Namespaces; ca: { namespace: string } }, wrong: Wrong): void {
+  for (const [i, { name }] of namespaces.entries()) {
+    if (name !== ca.namespace) continue;
+    wrong(["namespaces", i, "name"], `is the CA's namespace: agents there could mount its key (${name})`);
+  }
+}
+
+function checkProviders(
+  { namespaces, providers }: { namespaces: Namespaces; providers: Readonly<Record<string, unknown>> },
+  wrong: Wrong,
+): void {
+  for (const [i, { providers: named = [] }] of namespaces.entries()) {
+    for (const [k, id] of named.entries()) {
+      if (providers[id] === undefined) wrong(["namespaces", i, "providers", k], `is not one of providers: ${id}`);
+    }
+  }
+}

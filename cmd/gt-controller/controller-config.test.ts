@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { ConfigError } from "../../internal/config/config-fault.ts";
 import { readControllerConfig } from "./controller-config.ts";
 
 const SMALLEST = `trust_domain: town.example
@@ -15,6 +16,17 @@ providers:
 
 const read = (text: string) => readControllerConfig(text, "controller.yaml");
 
+/** The lines of what is wrong with a text. */
+function faultsOf(text: string): string {
+  try {
+    read(text);
+  } catch (err) {
+    if (err instanceof ConfigError && err.kind === "invalid") return err.lines.join("\n");
+    throw err;
+  }
+  return "";
+}
+
 describe("the controller's configuration", () => {
   it("needs a trust domain, a CA and a namespace; everything else has a default", () => {
     const { settings, server } = read(SMALLEST);
@@ -23,7 +35,10 @@ describe("the controller's configuration", () => {
       sessions: { maxPerProject: 50, maxGlobal: 500, retentionMs: 600_000 },
       directRead: true,
     });
-    expect(server).toMatchObject({ listen: "0.0.0.0:9445", health_listen: "0.0.0.0:9091" });
+    expect(server).toMatchObject({
+      listen: { host: "0.0.0.0", port: 9445 },
+      health_listen: { host: "0.0.0.0", port: 9091 },
+    });
     const template = settings.namespaces[0]?.templates.get("claude");
     expect(template).toMatchObject({
       image: "gt-sidecar:0.1.0",
@@ -55,44 +70,52 @@ describe("the controller's configuration", () => {
   });
 
   it.for([
-    ["an unknown key", `${SMALLEST}sesions: {}\n`, /^controller.yaml:11: unknown key sesions$/],
+    [
+      "an unknown key",
+      `${SMALLEST}sesions: {}\n`,
+      /^controller.yaml:11: sesions: is not known here; did you mean sessions\?$/,
+    ],
     [
       "an unknown key of a provider",
       `${SMALLEST}    imge: x\n`,
-      /^controller.yaml:11: unknown key providers\.claude\.imge$/,
+      /^controller.yaml:11: providers\.claude\.imge: is not known here; did you mean image\?$/,
     ],
     [
       "a missing key",
       SMALLEST.replace("    image: gt-sidecar:0.1.0\n", "    grace: 5s\n"),
-      /^controller.yaml:10: providers\.claude\.image is missing$/,
+      /^controller.yaml:9: providers\.claude\.image: is required$/,
     ],
-    ["a key twice", `${SMALLEST}trust_domain: other\n`, /^controller.yaml:11: Map keys must be unique/],
+    [
+      "a key twice",
+      `${SMALLEST}trust_domain: other\n`,
+      /^controller.yaml:11: is not YAML that can be read: Map keys must be unique/,
+    ],
     ["no YAML", "a: [", /^controller.yaml:1: /],
-    ["nothing", "", /^controller.yaml:1: the file is wrong/],
+    ["nothing", "", /^controller.yaml:1: trust_domain: is required$/m],
     [
       "a number for a text",
       SMALLEST.replace("project: shop", "project: 7"),
-      /^controller.yaml:7: namespaces\[0\]\.project is wrong: expected string/,
+      /^controller.yaml:7: namespaces\[0\]\.project: must be 1 to 128 letters/,
     ],
     [
       "a duration without its unit",
       `${SMALLEST}    grace: "20"\n`,
-      /^controller.yaml:11: providers\.claude\.grace must be a duration/,
+      /^controller.yaml:11: providers\.claude\.grace: must be a duration/,
     ],
     [
       "a duration of centuries",
       `${SMALLEST}    grace: 999999999h\n`,
-      /^controller.yaml:11: providers\.claude\.grace must be a duration of at most 87600h/,
+      /^controller.yaml:11: providers\.claude\.grace: must be a duration .* from 0s to 87600h/,
     ],
     [
       "a CA that is read without a pause",
       SMALLEST.replace("secret: gastown-ca", "secret: gastown-ca\n  reload: 0s"),
-      /ca\.reload must be a duration of at least 1s/,
+      /ca\.reload: must be a duration .* from 1s to 87600h/,
     ],
     [
       "a name of its server that is none",
       `${SMALLEST}server: {names: ["https://town.example"]}\n`,
-      /^controller.yaml:11: server\.names\[0\] must be a DNS name or an address/,
+      /^controller.yaml:11: server\.names\[0\]: must be a DNS name or an address/,
     ],
     [
       "the sidecar's own settings as environment",
@@ -107,17 +130,17 @@ describe("the controller's configuration", () => {
     [
       "a namespace of two projects",
       SMALLEST.replace("providers:", "  - {name: agents, project: desk}\nproviders:"),
-      /^controller.yaml:8: namespaces\[1\]\.name is bound twice/,
+      /^controller.yaml:8: namespaces\[1\]\.name: is bound twice/,
     ],
     [
       "agents beside the CA's key",
       SMALLEST.replace("name: agents", "name: gastown-ca"),
-      /^controller.yaml:6: namespaces\[0\]\.name is the CA's namespace/,
+      /^controller.yaml:6: namespaces\[0\]\.name: is the CA's namespace/,
     ],
     [
       "a provider that is not there",
       SMALLEST.replace("project: shop", "project: shop\n    providers: [codex]"),
-      /namespaces\[0\]\.providers\[0\] is not one of providers: codex/,
+      /namespaces\[0\]\.providers\[0\]: is not one of providers: codex/,
     ],
     [
       "a claim and a clone",
@@ -137,11 +160,29 @@ describe("the controller's configuration", () => {
     [
       "a trust domain in capitals",
       SMALLEST.replace("town.example", "Town"),
-      /^controller.yaml:1: trust_domain must be/,
+      /^controller.yaml:1: trust_domain: must be/,
     ],
   ] as const)("%s is refused by its line", ([, text, message]) => {
-    expect(() => read(text)).toThrow(
-      expect.objectContaining({ kind: "invalid", message: expect.stringMatching(message) }),
-    );
+    expect(faultsOf(text)).toMatch(message);
+  });
+
+  it("names every fault at once, in the order of the file", () => {
+    const faults = `sesions: {}
+trust_domain: Town
+ca: { namespace: gastown-ca, secret: gastown-ca, reload: 0s }
+auth: { jwt_public_keys: [{ issuer: shop, key_path: shop.pub, project: [shop] }] }
+namespaces:
+  - { name: agents, project: shop }
+  - { name: agents, project: desk }
+providers: { claude: { image: 7 } }
+`;
+    expect(faultsOf(faults).split("\n")).toEqual([
+      "controller.yaml:1: sesions: is not known here; did you mean sessions?",
+      "controller.yaml:2: trust_domain: must be lower-case letters, digits, dots and dashes",
+      "controller.yaml:3: ca.reload: must be a duration such as 30s, 5m or 1h30m, from 1s to 87600h",
+      "controller.yaml:4: auth.jwt_public_keys[0].project: is not known here; did you mean projects?",
+      "controller.yaml:7: namespaces[1].name: is bound twice: one namespace belongs to one project (agents)",
+      "controller.yaml:8: providers.claude.image: must be a non-empty string",
+    ]);
   });
 });

@@ -1,52 +1,36 @@
-import { type Document, isNode, LineCounter, parseDocument } from "yaml";
+import { dirname, resolve } from "node:path";
 import { programNames } from "../../internal/agents/known-programs.ts";
-import type { AgentTokenRules } from "../../internal/auth/agent-token.ts";
-import { DomainError } from "../../internal/base/errors.ts";
+import { agentTokenRules } from "../../internal/auth/agent-token-block.ts";
+import type { AuthBlock } from "../../internal/auth/auth-config.ts";
+import { readConfigText } from "../../internal/config/config-file.ts";
 import type { AgentTemplate, EnvSource, Placement, Workspace } from "../../internal/controller/pods/agent-template.ts";
 import type { ControllerSettings, NamespaceBinding } from "../../internal/controller/pods/settings.ts";
-import { type ConfigFile, configSchema, type ProviderBlock } from "./config-schema.ts";
-
-type TokensBlock = NonNullable<ConfigFile["session_tokens"]>;
+import { type ControllerValues, controllerFile, type ProviderBlock } from "./config-schema.ts";
 
 /** The configuration file, read and checked. */
 export interface ControllerConfig {
   readonly settings: ControllerSettings;
-  readonly server: ConfigFile["server"];
-  /** The block `auth`, for `readAuthConfig`; undefined: no caller can show a token that counts. */
-  readonly auth: unknown;
+  readonly server: ControllerValues["server"];
+  /** For `openAuth`; undefined: no caller can show a token that counts. */
+  readonly auth: AuthBlock | undefined;
   /** Base URL of a span collector; undefined: the one in the environment; without either, no spans are created. */
   readonly otlpEndpoint: string | undefined;
   /** Undefined: stderr. */
   readonly auditPath: string | undefined;
-  readonly logging: ConfigFile["logging"];
+  readonly logging: ControllerValues["logging"];
 }
 
 /**
- * Reads the text of the configuration file. There is no key that turns a check off.
- * @param name appears in errors
- * @throws DomainError `invalid` with `NAME:LINE: key …` for the first thing that is wrong
+ * Reads the text of the configuration file, and no file that it names. There is no key that turns a check off.
+ * @param path of the file, for faults and for relative paths
+ * @throws as `readConfigText`
  */
-export function readControllerConfig(text: string, name: string): ControllerConfig {
-  const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, uniqueKeys: true });
-  const [error] = document.errors;
-  if (error !== undefined) throw invalid(name, lines.linePos(error.pos[0]).line, error.message.split("\n")[0] ?? "");
-  const parsed = configSchema.safeParse(document.toJS());
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    const path = issue?.path ?? [];
-    const unknown = issue?.code === "unrecognized_keys" ? issue.keys[0] : undefined;
-    const what =
-      unknown === undefined ? `${keyText(path)} ${reasonOf(issue)}` : `unknown key ${keyText([...path, unknown])}`;
-    throw invalid(name, lineOf(document, lines, unknown === undefined ? path : [...path, unknown]), what);
-  }
-  const fault = contradictionOf(parsed.data);
-  if (fault !== undefined)
-    throw invalid(name, lineOf(document, lines, fault.path), `${keyText(fault.path)} ${fault.why}`);
-  return configOf(parsed.data);
+export function readControllerConfig(text: string, path: string): ControllerConfig {
+  return configOf(readConfigText(text, controllerFile, { file: path, folder: dirname(resolve(path)) }).value);
 }
 
-function configOf(file: ConfigFile): ControllerConfig {
+/** What the values of the file stand for. */
+export function configOf(file: ControllerValues): ControllerConfig {
   const { trust_domain, ca, namespaces, sessions, limits, input, clients, session_tokens, bd } = file;
   const templates = new Map(Object.entries(file.providers).map(([id, block]) => [id, templateOf(id, block)]));
   return {
@@ -69,7 +53,7 @@ function configOf(file: ConfigFile): ControllerConfig {
         maxInputBytes: input.max_size_bytes,
       },
       directRead: clients.direct_read,
-      ...(session_tokens !== undefined && { sessionTokens: tokenRulesOf(session_tokens) }),
+      ...(session_tokens !== undefined && { sessionTokens: agentTokenRules(session_tokens) }),
       ...(bd !== undefined && {
         bd: { command: bd.command, ...(bd.workdir !== undefined && { workdir: bd.workdir }) },
       }),
@@ -82,12 +66,8 @@ function configOf(file: ConfigFile): ControllerConfig {
   };
 }
 
-function tokenRulesOf({ key_path: keyPath, ttl: ttlMs, ...rest }: TokensBlock): AgentTokenRules {
-  return { keyPath, ttlMs, ...rest };
-}
-
 function bindingOf(
-  { name, project, providers, plaintext, adopt }: ConfigFile["namespaces"][number],
+  { name, project, providers, plaintext, adopt }: ControllerValues["namespaces"][number],
   templates: ReadonlyMap<string, AgentTemplate>,
 ): NamespaceBinding {
   const offered = [...templates].filter(([id]) => providers === undefined || providers.includes(id));
@@ -152,52 +132,4 @@ function placementOf(block: ProviderBlock): Placement {
     ...(block.runtime_class !== undefined && { runtimeClassName: block.runtime_class }),
     ...(block.priority_class !== undefined && { priorityClassName: block.priority_class }),
   };
-}
-
-type Path = readonly PropertyKey[];
-
-/** What no single key shows. */
-function contradictionOf({ namespaces, providers, ca }: ConfigFile): { path: Path; why: string } | undefined {
-  for (const [i, one] of namespaces.entries()) {
-    const path = ["namespaces", i];
-    if (namespaces.findIndex(({ name }) => name === one.name) !== i) {
-      return { path: [...path, "name"], why: `is bound twice: one namespace belongs to one project (${one.name})` };
-    }
-    if (one.name === ca.namespace) {
-      return { path: [...path, "name"], why: `is the CA's namespace: agents there could mount its key (${one.name})` };
-    }
-    const unknown = one.providers?.findIndex((id) => providers[id] === undefined) ?? -1;
-    if (unknown >= 0) {
-      return { path: [...path, "providers", unknown], why: `is not one of providers: ${one.providers?.[unknown]}` };
-    }
-  }
-  return undefined;
-}
-
-function reasonOf(
-  issue: { readonly message: string; readonly code?: string | undefined; readonly input?: unknown } | undefined,
-): string {
-  const message = issue?.message ?? "is wrong";
-  if (/received undefined/.test(message)) return "is missing";
-  return /^(?:must|is|takes)\b/.test(message) ? message : `is wrong: ${message.replace(/^Invalid input: /, "")}`;
-}
-
-function keyText(path: Path): string {
-  if (path.length === 0) return "the file";
-  return path
-    .map((part, i) => (typeof part === "number" ? `[${part}]` : `${i === 0 ? "" : "."}${String(part)}`))
-    .join("");
-}
-
-/** Of the deepest part of the path that is in the file. */
-function lineOf(document: Document.Parsed, lines: LineCounter, path: Path): number {
-  for (let depth = path.length; depth > 0; depth--) {
-    const node = document.getIn(path.slice(0, depth), true);
-    if (isNode(node) && node.range) return lines.linePos(node.range[0]).line;
-  }
-  return 1;
-}
-
-function invalid(name: string, line: number, what: string): DomainError {
-  return new DomainError("invalid", `${name}:${line}: ${what}`);
 }

@@ -1,7 +1,6 @@
 import type { AuditLog } from "../../internal/auth/audit-log.ts";
 import { aborted } from "../../internal/base/abort.ts";
 import type { Clock } from "../../internal/base/clock.ts";
-import { DomainError } from "../../internal/base/errors.ts";
 import type { Logger } from "../../internal/base/logger.ts";
 import { runTasks, type Task } from "../../internal/base/task-group.ts";
 import type { Tracer } from "../../internal/base/tracing.ts";
@@ -19,8 +18,6 @@ import type { Credentials } from "../../internal/kube/access/credentials.ts";
 import { FencedKube } from "../../internal/kube/fenced-kube.ts";
 import { LeaseElector } from "../../internal/kube/lease-elector.ts";
 import { KubeTransport } from "../../internal/kube/transport.ts";
-import type { ListenAddress } from "../../internal/rpc/port/listen.ts";
-import { parseListenAddress } from "../../internal/rpc/port/parse-address.ts";
 import { HealthState } from "../../internal/rpc/server/health.ts";
 import { createHealthServer } from "../../internal/rpc/server/health-http.ts";
 import { Metrics } from "../../internal/rpc/server/metrics.ts";
@@ -147,7 +144,7 @@ export class Controller implements Task {
     const serving = this.#serving(sessions, health, { metrics, time }, signal);
     const healthServer = createHealthServer(
       { clock, logger, health, metrics },
-      { ...listenAt(config.server.health_listen), hostCheck: { anyHost: true, allowHosts: [] } },
+      { ...config.server.health_listen, hostCheck: { anyHost: true, allowHosts: [] } },
     );
     serving.listening.then(
       ({ host, port }) => logger.info({ listen: `${host}:${port}`, pid: process.pid }, "serving"),
@@ -208,7 +205,7 @@ export class Controller implements Task {
     return new BridgeServing(
       { clock, logger, health, metrics, audit, tracer },
       {
-        listen: listenAt(server.listen),
+        listen: server.listen,
         tls: folder.path,
         tokens,
         routes: bridgeRoutes(
@@ -224,10 +221,4 @@ export class Controller implements Task {
 
 function hostsOf({ server }: OpenedConfig): readonly string[] {
   return server.names.length > 0 ? server.names : ["localhost", "127.0.0.1"];
-}
-
-function listenAt(text: string): ListenAddress {
-  const address = parseListenAddress(text);
-  if (address !== undefined) return address;
-  throw new DomainError("invalid", `cannot listen on ${JSON.stringify(text)}: not HOST:PORT`);
 }

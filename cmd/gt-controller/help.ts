@@ -3,7 +3,7 @@ export const help = `Runs agents in pods of a Kubernetes cluster, and serves the
 
 Usage:
   gt-controller --config FILE [flags]             serve until SIGTERM; all replicas serve, one of them writes
-  gt-controller check --config FILE               report errors in FILE
+  gt-controller check --config FILE               report errors in FILE and in the files that it names, by line
   gt-controller init-ca --config FILE [flags]     create the CA and the first client's files if they are missing
   gt-controller rotate-ca --config FILE [flags]   begin to replace the CA, or report the progress
   gt-controller uninstall --config FILE [flags]   stop the controllers, delete what they created

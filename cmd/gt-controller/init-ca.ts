@@ -1,4 +1,3 @@
-import { asText, objectOf } from "../../internal/base/json-fields.ts";
 import { printable } from "../../internal/base/printable-text.ts";
 import { SecretClient } from "../../internal/controller/certificates/secret-client.ts";
 import { setUp } from "../../internal/controller/certificates/set-up.ts";
@@ -27,7 +26,7 @@ export async function initCa(
   line(report.client, `${namespace}/${names.clientSecret}`, "the first client's certificate and token key");
   line(report.issuers, `${namespace}/${names.issuersSecret}`, "the public key of its tokens");
   const project = command.project ?? settings.namespaces[0]?.project ?? "";
-  const audience = asText(objectOf(auth)["jwt_audience"]) || DEFAULT_AUDIENCE;
+  const audience = auth?.jwt_audience ?? DEFAULT_AUDIENCE;
   for (const step of nextSteps(command, names.clientSecret, { project, audience })) out.line(printable`${step}`);
   return 0;
 }

@@ -4,7 +4,8 @@ import { printable } from "../../internal/base/printable-text.ts";
 import { Output } from "../../internal/cli/output.ts";
 import { type MainContext, runMain } from "../../internal/cli/run-main.ts";
 import { version } from "../../internal/cli/version.ts";
-import { type ClusterFlags, readConfig } from "./config.ts";
+import { reportConfig, withFaultLines } from "../../internal/config/report-config.ts";
+import { type ClusterFlags, type Command, readConfig } from "./config.ts";
 import { help } from "./help.ts";
 
 /** As `--help` lists them. */
@@ -22,8 +23,12 @@ const exitCodes: Readonly<Record<ErrorKind, number>> = {
   cancelled: 130,
 };
 
-async function main({ argv, env, stdout, clock, signal }: MainContext): Promise<number> {
-  const command = readConfig(argv, env);
+async function main(context: MainContext): Promise<number> {
+  const command = readConfig(context.argv, context.env);
+  return await withFaultLines(new Output(context.stderr, context.env), () => run(command, context));
+}
+
+async function run(command: Command, { env, stdout, stderr, clock, signal }: MainContext): Promise<number> {
   const out = new Output(stdout, env);
   const contextOf = ({ logLevel }: ClusterFlags) => ({
     out,
@@ -39,8 +44,11 @@ async function main({ argv, env, stdout, clock, signal }: MainContext): Promise<
       out.line(printable`gt-controller ${version}`);
       return 0;
     case "check":
-      (await import("./open-config.ts")).openConfig(command.configFile);
-      out.line(printable`${command.configFile}: ok`);
+      reportConfig(
+        (await import("./open-config.ts")).openConfig(command.configFile).findings,
+        out,
+        new Output(stderr, env),
+      );
       return 0;
     case "serve":
       return await (await import("./run.ts")).run(command, { clock, signal });

@@ -4,6 +4,7 @@ import type { Clock } from "../../internal/base/clock.ts";
 import { createLogger } from "../../internal/base/logger.ts";
 import { DEFAULT_REDACT_PATTERNS, Redactor } from "../../internal/base/redact.ts";
 import { version } from "../../internal/cli/version.ts";
+import { faultText } from "../../internal/config/config-fault.ts";
 import { auditLines } from "../../internal/files/audit-lines.ts";
 import { openTracer } from "../../internal/tracing/open-tracer.ts";
 import type { Command } from "./config.ts";
@@ -20,10 +21,13 @@ export async function run(
   { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
 ): Promise<number> {
   const { configFile, namespace, podName, logLevel } = command;
-  const config = openConfig(configFile);
+  const { config, findings } = openConfig(configFile);
+  findings.assertUsable();
   const { level, redact_patterns: patterns = [] } = config.logging;
   const redactor = new Redactor([...DEFAULT_REDACT_PATTERNS, ...patterns]).check();
   const logger = createLogger("gt-controller", logLevel ?? level, { redact: (text) => redactor.redact(text) });
+  for (const warning of findings.warnings)
+    logger.warn({ at: faultText(configFile, warning) }, "the configuration has a warning");
   const credentials = await credentialsOf(command);
   await using folder = await ServerTlsFolder.make();
   const audit = new AuditLog({ clock, write: auditLines(config.auditPath, { clock, logger }) });

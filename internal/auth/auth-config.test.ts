@@ -1,20 +1,46 @@
 import { X509Certificate } from "node:crypto";
-import { readdirSync, readFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { TestCa } from "../../test/support/bridge/certificates.ts";
-import { readAuthConfig, readCrlPolicy } from "./auth-config.ts";
+import { block } from "../config/block.ts";
+import { ConfigError } from "../config/config-fault.ts";
+import { readConfigText } from "../config/config-file.ts";
+import { authBlock, crlPolicyValue, openAuth } from "./auth-config.ts";
 import { fingerprintOf } from "./issuing-cas.ts";
 
 const ca = new TestCa("shop");
 const certificate = new X509Certificate(ca.pem);
-const read = (auth: unknown) => readAuthConfig(auth, () => ca.pem);
+const folder = mkdtempSync(join(tmpdir(), "auth-"));
+for (const name of ["ca.crt", "shop.pub"]) writeFileSync(join(folder, name), ca.pem);
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const schema = (at: string) => block({ auth: authBlock(at), tls: block({ crl_policy: crlPolicyValue() }) });
+const KEYS = { jwt_public_keys: [{ issuer: "shop", key_path: "shop.pub" }] };
+
+/** What a text says, with the text of each fault as the error's. */
+function opened(text: object) {
+  try {
+    return readConfigText(JSON.stringify(text), schema, { file: "f.yaml", folder });
+  } catch (err) {
+    throw err instanceof ConfigError ? new Error(err.lines.join("\n")) : err;
+  }
+}
+
+function read(auth: unknown) {
+  const { value, findings } = opened({ auth });
+  return openAuth(value.auth, ["auth"], findings);
+}
+
+const readCrlPolicy = (policy: unknown) =>
+  opened({ auth: KEYS, tls: policy === undefined ? {} : { crl_policy: policy } }).value.tls.crl_policy;
 const KEY = { issuer: "shop", key_path: "shop.pub" };
 
 /** As in the requirement's example. */
 const EXAMPLE = {
   jwt_public_keys: [
-    { issuer: "prd-manager", key_path: "certs/prd-manager-jwt.pub" },
+    { issuer: "prd-manager", key_path: join(folder, "certs/prd-manager-jwt.pub") },
     { issuer: "ndara-orchestrator", key_path: "certs/ndara-jwt.pub" },
   ],
   jwt_audience: "bridge",
@@ -24,8 +50,8 @@ const EXAMPLE = {
 it("reads the requirement's example", () => {
   expect(read(EXAMPLE)).toEqual({
     keyFiles: [
-      { path: "certs/prd-manager-jwt.pub", rule: { issuer: "prd-manager" } },
-      { path: "certs/ndara-jwt.pub", rule: { issuer: "ndara-orchestrator" } },
+      { path: join(folder, "certs/prd-manager-jwt.pub"), rule: { issuer: "prd-manager" } },
+      { path: join(folder, "certs/ndara-jwt.pub"), rule: { issuer: "ndara-orchestrator" } },
     ],
     ...{ audience: "bridge", maxTtlMs: 300_000, clockSkewMs: 30_000 },
   });
@@ -47,15 +73,19 @@ it.each([
 
 describe("a configuration is refused", () => {
   it.each<[unknown, string]>([
-    [undefined, "auth must be a block"],
-    [{ jwt_public_keys: [] }, "auth.jwt_public_keys must be"],
-    [{ ...EXAMPLE, jwt_max_ttl: "5m1s" }, "auth.jwt_max_ttl must be between 1s and 300s"],
-    [{ ...EXAMPLE, jwt_max_ttl: "1h" }, "auth.jwt_max_ttl must be"],
-    [{ ...EXAMPLE, jwt_max_ttl: 300 }, "auth.jwt_max_ttl must be"],
-    [{ ...EXAMPLE, clock_skew: "2m" }, "auth.clock_skew must be"],
-    [{ ...EXAMPLE, jwt_audience: "" }, "auth.jwt_audience must be"],
-    [{ jwt_public_keys: [{ issuer: "shop" }] }, "auth.jwt_public_keys[0].key_path must be"],
-    [{ jwt_public_keys: [{ ...KEY, projects: [] }] }, "auth.jwt_public_keys[0].projects must be"],
+    [undefined, "auth.jwt_public_keys: is required"],
+    ["yes", "auth: must be a block"],
+    [{ jwt_public_keys: [] }, "auth.jwt_public_keys: must have an entry"],
+    [
+      { ...EXAMPLE, jwt_max_ttl: "5m1s" },
+      "auth.jwt_max_ttl: must be a duration such as 30s, 5m or 1h30m, from 1s to 5m",
+    ],
+    [{ ...EXAMPLE, jwt_max_ttl: "1h" }, "auth.jwt_max_ttl: must be"],
+    [{ ...EXAMPLE, jwt_max_ttl: 300 }, "auth.jwt_max_ttl: must be"],
+    [{ ...EXAMPLE, clock_skew: "2m" }, "auth.clock_skew: must be"],
+    [{ ...EXAMPLE, jwt_audience: "" }, "auth.jwt_audience: must be"],
+    [{ jwt_public_keys: [{ issuer: "shop" }] }, "auth.jwt_public_keys[0].key_path: is required"],
+    [{ jwt_public_keys: [{ ...KEY, projects: [] }] }, "auth.jwt_public_keys[0].projects: must name"],
   ])("%j: %s", (auth, words) => {
     expect(() => read(auth)).toThrow(words);
   });
@@ -67,8 +97,8 @@ describe("nothing turns a check off", () => {
     ...["plaintext", "leeway", "skip_audience", "jwt_secret", "anonymous", "mode"],
   ])("no key auth.%s", (name) => {
     for (const value of [true, false, "none", "optional"]) {
-      expect(() => read({ ...EXAMPLE, [name]: value })).toThrow(`unknown key auth.${name}`);
-      expect(() => read({ jwt_public_keys: [{ ...KEY, [name]: value }] })).toThrow("unknown key");
+      expect(() => read({ ...EXAMPLE, [name]: value })).toThrow(`auth.${name}: is not known here`);
+      expect(() => read({ jwt_public_keys: [{ ...KEY, [name]: value }] })).toThrow(`[0].${name}: is not known here`);
     }
   });
 

@@ -1,13 +1,16 @@
 import type { X509Certificate } from "node:crypto";
-import { parseDurationMs } from "../base/duration.ts";
-import { DomainError } from "../base/errors.ts";
+import { z } from "zod";
+import { block } from "../config/block.ts";
+import type { KeyPath } from "../config/config-document.ts";
+import type { Findings } from "../config/findings.ts";
+import { readNamedFile } from "../config/named-file.ts";
+import { duration, filePath, listOf, oneOf, text } from "../config/values.ts";
 import { certificatesOf } from "../pki/pem.ts";
 import type { CrlPolicy } from "../pki/trust.ts";
 import { fingerprintOf, type IssuerRule } from "./issuing-cas.ts";
-import type { TokenKeyFile } from "./token-key-files.ts";
-import { MAX_TOKEN_TTL_MS } from "./token-verifier.ts";
+import { publicKeysOf, type TokenKeyFile } from "./token-key-files.ts";
 
-/** The block `auth` of a configuration. */
+/** The block `auth` of a configuration, with what it names. */
 export interface AuthConfig {
   readonly keyFiles: readonly TokenKeyFile[];
   readonly audience: string;
@@ -15,106 +18,92 @@ export interface AuthConfig {
   readonly clockSkewMs: number;
 }
 
-type Block = Readonly<Record<string, unknown>>;
+/** The block `auth` as its text has it. Paths are absolute. */
+export type AuthBlock = z.output<ReturnType<typeof authBlock>>;
 
-const MAX_SKEW_MS = 60_000;
+/** The CA of an issuer, by its SHA-256 or as a file. */
+type NamedCa = { readonly sha256: string } | { readonly path: string };
 
 /**
- * Reads the block `auth`. There is no key that turns a check off: whatever is not known here is an error.
- * @param readText the text of a file that the block names
- * @throws DomainError `invalid`, naming the key
+ * The schema of the block `auth`, for `openAuth`. There is no key that turns a check off.
+ * @param audience of tokens where `jwt_audience` names no other
  */
-export function readAuthConfig(value: unknown, readText: (path: string) => string): AuthConfig {
-  const auth = blockOf("auth", value, ["jwt_public_keys", "jwt_audience", "jwt_max_ttl", "clock_skew"]);
-  const entries = auth["jwt_public_keys"];
-  if (!Array.isArray(entries) || entries.length === 0) throw wrong("auth.jwt_public_keys", "a list of issuers' keys");
-  return {
-    keyFiles: entries.map((entry, i) => keyFileOf(`auth.jwt_public_keys[${i}]`, entry, readText)),
-    audience: auth["jwt_audience"] === undefined ? "bridge" : textOf("auth.jwt_audience", auth["jwt_audience"]),
-    maxTtlMs: durationOf("auth.jwt_max_ttl", auth["jwt_max_ttl"] ?? "5m", 1000, MAX_TOKEN_TTL_MS),
-    clockSkewMs: durationOf("auth.clock_skew", auth["clock_skew"] ?? "30s", 0, MAX_SKEW_MS),
-  };
+export function authBlock(folder: string, audience = "bridge") {
+  const key = block({
+    issuer: text(),
+    key_path: filePath(folder),
+    ca: casValue(folder).optional(),
+    projects: listOf(text(), "a list of project names").min(1, "must name a project, or be omitted").optional(),
+  });
+  return block({
+    jwt_public_keys: listOf(key, "a list of issuers' keys").min(
+      1,
+      "must have an entry: otherwise no token is accepted",
+    ),
+    jwt_audience: text().default(audience),
+    jwt_max_ttl: duration("1s", "5m").default(300_000),
+    clock_skew: duration("0s", "1m").default(30_000),
+  });
 }
 
 /**
- * Reads `tls.crl_policy`: `require` or `if-present` for all CAs, or a policy for each by the SHA-256 of its
+ * A block `auth` with the files that it names. Where one of them has a fault, which is in `findings` then, the
+ * result is not to be used.
+ * @param at where the block stands
+ */
+export function openAuth(auth: AuthBlock, at: KeyPath, findings: Findings): AuthConfig {
+  const keyFiles = auth.jwt_public_keys.map(({ issuer, key_path: path, ca, projects }, i) => {
+    const key = [...at, "jwt_public_keys", i];
+    findings.tried([...key, "key_path"], () => publicKeysOf(readNamedFile(path), path));
+    const cas = ca && (findings.tried([...key, "ca"], () => ca.flatMap(casOf)) ?? []);
+    const rule: IssuerRule = { issuer, ...(cas && { cas }), ...(projects && { projects }) };
+    return { path, rule };
+  });
+  const { jwt_audience: audience, jwt_max_ttl: maxTtlMs, clock_skew: clockSkewMs } = auth;
+  return { keyFiles, audience, maxTtlMs, clockSkewMs };
+}
+
+function casOf(ca: NamedCa): readonly (string | X509Certificate)[] {
+  return "sha256" in ca ? [ca.sha256] : certificatesOf(readNamedFile(ca.path));
+}
+
+/** One CA, or a list of them. */
+function casValue(folder: string) {
+  const one = text().transform((value): NamedCa => {
+    const sha256 = fingerprintIn(value);
+    return sha256 === undefined ? { path: filePath(folder).parse(value) } : { sha256 };
+  });
+  const isGood = (values: unknown) => one.array().min(1).safeParse(values).success;
+  return z
+    .preprocess((value) => [value].flat(), z.array(z.unknown()))
+    .refine(isGood, { error: "must be a file of certificates, the SHA-256 of one, or a list of these" })
+    .pipe(one.array());
+}
+
+/**
+ * The schema of `tls.crl_policy`: `require` or `if-present` for all CAs, or a policy for each by the SHA-256 of its
  * certificate, and `default` for the others. Default: `if-present`.
- * @throws DomainError `invalid`
  */
-export function readCrlPolicy(value: unknown): (issuer: X509Certificate) => CrlPolicy {
-  if (value === undefined || typeof value === "string") {
-    const policy = policyOf("tls.crl_policy", value ?? "if-present");
-    return () => policy;
-  }
-  const given = Object.entries(blockOf("tls.crl_policy", value));
-  const policies = new Map(
-    given.map(([ca, policy]) => [
-      ca === "default" ? ca : fingerprintIn("tls.crl_policy", ca),
-      policyOf(`tls.crl_policy.${ca}`, policy),
-    ]),
-  );
-  const others = policies.get("default") ?? "if-present";
-  return (issuer) => policies.get(fingerprintOf(issuer)) ?? others;
+export function crlPolicyValue() {
+  const policy = oneOf("require", "if-present");
+  const caName = z.string().refine((name) => name === "default" || fingerprintIn(name) !== undefined, {
+    error: "must be default, or the SHA-256 of a certificate (64 hex digits)",
+  });
+  return z
+    .union([policy, z.record(caName, policy)])
+    .default("if-present")
+    .transform((given) => {
+      if (typeof given === "string") return () => given;
+      const byCa = new Map(Object.entries(given).map(([name, one]) => [fingerprintIn(name), one]));
+      const others = given["default"] ?? "if-present";
+      return (issuer: X509Certificate): CrlPolicy => byCa.get(fingerprintOf(issuer)) ?? others;
+    });
 }
 
-function policyOf(key: string, value: unknown): CrlPolicy {
-  if (value === "require" || value === "if-present") return value;
-  throw wrong(key, "require or if-present");
-}
+const FINGERPRINT = /^(?:[0-9a-f]{64}|[0-9a-f]{2}(?::[0-9a-f]{2}){31})$/i;
 
-function keyFileOf(key: string, value: unknown, readText: (path: string) => string): TokenKeyFile {
-  const { issuer, key_path: path, ca, projects } = blockOf(key, value, ["issuer", "key_path", "ca", "projects"]);
-  const rule: IssuerRule = {
-    issuer: textOf(`${key}.issuer`, issuer),
-    ...(ca !== undefined && { cas: [ca].flat().flatMap((one) => casOf(`${key}.ca`, one, readText)) }),
-    ...(projects !== undefined && { projects: textsOf(`${key}.projects`, projects) }),
-  };
-  return { path: textOf(`${key}.key_path`, path), rule };
-}
-
-/** A SHA-256, or the certificates of a file. */
-function casOf(key: string, value: unknown, readText: (path: string) => string): readonly (string | X509Certificate)[] {
-  const text = textOf(key, value);
-  return isFingerprint(text) ? [fingerprintIn(key, text)] : certificatesOf(readText(text));
-}
-
-const FINGERPRINT = /^(?:sha256:)?[0-9a-f]{64}$/i;
-
-function isFingerprint(text: string): boolean {
-  return FINGERPRINT.test(text.replaceAll(/:(?=[0-9a-f]{2}(:|$))/gi, ""));
-}
-
-function fingerprintIn(key: string, text: string): string {
-  if (!isFingerprint(text)) throw wrong(key, "the SHA-256 of a certificate (64 hex digits)");
-  return text
-    .replace(/^sha256:/i, "")
-    .replaceAll(":", "")
-    .toLowerCase();
-}
-
-function blockOf(key: string, value: unknown, known?: readonly string[]): Block {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw wrong(key, "a block of keys");
-  const unknown = known && Object.keys(value).find((name) => !known.includes(name));
-  if (unknown !== undefined) throw new DomainError("invalid", `unknown key ${key}.${unknown}`);
-  return value as Block;
-}
-
-function textsOf(key: string, value: unknown): readonly string[] {
-  if (Array.isArray(value) && value.length > 0) return value.map((one) => textOf(key, one));
-  throw wrong(key, "a list of names");
-}
-
-function textOf(key: string, value: unknown): string {
-  if (typeof value === "string" && value !== "") return value;
-  throw wrong(key, "a non-empty string");
-}
-
-function durationOf(key: string, value: unknown, least: number, most: number): number {
-  const ms = parseDurationMs(textOf(key, value));
-  if (ms >= least && ms <= most) return ms;
-  throw wrong(key, `between ${least / 1000}s and ${most / 1000}s`);
-}
-
-function wrong(key: string, wanted: string): DomainError {
-  return new DomainError("invalid", `${key} must be ${wanted}`);
+/** 64 hex digits in lower case; undefined for anything that is no SHA-256. */
+function fingerprintIn(text: string): string | undefined {
+  const digits = text.replace(/^sha256:/i, "");
+  return FINGERPRINT.test(digits) ? digits.replaceAll(":", "").toLowerCase() : undefined;
 }

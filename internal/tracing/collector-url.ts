@@ -17,7 +17,7 @@ export function collectorUrl(configured: string | undefined, env: Env): string |
 }
 
 /** True for what can be the base of a collector's addresses. */
-export function isCollectorUrl(text: string): boolean {
+function isCollectorUrl(text: string): boolean {
   return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
 }
 

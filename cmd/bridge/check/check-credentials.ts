@@ -1,14 +1,12 @@
-import { statSync } from "node:fs";
+import { checkAgentTokenKey } from "../../../internal/auth/agent-token-block.ts";
 import { checkIssuers, hasTrustedCa } from "../../../internal/auth/issuing-cas.ts";
-import { signingKeyOf } from "../../../internal/auth/mint-token.ts";
 import { readTlsPaths } from "../../../internal/auth/tls/read-tls-files.ts";
-import { publicKeysOf } from "../../../internal/auth/token-key-files.ts";
 import { DomainError, errorText } from "../../../internal/base/errors.ts";
+import type { KeyPath } from "../../../internal/config/config-document.ts";
+import type { Findings } from "../../../internal/config/findings.ts";
+import { readNamedFile } from "../../../internal/config/named-file.ts";
 import { type CheckedTls, checkTls } from "../../../internal/pki/tls-files.ts";
 import type { BridgeConfig } from "../file/bridge-config.ts";
-import type { KeyPath } from "../file/config-document.ts";
-import { readText } from "../file/read-text.ts";
-import type { Findings } from "./findings.ts";
 
 const KEY_OF: Readonly<Record<string, KeyPath>> = {
   cert: ["tls", "cert"],
@@ -21,17 +19,14 @@ const KEY_OF: Readonly<Record<string, KeyPath>> = {
 const LAST_SHARE = 0.2;
 
 /**
- * Reads every certificate, key and revocation list that the configuration names, as the server will.
+ * Reads every certificate, signing key and revocation list that the configuration names, as the server will.
  * @param now wall clock, ms
  */
 export async function checkCredentials(config: BridgeConfig, findings: Findings, now: number): Promise<void> {
-  for (const [i, { path }] of config.auth.keyFiles.entries()) {
-    findings.tried(["auth", "jwt_public_keys", i, "key_path"], () => publicKeysOf(readText(path), path));
-  }
-  checkSigningKey(config, findings);
+  if (config.sessionTokens !== undefined) checkAgentTokenKey(config.sessionTokens, ["session_tokens"], findings);
   const tls = areReadable(config, findings) ? await tlsOf(config, findings, now) : undefined;
   if (tls === undefined) return;
-  checkKeyMode(config.tls.key, ["tls", "key"], findings);
+  findings.checkPrivate(["tls", "key"], config.tls.key);
   if (tls.notAfter - now < LAST_SHARE * (tls.notAfter - tls.leaf.validFromDate.getTime())) {
     findings.warning(["tls", "cert"], `it, or a CA above it, expires on ${new Date(tls.notAfter).toISOString()}`);
   }
@@ -51,7 +46,7 @@ function areReadable({ tls }: BridgeConfig, findings: Findings): boolean {
   const before = findings.faults.length;
   const paths = { cert: [tls.cert], key: [tls.key], ca: [tls.ca], crl: tls.crl };
   for (const [file, named] of Object.entries(paths)) {
-    for (const path of named) findings.tried(KEY_OF[file] ?? [], () => readText(path));
+    for (const path of named) findings.tried(KEY_OF[file] ?? [], () => readNamedFile(path));
   }
   return findings.faults.length === before;
 }
@@ -64,20 +59,4 @@ async function tlsOf({ tls, trust }: BridgeConfig, findings: Findings, now: numb
     findings.fault(KEY_OF[String(err.fields["file"])] ?? ["tls"], errorText(err));
     return undefined;
   }
-}
-
-function checkSigningKey({ sessionTokens }: BridgeConfig, findings: Findings): void {
-  if (sessionTokens === undefined) return;
-  const { keyPath } = sessionTokens;
-  const key = ["session_tokens", "key_path"];
-  findings.tried(key, () => {
-    signingKeyOf(readText(keyPath), keyPath);
-    checkKeyMode(keyPath, key, findings);
-  });
-}
-
-function checkKeyMode(path: string, key: KeyPath, findings: Findings): void {
-  const { mode } = statSync(path);
-  if ((mode & 0o007) === 0) return;
-  findings.warning(key, `every user of this machine can use ${path}: chmod 600 it, and replace the key`);
 }

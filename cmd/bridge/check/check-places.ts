@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
+import type { Findings } from "../../../internal/config/findings.ts";
 import type { BridgeConfig } from "../file/bridge-config.ts";
-import type { Findings } from "./findings.ts";
 
 /** Looks at the folders that the configuration names; makes none of them. */
 export function checkPlaces({ allowedPaths, auditPath }: BridgeConfig, findings: Findings): void {

@@ -1,5 +1,5 @@
 import type { Provider } from "../../../internal/bridge/provider.ts";
-import type { Findings } from "./findings.ts";
+import type { Findings } from "../../../internal/config/findings.ts";
 
 /** Asks each provider whether it can be used now. One that cannot is a warning: the bridge serves the others. */
 export async function checkProviders(

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { ConfigError } from "./config-fault.ts";
+import { ConfigError } from "../../../internal/config/config-fault.ts";
 import { readBridgeFile } from "./read-bridge-file.ts";
 
 /** As the requirement has it, word for word. */
@@ -14,8 +14,11 @@ providers: { demo: {} }
 allowed_paths: [/srv]
 `;
 
-const PLACE = { file: "bridge.yaml", folder: "/etc/bridge", readText: () => "" };
-const read = (text: string) => readBridgeFile(text, PLACE);
+const PLACE = { file: "bridge.yaml", folder: "/etc/bridge" };
+const read = (text: string) => {
+  const { config, findings } = readBridgeFile(text, PLACE);
+  return { config, warnings: findings.warnings };
+};
 
 function faultsOf(text: string): readonly string[] {
   try {
@@ -217,6 +220,7 @@ describe("names every fault by line, key and reason", () => {
     expect(faults.map((fault) => fault.split(": ").slice(0, 2).join(" "))).toEqual([
       "bridge.yaml:1 auth.jwt_public_keys",
       "bridge.yaml:1 input.max_size_bytes",
+      "bridge.yaml:1 providers",
       "bridge.yaml:2 logging.format",
       "bridge.yaml:3 tls.ca_bundle",
       "bridge.yaml:3 tls.key",

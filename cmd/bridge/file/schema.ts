@@ -1,8 +1,11 @@
 import { z } from "zod";
+import { agentTokenBlock } from "../../../internal/auth/agent-token-block.ts";
+import { authBlock, crlPolicyValue } from "../../../internal/auth/auth-config.ts";
+import { block, together } from "../../../internal/config/block.ts";
 import {
   address,
-  block,
-  collectorUrl,
+  baseUrl,
+  byteCount,
   duration,
   filePath,
   httpUrl,
@@ -12,48 +15,33 @@ import {
   secretPattern,
   text,
   wholeNumber,
-} from "./values.ts";
+} from "../../../internal/config/values.ts";
 
 /** Agent programs that the bridge can start. */
 export const PROVIDERS = ["codex", "claude", "opencode", "demo"] as const;
 export type ProviderName = (typeof PROVIDERS)[number];
 
-const oneOrMore = (what: string) =>
-  z.preprocess((value) => (typeof value === "string" ? [value] : value), listOf(filePath(), what));
+const server = (folder: string) =>
+  block({
+    listen: address().default({ host: "127.0.0.1", port: 9445 }),
+    health_listen: address().optional(),
+    max_connection_age: duration("1s", "8760h").optional(),
+    state_dir: filePath(folder).optional(),
+  });
 
-const server = block({
-  listen: address().default({ host: "127.0.0.1", port: 9445 }),
-  health_listen: address().optional(),
-  max_connection_age: duration("1s", "8760h").optional(),
-  state_dir: filePath().optional(),
-});
-
-const tls = block({
-  ca_bundle: filePath(),
-  cert: filePath(),
-  key: filePath(),
-  crl: oneOrMore("a file, or a list of files").default([]),
-  /** Read by `readCrlPolicy`. */
-  crl_policy: z.unknown().optional(),
-});
-
-const tokenKeys = block({
-  issuer: text(),
-  key_path: filePath(),
-  ca: z.unknown().optional(),
-  projects: listOf(text(), "a list of project names").min(1, "must name a project, or be omitted").optional(),
-});
-
-/** The shape; what the values mean is read by `readAuthConfig`. */
-const auth = block({
-  jwt_public_keys: listOf(tokenKeys, "a list of issuers' keys").min(
-    1,
-    "must have an entry: otherwise no token is accepted",
-  ),
-  jwt_audience: text().default("bridge"),
-  jwt_max_ttl: duration("1s", "5m").default(300_000),
-  clock_skew: duration("0s", "1m").default(30_000),
-});
+const tls = (folder: string) =>
+  block({
+    ca_bundle: filePath(folder),
+    cert: filePath(folder),
+    key: filePath(folder),
+    crl: z
+      .preprocess(
+        (value) => (typeof value === "string" ? [value] : value),
+        listOf(filePath(folder), "a file, or a list of files"),
+      )
+      .default([]),
+    crl_policy: crlPolicyValue(),
+  });
 
 const sessions = block({
   max_per_project: wholeNumber(1, 10_000).default(5),
@@ -65,19 +53,16 @@ const sessions = block({
   retention: duration("0s", "168h").default(600_000),
 });
 
-const sessionTokens = block({
-  key_path: filePath(),
-  issuer: text().default("bridge"),
-  audience: text().default("threads"),
-  role: text().default("worker"),
-  ttl: duration("2s", "1h").default(3_600_000),
-});
+/** A name is looked up on PATH; with a slash it is a path. */
+const program = (folder: string) =>
+  text("the name or path of a program").transform((name) => (name.includes("/") ? filePath(folder).parse(name) : name));
 
-const provider = block({
-  binary: text("the name or path of a program").optional(),
-  args: listOf(z.string("must be text"), "a list of strings").default([]),
-  startup_timeout: duration("1s", "10m").default(30_000),
-});
+const provider = (folder: string) =>
+  block({
+    binary: program(folder).optional(),
+    args: listOf(z.string("must be text"), "a list of strings").default([]),
+    startup_timeout: duration("1s", "10m").default(30_000),
+  }).optional();
 
 const logging = block({
   level: oneOf("debug", "info", "warn", "error").default("info"),
@@ -85,30 +70,47 @@ const logging = block({
   redact_patterns: listOf(secretPattern(), "a list of patterns").max(24, "must have at most 24 patterns").default([]),
 });
 
+const providers = (folder: string) =>
+  block({
+    codex: provider(folder),
+    claude: provider(folder),
+    opencode: provider(folder),
+    demo: provider(folder),
+  } satisfies Record<ProviderName, unknown>).refine((given) => Object.keys(given).length > 0, {
+    error: `must name a provider: one of ${PROVIDERS.join(", ")}`,
+    when: ({ issues }) => issues.length === 0,
+  });
+
 /** `bridge.yaml`. There is no key that turns a check off or serves plaintext. */
-export const bridgeFile = block({
-  server,
-  tls,
-  auth,
-  sessions,
-  session_tokens: sessionTokens.optional(),
-  input: block({ max_size_bytes: wholeNumber(1, 65_536).default(65_536) }),
-  providers: block({
-    codex: provider.optional(),
-    claude: provider.optional(),
-    opencode: provider.optional(),
-    demo: provider.optional(),
-  } satisfies Record<ProviderName, unknown>),
-  allowed_paths: listOf(pathPattern(), "a list of paths").min(
-    1,
-    "must have a path: otherwise no session can be started",
-  ),
-  logging,
-  crl: block({ listen: address().optional(), url: httpUrl().optional() }),
-  limits: block({
-    starts_per_minute: wholeNumber(1, 1_000_000).default(300),
-    inputs_per_minute: wholeNumber(1, 1_000_000).default(600),
-  }),
-  tracing: block({ otlp_endpoint: collectorUrl().optional() }),
-  audit: block({ path: filePath().optional() }),
-});
+export const bridgeFile = (folder: string) =>
+  together(
+    block({
+      server: server(folder),
+      tls: tls(folder),
+      auth: authBlock(folder),
+      sessions,
+      session_tokens: agentTokenBlock(folder, "bridge").optional(),
+      input: block({ max_size_bytes: byteCount(1, 65_536).default(65_536) }),
+      providers: providers(folder),
+      allowed_paths: listOf(pathPattern(), "a list of paths").min(
+        1,
+        "must have a path: otherwise no session can be started",
+      ),
+      logging,
+      crl: block({ listen: address().optional(), url: httpUrl().optional() }),
+      limits: block({
+        starts_per_minute: wholeNumber(1, 1_000_000).default(300),
+        inputs_per_minute: wholeNumber(1, 1_000_000).default(600),
+      }),
+      tracing: block({ otlp_endpoint: baseUrl().optional() }),
+      audit: block({ path: filePath(folder).optional() }),
+    }),
+    ["crl", "tls"],
+    ({ crl, tls: { crl: lists } }, wrong) => {
+      if (crl.listen !== undefined && lists.length === 0) {
+        wrong(["crl", "listen"], "needs tls.crl: there is no list to serve");
+      }
+    },
+  );
+
+export type BridgeValues = z.output<ReturnType<typeof bridgeFile>>;

@@ -1,5 +1,5 @@
 import { isMap, isNode, isScalar, LineCounter, type Node, parseDocument, type YAMLMap } from "yaml";
-import { errorText } from "../../../internal/base/errors.ts";
+import { errorText } from "../base/errors.ts";
 import type { ConfigFault } from "./config-fault.ts";
 
 /** Aliases that are resolved, so that a short text cannot become a huge one. */
@@ -32,6 +32,17 @@ export class ConfigDocument {
 
   #fault(at: number, message: string): ConfigFault {
     return { line: this.#lines.linePos(at).line, key: "", reason: `is not YAML that can be read: ${message}` };
+  }
+
+  /** True if the text says this key. */
+  has(path: KeyPath): boolean {
+    let node: unknown = this.#root;
+    for (const part of path) {
+      const next = stepInto(node, part);
+      if (next === undefined) return false;
+      node = next.value;
+    }
+    return true;
   }
 
   /** The line of a key, or of the nearest block above it that is there; counted from 1. */

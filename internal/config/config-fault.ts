@@ -1,4 +1,4 @@
-import { DomainError } from "../../../internal/base/errors.ts";
+import { DomainError } from "../base/errors.ts";
 
 /** One thing that is wrong with a configuration. */
 export interface ConfigFault {

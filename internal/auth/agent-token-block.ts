@@ -1,0 +1,39 @@
+import type { z } from "zod";
+import { block } from "../config/block.ts";
+import type { KeyPath } from "../config/config-document.ts";
+import type { Findings } from "../config/findings.ts";
+import { readNamedFile } from "../config/named-file.ts";
+import { duration, filePath, text } from "../config/values.ts";
+import type { AgentTokenRules } from "./agent-token.ts";
+import { signingKeyOf } from "./mint-token.ts";
+
+/**
+ * The schema of the block `session_tokens`: the tokens that agents get. For `openAgentTokens`.
+ * @param issuer where the block names no other
+ */
+export function agentTokenBlock(folder: string, issuer: string) {
+  return block({
+    key_path: filePath(folder),
+    issuer: text().default(issuer),
+    audience: text().default("threads"),
+    role: text()
+      .refine((role) => role !== "operator", { error: "must not be operator: that role is for people" })
+      .default("worker"),
+    ttl: duration("2s", "1h").default(3_600_000),
+  });
+}
+
+/** The rules of a block `session_tokens`. */
+export function agentTokenRules(tokens: z.output<ReturnType<typeof agentTokenBlock>>): AgentTokenRules {
+  const { key_path: keyPath, issuer, audience, role, ttl: ttlMs } = tokens;
+  return { keyPath, issuer, audience, role, ttlMs };
+}
+
+/** Reads the key that agents' tokens are signed with; what is wrong with it is a fault of `key_path` below `at`. */
+export function checkAgentTokenKey({ keyPath }: AgentTokenRules, at: KeyPath, findings: Findings): void {
+  const key = [...at, "key_path"];
+  findings.tried(key, () => {
+    signingKeyOf(readNamedFile(keyPath), keyPath);
+    findings.checkPrivate(key, keyPath);
+  });
+}

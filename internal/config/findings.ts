@@ -1,0 +1,51 @@
+import { DomainError, errorText } from "../base/errors.ts";
+import type { KeyPath } from "./config-document.ts";
+import { ConfigError, type ConfigFault } from "./config-fault.ts";
+import { isOpenToAll } from "./named-file.ts";
+
+/**
+ * Faults and warnings of what a configuration stands for, each at its line. With a fault the daemon does not start; a
+ * warning is shown and logged.
+ */
+export class Findings {
+  /** The configuration file, as the person wrote it. */
+  readonly file: string;
+  readonly faults: ConfigFault[] = [];
+  readonly warnings: ConfigFault[] = [];
+  readonly #at: (path: KeyPath, reason: string) => ConfigFault;
+
+  constructor(file: string, at: (path: KeyPath, reason: string) => ConfigFault) {
+    this.file = file;
+    this.#at = at;
+  }
+
+  fault(path: KeyPath, reason: string): void {
+    this.faults.push(this.#at(path, reason));
+  }
+
+  warning(path: KeyPath, reason: string): void {
+    this.warnings.push(this.#at(path, reason));
+  }
+
+  /** What `check` returns; a domain error counts as a fault of `path`. */
+  tried<T>(path: KeyPath, check: () => T): T | undefined {
+    try {
+      return check();
+    } catch (err) {
+      if (!(err instanceof DomainError)) throw err;
+      this.fault(path, errorText(err));
+      return undefined;
+    }
+  }
+
+  /** Warns if every user of this machine can use the secret in a file, which can be read. */
+  checkPrivate(path: KeyPath, file: string): void {
+    if (!isOpenToAll(file)) return;
+    this.warning(path, `every user of this machine can use ${file}: chmod 600 it, and replace the key`);
+  }
+
+  /** @throws ConfigError with every fault */
+  assertUsable(): void {
+    if (this.faults.length > 0) throw new ConfigError(this.file, this.faults);
+  }
+}

@@ -1,0 +1,108 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ownProgram } from "../support/programs.ts";
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "config-check-"));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+interface Ran {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+async function ran(daemon: "bridge" | "gt-controller", text: string, ...args: readonly string[]): Promise<Ran> {
+  const file = join(folder, `${daemon}.yaml`);
+  await writeFile(file, text);
+  return new Promise((resolve) => {
+    const argv = [ownProgram(daemon), ...args, "--config", file];
+    execFile(
+      process.execPath,
+      argv,
+      { cwd: "/", env: { PATH: process.env["PATH"], HOME: folder } },
+      (error, out, err) =>
+        resolve({ code: typeof error?.code === "number" ? error.code : 0, out, err: err.replaceAll(`${folder}/`, "") }),
+    );
+  });
+}
+
+/** The lines of a report that name a line of a file. */
+const placed = ({ err }: Ran) => err.split("\n").filter((line) => /^[a-z-]+\.yaml:\d+: /.test(line));
+
+const BRIDGE = `server:
+  listn: 127.0.0.1:9445
+tls: { ca_bundle: ca.crt, cert: bridge.crt, key: bridge.key }
+auth:
+  jwt_public_keys: [{ issuer: shop, key_path: shop.pub }]
+  jwt_max_ttl: 1h
+sessions:
+  idle_timeout: 30
+providers: { cladue: {} }
+allowed_paths: [srv]
+`;
+
+const CONTROLLER = `trust_domain: Town
+ca:
+  namespace: gastown-ca
+  secret: gastown-ca
+  reload: 15
+auth:
+  jwt_public_keys:
+    - { issuer: shop, key_path: shop.pub, projets: [shop] }
+namespaces:
+  - { name: agents, project: shop }
+  - { name: agents, project: desk }
+providers:
+  claude:
+    imge: x
+    image: agent:1
+`;
+
+describe.each(["check", "serve"])("five faults of a file are five lines, with exit code 2: %s", (command) => {
+  const args = command === "check" ? ["check"] : [];
+
+  it("bridge", async () => {
+    const report = await ran("bridge", BRIDGE, ...args);
+    expect(placed(report)).toEqual([
+      "bridge.yaml:2: server.listn: is not known here; did you mean listen?",
+      "bridge.yaml:6: auth.jwt_max_ttl: must be a duration such as 30s, 5m or 1h30m, from 1s to 5m",
+      "bridge.yaml:8: sessions.idle_timeout: must be a duration such as 30s, 5m or 1h30m, from 0s to 8760h",
+      "bridge.yaml:9: providers.cladue: is not known here; did you mean claude?",
+      "bridge.yaml:10: allowed_paths[0]: must be an absolute path; * matches one component",
+    ]);
+    expect(report).toMatchObject({ code: 2, out: "" });
+  });
+
+  it("gt-controller", async () => {
+    const report = await ran("gt-controller", CONTROLLER, ...args);
+    expect(placed(report)).toEqual([
+      "gt-controller.yaml:1: trust_domain: must be lower-case letters, digits, dots and dashes",
+      "gt-controller.yaml:5: ca.reload: must be a duration such as 30s, 5m or 1h30m, from 1s to 87600h",
+      "gt-controller.yaml:8: auth.jwt_public_keys[0].projets: is not known here; did you mean projects?",
+      "gt-controller.yaml:11: namespaces[1].name: is bound twice: one namespace belongs to one project (agents)",
+      "gt-controller.yaml:14: providers.claude.imge: is not known here; did you mean image?",
+    ]);
+    expect(report).toMatchObject({ code: 2, out: "" });
+  });
+});
+
+it("a file that a configuration names and that is not there is a fault of its line", async () => {
+  const text = CONTROLLER.replace("Town", "town.example")
+    .replace("reload: 15", "reload: 15s")
+    .replace("projets", "projects")
+    .replace("name: agents, project: desk", "name: desk, project: desk")
+    .replace("    imge: x\n", "");
+  const report = await ran("gt-controller", text, "check");
+  expect(placed(report)).toEqual([
+    `gt-controller.yaml:8: auth.jwt_public_keys[0].key_path: cannot read shop.pub: there is no such file`,
+  ]);
+  expect(report.code).toBe(2);
+  const without = await ran("gt-controller", text.replace(/^auth:(\n +.*)*\n/m, ""), "check");
+  expect(without).toMatchObject({ code: 0, out: expect.stringContaining(": ok"), err: "" });
+});
