@@ -1,5 +1,6 @@
 import type { Clock } from "../base/clock.ts";
 import { DomainError } from "../base/errors.ts";
+import { keysRefused } from "../pane/delivery/not-typed.ts";
 import type { KeysRequest } from "../session/types.ts";
 import { checkKeys } from "../tmux/pane/keys.ts";
 import type { TmuxPane } from "../tmux/pane/pane.ts";
@@ -34,7 +35,7 @@ export async function pressKeys(
   const isUrgent = keys.length > 0 && keys.every((key) => OVERTAKES.has(key));
   await using held = isUrgent ? undefined : await lock.take(LOCK_MS, signal);
   const sent = await (text === "" ? pane.sendKeys(keys) : pane.sendText(text));
-  if (sent === "refused") throw new DomainError("precondition", "cannot press keys: the agent is dead");
+  if (sent !== "sent") throw keysRefused(sent);
   await held?.typed(clock.now());
 }
 

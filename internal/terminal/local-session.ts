@@ -159,5 +159,5 @@ function notReached(socketPath: string, session: string, cause: unknown): Domain
 
 /** A pane or session that disappeared during the check. */
 export function isGone(err: unknown): boolean {
-  return err instanceof DomainError && (err.kind === "unavailable" || err.kind === "precondition");
+  return err instanceof TmuxCommandError || (err instanceof DomainError && err.kind === "unavailable");
 }

@@ -17,7 +17,7 @@ export async function runKeys(given: Given<KeysFlags>, context: CommandContext):
     } catch (err) {
       if (!(err instanceof DomainError) || err.kind !== "precondition") throw err;
       if (json) out.line(PrintableText.json({ agent, where: backend.where, sent: false, error: err.message }));
-      else error(`${agent}: ${err.message}`, `${line("status")} shows how it ended`);
+      else error(`${agent}: ${err.message}`, String(err.fields["hint"] ?? `${line("status")} shows how it ended`));
       return REFUSED;
     }
     if (json) out.line(PrintableText.json({ agent, where: backend.where, sent: true }));

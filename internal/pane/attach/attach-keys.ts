@@ -4,13 +4,14 @@ import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
 import { SignalBus } from "../../base/signal-bus.ts";
 import type { Mailbox } from "../delivery/mailbox.ts";
+import { type NotTyped, whyNotTyped } from "../delivery/not-typed.ts";
 import { AttachInputParser, type KeyPiece } from "./attach-input.ts";
 
 /** The one way into the pane; `internal/tmux/pane/pane.ts` is it. */
 export interface AttachPane {
-  sendBytes(data: Uint8Array): Promise<"sent" | "refused">;
+  sendBytes(data: Uint8Array): Promise<"sent" | NotTyped>;
   stage(buffer: string, text: string): Promise<void>;
-  paste(buffer: string): Promise<"pasted" | "refused">;
+  paste(buffer: string): Promise<"pasted" | NotTyped>;
   dropBuffer(buffer: string): Promise<void>;
 }
 
@@ -140,11 +141,13 @@ export class AttachKeys {
     this.#taken += count;
   }
 
-  async #write(write: (pane: AttachPane) => Promise<"sent" | "pasted" | "refused">): Promise<void> {
+  async #write(write: (pane: AttachPane) => Promise<"sent" | "pasted" | NotTyped>): Promise<void> {
     const pane = this.#deps.pane();
     if (pane === undefined) return this.#deps.lost("tmux is away");
     try {
-      if ((await write(pane)) === "refused") this.#deps.lost("the agent is dead");
+      const answer = await write(pane);
+      if (answer === "refused") this.#deps.lost("the agent is dead");
+      if (answer === "synchronized") this.#deps.lost(whyNotTyped(answer));
     } catch (err) {
       if (!(err instanceof DomainError)) throw err;
       this.#deps.lost("tmux is away");
@@ -153,11 +156,11 @@ export class AttachKeys {
 }
 
 /** tmux adds the brackets if the program requested them. */
-async function pasteInto(pane: AttachPane, text: string): Promise<"pasted" | "refused"> {
+async function pasteInto(pane: AttachPane, text: string): Promise<"pasted" | NotTyped> {
   const buffer = `gt-person-${randomUUID()}`;
   await pane.stage(buffer, text);
   const done = await pane.paste(buffer);
-  if (done === "refused") await pane.dropBuffer(buffer);
+  if (done !== "pasted") await pane.dropBuffer(buffer);
   return done;
 }
 

@@ -3,6 +3,7 @@ import type { Clock } from "../../base/clock.ts";
 import type { Evidence, NudgeOutcome } from "../../session/types.ts";
 import type { ScreenSource } from "../screen/screen-source.ts";
 import type { AgentSigns } from "../state/agent-signs.ts";
+import type { NotTyped } from "./not-typed.ts";
 import type { Presence, Probe } from "./probe.ts";
 import { residueOn } from "./residue.ts";
 
@@ -15,15 +16,15 @@ export interface PaneWriter {
   stage(buffer: string, text: string): Promise<void>;
   bufferExists(buffer: string): Promise<boolean>;
   dropBuffer(buffer: string): Promise<void>;
-  /** Pastes the buffer and drops it in one step; `refused` (pane dead, input off) leaves it. */
-  paste(buffer: string): Promise<"pasted" | "refused">;
+  /** Pastes the buffer and drops it in one step; where nothing is typed, the buffer stays. */
+  paste(buffer: string): Promise<"pasted" | NotTyped>;
   /**
-   * One literal carriage return, past copy mode and the like; `refused`: pane dead, input off; `moved`: the cursor does
-   * not be at the place that was asked for.
+   * One literal carriage return, past copy mode and the like; `moved`: the cursor is not at the place that was asked
+   * for.
    */
-  enter(cursor?: Look["cursor"]): Promise<"sent" | "refused" | "moved">;
+  enter(cursor?: Look["cursor"]): Promise<"sent" | NotTyped | "moved">;
   /** Characters as they are, only while the cursor is there. */
-  typeAt(text: string, cursor: Look["cursor"]): Promise<"sent" | "refused" | "moved">;
+  typeAt(text: string, cursor: Look["cursor"]): Promise<"sent" | NotTyped | "moved">;
   /** Bytes that were typed and that the program has not read; undefined when that cannot be known. */
   unread(): Promise<number | undefined>;
 }

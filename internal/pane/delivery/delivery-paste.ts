@@ -1,5 +1,6 @@
 import { DomainError } from "../../base/errors.ts";
 import type { Attempt, DeliveryResult } from "./delivery-attempt.ts";
+import { type NotTyped, whyNotTyped } from "./not-typed.ts";
 
 /**
  * Puts the text in front of the agent, or says for certain that not one byte of it is. Undefined: it has been typed.
@@ -19,8 +20,11 @@ export async function pasteText(attempt: Attempt): Promise<DeliveryResult | unde
     await dropBuffer(attempt);
     return { type: "retry", reason: "the intent could not be recorded" };
   }
+  let answer: NotTyped;
   try {
-    if ((await writer.paste(buffer)) === "pasted") return undefined;
+    const pasted = await writer.paste(buffer);
+    if (pasted === "pasted") return undefined;
+    answer = pasted;
   } catch (err) {
     if (!isAway(err)) throw err;
     // The answer is lost. tmux drops the buffer in the same step as the paste, so the buffer tells.
@@ -30,7 +34,7 @@ export async function pasteText(attempt: Attempt): Promise<DeliveryResult | unde
     return { type: "retry", reason: "tmux went away before the text was typed" };
   }
   await dropBuffer(attempt);
-  return attempt.end("agent-dead", "the agent's terminal accepts no input");
+  return attempt.end(answer === "refused" ? "agent-dead" : "unsafe", whyNotTyped(answer));
 }
 
 /** A buffer that stays does no harm: the next attempt replaces it. */

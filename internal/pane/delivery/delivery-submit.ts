@@ -1,6 +1,7 @@
 import { type Attempt, type DeliveryEnd, LOOK_MS, type Look, MIXED } from "./delivery-attempt.ts";
 import { isAway } from "./delivery-paste.ts";
 import { confirm, FIRST_GRACE_MS, hookProof, repeatedAs } from "./delivery-proof.ts";
+import { whyNotTyped } from "./not-typed.ts";
 import type { Presence, Probe } from "./probe.ts";
 
 /**
@@ -69,6 +70,7 @@ async function pressOnText(attempt: Attempt, probe: Probe): Promise<Press> {
     if (now.presence !== "there") return unsubmitted(attempt, now.presence);
     const at = clock.monotonicMs();
     const answer = await pressEnter(attempt, at < end ? now.cursor : undefined);
+    if (answer === "synchronized") return attempt.leave("stranded", whyNotTyped(answer));
     if (answer === "sent") attempt.submitted();
     if (answer !== "moved") return { type: answer === "sent" ? "pressed" : "refused", at };
     await source.changed(LOOK_MS, attempt.signal);

@@ -6,12 +6,13 @@ import { DomainError } from "../../base/errors.ts";
 import type { Evidence, RespondRequest, RespondResult } from "../../session/types.ts";
 import type { ScreenSource } from "../screen/screen-source.ts";
 import { dialogFrom } from "../state/dialog.ts";
+import { type NotTyped, whyNotTyped } from "./not-typed.ts";
 
-/** Ways of typing; `internal/tmux/pane/pane.ts` is it. `refused`: the pane is dead or has its input turned off. */
+/** Ways of typing; `internal/tmux/pane/pane.ts` is it. */
 export interface KeyWriter {
-  sendKeys(names: readonly string[]): Promise<"sent" | "refused">;
+  sendKeys(names: readonly string[]): Promise<"sent" | NotTyped>;
   /** As it is, without paste brackets. */
-  sendText(text: string): Promise<"sent" | "refused">;
+  sendText(text: string): Promise<"sent" | NotTyped>;
 }
 
 export interface RespondDeps {
@@ -172,21 +173,22 @@ class Response {
     if (!this.#pressed) this.#deps.onPress();
     const first = !this.#pressed;
     this.#pressed = true;
+    let sent: "sent" | NotTyped;
     try {
-      const sent = await this.#send(press);
-      if (sent === "sent") return true;
+      sent = await this.#send(press);
     } catch (err) {
       if (!(err instanceof DomainError) || (err.kind !== "unavailable" && err.kind !== "precondition")) throw err;
       return false;
     }
+    if (sent === "sent") return true;
     if (!first) return false;
-    throw new DomainError("precondition", "cannot answer the dialog: the agent's terminal accepts no input", {
+    throw new DomainError("precondition", `cannot answer the dialog: ${whyNotTyped(sent)}`, {
       fields: { dialog_id: this.#request.dialogId },
     });
   }
 
   /** Enter as a literal CR: some releases translate the named key by what the program asked its keyboard to be. */
-  #send(press: AnswerStep["press"]): Promise<"sent" | "refused"> {
+  #send(press: AnswerStep["press"]): Promise<"sent" | NotTyped> {
     const { writer } = this.#deps;
     if (press.type === "text") return writer.sendText(press.text);
     return press.name === "Enter" ? writer.sendText("\r") : writer.sendKeys([press.name]);

@@ -3,6 +3,7 @@ import { normalise } from "../../agents/safe-text.ts";
 import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
 import type { Mailbox } from "../../pane/delivery/mailbox.ts";
+import { keysRefused } from "../../pane/delivery/not-typed.ts";
 import { answersOf, type KeyWriter, respond } from "../../pane/delivery/respond.ts";
 import type { ScreenSource } from "../../pane/screen/screen-source.ts";
 import type { KeysRequest, RespondRequest, RespondResult } from "../../session/types.ts";
@@ -96,7 +97,7 @@ export class Operator {
     if (!this.#deps.alive()) throw new DomainError("precondition", "cannot press keys: the agent is dead");
     onPress();
     const sent = await (text === "" ? pane.sendKeys(keys) : pane.sendText(text));
-    if (sent === "refused") throw new DomainError("precondition", "cannot press keys: the agent is dead");
+    if (sent !== "sent") throw keysRefused(sent);
   }
 
   #pane(): KeyWriter {

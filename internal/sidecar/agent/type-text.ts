@@ -3,6 +3,7 @@ import type { SafeText } from "../../agents/profile.ts";
 import { DomainError } from "../../base/errors.ts";
 import { decide, type Situation } from "../../pane/delivery/delivery-policy.ts";
 import type { Mailbox } from "../../pane/delivery/mailbox.ts";
+import { whyNotTyped } from "../../pane/delivery/not-typed.ts";
 import type { TmuxPane } from "../../tmux/pane/pane.ts";
 
 export interface TypeTextDeps {
@@ -37,9 +38,11 @@ export async function typeText(deps: TypeTextDeps, text: string): Promise<string
     if (decision.type === "wait") throw new DomainError("precondition", "cannot type: the agent shows no composer");
     const buffer = `gt-${randomUUID()}`;
     await pane.stage(buffer, safe.text);
-    if ((await pane.paste(buffer)) === "pasted") return;
+    const answer = await pane.paste(buffer);
+    if (answer === "pasted") return;
     await pane.dropBuffer(buffer);
-    throw new DomainError("precondition", "cannot type: the agent is dead");
+    const why = answer === "refused" ? "the agent is dead" : whyNotTyped(answer);
+    throw new DomainError("precondition", `cannot type: ${why}`);
   });
   return undefined;
 }

@@ -12,7 +12,8 @@ import {
 describe("pasteLine", () => {
   it("looks at the pane and pastes in one step of the server, after leaving every mode", () => {
     expect(pasteLine("%0", "gt-1")).toBe(
-      'if-shell -F -t %0 "#{||:#{pane_dead},#{pane_input_off}}" "display-message -p gt-refused" ' +
+      'if-shell -F -t %0 "#{||:#{||:#{pane_dead},#{pane_input_off}},#{&&:#{pane_synchronized},#{!=:#{window_panes},1}}}" ' +
+        '"display-message -p -t %0 \\"#{?#{||:#{pane_dead},#{pane_input_off}},gt-refused,gt-synchronized}\\"" ' +
         '"copy-mode -q -t %0 ; paste-buffer -d -p -r -b gt-1 -t %0 ; display-message -p gt-done"',
     );
   });

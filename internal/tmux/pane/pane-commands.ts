@@ -9,6 +9,7 @@ const PANE = /^%\d{1,10}$/;
 export const DONE = "gt-done";
 export const REFUSED = "gt-refused";
 export const MOVED = "gt-moved";
+export const SYNCHRONIZED = "gt-synchronized";
 
 /** A place on the screen, from 0 at the top left. */
 export interface CursorPlace {
@@ -28,14 +29,19 @@ export function checkPaneId(id: string): string {
   return id;
 }
 
+const DEAF = "#{||:#{pane_dead},#{pane_input_off}}";
+const SHARED = "#{&&:#{pane_synchronized},#{!=:#{window_panes},1}}";
+
 /**
  * Input is dropped without a word by a pane that is dead or has its input turned off, and a paste into a dead one kills
- * tmux 3.3a: so the server itself looks and acts in one step. Copy mode and the like are closed first.
+ * tmux 3.3a; with `synchronize-panes` keys for one pane reach the others of its window: so the server itself looks and
+ * acts in one step. Copy mode and the like are closed first.
  */
 function guarded(paneId: string, command: string): string {
+  const why = quoteArgument(`#{?${DEAF},${REFUSED},${SYNCHRONIZED}}`);
   const words = [
-    `if-shell -F -t ${paneId} ${quoteArgument("#{||:#{pane_dead},#{pane_input_off}}")}`,
-    quoteArgument(`display-message -p ${REFUSED}`),
+    `if-shell -F -t ${paneId} ${quoteArgument(`#{||:${DEAF},${SHARED}}`)}`,
+    quoteArgument(`display-message -p -t ${paneId} ${why}`),
     quoteArgument(`copy-mode -q -t ${paneId} ; ${command} ; display-message -p ${DONE}`),
   ];
   return words.join(" ");

@@ -19,6 +19,7 @@ import {
   pipeLine,
   REFUSED,
   rawLine,
+  SYNCHRONIZED,
   saveLine,
   textAtLine,
   textLine,
@@ -32,8 +33,13 @@ import { unreadInput } from "./unread-input.ts";
 export type { CaptureOptions } from "./pane-commands.ts";
 export type { PaneFacts, PaneModes } from "./pane-facts.ts";
 
-/** `refused`: the pane is dead or has its input turned off; nothing was typed. */
-export type Sent = "sent" | "refused";
+/**
+ * Nothing was typed. `refused`: the pane is dead or has its input turned off; `synchronized`: what is typed into it
+ * reaches the other panes of its window, by `synchronize-panes`.
+ */
+type NotSent = "refused" | "synchronized";
+
+type Sent = "sent" | NotSent;
 
 /** A pane at one moment. */
 export interface PaneCut {
@@ -196,8 +202,9 @@ export class TmuxPane {
    * left.
    * @throws TmuxCommandError when there is no such buffer
    */
-  async paste(buffer: string): Promise<"pasted" | "refused"> {
-    return (await this.#guarded("paste-buffer", pasteLine(this.id, buffer))) === "sent" ? "pasted" : "refused";
+  async paste(buffer: string): Promise<"pasted" | NotSent> {
+    const answer = await this.#guarded("paste-buffer", pasteLine(this.id, buffer));
+    return answer === "sent" ? "pasted" : answer;
   }
 
   /** Presses keys by name; closes copy mode and the like first. @throws DomainError `invalid`: see `checkKeys`. */
@@ -271,9 +278,12 @@ export class TmuxPane {
     more?: Readonly<Record<string, T>>,
   ): Promise<Sent | T> {
     const replies = await this.#client.script(line);
-    const printed = replies.at(-1)?.lines[0] ?? "";
-    const answer = { [DONE]: "sent" as const, [REFUSED]: "refused" as const, ...more }[printed];
-    if (answer !== undefined) return answer;
+    const answers = { [DONE]: "sent", [REFUSED]: "refused", [SYNCHRONIZED]: "synchronized" } as const;
+    const known: Readonly<Record<string, Sent | T>> = { ...answers, ...more };
+    // A person's hooks may print beside it.
+    for (const line of replies.flatMap(({ lines }) => lines)) {
+      if (Object.hasOwn(known, line)) return known[line] as Sent | T;
+    }
     throw new TmuxCommandError(name, replies.find((reply) => !reply.ok)?.lines ?? []);
   }
 

@@ -27,6 +27,8 @@ const EXIT_CODES: Readonly<Record<NudgeOutcome, 0 | 5 | 6 | 7>> = {
   unknown: 7,
 };
 
+/** The option of tmux that an error names when it is in the way. */
+const SYNCHRONIZE = "synchronize-panes";
 const MAX_EVIDENCE = 6;
 const MAX_SHOWN_TEXT = 200;
 
@@ -131,7 +133,9 @@ function hint(receipt: NudgeReceipt, { line, hasQueue }: ReceiptPlace): string {
     case "expired":
       return "send it again";
     case "unsafe":
-      return "change the message";
+      return receipt.error.includes(SYNCHRONIZE)
+        ? `tmux set-option -w ${SYNCHRONIZE} off, in that window`
+        : "change the message";
     case "stranded":
       return `it is still in the agent's composer: ${look}; do not send it again until the composer is cleared`;
     case "unknown":

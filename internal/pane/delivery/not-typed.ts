@@ -1,0 +1,27 @@
+import { DomainError } from "../../base/errors.ts";
+
+/**
+ * Why the pane took nothing. `refused`: it is dead or has its input turned off; `synchronized`: what is typed into it
+ * would reach the other panes of its window too. Nothing was typed.
+ */
+export type NotTyped = "refused" | "synchronized";
+
+const REASONS: Readonly<Record<NotTyped, string>> = {
+  refused: "the agent's terminal accepts no input",
+  synchronized: "tmux's option synchronize-panes is on, so the other panes of the window would get the same keys",
+};
+
+/** For a person. */
+export function whyNotTyped(answer: NotTyped): string {
+  return REASONS[answer];
+}
+
+/** `precondition`. */
+export function keysRefused(answer: NotTyped): DomainError {
+  const hint = { fields: { hint: "tmux set-option -w synchronize-panes off, in that window" } };
+  return new DomainError(
+    "precondition",
+    `cannot press keys: ${answer === "refused" ? "the agent is dead" : whyNotTyped(answer)}`,
+    answer === "synchronized" ? hint : {},
+  );
+}
