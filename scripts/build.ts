@@ -27,7 +27,7 @@ const NATIVE = "koffi";
 const SPLIT: Readonly<Record<string, readonly string[]>> = {
   gt: [
     ...["internal/cli/run-main.ts", "internal/cli/flags.ts", "cmd/gt/commands.ts"],
-    ...["cmd/gt/common/command/command-context.ts", "cmd/gt/peek/peek.ts", "cmd/gt/peek/run-peek.ts"],
+    ...["internal/cli/command/run-program.ts", "cmd/gt/peek/peek.ts", "cmd/gt/peek/run-peek.ts"],
   ],
   "gt-sidecar": [],
 };

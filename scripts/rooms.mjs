@@ -5,6 +5,7 @@ export const rooms = {
   base: [],
   gen: [],
   cli: [],
+  "cli/command": ["cli"],
   files: [],
   process: [],
   agents: [],

@@ -29,7 +29,7 @@ const FOR_TMUX = ["node:child_process", "node:crypto"];
 
 it.each([
   ["main.ts", []],
-  ["help/run-help.ts", []],
+  ["../../internal/cli/command/help-on.ts", []],
   ["agents/run-agents.ts", []],
   ["peek/run-peek.ts", []],
   ["common/place/local-tmux.ts", FOR_TMUX],

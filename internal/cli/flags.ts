@@ -46,8 +46,7 @@ type Env = Readonly<Record<string, string | undefined>>;
  */
 export function parseFlags<S extends FlagSpecs>(specs: S, argv: readonly string[], env: Env): ParsedFlags<S> {
   const end = argv.indexOf("--");
-  const line = end < 0 ? [...argv] : argv.slice(0, end);
-  const { tokens } = parseArgs({ args: line, options: parserOptions(specs), strict: false, tokens: true });
+  const tokens = tokensOf([specs], argv);
   const asked = tokens.find((token) => token.kind === "option" && (token.name === "help" || token.name === "version"));
   const rest = end < 0 ? {} : { rest: argv.slice(end + 1) };
   if (asked?.kind === "option") {
@@ -61,6 +60,32 @@ export function parseFlags<S extends FlagSpecs>(specs: S, argv: readonly string[
   }
   readEnvironment(specs, env, values);
   return { values: values as FlagValues<S>, positionals, ...rest };
+}
+
+/** The index of the first argument that is no flag of the commands and no value of one. */
+export function firstWord(commands: readonly FlagSpecs[], argv: readonly string[]): number | undefined {
+  return tokensOf(commands, argv).find((token) => token.kind === "positional")?.index;
+}
+
+/** The first flag that none of the commands takes, as the error about it. */
+export function unknownFlagIn(commands: readonly FlagSpecs[], argv: readonly string[]): DomainError | undefined {
+  const known = Object.keys(Object.assign({}, ...commands));
+  for (const token of tokensOf(commands, argv)) {
+    if (token.kind !== "option" || ["help", "version", ...known].includes(token.name)) continue;
+    if (!known.includes(token.name.replace(/^no-/, ""))) return unknownFlag(token.rawName, token.name, known);
+  }
+  return undefined;
+}
+
+function tokensOf(commands: readonly FlagSpecs[], argv: readonly string[]) {
+  const end = argv.indexOf("--");
+  const specs: FlagSpecs = Object.assign({}, ...commands.toReversed());
+  return parseArgs({
+    args: argv.slice(0, end < 0 ? undefined : end),
+    options: parserOptions(specs),
+    strict: false,
+    tokens: true,
+  }).tokens;
 }
 
 function parserOptions(specs: FlagSpecs) {

@@ -3,7 +3,7 @@ import { chmod, mkdir, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { commandNames } from "../../cmd/gt/commands.ts";
+import { gt as program } from "../../cmd/gt/commands.ts";
 import { privatePlace } from "../support/agents/agent-places.ts";
 import { gt } from "../support/bridge/gt-transcript.ts";
 import { ownProgram } from "../support/programs.ts";
@@ -22,12 +22,15 @@ describe("gt without an agent", () => {
     expect(await gt(["--help"], place.env)).toEqual(shown);
   });
 
-  it.each(commandNames)("explains %s, with an example", async (command) => {
-    const shown = await gt([command, "--help"], place.env);
-    expect(shown).toMatchObject({ code: 0, stderr: "" });
-    expect(shown.stdout).toContain(`Usage: gt ${command}`);
-    expect(shown.stdout).toMatch(/Examples?:\n {2}\S/);
-  });
+  it.each([...Object.keys(program.commands ?? {}), "completion", "help"])(
+    "explains %s, with an example",
+    async (command) => {
+      const shown = await gt([command, "--help"], place.env);
+      expect(shown).toMatchObject({ code: 0, stderr: "" });
+      expect(shown.stdout).toContain(`Usage: gt ${command}`);
+      expect(shown.stdout).toMatch(/Examples?:\n {2}\S/);
+    },
+  );
 
   it("tells its version", async () => {
     expect(await gt(["--version"], place.env)).toEqual({ code: 0, stdout: "gt 0.1.0\n", stderr: "" });

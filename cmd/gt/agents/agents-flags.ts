@@ -1,9 +1,9 @@
-import type { CommandFlags } from "../common/command/command.ts";
+import type { CommandFlags } from "../../../internal/cli/command/command.ts";
 import { CLUSTER_FLAGS, SERVER_FLAGS, SOCKET_FLAG } from "../common/place/place-flags.ts";
 
 export const AGENTS_FLAGS = {
-  quiet: { type: "boolean", short: "q", help: ["addresses only, one a line"] },
-  json: { type: "boolean", help: ["everything as JSON"] },
+  quiet: { type: "boolean", short: "q", help: "addresses only, one a line" },
+  json: { type: "boolean", help: "everything as JSON" },
   ...SOCKET_FLAG,
   ...CLUSTER_FLAGS,
   ...SERVER_FLAGS,

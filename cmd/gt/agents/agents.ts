@@ -1,4 +1,4 @@
-import type { Command } from "../common/command/command.ts";
+import type { Command } from "../../../internal/cli/command/command.ts";
 import { SERVER_SECTION } from "../common/place/place-flags.ts";
 import { AGENTS_FLAGS, type AgentsFlags } from "./agents-flags.ts";
 

@@ -1,11 +1,11 @@
 import { PrintableText, printable } from "../../../internal/base/printable-text.ts";
 import { plainText } from "../../../internal/base/sanitise.ts";
+import type { Given } from "../../../internal/cli/command/command.ts";
+import type { CommandContext } from "../../../internal/cli/command/command-context.ts";
 import { type AgentPod, podText } from "../../../internal/terminal/finding/agent-pods.ts";
 import type { KnownAgent } from "../../../internal/terminal/finding/known-agents.ts";
 import { listPlaces } from "../../../internal/terminal/finding/resolve-place.ts";
 import { takeArguments } from "../common/command/arguments.ts";
-import type { Given } from "../common/command/command.ts";
-import type { CommandContext } from "../common/command/command-context.ts";
 import { agentsHere } from "../common/place/agents-here.ts";
 import { type ClusterConfig, isControlPlane, readPlace } from "../common/place/place-config.ts";
 import { alignedTable } from "../common/text/aligned-table.ts";

@@ -1,7 +1,7 @@
 import { PrintableText, printable } from "../../../internal/base/printable-text.ts";
 import { plainText } from "../../../internal/base/sanitise.ts";
+import type { CommandContext } from "../../../internal/cli/command/command-context.ts";
 import type { GetSessionResponse } from "../../../internal/gen/bridge/v1/bridge_pb.ts";
-import type { CommandContext } from "../common/command/command-context.ts";
 import { openBridge } from "../common/place/open-bridge.ts";
 import type { PlaceConfig } from "../common/place/place-config.ts";
 import { alignedTable } from "../common/text/aligned-table.ts";

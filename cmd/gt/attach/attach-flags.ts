@@ -1,10 +1,10 @@
-import type { CommandFlags } from "../common/command/command.ts";
+import type { CommandFlags } from "../../../internal/cli/command/command.ts";
 import { PLACE_FLAGS } from "../common/place/place-flags.ts";
 
 export const ATTACH_FLAGS = {
   ...PLACE_FLAGS,
-  "read-only": { type: "boolean", short: "r", help: ["look only: nothing is typed, and the window's size stays"] },
-  "detach-keys": { type: "string", value: "KEYS", help: ["keys that leave (ctrl-]), as in ctrl-p,ctrl-q"] },
+  "read-only": { type: "boolean", short: "r", help: "look only: nothing is typed, and the window's size stays" },
+  "detach-keys": { type: "string", value: "KEYS", help: "keys that leave (ctrl-]), as in ctrl-p,ctrl-q" },
 } as const satisfies CommandFlags;
 
 export type AttachFlags = typeof ATTACH_FLAGS;

@@ -1,4 +1,4 @@
-import type { Given } from "../common/command/command.ts";
+import type { Given } from "../../../internal/cli/command/command.ts";
 import { takeAgent } from "../common/place/agent-arguments.ts";
 import { type PlaceConfig, readPlace } from "../common/place/place-config.ts";
 import { senderOf } from "../common/trust/sender.ts";

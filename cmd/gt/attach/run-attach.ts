@@ -1,7 +1,7 @@
 import { DomainError } from "../../../internal/base/errors.ts";
+import type { Given } from "../../../internal/cli/command/command.ts";
+import type { CommandContext } from "../../../internal/cli/command/command-context.ts";
 import type { Place } from "../../../internal/terminal/finding/resolve-place.ts";
-import type { Given } from "../common/command/command.ts";
-import type { CommandContext } from "../common/command/command-context.ts";
 import { withAgent } from "../common/place/with-agent.ts";
 import type { AttachFlags } from "./attach-flags.ts";
 import { tmuxAttachCommand } from "./attach-local.ts";

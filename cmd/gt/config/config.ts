@@ -1,4 +1,4 @@
-import type { Command } from "../common/command/command.ts";
+import type { Command } from "../../../internal/cli/command/command.ts";
 import { PROFILE_KEYS } from "../common/place/profile-keys.ts";
 import { CONFIG_FLAGS, type ConfigFlags } from "./config-flags.ts";
 
@@ -19,7 +19,8 @@ show prints the profiles, set and unset change one, use makes one the current on
     examples: [
       "gt config set server bridge.example.com:9445",
       "gt config set tls-dir ~/.gt/tls",
-      "gt config set jwt-key ~/.gt/jwt-signing.key && gt config set jwt-issuer shop && gt config set project shop",
+      "gt config set jwt-key ~/.gt/jwt-signing.key && gt config set jwt-issuer shop",
+      "gt config set project shop",
       "gt config set server 127.0.0.1:9445 --profile local && gt config use local",
       "gt config show",
     ],

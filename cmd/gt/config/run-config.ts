@@ -1,11 +1,12 @@
 import { resolve } from "node:path";
 import { DomainError } from "../../../internal/base/errors.ts";
 import { PrintableText, printable } from "../../../internal/base/printable-text.ts";
+import { oneOf } from "../../../internal/cli/command/arguments.ts";
+import type { Given } from "../../../internal/cli/command/command.ts";
+import type { CommandContext } from "../../../internal/cli/command/command-context.ts";
 import { nearestName } from "../../../internal/cli/nearest-name.ts";
 import type { Output } from "../../../internal/cli/output.ts";
-import { oneOf, takeArguments, usageError } from "../common/command/arguments.ts";
-import type { Given } from "../common/command/command.ts";
-import type { CommandContext } from "../common/command/command-context.ts";
+import { takeArguments, usageError } from "../common/command/arguments.ts";
 import {
   checkProfileName,
   type Profiles,

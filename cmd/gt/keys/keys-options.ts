@@ -1,7 +1,7 @@
+import type { Given } from "../../../internal/cli/command/command.ts";
 import type { KeysRequest } from "../../../internal/session/types.ts";
 import { checkKeys, isNamedKey } from "../../../internal/tmux/pane/keys.ts";
 import { readRequestId, usageError } from "../common/command/arguments.ts";
-import type { Given } from "../common/command/command.ts";
 import { takeAgent } from "../common/place/agent-arguments.ts";
 import { type PlaceConfig, readPlace } from "../common/place/place-config.ts";
 import type { KeysFlags } from "./keys-flags.ts";

@@ -1,4 +1,4 @@
-import type { Command } from "../common/command/command.ts";
+import type { Command } from "../../../internal/cli/command/command.ts";
 import { PLACE_SECTION } from "../common/place/place-flags.ts";
 import { KEYS_FLAGS, type KeysFlags } from "./keys-flags.ts";
 

@@ -1,8 +1,9 @@
 import { isUtf8 } from "node:buffer";
 import { DomainError } from "../../../internal/base/errors.ts";
+import { oneOf } from "../../../internal/cli/command/arguments.ts";
+import type { Given } from "../../../internal/cli/command/command.ts";
 import type { NudgeMode, NudgePriority } from "../../../internal/session/types.ts";
-import { oneOf, readRequestId, usageError } from "../common/command/arguments.ts";
-import type { Given } from "../common/command/command.ts";
+import { readRequestId, usageError } from "../common/command/arguments.ts";
 import { takeAgent } from "../common/place/agent-arguments.ts";
 import { type PlaceConfig, readPlace } from "../common/place/place-config.ts";
 import { senderOf } from "../common/trust/sender.ts";

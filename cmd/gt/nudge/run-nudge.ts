@@ -1,8 +1,8 @@
+import type { Given } from "../../../internal/cli/command/command.ts";
+import type { CommandContext } from "../../../internal/cli/command/command-context.ts";
 import { durationText } from "../../../internal/cli/wording.ts";
 import type { AgentStateName, NudgeReceipt } from "../../../internal/session/types.ts";
 import { NudgeInterruptedError } from "../../../internal/terminal/nudge-interrupted-error.ts";
-import type { Given } from "../common/command/command.ts";
-import type { CommandContext } from "../common/command/command-context.ts";
 import { ownSessionStart } from "../common/place/tmux-sessions.ts";
 import { type FoundAgent, withAgent } from "../common/place/with-agent.ts";
 import { printReceipt } from "../common/text/print-receipt.ts";

@@ -1,6 +1,6 @@
+import type { Given } from "../../../internal/cli/command/command.ts";
+import type { CommandContext } from "../../../internal/cli/command/command-context.ts";
 import { readRequestId } from "../common/command/arguments.ts";
-import type { Given } from "../common/command/command.ts";
-import type { CommandContext } from "../common/command/command-context.ts";
 import { takeAgent } from "../common/place/agent-arguments.ts";
 import { readPlace } from "../common/place/place-config.ts";
 import { withAgent } from "../common/place/with-agent.ts";

@@ -1,9 +1,9 @@
 import { DomainError } from "../../../internal/base/errors.ts";
 import { PrintableText, printable } from "../../../internal/base/printable-text.ts";
 import { plainText } from "../../../internal/base/sanitise.ts";
+import type { Given } from "../../../internal/cli/command/command.ts";
+import type { CommandContext } from "../../../internal/cli/command/command-context.ts";
 import type { Dialog, RespondResult } from "../../../internal/session/types.ts";
-import type { Given } from "../common/command/command.ts";
-import type { CommandContext } from "../common/command/command-context.ts";
 import { type FoundAgent, withAgent } from "../common/place/with-agent.ts";
 import { dialogLines } from "../common/text/dialog-text.ts";
 import { isoTime } from "../common/text/iso-time.ts";

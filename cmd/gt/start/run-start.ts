@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { DomainError } from "../../../internal/base/errors.ts";
 import { PrintableText, printable } from "../../../internal/base/printable-text.ts";
+import type { Given } from "../../../internal/cli/command/command.ts";
+import type { CommandContext } from "../../../internal/cli/command/command-context.ts";
 import { type GetSessionResponse, SessionStatus } from "../../../internal/gen/bridge/v1/bridge_pb.ts";
-import type { Given } from "../common/command/command.ts";
-import type { CommandContext } from "../common/command/command-context.ts";
 import type { SessionBead } from "../common/place/bead-of.ts";
 import { type OpenBridge, openBridge } from "../common/place/open-bridge.ts";
 import { type PlaceConfig, readPlace } from "../common/place/place-config.ts";

@@ -1,4 +1,4 @@
-import type { CommandFlags } from "../common/command/command.ts";
+import type { CommandFlags } from "../../../internal/cli/command/command.ts";
 import { SERVER_FLAGS } from "../common/place/place-flags.ts";
 
 export const START_FLAGS = {
@@ -7,24 +7,22 @@ export const START_FLAGS = {
     type: "string",
     short: "s",
     value: "ID",
-    help: ["the session's id (a new UUID); the same id and parameters start nothing twice"],
+    help: "the session's id (a new UUID); the same id and parameters start nothing twice",
   },
   mode: {
     type: "string",
     value: "MODE",
-    help: [
-      "stdio, or terminal: the agent in a terminal of its own, for peek, watch and attach (stdio where it has that)",
-    ],
+    help: "stdio, or terminal: the agent in a terminal of its own, for peek, watch and attach (stdio where it has that)",
     complete: ["stdio", "terminal"],
   },
-  opt: { type: "list", short: "o", value: "KEY=VALUE", help: ["an option of the provider; may be repeated"] },
+  opt: { type: "list", short: "o", value: "KEY=VALUE", help: "an option of the provider; may be repeated" },
   bead: {
     type: "string",
     value: "ID",
-    help: ["write into this bead where the session is, by bd; gt stop ID takes it out again"],
+    help: "write into this bead where the session is, by bd; gt stop ID takes it out again",
   },
-  quiet: { type: "boolean", short: "q", help: ["print the session's id only"] },
-  json: { type: "boolean", help: ["the session as JSON"] },
+  quiet: { type: "boolean", short: "q", help: "print the session's id only" },
+  json: { type: "boolean", help: "the session as JSON" },
 } as const satisfies CommandFlags;
 
 export type StartFlags = typeof START_FLAGS;

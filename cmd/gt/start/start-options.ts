@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
-import { oneOf, takeArguments, usageError } from "../common/command/arguments.ts";
-import type { Given } from "../common/command/command.ts";
+import { oneOf } from "../../../internal/cli/command/arguments.ts";
+import type { Given } from "../../../internal/cli/command/command.ts";
+import { takeArguments, usageError } from "../common/command/arguments.ts";
 import type { StartFlags } from "./start-flags.ts";
 
 const SESSION_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;

@@ -1,5 +1,5 @@
 import { programNames } from "../../../internal/agents/known-programs.ts";
-import type { Command } from "../common/command/command.ts";
+import type { Command } from "../../../internal/cli/command/command.ts";
 import { SERVER_SECTION } from "../common/place/place-flags.ts";
 import { START_FLAGS, type StartFlags } from "./start-flags.ts";
 
@@ -17,9 +17,9 @@ id in place of an agent.`,
     notes:
       "Exit codes: 0 it starts or runs, 4 not permitted or not reached, 6 it could not be started or a limit is reached.",
     examples: [
-      "gt start claude /repos/shop --session review-1 --server bridge.example.com:9445",
+      "gt start claude /repos/shop --session r-1 --server bridge.example.com:9445",
       "gt start codex --mode terminal && gt status --follow",
-      "gt start claude --mode terminal --bead gt-shop-crew-ann && gt nudge gt-shop-crew-ann hello",
+      "gt start claude --mode terminal --bead gt-shop-ann && gt nudge gt-shop-ann hi",
       'id=$(gt start claude -q) && gt nudge "$id" "run the tests, please"',
     ],
   },

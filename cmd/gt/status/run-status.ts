@@ -1,5 +1,7 @@
 import { DomainError } from "../../../internal/base/errors.ts";
 import { PrintableText } from "../../../internal/base/printable-text.ts";
+import type { Given } from "../../../internal/cli/command/command.ts";
+import type { CommandContext } from "../../../internal/cli/command/command-context.ts";
 import type { Backend } from "../../../internal/terminal/backend.ts";
 import { podText } from "../../../internal/terminal/finding/agent-pods.ts";
 import type { KnownAgent } from "../../../internal/terminal/finding/known-agents.ts";
@@ -12,8 +14,6 @@ import {
 } from "../../../internal/terminal/finding/resolve-place.ts";
 import type { OpenDeps } from "../../../internal/terminal/resolve.ts";
 import { present, takeArguments, usageError } from "../common/command/arguments.ts";
-import type { Given } from "../common/command/command.ts";
-import type { CommandContext } from "../common/command/command-context.ts";
 import { agentsHere } from "../common/place/agents-here.ts";
 import { isControlPlane, namesOneAgent, readPlace } from "../common/place/place-config.ts";
 import { withAgent } from "../common/place/with-agent.ts";

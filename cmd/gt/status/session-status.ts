@@ -1,11 +1,11 @@
 import { PrintableText, printable } from "../../../internal/base/printable-text.ts";
+import type { CommandContext } from "../../../internal/cli/command/command-context.ts";
 import {
   type GetSessionResponse,
   SessionStatus,
   type SessionUpdate,
 } from "../../../internal/gen/bridge/v1/bridge_pb.ts";
 import { agentStatus } from "../../../internal/wire/convert.ts";
-import type { CommandContext } from "../common/command/command-context.ts";
 import { type OpenBridge, openBridge } from "../common/place/open-bridge.ts";
 import { isoTime } from "../common/text/iso-time.ts";
 import { sessionJson, statusWord } from "../common/text/session-text.ts";

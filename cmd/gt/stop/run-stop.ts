@@ -1,8 +1,8 @@
 import { PrintableText, printable } from "../../../internal/base/printable-text.ts";
+import type { Given } from "../../../internal/cli/command/command.ts";
+import type { CommandContext } from "../../../internal/cli/command/command-context.ts";
 import type { StopResult } from "../../../internal/terminal/backend.ts";
 import { usageError } from "../common/command/arguments.ts";
-import type { Given } from "../common/command/command.ts";
-import type { CommandContext } from "../common/command/command-context.ts";
 import { takeAgent } from "../common/place/agent-arguments.ts";
 import { isControlPlane, readPlace } from "../common/place/place-config.ts";
 import { withAgent } from "../common/place/with-agent.ts";

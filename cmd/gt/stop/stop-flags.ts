@@ -1,4 +1,4 @@
-import type { CommandFlags } from "../common/command/command.ts";
+import type { CommandFlags } from "../../../internal/cli/command/command.ts";
 import { PLACE_FLAGS } from "../common/place/place-flags.ts";
 
 export const STOP_FLAGS = {
@@ -6,10 +6,10 @@ export const STOP_FLAGS = {
   grace: {
     type: "duration",
     value: "TIME",
-    help: ["time between asking and killing (what its sidecar was started with; at most 10m)"],
+    help: "time between asking and killing (what its sidecar was started with; at most 10m)",
   },
-  force: { type: "boolean", short: "f", help: ["kill at once"] },
-  json: { type: "boolean", help: ["the result as JSON"] },
+  force: { type: "boolean", short: "f", help: "kill at once" },
+  json: { type: "boolean", help: "the result as JSON" },
 } as const satisfies CommandFlags;
 
 export type StopFlags = typeof STOP_FLAGS;

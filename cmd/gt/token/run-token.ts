@@ -1,8 +1,8 @@
 import { mintToken, signingKeyOf } from "../../../internal/auth/mint-token.ts";
 import { printable } from "../../../internal/base/printable-text.ts";
+import type { Given } from "../../../internal/cli/command/command.ts";
+import type { CommandContext } from "../../../internal/cli/command/command-context.ts";
 import { certificatesOf } from "../../../internal/pki/pem.ts";
-import type { Given } from "../common/command/command.ts";
-import type { CommandContext } from "../common/command/command-context.ts";
 import { readText } from "../common/trust/read-text.ts";
 import type { TokenFlags } from "./token-flags.ts";
 import { readToken } from "./token-options.ts";

@@ -1,23 +1,23 @@
-import type { CommandFlags } from "../common/command/command.ts";
+import type { CommandFlags } from "../../../internal/cli/command/command.ts";
 import { USED_PROFILE_FLAG } from "../common/place/place-flags.ts";
 
 export const TOKEN_FLAGS = {
-  "jwt-key": { type: "string", value: "FILE", help: ["your project's private Ed25519 key (PEM)"], complete: "file" },
-  "jwt-issuer": { type: "string", value: "NAME", help: ["whose key it is: the issuer that the server knows"] },
-  project: { type: "string", value: "NAME", help: ["the project whose sessions the token is for"] },
-  audience: { type: "string", value: "NAME", help: ["whom it is for (bridge; a sidecar: gt-sidecar)"] },
-  subject: { type: "string", value: "NAME", help: ["who shows it (user@host)"] },
+  "jwt-key": { type: "string", value: "FILE", help: "your project's private Ed25519 key (PEM)", complete: "file" },
+  "jwt-issuer": { type: "string", value: "NAME", help: "whose key it is: the issuer that the server knows" },
+  project: { type: "string", value: "NAME", help: "the project whose sessions the token is for" },
+  audience: { type: "string", value: "NAME", help: "whom it is for (bridge; a sidecar: gt-sidecar)" },
+  subject: { type: "string", value: "NAME", help: "who shows it (user@host)" },
   scope: {
     type: "string",
     value: "SCOPE",
-    help: ["what it allows: read, nudge or operate (operate)"],
+    help: "what it allows: read, nudge or operate (operate)",
     complete: ["read", "nudge", "operate"],
   },
-  ttl: { type: "duration", value: "TIME", help: ["how long it counts, 5m at most (5m)"] },
+  ttl: { type: "duration", value: "TIME", help: "how long it counts, 5m at most (5m)" },
   cert: {
     type: "string",
     value: "FILE",
-    help: ["bind it to this certificate: over others it does not count"],
+    help: "bind it to this certificate: over others it does not count",
     complete: "file",
   },
   ...USED_PROFILE_FLAG,

@@ -1,4 +1,4 @@
-import type { Command } from "../common/command/command.ts";
+import type { Command } from "../../../internal/cli/command/command.ts";
 import { TOKEN_FLAGS, type TokenFlags } from "./token-flags.ts";
 
 /** `gt token`: prints a token for scripts and curl. */
@@ -13,8 +13,8 @@ certificate of its issuer, and for 5 minutes at most. Key, issuer and project th
 profile (gt config). Other commands make their own tokens in the same way, or send what GT_TOKEN holds.`,
     examples: [
       "gt token --jwt-key shop.key --jwt-issuer shop --project shop",
-      "gt token --jwt-key shop.key --jwt-issuer shop --project shop --scope read --ttl 1m --cert tls.crt",
-      'curl --cert tls.crt --key tls.key --cacert ca.crt -H "authorization: Bearer $(gt token ...)" ...',
+      "gt token --project shop --scope read --ttl 1m --cert tls.crt",
+      'curl --cert tls.crt --key tls.key -H "authorization: Bearer $(gt token)" ...',
     ],
   },
   completion: [],

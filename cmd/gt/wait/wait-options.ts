@@ -1,5 +1,5 @@
+import type { Given } from "../../../internal/cli/command/command.ts";
 import { usageError } from "../common/command/arguments.ts";
-import type { Given } from "../common/command/command.ts";
 import { takeAgent } from "../common/place/agent-arguments.ts";
 import { type PlaceConfig, readPlace } from "../common/place/place-config.ts";
 import type { WaitFlags } from "./wait-flags.ts";

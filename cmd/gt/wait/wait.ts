@@ -1,4 +1,4 @@
-import type { Command } from "../common/command/command.ts";
+import type { Command } from "../../../internal/cli/command/command.ts";
 import { PLACE_SECTION } from "../common/place/place-flags.ts";
 import { WAIT_FLAGS, type WaitFlags } from "./wait-flags.ts";
 
@@ -15,7 +15,7 @@ export const wait: Command<WaitFlags> = {
 that began while waiting and lasted for 10 s.`,
     examples: [
       "gt wait gastown/toast --for idle",
-      `gt nudge mayor "build it" && gt wait mayor --for done --timeout 1h && gt peek mayor`,
+      `gt nudge mayor "build it" && gt wait mayor --for done && gt peek mayor`,
       "gt wait mayor --for dialog --json | jq -r .state",
     ],
   },

@@ -1,7 +1,7 @@
 import { PrintableText } from "../../../internal/base/printable-text.ts";
+import type { Given } from "../../../internal/cli/command/command.ts";
+import type { CommandContext } from "../../../internal/cli/command/command-context.ts";
 import type { WatchUpdate } from "../../../internal/session/types.ts";
-import type { Given } from "../common/command/command.ts";
-import type { CommandContext } from "../common/command/command-context.ts";
 import { type FoundAgent, withAgent } from "../common/place/with-agent.ts";
 import { followLines } from "../common/text/follow.ts";
 import { isoTime } from "../common/text/iso-time.ts";

@@ -1,5 +1,5 @@
-import type { Command, CommandFlags, Given } from "../../../cmd/gt/common/command/command.ts";
 import { DomainError } from "../../../internal/base/errors.ts";
+import type { Command, CommandFlags, Given } from "../../../internal/cli/command/command.ts";
 import { parseFlags } from "../../../internal/cli/flags.ts";
 
 /** The words behind `gt NAME` as the command's own reader gets them. */

@@ -1,29 +1,22 @@
 import { DomainError } from "../../../../internal/base/errors.ts";
+import { takeArguments as take, usageError as usage } from "../../../../internal/cli/command/arguments.ts";
 import { ID } from "../../../../internal/session/ids.ts";
 
 const MAX_LINES = 100_000;
 
-/** The positional arguments, when there are as many as there must and may be. @throws DomainError `invalid` */
+/** The positional arguments of `gt COMMAND`. @throws DomainError `invalid` if they are too few or too many */
 export function takeArguments(
   command: string,
   given: readonly string[],
   must: readonly string[],
-  may: readonly string[] = [],
+  may?: readonly string[],
 ): readonly string[] {
-  const missing = must[given.length];
-  if (missing !== undefined) throw usageError(command, `which ${missing}?`);
-  const extra = given[must.length + may.length];
-  if (extra !== undefined) throw usageError(command, `too many arguments: ${JSON.stringify(extra)}`);
-  return given;
+  return take(`gt ${command}`, given, must, may);
 }
 
-/** A call that the command does not take, with where to read how it is called. */
-export function usageError(
-  command: string,
-  message: string,
-  hint = `gt ${command} --help shows its usage`,
-): DomainError {
-  return new DomainError("invalid", message, { fields: { hint } });
+/** A call that `gt COMMAND` does not take, with where to read how it is called. */
+export function usageError(command: string, message: string, hint?: string): DomainError {
+  return usage(`gt ${command}`, message, hint);
 }
 
 /** A number of lines as a flag (number) or an argument (text) gives it. @throws DomainError `invalid` */
@@ -33,15 +26,6 @@ export function readLines(value: string | number): number {
     throw new DomainError("invalid", `not a number of lines: ${JSON.stringify(value)} (1 to ${MAX_LINES})`);
   }
   return lines;
-}
-
-/** One of the known words; the first when nothing was given. @throws DomainError `invalid` */
-export function oneOf<T extends string>(flag: string, value: string | undefined, known: readonly [T, ...T[]]): T {
-  if (value === undefined) return known[0];
-  const found = known.find((one) => one === value);
-  if (found === undefined)
-    throw new DomainError("invalid", `${flag} is ${known.join(", ")}; not ${JSON.stringify(value)}`);
-  return found;
 }
 
 /** A request id; empty when none was given. @throws DomainError `invalid` */

@@ -1,5 +1,6 @@
 import type { Clock } from "../../../../internal/base/clock.ts";
 import { DomainError } from "../../../../internal/base/errors.ts";
+import type { CommandContext } from "../../../../internal/cli/command/command-context.ts";
 import { runtimeFolder } from "../../../../internal/files/private-folder.ts";
 import type { RunCommand } from "../../../../internal/process/run-command.ts";
 import type { AgentPods } from "../../../../internal/terminal/finding/agent-pods.ts";
@@ -9,7 +10,6 @@ import { socketPaths } from "../../../../internal/terminal/finding/socket.ts";
 import { findTown, type Town } from "../../../../internal/terminal/finding/town.ts";
 import type { OpenDeps } from "../../../../internal/terminal/resolve.ts";
 import { present } from "../command/arguments.ts";
-import type { CommandContext } from "../command/command-context.ts";
 import { openQuickly } from "./open-quickly.ts";
 import type { ClusterConfig, PlaceConfig } from "./place-config.ts";
 import type { TmuxSessions } from "./tmux-sessions.ts";

@@ -1,9 +1,9 @@
 import { DomainError, errorText } from "../../../../internal/base/errors.ts";
+import type { CommandContext } from "../../../../internal/cli/command/command-context.ts";
 import { parseAddress } from "../../../../internal/terminal/finding/address.ts";
 import { type BeadLookup, lookUpBead } from "../../../../internal/terminal/finding/bead.ts";
 import { beadIds } from "../../../../internal/terminal/finding/bead-id.ts";
 import { writeBead } from "../../../../internal/terminal/finding/write-bead.ts";
-import type { CommandContext } from "../command/command-context.ts";
 import { beadsHere, townOf } from "./agents-here.ts";
 import type { PlaceConfig } from "./place-config.ts";
 

@@ -1,8 +1,8 @@
 import { DomainError } from "../../../../internal/base/errors.ts";
+import type { CommandFlag } from "../../../../internal/cli/command/command.ts";
 import type { FlagValues } from "../../../../internal/cli/flags.ts";
 import { isHostName } from "../../../../internal/terminal/finding/host-name.ts";
 import { present } from "../command/arguments.ts";
-import type { CommandFlag } from "../command/command.ts";
 import { readServer } from "../trust/server-address.ts";
 import type { TlsPaths } from "../trust/tls-files.ts";
 import { readTokenSource, type TokenSource } from "../trust/token-source.ts";

@@ -1,5 +1,5 @@
 import { profileChoice, profileNames } from "../../../../internal/agents/known-programs.ts";
-import type { CommandFlags, FlagSection } from "../command/command.ts";
+import type { CommandFlags, FlagSection } from "../../../../internal/cli/command/command.ts";
 
 /**
  * A local tmux server. The variable is read in `place-config.ts`: a flag for one place wins over a variable for
@@ -9,7 +9,7 @@ export const SOCKET_FLAG = {
   socket: {
     type: "string",
     value: "NAME",
-    help: ["only this local tmux server, a name as for tmux -L or a path (GT_TMUX_SOCKET asks it first)"],
+    help: "only this local tmux server, a name as for tmux -L or a path (GT_TMUX_SOCKET asks it first)",
   },
 } as const satisfies CommandFlags;
 
@@ -18,32 +18,29 @@ const SIDECAR_FLAGS = {
   host: {
     type: "string",
     value: "HOST",
-    help: [
-      "its sidecar's host, or unix:PATH (GT_SIDECAR_HOST), default 127.0.0.1 with --port;",
-      "the one agent there may be left unnamed",
-    ],
+    help: "its sidecar's host, or unix:PATH (GT_SIDECAR_HOST), default 127.0.0.1 with --port; the one agent there may be left unnamed",
   },
-  port: { type: "number", value: "PORT", help: ["its sidecar's port (GT_SIDECAR_PORT), default 9090 with --host"] },
-  server: { type: "string", value: "ADDR", help: ["a control plane's HOST:PORT, port 9445 by default (GT_SERVER)"] },
+  port: { type: "number", value: "PORT", help: "its sidecar's port (GT_SIDECAR_PORT), default 9090 with --host" },
+  server: { type: "string", value: "ADDR", help: "a control plane's HOST:PORT, port 9445 by default (GT_SERVER)" },
   "tls-dir": {
     type: "string",
     env: "GT_TLS_DIR",
     value: "DIR",
-    help: ["folder with tls.crt, tls.key and ca.crt for the sidecar or control plane (GT_TLS_DIR)"],
+    help: "folder with tls.crt, tls.key and ca.crt for the sidecar or control plane",
     complete: "folder",
   },
   "insecure-plaintext": {
     type: "boolean",
-    help: ["talk in plaintext to its pod, or to the address that its bead names, although that is not on this machine"],
+    help: "talk in plaintext to its pod, or to the address that its bead names, although that is not on this machine",
   },
   ca: {
     type: "string",
     value: "FILE",
-    help: ["the CA of its certificate, instead of DIR/ca.crt"],
+    help: "the CA of its certificate, instead of DIR/ca.crt",
     complete: "file",
   },
-  cert: { type: "string", value: "FILE", help: ["your certificate, instead of DIR/tls.crt"], complete: "file" },
-  key: { type: "string", value: "FILE", help: ["its private key, instead of DIR/tls.key"], complete: "file" },
+  cert: { type: "string", value: "FILE", help: "your certificate, instead of DIR/tls.crt", complete: "file" },
+  key: { type: "string", value: "FILE", help: "its private key, instead of DIR/tls.key", complete: "file" },
 } as const satisfies CommandFlags;
 
 /** The cluster whose pods are agents. The variable is read in `place-config.ts`, as that of a socket. */
@@ -51,19 +48,16 @@ export const CLUSTER_FLAGS = {
   context: {
     type: "string",
     value: "NAME",
-    help: [
-      "the cluster of this context of your kubeconfig: its pods by label,",
-      "each reached by a port-forward (GT_KUBE_CONTEXT; KUBECONFIG)",
-    ],
+    help: "the cluster of this context of your kubeconfig: its pods by label, each reached by a port-forward (GT_KUBE_CONTEXT; KUBECONFIG)",
   },
-  namespace: { type: "string", value: "NAME", help: ["the namespace of those pods (that of the context, else all)"] },
+  namespace: { type: "string", value: "NAME", help: "the namespace of those pods (that of the context, else all)" },
 } as const satisfies CommandFlags;
 
 const PROFILE_FLAG = {
   "agent-profile": {
     type: "string",
     value: "NAME",
-    help: [`the program in a local session, where that cannot be seen: ${profileChoice}`],
+    help: `the program in a local session, where that cannot be seen: ${profileChoice}`,
     complete: profileNames,
   },
 } as const satisfies CommandFlags;
@@ -74,7 +68,7 @@ export const USED_PROFILE_FLAG = {
     type: "string",
     env: "GT_PROFILE",
     value: "NAME",
-    help: ["use this profile of gt config for what is not given (GT_PROFILE)"],
+    help: "use this profile of gt config for what is not given",
   },
 } as const satisfies CommandFlags;
 
@@ -83,12 +77,12 @@ const TOKEN_FLAGS = {
   "jwt-key": {
     type: "string",
     value: "FILE",
-    help: ["send a token with each call, signed with this Ed25519 key (GT_TOKEN: this token)"],
+    help: "send a token with each call, signed with this Ed25519 key (GT_TOKEN: this token)",
     complete: "file",
   },
-  "jwt-issuer": { type: "string", value: "NAME", help: ["whose key that is"] },
-  "jwt-audience": { type: "string", value: "NAME", help: ["whom tokens are for (a sidecar: gt-sidecar; bridge)"] },
-  project: { type: "string", value: "NAME", help: ["the agent's project"] },
+  "jwt-issuer": { type: "string", value: "NAME", help: "whose key that is" },
+  "jwt-audience": { type: "string", value: "NAME", help: "whom tokens are for (a sidecar: gt-sidecar; bridge)" },
+  project: { type: "string", value: "NAME", help: "the agent's project" },
   ...USED_PROFILE_FLAG,
 } as const satisfies CommandFlags;
 

@@ -1,9 +1,9 @@
 import { DomainError } from "../../../../internal/base/errors.ts";
+import type { CommandContext } from "../../../../internal/cli/command/command-context.ts";
 import type { Backend } from "../../../../internal/terminal/backend.ts";
 import type { BridgeSession } from "../../../../internal/terminal/finding/choose-bridge-session.ts";
 import type { AgentQuery, Place } from "../../../../internal/terminal/finding/resolve-place.ts";
 import { resolveBackend } from "../../../../internal/terminal/resolve.ts";
-import type { CommandContext } from "../command/command-context.ts";
 import { agentsHere } from "./agents-here.ts";
 import { gtLine } from "./gt-line.ts";
 import type { OpenBridge } from "./open-bridge.ts";

@@ -1,6 +1,6 @@
 import { PrintableText, printable } from "../../../../internal/base/printable-text.ts";
+import type { CommandContext } from "../../../../internal/cli/command/command-context.ts";
 import type { NudgeReceipt } from "../../../../internal/session/types.ts";
-import type { CommandContext } from "../command/command-context.ts";
 import type { FoundAgent } from "../place/with-agent.ts";
 import { type ReceiptPlace, receiptJson, receiptText } from "./receipt-text.ts";
 

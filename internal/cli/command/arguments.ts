@@ -1,0 +1,32 @@
+import { DomainError } from "../../base/errors.ts";
+
+/**
+ * The positional arguments, when there are as many as there must and may be. `call` is the command, as in `gt cancel`.
+ * @throws DomainError `invalid`
+ */
+export function takeArguments(
+  call: string,
+  given: readonly string[],
+  must: readonly string[],
+  may: readonly string[] = [],
+): readonly string[] {
+  const missing = must[given.length];
+  if (missing !== undefined) throw usageError(call, `which ${missing}?`);
+  const extra = given[must.length + may.length];
+  if (extra !== undefined) throw usageError(call, `too many arguments: ${JSON.stringify(extra)}`);
+  return given;
+}
+
+/** A call that the command does not take, with where to read how it is called. */
+export function usageError(call: string, message: string, hint = `${call} --help shows its usage`): DomainError {
+  return new DomainError("invalid", message, { fields: { hint } });
+}
+
+/** One of the known words; the first when nothing was given. @throws DomainError `invalid` */
+export function oneOf<T extends string>(flag: string, value: string | undefined, known: readonly [T, ...T[]]): T {
+  if (value === undefined) return known[0];
+  const found = known.find((one) => one === value);
+  if (found === undefined)
+    throw new DomainError("invalid", `${flag} is ${known.join(", ")}; not ${JSON.stringify(value)}`);
+  return found;
+}

@@ -1,0 +1,41 @@
+import { type CommandFlag, isCommand, type Named } from "./command.ts";
+
+/** Command lines that print words to choose from, by name. */
+export type Lists = Readonly<Record<string, string>>;
+
+export interface PlaceFlag extends Pick<CommandFlag, "short" | "complete"> {
+  readonly name: string;
+  readonly takesValue: boolean;
+}
+
+/** What a shell completes at one place of the line. */
+export interface Place {
+  /** The words before it, without the program: empty for the program itself. */
+  readonly path: string;
+  readonly summary: string;
+  readonly flags: readonly PlaceFlag[];
+  /** Words for the first argument, or what gives them: `file`, `folder`, the name of a list. */
+  readonly argument: string | readonly string[];
+}
+
+/** `commands`: those of the program, which `help` takes. */
+export function placeOf(program: string, { call, node, below }: Named, commands: readonly string[]): Place {
+  const path = call.slice(program.length + 1);
+  const own = Object.entries(isCommand(node) ? node.flags : {}).map(([name, { type, short, complete }]) => ({
+    name,
+    takesValue: type !== "boolean",
+    ...(short !== undefined && { short }),
+    ...(complete !== undefined && { complete }),
+  }));
+  const version = path === "" ? [{ name: "version", takesValue: false }] : [];
+  const given = isCommand(node) ? node.completion : [];
+  const words = Object.keys(below);
+  const argument = words.length > 0 ? words : given === "command" ? commands : given;
+  const flags = [...own, { name: "help", short: "h", takesValue: false }, ...version];
+  return { path, summary: node.help.summary, flags, argument };
+}
+
+/** Text as one word of a shell. */
+export function quoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}

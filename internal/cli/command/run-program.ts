@@ -1,0 +1,24 @@
+import type { MainContext } from "../run-main.ts";
+import { version } from "../version.ts";
+import type { Program } from "./command.ts";
+import { commandContext } from "./command-context.ts";
+import { type Call, findCall } from "./find-call.ts";
+
+/** Does what the line asks for; the exit code. @throws as `findCall` and the command */
+export async function runProgram(program: Program, main: MainContext): Promise<number> {
+  return await runCall(program.name, await findCall(program, main.argv, main.env), main);
+}
+
+/** Does what was asked for; the exit code. @throws as the command */
+async function runCall(program: string, call: Call, main: MainContext): Promise<number> {
+  switch (call.type) {
+    case "version":
+      main.stdout.write(`${program} ${version}\n`);
+      return 0;
+    case "help":
+      main.stdout.write(await (await import("./help-text.ts")).helpText(call.of, main.stdout.columns));
+      return 0;
+    case "run":
+      return await call.command.run(call.given, commandContext(program, call.argv, main));
+  }
+}

@@ -1,0 +1,30 @@
+import { DomainError } from "../../base/errors.ts";
+import { firstWord, unknownFlagIn } from "../flags.ts";
+import { nearestName } from "../nearest-name.ts";
+import { type CommandNode, isCommand } from "./command.ts";
+
+/** There is no command of that name in `call`; the hint is the one that was probably meant. */
+export function unknownCommand(call: string, name: string, known: readonly string[]): DomainError {
+  const nearest = nearestName(name, known);
+  const [program, ...path] = call.split(" ");
+  const list = [program, "help", ...path].join(" ");
+  const hint = nearest === undefined ? `${list} lists the commands` : `did you mean ${call} ${nearest}?`;
+  return new DomainError("invalid", `unknown command ${JSON.stringify(name)}`, { fields: { hint } });
+}
+
+/** The fault in a line that names none of the commands: a flag that none of them takes, else its word. */
+export function unknownWord(call: string, argv: readonly string[], below: readonly CommandNode[]): DomainError {
+  const flags = below.map((node) => (isCommand(node) ? node.flags : {}));
+  const flag = unknownFlagIn(flags, argv);
+  if (flag !== undefined) return flag;
+  const at = firstWord(flags, argv);
+  if (at === undefined) {
+    const hint = `flags follow the command; ${call} --help lists the commands`;
+    return new DomainError("invalid", `${call} needs a command`, { fields: { hint } });
+  }
+  const names = below.map(({ name }) => name);
+  const word = argv[at] ?? "";
+  if (!names.includes(word)) return unknownCommand(call, word, names);
+  const hint = `flags follow the command: ${call} ${word} ${argv[0]}`;
+  return new DomainError("invalid", `${argv[0]} stands before the command`, { fields: { hint } });
+}
