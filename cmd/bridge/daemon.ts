@@ -23,6 +23,7 @@ import { createHealthServer } from "../../internal/rpc/server/health-http.ts";
 import { Metrics } from "../../internal/rpc/server/metrics.ts";
 import type { Place } from "./config.ts";
 import type { BridgeConfig } from "./file/bridge-config.ts";
+import { type ApartProjects, keepProjectsApart, whoAgentsAre } from "./place/projects-apart.ts";
 import { providersOf, terminalsOf } from "./providers-of.ts";
 import { openTerminalsFolder } from "./terminals-folder.ts";
 
@@ -108,8 +109,10 @@ export class Daemon implements Task {
     const { clock, logger, redactor } = this.#deps;
     const { config, folder, place } = this.#options;
     const { sessions, allowedPaths } = config;
-    const tokens = await this.#tokens();
-    const deps = { clock, logger, redactor, env: place.env, tokens };
+    const apart = keepProjectsApart(config, folder, place.env);
+    logger.info(...whoAgentsAre(apart));
+    const tokens = await this.#tokens(apart);
+    const deps = { clock, logger, redactor, env: place.env, tokens, apart };
     const ledger = new SessionLedger({ clock, logger }, join(folder, "sessions"));
     const providers = providersOf(config, ledger, deps);
     const inTerminals = await openTerminalsFolder(folder, place.runtimeDir, process.getuid?.() ?? 0);
@@ -118,7 +121,10 @@ export class Daemon implements Task {
     const metrics = new BridgeMetrics(registry, names);
     const onReceipt = (...receipt: Parameters<ReceiptSpans["settled"]>) => this.#receipts.settled(...receipt);
     return new LocalSessions(
-      { clock, logger, redactor, providers, metrics, terminals, ...(tokens && { tokens }), onReceipt },
+      {
+        ...{ clock, logger, redactor, providers, metrics, terminals, ...(tokens && { tokens }), onReceipt },
+        ...(apart && { checkProject: apart.userOf }),
+      },
       {
         ...{ maxPerProject: sessions.maxPerProject, maxGlobal: sessions.maxGlobal, allowedPaths },
         idleTimeoutMs: sessions.idleTimeoutMs ?? Number.POSITIVE_INFINITY,
@@ -128,12 +134,13 @@ export class Daemon implements Task {
     );
   }
 
-  async #tokens(): Promise<SessionTokens | undefined> {
+  async #tokens(apart: ApartProjects | undefined): Promise<SessionTokens | undefined> {
     const { clock, logger } = this.#deps;
     const { config, folder } = this.#options;
     if (config.sessionTokens === undefined) return undefined;
     const tokens = new AgentTokens({ clock }, config.sessionTokens);
-    return SessionTokens.open({ clock, logger, tokens }, join(folder, "tokens"));
+    if (apart === undefined) return SessionTokens.open({ clock, logger, tokens }, join(folder, "tokens"));
+    return SessionTokens.open({ clock, logger, tokens, ownerOf: apart.userOf }, join(apart.places, "tokens"));
   }
 
   #serving(backend: LocalSessions, health: HealthState, metrics: Metrics, signal: AbortSignal): BridgeServing {

@@ -1,9 +1,11 @@
+import type { Socket } from "node:net";
 import type { Clock } from "../../internal/base/clock.ts";
 import type { Logger } from "../../internal/base/logger.ts";
 import { DEFAULT_REDACT_PATTERNS, type Redactor } from "../../internal/base/redact.ts";
 import type { SessionTokens } from "../../internal/bridge/local/session-tokens.ts";
 import type { Provider, SessionConfig } from "../../internal/bridge/provider.ts";
 import { runCommand } from "../../internal/process/run-command.ts";
+import type { UnixUser } from "../../internal/process/users/unix-user.ts";
 import { RecordedProvider } from "../../internal/providers/ledger/recorded-provider.ts";
 import type { SessionLedger } from "../../internal/providers/ledger/session-ledger.ts";
 import { createStdioProviders, environmentOf } from "../../internal/providers/stdio/create-providers.ts";
@@ -14,6 +16,7 @@ import { terminalProgram } from "../../internal/providers/terminal/terminal-prog
 import { sidecarTransport } from "../../internal/rpc/client/transport.ts";
 import type { BridgeConfig, ProviderConfig } from "./file/bridge-config.ts";
 import { ownProgram } from "./own-programs.ts";
+import type { ApartProjects } from "./place/projects-apart.ts";
 
 export interface ProvidersDeps {
   readonly clock: Clock;
@@ -24,25 +27,31 @@ export interface ProvidersDeps {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Undefined: agents get no tokens. */
   readonly tokens: SessionTokens | undefined;
+  /** As whom the agents of projects run; undefined: as this process's user. */
+  readonly apart: ApartProjects | undefined;
 }
 
 /** The providers of a configuration; their sessions stand in the ledger while they run. */
 export function providersOf(
   config: BridgeConfig,
   ledger: SessionLedger,
-  deps: Pick<ProvidersDeps, "clock" | "redactor" | "env" | "tokens">,
+  deps: Pick<ProvidersDeps, "clock" | "redactor" | "env" | "tokens" | "apart">,
 ): readonly Provider[] {
   const environmentOf = (session: SessionConfig) => ({
     ...ledger.environmentOf(session),
     ...deps.tokens?.environmentOf(session),
   });
-  return stdioProviders(config, { ...deps, environmentOf }).map((provider) => new RecordedProvider(provider, ledger));
+  const { clock, redactor, env, apart } = deps;
+  const users = apart && { userOf: apart.userOf, ...(apart.asking && { asking: apart.asking }) };
+  return stdioProviders(config, { clock, redactor, env, environmentOf, ...users }).map(
+    (provider) => new RecordedProvider(provider, ledger),
+  );
 }
 
 /** The providers of a configuration. */
 export function stdioProviders(
   { providers }: BridgeConfig,
-  deps: Pick<StdioDeps, "clock" | "redactor" | "env" | "environmentOf">,
+  deps: Pick<StdioDeps, "clock" | "redactor" | "env" | "environmentOf" | "userOf" | "asking">,
 ): readonly Provider[] {
   const programs = providers.map((config) => [config.name, programOf(config)] as const);
   const hasTerminals = ownProgram("gt-sidecar") !== undefined;
@@ -55,11 +64,11 @@ export function stdioProviders(
  * program.
  */
 export function terminalsOf(config: BridgeConfig, folder: string, deps: ProvidersDeps): SidecarLauncher | undefined {
-  const { clock, logger, redactor, env, tokens } = deps;
+  const { clock, logger, redactor, env, tokens, apart } = deps;
   const sidecar = ownProgram("gt-sidecar");
   if (sidecar === undefined) return undefined;
   const programs = config.providers.map((provider) => [provider.name, inTerminal(provider, env)] as const);
-  const connect = (socketPath: string) => sidecarTransport({ baseUrl: "http://localhost", socketPath });
+  const connect = (dial: () => Socket) => sidecarTransport({ baseUrl: "http://localhost", dial });
   const { graceMs, eventBuffer } = config.sessions;
   const { redactPatterns } = config.logging;
   const flags = [
@@ -70,7 +79,7 @@ export function terminalsOf(config: BridgeConfig, folder: string, deps: Provider
   ];
   return new SidecarLauncher(
     { clock, logger, redactor, connect, environmentOf: (session) => tokens?.environmentOf(session) ?? {} },
-    { sidecar, flags, folder, programs: new Map(programs) },
+    { sidecar, flags, folder, programs: new Map(programs), ...(apart && { apart }) },
   );
 }
 
@@ -79,13 +88,14 @@ function redactFlag(pattern: string): readonly string[] {
 }
 
 function programOf(config: ProviderConfig): ProgramConfig {
-  const { name, args, startupTimeoutMs } = config;
-  return { ...binaryOf(config), args: usableArgs(name, args).args, startupTimeoutMs };
+  const { name, args, startupTimeoutMs, allow } = config;
+  return { ...binaryOf(config), args: usableArgs(name, args).args, startupTimeoutMs, allow };
 }
 
 function inTerminal(config: ProviderConfig, env: ProvidersDeps["env"]) {
   const { name: provider, args, startupTimeoutMs } = config;
-  return terminalProgram({ provider, ...binaryOf(config), args, env: environmentOf(provider, env), startupTimeoutMs });
+  const envOf = (user?: UnixUser) => environmentOf(provider, env, user);
+  return terminalProgram({ provider, ...binaryOf(config), args, env: envOf, startupTimeoutMs });
 }
 
 /** The demo agent comes with this program. */

@@ -72,6 +72,8 @@ export interface Provider {
   /** The program, as configured. */
   readonly binary: string;
   readonly capabilities: readonly Capability[];
+  /** `agent_opts` as requested, `mode` included. @throws DomainError `denied` for one that callers may not choose */
+  checkAllowed?(options: SessionConfig["options"]): void;
   /** Before anything is started. @throws DomainError `invalid` for an option that is not on the provider's list */
   checkOptions(options: SessionConfig["options"]): void;
   /**

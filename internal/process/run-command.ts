@@ -9,6 +9,8 @@ interface CommandOptions {
   readonly timeoutMs: number;
   /** Bytes of stdout and of stderr that are kept; a program that writes more is killed. */
   readonly maxBytes: number;
+  /** As whom it runs. Default: this process's user. */
+  readonly user?: { readonly uid: number; readonly gid: number };
   /** Called with the program's process group; the function that it returns is called when the program has ended. */
   readonly watch?: (group: number) => () => void;
 }
@@ -35,6 +37,7 @@ export const runCommand: RunCommand = async (program, args, options, signal) => 
     env: { ...options.env },
     stdio: ["ignore", "pipe", "pipe"],
     detached: true, // its own process group, so that all of it can be killed
+    ...(options.user && { uid: options.user.uid, gid: options.user.gid }),
   });
   const release = child.pid === undefined ? undefined : options.watch?.(child.pid);
   const killed: { reason?: string } = {};

@@ -1,6 +1,6 @@
 // Loaded by vitest before the tests that run our programs: bundles them once, as they are shipped.
 // Started from its sources a sidecar takes twice the processor time, and the tests start hundreds.
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { buildBinary } from "../../scripts/build.ts";
@@ -11,6 +11,7 @@ export async function setup(): Promise<() => Promise<void>> {
   const cache = fileURLToPath(new URL("../../node_modules/.cache/", import.meta.url));
   await mkdir(cache, { recursive: true });
   const folder = await mkdtemp(join(cache, "gt-test-"));
+  await chmod(folder, 0o755); // other users run them too
   for (const name of ["gt-sidecar", "gt", "bridge", "bridge-ca", "gt-controller", "demo-agent"])
     await buildBinary(name, folder);
   process.env[BUNDLES_VARIABLE] = folder;

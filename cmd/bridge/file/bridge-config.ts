@@ -12,6 +12,8 @@ export interface ProviderConfig {
   /** As they were written; not all of them suit each mode. */
   readonly args: readonly string[];
   readonly startupTimeoutMs: number;
+  /** The `agent_opts` that a caller may choose; undefined: all that the provider knows. */
+  readonly allow: readonly string[] | undefined;
 }
 
 /** What `bridge.yaml` says. All paths are absolute, all times milliseconds. */
@@ -38,6 +40,10 @@ export interface BridgeConfig {
   };
   /** Undefined: agents get no tokens. */
   readonly sessionTokens: AgentTokenRules | undefined;
+  /** The name of the user that each project's agents run as. Empty: they run as the bridge's user. */
+  readonly runAs: ReadonlyMap<string, string>;
+  /** Where the folders of such users' sessions lie. */
+  readonly projectsDir: string;
   readonly inputMaxBytes: number;
   readonly providers: readonly ProviderConfig[];
   readonly allowedPaths: readonly string[];

@@ -2,6 +2,7 @@ import { agentTokenRules } from "../../../internal/auth/agent-token-block.ts";
 import { openAuth } from "../../../internal/auth/auth-config.ts";
 import { type ConfigFile, openConfigFile, readConfigText } from "../../../internal/config/config-file.ts";
 import type { Findings } from "../../../internal/config/findings.ts";
+import { optionNames } from "../../../internal/providers/stdio/create-providers.ts";
 import { usableArgs } from "../../../internal/providers/stdio/usable-args.ts";
 import type { BridgeConfig, ProviderConfig } from "./bridge-config.ts";
 import { type BridgeValues, bridgeFile, PROVIDERS } from "./schema.ts";
@@ -53,6 +54,8 @@ function bridgeFileOf(file: ConfigFile<BridgeValues>): BridgeFile {
       retentionMs: sessions.retention,
     },
     sessionTokens: tokens && agentTokenRules(tokens),
+    runAs: runAsOf(value),
+    projectsDir: server.projects_dir,
     inputMaxBytes: value.input.max_size_bytes,
     providers,
     allowedPaths: value.allowed_paths,
@@ -70,12 +73,26 @@ function providersOf({ providers }: BridgeValues, findings: Findings): readonly 
   return PROVIDERS.flatMap((name) => {
     const given = providers[name];
     if (given === undefined) return [];
-    const { binary, args, startup_timeout: startupTimeoutMs } = given;
+    const { binary, args, startup_timeout: startupTimeoutMs, allow } = given;
+    const known = optionNames(name);
+    for (const [i, option] of (allow ?? []).entries()) {
+      if (known.includes(option)) continue;
+      findings.fault(
+        ["providers", name, "allow", i],
+        `${name} has no such option; its options are ${known.join(", ")}`,
+      );
+    }
     for (const { arg, reason } of usableArgs(name, args).dropped) {
       findings.warning(["providers", name, "args"], `${arg} ${reason} and is left out`);
     }
-    return [{ name, binary, args, startupTimeoutMs }];
+    return [{ name, binary, args, startupTimeoutMs, allow }];
   });
+}
+
+function runAsOf({ projects }: BridgeValues): ReadonlyMap<string, string> {
+  return new Map(
+    Object.entries(projects).flatMap(([name, { run_as }]) => (run_as === undefined ? [] : [[name, run_as]])),
+  );
 }
 
 function warnOfLimits({ value: { sessions }, findings, has }: ConfigFile<BridgeValues>): void {

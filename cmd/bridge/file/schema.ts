@@ -27,6 +27,7 @@ const server = (folder: string) =>
     health_listen: address().optional(),
     max_connection_age: duration("1s", "8760h").optional(),
     state_dir: filePath(folder).optional(),
+    projects_dir: filePath(folder).default("/run/gastown-bridge"),
   });
 
 const tls = (folder: string) =>
@@ -62,7 +63,14 @@ const provider = (folder: string) =>
     binary: program(folder).optional(),
     args: listOf(z.string("must be text"), "a list of strings").default([]),
     startup_timeout: duration("1s", "10m").default(30_000),
+    /** What a caller may choose by `agent_opts`. Default: all that the provider knows. */
+    allow: listOf(text("the name of an agent_opts"), "a list of names of agent_opts").optional(),
   }).optional();
+
+const projects = z.preprocess(
+  (value) => value ?? {},
+  z.record(text("the name of a project"), block({ run_as: text("the name of a user of this machine").optional() })),
+);
 
 const logging = block({
   level: oneOf("debug", "info", "warn", "error").default("info"),
@@ -90,6 +98,7 @@ export const bridgeFile = (folder: string) =>
       auth: authBlock(folder),
       sessions,
       session_tokens: agentTokenBlock(folder, "bridge").optional(),
+      projects,
       input: block({ max_size_bytes: byteCount(1, 65_536).default(65_536) }),
       providers: providers(folder),
       allowed_paths: listOf(pathPattern(), "a list of paths").min(

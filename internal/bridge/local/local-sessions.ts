@@ -43,6 +43,8 @@ export interface LocalSessionsDeps {
   readonly providers: readonly Provider[];
   /** Absent: no provider has the mode `terminal` here. */
   readonly terminals?: TerminalLauncher;
+  /** Which projects may start sessions. Default: all. @throws DomainError `denied` */
+  readonly checkProject?: (project: string) => void;
   readonly metrics?: BridgeMetrics;
   /** Absent: agents get no tokens. */
   readonly tokens?: SessionTokens;
@@ -206,6 +208,8 @@ export class LocalSessions implements SessionBackend, Task {
   #begin(request: StartRequest): LocalSession {
     if (this.#closing.signal.aborted) throw new DomainError("unavailable", "the bridge is shutting down");
     const provider = this.#providers.get(request.provider);
+    this.#deps.checkProject?.(request.project);
+    provider.checkAllowed?.(request.agentOpts);
     const mode = modeOf(provider, request.agentOpts, this.#deps.terminals !== undefined);
     const { mode: _, ...options } = request.agentOpts;
     provider.checkOptions(options);

@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
-import { readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { chownSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type AgentTokens, TOKEN_FILE_VARIABLE } from "../../auth/agent-token.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Logger } from "../../base/logger.ts";
 import { openPrivateFolder } from "../../files/private-folder.ts";
+import { openSharedFolder } from "../../files/shared-folder.ts";
 import type { SessionConfig } from "../provider.ts";
 import type { SessionKey } from "../session-backend.ts";
 
@@ -12,6 +13,8 @@ export interface SessionTokensDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly tokens: AgentTokens;
+  /** Whose a project's files are, which agents of that user read. Absent: this process's user's. */
+  readonly ownerOf?: (project: string) => { readonly uid: number; readonly gid: number } | undefined;
 }
 
 /** Renewed at half of its life; a renewal that failed is tried again this often in what is left. */
@@ -31,9 +34,13 @@ export class SessionTokens {
     this.#folder = folder;
   }
 
-  /** Makes the folder. @throws DomainError `denied` when others may use it */
+  /**
+   * Makes the folder, for this user alone unless files have owners.
+   * @throws DomainError `denied` when others may use it
+   */
   static async open(deps: SessionTokensDeps, folder: string): Promise<SessionTokens> {
-    await openPrivateFolder(folder, process.getuid?.() ?? 0);
+    if (deps.ownerOf === undefined) await openPrivateFolder(folder, process.getuid?.() ?? 0);
+    else openSharedFolder(folder);
     return new SessionTokens(deps, folder);
   }
 
@@ -89,6 +96,8 @@ export class SessionTokens {
     const next = `${path}.new`;
     rmSync(next, { force: true });
     writeFileSync(next, token, { mode: 0o600, flag: "wx" });
+    const owner = this.#deps.ownerOf?.(project);
+    if (owner !== undefined) chownSync(next, owner.uid, owner.gid);
     renameSync(next, path);
   }
 }

@@ -31,6 +31,22 @@ export const MODEL = { model: word } satisfies OptionRules;
 export const RESUME = { resume: word } satisfies OptionRules;
 export const SYSTEM_PROMPT = { system_prompt: prompt } satisfies OptionRules;
 
+/**
+ * Refuses an option that the configuration does not let callers choose, known to the provider or not.
+ * @throws DomainError `denied`, naming the option
+ */
+export function checkAllowed(
+  provider: string,
+  allowed: readonly string[] | undefined,
+  options: Readonly<Record<string, string>>,
+): void {
+  const name = allowed && Object.keys(options).find((each) => !allowed.includes(each));
+  if (name === undefined) return;
+  const option = name.slice(0, 64);
+  const message = `the configuration does not let callers choose option ${JSON.stringify(option)} of ${provider}`;
+  throw new DomainError("denied", message, { fields: { option } });
+}
+
 /** @throws DomainError `invalid`, naming the option and what may be there */
 export function checkOptions(provider: string, rules: OptionRules, options: Readonly<Record<string, string>>): void {
   for (const [name, value] of Object.entries(options)) {

@@ -27,6 +27,10 @@ export class RecordedProvider implements Provider {
     this.#ledger = ledger;
   }
 
+  checkAllowed(options: SessionConfig["options"]): void {
+    this.#inner.checkAllowed?.(options);
+  }
+
   checkOptions(options: SessionConfig["options"]): void {
     this.#inner.checkOptions(options);
   }

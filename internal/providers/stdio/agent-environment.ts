@@ -1,4 +1,6 @@
 import type { Environment } from "../../base/environment.ts";
+import type { UnixUser } from "../../process/users/unix-user.ts";
+import { userEnvironment } from "../../process/users/user-environment.ts";
 import type { Dialect } from "../conversation/conversation.ts";
 
 /** What a program needs to find its files, speak to its network and to the person's tools. */
@@ -12,9 +14,11 @@ const PREFIXES = ["LC_", "XDG_", "GIT_AUTHOR_", "GIT_COMMITTER_"];
 
 /**
  * The environment of an agent: what is on the list, and what its program asks for. Everything else stays behind, the
- * daemon's own secrets and a surrounding terminal's variables with it. Pure.
+ * daemon's own secrets and a surrounding terminal's variables with it. An agent that runs as another user gets that
+ * user's own. Pure.
  */
-export function agentEnvironment(dialect: Dialect, own: Environment): Record<string, string> {
+export function agentEnvironment(dialect: Dialect, own: Environment, user?: UnixUser): Record<string, string> {
+  if (user !== undefined) return { ...userEnvironment(user, own), ...dialect.set };
   const { names = [], prefixes = [] } = dialect.environment;
   const unset = new Set(dialect.unset);
   const passes = (name: string) =>

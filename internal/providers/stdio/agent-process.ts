@@ -4,6 +4,7 @@ import { readlinkSync } from "node:fs";
 import type { Readable } from "node:stream";
 import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
+import { idsOf, type UnixUser } from "../../process/users/unix-user.ts";
 import { ProcessGroup } from "./process-group.ts";
 
 export interface AgentCommand {
@@ -11,6 +12,8 @@ export interface AgentCommand {
   readonly args: readonly string[];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
+  /** As whom it runs. Default: this process's user. */
+  readonly user?: UnixUser;
 }
 
 /** How it ended: one of the two is set. */
@@ -75,6 +78,7 @@ export class AgentProcess {
       env: { ...command.env },
       stdio: "pipe",
       detached: true,
+      ...idsOf(command.user),
     });
     try {
       await once(child, "spawn");

@@ -1,6 +1,7 @@
 import type { Environment } from "../../base/environment.ts";
 import { DomainError } from "../../base/errors.ts";
 import type { Provider } from "../../bridge/provider.ts";
+import type { UnixUser } from "../../process/users/unix-user.ts";
 import type { Dialect } from "../conversation/conversation.ts";
 import { claudeDialect } from "../dialects/claude-dialect.ts";
 import { codexDialect } from "../dialects/codex-dialect.ts";
@@ -35,8 +36,13 @@ export function createStdioProviders(
 }
 
 /** The environment of a provider's agents. @throws DomainError `invalid` as `createStdioProviders` */
-export function environmentOf(name: string, own: Environment): Readonly<Record<string, string>> {
-  return agentEnvironment(dialectNamed(name), own);
+export function environmentOf(name: string, own: Environment, user?: UnixUser): Readonly<Record<string, string>> {
+  return agentEnvironment(dialectNamed(name), own, user);
+}
+
+/** The names of the `agent_opts` that a provider knows. @throws DomainError `invalid` as `createStdioProviders` */
+export function optionNames(name: string): readonly string[] {
+  return Object.keys(dialectNamed(name).options);
 }
 
 function createOne(deps: StdioDeps, name: string, config: ProgramConfig): Provider {

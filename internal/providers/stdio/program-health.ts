@@ -6,6 +6,7 @@ import type { ProviderHealth } from "../../bridge/provider.ts";
 import { lastWords } from "../../process/last-words.ts";
 import { locateProgram } from "../../process/locate-program.ts";
 import type { RunCommand } from "../../process/run-command.ts";
+import type { UnixUser } from "../../process/users/unix-user.ts";
 import { MARK_VARIABLE } from "./marked-processes.ts";
 import type { OrphanGuard } from "./orphan-guard.ts";
 
@@ -21,6 +22,8 @@ export interface ProgramOptions {
   readonly versionArgs: readonly string[];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
+  /** As whom it is asked. Default: this process's user. */
+  readonly user?: UnixUser;
   /**
    * What it may take to begin: so long it has for its version too. On a busy machine, or not in memory yet, some take
    * longer than ten seconds.
@@ -79,11 +82,11 @@ export class ProgramHealth {
   }
 
   async #ask(file: string): Promise<ProviderHealth> {
-    const { cwd, versionArgs, startupTimeoutMs } = this.#options;
+    const { cwd, versionArgs, startupTimeoutMs, user } = this.#options;
     const mark = randomUUID();
     const env = { ...this.#options.env, [MARK_VARIABLE]: mark };
     const watch = (group: number) => this.#deps.guard.watch(group, mark);
-    const limits = { cwd, env, timeoutMs: startupTimeoutMs, maxBytes: MAX_BYTES, watch };
+    const limits = { cwd, env, timeoutMs: startupTimeoutMs, maxBytes: MAX_BYTES, watch, ...(user && { user }) };
     const result = await this.#deps.run(file, [...versionArgs, "--version"], limits, new AbortController().signal);
     switch (result.type) {
       case "missing":

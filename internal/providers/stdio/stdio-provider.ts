@@ -13,7 +13,10 @@ import type {
   SessionHandle,
 } from "../../bridge/provider.ts";
 import type { RunCommand } from "../../process/run-command.ts";
-import { checkOptions } from "../conversation/agent-options.ts";
+import { checkMayWorkIn } from "../../process/users/may-work-in.ts";
+import type { UnixUser } from "../../process/users/unix-user.ts";
+import type { UserOf } from "../../process/users/users-of-projects.ts";
+import { checkAllowed, checkOptions } from "../conversation/agent-options.ts";
 import type { Dialect } from "../conversation/conversation.ts";
 import { agentEnvironment } from "./agent-environment.ts";
 import type { MarkedProcesses } from "./marked-processes.ts";
@@ -30,6 +33,8 @@ export interface ProgramConfig {
   /** Have passed `usableArgs`. */
   readonly args: readonly string[];
   readonly startupTimeoutMs: number;
+  /** The options that a caller may choose, `mode` among them; undefined: all. */
+  readonly allow?: readonly string[] | undefined;
 }
 
 export interface StdioDeps {
@@ -45,6 +50,10 @@ export interface StdioDeps {
   readonly cwd: string;
   /** Added to the environment of a session's agent. */
   readonly environmentOf?: (session: SessionConfig) => Readonly<Record<string, string>>;
+  /** As whom a project's agents run. Absent: as this process's user. @throws DomainError `denied`: as no one */
+  readonly userOf?: UserOf;
+  /** As whom programs are asked for their versions. Default: this process's user. */
+  readonly asking?: UnixUser;
   /** Its agents can run in terminals as well, which others start. Default false. */
   readonly hasTerminals?: boolean;
 }
@@ -70,11 +79,16 @@ export class StdioProvider implements Provider {
     this.#deps = deps;
     this.#dialect = dialect;
     this.#config = config;
-    const env = agentEnvironment(dialect, deps.env);
+    const env = agentEnvironment(dialect, deps.env, deps.asking);
     this.#health = new ProgramHealth(deps, {
+      ...(deps.asking && { user: deps.asking }),
       ...{ provider: dialect.id, binary: config.binary, cwd: deps.cwd, env },
       ...{ versionArgs: config.leading ?? [], startupTimeoutMs: config.startupTimeoutMs },
     });
+  }
+
+  checkAllowed(options: SessionConfig["options"]): void {
+    checkAllowed(this.id, this.#config.allow, options);
   }
 
   checkOptions(options: SessionConfig["options"]): void {
@@ -88,12 +102,15 @@ export class StdioProvider implements Provider {
       const message = `${this.id} is not available: no program ${JSON.stringify(this.binary)} found`;
       throw new DomainError("precondition", message, { fields: { provider: this.id } });
     }
+    const user = this.#deps.userOf?.(config.project);
+    if (user !== undefined) await checkMayWorkIn(user, config.cwd, config.repoPath, signal);
     const { leading = [], args, startupTimeoutMs } = this.#config;
     const command = {
       program,
       args: [...leading, ...this.#dialect.argv(args, config)],
       cwd: config.cwd,
-      env: { ...agentEnvironment(this.#dialect, this.#deps.env), ...this.#deps.environmentOf?.(config) },
+      env: { ...agentEnvironment(this.#dialect, this.#deps.env, user), ...this.#deps.environmentOf?.(config) },
+      ...(user && { user }),
     };
     const deps = { ...this.#deps, dialect: this.#dialect, startupTimeoutMs };
     return StdioSession.start(deps, command, config, signal);

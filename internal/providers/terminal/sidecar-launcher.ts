@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { createConnection } from "node:net";
+import type { Socket } from "node:net";
 import { create } from "@bufbuild/protobuf";
 import { withTimeout } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
@@ -21,19 +21,22 @@ import {
 } from "../../gen/gastown/v1/sidecar_pb.ts";
 import { lastWords } from "../../process/last-words.ts";
 import { killMarked } from "../../process/marked-processes.ts";
+import { checkMayWorkIn } from "../../process/users/may-work-in.ts";
+import type { UnixUser } from "../../process/users/unix-user.ts";
+import type { UserOf } from "../../process/users/users-of-projects.ts";
 import type { SidecarConnection } from "../../rpc/client/transport.ts";
 import { lostTerminal } from "../ledger/lost-terminal.ts";
 import { MARKER } from "../ledger/session-marker.ts";
 import { LaunchedSidecar } from "./launched-sidecar.ts";
 import { adoptSidecarProcess, lastErrorIn, type SidecarProcess, startSidecarProcess } from "./sidecar-process.ts";
 import { checkInteractive } from "./terminal-command.ts";
-import { TerminalFolder, type TerminalRecord } from "./terminal-folder.ts";
+import { type Apart, TerminalFolder, type TerminalRecord } from "./terminal-folder.ts";
 
 /** An agent program as it is started in a terminal. */
 export interface TerminalProgram {
   /** Program and arguments. @throws DomainError `precondition` when it is not there */
   command(options: TerminalConfig["options"]): readonly [string, ...string[]];
-  readonly env: Readonly<Record<string, string>>;
+  readonly env: (user?: UnixUser) => Readonly<Record<string, string>>;
   readonly startupTimeoutMs: number;
 }
 
@@ -42,8 +45,8 @@ export interface SidecarLauncherDeps {
   readonly logger: Logger;
   /** Takes secrets out of errors that quote a program. */
   readonly redactor: Redactor;
-  /** Opens a connection to a unix socket. */
-  readonly connect: (socketPath: string) => SidecarConnection;
+  /** Opens connections over what `dial` has connected. */
+  readonly connect: (dial: () => Socket) => SidecarConnection;
   /** Added to the environment of a session's agent. */
   readonly environmentOf?: (session: TerminalConfig) => Readonly<Record<string, string>>;
 }
@@ -55,6 +58,8 @@ export interface SidecarLauncherOptions {
   readonly flags: readonly string[];
   /** Where the folders of sessions lie; for this user alone. */
   readonly folder: string;
+  /** As whom a project's agents run, and where their folders lie. Absent: as this process's user. */
+  readonly apart?: { readonly userOf: UserOf; readonly places: string };
   /** By provider. */
   readonly programs: ReadonlyMap<string, TerminalProgram>;
 }
@@ -89,10 +94,14 @@ export class SidecarLauncher implements TerminalLauncher {
   async start(config: TerminalConfig, signal: AbortSignal): Promise<LaunchedTerminal> {
     const program = this.#programOf(config);
     const command = program.command(config.options);
-    const folder = TerminalFolder.of(this.#options.folder, config);
+    const apart = this.#apartOf(config);
+    if (apart !== undefined) await checkMayWorkIn(apart.user, config.cwd, config.repoPath, signal);
+    const folder = TerminalFolder.of(this.#options.folder, config, apart);
     folder.remove();
-    const record: TerminalRecord = { version: 1, config, marker: randomUUID(), pid: 0, startedAt: "" };
+    const begun = { version: 1, config, marker: randomUUID(), pid: 0, startedAt: "" } as const;
+    const record: TerminalRecord = { ...begun, ...(apart && { apart }) };
     folder.write(record);
+    folder.makePlace();
     return this.#launch(folder, record, command, config.cwd, signal);
   }
 
@@ -100,6 +109,12 @@ export class SidecarLauncher implements TerminalLauncher {
     const folders = TerminalFolder.list(this.#options.folder);
     const found = await Promise.all(folders.map((folder) => this.#survivor(folder, signal)));
     return found.flatMap((survivor) => survivor ?? []);
+  }
+
+  #apartOf({ project }: TerminalConfig): Apart | undefined {
+    const { apart } = this.#options;
+    const user = apart?.userOf(project);
+    return apart && user && { user, places: apart.places };
   }
 
   #programOf({ provider }: TerminalConfig): TerminalProgram {
@@ -141,8 +156,9 @@ export class SidecarLauncher implements TerminalLauncher {
     const { env } = this.#programOf(config);
     const [program, ...leading] = this.#options.sidecar;
     const args = [...leading, ...this.#flagsOf(folder, config), "--", ...command];
-    const own = { ...env, ...this.#deps.environmentOf?.(config), [MARKER]: marker };
-    const started = await startSidecarProcess({ program, args, cwd, env: own, log: folder.log });
+    const user = record.apart?.user;
+    const own = { ...env(user), ...this.#deps.environmentOf?.(config), [MARKER]: marker };
+    const started = await startSidecarProcess({ program, args, cwd, env: own, log: folder.log, user });
     folder.write({ ...record, pid: started.pid, startedAt: started.startedAt });
     return started;
   }
@@ -154,7 +170,7 @@ export class SidecarLauncher implements TerminalLauncher {
     signal: AbortSignal,
   ): Promise<SidecarProcess | undefined> {
     const { config } = record;
-    if (!(await isListening(folder.tmuxSocket)) || signal.aborted) return undefined;
+    if (!(await folder.hasServer()) || signal.aborted) return undefined;
     const command = this.#programOf(config).command(config.options);
     return this.#startProcess(folder, record, command, config.repoPath);
   }
@@ -171,7 +187,7 @@ export class SidecarLauncher implements TerminalLauncher {
   #follow(folder: TerminalFolder, record: TerminalRecord, process: SidecarProcess): LaunchedSidecar {
     const { config, marker } = record;
     const { clock, logger, connect } = this.#deps;
-    const connection = connect(folder.socket);
+    const connection = connect(() => folder.dial());
     const terminal = new SidecarLink(connection);
     const onEnded = () => {
       connection[Symbol.dispose]();
@@ -282,7 +298,7 @@ export class SidecarLauncher implements TerminalLauncher {
       await this.#answers(launched, folder, config, { ms: SURVIVOR_MS, signal });
       return launched;
     }
-    if (!(await isListening(folder.tmuxSocket))) return undefined;
+    if (!(await folder.hasServer())) return undefined;
     const command = this.#programOf(config).command(config.options);
     return this.#launch(folder, record, command, config.repoPath, signal);
   }
@@ -299,15 +315,4 @@ function lastWordOf(folder: TerminalFolder): string {
   } catch {
     return "";
   }
-}
-
-function isListening(path: string): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = createConnection(path);
-    const finish = (answer: boolean) => {
-      socket.destroy();
-      resolve(answer);
-    };
-    socket.once("connect", () => finish(true)).once("error", () => finish(false));
-  });
 }

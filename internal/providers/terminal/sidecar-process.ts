@@ -6,6 +6,7 @@ import { DomainError } from "../../base/errors.ts";
 import { plainText } from "../../base/sanitise.ts";
 import { systemProcesses } from "../../process/process-alive.ts";
 import { processLives } from "../../process/process-lives.ts";
+import { idsOf, type UnixUser } from "../../process/users/unix-user.ts";
 
 export interface SidecarCommand {
   readonly program: string;
@@ -14,6 +15,8 @@ export interface SidecarCommand {
   readonly env: Readonly<Record<string, string>>;
   /** Its stderr is appended to this file. */
   readonly log: string;
+  /** As whom it runs. Default: this process's user. */
+  readonly user?: UnixUser | undefined;
 }
 
 /** How a sidecar's process ended; undefined parts: not known, because it was not our child. */
@@ -36,10 +39,17 @@ export interface SidecarProcess {
 const LOOK_EVERY_MS = 250;
 
 /** @throws DomainError `precondition` for a program that cannot be executed */
-export async function startSidecarProcess({ program, args, cwd, env, log }: SidecarCommand): Promise<SidecarProcess> {
+export async function startSidecarProcess(command: SidecarCommand): Promise<SidecarProcess> {
+  const { program, args, cwd, env, log, user } = command;
   const stderr = openSync(log, "a", 0o600);
   try {
-    const child = spawn(program, args, { cwd, env, detached: true, stdio: ["ignore", "ignore", stderr] });
+    const child = spawn(program, args, {
+      cwd,
+      env,
+      detached: true,
+      stdio: ["ignore", "ignore", stderr],
+      ...idsOf(user),
+    });
     const ended = new Promise<SidecarEnd>((resolve) => {
       child.once("error", () => resolve({ code: 127 }));
       child.once("exit", (code, signal) =>

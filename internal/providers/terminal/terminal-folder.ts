@@ -1,7 +1,10 @@
 import { createHash } from "node:crypto";
-import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { createConnection, type Socket } from "node:net";
+import { basename, join } from "node:path";
 import type { TerminalConfig } from "../../bridge/terminal-launcher.ts";
+import { PinnedFolder } from "../../files/pinned-folder.ts";
+import type { UnixUser } from "../../process/users/unix-user.ts";
 import { replaceStateFile } from "../ledger/state-file.ts";
 
 /** What a later daemon has to know of a session to find it again. */
@@ -14,56 +17,127 @@ export interface TerminalRecord {
   readonly pid: number;
   /** Tells the process from a later one with its pid; empty: not known. */
   readonly startedAt: string;
+  /** Absent: the session is this process's user's, and all of it lies in the folder of the record. */
+  readonly apart?: Apart;
 }
 
+/** As whom a session runs, and where the folders of other users' sessions lie. */
+export interface Apart {
+  readonly user: UnixUser;
+  readonly places: string;
+}
+
+const SOCKET = "rpc.sock";
+const STATE = "s";
+/** Each removes a thousand entries. */
+const REMOVE_ROUNDS = 50;
 /** Names are short: the paths of the sockets below are bounded. */
 const NAME_CHARS = 10;
 const RECORD = "session.json";
 
-/** The folder of one session, below that of all. */
+/**
+ * The folder of one session, below that of all. Record and log are this process's user's. What the sidecar makes lies
+ * beside them, or, where it runs as another user, in a folder of that user's: nothing there is followed out of it.
+ */
 export class TerminalFolder {
   readonly path: string;
+  readonly apart: Apart | undefined;
 
-  constructor(path: string) {
+  private constructor(path: string, apart?: Apart) {
     this.path = path;
+    this.apart = apart;
   }
 
-  static of(all: string, { project, sessionId }: Pick<TerminalConfig, "project" | "sessionId">): TerminalFolder {
+  /** `apart`: as whom the session runs, and the folder in which those of other users lie. */
+  static of(
+    all: string,
+    { project, sessionId }: Pick<TerminalConfig, "project" | "sessionId">,
+    apart?: Apart,
+  ): TerminalFolder {
     const name = createHash("sha256")
       .update(JSON.stringify([project, sessionId]))
       .digest("hex");
-    return new TerminalFolder(join(all, name.slice(0, NAME_CHARS)));
+    return new TerminalFolder(join(all, name.slice(0, NAME_CHARS)), apart);
   }
 
   /** Those that there are. */
   static list(all: string): readonly TerminalFolder[] {
     mkdirSync(all, { recursive: true, mode: 0o700 });
-    return readdirSync(all).map((name) => new TerminalFolder(join(all, name)));
+    return readdirSync(all).map((name) => {
+      const folder = new TerminalFolder(join(all, name));
+      return new TerminalFolder(folder.path, folder.read()?.apart);
+    });
   }
 
   get socket(): string {
-    return join(this.path, "rpc.sock");
+    return join(this.#place, SOCKET);
   }
 
   get healthSocket(): string {
-    return join(this.path, "health.sock");
+    return join(this.#place, "health.sock");
   }
 
   get stateDir(): string {
-    return join(this.path, "s");
-  }
-
-  /** Where the agent's own terminal server listens while it is running. */
-  get tmuxSocket(): string {
-    return join(this.stateDir, "tmux.sock");
+    return join(this.#place, STATE);
   }
 
   get log(): string {
     return join(this.path, "sidecar.log");
   }
 
+  /** Connects to the session's sidecar. */
+  dial(): Socket {
+    return this.#connect([], SOCKET);
+  }
+
+  /** Whether the agent's own terminal server is running. */
+  hasServer(): Promise<boolean> {
+    return new Promise((resolve) => {
+      const socket = this.#connect([STATE], "tmux.sock");
+      const finish = (answer: boolean) => {
+        socket.destroy();
+        resolve(answer);
+      };
+      socket.once("connect", () => finish(true)).once("error", () => finish(false));
+    });
+  }
+
+  /** Makes the folder for the sidecar, which only its user may enter. */
+  makePlace(): void {
+    if (this.apart === undefined) return;
+    const { uid, gid } = this.apart.user;
+    mkdirSync(this.#place, { mode: 0o700 });
+    chownSync(this.#place, uid, gid);
+  }
+
   remove(): void {
+    if (this.apart !== undefined) this.#removePlace(this.apart);
     rmSync(this.path, { recursive: true, force: true, maxRetries: 3 });
+  }
+
+  get #place(): string {
+    return this.apart === undefined ? this.path : join(this.apart.places, basename(this.path));
+  }
+
+  /** By descriptors: the user may put links in its place meanwhile. */
+  #removePlace({ places }: Apart): void {
+    using all = PinnedFolder.at(places, { strict: false });
+    for (let i = 0; i < REMOVE_ROUNDS && existsSync(this.#place); i++) all.remove(basename(this.path));
+  }
+
+  /** A socket of the user's own, whatever leads there: none of another user's can be put in its place. */
+  #connect(folders: readonly string[], name: string): Socket {
+    if (this.apart === undefined) return createConnection(join(this.path, ...folders, name));
+    using stack = new DisposableStack();
+    try {
+      const place = stack.use(PinnedFolder.at(this.#place, { strict: false }));
+      const folder = folders.reduce((above, each) => stack.use(above.inside(each)), place);
+      const { path } = stack.use(folder.nameSocket(name));
+      if (statSync(path).uid === this.apart.user.uid) return createConnection(path);
+    } catch {
+      // it is not there, or not what it should be
+    }
+    return createConnection(join(this.path, "no-socket"));
   }
 
   /** Undefined: none that can be read. */

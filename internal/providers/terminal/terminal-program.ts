@@ -1,5 +1,6 @@
 import { DomainError } from "../../base/errors.ts";
 import { locateProgram } from "../../process/locate-program.ts";
+import type { UnixUser } from "../../process/users/unix-user.ts";
 import type { TerminalProgram } from "./sidecar-launcher.ts";
 import { interactiveArgs } from "./terminal-command.ts";
 
@@ -11,7 +12,7 @@ export interface TerminalProgramOptions {
   readonly leading: readonly string[];
   /** As the configuration has them. */
   readonly args: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
+  readonly env: (user?: UnixUser) => Readonly<Record<string, string>>;
   readonly startupTimeoutMs: number;
 }
 
@@ -23,7 +24,7 @@ export function terminalProgram(options: TerminalProgramOptions): TerminalProgra
     startupTimeoutMs,
     command(agentOpts) {
       const own = interactiveArgs(provider, args, agentOpts);
-      const program = locateProgram(binary, env["PATH"] ?? "", "/");
+      const program = locateProgram(binary, env()["PATH"] ?? "", "/");
       if (program !== undefined) return [program, ...leading, ...own];
       throw new DomainError("precondition", `${provider} is not available: no program ${JSON.stringify(binary)} found`);
     },

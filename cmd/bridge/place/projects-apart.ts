@@ -1,0 +1,46 @@
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import { openSharedFolder } from "../../../internal/files/shared-folder.ts";
+import { closeInherited } from "../../../internal/process/users/inherited-descriptors.ts";
+import { type UnixUser, unixUser } from "../../../internal/process/users/unix-user.ts";
+import { type UserOf, usersOf } from "../../../internal/process/users/users-of-projects.ts";
+import type { BridgeConfig } from "../file/bridge-config.ts";
+
+/** Projects whose agents run as users of their own. */
+export interface ApartProjects {
+  readonly userOf: UserOf;
+  /** Programs are asked for their versions as this one of them: never as the bridge's user. */
+  readonly asking: UnixUser | undefined;
+  /** The folder in which those of their sessions lie. */
+  readonly places: string;
+}
+
+/**
+ * Prepares to start agents as other users; undefined when the configuration names none. From then on no descriptor that
+ * this process has inherited is handed on.
+ * @throws DomainError `invalid` for a user that does not exist; as `openSharedFolder`
+ */
+export function keepProjectsApart(
+  { runAs, projectsDir }: BridgeConfig,
+  stateFolder: string,
+  env: Readonly<Record<string, string | undefined>>,
+): ApartProjects | undefined {
+  if (runAs.size === 0) return undefined;
+  const users = new Map([...runAs].map(([project, name]) => [project, unixUser(name)]));
+  closeInherited(env["NODE_CHANNEL_FD"]);
+  const places = join(projectsDir, createHash("sha256").update(stateFolder).digest("hex").slice(0, 12));
+  openSharedFolder(places);
+  const [asking] = users.values();
+  return { userOf: usersOf(users), asking, places };
+}
+
+/** One line of the log, at the start. */
+export function whoAgentsAre(apart: ApartProjects | undefined): [object, string] {
+  const uid = process.getuid?.();
+  if (apart !== undefined) return [{ uid }, "agents run as the users of their projects"];
+  return [{ uid }, ONE_USER];
+}
+
+/** What follows where no project has a user of its own. */
+export const ONE_USER =
+  "all projects' agents run as the bridge's user: each can read and drive the sessions of the others, and read the bridge's keys";

@@ -1,0 +1,17 @@
+import type { UnixUser } from "./unix-user.ts";
+
+const NAMES: ReadonlySet<string> = new Set(["PATH", "LANG", "LANGUAGE", "TZ", "TERM"]);
+
+/**
+ * The environment of another user's program: where programs are and the language, as here, and otherwise that user's
+ * own. Nothing that may hold a secret or name a place of this user is handed on. Pure.
+ */
+export function userEnvironment(
+  { name, home, shell }: UnixUser,
+  own: Readonly<Record<string, string | undefined>>,
+): Record<string, string> {
+  const kept = Object.entries(own).flatMap(([variable, value]) =>
+    value !== undefined && (NAMES.has(variable) || variable.startsWith("LC_")) ? [[variable, value] as const] : [],
+  );
+  return { ...Object.fromEntries(kept), HOME: home, USER: name, LOGNAME: name, SHELL: shell };
+}
