@@ -68,6 +68,11 @@ export const rooms = {
     ...["auth/*", "pki", "rpc/*", "gen"],
   ],
   demo: [],
+  "relay/nats": [],
+  "relay/acp": [],
+  "relay/lanes": ["relay/nats", "relay/acp"],
+  "relay/links": ["relay/lanes", "relay/acp", "process"],
+  "relay/door": ["relay/*", "eventlog", "auth/*", "process", "rpc/port", "rpc/server", "rpc/common"],
 };
 
 /** Arrows that only tests may have: they try a room on what is real above it. */

@@ -11,6 +11,8 @@ export interface LoggerOptions {
   readonly destination?: DestinationStream;
   /** Takes secrets out of every text in a field, errors included. */
   readonly redact?: (text: string) => string;
+  /** With it, lines have `timestamp`, the level as a word and this `component` instead of `time`, a number, `name`. */
+  readonly component?: string;
 }
 
 /**
@@ -20,14 +22,18 @@ export interface LoggerOptions {
 export function createLogger(
   name: string,
   level: LogLevel,
-  { destination = LogDestination.open(2, (lines) => droppedLine(name, lines)), redact }: LoggerOptions = {},
+  { destination = LogDestination.open(2, (lines) => droppedLine(name, lines)), redact, component }: LoggerOptions = {},
 ): Logger {
-  const options = { name, level, base: { name }, timestamp: pino.stdTimeFunctions.isoTime };
+  const options =
+    component === undefined
+      ? { name, level, base: { name }, timestamp: pino.stdTimeFunctions.isoTime }
+      : { level, base: { component }, timestamp: () => `,"timestamp":"${new Date().toISOString()}"` };
+  const levels = component === undefined ? {} : { level: (label: string) => ({ level: label }) };
   const inert = { write: (line: string) => destination.write(inertJson(line)) };
-  if (redact === undefined) return pino(options, inert);
+  if (redact === undefined) return pino({ ...options, formatters: levels }, inert);
   const fields = (object: Record<string, unknown>) => redacted(object, redact, 0) as Record<string, unknown>;
   const err = (value: Error) => redacted(pino.stdSerializers.err(value), redact, 0);
-  return pino({ ...options, formatters: { log: fields }, serializers: { err } }, inert);
+  return pino({ ...options, formatters: { ...levels, log: fields }, serializers: { err } }, inert);
 }
 
 const WARN = 40;

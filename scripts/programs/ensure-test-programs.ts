@@ -1,5 +1,6 @@
 import { grpcPython, PYTHON_PACKAGES } from "../../test/support/bridge/python-grpc.ts";
 import { aptInstall, findProgram, type RunProgram, runProgram } from "./apt.ts";
+import { ensureNatsServer } from "./ensure-nats-server.ts";
 
 /** Debian packages of the programs that tests drive, beside tmux and what npm brings. */
 const PACKAGES: Readonly<Record<string, string>> = {
@@ -29,6 +30,7 @@ export async function ensureTestPrograms(options: EnsureOptions): Promise<string
     if ((await findProgram(program, env)) === undefined) packages.push(name);
   }
   if ((await grpcPython(env, "google.protobuf", "jwt")) === undefined) packages.push(...PYTHON_PACKAGES);
+  await ensureNatsServer({ log, env, run });
   if (packages.length === 0) return "all there";
   const apt = uid === 0 ? await findProgram("apt-get", env) : undefined;
   if (apt === undefined) throw new Error(`missing: ${packages.join(", ")}`);

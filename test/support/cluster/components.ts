@@ -17,6 +17,7 @@ export type Component =
   | "containers"
   | "kubectl"
   | "helm"
+  | "nats-server"
   | "curl"
   | "openssl"
   | "tmux"
@@ -37,6 +38,7 @@ const HINTS: Readonly<Record<Component, string>> = {
   cluster: "a cluster of your own: set KUBECONFIG, or use kind",
   containers: "docker, or podman",
   kubectl: "see kubernetes.io/docs/tasks/tools",
+  "nats-server": "go install github.com/nats-io/nats-server/v2@v2.15.2",
   helm: "see helm.sh/docs/intro/install",
   curl: "apt-get install curl",
   openssl: "apt-get install openssl",

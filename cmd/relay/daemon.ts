@@ -1,0 +1,186 @@
+import { randomUUID } from "node:crypto";
+import { aborted, withTimeout } from "../../internal/base/abort.ts";
+import type { Clock } from "../../internal/base/clock.ts";
+import type { Logger } from "../../internal/base/logger.ts";
+import { runTasks, type Task } from "../../internal/base/task-group.ts";
+import { AgentDoor } from "../../internal/relay/door/agent-door.ts";
+import { DoorServer } from "../../internal/relay/door/door-server.ts";
+import { answerInstanceCalls } from "../../internal/relay/lanes/instance-calls.ts";
+import type { LaneDeps, TurnPoint } from "../../internal/relay/lanes/lane-deps.ts";
+import { Lanes } from "../../internal/relay/lanes/lanes.ts";
+import { Registry } from "../../internal/relay/lanes/registry.ts";
+import { RelayEvents } from "../../internal/relay/lanes/relay-events.ts";
+import { RelayMetrics } from "../../internal/relay/lanes/relay-metrics.ts";
+import { Bus } from "../../internal/relay/nats/bus.ts";
+import { ensureStreams } from "../../internal/relay/nats/ensure-streams.ts";
+import { Outbox } from "../../internal/relay/nats/outbox.ts";
+import { HealthState } from "../../internal/rpc/server/health.ts";
+import { createHealthServer } from "../../internal/rpc/server/health-http.ts";
+import { Metrics } from "../../internal/rpc/server/metrics.ts";
+import type { ServeCommand } from "./config.ts";
+
+export interface DaemonDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+const FIRST_MS = 30_000;
+/** What is still in the outbox after the drain may take this long. */
+const FLUSH_MS = 5000;
+
+/**
+ * The relay. Asked to stop, it pulls no more work, lets the turns that are open end, gives back the rest after the
+ * drain's deadline, and closes the agents' connections.
+ */
+export class Daemon implements Task {
+  readonly #deps: DaemonDeps;
+  readonly #command: ServeCommand;
+  readonly #instance = randomUUID();
+  #handedBack = 0;
+
+  constructor(deps: DaemonDeps, command: ServeCommand) {
+    this.#deps = deps;
+    this.#command = command;
+  }
+
+  /** Turns that were open at the drain's deadline. */
+  get handedBack(): number {
+    return this.#handedBack;
+  }
+
+  /**
+   * @throws DomainError `unavailable`, `denied` when NATS is not to be had; `precondition` for a stream with other
+   * settings; `unavailable` with `reason` = `listen` for an address
+   */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.#deps;
+    const { nats, relayId } = this.#command;
+    const { url, streamPrefix } = nats;
+    const bus = await Bus.open(clock, { url, name: relayId, streamPrefix, firstMs: FIRST_MS }, signal);
+    try {
+      await ensureStreams(bus.jsm, bus.streams, nats.replicas);
+      logger.info({ action: "nats_connected", server: bus.nc.info?.version }, "connected to NATS");
+      await this.#serve(bus, signal);
+    } finally {
+      await bus.nc.close();
+    }
+  }
+
+  async #serve(bus: Bus, signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.#deps;
+    const { nats, relayId } = this.#command;
+    const base = new Metrics();
+    base.collectProcess();
+    const metrics = new RelayMetrics(base.registry);
+    const onOverflow = (subject: string) => logger.error({ action: "outbox_overflow", subject }, "the outbox is full");
+    const outbox = new Outbox({ bus, clock, logger, onOverflow }, nats.outboxBytes);
+    const events = new RelayEvents(outbox, randomUUID);
+    const registry = new Registry();
+    const [ended, closing] = [new AbortController(), new AbortController()];
+    const laneDeps = { clock, logger, bus, events, metrics, instance: this.#instance, reached: this.#reached() };
+    const lanes = this.#lanes(laneDeps, registry, { draining: signal, ended: ended.signal });
+    metrics.observe({
+      turnsOpen: () => lanes.turnsOpen,
+      lanesHeld: () => lanes.held,
+      outboxMessages: () => outbox.messages,
+      outboxBytes: () => outbox.bytes,
+      natsConnected: () => bus.isConnected,
+    });
+    const health = new HealthState();
+    followNats(bus, health, metrics);
+    const status = () => ({
+      ...{ relay_id: relayId, instance: this.#instance, turns_open: lanes.turnsOpen },
+      connections: registry.all().map((entry) => entry.facts()),
+    });
+    const calls = { bus, registry, instance: this.#instance, status };
+    const door = new AgentDoor({ clock, logger, metrics, events, lanes, ended: signal }, this.#doorOptions());
+    const server = new DoorServer(door, this.#command.listen, aborted(closing.signal));
+    const drain = async (stop: AbortSignal) => {
+      await aborted(stop);
+      health.shutDown();
+      await this.#drain(lanes, ended);
+      await door.idle();
+      await this.#flush(outbox);
+      closing.abort();
+    };
+    await runTasks(signal, [
+      { run: (stop) => this.#announce(server, health, stop) },
+      { run: drain },
+      { run: (stop) => server.run(stop) },
+      { run: () => runTasks(closing.signal, [this.#healthServer(health, base), asTask(bus, logger), outbox]) },
+      { run: () => answerInstanceCalls(calls, closing.signal) },
+    ]);
+  }
+
+  async #announce(server: DoorServer, health: HealthState, signal: AbortSignal): Promise<void> {
+    const address = await server.listening;
+    health.set("", true);
+    const listen = `${address.host}:${address.port}`;
+    this.#deps.logger.info({ action: "serving", listen, instance: this.#instance, pid: process.pid }, "serving");
+    await aborted(signal);
+  }
+
+  async #drain(lanes: Lanes, ended: AbortController): Promise<void> {
+    const { clock, logger } = this.#deps;
+    const { drainTimeoutMs } = this.#command.turns;
+    await withTimeout(clock, drainTimeoutMs, "the drain", lanes.idle()).catch(() => {
+      this.#handedBack = lanes.turnsOpen;
+      logger.warn({ action: "handed_back", turns: lanes.turnsOpen }, "turns are given back");
+    });
+    ended.abort(new Error("the relay has drained"));
+    await lanes.idle();
+  }
+
+  async #flush(outbox: Outbox): Promise<void> {
+    const { clock, logger } = this.#deps;
+    const late = new AbortController();
+    await withTimeout(clock, FLUSH_MS, "flushing events", outbox.flushed(late.signal)).catch(() => {
+      late.abort();
+      logger.error({ action: "events_lost", messages: outbox.messages }, "events could not be stored");
+    });
+  }
+
+  #lanes(deps: LaneDeps, registry: Registry, signals: { readonly draining: AbortSignal; readonly ended: AbortSignal }) {
+    const { turns, maxMessageBytes } = this.#command;
+    const { maxAttempts, backoffMs, ackWaitMs, deadlineMs, idleMs } = turns;
+    const limits = { maxAttempts, backoffMs, resends: (dialect: string) => dialect !== "acp" };
+    return new Lanes(deps, { limits, ackWaitMs, deadlineMs, idleMs, maxMessageBytes }, registry, signals);
+  }
+
+  #doorOptions() {
+    const { relayId, maxMessageBytes, allowHosts, pingIntervalMs, pongTimeoutMs } = this.#command;
+    const hostCheck = { allowHosts };
+    return { relayId, maxMessageBytes, hostCheck, pingIntervalMs, pongTimeoutMs, settingsOf: () => undefined };
+  }
+
+  #healthServer(health: HealthState, metrics: Metrics): Task {
+    const { clock, logger } = this.#deps;
+    const options = { ...this.#command.healthListen, hostCheck: { allowHosts: this.#command.allowHosts } };
+    const server = createHealthServer({ clock, logger, health, metrics }, options);
+    server.listening.then(
+      ({ host, port }) => logger.info({ action: "health_served", listen: `${host}:${port}` }, "health served"),
+      () => {}, // `run` throws the same
+    );
+    return server;
+  }
+
+  #reached(): (point: TurnPoint) => void {
+    const { crashAt } = this.#command;
+    return (point) => {
+      if (point === crashAt) process.kill(process.pid, "SIGKILL");
+    };
+  }
+}
+
+function asTask(bus: Bus, logger: Logger): Task {
+  return { run: (signal) => bus.run(logger, signal) };
+}
+
+function followNats(bus: Bus, health: HealthState, metrics: RelayMetrics): void {
+  let reconnects = bus.reconnects;
+  bus.changes.listen(() => {
+    health.hinder("NATS is away", !bus.isConnected);
+    if (bus.reconnects > reconnects) metrics.natsReconnects.inc();
+    reconnects = bus.reconnects;
+  });
+}

@@ -1,0 +1,50 @@
+import { DomainError } from "../../internal/base/errors.ts";
+import { printable } from "../../internal/base/printable-text.ts";
+import type { Bus } from "../../internal/relay/nats/bus.ts";
+import { headersOf, publishOnce } from "../../internal/relay/nats/publish.ts";
+import { readAll } from "../../internal/relay/nats/stream-reader.ts";
+import { laneOfSubject, subjects } from "../../internal/relay/nats/subjects.ts";
+import type { DeadCommand } from "./config.ts";
+import { needStream, type Printing, withBus } from "./open-bus.ts";
+
+/** Shows the dead letters, or does with one what the command says. */
+export function dead(command: DeadCommand, printing: Printing): Promise<number> {
+  const { action, seq, sessionId = "*" } = command;
+  const { out } = printing;
+  return withBus(command.nats, printing, async (bus) => {
+    await needStream(bus, bus.streams.dead);
+    if (action === "ls") {
+      const messages = await readAll(bus, { stream: bus.streams.dead, subject: `sessions.${sessionId}.dead.*` });
+      for (const { seq: number, subject, data, headers, storedAt } of messages) {
+        const reason = headers?.get("Relay-Reason") ?? "";
+        const lane = laneOfSubject(subject);
+        const where = `${lane?.sessionId}:${lane?.role}`;
+        out.line(
+          printable`${String(number)}  ${new Date(storedAt).toISOString()}  ${where}  ${reason}  ${data.length} bytes`,
+        );
+      }
+      return 0;
+    }
+    const letter = await letterOf(bus, seq);
+    if (action === "show") {
+      out.line(printable`${letter.subject}  ${letter.reason}`);
+      out.line(printable`${new TextDecoder().decode(letter.data)}`);
+      return 0;
+    }
+    if (action === "requeue") {
+      const lane = laneOfSubject(letter.subject);
+      if (lane === undefined) throw new DomainError("invalid", `${letter.subject} is no lane`);
+      const headers = headersOf({ "Relay-Requeued": String(seq) });
+      await publishOnce(bus, { subject: subjects.work(lane), body: letter.data, headers });
+    }
+    await bus.jsm.streams.deleteMessage(bus.streams.dead, seq);
+    out.line(printable`${action === "requeue" ? "back in its lane" : "dropped"}: ${String(seq)}`);
+    return 0;
+  });
+}
+
+async function letterOf(bus: Bus, seq: number) {
+  const found = await bus.jsm.streams.getMessage(bus.streams.dead, { seq }).catch(() => null);
+  if (found === null) throw new DomainError("not-found", `there is no dead letter ${seq}`);
+  return { subject: found.subject, data: found.data, reason: found.header?.get("Relay-Reason") ?? "" };
+}

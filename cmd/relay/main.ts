@@ -1,0 +1,44 @@
+import type { DomainError } from "../../internal/base/errors.ts";
+import { printable } from "../../internal/base/printable-text.ts";
+import { Output } from "../../internal/cli/output.ts";
+import { type MainContext, runMain } from "../../internal/cli/run-main.ts";
+import { version } from "../../internal/cli/version.ts";
+import { readConfig } from "./config.ts";
+import { help } from "./help.ts";
+
+/** As `--help` lists them. */
+function exitCodeOf({ kind, fields }: DomainError): number {
+  if (fields["reason"] === "listen") return 1;
+  if (kind === "invalid" || kind === "unimplemented") return 2;
+  if (kind === "not-found") return 3;
+  return kind === "precondition" ? 6 : 4;
+}
+
+async function main(context: MainContext): Promise<number> {
+  const { argv, env, stdout, clock, signal } = context;
+  const command = readConfig(argv, env);
+  const out = new Output(stdout, env);
+  const printing = { out, clock, signal };
+  switch (command.type) {
+    case "help":
+      stdout.write(help);
+      return 0;
+    case "version":
+      out.line(printable`relay ${version}`);
+      return 0;
+    case "check":
+      return (await import("./check.ts")).check(command, printing);
+    case "serve":
+      return (await import("./serve.ts")).serve(command, context);
+    case "send":
+      return (await import("./send.ts")).send(command, printing);
+    case "results":
+      return (await import("./results.ts")).results(command, printing);
+    case "status":
+      return (await import("./status.ts")).status(command, printing);
+    case "dead":
+      return (await import("./dead.ts")).dead(command, printing);
+  }
+}
+
+await runMain({ name: "relay", exitCodeOf }, main);

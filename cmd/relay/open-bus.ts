@@ -1,0 +1,40 @@
+import type { Clock } from "../../internal/base/clock.ts";
+import { DomainError } from "../../internal/base/errors.ts";
+import type { Output } from "../../internal/cli/output.ts";
+import { Bus } from "../../internal/relay/nats/bus.ts";
+import type { NatsSettings } from "./config.ts";
+
+/** What a command for people gets. */
+export interface Printing {
+  readonly out: Output;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+const FIRST_MS = 5000;
+
+/** Runs `use` with a connection for one command; it is closed at the end. */
+export async function withBus<T>(
+  { url, streamPrefix }: NatsSettings,
+  { clock, signal }: Printing,
+  use: (bus: Bus) => Promise<T>,
+): Promise<T> {
+  const bus = await Bus.open(clock, { url, name: "relay-cli", streamPrefix, firstMs: FIRST_MS }, signal);
+  try {
+    return await use(bus);
+  } finally {
+    await bus.nc.close();
+  }
+}
+
+/** @throws DomainError `unavailable` when the relay's streams are not there: no relay has served on this NATS */
+export async function needStream(bus: Bus, name: string): Promise<void> {
+  try {
+    await bus.jsm.streams.info(name);
+  } catch (cause) {
+    throw new DomainError("unavailable", `NATS has no stream ${name}`, {
+      fields: { hint: "a relay makes its streams when it first serves: start one, or name its --stream-prefix" },
+      cause,
+    });
+  }
+}

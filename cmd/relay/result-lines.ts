@@ -1,0 +1,35 @@
+import type { Bus } from "../../internal/relay/nats/bus.ts";
+import { followStream } from "../../internal/relay/nats/follow-stream.ts";
+import type { ReadMessage } from "../../internal/relay/nats/stream-reader.ts";
+
+/** What a line of `relay results` is: the body of a result with its sequence in the stream. */
+export interface ResultLine {
+  readonly id: string;
+  readonly type: string;
+  readonly isLast: boolean;
+  readonly text: string;
+}
+
+/** Undefined: a body that no relay published. */
+export function resultLine({ data }: ReadMessage): ResultLine | undefined {
+  const text = new TextDecoder().decode(data);
+  try {
+    const { id, type, part, parts } = JSON.parse(text) as Record<string, unknown>;
+    return { id: String(id), type: String(type), isLast: part === parts, text };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Results of a session as they come, from sequence `from` on, until the signal. */
+export async function* resultsOf(
+  bus: Bus,
+  subject: string,
+  from: number,
+  signal: AbortSignal,
+): AsyncGenerator<ResultLine> {
+  for await (const message of followStream(bus, { stream: bus.streams.results, subject, from }, signal)) {
+    const line = resultLine(message);
+    if (line !== undefined) yield line;
+  }
+}

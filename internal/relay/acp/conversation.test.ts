@@ -1,0 +1,35 @@
+import { describe, expect, it } from "vitest";
+import { boundConversation, messagesOf } from "./conversation.ts";
+
+const said = (text: string) => ({ user: [{ role: "user", content: text }], assistant: `re ${text}` });
+const toolAnswered = {
+  user: [{ role: "user", content: [{ type: "tool_result", tool_use_id: "1", content: "x" }] }],
+  assistant: "ok",
+};
+
+describe("a conversation", () => {
+  it("is what user and assistant said, in turn; a failed answer is left out", () => {
+    expect(messagesOf([said("a"), { user: said("b").user, assistant: undefined }])).toEqual([
+      { role: "user", content: "a" },
+      { role: "assistant", content: "re a" },
+      { role: "user", content: "b" },
+    ]);
+  });
+
+  it("loses its oldest exchanges first, whole", () => {
+    const all = [said("a"), said("b"), said("c")];
+    const bytes = Buffer.byteLength(JSON.stringify(all[0]));
+    expect(boundConversation(all, 2 * bytes)).toEqual({ exchanges: all.slice(1), left: 1 });
+    expect(boundConversation(all, 3 * bytes).left).toBe(0);
+  });
+
+  it("never keeps a tool's result without its use", () => {
+    const all = [said("a"), toolAnswered, toolAnswered, said("d")];
+    const bytes = all.slice(1).reduce((sum, one) => sum + Buffer.byteLength(JSON.stringify(one)), 0);
+    expect(boundConversation(all, bytes)).toEqual({ exchanges: [said("d")], left: 3 });
+  });
+
+  it("keeps its last exchange, however large", () => {
+    expect(boundConversation([said("a".repeat(100))], 10).left).toBe(0);
+  });
+});

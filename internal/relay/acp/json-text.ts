@@ -1,0 +1,86 @@
+/** A JSON value as `readJson` gives it: numbers that JavaScript would change are kept as their source text. */
+export type Json = null | boolean | number | string | readonly Json[] | JsonObject | RawNumber;
+export interface JsonObject {
+  readonly [key: string]: Json | undefined;
+}
+
+/** A number as it was written; `writeJson` writes the same digits. */
+interface RawNumber {
+  readonly rawJSON: string;
+}
+
+/** What TypeScript does not know of `JSON` yet. */
+const json = JSON as unknown as {
+  parse(
+    text: string,
+    reviver: (key: string, value: unknown, context: { readonly source?: string }) => unknown,
+  ): unknown;
+  rawJSON(text: string): RawNumber;
+  isRawJSON(value: unknown): boolean;
+};
+
+/** Deeper values are refused: reading and writing them takes stack. */
+const MAX_DEPTH = 100;
+/** For what the relay wrote itself around such values. */
+export const RECORD_DEPTH = 200;
+
+/**
+ * Reads a JSON text. Integers above 2^53, and other numbers that JavaScript writes differently, keep their digits.
+ * Undefined: no JSON, nested deeper than `maxDepth`, or a string in it is no well-formed Unicode.
+ */
+export function readJson(text: string, maxDepth = MAX_DEPTH): Json | undefined {
+  if (isTooDeep(text, maxDepth)) return undefined;
+  try {
+    return json.parse(text, (key, value, { source }) => {
+      if (!key.isWellFormed()) throw new SyntaxError("lone surrogate");
+      if (typeof value === "string" && !value.isWellFormed()) throw new SyntaxError("lone surrogate");
+      if (typeof value === "number" && source !== undefined && String(value) !== source) return json.rawJSON(source);
+      return value;
+    }) as Json;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The text of a value, in the order of its keys. */
+export function writeJson(value: unknown): string {
+  return JSON.stringify(value);
+}
+
+/** The same text for equal values, whatever the order of their keys. */
+export function canonicalJson(value: Json): string {
+  if (Array.isArray(value)) return `[${value.map((item: Json) => canonicalJson(item)).join()}]`;
+  if (!isObject(value)) return writeJson(value);
+  const members = Object.keys(value)
+    .sort()
+    .map((key) => `${writeJson(key)}:${canonicalJson(value[key] ?? null)}`);
+  return `{${members.join()}}`;
+}
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !json.isRawJSON(value);
+}
+
+export function isList(value: Json | undefined): value is readonly Json[] {
+  return Array.isArray(value);
+}
+
+/** A member that the object itself has: `__proto__` and the like are ordinary names in JSON. */
+export function member(object: JsonObject, key: string): Json | undefined {
+  return Object.hasOwn(object, key) ? object[key] : undefined;
+}
+
+function isTooDeep(text: string, maxDepth: number): boolean {
+  let depth = 0;
+  let isInString = false;
+  for (let at = 0; at < text.length; at++) {
+    const char = text[at];
+    if (char === "\\" && isInString) at++;
+    else if (char === '"') isInString = !isInString;
+    else if (isInString) continue;
+    else if (char === "[" || char === "{") {
+      if (++depth > maxDepth) return true;
+    } else if (char === "]" || char === "}") depth--;
+  }
+  return false;
+}

@@ -1,0 +1,22 @@
+import { type Json, writeJson } from "./json-text.ts";
+import type { ChatMessage } from "./user-message.ts";
+
+/** What a role asks its agents with. */
+export interface SamplingSettings {
+  readonly model: string;
+  readonly maxTokens: number;
+  readonly system: string;
+  readonly tools: readonly Json[] | undefined;
+}
+
+/** The settings of a role that the configuration says nothing of. */
+export function defaultSampling(role: string): SamplingSettings {
+  return { model: "claude-sonnet-4", maxTokens: 4096, system: `You are a ${role} agent.`, tools: undefined };
+}
+
+/** The JSON-RPC request of a turn in the seed's dialect, as text. `id` stays the string it is. */
+export function seedRequest(id: string, messages: readonly ChatMessage[], settings: SamplingSettings): string {
+  const { model, maxTokens, system, tools } = settings;
+  const params = { messages, model, max_tokens: maxTokens, system, ...(tools && { tools }) };
+  return writeJson({ jsonrpc: "2.0", id, method: "sampling/createMessage", params });
+}

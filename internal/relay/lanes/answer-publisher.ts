@@ -1,0 +1,74 @@
+import { resultBody } from "../acp/result-parts.ts";
+import { publishStored } from "../nats/publish.ts";
+import { readAll } from "../nats/stream-reader.ts";
+import { type LaneName, messageId, subjects } from "../nats/subjects.ts";
+import type { LaneDeps } from "./lane-deps.ts";
+import type { Answered } from "./lane-records.ts";
+
+/** The window of message ids is far longer; whoever slept this long looks into the stream first. */
+const TRUSTED_MS = 60_000;
+
+export interface PublishOptions {
+  /** Another holder may have published some of it: look first. */
+  readonly looksFirst: boolean;
+  readonly traceparent: string | undefined;
+}
+
+/** Publishes the parts of answers, each stored exactly once, in order. */
+export class AnswerPublisher {
+  readonly #deps: LaneDeps;
+  readonly #lane: LaneName;
+  /** Of the stream of results: what this holder knows to be in it. */
+  #last: number;
+
+  constructor(deps: LaneDeps, lane: LaneName, last: number) {
+    this.#deps = deps;
+    this.#lane = lane;
+    this.#last = last;
+  }
+
+  /** Results of work that is answered from now on have higher sequences. */
+  get last(): number {
+    return this.#last;
+  }
+
+  /** Resolves when the stream has every part. */
+  async publish(answered: Answered, { looksFirst, traceparent }: PublishOptions, signal: AbortSignal): Promise<void> {
+    const { clock, reached, bus } = this.#deps;
+    const since = clock.monotonicMs();
+    let stored = looksFirst ? await this.#stored(answered, signal) : new Set<string>();
+    for (const [index, part] of answered.parts.entries()) {
+      if (clock.monotonicMs() - since > TRUSTED_MS) stored = await this.#stored(answered, signal);
+      const place = { id: answered.id, sessionId: this.#lane.sessionId, part: index + 1, parts: answered.parts.length };
+      const msgId = messageId(this.#lane, answered.id, index + 1);
+      if (stored.has(msgId)) continue;
+      const headers = {
+        "Relay-Part": `${place.part}/${place.parts}`,
+        "Relay-Agent": answered.agent_id,
+        "Relay-Dialect": answered.dialect,
+        "Relay-Attempt": String(answered.attempt),
+        ...(traceparent !== undefined && { traceparent }),
+      };
+      const message = { subject: subjects.results(this.#lane), body: resultBody(part, place), msgId, headers };
+      const ack = await publishStored(this.#deps, message, signal);
+      if (ack.stream === bus.streams.results) this.#last = Math.max(this.#last, ack.seq);
+      reached("published");
+    }
+  }
+
+  /** Message ids of the parts that the stream has. */
+  async #stored({ results_after }: Answered, signal: AbortSignal): Promise<Set<string>> {
+    const { bus, clock } = this.#deps;
+    const options = { stream: bus.streams.results, subject: subjects.results(this.#lane), from: results_after + 1 };
+    for (;;) {
+      await bus.connected(signal);
+      try {
+        const messages = await readAll(bus, options);
+        return new Set(messages.map(({ headers }) => headers?.get("Nats-Msg-Id") ?? ""));
+      } catch (err) {
+        if (signal.aborted) throw err;
+      }
+      await clock.sleep(250, signal);
+    }
+  }
+}

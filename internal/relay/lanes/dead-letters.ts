@@ -1,0 +1,52 @@
+import { headersOf, publishStored } from "../nats/publish.ts";
+import { type LaneName, messageId, subjects } from "../nats/subjects.ts";
+import type { WorkItem } from "../nats/work-item.ts";
+import type { LaneDeps } from "./lane-deps.ts";
+
+/** Why a piece of work will never be done. */
+export interface Rejection {
+  readonly reason: string;
+  /** Of the message, where it has one. */
+  readonly id: string | undefined;
+}
+
+/**
+ * Takes work out of its lane for good: the message as it was goes to the dead letters with the reason, a failure to the
+ * results where there is an id, and an event to the session.
+ */
+export async function rejectWork(
+  deps: LaneDeps,
+  lane: LaneName,
+  item: WorkItem,
+  { reason, id }: Rejection,
+  signal: AbortSignal,
+): Promise<void> {
+  const { logger, metrics, events } = deps;
+  const fields = { session_id: lane.sessionId, role: lane.role, reason, work_seq: item.seq, bytes: item.data.length };
+  logger.warn({ action: "work_rejected", ...fields, ...(id !== undefined && { id }) }, "work was rejected");
+  metrics.deadLetters.inc({ reason });
+  metrics.translationErrors.inc({ dialect: "work", reason });
+  const headers = headersOf({ "Relay-Reason": reason });
+  for (const [name, values] of item.headers ?? []) {
+    if (!name.startsWith("Nats-") && name !== "Relay-Reason") for (const value of values) headers.append(name, value);
+  }
+  const dead = { subject: subjects.dead(lane), body: item.data, msgId: `dead/${item.seq}`, headers };
+  await publishStored(deps, dead, signal);
+  if (id !== undefined && reason !== "id_reused") {
+    const payload = { error: `the work was rejected: ${reason}`, reason };
+    const body = JSON.stringify({ id, session_id: lane.sessionId, type: "result.failure", payload });
+    const msgId = messageId(lane, `${id}/rejected`, item.seq);
+    await publishStored(deps, { subject: subjects.results(lane), body, msgId }, signal);
+  }
+  await settle(deps, item, signal);
+  events.publish(lane.sessionId, "work.rejected", { role: lane.role, reason, ...(id !== undefined && { id }) });
+}
+
+/** Until the server has taken it out, or delivers it again, which finds the dead letter there. */
+async function settle({ logger }: LaneDeps, item: WorkItem, signal: AbortSignal): Promise<void> {
+  try {
+    await item.term();
+  } catch (err) {
+    if (!signal.aborted) logger.warn({ action: "ack_failed", work_seq: item.seq, err }, "the server does not answer");
+  }
+}

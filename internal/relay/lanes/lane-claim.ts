@@ -1,0 +1,95 @@
+import { DomainError } from "../../base/errors.ts";
+import type { Dialect } from "../acp/dialect.ts";
+import { LaneConsumer } from "../nats/lane-consumer.ts";
+import { Fenced, LaneLog } from "../nats/lane-log.ts";
+import type { LaneName } from "../nats/subjects.ts";
+import { askHolder } from "./instance-calls.ts";
+import type { LaneDeps } from "./lane-deps.ts";
+import { type LaneRecord, parseRecord } from "./lane-records.ts";
+import { afterRecord, foldLane, type LaneState } from "./lane-state.ts";
+import { LaneHeld } from "./registry.ts";
+
+/** Who wants a lane. */
+export interface Claimant {
+  readonly lane: LaneName;
+  readonly agentId: string;
+  readonly connectionId: string;
+  readonly dialect: Dialect;
+}
+
+/** A lane that is held: its log, its consumer, and what the log says. */
+export interface Claim {
+  readonly lane: LaneName;
+  readonly generation: number;
+  readonly log: LaneLog;
+  readonly consumer: LaneConsumer;
+  readonly state: LaneState;
+  /** The results of coming work have higher sequences. */
+  readonly resultsAfter: number;
+}
+
+const TRIES = 8;
+
+/**
+ * Takes a lane: the claim is appended to its log, the consumer of the generation before is deleted, so that nothing of
+ * an earlier holder counts any more, and a consumer is made.
+ * @throws LaneHeld when a holder that is there serves another agent
+ * @throws Fenced when others were quicker, again and again
+ */
+export async function claimLane(deps: LaneDeps, who: Claimant, ackWaitMs: number, signal: AbortSignal): Promise<Claim> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await tryClaim(deps, who, ackWaitMs, signal);
+    } catch (err) {
+      if (!(err instanceof Fenced) || attempt >= TRIES) throw err;
+    }
+  }
+}
+
+/** What the log says now; the next append follows its last record. */
+export async function readLane(log: LaneLog): Promise<LaneState> {
+  const entries = await log.read();
+  return foldLane(entries.map(({ text }) => parseRecord(text)).filter((record) => record !== undefined));
+}
+
+async function tryClaim(deps: LaneDeps, who: Claimant, ackWaitMs: number, signal: AbortSignal): Promise<Claim> {
+  const { bus, clock, instance, reached } = deps;
+  const { lane, agentId, connectionId, dialect } = who;
+  const log = new LaneLog(bus, clock, lane);
+  const before = await readLane(log);
+  if (before.holder !== undefined && before.holder.instance !== instance) {
+    const answer = await askHolder(bus, before.holder.instance, { lane, agentId });
+    if (answer === "held") throw new LaneHeld(lane, before.holder.agent_id);
+    if (answer === "released") throw new Fenced(lane); // its record came after what was read
+  }
+  const generation = before.generation + 1;
+  const holder = { generation, instance, connection: connectionId, agent_id: agentId, dialect };
+  const record: LaneRecord = { t: "claimed", ...holder };
+  await log.append(record, signal);
+  reached("claimed");
+  const consumer = new LaneConsumer(bus, lane, generation);
+  if (before.generation > 0) await consumer.deleteOf(before.generation);
+  await makeConsumer(consumer, log, generation, ackWaitMs, signal);
+  const results = await bus.jsm.streams.info(bus.streams.results);
+  const state = afterRecord(before, record);
+  return { lane, generation, log, consumer, state, resultsAfter: results.state.last_seq };
+}
+
+/**
+ * An earlier claimant that was fenced without knowing it may have made its consumer between our two calls; it would
+ * keep ours from being made, and the lane deaf.
+ */
+async function makeConsumer(
+  consumer: LaneConsumer,
+  log: LaneLog,
+  generation: number,
+  ackWaitMs: number,
+  signal: AbortSignal,
+): Promise<void> {
+  for (let attempt = 1; !(await consumer.create(ackWaitMs)); attempt++) {
+    signal.throwIfAborted();
+    if ((await readLane(log)).generation !== generation) throw log.fence();
+    if (attempt >= TRIES) throw new DomainError("unavailable", "the lane's consumer cannot be made");
+    await consumer.deleteOthers();
+  }
+}

@@ -1,0 +1,30 @@
+import type { Clock } from "../../base/clock.ts";
+import type { Logger } from "../../base/logger.ts";
+import type { Bus } from "../nats/bus.ts";
+import type { RelayEvents } from "./relay-events.ts";
+import type { RelayMetrics } from "./relay-metrics.ts";
+import type { TurnLimits } from "./turn-policy.ts";
+
+/** Between two steps of a turn, in their order. */
+export type TurnPoint = "claimed" | "pulled" | "prompted" | "asked" | "answered" | "published" | "done" | "acked";
+
+export interface LaneDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly bus: Bus;
+  readonly events: RelayEvents;
+  readonly metrics: RelayMetrics;
+  /** Of this process. */
+  readonly instance: string;
+  /** Called after each step; tests end the process there. */
+  readonly reached: (point: TurnPoint) => void;
+}
+
+export interface LaneOptions {
+  readonly limits: TurnLimits;
+  readonly ackWaitMs: number;
+  readonly deadlineMs: number;
+  readonly idleMs: number;
+  /** Of work and of an answer, bytes. */
+  readonly maxMessageBytes: number;
+}

@@ -1,0 +1,66 @@
+import type { Exchange } from "../acp/conversation.ts";
+import type { Dialect } from "../acp/dialect.ts";
+import { isObject, RECORD_DEPTH, readJson } from "../acp/json-text.ts";
+import type { ResultPart } from "../acp/result-parts.ts";
+
+/** Who holds a lane: one connection of one agent, at one relay. */
+export interface Holder {
+  readonly generation: number;
+  /** Of the relay's process. */
+  readonly instance: string;
+  readonly connection: string;
+  readonly agent_id: string;
+  readonly dialect: Dialect;
+}
+
+/** The work of the turn, as each record of it names it. */
+interface TurnWork {
+  readonly id: string;
+  readonly hash: string;
+}
+
+/** An answer before it is published: from here on the agent is not asked again. */
+export interface Answered extends TurnWork {
+  readonly t: "answered";
+  readonly parts: readonly ResultPart[];
+  /** The results of this work have higher sequences in the stream of results. */
+  readonly results_after: number;
+  readonly attempt: number;
+  readonly agent_id: string;
+  readonly dialect: Dialect;
+  /** For the conversation; absent: nothing to go on from. */
+  readonly exchange?: Exchange;
+  /** The conversation begins with this exchange. */
+  readonly fresh: boolean;
+}
+
+export interface Prompted extends TurnWork {
+  readonly t: "prompted";
+  readonly work_seq: number;
+  /** Counts from 1. */
+  readonly attempt: number;
+  readonly dialect: Dialect;
+}
+
+/** A record of a lane's log. */
+export type LaneRecord =
+  | (Holder & { readonly t: "claimed" })
+  | { readonly t: "released"; readonly generation: number }
+  | Prompted
+  | Answered
+  | (TurnWork & { readonly t: "done" })
+  | {
+      readonly t: "snapshot";
+      readonly generation: number;
+      readonly holder: Holder | null;
+      readonly done: readonly (readonly [id: string, hash: string])[];
+      readonly exchanges: readonly Exchange[];
+    };
+
+const TYPES: ReadonlySet<unknown> = new Set(["claimed", "released", "prompted", "answered", "done", "snapshot"]);
+
+/** Undefined: a record of a later version, which says nothing to this one. */
+export function parseRecord(text: string): LaneRecord | undefined {
+  const value = readJson(text, RECORD_DEPTH);
+  return isObject(value) && TYPES.has(value["t"]) ? (value as unknown as LaneRecord) : undefined;
+}

@@ -1,0 +1,67 @@
+import { describe, expect, it } from "vitest";
+import type { Answered, LaneRecord } from "./lane-records.ts";
+import { parseRecord } from "./lane-records.ts";
+import { emptyLane, foldLane, MAX_DONE, snapshotOf } from "./lane-state.ts";
+
+const claimed = (generation: number): LaneRecord => ({
+  ...{ t: "claimed", generation, instance: "i", connection: `c${generation}`, agent_id: "a", dialect: "seed" },
+});
+const prompted = (id: string): LaneRecord => ({
+  ...{ t: "prompted", id, hash: `h-${id}`, work_seq: 1, attempt: 1, dialect: "seed" },
+});
+const answered = (id: string, fresh: boolean): Answered => ({
+  ...{ t: "answered", id, hash: `h-${id}`, parts: [], results_after: 0, attempt: 1, agent_id: "a", dialect: "seed" },
+  exchange: { user: [{ role: "user", content: id }], assistant: "ok" },
+  fresh,
+});
+const done = (id: string): LaneRecord => ({ t: "done", id, hash: `h-${id}` });
+
+describe("a lane", () => {
+  it("is free, claimed by one generation after the other, and free when the last one released it", () => {
+    expect(foldLane([])).toEqual(emptyLane);
+    expect(foldLane([claimed(1), claimed(2)]).holder).toMatchObject({ generation: 2, connection: "c2" });
+    expect(foldLane([claimed(1), claimed(2), { t: "released", generation: 1 }]).holder?.generation).toBe(2);
+    expect(foldLane([claimed(1), { t: "released", generation: 1 }])).toMatchObject({
+      holder: undefined,
+      generation: 1,
+    });
+  });
+
+  it("keeps what an interrupted turn had come to", () => {
+    expect(foldLane([prompted("1")])).toMatchObject({ prompted: { id: "1" }, answered: undefined });
+    expect(foldLane([prompted("1"), answered("1", true)])).toMatchObject({
+      prompted: undefined,
+      answered: { id: "1" },
+    });
+    const ended = foldLane([prompted("1"), answered("1", true), done("1")]);
+    expect(ended).toMatchObject({ prompted: undefined, answered: undefined });
+    expect([...ended.done]).toEqual([["1", "h-1"]]);
+  });
+
+  it("goes on with a conversation, or begins a new one", () => {
+    const turn = (id: string, fresh: boolean) => [prompted(id), answered(id, fresh), done(id)];
+    expect(foldLane([...turn("1", true), ...turn("2", false)]).exchanges).toHaveLength(2);
+    expect(foldLane([...turn("1", true), ...turn("2", true)]).exchanges).toHaveLength(1);
+  });
+
+  it("remembers the latest ids only", () => {
+    const ids = Array.from({ length: MAX_DONE + 2 }, (_, i) => done(String(i)));
+    const state = foldLane(ids);
+    expect(state.done.size).toBe(MAX_DONE);
+    expect(state.done.has("1")).toBe(false);
+    expect(state.done.has("2")).toBe(true);
+  });
+
+  it("is the same after a snapshot, which stands for all before it", () => {
+    const turn = [claimed(3), prompted("1"), answered("1", true), done("1")];
+    const before = foldLane(turn);
+    const read = parseRecord(JSON.stringify(snapshotOf(before)));
+    expect(read).toBeDefined();
+    expect(foldLane([...turn, read as LaneRecord])).toEqual({ ...before, records: 0 });
+  });
+});
+
+it("passes over records of a later version", () => {
+  expect(parseRecord('{"t":"something new"}')).toBeUndefined();
+  expect(parseRecord("{")).toBeUndefined();
+});

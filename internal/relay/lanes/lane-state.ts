@@ -1,0 +1,93 @@
+import { boundConversation, type Exchange } from "../acp/conversation.ts";
+import type { Answered, Holder, LaneRecord, Prompted } from "./lane-records.ts";
+
+/** What the log of a lane says, read from its beginning. */
+export interface LaneState {
+  /** The highest that was ever claimed; 0: none. */
+  readonly generation: number;
+  /** Undefined: the lane is free. */
+  readonly holder: Holder | undefined;
+  /** Work that an agent was asked for, without an answer. */
+  readonly prompted: Prompted | undefined;
+  /** An answer that is not known to be published whole. */
+  readonly answered: Answered | undefined;
+  /** The ids that are done, with their hashes, the latest last; at most `MAX_DONE`. */
+  readonly done: ReadonlyMap<string, string>;
+  readonly exchanges: readonly Exchange[];
+  /** Records since the last snapshot. */
+  readonly records: number;
+}
+
+/** @internal */
+export const emptyLane: LaneState = {
+  generation: 0,
+  holder: undefined,
+  prompted: undefined,
+  answered: undefined,
+  done: new Map(),
+  exchanges: [],
+  records: 0,
+};
+
+/** @internal Ids that a lane remembers. */
+export const MAX_DONE = 1024;
+
+/** The state after one more record. Pure. */
+export function afterRecord(state: LaneState, record: LaneRecord): LaneState {
+  const next = { ...state, records: state.records + 1 };
+  switch (record.t) {
+    case "claimed": {
+      const { generation, instance, connection, agent_id, dialect } = record;
+      return { ...next, generation, holder: { generation, instance, connection, agent_id, dialect } };
+    }
+    case "released":
+      return record.generation === state.generation ? { ...next, holder: undefined } : next;
+    case "prompted":
+      return { ...next, prompted: record };
+    case "answered":
+      return { ...next, prompted: undefined, answered: record };
+    case "done":
+      return afterDone(next, record.id, record.hash);
+    case "snapshot": {
+      const { generation, holder, done, exchanges } = record;
+      return { ...emptyLane, generation, holder: holder ?? undefined, done: new Map(done), exchanges };
+    }
+  }
+}
+
+/** The state that a log's records give. */
+export function foldLane(records: Iterable<LaneRecord>): LaneState {
+  let state = emptyLane;
+  for (const record of records) state = afterRecord(state, record);
+  return state;
+}
+
+/** A record that stands for all before it; to be written between turns. */
+export function snapshotOf({ generation, holder, done, exchanges }: LaneState): LaneRecord {
+  return { t: "snapshot", generation, holder: holder ?? null, done: [...done], exchanges };
+}
+
+function afterDone(state: LaneState, id: string, hash: string): LaneState {
+  const done = new Map(state.done);
+  done.delete(id);
+  done.set(id, hash);
+  for (const oldest of done.keys()) {
+    if (done.size <= MAX_DONE) break;
+    done.delete(oldest);
+  }
+  const { answered } = state;
+  const isOurs = answered?.id === id;
+  const exchanges = isOurs ? withExchange(state.exchanges, answered) : state.exchanges;
+  return {
+    ...state,
+    done,
+    exchanges,
+    answered: isOurs ? undefined : answered,
+    prompted: state.prompted?.id === id ? undefined : state.prompted,
+  };
+}
+
+function withExchange(exchanges: readonly Exchange[], { exchange, fresh }: Answered): readonly Exchange[] {
+  const before = fresh ? [] : exchanges;
+  return exchange === undefined ? before : boundConversation([...before, exchange]).exchanges;
+}

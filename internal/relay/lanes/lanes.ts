@@ -1,0 +1,220 @@
+import { withTimeout } from "../../base/abort.ts";
+import { DomainError } from "../../base/errors.ts";
+import { ConsumerGone } from "../nats/lane-consumer.ts";
+import { Fenced } from "../nats/lane-log.ts";
+import { AgentLost } from "./agent-lost.ts";
+import { HeldLane } from "./held-lane.ts";
+import { type Claim, type Claimant, claimLane, readLane } from "./lane-claim.ts";
+import type { LaneDeps, LaneOptions } from "./lane-deps.ts";
+import type { Link } from "./link.ts";
+import { type Entry, LaneHeld, type Registry } from "./registry.ts";
+
+/** Close codes as agents see them. */
+const CLOSE = { drained: 1001, superseded: 4001 } as const;
+const CLAIM_MS = 20_000;
+const AGAIN_MS = 250;
+
+/** A lane that was taken for a connection which is about to be opened. */
+export interface Admitted {
+  /** Serves the agent until its connection ends, the lane is lost, or the relay drains. */
+  serve(link: Link): Promise<void>;
+  /** The connection was never opened: the lane is given back. */
+  abandon(): Promise<void>;
+}
+
+/** All lanes of this relay: takes them for agents that come, and works on them until they go. */
+export class Lanes {
+  readonly #deps: LaneDeps;
+  readonly #options: LaneOptions;
+  readonly #registry: Registry;
+  readonly #held = new Set<HeldLane>();
+  readonly #serving = new Set<Promise<void>>();
+  readonly #draining: AbortSignal;
+  readonly #ended: AbortSignal;
+
+  /** @param draining no more work is pulled; `ended`: what is still open is given back */
+  constructor(
+    deps: LaneDeps,
+    options: LaneOptions,
+    registry: Registry,
+    { draining, ended }: { readonly draining: AbortSignal; readonly ended: AbortSignal },
+  ) {
+    this.#deps = deps;
+    this.#options = options;
+    this.#registry = registry;
+    this.#draining = draining;
+    this.#ended = ended;
+  }
+
+  get held(): number {
+    return this.#held.size;
+  }
+
+  get turnsOpen(): number {
+    return [...this.#held].filter((lane) => lane.turnOpen).length;
+  }
+
+  /**
+   * Takes a lane for an agent.
+   * @throws LaneHeld when another agent has it; DomainError `unavailable` when NATS does not answer
+   */
+  async admit(who: Claimant): Promise<Admitted> {
+    const { bus, clock, metrics } = this.#deps;
+    if (this.#draining.aborted) throw new DomainError("unavailable", "the relay is shutting down");
+    if (!bus.isConnected) throw new DomainError("unavailable", "NATS is away");
+    const place = new Place(this.#deps, who);
+    try {
+      await this.#registry.enter(place);
+      const claiming = claimLane(this.#deps, who, this.#options.ackWaitMs, this.#ended);
+      const claim = await withTimeout(clock, CLAIM_MS, "claiming the lane", claiming);
+      metrics.claims.inc({ outcome: "held" });
+      return this.#admitted(who, place, claim);
+    } catch (err) {
+      place.left();
+      this.#registry.leave(place);
+      metrics.claims.inc({ outcome: err instanceof LaneHeld ? "conflict" : "failed" });
+      if (err instanceof DomainError && !(err instanceof Fenced)) throw err;
+      throw new DomainError("unavailable", "the lane cannot be taken now", { cause: err });
+    }
+  }
+
+  /** Resolves when no connection is served any more. */
+  async idle(): Promise<void> {
+    while (this.#serving.size > 0) await Promise.allSettled([...this.#serving]);
+  }
+
+  #admitted(who: Claimant, place: Place, claim: Claim): Admitted {
+    const leave = () => {
+      place.left();
+      this.#registry.leave(place);
+    };
+    return {
+      serve: (link) => {
+        place.link = link;
+        const served = this.#serve(who, place, claim, link).finally(leave);
+        this.#serving.add(served);
+        return served.finally(() => this.#serving.delete(served));
+      },
+      abandon: async () => {
+        try {
+          await claim.log.append({ t: "released", generation: claim.generation }, AbortSignal.timeout(CLAIM_MS));
+          await claim.consumer.delete();
+        } finally {
+          leave();
+        }
+      },
+    };
+  }
+
+  async #serve(who: Claimant, place: Place, first: Claim, link: Link): Promise<void> {
+    for (let claim: Claim | undefined = first; claim !== undefined; ) {
+      const held: Claim = claim;
+      const lane = new HeldLane(this.#deps, this.#options, held, link);
+      this.#held.add(lane);
+      try {
+        await lane.run(this.#draining, AbortSignal.any([this.#ended, place.superseded]));
+        claim = undefined;
+      } catch (err) {
+        claim = await this.#afterFailure(err, who, held, link);
+      } finally {
+        this.#held.delete(lane);
+      }
+    }
+    if (place.superseded.aborted) link.close(CLOSE.superseded, "superseded");
+    else link.close(CLOSE.drained, "the relay is shutting down");
+  }
+
+  /** A claim to go on with; undefined: the lane is lost, or the agent. */
+  async #afterFailure(err: unknown, who: Claimant, claim: Claim, link: Link): Promise<Claim | undefined> {
+    const { logger, metrics } = this.#deps;
+    const fields = { session_id: who.lane.sessionId, role: who.lane.role, agent_id: who.agentId };
+    if (err instanceof AgentLost || link.gone.aborted) return undefined;
+    if (err instanceof Fenced) {
+      metrics.fenced.inc();
+      logger.warn({ action: "fenced", ...fields }, "another relay has taken the lane");
+      link.close(CLOSE.superseded, "superseded");
+      return undefined;
+    }
+    if (!(err instanceof ConsumerGone)) logger.error({ action: "lane_failed", ...fields, err }, "a lane failed");
+    return this.#again(who, claim, link);
+  }
+
+  /** The consumer is gone: deleted by the next holder, or with the server's store. */
+  async #again(who: Claimant, { log, generation }: Claim, link: Link): Promise<Claim | undefined> {
+    const { bus, clock, metrics } = this.#deps;
+    const stop = AbortSignal.any([this.#ended, this.#draining, link.gone]);
+    while (!stop.aborted) {
+      try {
+        await bus.connected(stop);
+        const { holder } = await readLane(log);
+        if (holder !== undefined && holder.generation > generation && holder.connection !== who.connectionId) {
+          metrics.fenced.inc();
+          link.close(CLOSE.superseded, "superseded");
+          return undefined;
+        }
+        return await claimLane(this.#deps, who, this.#options.ackWaitMs, stop);
+      } catch (err) {
+        if (err instanceof LaneHeld) {
+          link.close(CLOSE.superseded, "superseded");
+          return undefined;
+        }
+        await clock.sleep(AGAIN_MS, stop).catch(() => {});
+      }
+    }
+    return undefined;
+  }
+}
+
+/** A connection's place in the registry. */
+class Place implements Entry {
+  readonly lane;
+  readonly agentId: string;
+  readonly connectionId: string;
+  link: Link | undefined;
+  readonly #deps: LaneDeps;
+  readonly #dialect;
+  readonly #connectedAt: string;
+  readonly #superseded = new AbortController();
+  readonly #left = Promise.withResolvers<void>();
+
+  constructor(deps: LaneDeps, { lane, agentId, connectionId, dialect }: Claimant) {
+    this.#deps = deps;
+    this.lane = lane;
+    this.agentId = agentId;
+    this.connectionId = connectionId;
+    this.#dialect = dialect;
+    this.#connectedAt = new Date(deps.clock.now()).toISOString();
+  }
+
+  get superseded(): AbortSignal {
+    return this.#superseded.signal;
+  }
+
+  facts() {
+    const { clock } = this.#deps;
+    const silentMs = this.link === undefined ? 0 : clock.monotonicMs() - this.link.lastFrameMs;
+    return {
+      id: this.connectionId,
+      session_id: this.lane.sessionId,
+      agent_id: this.agentId,
+      role: this.lane.role,
+      dialect: this.#dialect,
+      connected_at: this.#connectedAt,
+      last_activity: new Date(clock.now() - silentMs).toISOString(),
+      alive: this.link?.gone.aborted === false,
+    };
+  }
+
+  async supersede(): Promise<void> {
+    const { sessionId, role } = this.lane;
+    if (!this.#superseded.signal.aborted) {
+      this.#deps.events.publish(sessionId, "agent.superseded", { agent_id: this.agentId, role });
+      this.#superseded.abort(new AgentLost("superseded"));
+    }
+    await this.#left.promise;
+  }
+
+  left(): void {
+    this.#left.resolve();
+  }
+}

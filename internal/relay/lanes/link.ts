@@ -1,0 +1,41 @@
+import type { Exchange } from "../acp/conversation.ts";
+import type { Dialect } from "../acp/dialect.ts";
+import type { ResultPart } from "../acp/result-parts.ts";
+import type { WorkMessage } from "../acp/work-message.ts";
+
+/** One turn, as a link gets it. */
+export interface Prompt {
+  readonly work: WorkMessage;
+  /** The conversation so far; empty where the work begins one. */
+  readonly exchanges: readonly Exchange[];
+  readonly attempt: number;
+  readonly traceparent: string | undefined;
+}
+
+/** How a turn ended. */
+export interface LinkAnswer {
+  /** At least one. */
+  readonly parts: readonly ResultPart[];
+  /** For the conversation. Undefined: nothing to go on from. */
+  readonly exchange: Exchange | undefined;
+}
+
+/** A way to one agent. Between turns it is silent. */
+export interface Link {
+  readonly agentId: string;
+  readonly connectionId: string;
+  readonly dialect: Dialect;
+  /** Says that the lane is held and work may come. */
+  established(): void;
+  /**
+   * Asks the agent; one turn at a time.
+   * @throws AgentLost when the agent went before it had answered; the signal's reason when that was aborted
+   */
+  ask(prompt: Prompt, signal: AbortSignal): Promise<LinkAnswer>;
+  /** Monotonic ms of the last frame that came. */
+  readonly lastFrameMs: number;
+  /** Aborted once the agent is gone; the reason is an AgentLost. */
+  readonly gone: AbortSignal;
+  /** Ends the connection. `code` as WebSocket has it. */
+  close(code: number, reason: string): void;
+}

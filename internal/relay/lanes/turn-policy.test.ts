@@ -1,0 +1,34 @@
+import { expect, it } from "vitest";
+import type { WorkMessage } from "../acp/work-message.ts";
+import type { Answered, Prompted } from "./lane-records.ts";
+import { emptyLane, type LaneState } from "./lane-state.ts";
+import { decideTurn } from "./turn-policy.ts";
+
+const WORK: WorkMessage = { id: "1", type: "work.coding", payload: { task: "x" }, hash: "h" };
+const LIMITS = {
+  ...{ maxAttempts: 3, backoffMs: [0, 1000] },
+  resends: (dialect: string) => dialect !== "acp",
+};
+const prompted = (attempt: number, dialect: Prompted["dialect"] = "seed"): Partial<LaneState> => ({
+  prompted: { t: "prompted", id: "1", hash: "h", work_seq: 1, attempt, dialect },
+});
+const answered = { id: "1", hash: "h" } as Answered;
+
+it.each<[string, Partial<LaneState>, object]>([
+  ["that is new: ask", {}, { type: "ask", attempt: 1, afterMs: 0 }],
+  ["that is done: only acknowledge", { done: new Map([["1", "h"]]) }, { type: "duplicate" }],
+  ["whose id was other work: reject", { done: new Map([["1", "other"]]) }, { type: "id_reused" }],
+  ["whose answer is recorded: publish it", { answered }, { type: "finish" }],
+  ["whose id has another answer: reject", { answered: { ...answered, hash: "o" } }, { type: "id_reused" }],
+  ["that was asked once: ask again at once", prompted(1), { type: "ask", attempt: 2, afterMs: 0 }],
+  ["that was asked twice: wait, then ask again", prompted(2), { type: "ask", attempt: 3, afterMs: 1000 }],
+  ["that was asked too often: give up", prompted(3), { type: "attempts" }],
+  ["that an ACP agent was asked: uncertain", prompted(1, "acp"), { type: "uncertain" }],
+])("decides for work %s", (_what, state, decision) => {
+  expect(decideTurn({ ...emptyLane, ...state }, WORK, LIMITS)).toMatchObject(decision);
+});
+
+it("asks an ACP agent again where the work says that it is idempotent", () => {
+  const work = { ...WORK, payload: { ...WORK.payload, idempotent: true } };
+  expect(decideTurn({ ...emptyLane, ...prompted(1, "acp") }, work, LIMITS)).toMatchObject({ type: "ask", attempt: 2 });
+});

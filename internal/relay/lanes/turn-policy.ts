@@ -1,0 +1,44 @@
+import type { Dialect } from "../acp/dialect.ts";
+import type { WorkMessage } from "../acp/work-message.ts";
+import type { Answered } from "./lane-records.ts";
+import type { LaneState } from "./lane-state.ts";
+
+/** What is to be done with work that was delivered. */
+export type TurnDecision =
+  /** The same work was done before: it is acknowledged and nothing else. */
+  | { readonly type: "duplicate" }
+  /** Its id stands for other work. */
+  | { readonly type: "id_reused" }
+  /** Its answer is in the log: only the rest of publishing it is left. */
+  | { readonly type: "finish"; readonly answered: Answered }
+  /** An agent was asked and may have acted; it must not be asked again. */
+  | { readonly type: "uncertain" }
+  /** It was tried as often as it may be. */
+  | { readonly type: "attempts" }
+  | { readonly type: "ask"; readonly attempt: number; readonly afterMs: number };
+
+export interface TurnLimits {
+  readonly maxAttempts: number;
+  /** Waits before the second attempt, the third and so on, ms; the last one stands for all after it. */
+  readonly backoffMs: readonly number[];
+  /** Ask again where it is not known whether the agent acted. */
+  readonly resends: (dialect: Dialect) => boolean;
+}
+
+/** Decides from the log alone, whoever held the lane when the work came before. Pure. */
+export function decideTurn(state: LaneState, work: WorkMessage, limits: TurnLimits): TurnDecision {
+  const { done, answered, prompted } = state;
+  const doneHash = done.get(work.id);
+  if (doneHash !== undefined) return { type: doneHash === work.hash ? "duplicate" : "id_reused" };
+  if (answered?.id === work.id) {
+    return answered.hash === work.hash ? { type: "finish", answered } : { type: "id_reused" };
+  }
+  if (prompted?.id !== work.id) return { type: "ask", attempt: 1, afterMs: 0 };
+  if (prompted.hash !== work.hash) return { type: "id_reused" };
+  const isIdempotent = work.payload["idempotent"] === true;
+  if (!isIdempotent && !limits.resends(prompted.dialect)) return { type: "uncertain" };
+  if (prompted.attempt >= limits.maxAttempts) return { type: "attempts" };
+  const { backoffMs } = limits;
+  const afterMs = backoffMs[Math.min(prompted.attempt, backoffMs.length) - 1] ?? 0;
+  return { type: "ask", attempt: prompted.attempt + 1, afterMs };
+}

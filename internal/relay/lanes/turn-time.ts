@@ -1,0 +1,33 @@
+import type { Clock } from "../../base/clock.ts";
+
+export interface TurnTime {
+  readonly deadlineMs: number;
+  /** Without a frame of the agent. */
+  readonly idleMs: number;
+  /** How often `stillWorking` is called. */
+  readonly everyMs: number;
+  /** Monotonic ms of the agent's last frame. */
+  readonly lastFrameMs: () => number;
+  readonly stillWorking: () => void;
+}
+
+/**
+ * Watches over a turn: resolves with the bound that it exceeds, or rejects with the signal's reason. Says in between
+ * that the work goes on.
+ */
+export async function overdue(
+  clock: Clock,
+  { deadlineMs, idleMs, everyMs, lastFrameMs, stillWorking }: TurnTime,
+  signal: AbortSignal,
+): Promise<"deadline" | "idle"> {
+  const began = clock.monotonicMs();
+  for (;;) {
+    const now = clock.monotonicMs();
+    const untilDeadline = began + deadlineMs - now;
+    const untilIdle = Math.max(began, lastFrameMs()) + idleMs - now;
+    if (untilDeadline <= 0) return "deadline";
+    if (untilIdle <= 0) return "idle";
+    await clock.sleep(Math.min(everyMs, untilDeadline, untilIdle), signal);
+    stillWorking();
+  }
+}

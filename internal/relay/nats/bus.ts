@@ -1,0 +1,141 @@
+import { type JetStreamClient, type JetStreamManager, jetstream, jetstreamManager } from "@nats-io/jetstream";
+import { type ConnectionOptions, connect, createInbox, type NatsConnection } from "@nats-io/transport-node";
+import type { Clock } from "../../base/clock.ts";
+import { DomainError, errorText } from "../../base/errors.ts";
+import type { Logger } from "../../base/logger.ts";
+import { SignalBus } from "../../base/signal-bus.ts";
+import { type StreamNames, streamNames } from "./stream-specs.ts";
+
+export interface BusOptions {
+  readonly url: string;
+  /** What the connection is called in the server's lists. */
+  readonly name: string;
+  readonly streamPrefix: string;
+  /** How long the first connection is tried, ms. */
+  readonly firstMs: number;
+  readonly auth?: Pick<ConnectionOptions, "authenticator" | "inboxPrefix" | "tls">;
+}
+
+const RETRY_MS = 250;
+const TIMEOUT_MS = 5000;
+
+/**
+ * A connection to NATS that is kept for good: it reconnects without end. What is published while it is away is lost by
+ * the library without an error, so callers wait for `whileConnected` or ask for an acknowledgement.
+ */
+export class Bus {
+  readonly nc: NatsConnection;
+  readonly js: JetStreamClient;
+  readonly jsm: JetStreamManager;
+  readonly streams: StreamNames;
+  readonly inboxPrefix: string;
+  /** Notified whenever the connection goes or comes. */
+  readonly changes = new SignalBus();
+  #connected = true;
+  #reconnects = 0;
+
+  private constructor(nc: NatsConnection, jsm: JetStreamManager, options: BusOptions) {
+    this.nc = nc;
+    this.jsm = jsm;
+    this.js = jetstream(nc, { timeout: TIMEOUT_MS });
+    this.streams = streamNames(options.streamPrefix);
+    this.inboxPrefix = options.auth?.inboxPrefix ?? "_INBOX";
+  }
+
+  /** @throws DomainError `unavailable` when no connection could be made in time; `denied` when it was refused */
+  static async open(clock: Clock, options: BusOptions, signal: AbortSignal): Promise<Bus> {
+    const nc = await firstConnection(clock, options, signal);
+    try {
+      const jsm = await jetstreamManager(nc, { checkAPI: false, timeout: TIMEOUT_MS });
+      return new Bus(nc, jsm, options);
+    } catch (err) {
+      await nc.close();
+      throw err;
+    }
+  }
+
+  get isConnected(): boolean {
+    return this.#connected;
+  }
+
+  get reconnects(): number {
+    return this.#reconnects;
+  }
+
+  inbox(): string {
+    return createInbox(this.inboxPrefix);
+  }
+
+  /** Resolves while there is a connection. */
+  async connected(signal: AbortSignal): Promise<void> {
+    while (!this.#connected) await this.changes.next(signal);
+    signal.throwIfAborted();
+  }
+
+  /** Follows the connection until the signal, then closes it. */
+  async run(logger: Logger, signal: AbortSignal): Promise<void> {
+    const close = () => void this.nc.close();
+    signal.addEventListener("abort", close, { once: true });
+    if (signal.aborted) close();
+    for await (const status of this.nc.status()) {
+      if (status.type === "disconnect") {
+        this.#set(false);
+        logger.warn({ action: "nats_disconnected" }, "the connection to NATS is lost");
+      }
+      if (status.type === "reconnect") {
+        this.#reconnects++;
+        this.#set(true);
+        logger.info({ action: "nats_reconnected" }, "NATS is back");
+      }
+      if (status.type === "error") logger.error({ action: "nats_error", err: status.error.message }, "NATS refuses");
+    }
+    this.#set(false);
+    await this.nc.closed();
+  }
+
+  #set(connected: boolean): void {
+    if (this.#connected === connected) return;
+    this.#connected = connected;
+    this.changes.notify();
+  }
+}
+
+async function firstConnection(clock: Clock, options: BusOptions, signal: AbortSignal): Promise<NatsConnection> {
+  const { url, name, firstMs, auth } = options;
+  const end = clock.monotonicMs() + firstMs;
+  for (;;) {
+    try {
+      return await connect({
+        ...auth,
+        servers: url,
+        name,
+        timeout: Math.min(TIMEOUT_MS, firstMs),
+        maxReconnectAttempts: -1,
+        reconnectTimeWait: RETRY_MS,
+        reconnectJitter: RETRY_MS,
+        ignoreAuthErrorAbort: true,
+        pingInterval: 10_000,
+      });
+    } catch (err) {
+      const failure = refusal(url, err);
+      if (failure.kind === "denied" || clock.monotonicMs() >= end) throw failure;
+    }
+    await clock.sleep(RETRY_MS, signal);
+  }
+}
+
+function refusal(url: string, err: unknown): DomainError {
+  const place = safeUrl(url);
+  if (err instanceof Error && err.name === "AuthorizationError") {
+    return new DomainError("denied", `NATS at ${place} refuses the credentials: ${err.message}`, { cause: err });
+  }
+  return new DomainError("unavailable", `cannot reach NATS at ${place}: ${errorText(err)}`, {
+    fields: { hint: "is nats-server running there, with JetStream (-js)? --nats-url names another" },
+    cause: err,
+  });
+}
+
+/** Without the name and password that it may hold. */
+function safeUrl(url: string): string {
+  return url.replace(/\/\/[^@/]*@/, "//");
+}

@@ -1,0 +1,36 @@
+import { JetStreamApiError, type JetStreamManager } from "@nats-io/jetstream";
+import { DomainError } from "../../base/errors.ts";
+import type { StreamNames } from "./stream-specs.ts";
+import { differences, streamSpecs } from "./stream-specs.ts";
+
+/** A stream of ours exists with other settings; it is never changed. */
+class StreamMismatch extends DomainError {
+  constructor(name: string, faults: readonly string[]) {
+    super("precondition", `the stream ${name} has other settings: ${faults.join("; ")}`, {
+      fields: { hint: "edit or delete the stream, or set nats.stream_prefix; the relay changes no stream by itself" },
+    });
+  }
+}
+
+const NOT_FOUND = 10059;
+
+/** Streams that were there or were made, with the time of their creation. */
+export type Created = ReadonlyMap<string, string>;
+
+/**
+ * Makes the streams that are missing and checks the others.
+ * @throws StreamMismatch where one has other settings
+ */
+export async function ensureStreams(jsm: JetStreamManager, names: StreamNames, replicas: number): Promise<Created> {
+  const created = new Map<string, string>();
+  for (const spec of streamSpecs(names, replicas)) {
+    const info = await jsm.streams.info(spec.name).catch((err: unknown) => {
+      if (err instanceof JetStreamApiError && err.code === NOT_FOUND) return undefined;
+      throw err;
+    });
+    const faults = info === undefined ? [] : differences(spec, info.config);
+    if (faults.length > 0) throw new StreamMismatch(spec.name, faults);
+    created.set(spec.name, (info ?? (await jsm.streams.add(spec))).created);
+  }
+  return created;
+}

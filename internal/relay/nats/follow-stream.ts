@@ -1,0 +1,30 @@
+import type { Bus } from "./bus.ts";
+import { type ReadMessage, type ReadOptions, readAll } from "./stream-reader.ts";
+
+const EVERY_MS = 200;
+
+/** Messages of a subject from a sequence on, and those that come, until the signal. */
+export async function* followStream(
+  bus: Bus,
+  options: ReadOptions & { readonly from: number },
+  signal: AbortSignal,
+): AsyncGenerator<ReadMessage> {
+  let { from } = options;
+  while (!signal.aborted) {
+    for (const message of await readAll(bus, { ...options, from })) {
+      yield message;
+      from = message.seq + 1;
+    }
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, EVERY_MS);
+      signal.addEventListener(
+        "abort",
+        () => {
+          clearTimeout(timer);
+          resolve();
+        },
+        { once: true },
+      );
+    });
+  }
+}

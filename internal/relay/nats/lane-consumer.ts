@@ -1,0 +1,140 @@
+import { AckPolicy, DeliverPolicy, JetStreamApiCodes, JetStreamApiError, ReplayPolicy } from "@nats-io/jetstream";
+import { DomainError } from "../../base/errors.ts";
+import type { Bus } from "./bus.ts";
+import { consumerName, consumerPrefix, type LaneName, subjects } from "./subjects.ts";
+import { type WorkItem, workItem } from "./work-item.ts";
+
+/** The consumer is gone: the next holder has deleted it, or the server has. */
+export class ConsumerGone extends DomainError {
+  constructor(name: string) {
+    super("precondition", `the consumer ${name} is gone`);
+  }
+}
+
+/** The filter overlaps with the consumer of another holder. */
+const OVERLAPS = 10100;
+const NS_PER_MS = 1_000_000;
+const INACTIVE_MS = 3_600_000;
+/** How long one pull waits at the server. */
+const PULL_MS = 30_000;
+const NAMES_PAGE = 1024;
+
+/** The consumer by which the holder of a generation pulls the lane's work, one piece at a time. */
+export class LaneConsumer {
+  readonly name: string;
+  readonly #bus: Bus;
+  readonly #lane: LaneName;
+
+  constructor(bus: Bus, lane: LaneName, generation: number) {
+    this.#bus = bus;
+    this.#lane = lane;
+    this.name = consumerName(lane, generation);
+  }
+
+  /** Makes it. False: another consumer of the lane is there. */
+  async create(ackWaitMs: number): Promise<boolean> {
+    try {
+      await this.#bus.jsm.consumers.add(this.#bus.streams.work, {
+        durable_name: this.name,
+        filter_subject: subjects.work(this.#lane),
+        ack_policy: AckPolicy.Explicit,
+        ack_wait: ackWaitMs * NS_PER_MS,
+        deliver_policy: DeliverPolicy.All,
+        replay_policy: ReplayPolicy.Instant,
+        max_ack_pending: 1,
+        max_deliver: -1,
+        inactive_threshold: INACTIVE_MS * NS_PER_MS,
+      });
+      return true;
+    } catch (err) {
+      if (err instanceof JetStreamApiError && err.code === OVERLAPS) return false;
+      throw err;
+    }
+  }
+
+  gone(): ConsumerGone {
+    return new ConsumerGone(this.name);
+  }
+
+  delete(): Promise<void> {
+    return this.#deleteNamed(this.name);
+  }
+
+  /** Deletes the consumer of the generation before. */
+  deleteOf(generation: number): Promise<void> {
+    return this.#deleteNamed(consumerName(this.#lane, generation));
+  }
+
+  /** Deletes every other consumer of the lane, whoever made it. */
+  async deleteOthers(): Promise<void> {
+    const prefix = consumerPrefix(this.#lane);
+    for (let offset = 0; ; offset += NAMES_PAGE) {
+      const subject = `$JS.API.CONSUMER.NAMES.${this.#bus.streams.work}`;
+      const answer = await this.#bus.nc.request(subject, JSON.stringify({ offset }), { timeout: 5000 });
+      const { consumers, total } = answer.json<{ consumers?: readonly string[] | null; total: number }>();
+      for (const name of consumers ?? []) {
+        if (name.startsWith(prefix) && name !== this.name) await this.#deleteNamed(name);
+      }
+      if (offset + NAMES_PAGE >= total) return;
+    }
+  }
+
+  /** True while the server has it. @throws Error when the server does not answer */
+  async exists(): Promise<boolean> {
+    try {
+      await this.#bus.jsm.consumers.info(this.#bus.streams.work, this.name);
+      return true;
+    } catch (err) {
+      if (err instanceof JetStreamApiError && err.code === JetStreamApiCodes.ConsumerNotFound) return false;
+      throw err;
+    }
+  }
+
+  /**
+   * The next piece of work; undefined: none came in the time of one pull, or the connection was lost.
+   * @throws ConsumerGone
+   */
+  async pull(signal: AbortSignal): Promise<WorkItem | undefined> {
+    const bus = this.#bus;
+    const { promise, resolve, reject } = Promise.withResolvers<WorkItem | undefined>();
+    const subscription = bus.nc.subscribe(bus.inbox(), {
+      callback: (err, msg) => {
+        if (err) return resolve(undefined);
+        const item = workItem(bus, msg);
+        if (item !== undefined) return resolve(item);
+        const code = msg.headers?.code ?? 0;
+        if (code === 503 || /deleted|not found/i.test(msg.headers?.description ?? "")) {
+          return reject(this.gone());
+        }
+        if (code !== 100) resolve(undefined);
+      },
+    });
+    const onChange = () => {
+      if (!bus.isConnected) resolve(undefined);
+    };
+    const onAbort = () => reject(signal.reason);
+    const unlisten = bus.changes.listen(onChange);
+    const timer = setTimeout(() => resolve(undefined), PULL_MS + 5000);
+    signal.addEventListener("abort", onAbort, { once: true });
+    try {
+      if (signal.aborted) throw signal.reason;
+      const request = JSON.stringify({ batch: 1, expires: PULL_MS * NS_PER_MS });
+      const subject = `$JS.API.CONSUMER.MSG.NEXT.${bus.streams.work}.${this.name}`;
+      bus.nc.publish(subject, request, { reply: subscription.getSubject() });
+      return await promise;
+    } finally {
+      clearTimeout(timer);
+      unlisten();
+      signal.removeEventListener("abort", onAbort);
+      subscription.unsubscribe();
+    }
+  }
+
+  async #deleteNamed(name: string): Promise<void> {
+    try {
+      await this.#bus.jsm.consumers.delete(this.#bus.streams.work, name);
+    } catch (err) {
+      if (!(err instanceof JetStreamApiError) || err.code !== JetStreamApiCodes.ConsumerNotFound) throw err;
+    }
+  }
+}

@@ -1,0 +1,115 @@
+import { randomUUID } from "node:crypto";
+import { JetStreamApiCodes, JetStreamApiError } from "@nats-io/jetstream";
+import type { Clock } from "../../base/clock.ts";
+import { DomainError } from "../../base/errors.ts";
+import type { Bus } from "./bus.ts";
+import { readAll } from "./stream-reader.ts";
+import { type LaneName, subjects } from "./subjects.ts";
+
+/** Someone else has written to the lane's log: this holder has lost the lane and must touch nothing more of it. */
+export class Fenced extends DomainError {
+  constructor({ sessionId, role }: LaneName) {
+    super("precondition", `another relay has taken the lane ${sessionId}:${role}`);
+  }
+}
+
+/** A record as it stands in the log. */
+export interface LogEntry {
+  readonly seq: number;
+  /** JSON. */
+  readonly text: string;
+}
+
+const AGAIN_MS = 100;
+const decoder = new TextDecoder();
+
+/**
+ * The log of one lane. Each append names the sequence that it follows, so of two writers one fails: it is fenced. A
+ * record carries a nonce, by which a writer that got no acknowledgement finds out whether its record is there.
+ */
+export class LaneLog {
+  readonly #bus: Bus;
+  readonly #clock: Clock;
+  readonly #lane: LaneName;
+  #last = 0;
+  #isFenced = false;
+
+  constructor(bus: Bus, clock: Clock, lane: LaneName) {
+    this.#bus = bus;
+    this.#clock = clock;
+    this.#lane = lane;
+  }
+
+  /** Sequence of the last record that this writer knows; 0: none. */
+  get last(): number {
+    return this.#last;
+  }
+
+  get isFenced(): boolean {
+    return this.#isFenced;
+  }
+
+  /** From now on every append fails. */
+  fence(): Fenced {
+    this.#isFenced = true;
+    return new Fenced(this.#lane);
+  }
+
+  /** All records, the oldest first. The next append follows the last of them. */
+  async read(): Promise<readonly LogEntry[]> {
+    const stream = this.#bus.streams.lanes;
+    const messages = await readAll(this.#bus, { stream, subject: subjects.lane(this.#lane) });
+    this.#last = messages.at(-1)?.seq ?? 0;
+    return messages.map(({ seq, data }) => ({ seq, text: decoder.decode(data) }));
+  }
+
+  /**
+   * Appends a record, whatever becomes of the connection meanwhile.
+   * @throws Fenced when someone else was first
+   */
+  async append(record: object, signal: AbortSignal): Promise<void> {
+    const nonce = randomUUID();
+    const text = JSON.stringify({ ...record, nonce });
+    const before = this.#last;
+    for (;;) {
+      if (this.#isFenced) throw new Fenced(this.#lane);
+      await this.#bus.connected(signal);
+      try {
+        this.#last = await this.#tryAppend(text, before);
+        return;
+      } catch (err) {
+        if (!(await this.#mayTryAgain(err, nonce, before, signal))) return;
+      }
+      await this.#clock.sleep(AGAIN_MS, signal);
+    }
+  }
+
+  async #tryAppend(text: string, before: number): Promise<number> {
+    const ack = await this.#bus.js.publish(subjects.lane(this.#lane), text, {
+      expect: { lastSubjectSequence: before },
+      retries: 0,
+    });
+    return ack.seq;
+  }
+
+  /** False: the record is there. @throws Fenced */
+  async #mayTryAgain(err: unknown, nonce: string, before: number, signal: AbortSignal): Promise<boolean> {
+    const isRefused = err instanceof JetStreamApiError;
+    if (isRefused && err.code !== JetStreamApiCodes.StreamWrongLastSequence && err.status === 400) throw err;
+    await this.#bus.connected(signal);
+    const entries = await this.read().catch(() => undefined);
+    if (entries === undefined) return true;
+    if (entries.some(({ text }) => nonceOf(text) === nonce)) return false;
+    if (this.#last !== before) throw this.fence();
+    if (isRefused && err.code === JetStreamApiCodes.StreamWrongLastSequence) throw this.fence();
+    return true;
+  }
+}
+
+function nonceOf(text: string): unknown {
+  try {
+    return (JSON.parse(text) as { readonly nonce?: unknown }).nonce;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,62 @@
+import type { PubAck } from "@nats-io/jetstream";
+import { JetStreamApiError } from "@nats-io/jetstream";
+import { headers, type MsgHdrs } from "@nats-io/transport-node";
+import { backoffMs } from "../../base/backoff.ts";
+import type { Clock } from "../../base/clock.ts";
+import { errorText } from "../../base/errors.ts";
+import type { Logger } from "../../base/logger.ts";
+import type { Bus } from "./bus.ts";
+
+export interface StoredMessage {
+  readonly subject: string;
+  readonly body: string | Uint8Array;
+  /** `Nats-Msg-Id`: the stream keeps one message of an id within its window. */
+  readonly msgId?: string;
+  readonly headers?: Readonly<Record<string, string>> | MsgHdrs;
+}
+
+const BACKOFF = { firstMs: 100, maxMs: 5000, factor: 2 };
+const NO_RESPONDERS_RETRIES = 1;
+
+/** A header block of plain values. */
+export function headersOf(values: Readonly<Record<string, string>> = {}): MsgHdrs {
+  const block = headers();
+  for (const [name, value] of Object.entries(values)) block.set(name, value);
+  return block;
+}
+
+/**
+ * Publishes until the stream has acknowledged it, with growing waits between the tries; each failure is logged. Ends
+ * otherwise only by the signal, or when the server refuses the message for what it is.
+ */
+export async function publishStored(
+  { bus, clock, logger }: { readonly bus: Bus; readonly clock: Clock; readonly logger: Logger },
+  message: StoredMessage,
+  signal: AbortSignal,
+): Promise<PubAck> {
+  for (let attempt = 0; ; attempt++) {
+    await bus.connected(signal);
+    try {
+      return await publishOnce(bus, message);
+    } catch (err) {
+      if (err instanceof JetStreamApiError && err.status === 400) throw err;
+      const fields = { action: "publish_failed", subject: message.subject, attempt, err: errorText(err) };
+      logger.warn(fields, "a message could not be stored; trying again");
+    }
+    await clock.sleep(backoffMs(BACKOFF, attempt, Math.random), signal);
+  }
+}
+
+/** One try. @throws Error when there is no acknowledgement */
+export function publishOnce(bus: Bus, { subject, body, msgId, headers: extra }: StoredMessage): Promise<PubAck> {
+  const block = extra === undefined ? undefined : isBlock(extra) ? extra : headersOf(extra);
+  return bus.js.publish(subject, body, {
+    retries: NO_RESPONDERS_RETRIES,
+    ...(msgId !== undefined && { msgID: msgId }),
+    ...(block && { headers: block }),
+  });
+}
+
+function isBlock(extra: Readonly<Record<string, string>> | MsgHdrs): extra is MsgHdrs {
+  return typeof extra["keys"] === "function";
+}

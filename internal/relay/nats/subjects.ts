@@ -1,0 +1,57 @@
+import { createHash } from "node:crypto";
+
+/** One session and one of its roles: the unit in which work is done one after the other. */
+export interface LaneName {
+  readonly sessionId: string;
+  readonly role: string;
+}
+
+const NAME = /^[A-Za-z0-9_-]{1,64}$/;
+
+/** True for what may stand as a session, role or agent in a subject or a path. */
+export function isName(text: string): boolean {
+  return NAME.test(text);
+}
+
+/** `SESSION:ROLE`, the key of a lane. */
+export function laneKey({ sessionId, role }: LaneName): string {
+  return `${sessionId}:${role}`;
+}
+
+export const subjects = {
+  work: ({ sessionId, role }: LaneName) => `sessions.${sessionId}.work.${role}`,
+  results: ({ sessionId, role }: LaneName) => `sessions.${sessionId}.results.${role}`,
+  dead: ({ sessionId, role }: LaneName) => `sessions.${sessionId}.dead.${role}`,
+  lane: ({ sessionId, role }: LaneName) => `relay.lanes.${sessionId}.${role}`,
+  progress: ({ sessionId, role }: LaneName) => `sessions.${sessionId}.progress.${role}`,
+  events: (sessionId: string) => `sessions.${sessionId}.events`,
+  approvals: (sessionId: string) => `sessions.${sessionId}.approvals`,
+  /** Asked of all replicas. */
+  status: "relay.ctl",
+  /** Asked of one replica. */
+  instance: (instance: string) => `relay.ctl.${instance}`,
+} as const;
+
+/** The lane of a subject such as `sessions.SID.work.ROLE`; undefined where a token is no name. */
+export function laneOfSubject(subject: string): LaneName | undefined {
+  const [root, sessionId = "", , role = "", ...rest] = subject.split(".");
+  if (root !== "sessions" || rest.length > 0 || !isName(sessionId) || !isName(role)) return undefined;
+  return { sessionId, role };
+}
+
+/** The durable consumer of the holder of a generation. */
+export function consumerName(lane: LaneName, generation: number): string {
+  return `${consumerPrefix(lane)}${generation}`;
+}
+
+/** What the names of all consumers of a lane begin with. */
+export function consumerPrefix({ sessionId, role }: LaneName): string {
+  const digest = createHash("sha256").update(`${sessionId}\0${role}`).digest("hex");
+  return `L-${digest.slice(0, 16)}-`;
+}
+
+/** The `Nats-Msg-Id` of a part, or of work; what a header cannot hold is percent-encoded. */
+export function messageId({ sessionId, role }: LaneName, id: string, part?: number): string {
+  const safe = id.replace(/[^\x21-\x24\x26-\x7e]/gu, (char) => encodeURIComponent(char));
+  return [sessionId, role, safe, ...(part === undefined ? [] : [String(part)])].join("/");
+}

@@ -1,0 +1,89 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "vitest";
+import { ensureNatsServer } from "../../../scripts/programs/ensure-nats-server.ts";
+import { requireComponent } from "../cluster/components.ts";
+import { until } from "../sidecar/sidecar.ts";
+
+/** A nats-server with JetStream, in a folder and on a port of its own. */
+export class NatsServer implements AsyncDisposable {
+  readonly url: string;
+  readonly #program: string;
+  readonly #folder: string;
+  readonly #port: number;
+  #child: ChildProcess;
+
+  private constructor(program: string, folder: string, port: number, child: ChildProcess) {
+    this.#program = program;
+    this.#folder = folder;
+    this.#port = port;
+    this.#child = child;
+    this.url = `nats://127.0.0.1:${port}`;
+  }
+
+  static async start(program: string): Promise<NatsServer> {
+    const folder = await mkdtemp(join(tmpdir(), "gt-nats-"));
+    const child = run(program, folder, -1);
+    try {
+      const port = await until("nats-server to listen", 60_000, () => portIn(folder));
+      return new NatsServer(program, folder, port, child);
+    } catch (err) {
+      child.kill("SIGKILL");
+      throw err;
+    }
+  }
+
+  /** Ends it as a failing machine would; what it had stored stays. */
+  async kill(): Promise<void> {
+    await ended(this.#child, "SIGKILL");
+  }
+
+  /** SIGSTOP, SIGCONT. */
+  signal(name: "SIGSTOP" | "SIGCONT"): void {
+    this.#child.kill(name);
+  }
+
+  /** On the same port, with what it had stored, or with `empty` without that. */
+  async restart({ empty = false } = {}): Promise<void> {
+    if (empty) await rm(join(this.#folder, "jetstream"), { recursive: true, force: true });
+    this.#child = run(this.#program, this.#folder, this.#port);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await ended(this.#child, "SIGKILL");
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+}
+
+/** Debian's, the oldest that is supported. */
+export function oldestNats(): Promise<string> {
+  return ensureNatsServer({ log: () => {} });
+}
+
+/** The newest; where it is not to be had, the test is skipped, in CI failed. */
+export function newestNats(context: TestContext): Promise<string> {
+  return requireComponent(context, "nats-server");
+}
+
+function run(program: string, folder: string, port: number): ChildProcess {
+  const args = ["-js", "-sd", folder, "-a", "127.0.0.1", "-p", String(port), "--ports_file_dir", folder];
+  return spawn(program, args, { stdio: "ignore" });
+}
+
+async function portIn(folder: string): Promise<number | undefined> {
+  const name = (await readdir(folder)).find((file) => file.endsWith(".ports"));
+  if (name === undefined) return undefined;
+  const text = await readFile(join(folder, name), "utf8");
+  const [url] = text === "" ? [] : ((JSON.parse(text) as { nats?: string[] }).nats ?? []);
+  return url === undefined ? undefined : Number(new URL(url).port);
+}
+
+async function ended(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, "exit");
+  child.kill(signal);
+  await exited;
+}

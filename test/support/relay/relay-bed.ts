@@ -1,0 +1,101 @@
+import { type JetStreamClient, jetstream, jetstreamManager } from "@nats-io/jetstream";
+import { connect, headers, type NatsConnection } from "@nats-io/transport-node";
+import { until } from "../sidecar/sidecar.ts";
+import type { NatsServer } from "./nats-server.ts";
+
+/** A message of a stream, read. */
+export interface Stored {
+  readonly seq: number;
+  readonly subject: string;
+  readonly text: string;
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly header: (name: string) => string;
+}
+
+/** A coordinator: publishes work and reads what the relay's streams hold. */
+export class Coordinator implements AsyncDisposable {
+  readonly nc: NatsConnection;
+  readonly js: JetStreamClient;
+
+  private constructor(nc: NatsConnection) {
+    this.nc = nc;
+    this.js = jetstream(nc);
+  }
+
+  static async connect({ url }: Pick<NatsServer, "url">): Promise<Coordinator> {
+    return new Coordinator(await connect({ servers: url, maxReconnectAttempts: -1, waitOnFirstConnect: true }));
+  }
+
+  /** Publishes work, with a message id where `id` is given. */
+  async work(
+    session: string,
+    body: object | string | Uint8Array,
+    { role = "coding", msgId = "" } = {},
+  ): Promise<number> {
+    const block = headers();
+    block.set("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
+    const payload = typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body);
+    const options = { headers: block, ...(msgId !== "" && { msgID: msgId }) };
+    return (await this.js.publish(`sessions.${session}.work.${role}`, payload, options)).seq;
+  }
+
+  /** What a stream holds of a subject. */
+  async stored(stream: string, subject: string): Promise<readonly Stored[]> {
+    const jsm = await jetstreamManager(this.nc, { checkAPI: false });
+    const found: Stored[] = [];
+    for (let seq = 1; ; ) {
+      const message = await jsm.streams
+        .getMessage(stream, { seq, next_by_subj: subject } as never)
+        .catch((err: Error & { code?: number }) => {
+          if (err.message.includes("no message found")) return null;
+          throw err;
+        });
+      if (message === null) return found;
+      const text = new TextDecoder().decode(message.data);
+      const body = (text.startsWith("{") ? JSON.parse(text) : {}) as Stored["body"];
+      found.push({
+        ...{ seq: message.seq, subject: message.subject, text, body },
+        header: (name) => message.header?.get(name) ?? "",
+      });
+      seq = message.seq + 1;
+    }
+  }
+
+  /** The results of a lane, once there are `count` or more. */
+  results(session: string, count: number, role = "coding"): Promise<readonly Stored[]> {
+    return until(`${count} results of ${session}`, 60_000, async () => {
+      const found = await this.stored("RELAY_RESULTS", `sessions.${session}.results.${role}`);
+      return found.length >= count ? found : undefined;
+    });
+  }
+
+  /** The events of a session, once one of `type` is there. */
+  event(session: string, type: string): Promise<Stored> {
+    return until(`the event ${type}`, 60_000, async () => {
+      const found = await this.stored("RELAY_EVENTS", `sessions.${session}.events`);
+      return found.find(({ body }) => body["type"] === type);
+    });
+  }
+
+  /** Work that is not taken out of the stream. */
+  async waiting(): Promise<number> {
+    const jsm = await jetstreamManager(this.nc, { checkAPI: false });
+    return (await jsm.streams.info("RELAY_WORK")).state.messages;
+  }
+
+  /** Resolves when all work is taken out of the stream. */
+  async allSettled(): Promise<void> {
+    await until("all work to be settled", 60_000, async () => ((await this.waiting()) === 0 ? true : undefined));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.nc.close();
+  }
+}
+
+/** The seed's example of work. */
+export const AUTH_WORK = {
+  id: "msg_123",
+  type: "work.coding",
+  payload: { task: "Implement authentication", requirements: ["use JWT", "no new tables"] },
+};
