@@ -1,72 +1,78 @@
-import type { ClientHttp2Session, ClientHttp2Stream } from "node:http2";
+import type { ClientHttp2Stream, ClientSessionRequestOptions, OutgoingHttpHeaders } from "node:http2";
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
-import { Http2SessionManager } from "@connectrpc/connect-node";
 import { mapFailures } from "../common/map-failures.ts";
+import { type ConnectionSettings, type ConnectionTimes, ServerConnection } from "./server-connection.ts";
 import { keepWholeAnswers } from "./whole-answers.ts";
 
-/** How much all streams of a connection together may have on their way to us, bytes. */
-const CONNECTION_WINDOW_BYTES = 8 * 1024 * 1024;
-/** `NGHTTP2_CANCEL` */
-const CANCEL = 8;
-/** A server sends its settings first; one that has not done so after this is given up. */
-const SETTINGS_MS = 5000;
+/** So many connections are opened for one call: each of the first ones ended between its opening and the call. */
+const MAX_DIALS = 3;
 
 /**
- * connect-node's connection to one server, with what it does not do: a wide window, and the truth about cut
- * connections.
+ * The connections to one server, as Connect's transports use them: one for new calls, opened when it is needed, and
+ * those that close after their last call.
  */
-export class ClientSessions extends Http2SessionManager {
-  readonly #seen = new WeakSet<ClientHttp2Session>();
-  readonly #open = new Set<ClientHttp2Session>();
+export class ClientSessions {
+  /** Scheme, host and port. */
+  readonly authority: string;
+  readonly #times: ConnectionTimes;
+  readonly #settings: ConnectionSettings | undefined;
+  readonly #open = new Set<ServerConnection>();
+  /** New calls begin on it. */
+  #newest: ServerConnection | undefined;
   #onRetired: (() => void) | undefined;
-  /** The server's first frame has come on the newest connection. */
-  #heard = false;
 
-  /** How long to wait for its settings, the same as for the answer to a PING. */
-  readonly #settingsMs: number;
-
-  constructor(...[authority, options, settings]: ConstructorParameters<typeof Http2SessionManager>) {
-    super(authority, options, settings);
-    this.#settingsMs = Math.min(SETTINGS_MS, options?.pingTimeoutMs ?? SETTINGS_MS);
+  /** Default times: no PING while calls are open, 15 s for its answer, 15 minutes without a call. */
+  constructor(url: string, times: Partial<ConnectionTimes> = {}, settings?: ConnectionSettings) {
+    const defaults = { pingIntervalMs: Infinity, pingTimeoutMs: 15_000, idleConnectionTimeoutMs: 900_000 };
+    this.authority = new URL(url).origin;
+    this.#times = { ...defaults, ...times };
+    this.#settings = settings;
   }
 
-  override async request(...args: Parameters<Http2SessionManager["request"]>): Promise<ClientHttp2Stream> {
-    const stream = await super.request(...args);
-    const { session } = stream;
-    if (session && !this.#seen.has(session as ClientHttp2Session)) this.#adopt(session as ClientHttp2Session);
-    keepWholeAnswers(stream);
-    return stream;
+  /** After how long a silent connection is pinged now. @internal */
+  get pingIntervalMs(): number {
+    return this.#times.pingIntervalMs;
   }
 
-  #adopt(session: ClientHttp2Session): void {
-    this.#seen.add(session);
-    this.#open.add(session);
-    session.once("close", () => {
-      this.#open.delete(session);
-      this.#tellRetired();
-    });
-    // At a GOAWAY Connect destroys an idle connection with an error. When another call begins before that is emitted it
-    // does not listen any more, and it must not crash the process.
-    session.on("error", () => {});
-    if (this.#onRetired) session.close();
-    session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
-    this.#heard = false;
-    const silent = giveUpAfter(session, this.#settingsMs);
-    session.once("remoteSettings", () => {
-      this.#heard = true;
-      clearTimeout(silent);
-    });
+  /**
+   * Begins a call. `options.signal` ends the wait for a connection, not the call.
+   * @throws Error why no connection could be opened; the signal's reason
+   */
+  async request(
+    method: string,
+    path: string,
+    headers: OutgoingHttpHeaders,
+    { signal, ...options }: ClientSessionRequestOptions,
+  ): Promise<ClientHttp2Stream> {
+    for (let dials = 0; dials < MAX_DIALS; dials++) {
+      const connection = this.#current();
+      if (!(await untilAborted(connection.ready(), signal))) continue;
+      try {
+        const stream = connection.request({ ...headers, ":method": method, ":path": path }, options);
+        keepWholeAnswers(stream);
+        return stream;
+      } catch (err) {
+        if (connection.takesCalls) throw err;
+      }
+    }
+    throw new ConnectError("each connection ends as it opens", Code.Unavailable);
+  }
+
+  /** To be called whenever a part of an answer was read: the server is alive. */
+  notifyResponseByteRead(stream: ClientHttp2Stream): void {
+    for (const connection of this.#open) if (connection.has(stream)) connection.alive();
+  }
+
+  /** Ends all connections and the calls on them. A later call opens a new one. */
+  abort(reason = new ConnectError("connection aborted", Code.Canceled)): void {
+    for (const connection of this.#open) connection.destroy(reason);
   }
 
   /** No further calls begin here: it closes when the last one has ended, and reports that. */
   retire(onClosed: () => void): void {
     this.#onRetired = onClosed;
-    for (const session of this.#open) session.close();
+    for (const connection of this.#open) connection.retire();
     this.#tellRetired();
-  }
-
-  #tellRetired(): void {
-    if (this.#open.size === 0) this.#onRetired?.();
   }
 
   /**
@@ -85,8 +91,26 @@ export class ClientSessions extends Http2SessionManager {
     };
   }
 
+  #current(): ServerConnection {
+    if (this.#newest?.takesCalls) return this.#newest;
+    const connection = new ServerConnection(this.authority, this.#times, this.#settings, (ended) => {
+      this.#open.delete(ended);
+      this.#tellRetired();
+    });
+    this.#open.add(connection);
+    this.#newest = connection;
+    if (this.#onRetired) connection.retire();
+    return connection;
+  }
+
+  #tellRetired(): void {
+    if (this.#open.size === 0) this.#onRetired?.();
+  }
+
   #cutError(cause: unknown): ConnectError {
-    if (this.#heard) return new ConnectError("the connection was cut", Code.Unavailable, undefined, undefined, cause);
+    if (this.#newest?.isHeard) {
+      return new ConnectError("the connection was cut", Code.Unavailable, undefined, undefined, cause);
+    }
     // Node's TLS server sends no alert for a client certificate it does not accept: it closes after the handshake.
     const [message, code] = this.authority.startsWith("https:")
       ? [
@@ -98,19 +122,20 @@ export class ClientSessions extends Http2SessionManager {
   }
 }
 
-/**
- * A connection that is reset right after its handshake is not always reported: Node may neither read nor write on it
- * any more, and emit nothing.
- */
-function giveUpAfter(session: ClientHttp2Session, ms: number): NodeJS.Timeout {
-  const silent = setTimeout(() => {
-    const err = new ConnectError("the server sends no settings", Code.Unavailable);
-    session.destroy(err, CANCEL);
-  }, ms);
-  session.once("close", () => clearTimeout(silent));
-  return silent.unref();
-}
-
 function wasCut(err: unknown, signal: AbortSignal): boolean {
   return err instanceof ConnectError && err.code === Code.Canceled && !err.isWireError && !signal.aborted;
+}
+
+/** @throws the signal's reason, at once; what `waiting` does is then ignored */
+async function untilAborted<T>(waiting: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return waiting;
+  const aborted = Promise.withResolvers<never>();
+  const abort = () => aborted.reject(signal.reason);
+  signal.addEventListener("abort", abort, { once: true });
+  if (signal.aborted) abort();
+  try {
+    return await Promise.race([waiting, aborted.promise]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
 }

@@ -28,11 +28,14 @@ export interface DialOptions {
   readonly pingIntervalMs?: number;
   /** It is cut when it does not answer within this. Default 10 s. */
   readonly pingTimeoutMs?: number;
+  /** After how long without a call a connection is closed. Default 45 s. */
+  readonly idleMs?: number;
 }
 
 /** The connection to one server; it is opened at the first call. `tls`: for https. @throws Error for invalid PEM */
 export function connectSessions(options: DialOptions, tls: ClientTls | undefined): ClientSessions {
-  const { baseUrl, socketPath, serverName, dial, pingIntervalMs = 15_000, pingTimeoutMs = 10_000 } = options;
+  const { baseUrl, socketPath, serverName, dial } = options;
+  const { pingIntervalMs = 15_000, pingTimeoutMs = 10_000, idleMs = IDLE_MS } = options;
   const url = new URL(baseUrl);
   const host = url.hostname.replace(/^\[|\]$/g, "");
   const isSecure = url.protocol === "https:";
@@ -47,7 +50,7 @@ export function connectSessions(options: DialOptions, tls: ClientTls | undefined
   };
   return new ClientSessions(
     baseUrl,
-    { pingIntervalMs, pingTimeoutMs, idleConnectionTimeoutMs: IDLE_MS },
+    { pingIntervalMs, pingTimeoutMs, idleConnectionTimeoutMs: idleMs },
     {
       settings: { initialWindowSize: options.window ?? STREAM_WINDOW_BYTES, enablePush: false },
       createConnection: () => {

@@ -41,7 +41,10 @@ export async function* encodedStream<I extends DescMessage, O extends DescMessag
   signal.throwIfAborted();
   const path = `/${method.parent.typeName}/${method.name}`;
   const headers = { ...header, "content-type": "application/connect+proto", "connect-protocol-version": "1" };
-  const stream = await sessions.request("POST", path, headers, {});
+  const stream = await sessions.request("POST", path, headers, { signal }).catch((err: unknown) => {
+    signal.throwIfAborted();
+    throw err instanceof ConnectError ? err : cut(err);
+  });
   const cancel = () => stream.close(constants.NGHTTP2_CANCEL);
   using _abort = addAbortListener(signal, cancel);
   try {

@@ -18,6 +18,8 @@ export function nativeSocket(stream: Duplex): Socket {
   };
   server.once("connection", (far) => {
     remove();
+    // A pipeline listens until it has ended; an error may come later.
+    for (const end of [stream, far]) end.on("error", () => {});
     pipeline(stream, far, () => far.destroy());
     pipeline(far, stream, () => stream.destroy());
   });
@@ -25,6 +27,6 @@ export function nativeSocket(stream: Duplex): Socket {
   // Both calls have done their work when they return.
   server.listen(join(folder, "s"));
   const near = connect(join(folder, "s"));
-  near.once("error", remove);
+  near.on("error", remove);
   return near;
 }
