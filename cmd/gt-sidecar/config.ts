@@ -10,6 +10,7 @@ import { DomainError } from "../../internal/base/errors.ts";
 import type { LogLevel } from "../../internal/base/logger.ts";
 import { DEFAULT_REDACT_PATTERNS, Redactor } from "../../internal/base/redact.ts";
 import { parseFlags } from "../../internal/cli/flags.ts";
+import { makeFolders } from "../../internal/files/make-folders.ts";
 import type { CrlPolicy } from "../../internal/pki/trust.ts";
 import type { RestartMode } from "../../internal/process/restart-policy.ts";
 import type { ListenAddress } from "../../internal/rpc/port/listen.ts";
@@ -19,6 +20,7 @@ import { checkTlsFolder } from "./check-tls-folder.ts";
 import { ownDemoAgent } from "./demo-program.ts";
 import { findProgram } from "./find-program.ts";
 import { checkListen, formatListen, parseListen, withFixedPort } from "./listen.ts";
+import { readLocalUsers, tellsUsers } from "./local-users.ts";
 import { checkSocketFolder } from "./socket-folder.ts";
 import { readTokenFlags, type TokenFlags } from "./token-flags.ts";
 import { type Place, readAuditFlag, readCrlPolicyFlag } from "./trust-flags.ts";
@@ -37,6 +39,8 @@ export interface SidecarConfig {
   /** Undefined: stderr where tokens count, else nowhere. */
   readonly auditLog?: string;
   readonly allowHosts: readonly string[];
+  /** Users of this machine that a plaintext port on loopback serves beside our own and root; undefined: any. */
+  readonly localUsers?: readonly number[];
   readonly graceMs: number;
   readonly logLevel: LogLevel;
   readonly runtimeDir: string | undefined;
@@ -63,6 +67,7 @@ const specs = {
   "audit-log": { type: "string", env: "GT_AUDIT_LOG" },
   "insecure-plaintext": { type: "boolean", env: "GT_SIDECAR_INSECURE" },
   "allow-host": { type: "list" },
+  "allow-local-user": { type: "list", env: "GT_ALLOW_LOCAL_USERS" },
   restart: { type: "string", env: "GT_AGENT_RESTART" },
   linger: { type: "duration", env: "GT_SIDECAR_LINGER" },
   "stall-after": { type: "duration" },
@@ -101,9 +106,13 @@ export function readConfig(argv: readonly string[], env: Env): SidecarConfig | "
   const place: Place = { tlsDir, half };
   const crlPolicy = readCrlPolicyFlag(values["crl-policy"], place);
   const sidecar = readSidecar(values, flags.rest, env, half, sessionFor(values["session-id"], place, crlPolicy));
-  const listen = parseListen(values.listen ?? "127.0.0.1:9090", "--listen", { unix: true });
+  const listen = readListen(values, sidecar.stateDir);
   if (half !== "supervise")
     checkListen(listen, { tls: tlsDir !== undefined, insecure: values["insecure-plaintext"] ?? false });
+  const localUsers =
+    half === "supervise"
+      ? undefined
+      : readLocalUsers(values["allow-local-user"], listen, { tls: tlsDir !== undefined });
   const tokens = readTokenFlags(values["jwt-key"], values["jwt-audience"], place);
   const auditLog = readAuditFlag(values["audit-log"], place);
   const healthListen = readHealthListen(values["health-listen"] ?? "127.0.0.1:9091");
@@ -121,6 +130,7 @@ export function readConfig(argv: readonly string[], env: Env): SidecarConfig | "
     crlPolicy,
     ...(auditLog !== undefined && { auditLog }),
     allowHosts: values["allow-host"] ?? [],
+    ...(localUsers && { localUsers }),
     graceMs: values.grace ?? 10_000,
     logLevel,
     runtimeDir: runtimeDirOf(env),
@@ -144,6 +154,15 @@ export async function serveArgs({
     "--session-id": sidecar.identity.sessionId,
   };
   return ["serve", ...ownFlags, ...Object.entries(filledIn).flat(), "--", ...sidecar.command];
+}
+
+/** Where the machine does not tell who connects to a port, the usual place is a socket in the private state folder. */
+function readListen(values: Values, stateDir: string): ListenAddress {
+  const { listen, "tls-dir": tlsDir, "allow-local-user": users } = values;
+  if ((listen ?? tlsDir) !== undefined || users?.includes("any") || tellsUsers())
+    return parseListen(listen ?? "127.0.0.1:9090", "--listen", { unix: true });
+  makeFolders(stateDir);
+  return parseListen(`unix:${join(stateDir, "rpc.sock")}`, "--listen", { unix: true });
 }
 
 /** Without terminal content: any address will do. */

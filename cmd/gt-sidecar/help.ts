@@ -34,6 +34,8 @@ Serving:
   --audit-log FILE         one JSON line for each decision about a caller; default: stderr  GT_AUDIT_LOG
                              with --jwt-key, otherwise none
   --insecure-plaintext     serve addresses other than loopback without TLS          GT_SIDECAR_INSECURE
+  --allow-local-user USER  a user of this machine (name, uid or any) that a plaintext port on loopback serves
+                             beside the sidecar's own and root, may repeat          GT_ALLOW_LOCAL_USERS
   --allow-host NAME        a host name that plaintext callers may use, may repeat
   --raw-bytes N            bytes of raw output kept for watchers that reconnect (8 MiB)
   --event-buffer N         events kept for readers that reconnect (10000)

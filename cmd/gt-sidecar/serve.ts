@@ -29,7 +29,8 @@ const LOCK_WAIT_MS = 10_000;
 
 /** Runs the serving half until it is asked to stop; resolves to 0 then. */
 export async function serve(config: SidecarConfig, { logger, clock, signal, isApart }: ServeContext): Promise<number> {
-  const { sidecar, listen, healthListen, tlsDir, roleRules, tokens, crlPolicy, auditLog, allowHosts } = config;
+  const { sidecar, listen, healthListen, tlsDir, roleRules, tokens, crlPolicy, auditLog, allowHosts, localUsers } =
+    config;
   const paths = statePaths(sidecar.stateDir);
   await untilThere(paths.dir, clock, signal);
   // One that loses its supervising half needs a moment to end; two at a time would write over each other.
@@ -64,6 +65,7 @@ export async function serve(config: SidecarConfig, { logger, clock, signal, isAp
       listen,
       healthListen,
       hostCheck: { allowHosts },
+      ...(localUsers && { localUsers }),
       versions: { "gt-sidecar": version },
       ...(tlsDir === undefined ? {} : { tlsDir }),
       ...(roleRules && { roleRules }),

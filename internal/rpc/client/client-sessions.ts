@@ -14,6 +14,8 @@ const MAX_DIALS = 3;
 export class ClientSessions {
   /** Scheme, host and port. */
   readonly authority: string;
+  /** Of an IPv6 address: Node leaves out its brackets. */
+  readonly #host: OutgoingHttpHeaders;
   readonly #times: ConnectionTimes;
   readonly #settings: ConnectionSettings | undefined;
   readonly #open = new Set<ServerConnection>();
@@ -24,7 +26,9 @@ export class ClientSessions {
   /** Default times: no PING while calls are open, 15 s for its answer, 15 minutes without a call. */
   constructor(url: string, times: Partial<ConnectionTimes> = {}, settings?: ConnectionSettings) {
     const defaults = { pingIntervalMs: Infinity, pingTimeoutMs: 15_000, idleConnectionTimeoutMs: 900_000 };
-    this.authority = new URL(url).origin;
+    const { origin, host, hostname } = new URL(url);
+    this.authority = origin;
+    this.#host = hostname.startsWith("[") ? { ":authority": host } : {};
     this.#times = { ...defaults, ...times };
     this.#settings = settings;
   }
@@ -48,7 +52,7 @@ export class ClientSessions {
       const connection = this.#current();
       if (!(await untilAborted(connection.ready(), signal))) continue;
       try {
-        const stream = connection.request({ ...headers, ":method": method, ":path": path }, options);
+        const stream = connection.request({ ...this.#host, ...headers, ":method": method, ":path": path }, options);
         keepWholeAnswers(stream);
         return stream;
       } catch (err) {

@@ -3,6 +3,7 @@ import { isIPv6, type Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { createContextKey } from "@connectrpc/connect";
 import { urisOf } from "../../base/uri-names.ts";
+import type { SocketEnds } from "./socket-owners.ts";
 
 /** Who calls, as far as the connection itself proves it. */
 export type Peer =
@@ -22,7 +23,8 @@ export type Peer =
     }
   /** At the other end of a unix socket; `address` is `unix`. */
   | { readonly type: "local"; readonly address: string }
-  | { readonly type: "unverified"; readonly address: string };
+  /** `ends`: of its connection, for `SocketOwners`; absent once it has disconnected. */
+  | { readonly type: "unverified"; readonly address: string; readonly ends?: SocketEnds };
 
 /** Where interceptors and handlers find the peer: `context.values.get(peerKey)`. */
 export const peerKey = createContextKey<Peer>(
@@ -41,7 +43,7 @@ export function peerOfSocket(
   if (isLocal) return { peer: { type: "local", address: "unix" } };
   const address = addressOf(socket);
   const certificate = "encrypted" in socket ? certificateOf(socket as TLSSocket) : undefined;
-  if (certificate === undefined) return { peer: { type: "unverified", address } };
+  if (certificate === undefined) return { peer: { type: "unverified", address, ...endsOf(socket) } };
   const { subjectAltName = "" } = certificate;
   const hasUris = subjectAltName.includes("URI:");
   const identities = hasUris ? urisOf(subjectAltName).filter(isWholeUri) : (identify?.(certificate) ?? []);
@@ -53,6 +55,12 @@ export function peerOfSocket(
 /** `host:port` of the other end; empty if it has disconnected. */
 export function addressOf({ remoteAddress: host, remotePort: port }: Socket): string {
   return host === undefined ? "" : `${isIPv6(host) ? `[${host}]` : host}:${port}`;
+}
+
+function endsOf({ localAddress, localPort, remoteAddress, remotePort }: Socket): { readonly ends?: SocketEnds } {
+  if (!localAddress || !localPort || !remoteAddress || !remotePort) return {};
+  const server = { host: localAddress, port: localPort };
+  return { ends: { server, client: { host: remoteAddress, port: remotePort } } };
 }
 
 function certificateOf(socket: TLSSocket): X509Certificate | undefined {

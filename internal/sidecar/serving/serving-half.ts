@@ -11,6 +11,7 @@ import { SidecarService } from "../../gen/gastown/v1/sidecar_pb.ts";
 import { TerminalService } from "../../gen/gastown/v1/terminal_pb.ts";
 import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
 import type { ListenAddress } from "../../rpc/port/listen.ts";
+import { SocketOwners } from "../../rpc/port/socket-owners.ts";
 import type { Routes } from "../../rpc/server/adapter.ts";
 import { type HealthState, healthRoutes } from "../../rpc/server/health.ts";
 import { createHealthServer } from "../../rpc/server/health-http.ts";
@@ -28,6 +29,7 @@ import { HalvesLinkClient } from "../halves/halves-link-client.ts";
 import type { SidecarOptions } from "../halves/options.ts";
 import { openStateFolder, type StateFolder } from "../halves/state-folder.ts";
 import { isOpenToAll, roleGate } from "./access.ts";
+import { localUsersGate } from "./local-users.ts";
 import { NEEDED_ROLES, type ServiceDeps, sidecarRoutes } from "./server.ts";
 import { SidecarMetrics } from "./sidecar-metrics.ts";
 import { StartupGate } from "./startup-gate.ts";
@@ -60,6 +62,11 @@ export interface ServeOptions {
   /** Over TLS: which CAs must have a current revocation list. Default: none. */
   readonly trust?: TlsFolderOptions["trust"];
   readonly hostCheck: HostCheck;
+  /**
+   * On loopback without TLS: users of this machine that are served beside our own and root, by uid. Default: any, for
+   * addresses that others guard.
+   */
+  readonly localUsers?: readonly number[];
   /** Of the programs of this half, by name. */
   readonly versions: Readonly<Record<string, string>>;
 }
@@ -166,7 +173,7 @@ export class ServingHalf implements Task {
       return this.#listen(
         serviceFor([], () => tlsInUse(undefined)),
         this.#options.listen.path === undefined
-          ? { hostCheck }
+          ? { hostCheck, gates: this.#localUsersGate() }
           : { hostCheck: { ...hostCheck, anyHost: true }, believes: ({ type }) => type === "local" },
       );
     const { sessionId, project } = sidecar.identity;
@@ -186,6 +193,13 @@ export class ServingHalf implements Task {
       });
     const deps = { clock, logger, health, registry: metrics.registry, newServer, ...(audit && { decisions: audit }) };
     return new TlsServing(deps, given);
+  }
+
+  #localUsersGate(): NonNullable<RpcServerOptions["gates"]> {
+    const { clock, logger } = this.#deps;
+    const { localUsers: allowed } = this.#options;
+    if (allowed === undefined) return [];
+    return [localUsersGate({ owners: new SocketOwners(clock), logger, uid: process.getuid?.() ?? 0, allowed })];
   }
 
   #service({ agent, profile }: AgentRun, trust: Pick<ServiceDeps, "roleRules" | "tlsInUse">): Routes {

@@ -105,7 +105,8 @@ export class Containers {
     const port = 10_000 + Math.floor(Math.random() * 5000) * 2;
     const startedAt = performance.now();
     const listen = [`GT_SIDECAR_LISTEN=127.0.0.1:${port}`, `GT_SIDECAR_HEALTH_LISTEN=127.0.0.1:${port + 1}`];
-    const env = listen.flatMap((one) => ["--env", one]);
+    const callers = `GT_ALLOW_LOCAL_USERS=${process.getuid?.() ?? "any"}`; // the container's user is another one
+    const env = [...listen, callers].flatMap((one) => ["--env", one]);
     const name = `gt-test-${randomUUID()}`;
     const pidFile = join(tmpdir(), `${name}.pid`);
     const named = ["--rm", "--name", name, "--network", "host", ...(this.#isTool ? ["--pidfile", pidFile] : [])];

@@ -1,0 +1,44 @@
+import { existsSync } from "node:fs";
+import { DomainError } from "../../internal/base/errors.ts";
+import { isLoopbackAddress } from "../../internal/base/loopback.ts";
+import { unixUser } from "../../internal/process/users/unix-user.ts";
+import type { ListenAddress } from "../../internal/rpc/port/listen.ts";
+
+const ANY = "any";
+const MAX_UID = 2 ** 32 - 2;
+
+/** Whether this machine tells which user connects to a port on loopback. */
+export function tellsUsers(): boolean {
+  return existsSync("/proc/net/tcp");
+}
+
+/**
+ * Reads `--allow-local-user`: whom beside its own user and root a plaintext port on loopback serves, by uid. Undefined:
+ * whoever connects, because of `any`, or because the listener is not such a port.
+ * @throws DomainError `invalid` for a user that does not exist, or where this machine does not tell who connects
+ */
+export function readLocalUsers(
+  given: readonly string[] | undefined,
+  listen: ListenAddress,
+  { tls, isTold = tellsUsers() }: { readonly tls: boolean; readonly isTold?: boolean },
+): readonly number[] | undefined {
+  const users = (given ?? []).flatMap((user) => (user === ANY ? [] : [uidOf(user)]));
+  const isLoopback = listen.host === "localhost" || isLoopbackAddress(listen.host);
+  if (tls || listen.path !== undefined || !isLoopback || given?.includes(ANY)) return undefined;
+  if (isTold) return users;
+  throw new DomainError("invalid", "this machine does not tell which user connects to a port on loopback", {
+    fields: { hint: "give --listen unix:PATH or --tls-dir; --allow-local-user any serves every user of the machine" },
+  });
+}
+
+function uidOf(user: string): number {
+  if (/^\d+$/.test(user) && Number(user) <= MAX_UID) return Number(user);
+  try {
+    if (/^[A-Za-z_]/.test(user)) return unixUser(user).uid;
+  } catch (err) {
+    if (!(err instanceof DomainError)) throw err;
+  }
+  throw new DomainError("invalid", `--allow-local-user: there is no user ${JSON.stringify(user.slice(0, 80))}`, {
+    fields: { hint: "it takes a user's name or uid, or any" },
+  });
+}
