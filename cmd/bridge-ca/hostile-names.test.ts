@@ -6,10 +6,10 @@ import { systemClock as clock } from "../../internal/base/clock.ts";
 import { Output } from "../../internal/cli/output.ts";
 import { systemFileOps as ops } from "../../internal/files/file-ops.ts";
 import { TestCa } from "../../test/support/bridge/certificates.ts";
-import type { CommandContext } from "./context.ts";
-import { inspect } from "./inspect.ts";
-import { revoke } from "./revoke.ts";
-import { verify } from "./verify.ts";
+import type { CommandContext } from "./ca/context.ts";
+import { inspect } from "./commands/run-inspect.ts";
+import { revoke } from "./commands/run-revoke.ts";
+import { verify } from "./commands/run-verify.ts";
 
 /** What a terminal or an editor may obey; the commands' own line feeds apart. */
 const OBEYED = /[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]/;
@@ -56,7 +56,7 @@ describe.each(HOSTILE)("a certificate whose names hold %s", (_, name) => {
 
   it("is inspected: one row for each fact, none forged, none missing", async () => {
     const { context, printed } = printing();
-    expect(await inspect(context, { type: "inspect", files: [paths.cert, paths.list] })).toBe(0);
+    expect(await inspect(context, { files: [paths.cert, paths.list] })).toBe(0);
     const rows = printed().split("\n");
     expect(rows.map((row) => row.trim().split(/\s/)[0])).toEqual([
       ...[paths.cert, "issuer", "valid", "names", "key", "serial", "SHA-256"],
@@ -70,7 +70,7 @@ describe.each(HOSTILE)("a certificate whose names hold %s", (_, name) => {
 
   it("is verified, and refused, in clean words", async () => {
     const { context, printed } = printing();
-    const command = { type: "verify", cert: paths.cert, lists: [], usage: undefined } as const;
+    const command = { cert: paths.cert, lists: [], usage: undefined } as const;
     expect(await verify(context, { ...command, bundle: paths.ca })).toBe(0);
     expect(printed()).not.toMatch(OBEYED);
     expect(printed().split("\n").length).toBe(4);
@@ -82,7 +82,7 @@ describe.each(HOSTILE)("a certificate whose names hold %s", (_, name) => {
   it("is revoked in clean words", async () => {
     const { context, printed } = printing();
     const { ca, caKey, cert } = paths;
-    expect(await revoke(context, { type: "revoke", cert, ca, caKey, reason: "unspecified" })).toBe(0);
+    expect(await revoke(context, { cert, ca, caKey, reason: "unspecified" })).toBe(0);
     expect(printed()).toMatch(/revoked: .*, serial [0-9A-F]+\n/);
     expect(printed()).not.toMatch(OBEYED);
   });

@@ -5,19 +5,11 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { systemClock as clock } from "../../internal/base/clock.ts";
 import { DomainError } from "../../internal/base/errors.ts";
-import { Output } from "../../internal/cli/output.ts";
+import { runProgram } from "../../internal/cli/command/run-program.ts";
 import { type FileOps, systemFileOps } from "../../internal/files/file-ops.ts";
 import { revocationListsOf } from "../../internal/pki/revocation-list.ts";
 import { TestCa } from "../../test/support/bridge/certificates.ts";
-import { bundle } from "./bundle.ts";
-import type { Command } from "./commands.ts";
-import { readConfig } from "./config.ts";
-import type { CommandContext } from "./context.ts";
-import { crl } from "./crl.ts";
-import { crossSign } from "./cross-sign.ts";
-import { issue } from "./issue.ts";
-import { jwtKeygen } from "./jwt-keygen.ts";
-import { renew } from "./renew.ts";
+import { bridgeCa } from "./program.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "gt-written-files-"));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
@@ -50,20 +42,16 @@ const SPKI = { type: "spki", format: "pem" } as const;
 
 /** `words` of a command line, in which `@` stands for the folder. */
 async function run(folder: string, words: string, ops: FileOps = systemFileOps): Promise<number> {
-  const command = readConfig(words.replaceAll("@", folder).split(" "), {});
-  const out = new Output({ write: () => {} }, {});
-  const { signal } = new AbortController();
-  return await byType({ out, err: out, stdin: process.stdin, stderr: process.stderr, clock, signal, ops }, command);
-}
-
-function byType(context: CommandContext, command: Command): Promise<number> {
-  if (command.type === "issue") return issue(context, command);
-  if (command.type === "cross-sign") return crossSign(context, command);
-  if (command.type === "bundle") return bundle(context, command);
-  if (command.type === "jwt-keygen") return jwtKeygen(context, command);
-  if (command.type === "crl") return crl(context, command);
-  if (command.type === "renew") return renew(context, command);
-  throw new Error(`no command of this test: ${command.type}`);
+  const main = {
+    argv: words.replaceAll("@", folder).split(" "),
+    env: {},
+    stdin: process.stdin,
+    stdout: { write: () => true } as unknown as NodeJS.WriteStream,
+    stderr: process.stderr,
+    signal: new AbortController().signal,
+    clock,
+  };
+  return await runProgram(bridgeCa(ops), main);
 }
 
 const SIGNER = "--ca @/ca.crt --ca-key @/ca.key";

@@ -1,7 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { expect, it } from "vitest";
 import { help as bridgeHelp } from "../../cmd/bridge/help.ts";
-import { overview } from "../../cmd/bridge-ca/help-texts.ts";
 import { CaSandbox } from "../support/bridge/bridge-ca.ts";
 import { freePort } from "../support/bridge/free-port.ts";
 
@@ -27,6 +26,7 @@ it("a new user gets from bridge-ca --help and bridge --help alone to the first a
   await mkdir(sandbox.path("ai-agent-bridge"));
   await mkdir(sandbox.path("prd-manager-control-plane"));
   await writeFile(sandbox.path("ai-agent-bridge/bridge.yaml"), yaml);
+  const overview = await sandbox.ok("bridge-ca --help");
   const flows = indented(overview.slice(overview.indexOf("The steps for"), overview.indexOf("Exit codes")));
   const isUp = `until curl -sk https://localhost:${port} || [ $? -ne 7 ]; do sleep 0.1; done`;
   const script = here(flows).replace(

@@ -1,25 +1,31 @@
 import type { KeyObject, X509Certificate } from "node:crypto";
 import { createPrivateKey, createPublicKey } from "node:crypto";
-import { DomainError } from "../../internal/base/errors.ts";
-import { quotedText, shownText } from "../../internal/base/quoted-text.ts";
-import { isEncryptedKey } from "../../internal/pki/ca-key.ts";
-import { factsOf } from "../../internal/pki/certificate-facts.ts";
-import { nameText } from "../../internal/pki/der/general-names.ts";
-import { usagesOf } from "../../internal/pki/judge-chain.ts";
-import { certificatesOf } from "../../internal/pki/pem.ts";
-import { revocationListsOf } from "../../internal/pki/revocation-list.ts";
-import { trustDomainOf } from "../../internal/pki/trust-domain.ts";
-import type { InspectCommand } from "./commands.ts";
-import type { CommandContext } from "./context.ts";
-import { readFile } from "./files/read-files.ts";
-import { dayText, endText, quotedName } from "./words.ts";
+import { DomainError } from "../../../internal/base/errors.ts";
+import { quotedText, shownText } from "../../../internal/base/quoted-text.ts";
+import { isEncryptedKey } from "../../../internal/pki/ca-key.ts";
+import { factsOf } from "../../../internal/pki/certificate-facts.ts";
+import { nameText } from "../../../internal/pki/der/general-names.ts";
+import { usagesOf } from "../../../internal/pki/judge-chain.ts";
+import { certificatesOf } from "../../../internal/pki/pem.ts";
+import { revocationListsOf } from "../../../internal/pki/revocation-list.ts";
+import { trustDomainOf } from "../../../internal/pki/trust-domain.ts";
+import type { CommandContext } from "../ca/context.ts";
+import { dayText, endText, quotedName } from "../ca/words.ts";
+import { readFile } from "../files/read-files.ts";
+
+export interface InspectOptions {
+  readonly files: readonly string[];
+}
 
 /**
  * Says what files hold: certificates, revocation lists, keys. Secrets are not shown. 2 when one holds nothing of that.
  */
-export async function inspect({ out, clock }: CommandContext, command: InspectCommand): Promise<number> {
+export async function inspect(
+  { out, clock }: Pick<CommandContext, "out" | "clock">,
+  options: InspectOptions,
+): Promise<number> {
   let code = 0;
-  for (const file of command.files) {
+  for (const file of options.files) {
     const { text, mode } = readFile(file);
     const parts = [...certificateParts(text, clock.now()), ...listParts(text, clock.now()), ...keyParts(text, mode)];
     if (parts.length === 0) {

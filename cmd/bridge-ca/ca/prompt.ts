@@ -1,4 +1,4 @@
-import { DomainError } from "../../internal/base/errors.ts";
+import { DomainError } from "../../../internal/base/errors.ts";
 import type { CommandContext } from "./context.ts";
 
 const ENTER = /[\r\n\x04]/;

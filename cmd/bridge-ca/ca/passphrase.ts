@@ -1,11 +1,17 @@
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
-import { DomainError } from "../../internal/base/errors.ts";
-import type { PassphraseSource } from "./commands.ts";
+import { DomainError } from "../../../internal/base/errors.ts";
+import { fileError } from "../files/file-errors.ts";
 import type { CommandContext } from "./context.ts";
-import { fileError } from "./files/file-errors.ts";
 import { ask } from "./prompt.ts";
 
 const MAX_BYTES = 4096;
+
+/** Where the passphrase of a CA's key comes from. Never the command line, which every user of the machine can read. */
+export type PassphraseSource =
+  | { readonly type: "file"; readonly path: string }
+  | { readonly type: "fd"; readonly fd: number }
+  | { readonly type: "environment"; readonly text: string }
+  | { readonly type: "prompt" };
 
 /**
  * The passphrase for a CA's key: the first line of a file or descriptor, the environment's, or what a person types.

@@ -1,16 +1,22 @@
-import { DomainError } from "../../internal/base/errors.ts";
-import { printable } from "../../internal/base/printable-text.ts";
-import { isIssuedBy } from "../../internal/pki/authority.ts";
-import { readState, statePlace, writeState } from "./ca-record.ts";
-import type { RevokeCommand } from "./commands.ts";
-import type { CommandContext } from "./context.ts";
-import { readCertificate, readCertificates, readFile } from "./files/read-files.ts";
-import { takeFolders } from "./files/write-files.ts";
-import { quotedName } from "./words.ts";
+import { DomainError } from "../../../internal/base/errors.ts";
+import { printable } from "../../../internal/base/printable-text.ts";
+import { isIssuedBy } from "../../../internal/pki/authority.ts";
+import type { RevocationReason } from "../../../internal/pki/sign-revocation-list.ts";
+import { readState, statePlace, writeState } from "../ca/ca-record.ts";
+import type { CommandContext } from "../ca/context.ts";
+import type { CaFiles } from "../ca/open-ca.ts";
+import { quotedName } from "../ca/words.ts";
+import { readCertificate, readCertificates, readFile } from "../files/read-files.ts";
+import { takeFolders } from "../files/write-files.ts";
+
+export interface RevokeOptions extends CaFiles {
+  readonly cert: string;
+  readonly reason: RevocationReason;
+}
 
 /** Adds a certificate to those that the CA's next revocation list names. */
-export async function revoke(context: CommandContext, command: RevokeCommand): Promise<number> {
-  const { cert, ca, caKey, reason } = command;
+export async function revoke(context: CommandContext, options: RevokeOptions): Promise<number> {
+  const { cert, ca, caKey, reason } = options;
   const { out, clock } = context;
   const [certificate] = readCertificates(cert);
   const authority = readCertificate(ca);

@@ -1,6 +1,6 @@
 import type { X509Certificate } from "node:crypto";
-import { quotedText } from "../../internal/base/quoted-text.ts";
-import { factsOf } from "../../internal/pki/certificate-facts.ts";
+import { quotedText } from "../../../internal/base/quoted-text.ts";
+import { factsOf } from "../../../internal/pki/certificate-facts.ts";
 
 const DAY_MS = 86_400_000;
 

@@ -1,26 +1,33 @@
 import type { X509Certificate } from "node:crypto";
-import { DomainError } from "../../internal/base/errors.ts";
-import { factsOf } from "../../internal/pki/certificate-facts.ts";
-import { nameText } from "../../internal/pki/der/general-names.ts";
-import { usagesOf } from "../../internal/pki/judge-chain.ts";
-import type { RevocationList } from "../../internal/pki/revocation-list.ts";
-import { verifyCertificate } from "../../internal/pki/verify-certificate.ts";
-import type { VerifyCommand } from "./commands.ts";
-import type { CommandContext } from "./context.ts";
-import { readCertificates, readLists } from "./files/read-files.ts";
-import { endText, quotedName } from "./words.ts";
+import { DomainError } from "../../../internal/base/errors.ts";
+import { factsOf } from "../../../internal/pki/certificate-facts.ts";
+import { nameText } from "../../../internal/pki/der/general-names.ts";
+import type { Usage } from "../../../internal/pki/judge-chain.ts";
+import { usagesOf } from "../../../internal/pki/judge-chain.ts";
+import type { RevocationList } from "../../../internal/pki/revocation-list.ts";
+import { verifyCertificate } from "../../../internal/pki/verify-certificate.ts";
+import type { CommandContext } from "../ca/context.ts";
+import { endText, quotedName } from "../ca/words.ts";
+import { readCertificates, readLists } from "../files/read-files.ts";
+
+export interface VerifyOptions {
+  readonly cert: string;
+  readonly bundle: string;
+  readonly lists: readonly string[];
+  readonly usage: Usage | undefined;
+}
 
 /** Says whether a certificate leads to a CA of a bundle, and if not, which link fails and why. */
-export async function verify({ out, clock }: CommandContext, command: VerifyCommand): Promise<number> {
+export async function verify({ out, clock }: CommandContext, options: VerifyOptions): Promise<number> {
   const now = clock.now();
-  const [leaf, ...others] = readCertificates(command.cert);
-  const bundle = readCertificates(command.bundle);
-  const lists = command.lists.flatMap((path) => currentLists(path, now));
-  const verdict = verifyCertificate(leaf, bundle, others, { usage: command.usage, now, lists });
+  const [leaf, ...others] = readCertificates(options.cert);
+  const bundle = readCertificates(options.bundle);
+  const lists = options.lists.flatMap((path) => currentLists(path, now));
+  const verdict = verifyCertificate(leaf, bundle, others, { usage: options.usage, now, lists });
   if (verdict.type === "bad") {
     throw new DomainError(
       "denied",
-      `${command.cert} is not trusted: ${quotedName(verdict.certificate)} ${verdict.why}`,
+      `${options.cert} is not trusted: ${quotedName(verdict.certificate)} ${verdict.why}`,
       {
         fields: { hint: `chain: ${verdict.chain.map(quotedName).join(" ← ")}` },
       },
@@ -30,12 +37,12 @@ export async function verify({ out, clock }: CommandContext, command: VerifyComm
   if (lists.length > 0 && issuer !== undefined && !lists.some((list) => list.isSignedBy(issuer))) {
     throw new DomainError(
       "denied",
-      `${command.cert} cannot be checked: no given list was issued by ${quotedName(issuer)}`,
+      `${options.cert} cannot be checked: no given list was issued by ${quotedName(issuer)}`,
     );
   }
   const uses = usagesOf(leaf).map((usage) => `${usage}s`);
   const purpose = uses.length === 0 ? "" : ` for ${uses.join(" and ")}`;
-  out.plain(`${command.cert}: good${purpose}, ${endText(leaf, now)}\n`);
+  out.plain(`${options.cert}: good${purpose}, ${endText(leaf, now)}\n`);
   for (const [link, certificate] of verdict.chain.entries()) out.plain(chainLine(certificate, link));
   return 0;
 }

@@ -1,8 +1,8 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import { DomainError } from "../../internal/base/errors.ts";
+import { DomainError } from "../../../internal/base/errors.ts";
 import { statePlace } from "./ca-record.ts";
-import type { CaFiles } from "./commands.ts";
+import type { CaFiles } from "./open-ca.ts";
 
 /**
  * Checks that what a command writes is none of the files that the CA works with: not even --force replaces those.

@@ -1,5 +1,5 @@
-import { parseDurationMs } from "../../internal/base/duration.ts";
-import { DomainError } from "../../internal/base/errors.ts";
+import { parseDurationMs } from "../../../internal/base/duration.ts";
+import { DomainError } from "../../../internal/base/errors.ts";
 
 const DAY_MS = 86_400_000;
 const MOST_DAYS = 36_500;

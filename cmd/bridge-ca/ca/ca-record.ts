@@ -7,11 +7,11 @@ import {
   parseState,
   pruned,
   stateText,
-} from "../../internal/pki/ca-state.ts";
+} from "../../../internal/pki/ca-state.ts";
+import { pathExists } from "../files/file-errors.ts";
+import { readFile } from "../files/read-files.ts";
+import { type Place, placeOf, privateFile, writeFiles } from "../files/write-files.ts";
 import type { CommandContext } from "./context.ts";
-import { pathExists } from "./files/file-errors.ts";
-import { readFile } from "./files/read-files.ts";
-import { type Place, placeOf, privateFile, writeFiles } from "./files/write-files.ts";
 
 /** What a CA remembers lies beside its key: `ca.key` has `ca.state.json`. */
 export function statePlace(caKey: string): Place {

@@ -1,35 +1,45 @@
 import { X509Certificate } from "node:crypto";
 import { join } from "node:path";
-import { DomainError } from "../../internal/base/errors.ts";
-import { printable } from "../../internal/base/printable-text.ts";
-import { newAuthority } from "../../internal/pki/authority.ts";
-import { encryptedKeyPem } from "../../internal/pki/ca-key.ts";
-import { NEW_CA_STATE, stateText } from "../../internal/pki/ca-state.ts";
-import { newKeyPair } from "../../internal/pki/key-pair.ts";
-import { isTrustDomain } from "../../internal/pki/trust-domain.ts";
-import type { InitCommand } from "./commands.ts";
-import type { CommandContext } from "./context.ts";
-import { checkAbsent } from "./files/check-absent.ts";
-import { privateFile, publicFile, takeFolders, writeFiles } from "./files/write-files.ts";
-import { readPassphrase } from "./passphrase.ts";
-import { endText } from "./words.ts";
+import { DomainError } from "../../../internal/base/errors.ts";
+import { printable } from "../../../internal/base/printable-text.ts";
+import { newAuthority } from "../../../internal/pki/authority.ts";
+import { encryptedKeyPem } from "../../../internal/pki/ca-key.ts";
+import { NEW_CA_STATE, stateText } from "../../../internal/pki/ca-state.ts";
+import type { KeyType } from "../../../internal/pki/key-pair.ts";
+import { newKeyPair } from "../../../internal/pki/key-pair.ts";
+import { isTrustDomain } from "../../../internal/pki/trust-domain.ts";
+import type { CommandContext } from "../ca/context.ts";
+import type { PassphraseSource } from "../ca/passphrase.ts";
+import { readPassphrase } from "../ca/passphrase.ts";
+import { endText } from "../ca/words.ts";
+import { checkAbsent } from "../files/check-absent.ts";
+import { privateFile, publicFile, takeFolders, writeFiles } from "../files/write-files.ts";
+
+export interface InitOptions {
+  readonly name: string;
+  readonly out: string;
+  readonly trustDomain: string | undefined;
+  readonly keyType: KeyType;
+  readonly days: number;
+  readonly passphrase: PassphraseSource;
+}
 
 const NAMES = { cert: "ca.crt", key: "ca.key", state: "ca.state.json" } as const;
 const MAX_NAME = 64;
 
 /** Makes a CA: its certificate, its key under a passphrase, and what it has to remember. */
-export async function init(context: CommandContext, command: InitCommand): Promise<number> {
-  const { name, out, keyType, days } = command;
+export async function init(context: CommandContext, options: InitOptions): Promise<number> {
+  const { name, out, keyType, days } = options;
   const { clock } = context;
   if ([...name].length > MAX_NAME || /[\x00-\x1f\x7f]/.test(name)) {
     throw new DomainError("invalid", `--name takes up to ${MAX_NAME} characters, without control characters`);
   }
   await checkAbsent(context, out, Object.values(NAMES), "no-force");
   const keyName = join(out, NAMES.key);
-  const passphrase = await readPassphrase(context, command.passphrase, { name: keyName, twice: true });
+  const passphrase = await readPassphrase(context, options.passphrase, { name: keyName, twice: true });
   const keys = await newKeyPair(keyType);
   const key = await encryptedKeyPem(keys.privateKey, passphrase);
-  const trustDomain = command.trustDomain ?? (isTrustDomain(name) ? name : undefined);
+  const trustDomain = options.trustDomain ?? (isTrustDomain(name) ? name : undefined);
   const pem = newAuthority(keys, { name, trustDomain, days, now: clock.now() });
   {
     await using _taken = await takeFolders(context, [out]);

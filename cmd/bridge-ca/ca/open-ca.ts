@@ -1,21 +1,28 @@
-import { DomainError } from "../../internal/base/errors.ts";
-import { checkSigner } from "../../internal/pki/authority.ts";
-import { isEncryptedKey, openKey } from "../../internal/pki/ca-key.ts";
-import type { Signer } from "../../internal/pki/certify.ts";
-import type { CaFiles, PassphraseSource } from "./commands.ts";
+import { DomainError } from "../../../internal/base/errors.ts";
+import { checkSigner } from "../../../internal/pki/authority.ts";
+import { isEncryptedKey, openKey } from "../../../internal/pki/ca-key.ts";
+import type { Signer } from "../../../internal/pki/certify.ts";
+import { readCertificate, readFile } from "../files/read-files.ts";
 import type { CommandContext } from "./context.ts";
-import { readCertificate, readFile } from "./files/read-files.ts";
-import { readPassphrase } from "./passphrase.ts";
+import { type PassphraseSource, readPassphrase } from "./passphrase.ts";
+
+/** The files of a CA. */
+export interface CaFiles {
+  readonly ca: string;
+  readonly caKey: string;
+}
+
+/** A CA that signs. */
+export interface CaWithKey extends CaFiles {
+  readonly passphrase: PassphraseSource;
+}
 
 /**
  * A CA that can sign: its certificate and its key, opened with the passphrase.
  * @throws DomainError `precondition` for a key that others can read; `unauthenticated` without the right passphrase;
  *   `denied` when the two do not belong together or are too weak
  */
-export async function openCa(
-  context: CommandContext,
-  { ca, caKey, passphrase }: CaFiles & { readonly passphrase: PassphraseSource },
-): Promise<Signer> {
+export async function openCa(context: CommandContext, { ca, caKey, passphrase }: CaWithKey): Promise<Signer> {
   const certificate = readCertificate(ca);
   const { text, mode } = readFile(caKey);
   if ((mode & 0o077) !== 0) {
