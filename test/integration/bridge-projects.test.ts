@@ -161,7 +161,17 @@ describe("a start", () => {
     ["a mode that the provider lacks", { agentOpts: { mode: "terminal" } }, "FailedPrecondition"],
   ])("with %s is refused", async (_, more, code) => {
     const before = room.provider.agents.length;
-    expect(await codeOf(start(room.prd, "refused", more))).toBe(code);
+    const audited = room.audited().length;
+    const { code: answered, rawMessage } = await errorOf(start(room.prd, "refused", more));
+    expect(Code[answered]).toBe(code);
+    if (answered !== Code.InvalidArgument || "provider" in more || "agentOpts" in more) {
+      const decisions = room
+        .audited()
+        .slice(audited)
+        .filter(({ event }) => event === "policy");
+      const refused = { outcome: "refused", session: "refused", reason: rawMessage };
+      expect(decisions).toEqual([expect.objectContaining(refused)]);
+    }
     expect(room.provider.agents).toHaveLength(before);
     expect(await codeOf(mine.getSession({ sessionId: "refused" }))).toBe("NotFound");
   });
@@ -258,7 +268,7 @@ describe("limits", () => {
     for (const { name } of [own.prd, own.ndara]) expect(own.sessions.list(name).length).toBeLessThanOrEqual(5);
   });
 
-  it("of rates say how long to wait, for each caller and session by themselves", async () => {
+  it("of rates say how long to wait, for each issuer and session, whatever subjects its tokens name", async () => {
     await using own = await startBridgeRoom({ limits: { startsPerMinute: 2, inputsPerMinute: 3 } });
     const begin = (sessionId: string, subject = "app") =>
       own
@@ -270,13 +280,18 @@ describe("limits", () => {
     expect(Code[err.code]).toBe("ResourceExhausted");
     expect(Number(err.findDetails(ErrorInfoSchema)[0]?.metadata["retry_after_ms"])).toBeGreaterThan(0);
     expect(err.findDetails(RetryInfoSchema)).toHaveLength(1);
-    await begin("c", "another");
+    expect(await codeOf(begin("c", "another"))).toBe("ResourceExhausted");
+    await own
+      .client(own.ndara)
+      .startSession({ projectId: own.ndara.name, sessionId: "c", repoPath: own.repo, provider: "scripted" });
     const send = (sessionId: string, subject = "app") =>
       own.client(own.prd, { subject }).sendInput({ sessionId, text: "x" });
     for (let i = 0; i < 3; i++) await send("a");
     expect(await codeOf(send("a"))).toBe("ResourceExhausted");
-    await send("b");
-    await send("a", "another");
+    expect(await codeOf(send("a", "another"))).toBe("ResourceExhausted");
+    await send("b", "another");
+    const refused = own.audited().filter((line) => line["event"] === "policy" && line["outcome"] === "refused");
+    expect(refused.map(({ code }) => code)).toEqual(Array(4).fill("exhausted"));
   });
 });
 

@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { request } from "node:http";
+import { connect } from "node:net";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { TestCa } from "../../../test/support/bridge/certificates.ts";
 import { RevocationList } from "../../pki/revocation-list.ts";
@@ -47,6 +49,14 @@ it("gives all lists, and nothing else of the file that they are in", async () =>
   const text = String((await ask("/bridge.crl.pem")).body);
   expect(text.match(/BEGIN X509 CRL/g)).toHaveLength(2);
   expect(text).not.toContain("PRIVATE");
+});
+
+it("answers while callers hold all its connections with requests that they do not finish", async () => {
+  const held = Array.from({ length: 300 }, () => connect(port, "127.0.0.1").on("error", () => {}));
+  for (const socket of held) socket.write("GET /bridge.crl HTTP/1.1\r\n");
+  await Promise.all(held.map((socket) => once(socket, "connect")));
+  for (let i = 0; i < 5; i++) expect((await ask("/bridge.crl")).status).toBe(200);
+  for (const socket of held) socket.destroy();
 });
 
 it("gives nothing else", async () => {

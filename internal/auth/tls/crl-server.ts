@@ -5,6 +5,7 @@ import { aborted } from "../../base/abort.ts";
 import { DomainError, errorText } from "../../base/errors.ts";
 import type { Task } from "../../base/task-group.ts";
 import { revocationListsOf } from "../../pki/revocation-list.ts";
+import { ConnectionShares } from "./connection-shares.ts";
 
 export interface CrlServerOptions {
   readonly host: string;
@@ -16,9 +17,12 @@ export interface CrlServerOptions {
   readonly lists: () => string | undefined;
 }
 
-/** How long a caller may take: a list is small and requested rarely. */
+/** A list is small and requested rarely: one more, and the oldest goes of the address that has most. */
 const MAX_CONNECTIONS = 256;
+/** How long a caller may take. */
 const TIMEOUT_MS = 10_000;
+/** How often that is looked at. */
+const LOOK_EVERY_MS = 1000;
 
 /**
  * Serves revocation lists over plain HTTP, as their readers ask for them (RFC 5280 §4.2.1.13): they are signed, public
@@ -44,10 +48,12 @@ export class CrlServer implements Task {
       headersTimeout: TIMEOUT_MS,
       requestTimeout: TIMEOUT_MS,
       keepAliveTimeout: 5000,
+      connectionsCheckingInterval: LOOK_EVERY_MS,
       maxHeaderSize: 8192,
     };
     const server = createServer(limits, (req, res) => this.#answer(req, res));
-    server.maxConnections = MAX_CONNECTIONS;
+    const open = new ConnectionShares(MAX_CONNECTIONS);
+    server.on("connection", (socket) => open.add(socket));
     try {
       this.#listening.resolve(await this.#listen(server));
     } catch (err) {

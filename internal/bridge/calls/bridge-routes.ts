@@ -24,9 +24,9 @@ export interface BridgeServiceDeps {
 }
 
 export interface BridgeLimits {
-  /** Of one caller. */
+  /** Of one issuer in one project, whatever subjects its tokens name: the issuer chooses those. */
   readonly startsPerMinute: number;
-  /** Of one caller, to one session: SendInput, Nudge, SendKeys and Respond together. */
+  /** The same, to one session: SendInput, Nudge, SendKeys and Respond together. */
   readonly inputsPerMinute: number;
   /** Of a text, UTF-8. */
   readonly maxInputBytes: number;
@@ -42,7 +42,7 @@ export function bridgeRoutes(deps: BridgeServiceDeps, limits: BridgeLimits): Rou
   const starts = new RateLimiter({ clock }, { what: "starts", perMinute: startsPerMinute });
   const inputs = new RateLimiter({ clock }, { what: "inputs", perMinute: inputsPerMinute });
   const countInput = (context: HandlerContext, { project, id }: SessionKey) =>
-    inputs.take(project, access.caller(context).identity, id);
+    inputs.take(project, access.issuer(context), id);
   return (router) => {
     const service = {
       ...sessionCalls({ backend, access, isServing, starts, countInput, maxInputBytes, receipts }),

@@ -1,7 +1,7 @@
 import type { HandlerContext } from "@connectrpc/connect";
 import type { AuditLog } from "../../auth/audit-log.ts";
 import { attachRefusal, projectRefusal, sessionRefusal } from "../../auth/bridge-policy.ts";
-import { DomainError } from "../../base/errors.ts";
+import { DomainError, type ErrorKind } from "../../base/errors.ts";
 import { correlationKey } from "../../rpc/server/call-facts.ts";
 import { spanKey } from "../../rpc/server/trace-calls.ts";
 import type { Caller, SessionBackend, SessionKey } from "../session-backend.ts";
@@ -24,23 +24,50 @@ export class CallAccess {
     return { identity: callerIdentity(claims), role: claims.role, ...(trace && { trace }) };
   }
 
+  /** Whose key has signed the caller's token. */
+  issuer(context: HandlerContext): string {
+    return claimsOf(context).issuer;
+  }
+
   /** The project of the call. @throws DomainError `denied` when the request names another; empty: it names none */
-  project(context: HandlerContext, named: string, session?: string): string {
+  project(context: HandlerContext, named: string): string {
     const claims = claimsOf(context);
     const refusal = named === "" ? undefined : projectRefusal(claims, named);
-    this.#audit.policy(context, { project: named || claims.project, ...(session && { session }) }, refusal);
+    this.#audit.policy(context, { project: named || claims.project }, refusal);
     if (refusal) throw numbered(context, refusal);
     return claims.project;
   }
 
-  /** @throws DomainError `invalid` without an id, `not-found` for a session that the caller's project does not have */
-  session(context: HandlerContext, id: string): SessionKey {
+  /**
+   * As `project`, for a call that decides more once it is under way, about a session that need not exist: what `decide`
+   * throws is the one decision that is audited.
+   */
+  async deciding<T>(context: HandlerContext, named: string, session: string, decide: () => Promise<T>): Promise<T> {
+    const about = { project: named, ...(session && { session }) };
+    const foreign = projectRefusal(claimsOf(context), named);
+    try {
+      if (foreign) throw foreign;
+      const done = await decide();
+      this.#audit.policy(context, about, undefined);
+      return done;
+    } catch (err) {
+      if (!(err instanceof DomainError)) throw err;
+      this.#audit.policy(context, about, REFUSALS.has(err.kind) ? err : undefined);
+      throw err.kind === "denied" ? numbered(context, err) : err;
+    }
+  }
+
+  /**
+   * @param admit what else must hold of the call; its refusal is the one decision that is audited
+   * @throws DomainError `invalid` without an id, `not-found` for a session that the caller's project does not have
+   */
+  session(context: HandlerContext, id: string, admit?: (key: SessionKey) => void): SessionKey {
     const claims = claimsOf(context);
     if (id === "") throw new DomainError("invalid", "a session_id is required");
     const key = { project: claims.project, id };
     context.values.get(spanKey)?.set({ "gastown.session": id.slice(0, 128), "gastown.project": claims.project });
     const session = this.#sessions.get(key);
-    const refusal = sessionRefusal(claims, id, session);
+    const refusal = sessionRefusal(claims, id, session) ?? refusalOf(() => admit?.(key));
     this.#audit.policy(context, { session: id, ...(session && { project: session.project }) }, refusal);
     if (refusal) throw refusal;
     return key;
@@ -51,6 +78,21 @@ export class CallAccess {
     const refusal = attachRefusal(claimsOf(context), readOnly);
     this.#audit.policy(context, { project, session: id }, refusal);
     if (refusal) throw numbered(context, refusal);
+  }
+}
+
+/** Failures that are decisions about a caller; others say that something did not work. */
+const REFUSALS: ReadonlySet<ErrorKind> = new Set([
+  ...(["denied", "exhausted", "invalid", "precondition", "already-exists"] as const),
+]);
+
+function refusalOf(check: () => void): DomainError | undefined {
+  try {
+    check();
+    return undefined;
+  } catch (err) {
+    if (err instanceof DomainError) return err;
+    throw err;
   }
 }
 

@@ -69,12 +69,11 @@ export function passThrough(deps: PassThroughDeps) {
     context: HandlerContext,
     check: (request: MessageShape<I>) => void = () => {},
   ): Promise<MessageShape<O>> {
-    const key = access.session(context, sessionId);
-    const terminal = backend.terminal(key);
-    const given = needed(request);
-    check(given);
-    countInput(context, key);
-    return terminal.unary(method, given, access.caller(context), context.signal);
+    const key = access.session(context, sessionId, (found) => {
+      check(needed(request));
+      countInput(context, found);
+    });
+    return backend.terminal(key).unary(method, needed(request), access.caller(context), context.signal);
   }
   return {
     peek: (request: PeekRequest, context: HandlerContext) =>

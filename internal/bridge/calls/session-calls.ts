@@ -25,7 +25,7 @@ export interface SessionCallsDeps {
   readonly backend: SessionBackend;
   readonly access: CallAccess;
   readonly isServing: () => boolean;
-  /** By project and caller. */
+  /** By project and issuer. */
   readonly starts: RateLimiter;
   /** Counts an input to a session. @throws DomainError `exhausted` */
   readonly countInput: (context: HandlerContext, key: SessionKey) => void;
@@ -39,10 +39,11 @@ export function sessionCalls(deps: SessionCallsDeps) {
   return {
     async startSession(request: StartSessionRequest, context: HandlerContext) {
       const wanted = startRequestOf(request);
-      access.project(context, wanted.project, wanted.id);
-      const caller = access.caller(context);
-      starts.take(wanted.project, caller.identity);
-      const { id, status, createdAt } = await backend.start(wanted, caller, context.signal);
+      const start = () => {
+        starts.take(wanted.project, access.issuer(context));
+        return backend.start(wanted, access.caller(context), context.signal);
+      };
+      const { id, status, createdAt } = await access.deciding(context, wanted.project, wanted.id, async () => start());
       return { sessionId: id, status: STATUSES[status], createdAt: timestampFromMs(createdAt) };
     },
     async stopSession({ sessionId, force }: StopSessionRequest, context: HandlerContext) {
@@ -66,11 +67,13 @@ export function sessionCalls(deps: SessionCallsDeps) {
       return { sessions: sessions.map(sessionMessage), nextPageToken: nextToken };
     },
     async sendInput(request: SendInputRequest, context: HandlerContext) {
-      const key = access.session(context, request.sessionId);
-      const given = inputRequestOf(request, maxInputBytes);
-      countInput(context, key);
+      const given = () => inputRequestOf(request, maxInputBytes);
+      const key = access.session(context, request.sessionId, (found) => {
+        given();
+        countInput(context, found);
+      });
       const caller = access.caller(context);
-      const input = { ...given, idempotencyKey: given.idempotencyKey || randomUUID() };
+      const input = { ...given(), idempotencyKey: request.idempotencyKey || randomUUID() };
       const send = () => backend.sendInput(key, input, caller, context.signal);
       const answerOf = ({ outcome }: InputResult) => ({ requestId: input.idempotencyKey, outcome });
       const { outcome, seq, error } = await receipts.around(caller.trace, key, send, answerOf);

@@ -20,6 +20,8 @@ export interface AckedPosition {
 export interface AgentListener {
   /** It printed, changed its state or was given something. */
   active(): void;
+  /** Someone follows it live, or works in its terminal, until this is disposed of. */
+  attended(): Disposable;
   /** What an overview shows of it changed. */
   changed(receipt?: NudgeReceipt): void;
 }
@@ -35,6 +37,8 @@ export interface AgentSession {
   /** Address of the agent; empty: it has none. */
   readonly agent: string;
   readonly restarts: number;
+  /** It works, however quietly, or waits for a person or a limit: it is not idle. */
+  readonly isOccupied: boolean;
   /** Undefined: its terminal tells it, or it has said nothing yet. */
   readonly activity?: AgentActivity | undefined;
   /** Resolves when it takes messages; nothing is left running when it rejects. */

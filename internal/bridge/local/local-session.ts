@@ -27,7 +27,7 @@ export interface LocalSessionDeps {
 }
 
 export interface LocalSessionOptions {
-  /** Infinite: never. */
+  /** How long its agent may be idle while no one sends, follows it live or is attached. Infinite: any time. */
   readonly idleTimeoutMs: number;
   readonly stopGraceMs: number;
 }
@@ -48,8 +48,10 @@ export class LocalSession {
   /** Aborted at the end. */
   readonly #over = new AbortController();
   #state: SessionState = { type: "starting" };
-  /** Monotonic, ms: the last input or output. */
+  /** Monotonic, ms: the last input or output, or the end of a turn or of someone's attention. */
   #activeAt: number;
+  /** Those who follow it live or work in its terminal. */
+  #attending = 0;
 
   constructor(deps: LocalSessionDeps, request: StartRequest, createdAt: number, options: LocalSessionOptions) {
     this.request = request;
@@ -57,7 +59,11 @@ export class LocalSession {
     this.#deps = deps;
     this.#options = options;
     this.#activeAt = deps.clock.monotonicMs();
-    this.#agent = deps.makeAgent({ active: () => this.#active(), changed: (receipt) => deps.changed(receipt) });
+    this.#agent = deps.makeAgent({
+      active: () => this.#active(),
+      attended: () => this.#attend(),
+      changed: (receipt) => deps.changed(receipt),
+    });
   }
 
   get state(): SessionState {
@@ -126,7 +132,12 @@ export class LocalSession {
   async events(request: EventsRequest, caller: Caller, signal: AbortSignal): Promise<EventFeed> {
     const wanted = { ...request, owner: caller.identity };
     if (!this.hasEnded) await this.#agent.recallPosition(wanted, caller, signal);
-    return this.#agent.log.open(wanted);
+    const feed = this.#agent.log.open(wanted);
+    const pipe: EventFeed["pipe"] = async (target, stop) => {
+      using _attending = this.#attend();
+      await feed.pipe(target, stop);
+    };
+    return { pipe };
   }
 
   /** @throws DomainError as `SessionLog.acknowledge` */
@@ -178,10 +189,22 @@ export class LocalSession {
   async #watchIdle(): Promise<void> {
     const { clock } = this.#deps;
     while (!this.#over.signal.aborted) {
+      if (this.#attending > 0 || this.#agent.isOccupied) this.#active();
       const left = this.#activeAt + this.#options.idleTimeoutMs - clock.monotonicMs();
       if (left <= 0) return this.stop("IdleTimeout", false);
       await clock.sleep(Math.min(left, MAX_SLEEP_MS), this.#over.signal).catch(() => {});
     }
+  }
+
+  #attend(): Disposable {
+    this.#attending++;
+    this.#active();
+    return {
+      [Symbol.dispose]: () => {
+        this.#attending--;
+        this.#active();
+      },
+    };
   }
 
   async #stopAgent(force: boolean): Promise<void> {

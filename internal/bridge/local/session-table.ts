@@ -9,29 +9,37 @@ export interface TableLimits {
   readonly maxGlobal: number;
 }
 
-/** Sessions that have ended, of all projects, and what their events take: beyond that the oldest are let go early. */
+/**
+ * Sessions that have ended, of all projects, and what their events take. Beyond that, projects that keep most let go of
+ * their oldest early: one that ends many never takes another's place.
+ */
 const MAX_ENDED = 1000;
 const MAX_ENDED_BYTES = 256 * 1024 * 1024;
 
+/** What the table asks of a session. */
+type Kept = Pick<LocalSession, "request" | "createdAt" | "hasEnded" | "state"> & {
+  readonly log: Pick<LocalSession["log"], "bytes">;
+};
+
 /** The sessions that are kept, by project and id. */
-export class SessionTable {
-  readonly #projects = new Map<string, Map<string, LocalSession>>();
+export class SessionTable<S extends Kept = LocalSession> {
+  readonly #projects = new Map<string, Map<string, S>>();
   readonly #limits: TableLimits;
 
   constructor(limits: TableLimits) {
     this.#limits = limits;
   }
 
-  get({ project, id }: SessionKey): LocalSession | undefined {
+  get({ project, id }: SessionKey): S | undefined {
     return this.#projects.get(project)?.get(id);
   }
 
   /** The oldest first. */
-  of(project: string): readonly LocalSession[] {
+  of(project: string): readonly S[] {
     return [...(this.#projects.get(project)?.values() ?? [])].toSorted(byStart);
   }
 
-  all(): readonly LocalSession[] {
+  all(): readonly S[] {
     return [...this.#projects.values()].flatMap((sessions) => [...sessions.values()]);
   }
 
@@ -44,14 +52,14 @@ export class SessionTable {
     if (all >= maxGlobal) throw tooMany(`there are ${all} sessions`, maxGlobal);
   }
 
-  add(session: LocalSession): void {
+  add(session: S): void {
     const { project, id } = session.request;
-    const sessions = this.#projects.get(project) ?? new Map<string, LocalSession>();
+    const sessions = this.#projects.get(project) ?? new Map<string, S>();
     this.#projects.set(project, sessions.set(id, session));
   }
 
   /** True: it was there. */
-  remove(session: LocalSession): boolean {
+  remove(session: S): boolean {
     const { project, id } = session.request;
     const sessions = this.#projects.get(project);
     if (sessions?.get(id) !== session) return false;
@@ -60,28 +68,42 @@ export class SessionTable {
     return true;
   }
 
-  /** Those that have ended and are to go although their retention continues, the oldest first. */
-  overflow(): readonly LocalSession[] {
-    const ended = this.all()
-      .filter((session) => session.hasEnded)
-      .toSorted((a, b) => endOf(b) - endOf(a));
-    let bytes = 0;
-    return ended.filter((session, i) => {
-      bytes += session.log.bytes;
-      return i >= MAX_ENDED || bytes > MAX_ENDED_BYTES;
+  /** Those that have ended and are to go although their retention continues. */
+  overflow(): readonly S[] {
+    const projects = [...this.#projects.values()].map((sessions) => {
+      const ended = [...sessions.values()].filter((session) => session.hasEnded);
+      return ended.toSorted((a, b) => endOf(a) - endOf(b)).map((session) => ({ session, bytes: session.log.bytes }));
     });
+    return [...beyond(projects, MAX_ENDED, () => 1), ...beyond(projects, MAX_ENDED_BYTES, ({ bytes }) => bytes)].map(
+      ({ session }) => session,
+    );
   }
 }
 
-function isLive(session: LocalSession): boolean {
+/** Takes the oldest out of the list that weighs most until all lists together weigh no more than `most`. */
+function beyond<T>(lists: readonly T[][], most: number, weightOf: (item: T) => number): readonly T[] {
+  const weighed = lists.map((items) => ({ items, weight: items.reduce((sum, item) => sum + weightOf(item), 0) }));
+  const taken: T[] = [];
+  for (let all = weighed.reduce((sum, { weight }) => sum + weight, 0); all > most; ) {
+    const heaviest = weighed.reduce((a, b) => (b.weight > a.weight ? b : a));
+    const oldest = heaviest.items.shift();
+    if (oldest === undefined) break;
+    taken.push(oldest);
+    heaviest.weight -= weightOf(oldest);
+    all -= weightOf(oldest);
+  }
+  return taken;
+}
+
+function isLive(session: Kept): boolean {
   return !session.hasEnded;
 }
 
-function byStart(a: LocalSession, b: LocalSession): number {
+function byStart(a: Kept, b: Kept): number {
   return byAge({ createdAt: a.createdAt, id: a.request.id }, { createdAt: b.createdAt, id: b.request.id });
 }
 
-function endOf({ state }: LocalSession): number {
+function endOf({ state }: Kept): number {
   return "at" in state ? state.at : 0;
 }
 

@@ -27,6 +27,11 @@ const TURN_CHARS = 64 * 1024;
 /** A stopped agent has reported its end after this time. */
 const LAST_WORDS_MS = 2000;
 
+/** States in which it is not idle. Of an uncertain one only its output and its input say so. */
+const OCCUPIED: ReadonlySet<AgentStateName | undefined> = new Set<AgentStateName>([
+  ...(["starting", "busy", "dialog", "parked", "stopping", "stalled"] as const),
+]);
+
 /** An agent that is talked to in its own protocol, over its standard streams. */
 export class StdioSession implements AgentSession {
   readonly log: EncodedEvents;
@@ -59,6 +64,10 @@ export class StdioSession implements AgentSession {
 
   get activity(): AgentActivity | undefined {
     return this.#activity;
+  }
+
+  get isOccupied(): boolean {
+    return this.#activity?.dialog !== undefined || OCCUPIED.has(this.#activity?.state);
   }
 
   async start(signal: AbortSignal): Promise<void> {

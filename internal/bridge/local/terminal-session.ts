@@ -13,7 +13,7 @@ import type { Clock } from "../../base/clock.ts";
 import type { DomainError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import { SignalBus } from "../../base/signal-bus.ts";
-import { EventType } from "../../gen/gastown/v1/common_pb.ts";
+import { AgentState, EventType } from "../../gen/gastown/v1/common_pb.ts";
 import {
   SidecarAckEventsRequestSchema,
   type SidecarAttachInput,
@@ -72,6 +72,12 @@ const WATCHERS: Caller = { identity: "bridge", role: "read" };
 const INPUTS: ReadonlySet<unknown> = new Set([nudge, sendKeys, respond]);
 const SCREENS: ReadonlySet<WatchMode> = new Set([WatchMode.UNSPECIFIED, WatchMode.SCREEN]);
 
+/** States in which it is not idle, whether it prints or not. Of an uncertain one only its output and input say so. */
+const OCCUPIED: ReadonlySet<AgentState> = new Set([
+  ...[AgentState.STARTING, AgentState.BUSY, AgentState.DIALOG, AgentState.PARKED, AgentState.STOPPING],
+  AgentState.STALLED,
+]);
+
 /** An agent in its own terminal, behind a sidecar. */
 export class TerminalSession implements AgentSession {
   readonly hasTerminal = true;
@@ -85,6 +91,8 @@ export class TerminalSession implements AgentSession {
   #terminal: SessionTerminal | undefined;
   #mirroring: Promise<void> | undefined;
   #starts = 0;
+  #state: AgentState = AgentState.UNSPECIFIED;
+  #hasDialog = false;
   readonly #receipts = new RecordedReceipts();
   #finalSnapshot: FinalSnapshot | undefined;
 
@@ -101,6 +109,10 @@ export class TerminalSession implements AgentSession {
   terminalAtEnd(why: () => DomainError): SessionTerminal {
     const { session } = this.#deps;
     return snapshotTerminal({ look: this.#finalSnapshot, receipts: this.#receipts, session }, why);
+  }
+
+  get isOccupied(): boolean {
+    return this.#hasDialog || OCCUPIED.has(this.#state);
   }
 
   get agent(): string {
@@ -182,8 +194,12 @@ export class TerminalSession implements AgentSession {
         listener.changed(event.receipt && eventReceipt(event.receipt));
         break;
       case EventType.PHASE_CHANGED:
+        this.#state = event.state;
+        listener.changed();
+        break;
       case EventType.DIALOG_OPENED:
       case EventType.DIALOG_CLOSED:
+        this.#hasDialog = event.type === EventType.DIALOG_OPENED;
         listener.changed();
         break;
       default:
@@ -259,7 +275,7 @@ export class TerminalSession implements AgentSession {
 /**
  * The same terminal; what is typed by way of it keeps the session from being idle, and those who only look share calls.
  */
-function withActivity(terminal: SessionTerminal, { active }: AgentListener): SessionTerminal {
+function withActivity(terminal: SessionTerminal, { active, attended }: AgentListener): SessionTerminal {
   const screens = new SharedScreens((request, signal) => terminal.stream(watchOutput, request, WATCHERS, signal));
   const statuses = new SharedCall((signal) =>
     terminal.unary(status, create(SidecarStatusRequestSchema), WATCHERS, signal),
@@ -269,6 +285,10 @@ function withActivity(terminal: SessionTerminal, { active }: AgentListener): Ses
       active();
       yield input;
     }
+  }
+  async function* whileAttended<T>(messages: AsyncIterable<T>): AsyncGenerator<T, void, undefined> {
+    using _attending = attended();
+    yield* messages;
   }
   return {
     async unary<I extends DescMessage, O extends DescMessage>(
@@ -288,10 +308,10 @@ function withActivity(terminal: SessionTerminal, { active }: AgentListener): Ses
       signal: AbortSignal,
     ): AsyncIterable<EncodedMessage> {
       const isScreen = (method as unknown) === watchOutput && isMessage(request, SidecarWatchRequestSchema);
-      if (isScreen && SCREENS.has(request.mode)) return screens.watch(request, signal);
-      return terminal.stream(method, request, caller, signal);
+      if (isScreen && SCREENS.has(request.mode)) return whileAttended(screens.watch(request, signal));
+      return whileAttended(terminal.stream(method, request, caller, signal));
     },
     attach: (inputs, caller, signal): AsyncIterable<SidecarAttachOutput> =>
-      terminal.attach(counted(inputs), caller, signal),
+      whileAttended(terminal.attach(counted(inputs), caller, signal)),
   };
 }

@@ -1,0 +1,40 @@
+import type { Socket } from "node:net";
+
+/**
+ * Connections to a port that asks its callers for nothing, at most `max` at a time. One more takes the place of the
+ * oldest of the address that has most: callers at one address cannot shut the port for those at another.
+ */
+export class ConnectionShares {
+  readonly #max: number;
+  /** By address, the oldest first. */
+  readonly #open = new Map<string, Set<Socket>>();
+  #count = 0;
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  add(socket: Socket): void {
+    if (this.#count >= this.#max) this.#makeRoom();
+    const address = socket.remoteAddress ?? "";
+    const own = this.#open.get(address) ?? new Set();
+    this.#open.set(address, own.add(socket));
+    this.#count++;
+    socket.once("close", () => this.#remove(address, socket));
+  }
+
+  #makeRoom(): void {
+    const [address, most] = [...this.#open].reduce((a, b) => (b[1].size > a[1].size ? b : a));
+    const [oldest] = most;
+    if (oldest === undefined) return;
+    this.#remove(address, oldest);
+    oldest.destroy();
+  }
+
+  #remove(address: string, socket: Socket): void {
+    const own = this.#open.get(address);
+    if (own?.delete(socket) !== true) return;
+    this.#count--;
+    if (own.size === 0) this.#open.delete(address);
+  }
+}

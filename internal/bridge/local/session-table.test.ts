@@ -1,0 +1,30 @@
+import { expect, it } from "vitest";
+import { SessionTable } from "./session-table.ts";
+
+const ended = (project: string, id: string, at: number, bytes = 0) => ({
+  request: { project, id, provider: "demo", repoPath: "/", agentOpts: {} },
+  ...{ createdAt: 0, hasEnded: true, log: { bytes } },
+  state: { type: "stopped", at, why: "AgentExited" } as const,
+});
+
+function gone(sessions: readonly ReturnType<typeof ended>[]): readonly string[] {
+  const table = new SessionTable<ReturnType<typeof ended>>({ maxPerProject: 5, maxGlobal: 20 });
+  for (const session of sessions) table.add(session);
+  return table.overflow().map(({ request: { project, id } }) => `${project}/${id}`);
+}
+
+const MIB = 1024 * 1024;
+
+it("lets the oldest go of the project that keeps most, by number, whatever came first", () => {
+  const loud = Array.from({ length: 1001 }, (_, i) => ended("loud", `s${i}`, i + 1));
+  expect(gone([ended("quiet", "first", 0), ...loud])).toEqual(["loud/s0", "loud/s1"]);
+});
+
+it("lets the oldest go of the project that keeps most, by bytes", () => {
+  const loud = Array.from({ length: 17 }, (_, i) => ended("loud", `s${i}`, i + 1, 16 * MIB));
+  expect(gone([ended("quiet", "first", 0, 16 * MIB), ...loud])).toEqual(["loud/s0", "loud/s1"]);
+});
+
+it("lets none go as long as all have room", () => {
+  expect(gone([ended("a", "1", 1, 128 * MIB), ended("b", "1", 2, 128 * MIB)])).toEqual([]);
+});
