@@ -30,6 +30,7 @@ const SPLIT: Readonly<Record<string, readonly string[]>> = {
     ...["internal/cli/command/run-program.ts", "cmd/gt/peek/peek.ts", "cmd/gt/peek/run-peek.ts"],
   ],
   "gt-sidecar": [],
+  desk: [],
 };
 
 /**

@@ -67,6 +67,18 @@ export const rooms = {
     ...["session", "wire"],
     ...["auth/*", "pki", "rpc/*", "gen"],
   ],
+  "desk/engine": [],
+  "desk/tools": ["files", "bridge", "agents", "rpc/server"],
+  "desk/launch": ["files", "process"],
+  // The desk's boundary is the arrow that is missing here: neither half imports the other.
+  "desk/supervisor": [
+    ...["desk/engine", "desk/tools", "eventlog", "files", "auth", "pki"],
+    ...["rpc/client", "rpc/common", "gen"],
+  ],
+  "desk/customer": [
+    ...["desk/engine", "desk/tools", "eventlog", "files", "auth/*"],
+    ...["rpc/server", "rpc/port", "rpc/common", "gen"],
+  ],
   demo: [],
   "relay/nats": [],
   "relay/acp": [],

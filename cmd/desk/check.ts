@@ -1,0 +1,59 @@
+import { join } from "node:path";
+import { DomainError } from "../../internal/base/errors.ts";
+import { printable } from "../../internal/base/printable-text.ts";
+import { takeArguments } from "../../internal/cli/command/arguments.ts";
+import type { Command } from "../../internal/cli/command/command.ts";
+import type { CommandContext } from "../../internal/cli/command/command-context.ts";
+import { replaceFile } from "../../internal/desk/launch/front-launcher.ts";
+import { bridgeKey } from "../../internal/desk/supervisor/bridge-key.ts";
+import { tryForgeries } from "../../internal/desk/supervisor/try-forgeries.ts";
+import { sidecarTransport } from "../../internal/rpc/client/transport.ts";
+import { ISOLATION_FLAG, isolationOf, PLACE_FLAGS, placeOptions } from "./config.ts";
+import { openDesk } from "./open-desk.ts";
+import type { OpenFront } from "./open-front.ts";
+
+const flags = { ...PLACE_FLAGS, isolation: ISOLATION_FLAG } as const;
+
+export const check: Command<typeof flags> = {
+  name: "check",
+  flags,
+  help: {
+    usage: "",
+    summary: "check the configuration, and try to cross the boundary",
+    text: "Reads the configuration, tries each way out of the bounds of the customer's side, and sends it forged crossings; prints a line for each. It begins the customer's side if it does not run.",
+    notes: "Exit codes: 0 everything holds; 2 faulty file; 4 something does not hold.",
+    examples: ["desk check"],
+  },
+  completion: [],
+  async run({ values, positionals }, context) {
+    takeArguments("desk check", positionals, []);
+    const asked = { ...placeOptions(values), ...isolationOf(values.isolation) };
+    const { front, configuration } = await openDesk({ mode: "user", ...asked }, context);
+    context.out.line(printable`configuration: ok`);
+    const open = await checkWays(front, context);
+    const taken = configuration.hasSupervisor ? await checkForgeries(front, context) : 0;
+    if (open + taken === 0) return 0;
+    throw new DomainError(
+      "unavailable",
+      `the boundary does not hold: ${open} ways are open, ${taken} forgeries were taken`,
+    );
+  },
+};
+
+async function checkWays(front: OpenFront, { out, signal }: CommandContext): Promise<number> {
+  const ways = await front.probe(signal);
+  for (const { name, isOpen } of ways) out.line(printable`${isOpen ? "OPEN" : "closed"}: ${name}`);
+  return ways.filter(({ isOpen }) => isOpen).length;
+}
+
+async function checkForgeries(front: OpenFront, { out, signal, clock }: CommandContext): Promise<number> {
+  const own = await bridgeKey(join(front.backDir, "bridge.key"));
+  replaceFile(front.place.publicKey, own.publicPem);
+  using launcher = front.launcher;
+  await launcher.ensure(signal);
+  using connection = sidecarTransport({ baseUrl: "http://localhost", socketPath: front.place.socket });
+  const tried = await tryForgeries(connection.transport, own, clock.now());
+  for (const { name, refusal } of tried)
+    out.line(printable`${refusal === undefined ? "TAKEN" : `refused (${refusal})`}: a forged crossing: ${name}`);
+  return tried.filter(({ refusal }) => refusal === undefined).length;
+}

@@ -1,0 +1,39 @@
+import { spawn } from "node:child_process";
+import { DomainError } from "../../internal/base/errors.ts";
+import { takeArguments } from "../../internal/cli/command/arguments.ts";
+import type { Command } from "../../internal/cli/command/command.ts";
+import { ANOTHER_RUNS } from "../../internal/desk/launch/front-launcher.ts";
+import { assertClosed } from "../../internal/desk/launch/probe.ts";
+import { ISOLATION_FLAG, isolationOf, PLACE_FLAGS, placeOptions } from "./config.ts";
+import { openDesk } from "./open-desk.ts";
+
+const flags = { ...PLACE_FLAGS, isolation: ISOLATION_FLAG } as const;
+
+export const front: Command<typeof flags> = {
+  name: "front",
+  flags,
+  help: {
+    usage: "",
+    summary: "run the customer's side in the foreground",
+    text: "Runs the customer's side until it is stopped, or 60 seconds after its last caller has left. The modes begin it by themselves; this is for watching it.",
+    examples: ["desk front"],
+  },
+  completion: [],
+  async run({ values, positionals }, context) {
+    takeArguments("desk front", positionals, []);
+    const asked = { ...placeOptions(values), ...isolationOf(values.isolation) };
+    const { front } = await openDesk({ mode: "user", ...asked }, context);
+    if (front.isolation !== "none") assertClosed(await front.probe(context.signal));
+    const { program, args, env, cwd } = front.command;
+    const child = spawn(program, args, { env, cwd, stdio: ["ignore", "inherit", "inherit"] });
+    const stop = () => void child.kill("SIGTERM");
+    context.signal.addEventListener("abort", stop, { once: true });
+    const code = await new Promise<number>((resolve, reject) => {
+      child.once("error", reject).once("exit", (ended) => resolve(ended ?? 0));
+    });
+    if (code !== ANOTHER_RUNS) return code;
+    throw new DomainError("unavailable", `the customer's side of ${front.place.folder} is running already`, {
+      fields: { hint: `it listens on ${front.place.socket}` },
+    });
+  },
+};

@@ -1,0 +1,109 @@
+import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
+
+/** One input as it came. */
+export type InputLine =
+  | { readonly type: "text"; readonly text: string }
+  /** Longer than the bound; it was not kept. */
+  | { readonly type: "too long" }
+  /** Not UTF-8. */
+  | { readonly type: "not text" };
+
+const LF = 0x0a;
+
+/** The lines of a stream without their line feeds; at most `maxBytes` of one are held. */
+export async function* inputLines(stdin: Readable, maxBytes: number): AsyncGenerator<InputLine, void, undefined> {
+  let held: Buffer[] = [];
+  let bytes = 0;
+  const keep = (piece: Buffer): void => {
+    if (bytes <= maxBytes) held.push(piece);
+    bytes += piece.length;
+  };
+  const take = (): InputLine => {
+    const line: InputLine = bytes > maxBytes ? { type: "too long" } : textOf(Buffer.concat(held));
+    held = [];
+    bytes = 0;
+    return line;
+  };
+  for await (const chunk of stdin as AsyncIterable<Buffer | string>) {
+    let rest = typeof chunk === "string" ? Buffer.from(chunk) : chunk;
+    for (let end = rest.indexOf(LF); end >= 0; end = rest.indexOf(LF)) {
+      keep(rest.subarray(0, end));
+      yield take();
+      rest = rest.subarray(end + 1);
+    }
+    if (rest.length > 0) keep(rest);
+  }
+  if (bytes > 0) yield take();
+}
+
+/** All of a stream as one input; one line end at its end is taken off. */
+export async function wholeInput(stdin: Readable, maxBytes: number): Promise<InputLine> {
+  const held: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of stdin as AsyncIterable<Buffer | string>) {
+    const piece = typeof chunk === "string" ? Buffer.from(chunk) : chunk;
+    if (bytes <= maxBytes + 2) held.push(piece);
+    bytes += piece.length;
+  }
+  if (bytes > maxBytes + 2) return { type: "too long" };
+  const line = textOf(Buffer.concat(held));
+  return line.type === "text" ? { type: "text", text: line.text.replace(/\r?\n$/, "") } : line;
+}
+
+function textOf(bytes: Buffer): InputLine {
+  try {
+    return { type: "text", text: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes) };
+  } catch {
+    return { type: "not text" };
+  }
+}
+
+export interface Typed {
+  /** The lines, until the end of file or `exit`. */
+  readonly lines: AsyncGenerator<string, void, undefined>;
+  /** Shows the prompt. */
+  prompt(): void;
+}
+
+/** Lines that a person types at a terminal. `onInterrupt`: Ctrl-C; true if it has been dealt with. */
+export function typedLines(
+  { stdin, stdout }: { readonly stdin: NodeJS.ReadStream; readonly stdout: NodeJS.WriteStream },
+  prompt: string,
+  onInterrupt: () => boolean,
+): Typed {
+  const terminal = createInterface({ input: stdin, output: stdout, prompt, terminal: true, historySize: 200 });
+  const waiting: string[] = [];
+  let isClosed = false;
+  let wake = () => {};
+  terminal.on("line", (line) => {
+    waiting.push(line);
+    wake();
+  });
+  terminal.on("close", () => {
+    isClosed = true;
+    wake();
+  });
+  terminal.on("SIGINT", () => {
+    if (onInterrupt()) return;
+    if (terminal.line === "") terminal.close();
+    else terminal.write(null, { ctrl: true, name: "u" });
+  });
+  async function* lines() {
+    try {
+      for (;;) {
+        const line = waiting.shift();
+        if (line !== undefined) yield line;
+        else if (isClosed) return;
+        else {
+          const { promise, resolve } = Promise.withResolvers<void>();
+          wake = resolve;
+          await promise;
+        }
+      }
+    } finally {
+      terminal.close();
+    }
+  }
+  return { lines: lines(), prompt: () => terminal.prompt() };
+}

@@ -1,0 +1,32 @@
+import type { ErrorKind } from "../../internal/base/errors.ts";
+import { type MainContext, runMain } from "../../internal/cli/run-main.ts";
+
+/** Usage 2, no such thread 3, what is not to be had 4, refused 6; what is not here is 1. */
+const exitCodes: Readonly<Record<ErrorKind, number>> = {
+  invalid: 2,
+  "already-exists": 2,
+  unimplemented: 2,
+  "not-found": 3,
+  unavailable: 4,
+  deadline: 4,
+  unauthenticated: 4,
+  denied: 4,
+  precondition: 4,
+  exhausted: 6,
+  cancelled: 6,
+};
+
+async function main(context: MainContext): Promise<number> {
+  const [command, flag, value] = context.argv;
+  // Started by this program within the front's bounds, where nothing else of it is loaded.
+  if (command === "front" && flag === "--probe") return await (await import("./inside.ts")).runProbe(context);
+  if (command === "front" && flag === "--inside" && value !== undefined)
+    return await (await import("./inside.ts")).runInside(value, context);
+  const [{ runProgram }, { desk }] = await Promise.all([
+    import("../../internal/cli/command/run-program.ts"),
+    import("./program.ts"),
+  ]);
+  return await runProgram(desk, context);
+}
+
+await runMain({ name: "desk", exitCodes }, main);

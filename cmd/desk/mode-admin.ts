@@ -1,0 +1,94 @@
+import { join } from "node:path";
+import { RE2JS } from "re2js";
+import { z } from "zod";
+import { PrintableText, printable } from "../../internal/base/printable-text.ts";
+import type { CommandContext } from "../../internal/cli/command/command-context.ts";
+import type { Way } from "../../internal/desk/launch/crossing-ways.ts";
+import { replaceFile } from "../../internal/desk/launch/front-launcher.ts";
+import { assertClosed } from "../../internal/desk/launch/probe.ts";
+import { Back, type BackSettings } from "../../internal/desk/supervisor/back.ts";
+import type { BackEvent } from "../../internal/desk/supervisor/back-event.ts";
+import { BackJournal } from "../../internal/desk/supervisor/back-journal.ts";
+import { bridgeKey } from "../../internal/desk/supervisor/bridge-key.ts";
+import { classifyByRules } from "../../internal/desk/supervisor/classify.ts";
+import { deliverToFront } from "../../internal/desk/supervisor/deliver-to-front.ts";
+import { isInFrontJournal } from "../../internal/desk/supervisor/front-journal.ts";
+import { recover } from "../../internal/desk/supervisor/recover.ts";
+import { reader } from "../../internal/desk/tools/reader.ts";
+import { AllowedFiles } from "../../internal/files/allowed-files.ts";
+import { lockFolders } from "../../internal/files/folder-lock.ts";
+import { sidecarTransport } from "../../internal/rpc/client/transport.ts";
+import { adminPrinter } from "./admin-printer.ts";
+import type { ModeOptions } from "./config.ts";
+import type { DeskFile } from "./desk-file.ts";
+import { turnSettings } from "./front-settings.ts";
+import { openDesk } from "./open-desk.ts";
+import { runLoop, type Side } from "./turn-loop.ts";
+
+/** How long another process that has the back is waited for. */
+const LOCK_WAIT_MS = 10_000;
+
+/** `desk --mode admin`: the administrator's half lives in this process. */
+export async function runAdmin(options: ModeOptions, context: CommandContext): Promise<number> {
+  const { clock, signal, stdout, out } = context;
+  await using stack = new AsyncDisposableStack();
+  const desk = await openDesk(options, context);
+  const { front, configuration } = desk;
+  stack.use(await lockFolders(clock, [front.backDir], { waitMs: LOCK_WAIT_MS, signal }));
+  const files = stack.use(new AllowedFiles(configuration.current.supervisor.root, "/admin"));
+  const ways = await front.probe(signal);
+  if (front.isolation === "none")
+    warnOfNone(
+      ways.filter(({ isOpen }) => isOpen),
+      context,
+    );
+  else assertClosed(ways);
+  const { key, publicPem } = await bridgeKey(join(front.backDir, "bridge.key"));
+  const journal = new BackJournal(join(front.backDir, "journal.jsonl"));
+  stack.defer(() => journal.close());
+  replaceFile(front.place.publicKey, publicPem);
+  const isTaken = (crossing: { readonly id: string; readonly sha256: string }) =>
+    isInFrontJournal(front.place.journal, crossing);
+  for (const { turn, outcome } of recover(journal, isTaken))
+    context.note(`turn ${turn} was interrupted${outcome ? `; its crossing: ${outcome}` : ""}`);
+  stack.use(front.launcher);
+  await front.launcher.ensure(signal);
+  const connection = stack.use(sidecarTransport({ baseUrl: "http://localhost", socketPath: front.place.socket }));
+  const back = new Back({
+    ...{ clock, journal, files, key, agent: reader },
+    bridge: {
+      ready: async (turnSignal) => void (await front.launcher.ensure(turnSignal)),
+      deliver: deliverToFront(connection.transport, isTaken),
+    },
+    settings: () => settingsOf(desk.atTurn()),
+  });
+  const print: (event: BackEvent) => void = options.json
+    ? (event) => void stdout.write(`${PrintableText.json(event)}\n`)
+    : adminPrinter(out);
+  return await runLoop(adminSide(back, options, configuration.current, print), options.input, context);
+}
+
+function adminSide(back: Back, options: ModeOptions, config: DeskFile, print: (event: BackEvent) => void): Side {
+  return {
+    prompt: "admin> ",
+    inputBytes: config.limits.input_bytes,
+    fields: z.strictObject({ text: z.string(), thread: z.string().optional(), to: z.string().optional() }),
+    turn: (text, given, signal) =>
+      back.turn({ text, thread: given.thread ?? options.thread, to: given.to ?? options.to }, print, signal),
+    refuse: (reason) => print({ type: "refused", reason }),
+    faulty: (reason) => print({ type: "error", reason }),
+  };
+}
+
+function settingsOf({ supervisor, intent, limits }: DeskFile): BackSettings {
+  const rules = intent.rules.map(({ match, route }) => {
+    const pattern = RE2JS.compile(match);
+    return { pattern: match, route, match: (text: string) => pattern.matcher(text).find() };
+  });
+  return { ...turnSettings(supervisor.read, limits), classify: classifyByRules({ rules, default: intent.default }) };
+}
+
+function warnOfNone(open: readonly Way[], { err }: CommandContext): void {
+  err.line(printable`desk: warning: --isolation none: what follows is not held`);
+  for (const { name } of open) err.line(printable`desk: warning: the customer's side reaches ${name}`);
+}

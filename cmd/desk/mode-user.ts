@@ -1,0 +1,109 @@
+import { randomUUID } from "node:crypto";
+import { createClient, type Transport } from "@connectrpc/connect";
+import { z } from "zod";
+import { DomainError } from "../../internal/base/errors.ts";
+import { PrintableText, printable } from "../../internal/base/printable-text.ts";
+import type { CommandContext } from "../../internal/cli/command/command-context.ts";
+import type { Output } from "../../internal/cli/output.ts";
+import { assertClosed } from "../../internal/desk/launch/probe.ts";
+import { PublicEvent_Type as EventType, FrontService, type PublicEvent } from "../../internal/gen/desk/v1/desk_pb.ts";
+import { abortOnExit, sidecarTransport } from "../../internal/rpc/client/transport.ts";
+import { domainErrorOf } from "../../internal/rpc/common/errors.ts";
+import type { ModeOptions } from "./config.ts";
+import { openDesk } from "./open-desk.ts";
+import { type Outcome, runLoop, type Side } from "./turn-loop.ts";
+
+/** What a user sees of a turn. */
+export type UserEvent =
+  | { readonly type: "read"; readonly path: string; readonly ok: boolean; readonly reason?: string }
+  | { readonly type: "answer"; readonly from: "customer"; readonly text: string }
+  | { readonly type: "error"; readonly reason: string }
+  | { readonly type: "turn_end"; readonly turn: string; readonly outcome: Outcome };
+
+type Emit = (event: UserEvent) => void;
+
+/** `desk --mode user`: a client of the customer's half, which it begins if no one has. */
+export async function runUser(options: ModeOptions, context: CommandContext): Promise<number> {
+  const { signal, stdout, out } = context;
+  using stack = new DisposableStack();
+  const { front, configuration, atTurn } = await openDesk(options, context);
+  const ways = await front.probe(signal);
+  if (front.isolation !== "none") assertClosed(ways);
+  else context.note("--isolation none: the bounds of the customer's side are not held");
+  stack.use(front.launcher);
+  await front.launcher.ensure(signal);
+  const connection = stack.use(sidecarTransport({ baseUrl: "http://localhost", socketPath: front.place.socket }));
+  const emit: Emit = options.json ? (event) => void stdout.write(`${PrintableText.json(event)}\n`) : printer(out);
+  const side: Side = {
+    prompt: "you> ",
+    inputBytes: configuration.current.limits.input_bytes,
+    fields: z.strictObject({ text: z.string(), thread: z.string().optional() }),
+    async turn(text, given, turnSignal) {
+      atTurn();
+      await front.launcher.ensure(turnSignal);
+      return await say(connection.transport, { thread: given.thread ?? options.thread, text }, emit, turnSignal);
+    },
+    refuse: (reason) => emit({ type: "error", reason: `refused: ${reason}` }),
+    faulty: (reason) => emit({ type: "error", reason }),
+  };
+  return await runLoop(side, options.input, context);
+}
+
+async function say(
+  transport: Transport,
+  request: { readonly thread: string; readonly text: string },
+  emit: Emit,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const turn = randomUUID();
+  let outcome: Outcome = "failed";
+  try {
+    const client = createClient(FrontService, transport);
+    for await (const event of abortOnExit((left) => client.say(request, { signal: left }), signal)) {
+      if (event.type === EventType.ANSWER) outcome = "done";
+      const shown = userEvent(event);
+      if (shown !== undefined) emit(shown);
+    }
+  } catch (err) {
+    const refusal = refusalOf(err, signal);
+    emit({ type: "error", reason: refusal.reason });
+    outcome = refusal.outcome;
+  }
+  emit({ type: "turn_end", turn, outcome });
+  return outcome;
+}
+
+function userEvent({ type, path, reason, text }: PublicEvent): UserEvent | undefined {
+  switch (type) {
+    case EventType.READ:
+      return { type: "read", path, ok: reason === "", ...(reason !== "" && { reason }) };
+    case EventType.ANSWER:
+      return { type: "answer", from: "customer", text };
+    case EventType.FAILED:
+      return { type: "error", reason };
+    default:
+      return undefined;
+  }
+}
+
+/** @throws what is a bug, of either side */
+function refusalOf(err: unknown, signal: AbortSignal): { readonly reason: string; readonly outcome: Outcome } {
+  if (signal.aborted) return { reason: "interrupted", outcome: "failed" };
+  const known = domainErrorOf(err);
+  if (!(known instanceof DomainError)) throw err;
+  const reason = known.fields["reason"];
+  if (typeof reason !== "string") {
+    // The front's own bounds, or its end in the middle of the turn.
+    return known.kind === "exhausted"
+      ? { reason: "too large", outcome: "refused" }
+      : { reason: "interrupted", outcome: "failed" };
+  }
+  return { reason, outcome: reason === "internal error" ? "failed" : "refused" };
+}
+
+function printer(out: Output): Emit {
+  return (event) => {
+    if (event.type === "answer") out.line(PrintableText.plain(event.text));
+    if (event.type === "error") out.line(printable`failed: ${event.reason}`);
+  };
+}

@@ -1,0 +1,119 @@
+import { mkdirSync, realpathSync, statSync } from "node:fs";
+import { join } from "node:path";
+import type { Clock } from "../../internal/base/clock.ts";
+import type { Environment } from "../../internal/base/environment.ts";
+import { DomainError } from "../../internal/base/errors.ts";
+import { closeAllOnExec } from "../../internal/desk/launch/close-on-exec.ts";
+import type { ProbePlan, Target, Way } from "../../internal/desk/launch/crossing-ways.ts";
+import {
+  type DeskProgram,
+  type FrontBounds,
+  frontCommand,
+  frontEnvironment,
+  type Isolation,
+  programFiles,
+} from "../../internal/desk/launch/front-command.ts";
+import { FrontLauncher, replaceFile } from "../../internal/desk/launch/front-launcher.ts";
+import { type FrontPlace, frontPlace } from "../../internal/desk/launch/front-place.ts";
+import { probe } from "../../internal/desk/launch/probe.ts";
+import { assertSeparate, type NamedFolder } from "../../internal/desk/launch/separate-folders.ts";
+import { openPrivateFolder } from "../../internal/files/private-folder.ts";
+import type { DeskPlace } from "./configuration.ts";
+import type { DeskFile } from "./desk-file.ts";
+import { frontSettingsText } from "./front-settings.ts";
+
+/** The front of a desk, from outside: where it is, what bounds it, and how it is begun. */
+export interface OpenFront {
+  readonly place: FrontPlace;
+  readonly backDir: string;
+  readonly isolation: Isolation;
+  readonly launcher: FrontLauncher;
+  /** The command line that the launcher starts. */
+  readonly command: ReturnType<typeof frontCommand>;
+  /** Hands the configuration to the front, for its next turn. */
+  hand(config: DeskFile): void;
+  /** Tries every way out of the front's bounds. @throws DomainError `unavailable` */
+  probe(signal: AbortSignal): Promise<readonly Way[]>;
+}
+
+export interface OpenFrontOptions {
+  readonly place: DeskPlace;
+  readonly config: DeskFile;
+  /** False: the configuration names no side of the administrator, and there may be none. */
+  readonly hasSupervisor: boolean;
+  readonly isolation: DeskFile["customer"]["isolation"] | "none";
+  readonly env: Environment;
+}
+
+/** The program that runs now. */
+function thisProgram(): DeskProgram {
+  return { node: process.execPath, main: realpathSync(process.argv[1] ?? "") };
+}
+
+/**
+ * Makes the state folder and works out the front's bounds; starts nothing.
+ * @throws DomainError `unavailable` for roots that overlap or cannot be opened; `denied` for a state folder of others
+ */
+export async function openFront(clock: Clock, options: OpenFrontOptions): Promise<OpenFront> {
+  const { config, hasSupervisor, place: desk } = options;
+  const uid = process.getuid?.() ?? 0;
+  const place = frontPlace(desk.stateDir, uid);
+  const backDir = join(desk.stateDir, "back");
+  for (const folder of [desk.stateDir, backDir, place.folder, place.sockets]) await openPrivateFolder(folder, uid);
+  for (const folder of [place.home, place.tmp, place.work, place.cache]) mkdirSync(folder, { recursive: true });
+  const program = thisProgram();
+  checkRoots(options, program);
+  const root = realpathSync(config.customer.root);
+  const bounds: FrontBounds = { isolation: isolationOf(options), place, root, inherited: options.env };
+  await closeAllOnExec();
+  const command = frontCommand(program, bounds, ["front", "--inside", place.settings]);
+  const plan: ProbePlan = {
+    targets: targetsOf(backDir, hasSupervisor ? options : undefined),
+    pids: [process.pid, process.ppid],
+    environment: Object.keys(frontEnvironment(bounds)),
+  };
+  return {
+    ...{ place, backDir, command, isolation: bounds.isolation },
+    launcher: new FrontLauncher(clock, place, command),
+    hand: (current) => replaceFile(place.settings, frontSettingsText(current, root)),
+    probe: (signal) => probe(frontCommand(program, bounds, ["front", "--probe"]), plan, signal),
+  };
+}
+
+/** @throws DomainError `unavailable` for a real agent: its program needs a sandbox */
+function isolationOf({ isolation, config }: OpenFrontOptions): Isolation {
+  if (isolation === "none") return "none";
+  if (isolation === "sandbox" || config.customer.agent !== "reader") {
+    throw new DomainError("unavailable", "isolation by a sandbox is not to be had", {
+      fields: { hint: "use the agent reader" },
+    });
+  }
+  return "permission";
+}
+
+function checkRoots({ config, hasSupervisor, place }: OpenFrontOptions, program: DeskProgram): void {
+  const roots: NamedFolder[] = [{ name: "the customer's root", path: config.customer.root }];
+  if (hasSupervisor) roots.push({ name: "the administrator's root", path: config.supervisor.root });
+  const own = programFiles(program).filter((path) => statSync(path).isDirectory());
+  assertSeparate(roots, [
+    { name: "the state folder", path: place.stateDir },
+    ...own.map((path) => ({ name: "the program", path })),
+  ]);
+}
+
+/** What the front must not reach. */
+function targetsOf(backDir: string, admin: OpenFrontOptions | undefined): readonly Target[] {
+  const targets: Target[] = [
+    { name: "the administrator's state", path: backDir },
+    { name: "the bridge's key", path: join(backDir, "bridge.key") },
+    { name: "the administrator's journal", path: join(backDir, "journal.jsonl") },
+    { name: "the administrator's HOME", path: join(backDir, "home") },
+  ];
+  if (admin === undefined) return targets;
+  const { supervisor } = admin.config;
+  targets.push({ name: "the administrator's root", path: realpathSync(supervisor.root) });
+  if (supervisor.credentials !== undefined)
+    targets.push({ name: "the administrator's credentials", path: supervisor.credentials });
+  if (admin.place.file !== undefined) targets.push({ name: "the configuration", path: realpathSync(admin.place.file) });
+  return targets;
+}

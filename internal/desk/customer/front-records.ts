@@ -1,0 +1,29 @@
+import { z } from "zod";
+
+const turn = z.string().max(64);
+
+/** What the front's journal holds, one line each. */
+const frontRecord = z.discriminatedUnion("type", [
+  z.object({ type: z.literal("say"), turn, at: z.string(), thread: z.string(), user_input: z.string() }),
+  z.object({
+    ...{ type: z.literal("crossing"), turn, at: z.string(), thread: z.string() },
+    ...{ id: z.string(), admin_input: z.string() },
+  }),
+  z.object({
+    ...{ type: z.literal("read"), turn, path: z.string(), ok: z.boolean() },
+    ...{ reason: z.string().optional(), bytes: z.int().optional() },
+  }),
+  z.object({ type: z.literal("answer"), turn, text: z.string() }),
+  z.object({
+    ...{ type: z.literal("end"), turn, outcome: z.enum(["done", "failed", "interrupted"]) },
+    reason: z.string().optional(),
+  }),
+]);
+
+export type FrontRecord = z.infer<typeof frontRecord>;
+
+/** Undefined for what is no record. */
+export function parseFrontRecord(value: unknown): FrontRecord | undefined {
+  const parsed = frontRecord.safeParse(value);
+  return parsed.success ? parsed.data : undefined;
+}

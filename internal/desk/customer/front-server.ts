@@ -1,0 +1,79 @@
+import type { HandlerContext } from "@connectrpc/connect";
+import { AuditLog } from "../../auth/audit-log.ts";
+import { publicKeysOf } from "../../auth/token-key-files.ts";
+import type { Clock } from "../../base/clock.ts";
+import { DomainError } from "../../base/errors.ts";
+import type { Logger } from "../../base/logger.ts";
+import { auditLines } from "../../files/audit-lines.ts";
+import { readPlainFileSync } from "../../files/plain-file.ts";
+import { FrontService } from "../../gen/desk/v1/desk_pb.ts";
+import { authorizationKey } from "../../rpc/server/call-facts.ts";
+import type { Decisions } from "../../rpc/server/decisions.ts";
+import { RpcServer } from "../../rpc/server/server.ts";
+import { STRICT_JSON } from "../../rpc/server/strict-json.ts";
+import type { FrontJournal } from "./front-journal.ts";
+import { frontService, originKey } from "./front-service.ts";
+import type { FrontTurns } from "./front-turns.ts";
+import { originOf } from "./origin.ts";
+
+export interface FrontServerDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly turns: FrontTurns;
+  readonly journal: FrontJournal;
+}
+
+export interface FrontServerOptions {
+  /** The unix socket. */
+  readonly path: string;
+  /** Public keys that the bridge may sign with (PEM); read at each call. */
+  readonly keyPath: string;
+  /** Refused calls go on record here. */
+  readonly auditPath: string;
+}
+
+const MAX_KEY_BYTES = 16 * 1024;
+
+/** FrontService on a unix socket of this user. */
+export function frontServer(deps: FrontServerDeps, options: FrontServerOptions): RpcServer {
+  const { clock, logger, turns, journal } = deps;
+  const audit = new AuditLog({ clock, write: auditLines(options.auditPath, { clock, logger }) });
+  const service = frontService(turns, journal, (ms, signal) => clock.sleep(ms, signal));
+  return new RpcServer(
+    { clock, logger, decisions: recordedRefusals(audit) },
+    {
+      ...{ host: "", port: 0, path: options.path },
+      routes: (router) => void router.service(FrontService, service, STRICT_JSON),
+      gates: [(context) => checkOrigin(context, options.keyPath, clock.now())],
+    },
+  );
+}
+
+/** Runs before a request's body is read. The caller learns that it is refused, the audit log why. */
+function checkOrigin({ method, values }: HandlerContext, keyPath: string, now: number): void {
+  if (method.name !== FrontService.method.deliver.name) return;
+  try {
+    values.set(originKey, originOf(values.get(authorizationKey), keysAt(keyPath), now));
+  } catch (cause) {
+    throw new DomainError("unauthenticated", "refused", { fields: { reason: "refused" }, cause });
+  }
+}
+
+function keysAt(path: string) {
+  const text = readPlainFileSync(path, MAX_KEY_BYTES);
+  if (text === undefined) throw new DomainError("unauthenticated", "there is no key of the bridge yet");
+  return publicKeysOf(text, "bridge.pub");
+}
+
+/** Allowed calls are in the journal. */
+function recordedRefusals(audit: AuditLog): Decisions {
+  return {
+    call(context, refusal) {
+      if (refusal === undefined) return;
+      const { cause } = refusal;
+      audit.call(context, cause instanceof DomainError ? cause : refusal);
+    },
+    ended: (context, why) => audit.ended(context, why),
+    connection: (decision) => audit.connection(decision),
+  };
+}

@@ -1,0 +1,99 @@
+import { create } from "@bufbuild/protobuf";
+import { type ContextKey, createContextKey, type HandlerContext, type ServiceImpl } from "@connectrpc/connect";
+import { DomainError } from "../../base/errors.ts";
+import {
+  type DeliverUpdate,
+  DeliverUpdateSchema,
+  PublicEvent_Type as EventType,
+  type FrontService,
+  type PublicEvent,
+  PublicEventSchema,
+} from "../../gen/desk/v1/desk_pb.ts";
+import { NudgeOutcome } from "../../gen/gastown/v1/common_pb.ts";
+import { ANSWER_BYTES, cutText } from "../tools/text-bounds.ts";
+import type { FrontJournal } from "./front-journal.ts";
+import type { BegunTurn, FrontEvent, FrontTurns } from "./front-turns.ts";
+import type { Origin } from "./origin.ts";
+import { TurnStream } from "./turn-stream.ts";
+
+/** What the gate has verified of a call of `Deliver`. */
+export const originKey: ContextKey<Origin | undefined> = createContextKey<Origin | undefined>(undefined, {
+  description: "verified origin of a crossing",
+});
+
+/** How often the end of a repeated crossing's turn is looked for. */
+const LOOK_EVERY_MS = 50;
+
+/** The two calls. Their errors say one of a few words and repeat nothing. */
+export function frontService(
+  turns: FrontTurns,
+  journal: FrontJournal,
+  sleep: (ms: number, signal: AbortSignal) => Promise<void>,
+): ServiceImpl<typeof FrontService> {
+  return {
+    async *say({ thread, text }, { signal }) {
+      using turn = stated(() => turns.say(thread, text));
+      const stream = new TurnStream<FrontEvent>();
+      void turn.run((event) => stream.push(event), signal).finally(() => stream.end());
+      for await (const event of stream.read()) yield publicEvent(thread, event);
+      yield create(PublicEventSchema, { thread, type: EventType.TURN_END });
+    },
+
+    async *deliver({ adminInput }, context) {
+      const begun = stated(() => turns.deliver(originIn(context), adminInput));
+      // The text has crossed: its turn goes on if the caller leaves.
+      const ended = begun && runToEnd(begun);
+      yield create(DeliverUpdateSchema, { outcome: NudgeOutcome.SUBMITTED });
+      if (ended === undefined) {
+        const turn = journal.crossing(originIn(context).id)?.turn ?? "";
+        while (journal.endOf(turn) === undefined) await sleep(LOOK_EVERY_MS, context.signal);
+        yield create(DeliverUpdateSchema, journal.endOf(turn) ?? {});
+        return;
+      }
+      yield lastUpdate(await ended);
+    },
+  };
+}
+
+/** The last event of a turn. */
+async function runToEnd(begun: BegunTurn): Promise<FrontEvent> {
+  using turn = begun;
+  let last: FrontEvent = { type: "failed", reason: "internal error" };
+  await turn.run((event) => {
+    last = event;
+  }, undefined);
+  return last;
+}
+
+function originIn({ values }: HandlerContext): Origin {
+  const origin = values.get(originKey);
+  if (origin === undefined) throw new DomainError("unauthenticated", "refused", { fields: { reason: "refused" } });
+  return origin;
+}
+
+/** Whatever the error says, the caller gets its word alone. */
+function stated<T>(call: () => T): T {
+  try {
+    return call();
+  } catch (err) {
+    if (!(err instanceof DomainError)) throw err;
+    const reason = typeof err.fields["reason"] === "string" ? err.fields["reason"] : "refused";
+    throw new DomainError(err.kind, reason, { fields: { reason }, cause: err });
+  }
+}
+
+function publicEvent(thread: string, event: FrontEvent): PublicEvent {
+  switch (event.type) {
+    case "read":
+      return create(PublicEventSchema, { thread, type: EventType.READ, path: event.path, reason: event.reason ?? "" });
+    case "answer":
+      return create(PublicEventSchema, { thread, type: EventType.ANSWER, text: event.text });
+    case "failed":
+      return create(PublicEventSchema, { thread, type: EventType.FAILED, reason: event.reason });
+  }
+}
+
+function lastUpdate(event: FrontEvent): DeliverUpdate {
+  if (event.type === "answer") return create(DeliverUpdateSchema, { answer: cutText(event.text, ANSWER_BYTES) });
+  return create(DeliverUpdateSchema, { reason: event.type === "failed" ? event.reason : "" });
+}

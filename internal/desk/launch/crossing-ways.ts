@@ -1,0 +1,87 @@
+import { closeSync, constants, fstatSync, openSync, readdirSync } from "node:fs";
+
+/** A place of the other half that must not be had. */
+export interface Target {
+  /** As a report names it, e.g. `the administrator's files`. */
+  readonly name: string;
+  /** Absolute. */
+  readonly path: string;
+}
+
+/** What a probe tries. */
+export interface ProbePlan {
+  readonly targets: readonly Target[];
+  /** Processes outside, whose /proc folders may lead out. */
+  readonly pids: readonly number[];
+  /** Names of variables that the front is to have. */
+  readonly environment: readonly string[];
+}
+
+const MAX_FD = 1024;
+
+/** A way out of the front's bounds, and whether it is open. */
+export interface Way {
+  readonly name: string;
+  readonly isOpen: boolean;
+}
+
+/** Tries every way out of this process. */
+export function tryWays(plan: ProbePlan, environment: readonly string[]): readonly Way[] {
+  const { targets, pids } = plan;
+  const foreign = environment.filter((name) => !plan.environment.includes(name));
+  const files = inheritedFiles();
+  return [
+    ...targets.map(({ name, path }) => ({ name: `${name} by path`, isOpen: canOpen(path) })),
+    ...targets.map(({ name, path }) => ({
+      name: `${name} by /proc/self/root`,
+      isOpen: canOpen(`/proc/self/root${path}`),
+    })),
+    ...targets.map(({ name, path }) => ({
+      name: `${name} by /proc/PID/root`,
+      isOpen: pids.some((pid) => canOpen(`/proc/${pid}/root${path}`)),
+    })),
+    ...["cwd", "fd", "environ", "mem"].map((part) => ({
+      name: `another process by /proc/PID/${part}`,
+      isOpen: pids.some((pid) => canOpen(`/proc/${pid}/${part}`)),
+    })),
+    { name: `an inherited descriptor${files.length > 0 ? ` (${files.join(", ")})` : ""}`, isOpen: files.length > 0 },
+    {
+      name: `a variable beyond the list${foreign.length > 0 ? ` (${foreign.join(", ")})` : ""}`,
+      isOpen: foreign.length > 0,
+    },
+  ];
+}
+
+/** True if the file can be opened, or the folder listed. */
+function canOpen(path: string): boolean {
+  try {
+    const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    closeSync(fd);
+    return true;
+  } catch {
+    return canList(path);
+  }
+}
+
+function canList(path: string): boolean {
+  try {
+    readdirSync(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Files and folders that are open: this process has opened none, and Node keeps none open. */
+function inheritedFiles(): readonly number[] {
+  const found: number[] = [];
+  for (let fd = 3; fd < MAX_FD; fd++) {
+    try {
+      const stats = fstatSync(fd);
+      if (stats.isFile() || stats.isDirectory()) found.push(fd);
+    } catch {
+      // not open
+    }
+  }
+  return found;
+}

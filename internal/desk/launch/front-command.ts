@@ -1,0 +1,78 @@
+import { existsSync } from "node:fs";
+import { dirname, join, sep } from "node:path";
+import type { FrontPlace } from "./front-place.ts";
+
+/** What holds the front's process within its bounds. */
+export type Isolation = "permission" | "sandbox" | "none";
+
+/** The program of the desk, as this process runs it. */
+export interface DeskProgram {
+  readonly node: string;
+  /** The file that Node runs. */
+  readonly main: string;
+}
+
+/** What may be started in the front's place: the front, or the probe of its bounds. */
+export interface InnerCommand {
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string;
+}
+
+/** What the front's process has of the machine. */
+export interface FrontBounds {
+  readonly isolation: Isolation;
+  readonly place: FrontPlace;
+  /** The folder that is `/docs`, without links. */
+  readonly root: string;
+  /** Variables of the launcher that are passed on, by name. */
+  readonly inherited: Readonly<Record<string, string | undefined>>;
+}
+
+const PASSED_ON = ["PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ"];
+
+/** The folders and files of the program: the sources it is made of, or the folder of its bundle. */
+export function programFiles({ main }: DeskProgram): readonly string[] {
+  const suffix = join(sep, "cmd", "desk", "main.ts");
+  if (!main.endsWith(suffix)) return [dirname(main)];
+  const clone = main.slice(0, -suffix.length);
+  return ["cmd", "internal", "node_modules", "package.json"].map((name) => join(clone, name)).filter(existsSync);
+}
+
+/** The command line of `words` in the front's bounds. No text and no secret is in it. */
+export function frontCommand(program: DeskProgram, bounds: FrontBounds, words: readonly string[]): InnerCommand {
+  const { place, isolation } = bounds;
+  return {
+    program: program.node,
+    args: [
+      ...["--disable-warning=ExperimentalWarning", "--disable-warning=SecurityWarning"],
+      ...(isolation === "permission" ? permissions(program, bounds) : []),
+      ...[program.main, ...words],
+    ],
+    env: frontEnvironment(bounds),
+    cwd: place.work,
+  };
+}
+
+/** Variables by allow-list. */
+export function frontEnvironment({ place, inherited }: FrontBounds): Readonly<Record<string, string>> {
+  const passed = PASSED_ON.flatMap((name) => {
+    const value = inherited[name];
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  return {
+    ...Object.fromEntries(passed),
+    ...{ HOME: place.home, TMPDIR: place.tmp, NODE_COMPILE_CACHE: place.cache },
+  };
+}
+
+function permissions(program: DeskProgram, { place, root }: FrontBounds): readonly string[] {
+  const readable = [...programFiles(program), root, "/proc/self/fd/*", "/proc/self/fdinfo/*"];
+  const own = [...new Set([place.folder, place.sockets])].flatMap((path) => [path, `${path}/*`]);
+  return [
+    "--permission",
+    ...[...readable, ...own].map((path) => `--allow-fs-read=${path}`),
+    ...own.map((path) => `--allow-fs-write=${path}`),
+  ];
+}

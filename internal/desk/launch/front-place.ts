@@ -1,0 +1,42 @@
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+
+/** A socket's path ends at 107 bytes. */
+const MAX_SOCKET_PATH = 100;
+
+/** Where the parts of the front's folder are. */
+export interface FrontPlace {
+  readonly folder: string;
+  readonly home: string;
+  readonly tmp: string;
+  readonly work: string;
+  readonly cache: string;
+  readonly settings: string;
+  readonly journal: string;
+  readonly audit: string;
+  readonly log: string;
+  readonly publicKey: string;
+  /** Names the socket, as `unix:PATH`. */
+  readonly address: string;
+  /** Private folder of the two sockets. */
+  readonly sockets: string;
+  readonly socket: string;
+  /** Callers are connected here for as long as they need the front. */
+  readonly presence: string;
+}
+
+/** The front's folder in a state folder, both absolute paths. */
+export function frontPlace(stateDir: string, uid: number): FrontPlace {
+  const folder = join(stateDir, "front");
+  const below = (name: string) => join(folder, name);
+  const isLong = Buffer.byteLength(below("presence.sock")) > MAX_SOCKET_PATH;
+  const name = createHash("sha256").update(folder).digest("hex").slice(0, 16);
+  const sockets = isLong ? `/tmp/desk-${uid}-${name}` : folder;
+  return {
+    folder,
+    ...{ home: below("home"), tmp: below("tmp"), work: below("work"), cache: below("cache") },
+    ...{ settings: below("settings.json"), journal: below("journal.jsonl"), audit: below("audit.jsonl") },
+    ...{ log: below("log.jsonl"), publicKey: below("bridge.pub"), address: below("address") },
+    ...{ sockets, socket: join(sockets, "front.sock"), presence: join(sockets, "presence.sock") },
+  };
+}

@@ -1,0 +1,61 @@
+import { rmSync } from "node:fs";
+import { connect, createServer } from "node:net";
+import { aborted } from "../../base/abort.ts";
+import type { Clock } from "../../base/clock.ts";
+import type { Task } from "../../base/task-group.ts";
+
+/** Ends the front some time after its last caller has left. */
+export class Presence implements Task {
+  readonly #clock: Clock;
+  readonly #path: string;
+  readonly #lingerMs: number;
+
+  constructor(clock: Clock, { path, lingerMs }: { readonly path: string; readonly lingerMs: number }) {
+    this.#clock = clock;
+    this.#path = path;
+    this.#lingerMs = lingerMs;
+  }
+
+  /** Resolves when no one has been connected for `lingerMs`, or on the signal. */
+  async run(signal: AbortSignal): Promise<void> {
+    const idle = new AbortController();
+    let callers = 0;
+    let alone = new AbortController();
+    const wait = () => {
+      alone = new AbortController();
+      const waited = this.#clock.sleep(this.#lingerMs, AbortSignal.any([signal, alone.signal]));
+      waited.then(() => idle.abort()).catch(() => {});
+    };
+    rmSync(this.#path, { force: true });
+    const ended = AbortSignal.any([signal, idle.signal]);
+    const server = createServer((socket) => {
+      if (callers++ === 0) alone.abort();
+      socket.on("error", () => {}).on("close", () => --callers === 0 && wait());
+      socket.resume();
+      ended.addEventListener("abort", () => socket.destroy(), { once: true });
+    });
+    const listening = Promise.withResolvers<void>();
+    server.once("error", listening.reject).listen(this.#path, () => listening.resolve());
+    await listening.promise;
+    wait();
+    await aborted(ended);
+    alone.abort();
+    await new Promise<void>((resolve) => server.close(() => resolve()));
+    alone.abort();
+  }
+}
+
+/** Stays connected until disposed of. @throws as `connect` when no one listens */
+export async function attend(path: string): Promise<Disposable & { readonly isGone: boolean }> {
+  const socket = connect(path);
+  await new Promise<void>((resolve, reject) => {
+    socket.once("error", reject).once("connect", resolve);
+  });
+  socket.on("error", () => {}).resume();
+  return {
+    get isGone() {
+      return socket.destroyed || socket.readableEnded;
+    },
+    [Symbol.dispose]: () => socket.destroy(),
+  };
+}

@@ -1,0 +1,25 @@
+import { hash } from "node:crypto";
+import { nodeOf } from "../engine/engine.ts";
+import type { FileTool } from "../tools/file-tool.ts";
+import type { HalfAgent } from "../tools/half-agent.ts";
+import type { GlobalState } from "./global-state.ts";
+
+/** One turn's way to the administrator's files. `onText` hears of each text that was read. */
+export type OpenFiles = (onText: (path: string, text: string) => void) => FileTool;
+
+/** The node that answers the administrator, with `read_file` on `/admin/**`. It has no way to the bridge. */
+export function answerNode(agent: HalfAgent, thread: string, openFiles: OpenFiles) {
+  return nodeOf<GlobalState>()({
+    name: "answer",
+    reads: ["admin_input", "intent", "history"],
+    writes: ["answer", "files_read"],
+    async run({ admin_input, history }, { signal }) {
+      const read: { path: string; bytes: number; sha256: string }[] = [];
+      const files = openFiles((path, text) => {
+        read.push({ path, bytes: Buffer.byteLength(text), sha256: hash("sha256", text, "hex") });
+      });
+      const answer = await agent.answer({ thread, input: admin_input, isBriefing: false, history, files, signal });
+      return { answer, files_read: read };
+    },
+  });
+}

@@ -1,0 +1,110 @@
+import { DomainError } from "../../base/errors.ts";
+import { Journal } from "../../eventlog/journal.ts";
+import { type BackRecord, parseBackRecord } from "./back-records.ts";
+
+/** Beyond this the journal begins again with what is still needed. */
+const REWRITE_BYTES = 64 * 1024 * 1024;
+/** Turns of a thread that are remembered. */
+const MAX_HISTORY = 50;
+
+interface Past {
+  readonly input: string;
+  readonly isBriefing: boolean;
+  readonly answer: string;
+}
+
+/** A crossing that was intended and has no receipt: its writer was killed. */
+export interface OpenCrossing {
+  readonly turn: string;
+  readonly id: string;
+  readonly sha256: string;
+}
+
+/** The back's journal, and what was learned from it at the start. One writer: the back's lock is held. */
+export class BackJournal {
+  readonly #journal: Journal<BackRecord>;
+  readonly #histories = new Map<string, Past[]>();
+  readonly #turns = new Map<string, BackRecord[]>();
+  readonly #open = new Map<string, OpenCrossing>();
+  /** Lines that were damaged or torn. */
+  readonly damaged: number;
+
+  /** @throws DomainError `unavailable`: nothing may be done without a record */
+  constructor(path: string) {
+    try {
+      const opened = Journal.open<BackRecord>(path, { parse: parseBackRecord, take: (record) => this.#take(record) });
+      this.#journal = opened.journal;
+      this.damaged = opened.damaged;
+    } catch (cause) {
+      throw unwritable(cause);
+    }
+  }
+
+  /** @throws DomainError `unavailable`: it is not on record, so it must not happen */
+  append(record: BackRecord): void {
+    try {
+      this.#journal.append(record);
+      this.#take(record);
+      if (this.#journal.bytes > REWRITE_BYTES) this.#journal.rewrite([...this.#turns.values()].flat());
+    } catch (cause) {
+      throw unwritable(cause);
+    }
+  }
+
+  historyOf(thread: string): readonly Past[] {
+    return this.#histories.get(thread) ?? [];
+  }
+
+  get threads(): Iterable<string> {
+    return this.#histories.keys();
+  }
+
+  get openCrossings(): readonly OpenCrossing[] {
+    return [...this.#open.values()];
+  }
+
+  /** Turns without an end: their writer was killed. */
+  get openTurns(): readonly string[] {
+    return [...this.#turns].filter(([, records]) => records.at(-1)?.type !== "end").map(([turn]) => turn);
+  }
+
+  close(): void {
+    this.#journal.close();
+  }
+
+  #take(record: BackRecord): void {
+    const records = this.#turns.get(record.turn) ?? [];
+    records.push(record);
+    this.#turns.set(record.turn, records);
+    if (record.type === "intended") {
+      const { turn, crossing, sha256 } = record;
+      this.#open.set(crossing, { turn, id: crossing, sha256 });
+    }
+    if (record.type === "receipt") this.#open.delete(record.crossing);
+    if (record.type === "end") this.#ended(records);
+  }
+
+  /** Of a turn that has ended only its question and answer count, and not for ever. */
+  #ended(records: readonly BackRecord[]): void {
+    const [first] = records;
+    if (first?.type !== "turn") return;
+    const answer = records.find(({ type }) => type === "answer");
+    const history = this.#histories.get(first.thread) ?? [];
+    if (answer?.type === "answer") history.push({ input: first.input, isBriefing: false, answer: answer.text });
+    if (history.length > MAX_HISTORY) history.shift();
+    this.#histories.set(first.thread, history);
+    const oldest = this.#turns.size > MAX_TURNS ? this.#turns.keys().next().value : undefined;
+    if (oldest !== undefined) this.#turns.delete(oldest);
+  }
+}
+
+/** Turns that a rewritten journal still has. */
+const MAX_TURNS = 500;
+
+function unwritable(cause: unknown): DomainError {
+  const code = (cause as NodeJS.ErrnoException).code ?? "";
+  return new DomainError("unavailable", `cannot write the journal of the administrator's side: ${code}`, {
+    fields: { reason: "journal", hint: "check the volume and the folder's mode; nothing was read and nothing crossed" },
+    cause,
+  });
+}

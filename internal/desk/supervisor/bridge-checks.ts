@@ -1,0 +1,50 @@
+import { DomainError } from "../../base/errors.ts";
+import { type Step, spendPass } from "../engine/engine.ts";
+import { checkText } from "../tools/text-bounds.ts";
+import type { GlobalState } from "./global-state.ts";
+
+/** What the bridge sees of a turn. */
+export interface BridgeCall {
+  readonly admin_input: GlobalState["admin_input"];
+  readonly intent: GlobalState["intent"];
+  readonly step: Step;
+  /** The largest text, bytes. */
+  readonly maxBytes: number;
+}
+
+/** The bridge does not let a text pass. Nothing has left. */
+export class BridgeRefusal extends DomainError {
+  constructor(check: string, cause?: unknown) {
+    super("denied", `the bridge refuses: ${check}`, { fields: { reason: "refused", check }, cause });
+  }
+}
+
+/** Only the engine makes the pass, on the edge from the supervisor, for one use in this turn. */
+function comesFromSupervisor({ step }: BridgeCall): boolean {
+  return spendPass(step.pass, step.turn, "bridge");
+}
+
+function isRoutedToCustomer({ intent }: BridgeCall): boolean {
+  return intent?.route === "customer";
+}
+
+function isWithinBounds({ admin_input, maxBytes }: BridgeCall): boolean {
+  try {
+    checkText(admin_input, maxBytes);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** In this order; the first failure ends. */
+const CHECKS: readonly (readonly [name: string, holds: (call: BridgeCall) => boolean])[] = [
+  ["origin", comesFromSupervisor],
+  ["route", isRoutedToCustomer],
+  ["text", isWithinBounds],
+];
+
+/** @throws BridgeRefusal naming the first check that fails */
+export function checkCrossing(call: BridgeCall): void {
+  for (const [name, holds] of CHECKS) if (!holds(call)) throw new BridgeRefusal(name);
+}

@@ -1,0 +1,27 @@
+import { createPublicKey, type KeyObject } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { signingKeyOf } from "../../auth/mint-token.ts";
+import { DomainError } from "../../base/errors.ts";
+import { readPlainFileSync } from "../../files/plain-file.ts";
+import { newTokenKeyPair, privateKeyPem, publicKeyPem } from "../../pki/key-pair.ts";
+
+const MAX_BYTES = 16 * 1024;
+
+/** The bridge's key pair in a file of the back, made at the first start. */
+export async function bridgeKey(path: string): Promise<{ readonly key: KeyObject; readonly publicPem: string }> {
+  const found = readPlainFileSync(path, MAX_BYTES);
+  const pem = found ?? (await newKey(path));
+  const key = signingKeyOf(pem, path);
+  return { key, publicPem: publicKeyPem(createPublicKey(key)) };
+}
+
+async function newKey(path: string): Promise<string> {
+  const pem = privateKeyPem((await newTokenKeyPair()).privateKey);
+  try {
+    writeFileSync(path, pem, { mode: 0o600, flag: "wx" });
+  } catch (cause) {
+    const { code = "" } = cause as NodeJS.ErrnoException;
+    throw new DomainError("unavailable", `cannot write ${path}: ${code}`, { cause });
+  }
+  return pem;
+}

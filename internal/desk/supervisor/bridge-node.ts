@@ -1,0 +1,72 @@
+import { hash, type KeyObject, randomUUID } from "node:crypto";
+import type { Clock } from "../../base/clock.ts";
+import { nodeOf } from "../engine/engine.ts";
+import { checkCrossing } from "./bridge-checks.ts";
+import type { Crossing, CrossingOutcome, GlobalState } from "./global-state.ts";
+import { type Envelope, originToken } from "./origin-token.ts";
+
+/** The whole of what a crossing's message has. */
+interface AdminInput {
+  readonly admin_input: string;
+}
+
+/** What became of a message. */
+export interface Delivery {
+  readonly outcome: CrossingOutcome;
+  /** Why it was refused, or why the customer's turn failed: one of the front's reasons. */
+  readonly reason?: string;
+  /** The customer agent's words, untrusted. */
+  readonly answer?: string;
+}
+
+export interface BridgeDeps {
+  readonly clock: Clock;
+  readonly key: KeyObject;
+  readonly maxBytes: number;
+  /** Resolves once the front can be called; throws when it cannot be. Nothing is on record then. */
+  readonly ready: (signal: AbortSignal) => Promise<void>;
+  /** Puts "intended" on record; throws when it cannot. Nothing leaves before it returns. */
+  readonly onIntended: (envelope: Envelope) => void;
+  /** Called once what became of the text is known, before the customer's answer is. */
+  readonly onOutcome: (envelope: Envelope, outcome: CrossingOutcome, reason: string | undefined) => void;
+  /** The text has crossed, and the customer's turn failed: one of the front's reasons. */
+  readonly onReplyFailed: (reason: string) => void;
+  readonly deliver: Deliver;
+}
+
+/** Sends one message; `onOutcome` is called as soon as the front has it, or has not. */
+export type Deliver = (
+  message: AdminInput,
+  token: string,
+  envelope: Envelope,
+  hooks: { readonly signal: AbortSignal; readonly onOutcome: (outcome: CrossingOutcome, reason?: string) => void },
+) => Promise<Delivery>;
+
+/**
+ * The node between the halves. It takes calls of the supervisor's edge only and passes one field on, as typed. The
+ * message is built here from nothing else; there is no state that fields would be removed from.
+ */
+export function bridgeNode(deps: BridgeDeps, to: string) {
+  return nodeOf<GlobalState>()({
+    name: "bridge",
+    reads: ["admin_input", "intent"],
+    writes: ["crossing", "reply"],
+    async run({ admin_input, intent }, step) {
+      checkCrossing({ admin_input, intent, step, maxBytes: deps.maxBytes });
+      await deps.ready(step.signal);
+      const envelope = {
+        ...{ id: randomUUID(), thread: to },
+        ...{ bytes: Buffer.byteLength(admin_input), sha256: hash("sha256", admin_input, "hex") },
+      };
+      deps.onIntended(envelope);
+      const token = originToken(deps.key, envelope, deps.clock.now());
+      const { outcome, answer, reason } = await deps.deliver({ admin_input }, token, envelope, {
+        signal: step.signal,
+        onOutcome: (outcome, reason) => deps.onOutcome(envelope, outcome, reason),
+      });
+      if (outcome === "SUBMITTED" && reason !== undefined) deps.onReplyFailed(reason);
+      const crossing: Crossing = { ...envelope, outcome };
+      return { crossing, reply: answer ?? null };
+    },
+  });
+}

@@ -1,0 +1,39 @@
+import { nodeOf } from "../engine/engine.ts";
+import type { GlobalState, Intent } from "./global-state.ts";
+
+/** Decides by patterns. First match wins. */
+export interface IntentRules {
+  readonly rules: readonly {
+    readonly match: (text: string) => boolean;
+    /** As in the configuration. */
+    readonly pattern: string;
+    readonly route: Intent["route"];
+  }[];
+  readonly default: Intent["route"];
+}
+
+/** Says where a text goes, from the text alone. */
+export type Classifier = (adminInput: string, signal: AbortSignal) => Promise<Intent>;
+
+export function classifyByRules({ rules, default: fallback }: IntentRules): Classifier {
+  return async (text) => {
+    const at = rules.findIndex(({ match }) => match(text));
+    const rule = rules[at];
+    if (rule === undefined) return { route: fallback, rule: "default", reason: "no rule matches" };
+    return { route: rule.route, rule: at + 1, reason: `matches ${rule.pattern}` };
+  };
+}
+
+/** The node: it sees what the administrator typed, and runs before any file is read. */
+export function classifyNode(classify: Classifier, onDecided: (intent: Intent) => void) {
+  return nodeOf<GlobalState>()({
+    name: "classify",
+    reads: ["admin_input"],
+    writes: ["intent"],
+    async run({ admin_input }, { signal }) {
+      const intent = await classify(admin_input, signal);
+      onDecided(intent);
+      return { intent };
+    },
+  });
+}

@@ -1,0 +1,29 @@
+import type { BackJournal } from "./back-journal.ts";
+
+/** A turn that was cut by the end of its process. */
+export interface Recovered {
+  readonly turn: string;
+  /** Of its crossing; undefined: nothing was to cross. */
+  readonly outcome?: "SUBMITTED" | "UNKNOWN";
+}
+
+/**
+ * Ends the turns that a killed process left open. A crossing that was intended and is in the front's journal has its
+ * receipt there; of another one nothing is known. Nothing is sent.
+ */
+export function recover(
+  journal: BackJournal,
+  isTaken: (crossing: { readonly id: string; readonly sha256: string }) => boolean,
+): readonly Recovered[] {
+  const outcomes = new Map<string, "SUBMITTED" | "UNKNOWN">();
+  for (const { turn, id, sha256 } of journal.openCrossings) {
+    const outcome = isTaken({ id, sha256 }) ? "SUBMITTED" : "UNKNOWN";
+    journal.append({ type: "receipt", turn, crossing: id, outcome });
+    outcomes.set(turn, outcome);
+  }
+  return journal.openTurns.map((turn) => {
+    const outcome = outcomes.get(turn);
+    journal.append({ type: "end", turn, outcome: outcome === "UNKNOWN" ? "unknown" : "interrupted", withheld: [] });
+    return { turn, ...(outcome && { outcome }) };
+  });
+}

@@ -1,0 +1,42 @@
+import type { AllowedFiles, AllowList, ReadResult } from "../../files/allowed-files.ts";
+
+/** One call of `read_file`, as it goes on record. */
+export interface FileRead {
+  /** As it was asked for. */
+  readonly path: string;
+  readonly result: ReadResult;
+}
+
+/** More names are not given to an agent. */
+const MAX_NAMES = 200;
+
+/** The tool `read_file` of one half, for one turn: reads within the half's allow-list, each on record. */
+export class FileTool {
+  readonly #files: AllowedFiles;
+  readonly #allowed: AllowList;
+  readonly #onRead: (read: FileRead) => void;
+
+  /** What `onRead` throws, for want of a record, is thrown by `read`: nothing is read then. */
+  constructor(files: AllowedFiles, allowed: AllowList, onRead: (read: FileRead) => void) {
+    this.#files = files;
+    this.#allowed = allowed;
+    this.#onRead = onRead;
+  }
+
+  read(path: string): ReadResult {
+    const result = this.#files.read(path, this.#allowed);
+    this.#onRead({ path, result });
+    return result;
+  }
+
+  /** A file's text for choosing among many, without a record; undefined if it is not readable. */
+  glance(path: string): string | undefined {
+    const result = this.#files.read(path, this.#allowed);
+    return result.ok ? result.text : undefined;
+  }
+
+  /** Names of readable files, at most 200. */
+  names(): readonly string[] {
+    return this.#files.list(this.#allowed, MAX_NAMES);
+  }
+}

@@ -1,0 +1,26 @@
+import type { FileTool } from "./file-tool.ts";
+
+/** One earlier turn of a conversation, as its agent may know it. */
+export interface PastTurn {
+  readonly input: string;
+  /** The input came from the administrator, over the bridge. */
+  readonly isBriefing: boolean;
+  readonly answer: string;
+}
+
+/** What an agent is asked. */
+export interface AgentTurn {
+  readonly thread: string;
+  readonly input: string;
+  readonly isBriefing: boolean;
+  /** Oldest first. */
+  readonly history: readonly PastTurn[];
+  readonly files: FileTool;
+  readonly signal: AbortSignal;
+}
+
+/** The agent of one half. */
+export interface HalfAgent {
+  /** @throws DomainError `unavailable`, with `reason` = `agent unavailable` */
+  answer(turn: AgentTurn): Promise<string>;
+}

@@ -1,0 +1,39 @@
+import { closeSync, constants, fstatSync, openSync } from "node:fs";
+import { placeOf } from "./open-below.ts";
+
+/** As in open-below.ts: names the place only. */
+const O_PATH = 0x200000;
+
+/**
+ * True when two open folders are the same or one contains the other, by what they are: neither names nor links count.
+ * Linux only.
+ */
+export function foldersOverlap(one: number, other: number): boolean {
+  return ancestorsOf(one).includes(idOf(other)) || ancestorsOf(other).includes(idOf(one));
+}
+
+/** The folder and all above it. */
+function ancestorsOf(folder: number): readonly string[] {
+  const ids: string[] = [];
+  let fd = openAbove(folder, ".");
+  try {
+    while (ids.at(-1) !== idOf(fd)) {
+      ids.push(idOf(fd)); // the folder above the highest one is itself
+      const above = openAbove(fd, "..");
+      closeSync(fd);
+      fd = above;
+    }
+    return ids;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function openAbove(fd: number, name: "." | ".."): number {
+  return openSync(`${placeOf(fd)}/${name}`, O_PATH | constants.O_DIRECTORY);
+}
+
+function idOf(fd: number): string {
+  const { dev, ino } = fstatSync(fd, { bigint: true });
+  return `${dev} ${ino}`;
+}

@@ -1,0 +1,115 @@
+import { spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
+
+/** The command of a clone. */
+export const DESK = fileURLToPath(new URL("../../../cmd/desk/desk", import.meta.url));
+
+/** What a call printed, and its exit code. */
+interface DeskCall {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** A folder of its own with a desk in it. */
+export interface DeskBed extends AsyncDisposable {
+  readonly folder: string;
+  /** In the desk's folder. */
+  path(name: string): string;
+  write(name: string, text: string | Buffer): void;
+  read(name: string): string;
+  /** Runs the command in the folder until its end, with `input` on stdin. */
+  run(args: readonly string[], input?: string | Buffer): Promise<DeskCall>;
+  /** `run` with `--jsonl`; the events. */
+  events(mode: "admin" | "user", lines: readonly object[]): Promise<readonly DeskEvent[]>;
+  /** Records of a journal of this desk; lines that are torn are left out. */
+  records(half: "back" | "front"): readonly Record<string, unknown>[];
+  /** Processes of the customer's side. */
+  fronts(): readonly number[];
+}
+
+type DeskEvent = Readonly<Record<string, unknown>> & { readonly type: string };
+
+/** Only what a person's machine must have: neither an account nor a HOME. */
+export const PLAIN_ENVIRONMENT = { PATH: process.env["PATH"] ?? "" };
+
+/** A desk as `desk init` makes it, with `files` beside or in place of its own. */
+export function deskBed(files: Readonly<Record<string, string>> = {}): DeskBed {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), "desk-")));
+  const path = (name: string) => join(folder, name);
+  const write = (name: string, content: string | Buffer) => {
+    mkdirSync(dirname(path(name)), { recursive: true });
+    writeFileSync(path(name), content);
+  };
+  const all = { "admin/prices.md": "wholesale 4.20\n", "docs/hours.md": "Opening hours: nine to six.\n", ...files };
+  for (const [name, content] of Object.entries(all)) write(name, content);
+  const bed: DeskBed = {
+    ...{ folder, path, write },
+    read: (name) => readFileSync(path(name), "utf8"),
+    run: (args, input = "") => callDesk(folder, args, input),
+    async events(mode, lines) {
+      const input = lines.map((line) => `${JSON.stringify(line)}\n`).join("");
+      const { code, out, err } = await bed.run(["--mode", mode, "--jsonl"], input);
+      if (code !== 0) throw new Error(`desk ended with ${code}: ${err}`);
+      return jsonLines(out) as readonly DeskEvent[];
+    },
+    records: (half) => journalRecords(path(`.desk/${half}/journal.jsonl`)),
+    fronts: () => frontsOf(folder),
+    async [Symbol.asyncDispose]() {
+      for (const pid of frontsOf(folder)) kill(pid);
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+  return bed;
+}
+
+async function callDesk(folder: string, args: readonly string[], input: string | Buffer): Promise<DeskCall> {
+  const child = spawn(DESK, args, { cwd: folder, env: PLAIN_ENVIRONMENT, stdio: ["pipe", "pipe", "pipe"] });
+  child.stdin.on("error", () => {}).end(input);
+  const ended = new Promise<number | null>((resolve, reject) => {
+    child.once("error", reject).once("close", resolve);
+  });
+  const [out, err, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
+  return { code, out, err };
+}
+
+/** Each line of a text as JSON. */
+export function jsonLines(lines: string): readonly Record<string, unknown>[] {
+  return lines
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+}
+
+function journalRecords(path: string): readonly Record<string, unknown>[] {
+  const whole = readFileSync(path, "utf8").split("\n").slice(0, -1);
+  return whole.map((line) => JSON.parse(line.slice(line.indexOf(" ") + 1)) as Record<string, unknown>);
+}
+
+/** They are known by their command line: nothing of the tests' environment reaches them. */
+function frontsOf(folder: string): readonly number[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => commandLine(pid).includes(`--inside\0${folder}/`))
+    .map(Number);
+}
+
+function commandLine(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8");
+  } catch {
+    return "";
+  }
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // It has ended meanwhile.
+  }
+}
