@@ -17,10 +17,12 @@ export const rooms = {
   "rpc/common": ["gen"],
   "rpc/port": ["rpc/common"],
   "rpc/server": ["rpc/port", "rpc/common", "gen"],
+  "rpc/routes": ["rpc/server", "rpc/port", "rpc/common"],
   "rpc/client": ["rpc/common"],
   config: ["cli", "files", "rpc/port"],
   "auth/tls": ["pki", "files"],
   auth: ["auth/tls", "pki", "rpc/*", "files", "config"],
+  "auth/serving": ["auth", "auth/tls", "pki", "rpc/*", "gen"],
   "tmux/pane": [],
   "tmux/control": ["tmux/pane"],
   "tmux/client": ["tmux/pane", "tmux/control", "files"],
@@ -38,7 +40,7 @@ export const rooms = {
     ...["tmux/pane", "tmux/control", "session", "eventlog", "agents/*", "process", "files"],
   ],
   "sidecar/serving": [
-    ...["sidecar/agent", "sidecar/halves", "pane/watch", "pane/attach", "session", "wire", "auth/*"],
+    ...["sidecar/agent", "sidecar/halves", "pane/watch", "pane/attach", "session", "wire", "auth/*", "pki"],
     ...["rpc/server", "rpc/port", "rpc/common", "gen"],
   ],
   terminal: [

@@ -4,22 +4,23 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { profileNamed } from "../../internal/agents/programs/registry.ts";
-import type { RoleRule } from "../../internal/auth/roles.ts";
-import type { TlsInUse } from "../../internal/auth/tls/tls-in-use.ts";
+import { controllerRule } from "../../internal/auth/roles.ts";
+import { TrustedServer } from "../../internal/auth/serving/trusted-server.ts";
+import { identitiesOf } from "../../internal/auth/tls/identities.ts";
+import { tlsInUse } from "../../internal/auth/tls/tls-in-use.ts";
 import { systemClock } from "../../internal/base/clock.ts";
 import { MachineTime } from "../../internal/base/machine-time.ts";
 import { presentBoot } from "../../internal/base/present-boot.ts";
 import { runTasks } from "../../internal/base/task-group.ts";
+import { SidecarService } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
 import { HealthState } from "../../internal/rpc/server/health.ts";
 import { Metrics } from "../../internal/rpc/server/metrics.ts";
-import { RpcServer } from "../../internal/rpc/server/server.ts";
 import { AgentLife } from "../../internal/sidecar/agent/agent-life.ts";
 import { openJournal } from "../../internal/sidecar/agent/journal-records.ts";
 import { LiveAgent } from "../../internal/sidecar/agent/live-agent.ts";
 import { Operator } from "../../internal/sidecar/agent/operator.ts";
-import { isOpenToAll, roleGate } from "../../internal/sidecar/serving/access.ts";
-import { NEEDED_ROLES, sidecarRoutes } from "../../internal/sidecar/serving/server.ts";
-import { TlsServing } from "../../internal/sidecar/serving/tls-serving.ts";
+import { sidecarRoutes } from "../../internal/sidecar/serving/server.ts";
+import { tlsPlace, tlsRules } from "../../internal/sidecar/serving/serving-rules.ts";
 import { silentLogger } from "../../test/support/silent-logger.ts";
 
 /** Where one of them serves; `dir` holds its `tls` and its journal. */
@@ -69,34 +70,32 @@ async function serve(place: SidecarPlace, listening: Promise<unknown>[], signal:
   journal.close();
 }
 
-function server({ id, ip, dir }: SidecarPlace, agent: LiveAgent, listening: Promise<unknown>[]): TlsServing {
+function server({ id, ip, dir }: SidecarPlace, agent: LiveAgent, listening: Promise<unknown>[]): TrustedServer {
   const [health, metrics] = [new HealthState(), new Metrics()];
-  const routes = (roleRules: readonly RoleRule[], tlsInUse: () => TlsInUse) =>
-    sidecarRoutes({
-      ...{ clock, agent, roleRules, tlsInUse, provider: "demo", decided: () => {} },
-      operator: operatorOf(agent),
-      identity: { sessionId: id, project: "shop", address: id },
-      typeText: () => Promise.resolve("nothing is typed here"),
-    });
-  return new TlsServing(
+  const serving: TrustedServer = new TrustedServer(
+    { clock, logger, health, metrics },
     {
-      ...{ clock, logger, health, registry: metrics.registry },
-      newServer: (trust, rules, inUse) => {
-        const made = new RpcServer(
-          { clock, logger, health, metrics },
-          {
-            ...{ host: ip, port: PORT, ...trust, isOpenToAll, graceMs: 100 },
-            hostCheck: { anyHost: true, allowHosts: [] },
-            gates: [...trust.gates, roleGate(rules, NEEDED_ROLES)],
-            routes: routes(rules, inUse),
-          },
-        );
-        listening.push(made.listening);
-        return made;
+      listen: { host: ip, port: PORT },
+      tls: tlsPlace({ dir: join(dir, "tls"), trust: undefined }, id),
+      tokens: undefined,
+      services: [SidecarService],
+      rules: (tls) => {
+        if (tls === undefined) throw new Error("no TLS folder");
+        const roleRules = controllerRule(identitiesOf(tls.leaf));
+        const routes = sidecarRoutes({
+          ...{ clock, agent, roleRules, tlsInUse: () => tlsInUse(serving.tls), provider: "demo", decided: () => {} },
+          operator: operatorOf(agent),
+          identity: { sessionId: id, project: "shop", address: id },
+          typeText: () => Promise.resolve("nothing is typed here"),
+        });
+        return { ...tlsRules(tls, roleRules, "shop"), routes };
       },
+      hostCheck: { anyHost: true, allowHosts: [] },
+      graceMs: 100,
     },
-    { dir: join(dir, "tls"), sessionId: id },
   );
+  listening.push(serving.listening);
+  return serving;
 }
 
 function operatorOf(agent: LiveAgent): Operator {

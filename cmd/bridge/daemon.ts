@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { AgentTokens } from "../../internal/auth/agent-token.ts";
 import type { AuditLog } from "../../internal/auth/audit-log.ts";
+import type { TrustedServer } from "../../internal/auth/serving/trusted-server.ts";
 import { CrlServer } from "../../internal/auth/tls/crl-server.ts";
 import { aborted } from "../../internal/base/abort.ts";
 import type { Clock } from "../../internal/base/clock.ts";
@@ -10,7 +11,7 @@ import type { Redactor } from "../../internal/base/redact.ts";
 import { runTasks, type Task } from "../../internal/base/task-group.ts";
 import type { Tracer } from "../../internal/base/tracing.ts";
 import { bridgeRoutes } from "../../internal/bridge/calls/bridge-routes.ts";
-import { BridgeServing } from "../../internal/bridge/calls/bridge-serving.ts";
+import { bridgeServing } from "../../internal/bridge/calls/bridge-serving.ts";
 import { BridgeMetrics } from "../../internal/bridge/local/bridge-metrics.ts";
 import { LocalSessions } from "../../internal/bridge/local/local-sessions.ts";
 import { SessionTokens } from "../../internal/bridge/local/session-tokens.ts";
@@ -84,7 +85,7 @@ export class Daemon implements Task {
   /** Once an address is had: sessions of an earlier daemon are not to be touched by one that cannot serve them. */
   async #runSessions(
     sessions: LocalSessions,
-    serving: BridgeServing,
+    serving: TrustedServer,
     health: HealthState,
     signal: AbortSignal,
   ): Promise<void> {
@@ -143,16 +144,16 @@ export class Daemon implements Task {
     return SessionTokens.open({ clock, logger, tokens, ownerOf: apart.userOf }, join(apart.places, "tokens"));
   }
 
-  #serving(backend: LocalSessions, health: HealthState, metrics: Metrics, signal: AbortSignal): BridgeServing {
+  #serving(backend: LocalSessions, health: HealthState, metrics: Metrics, signal: AbortSignal): TrustedServer {
     const { clock, logger, audit, tracer } = this.#deps;
     const receipts = this.#receipts;
     const { listen, tls, trust, auth, limits, inputMaxBytes, maxConnectionAgeMs } = this.#options.config;
     const { keyFiles, audience, maxTtlMs, clockSkewMs } = auth;
     const isServing = () => !signal.aborted;
-    return new BridgeServing(
+    return bridgeServing(
       { clock, logger, health, metrics, audit, tracer },
       {
-        ...{ listen, tls, trust, maxConnectionAgeMs, graceMs: CALL_GRACE_MS },
+        ...{ listen, tls: { dir: tls, trust }, maxConnectionAgeMs, graceMs: CALL_GRACE_MS },
         tokens: { keyFiles, audience, maxTtlMs, clockSkewMs },
         ready: backend.ready,
         routes: bridgeRoutes(
@@ -185,11 +186,11 @@ export class Daemon implements Task {
     };
   }
 
-  #crlServer(serving: BridgeServing): readonly CrlServer[] {
+  #crlServer(serving: TrustedServer): readonly CrlServer[] {
     const { crlServer } = this.#options.config;
     if (crlServer === undefined) return [];
     const { listen, path } = crlServer;
-    const server = new CrlServer({ host: listen.host, port: listen.port, path, lists: () => serving.revocationLists });
+    const server = new CrlServer({ host: listen.host, port: listen.port, path, lists: () => serving.tls?.files.crl });
     server.listening.then(
       ({ host, port }) => this.#deps.logger.info({ listen: `${host}:${port}`, path }, "revocation lists served"),
       () => {},

@@ -1,11 +1,12 @@
 import type { AuditLog } from "../../internal/auth/audit-log.ts";
+import type { TrustedServer } from "../../internal/auth/serving/trusted-server.ts";
 import { aborted } from "../../internal/base/abort.ts";
 import type { Clock } from "../../internal/base/clock.ts";
 import type { Logger } from "../../internal/base/logger.ts";
 import { runTasks, type Task } from "../../internal/base/task-group.ts";
 import type { Tracer } from "../../internal/base/tracing.ts";
 import { bridgeRoutes } from "../../internal/bridge/calls/bridge-routes.ts";
-import { BridgeServing } from "../../internal/bridge/calls/bridge-serving.ts";
+import { bridgeServing } from "../../internal/bridge/calls/bridge-serving.ts";
 import { CaCache } from "../../internal/controller/certificates/ca-cache.ts";
 import { OwnCertificate } from "../../internal/controller/certificates/own-certificate.ts";
 import { SecretClient } from "../../internal/controller/certificates/secret-client.ts";
@@ -178,7 +179,7 @@ export class Controller implements Task {
   async #untilReady(
     sessions: ControllerSessions,
     ca: CaCache,
-    serving: BridgeServing,
+    serving: TrustedServer,
     health: HealthState,
     signal: AbortSignal,
   ): Promise<void> {
@@ -197,16 +198,16 @@ export class Controller implements Task {
     health: HealthState,
     { metrics, time: clock }: Pick<Instruments, "metrics" | "time">,
     signal: AbortSignal,
-  ): BridgeServing {
+  ): TrustedServer {
     const { logger, audit, folder, tracer } = this.#deps;
     const { server, settings, tokens } = this.#options.config;
     const { startsPerMinute, inputsPerMinute, maxInputBytes } = settings.sessions;
     const isServing = () => !signal.aborted;
-    return new BridgeServing(
+    return bridgeServing(
       { clock, logger, health, metrics, audit, tracer },
       {
         listen: server.listen,
-        tls: folder.path,
+        tls: { dir: folder.path },
         tokens,
         routes: bridgeRoutes(
           { clock, backend: sessions.backend, audit, isServing },

@@ -1,11 +1,10 @@
-import type { HandlerContext } from "@connectrpc/connect";
 import type { Clock } from "../base/clock.ts";
 import type { DomainError } from "../base/errors.ts";
 import { inertJson } from "../base/quoted-text.ts";
 import { callerKey } from "../rpc/port/caller.ts";
 import type { ConnectionDecision } from "../rpc/port/connection-decision.ts";
 import { peerKey } from "../rpc/port/peer.ts";
-import { correlationKey } from "../rpc/server/call-facts.ts";
+import { type CallContext, correlationKey } from "../rpc/server/call-facts.ts";
 import type { Decisions } from "../rpc/server/decisions.ts";
 import { tokenKey } from "./token-gate.ts";
 
@@ -32,11 +31,11 @@ export class AuditLog implements Decisions {
     this.#write = deps.write;
   }
 
-  call(context: HandlerContext, refusal: DomainError | undefined): void {
+  call(context: CallContext, refusal: DomainError | undefined): void {
     this.#record("call", factsOf(context), refusal);
   }
 
-  ended(context: HandlerContext, why: DomainError): void {
+  ended(context: CallContext, why: DomainError): void {
     this.#line({ event: "call", outcome: "ended", ...factsOf(context), code: why.kind, reason: why.message });
   }
 
@@ -45,7 +44,7 @@ export class AuditLog implements Decisions {
   }
 
   /** A decision on a call whose request was read, e.g. about the session that it names. */
-  policy(context: HandlerContext, about: AuditSubject, refusal: DomainError | undefined): void {
+  policy(context: CallContext, about: AuditSubject, refusal: DomainError | undefined): void {
     const { project, session } = about;
     this.#record("policy", { ...factsOf(context), session: cut(session), session_project: cut(project) }, refusal);
   }
@@ -66,7 +65,7 @@ function cut(name: string | undefined): string | undefined {
   return name === undefined || name.length <= MAX_NAME ? name : `${name.slice(0, MAX_NAME)}…`;
 }
 
-function factsOf({ values, service, method }: HandlerContext) {
+function factsOf({ values, service, method }: CallContext) {
   const peer = values.get(peerKey);
   const claims = values.get(tokenKey)?.claims;
   return {

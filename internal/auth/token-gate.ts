@@ -1,10 +1,10 @@
 import type { X509Certificate } from "node:crypto";
-import { type ContextKey, createContextKey, type HandlerContext } from "@connectrpc/connect";
+import { type ContextKey, createContextKey } from "@connectrpc/connect";
 import type { Clock } from "../base/clock.ts";
 import type { DomainError } from "../base/errors.ts";
 import type { CheckedTls } from "../pki/tls-files.ts";
 import { type Peer, peerKey } from "../rpc/port/peer.ts";
-import { authorizationKey, endCallKey } from "../rpc/server/call-facts.ts";
+import { authorizationKey, type CallContext, endCallKey } from "../rpc/server/call-facts.ts";
 import type { Decisions } from "../rpc/server/decisions.ts";
 import { bearerOf } from "./bearer.ts";
 import { type CertificateFacts, caKeyOf } from "./issuing-cas.ts";
@@ -32,15 +32,18 @@ export interface TokenGateOptions {
   readonly required: boolean;
   /** Services for which a certificate is enough, by type name. */
   readonly freeServices: ReadonlySet<string>;
+  /** As `TokenVerifierOptions` has it. */
+  readonly clientCertificate?: "required" | "optional";
 }
 
-type Gate = (context: HandlerContext) => void;
+type Gate = (context: CallContext) => void;
 
 /**
  * Verifies the token of a call before its body is read. A token that does not count is refused also where none is
  * required. A stream that it admits ends with it: see `TokenLeases`.
  */
-export function tokenGate(deps: TokenGateDeps, { required, freeServices }: TokenGateOptions): Gate {
+export function tokenGate(deps: TokenGateDeps, options: TokenGateOptions): Gate {
+  const { required, freeServices, clientCertificate } = options;
   const owns = new OwnCas();
   return (context) => {
     const headers = context.values.get(authorizationKey);
@@ -48,7 +51,8 @@ export function tokenGate(deps: TokenGateDeps, { required, freeServices }: Token
     if (headers.length === 0 && !required) return;
     const text = bearerOf(headers);
     const peer = context.values.get(peerKey);
-    const token = deps.verifier.verify(text, factsOf(peer, deps, owns));
+    const isBare = clientCertificate === "optional" && peer.type !== "certificate";
+    const token = deps.verifier.verify(text, isBare ? undefined : factsOf(peer, deps, owns));
     context.values.set(tokenKey, token);
     deps.leases.shown(peer, token);
     const end = context.values.get(endCallKey);

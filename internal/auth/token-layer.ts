@@ -1,19 +1,19 @@
-import type { HandlerContext } from "@connectrpc/connect";
 import type { Clock } from "../base/clock.ts";
 import type { Logger } from "../base/logger.ts";
 import { runTasks, type Task } from "../base/task-group.ts";
 import type { CheckedTls } from "../pki/tls-files.ts";
+import type { CallContext } from "../rpc/server/call-facts.ts";
 import type { Decisions } from "../rpc/server/decisions.ts";
 import { checkIssuers } from "./issuing-cas.ts";
 import { type TokenGateOptions, tokenGate } from "./token-gate.ts";
 import { type TokenKeyFile, TokenKeyFiles } from "./token-key-files.ts";
 import { TokenLeases } from "./token-leases.ts";
-import { MAX_TOKEN_TTL_MS, TokenVerifier } from "./token-verifier.ts";
+import { MAX_TOKEN_TTL_MS, TokenVerifier, type TokenVerifierOptions } from "./token-verifier.ts";
 
-export interface TokenLayerOptions extends TokenGateOptions {
+export interface TokenLayerOptions extends TokenGateOptions, Pick<TokenVerifierOptions, "readClaims" | "mostTtlMs"> {
   readonly keyFiles: readonly TokenKeyFile[];
   readonly audience: string;
-  /** Default, and at most: 5 min. */
+  /** Default 5 min, and at most `mostTtlMs`. */
   readonly maxTtlMs?: number;
   /** Default 30 s. */
   readonly clockSkewMs?: number;
@@ -31,7 +31,7 @@ export interface TokenLayerDeps {
 /** The second of two layers: tokens, over connections that certificates admit. */
 export class TokenLayer implements Task {
   /** For the server's `gates`. */
-  readonly gate: (context: HandlerContext) => void;
+  readonly gate: (context: CallContext) => void;
   readonly #keys: TokenKeyFiles;
   readonly #leases: TokenLeases;
   readonly #options: TokenLayerOptions;
@@ -41,18 +41,20 @@ export class TokenLayer implements Task {
     this.#options = options;
     this.#keys = new TokenKeyFiles({ clock, logger, onChanged: () => this.#leases.reconsider() }, { files: keyFiles });
     const keys = () => this.#keys.current;
-    const verifier = new TokenVerifier({ clock, keys }, { audience, maxTtlMs, clockSkewMs });
+    const verifier = new TokenVerifier({ clock, keys }, { ...options, audience, maxTtlMs, clockSkewMs });
     this.#leases = new TokenLeases({ clock, holds: (token) => verifier.holds(token) });
     this.gate = tokenGate({ clock, verifier, leases: this.#leases, tls, ...(decisions && { decisions }) }, options);
   }
 
   /**
    * Reads the keys; to be awaited before `run`.
+   * @param tls undefined: plaintext
    * @throws DomainError `invalid` for a file that cannot be used, and for an issuer whose CA is not clear among `tls`
    */
-  async load(tls: CheckedTls): Promise<void> {
-    const rules = this.#options.keyFiles.map(({ rule }) => rule);
-    checkIssuers(rules, tls.trust.cas);
+  async load(tls: CheckedTls | undefined): Promise<void> {
+    const { keyFiles, clientCertificate } = this.#options;
+    const rules = keyFiles.map(({ rule }) => rule);
+    if (clientCertificate !== "optional") checkIssuers(rules, tls?.trust.cas ?? []);
     await this.#keys.load();
   }
 

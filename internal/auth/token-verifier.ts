@@ -27,7 +27,22 @@ export interface TokenVerifierOptions extends TokenTimes {
   readonly audience: string;
   /** Tokens that are remembered until their end, and again as many that are wrong. Default 4,096. */
   readonly cacheEntries?: number;
+  /** What the claims of this server's tokens are. Default: `readClaims`, a bridge's. */
+  readonly readClaims?: ClaimsReader;
+  /** The longest life that `maxTtlMs` may allow. Default: 5 min, a requirement for a bridge's tokens. */
+  readonly mostTtlMs?: number;
+  /**
+   * Optional: a token counts over any connection, unless it is bound to a certificate (cnf). Default: required, and one
+   * that its issuer's CA has signed.
+   */
+  readonly clientCertificate?: "required" | "optional";
 }
+
+/**
+ * Reads the claims of a token whose signature is not checked yet; its own facts come beside those that every token has.
+ * @throws DomainError `unauthenticated` for a claim that is missing or of a wrong type
+ */
+type ClaimsReader = (claims: Readonly<Record<string, unknown>>) => TokenClaims;
 
 /** Requirement, whatever a configuration says. */
 export const MAX_TOKEN_TTL_MS = 300_000;
@@ -50,8 +65,8 @@ export class TokenVerifier {
   constructor(deps: { readonly clock: Clock; readonly keys: () => TokenKeySet }, options: TokenVerifierOptions) {
     this.#clock = deps.clock;
     this.#keys = deps.keys;
-    this.#options = { ...options, maxTtlMs: Math.min(options.maxTtlMs, MAX_TOKEN_TTL_MS) };
-    const { cacheEntries = 4096 } = options;
+    const { maxTtlMs, mostTtlMs = MAX_TOKEN_TTL_MS, cacheEntries = 4096 } = options;
+    this.#options = { ...options, maxTtlMs: Math.min(maxTtlMs, mostTtlMs) };
     this.#good = new BoundedMap(cacheEntries);
     this.#wrong = new BoundedMap(cacheEntries);
   }
@@ -62,19 +77,20 @@ export class TokenVerifier {
   }
 
   /**
+   * @param over undefined: the caller has shown no certificate
    * @throws DomainError `unauthenticated` for a token that does not count, `denied` for a project its issuer may not
    * speak for
    */
-  verify(text: string, over: CertificateFacts): VerifiedToken {
+  verify(text: string, over: CertificateFacts | undefined): VerifiedToken {
     const keys = this.#keys();
     if (keys !== this.#cachedFor) this.#forget(keys);
     const id = hash("sha256", text, "base64");
     const known = this.#good.get(id);
     if (known !== undefined && this.#stillCounts(id, known, keys, over)) return known;
-    const wrong = this.#wrong.get(id + over.certificate.fingerprint256);
+    const wrong = this.#wrong.get(wrongId(id, over));
     if (wrong !== undefined) throw wrong;
     const decoded = decodeToken(text);
-    const claims = readClaims(decoded.claims);
+    const claims = (this.#options.readClaims ?? readClaims)(decoded.claims);
     const token = { claims, key: this.#signerOf(id, decoded, claims, keys, over) };
     this.#good.set(id, token);
     return token;
@@ -86,14 +102,19 @@ export class TokenVerifier {
   }
 
   /** False: over this certificate it counts by another entry of its issuer, if at all. */
-  #stillCounts(id: string, { claims, key }: VerifiedToken, keys: TokenKeySet, over: CertificateFacts): boolean {
+  #stillCounts(
+    id: string,
+    { claims, key }: VerifiedToken,
+    keys: TokenKeySet,
+    over: CertificateFacts | undefined,
+  ): boolean {
     try {
       checkTimes(claims, this.#clock.now(), this.#options);
     } catch (err) {
       this.#good.delete(id);
       throw err;
     }
-    return checkBond(claims, keys.get(claims.issuer) ?? [], over).includes(key);
+    return this.#checkBond(claims, keys.get(claims.issuer) ?? [], over).includes(key);
   }
 
   #signerOf(
@@ -101,7 +122,7 @@ export class TokenVerifier {
     { signed, signature }: DecodedToken,
     claims: TokenClaims,
     keys: TokenKeySet,
-    over: CertificateFacts,
+    over: CertificateFacts | undefined,
   ): TokenKey {
     const ofIssuer = keys.get(claims.issuer);
     if (ofIssuer === undefined) throw tokenError("issuer", "the token's issuer is not known here");
@@ -109,12 +130,35 @@ export class TokenVerifier {
       throw tokenError("audience", "the token is for another audience");
     }
     checkTimes(claims, this.#clock.now(), this.#options);
-    const candidates = checkBond(claims, ofIssuer, over);
+    const candidates = this.#checkBond(claims, ofIssuer, over);
     const signer = candidates.find(({ key }) => verify(null, signed, key, signature));
     if (signer !== undefined) return signer;
     const wrong = tokenError("signature", "the token's signature is not its issuer's");
-    this.#wrong.set(id + over.certificate.fingerprint256, wrong);
+    this.#wrong.set(wrongId(id, over), wrong);
     throw wrong;
+  }
+
+  /** The keys with which a token counts over this connection. */
+  #checkBond(claims: TokenClaims, keys: readonly TokenKey[], over: CertificateFacts | undefined): readonly TokenKey[] {
+    const { boundTo, project } = claims;
+    if (
+      boundTo !== undefined &&
+      (over === undefined || boundTo !== hash("sha256", over.certificate.raw, "base64url"))
+    ) {
+      throw tokenError("certificate", "the token is bound to another certificate (cnf)");
+    }
+    const isOptional = this.#options.clientCertificate === "optional";
+    const here = keys.filter(({ rule }) => isOptional || (over !== undefined && countsOver(rule, over)));
+    if (here.length === 0)
+      throw tokenError(
+        "certificate",
+        "the token is not valid with this certificate: its issuer's CA has not signed the certificate",
+      );
+    const speaking = here.filter(({ rule }) => rule.projects?.includes(project) ?? true);
+    if (speaking.length > 0) return speaking;
+    throw new DomainError("denied", "the token's issuer may not act for this project", {
+      fields: { token: "project" },
+    });
   }
 
   #forget(keys: TokenKeySet): void {
@@ -124,21 +168,6 @@ export class TokenVerifier {
   }
 }
 
-/** The keys with which a token counts over this certificate. */
-function checkBond(claims: TokenClaims, keys: readonly TokenKey[], over: CertificateFacts): readonly TokenKey[] {
-  const { boundTo, project } = claims;
-  if (boundTo !== undefined && boundTo !== hash("sha256", over.certificate.raw, "base64url")) {
-    throw tokenError("certificate", "the token is bound to another certificate (cnf)");
-  }
-  const here = keys.filter(({ rule }) => countsOver(rule, over));
-  if (here.length === 0)
-    throw tokenError(
-      "certificate",
-      "the token is not valid with this certificate: its issuer's CA has not signed the certificate",
-    );
-  const speaking = here.filter(({ rule }) => rule.projects?.includes(project) ?? true);
-  if (speaking.length > 0) return speaking;
-  throw new DomainError("denied", "the token's issuer may not act for this project", {
-    fields: { token: "project" },
-  });
+function wrongId(id: string, over: CertificateFacts | undefined): string {
+  return id + (over?.certificate.fingerprint256 ?? "");
 }

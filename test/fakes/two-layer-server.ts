@@ -1,4 +1,3 @@
-import type { HandlerContext } from "@connectrpc/connect";
 import { AuditLog } from "../../internal/auth/audit-log.ts";
 import { roleRefusal, sessionRefusal } from "../../internal/auth/bridge-policy.ts";
 import { namelessIdentities } from "../../internal/auth/issuing-cas.ts";
@@ -16,6 +15,7 @@ import { SidecarService } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
 import { TerminalService } from "../../internal/gen/gastown/v1/terminal_pb.ts";
 import type { CrlPolicy } from "../../internal/pki/trust.ts";
 import type { Routes } from "../../internal/rpc/server/adapter.ts";
+import type { CallContext } from "../../internal/rpc/server/call-facts.ts";
 import { RpcServer, type RpcServerDeps } from "../../internal/rpc/server/server.ts";
 
 export interface TwoLayerOptions {
@@ -105,13 +105,13 @@ function admission(
   };
 }
 
-function roleGate(context: HandlerContext): void {
+function roleGate(context: CallContext): void {
   const refusal = roleRefusal(claimsOf(context), context.method.name);
   if (refusal) throw refusal;
 }
 
 /** The token of a call that the gate has let in. */
-export function claimsOf({ values }: HandlerContext) {
+export function claimsOf({ values }: Pick<CallContext, "values">) {
   const claims = values.get(tokenKey)?.claims;
   if (claims === undefined) throw new Error("a call without token came through the gate");
   return claims;

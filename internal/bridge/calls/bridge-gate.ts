@@ -1,4 +1,3 @@
-import type { HandlerContext } from "@connectrpc/connect";
 import { roleRefusal } from "../../auth/bridge-policy.ts";
 import type { TokenClaims } from "../../auth/token-claims.ts";
 import { tokenKey } from "../../auth/token-gate.ts";
@@ -7,6 +6,7 @@ import { BridgeService } from "../../gen/bridge/v1/bridge_pb.ts";
 import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
 import { ServerReflection as ReflectionV1 } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as ReflectionV1Alpha } from "../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
+import type { CallContext } from "../../rpc/server/call-facts.ts";
 
 /** They tell nothing of a project: any token will do. */
 const FOR_ANY_TOKEN: ReadonlySet<string> = new Set([Health, ReflectionV1, ReflectionV1Alpha].map((it) => it.typeName));
@@ -15,7 +15,7 @@ const FOR_ANY_TOKEN: ReadonlySet<string> = new Set([Health, ReflectionV1, Reflec
  * Refuses callers whose token's scope is too low for the RPC, before its request is read. To stand after the gate that
  * verifies tokens, which has to require one of every service.
  */
-export function bridgeGate(context: HandlerContext): void {
+export function bridgeGate(context: CallContext): void {
   const claims = claimsOf(context);
   const { service, method } = context;
   if (FOR_ANY_TOKEN.has(service.typeName)) return;
@@ -26,7 +26,7 @@ export function bridgeGate(context: HandlerContext): void {
 }
 
 /** What the token of a call says. @throws DomainError `unauthenticated` for a call that came without */
-export function claimsOf({ values }: HandlerContext): TokenClaims {
+export function claimsOf({ values }: CallContext): TokenClaims {
   const claims = values.get(tokenKey)?.claims;
   if (claims === undefined) throw new DomainError("unauthenticated", "the call has no token (authorization: Bearer)");
   return claims;

@@ -1,4 +1,3 @@
-import type { HandlerContext } from "@connectrpc/connect";
 import { AuditLog } from "../../auth/audit-log.ts";
 import { publicKeysOf } from "../../auth/token-key-files.ts";
 import type { Clock } from "../../base/clock.ts";
@@ -7,7 +6,7 @@ import type { Logger } from "../../base/logger.ts";
 import { auditLines } from "../../files/audit-lines.ts";
 import { readPlainFileSync } from "../../files/plain-file.ts";
 import { FrontService } from "../../gen/desk/v1/desk_pb.ts";
-import { authorizationKey } from "../../rpc/server/call-facts.ts";
+import { authorizationKey, type CallContext } from "../../rpc/server/call-facts.ts";
 import type { Decisions } from "../../rpc/server/decisions.ts";
 import { RpcServer } from "../../rpc/server/server.ts";
 import { STRICT_JSON } from "../../rpc/server/strict-json.ts";
@@ -50,7 +49,7 @@ export function frontServer(deps: FrontServerDeps, options: FrontServerOptions):
 }
 
 /** Runs before a request's body is read. The caller learns that it is refused, the audit log why. */
-function checkOrigin({ method, values }: HandlerContext, keyPath: string, now: number): void {
+function checkOrigin({ method, values }: Pick<CallContext, "method" | "values">, keyPath: string, now: number): void {
   if (method.name !== FrontService.method.deliver.name) return;
   try {
     values.set(originKey, originOf(values.get(authorizationKey), keysAt(keyPath), now));

@@ -33,15 +33,16 @@ type TlsOptions = Pick<
 > & { readonly allowPartialTrustChain: true };
 
 /**
- * Everything a server's TLS context is made of: TLS 1.3 only, client certificate required. Used whole for the first
+ * Everything a server's TLS context is made of: TLS 1.3 only, client certificate required, or optional: then the
+ * listener refuses one that does not verify, after the handshake. Used whole for the first
  * context and for each later one, because `setSecureContext` falls back to a default for whatever is left out: without
  * `minVersion` TLS 1.2 is open again, without `ca` the system's roots count and our own clients do not.
  *
  * Revocation lists are not given to OpenSSL: with one it refuses every caller whose CA has none, and every caller once
  * one is out of date, and it never looks at a connection again. That is `admit`'s work.
  */
-export function serverTlsOptions(material: TlsMaterial): TlsOptions {
-  return { ...commonOptions(material), requestCert: true };
+export function serverTlsOptions(material: TlsMaterial, isCertificateOptional = false): TlsOptions {
+  return { ...commonOptions(material), requestCert: true, rejectUnauthorized: !isCertificateOptional };
 }
 
 /** The same for a client: TLS 1.3 only, the server's certificate and name are verified. */

@@ -1,4 +1,4 @@
-import { createServer as createHttp1Server, type Server as Http1Server } from "node:http";
+import { createServer as createHttp1Server, type Server as Http1Server, type IncomingMessage } from "node:http";
 import {
   createServer as createHttp2Server,
   createSecureServer,
@@ -7,6 +7,7 @@ import {
   type ServerHttp2Session,
 } from "node:http2";
 import { createServer, type Server, type Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import type { Clock } from "../../base/clock.ts";
 import { serverTlsOptions, type TlsMaterial } from "../common/tls.ts";
@@ -36,6 +37,10 @@ export type ConnectionFault = "limit" | "half-open" | "handshake";
 
 export interface ListenerHandlers {
   onRequest(req: ServerRequest, res: ServerResponse12): void;
+  /** Whether an HTTP/1.1 request that asks for an upgrade goes to `onUpgrade`: any other is answered as without. */
+  isUpgrade(req: IncomingMessage): boolean;
+  /** The connection of this request is nobody else's from now on. */
+  onUpgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void;
   onSession(session: ServerHttp2Session): void;
   /** An HTTP/1.1 connection, before its first request. */
   onHttp1(socket: Socket): void;
@@ -77,18 +82,19 @@ function http2Options({ maxStreams }: ListenerLimits) {
 const KEEP_ALIVE = { noDelay: true, keepAlive: true, keepAliveInitialDelay: 30_000 };
 
 /**
- * TLS 1.3 with client certificates; ALPN chooses the protocol. An HTTP/1.1 request is refused without certificate like
- * any other: the handshake fails first. Node's server gets its connections from one that listens, each when it is its
+ * TLS 1.3 with client certificates; ALPN chooses the protocol. Where a certificate is required, an HTTP/1.1 request is
+ * refused without one like any other: the handshake fails first. Where it is optional, one that does not verify is
+ * refused all the same. Node's server gets its connections from one that listens, each when it is its
  * turn.
  */
 export function createTlsListener(
   clock: Clock,
-  tls: TlsMaterial,
+  { tls, isCertificateOptional }: { readonly tls: TlsMaterial; readonly isCertificateOptional: boolean },
   limits: ListenerLimits,
   handlers: ListenerHandlers,
 ): Listener {
   const secure = createSecureServer({
-    ...serverTlsOptions(tls),
+    ...serverTlsOptions(tls, isCertificateOptional),
     ...http2Options(limits),
     ...KEEP_ALIVE,
     allowHTTP1: true,
@@ -96,6 +102,7 @@ export function createTlsListener(
     http1Options: http1Limits(limits),
   } as Parameters<typeof createSecureServer>[0]);
   wireHttp2(secure, handlers);
+  wireUpgrades(secure, handlers);
   const server = createServer(KEEP_ALIVE);
   const halfOpen = bounded(server, limits, handlers);
   const turns = new HandshakeTurns(clock, limits);
@@ -106,6 +113,11 @@ export function createTlsListener(
   });
   secure.on("secureConnection", (socket) => {
     halfOpen.done(socket);
+    if (!socket.authorized && socket.getPeerX509Certificate() !== undefined) {
+      handlers.onHandshakeFailed({ address: addressOf(socket), reason: reasonText(socket.authorizationError) });
+      socket.destroy();
+      return;
+    }
     if (socket.alpnProtocol !== "h2") handlers.onHttp1(socket);
   });
   secure.on("tlsClientError", (err: NodeJS.ErrnoException, socket) => {
@@ -121,7 +133,7 @@ export function createTlsListener(
       server.close();
       secure.close();
     },
-    setTls: (material) => secure.setSecureContext(serverTlsOptions(material)),
+    setTls: (material) => secure.setSecureContext(serverTlsOptions(material, isCertificateOptional)),
   };
 }
 
@@ -132,6 +144,7 @@ export function createTlsListener(
 export function createPlainListener(clock: Clock, limits: ListenerLimits, handlers: ListenerHandlers): Listener {
   const http1 = createHttp1Server({ ...http1Limits(limits), ...KEEP_ALIVE });
   http1.on("request", handlers.onRequest);
+  wireUpgrades(http1, handlers);
   const http2 = createHttp2Server(http2Options(limits));
   wireHttp2(http2, handlers);
   // Half-open, because an HTTP/1.1 client may close its side once the request is written.
@@ -177,6 +190,17 @@ function wireHttp2(server: Http2Server | Http2SecureServer, handlers: ListenerHa
   server.on("request", handlers.onRequest);
   server.on("session", handlers.onSession);
   server.on("sessionError", () => {}); // the session is destroyed and its owner sees that
+}
+
+/** Node gives *every* upgrade to a listener for them; a secure HTTP/2 server asks this property, and has no option. */
+function wireUpgrades(server: Http1Server | Http2SecureServer, handlers: ListenerHandlers): void {
+  const isUpgrade = (req: IncomingMessage) =>
+    req.headers.upgrade?.toLowerCase() === "websocket" && handlers.isUpgrade(req);
+  Object.assign(server, { shouldUpgradeCallback: isUpgrade });
+  server.on("upgrade", (req: IncomingMessage, socket: Duplex, head: Buffer) => {
+    socket.on("error", () => socket.destroy());
+    handlers.onUpgrade(req, socket, head);
+  });
 }
 
 function http1Limits(limits: ListenerLimits) {

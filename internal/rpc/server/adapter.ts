@@ -34,6 +34,8 @@ export interface AdapterOptions extends ConnectRouterOptions {
   readonly began: (values: ContextValues, abort: AbortController, unary: boolean) => void;
   /** Every error has our ErrorInfo in its details, also those that Connect itself makes. Default true. */
   readonly describesErrors?: boolean;
+  /** What answers requests of a path that is none of an RPC. */
+  readonly plain?: (path: string) => ((req: ServerRequest, res: ServerResponse12) => Promise<void>) | undefined;
   /** Answers requests that are not RPCs of this server. Default: 404. */
   readonly fallback?: (req: ServerRequest, res: ServerResponse12) => void | Promise<void>;
 }
@@ -49,7 +51,7 @@ export interface Adapter {
  * is no host name, ends a response whose handler failed, and writes to our log instead of the console.
  */
 export function createAdapter(logger: Logger, options: AdapterOptions): Adapter {
-  const { routes, contextValues, enter, began, fallback = notFound, ...rest } = options;
+  const { routes, contextValues, enter, began, plain, fallback = notFound, ...rest } = options;
   const { describesErrors = true, ...routerOptions } = rest;
   const router = createConnectRouter(routerOptions);
   routes(router);
@@ -59,7 +61,11 @@ export function createAdapter(logger: Logger, options: AdapterOptions): Adapter 
 
   async function answer(path: string, req: ServerRequest, res: ServerResponse12): Promise<void> {
     const handler = handlers.get(path);
-    if (handler === undefined) return refuseUnknownMethod(path, req, res) ? undefined : fallback(req, res);
+    if (handler === undefined) {
+      const route = plain?.(path);
+      if (route !== undefined) return route(req, res);
+      return refuseUnknownMethod(path, req, res) ? undefined : fallback(req, res);
+    }
     if (!URL.canParse(`http://${authorityOf(req)}`)) return refuse(res, 400);
     const values = contextValues(req).set(responseKey, res);
     const call = enter(values);
@@ -97,7 +103,7 @@ export function createAdapter(logger: Logger, options: AdapterOptions): Adapter 
  * connection's next request; over HTTP/2 its sender waits for room for it, and may not look at the answer before that.
  * So the request must survive its reader, and the rest is read when the answer is out.
  */
-function bodyOf(req: ServerRequest): AsyncIterable<Uint8Array> {
+export function bodyOf(req: ServerRequest): AsyncIterable<Uint8Array> {
   return mapFailures(req.iterator({ destroyOnReturn: false }), brokenOff);
 }
 
@@ -126,7 +132,7 @@ function discardRest(req: ServerRequest): void {
 }
 
 /** The caller disconnected while we were writing: not an error. */
-function isHangUp(err: unknown): boolean {
+export function isHangUp(err: unknown): boolean {
   const { code, cause } = ConnectError.from(err);
   const wasCut = (cause as NodeJS.ErrnoException | undefined)?.code === "ECANCELED"; // a write on a socket that is closed
   return wasCut || code === Code.Aborted || code === Code.Canceled;

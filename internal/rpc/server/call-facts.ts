@@ -1,7 +1,14 @@
 import { randomUUID } from "node:crypto";
-import { type ContextKey, type ContextValues, createContextKey } from "@connectrpc/connect";
+import { type ContextKey, type ContextValues, createContextKey, type HandlerContext } from "@connectrpc/connect";
 import type { DomainError } from "../../base/errors.ts";
 import type { ServerRequest } from "../port/request.ts";
+
+/** What gates know of a call: of Connect's, of a plain HTTP route (`rpc/routes`), or of an upgraded connection. */
+export interface CallContext
+  extends Pick<HandlerContext, "values" | "url" | "requestHeader" | "signal" | "protocolName"> {
+  readonly service: { readonly typeName: string };
+  readonly method: Pick<HandlerContext["method"], "name" | "localName" | "methodKind">;
+}
 
 /** Every `authorization` header of the request: Node itself shows the first one only. */
 export const authorizationKey: ContextKey<readonly string[]> = createContextKey<readonly string[]>([], {

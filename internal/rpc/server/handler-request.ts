@@ -41,7 +41,7 @@ export function abortedAtClose(req: ServerRequest, res: ServerResponse12): Abort
   return abort;
 }
 
-function headersOf({ headers }: ServerRequest): Headers {
+export function headersOf({ headers }: ServerRequest): Headers {
   const all = new Headers();
   for (const name in headers) {
     const value = headers[name];

@@ -1,5 +1,6 @@
-import { Code, ConnectError, type HandlerContext, type Interceptor } from "@connectrpc/connect";
+import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import type { CallContext } from "./call-facts.ts";
 
 const DURATION_BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600];
 
@@ -63,11 +64,7 @@ export class Metrics {
           observe();
         }
       }
-      this.#streams.inc({ method });
-      const ended = (err?: unknown) => {
-        this.#streams.dec({ method });
-        count(err);
-      };
+      const ended = this.streamBegan(method, protocol);
       try {
         const res = await next(req);
         return res.stream ? { ...res, message: observeEnd(res.message, ended) } : res;
@@ -78,8 +75,17 @@ export class Metrics {
     };
   }
 
-  /** An RPC that a gate refused: interceptors never see it. */
-  countRefusal(context: HandlerContext, err: unknown): void {
+  /** A call that stays open begins; the result is to be called once, when it has ended. */
+  streamBegan(method: string, protocol: string): (err?: unknown) => void {
+    this.#streams.inc({ method });
+    return (err) => {
+      this.#streams.dec({ method });
+      this.#requests.inc({ method, code: codeName(err), protocol });
+    };
+  }
+
+  /** A call that a gate refused: interceptors never see it. */
+  countRefusal(context: CallContext, err: unknown): void {
     const method = `${context.service.typeName}/${context.method.name}`;
     this.#requests.inc({ method, code: codeName(err), protocol: context.protocolName });
   }

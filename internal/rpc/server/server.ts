@@ -1,7 +1,7 @@
 import { setMaxListeners } from "node:events";
 import type { ServerHttp2Session } from "node:http2";
 import type { Socket } from "node:net";
-import { createContextValues, type HandlerContext, type Interceptor } from "@connectrpc/connect";
+import type { Interceptor } from "@connectrpc/connect";
 import { aborted } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
@@ -9,7 +9,7 @@ import type { Logger } from "../../base/logger.ts";
 import type { Task } from "../../base/task-group.ts";
 import { connectErrorOf } from "../common/errors.ts";
 import type { TlsMaterial } from "../common/tls.ts";
-import { type Caller, callerKey, callerOf, SENDER_HEADER, SENDER_ROLE_HEADER } from "../port/caller.ts";
+import { callerKey } from "../port/caller.ts";
 import { CallerConnections } from "../port/caller-connections.ts";
 import { ConnectionAges } from "../port/connection-ages.ts";
 import type { ConnectionDecision } from "../port/connection-decision.ts";
@@ -24,17 +24,17 @@ import {
   type ListenerLimits,
 } from "../port/listener.ts";
 import type { ConnectionLimits } from "../port/open-connections.ts";
-import { type Identify, type Peer, peerKey } from "../port/peer.ts";
+import type { Identify, Peer } from "../port/peer.ts";
 import type { ServerRequest, ServerResponse12 } from "../port/request.ts";
 import { type SessionLimits, Sessions } from "../port/sessions.ts";
 import { type Adapter, createAdapter, type Routes } from "./adapter.ts";
 import { arrivals } from "./arrivals.ts";
-import { correlationKey, endCallKey, noteFacts } from "./call-facts.ts";
-import { type CallLimits, Calls, callKey } from "./calls.ts";
+import { type CallLimits, Calls } from "./calls.ts";
 import type { Decisions } from "./decisions.ts";
 import { errorInterceptor } from "./error-interceptor.ts";
+import { type Gate, Guard, type PlainServing } from "./guard.ts";
 import type { HealthState } from "./health.ts";
-import { type HostCheck, hostRefusal } from "./host-check.ts";
+import type { HostCheck } from "./host-check.ts";
 import type { Metrics } from "./metrics.ts";
 
 export interface RpcServerDeps {
@@ -52,6 +52,8 @@ export interface RpcServerOptions extends ListenAddress {
   readonly routes: Routes;
   /** With it: TLS 1.3 and client certificates only. Without: plaintext. */
   readonly tls?: TlsMaterial;
+  /** With `tls`. Optional: the gates decide about callers without one. Default: required. */
+  readonly clientCertificate?: "required" | "optional";
   /**
    * With `tls`: who of those with a good certificate may not call; asked again when a certificate ends and on `setTls`.
    */
@@ -68,7 +70,9 @@ export interface RpcServerOptions extends ListenAddress {
   /** Which `Host` and `Origin` are answered; without it any. For plaintext listeners. */
   readonly hostCheck?: HostCheck;
   /** Run before a request's body is read, in order; what they throw is the answer. The place to authenticate. */
-  readonly gates?: readonly ((context: HandlerContext) => void | Promise<void>)[];
+  readonly gates?: readonly Gate[];
+  /** Plain HTTP routes and upgrades, beside the RPCs: see `plainServing` in `rpc/routes`. */
+  readonly plain?: PlainServing;
   /** Run inside those of the server (metrics, errors). */
   readonly interceptors?: readonly Interceptor[];
   /** Every error has our ErrorInfo in its details, also those that Connect itself makes. Default true. */
@@ -176,9 +180,11 @@ export class RpcServer implements Task {
     const shutdown = new AbortController();
     setMaxListeners(0, shutdown.signal);
     const limits = { ...LIMITS, ...this.#options.limits };
-    const adapter = this.#createAdapter(shutdown.signal, limits);
+    const parts = { connections: this.#connections, callers: this.#callers, calls: new Calls(limits) };
+    const guard = new Guard({ ...this.#deps, ...parts, shutdown: shutdown.signal }, this.#options);
+    const adapter = this.#createAdapter(guard, shutdown.signal);
     const sessions = new Sessions(this.#deps, limits, adapter.openEndedPaths);
-    const listener = this.#createListener(adapter, sessions, limits, shutdown.signal);
+    const listener = this.#createListener(guard, adapter, sessions, limits, shutdown.signal);
     const sockets = trackSockets(listener);
     this.#listener = listener;
     this.#connectionMetrics?.observe(() => sockets.size);
@@ -196,13 +202,13 @@ export class RpcServer implements Task {
     await this.#stop(listener, sessions, shutdown, sockets);
   }
 
-  #createAdapter(shutdownSignal: AbortSignal, limits: CallLimits): Adapter {
-    const { routes, interceptors = [], fallback, readMaxBytes = 512 * 1024, describesErrors = true } = this.#options;
+  #createAdapter(guard: Guard, shutdownSignal: AbortSignal): Adapter {
+    const { routes, plain, interceptors = [], fallback, readMaxBytes = 512 * 1024 } = this.#options;
+    const { describesErrors = true } = this.#options;
     const { logger, metrics } = this.#deps;
-    const connections = this.#connections;
-    const calls = new Calls(limits);
     return createAdapter(logger, {
       routes,
+      ...(plain && { plain: (path) => plain.route(path, guard) }),
       ...(fallback && { fallback }),
       describesErrors,
       readMaxBytes,
@@ -210,73 +216,19 @@ export class RpcServer implements Task {
       binaryOptions: { readUnknownFields: false },
       shutdownSignal,
       acceptCompression: [],
-      requestGate: (context) => this.#gate(context),
+      requestGate: (context) => guard.check(context),
       interceptors: [
         ...(metrics ? [metrics.interceptor()] : []),
         errorInterceptor(logger, describesErrors),
         ...interceptors,
       ],
-      contextValues: (req) => {
-        const peer = connections.peerOf(req);
-        const values = createContextValues().set(peerKey, peer).set(callerKey, this.#callerOf(peer, req));
-        return noteFacts(values, req);
-      },
-      enter: (values) => calls.enter(values.get(callerKey).share),
-      began: (values, abort, unary) => {
-        connections.track(values.get(peerKey), abort, unary);
-        values.set(endCallKey, (why) => abort.abort(why));
-      },
+      contextValues: (req) => guard.valuesOf(req),
+      enter: (values) => guard.enter(values),
+      began: (values, abort, unary) => guard.began(values, abort, unary),
     });
   }
 
-  #callerOf(peer: Peer, req: ServerRequest): Caller {
-    const isBelieved = this.#options.believes?.(peer) ?? false;
-    const caller = callerOf(peer, headerOf(req, SENDER_HEADER), isBelieved);
-    const senderRole = isBelieved ? headerOf(req, SENDER_ROLE_HEADER) : undefined;
-    return senderRole === undefined ? caller : { ...caller, senderRole };
-  }
-
-  async #gate(context: HandlerContext): Promise<void> {
-    const { hostCheck, gates = [] } = this.#options;
-    try {
-      const peer = context.values.get(peerKey);
-      if (this.#options.tls && peer.type !== "certificate")
-        throw new DomainError("unauthenticated", "the connection does not identify the caller");
-      const unwanted = this.#connections.refusalOf(peer);
-      if (unwanted) throw unwanted;
-      const { fault } = context.values.get(callerKey);
-      if (fault) throw fault;
-      const tooMany = context.values.get(callKey)?.refusal;
-      if (tooMany) throw tooMany;
-      if (hostCheck) {
-        const refusal = hostRefusal(new URL(context.url).host, context.requestHeader.get("origin"), hostCheck);
-        if (refusal !== undefined) throw new DomainError("denied", refusal);
-      }
-      for (const gate of gates) await gate(context);
-      if (this.#options.isOpenToAll?.(context.service.typeName) !== true) this.#callers.promote(peer);
-    } catch (err) {
-      if (err instanceof DomainError && err.kind === "unauthenticated")
-        this.#callers.refused(context.values.get(peerKey));
-      const answer = err instanceof DomainError ? connectErrorOf(this.#refused(context, err)) : err;
-      this.#deps.metrics?.countRefusal(context, answer);
-      throw answer;
-    }
-    this.#deps.decisions?.call(context, undefined);
-  }
-
-  /** Tells of a refusal; gives what the caller is answered. */
-  #refused(context: HandlerContext, refusal: DomainError): DomainError {
-    const { decisions } = this.#deps;
-    if (decisions === undefined) return refusal;
-    decisions.call(context, refusal);
-    const { kind, message, fields } = refusal;
-    return new DomainError(kind, message, {
-      fields: { ...fields, correlation_id: context.values.get(correlationKey) },
-      cause: refusal,
-    });
-  }
-
-  #createListener(adapter: Adapter, sessions: Sessions, limits: Limits, shutdown: AbortSignal): Listener {
+  #createListener(guard: Guard, adapter: Adapter, sessions: Sessions, limits: Limits, shutdown: AbortSignal): Listener {
     const connections = this.#connections;
     const callers = this.#callers;
     const ages = new ConnectionAges(this.#deps.clock, limits.maxConnectionAgeMs);
@@ -291,18 +243,18 @@ export class RpcServer implements Task {
       },
       onFault: (fault: ConnectionFault) => this.#connectionMetrics?.fault(fault),
       onHandshakeFailed: (decision: ConnectionDecision) => this.#deps.decisions?.connection(decision),
-      onRequest: arrivals({
-        adapter,
-        connections,
-        callers,
-        ages,
-        shareOf: (req) => this.#callerOf(connections.peerOf(req), req).share,
-        shutdown,
+      ...arrivals({
+        ...{ adapter, connections, callers, ages, shutdown },
+        upgrade: (path) => this.#options.plain?.upgrade(path, guard),
+        shareOf: (req) => guard.valuesOf(req).get(callerKey).share,
       }),
     };
     const { clock } = this.#deps;
     const { tls } = this.#options;
-    return tls ? createTlsListener(clock, tls, limits, handlers) : createPlainListener(clock, limits, handlers);
+    const isCertificateOptional = this.#options.clientCertificate === "optional";
+    return tls
+      ? createTlsListener(clock, { tls, isCertificateOptional }, limits, handlers)
+      : createPlainListener(clock, limits, handlers);
   }
 
   async #stop(
@@ -327,11 +279,6 @@ export class RpcServer implements Task {
     await closed;
     await sessions.closed();
   }
-}
-
-function headerOf({ headers }: ServerRequest, name: string): string | undefined {
-  const value = headers[name];
-  return Array.isArray(value) ? value.join() : value;
 }
 
 function trackSockets(listener: Listener): ReadonlySet<Socket> {

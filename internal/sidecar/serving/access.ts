@@ -1,4 +1,3 @@
-import type { HandlerContext } from "@connectrpc/connect";
 import { projectRefusal } from "../../auth/bridge-policy.ts";
 import { higherOf, includes, isRole, type Role, type RoleRule, roleOf } from "../../auth/roles.ts";
 import { tokenKey } from "../../auth/token-gate.ts";
@@ -8,6 +7,7 @@ import { ServerReflection as ReflectionV1 } from "../../gen/grpc/reflection/v1/r
 import { ServerReflection as ReflectionV1Alpha } from "../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
 import { callerKey } from "../../rpc/port/caller.ts";
 import { peerKey } from "../../rpc/port/peer.ts";
+import type { CallContext } from "../../rpc/server/call-facts.ts";
 
 /** They reveal nothing about an agent: they need only a certificate. */
 export const FREE_SERVICES: ReadonlySet<string> = new Set(
@@ -26,7 +26,7 @@ export type NeededRoles = Readonly<Record<string, Readonly<Record<string, Role>>
  * The caller's role, by its certificate or its token; without TLS no caller is known and each may do everything. A peer
  * that speaks for a person may say that this person has less.
  */
-export function callerRole(context: HandlerContext, rules: readonly RoleRule[]): Role | undefined {
+export function callerRole(context: CallContext, rules: readonly RoleRule[]): Role | undefined {
   const held = peerRole(context, rules);
   const { senderRole } = context.values.get(callerKey);
   if (held === undefined || senderRole === undefined) return held;
@@ -34,14 +34,14 @@ export function callerRole(context: HandlerContext, rules: readonly RoleRule[]):
   return includes(held, senderRole) ? senderRole : held;
 }
 
-function peerRole(context: HandlerContext, rules: readonly RoleRule[]): Role | undefined {
+function peerRole(context: CallContext, rules: readonly RoleRule[]): Role | undefined {
   const peer = context.values.get(peerKey);
   if (peer.type !== "certificate") return "operate";
   return higherOf(roleOf(peer.identities, rules), context.values.get(tokenKey)?.claims.role);
 }
 
 /** Refuses tokens that are for another project. */
-export function projectGate(project: string): (context: HandlerContext) => void {
+export function projectGate(project: string): (context: CallContext) => void {
   return ({ values }) => {
     const refusal = projectRefusal(values.get(tokenKey)?.claims ?? { project }, project);
     if (refusal) throw refusal;
@@ -49,7 +49,7 @@ export function projectGate(project: string): (context: HandlerContext) => void 
 }
 
 /** Refuses callers whose role is lower than `needed`, before their request is read; and every caller of other RPCs. */
-export function roleGate(rules: readonly RoleRule[], needed: NeededRoles): (context: HandlerContext) => void {
+export function roleGate(rules: readonly RoleRule[], needed: NeededRoles): (context: CallContext) => void {
   return (context) => {
     const { service, method } = context;
     if (isOpenToAll(service.typeName)) return;

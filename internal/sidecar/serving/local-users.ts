@@ -1,8 +1,8 @@
-import type { HandlerContext } from "@connectrpc/connect";
 import { DomainError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import { type Peer, peerKey } from "../../rpc/port/peer.ts";
 import type { SocketOwners } from "../../rpc/port/socket-owners.ts";
+import type { CallContext } from "../../rpc/server/call-facts.ts";
 
 export interface LocalUsersDeps {
   readonly owners: Pick<SocketOwners, "ownerOf">;
@@ -33,7 +33,7 @@ export function localUsersGate({ owners, logger, uid, allowed }: LocalUsersDeps)
     );
     return owner === undefined ? unknown() : another(owner, uid);
   };
-  return async (context: HandlerContext): Promise<void> => {
+  return async (context: CallContext): Promise<void> => {
     const peer = context.values.get(peerKey);
     const known = refusals.get(peer) ?? judge(peer);
     refusals.set(peer, known);

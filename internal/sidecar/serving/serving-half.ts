@@ -1,7 +1,9 @@
 import type { AuditLog } from "../../auth/audit-log.ts";
-import { type RoleRule, roleOf } from "../../auth/roles.ts";
+import { controllerRule, type RoleRule } from "../../auth/roles.ts";
+import { TrustedServer } from "../../auth/serving/trusted-server.ts";
+import { identitiesOf } from "../../auth/tls/identities.ts";
 import type { TlsFolderOptions } from "../../auth/tls/tls-folder.ts";
-import { type TlsInUse, tlsInUse } from "../../auth/tls/tls-in-use.ts";
+import { tlsInUse } from "../../auth/tls/tls-in-use.ts";
 import type { TokenLayerOptions } from "../../auth/token-layer.ts";
 import { aborted, raceSignal } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
@@ -9,16 +11,15 @@ import type { Logger } from "../../base/logger.ts";
 import { runTasks, type Task } from "../../base/task-group.ts";
 import { SidecarService } from "../../gen/gastown/v1/sidecar_pb.ts";
 import { TerminalService } from "../../gen/gastown/v1/terminal_pb.ts";
-import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
 import type { ListenAddress } from "../../rpc/port/listen.ts";
 import { SocketOwners } from "../../rpc/port/socket-owners.ts";
 import type { Routes } from "../../rpc/server/adapter.ts";
-import { type HealthState, healthRoutes } from "../../rpc/server/health.ts";
+import type { Gate } from "../../rpc/server/guard.ts";
+import type { HealthState } from "../../rpc/server/health.ts";
 import { createHealthServer } from "../../rpc/server/health-http.ts";
 import type { HostCheck } from "../../rpc/server/host-check.ts";
 import type { Metrics } from "../../rpc/server/metrics.ts";
-import { reflectionRoutes } from "../../rpc/server/reflection.ts";
-import { RpcServer, type RpcServerOptions } from "../../rpc/server/server.ts";
+import type { RpcServer } from "../../rpc/server/server.ts";
 import { AgentRun, type RunObserver } from "../agent/agent-run.ts";
 import { Boundary } from "../agent/boundary.ts";
 import { ofAgent, openJournal } from "../agent/journal-records.ts";
@@ -28,12 +29,11 @@ import { typeText } from "../agent/type-text.ts";
 import { HalvesLinkClient } from "../halves/halves-link-client.ts";
 import type { SidecarOptions } from "../halves/options.ts";
 import { openStateFolder, type StateFolder } from "../halves/state-folder.ts";
-import { isOpenToAll, roleGate } from "./access.ts";
 import { localUsersGate } from "./local-users.ts";
-import { NEEDED_ROLES, type ServiceDeps, sidecarRoutes } from "./server.ts";
+import { type ServiceDeps, sidecarRoutes } from "./server.ts";
+import { plainRules, tlsPlace, tlsRules, tokenOptions } from "./serving-rules.ts";
 import { SidecarMetrics } from "./sidecar-metrics.ts";
 import { StartupGate } from "./startup-gate.ts";
-import { TlsServing, type TlsServingDeps } from "./tls-serving.ts";
 
 export interface ServeDeps {
   readonly clock: Clock;
@@ -166,36 +166,36 @@ export class ServingHalf implements Task {
 
   #rpcServer(run: AgentRun): Task {
     const { clock, logger, metrics, health, audit } = this.#deps;
-    const { sidecar, tlsDir, roleRules, tokens, trust: caTrust, hostCheck } = this.#options;
-    const serviceFor = (rules: readonly RoleRule[], inUse: () => TlsInUse) =>
-      this.#service(run, { roleRules: rules, tlsInUse: inUse });
-    if (tlsDir === undefined)
-      return this.#listen(
-        serviceFor([], () => tlsInUse(undefined)),
-        this.#options.listen.path === undefined
-          ? { hostCheck, gates: this.#localUsersGate() }
-          : { hostCheck: { ...hostCheck, anyHost: true }, believes: ({ type }) => type === "local" },
-      );
+    const { sidecar, listen, tlsDir, tokens, trust, hostCheck } = this.#options;
     const { sessionId, project } = sidecar.identity;
-    const given = {
-      ...{ dir: tlsDir, sessionId },
-      ...(roleRules && { roleRules }),
-      ...(tokens && { tokens: { ...tokens, project } }),
-      ...(caTrust && { trust: caTrust }),
-    };
-    const newServer: TlsServingDeps["newServer"] = (trust, rules, inUse) =>
-      this.#listen(serviceFor(rules, inUse), {
-        ...trust,
-        hostCheck: { ...hostCheck, anyHost: true },
-        gates: [...trust.gates, roleGate(rules, NEEDED_ROLES)],
-        hasRole: (peer) => peer.type === "certificate" && roleOf(peer.identities, rules) !== undefined,
-        isOpenToAll,
-      });
-    const deps = { clock, logger, health, registry: metrics.registry, newServer, ...(audit && { decisions: audit }) };
-    return new TlsServing(deps, given);
+    const server: TrustedServer = new TrustedServer(
+      { clock, logger, metrics, health, ...(audit && { audit }) },
+      {
+        listen,
+        tls: tlsDir === undefined ? undefined : tlsPlace({ dir: tlsDir, trust }, sessionId),
+        tokens: tlsDir === undefined || tokens === undefined ? undefined : tokenOptions(tokens),
+        services: [SidecarService, TerminalService],
+        rules: (tls) => {
+          const roleRules =
+            tls === undefined ? [] : (this.#options.roleRules ?? controllerRule(identitiesOf(tls.leaf)));
+          const routes = this.#service(run, { roleRules, tlsInUse: () => tlsInUse(server.tls) });
+          const { gates, ...rules } = tls === undefined ? plainRules(listen) : tlsRules(tls, roleRules, project);
+          const local = tls === undefined && listen.path === undefined ? this.#localUsersGate() : [];
+          return { ...rules, routes, gates: [...gates, ...local, this.#startupGate.gate] };
+        },
+        hostCheck: {
+          ...hostCheck,
+          anyHost: hostCheck.anyHost === true || tlsDir !== undefined || listen.path !== undefined,
+        },
+        graceMs: 1000,
+      },
+    );
+    const listening = Promise.all([server.listening, this.#healthListening.promise]);
+    listening.then(([address]) => this.#deps.onListening(address)).then(this.#listening.resolve, () => {});
+    return server;
   }
 
-  #localUsersGate(): NonNullable<RpcServerOptions["gates"]> {
+  #localUsersGate(): readonly Gate[] {
     const { clock, logger } = this.#deps;
     const { localUsers: allowed } = this.#options;
     if (allowed === undefined) return [];
@@ -230,33 +230,6 @@ export class ServingHalf implements Task {
           text,
         ),
     });
-  }
-
-  #listen(
-    service: Routes,
-    {
-      gates = [],
-      ...trust
-    }: Pick<RpcServerOptions, "tls" | "admit" | "gates" | "hostCheck" | "hasRole" | "isOpenToAll" | "believes">,
-  ): RpcServer {
-    const { clock, logger, health, metrics, audit } = this.#deps;
-    const server = new RpcServer(
-      { clock, logger, health, metrics, ...(audit && { decisions: audit }) },
-      {
-        ...this.#options.listen,
-        ...trust,
-        gates: [...gates, this.#startupGate.gate],
-        routes: (router) => {
-          service(router);
-          healthRoutes(health)(router);
-          reflectionRoutes([SidecarService, TerminalService, Health])(router);
-        },
-        graceMs: 1000,
-      },
-    );
-    const listening = Promise.all([server.listening, this.#healthListening.promise]);
-    listening.then(([address]) => this.#deps.onListening(address)).then(this.#listening.resolve, () => {});
-    return server;
   }
 
   #healthServer(): RpcServer {

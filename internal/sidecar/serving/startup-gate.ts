@@ -1,8 +1,8 @@
-import type { HandlerContext } from "@connectrpc/connect";
 import type { Clock } from "../../base/clock.ts";
 import { SignalBus } from "../../base/signal-bus.ts";
 import { SidecarService } from "../../gen/gastown/v1/sidecar_pb.ts";
 import { TerminalService } from "../../gen/gastown/v1/terminal_pb.ts";
+import type { CallContext } from "../../rpc/server/call-facts.ts";
 
 const SERVICES: ReadonlySet<string> = new Set([SidecarService.typeName, TerminalService.typeName]);
 /** From the start of this process: tmux answers in milliseconds, or is being made. */
@@ -30,7 +30,7 @@ export class StartupGate {
   }
 
   /** Resolves when the call may begin; rejects when it ends before. */
-  readonly gate = async ({ service, signal }: Pick<HandlerContext, "service" | "signal">): Promise<void> => {
+  readonly gate = async ({ service, signal }: Pick<CallContext, "service" | "signal">): Promise<void> => {
     const leftMs = this.#end - this.#clock.monotonicMs();
     if (this.#isDone || leftMs <= 0 || !SERVICES.has(service.typeName)) return;
     await this.#done.nextOrAfter(leftMs, this.#clock, signal);

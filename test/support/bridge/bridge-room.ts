@@ -10,7 +10,7 @@ import { createLogger } from "../../../internal/base/logger.ts";
 import { Redactor } from "../../../internal/base/redact.ts";
 import { runTasks } from "../../../internal/base/task-group.ts";
 import { type BridgeLimits, bridgeRoutes } from "../../../internal/bridge/calls/bridge-routes.ts";
-import { BridgeServing } from "../../../internal/bridge/calls/bridge-serving.ts";
+import { bridgeServing } from "../../../internal/bridge/calls/bridge-serving.ts";
 import { LocalSessions, type LocalSessionsOptions } from "../../../internal/bridge/local/local-sessions.ts";
 import type { TerminalLauncher } from "../../../internal/bridge/terminal-launcher.ts";
 import { BridgeService } from "../../../internal/gen/bridge/v1/bridge_pb.ts";
@@ -111,11 +111,11 @@ export async function startBridgeRoom(options: RoomOptions = {}): Promise<Bridge
   const stop = new AbortController();
   const isServing = () => !stop.signal.aborted;
   const routes = bridgeRoutes({ clock, backend: sessions, audit, isServing }, { ...LIMITS, ...options.limits });
-  const serving = new BridgeServing(
+  const serving = bridgeServing(
     { clock, logger, health: new HealthState(), metrics: new Metrics(), audit },
     {
       listen: { host: "127.0.0.1", port: 0 },
-      tls: join(dir, "tls"),
+      tls: { dir: join(dir, "tls") },
       tokens: { keyFiles, audience: "bridge" },
       routes,
       graceMs: 500,

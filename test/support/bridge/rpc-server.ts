@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { TrustedServer } from "../../../internal/auth/serving/trusted-server.ts";
 import { systemClock } from "../../../internal/base/clock.ts";
 import { DomainError } from "../../../internal/base/errors.ts";
 import { createLogger } from "../../../internal/base/logger.ts";
@@ -14,7 +15,7 @@ import { Metrics } from "../../../internal/rpc/server/metrics.ts";
 import { reflectionRoutes } from "../../../internal/rpc/server/reflection.ts";
 import { sendHead } from "../../../internal/rpc/server/response-head.ts";
 import { RpcServer, type RpcServerOptions } from "../../../internal/rpc/server/server.ts";
-import { TlsServing, type TlsServingDeps } from "../../../internal/sidecar/serving/tls-serving.ts";
+import { tlsPlace } from "../../../internal/sidecar/serving/serving-rules.ts";
 
 /**
  * What Peek's and WatchOutput's `lines` ask of the test service; `release`, by Peek, lets go on what `headFirst` began.
@@ -41,7 +42,12 @@ export interface RpcFixture extends AsyncDisposable {
 /** A server with a SidecarService that has no terminal: it answers by what `lines` asks. */
 export async function startRpcServer(options: Partial<RpcServerOptions> = {}): Promise<RpcFixture> {
   const parts = fixtureParts();
-  const server = new RpcServer(parts.deps, { ...parts.options, ...options });
+  const routes: Routes = (router) => {
+    healthRoutes(parts.seen.health)(router);
+    reflectionRoutes([SidecarService, Health])(router);
+    parts.options.routes(router);
+  };
+  const server = new RpcServer(parts.deps, { ...parts.options, routes, ...options });
   const { port, stop } = await start(server, server.listening);
   const url = `${options.tls ? "https" : "http"}://127.0.0.1:${port}`;
   return { ...parts.seen, server, port, url, stop, [Symbol.asyncDispose]: stop };
@@ -50,19 +56,20 @@ export async function startRpcServer(options: Partial<RpcServerOptions> = {}): P
 /** The same, with its certificate from a folder that may change, as a sidecar has it. */
 export async function startTlsFolderServer(
   dir: string,
-  options: Partial<RpcServerOptions> = {},
+  options: Partial<Pick<RpcServerOptions, "hostCheck">> = {},
 ): Promise<Omit<RpcFixture, "server">> {
   const parts = fixtureParts();
-  const listening = Promise.withResolvers<{ readonly port: number }>();
-  const newServer: TlsServingDeps["newServer"] = (trust) => {
-    const server = new RpcServer(parts.deps, { ...parts.options, ...options, ...trust });
-    server.listening.then(listening.resolve, listening.reject);
-    return server;
-  };
-  const { clock, logger, health, metrics } = parts.deps;
-  const deps = { clock, logger, health, registry: metrics.registry, newServer };
-  const serving = new TlsServing(deps, { dir, sessionId: "s1" });
-  const { port, stop } = await start(serving, listening.promise);
+  const { host, port: anyPort, routes, graceMs } = parts.options;
+  const serving = new TrustedServer(parts.deps, {
+    listen: { host, port: anyPort },
+    tls: tlsPlace({ dir, trust: undefined }, "s1"),
+    tokens: undefined,
+    services: [SidecarService],
+    rules: () => ({ routes, gates: [] }),
+    hostCheck: options.hostCheck ?? { anyHost: true, allowHosts: [] },
+    graceMs,
+  });
+  const { port, stop } = await start(serving, serving.listening);
   return { ...parts.seen, port, url: `https://127.0.0.1:${port}`, stop, [Symbol.asyncDispose]: stop };
 }
 
@@ -85,11 +92,7 @@ function fixtureParts() {
   const metrics = new Metrics();
   const opened = { count: 0 };
   const logger = createLogger("test", "debug", { destination: { write: (line) => void log.push(line) } });
-  const routes: Routes = (router) => {
-    healthRoutes(health)(router);
-    reflectionRoutes([SidecarService, Health])(router);
-    sidecarRoutes(opened, peers)(router);
-  };
+  const routes = sidecarRoutes(opened, peers);
   return {
     deps: { clock: systemClock, logger, health, metrics },
     options: { host: "127.0.0.1", port: 0, routes, graceMs: 1000 },

@@ -1,0 +1,227 @@
+import type { X509Certificate } from "node:crypto";
+import type { DescService } from "@bufbuild/protobuf";
+import type { Clock } from "../../base/clock.ts";
+import { DomainError, errorText } from "../../base/errors.ts";
+import type { Logger } from "../../base/logger.ts";
+import { runTasks, type Task } from "../../base/task-group.ts";
+import type { Tracer } from "../../base/tracing.ts";
+import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
+import type { CheckedTls } from "../../pki/tls-files.ts";
+import type { ListenAddress } from "../../rpc/port/listen.ts";
+import { plainServing } from "../../rpc/routes/plain-serving.ts";
+import type { PlainOptions } from "../../rpc/routes/route.ts";
+import type { Routes } from "../../rpc/server/adapter.ts";
+import type { Decisions } from "../../rpc/server/decisions.ts";
+import type { Gate } from "../../rpc/server/guard.ts";
+import { type HealthState, healthRoutes } from "../../rpc/server/health.ts";
+import type { HostCheck } from "../../rpc/server/host-check.ts";
+import type { Metrics } from "../../rpc/server/metrics.ts";
+import { reflectionRoutes } from "../../rpc/server/reflection.ts";
+import { RpcServer, type RpcServerOptions } from "../../rpc/server/server.ts";
+import { traceCalls } from "../../rpc/server/trace-calls.ts";
+import { namelessIdentities } from "../issuing-cas.ts";
+import { refusalOf } from "../tls/admission.ts";
+import { TlsFolder, type TlsFolderOptions } from "../tls/tls-folder.ts";
+import { TlsMetrics } from "../tls/tls-metrics.ts";
+import { TokenLayer, type TokenLayerOptions } from "../token-layer.ts";
+
+export interface TrustedServerDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly health: HealthState;
+  readonly metrics: Metrics;
+  /** Hears of each decision about a caller. Default: no one does. */
+  readonly audit?: Decisions;
+  /** Absent: a caller's trace ends here. */
+  readonly tracer?: Tracer;
+}
+
+/** The server's certificate, the CAs of its callers, and their revocation lists. */
+export type TlsPlace = Pick<TlsFolderOptions, "dir" | "trust" | "check">;
+
+export interface TokenOptions extends Omit<TokenLayerOptions, "clientCertificate"> {
+  /** Keys that cannot be used at the start are taken when they can be, instead of ending `run`. Default false. */
+  readonly mayWait?: boolean;
+}
+
+/** What depends on the certificate that the server begins with. */
+export interface CallRules
+  extends Pick<RpcServerOptions, "believes" | "hasRole" | "isOpenToAll">,
+    Partial<Pick<RpcServerOptions, "hostCheck">> {
+  /** Beside RPCs' health and reflection. */
+  readonly routes: Routes;
+  /** After those of certificate, share, host and token, in order. */
+  readonly gates: readonly Gate[];
+}
+
+export interface TrustedServerOptions {
+  readonly listen: ListenAddress;
+  /** Undefined: plaintext, for a unix socket or loopback. */
+  readonly tls: TlsPlace | undefined;
+  /** Optional: who shows none needs a token, and one that does not verify is refused. Default: required. */
+  readonly clientCertificate?: "required" | "optional";
+  /** Undefined: what callers show is not looked at. */
+  readonly tokens: TokenOptions | undefined;
+  /** Services that reflection names beside `grpc.health.v1`. */
+  readonly services: readonly DescService[];
+  /** Plain HTTP routes and WebSockets: they pass what RPCs pass, and end when they end. */
+  readonly plain?: PlainOptions;
+  /** Called once, with the certificate that the server begins with; undefined: plaintext. */
+  readonly rules: (tls: CheckedTls | undefined) => CallRules;
+  readonly hostCheck: HostCheck;
+  /** See `SessionLimits`. */
+  readonly maxConnectionAgeMs?: number | undefined;
+  /** How long calls may continue after shutdown begins. */
+  readonly graceMs: number;
+  readonly limits?: RpcServerOptions["limits"];
+}
+
+type Trust = Pick<RpcServerOptions, "tls" | "admit" | "admittedUntil" | "identify">;
+
+/**
+ * A server with trust. Every RPC, plain HTTP route and WebSocket passes, in this order: the client's certificate and
+ * its admission (validity, revocation), the caller's share, the Host check, the token, and the gates of the daemon;
+ * each decision is audited once. Each ends with its token, its certificate, its revocation, and when the server stops.
+ *
+ * It listens once the TLS files and the token keys are read, and follows them from then on; while the certificate in
+ * use has expired, nothing is ready.
+ *
+ *     const server = new TrustedServer(
+ *       { clock, logger, health, metrics, audit },
+ *       {
+ *         listen: { host: "127.0.0.1", port: 9447 },
+ *         tls: { dir: "/etc/threads/tls" },
+ *         clientCertificate: "optional",
+ *         tokens: { keyFiles, audience: "threads", required: true, freeServices: new Set(), readClaims },
+ *         services: [ThreadsService],
+ *         plain: { routes: [{ path: "/v1/mcp", methods: ["POST"], handle: (request, call) => answer(request) }] },
+ *         rules: () => ({ routes, gates: [] }),
+ *         hostCheck: { anyHost: true, allowHosts: [] },
+ *         graceMs: 2000,
+ *       },
+ *     );
+ *     await runTasks(signal, [server]);
+ */
+export class TrustedServer implements Task {
+  readonly #deps: TrustedServerDeps;
+  readonly #options: TrustedServerOptions;
+  readonly #folder: TlsFolder | undefined;
+  readonly #tokens: TokenLayer | undefined;
+  readonly #listening = Promise.withResolvers<ListenAddress>();
+  #server: RpcServer | undefined;
+
+  constructor(deps: TrustedServerDeps, options: TrustedServerOptions) {
+    this.#deps = deps;
+    this.#options = options;
+    this.#listening.promise.catch(() => {}); // `run` throws the same
+    this.#folder = options.tls && this.#follow(options.tls);
+    this.#tokens = options.tokens && this.#tokenLayer(options.tokens);
+  }
+
+  /** Where it listens; rejects when it never will. */
+  get listening(): Promise<ListenAddress> {
+    return this.#listening.promise;
+  }
+
+  /** The TLS files in use; undefined: none, yet or at all. */
+  get tls(): CheckedTls | undefined {
+    return this.#folder?.current;
+  }
+
+  /** @throws DomainError `invalid` for token keys that cannot be used at the start; as `RpcServer.run` */
+  async run(signal: AbortSignal): Promise<void> {
+    try {
+      await runTasks(signal, [...(this.#folder ? [this.#folder] : []), { run: (stop) => this.#serve(stop) }]);
+    } catch (err) {
+      this.#listening.reject(err);
+      throw err;
+    }
+  }
+
+  async #serve(signal: AbortSignal): Promise<void> {
+    const tls = await this.#folder?.first(signal);
+    await this.#loadTokens(tls);
+    const server = this.#newServer(tls);
+    this.#server = server;
+    server.listening.then(this.#listening.resolve, this.#listening.reject);
+    await runTasks(signal, [server, ...(this.#tokens ? [this.#tokens] : [])]);
+  }
+
+  async #loadTokens(tls: CheckedTls | undefined): Promise<void> {
+    try {
+      await this.#tokens?.load(tls);
+    } catch (err) {
+      if (this.#options.tokens?.mayWait !== true) throw err;
+      this.#deps.logger.warn({ err: errorText(err) }, "token keys cannot be used yet");
+    }
+  }
+
+  #newServer(tls: CheckedTls | undefined): RpcServer {
+    const { clock, logger, health, metrics, audit, tracer } = this.#deps;
+    const { listen, services, plain, rules, hostCheck, maxConnectionAgeMs, graceMs, limits } = this.#options;
+    const { routes, gates, ...more } = rules(tls);
+    return new RpcServer(
+      { clock, logger, health, metrics, ...(audit && { decisions: audit }) },
+      {
+        ...listen,
+        ...(tls && this.#trust(tls)),
+        hostCheck,
+        ...more,
+        gates: [...(this.#tokens ? [this.#tokens.gate] : []), ...gates],
+        routes: (router) => {
+          routes(router);
+          healthRoutes(health)(router);
+          reflectionRoutes([...services, Health])(router);
+        },
+        ...(plain && { plain: plainServing(clock, plain) }),
+        ...(tracer && { interceptors: [traceCalls(tracer)] }),
+        graceMs,
+        limits: { ...limits, ...(maxConnectionAgeMs !== undefined && { maxConnectionAgeMs }) },
+      },
+    );
+  }
+
+  #follow(place: TlsPlace): TlsFolder {
+    const { clock, logger, health, metrics } = this.#deps;
+    const counters = new TlsMetrics(metrics.registry);
+    const folder = new TlsFolder(
+      {
+        clock,
+        logger,
+        onLoaded: ({ files }) => {
+          this.#server?.setTls(files);
+          counters.loaded();
+        },
+        onRefused: (reason) => counters.refused(reason),
+        onUsable: (usable) => health.hinder("the certificate has expired", !usable),
+      },
+      { ...place, side: "server" },
+    );
+    counters.observe(() => folder.current);
+    return folder;
+  }
+
+  #tokenLayer({ mayWait, ...tokens }: TokenOptions): TokenLayer {
+    const { clock, logger, audit } = this.#deps;
+    const { tls, clientCertificate = tls === undefined ? "optional" : "required" } = this.#options;
+    const deps = { clock, logger, tls: () => this.tls, ...(audit && { decisions: audit }) };
+    return new TokenLayer(deps, { ...tokens, clientCertificate });
+  }
+
+  #trust({ files }: CheckedTls): Trust & Pick<RpcServerOptions, "clientCertificate" | "hasRole"> {
+    const { clock } = this.#deps;
+    const isOptional = this.#options.clientCertificate === "optional";
+    return {
+      tls: files,
+      ...(isOptional && { clientCertificate: "optional", hasRole: ({ type }) => type === "certificate" }),
+      admit: (certificate, isNew) => {
+        if (this.tls === undefined) return new DomainError("unavailable", "no certificate to serve with");
+        return refusalOf({ certificate, isNew }, this.tls.trust, clock.now());
+      },
+      admittedUntil: (certificate: X509Certificate) =>
+        this.tls?.trust.notAfter(certificate) ?? Number.NEGATIVE_INFINITY,
+      identify: (certificate) =>
+        this.tls === undefined ? [] : namelessIdentities(certificate, this.tls.trust, clock.now()),
+    };
+  }
+}

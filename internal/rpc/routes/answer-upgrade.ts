@@ -1,0 +1,57 @@
+import { type IncomingMessage, STATUS_CODES } from "node:http";
+import type { Duplex } from "node:stream";
+import { DomainError } from "../../base/errors.ts";
+import { authorityOf, headersOf } from "../server/handler-request.ts";
+import type { PlainDeps } from "./answer-route.ts";
+import { cutAfterEnd } from "./call-end.ts";
+import { type Refusal, refusalOf } from "./refusal.ts";
+import type { UpgradeRoute } from "./route.ts";
+
+export interface Arrival {
+  readonly req: IncomingMessage;
+  readonly socket: Duplex;
+  readonly head: Buffer;
+}
+
+/** Lets a connection in that is to become a WebSocket, and gives it to its route; a refusal is an HTTP answer. */
+export async function answerUpgrade(
+  { clock, guard }: PlainDeps,
+  route: UpgradeRoute,
+  { req, socket, head }: Arrival,
+): Promise<void> {
+  const { service = "http", path } = route;
+  const abort = new AbortController();
+  const closed = new AbortController();
+  const onClosed = (fn: () => void) => void socket.once("close", fn);
+  onClosed(() => {
+    closed.abort();
+    abort.abort(new DomainError("cancelled", "the caller disconnected"));
+  });
+  const name = { service, method: `upgrade ${path}`, protocol: "websocket" } as const;
+  let isTaken = false;
+  const take = () => {
+    isTaken = true;
+    return { socket, head };
+  };
+  try {
+    if (!URL.canParse(`http://${authorityOf(req)}`)) throw new DomainError("invalid", "the request names no host");
+    const url = `http://${authorityOf(req)}${req.url ?? ""}`;
+    const context = await guard.admit(req, { ...name, url, header: headersOf(req), abort, onClosed });
+    if (context === undefined) throw new DomainError("exhausted", "too many calls at a time");
+    void cutAfterEnd(clock, abort.signal, closed.signal, () => socket.destroy());
+    await route.handle({ req, take }, context);
+    if (!isTaken) throw new DomainError("not-found", "there is nothing here");
+  } catch (err) {
+    if (closed.signal.aborted) return;
+    const refusal = refusalOf(err, `${service}/${name.method}`, guard.logger, route.refusalHeaders);
+    if (isTaken) socket.destroy();
+    else refuseUpgrade(socket, refusal);
+  }
+}
+
+function refuseUpgrade(socket: Duplex, { status, headers, body }: Refusal): void {
+  const all = { ...headers, "content-length": String(body.byteLength), connection: "close" };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}`);
+  socket.write(`HTTP/1.1 ${[`${status} ${STATUS_CODES[status] ?? ""}`, ...lines].join("\r\n")}\r\n\r\n`);
+  socket.end(body);
+}
