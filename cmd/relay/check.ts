@@ -1,9 +1,10 @@
-import { printable } from "../../internal/base/printable-text.ts";
 import type { Output } from "../../internal/cli/output.ts";
+import { reportConfig } from "../../internal/config/report-config.ts";
 import type { ServeCommand } from "./config.ts";
+import { openSettings } from "./settings.ts";
 
-/** Flags and environment were read without a fault. */
-export async function check({ listen, nats }: ServeCommand, { out }: { readonly out: Output }): Promise<number> {
-  out.line(printable`ok: serves ${listen.host}:${listen.port}, NATS at ${nats.url.replace(/\/\/[^@/]*@/, "//")}`);
+/** Says that flags, environment and file have no fault. @throws ConfigError with every fault */
+export function check(command: ServeCommand, { out, err }: { readonly out: Output; readonly err: Output }): number {
+  reportConfig(openSettings(command).findings, out, err);
   return 0;
 }

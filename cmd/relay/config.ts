@@ -1,10 +1,10 @@
 import { DomainError } from "../../internal/base/errors.ts";
 import type { LogLevel } from "../../internal/base/logger.ts";
-import { isLoopbackAddress } from "../../internal/base/loopback.ts";
 import { parseFlags } from "../../internal/cli/flags.ts";
 import { nearestName } from "../../internal/cli/nearest-name.ts";
 import { isName } from "../../internal/relay/nats/subjects.ts";
 import { parseListenAddress } from "../../internal/rpc/port/parse-address.ts";
+import { MOST_MESSAGE_BYTES } from "./schema.ts";
 import { secondsMs } from "./seconds.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -15,40 +15,37 @@ export interface NatsSettings {
   readonly streamPrefix: string;
 }
 
-interface Address {
+/** What flags and environment say of it; the rest is in the configuration file. */
+export interface NatsFlags extends Partial<NatsSettings> {
+  /** As it was given. */
+  readonly configFile?: string;
+}
+
+export interface Address {
   readonly host: string;
   readonly port: number;
 }
 
+/** What flags and environment say; undefined: the file decides. Times in ms. */
 export interface ServeCommand {
   readonly type: "serve" | "check";
-  readonly nats: NatsSettings & { readonly replicas: number; readonly outboxBytes: number };
-  readonly listen: Address;
-  readonly healthListen: Address;
-  readonly relayId: string;
-  readonly pingIntervalMs: number;
-  readonly pongTimeoutMs: number;
-  readonly maxMessageBytes: number;
+  readonly nats: NatsFlags;
+  readonly listen: Address | undefined;
+  readonly portOfEnvironment: number | undefined;
+  readonly healthListen: Address | undefined;
+  readonly relayId: string | undefined;
+  readonly pingIntervalMs: number | undefined;
+  readonly pongTimeoutMs: number | undefined;
+  readonly maxMessageBytes: number | undefined;
   readonly allowHosts: readonly string[];
-  readonly logLevel: LogLevel;
-  readonly turns: TurnSettings;
-  /** For tests: the point of a turn at which the process ends itself, as `kill -9` would. */
+  readonly insecurePlaintext: boolean;
+  readonly logLevel: LogLevel | undefined;
   readonly crashAt: string | undefined;
-}
-
-/** Times in ms. */
-interface TurnSettings {
-  readonly deadlineMs: number;
-  readonly idleMs: number;
-  readonly ackWaitMs: number;
-  readonly maxAttempts: number;
-  readonly backoffMs: readonly number[];
-  readonly drainTimeoutMs: number;
 }
 
 export interface SendCommand {
   readonly type: "send";
-  readonly nats: NatsSettings;
+  readonly nats: NatsFlags;
   readonly sessionId: string;
   readonly role: string;
   /** Undefined: one is made. */
@@ -65,7 +62,7 @@ export interface SendCommand {
 
 export interface ResultsCommand {
   readonly type: "results";
-  readonly nats: NatsSettings;
+  readonly nats: NatsFlags;
   readonly sessionId: string;
   readonly role: string | undefined;
   readonly id: string | undefined;
@@ -74,7 +71,7 @@ export interface ResultsCommand {
 
 export interface DeadCommand {
   readonly type: "dead";
-  readonly nats: NatsSettings;
+  readonly nats: NatsFlags;
   readonly action: "ls" | "show" | "requeue" | "drop";
   readonly sessionId: string | undefined;
   /** In the stream; 0 for `ls`. */
@@ -87,16 +84,13 @@ export type Command =
   | SendCommand
   | ResultsCommand
   | DeadCommand
-  | { readonly type: "status"; readonly nats: NatsSettings; readonly json: boolean };
+  | { readonly type: "status"; readonly nats: NatsFlags; readonly json: boolean };
 
 const LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error", "silent"];
 const WORDS = ["serve", "check", "send", "results", "status", "dead", "help", "version"] as const;
 const ACTIONS = ["ls", "show", "requeue", "drop"] as const;
-const MIB = 1024 * 1024;
-/** Under the server's own bound, with room for an envelope. */
-const MOST_BYTES = MIB - 64 * 1024;
-
 const common = {
+  config: { type: "string", short: "c" },
   "nats-url": { type: "string", env: "OUROCODUS_NATS_URL" },
   "stream-prefix": { type: "string" },
 } as const;
@@ -147,27 +141,24 @@ function readServe(type: "serve" | "check", argv: readonly string[], env: Env): 
   if (ask !== undefined) return { type: ask };
   refuseMore([...positionals, ...rest]);
   const port = env["OUROCODUS_RELAY_PORT"];
-  const listen = addressOf("--listen", values.listen ?? (port ? `127.0.0.1:${port}` : "127.0.0.1:8080"));
-  if (!isLoopbackAddress(listen.host) && listen.host !== "localhost" && values["insecure-plaintext"] !== true) {
-    throw invalid(`--listen ${listen.host} is no loopback address`, "--insecure-plaintext serves it without TLS");
-  }
-  const maxMessageBytes = values["max-message-bytes"] ?? 512 * 1024;
-  if (maxMessageBytes < 1024 || maxMessageBytes > MOST_BYTES) {
-    throw invalid(`--max-message-bytes is from 1024 to ${MOST_BYTES}, not ${maxMessageBytes}`);
+  const address = (flag: string, text: string | undefined) => (text === undefined ? undefined : addressOf(flag, text));
+  const seconds = (flag: string, text: string | undefined) => (text === undefined ? undefined : secondsMs(flag, text));
+  const maxMessageBytes = values["max-message-bytes"];
+  if (maxMessageBytes !== undefined && (maxMessageBytes < 1024 || maxMessageBytes > MOST_MESSAGE_BYTES)) {
+    throw invalid(`--max-message-bytes is from 1024 to ${MOST_MESSAGE_BYTES}, not ${maxMessageBytes}`);
   }
   return {
     type,
-    nats: { ...natsOf(values), replicas: 1, outboxBytes: 64 * MIB },
-    ...{ listen, maxMessageBytes, allowHosts: values["allow-host"] ?? [] },
-    healthListen: addressOf("--health-listen", values["health-listen"] ?? "127.0.0.1:8081"),
-    relayId: values["relay-id"] ?? "relay_main",
-    pingIntervalMs: secondsMs("--ping-interval", values["ping-interval"] ?? "30"),
-    pongTimeoutMs: secondsMs("--pong-timeout", values["pong-timeout"] ?? "10"),
-    logLevel: levelOf(values["log-level"] ?? "info"),
-    turns: {
-      ...{ deadlineMs: 30 * 60_000, idleMs: 10 * 60_000, ackWaitMs: 15_000, drainTimeoutMs: 25_000 },
-      ...{ maxAttempts: 5, backoffMs: [0, 1000, 5000, 15_000] },
-    },
+    nats: natsOf(values),
+    listen: address("--listen", values.listen),
+    portOfEnvironment: port ? addressOf("OUROCODUS_RELAY_PORT", `127.0.0.1:${port}`).port : undefined,
+    healthListen: address("--health-listen", values["health-listen"]),
+    relayId: values["relay-id"],
+    pingIntervalMs: seconds("--ping-interval", values["ping-interval"]),
+    pongTimeoutMs: seconds("--pong-timeout", values["pong-timeout"]),
+    ...{ maxMessageBytes, allowHosts: values["allow-host"] ?? [] },
+    insecurePlaintext: values["insecure-plaintext"] ?? false,
+    logLevel: values["log-level"] === undefined ? undefined : levelOf(values["log-level"]),
     crashAt: env["GT_RELAY_CRASH_AT"] || undefined,
   };
 }
@@ -200,7 +191,7 @@ function readClient(word: "send" | "results" | "status" | "dead", argv: readonly
   }
 }
 
-function deadOf(words: readonly string[], nats: NatsSettings, sessionId: string | undefined): DeadCommand {
+function deadOf(words: readonly string[], nats: NatsFlags, sessionId: string | undefined): DeadCommand {
   const [word = "ls", number, ...more] = words;
   const action = ACTIONS.find((name) => name === word);
   if (action === undefined) throw invalid(`dead takes ${ACTIONS.join(", ")}, not ${JSON.stringify(word)}`);
@@ -210,10 +201,18 @@ function deadOf(words: readonly string[], nats: NatsSettings, sessionId: string 
   return { type: "dead", nats, action, sessionId, seq };
 }
 
-function natsOf(values: { readonly "nats-url"?: string; readonly "stream-prefix"?: string }): NatsSettings {
-  const streamPrefix = values["stream-prefix"] ?? "RELAY";
-  if (!isName(streamPrefix)) throw invalid("--stream-prefix has letters, digits, _ and -");
-  return { url: values["nats-url"] ?? "nats://127.0.0.1:4222", streamPrefix };
+function natsOf(values: {
+  readonly config?: string;
+  readonly "nats-url"?: string;
+  readonly "stream-prefix"?: string;
+}): NatsFlags {
+  const { config, "nats-url": url, "stream-prefix": prefix } = values;
+  if (prefix !== undefined && !isName(prefix)) throw invalid("--stream-prefix has letters, digits, _ and -");
+  return {
+    ...(config !== undefined && { configFile: config }),
+    ...(url !== undefined && { url }),
+    ...(prefix !== undefined && { streamPrefix: prefix }),
+  };
 }
 
 function addressOf(flag: string, text: string): Address {

@@ -3,6 +3,8 @@ import { aborted, withTimeout } from "../../internal/base/abort.ts";
 import type { Clock } from "../../internal/base/clock.ts";
 import type { Logger } from "../../internal/base/logger.ts";
 import { runTasks, type Task } from "../../internal/base/task-group.ts";
+import type { Json } from "../../internal/relay/acp/json-text.ts";
+import type { SamplingSettings } from "../../internal/relay/acp/sampling-request.ts";
 import { AgentDoor } from "../../internal/relay/door/agent-door.ts";
 import { DoorServer } from "../../internal/relay/door/door-server.ts";
 import { answerInstanceCalls } from "../../internal/relay/lanes/instance-calls.ts";
@@ -17,7 +19,7 @@ import { Outbox } from "../../internal/relay/nats/outbox.ts";
 import { HealthState } from "../../internal/rpc/server/health.ts";
 import { createHealthServer } from "../../internal/rpc/server/health-http.ts";
 import { Metrics } from "../../internal/rpc/server/metrics.ts";
-import type { ServeCommand } from "./config.ts";
+import type { Settings } from "./settings.ts";
 
 export interface DaemonDeps {
   readonly clock: Clock;
@@ -34,13 +36,13 @@ const FLUSH_MS = 5000;
  */
 export class Daemon implements Task {
   readonly #deps: DaemonDeps;
-  readonly #command: ServeCommand;
+  readonly #settings: Settings;
   readonly #instance = randomUUID();
   #handedBack = 0;
 
-  constructor(deps: DaemonDeps, command: ServeCommand) {
+  constructor(deps: DaemonDeps, settings: Settings) {
     this.#deps = deps;
-    this.#command = command;
+    this.#settings = settings;
   }
 
   /** Turns that were open at the drain's deadline. */
@@ -54,7 +56,7 @@ export class Daemon implements Task {
    */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#deps;
-    const { nats, relayId } = this.#command;
+    const { nats, relayId } = this.#settings;
     const { url, streamPrefix } = nats;
     const bus = await Bus.open(clock, { url, name: relayId, streamPrefix, firstMs: FIRST_MS }, signal);
     try {
@@ -68,7 +70,7 @@ export class Daemon implements Task {
 
   async #serve(bus: Bus, signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#deps;
-    const { nats, relayId } = this.#command;
+    const { nats, relayId } = this.#settings;
     const base = new Metrics();
     base.collectProcess();
     const metrics = new RelayMetrics(base.registry);
@@ -94,7 +96,7 @@ export class Daemon implements Task {
     });
     const calls = { bus, registry, instance: this.#instance, status };
     const door = new AgentDoor({ clock, logger, metrics, events, lanes, ended: signal }, this.#doorOptions());
-    const server = new DoorServer(door, this.#command.listen, aborted(closing.signal));
+    const server = new DoorServer(door, this.#settings.listen, aborted(closing.signal));
     const drain = async (stop: AbortSignal) => {
       await aborted(stop);
       health.shutDown();
@@ -122,7 +124,7 @@ export class Daemon implements Task {
 
   async #drain(lanes: Lanes, ended: AbortController): Promise<void> {
     const { clock, logger } = this.#deps;
-    const { drainTimeoutMs } = this.#command.turns;
+    const { drain_timeout: drainTimeoutMs } = this.#settings.turns;
     await withTimeout(clock, drainTimeoutMs, "the drain", lanes.idle()).catch(() => {
       this.#handedBack = lanes.turnsOpen;
       logger.warn({ action: "handed_back", turns: lanes.turnsOpen }, "turns are given back");
@@ -141,21 +143,23 @@ export class Daemon implements Task {
   }
 
   #lanes(deps: LaneDeps, registry: Registry, signals: { readonly draining: AbortSignal; readonly ended: AbortSignal }) {
-    const { turns, maxMessageBytes } = this.#command;
-    const { maxAttempts, backoffMs, ackWaitMs, deadlineMs, idleMs } = turns;
+    const { turns, maxMessageBytes } = this.#settings;
+    const { max_attempts: maxAttempts, backoff: backoffMs } = turns;
     const limits = { maxAttempts, backoffMs, resends: (dialect: string) => dialect !== "acp" };
-    return new Lanes(deps, { limits, ackWaitMs, deadlineMs, idleMs, maxMessageBytes }, registry, signals);
+    const times = { ackWaitMs: turns.ack_wait, deadlineMs: turns.deadline, idleMs: turns.idle };
+    return new Lanes(deps, { limits, ...times, maxMessageBytes }, registry, signals);
   }
 
   #doorOptions() {
-    const { relayId, maxMessageBytes, allowHosts, pingIntervalMs, pongTimeoutMs } = this.#command;
+    const { relayId, maxMessageBytes, allowHosts, pingIntervalMs, pongTimeoutMs, roles } = this.#settings;
     const hostCheck = { allowHosts };
-    return { relayId, maxMessageBytes, hostCheck, pingIntervalMs, pongTimeoutMs, settingsOf: () => undefined };
+    const settingsOf = (role: string) => samplingOf(Object.hasOwn(roles, role) ? roles[role] : undefined);
+    return { relayId, maxMessageBytes, hostCheck, pingIntervalMs, pongTimeoutMs, settingsOf };
   }
 
   #healthServer(health: HealthState, metrics: Metrics): Task {
     const { clock, logger } = this.#deps;
-    const options = { ...this.#command.healthListen, hostCheck: { allowHosts: this.#command.allowHosts } };
+    const options = { ...this.#settings.healthListen, hostCheck: { allowHosts: this.#settings.allowHosts } };
     const server = createHealthServer({ clock, logger, health, metrics }, options);
     server.listening.then(
       ({ host, port }) => logger.info({ action: "health_served", listen: `${host}:${port}` }, "health served"),
@@ -165,7 +169,7 @@ export class Daemon implements Task {
   }
 
   #reached(): (point: TurnPoint) => void {
-    const { crashAt } = this.#command;
+    const { crashAt } = this.#settings;
     return (point) => {
       if (point === crashAt) process.kill(process.pid, "SIGKILL");
     };
@@ -183,4 +187,15 @@ function followNats(bus: Bus, health: HealthState, metrics: RelayMetrics): void 
     if (bus.reconnects > reconnects) metrics.natsReconnects.inc();
     reconnects = bus.reconnects;
   });
+}
+
+function samplingOf(role: Settings["roles"][string] | undefined): Partial<SamplingSettings> {
+  if (role === undefined) return {};
+  const { model, max_tokens: maxTokens, system, tools } = role;
+  return {
+    ...(model !== undefined && { model }),
+    ...(maxTokens !== undefined && { maxTokens }),
+    ...(system !== undefined && { system }),
+    ...(tools !== undefined && { tools: tools as unknown as readonly Json[] }),
+  };
 }

@@ -9,13 +9,14 @@ Usage: relay [serve] [flags]
 
 Commands:
   serve     serves agents at ws://HOST:8080/acp/{session_id}/{role}?agent_id=… (default)
-  check     says what is wrong with flags and environment
+  check     says what is wrong with flags, environment and file, by line
   send      publishes work; --wait prints its results until the last one
   results   prints results as JSON lines
   status    asks every relay for its connections
   dead      shows work that was rejected, and gives it back to its lane or drops it
 
-Flags of all commands:
+Flags of all commands, each over its environment variable over the file:
+  --config FILE             the configuration (relay.yaml of this folder, if it is there)
   --nats-url URL            NATS, with JetStream (OUROCODUS_NATS_URL; nats://127.0.0.1:4222)
   --stream-prefix NAME      what the names of the streams begin with (RELAY)
 

@@ -3,6 +3,7 @@ import { printable } from "../../internal/base/printable-text.ts";
 import { Output } from "../../internal/cli/output.ts";
 import { type MainContext, runMain } from "../../internal/cli/run-main.ts";
 import { version } from "../../internal/cli/version.ts";
+import { withFaultLines } from "../../internal/config/report-config.ts";
 import { readConfig } from "./config.ts";
 import { help } from "./help.ts";
 
@@ -15,9 +16,9 @@ function exitCodeOf({ kind, fields }: DomainError): number {
 }
 
 async function main(context: MainContext): Promise<number> {
-  const { argv, env, stdout, clock, signal } = context;
+  const { argv, env, stdout, stderr, clock, signal } = context;
   const command = readConfig(argv, env);
-  const out = new Output(stdout, env);
+  const [out, err] = [new Output(stdout, env), new Output(stderr, env)];
   const printing = { out, clock, signal };
   switch (command.type) {
     case "help":
@@ -27,9 +28,9 @@ async function main(context: MainContext): Promise<number> {
       out.line(printable`relay ${version}`);
       return 0;
     case "check":
-      return (await import("./check.ts")).check(command, printing);
+      return withFaultLines(err, async () => (await import("./check.ts")).check(command, { out, err }));
     case "serve":
-      return (await import("./serve.ts")).serve(command, context);
+      return withFaultLines(err, async () => (await import("./serve.ts")).serve(command, context));
     case "send":
       return (await import("./send.ts")).send(command, printing);
     case "results":

@@ -2,7 +2,8 @@ import type { Clock } from "../../internal/base/clock.ts";
 import { DomainError } from "../../internal/base/errors.ts";
 import type { Output } from "../../internal/cli/output.ts";
 import { Bus } from "../../internal/relay/nats/bus.ts";
-import type { NatsSettings } from "./config.ts";
+import type { NatsFlags } from "./config.ts";
+import { openNats } from "./settings.ts";
 
 /** What a command for people gets. */
 export interface Printing {
@@ -15,10 +16,11 @@ const FIRST_MS = 5000;
 
 /** Runs `use` with a connection for one command; it is closed at the end. */
 export async function withBus<T>(
-  { url, streamPrefix }: NatsSettings,
+  flags: NatsFlags,
   { clock, signal }: Printing,
   use: (bus: Bus) => Promise<T>,
 ): Promise<T> {
+  const { url, streamPrefix } = openNats(flags);
   const bus = await Bus.open(clock, { url, name: "relay-cli", streamPrefix, firstMs: FIRST_MS }, signal);
   try {
     return await use(bus);

@@ -2,11 +2,14 @@ import { createLogger } from "../../internal/base/logger.ts";
 import type { MainContext } from "../../internal/cli/run-main.ts";
 import type { ServeCommand } from "./config.ts";
 import { Daemon } from "./daemon.ts";
+import { openSettings } from "./settings.ts";
 
 /** Serves until the signal. 0: drained; 7: turns were handed back at the drain's deadline. */
 export async function serve(command: ServeCommand, { clock, signal }: MainContext): Promise<number> {
-  const logger = createLogger("relay", command.logLevel, { component: "relay" });
-  const daemon = new Daemon({ clock, logger }, command);
+  const { settings, findings } = openSettings(command);
+  findings.assertUsable();
+  const logger = createLogger("relay", settings.logLevel, { component: "relay" });
+  const daemon = new Daemon({ clock, logger }, settings);
   await daemon.run(signal);
   logger.info({ action: "ended", handed_back: daemon.handedBack }, "ended");
   return daemon.handedBack > 0 ? 7 : 0;

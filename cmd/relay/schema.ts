@@ -1,0 +1,71 @@
+import { z } from "zod";
+import { block, together } from "../../internal/config/block.ts";
+import { address, byteCount, duration, listOf, oneOf, text, wholeNumber } from "../../internal/config/values.ts";
+import { isName } from "../../internal/relay/nats/subjects.ts";
+
+const MIB = 1024 * 1024;
+/** Under the server's own bound, with room for an envelope. */
+export const MOST_MESSAGE_BYTES = MIB - 64 * 1024;
+
+const name = (what: string) => text(`${what} of letters, digits, _ and -`, isName);
+
+const nats = block({
+  url: text("the URL of a NATS server").optional(),
+  replicas: z.union([z.literal(1), z.literal(3)], { error: "must be 1 or 3" }).default(1),
+  stream_prefix: name("a name").optional(),
+  outbox_bytes: byteCount(64 * 1024, 1024 * MIB).default(64 * MIB),
+});
+
+const connections = block({
+  max_message_bytes: byteCount(1024, MOST_MESSAGE_BYTES).optional(),
+  ping_interval: duration("1s", "1h").optional(),
+  pong_timeout: duration("1s", "1h").optional(),
+});
+
+const turns = block({
+  deadline: duration("1s", "24h").default(30 * 60_000),
+  idle: duration("1s", "24h").default(10 * 60_000),
+  create_timeout: duration("1s", "10m").default(60_000),
+  cancel_grace: duration("0s", "5m").default(10_000),
+  ack_wait: duration("1s", "10m").default(15_000),
+  max_attempts: wholeNumber(1, 100).default(5),
+  backoff: listOf(duration("0s", "10m"), "a list of durations").default([0, 1000, 5000, 15_000]),
+  permission_timeout: duration("1s", "24h").default(60_000),
+  drain_timeout: duration("0s", "10m").default(25_000),
+  work_ttl: duration("1s", "8760h").default(24 * 3_600_000),
+  permission: oneOf("ask", "deny", "allow_reads").default("ask"),
+});
+
+const role = together(
+  block({
+    link: oneOf("accept", "stdio").default("accept"),
+    model: text("the name of a model").optional(),
+    max_tokens: wholeNumber(1, 10_000_000).optional(),
+    system: z.string("must be text").optional(),
+    tools: z.array(z.record(z.string(), z.unknown()), "must be a list of tools").optional(),
+    on_uncertain: oneOf("fail", "resend").optional(),
+    /** Of an ACP agent that runs as a child. */
+    command: listOf(text(), "a list of words").optional(),
+    repo_path: text("the path of a folder").optional(),
+  }),
+  ["link", "command"],
+  ({ link, command }, wrong) => {
+    if (link === "stdio" && !command?.length) wrong(["command"], "is required for link: stdio");
+  },
+);
+
+/** What `relay.yaml` may say. */
+export const relayFile = () =>
+  block({
+    listen: address().optional(),
+    health_listen: address().optional(),
+    relay_id: text("a name").optional(),
+    nats,
+    connections,
+    turns,
+    roles: z.preprocess((value) => value ?? {}, z.record(name("a role"), role)),
+    dialects: block({ acp_v2: z.boolean("must be true or false").default(false) }),
+    logging: block({ level: oneOf("debug", "info", "warn", "error", "silent").optional() }),
+  });
+
+export type RelayValues = z.output<ReturnType<typeof relayFile>>;

@@ -1,0 +1,78 @@
+import { existsSync } from "node:fs";
+import { DomainError } from "../../internal/base/errors.ts";
+import type { LogLevel } from "../../internal/base/logger.ts";
+import { isLoopbackAddress } from "../../internal/base/loopback.ts";
+import { type ConfigFile, openConfigFile, readConfigText } from "../../internal/config/config-file.ts";
+import type { Findings } from "../../internal/config/findings.ts";
+import type { Address, NatsFlags, NatsSettings, ServeCommand } from "./config.ts";
+import { type RelayValues, relayFile } from "./schema.ts";
+
+/** What `relay serve` goes by: flags over environment over the file over defaults. Times in ms. */
+export interface Settings {
+  readonly nats: NatsSettings & { readonly replicas: number; readonly outboxBytes: number };
+  readonly listen: Address;
+  readonly healthListen: Address;
+  readonly relayId: string;
+  readonly pingIntervalMs: number;
+  readonly pongTimeoutMs: number;
+  readonly maxMessageBytes: number;
+  readonly allowHosts: readonly string[];
+  readonly logLevel: LogLevel;
+  readonly turns: RelayValues["turns"];
+  readonly roles: RelayValues["roles"];
+  /** For tests: the point of a turn at which the process ends itself, as `kill -9` would. */
+  readonly crashAt: string | undefined;
+}
+
+const DEFAULT_FILE = "relay.yaml";
+const LOOPBACK = "127.0.0.1";
+
+/**
+ * The settings, and what is wrong with them by line.
+ * @throws ConfigError for faults of the file's text; DomainError `invalid` when a named one cannot be read
+ */
+export function openSettings(command: ServeCommand): { readonly settings: Settings; readonly findings: Findings } {
+  const { value, findings } = openFile(command.nats.configFile);
+  const { nats, connections } = value;
+  const port = command.portOfEnvironment;
+  const listen = command.listen ?? (port === undefined ? value.listen : { host: LOOPBACK, port });
+  const settings: Settings = {
+    nats: { ...natsOf(command.nats, value), replicas: nats.replicas, outboxBytes: nats.outbox_bytes },
+    listen: listen ?? { host: LOOPBACK, port: 8080 },
+    healthListen: command.healthListen ?? value.health_listen ?? { host: LOOPBACK, port: 8081 },
+    relayId: command.relayId ?? value.relay_id ?? "relay_main",
+    pingIntervalMs: command.pingIntervalMs ?? connections.ping_interval ?? 30_000,
+    pongTimeoutMs: command.pongTimeoutMs ?? connections.pong_timeout ?? 10_000,
+    maxMessageBytes: command.maxMessageBytes ?? connections.max_message_bytes ?? 512 * 1024,
+    logLevel: command.logLevel ?? value.logging.level ?? "info",
+    ...{ turns: value.turns, roles: value.roles, allowHosts: command.allowHosts, crashAt: command.crashAt },
+  };
+  const { host } = settings.listen;
+  if (!isLoopbackAddress(host) && host !== "localhost" && !command.insecurePlaintext) {
+    throw new DomainError("invalid", `the address ${host} is no loopback address`, {
+      fields: { hint: "--insecure-plaintext serves it without TLS" },
+    });
+  }
+  return { settings, findings };
+}
+
+/** How a command for people reaches NATS. @throws as `openSettings` */
+export function openNats(flags: NatsFlags): NatsSettings {
+  if (flags.url !== undefined && flags.streamPrefix !== undefined)
+    return { url: flags.url, streamPrefix: flags.streamPrefix };
+  return natsOf(flags, openFile(flags.configFile).value);
+}
+
+function natsOf(flags: NatsFlags, { nats }: RelayValues): NatsSettings {
+  return {
+    url: flags.url ?? nats.url ?? "nats://127.0.0.1:4222",
+    streamPrefix: flags.streamPrefix ?? nats.stream_prefix ?? "RELAY",
+  };
+}
+
+/** A file that is named must be there; `relay.yaml` need not. */
+function openFile(named: string | undefined): ConfigFile<RelayValues> {
+  if (named !== undefined) return openConfigFile(named, relayFile);
+  if (existsSync(DEFAULT_FILE)) return openConfigFile(DEFAULT_FILE, relayFile);
+  return readConfigText("", relayFile, { file: "flags and environment", folder: process.cwd() });
+}
