@@ -1,0 +1,50 @@
+import type { Pool } from "pg";
+import type { Clock } from "../../internal/base/clock.ts";
+import { DomainError } from "../../internal/base/errors.ts";
+import type { Logger } from "../../internal/base/logger.ts";
+import type { Task } from "../../internal/base/task-group.ts";
+import { PostgresServer } from "../../internal/threads/postgres/postgres-server.ts";
+import { type DatabaseAddress, failureOf, openPool } from "../../internal/threads/store/database.ts";
+import type { PlaceConfig } from "./config.ts";
+
+const OLDEST = 150_000;
+
+/** The database that is configured, or one of our own. */
+export interface DatabasePlace {
+  /** Runs the own server. */
+  readonly task: Task | undefined;
+  /** Resolves once it can be connected to. */
+  readonly address: Promise<DatabaseAddress>;
+}
+
+export function databasePlace(
+  { stateDir, databaseUrl, postgres, env }: PlaceConfig,
+  deps: { readonly clock: Clock; readonly logger: Logger },
+): DatabasePlace {
+  if (databaseUrl !== undefined) return { task: undefined, address: Promise.resolve({ url: databaseUrl }) };
+  const server = new PostgresServer(deps, { stateDir, env, ...(postgres !== undefined && { from: postgres }) });
+  const address = server.ready.then(({ host, port, user, database }) => ({ host, port, user, database }));
+  address.catch(() => {}); // `task` throws the same
+  return { task: server, address };
+}
+
+/**
+ * Connections to a database that answers and is new enough.
+ * @throws DomainError `unavailable` (`problem`: `database`)
+ */
+export async function openDatabase(address: DatabaseAddress, logger: Logger): Promise<Pool> {
+  const pool = openPool(address, (err) => logger.warn({ err }, "a connection to the database broke"));
+  try {
+    const { rows } = await pool.query<{ server_version_num: string }>("show server_version_num");
+    if (Number(rows[0]?.server_version_num) >= OLDEST) return pool;
+    throw new DomainError("unavailable", "the database is older than PostgreSQL 15", {
+      fields: { problem: "database" },
+    });
+  } catch (err) {
+    await pool.end().catch(() => {});
+    const known = failureOf(err);
+    if (!(known instanceof DomainError)) throw known;
+    const fields = { hint: "threads doctor looks at it", ...known.fields, problem: "database" };
+    throw new DomainError(known.kind, known.message, { fields, cause: err });
+  }
+}

@@ -1,0 +1,112 @@
+import { Client, type ClientConfig, type Pool } from "pg";
+import { publicKeysOf } from "../../internal/auth/token-key-files.ts";
+import type { Clock } from "../../internal/base/clock.ts";
+import { DomainError, errorText } from "../../internal/base/errors.ts";
+import { createLogger } from "../../internal/base/logger.ts";
+import { printable } from "../../internal/base/printable-text.ts";
+import type { Output } from "../../internal/cli/output.ts";
+import type { MainContext } from "../../internal/cli/run-main.ts";
+import { runtimeFolder } from "../../internal/files/private-folder.ts";
+import { readRegularFile } from "../../internal/files/regular-file.ts";
+import { listLocalSidecars } from "../../internal/terminal/finding/local-sidecars.ts";
+import { publicKeyPath } from "../../internal/threads/client/local-issuer.ts";
+import { localServer } from "../../internal/threads/client/local-server.ts";
+import type { DatabaseAddress } from "../../internal/threads/store/database.ts";
+import { schemaState } from "../../internal/threads/store/migrate.ts";
+import type { PlaceConfig } from "./config.ts";
+import { openDatabase } from "./database-place.ts";
+import { withDatabase } from "./with-database.ts";
+
+const CLOCK_MS = 5000;
+const PROBE_MS = 5000;
+const NO_DATABASE = 3;
+const NO_KEY = 4;
+
+/** Looks at everything that a server needs: a line each. 3 when the database, 4 when a key cannot be used. */
+export async function doctor(
+  config: PlaceConfig,
+  { out, clock, signal }: MainContext & { readonly out: Output },
+): Promise<number> {
+  const logger = createLogger("threads", "silent");
+  let code = 0;
+  const say = (ok: boolean, what: string, fails: number) => {
+    out.line(printable`${ok ? out.paint("green", "ok   ") : out.paint("red", "FAIL ")} ${what}`);
+    if (!ok && code === 0) code = fails;
+  };
+  const running = config.databaseUrl === undefined ? localServer(config.stateDir) : undefined;
+  if (running !== undefined)
+    say(true, `a server runs at ${running.url}, and owns the database of ${config.stateDir}`, 0);
+  else {
+    try {
+      await withDatabase(config, { clock, logger, signal }, async (address) => {
+        const pool = await openDatabase(address, logger);
+        try {
+          await lookAtDatabase(pool, address, clock, say);
+        } finally {
+          await pool.end();
+        }
+      });
+    } catch (err) {
+      if (!(err instanceof DomainError)) throw err;
+      say(false, `database: ${err.message}`, err.fields["problem"] === "folder" ? 5 : NO_DATABASE);
+    }
+  }
+  for (const kind of ["person", "agent"] as const) {
+    const path = publicKeyPath(config.stateDir, kind);
+    const fault = await readRegularFile(path).then(
+      (text) => (publicKeysOf(text, path).length > 0 ? "" : "no key"),
+      (err: unknown) => errorText(err),
+    );
+    say(fault === "", fault === "" ? `key ${path}` : `key ${path}: ${fault} (threads serve makes it)`, NO_KEY);
+  }
+  const uid = process.getuid?.() ?? 0;
+  const folder = runtimeFolder({ uid, ...(config.runtimeDir !== undefined && { xdgRuntimeDir: config.runtimeDir }) });
+  const sidecars = await listLocalSidecars(folder);
+  say(true, `runtime local: ${sidecars.length} sidecars in ${folder}`, 0);
+  return code;
+}
+
+type Say = (ok: boolean, what: string, fails: number) => void;
+
+async function lookAtDatabase(pool: Pool, address: DatabaseAddress, clock: Clock, say: Say): Promise<void> {
+  const setting = async (name: string) =>
+    String((await pool.query<{ value: string }>("select current_setting($1) as value", [name])).rows[0]?.value);
+  say(true, `PostgreSQL ${await setting("server_version")}`, NO_DATABASE);
+  for (const name of ["fsync", "synchronous_commit", "full_page_writes"]) {
+    const value = await setting(name);
+    say(value !== "off", `${name} = ${value}`, NO_DATABASE);
+  }
+  const state = await schemaState(pool);
+  const name = "name" in state ? ` ${state.name}` : "";
+  say(
+    state.type === "current",
+    `schema ${state.type}${name}${state.type === "current" ? "" : ": run threads migrate"}`,
+    NO_DATABASE,
+  );
+  const { rows } = await pool.query<{ now: Date }>("select clock_timestamp() as now");
+  const apart = Math.abs((rows[0]?.now.getTime() ?? 0) - clock.now());
+  say(apart < CLOCK_MS, `its clock differs by ${apart} ms`, NO_DATABASE);
+  const hears = await listens(pool, address, clock);
+  say(
+    true,
+    hears ? "notifications come through" : "notifications do not come through: changes are found by looking",
+    0,
+  );
+}
+
+async function listens(pool: Pool, address: DatabaseAddress, clock: Clock): Promise<boolean> {
+  const place: ClientConfig = "url" in address ? { connectionString: address.url } : { ...address };
+  const client = new Client({ ...place, connectionTimeoutMillis: PROBE_MS });
+  client.on("error", () => {});
+  const heard = new AbortController();
+  client.on("notification", () => heard.abort());
+  try {
+    await client.connect();
+    await client.query("listen threads_doctor");
+    await pool.query("select pg_notify('threads_doctor', '')");
+    await clock.sleep(PROBE_MS, heard.signal).catch(() => {});
+    return heard.signal.aborted;
+  } finally {
+    await client.end().catch(() => {});
+  }
+}

@@ -1,0 +1,153 @@
+import type { Pool } from "pg";
+import { TokenKeyFiles } from "../../internal/auth/token-key-files.ts";
+import { createLogger, type Logger } from "../../internal/base/logger.ts";
+import { runTasks, type Task } from "../../internal/base/task-group.ts";
+import type { MainContext } from "../../internal/cli/run-main.ts";
+import { version } from "../../internal/cli/version.ts";
+import { Health } from "../../internal/gen/grpc/health/v1/health_pb.ts";
+import { ThreadsService } from "../../internal/gen/threads/v1/threads_pb.ts";
+import type { ListenAddress } from "../../internal/rpc/port/listen.ts";
+import { HealthState, healthRoutes } from "../../internal/rpc/server/health.ts";
+import { createHealthServer } from "../../internal/rpc/server/health-http.ts";
+import { Metrics } from "../../internal/rpc/server/metrics.ts";
+import { reflectionRoutes } from "../../internal/rpc/server/reflection.ts";
+import { RpcServer } from "../../internal/rpc/server/server.ts";
+import { Calls } from "../../internal/threads/api/calls.ts";
+import { TokenHolds } from "../../internal/threads/api/holds.ts";
+import { MCP_PATHS, McpEndpoint } from "../../internal/threads/api/mcp-endpoint.ts";
+import { threadsGate, threadsRoutes } from "../../internal/threads/api/rpc.ts";
+import { type ThreadsIssuer, ThreadsVerifier } from "../../internal/threads/api/verifier.ts";
+import {
+  AGENT_TTL_MS,
+  AUDIENCE,
+  LOCAL_ISSUERS,
+  makeLocalKeys,
+  PERSON_TTL_MS,
+  publicKeyPath,
+} from "../../internal/threads/client/local-issuer.ts";
+import { announceServer } from "../../internal/threads/client/local-server.ts";
+import { DEFAULT_POLICY } from "../../internal/threads/domain/policy.ts";
+import { PostLimiter } from "../../internal/threads/service/post-limiter.ts";
+import { ChangesFeed } from "../../internal/threads/store/changes-feed.ts";
+import type { DatabaseAddress } from "../../internal/threads/store/database.ts";
+import { checkSchema, migrate } from "../../internal/threads/store/migrate.ts";
+import { PgStore } from "../../internal/threads/store/pg-store.ts";
+import type { ServeCommand } from "./config.ts";
+import { databasePlace, openDatabase } from "./database-place.ts";
+
+/** Serves until it is asked to stop; then calls end, and the own database last. */
+export async function serve(command: ServeCommand, { clock, signal }: MainContext): Promise<number> {
+  const logger = createLogger("threads", command.logLevel);
+  makeLocalKeys(command.stateDir);
+  const place = databasePlace(command, { clock, logger });
+  const served = new AbortController();
+  const serving: Task = {
+    run: async (stop) => {
+      try {
+        await serveOn(await place.address, command, { clock, logger, signal: stop });
+      } finally {
+        served.abort();
+      }
+    },
+  };
+  const { task } = place;
+  if (task === undefined) await serving.run(signal);
+  else {
+    // The database is there until the last call has ended.
+    const database: Task = {
+      run: () => task.run(served.signal),
+    };
+    const failed = new AbortController();
+    const stop = AbortSignal.any([signal, failed.signal]);
+    const running = database.run(stop).finally(() => failed.abort());
+    await Promise.all([serving.run(stop), running]);
+  }
+  return 0;
+}
+
+interface Ground {
+  readonly clock: MainContext["clock"];
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+}
+
+async function serveOn(
+  address: DatabaseAddress,
+  command: ServeCommand,
+  { clock, logger, signal }: Ground,
+): Promise<void> {
+  if (signal.aborted) return;
+  const pool = await openDatabase(address, logger);
+  try {
+    // Another process may serve the same database: only the owner of one changes its schema by itself.
+    if (command.databaseUrl === undefined) await migrate(pool);
+    else await checkSchema(pool);
+    await serveWith(pool, address, command, { clock, logger, signal });
+  } finally {
+    await pool.end().catch(() => {});
+  }
+}
+
+async function serveWith(pool: Pool, address: DatabaseAddress, command: ServeCommand, ground: Ground): Promise<void> {
+  const { clock, logger, signal } = ground;
+  const health = new HealthState();
+  const metrics = new Metrics();
+  metrics.collectProcess();
+  const store = new PgStore(pool, DEFAULT_POLICY, () => clock.monotonicMs());
+  const changes = new ChangesFeed({ clock, logger, pool, address });
+  const keys = new TokenKeyFiles({ clock, logger }, { files: localKeyFiles(command) });
+  await keys.load();
+  const times = { audience: AUDIENCE, personTtlMs: PERSON_TTL_MS, agentTtlMs: AGENT_TTL_MS };
+  const verifier = new ThreadsVerifier({ clock, keys: () => keys.current }, times);
+  const holds = new TokenHolds({ clock, logger, verifier, store });
+  const limiter = new PostLimiter(() => clock.monotonicMs());
+  const service = { store, changes, limiter, clock };
+  const calls = new Calls({ service, holds, logger, monotonicMs: () => clock.monotonicMs() });
+  const hostCheck = { allowHosts: [] };
+  const mcp = new McpEndpoint({ calls, verifier, holds, changes, logger, version }, hostCheck);
+  const server = new RpcServer(
+    { clock, logger, health, metrics },
+    {
+      ...command.listen,
+      hostCheck,
+      gates: [threadsGate({ verifier, holds })],
+      routes: (router) => {
+        threadsRoutes(calls)(router);
+        healthRoutes(health)(router);
+        reflectionRoutes([ThreadsService, Health])(router);
+      },
+      plain: {
+        route: (path) => (MCP_PATHS.has(path) ? (req, res) => mcp.answer(req, res) : undefined),
+        upgrade: () => undefined,
+      },
+    },
+  );
+  signal.addEventListener("abort", () => mcp.close(), { once: true });
+  const healthServer = createHealthServer({ clock, logger, health, metrics }, { ...command.healthListen, hostCheck });
+  const ready: Task = {
+    run: async (stop) => {
+      const [at] = await Promise.all([server.listening, healthServer.listening]);
+      using _announced = announceServer(command.stateDir, {
+        ...{ url: urlOf(at), pid: process.pid, workspace: command.workspace },
+      });
+      for (const name of ["", ThreadsService.typeName]) health.set(name, true);
+      logger.info({ listen: urlOf(at), workspace: command.workspace, pid: process.pid }, "serving");
+      await new Promise<void>((resolve) => {
+        if (stop.aborted) resolve();
+        else stop.addEventListener("abort", () => resolve(), { once: true });
+      });
+    },
+  };
+  await runTasks(signal, [changes, keys, holds, server, healthServer, ready]);
+}
+
+function localKeyFiles({ stateDir, workspace }: ServeCommand) {
+  const rule = (kind: "person" | "agent"): ThreadsIssuer => ({
+    ...{ issuer: LOCAL_ISSUERS[kind], kind, workspaces: [workspace], roles: ["*"] },
+  });
+  return (["person", "agent"] as const).map((kind) => ({ path: publicKeyPath(stateDir, kind), rule: rule(kind) }));
+}
+
+function urlOf({ host, port }: ListenAddress): string {
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+}

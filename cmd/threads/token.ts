@@ -1,0 +1,50 @@
+import { randomUUID } from "node:crypto";
+import { renameSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { DomainError } from "../../internal/base/errors.ts";
+import { printable } from "../../internal/base/printable-text.ts";
+import type { Output } from "../../internal/cli/output.ts";
+import type { MainContext } from "../../internal/cli/run-main.ts";
+import { runtimeFolder } from "../../internal/files/private-folder.ts";
+import { listLocalSidecars } from "../../internal/terminal/finding/local-sidecars.ts";
+import { mintLocal } from "../../internal/threads/client/local-issuer.ts";
+import type { TokenCommand } from "./config.ts";
+
+/** Prints a token of the local issuer, or keeps a file with a valid one. */
+export async function token(
+  command: TokenCommand,
+  { out, clock, signal }: MainContext & { readonly out: Output },
+): Promise<number> {
+  const { stateDir, agent, role, ttlMs, workspace, file } = command;
+  const session = command.session ?? (await sessionOf(command));
+  const kind = role === "operator" ? ("person" as const) : ("agent" as const);
+  const mint = () => mintLocal(stateDir, { kind, workspace, agent, role, session, ttlMs }, clock.now());
+  if (file === undefined) {
+    out.line(printable`${mint()}`);
+    return 0;
+  }
+  while (!signal.aborted) {
+    writeWhole(file, `${mint()}\n`);
+    await clock.sleep(ttlMs / 2, signal).catch(() => {});
+  }
+  return 0;
+}
+
+/** A reader sees the old text or the new one. */
+function writeWhole(file: string, text: string): void {
+  const part = join(dirname(file), `.token.${randomUUID()}`);
+  writeFileSync(part, text, { mode: 0o600, flag: "wx" });
+  renameSync(part, file);
+}
+
+async function sessionOf({ agent, workspace, runtimeDir }: TokenCommand): Promise<string> {
+  const uid = process.getuid?.() ?? 0;
+  const folder = runtimeFolder({ uid, ...(runtimeDir !== undefined && { xdgRuntimeDir: runtimeDir }) });
+  const found = (await listLocalSidecars(folder)).filter((one) => one.agent === agent);
+  const [only] = found;
+  if (found.length === 1 && only !== undefined) return only.sessionId;
+  const what = found.length === 0 ? "no sidecar of this machine has" : `${found.length} sidecars of this machine have`;
+  throw new DomainError("invalid", `${what} the address ${agent} now`, {
+    fields: { hint: `give --session; gt agents lists the sidecars (workspace ${workspace})` },
+  });
+}

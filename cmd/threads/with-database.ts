@@ -1,0 +1,23 @@
+import type { Clock } from "../../internal/base/clock.ts";
+import type { Logger } from "../../internal/base/logger.ts";
+import type { DatabaseAddress } from "../../internal/threads/store/database.ts";
+import type { PlaceConfig } from "./config.ts";
+import { databasePlace } from "./database-place.ts";
+
+/** Runs `use` with the database; an own one is started for it and stopped after. @throws as `PostgresServer.run` */
+export async function withDatabase<T>(
+  place: PlaceConfig,
+  { clock, logger, signal }: { readonly clock: Clock; readonly logger: Logger; readonly signal: AbortSignal },
+  use: (address: DatabaseAddress) => Promise<T>,
+): Promise<T> {
+  const { task, address } = databasePlace(place, { clock, logger });
+  if (task === undefined) return await use(await address);
+  const done = new AbortController();
+  const running = task.run(AbortSignal.any([signal, done.signal]));
+  try {
+    return await Promise.race([address.then(use), running.then(() => Promise.reject(signal.reason))]);
+  } finally {
+    done.abort();
+    await running.catch(() => {});
+  }
+}

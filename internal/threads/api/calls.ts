@@ -1,0 +1,116 @@
+import { DomainError } from "../../base/errors.ts";
+import type { Logger } from "../../base/logger.ts";
+import { codeOf, isRetryable, type ThreadsCode, threadsError } from "../domain/faults.ts";
+import type { Caller } from "../domain/types.ts";
+import type { ServiceDeps } from "../service/access.ts";
+import { checkFields, objectOf } from "./fields.ts";
+import type { TokenHolds } from "./holds.ts";
+import type { Tool } from "./tools.ts";
+import type { Proof } from "./verifier.ts";
+
+export interface CallDeps {
+  readonly service: ServiceDeps;
+  readonly holds: TokenHolds;
+  readonly logger: Logger;
+  /** Monotonic, ms. */
+  readonly monotonicMs: () => number;
+}
+
+/** Names of claims: in a payload they may say only what the token says. */
+const IDENTITY: Readonly<Record<string, (caller: Caller) => string>> = {
+  agent_id: (caller) => caller.agent,
+  sender: (caller) => caller.agent,
+  from: (caller) => caller.agent,
+  role: (caller) => caller.role,
+  session_id: (caller) => caller.session,
+  workspace_id: (caller) => caller.workspace,
+  project_id: (caller) => caller.workspace,
+};
+
+const AUDITED: ReadonlySet<ThreadsCode> = new Set([
+  ...(["CLAIM_MISMATCH", "OUT_OF_SCOPE_WORKSPACE", "FORBIDDEN", "INSUFFICIENT_AUTHORITY"] as const),
+]);
+const AUDIT_EVERY_MS = 1000;
+const MAX_REMEMBERED = 10_000;
+
+/** Runs operations for callers whose tokens were verified: checks input, and keeps what was refused. */
+export class Calls {
+  readonly #deps: CallDeps;
+  readonly #audited = new Map<string, number>();
+
+  constructor(deps: CallDeps) {
+    this.#deps = deps;
+  }
+
+  /** @throws DomainError with a code of ours; also UNAUTHORIZED when the token ends while the call lasts */
+  async run(tool: Tool, proof: Proof, correlationId: string, input: unknown, signal: AbortSignal): Promise<object> {
+    const caller: Caller = { ...proof, correlationId };
+    try {
+      this.#deps.holds.check(proof);
+      const given = withoutIdentity(objectOf(input, ""), tool, caller);
+      checkFields(given, tool.fields, tool.required, "");
+      const ended = new AbortController();
+      using _held = this.#deps.holds.hold(proof, (why) => ended.abort(why));
+      const all = AbortSignal.any([signal, ended.signal]);
+      if (tool.name !== "heartbeat_session") await this.#deps.service.store.seen(caller);
+      return await tool.run(this.#deps.service, caller, given as never, all);
+    } catch (err) {
+      await this.#keep(err, tool, caller);
+      throw err;
+    }
+  }
+
+  /** A refusal is audited, at most once a second for each caller and code. */
+  async #keep(err: unknown, tool: Tool, caller: Caller): Promise<void> {
+    if (!(err instanceof DomainError)) return;
+    const code = codeOf(err);
+    if (!AUDITED.has(code)) return;
+    const key = JSON.stringify([caller.workspace, caller.agent, code]);
+    const now = this.#deps.monotonicMs();
+    if ((this.#audited.get(key) ?? Number.NEGATIVE_INFINITY) > now - AUDIT_EVERY_MS) return;
+    this.#audited.delete(key);
+    this.#audited.set(key, now);
+    for (const [oldest] of this.#audited) {
+      if (this.#audited.size <= MAX_REMEMBERED) break;
+      this.#audited.delete(oldest);
+    }
+    const { agent: actor, session: actorSession, correlationId, workspace } = caller;
+    const detail = { code, operation: tool.name };
+    await this.#deps.service.store
+      .write(workspace, (tx) => tx.audit({ actor, actorSession, action: "refused", correlationId, detail }))
+      .catch((failed: unknown) => this.#deps.logger.warn({ err: failed }, "a refusal could not be audited"));
+  }
+}
+
+/** The input without the names of claims that are no fields. @throws DomainError `denied` where one says otherwise */
+function withoutIdentity(
+  input: Readonly<Record<string, unknown>>,
+  tool: Tool,
+  caller: Caller,
+): Readonly<Record<string, unknown>> {
+  const rest: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(input)) {
+    const claim = Object.hasOwn(IDENTITY, name) && !Object.hasOwn(tool.fields, name) ? IDENTITY[name] : undefined;
+    if (claim === undefined) rest[name] = value;
+    else if (value !== claim(caller)) throw mismatch(name);
+  }
+  return rest;
+}
+
+function mismatch(name: string): DomainError {
+  if (name === "workspace_id" || name === "project_id") {
+    return threadsError("OUT_OF_SCOPE_WORKSPACE", `${name} is not the workspace of the token`, { claim: name });
+  }
+  return threadsError("CLAIM_MISMATCH", `${name} is not what the token says`, {
+    claim: name,
+    hint: "leave it out: who calls is what the token says",
+  });
+}
+
+/** An error as it is shown to callers; for anything that is no DomainError only that it is internal. */
+export function errorBody(err: unknown) {
+  const known = err instanceof DomainError ? err : threadsError("UNAVAILABLE", "internal error");
+  const code = codeOf(known);
+  const { code: _code, ...details } = known.fields;
+  return { error: { code, message: known.message, retryable: isRetryable(code), details } };
+}

@@ -1,0 +1,236 @@
+import type { Caller } from "../domain/types.ts";
+import type { ServiceDeps } from "../service/access.ts";
+import { escalateThread } from "../service/escalate.ts";
+import { postMessage } from "../service/post.ts";
+import { acknowledge, readMessages } from "../service/read.ts";
+import { searchMessages, summarizeThread } from "../service/recall.ts";
+import { heartbeatSession, whoami } from "../service/sessions.ts";
+import { updateThreadStatus } from "../service/status.ts";
+import { createThread, getThread, listThreads, manageParticipants } from "../service/threads.ts";
+import { triggerParticipant } from "../service/trigger.ts";
+import { anything, type Fields, list, objectSchema, oneOf, record, text, whole, yesNo } from "./fields.ts";
+
+/** One operation: what it takes, what it answers, and what it does. */
+export interface Tool {
+  readonly name: string;
+  readonly description: string;
+  readonly fields: Fields;
+  readonly required: readonly string[];
+  readonly output: Readonly<Record<string, unknown>>;
+  readonly readOnly: boolean;
+  readonly idempotent: boolean;
+  /** `input` was checked against `fields`. */
+  readonly run: (deps: ServiceDeps, caller: Caller, input: never, signal: AbortSignal) => Promise<object>;
+}
+
+const SEQ = Number.MAX_SAFE_INTEGER;
+const THREAD_STATUSES = ["active", "blocked", "resolved", "closed"];
+
+const id = text({ min: 1, max: 64, pattern: /^[A-Za-z0-9_-]{1,64}$/ });
+const agent = text({ min: 1, max: 256, pattern: /^[A-Za-z0-9][A-Za-z0-9._/-]{0,255}$/ });
+const role = text({ min: 1, max: 64, pattern: /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/ });
+/** An owner may be nobody. */
+const owner = text({ max: 256, pattern: /^([A-Za-z0-9][A-Za-z0-9._/-]{0,255})?$/ });
+const type = text({ min: 1, max: 64, pattern: /^[a-z][a-z0-9_.]{0,63}$/ });
+const key = text({ min: 1, max: 128 });
+const cursor = text({ min: 1, max: 512 });
+const time = text({ min: 1, max: 64 });
+const status = oneOf(THREAD_STATUSES);
+const metadata = anything(16_384, 8);
+const member = record({ agent_id: agent, role }, ["agent_id"]);
+const seq = whole(0, SEQ);
+
+const thing = { type: "object" };
+const things = { type: "array", items: thing };
+const string = { type: "string" };
+const strings = { type: "array", items: string };
+const number = { type: "integer" };
+const flag = { type: "boolean" };
+
+function answer(properties: Readonly<Record<string, object>>, optional: readonly string[] = []) {
+  const required = Object.keys(properties).filter((name) => !optional.includes(name));
+  return { type: "object", properties, required };
+}
+
+/** In the order in which they are listed. */
+export const TOOLS: readonly Tool[] = [
+  {
+    name: "create_thread",
+    description: "Start a conversation. You are its first participant; others are woken by messages, not by this.",
+    fields: {
+      title: text({ min: 1, max: 200 }),
+      participants: list(member, 64),
+      owner,
+      metadata,
+      idempotency_key: key,
+    },
+    required: ["title"],
+    output: answer({ thread: thing }),
+    ...{ readOnly: false, idempotent: false, run: createThread },
+  },
+  {
+    name: "get_thread",
+    description: "State and participants of a thread, and what you have not seen of it.",
+    fields: { thread_id: id },
+    required: ["thread_id"],
+    output: answer({ thread: thing, participants: things, unread_count: number, last_seen_seq: number }),
+    ...{ readOnly: true, idempotent: true, run: getThread },
+  },
+  {
+    name: "list_threads",
+    description: "Your threads, the last changed first.",
+    fields: { status: list(status, 4), unread_only: yesNo, owner, limit: whole(1, 100), cursor },
+    required: [],
+    output: answer({ threads: things, next_cursor: string, unread_total: number }, ["next_cursor"]),
+    ...{ readOnly: true, idempotent: true, run: listThreads },
+  },
+  {
+    name: "post_message",
+    description:
+      "Write into a thread: to all, to agents (to) or roles (to_role). Idle recipients are woken. " +
+      "event_type finding_reported, fix_pushed (metadata.commit or ref, fixes), re_review_requested, question, answer, decision, resolved. " +
+      "Give ack_seq for what you have dealt with.",
+    fields: {
+      thread_id: id,
+      text: text({ min: 1, max: 65_536, maxBytes: 65_536 }),
+      ...{
+        to: list(agent, 64),
+        to_role: list(role, 16),
+        in_reply_to: id,
+        event_type: type,
+        event_version: whole(1, 1000),
+      },
+      ...{ metadata, urgency: oneOf(["quiet", "normal", "urgent", "interrupt"]), idempotency_key: key, ack_seq: seq },
+    },
+    required: ["thread_id", "text"],
+    output: answer({ message_id: string, seq: number, duplicate: flag, recipients: strings, thread_status: string }),
+    ...{ readOnly: false, idempotent: false, run: postMessage },
+  },
+  {
+    name: "read_messages",
+    description:
+      "New messages of a thread, or of all your threads. wait_ms waits for one. Reading does not acknowledge: " +
+      "when you have dealt with them use ack_read, or ack_seq.",
+    fields: {
+      ...{ thread_id: id, after_seq: seq, limit: whole(1, 200), wait_ms: whole(0, 25_000) },
+      ...{ sender: agent, event_type: type, ack_seq: seq },
+    },
+    required: [],
+    output: answer(
+      {
+        ...{ messages: things, next_after_seq: number, last_seq: number, unread_count: number, last_seen_seq: number },
+        ...{ thread_status: string, timed_out: flag },
+      },
+      ["thread_status"],
+    ),
+    ...{ readOnly: false, idempotent: true, run: readMessages },
+  },
+  {
+    name: "ack_read",
+    description: "You have dealt with a thread up to seq.",
+    fields: { thread_id: id, seq },
+    required: ["thread_id", "seq"],
+    output: answer({ last_seen_seq: number, unread_count: number }),
+    ...{ readOnly: false, idempotent: true, run: acknowledge },
+  },
+  {
+    name: "update_thread_status",
+    description:
+      "Change a thread's status, dispute, need for a human decision, or owner. expected_version is the thread's.",
+    fields: {
+      ...{ thread_id: id, expected_version: whole(1, 2_147_483_647), status, reason: text({ max: 1000 }) },
+      ...{ disputed: yesNo, needs_human_decision: yesNo, owner },
+    },
+    required: ["thread_id", "expected_version"],
+    output: answer({ thread: thing }),
+    ...{ readOnly: false, idempotent: false, run: updateThreadStatus },
+  },
+  {
+    name: "summarize_thread",
+    description: "A digest of a thread; with text, store your own summary of it.",
+    fields: {
+      ...{ thread_id: id, max_bytes: whole(256, 16_384), text: text({ min: 1, max: 16_384, maxBytes: 16_384 }) },
+      covers_seq: seq,
+    },
+    required: ["thread_id"],
+    output: answer({ text: string, covers_seq: number, open_findings: things, decisions: things, by: string }),
+    ...{ readOnly: false, idempotent: false, run: summarizeThread },
+  },
+  {
+    name: "search_messages",
+    description: "Find messages by words, thread, sender, event type, thread status and time (RFC 3339).",
+    fields: {
+      ...{ query: text({ max: 500 }), thread_id: id, sender: agent, event_type: type, status },
+      ...{ since: time, until: time, limit: whole(1, 100), cursor },
+    },
+    required: [],
+    output: answer({ hits: things, next_cursor: string }, ["next_cursor"]),
+    ...{ readOnly: true, idempotent: true, run: searchMessages },
+  },
+  {
+    name: "escalate_thread",
+    description: "Ask the owner, the orchestrator or people for a decision; the thread's digest goes along.",
+    fields: {
+      thread_id: id,
+      reason: text({ min: 1, max: 1000 }),
+      severity: oneOf(["low", "medium", "high"]),
+      owner: agent,
+    },
+    required: ["thread_id", "reason", "severity"],
+    output: answer({ escalation_id: string, owner: string, context: thing }),
+    ...{ readOnly: false, idempotent: true, run: escalateThread },
+  },
+  {
+    name: "manage_participants",
+    description: "Add or remove participants; wake says which messages wake you.",
+    fields: {
+      ...{ thread_id: id, add: list(member, 64), remove: list(agent, 64) },
+      wake: oneOf(["all", "directed", "never"]),
+    },
+    required: ["thread_id"],
+    output: answer({ participants: things }),
+    ...{ readOnly: false, idempotent: true, run: manageParticipants },
+  },
+  {
+    name: "heartbeat_session",
+    description: "Say that your session lives.",
+    fields: { agent_session_id: text({ min: 1, max: 128, pattern: /^[A-Za-z0-9._-]{1,128}$/ }) },
+    required: [],
+    output: answer({ session_id: string, managed: flag, state: string, unread_total: number, server_time: string }),
+    ...{ readOnly: false, idempotent: true, run: heartbeatSession },
+  },
+  {
+    name: "trigger_participant",
+    description: "Wake a participant now, for a reason.",
+    fields: { thread_id: id, agent_id: agent, reason: text({ min: 1, max: 1000 }), force: yesNo },
+    required: ["thread_id", "agent_id", "reason"],
+    output: answer({ wake_id: string, state: string, outcome: string, blocked_by: string }, ["outcome", "blocked_by"]),
+    ...{ readOnly: false, idempotent: false, run: triggerParticipant },
+  },
+  {
+    name: "whoami",
+    description: "Who you are here, until when your token counts, and the limits.",
+    fields: {},
+    required: [],
+    output: answer({
+      ...{ agent_id: string, role: string, kind: string, workspace_id: string, session_id: string, managed: flag },
+      ...{ expires_at: string, api_version: string, limits: thing },
+    }),
+    ...{ readOnly: true, idempotent: true, run: whoami },
+  },
+];
+
+const BY_NAME: ReadonlyMap<string, Tool> = new Map(TOOLS.map((tool) => [tool.name, tool]));
+
+export function toolNamed(name: string): Tool | undefined {
+  return BY_NAME.get(name);
+}
+
+/** As MCP lists them. */
+export const LISTED_TOOLS = TOOLS.map(({ name, description, fields, required, output, readOnly, idempotent }) => ({
+  name,
+  description,
+  inputSchema: objectSchema(fields, required),
+  outputSchema: output as { readonly type: "object" },
+  annotations: { readOnlyHint: readOnly, idempotentHint: idempotent },
+}));

@@ -1,0 +1,91 @@
+import { createPublicKey, generateKeyPairSync, randomUUID } from "node:crypto";
+import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { signClaims, signingKeyOf } from "../../auth/mint-token.ts";
+import { DomainError } from "../../base/errors.ts";
+import { makeFolders } from "../../files/make-folders.ts";
+
+/** Who signs on this machine: one key for people, one for agents. */
+export const LOCAL_ISSUERS = { person: "local-people", agent: "local-agents" } as const;
+export const AUDIENCE = "threads";
+
+export const PERSON_TTL_MS = 5 * 60_000;
+export const AGENT_TTL_MS = 3_600_000;
+
+export interface LocalToken {
+  readonly kind: "person" | "agent";
+  readonly workspace: string;
+  readonly agent: string;
+  readonly role: string;
+  readonly session: string;
+  readonly ttlMs: number;
+}
+
+/** Where `threads` keeps its state by default; a root's embedded database needs a place that its user can reach. */
+export function defaultStateDir(env: Readonly<Record<string, string | undefined>>, ownsDatabase: boolean): string {
+  if (ownsDatabase && process.getuid?.() === 0) return "/var/lib/gastown-threads";
+  const state = env["XDG_STATE_HOME"];
+  const base = state?.startsWith("/") ? state : join(env["HOME"] || homedir(), ".local/state");
+  return join(base, "gastown-threads");
+}
+
+/** The file with the public key of an issuer. */
+export function publicKeyPath(stateDir: string, kind: LocalToken["kind"]): string {
+  return join(stateDir, "keys", `${kind}.pub`);
+}
+
+/** Makes the local keys where there are none; two processes that do it at once make one pair. */
+export function makeLocalKeys(stateDir: string): void {
+  const folder = join(stateDir, "keys");
+  makeFolders(stateDir);
+  makeFolders(folder);
+  for (const kind of ["person", "agent"] as const) {
+    const file = join(folder, `${kind}.key`);
+    if (!existsSync(file)) {
+      const { privateKey } = generateKeyPairSync("ed25519");
+      const part = join(folder, `.${kind}.${randomUUID()}`);
+      writeFileSync(part, privateKey.export({ type: "pkcs8", format: "pem" }), { mode: 0o600, flag: "wx" });
+      try {
+        linkSync(part, file);
+      } catch (err) {
+        if ((err as NodeJS.ErrnoException).code !== "EEXIST") throw err;
+      } finally {
+        rmSync(part, { force: true });
+      }
+    }
+    writePublic(folder, kind);
+  }
+}
+
+/** @throws DomainError `not-found` without local keys: `threads` has never run with this state folder */
+export function mintLocal(stateDir: string, token: LocalToken, now: number): string {
+  const path = join(stateDir, "keys", `${token.kind}.key`);
+  let pem: string;
+  try {
+    pem = readFileSync(path, "utf8");
+  } catch (cause) {
+    throw new DomainError("not-found", `there is no local key ${path}`, {
+      fields: { hint: "start threads serve once, or give the --state-dir that it has" },
+      cause,
+    });
+  }
+  const iat = Math.floor(now / 1000);
+  return signClaims(signingKeyOf(pem, path), {
+    ...{ iss: LOCAL_ISSUERS[token.kind], sub: token.agent, aud: AUDIENCE, workspace_id: token.workspace },
+    ...{ agent_id: token.agent, role: token.role, session_id: token.session, jti: randomUUID() },
+    ...{ iat, exp: iat + Math.floor(token.ttlMs / 1000) },
+  });
+}
+
+function writePublic(folder: string, kind: LocalToken["kind"]): void {
+  const file = join(folder, `${kind}.pub`);
+  const key = signingKeyOf(readFileSync(join(folder, `${kind}.key`), "utf8"), kind);
+  const text = publicPem(key);
+  if (existsSync(file) && readFileSync(file, "utf8") === text) return;
+  writeFileSync(file, text, { mode: 0o644 });
+}
+
+function publicPem(key: ReturnType<typeof signingKeyOf>): string {
+  return createPublicKey(key).export({ type: "spki", format: "pem" }).toString();
+}

@@ -1,0 +1,48 @@
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { systemProcesses } from "../../process/process-alive.ts";
+
+/** A `threads` that runs on this machine. */
+export interface LocalServer {
+  readonly url: string;
+  readonly pid: number;
+  readonly workspace: string;
+}
+
+const FILE = "server.json";
+
+/** Says in its state folder where a server is; disposing takes that back. */
+export function announceServer(stateDir: string, server: LocalServer): Disposable {
+  const file = join(stateDir, FILE);
+  const identity = systemProcesses.identity(server.pid);
+  const text = `${JSON.stringify({ ...server, identity })}\n`;
+  writeFileSync(file, text, { mode: 0o600 });
+  return {
+    [Symbol.dispose]: () => {
+      if (readText(file) === text) rmSync(file, { force: true });
+    },
+  };
+}
+
+/** The server that runs with this state folder. */
+export function localServer(stateDir: string): LocalServer | undefined {
+  const text = readText(join(stateDir, FILE));
+  if (text === undefined) return undefined;
+  try {
+    const { url, pid, workspace, identity } = JSON.parse(text) as LocalServer & { readonly identity?: string };
+    if (typeof url !== "string" || typeof pid !== "number" || typeof workspace !== "string") return undefined;
+    if (!systemProcesses.exists(pid)) return undefined;
+    const now = systemProcesses.identity(pid);
+    return identity === undefined || now === undefined || now === identity ? { url, pid, workspace } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function readText(file: string): string | undefined {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return undefined;
+  }
+}

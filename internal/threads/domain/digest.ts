@@ -1,0 +1,98 @@
+import type { Message, Thread } from "./types.ts";
+
+export interface Digest {
+  readonly text: string;
+  /** The newest message that is in it. */
+  readonly coversSeq: number;
+  readonly openFindings: readonly Message[];
+  readonly decisions: readonly Message[];
+}
+
+const LINE_BYTES = 400;
+
+/** Findings that no fix has named or answered and no `resolved` has ended. */
+export function openFindings(messages: readonly Message[]): readonly Message[] {
+  const open = new Map<string, Message>();
+  for (const message of messages) {
+    if (message.eventType === "finding_reported") open.set(message.messageId, message);
+    const isFix = message.eventType === "fix_pushed";
+    const isEnd = message.eventType === "resolved";
+    if (!isFix && !isEnd) continue;
+    if (isEnd && message.inReplyTo === undefined) open.clear();
+    if (message.inReplyTo !== undefined) open.delete(message.inReplyTo);
+    for (const id of fixesOf(message)) open.delete(id);
+  }
+  return [...open.values()];
+}
+
+/** What a thread is about, from its own messages: state, open findings, decisions, then the last messages. */
+export function digestOf(
+  thread: Thread,
+  participants: readonly { readonly agentId: string; readonly role: string }[],
+  messages: readonly Message[],
+  maxBytes: number,
+): Digest {
+  const findings = openFindings(messages);
+  const decisions = messages.filter((one) => one.eventType === "decision");
+  const head = [
+    `Thread ${thread.threadId} ${JSON.stringify(thread.title)}: ${stateWords(thread)}.`,
+    `Participants: ${participants.map(({ agentId, role }) => (role === "" ? agentId : `${agentId} (${role})`)).join(", ")}.`,
+    ...section("Open findings", findings),
+    ...section("Decisions", decisions),
+  ];
+  const summary = messages.findLast((one) => one.eventType === "summary");
+  const rest = messages.filter((one) => one.kind !== "system" && one.seq > (summary?.seq ?? 0));
+  if (summary !== undefined) head.push(`Summary by ${summary.sender}:`, `- ${cut(summary.text, 4 * LINE_BYTES)}`);
+  const kept: string[] = [];
+  let room = maxBytes - bytes(head.join("\n")) - bytes("\nLast messages:");
+  for (const one of rest.toReversed()) {
+    const line = lineOf(one);
+    room -= bytes(line) + 1;
+    if (room < 0) break;
+    kept.unshift(line);
+  }
+  const lines = kept.length === 0 ? head : [...head, "Last messages:", ...kept];
+  return { text: cut(lines.join("\n"), maxBytes), coversSeq: thread.lastSeq, openFindings: findings, decisions };
+}
+
+/** At most `max` bytes, at the end of a character. */
+export function cut(text: string, max: number): string {
+  if (bytes(text) <= max) return text;
+  let kept = "";
+  let room = max - bytes("…");
+  for (const character of text) {
+    room -= bytes(character);
+    if (room < 0) break;
+    kept += character;
+  }
+  return `${kept}…`;
+}
+
+function stateWords({ status, statusReason, disputed, needsHumanDecision, owner }: Thread): string {
+  const words: string[] = [statusReason === "" ? status : `${status} (${statusReason})`];
+  if (disputed) words.push("disputed");
+  if (needsHumanDecision) words.push("needs a human decision");
+  if (owner !== "") words.push(`owner ${owner}`);
+  return words.join(", ");
+}
+
+function section(title: string, messages: readonly Message[]): readonly string[] {
+  return messages.length === 0 ? [] : [`${title}:`, ...messages.slice(-20).map(lineOf)];
+}
+
+function lineOf({ seq, sender, eventType, text, metadata }: Message): string {
+  const place = [metadata?.["path"], metadata?.["line"]].filter(
+    (one) => typeof one === "string" || typeof one === "number",
+  );
+  const what = [eventType, place.join(":")].filter((one) => one !== undefined && one !== "").join(" ");
+  return `- #${seq} ${sender}${what === "" ? "" : ` ${what}`}: ${cut(text.replace(/\s+/gu, " "), LINE_BYTES)}`;
+}
+
+function fixesOf({ metadata }: Message): readonly string[] {
+  const fixes = metadata?.["fixes"];
+  return Array.isArray(fixes) ? fixes.filter((one) => typeof one === "string") : [];
+}
+
+function bytes(text: string): number {
+  return Buffer.byteLength(text);
+}

@@ -1,0 +1,35 @@
+import { namesOf, threadsError } from "./faults.ts";
+import type { Participant } from "./types.ts";
+
+export interface Address {
+  readonly to?: readonly string[];
+  readonly toRole?: readonly string[];
+}
+
+type Member = Pick<Participant, "agentId" | "role">;
+
+/**
+ * The agents that a message is for: those named and those whose role is named; undefined without either: all.
+ * @throws DomainError `invalid`, code UNKNOWN_RECIPIENT, for an agent that is no participant and a role that none has
+ */
+export function recipientsOf({ to, toRole }: Address, members: readonly Member[]): readonly string[] | undefined {
+  if ((to ?? []).length === 0 && (toRole ?? []).length === 0) return undefined;
+  for (const agent of to ?? []) {
+    if (members.some((one) => one.agentId === agent)) continue;
+    const known = namesOf(members.map((one) => one.agentId));
+    throw threadsError("UNKNOWN_RECIPIENT", `${JSON.stringify(agent)} is no participant of the thread`, {
+      hint: `its participants are ${known}`,
+      recipient: agent,
+    });
+  }
+  for (const role of toRole ?? []) {
+    if (members.some((one) => one.role === role)) continue;
+    const known = namesOf(members.map((one) => one.role).filter((one) => one !== ""));
+    throw threadsError("UNKNOWN_RECIPIENT", `no participant of the thread has the role ${JSON.stringify(role)}`, {
+      hint: `the roles are ${known}`,
+      recipient: role,
+    });
+  }
+  const named = members.filter((one) => to?.includes(one.agentId) || toRole?.includes(one.role));
+  return named.map((one) => one.agentId);
+}

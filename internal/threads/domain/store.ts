@@ -1,0 +1,164 @@
+import type { Policy } from "./policy.ts";
+import type * as t from "./types.ts";
+import type { PlannedWake } from "./wake-plan.ts";
+import type { WaitingThread } from "./wake-text.ts";
+
+/** Which threads, newest change first; `before` is a position that an earlier answer gave. */
+export interface ThreadQuery {
+  /** Whose unread count. */
+  readonly agent: string;
+  /** Also threads in which the agent takes no part. */
+  readonly all: boolean;
+  readonly status?: readonly t.ThreadStatus[];
+  readonly unreadOnly?: boolean;
+  readonly owner?: string;
+  readonly limit: number;
+  readonly before?: { readonly updatedAt: number; readonly threadId: string };
+}
+
+export interface ListedThread {
+  readonly thread: t.Thread;
+  readonly unread: number;
+}
+
+export interface MessageQuery {
+  readonly threadId: string;
+  readonly afterSeq: number;
+  readonly limit: number;
+  readonly sender?: string;
+  readonly eventType?: string;
+}
+
+export interface SearchQuery {
+  /** Whose threads; absent: all. */
+  readonly agent?: string;
+  readonly query?: string;
+  readonly threadId?: string;
+  readonly sender?: string;
+  readonly eventType?: string;
+  readonly status?: t.ThreadStatus;
+  readonly since?: number;
+  readonly until?: number;
+  readonly limit: number;
+  readonly before?: { readonly createdAt: number; readonly messageId: string };
+}
+
+export interface StoredPost {
+  readonly message: t.Message;
+  readonly payloadHash: string;
+}
+
+/** What is read of one workspace. */
+export interface Reads {
+  /** The database's time, ms. */
+  now(): Promise<number>;
+  policy(): Promise<Policy>;
+  thread(threadId: string): Promise<t.Thread | undefined>;
+  threadByKey(
+    agent: string,
+    key: string,
+  ): Promise<{ readonly thread: t.Thread; readonly payloadHash: string } | undefined>;
+  threads(query: ThreadQuery): Promise<readonly ListedThread[]>;
+  participants(threadId: string): Promise<readonly t.Participant[]>;
+  messages(query: MessageQuery): Promise<readonly t.Message[]>;
+  lastMessages(threadId: string, count: number): Promise<readonly t.Message[]>;
+  message(threadId: string, messageId: string): Promise<t.Message | undefined>;
+  postByKey(threadId: string, sender: string, key: string): Promise<StoredPost | undefined>;
+  /** Unread of an agent in all its threads, oldest first. */
+  inbox(agent: string, limit: number): Promise<readonly t.Message[]>;
+  /** Addressed to the agent, not its own, not acknowledged. */
+  unread(threadId: string, agent: string): Promise<number>;
+  unreadTotal(agent: string): Promise<number>;
+  search(query: SearchQuery): Promise<readonly t.Message[]>;
+  /** Hop of the newest message that the agent has been given and not answered. */
+  hopGiven(agent: string): Promise<number | undefined>;
+  /** What waits for a wake of the agent. */
+  waiting(agent: string): Promise<readonly WaitingThread[]>;
+  session(sessionId: string): Promise<t.Session | undefined>;
+  sessions(): Promise<readonly t.Session[]>;
+  wakes(query: {
+    readonly agent?: string;
+    readonly threadId?: string;
+    readonly limit: number;
+  }): Promise<readonly t.Wake[]>;
+  wake(wakeId: string): Promise<t.Wake | undefined>;
+  attempts(wakeId: string): Promise<readonly t.WakeAttempt[]>;
+  escalations(query: { readonly state?: t.EscalationState; readonly limit: number }): Promise<readonly t.Escalation[]>;
+  escalation(id: string): Promise<t.Escalation | undefined>;
+  auditEntries(query: { readonly afterSeq: number; readonly limit: number }): Promise<readonly t.AuditEntry[]>;
+}
+
+export interface NewMessage extends Omit<t.Message, "seq" | "createdAt" | "erased"> {
+  readonly idemKey?: string;
+  readonly payloadHash?: string;
+}
+
+export interface NewEscalation {
+  readonly escalationId: string;
+  readonly threadId: string;
+  readonly severity: t.Severity;
+  readonly owner: string;
+  readonly cause: string;
+  readonly reason: string;
+  readonly context: t.Metadata;
+  readonly dueInMs: number;
+}
+
+export interface ThreadPatch {
+  readonly status?: t.ThreadStatus;
+  readonly statusReason?: string;
+  readonly disputed?: boolean;
+  readonly needsHumanDecision?: boolean;
+  readonly owner?: string;
+  readonly guard?: t.GuardState;
+  readonly pausedUntil?: number | null;
+}
+
+/** One transaction. Rows are locked in the order thread, participants, message, wakes, workspace. */
+export interface Tx extends Reads {
+  /** The thread, locked to the transaction's end, and the database's time. */
+  lockThread(threadId: string): Promise<{ readonly thread: t.Thread; readonly now: number } | undefined>;
+  insertThread(
+    thread: Pick<t.Thread, "threadId" | "title" | "owner" | "createdBy" | "metadata">,
+    key?: { readonly idemKey: string; readonly payloadHash: string },
+  ): Promise<void>;
+  /** Raises the version; answers with the thread as it is then. */
+  patchThread(threadId: string, patch: ThreadPatch): Promise<t.Thread>;
+  /** Keeps the guard's counters; the version stays. */
+  saveGuard(threadId: string, guard: t.GuardState): Promise<void>;
+  join(threadId: string, agentId: string, role: string): Promise<void>;
+  leave(threadId: string, agentId: string): Promise<void>;
+  setWake(threadId: string, agentId: string, wake: t.WakeSetting): Promise<void>;
+  /** Appends with the next seq and hash. The thread is locked. */
+  append(message: NewMessage): Promise<t.Message>;
+  /** Moves `read_seq`, and `acked_seq` with `acked`; never back. */
+  mark(threadId: string, agentId: string, to: { readonly read?: number; readonly acked?: number }): Promise<void>;
+  /** The agent has posted: what it had been given is answered and acknowledged. */
+  answered(threadId: string, agentId: string, hop: number): Promise<void>;
+  offer(agentId: string, upto: Readonly<Record<string, number>>): Promise<void>;
+  wantWakes(wakes: readonly PlannedWake[], reason: string): Promise<void>;
+  /** The wakes of an agent that were submitted, after a sign of life. */
+  acknowledgeWakes(agentId: string): Promise<void>;
+  /** One open escalation per thread and cause: a second joins it. Answers with the one there is. */
+  escalate(escalation: NewEscalation): Promise<{ readonly escalation: t.Escalation; readonly isNew: boolean }>;
+  setEscalation(id: string, state: t.EscalationState): Promise<void>;
+  /** To be called last. */
+  audit(entry: Omit<t.AuditEntry, "seq" | "at">): Promise<void>;
+  savePolicy(patch: t.Metadata): Promise<void>;
+  revoke(kind: "jti" | "session", value: string, untilMs: number): Promise<void>;
+  pause(what: { readonly agent?: string; readonly threadId?: string }, untilMs: number | null): Promise<void>;
+  setWakeState(wakeId: string, state: t.WakeState, outcome: string): Promise<void>;
+}
+
+export interface Store {
+  reads(workspace: string): Reads;
+  /**
+   * Commits what `work` does, all or nothing; tried again where the database says that another transaction was in the
+   * way. @throws DomainError `unavailable`, code UNAVAILABLE: it may or may not have been committed
+   */
+  write<T>(workspace: string, work: (tx: Tx) => Promise<T>): Promise<T>;
+  /** Notes that an agent called: it is known, and its session lives. Bounded to one write a minute for each. */
+  seen(caller: t.Caller): Promise<void>;
+  /** Tokens and sessions that no longer count: `workspace kind value`. */
+  revoked(): Promise<ReadonlySet<string>>;
+}

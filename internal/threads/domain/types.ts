@@ -1,0 +1,179 @@
+export type ThreadStatus = "active" | "blocked" | "resolved" | "closed";
+export type Urgency = "quiet" | "normal" | "urgent" | "interrupt";
+export type MemberKind = "agent" | "person";
+export type WakeSetting = "all" | "directed" | "never";
+export type Severity = "low" | "medium" | "high";
+export type Metadata = Readonly<Record<string, unknown>>;
+
+/** Who calls, as its token proves it. */
+export interface Caller {
+  readonly workspace: string;
+  readonly agent: string;
+  readonly role: string;
+  readonly kind: MemberKind;
+  readonly session: string;
+  /** End of the token, wall clock, ms. */
+  readonly expiresAt: number;
+  /** From `traceparent`, or made for the call. */
+  readonly correlationId: string;
+}
+
+/** What the loop guard counts in one thread; see `loop-guard.ts`. */
+export interface GuardState {
+  /** Agent messages since progress. */
+  readonly turns: number;
+  /** Findings with a new fingerprint that counted as progress. */
+  readonly freshFindings: number;
+  readonly findings: Readonly<
+    Record<string, { readonly cycles: number; readonly by: string; readonly answered: boolean }>
+  >;
+  /** Commits and refs that `fix_pushed` has named. */
+  readonly refs: readonly string[];
+  /** The last messages of agents: sender and hash of the normalised text. */
+  readonly texts: readonly (readonly [sender: string, text: string])[];
+  /** When agents posted within the last hour, ms. */
+  readonly times: readonly number[];
+  /** While blocked: the agent that did it, or `guard`. */
+  readonly blockedBy?: string;
+}
+
+export interface Thread {
+  readonly threadId: string;
+  readonly title: string;
+  readonly status: ThreadStatus;
+  readonly statusReason: string;
+  readonly disputed: boolean;
+  readonly needsHumanDecision: boolean;
+  readonly owner: string;
+  readonly createdBy: string;
+  readonly version: number;
+  readonly lastSeq: number;
+  /** Hex; of the newest message. */
+  readonly headHash: string;
+  readonly guard: GuardState;
+  readonly metadata: Metadata;
+  readonly pausedUntil: number | undefined;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+export interface Participant {
+  readonly agentId: string;
+  readonly role: string;
+  readonly kind: MemberKind;
+  /** It has called, or a runtime has confirmed it. */
+  readonly known: boolean;
+  readonly wake: WakeSetting;
+  readonly offeredSeq: number;
+  readonly readSeq: number;
+  readonly ackedSeq: number;
+  /** What it had been given when it last posted. */
+  readonly answeredSeq: number;
+  readonly lastHop: number;
+}
+
+export type MessageKind = "chat" | "event" | "system";
+
+export interface Message {
+  readonly threadId: string;
+  readonly seq: number;
+  readonly messageId: string;
+  readonly sender: string;
+  readonly senderRole: string;
+  readonly senderKind: MemberKind | "system";
+  readonly senderSession: string;
+  readonly kind: MessageKind;
+  readonly eventType?: string;
+  readonly eventVersion?: number;
+  readonly inReplyTo?: string;
+  /** Empty once erased. */
+  readonly text: string;
+  readonly metadata?: Metadata;
+  readonly to?: readonly string[];
+  readonly toRole?: readonly string[];
+  /** Absent: all participants. */
+  readonly recipients?: readonly string[];
+  readonly urgency: Urgency;
+  readonly hop: number;
+  readonly erased: boolean;
+  readonly createdAt: number;
+}
+
+export type WakeState =
+  | "PENDING"
+  | "CLAIMED"
+  | "QUEUED"
+  | "DEFERRED"
+  | "SUBMITTED"
+  | "ACKED"
+  | "UNKNOWN"
+  | "FAILED"
+  | "CANCELLED"
+  | "EXPIRED";
+
+export interface Wake {
+  readonly wakeId: string;
+  readonly agentId: string;
+  readonly state: WakeState;
+  readonly reason: string;
+  readonly urgency: Urgency;
+  readonly dueAt: number;
+  readonly attempts: number;
+  readonly lastOutcome: string;
+  readonly blockedBy: string;
+  readonly deferredSince: number | undefined;
+  readonly createdAt: number;
+}
+
+export interface WakeAttempt {
+  readonly wakeId: string;
+  readonly attempt: number;
+  readonly kind: "live" | "resume" | "spawn";
+  readonly requestId: string;
+  readonly sessionId: string;
+  readonly epoch: string;
+  readonly text: string;
+  readonly upto: Readonly<Record<string, number>>;
+  readonly outcome: string | undefined;
+  readonly evidence: readonly unknown[];
+  readonly begunAt: number;
+  readonly endedAt: number | undefined;
+}
+
+export type EscalationState = "open" | "acknowledged" | "resolved";
+
+export interface Escalation {
+  readonly escalationId: string;
+  readonly threadId: string;
+  readonly state: EscalationState;
+  readonly severity: Severity;
+  readonly owner: string;
+  readonly cause: string;
+  readonly reason: string;
+  readonly context: Metadata;
+  readonly createdAt: number;
+  readonly dueAt: number;
+}
+
+export interface Session {
+  readonly sessionId: string;
+  readonly agentId: string;
+  readonly runtime: "sidecar" | "bridge" | "none";
+  readonly managed: boolean;
+  readonly state: "live" | "stale" | "ended";
+  readonly provider: string;
+  readonly agentSessionId: string;
+  readonly lastHeartbeatAt: number;
+  readonly resumes: number;
+}
+
+export interface AuditEntry {
+  readonly seq: number;
+  readonly at: number;
+  readonly actor: string;
+  readonly actorSession: string;
+  readonly action: string;
+  readonly threadId?: string;
+  readonly correlationId: string;
+  readonly detail: Metadata;
+}

@@ -1,0 +1,46 @@
+import type { MemberKind, ThreadStatus, Urgency, WakeSetting } from "./types.ts";
+
+/** A stored message, as far as it decides who is woken. */
+export interface WakingMessage {
+  readonly sender: string;
+  readonly urgency: Urgency;
+  readonly to?: readonly string[];
+  readonly toRole?: readonly string[];
+  readonly recipients?: readonly string[];
+}
+
+export interface WakeCandidate {
+  readonly agentId: string;
+  readonly role: string;
+  readonly kind: MemberKind;
+  readonly wake: WakeSetting;
+}
+
+export interface PlannedWake {
+  readonly agentId: string;
+  readonly urgency: Urgency;
+  /** From now; time for an agent in a long poll to take it first. */
+  readonly delayMs: number;
+}
+
+const DELAY_MS = 500;
+
+/** The agents that a message wakes in a thread of this status; `byGuard`: the loop guard has blocked it. */
+export function planWakes(
+  message: WakingMessage,
+  thread: { readonly status: ThreadStatus; readonly byGuard: boolean },
+  candidates: readonly WakeCandidate[],
+): readonly PlannedWake[] {
+  if (message.urgency === "quiet" || thread.status === "closed" || thread.byGuard) return [];
+  const delayMs = message.urgency === "normal" ? DELAY_MS : 0;
+  return candidates
+    .filter((one) => isWoken(one, message) && (thread.status !== "blocked" || one.role === "orchestrator"))
+    .map(({ agentId }) => ({ agentId, urgency: message.urgency, delayMs }));
+}
+
+function isWoken(one: WakeCandidate, message: WakingMessage): boolean {
+  if (one.kind === "person" || one.agentId === message.sender || one.wake === "never") return false;
+  if (message.recipients !== undefined && !message.recipients.includes(one.agentId)) return false;
+  if (one.wake === "all") return true;
+  return (message.to?.includes(one.agentId) ?? false) || (message.toRole?.includes(one.role) ?? false);
+}

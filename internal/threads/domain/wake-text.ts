@@ -1,0 +1,50 @@
+import { oneLine } from "../../base/sanitise.ts";
+
+export interface WaitingThread {
+  readonly threadId: string;
+  readonly title: string;
+  /** Messages that wait. */
+  readonly count: number;
+  /** The newest of them. */
+  readonly upto: number;
+  readonly last: { readonly sender: string; readonly eventType?: string; readonly text: string };
+}
+
+const MAX_BYTES = 400;
+const TITLE = 60;
+const QUOTE = 120;
+
+/**
+ * The line that a wake types: what waits and how to read it, at most 400 bytes, without the words of control.
+ * @internal
+ */
+export function pointerText(requestId: string, waiting: readonly WaitingThread[]): string {
+  const [first] = waiting;
+  if (first === undefined) return "";
+  const count = waiting.reduce((sum, one) => sum + one.count, 0);
+  const more = waiting.length > 1 ? ` and ${waiting.length - 1} other thread${waiting.length > 2 ? "s" : ""}` : "";
+  const read = waiting.length > 1 ? "gt threads inbox" : `gt threads read ${first.threadId}`;
+  for (let quote = QUOTE, title = TITLE; ; quote = Math.floor(quote / 2), title = Math.max(8, Math.floor(title / 2))) {
+    const text =
+      `[threads ${requestId}] ${count} new in ${quoted(first.title, title)} (${first.threadId})${more}, ` +
+      `last from ${clean(first.last.sender, 64)}: ${first.last.eventType ?? "message"} ${quoted(first.last.text, quote)}. ` +
+      `Tool read_messages, or: ${read}`;
+    if (Buffer.byteLength(text) <= MAX_BYTES) return text;
+    if (quote === 0) return `[threads ${requestId}] ${count} new in ${first.threadId}. Tool read_messages, or: ${read}`;
+  }
+}
+
+/** One line of plain characters in quotes, which nothing in it closes. */
+function quoted(text: string, max: number): string {
+  return `"${clean(text, max)}"`;
+}
+
+function clean(text: string, max: number): string {
+  const plain = oneLine(text)
+    .replace(/["“”]/gu, "'")
+    .replace(/[[\]<>`$\\]/gu, " ")
+    .replace(/\s+/gu, " ")
+    .trim();
+  const characters = [...plain];
+  return characters.length <= max ? plain : `${characters.slice(0, Math.max(0, max - 1)).join("")}…`;
+}

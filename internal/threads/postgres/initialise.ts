@@ -1,0 +1,53 @@
+import { spawn } from "node:child_process";
+import { chownSync, renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { DomainError } from "../../base/errors.ts";
+import { makeFolders } from "../../files/make-folders.ts";
+import type { PostgresPrograms } from "./programs.ts";
+import type { SystemUser } from "./system-user.ts";
+
+const INIT_MS = 120_000;
+const MAX_TEXT = 4000;
+
+/**
+ * Makes the data folder of a new PostgreSQL, all at once: one that was broken off is begun again.
+ * @throws DomainError `unavailable` with the last line that initdb said
+ */
+export async function initialise(
+  { bin }: PostgresPrograms,
+  user: SystemUser,
+  data: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const part = `${data}.part`;
+  rmSync(part, { recursive: true, force: true });
+  makeFolders(part);
+  if (process.getuid?.() === 0) chownSync(part, user.uid, user.gid);
+  // The socket's folder is private: who reaches it is trusted.
+  const flags = ["-D", part, "-U", "threads", "--auth=trust", "--no-locale", "-E", "UTF8", "--no-instructions"];
+  const child = spawn(join(bin, "initdb"), flags, {
+    ...(process.getuid?.() === 0 && { uid: user.uid, gid: user.gid }),
+    cwd: part,
+    env: { PATH: `${bin}:/usr/bin:/bin`, LC_ALL: "C", TZ: "UTC" },
+    stdio: ["ignore", "pipe", "pipe"],
+    timeout: INIT_MS,
+    killSignal: "SIGKILL",
+    signal,
+  });
+  let said = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (text: string) => {
+      said = (said + text).slice(-MAX_TEXT);
+    });
+  }
+  const how = await new Promise<string | undefined>((resolve) => {
+    child.once("error", (err) => resolve(err.message));
+    child.once("close", (code, name) => resolve(code === 0 ? undefined : (name ?? `exit code ${code}`)));
+  });
+  signal.throwIfAborted();
+  if (how !== undefined) {
+    const line = said.trim().split("\n").at(-1) ?? "";
+    throw new DomainError("unavailable", `initdb failed (${how}): ${line}`, { fields: { problem: "no-postgres" } });
+  }
+  renameSync(part, data);
+}

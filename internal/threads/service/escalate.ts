@@ -1,0 +1,89 @@
+import { cut, openFindings } from "../domain/digest.ts";
+import { newId } from "../domain/ids.ts";
+import type { Tx } from "../domain/store.ts";
+import type { Caller, Metadata, Participant, Severity, Thread } from "../domain/types.ts";
+import { openThread, type ServiceDeps } from "./access.ts";
+import { say } from "./system-messages.ts";
+import { isoTime } from "./views.ts";
+import type { EscalateInput } from "./wire.ts";
+
+interface Request {
+  readonly severity: Severity;
+  readonly cause: string;
+  readonly reason: string;
+  readonly owner?: string;
+}
+
+export async function escalateThread(deps: ServiceDeps, caller: Caller, input: EscalateInput) {
+  const { thread_id: threadId, reason, severity, owner } = input;
+  const escalation = await deps.store.write(caller.workspace, async (tx) => {
+    const locked = await tx.lockThread(threadId);
+    const opened = await openThread(tx, caller, locked?.thread, threadId, "write");
+    const request = { severity, cause: "requested", reason, ...(owner !== undefined && { owner }) };
+    const made = await escalateIn(tx, caller, opened, request);
+    const detail = { escalation_id: made.escalationId, severity, owner: made.owner };
+    const { agent: actor, session: actorSession, correlationId } = caller;
+    await tx.audit({ actor, actorSession, action: "escalated", threadId, correlationId, detail });
+    return made;
+  });
+  deps.changes.publish({ workspace: caller.workspace, kind: "escalation", threadId });
+  return { escalation_id: escalation.escalationId, owner: escalation.owner, context: escalation.context };
+}
+
+/** Escalates within a transaction that holds the thread: one open escalation for each cause. */
+export async function escalateIn(
+  tx: Tx,
+  caller: Caller,
+  { thread, participants }: { readonly thread: Thread; readonly participants: readonly Participant[] },
+  { severity, cause, reason, owner }: Request,
+) {
+  const policy = await tx.policy();
+  const whose = owner ?? (thread.owner || policy.orchestrator || ownerAmong(participants));
+  const { escalation, isNew } = await tx.escalate({
+    escalationId: newId("e"),
+    threadId: thread.threadId,
+    ...{ severity, cause, reason, owner: whose },
+    context: await contextOf(tx, caller, thread, participants),
+    dueInMs: policy.escalation_sla,
+  });
+  if (isNew) {
+    const facts = { escalation_id: escalation.escalationId, severity, cause, owner: whose };
+    await say(tx, thread.threadId, "escalated", `escalated to ${whose}: ${reason}`, facts);
+  }
+  return escalation;
+}
+
+/** An orchestrator that takes part, else the operators. */
+function ownerAmong(participants: readonly Participant[]): string {
+  return participants.find((one) => one.role === "orchestrator")?.agentId ?? "operators";
+}
+
+/** At most 8 KiB: enough to decide without reading the thread. */
+async function contextOf(
+  tx: Tx,
+  caller: Caller,
+  thread: Thread,
+  participants: readonly Participant[],
+): Promise<Metadata> {
+  const messages = await tx.lastMessages(thread.threadId, 200);
+  const { turns, freshFindings, times } = thread.guard;
+  return {
+    title: thread.title,
+    status: thread.status,
+    status_reason: thread.statusReason,
+    disputed: thread.disputed,
+    participants: participants.slice(0, 20).map(({ agentId, role }) => ({ agent_id: agentId.slice(0, 64), role })),
+    open_findings: openFindings(messages)
+      .slice(-5)
+      .map(({ messageId, seq, sender, text }) => ({ message_id: messageId, seq, sender, text: cut(text, 200) })),
+    last_messages: messages
+      .filter((one) => one.kind !== "system")
+      .slice(-10)
+      .map(({ seq, sender, eventType, text, createdAt }) => ({
+        ...{ seq, sender, text: cut(text, 400), created_at: isoTime(createdAt) },
+        ...(eventType !== undefined && { event_type: eventType }),
+      })),
+    guard: { turns, fresh_findings: freshFindings, messages_last_hour: times.length },
+    correlation_ids: [caller.correlationId],
+  };
+}

@@ -1,0 +1,163 @@
+import type { Change } from "../domain/changes.ts";
+import { threadsError } from "../domain/faults.ts";
+import type { Caller, Message } from "../domain/types.ts";
+import { type Opened, openThread, type ServiceDeps } from "./access.ts";
+import { messageView } from "./views.ts";
+import type { ReadInput, ReadOutput } from "./wire.ts";
+
+const LIMIT = 50;
+/** Losing news is allowed: a waiter looks again by itself. */
+const LOOK_AGAIN_MS = 5000;
+
+/** Messages after a position, in order; waits for the first one of somebody else, at most `wait_ms`. */
+export async function readMessages(
+  deps: ServiceDeps,
+  caller: Caller,
+  input: ReadInput,
+  signal: AbortSignal,
+): Promise<ReadOutput> {
+  const { thread_id: threadId, ack_seq: ack } = input;
+  if (ack !== undefined) {
+    if (threadId === undefined) throw threadsError("VALIDATION_ERROR", "ack_seq needs thread_id");
+    await acknowledge(deps, caller, { thread_id: threadId, seq: ack });
+  }
+  const look = () =>
+    threadId === undefined ? readInbox(deps, caller, input) : readThread(deps, caller, threadId, input);
+  const isNews = ({ messages }: Found) => messages.some((one) => one.sender !== caller.agent);
+  const about = (change: Change | undefined) => concerns(change, caller, threadId);
+  const { found, timedOut } = await waitFor(deps, look, isNews, about, input.wait_ms ?? 0, signal);
+  await markReturned(deps, caller, found, input);
+  return { ...found.answer, messages: found.messages.map(messageView), timed_out: timedOut };
+}
+
+interface Found {
+  readonly messages: readonly Message[];
+  readonly opened?: Opened;
+  readonly answer: Omit<ReadOutput, "messages" | "timed_out">;
+}
+
+async function readThread(deps: ServiceDeps, caller: Caller, threadId: string, input: ReadInput): Promise<Found> {
+  const reads = deps.store.reads(caller.workspace);
+  const opened = await openThread(reads, caller, await reads.thread(threadId), threadId, "read");
+  const { thread, me } = opened;
+  const lastSeen = me?.ackedSeq ?? 0;
+  const afterSeq = input.after_seq ?? lastSeen;
+  const messages = await reads.messages({
+    ...{ threadId, afterSeq, limit: input.limit ?? LIMIT },
+    ...(input.sender !== undefined && { sender: input.sender }),
+    ...(input.event_type !== undefined && { eventType: input.event_type }),
+  });
+  const answer = {
+    next_after_seq: messages.at(-1)?.seq ?? afterSeq,
+    last_seq: Math.max(thread.lastSeq, messages.at(-1)?.seq ?? 0),
+    unread_count: me === undefined ? 0 : await reads.unread(threadId, caller.agent),
+    last_seen_seq: lastSeen,
+    thread_status: thread.status,
+  };
+  return { messages, opened, answer };
+}
+
+async function readInbox(deps: ServiceDeps, caller: Caller, input: ReadInput): Promise<Found> {
+  if (input.after_seq !== undefined) throw threadsError("VALIDATION_ERROR", "after_seq needs thread_id");
+  const reads = deps.store.reads(caller.workspace);
+  const all = await reads.inbox(caller.agent, input.limit ?? LIMIT);
+  const { sender, event_type: type } = input;
+  const messages = all.filter(
+    (one) => (sender === undefined || one.sender === sender) && (type === undefined || one.eventType === type),
+  );
+  const unread = await reads.unreadTotal(caller.agent);
+  return { messages, answer: { next_after_seq: 0, last_seq: 0, unread_count: unread, last_seen_seq: 0 } };
+}
+
+async function waitFor(
+  deps: ServiceDeps,
+  look: () => Promise<Found>,
+  isNews: (found: Found) => boolean,
+  about: (change: Change | undefined) => boolean,
+  waitMs: number,
+  signal: AbortSignal,
+): Promise<{ readonly found: Found; readonly timedOut: boolean }> {
+  let found = await look();
+  if (waitMs <= 0 || isNews(found)) return { found, timedOut: false };
+  let news = Promise.withResolvers<void>();
+  using _heard = deps.changes.subscribe((change) => about(change) && news.resolve());
+  const end = new AbortController();
+  const until = AbortSignal.any([signal, end.signal]);
+  const over = deps.clock.sleep(waitMs, until).then(
+    () => true,
+    () => true,
+  );
+  try {
+    for (;;) {
+      found = await look();
+      if (isNews(found)) return { found, timedOut: false };
+      const again = new AbortController();
+      const looked = deps.clock.sleep(LOOK_AGAIN_MS, AbortSignal.any([until, again.signal])).catch(() => {});
+      const isOver = await Promise.race([over, news.promise.then(() => false), looked.then(() => until.aborted)]);
+      again.abort();
+      signal.throwIfAborted();
+      news = Promise.withResolvers<void>();
+      if (isOver) return { found: await look(), timedOut: true };
+    }
+  } finally {
+    end.abort();
+    await over;
+  }
+}
+
+function concerns(change: Change | undefined, caller: Caller, threadId: string | undefined): boolean {
+  if (change === undefined) return true;
+  if (change.workspace !== caller.workspace) return false;
+  if (change.kind !== "message" && change.kind !== "thread" && change.kind !== "escalation") return false;
+  if (threadId !== undefined) return change.threadId === undefined || change.threadId === threadId;
+  return change.agents?.includes(caller.agent) ?? true;
+}
+
+/** Only what leaves no gap counts as returned: a filter or a later start may pass over messages. */
+async function markReturned(deps: ServiceDeps, caller: Caller, found: Found, input: ReadInput): Promise<void> {
+  if (input.sender !== undefined || input.event_type !== undefined || found.messages.length === 0) return;
+  const upto = new Map<string, number>();
+  for (const { threadId, seq } of found.messages) upto.set(threadId, Math.max(seq, upto.get(threadId) ?? 0));
+  const me = found.opened?.me;
+  if (found.opened !== undefined) {
+    const skips = (input.after_seq ?? 0) > (me?.readSeq ?? 0);
+    const [seq = 0] = upto.values();
+    if (me === undefined || skips || seq <= me.readSeq) return;
+  }
+  await deps.store.write(caller.workspace, async (tx) => {
+    for (const [threadId, read] of [...upto].sort(([a], [b]) => (a < b ? -1 : 1))) {
+      await tx.mark(threadId, caller.agent, { read });
+    }
+    await tx.acknowledgeWakes(caller.agent);
+  });
+  deps.changes.publish({ workspace: caller.workspace, kind: "wake", agents: [caller.agent] });
+}
+
+/** Moves the caller's last seen marker; never back. */
+export async function acknowledge(
+  deps: ServiceDeps,
+  caller: Caller,
+  { thread_id: threadId, seq }: { readonly thread_id: string; readonly seq: number },
+): Promise<{ readonly last_seen_seq: number; readonly unread_count: number }> {
+  const answer = await deps.store.write(caller.workspace, async (tx) => {
+    const { thread, me, role } = await openThread(tx, caller, await tx.thread(threadId), threadId, "read");
+    if (seq > thread.lastSeq) {
+      throw threadsError("VALIDATION_ERROR", `seq ${seq} is after the last message, ${thread.lastSeq}`, {
+        last_seq: thread.lastSeq,
+      });
+    }
+    if (me === undefined) {
+      if (role === "auditor") throw threadsError("INSUFFICIENT_AUTHORITY", "an auditor reads and changes nothing");
+      await tx.lockThread(threadId);
+      await tx.join(threadId, caller.agent, "");
+    }
+    await tx.mark(threadId, caller.agent, { read: seq, acked: seq });
+    await tx.acknowledgeWakes(caller.agent);
+    return {
+      last_seen_seq: Math.max(seq, me?.ackedSeq ?? 0),
+      unread_count: await tx.unread(threadId, caller.agent),
+    };
+  });
+  deps.changes.publish({ workspace: caller.workspace, kind: "wake", agents: [caller.agent] });
+  return answer;
+}

@@ -1,0 +1,38 @@
+import type { Caller } from "../domain/types.ts";
+import type { ServiceDeps } from "./access.ts";
+import { isoTime } from "./views.ts";
+
+/** Who the caller is to this server, from its token alone, and what the server takes. */
+export async function whoami(deps: ServiceDeps, caller: Caller) {
+  const reads = deps.store.reads(caller.workspace);
+  const session = await reads.session(caller.session);
+  const { posts_per_minute, turns, hops } = await reads.policy();
+  return {
+    agent_id: caller.agent,
+    role: caller.role,
+    kind: caller.kind,
+    workspace_id: caller.workspace,
+    session_id: caller.session,
+    managed: session?.managed ?? false,
+    expires_at: isoTime(caller.expiresAt),
+    api_version: "v1",
+    limits: {
+      ...{ text_bytes: 65_536, metadata_bytes: 16_384, metadata_depth: 8, participants: 64, wait_ms: 25_000 },
+      ...{ posts_per_minute, turns, hops },
+    },
+  };
+}
+
+/** The session lives; `managed` says whether a runtime has confirmed it. */
+export async function heartbeatSession(deps: ServiceDeps, caller: Caller) {
+  await deps.store.seen(caller);
+  const reads = deps.store.reads(caller.workspace);
+  const session = await reads.session(caller.session);
+  return {
+    session_id: caller.session,
+    managed: session?.managed ?? false,
+    state: session?.state ?? "live",
+    unread_total: await reads.unreadTotal(caller.agent),
+    server_time: isoTime(await reads.now()),
+  };
+}

@@ -1,0 +1,136 @@
+import { judgeMark, judgeTransition, type Verdict } from "../domain/authority.ts";
+import { threadsError } from "../domain/faults.ts";
+import { resetGuard } from "../domain/loop-guard.ts";
+import type { ThreadPatch } from "../domain/store.ts";
+import type { Caller, Metadata, Participant, Thread } from "../domain/types.ts";
+import { type Opened, openThread, type ServiceDeps } from "./access.ts";
+import { say } from "./system-messages.ts";
+import { threadView } from "./views.ts";
+import type { StatusInput, WireThread } from "./wire.ts";
+
+/** Changes a thread's state as far as the caller's role may: each change is a system message and an audit row. */
+export async function updateThreadStatus(
+  deps: ServiceDeps,
+  caller: Caller,
+  input: StatusInput,
+): Promise<{ readonly thread: WireThread }> {
+  const { thread_id: threadId } = input;
+  const thread = await deps.store.write(caller.workspace, async (tx) => {
+    const locked = await tx.lockThread(threadId);
+    const opened = await openThread(tx, caller, locked?.thread, threadId, "write");
+    const patch = patchOf(opened, caller, input);
+    const changed = await tx.patchThread(threadId, patch);
+    const facts = factsOf(opened.thread, changed, input.reason);
+    await say(tx, threadId, "status_changed", sentence(caller, opened.thread, changed, input.reason), facts);
+    const overrides = isOverride(opened, caller, patch);
+    if (overrides) {
+      const wakes = orchestratorWakes(opened.policy.orchestrator, opened.participants, caller);
+      const whom = wakes.map((one) => one.agentId);
+      for (const agent of whom) await tx.join(threadId, agent, "");
+      await say(tx, threadId, "override", `${caller.agent} has decided over a dispute or a block`, facts, whom);
+      await tx.wantWakes(wakes, "override");
+    }
+    const { agent: actor, session: actorSession, correlationId } = caller;
+    await tx.audit({ actor, actorSession, action: actionOf(patch, overrides), threadId, correlationId, detail: facts });
+    return (await tx.thread(threadId)) ?? changed;
+  });
+  deps.changes.publish({ workspace: caller.workspace, kind: "thread", threadId });
+  return { thread: threadView(thread) };
+}
+
+function patchOf({ thread, role }: Opened, caller: Caller, input: StatusInput): ThreadPatch {
+  const { status, reason, disputed, needs_human_decision: needsHuman, owner } = input;
+  if ([status, disputed, needsHuman, owner].every((one) => one === undefined)) {
+    throw threadsError("VALIDATION_ERROR", "nothing to change: status, disputed, needs_human_decision or owner");
+  }
+  if (input.expected_version !== thread.version) {
+    throw threadsError("CONFLICT", `the thread has version ${thread.version}, not ${input.expected_version}`, {
+      current_version: thread.version,
+      hint: "read the thread again",
+    });
+  }
+  const isOwnBlock = thread.guard.blockedBy === caller.agent;
+  if (status !== undefined) {
+    const verdict = judgeTransition(thread.status, status, { role, disputed: thread.disputed, ownBlock: isOwnBlock });
+    check(verdict, `${thread.status} to ${status}`, role, thread);
+  }
+  if (disputed !== undefined) check(judgeMark(disputed, { role }), `disputed to ${disputed}`, role, thread);
+  if (needsHuman !== undefined)
+    check(judgeMark(needsHuman, { role }), `needs_human_decision to ${needsHuman}`, role, thread);
+  const reopensAsWorker = thread.status === "resolved" && status === "active" && role === "worker";
+  return {
+    ...(status !== undefined && { status, statusReason: reason ?? "" }),
+    ...(disputed !== undefined ? { disputed } : reopensAsWorker && { disputed: true }),
+    ...(needsHuman !== undefined && { needsHumanDecision: needsHuman }),
+    ...(owner !== undefined && { owner }),
+    ...guardPatch(thread, caller, status),
+  };
+}
+
+/** A block remembers who made it; leaving one begins the counts again. */
+function guardPatch(thread: Thread, caller: Caller, status: StatusInput["status"]): ThreadPatch {
+  if (status === "blocked") return { guard: { ...thread.guard, blockedBy: caller.agent } };
+  const decides = caller.kind === "person" || caller.role === "orchestrator";
+  if (status !== undefined && (thread.status === "blocked" || decides)) return { guard: resetGuard(thread.guard) };
+  return {};
+}
+
+function check(verdict: Verdict, what: string, role: string, thread: Thread): void {
+  if (verdict === "allowed") return;
+  if (verdict === "invalid") {
+    throw threadsError("INVALID_TRANSITION", `a thread does not go from ${what}`, { status: thread.status });
+  }
+  const dispute = thread.disputed ? " while it is disputed" : "";
+  throw threadsError("INSUFFICIENT_AUTHORITY", `the role ${role} may not change ${what}${dispute}`, {
+    status: thread.status,
+    role,
+    hint: "ask an operator, or escalate the thread",
+  });
+}
+
+function isOverride({ thread }: Opened, caller: Caller, { status, disputed }: ThreadPatch): boolean {
+  if (caller.role !== "operator") return false;
+  const decidesDispute = thread.disputed && (disputed === false || status === "resolved" || status === "closed");
+  const liftsBlock = thread.status === "blocked" && status === "active" && thread.guard.blockedBy === "guard";
+  return decidesDispute || liftsBlock || (thread.status === "closed" && status === "active");
+}
+
+function orchestratorWakes(named: string, participants: readonly Participant[], caller: Caller) {
+  const whom =
+    named !== "" ? [named] : participants.filter((one) => one.role === "orchestrator").map((one) => one.agentId);
+  const others = whom.filter((agentId) => agentId !== caller.agent);
+  return others.map((agentId) => ({ agentId, urgency: "urgent", delayMs: 0 }) as const);
+}
+
+function actionOf(patch: ThreadPatch, overrides: boolean): string {
+  if (overrides) return "override";
+  if (patch.status !== undefined) return "status";
+  if (patch.disputed !== undefined) return "dispute";
+  return patch.owner !== undefined ? "owner" : "needs_human_decision";
+}
+
+function factsOf(before: Thread, after: Thread, reason: string | undefined): Metadata {
+  return {
+    ...(before.status !== after.status && { from: before.status, to: after.status }),
+    ...(before.disputed !== after.disputed && { disputed: after.disputed }),
+    ...(before.needsHumanDecision !== after.needsHumanDecision && { needs_human_decision: after.needsHumanDecision }),
+    ...(before.owner !== after.owner && { owner: after.owner }),
+    ...(reason !== undefined && { reason }),
+    version: after.version,
+  };
+}
+
+function sentence(caller: Caller, before: Thread, after: Thread, reason: string | undefined): string {
+  const parts = [
+    before.status !== after.status ? `status ${before.status} → ${after.status}` : "",
+    before.disputed !== after.disputed ? (after.disputed ? "disputed" : "no longer disputed") : "",
+    before.needsHumanDecision !== after.needsHumanDecision
+      ? after.needsHumanDecision
+        ? "needs a human decision"
+        : "needs no human decision any more"
+      : "",
+    before.owner !== after.owner ? `owner ${after.owner === "" ? "none" : after.owner}` : "",
+  ].filter((one) => one !== "");
+  const why = reason === undefined || reason === "" ? "" : ` (${reason})`;
+  return `${caller.agent}: ${parts.length === 0 ? "no change" : parts.join(", ")}${why}`;
+}

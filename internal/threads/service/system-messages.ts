@@ -1,0 +1,33 @@
+import { newId } from "../domain/ids.ts";
+import type { Tx } from "../domain/store.ts";
+import type { Message, Metadata } from "../domain/types.ts";
+
+/**
+ * Appends a message of the system itself, which is read with the others and counts neither as unread nor as wake, but
+ * for the agents in `wakes`.
+ */
+export function say(
+  tx: Tx,
+  threadId: string,
+  eventType: string,
+  text: string,
+  metadata: Metadata,
+  wakes: readonly string[] = [],
+): Promise<Message> {
+  return tx.append({
+    threadId,
+    messageId: newId("m"),
+    sender: "system",
+    senderRole: "system",
+    senderKind: "system",
+    senderSession: "",
+    kind: "system",
+    eventType,
+    eventVersion: 1,
+    text,
+    metadata,
+    urgency: wakes.length === 0 ? "quiet" : "urgent",
+    hop: 0,
+    ...(wakes.length > 0 && { recipients: wakes }),
+  });
+}

@@ -1,0 +1,128 @@
+import { threadsError } from "../domain/faults.ts";
+import { payloadHash } from "../domain/hashes.ts";
+import { cursorOf, newId, positionOf } from "../domain/ids.ts";
+import type { Caller } from "../domain/types.ts";
+import { openThread, roleOf, type ServiceDeps, seesAll } from "./access.ts";
+import { say } from "./system-messages.ts";
+import { participantView, threadView } from "./views.ts";
+import type { CreateThreadInput, ListThreadsInput, ManageInput, WireParticipant, WireThread } from "./wire.ts";
+
+const LIMIT = 50;
+
+/** Makes a thread whose first participant is the caller. */
+export async function createThread(
+  deps: ServiceDeps,
+  caller: Caller,
+  input: CreateThreadInput,
+): Promise<{ readonly thread: WireThread }> {
+  const { title, participants = [], owner = "", metadata = {}, idempotency_key: idemKey } = input;
+  if (caller.role === "auditor") throw threadsError("INSUFFICIENT_AUTHORITY", "an auditor reads and changes nothing");
+  const hash = payloadHash({ ...input, idempotency_key: undefined });
+  const thread = await deps.store.write(caller.workspace, async (tx) => {
+    const before = idemKey === undefined ? undefined : await tx.threadByKey(caller.agent, idemKey);
+    if (before !== undefined) {
+      if (before.payloadHash === hash) return before.thread;
+      throw threadsError("IDEMPOTENCY_CONFLICT", `the key ${JSON.stringify(idemKey)} was used for another thread`, {
+        thread_id: before.thread.threadId,
+      });
+    }
+    const threadId = newId("t");
+    const key = idemKey === undefined ? undefined : { idemKey, payloadHash: hash };
+    await tx.insertThread({ threadId, title, owner, createdBy: caller.agent, metadata }, key);
+    const own = participants.find((one) => one.agent_id === caller.agent);
+    await tx.join(threadId, caller.agent, own?.role ?? "");
+    for (const one of participants) if (one !== own) await tx.join(threadId, one.agent_id, one.role ?? "");
+    const { agent: actor, session: actorSession, correlationId } = caller;
+    const detail = { participants: participants.map((one) => one.agent_id), owner };
+    await tx.audit({ actor, actorSession, action: "thread_created", threadId, correlationId, detail });
+    return await tx.thread(threadId);
+  });
+  if (thread === undefined) throw new Error("a thread is not there after it was stored");
+  deps.changes.publish({ workspace: caller.workspace, kind: "thread", threadId: thread.threadId });
+  return { thread: threadView(thread) };
+}
+
+export async function getThread(deps: ServiceDeps, caller: Caller, input: { readonly thread_id: string }) {
+  const reads = deps.store.reads(caller.workspace);
+  const threadId = input.thread_id;
+  const { thread, participants, me } = await openThread(reads, caller, await reads.thread(threadId), threadId, "read");
+  return {
+    thread: threadView(thread),
+    participants: participants.map(participantView),
+    unread_count: me === undefined ? 0 : await reads.unread(threadId, caller.agent),
+    last_seen_seq: me?.ackedSeq ?? 0,
+  };
+}
+
+/** The caller's threads, newest change first; all of the workspace for roles that read everywhere. */
+export async function listThreads(deps: ServiceDeps, caller: Caller, input: ListThreadsInput) {
+  const reads = deps.store.reads(caller.workspace);
+  const all = seesAll(roleOf(caller, await reads.policy()));
+  const { status, unread_only: unreadOnly, owner, limit = LIMIT, cursor } = input;
+  const [updatedAt, threadId] = cursor === undefined ? [] : positionOf(cursor);
+  const found = await reads.threads({
+    limit: limit + 1,
+    ...{ agent: caller.agent, all },
+    ...(status !== undefined && status.length > 0 && { status }),
+    ...(unreadOnly !== undefined && { unreadOnly }),
+    ...(owner !== undefined && { owner }),
+    ...(updatedAt !== undefined && threadId !== undefined && { before: { updatedAt, threadId } }),
+  });
+  const shown = found.slice(0, limit);
+  const last = shown.at(-1)?.thread;
+  return {
+    threads: shown.map(({ thread, unread }) => threadView(thread, unread)),
+    ...(found.length > limit && last && { next_cursor: cursorOf([last.updatedAt, last.threadId]) }),
+    unread_total: await reads.unreadTotal(caller.agent),
+  };
+}
+
+/** Adds and removes participants; `wake` is the caller's own setting. */
+export async function manageParticipants(
+  deps: ServiceDeps,
+  caller: Caller,
+  input: ManageInput,
+): Promise<{ readonly participants: readonly WireParticipant[] }> {
+  const { thread_id: threadId, add = [], remove = [], wake } = input;
+  const participants = await deps.store.write(caller.workspace, async (tx) => {
+    const locked = await tx.lockThread(threadId);
+    const { thread, me, role, participants } = await openThread(tx, caller, locked?.thread, threadId, "write");
+    const mayRemove = role !== "worker" || caller.agent === thread.createdBy || caller.agent === thread.owner;
+    for (const agent of remove) {
+      if (!participants.some((one) => one.agentId === agent)) {
+        throw threadsError("UNKNOWN_RECIPIENT", `${JSON.stringify(agent)} is no participant of the thread`);
+      }
+      if (agent !== caller.agent && !mayRemove) {
+        throw threadsError(
+          "INSUFFICIENT_AUTHORITY",
+          "others are removed by the thread's creator, its owner, an orchestrator or an operator",
+        );
+      }
+    }
+    const fresh = add.filter((one) => !participants.some((there) => there.agentId === one.agent_id));
+    for (const { agent_id: agent, role: given } of add) await tx.join(threadId, agent, given ?? "");
+    for (const agent of remove) await tx.leave(threadId, agent);
+    if (wake !== undefined) {
+      if (me === undefined) throw threadsError("FORBIDDEN", "wake is a setting of participants");
+      await tx.setWake(threadId, caller.agent, wake);
+    }
+    for (const { agent_id: agent, role: given = "" } of fresh) {
+      await say(tx, threadId, "participant_joined", `${agent} joined`, {
+        agent_id: agent,
+        role: given,
+        by: caller.agent,
+      });
+    }
+    for (const agent of remove) {
+      await say(tx, threadId, "participant_left", `${agent} left`, { agent_id: agent, by: caller.agent });
+    }
+    const detail = { added: add.map((one) => one.agent_id), removed: remove };
+    const { agent: actor, session: actorSession, correlationId } = caller;
+    if (add.length + remove.length > 0) {
+      await tx.audit({ actor, actorSession, action: "participants", threadId, correlationId, detail });
+    }
+    return await tx.participants(threadId);
+  });
+  deps.changes.publish({ workspace: caller.workspace, kind: "thread", threadId });
+  return { participants: participants.map(participantView) };
+}

@@ -1,0 +1,137 @@
+import { Pool, type PoolClient, type PoolConfig, type QueryResultRow, types } from "pg";
+import { DomainError } from "../../base/errors.ts";
+import { threadsError } from "../domain/faults.ts";
+
+/** Runs one statement. */
+export interface Queryable {
+  query<R extends QueryResultRow>(text: string, values?: readonly unknown[]): Promise<{ readonly rows: R[] }>;
+}
+
+/** Where the database is: an address, or a folder with a socket. */
+export type DatabaseAddress =
+  | { readonly url: string }
+  | { readonly host: string; readonly port: number; readonly user: string; readonly database: string };
+
+const POOL = 10;
+const INT8 = 20;
+const TRIES = 4;
+
+/** Connections that give `bigint` as numbers. `onError` hears of connections that broke while idle. */
+export function openPool(address: DatabaseAddress, onError: (err: Error) => void, size = POOL): Pool {
+  const place: PoolConfig = "url" in address ? { connectionString: address.url } : { ...address };
+  const pool = new Pool({
+    ...place,
+    max: size,
+    connectionTimeoutMillis: 5000,
+    idleTimeoutMillis: 30_000,
+    statement_timeout: 5000,
+    idle_in_transaction_session_timeout: 10_000,
+    application_name: "threads",
+    types: {
+      getTypeParser: ((oid: number, format: "text" | "binary") =>
+        oid === INT8 && format !== "binary" ? Number : types.getTypeParser(oid, format)) as typeof types.getTypeParser,
+    },
+  });
+  pool.on("error", onError);
+  // Also while a connection is in use: an error without a listener would end the process.
+  pool.on("connect", (client) => client.on("error", onError));
+  return pool;
+}
+
+/**
+ * One transaction, all or nothing; tried again where another one was in the way.
+ * @throws DomainError `unavailable` where the connection broke: it may or may not have been committed
+ */
+export async function transaction<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await once(pool, work);
+    } catch (err) {
+      if (attempt >= TRIES || !isConflict(err)) throw failureOf(err);
+    }
+  }
+}
+
+async function once<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {
+  const client = await pool.connect();
+  let isOpen = true;
+  try {
+    await client.query("begin");
+    const result = await work(client);
+    const { command } = await client.query("commit");
+    isOpen = false;
+    // PostgreSQL answers so, without an error, where the transaction had failed before.
+    if (command !== "COMMIT") throw new Error("a transaction that had failed was to be committed");
+    client.release();
+    return result;
+  } catch (err) {
+    if (isOpen && isAnswer(err)) {
+      await client.query("rollback").then(
+        () => client.release(),
+        (failed: Error) => client.release(failed),
+      );
+    } else client.release(err as Error);
+    throw err;
+  }
+}
+
+/** One statement outside of a transaction. @throws DomainError `unavailable` as `transaction` */
+export function statements(pool: Pool): Queryable {
+  return {
+    query: async <R extends QueryResultRow>(text: string, values: readonly unknown[] = []) => {
+      try {
+        return await pool.query<R>(text, [...values]);
+      } catch (err) {
+        throw failureOf(err);
+      }
+    },
+  };
+}
+
+function stateOf(err: unknown): string {
+  const code = (err as { readonly code?: unknown } | undefined)?.code;
+  return typeof code === "string" ? code : "";
+}
+
+/** The database has said so, or our own code: the connection is in order. */
+function isAnswer(err: unknown): boolean {
+  if (err instanceof DomainError) return true;
+  const state = stateOf(err);
+  return /^[0-9A-Z]{5}$/.test(state) && !/^(08|57P)/.test(state);
+}
+
+function isConflict(err: unknown): boolean {
+  return ["40001", "40P01", "23505"].includes(stateOf(err));
+}
+
+const NAMED: Readonly<Record<string, string>> = {
+  "53100": "the database's disk is full",
+  "53200": "the database has no memory left",
+  "53300": "the database has no connection left",
+  "25006": "the database is read-only",
+  "57014": "the database took too long",
+  "55P03": "the database took too long for a lock",
+  "42P01": "the database has no schema of this version: run threads migrate",
+  "3F000": "the database has no schema of this version: run threads migrate",
+  "28P01": "the database refused the password",
+  "28000": "the database refused the user",
+  "3D000": "there is no such database",
+};
+
+/** What a failure of the database means to a caller; bugs come back as they are. */
+export function failureOf(err: unknown): unknown {
+  if (err instanceof DomainError) return err;
+  const state = stateOf(err);
+  const named = NAMED[state];
+  if (named !== undefined) return unavailable(named, state, err);
+  const isNetwork = /^E[A-Z]+$/.test(state) || /^(08|57P|53|58|XX)/.test(state);
+  const text = err instanceof Error ? err.message : "";
+  if (isNetwork || /terminat|timeout|timed out|closed|not queryable/i.test(text)) {
+    return unavailable("the database cannot be reached", state, err);
+  }
+  return err;
+}
+
+function unavailable(message: string, state: string, cause: unknown): DomainError {
+  return threadsError("UNAVAILABLE", message, state === "" ? {} : { database: state }, cause);
+}

@@ -1,0 +1,68 @@
+import { Kysely, PostgresDialect, sql } from "kysely";
+import { type Migration, type MigrationProvider, Migrator } from "kysely/migration";
+import type { Pool } from "pg";
+import { DomainError } from "../../base/errors.ts";
+import { SCHEMA_1 } from "./schema.ts";
+
+/** By name, oldest first. A name never changes. */
+const MIGRATIONS: Readonly<Record<string, Migration>> = {
+  "0001": {
+    up: async (db) => {
+      await sql.raw(SCHEMA_1).execute(db);
+    },
+  },
+};
+
+/** The name of the newest; what `threads` needs. */
+const NEWEST = Object.keys(MIGRATIONS).sort().at(-1) ?? "";
+
+const provider: MigrationProvider = { getMigrations: async () => ({ ...MIGRATIONS }) };
+
+/**
+ * Brings the schema up to this version; answers with the names of what was done. The connection must be a direct one:
+ * the lock is its session's.
+ * @throws DomainError `precondition` (`problem`: `schema`) for a schema of a newer version
+ */
+export async function migrate(pool: Pool): Promise<readonly string[]> {
+  const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) });
+  await sql`create schema if not exists threads`.execute(db);
+  const state = await schemaState(pool);
+  if (state.type === "newer") throw newerSchema(state.name);
+  const migrator = new Migrator({ db, provider, migrationTableSchema: "threads" });
+  const { error, results = [] } = await migrator.migrateToLatest();
+  if (error !== undefined) throw error;
+  return results.map((one) => one.migrationName);
+}
+
+export type SchemaState =
+  | { readonly type: "current"; readonly name: string }
+  | { readonly type: "missing" }
+  | { readonly type: "older"; readonly name: string }
+  | { readonly type: "newer"; readonly name: string };
+
+/** What is there, as compared with what this version needs. */
+export async function schemaState(pool: Pool): Promise<SchemaState> {
+  const there = await pool.query<{ there: string | null }>("select to_regclass('threads.kysely_migration') as there");
+  if (there.rows[0]?.there == null) return { type: "missing" };
+  const done = await pool.query<{ name: string | null }>("select max(name) as name from threads.kysely_migration");
+  const name = done.rows[0]?.name;
+  if (name == null) return { type: "missing" };
+  if (name === NEWEST) return { type: "current", name };
+  return name < NEWEST ? { type: "older", name } : { type: "newer", name };
+}
+
+/** @throws DomainError `precondition` (`problem`: `schema`) unless the schema is this version's */
+export async function checkSchema(pool: Pool): Promise<void> {
+  const state = await schemaState(pool);
+  if (state.type === "current") return;
+  if (state.type === "newer") throw newerSchema(state.name);
+  throw new DomainError("precondition", "the database has no schema of this version of threads", {
+    fields: { problem: "schema", hint: "run: threads migrate" },
+  });
+}
+
+function newerSchema(name: string): DomainError {
+  return new DomainError("precondition", `the database has the schema ${name}, which is newer than this threads`, {
+    fields: { problem: "schema", hint: "use the version of threads that migrated it" },
+  });
+}

@@ -1,0 +1,66 @@
+import type { Pool } from "pg";
+import type { Policy } from "../domain/policy.ts";
+import type { Reads, Store, Tx } from "../domain/store.ts";
+import type { Caller } from "../domain/types.ts";
+import { statements, transaction } from "./database.ts";
+import { PgReads } from "./reads.ts";
+import { PgTx } from "./tx.ts";
+
+const SEEN_AGAIN_MS = 60_000;
+const MAX_SEEN = 10_000;
+
+/** Threads in PostgreSQL. */
+export class PgStore implements Store {
+  readonly #pool: Pool;
+  readonly #defaults: Policy;
+  readonly #monotonicMs: () => number;
+  readonly #seen = new Map<string, number>();
+
+  /** `defaults`: the policy of a workspace that has set nothing. */
+  constructor(pool: Pool, defaults: Policy, monotonicMs: () => number) {
+    this.#pool = pool;
+    this.#defaults = defaults;
+    this.#monotonicMs = monotonicMs;
+  }
+
+  reads(workspace: string): Reads {
+    return new PgReads(statements(this.#pool), workspace, this.#defaults);
+  }
+
+  write<T>(workspace: string, work: (tx: Tx) => Promise<T>): Promise<T> {
+    return transaction(this.#pool, (client) => {
+      const db = { query: client.query.bind(client) as never };
+      return work(new PgTx(db, workspace, this.#defaults));
+    });
+  }
+
+  async seen({ workspace, agent, kind, role, session }: Caller): Promise<void> {
+    const key = JSON.stringify([workspace, agent, kind, role, session]);
+    const now = this.#monotonicMs();
+    if ((this.#seen.get(key) ?? Number.NEGATIVE_INFINITY) > now - SEEN_AGAIN_MS) return;
+    const db = statements(this.#pool);
+    await db.query(
+      `insert into threads.agent (workspace_id, agent_id, kind, role, seen_at) values ($1, $2, $3, $4, clock_timestamp())
+       on conflict (workspace_id, agent_id) do update set kind = excluded.kind, role = excluded.role, seen_at = excluded.seen_at`,
+      [workspace, agent, kind, role],
+    );
+    await db.query(
+      `insert into threads.session (workspace_id, session_id, agent_id) values ($1, $2, $3)
+       on conflict (workspace_id, session_id) do update set last_heartbeat_at = clock_timestamp()`,
+      [workspace, session, agent],
+    );
+    this.#seen.delete(key);
+    this.#seen.set(key, now);
+    for (const [oldest] of this.#seen) {
+      if (this.#seen.size <= MAX_SEEN) break;
+      this.#seen.delete(oldest);
+    }
+  }
+
+  async revoked(): Promise<ReadonlySet<string>> {
+    const { rows } = await statements(this.#pool).query<{ workspace_id: string; kind: string; value: string }>(
+      "select workspace_id, kind, value from threads.revoked where until > clock_timestamp()",
+    );
+    return new Set(rows.map((row) => `${row.workspace_id} ${row.kind} ${row.value}`));
+  }
+}
