@@ -1,4 +1,4 @@
-// The room rule (docs/architecture.md): which room may import which. Everything may import "base".
+// The room rule (docs/architecture.md): which room may import which. Everything may import "base" and "base/text".
 import { forTests, rooms } from "./scripts/rooms.mjs";
 
 /** The files of a room: those directly in its folder, of generated code those below it too. */
@@ -18,7 +18,7 @@ function roomRule(room, allowed, { test = false }, suffix) {
   const from = test ? { path: pathOf([room]).replace(/\$$/, tests) } : { path: pathOf([room]), pathNot: tests };
   return forbid(`room-${room.replace("/", "-")}${suffix}`, from, {
     path: "^internal/",
-    pathNot: pathOf([room, "base", ...allowed.flatMap(named)]),
+    pathNot: pathOf([room, "base", "base/text", ...allowed.flatMap(named)]),
   });
 }
 

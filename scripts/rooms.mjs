@@ -1,7 +1,8 @@
-// The rooms under internal/ and what each may import besides "base" and itself. One source for the checker and for the
-// drawing in docs/architecture.md. A room is a folder with code: internal/<room>/ or internal/<floor>/<room>/; "x/*" is
-// every room of floor x, and the room x itself.
+// The rooms under internal/ and what each may import besides "base", "base/text" and itself. One source for the checker
+// and for the drawing in docs/architecture.md. A room is a folder with code: internal/<room>/ or
+// internal/<floor>/<room>/; "x/*" is every room of floor x, and the room x itself.
 export const rooms = {
+  "base/text": [],
   base: [],
   gen: [],
   cli: [],
@@ -47,7 +48,14 @@ export const rooms = {
     ...["terminal/finding", "pane/screen", "pane/state", "pane/delivery", "session", "wire", "agents/*"],
     ...["tmux/*", "rpc/*", "process", "files", "gen"],
   ],
-  "terminal/finding": ["process", "files"],
+  "terminal/finding": ["beads", "process", "files"],
+  beads: ["process"],
+  "terminal/trust": ["terminal/finding", "auth", "auth/tls", "pki", "rpc/*", "gen"],
+  "terminal/places": [
+    ...["terminal/trust", "terminal/finding", "terminal", "session", "agents/*", "auth", "auth/tls", "pki"],
+    ...["cli", "cli/command", "kube", "kube/access", "controller/pods", "tmux/*", "rpc/*", "process", "files", "gen"],
+    "beads",
+  ],
   bridge: ["auth", "rpc/*", "session", "wire", "gen"],
   "bridge/events": ["bridge", "session", "wire", "eventlog", "rpc/server", "gen"],
   "bridge/local": ["bridge", "bridge/events", "session", "wire", "auth/*", "files", "rpc/server", "gen"],
@@ -62,7 +70,7 @@ export const rooms = {
   "kube/queue": [],
   kube: ["kube/access"],
   "controller/pods": ["kube", "kube/queue", "bridge", "auth", "auth/tls", "pki", "rpc/client", "rpc/common", "gen"],
-  "controller/beads": ["controller/pods", "kube/queue", "terminal/finding"],
+  "controller/beads": ["beads", "controller/pods", "kube/queue"],
   "controller/certificates": ["controller/pods", "kube", "pki/*", "auth"],
   "controller/sessions": [
     ...["controller/pods", "controller/certificates", "kube", "kube/queue", "bridge", "bridge/events"],

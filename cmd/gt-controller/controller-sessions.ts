@@ -2,6 +2,7 @@ import { AgentTokens } from "../../internal/auth/agent-token.ts";
 import type { Clock } from "../../internal/base/clock.ts";
 import type { Logger } from "../../internal/base/logger.ts";
 import { runTasks } from "../../internal/base/task-group.ts";
+import type { BeadDeps } from "../../internal/beads/bead.ts";
 import { BeadWriter } from "../../internal/controller/beads/bead-writer.ts";
 import type { CaCache } from "../../internal/controller/certificates/ca-cache.ts";
 import { CaRotator } from "../../internal/controller/certificates/ca-rotator.ts";
@@ -30,7 +31,6 @@ import { StartLimits } from "../../internal/controller/sessions/start-limits.ts"
 import type { KubeApi } from "../../internal/kube/kube-api.ts";
 import { runCommand } from "../../internal/process/run-command.ts";
 import type { TlsMaterial } from "../../internal/rpc/common/tls.ts";
-import type { BeadDeps } from "../../internal/terminal/finding/bead.ts";
 
 export interface ControllerSessionsDeps {
   readonly api: KubeApi;

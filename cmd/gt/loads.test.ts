@@ -32,14 +32,14 @@ it.each([
   ["../../internal/cli/command/help-on.ts", []],
   ["agents/run-agents.ts", []],
   ["peek/run-peek.ts", []],
-  ["common/place/local-tmux.ts", FOR_TMUX],
-  ["common/place/open-quickly.ts", []],
+  ["../../internal/terminal/places/local-tmux.ts", FOR_TMUX],
+  ["../../internal/terminal/places/open-quickly.ts", []],
 ])("%s brings no library and no slow module of Node but %j", (file, slow) => {
   expect(loadedBy(file)).toEqual(slow);
 });
 
 it.each([
-  ["common/place/open-sidecar.ts", "@connectrpc/connect"],
+  ["../../internal/terminal/places/open-sidecar.ts", "@connectrpc/connect"],
   ["../../internal/base/logger.ts", "pino"],
   ["../../internal/terminal/local-agent.ts", "@xterm/headless"],
 ])("%s is what brings %s", (file, name) => {

@@ -15,14 +15,18 @@ export function drawing(dependencies: readonly Dependency[]): string {
   const seen = new Set<string>();
   for (const { from, to } of dependencies) {
     const [source, target] = [roomOf(from), roomOf(to)];
-    if (source === undefined || source === "base" || from.endsWith(".test.ts")) continue;
+    if (source === undefined || isBase(source) || from.endsWith(".test.ts")) continue;
     seen.add(source);
-    if (target === undefined || target === source || target === "base") continue;
+    if (target === undefined || target === source || isBase(target)) continue;
     seen.add(target);
     arrows.add(`  ${idOf(source)} --> ${idOf(target)}`);
   }
   const names = [...seen].sort();
   return ["```mermaid", "graph TD", ...boxes(names), ...[...arrows].sort(), "```"].join("\n");
+}
+
+function isBase(room: string): boolean {
+  return room === "base" || room === "base/text";
 }
 
 /** The nodes, those of a floor together in its box. */

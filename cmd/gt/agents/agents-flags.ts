@@ -1,5 +1,5 @@
 import type { CommandFlags } from "../../../internal/cli/command/command.ts";
-import { CLUSTER_FLAGS, SERVER_FLAGS, SOCKET_FLAG } from "../common/place/place-flags.ts";
+import { CLUSTER_FLAGS, SERVER_FLAGS, SOCKET_FLAG } from "../../../internal/terminal/places/place-flags.ts";
 
 export const AGENTS_FLAGS = {
   quiet: { type: "boolean", short: "q", help: "addresses only, one a line" },

@@ -1,5 +1,5 @@
 import type { Command } from "../../../internal/cli/command/command.ts";
-import { SERVER_SECTION } from "../common/place/place-flags.ts";
+import { SERVER_SECTION } from "../../../internal/terminal/places/place-flags.ts";
 import { AGENTS_FLAGS, type AgentsFlags } from "./agents-flags.ts";
 
 /** `gt agents`: what is found from here without saying where. */

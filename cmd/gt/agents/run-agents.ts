@@ -5,9 +5,9 @@ import type { CommandContext } from "../../../internal/cli/command/command-conte
 import { type AgentPod, podText } from "../../../internal/terminal/finding/agent-pods.ts";
 import type { KnownAgent } from "../../../internal/terminal/finding/known-agents.ts";
 import { listPlaces } from "../../../internal/terminal/finding/resolve-place.ts";
+import { agentsHere } from "../../../internal/terminal/places/agents-here.ts";
+import { type ClusterConfig, isControlPlane, readPlace } from "../../../internal/terminal/places/place-config.ts";
 import { takeArguments } from "../common/command/arguments.ts";
-import { agentsHere } from "../common/place/agents-here.ts";
-import { type ClusterConfig, isControlPlane, readPlace } from "../common/place/place-config.ts";
 import { alignedTable } from "../common/text/aligned-table.ts";
 import { isoTime } from "../common/text/iso-time.ts";
 import type { AgentsFlags } from "./agents-flags.ts";

@@ -2,8 +2,8 @@ import { PrintableText, printable } from "../../../internal/base/printable-text.
 import { plainText } from "../../../internal/base/sanitise.ts";
 import type { CommandContext } from "../../../internal/cli/command/command-context.ts";
 import type { GetSessionResponse } from "../../../internal/gen/bridge/v1/bridge_pb.ts";
-import { openBridge } from "../common/place/open-bridge.ts";
-import type { PlaceConfig } from "../common/place/place-config.ts";
+import { openBridge } from "../../../internal/terminal/places/open-bridge.ts";
+import type { PlaceConfig } from "../../../internal/terminal/places/place-config.ts";
 import { alignedTable } from "../common/text/aligned-table.ts";
 import { sessionJson, statusWord } from "../common/text/session-text.ts";
 

@@ -1,7 +1,7 @@
 import type { Given } from "../../../internal/cli/command/command.ts";
-import { takeAgent } from "../common/place/agent-arguments.ts";
-import { type PlaceConfig, readPlace } from "../common/place/place-config.ts";
-import { senderOf } from "../common/trust/sender.ts";
+import { type PlaceConfig, readPlace } from "../../../internal/terminal/places/place-config.ts";
+import { senderOf } from "../../../internal/terminal/trust/sender.ts";
+import { takeAgent } from "../common/command/agent-arguments.ts";
 import type { AttachFlags } from "./attach-flags.ts";
 import { DEFAULT_DETACH_KEYS, type DetachKeys, parseDetachKeys } from "./detach-keys.ts";
 

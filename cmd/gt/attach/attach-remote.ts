@@ -2,7 +2,7 @@ import { backoffMs } from "../../../internal/base/backoff.ts";
 import { DomainError } from "../../../internal/base/errors.ts";
 import type { CommandContext } from "../../../internal/cli/command/command-context.ts";
 import { ATTACH_COLS, ATTACH_ROWS, type AttachOutput } from "../../../internal/session/attach.ts";
-import type { FoundAgent } from "../common/place/with-agent.ts";
+import type { FoundAgent } from "../../../internal/terminal/places/with-agent.ts";
 import { AttachInputs } from "./attach-inputs.ts";
 import type { AttachOptions } from "./attach-options.ts";
 import { PersonKeys } from "./attach-person-keys.ts";

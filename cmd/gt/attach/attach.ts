@@ -1,5 +1,5 @@
 import type { Command } from "../../../internal/cli/command/command.ts";
-import { PLACE_SECTION } from "../common/place/place-flags.ts";
+import { PLACE_SECTION } from "../../../internal/terminal/places/place-flags.ts";
 import { ATTACH_FLAGS, type AttachFlags } from "./attach-flags.ts";
 
 /** `gt attach`: a person's terminal on the agent's. */

@@ -2,7 +2,7 @@ import { DomainError } from "../../../internal/base/errors.ts";
 import type { Given } from "../../../internal/cli/command/command.ts";
 import type { CommandContext } from "../../../internal/cli/command/command-context.ts";
 import type { Place } from "../../../internal/terminal/finding/resolve-place.ts";
-import { withAgent } from "../common/place/with-agent.ts";
+import { withAgent } from "../../../internal/terminal/places/with-agent.ts";
 import type { AttachFlags } from "./attach-flags.ts";
 import { tmuxAttachCommand } from "./attach-local.ts";
 import { type AttachOptions, readAttach } from "./attach-options.ts";

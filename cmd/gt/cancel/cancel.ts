@@ -1,5 +1,5 @@
 import type { Command } from "../../../internal/cli/command/command.ts";
-import { PLACE_SECTION } from "../common/place/place-flags.ts";
+import { PLACE_SECTION } from "../../../internal/terminal/places/place-flags.ts";
 import { CANCEL_FLAGS, type CancelFlags } from "./cancel-flags.ts";
 
 /** `gt cancel`: takes a nudge out of the queue. */

@@ -3,10 +3,10 @@ import { PrintableText, printable } from "../../../internal/base/printable-text.
 import type { Given } from "../../../internal/cli/command/command.ts";
 import type { CommandContext } from "../../../internal/cli/command/command-context.ts";
 import type { NudgeOutcome } from "../../../internal/session/types.ts";
+import { readPlace } from "../../../internal/terminal/places/place-config.ts";
+import { withAgent } from "../../../internal/terminal/places/with-agent.ts";
+import { takeAgent } from "../common/command/agent-arguments.ts";
 import { readRequestId } from "../common/command/arguments.ts";
-import { takeAgent } from "../common/place/agent-arguments.ts";
-import { readPlace } from "../common/place/place-config.ts";
-import { withAgent } from "../common/place/with-agent.ts";
 import { receiptPlace } from "../common/text/print-receipt.ts";
 import { receiptJson, receiptText } from "../common/text/receipt-text.ts";
 import type { CancelFlags } from "./cancel-flags.ts";

@@ -1,5 +1,5 @@
 import type { Command } from "../../../internal/cli/command/command.ts";
-import { PROFILE_KEYS } from "../common/place/profile-keys.ts";
+import { PROFILE_KEYS } from "../../../internal/terminal/places/profile-keys.ts";
 import { CONFIG_FLAGS, type ConfigFlags } from "./config-flags.ts";
 
 const KEYS = Object.entries(PROFILE_KEYS).map(([name, { help }]) => `${name} (${help})`);

@@ -6,22 +6,22 @@ import type { Given } from "../../../internal/cli/command/command.ts";
 import type { CommandContext } from "../../../internal/cli/command/command-context.ts";
 import { nearestName } from "../../../internal/cli/nearest-name.ts";
 import type { Output } from "../../../internal/cli/output.ts";
-import { takeArguments, usageError } from "../common/command/arguments.ts";
 import {
   checkProfileName,
   type Profiles,
   profilePath,
   readProfiles,
   writeProfiles,
-} from "../common/place/profile-file.ts";
+} from "../../../internal/terminal/places/profile-file.ts";
 import {
   isProfileKey,
   PROFILE_KEYS,
   type Profile,
   type ProfileKey,
   profileKeys,
-} from "../common/place/profile-keys.ts";
-import { readServer } from "../common/trust/server-address.ts";
+} from "../../../internal/terminal/places/profile-keys.ts";
+import { readServer } from "../../../internal/terminal/trust/server-address.ts";
+import { takeArguments, usageError } from "../common/command/arguments.ts";
 import type { ConfigFlags } from "./config-flags.ts";
 
 export async function runConfig(

@@ -1,9 +1,9 @@
 import type { Given } from "../../../internal/cli/command/command.ts";
 import type { KeysRequest } from "../../../internal/session/types.ts";
+import { type PlaceConfig, readPlace } from "../../../internal/terminal/places/place-config.ts";
 import { checkKeys, isNamedKey } from "../../../internal/tmux/pane/keys.ts";
+import { takeAgent } from "../common/command/agent-arguments.ts";
 import { readRequestId, usageError } from "../common/command/arguments.ts";
-import { takeAgent } from "../common/place/agent-arguments.ts";
-import { type PlaceConfig, readPlace } from "../common/place/place-config.ts";
 import type { KeysFlags } from "./keys-flags.ts";
 
 export interface KeysOptions {

@@ -1,5 +1,5 @@
 import type { Command } from "../../../internal/cli/command/command.ts";
-import { PLACE_SECTION } from "../common/place/place-flags.ts";
+import { PLACE_SECTION } from "../../../internal/terminal/places/place-flags.ts";
 import { KEYS_FLAGS, type KeysFlags } from "./keys-flags.ts";
 
 /** `gt keys`: presses keys in an agent's terminal. */

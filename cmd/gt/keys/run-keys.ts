@@ -2,7 +2,7 @@ import { DomainError } from "../../../internal/base/errors.ts";
 import { PrintableText } from "../../../internal/base/printable-text.ts";
 import type { Given } from "../../../internal/cli/command/command.ts";
 import type { CommandContext } from "../../../internal/cli/command/command-context.ts";
-import { withAgent } from "../common/place/with-agent.ts";
+import { withAgent } from "../../../internal/terminal/places/with-agent.ts";
 import type { KeysFlags } from "./keys-flags.ts";
 import { readKeys } from "./keys-options.ts";
 

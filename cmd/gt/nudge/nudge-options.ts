@@ -3,10 +3,10 @@ import { DomainError } from "../../../internal/base/errors.ts";
 import { oneOf } from "../../../internal/cli/command/arguments.ts";
 import type { Given } from "../../../internal/cli/command/command.ts";
 import type { NudgeMode, NudgePriority } from "../../../internal/session/types.ts";
+import { type PlaceConfig, readPlace } from "../../../internal/terminal/places/place-config.ts";
+import { senderOf } from "../../../internal/terminal/trust/sender.ts";
+import { takeAgent } from "../common/command/agent-arguments.ts";
 import { readRequestId, usageError } from "../common/command/arguments.ts";
-import { takeAgent } from "../common/place/agent-arguments.ts";
-import { type PlaceConfig, readPlace } from "../common/place/place-config.ts";
-import { senderOf } from "../common/trust/sender.ts";
 import type { NudgeFlags } from "./nudge-flags.ts";
 
 export const MAX_MESSAGE_BYTES = 65_536;

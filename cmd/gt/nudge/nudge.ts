@@ -1,5 +1,5 @@
 import type { Command } from "../../../internal/cli/command/command.ts";
-import { PLACE_SECTION } from "../common/place/place-flags.ts";
+import { PLACE_SECTION } from "../../../internal/terminal/places/place-flags.ts";
 import { NUDGE_FLAGS, type NudgeFlags } from "./nudge-flags.ts";
 
 /** `gt nudge`: delivers a message and prints its receipt. */

@@ -3,8 +3,8 @@ import type { CommandContext } from "../../../internal/cli/command/command-conte
 import { durationText } from "../../../internal/cli/wording.ts";
 import type { AgentStateName, NudgeReceipt } from "../../../internal/session/types.ts";
 import { NudgeInterruptedError } from "../../../internal/terminal/nudge-interrupted-error.ts";
-import { ownSessionStart } from "../common/place/tmux-sessions.ts";
-import { type FoundAgent, withAgent } from "../common/place/with-agent.ts";
+import { ownSessionStart } from "../../../internal/terminal/places/tmux-sessions.ts";
+import { type FoundAgent, withAgent } from "../../../internal/terminal/places/with-agent.ts";
 import { printReceipt } from "../common/text/print-receipt.ts";
 import type { NudgeFlags } from "./nudge-flags.ts";
 import { checkSize, MAX_MESSAGE_BYTES, messageIn, type NudgeOptions, readNudge } from "./nudge-options.ts";

@@ -1,7 +1,7 @@
 import type { Given } from "../../../internal/cli/command/command.ts";
+import { type PlaceConfig, readPlace } from "../../../internal/terminal/places/place-config.ts";
+import { isOneNumber, takeAgent } from "../common/command/agent-arguments.ts";
 import { readLines, usageError } from "../common/command/arguments.ts";
-import { isOneNumber, takeAgent } from "../common/place/agent-arguments.ts";
-import { type PlaceConfig, readPlace } from "../common/place/place-config.ts";
 import type { PeekFlags } from "./peek-flags.ts";
 
 const DEFAULT_LINES = 100;

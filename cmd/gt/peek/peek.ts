@@ -1,5 +1,5 @@
 import type { Command } from "../../../internal/cli/command/command.ts";
-import { PLACE_SECTION } from "../common/place/place-flags.ts";
+import { PLACE_SECTION } from "../../../internal/terminal/places/place-flags.ts";
 import { PEEK_FLAGS, type PeekFlags } from "./peek-flags.ts";
 
 /** `gt peek`: the last lines of an agent's terminal. */

@@ -2,7 +2,7 @@ import { PrintableText } from "../../../internal/base/printable-text.ts";
 import type { Given } from "../../../internal/cli/command/command.ts";
 import type { CommandContext } from "../../../internal/cli/command/command-context.ts";
 import type { PeekResult } from "../../../internal/session/types.ts";
-import { type FoundAgent, withAgent } from "../common/place/with-agent.ts";
+import { type FoundAgent, withAgent } from "../../../internal/terminal/places/with-agent.ts";
 import type { PeekFlags } from "./peek-flags.ts";
 import { type PeekOptions, readPeek } from "./peek-options.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { PlaceConfig } from "../common/place/place-config.ts";
+import type { PlaceConfig } from "../../../internal/terminal/places/place-config.ts";
 import { dialogLines } from "../common/text/dialog-text.ts";
 import { chosenKey } from "./choose-answer.ts";
 

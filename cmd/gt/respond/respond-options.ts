@@ -1,7 +1,8 @@
+import { present } from "../../../internal/cli/command/arguments.ts";
 import type { Given } from "../../../internal/cli/command/command.ts";
-import { present, readRequestId, usageError } from "../common/command/arguments.ts";
-import { isOneNumber, takeAgent } from "../common/place/agent-arguments.ts";
-import { type PlaceConfig, readPlace } from "../common/place/place-config.ts";
+import { type PlaceConfig, readPlace } from "../../../internal/terminal/places/place-config.ts";
+import { isOneNumber, takeAgent } from "../common/command/agent-arguments.ts";
+import { readRequestId, usageError } from "../common/command/arguments.ts";
 import type { RespondFlags } from "./respond-flags.ts";
 
 export interface RespondOptions {

@@ -1,5 +1,5 @@
 import type { Command } from "../../../internal/cli/command/command.ts";
-import { PLACE_SECTION } from "../common/place/place-flags.ts";
+import { PLACE_SECTION } from "../../../internal/terminal/places/place-flags.ts";
 import { RESPOND_FLAGS, type RespondFlags } from "./respond-flags.ts";
 
 /** `gt respond`: answers the dialog that an agent has open, or shows it. */

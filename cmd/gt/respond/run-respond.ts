@@ -4,7 +4,7 @@ import { plainText } from "../../../internal/base/sanitise.ts";
 import type { Given } from "../../../internal/cli/command/command.ts";
 import type { CommandContext } from "../../../internal/cli/command/command-context.ts";
 import type { Dialog, RespondResult } from "../../../internal/session/types.ts";
-import { type FoundAgent, withAgent } from "../common/place/with-agent.ts";
+import { type FoundAgent, withAgent } from "../../../internal/terminal/places/with-agent.ts";
 import { dialogLines } from "../common/text/dialog-text.ts";
 import { isoTime } from "../common/text/iso-time.ts";
 import { chosenKey } from "./choose-answer.ts";

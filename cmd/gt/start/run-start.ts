@@ -4,9 +4,9 @@ import { PrintableText, printable } from "../../../internal/base/printable-text.
 import type { Given } from "../../../internal/cli/command/command.ts";
 import type { CommandContext } from "../../../internal/cli/command/command-context.ts";
 import { type GetSessionResponse, SessionStatus } from "../../../internal/gen/bridge/v1/bridge_pb.ts";
-import type { SessionBead } from "../common/place/bead-of.ts";
-import { type OpenBridge, openBridge } from "../common/place/open-bridge.ts";
-import { type PlaceConfig, readPlace } from "../common/place/place-config.ts";
+import type { SessionBead } from "../../../internal/terminal/places/bead-of.ts";
+import { type OpenBridge, openBridge } from "../../../internal/terminal/places/open-bridge.ts";
+import { type PlaceConfig, readPlace } from "../../../internal/terminal/places/place-config.ts";
 import { sessionJson, statusWord } from "../common/text/session-text.ts";
 import type { StartFlags } from "./start-flags.ts";
 import { readStart } from "./start-options.ts";
@@ -76,7 +76,7 @@ async function sessionNow(
 
 /** A missing bead is refused before anything is started. */
 async function beadToWrite(id: string, place: PlaceConfig, signal: AbortSignal): Promise<SessionBead> {
-  const { openBead } = await import("../common/place/bead-of.ts");
+  const { openBead } = await import("../../../internal/terminal/places/bead-of.ts");
   return await openBead(id, place, signal);
 }
 

@@ -1,5 +1,5 @@
 import type { CommandFlags } from "../../../internal/cli/command/command.ts";
-import { SERVER_FLAGS } from "../common/place/place-flags.ts";
+import { SERVER_FLAGS } from "../../../internal/terminal/places/place-flags.ts";
 
 export const START_FLAGS = {
   ...SERVER_FLAGS,

@@ -1,6 +1,6 @@
 import { programNames } from "../../../internal/agents/known-programs.ts";
 import type { Command } from "../../../internal/cli/command/command.ts";
-import { SERVER_SECTION } from "../common/place/place-flags.ts";
+import { SERVER_SECTION } from "../../../internal/terminal/places/place-flags.ts";
 import { START_FLAGS, type StartFlags } from "./start-flags.ts";
 
 /** `gt start`: starts an agent through a control plane. */

@@ -1,5 +1,6 @@
 import { DomainError } from "../../../internal/base/errors.ts";
 import { PrintableText } from "../../../internal/base/printable-text.ts";
+import { present } from "../../../internal/cli/command/arguments.ts";
 import type { Given } from "../../../internal/cli/command/command.ts";
 import type { CommandContext } from "../../../internal/cli/command/command-context.ts";
 import type { Backend } from "../../../internal/terminal/backend.ts";
@@ -12,11 +13,11 @@ import {
   placeOfPod,
   splitListen,
 } from "../../../internal/terminal/finding/resolve-place.ts";
+import { agentsHere } from "../../../internal/terminal/places/agents-here.ts";
+import { isControlPlane, namesOneAgent, readPlace } from "../../../internal/terminal/places/place-config.ts";
+import { withAgent } from "../../../internal/terminal/places/with-agent.ts";
 import type { OpenDeps } from "../../../internal/terminal/resolve.ts";
-import { present, takeArguments, usageError } from "../common/command/arguments.ts";
-import { agentsHere } from "../common/place/agents-here.ts";
-import { isControlPlane, namesOneAgent, readPlace } from "../common/place/place-config.ts";
-import { withAgent } from "../common/place/with-agent.ts";
+import { takeArguments, usageError } from "../common/command/arguments.ts";
 import { type StatusRow, statusBlock, statusJson } from "../common/text/status-text.ts";
 import type { StatusFlags } from "./status-flags.ts";
 import type { StatusOptions } from "./status-options.ts";

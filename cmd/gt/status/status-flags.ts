@@ -1,5 +1,5 @@
 import type { CommandFlags } from "../../../internal/cli/command/command.ts";
-import { PLACE_FLAGS } from "../common/place/place-flags.ts";
+import { PLACE_FLAGS } from "../../../internal/terminal/places/place-flags.ts";
 
 export const STATUS_FLAGS = {
   ...PLACE_FLAGS,

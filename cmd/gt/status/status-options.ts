@@ -1,4 +1,4 @@
-import type { PlaceConfig } from "../common/place/place-config.ts";
+import type { PlaceConfig } from "../../../internal/terminal/places/place-config.ts";
 
 export interface StatusOptions {
   readonly place: PlaceConfig;

@@ -1,5 +1,5 @@
 import type { Command } from "../../../internal/cli/command/command.ts";
-import { PLACE_SECTION } from "../common/place/place-flags.ts";
+import { PLACE_SECTION } from "../../../internal/terminal/places/place-flags.ts";
 import { STATUS_FLAGS, type StatusFlags } from "./status-flags.ts";
 
 /** `gt status`: what one agent does, or an overview of all that are found from here. */

@@ -2,10 +2,10 @@ import { PrintableText, printable } from "../../../internal/base/printable-text.
 import type { Given } from "../../../internal/cli/command/command.ts";
 import type { CommandContext } from "../../../internal/cli/command/command-context.ts";
 import type { StopResult } from "../../../internal/terminal/backend.ts";
+import { isControlPlane, readPlace } from "../../../internal/terminal/places/place-config.ts";
+import { withAgent } from "../../../internal/terminal/places/with-agent.ts";
+import { takeAgent } from "../common/command/agent-arguments.ts";
 import { usageError } from "../common/command/arguments.ts";
-import { takeAgent } from "../common/place/agent-arguments.ts";
-import { isControlPlane, readPlace } from "../common/place/place-config.ts";
-import { withAgent } from "../common/place/with-agent.ts";
 import type { StopFlags } from "./stop-flags.ts";
 
 const MAX_GRACE_MS = 600_000;
@@ -22,7 +22,7 @@ export async function runStop({ values, positionals }: Given<StopFlags>, context
   return await withAgent(place, asked, context, async ({ agent, backend, place: found }) => {
     const result = await backend.stop({ graceMs: grace ?? 0, force }, context.signal);
     if (found.type === "bridge" && found.bead !== undefined) {
-      const { clearBead } = await import("../common/place/bead-of.ts");
+      const { clearBead } = await import("../../../internal/terminal/places/bead-of.ts");
       await clearBead(found.bead, place, context);
     }
     const { out } = context;

@@ -1,5 +1,5 @@
 import type { Command } from "../../../internal/cli/command/command.ts";
-import { PLACE_SECTION } from "../common/place/place-flags.ts";
+import { PLACE_SECTION } from "../../../internal/terminal/places/place-flags.ts";
 import { STOP_FLAGS, type StopFlags } from "./stop-flags.ts";
 
 /** `gt stop`: ends an agent permanently. */

@@ -3,7 +3,7 @@ import { printable } from "../../../internal/base/printable-text.ts";
 import type { Given } from "../../../internal/cli/command/command.ts";
 import type { CommandContext } from "../../../internal/cli/command/command-context.ts";
 import { certificatesOf } from "../../../internal/pki/pem.ts";
-import { readText } from "../common/trust/read-text.ts";
+import { readText } from "../../../internal/terminal/trust/read-text.ts";
 import type { TokenFlags } from "./token-flags.ts";
 import { readToken } from "./token-options.ts";
 

@@ -1,5 +1,5 @@
 import type { CommandFlags } from "../../../internal/cli/command/command.ts";
-import { USED_PROFILE_FLAG } from "../common/place/place-flags.ts";
+import { USED_PROFILE_FLAG } from "../../../internal/terminal/places/place-flags.ts";
 
 export const TOKEN_FLAGS = {
   "jwt-key": { type: "string", value: "FILE", help: "your project's private Ed25519 key (PEM)", complete: "file" },

@@ -2,8 +2,8 @@ import { mkdtempDisposableSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { writeProfiles } from "../../../internal/terminal/places/profile-file.ts";
 import { givenTo, usageErrorOf } from "../../../test/support/bridge/gt-usage.ts";
-import { writeProfiles } from "../common/place/profile-file.ts";
 import { token } from "./token.ts";
 import { readToken } from "./token-options.ts";
 

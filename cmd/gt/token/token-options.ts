@@ -2,9 +2,9 @@ import type { TokenRequest } from "../../../internal/auth/mint-token.ts";
 import { MAX_TOKEN_TTL_MS } from "../../../internal/auth/token-verifier.ts";
 import { oneOf } from "../../../internal/cli/command/arguments.ts";
 import type { Given } from "../../../internal/cli/command/command.ts";
+import { profileInUse } from "../../../internal/terminal/places/profile-file.ts";
+import { senderOf } from "../../../internal/terminal/trust/sender.ts";
 import { takeArguments, usageError } from "../common/command/arguments.ts";
-import { profileInUse } from "../common/place/profile-file.ts";
-import { senderOf } from "../common/trust/sender.ts";
 import type { TokenFlags } from "./token-flags.ts";
 
 export interface TokenOptions {

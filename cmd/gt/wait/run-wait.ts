@@ -2,7 +2,7 @@ import { PrintableText, printable } from "../../../internal/base/printable-text.
 import type { Given } from "../../../internal/cli/command/command.ts";
 import type { CommandContext } from "../../../internal/cli/command/command-context.ts";
 import { durationText } from "../../../internal/cli/wording.ts";
-import { withAgent } from "../common/place/with-agent.ts";
+import { withAgent } from "../../../internal/terminal/places/with-agent.ts";
 import { behindText, clean, statusJson } from "../common/text/status-text.ts";
 import type { WaitFlags } from "./wait-flags.ts";
 import { readWait } from "./wait-options.ts";

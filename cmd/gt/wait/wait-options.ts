@@ -1,7 +1,7 @@
 import type { Given } from "../../../internal/cli/command/command.ts";
+import { type PlaceConfig, readPlace } from "../../../internal/terminal/places/place-config.ts";
+import { takeAgent } from "../common/command/agent-arguments.ts";
 import { usageError } from "../common/command/arguments.ts";
-import { takeAgent } from "../common/place/agent-arguments.ts";
-import { type PlaceConfig, readPlace } from "../common/place/place-config.ts";
 import type { WaitFlags } from "./wait-flags.ts";
 import { GOALS, type WaitGoal } from "./wait-goal.ts";
 

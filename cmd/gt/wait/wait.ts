@@ -1,5 +1,5 @@
 import type { Command } from "../../../internal/cli/command/command.ts";
-import { PLACE_SECTION } from "../common/place/place-flags.ts";
+import { PLACE_SECTION } from "../../../internal/terminal/places/place-flags.ts";
 import { WAIT_FLAGS, type WaitFlags } from "./wait-flags.ts";
 
 /** `gt wait`: until an agent is idle, done, asking, or dead. */

@@ -2,7 +2,7 @@ import { PrintableText } from "../../../internal/base/printable-text.ts";
 import type { Given } from "../../../internal/cli/command/command.ts";
 import type { CommandContext } from "../../../internal/cli/command/command-context.ts";
 import type { WatchUpdate } from "../../../internal/session/types.ts";
-import { type FoundAgent, withAgent } from "../common/place/with-agent.ts";
+import { type FoundAgent, withAgent } from "../../../internal/terminal/places/with-agent.ts";
 import { followLines } from "../common/text/follow.ts";
 import { isoTime } from "../common/text/iso-time.ts";
 import { watchAgain } from "../common/text/watch-again.ts";

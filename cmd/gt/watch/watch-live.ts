@@ -3,7 +3,7 @@ import type { PrintableText } from "../../../internal/base/printable-text.ts";
 import type { CommandContext } from "../../../internal/cli/command/command-context.ts";
 import type { AgentStatus } from "../../../internal/session/agent-status.ts";
 import type { WatchUpdate } from "../../../internal/session/types.ts";
-import type { FoundAgent } from "../common/place/with-agent.ts";
+import type { FoundAgent } from "../../../internal/terminal/places/with-agent.ts";
 import { watchAgain } from "../common/text/watch-again.ts";
 import { LiveScreen } from "./live-screen.ts";
 import type { WatchOptions } from "./watch-options.ts";

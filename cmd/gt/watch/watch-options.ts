@@ -1,7 +1,7 @@
 import type { Given } from "../../../internal/cli/command/command.ts";
+import { type PlaceConfig, readPlace } from "../../../internal/terminal/places/place-config.ts";
+import { takeAgent } from "../common/command/agent-arguments.ts";
 import { readLines, usageError } from "../common/command/arguments.ts";
-import { takeAgent } from "../common/place/agent-arguments.ts";
-import { type PlaceConfig, readPlace } from "../common/place/place-config.ts";
 import type { WatchFlags } from "./watch-flags.ts";
 
 const DEFAULT_INTERVAL_MS = 100;

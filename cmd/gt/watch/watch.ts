@@ -1,5 +1,5 @@
 import type { Command } from "../../../internal/cli/command/command.ts";
-import { PLACE_SECTION } from "../common/place/place-flags.ts";
+import { PLACE_SECTION } from "../../../internal/terminal/places/place-flags.ts";
 import { WATCH_FLAGS, type WatchFlags } from "./watch-flags.ts";
 
 /** `gt watch`: an agent's terminal as it changes. */

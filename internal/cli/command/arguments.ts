@@ -30,3 +30,10 @@ export function oneOf<T extends string>(flag: string, value: string | undefined,
     throw new DomainError("invalid", `${flag} is ${known.join(", ")}; not ${JSON.stringify(value)}`);
   return found;
 }
+
+/** The object without its undefined values. */
+export function present<T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]?: Exclude<T[K], undefined>;
+  };
+}

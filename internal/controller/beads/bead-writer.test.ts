@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { FakeClock, settle } from "../../../test/support/fake-clock.ts";
 import { silentLogger } from "../../../test/support/silent-logger.ts";
 import { DomainError } from "../../base/errors.ts";
-import type { BeadDeps } from "../../terminal/finding/bead.ts";
+import type { BeadDeps } from "../../beads/bead.ts";
 import { ANNOTATIONS, LABELS } from "../pods/names.ts";
 import { observePod } from "../pods/observed-pod.ts";
 import type { SessionPodListener } from "../pods/session-pods.ts";

@@ -1,9 +1,9 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Task } from "../../base/task-group.ts";
+import { type BeadDeps, lookUpBead } from "../../beads/bead.ts";
+import { type BeadMetadata, writeBead } from "../../beads/write-bead.ts";
 import { WorkQueue } from "../../kube/queue/work-queue.ts";
-import { type BeadDeps, lookUpBead } from "../../terminal/finding/bead.ts";
-import { type BeadMetadata, writeBead } from "../../terminal/finding/write-bead.ts";
 import { LABELS } from "../pods/names.ts";
 import type { SessionPods } from "../pods/session-pods.ts";
 import { isOlder, isStopping, type SessionRecord, sidecarOf } from "../pods/session-record.ts";

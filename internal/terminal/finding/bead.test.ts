@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { type BeadDeps, lookUpBead } from "../../beads/bead.ts";
 import type { CommandResult } from "../../process/run-command.ts";
 import { parseAddress } from "./address.ts";
-import { type BeadDeps, lookUpBead } from "./bead.ts";
 import { beadIds } from "./bead-id.ts";
 import type { Town } from "./town.ts";
 

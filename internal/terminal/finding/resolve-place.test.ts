@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import type { BeadLookup } from "../../beads/bead.ts";
 import type { AgentPod, AgentPods } from "./agent-pods.ts";
-import type { BeadLookup } from "./bead.ts";
 import type { LocalSidecar } from "./local-sidecars.ts";
 import { type AgentQuery, listPlaces, type ResolveDeps, resolvePlace, splitListen } from "./resolve-place.ts";
 import type { Town } from "./town.ts";

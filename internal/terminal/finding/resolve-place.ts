@@ -1,7 +1,7 @@
 import { DomainError } from "../../base/errors.ts";
+import type { BeadLookup } from "../../beads/bead.ts";
 import { type AgentAddress, addressMatches, formatAddress, parseAddress } from "./address.ts";
 import { type AgentPod, type AgentPods, checkReachable, choosePod, podText } from "./agent-pods.ts";
-import type { BeadLookup } from "./bead.ts";
 import { beadIds } from "./bead-id.ts";
 import { type KnownAgent, knownAgents } from "./known-agents.ts";
 import type { LocalSidecar } from "./local-sidecars.ts";

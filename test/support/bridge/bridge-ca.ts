@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ownProgram } from "../programs.ts";
 
-const LIMIT_MS = 60_000;
+const LIMIT_MS = 180_000;
 
 export const PASSPHRASE = "correct horse battery staple";
 

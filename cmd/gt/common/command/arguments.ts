@@ -34,10 +34,3 @@ export function readRequestId(command: string, id: string | undefined, what = "-
   if (!ID.test(id)) throw usageError(command, `${what} has 1 to 128 letters, digits, dots, dashes or underscores`);
   return id;
 }
-
-/** The object without its undefined values. */
-export function present<T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
-    [K in keyof T]?: Exclude<T[K], undefined>;
-  };
-}

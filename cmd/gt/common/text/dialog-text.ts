@@ -1,8 +1,8 @@
 import { plainText } from "../../../../internal/base/sanitise.ts";
 import { textWidth } from "../../../../internal/base/text-width.ts";
 import type { Dialog } from "../../../../internal/session/types.ts";
-import { gtLine } from "../place/gt-line.ts";
-import type { PlaceConfig } from "../place/place-config.ts";
+import { gtLine } from "../../../../internal/terminal/places/gt-line.ts";
+import type { PlaceConfig } from "../../../../internal/terminal/places/place-config.ts";
 
 const MAX_LINES = 12;
 /** Labels up to this width are aligned. */

@@ -1,6 +1,6 @@
 import type { CommandContext } from "../../../../internal/cli/command/command-context.ts";
 import type { WatchUpdate } from "../../../../internal/session/types.ts";
-import type { FoundAgent } from "../place/with-agent.ts";
+import type { FoundAgent } from "../../../../internal/terminal/places/with-agent.ts";
 import { NewLines } from "./new-lines.ts";
 import { watchAgain } from "./watch-again.ts";
 

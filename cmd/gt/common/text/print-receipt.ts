@@ -1,7 +1,7 @@
 import { PrintableText, printable } from "../../../../internal/base/printable-text.ts";
 import type { CommandContext } from "../../../../internal/cli/command/command-context.ts";
 import type { NudgeReceipt } from "../../../../internal/session/types.ts";
-import type { FoundAgent } from "../place/with-agent.ts";
+import type { FoundAgent } from "../../../../internal/terminal/places/with-agent.ts";
 import { type ReceiptPlace, receiptJson, receiptText } from "./receipt-text.ts";
 
 /** Prints a receipt for a person, or as JSON; the exit code is the one for its outcome. */

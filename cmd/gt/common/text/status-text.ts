@@ -3,7 +3,7 @@ import { plainText } from "../../../../internal/base/sanitise.ts";
 import { durationText } from "../../../../internal/cli/wording.ts";
 import type { AgentStatus } from "../../../../internal/session/agent-status.ts";
 import type { AgentStateName, BackgroundTask } from "../../../../internal/session/types.ts";
-import type { PlaceConfig } from "../place/place-config.ts";
+import type { PlaceConfig } from "../../../../internal/terminal/places/place-config.ts";
 import { dialogLines } from "./dialog-text.ts";
 import { isoTime } from "./iso-time.ts";
 

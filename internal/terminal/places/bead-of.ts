@@ -1,0 +1,66 @@
+import { DomainError, errorText } from "../../base/errors.ts";
+import { type BeadLookup, lookUpBead } from "../../beads/bead.ts";
+import { writeBead } from "../../beads/write-bead.ts";
+import type { CommandContext } from "../../cli/command/command-context.ts";
+import { parseAddress } from "../finding/address.ts";
+import { beadIds } from "../finding/bead-id.ts";
+import { beadsHere, townOf } from "./agents-here.ts";
+import type { PlaceConfig } from "./place-config.ts";
+
+/** A bead that exists, into which the place of a session is written. */
+export interface SessionBead {
+  /** @throws DomainError `precondition` when `bd` does not do it; the session continues */
+  write(session: SessionPlace, signal: AbortSignal): Promise<void>;
+}
+
+/** Where a session is that a control plane has started. */
+interface SessionPlace {
+  readonly server: string;
+  readonly sessionId: string;
+  /** Of a session in a pod. */
+  readonly sidecar?: { readonly host: string; readonly port: number };
+}
+
+/** What the bead of an agent, or of that id, says. */
+export async function beadOf(asked: string, config: PlaceConfig, signal: AbortSignal): Promise<BeadLookup> {
+  const town = await townOf(config);
+  const address = parseAddress(asked);
+  const known = beadIds(address, town);
+  const ids = known.length === 0 && address.type === "bare" ? [address.name] : known;
+  return lookUpBead(ids, beadsHere(config, town), signal);
+}
+
+/** @throws DomainError `not-found` without such a bead, or without `bd`; `precondition` when `bd` fails */
+export async function openBead(id: string, config: PlaceConfig, signal: AbortSignal): Promise<SessionBead> {
+  const deps = beadsHere(config, await townOf(config));
+  const found = await lookUpBead([id], deps, signal);
+  if (found.type === "absent") {
+    throw new DomainError("not-found", `there is no bead ${JSON.stringify(id)}`, {
+      fields: { hint: "is bd installed, and can it find its database from here?" },
+    });
+  }
+  return {
+    async write({ server, sessionId, sidecar }, stop) {
+      const session = { bridge_server: server, sidecar_session: sessionId };
+      const metadata =
+        sidecar === undefined
+          ? { ...session, backend: "bridge" }
+          : { ...session, backend: "k8s", sidecar_host: sidecar.host, sidecar_port: String(sidecar.port) };
+      try {
+        await writeBead(id, metadata, deps, stop);
+      } catch (err) {
+        throw new DomainError("precondition", errorText(err), { fields: { hint: `session ${sessionId} was started` } });
+      }
+    },
+  };
+}
+
+/** Takes out of a bead where its session was; that this cannot be done is a note. */
+export async function clearBead(id: string, config: PlaceConfig, context: CommandContext): Promise<void> {
+  try {
+    await writeBead(id, {}, beadsHere(config, await townOf(config)), context.signal);
+  } catch (err) {
+    if (!(err instanceof DomainError) || err.kind === "cancelled") throw err;
+    context.note(err.message);
+  }
+}

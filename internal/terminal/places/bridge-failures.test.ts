@@ -1,0 +1,47 @@
+import { expect, it } from "vitest";
+import { DomainError } from "../../base/errors.ts";
+import { explainFailure } from "./bridge-failures.ts";
+
+const call = { server: "127.0.0.1:9445", project: "shop" };
+
+it("says how to wait for a session that is starting, and nothing of it when the control plane is away", () => {
+  const starting = new DomainError("unavailable", "session is starting", { fields: { session: "starting" } });
+  expect(explainFailure(starting, call)).toMatchObject({ fields: { hint: expect.stringContaining("gt wait") } });
+  const away = new DomainError("unavailable", "connection refused");
+  expect(explainFailure(away, call)).toBe(away);
+});
+
+it("names the control plane that cannot be reached", () => {
+  const away = new DomainError("unavailable", "cannot be reached: connect ECONNREFUSED 127.0.0.1:9445");
+  expect(explainFailure(away, call)).toMatchObject({
+    message: "127.0.0.1:9445 cannot be reached: connect ECONNREFUSED 127.0.0.1:9445",
+    fields: { hint: expect.stringContaining("--server") },
+  });
+});
+
+it("says how to act for a project that the token's issuer may act for", () => {
+  const denied = new DomainError("denied", "the token's issuer may not act for this project", {
+    fields: { token: "project" },
+  });
+  expect(explainFailure(denied, call)).toMatchObject({ fields: { hint: expect.stringContaining("--project") } });
+});
+
+it("names the control plane that does not answer, and leaves other ends of a wait as they are", () => {
+  const silent = new DomainError("deadline", "the operation timed out");
+  expect(explainFailure(silent, call)).toMatchObject({
+    message: "127.0.0.1:9445 does not answer in time",
+    fields: { hint: expect.stringContaining("port-forward") },
+  });
+  const late = new DomainError("deadline", "the sidecar does not answer within 3 s");
+  expect(explainFailure(late, call)).toBe(late);
+});
+
+it("does not blame a certificate for a connection that ends before TLS, as that of a port-forward to nothing does", () => {
+  const cause = Object.assign(
+    new Error("Client network socket disconnected before secure TLS connection was established"),
+    { code: "ECONNRESET" },
+  );
+  const cut = new DomainError("unavailable", "cannot be reached", { cause });
+  const told = explainFailure(cut, call);
+  expect(told).toMatchObject({ message: "127.0.0.1:9445 closed the connection before TLS began" });
+});

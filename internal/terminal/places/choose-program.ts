@@ -1,0 +1,61 @@
+import { knownProgram, type ProfileName, profileNames } from "../../agents/known-programs.ts";
+
+/** What is seen of the program in a pane. */
+export interface ProgramSigns {
+  /** `--agent-profile`: overrides what is detected. */
+  readonly asked?: string;
+  /** GT_AGENT of the session. */
+  readonly named?: string;
+  /** The pane's foreground program as tmux tells it. */
+  readonly currentCommand: string;
+  /** The pane's processes, parents first: first words of their command lines. */
+  readonly processes: readonly { readonly pid: number; readonly words: readonly string[] }[];
+}
+
+export interface ProgramChoice {
+  /** Name of a profile, or the requested one. */
+  readonly profile: string;
+  /** The agent's own process, where it is known. */
+  readonly pid?: number;
+  /** Why there is no agent in the pane. */
+  readonly absent?: string;
+}
+
+const SHELLS = new Set(["sh", "bash", "dash", "zsh", "fish", "ksh", "tcsh", "csh", "ash", "nu", "pwsh"]);
+/** Claude Code calls its process by its version. */
+const CLAUDE_VERSION = /^\d+\.\d+\.\d+$/;
+
+/**
+ * Which agent runs in a pane. A shell in the foreground means that none does: a message must not become a command. What
+ * cannot be told is `generic`, which never claims to be idle.
+ */
+export function chooseProgram(signs: ProgramSigns): ProgramChoice {
+  const seen = seenProgram(signs);
+  const pid = seen === undefined ? {} : { pid: seen.pid };
+  if (signs.asked !== undefined) return { profile: signs.asked, ...pid };
+  if (SHELLS.has(signs.currentCommand.replace(/^-/, "")) && seen === undefined) {
+    return {
+      profile: knownName(signs.named) ?? "generic",
+      absent: `${signs.currentCommand} is running in the pane, and it is not an agent`,
+    };
+  }
+  const profile =
+    seen?.profile ?? knownName(signs.named) ?? (CLAUDE_VERSION.test(signs.currentCommand) ? "claude" : "generic");
+  return { profile, ...pid };
+}
+
+function seenProgram({ processes }: ProgramSigns): { readonly profile: ProfileName; readonly pid: number } | undefined {
+  for (const { pid, words } of processes) {
+    const profile = words.map(programOf).find((name) => name !== undefined);
+    if (profile !== undefined) return { profile, pid };
+  }
+  return undefined;
+}
+
+function programOf(word: string): ProfileName | undefined {
+  return profileNames.find((name) => knownProgram(name).word?.test(word));
+}
+
+function knownName(named: string | undefined): ProfileName | undefined {
+  return named === undefined ? undefined : programOf(named);
+}

@@ -1,0 +1,189 @@
+import { randomUUID, X509Certificate } from "node:crypto";
+import { type CallOptions, type Client, createClient, type Transport } from "@connectrpc/connect";
+import type { Clock } from "../../base/clock.ts";
+import { DomainError } from "../../base/errors.ts";
+import { BridgeService, type GetSessionResponse, SessionStatus } from "../../gen/bridge/v1/bridge_pb.ts";
+import { sidecarTransport } from "../../rpc/client/transport.ts";
+import { domainErrorOf } from "../../rpc/common/errors.ts";
+import type { Backend } from "../backend.ts";
+import { BridgeBackend } from "../bridge-backend.ts";
+import { type BridgeSession, chooseBridgeSession } from "../finding/choose-bridge-session.ts";
+import { callerToken } from "../trust/caller-token.ts";
+import { currentTls } from "../trust/current-tls.ts";
+import { senderOf } from "../trust/sender.ts";
+import { clientTls, readTls } from "../trust/tls-files.ts";
+import { tokenProject } from "../trust/token-source.ts";
+import { explainFailure } from "./bridge-failures.ts";
+import type { PlaceConfig } from "./place-config.ts";
+
+const RECONNECT_MS = 15_000;
+const CALL_MS = 30_000;
+/** Half of the remaining lifetime of a token when the next one is created. */
+const SHOW_MS = 30_000;
+const PAGE = 1000;
+/** More sessions than a bridge holds. */
+const MAX_PAGES = 20;
+const HINT = "is it running there? gt config show shows which control plane is used";
+
+/** A control plane, ready to be asked. Its failures say what to do about them. */
+export class OpenBridge implements Disposable {
+  /** `host:port`. */
+  readonly server: string;
+  /** The project whose sessions it shows; undefined when the token does not tell. */
+  readonly project: string | undefined;
+  readonly #client: Client<typeof BridgeService>;
+  readonly #transport: Transport;
+  readonly #clock: Clock;
+  readonly #close: () => void;
+
+  constructor(
+    deps: { readonly transport: Transport; readonly clock: Clock; readonly close: () => void },
+    options: { readonly server: string; readonly project: string | undefined },
+  ) {
+    this.server = options.server;
+    this.project = options.project;
+    this.#client = createClient(BridgeService, deps.transport);
+    this.#transport = deps.transport;
+    this.#clock = deps.clock;
+    this.#close = deps.close;
+  }
+
+  /** One session as a terminal. */
+  backend(sessionId: string): Backend {
+    const deps = {
+      transport: this.#transport,
+      clock: this.#clock,
+      newId: randomUUID,
+      toError: (err: unknown) => this.#explained(err),
+      random: Math.random,
+      close: () => this[Symbol.dispose](),
+    };
+    return new BridgeBackend(deps, { where: this.server, hint: HINT, reconnectMs: RECONNECT_MS, sessionId });
+  }
+
+  /** A call with one answer. @throws DomainError with a hint where trust is missing */
+  async call<T>(
+    signal: AbortSignal,
+    ask: (client: Client<typeof BridgeService>, options: CallOptions) => Promise<T>,
+  ): Promise<T> {
+    try {
+      return await ask(this.#client, { signal, timeoutMs: CALL_MS });
+    } catch (err) {
+      throw signal.aborted ? signal.reason : this.#explained(err);
+    }
+  }
+
+  /** A stream, cancelled when it is left. @throws as `call` */
+  async *stream<T>(
+    signal: AbortSignal,
+    ask: (client: Client<typeof BridgeService>, options: CallOptions) => AsyncIterable<T>,
+  ): AsyncGenerator<T, void, undefined> {
+    const left = new AbortController();
+    try {
+      yield* ask(this.#client, { signal: AbortSignal.any([signal, left.signal]), timeoutMs: 0 });
+    } catch (err) {
+      throw signal.aborted ? signal.reason : this.#explained(err);
+    } finally {
+      left.abort();
+    }
+  }
+
+  /** Every session of the project, the oldest first. */
+  async sessions(signal: AbortSignal): Promise<readonly GetSessionResponse[]> {
+    const all: GetSessionResponse[] = [];
+    let pageToken = "";
+    for (let page = 0; page < MAX_PAGES; page++) {
+      const request = { pageSize: PAGE, pageToken };
+      const answer = await this.call(signal, (client, options) => client.listSessions(request, options));
+      all.push(...answer.sessions);
+      pageToken = answer.nextPageToken;
+      if (pageToken === "") break;
+    }
+    return all;
+  }
+
+  /** The session of that id or agent. @throws as `chooseBridgeSession` */
+  async find(asked: string, signal: AbortSignal): Promise<BridgeSession> {
+    return chooseBridgeSession(asked, (await this.sessions(signal)).map(summaryOf));
+  }
+
+  [Symbol.dispose](): void {
+    this.#close();
+  }
+
+  #explained(err: unknown): unknown {
+    return explainFailure(domainErrorOf(err), this);
+  }
+}
+
+/**
+ * The control plane of `config`; connects at the first call.
+ * @throws DomainError `invalid` when none was named; `unauthenticated` without a certificate or a token, and for a
+ * certificate that has expired
+ */
+export async function openBridge(config: PlaceConfig, clock: Clock): Promise<OpenBridge> {
+  const { server, token } = config;
+  if (server === undefined) {
+    throw new DomainError("invalid", "which control plane?", {
+      fields: { hint: "give --server HOST:PORT (GT_SERVER), or store it: gt config set server HOST:PORT" },
+    });
+  }
+  const tls = await readTls(config.tls);
+  if (tls === undefined) {
+    throw missing(
+      `${server} requires a certificate`,
+      "give --tls-dir (GT_TLS_DIR), or --ca, --cert and --key; gt config can store them",
+    );
+  }
+  if (token === undefined) {
+    throw missing(
+      `${server} requires a token`,
+      "give --jwt-key, --jwt-issuer and --project (gt config can store them), or GT_TOKEN",
+    );
+  }
+  checkDates(tls.cert, clock.now());
+  let certificate = tls.cert;
+  const use = (files: typeof tls) => {
+    connection.setTls(clientTls(files));
+    certificate = files.cert;
+  };
+  const deps = { clock, certificate: () => certificate, subject: senderOf(config.env) };
+  const interceptors = [currentTls({ read: () => readTls(config.tls), use }, tls), callerToken(deps, token)];
+  const connection = sidecarTransport({ baseUrl: `https://${server}`, tls: clientTls(tls), interceptors });
+  const open = new AbortController();
+  const close = () => {
+    open.abort();
+    connection[Symbol.dispose]();
+  };
+  const bridge = new OpenBridge(
+    { transport: connection.transport, clock, close },
+    { server, project: config.project ?? tokenProject(token) },
+  );
+  if (token.type === "signed") showTokens(bridge, clock, open.signal).catch(() => {}); // ends with the abort
+  return bridge;
+}
+
+/** A stream ends with its token, unless a newer one was shown over the connection; each call shows the current one. */
+async function showTokens(bridge: OpenBridge, clock: Clock, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    await clock.sleep(SHOW_MS, signal);
+    await bridge.call(signal, (client, options) => client.health({}, options)).catch(() => {});
+  }
+}
+
+/** The server would close the connection without a word. */
+function checkDates(cert: string, now: number): void {
+  const { validTo, validFromDate, validToDate } = new X509Certificate(cert);
+  if (validToDate.getTime() <= now)
+    throw missing(`your certificate expired at ${validTo}`, "bridge-ca renew --cert FILE renews it");
+  if (validFromDate.getTime() > now)
+    throw missing("your certificate is not valid yet", "is the clock of this machine right?");
+}
+
+function missing(message: string, hint: string): DomainError {
+  return new DomainError("unauthenticated", message, { fields: { hint } });
+}
+
+function summaryOf({ sessionId, agent, status }: GetSessionResponse): BridgeSession {
+  return { id: sessionId, agent, live: status !== SessionStatus.STOPPED && status !== SessionStatus.FAILED };
+}

@@ -1,0 +1,35 @@
+import type { ConnectionOptions } from "node:tls";
+import type { Clock } from "../../base/clock.ts";
+import type { Backend } from "../backend.ts";
+import { authorityOf } from "../finding/resolve-place.ts";
+import { quickBackend } from "../quick-backend.ts";
+import { QuickSidecar } from "../quick-sidecar.ts";
+import { senderHeaders } from "../trust/sender.ts";
+import type { PlaceConfig } from "./place-config.ts";
+import { checkWay, expectedAt, type SidecarPlace } from "./sidecar-way.ts";
+
+/**
+ * A sidecar, ready to talk to; what is asked most, a peek, does not load the RPC library. Tokens belong to that one.
+ * @throws as `openSidecar`
+ */
+export async function openQuickly(place: SidecarPlace, config: PlaceConfig, clock: Clock): Promise<Backend> {
+  const full = async () => (await import("./open-sidecar.ts")).openSidecar(place, config, clock);
+  // A pod is reached through the cluster's API server, which the quick way does not know.
+  if (config.token !== undefined || place.pod !== undefined) return await full();
+  const tls = await tlsOf(place, config);
+  checkWay(place, config, tls !== undefined);
+  const { host, port, path } = place;
+  const way = path === undefined ? {} : { path, headers: senderHeaders(config.env) };
+  const quick = new QuickSidecar({ host, port, ...way, ...(tls !== undefined && { tls }) }, clock);
+  return quickBackend(authorityOf(place), quick, full);
+}
+
+/** Certificates are read by code that a plaintext peek does not load. */
+async function tlsOf(place: SidecarPlace, { tls }: PlaceConfig): Promise<ConnectionOptions | undefined> {
+  if (place.tls === false || Object.values(tls).every((path) => path === undefined)) return undefined;
+  const { clientTls, readTls } = await import("../trust/tls-files.ts");
+  const files = await readTls(tls);
+  if (files === undefined) return undefined;
+  const { clientTlsOptions } = await import("../../rpc/common/tls.ts");
+  return clientTlsOptions(clientTls(files, expectedAt(place)));
+}

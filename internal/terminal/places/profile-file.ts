@@ -1,0 +1,111 @@
+import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { DomainError, errorText } from "../../base/errors.ts";
+import { parseStrictJson } from "../../base/strict-json.ts";
+import { makeFolders } from "../../files/make-folders.ts";
+import { isProfileKey, type Profile, profileKeys } from "./profile-keys.ts";
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** The file of profiles. */
+export interface Profiles {
+  /** Name of the profile used by default. */
+  readonly current: string;
+  readonly profiles: Readonly<Record<string, Profile>>;
+}
+
+const DEFAULT_PROFILE = "default";
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+const NONE: Profiles = { current: DEFAULT_PROFILE, profiles: {} };
+
+/** `$XDG_CONFIG_HOME/gt/config.json`, else below `~/.config`; undefined without either. */
+export function profilePath(env: Env): string | undefined {
+  const base = env["XDG_CONFIG_HOME"] || (env["HOME"] && join(env["HOME"], ".config"));
+  return base ? join(base, "gt", "config.json") : undefined;
+}
+
+/**
+ * The profiles; none when there is no file.
+ * @throws DomainError `invalid` for a file that holds something else; `denied` for one that others may write
+ */
+export function readProfiles(env: Env): Profiles {
+  const path = profilePath(env);
+  if (path === undefined) return NONE;
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (err) {
+    if (["ENOENT", "ENOTDIR"].includes((err as NodeJS.ErrnoException).code ?? "")) return NONE;
+    throw new DomainError("invalid", `cannot read ${path}: ${errorText(err)}`, { cause: err });
+  }
+  // A user who may write it could send our tokens and messages anywhere.
+  if ((statSync(path).mode & 0o022) !== 0) {
+    throw new DomainError("denied", `${path} can be written by others`, { fields: { hint: `chmod 600 ${path}` } });
+  }
+  return parseProfiles(text, path);
+}
+
+/** Replaces the file at once; only its owner may read it. */
+export function writeProfiles(env: Env, profiles: Profiles): void {
+  const path = profilePath(env);
+  if (path === undefined) throw new DomainError("invalid", "no location for the file: HOME is not set");
+  const fresh = `${path}.${process.pid}`;
+  try {
+    makeFolders(dirname(path));
+    rmSync(fresh, { force: true });
+    writeFileSync(fresh, `${JSON.stringify(profiles, null, 2)}\n`, { mode: 0o600, flag: "wx" });
+    renameSync(fresh, path);
+  } catch (err) {
+    throw new DomainError("invalid", `cannot write ${path}: ${errorText(err)}`, { cause: err });
+  }
+}
+
+/** @throws DomainError `invalid` for what names no profile */
+export function checkProfileName(name: string): string {
+  if (NAME.test(name)) return name;
+  throw new DomainError("invalid", `not a profile's name: ${JSON.stringify(name)} (letters, digits, dots, dashes)`);
+}
+
+/**
+ * The profile in use: the one of that name, else the current one.
+ * @throws DomainError `invalid` when there is none of that name; as `readProfiles`
+ */
+export function profileInUse(env: Env, name: string | undefined): Profile {
+  const { current, profiles } = readProfiles(env);
+  const found = Object.hasOwn(profiles, name ?? current) ? profiles[name ?? current] : undefined;
+  if (found !== undefined || name === undefined) return found ?? {};
+  const known = Object.keys(profiles).join(", ");
+  throw new DomainError("invalid", `no profile ${JSON.stringify(name)}${known === "" ? "" : `; there are: ${known}`}`, {
+    fields: { hint: `gt config set server HOST:PORT --profile ${NAME.test(name) ? name : "NAME"} creates one` },
+  });
+}
+
+function parseProfiles(text: string, path: string): Profiles {
+  const refuse = (why: string) =>
+    new DomainError("invalid", `${path}: ${why}`, { fields: { hint: "gt config --help shows what it holds" } });
+  let value: unknown;
+  try {
+    value = parseStrictJson(text);
+  } catch (err) {
+    throw refuse(errorText(err));
+  }
+  const { current = DEFAULT_PROFILE, profiles = {} } = blockOf(value) ?? {};
+  const named = blockOf(profiles);
+  if (blockOf(value) === undefined || named === undefined) throw refuse("not an object of profiles");
+  if (typeof current !== "string") throw refuse("current is not a name");
+  for (const [name, profile] of Object.entries(named)) {
+    const block = blockOf(profile);
+    if (block === undefined) throw refuse(`profile ${name} is not an object`);
+    for (const [key, one] of Object.entries(block)) {
+      if (!isProfileKey(key))
+        throw refuse(`profile ${name} has an unknown key ${key} (known: ${profileKeys.join(", ")})`);
+      if (typeof one !== "string" || one === "") throw refuse(`${key} of profile ${name} is not a string`);
+    }
+  }
+  return { current, profiles: named as Profiles["profiles"] };
+}
+
+function blockOf(value: unknown): Readonly<Record<string, unknown>> | undefined {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
+  return value as Readonly<Record<string, unknown>>;
+}

@@ -1,0 +1,37 @@
+import { addressMatches, parseAddress } from "../finding/address.ts";
+import { authorityOf, type Place } from "../finding/resolve-place.ts";
+
+export type WhoAnswers =
+  | { readonly type: "same" }
+  /** Certainly not the requested one. */
+  | { readonly type: "another"; readonly message: string }
+  /** It calls itself something else, and where it is was said by the caller. */
+  | { readonly type: "unclear"; readonly message: string };
+
+/**
+ * Compares the sidecar that answers with the agent that was asked for. A session id decides where the bead has one,
+ * else the address. An address that the caller gave by flag wins over a name: only two full addresses that differ are a
+ * mistake.
+ */
+export function whoAnswers(
+  place: Place & { type: "sidecar" },
+  answer: { readonly agent: string; readonly sessionId: string },
+): WhoAnswers {
+  const { agent, session, source } = place;
+  const at = authorityOf(place);
+  const named = `${answer.agent === "" ? "an agent without a name" : answer.agent} (session ${answer.sessionId})`;
+  if (session !== undefined) {
+    if (session === answer.sessionId) return { type: "same" };
+    return { type: "another", message: `${named} answers at ${at}, but ${agent} (session ${session}) was requested` };
+  }
+  if (agent === "" || agent === answer.sessionId || isSame(agent, answer.agent)) return { type: "same" };
+  const message = `${named} answers at ${at}, but ${agent} was requested`;
+  const isCertain = source === "bead" || (agent.includes("/") && answer.agent.includes("/"));
+  return { type: isCertain ? "another" : "unclear", message };
+}
+
+/** A sidecar may know its agent by a bare name, or by the role that its session has. */
+function isSame(asked: string, own: string): boolean {
+  if (asked === own || addressMatches(parseAddress(asked), own)) return true;
+  return !own.includes("/") && asked.split("/").at(-1) === own;
+}

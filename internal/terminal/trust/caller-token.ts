@@ -1,0 +1,37 @@
+import type { Interceptor } from "@connectrpc/connect";
+import { mintToken, signingKeyOf } from "../../auth/mint-token.ts";
+import type { Clock } from "../../base/clock.ts";
+import { certificatesOf } from "../../pki/pem.ts";
+import { readText } from "./read-text.ts";
+import type { TokenSource } from "./token-source.ts";
+
+/** A new one is created when less than this is left. */
+const LEAST_LEFT_MS = 60_000;
+const TTL_MS = 300_000;
+
+export interface CallerTokenDeps {
+  readonly clock: Clock;
+  /** The certificate in use (PEM, leaf first): tokens created here are bound to it. */
+  readonly certificate: () => string;
+  readonly subject: string;
+}
+
+/** Sends a token with each call. To be used over TLS only. */
+export function callerToken({ clock, certificate, subject }: CallerTokenDeps, source: TokenSource): Interceptor {
+  let made = { text: "", boundTo: "", until: Number.NEGATIVE_INFINITY };
+  const tokenNow = async () => {
+    if (source.type === "given") return source.text;
+    const boundTo = certificate();
+    if (made.boundTo === boundTo && made.until - clock.now() > LEAST_LEFT_MS) return made.text;
+    const { keyPath, issuer, project, audience } = source;
+    const key = signingKeyOf(await readText(keyPath), keyPath);
+    const now = clock.now();
+    const request = { issuer, subject, project, audience, ttlMs: TTL_MS, certificate: certificatesOf(boundTo)[0] };
+    made = { text: mintToken(key, request, now), boundTo, until: now + TTL_MS };
+    return made.text;
+  };
+  return (next) => async (req) => {
+    req.header.set("authorization", `Bearer ${await tokenNow()}`);
+    return next(req);
+  };
+}

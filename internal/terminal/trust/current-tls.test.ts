@@ -1,0 +1,59 @@
+import { createClient, createRouterTransport } from "@connectrpc/connect";
+import { expect, it } from "vitest";
+import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
+import type { TlsFiles } from "../../pki/tls-files.ts";
+import { HealthState, healthRoutes } from "../../rpc/server/health.ts";
+import { currentTls } from "./current-tls.ts";
+
+const files = (cert: string): TlsFiles => ({ cert, key: "key", ca: "ca" });
+
+/** A client whose files are what `there` says, with what was taken into use. */
+function caller() {
+  const used: TlsFiles[] = [];
+  const state = { there: files("one") as TlsFiles | Error, torn: "" };
+  const interceptor = currentTls(
+    {
+      read: async () => {
+        if (state.there instanceof Error) throw state.there;
+        return state.there;
+      },
+      use: (next) => {
+        if (next.cert === state.torn) throw new Error("key values mismatch");
+        used.push(next);
+      },
+    },
+    files("one"),
+  );
+  const transport = createRouterTransport(healthRoutes(new HealthState()), {
+    transport: { interceptors: [interceptor] },
+  });
+  const client = createClient(Health, transport);
+  return { used, state, call: () => client.check({}) };
+}
+
+it("takes what replaces the files before the next call, once", async () => {
+  const { used, state, call } = caller();
+  await call();
+  expect(used).toEqual([]);
+  state.there = files("two");
+  await call();
+  await call();
+  expect(used).toEqual([files("two")]);
+  state.there = { ...files("two"), crl: "a list" };
+  await call();
+  expect(used).toEqual([files("two"), state.there]);
+});
+
+it("continues with what it has while the files are gone or torn, and takes them when they fit", async () => {
+  const { used, state, call } = caller();
+  state.there = new Error("no such file");
+  await call();
+  state.there = files("torn");
+  state.torn = "torn";
+  await call();
+  await call();
+  expect(used).toEqual([]);
+  state.torn = "";
+  await call();
+  expect(used).toEqual([files("torn")]);
+});

@@ -1,0 +1,121 @@
+import { X509Certificate } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { readTlsFiles } from "../../auth/tls/read-tls-files.ts";
+import { serverRevocation } from "../../auth/tls/server-revocation.ts";
+import { sessionClaim, trustDomainOf } from "../../auth/tls/session-name.ts";
+import { DomainError, errorText } from "../../base/errors.ts";
+import type { TlsFiles } from "../../pki/tls-files.ts";
+import type { ClientTls } from "../../rpc/common/tls.ts";
+
+/** Files given one by one, and the folder that has the rest. */
+export interface TlsPaths {
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
+  readonly dir?: string;
+}
+
+/**
+ * Reads certificate, key and CA as they are now: from the folder (`tls.crt`, `tls.key`, `ca.crt`, optional `crl.pem`),
+ * or from the files given one by one, which win. Undefined when nothing was given.
+ * @throws DomainError `invalid` when one of the three is missing or cannot be read
+ */
+export async function readTls({ dir, ca, cert, key }: TlsPaths): Promise<TlsFiles | undefined> {
+  const given = { "--cert": cert, "--key": key, "--ca": ca };
+  if (Object.values(given).every((path) => path === undefined)) {
+    return dir === undefined ? undefined : readFolder(dir);
+  }
+  const path = (file: string | undefined, name: string) => file ?? (dir === undefined ? undefined : join(dir, name));
+  const [certText, keyText, caText] = await Promise.all([
+    read("--cert", path(cert, "tls.crt")),
+    read("--key", path(key, "tls.key")),
+    read("--ca", path(ca, "ca.crt")),
+  ]);
+  const crl = dir === undefined ? undefined : await readIfThere(join(dir, "crl.pem"));
+  return { cert: certText, key: keyText, ca: caText, ...(crl !== undefined && { crl }) };
+}
+
+/** Which session a certificate is to name. */
+export interface Expected {
+  /** The one that must answer, checked against the certificate where that names one. */
+  readonly session?: string | undefined;
+  /** That of its pod, whose certificate must name both, whatever was dialled. */
+  readonly namespace?: string | undefined;
+  /** What the caller calls it: if the certificate is that session's, the dialled address does not matter. */
+  readonly named?: string | undefined;
+}
+
+/** What a connection is made with. @throws DomainError `invalid` when the revocation list is none */
+export function clientTls({ crl, ...files }: TlsFiles, expected: Expected = {}): ClientTls {
+  const refuse = crl === undefined ? {} : { refuse: serverRevocation(files.ca, crl, Date.now) };
+  const { session, namespace, named } = expected;
+  if (session !== undefined) return { ...files, ...refuse, identify: sessionCheck(files.cert, session, namespace) };
+  return { ...files, ...refuse, ...(named && { identify: nameCheck(files.cert, named) }) };
+}
+
+/** Where the sidecar is is the caller's word; which session it serves, its certificate may say. */
+function nameCheck(ownCert: string, named: string): NonNullable<ClientTls["identify"]> {
+  const own = trustDomainOf(new X509Certificate(ownCert));
+  return (server) => (sessionClaim(server, named, own).type === "by-name" ? "instead" : "also");
+}
+
+function sessionCheck(
+  ownCert: string,
+  session: string,
+  namespace: string | undefined,
+): NonNullable<ClientTls["identify"]> {
+  const own = trustDomainOf(new X509Certificate(ownCert));
+  const asked = `session ${JSON.stringify(session)}${namespace === undefined ? "" : ` of namespace ${namespace}`}`;
+  return (server) => {
+    const claim = sessionClaim(server, session, own, namespace);
+    switch (claim.type) {
+      case "by-name":
+        return "instead";
+      case "by-uri":
+        return namespace === undefined ? "also" : "instead";
+      case "silent":
+        return namespace === undefined
+          ? "also"
+          : mismatch(`the certificate names no session, but ${asked} was requested`);
+      case "another":
+        return mismatch(`the certificate belongs to ${claim.named}, but ${asked} was requested`);
+    }
+  };
+}
+
+function mismatch(text: string): Error {
+  return Object.assign(new Error(text), { code: "HOSTNAME_MISMATCH" });
+}
+
+/** Of a mounted Secret, all of one version. */
+async function readFolder(dir: string): Promise<TlsFiles> {
+  try {
+    return await readTlsFiles(dir);
+  } catch (err) {
+    if (!(err instanceof DomainError) || err.cause === undefined) throw err;
+    throw new DomainError("invalid", `${err.message}: ${errorText(err.cause)}`, { cause: err });
+  }
+}
+
+async function read(flag: string, path: string | undefined): Promise<string> {
+  if (path === undefined) {
+    throw new DomainError("invalid", `${flag} is missing`, {
+      fields: { hint: "give --ca, --cert and --key, or --tls-dir" },
+    });
+  }
+  try {
+    return await readFile(path, "utf8");
+  } catch (err) {
+    throw new DomainError("invalid", `cannot read ${path}: ${errorText(err)}`, { cause: err });
+  }
+}
+
+async function readIfThere(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw new DomainError("invalid", `cannot read ${path}: ${errorText(err)}`, { cause: err });
+  }
+}

@@ -1,0 +1,80 @@
+import { connect as connectPlain } from "node:net";
+import { connect } from "node:tls";
+import { DomainError } from "../../base/errors.ts";
+import type { Place } from "../finding/resolve-place.ts";
+
+const PROBE_MS = 2000;
+/** No connection was made: the port says nothing about TLS. */
+const NOT_THERE = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "ETIMEDOUT"]);
+
+/**
+ * Whether a sidecar could not be reached because it serves TLS and we spoke plaintext, or the other way round, or its
+ * certificate is not trusted: the error that says so and what to do, else undefined. Opens one connection of its own to
+ * see.
+ */
+export async function tlsMismatch(
+  err: unknown,
+  { host, port }: Place & { type: "sidecar" },
+  usedTls: boolean,
+): Promise<DomainError | undefined> {
+  if (!(err instanceof DomainError) || causes(err).some((one) => isNotThere(one))) return undefined;
+  if (err.kind === "unauthenticated") return untrusted(err, host);
+  if (err.kind !== "unavailable") return undefined;
+  const at = `${host.includes(":") ? `[${host}]` : host}:${port}`;
+  if (usedTls) {
+    if (!causes(err).some((one) => /WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG/.test(codeOf(one)))) return undefined;
+    return new DomainError("unavailable", `${at} does not serve TLS`, {
+      fields: {
+        hint: "is it the health port, or a sidecar without --tls-dir? then omit --tls-dir and GT_TLS_DIR",
+      },
+      cause: err,
+    });
+  }
+  if (!(await servesTls(host, port))) return undefined;
+  return new DomainError("unauthenticated", `${at} serves TLS, and no certificate was given`, {
+    fields: { hint: "give --tls-dir (GT_TLS_DIR), or --ca, --cert and --key" },
+    cause: err,
+  });
+}
+
+function untrusted(err: DomainError, host: string): DomainError | undefined {
+  const code = causes(err).map(codeOf).find(Boolean) ?? "";
+  const hint = /ALTNAME_INVALID/.test(code)
+    ? `its certificate names its session, not this address: name the agent by the session's id, have it issued with --san ${host}, or record the session in the agent's bead`
+    : /SELF_SIGNED|UNABLE_TO_(GET_ISSUER|VERIFY)|CERT_(UNTRUSTED|SIGNATURE)/.test(code)
+      ? "its certificate does not lead to your CA: give its CA with --ca, or as ca.crt in --tls-dir"
+      : undefined;
+  if (hint === undefined || err.fields["hint"] !== undefined) return undefined;
+  return new DomainError(err.kind, err.message, { fields: { ...err.fields, hint }, cause: err });
+}
+
+/** What a handshake ends with where the other end speaks TLS: its alert, or our doubts about its certificate. */
+const SPOKE_TLS = /ALERT|CERT|HANDSHAKE_FAILURE|UNABLE_TO_|ISSUER|SIGNATURE/;
+
+/** True when the other end takes part in a TLS handshake; whether it is trusted does not matter. */
+function servesTls(host: string, port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ socket: connectPlain({ host, port }), servername: "", ALPNProtocols: ["h2"] });
+    const finish = (serves: boolean) => {
+      socket.destroy();
+      resolve(serves);
+    };
+    socket.setTimeout(PROBE_MS, () => finish(false));
+    socket.once("secureConnect", () => finish(true));
+    socket.once("error", (err) => finish(SPOKE_TLS.test(codeOf(err))));
+  });
+}
+
+function isNotThere(err: Error): boolean {
+  return NOT_THERE.has(codeOf(err));
+}
+
+function codeOf(err: Error): string {
+  return "code" in err && typeof err.code === "string" ? err.code : "";
+}
+
+function causes(err: unknown): readonly Error[] {
+  const found: Error[] = [];
+  for (let one = err; one instanceof Error && found.length < 10; one = one.cause) found.push(one);
+  return found;
+}
