@@ -1,16 +1,17 @@
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, statSync } from "node:fs";
 import { homedir, hostname, tmpdir } from "node:os";
-import { isAbsolute, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import type { AgentProfile } from "../../internal/agents/profile.ts";
 import { profileNamed } from "../../internal/agents/programs/registry.ts";
 import { parseRoleRule, type RoleRule } from "../../internal/auth/roles.ts";
 import { checkSession, sessionsOf } from "../../internal/auth/tls/identities.ts";
-import { DomainError } from "../../internal/base/errors.ts";
+import { DomainError, errorText } from "../../internal/base/errors.ts";
 import type { LogLevel } from "../../internal/base/logger.ts";
 import { DEFAULT_REDACT_PATTERNS, Redactor } from "../../internal/base/redact.ts";
 import { parseFlags } from "../../internal/cli/flags.ts";
 import { makeFolders } from "../../internal/files/make-folders.ts";
+import { ownRuntimeDir } from "../../internal/files/private-folder.ts";
 import type { CrlPolicy } from "../../internal/pki/trust.ts";
 import type { RestartMode } from "../../internal/process/restart-policy.ts";
 import type { ListenAddress } from "../../internal/rpc/port/listen.ts";
@@ -85,6 +86,8 @@ const specs = {
 type Env = Readonly<Record<string, string | undefined>>;
 type Values = ReturnType<typeof parseFlags<typeof specs>>["values"];
 
+/** A state folder for this run alone. */
+const OWN = "";
 const RESTARTS: readonly RestartMode[] = ["always", "on-failure", "never"];
 const LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error", "silent"];
 
@@ -105,8 +108,11 @@ export function readConfig(argv: readonly string[], env: Env): SidecarConfig | "
   const tlsDir = values["tls-dir"] === undefined ? undefined : resolve(values["tls-dir"]);
   const place: Place = { tlsDir, half };
   const crlPolicy = readCrlPolicyFlag(values["crl-policy"], place);
-  const sidecar = readSidecar(values, flags.rest, env, half, sessionFor(values["session-id"], place, crlPolicy));
-  const listen = readListen(values, sidecar.stateDir);
+  const asked = readSidecar(values, flags.rest, env, half, sessionFor(values["session-id"], place, crlPolicy));
+  const sidecar = isSocketUsual(values) ? withStateDir(asked) : asked;
+  const listen = isSocketUsual(values)
+    ? socketIn(sidecar.stateDir)
+    : parseListen(values.listen ?? "127.0.0.1:9090", "--listen", { unix: true });
   if (half !== "supervise")
     checkListen(listen, { tls: tlsDir !== undefined, insecure: values["insecure-plaintext"] ?? false });
   const localUsers =
@@ -121,7 +127,7 @@ export function readConfig(argv: readonly string[], env: Env): SidecarConfig | "
   const own = argv.slice(half === "both" ? 0 : 1, argv.includes("--") ? argv.indexOf("--") : undefined);
   return {
     half,
-    sidecar: withFoundProgram(sidecar, half),
+    sidecar: withStateDir(withFoundProgram(sidecar, half)),
     listen,
     healthListen,
     ...(tlsDir === undefined ? {} : { tlsDir }),
@@ -156,11 +162,12 @@ export async function serveArgs({
   return ["serve", ...ownFlags, ...Object.entries(filledIn).flat(), "--", ...sidecar.command];
 }
 
-/** Where the machine does not tell who connects to a port, the usual place is a socket in the private state folder. */
-function readListen(values: Values, stateDir: string): ListenAddress {
-  const { listen, "tls-dir": tlsDir, "allow-local-user": users } = values;
-  if ((listen ?? tlsDir) !== undefined || users?.includes("any") || tellsUsers())
-    return parseListen(listen ?? "127.0.0.1:9090", "--listen", { unix: true });
+/** Where the machine does not tell who connects to a port, the default is a socket in the private state folder. */
+function isSocketUsual({ listen, "tls-dir": tlsDir, "allow-local-user": users }: Values): boolean {
+  return (listen ?? tlsDir) === undefined && !users?.includes("any") && !tellsUsers();
+}
+
+function socketIn(stateDir: string): ListenAddress {
   makeFolders(stateDir);
   return parseListen(`unix:${join(stateDir, "rpc.sock")}`, "--listen", { unix: true });
 }
@@ -212,7 +219,7 @@ function readSidecar(
       project: nameOf("--project", values.project ?? "default"),
       address: nameOf("--address", values.address ?? hostname()),
     },
-    stateDir: readStateDir(values["state-dir"], env, half), // may make one: everything else is right
+    stateDir: readStateDir(values["state-dir"], env, half),
   };
 }
 
@@ -251,14 +258,29 @@ function readStateDir(given: string | undefined, env: Env, half: SidecarConfig["
   if (given !== undefined) return resolve(given);
   const runtimeDir = runtimeDirOf(env);
   if (runtimeDir !== undefined) return join(runtimeDir, "gt-sidecar");
-  if (half === "both") return mkdtempSync(join(tmpdir(), "gt-sidecar-"));
+  if (half === "both") return OWN;
   throw new DomainError("invalid", `gt-sidecar ${half} needs --state-dir: the two halves share it`);
 }
 
-/** An empty or relative one counts as none. */
+/** A folder for this run alone is made when all else is right: a start that is refused leaves nothing behind. */
+function withStateDir(options: SidecarOptions): SidecarOptions {
+  return options.stateDir === OWN ? { ...options, stateDir: makeOwnFolder() } : options;
+}
+
+function makeOwnFolder(): string {
+  try {
+    return mkdtempSync(join(tmpdir(), "gt-sidecar-"));
+  } catch (cause) {
+    throw new DomainError("unavailable", `cannot make a state folder in ${tmpdir()}: ${errorText(cause)}`, {
+      fields: { hint: "give --state-dir, or set TMPDIR to a folder of your own" },
+      cause,
+    });
+  }
+}
+
+/** An empty or relative one counts as none, and so does another user's, as su may leave it. */
 function runtimeDirOf(env: Env): string | undefined {
-  const dir = env["XDG_RUNTIME_DIR"] ?? "";
-  return isAbsolute(dir) ? dir : undefined;
+  return ownRuntimeDir(env["XDG_RUNTIME_DIR"], process.getuid?.() ?? 0);
 }
 
 /**

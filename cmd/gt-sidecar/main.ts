@@ -1,11 +1,11 @@
 import { rm } from "node:fs/promises";
 import { createLogger } from "../../internal/base/logger.ts";
 import { Redactor } from "../../internal/base/redact.ts";
-import { runMain } from "../../internal/cli/run-main.ts";
+import { type MainContext, runMain } from "../../internal/cli/run-main.ts";
 import { version } from "../../internal/cli/version.ts";
 import { asRefusal, startRefusal } from "../../internal/sidecar/halves/start-refusal.ts";
 import { HEAP_FLAGS } from "../../internal/sidecar/supervisor/serving-processes.ts";
-import { readConfig, serveArgs } from "./config.ts";
+import { readConfig, type SidecarConfig, serveArgs } from "./config.ts";
 import { help } from "./help.ts";
 import { signalsFor } from "./signals.ts";
 import { endsWith, STANDBY, waitForGo } from "./standby.ts";
@@ -19,7 +19,7 @@ const exits = { exitCodes: { "not-found": 127 }, ...(isStandby ? { exitCodeOf: s
 
 // Each half loads its own code only: they start one after the other.
 await runMain({ name: "gt-sidecar", ...exits, signals }, async (context) => {
-  const { env, stdin, stdout, signal, clock } = context;
+  const { env, stdin, stdout } = context;
   const argv = isStandby ? context.argv.slice(1) : context.argv;
   if (isStandby) await import("./serve.ts"); // what takes time is done before it is needed
   if (isStandby && !(await waitForGo(stdin))) return 0;
@@ -28,6 +28,14 @@ await runMain({ name: "gt-sidecar", ...exits, signals }, async (context) => {
     stdout.write(config === "help" ? help : `gt-sidecar ${version}\n`);
     return 0;
   }
+  try {
+    return await run(config, context);
+  } finally {
+    if (config.ownStateDir) await rm(config.sidecar.stateDir, { recursive: true, force: true });
+  }
+});
+
+async function run(config: SidecarConfig, { stdin, signal, clock }: MainContext): Promise<number> {
   const { half, sidecar, graceMs } = config;
   const redactor = new Redactor(sidecar.redactPatterns);
   const redact = (text: string) => redactor.redact(text);
@@ -51,7 +59,6 @@ await runMain({ name: "gt-sidecar", ...exits, signals }, async (context) => {
     await asFirstProcess({ clock, logger }, () => supervising.run(signal));
     await tellTermination(signal);
   } else await supervising.run(signal);
-  if (config.ownStateDir) await rm(sidecar.stateDir, { recursive: true, force: true });
   logger[supervising.endLevel]({ exit_code: supervising.exitCode }, "ended");
   return supervising.exitCode;
-});
+}

@@ -6,14 +6,14 @@ import type { Logger } from "../../internal/base/logger.ts";
 import { version } from "../../internal/cli/version.ts";
 import { auditLines } from "../../internal/files/audit-lines.ts";
 import { PinnedFolder } from "../../internal/files/pinned-folder.ts";
-import { runtimeFolder } from "../../internal/files/private-folder.ts";
+import { announcedFolders } from "../../internal/files/private-folder.ts";
 import type { ListenAddress } from "../../internal/rpc/port/listen.ts";
 import { HealthState } from "../../internal/rpc/server/health.ts";
 import { Metrics } from "../../internal/rpc/server/metrics.ts";
 import { statePaths } from "../../internal/sidecar/halves/state-dir.ts";
 import { lockState } from "../../internal/sidecar/halves/state-lock.ts";
 import { ServingHalf } from "../../internal/sidecar/serving/serving-half.ts";
-import { announceSidecar } from "../../internal/terminal/finding/local-sidecars.ts";
+import { announceSidecar, type LocalSidecar } from "../../internal/terminal/finding/local-sidecars.ts";
 import type { SidecarConfig } from "./config.ts";
 import { formatListen } from "./listen.ts";
 
@@ -51,10 +51,12 @@ export async function serve(config: SidecarConfig, { logger, clock, signal, isAp
     const { identity, agent, stateDir } = sidecar;
     const who = { session: identity.sessionId, agent, state_dir: stateDir };
     logger.info({ ...who, listen: formatListen(address), pid: process.pid }, "serving");
-    try {
-      announced.use(await announce(config, address, clock));
-    } catch (err) {
-      logger.warn({ err }, "cannot register this sidecar on this machine: gt finds it only by its address");
+    for (const place of placesOf(config)) {
+      try {
+        announced.use(await announceSidecar(place, announcement(config, address, clock)));
+      } catch (err) {
+        logger.warn({ err }, `cannot register this sidecar in ${place}: gt may find it only by its address`);
+      }
     }
   };
   const serving = new ServingHalf(
@@ -82,11 +84,14 @@ async function untilThere(path: string, clock: Clock, signal: AbortSignal): Prom
   while (!existsSync(path)) await clock.sleep(100, signal);
 }
 
-function announce({ sidecar, tlsDir, runtimeDir }: SidecarConfig, address: ListenAddress, clock: Clock) {
-  const { identity, agent } = sidecar;
+function placesOf({ runtimeDir }: SidecarConfig): readonly string[] {
   const uid = process.getuid?.() ?? 0;
-  const folder = runtimeFolder(runtimeDir === undefined ? { uid } : { uid, xdgRuntimeDir: runtimeDir });
-  return announceSidecar(folder, {
+  return announcedFolders(runtimeDir === undefined ? { uid } : { uid, xdgRuntimeDir: runtimeDir });
+}
+
+function announcement({ sidecar, tlsDir }: SidecarConfig, address: ListenAddress, clock: Clock): LocalSidecar {
+  const { identity, agent } = sidecar;
+  return {
     agent: identity.address,
     listen: formatListen(address),
     pid: process.pid,
@@ -95,5 +100,5 @@ function announce({ sidecar, tlsDir, runtimeDir }: SidecarConfig, address: Liste
     provider: agent,
     tls: tlsDir !== undefined,
     startedAt: clock.now(),
-  });
+  };
 }

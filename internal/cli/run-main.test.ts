@@ -100,10 +100,25 @@ it("ends quietly when the reader of stdout goes away", async () => {
 it("says with 1 that its output cannot be written, and that is no bug", async () => {
   const { host, done } = start(({ signal }) => aborted(signal).then(() => 0));
   host.stdout.emit("error", Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" }));
+  host.stdout.emit("error", Object.assign(new Error("ENOSPC: again"), { code: "ENOSPC" }));
+  expect(host.codes).toEqual([]);
+  await done;
   expect(host.codes).toEqual([1]);
   expect(host.errors()).toBe("prog: error: cannot write to stdout: ENOSPC: no space left on device, write\n");
-  host.emit("SIGTERM", "SIGTERM");
+});
+
+it("ends what it has started, in order, when its output fails", async () => {
+  let isEnded = false;
+  const { host, done } = start(async ({ signal }) => {
+    await aborted(signal);
+    await new Promise((resolve) => setImmediate(resolve));
+    isEnded = true;
+    throw signal.reason;
+  });
+  host.stdout.emit("error", Object.assign(new Error("EIO: i/o error, write"), { code: "EIO" }));
+  host.stderr.emit("error", new Error("EIO: i/o error, write"));
   await done;
+  expect([isEnded, host.codes]).toEqual([true, [1]]);
 });
 
 it("treats an uncaught error as a bug", async () => {

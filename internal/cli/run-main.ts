@@ -16,6 +16,12 @@ export class StopRequest extends Error {
   }
 }
 
+/** Stdout cannot be written although its reader is there: a full disk, a terminal that is gone. */
+class OutputFailure extends Error {}
+
+/** How long a program may take to end in order once its output has failed. */
+const UNWIND_MS = 20_000;
+
 /** @internal */
 export type StopSignal = "SIGINT" | "SIGTERM" | "SIGHUP" | "SIGQUIT" | "SIGPIPE";
 
@@ -80,6 +86,7 @@ export interface Host {
  */
 export async function runMain(options: RunMainOptions, main: Main, host: Host = process as Host): Promise<void> {
   const stop = new AbortController();
+  const ended = new AbortController();
   let interrupts = 0;
   const onSignal = (name: unknown) => {
     if (name === "SIGINT" && ++interrupts > 1) host.exit(130);
@@ -88,8 +95,14 @@ export async function runMain(options: RunMainOptions, main: Main, host: Host = 
   const onStdoutError = (err: NodeJS.ErrnoException) => {
     if (err.code === "EPIPE") return stop.abort(new StopRequest("SIGPIPE"));
     if (!host.stdout.destroyed) host.stdout.destroy();
+    if (stop.signal.reason instanceof OutputFailure) return;
     host.stderr.write(`${options.name}: error: cannot write to stdout: ${oneLine(err.message)}\n`);
-    host.exit(1);
+    // What it has started has to be ended.
+    stop.abort(new OutputFailure("stdout cannot be written"));
+    void systemClock.sleep(UNWIND_MS, ended.signal).then(
+      () => host.exit(1),
+      () => {},
+    );
   };
   const onBug = (err: unknown) => {
     host.stderr.write(describeBug(options.name, err));
@@ -101,6 +114,7 @@ export async function runMain(options: RunMainOptions, main: Main, host: Host = 
   host.on("uncaughtException", onBug);
   host.on("unhandledRejection", onBug);
   host.stdout.on("error", onStdoutError);
+  host.stderr.on("error", doNothing); // there is no other place to say so
   const { argv, env, stdout, stderr } = host;
   const context = {
     ...{ argv: argv.slice(2), env, stdout, stderr, signal: stop.signal, clock: systemClock },
@@ -116,6 +130,8 @@ export async function runMain(options: RunMainOptions, main: Main, host: Host = 
     code = report(options, err, stop.signal, stderr);
   }
   await flush(stdout);
+  ended.abort();
+  if (stop.signal.reason instanceof OutputFailure) code = 1;
   if (code === 0 && isClosedPipe(stop.signal)) code = exitCodeOfStop(stop.signal.reason as StopRequest);
   for (const name of stopSignals) host.off(name, onSignal);
   for (const name of ignore) host.off(name, doNothing);
@@ -136,6 +152,7 @@ function report(options: RunMainOptions, err: unknown, signal: AbortSignal, stde
     const ours = err === signal.reason || (err instanceof DomainError && err.kind === "cancelled");
     if (ours || (err instanceof Error && err.name === "AbortError")) return exitCodeOfStop(signal.reason);
   }
+  if (signal.reason instanceof OutputFailure) return 1; // it has been said
   if (!(err instanceof DomainError)) {
     stderr.write(describeBug(options.name, err));
     return 1;

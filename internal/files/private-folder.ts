@@ -1,14 +1,89 @@
+import { accessSync, constants, existsSync, lstatSync, statSync } from "node:fs";
 import { lstat } from "node:fs/promises";
-import { isAbsolute, join } from "node:path";
-import { DomainError } from "../base/errors.ts";
+import { userInfo } from "node:os";
+import { dirname, isAbsolute, join } from "node:path";
+import { DomainError, errorText } from "../base/errors.ts";
 import { makeFolders } from "./make-folders.ts";
 
-/** Where programs of one person on one machine find each other: running sidecars and locks of sessions. */
-export function runtimeFolder(where: { readonly xdgRuntimeDir?: string; readonly uid: number }): string {
-  const { xdgRuntimeDir, uid } = where;
-  // The XDG specification: a relative path is to be ignored.
-  if (xdgRuntimeDir !== undefined && isAbsolute(xdgRuntimeDir)) return join(xdgRuntimeDir, "gt-sidecars");
-  return `/tmp/gt-sidecars-${uid}`;
+export interface RuntimeWhere {
+  readonly xdgRuntimeDir?: string;
+  readonly uid: number;
+  /** Default: the user's as the system knows it, whatever HOME says; none for a user without an entry. */
+  readonly home?: string;
+}
+
+const NAME = "gt-sidecars";
+
+/**
+ * Where programs of one person on one machine find each other: running sidecars and locks of sessions. Usually the
+ * first of `runtimeFolders`; a later one where others have taken its place.
+ */
+export function runtimeFolder(where: RuntimeWhere): string {
+  const [first = "", ...others] = runtimeFolders(where);
+  return [first, ...others].find((folder) => isOwn(folder, where.uid)) ?? first;
+}
+
+/**
+ * All folders in which a sidecar of this user may have put itself down, the one of this environment first. `su` and
+ * `cron` leave no XDG_RUNTIME_DIR, or another user's.
+ */
+export function runtimeFolders({ xdgRuntimeDir, uid, home = systemHome() }: RuntimeWhere): readonly string[] {
+  const usual = `/run/user/${uid}`;
+  const own = ownRuntimeDir(xdgRuntimeDir, uid);
+  // Where a person has set one apart, only what is in it is meant.
+  if (own !== undefined && own !== usual) return [join(own, NAME)];
+  const isUsual = own === usual || (existsSync(usual) && isOwn(usual, uid));
+  return [
+    ...(isUsual ? [join(usual, NAME)] : []),
+    `/tmp/${NAME}-${uid}`,
+    ...(home === undefined ? [] : [join(home, ".local/state", NAME)]),
+  ];
+}
+
+function systemHome(): string | undefined {
+  try {
+    return userInfo().homedir;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Where a sidecar puts itself down: in the folder of its environment, and in the one without any. */
+export function announcedFolders(where: RuntimeWhere): readonly string[] {
+  const { xdgRuntimeDir: _, ...plain } = where;
+  return [...new Set([runtimeFolder(where), runtimeFolder(plain)])];
+}
+
+/** XDG_RUNTIME_DIR if it can be used: absolute, and this user's or to be made by it. */
+export function ownRuntimeDir(dir: string | undefined, uid: number): string | undefined {
+  return dir !== undefined && isAbsolute(dir) && isOwn(dir, uid) ? dir : undefined;
+}
+
+/** A folder of this user's own, or one that does not exist and that it may make. */
+function isOwn(path: string, uid: number): boolean {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (found === undefined) return canMake(path);
+  return found.isDirectory() && found.uid === uid && canWrite(path);
+}
+
+function canMake(path: string): boolean {
+  const above = dirname(path);
+  if (above === path) return false;
+  try {
+    if (statSync(above).isDirectory()) return canWrite(above);
+    return false;
+  } catch (err) {
+    return (err as NodeJS.ErrnoException).code === "ENOENT" && canMake(above);
+  }
+}
+
+function canWrite(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK | constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /**
@@ -17,7 +92,14 @@ export function runtimeFolder(where: { readonly xdgRuntimeDir?: string; readonly
  * be trusted, since anyone may make a folder of that name in /tmp.
  */
 export async function openPrivateFolder(path: string, uid: number): Promise<void> {
-  makeFolders(path);
+  try {
+    makeFolders(path);
+  } catch (err) {
+    throw new DomainError("unavailable", `cannot make the folder ${path}: ${errorText(err)}`, {
+      fields: { hint: "set XDG_RUNTIME_DIR to a folder of your own" },
+      cause: err,
+    });
+  }
   await checkPrivateFolder(path, uid);
 }
 
@@ -29,13 +111,14 @@ export async function checkPrivateFolder(path: string, uid: number): Promise<boo
   });
   if (found === undefined) return false;
   if (!found.isDirectory()) throw refused(path, "it is a link or a file, not a folder");
-  if (found.uid !== uid) throw refused(path, `it belongs to user ${found.uid}`);
+  if (found.uid !== uid)
+    throw refused(path, `it belongs to user ${found.uid}`, "set XDG_RUNTIME_DIR to a folder of your own");
   if ((found.mode & 0o077) !== 0) throw refused(path, `others may use it (mode ${(found.mode & 0o777).toString(8)})`);
   return true;
 }
 
-function refused(path: string, reason: string): DomainError {
+function refused(path: string, reason: string, hint = `remove it, or make it private: chmod 700 ${path}`): DomainError {
   return new DomainError("denied", `cannot trust the folder ${path}: ${reason}`, {
-    fields: { hint: `remove it, or make it private: chmod 700 ${path}` },
+    fields: { hint },
   });
 }

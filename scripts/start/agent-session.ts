@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { raceSignal, withTimeout } from "../../internal/base/abort.ts";
 import type { Clock } from "../../internal/base/clock.ts";
-import { DomainError } from "../../internal/base/errors.ts";
+import { DomainError, errorText } from "../../internal/base/errors.ts";
 import type { Backend } from "../../internal/terminal/backend.ts";
 import { nodeCommand } from "./agent-command.ts";
 import { connect } from "./connect.ts";
@@ -48,7 +48,12 @@ export async function withAgent(
   signal: AbortSignal,
   use: (agent: RunningAgent, signal: AbortSignal) => Promise<number>,
 ): Promise<number> {
-  const stateDir = await mkdtemp(join(tmpdir(), "gt-start-"));
+  const stateDir = await mkdtemp(join(tmpdir(), "gt-start-")).catch((cause: unknown) => {
+    throw new DomainError("unavailable", `cannot make a folder in ${tmpdir()}: ${errorText(cause)}`, {
+      fields: { hint: "set TMPDIR to a folder of your own with room in it" },
+      cause,
+    });
+  });
   const stop = new AbortController();
   const all = AbortSignal.any([signal, stop.signal]);
   const serving = Promise.withResolvers<string>();

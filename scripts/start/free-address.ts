@@ -1,5 +1,5 @@
-import { runtimeFolder } from "../../internal/files/private-folder.ts";
-import { listLocalSidecars } from "../../internal/terminal/finding/local-sidecars.ts";
+import { runtimeFolders } from "../../internal/files/private-folder.ts";
+import { listAllSidecars } from "../../internal/terminal/finding/local-sidecars.ts";
 
 /**
  * `name`, or `name-2`, `name-3` … when agents of that name run on this machine already: the printed commands must mean
@@ -7,8 +7,9 @@ import { listLocalSidecars } from "../../internal/terminal/finding/local-sidecar
  */
 export async function freeAddress(name: string, xdgRuntimeDir: string | undefined): Promise<string> {
   const uid = process.getuid?.() ?? 0;
-  const folder = runtimeFolder(xdgRuntimeDir === undefined ? { uid } : { uid, xdgRuntimeDir });
-  const taken = new Set((await listLocalSidecars(folder)).map((sidecar) => sidecar.agent));
+  const folders = runtimeFolders(xdgRuntimeDir === undefined ? { uid } : { uid, xdgRuntimeDir });
+  // One that another user has made first is told by gt.
+  const taken = new Set((await listAllSidecars(folders, () => [])).map((sidecar) => sidecar.agent));
   let address = name;
   for (let number = 2; taken.has(address); number++) address = `${name}-${number}`;
   return address;

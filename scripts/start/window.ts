@@ -6,6 +6,9 @@ const LEAVE = "\x1b[0m\x1b[?25h\x1b[?1049l";
 /** Synchronised output: a terminal that knows it shows the frame at once, others ignore it. */
 const FRAME = ["\x1b[?2026h", "\x1b[?2026l"] as const;
 
+/** How a terminal that is gone shows itself where no signal says so. */
+const ENDS = ["end", "close", "error"] as const;
+
 type Input = Pick<NodeJS.ReadStream, "on" | "off" | "setRawMode" | "resume" | "pause">;
 type Screen = Pick<NodeJS.WriteStream, "on" | "off" | "write" | "columns" | "rows">;
 
@@ -17,6 +20,7 @@ export class Window implements Disposable {
   readonly #screen: Screen;
   readonly #onData: (bytes: Uint8Array) => void;
   readonly #onResize: () => void;
+  readonly #onEnd: () => void;
   #shown: readonly string[] = [];
   #restored = false;
 
@@ -32,9 +36,11 @@ export class Window implements Disposable {
       screen.write("\x1b[2J");
       on.resize();
     };
+    this.#onEnd = () => on.quit();
     process.once("exit", this.#restore);
     input.setRawMode(true);
     input.on("data", this.#onData);
+    for (const end of ENDS) input.on(end, this.#onEnd);
     input.resume();
     screen.on("resize", this.#onResize);
     screen.write(ENTER);
@@ -63,6 +69,8 @@ export class Window implements Disposable {
   [Symbol.dispose](): void {
     process.off("exit", this.#restore);
     this.#input.off("data", this.#onData);
+    // An error may still come, and would end the process.
+    for (const end of ["end", "close"] as const) this.#input.off(end, this.#onEnd);
     this.#screen.off("resize", this.#onResize);
     this.#input.pause();
     this.#restore();

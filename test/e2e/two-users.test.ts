@@ -1,13 +1,16 @@
 import { once } from "node:events";
+import { readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { requireUsers, TestUsers } from "../support/bridge/unix-users.ts";
 import { eventually } from "../support/screens/tmux-sandbox.ts";
 import { ANN, BOB, needsOtherUsers, type OtherUser, otherUser } from "../support/sidecar/other-user.ts";
 
 /** A sidecar as a user starts it, with a program that echoes. */
-async function sidecarOf(user: OtherUser, listen: string, ...flags: string[]) {
+async function sidecarOf(user: OtherUser, listen: string, flags: readonly string[] = [], env = {}) {
   const serving = ["--listen", listen, "--health-listen", "127.0.0.1:0", "--address", "toast", "--restart", "never"];
   const argv = user.program("gt-sidecar", "--agent", "generic", ...serving, ...flags, "--", "cat");
-  const child = user.spawn(argv, { stdio: ["ignore", "ignore", "pipe"] });
+  const child = user.spawn(argv, { stdio: ["ignore", "ignore", "pipe"], env: { ...user.env, ...env } });
   const gone = once(child, "close");
   let log = "";
   child.stderr?.setEncoding("utf8").on("data", (text: string) => {
@@ -84,8 +87,77 @@ describe.concurrent("a sidecar on loopback without TLS", () => {
     needsOtherUsers(context);
     await using ann = await otherUser(ANN);
     await using bob = await otherUser(BOB);
-    await using sidecar = await sidecarOf(ann, "127.0.0.1:0", "--allow-local-user", user);
+    await using sidecar = await sidecarOf(ann, "127.0.0.1:0", ["--allow-local-user", user]);
     const shown = await bob.run(bob.program("gt", "peek", "toast", "--port", sidecar.port));
     expect(shown).toMatchObject({ code: 0, stderr: "" });
+  });
+});
+
+describe.concurrent("a user of a machine with others", () => {
+  it("finds its sidecars by name although another user has made the folder for them", async (context) => {
+    requireUsers(context);
+    await using users = await TestUsers.make(["ann", "bob"]);
+    const [own, other] = users.all;
+    if (own === undefined || other === undefined) throw new Error("no users");
+    await using ann = await otherUser(own.uid, own.home);
+    await using bob = await otherUser(other.uid, other.home);
+    const folder = `/tmp/gt-sidecars-${own.uid}`;
+    await rm(folder, { recursive: true, force: true }); // of an earlier user of that number
+    expect(await bob.run(["mkdir", folder])).toMatchObject({ code: 0 });
+    try {
+      await using _sidecar = await sidecarOf(ann, "127.0.0.1:0");
+      const listed = await ann.run(ann.program("gt", "agents"));
+      expect(listed).toMatchObject({ code: 0, stdout: expect.stringContaining("toast") });
+      expect(listed.stderr).toBe(
+        `gt: note: left out: cannot trust the folder ${folder}: it belongs to user ${other.uid}\n`,
+      );
+      expect(await ann.run(ann.program("gt", "peek", "toast"))).toMatchObject({ code: 0 });
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
+  it("finds by name what was started with XDG_RUNTIME_DIR, also where su or cron left none, or another's", async (context) => {
+    needsOtherUsers(context);
+    await using ann = await otherUser(ANN);
+    await using bob = await otherUser(BOB);
+    const own = { XDG_RUNTIME_DIR: join(ann.home, "run") };
+    await using _sidecar = await sidecarOf(ann, "127.0.0.1:0", ["--address", "from-a-login"], own);
+    for (const env of [own, {}, { XDG_RUNTIME_DIR: bob.home }, { XDG_RUNTIME_DIR: "/run/user/0" }])
+      expect(await ann.run(ann.program("gt", "peek", "from-a-login"), env)).toMatchObject({ code: 0, stderr: "" });
+    const inherited = { XDG_RUNTIME_DIR: bob.home };
+    await using _other = await sidecarOf(ann, "127.0.0.1:0", ["--address", "after-su"], inherited);
+    expect(await ann.run(ann.program("gt", "peek", "after-su"))).toMatchObject({ code: 0, stderr: "" });
+  });
+
+  it("is told what is wrong with a folder for temporary files, and a refused start leaves nothing there", async (context) => {
+    needsOtherUsers(context);
+    await using ann = await otherUser(ANN);
+    const start = (...words: string[]) =>
+      ann.program(
+        "gt-sidecar",
+        "--agent",
+        "generic",
+        "--listen",
+        "127.0.0.1:0",
+        "--health-listen",
+        "127.0.0.1:0",
+        ...words,
+      );
+    const missing = await ann.run(start("--", "cat"), { TMPDIR: "/not/there" });
+    expect(missing).toMatchObject({ code: 1, stdout: "" });
+    expect(missing.stderr).toMatch(
+      /^gt-sidecar: error: cannot make a state folder in \/not\/there: .*\ngt-sidecar: hint: /,
+    );
+    const temporary = join(ann.home, "tmp");
+    await ann.run(["mkdir", temporary]);
+    for (const words of [
+      ["--", "no-such-program-here"],
+      ["--cols", "1", "--", "cat"],
+      ["--listen", "203.0.113.1:1", "--insecure-plaintext", "--restart", "never", "--", "cat"],
+    ]) {
+      expect((await ann.run(start(...words), { TMPDIR: temporary })).code).not.toBe(0);
+      expect(await readdir(temporary)).toEqual([]);
+    }
   });
 });

@@ -136,5 +136,7 @@ describe("reading a file", () => {
 it("lives in XDG_RUNTIME_DIR, else in a folder of /tmp that names the user", () => {
   expect(runtimeFolder({ xdgRuntimeDir: "/run/user/5", uid: 5 })).toBe("/run/user/5/gt-sidecars");
   expect(runtimeFolder({ uid: 5 })).toBe("/tmp/gt-sidecars-5");
+  // Another user's, as su leaves it.
+  expect(runtimeFolder({ xdgRuntimeDir: "/usr", uid: 5 })).toBe("/tmp/gt-sidecars-5");
   expect(runtimeFolder({ xdgRuntimeDir: "rel", uid: 5 })).toBe("/tmp/gt-sidecars-5");
 });

@@ -75,6 +75,16 @@ export async function listLocalSidecars(
   return found.sort((a, b) => compare(a.agent, b.agent) || compare(a.sessionId, b.sessionId));
 }
 
+/** The sidecars of several folders, each once. `failed` gives what to take for a folder that cannot be trusted. */
+export async function listAllSidecars(
+  folders: readonly string[],
+  failed: (err: unknown) => readonly [],
+): Promise<readonly LocalSidecar[]> {
+  const lists = await Promise.all(folders.map((folder) => listLocalSidecars(folder).catch(failed)));
+  const found = new Map(lists.flat().map((sidecar) => [`${sidecar.sessionId} ${sidecar.pid}`, sidecar]));
+  return [...found.values()];
+}
+
 interface ReadSidecar {
   readonly sidecar: LocalSidecar;
   readonly identity: string | undefined;

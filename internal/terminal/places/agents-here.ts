@@ -3,7 +3,7 @@ import { DomainError } from "../../base/errors.ts";
 import type { BeadDeps } from "../../beads/bead.ts";
 import { present } from "../../cli/command/arguments.ts";
 import type { CommandContext } from "../../cli/command/command-context.ts";
-import { runtimeFolder } from "../../files/private-folder.ts";
+import { runtimeFolders } from "../../files/private-folder.ts";
 import type { RunCommand } from "../../process/run-command.ts";
 import type { AgentPods } from "../finding/agent-pods.ts";
 import type { ResolveDeps } from "../finding/resolve-place.ts";
@@ -68,8 +68,8 @@ export async function agentsHere(
     listSessions: (path, signal) => listSessions(path, signal).catch(leaveOut),
     ...(config.cluster !== undefined && { pods: lazyPods(config.cluster, config.env, clock) }),
     listSidecars: async () => {
-      const { listLocalSidecars } = await import("../finding/local-sidecars.ts");
-      return await listLocalSidecars(runtimeFolder(config)).catch(leaveOut);
+      const { listAllSidecars } = await import("../finding/local-sidecars.ts");
+      return await listAllSidecars(runtimeFolders(config), leaveOut);
     },
     openSidecar: (place) => openQuickly(place, config, clock),
     // These two bring what most calls of gt do not need.

@@ -37,9 +37,9 @@ export function needsOtherUsers(context: Pick<TestContext, "skip">): void {
   context.skip(missing);
 }
 
-/** Under /tmp itself: the folders of a test run are closed to others. */
-export async function otherUser(uid: number): Promise<OtherUser> {
-  const home = await mkdtemp("/tmp/gt-user-");
+/** `given`: the home of a user that the system knows; else one in /tmp itself, for the tests' folders are closed. */
+export async function otherUser(uid: number, given?: string): Promise<OtherUser> {
+  const home = given ?? (await mkdtemp("/tmp/gt-user-"));
   await chown(home, uid, uid);
   const env = { PATH: process.env["PATH"] ?? "/usr/bin:/bin", HOME: home, LANG: "C.UTF-8", SHELL: "/bin/sh" };
   const start = (argv: readonly string[], options: SpawnOptions = {}) =>
