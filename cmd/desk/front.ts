@@ -3,9 +3,11 @@ import { DomainError } from "../../internal/base/errors.ts";
 import { takeArguments } from "../../internal/cli/command/arguments.ts";
 import type { Command } from "../../internal/cli/command/command.ts";
 import { ANOTHER_RUNS } from "../../internal/desk/launch/front-launcher.ts";
+import { attend } from "../../internal/desk/launch/presence.ts";
 import { assertClosed } from "../../internal/desk/launch/probe.ts";
 import { ISOLATION_FLAG, isolationOf, PLACE_FLAGS, placeOptions } from "./config.ts";
 import { openDesk } from "./open-desk.ts";
+import type { OpenFront } from "./open-front.ts";
 
 const flags = { ...PLACE_FLAGS, isolation: ISOLATION_FLAG } as const;
 
@@ -24,6 +26,8 @@ export const front: Command<typeof flags> = {
     const asked = { ...placeOptions(values), ...isolationOf(values.isolation) };
     const { front } = await openDesk({ mode: "user", ...asked }, context);
     if (front.isolation !== "none") assertClosed(await front.probe(context.signal));
+    if (await isAttended(front.place.presence)) throw runsAlready(front);
+    front.recordStart();
     const { program, args, env, cwd } = front.command;
     const child = spawn(program, args, { env, cwd, stdio: ["ignore", "inherit", "inherit"] });
     const stop = () => void child.kill("SIGTERM");
@@ -32,8 +36,21 @@ export const front: Command<typeof flags> = {
       child.once("error", reject).once("exit", (ended) => resolve(ended ?? 0));
     });
     if (code !== ANOTHER_RUNS) return code;
-    throw new DomainError("unavailable", `the customer's side of ${front.place.folder} is running already`, {
-      fields: { hint: `it listens on ${front.place.socket}` },
-    });
+    throw runsAlready(front);
   },
 };
+
+async function isAttended(presence: string): Promise<boolean> {
+  try {
+    (await attend(presence))[Symbol.dispose]();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function runsAlready({ place }: OpenFront): DomainError {
+  return new DomainError("unavailable", `the customer's side of ${place.folder} is running already`, {
+    fields: { hint: `it listens on ${place.socket}` },
+  });
+}

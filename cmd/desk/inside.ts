@@ -27,8 +27,13 @@ export async function runProbe({ stdin, stdout, env }: MainContext): Promise<num
   return 0;
 }
 
-/** The customer's half in its own process; `settings` is the file that hands it its configuration. */
-export async function runInside(settings: string, { clock, signal }: MainContext): Promise<number> {
+/**
+ * The customer's half in its own process; `settings` is the file that hands it its configuration, `name` the start's.
+ */
+export async function runInside(
+  { settings, name }: { readonly settings: string; readonly name: string },
+  { clock, signal }: MainContext,
+): Promise<number> {
   const folder = dirname(settings);
   if (basename(folder) !== "front") throw new DomainError("invalid", "these are no settings of a desk's front");
   const place = frontPlace(dirname(folder), process.getuid?.() ?? 0);
@@ -55,6 +60,7 @@ export async function runInside(settings: string, { clock, signal }: MainContext
   const announced = {
     async run(until: AbortSignal) {
       await server.listening;
+      writeFileSync(place.started, name, { mode: 0o600 });
       writeFileSync(place.address, `unix:${place.socket}\n`, { mode: 0o600 });
       await presence.run(until);
     },

@@ -17,11 +17,11 @@ const exitCodes: Readonly<Record<ErrorKind, number>> = {
 };
 
 async function main(context: MainContext): Promise<number> {
-  const [command, flag, value] = context.argv;
+  const [command, flag, settings, name = "front"] = context.argv;
   // Started by this program within the front's bounds, where nothing else of it is loaded.
   if (command === "front" && flag === "--probe") return await (await import("./inside.ts")).runProbe(context);
-  if (command === "front" && flag === "--inside" && value !== undefined)
-    return await (await import("./inside.ts")).runInside(value, context);
+  if (command === "front" && flag === "--inside" && settings !== undefined)
+    return await (await import("./inside.ts")).runInside({ settings, name }, context);
   const [{ runProgram }, { desk }] = await Promise.all([
     import("../../internal/cli/command/run-program.ts"),
     import("./program.ts"),

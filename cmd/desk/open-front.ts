@@ -30,6 +30,8 @@ export interface OpenFront {
   readonly launcher: FrontLauncher;
   /** The command line that the launcher starts. */
   readonly command: ReturnType<typeof frontCommand>;
+  /** Notes what a front is started with that this launcher does not start. */
+  recordStart(): void;
   /** Hands the configuration to the front, for its next turn. */
   hand(config: DeskFile): void;
   /** Tries every way out of the front's bounds. @throws DomainError `unavailable` */
@@ -72,9 +74,12 @@ export async function openFront(clock: Clock, options: OpenFrontOptions): Promis
     pids: [process.pid, process.ppid],
     environment: Object.keys(frontEnvironment(bounds)),
   };
+  const recordPath = join(desk.stateDir, "front.json");
+  const record = JSON.stringify({ isolation: bounds.isolation, agent: config.customer.agent, root });
   return {
     ...{ place, backDir, command, isolation: bounds.isolation },
-    launcher: new FrontLauncher(clock, place, command),
+    launcher: new FrontLauncher(clock, { place, command, recordPath, record }),
+    recordStart: () => replaceFile(recordPath, record),
     hand: (current) => replaceFile(place.settings, frontSettingsText(current, root)),
     probe: (signal) => probe(frontCommand(program, bounds, ["front", "--probe"]), plan, signal),
   };

@@ -1,3 +1,4 @@
+import { DomainError } from "../../internal/base/errors.ts";
 import type { Command, Program } from "../../internal/cli/command/command.ts";
 import { MODE_FLAGS, modeOptions } from "./config.ts";
 
@@ -31,11 +32,22 @@ Exit codes: 0 done; 1 bug; 2 usage or faulty file; 3 no such thread; 4 agent, fr
   },
   async run(given, context) {
     const options = modeOptions(given);
-    // Only the half that runs is loaded.
-    return options.mode === "admin"
-      ? await (await import("./mode-admin.ts")).runAdmin(options, context)
-      : await (await import("./mode-user.ts")).runUser(options, context);
+    try {
+      // Only the half that runs is loaded.
+      return options.mode === "admin"
+        ? await (await import("./mode-admin.ts")).runAdmin(options, context)
+        : await (await import("./mode-user.ts")).runUser(options, context);
+    } catch (err) {
+      throw systemFailure(err) ?? err;
+    }
   },
 };
+
+/** What the system refuses (a folder that cannot be written, no more descriptors) is no bug. */
+function systemFailure(err: unknown): DomainError | undefined {
+  const { code, syscall, path = "" } = err as NodeJS.ErrnoException;
+  if (!(err instanceof Error) || code === undefined || syscall === undefined) return undefined;
+  return new DomainError("unavailable", `cannot ${syscall} ${path}: ${code}`, { cause: err });
+}
 
 export const desk: Program = modes;

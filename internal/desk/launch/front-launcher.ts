@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { closeSync, constants, fstatSync, ftruncateSync, renameSync, writeFileSync } from "node:fs";
 import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
@@ -10,33 +11,43 @@ import { attend } from "./presence.ts";
 /** On a machine with nothing else to do it takes half a second. */
 const START_LIMIT_MS = 60_000;
 const LOOK_EVERY_MS = 20;
+/** How long another launcher may take from its front's start to its record. */
+const RECORD_LIMIT_MS = 10_000;
 const MAX_LOG_BYTES = 1024 * 1024;
 /** The exit code of a front that found another one running. */
 export const ANOTHER_RUNS = 75;
 
+export interface FrontStart {
+  readonly place: FrontPlace;
+  /** An argument is added to it: a name for this start. */
+  readonly command: InnerCommand;
+  /** A file that no front can write: what the one that runs was started with. */
+  readonly recordPath: string;
+  /** What a front must have been started with to be used, e.g. its isolation. */
+  readonly record: string;
+}
+
 /** Finds the front of a state folder, or begins it; it outlives this process. */
 export class FrontLauncher implements Disposable {
   readonly #clock: Clock;
-  readonly #place: FrontPlace;
-  readonly #command: InnerCommand;
+  readonly #start: FrontStart;
   #attended: (Disposable & { readonly isGone: boolean }) | undefined;
 
-  constructor(clock: Clock, place: FrontPlace, command: InnerCommand) {
+  constructor(clock: Clock, start: FrontStart) {
     this.#clock = clock;
-    this.#place = place;
-    this.#command = command;
+    this.#start = start;
   }
 
   /**
    * Resolves once the front can be called; it stays for as long as this is not disposed of.
    * @returns true if it was begun now
-   * @throws DomainError `unavailable` when it does not start
+   * @throws DomainError `unavailable` when it does not start, or one runs that was started otherwise
    */
   async ensure(signal: AbortSignal): Promise<boolean> {
     if (this.#attended?.isGone === false) return false;
-    if (await this.#attend()) return false;
-    await this.#start(signal);
-    return true;
+    const isBegun = !(await this.#attend()) && (await this.#begin(signal));
+    if (!isBegun) await this.#checkRecord(signal);
+    return isBegun;
   }
 
   [Symbol.dispose](): void {
@@ -45,17 +56,20 @@ export class FrontLauncher implements Disposable {
 
   async #attend(): Promise<boolean> {
     try {
-      this.#attended = await attend(this.#place.presence);
+      this.#attended = await attend(this.#start.place.presence);
       return true;
     } catch {
       return false;
     }
   }
 
-  async #start(signal: AbortSignal): Promise<void> {
-    const { program, args, env, cwd } = this.#command;
-    const log = openLog(this.#place.log);
-    const child = spawn(program, args, { env, cwd, stdio: ["ignore", log, log], detached: true });
+  /** False: another launcher was quicker. */
+  async #begin(signal: AbortSignal): Promise<boolean> {
+    const { place, command, record, recordPath } = this.#start;
+    const { program, args, env, cwd } = command;
+    const log = openLog(place.log);
+    const name = randomUUID();
+    const child = spawn(program, [...args, name], { env, cwd, stdio: ["ignore", log, log], detached: true });
     closeSync(log);
     child.unref();
     let ended: number | undefined;
@@ -63,9 +77,28 @@ export class FrontLauncher implements Disposable {
     const until = this.#clock.monotonicMs() + START_LIMIT_MS;
     while (!(await this.#attend())) {
       const isOver = this.#clock.monotonicMs() > until;
-      if (isOver || (ended !== undefined && ended !== ANOTHER_RUNS)) throw notStarted(this.#place, ended);
+      if (isOver || (ended !== undefined && ended !== ANOTHER_RUNS)) throw notStarted(place, ended);
       await this.#clock.sleep(LOOK_EVERY_MS, signal);
     }
+    if (readPlainFileSync(place.started, MAX_LOG_BYTES) !== name) return false;
+    replaceFile(recordPath, record);
+    return true;
+  }
+
+  /** A front that is held otherwise than this start asks for is not used: that could be a silent step down. */
+  async #checkRecord(signal: AbortSignal): Promise<void> {
+    const { record, recordPath } = this.#start;
+    const until = this.#clock.monotonicMs() + RECORD_LIMIT_MS;
+    let found = readPlainFileSync(recordPath, MAX_LOG_BYTES);
+    while (found === undefined && this.#clock.monotonicMs() < until) {
+      await this.#clock.sleep(LOOK_EVERY_MS, signal);
+      found = readPlainFileSync(recordPath, MAX_LOG_BYTES);
+    }
+    if (found === record) return;
+    this.#attended?.[Symbol.dispose]();
+    throw new DomainError("unavailable", `the customer's side runs already, started otherwise: ${found ?? "unknown"}`, {
+      fields: { hint: `this start asks for ${record}; the other ends a minute after its last caller has left` },
+    });
   }
 }
 

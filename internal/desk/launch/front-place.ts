@@ -16,6 +16,8 @@ export interface FrontPlace {
   readonly audit: string;
   readonly log: string;
   readonly publicKey: string;
+  /** The name of the start that this front comes from. */
+  readonly started: string;
   /** Names the socket, as `unix:PATH`. */
   readonly address: string;
   /** Private folder of the two sockets. */
@@ -36,7 +38,12 @@ export function frontPlace(stateDir: string, uid: number): FrontPlace {
     folder,
     ...{ home: below("home"), tmp: below("tmp"), work: below("work"), cache: below("cache") },
     ...{ settings: below("settings.json"), journal: below("journal.jsonl"), audit: below("audit.jsonl") },
-    ...{ log: below("log.jsonl"), publicKey: below("bridge.pub"), address: below("address") },
+    ...{
+      log: below("log.jsonl"),
+      publicKey: below("bridge.pub"),
+      address: below("address"),
+      started: below("started"),
+    },
     ...{ sockets, socket: join(sockets, "front.sock"), presence: join(sockets, "presence.sock") },
   };
 }
