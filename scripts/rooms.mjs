@@ -24,6 +24,7 @@ export const rooms = {
   "auth/tls": ["pki", "files"],
   auth: ["auth/tls", "pki", "rpc/*", "files", "config"],
   "auth/serving": ["auth", "auth/tls", "pki", "rpc/*", "gen"],
+  daemon: ["auth", "auth/serving", "rpc/*", "config", "files", "cli", "tracing"],
   "tmux/pane": [],
   "tmux/control": ["tmux/pane"],
   "tmux/client": ["tmux/pane", "tmux/control", "files"],

@@ -1,11 +1,11 @@
 import type { Output } from "../../internal/cli/output.ts";
 import type { MainContext } from "../../internal/cli/run-main.ts";
 import { reportConfig } from "../../internal/config/report-config.ts";
+import { redactorWith } from "../../internal/daemon/daemon-tools.ts";
 import { checkNamed } from "./check/check.ts";
 import { checkProviders } from "./check/check-providers.ts";
 import type { BridgeCommand } from "./config.ts";
 import { openBridgeFile } from "./file/read-bridge-file.ts";
-import { redactorOf } from "./open-log.ts";
 import { stdioProviders } from "./providers-of.ts";
 
 export type Printing = MainContext & { readonly out: Output; readonly err: Output };
@@ -22,7 +22,7 @@ export async function check(
   const file = openBridgeFile(configPath);
   const { config, findings } = file;
   await checkNamed(file, clock.now());
-  const deps = { clock, redactor: redactorOf(config), env: place.env };
+  const deps = { clock, redactor: redactorWith(config.logging.redactPatterns), env: place.env };
   await checkProviders(stdioProviders(config, deps), findings, signal);
   reportConfig(findings, out, err);
   return 0;

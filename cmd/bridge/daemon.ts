@@ -1,15 +1,10 @@
 import { join } from "node:path";
 import { AgentTokens } from "../../internal/auth/agent-token.ts";
-import type { AuditLog } from "../../internal/auth/audit-log.ts";
 import type { TrustedServer } from "../../internal/auth/serving/trusted-server.ts";
 import { CrlServer } from "../../internal/auth/tls/crl-server.ts";
 import { aborted } from "../../internal/base/abort.ts";
-import type { Clock } from "../../internal/base/clock.ts";
-import { DomainError, errorText } from "../../internal/base/errors.ts";
-import type { Logger } from "../../internal/base/logger.ts";
-import type { Redactor } from "../../internal/base/redact.ts";
+import { DomainError } from "../../internal/base/errors.ts";
 import { runTasks, type Task } from "../../internal/base/task-group.ts";
-import type { Tracer } from "../../internal/base/tracing.ts";
 import { bridgeRoutes } from "../../internal/bridge/calls/bridge-routes.ts";
 import { bridgeServing } from "../../internal/bridge/calls/bridge-serving.ts";
 import { BridgeMetrics } from "../../internal/bridge/local/bridge-metrics.ts";
@@ -17,24 +12,16 @@ import { LocalSessions } from "../../internal/bridge/local/local-sessions.ts";
 import { SessionTokens } from "../../internal/bridge/local/session-tokens.ts";
 import { ReceiptSpans } from "../../internal/bridge/receipt-spans.ts";
 import type { TerminalLauncher } from "../../internal/bridge/terminal-launcher.ts";
+import { DaemonFrame } from "../../internal/daemon/daemon-frame.ts";
+import type { DaemonTools } from "../../internal/daemon/daemon-tools.ts";
 import { BridgeService } from "../../internal/gen/bridge/v1/bridge_pb.ts";
 import { SessionLedger } from "../../internal/providers/ledger/session-ledger.ts";
-import { HealthState } from "../../internal/rpc/server/health.ts";
-import { createHealthServer } from "../../internal/rpc/server/health-http.ts";
-import { Metrics } from "../../internal/rpc/server/metrics.ts";
+import type { Metrics } from "../../internal/rpc/server/metrics.ts";
 import type { Place } from "./config.ts";
 import type { BridgeConfig } from "./file/bridge-config.ts";
 import { type ApartProjects, keepProjectsApart, whoAgentsAre } from "./place/projects-apart.ts";
 import { providersOf, terminalsOf } from "./providers-of.ts";
 import { openTerminalsFolder } from "./terminals-folder.ts";
-
-export interface DaemonDeps {
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly audit: AuditLog;
-  readonly redactor: Redactor;
-  readonly tracer: Tracer;
-}
 
 export interface DaemonOptions {
   readonly config: BridgeConfig;
@@ -54,11 +41,11 @@ const CALL_GRACE_MS = 2000;
  * then.
  */
 export class Daemon implements Task {
-  readonly #deps: DaemonDeps;
+  readonly #deps: DaemonTools;
   readonly #options: DaemonOptions;
   readonly #receipts = new ReceiptSpans({ follows: true });
 
-  constructor(deps: DaemonDeps, options: DaemonOptions) {
+  constructor(deps: DaemonTools, options: DaemonOptions) {
     this.#deps = deps;
     this.#options = options;
   }
@@ -67,18 +54,14 @@ export class Daemon implements Task {
    * @throws DomainError `unavailable` when an address cannot be listened on; `invalid` for files that cannot be used
    */
   async run(signal: AbortSignal): Promise<void> {
-    const health = new HealthState();
-    const metrics = new Metrics();
-    metrics.collectProcess();
-    const sessions = await this.#sessions(metrics);
-    const serving = this.#serving(sessions, health, metrics, signal);
-    const healthServer = this.#healthServer(health, metrics);
-    const servers = [serving, healthServer, ...this.#crlServer(serving)];
+    const frame = this.#frame();
+    const sessions = await this.#sessions(frame.metrics);
+    const serving = this.#serving(sessions, frame, signal);
     const ended = new AbortController();
-    signal.addEventListener("abort", () => health.shutDown(), { once: true });
+    frame.drainsWith(signal);
     await runTasks(signal, [
-      { run: (stop) => this.#runSessions(sessions, serving, health, stop).finally(() => ended.abort()) },
-      { run: () => runTasks(ended.signal, servers) },
+      { run: (stop) => this.#runSessions(sessions, serving, frame, stop).finally(() => ended.abort()) },
+      { run: () => runTasks(ended.signal, [serving, frame, ...this.#crlServer(serving, frame)]) },
     ]);
   }
 
@@ -86,16 +69,12 @@ export class Daemon implements Task {
   async #runSessions(
     sessions: LocalSessions,
     serving: TrustedServer,
-    health: HealthState,
+    frame: DaemonFrame,
     signal: AbortSignal,
   ): Promise<void> {
-    const address = await Promise.race([serving.listening, aborted(signal)]);
+    const address = await Promise.race([frame.served(serving), aborted(signal)]);
     if (!address) return;
-    this.#deps.logger.info({ listen: `${address.host}:${address.port}`, pid: process.pid }, "serving");
-    const serve = () => {
-      for (const service of ["", BridgeService.typeName]) health.set(service, true);
-    };
-    void sessions.ready.then(serve);
+    void sessions.ready.then(() => frame.ready(BridgeService.typeName));
     void this.#askProviders(sessions);
     await sessions.run(signal);
   }
@@ -144,7 +123,7 @@ export class Daemon implements Task {
     return SessionTokens.open({ clock, logger, tokens, ownerOf: apart.userOf }, join(apart.places, "tokens"));
   }
 
-  #serving(backend: LocalSessions, health: HealthState, metrics: Metrics, signal: AbortSignal): TrustedServer {
+  #serving(backend: LocalSessions, { health, metrics }: DaemonFrame, signal: AbortSignal): TrustedServer {
     const { clock, logger, audit, tracer } = this.#deps;
     const receipts = this.#receipts;
     const { listen, tls, trust, auth, limits, inputMaxBytes, maxConnectionAgeMs } = this.#options.config;
@@ -164,37 +143,21 @@ export class Daemon implements Task {
     );
   }
 
-  #healthServer(health: HealthState, metrics: Metrics): Task {
-    const { clock, logger } = this.#deps;
+  #frame(): DaemonFrame {
     const { healthListen, isHealthOptional } = this.#options.config;
-    const server = createHealthServer(
-      { clock, logger, health, metrics },
-      { ...healthListen, hostCheck: { allowHosts: [] } },
-    );
-    server.listening.then(
-      ({ host, port }) => logger.info({ listen: `${host}:${port}` }, "health served"),
-      () => {}, // `run` throws the same
-    );
-    if (!isHealthOptional) return server;
-    return {
-      run: (signal) =>
-        server.run(signal).catch((err: unknown) => {
-          if (!(err instanceof DomainError)) throw err;
-          logger.warn({ err: errorText(err) }, "no health port: set another one with server.health_listen");
-          return aborted(signal);
-        }),
-    };
+    return new DaemonFrame(this.#deps, {
+      healthListen,
+      hostCheck: { allowHosts: [] },
+      ...(isHealthOptional && { withoutHealth: "no health port: set another one with server.health_listen" }),
+    });
   }
 
-  #crlServer(serving: TrustedServer): readonly CrlServer[] {
+  #crlServer(serving: TrustedServer, frame: DaemonFrame): readonly CrlServer[] {
     const { crlServer } = this.#options.config;
     if (crlServer === undefined) return [];
     const { listen, path } = crlServer;
     const server = new CrlServer({ host: listen.host, port: listen.port, path, lists: () => serving.tls?.files.crl });
-    server.listening.then(
-      ({ host, port }) => this.#deps.logger.info({ listen: `${host}:${port}`, path }, "revocation lists served"),
-      () => {},
-    );
+    void frame.alsoServed(server, "revocation lists", { path });
     return [server];
   }
 }

@@ -1,10 +1,6 @@
-import type { AuditLog } from "../../internal/auth/audit-log.ts";
 import type { TrustedServer } from "../../internal/auth/serving/trusted-server.ts";
 import { aborted } from "../../internal/base/abort.ts";
-import type { Clock } from "../../internal/base/clock.ts";
-import type { Logger } from "../../internal/base/logger.ts";
 import { runTasks, type Task } from "../../internal/base/task-group.ts";
-import type { Tracer } from "../../internal/base/tracing.ts";
 import { bridgeRoutes } from "../../internal/bridge/calls/bridge-routes.ts";
 import { bridgeServing } from "../../internal/bridge/calls/bridge-serving.ts";
 import { CaCache } from "../../internal/controller/certificates/ca-cache.ts";
@@ -13,26 +9,21 @@ import { SecretClient } from "../../internal/controller/certificates/secret-clie
 import { LABELS, MANAGED_BY } from "../../internal/controller/pods/names.ts";
 import { clientRules, controllerId, LEASE_NAME } from "../../internal/controller/pods/settings.ts";
 import { ControllerMetrics } from "../../internal/controller/sessions/controller-metrics.ts";
+import { DaemonFrame } from "../../internal/daemon/daemon-frame.ts";
+import type { DaemonTools } from "../../internal/daemon/daemon-tools.ts";
 import { BridgeService } from "../../internal/gen/bridge/v1/bridge_pb.ts";
 import { ClusterClock } from "../../internal/kube/access/cluster-clock.ts";
 import type { Credentials } from "../../internal/kube/access/credentials.ts";
 import { FencedKube } from "../../internal/kube/fenced-kube.ts";
 import { LeaseElector } from "../../internal/kube/lease-elector.ts";
 import { KubeTransport } from "../../internal/kube/transport.ts";
-import { HealthState } from "../../internal/rpc/server/health.ts";
-import { createHealthServer } from "../../internal/rpc/server/health-http.ts";
-import { Metrics } from "../../internal/rpc/server/metrics.ts";
 import { ControllerSessions } from "./controller-sessions.ts";
 import type { OpenedConfig } from "./open-config.ts";
 import type { ServerTlsFolder } from "./server-tls-folder.ts";
 
-export interface ControllerDeps {
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly audit: AuditLog;
+export interface ControllerDeps extends Omit<DaemonTools, keyof AsyncDisposable> {
   readonly credentials: Credentials;
   readonly folder: ServerTlsFolder;
-  readonly tracer: Tracer;
   /** For the program that writes beads. */
   readonly env: Readonly<Record<string, string | undefined>>;
 }
@@ -45,9 +36,9 @@ export interface ControllerOptions {
   readonly identity: string;
 }
 
-/** The replica's numbers: the process's registry, and those of the controller in it; and the cluster's time. */
+/** The replica's frame with the process's registry, the controller's numbers in it, and the cluster's time. */
 interface Instruments {
-  readonly metrics: Metrics;
+  readonly frame: DaemonFrame;
   readonly numbers: ControllerMetrics;
   readonly time: ClusterClock;
 }
@@ -75,8 +66,9 @@ export class Controller implements Task {
    * used
    */
   async run(signal: AbortSignal): Promise<void> {
-    const metrics = new Metrics();
-    const numbers = new ControllerMetrics(metrics.registry);
+    const { health_listen: healthListen } = this.#options.config.server;
+    const frame = new DaemonFrame(this.#deps, { healthListen, hostCheck: { anyHost: true, allowHosts: [] } });
+    const numbers = new ControllerMetrics(frame.metrics.registry);
     const time = new ClusterClock(this.#deps);
     const transport = new KubeTransport(this.#deps, {
       onAttempt: (facts) => numbers.attempted(facts),
@@ -85,14 +77,14 @@ export class Controller implements Task {
     const life = new AbortController();
     const held = transport.run(life.signal);
     try {
-      await this.#runOver(transport, { metrics, numbers, time }, signal);
+      await this.#runOver(transport, { frame, numbers, time }, signal);
     } finally {
       life.abort(new Error("the controller ends"));
       await held;
     }
   }
 
-  async #runOver(api: KubeTransport, { metrics, numbers, time }: Instruments, signal: AbortSignal): Promise<void> {
+  async #runOver(api: KubeTransport, { frame, numbers, time }: Instruments, signal: AbortSignal): Promise<void> {
     const { clock, logger, folder, env } = this.#deps;
     const { config, namespace, identity } = this.#options;
     const { settings, tokens } = config;
@@ -128,34 +120,23 @@ export class Controller implements Task {
     const sessions = new ControllerSessions(deps, { settings, allowClients });
     numbers.observe(sessions.facts(() => elector.leads));
     numbers.clock(() => time.aheadMs);
-    await this.#serve(sessions, elector, [ca, server, client], { metrics, time }, signal);
+    await this.#serve(sessions, elector, [ca, server, client], { frame, time }, signal);
   }
 
   async #serve(
     sessions: ControllerSessions,
     elector: LeaseElector,
     certificates: readonly [ca: CaCache, server: OwnCertificate, ...Task[]],
-    { metrics, time }: Pick<Instruments, "metrics" | "time">,
+    { frame, time }: Pick<Instruments, "frame" | "time">,
     signal: AbortSignal,
   ): Promise<void> {
-    const { clock, logger } = this.#deps;
-    const { config } = this.#options;
-    const health = new HealthState();
-    metrics.collectProcess();
-    const serving = this.#serving(sessions, health, { metrics, time }, signal);
-    const healthServer = createHealthServer(
-      { clock, logger, health, metrics },
-      { ...config.server.health_listen, hostCheck: { anyHost: true, allowHosts: [] } },
-    );
-    serving.listening.then(
-      ({ host, port }) => logger.info({ listen: `${host}:${port}`, pid: process.pid }, "serving"),
-      () => {}, // `run` throws the same
-    );
-    signal.addEventListener("abort", () => health.shutDown(), { once: true });
+    const serving = this.#serving(sessions, { frame, time }, signal);
+    void frame.served(serving);
+    frame.drainsWith(signal);
     const ended = new AbortController();
-    const ready = { run: (stop: AbortSignal) => this.#untilReady(sessions, certificates[0], serving, health, stop) };
+    const ready = { run: (stop: AbortSignal) => this.#untilReady(sessions, certificates[0], { serving, frame }, stop) };
     // Streams come to their end over sessions that still run.
-    const last = () => runTasks(ended.signal, [sessions.backend, ...certificates, healthServer, ready]);
+    const last = () => runTasks(ended.signal, [sessions.backend, ...certificates, frame, ready]);
     await runTasks(signal, [
       elector,
       {
@@ -179,8 +160,7 @@ export class Controller implements Task {
   async #untilReady(
     sessions: ControllerSessions,
     ca: CaCache,
-    serving: TrustedServer,
-    health: HealthState,
+    { serving, frame }: { readonly serving: TrustedServer; readonly frame: DaemonFrame },
     signal: AbortSignal,
   ): Promise<void> {
     const { clock, logger } = this.#deps;
@@ -188,15 +168,14 @@ export class Controller implements Task {
     const end = clock.monotonicMs() + CATCH_UP_MS;
     while (!sessions.isCaughtUp && clock.monotonicMs() < end) await clock.sleep(READY_LOOK_MS, signal);
     await serving.listening;
-    for (const service of ["", BridgeService.typeName]) health.set(service, true);
+    frame.ready(BridgeService.typeName);
     logger.info("ready");
     await aborted(signal);
   }
 
   #serving(
     sessions: ControllerSessions,
-    health: HealthState,
-    { metrics, time: clock }: Pick<Instruments, "metrics" | "time">,
+    { frame: { health, metrics }, time: clock }: Pick<Instruments, "frame" | "time">,
     signal: AbortSignal,
   ): TrustedServer {
     const { logger, audit, folder, tracer } = this.#deps;

@@ -1,12 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { AuditLog } from "../../internal/auth/audit-log.ts";
 import type { Clock } from "../../internal/base/clock.ts";
-import { createLogger } from "../../internal/base/logger.ts";
-import { DEFAULT_REDACT_PATTERNS, Redactor } from "../../internal/base/redact.ts";
-import { version } from "../../internal/cli/version.ts";
-import { faultText } from "../../internal/config/config-fault.ts";
-import { auditLines } from "../../internal/files/audit-lines.ts";
-import { openTracer } from "../../internal/tracing/open-tracer.ts";
+import { logWarnings, openDaemonTools } from "../../internal/daemon/daemon-tools.ts";
 import type { Command } from "./config.ts";
 import { Controller } from "./controller.ts";
 import { credentialsOf } from "./open-cluster.ts";
@@ -20,26 +14,19 @@ export async function run(
   command: RunCommand,
   { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
 ): Promise<number> {
-  const { configFile, namespace, podName, logLevel } = command;
+  const { configFile, namespace, podName, logLevel, env } = command;
   const { config, findings } = openConfig(configFile);
   findings.assertUsable();
-  const { level, redact_patterns: patterns = [] } = config.logging;
-  const redactor = new Redactor([...DEFAULT_REDACT_PATTERNS, ...patterns]).check();
-  const logger = createLogger("gt-controller", logLevel ?? level, { redact: (text) => redactor.redact(text) });
-  for (const warning of findings.warnings)
-    logger.warn({ at: faultText(configFile, warning) }, "the configuration has a warning");
+  const { auditPath, otlpEndpoint, logging } = config;
+  const { level, redact_patterns: redactPatterns = [] } = logging;
+  const program = { name: "gt-controller", level: logLevel ?? level, redactPatterns, auditPath, otlpEndpoint, env };
+  await using tools = await openDaemonTools(clock, program);
+  logWarnings(findings, tools.logger);
   const credentials = await credentialsOf(command);
   await using folder = await ServerTlsFolder.make();
-  const audit = new AuditLog({ clock, write: auditLines(config.auditPath, { clock, logger }) });
   const identity = `${podName}_${randomUUID().slice(0, 8)}`;
-  const program = { name: "gt-controller", version };
-  const { otlpEndpoint: endpoint } = config;
-  await using tracer = await openTracer({ clock, logger }, program, { endpoint, env: command.env });
-  const controller = new Controller(
-    { clock, logger, audit, credentials, folder, tracer, env: command.env },
-    { config, namespace, identity },
-  );
+  const controller = new Controller({ ...tools, credentials, folder, env }, { config, namespace, identity });
   await controller.run(signal);
-  logger.info("ended");
+  tools.logger.info("ended");
   return 0;
 }

@@ -18,7 +18,7 @@ async function openAll(asked: Asked): Promise<() => Promise<readonly string[]>> 
 
 it.concurrent("end with their token, and are audited once each", async () => {
   await using room = await openRoom();
-  const last = await openAll({ ...at(room), token: room.token({ ttlMs: 10_000 }) });
+  const last = await openAll({ ...at(room), token: room.token({ ttlMs: 20_000 }) });
   const why = "the token has expired, and no newer one was sent over this connection";
   const [stream, answer, socket] = await last();
   expect(stream).toContain(`"code":"unauthenticated","message":"${why}"`);
@@ -38,7 +38,7 @@ it.concurrent("end when their caller's certificate is revoked", async () => {
 });
 
 it.concurrent("end when the server drains, also an answer that does not hear of it", async () => {
-  await using room = await openRoom();
+  await using room = await openRoom({ graceMs: 60_000 });
   const last = await openAll(at(room));
   const deaf = await ask("deaf", at(room));
   expect(deaf.code).toBe("open");
@@ -51,7 +51,7 @@ it.concurrent("end when the server drains, also an answer that does not hear of 
 });
 
 it.concurrent("that arrive while the server drains are refused, and audited once each", async () => {
-  await using room = await openRoom();
+  await using room = await openRoom({ graceMs: 60_000, limits: { handshakeTimeoutMs: 60_000 } });
   const begun = await Promise.all(KINDS.map((kind) => HalfSent.begin(kind, at(room))));
   const before = room.audited().length;
   const stopped = room.stop();
